@@ -9,17 +9,19 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clawscope::gateway::env::Environment;
-use clawscope::inspect::Inspection;
-use clawscope::inspect::again::Material;
-use clawscope::inspect::list::list;
+use clawscope::inspect::LoadedSession;
+use clawscope::inspect::again::ReplayInputs;
+use clawscope::inspect::list::list_sessions;
 use clawscope::inspect::open::open;
-use clawscope::inspect::place::{OpenPlace, Place};
-use clawscope::policy::{Step, StepSet};
-use clawscope::replay::{RecordedLane, Session, Settings, recorded_lane, simulated_lane, simulated_totals};
+use clawscope::inspect::place::{StoreLocation, StoreRequest};
+use clawscope::policy::{Policy, PolicySet};
+use clawscope::replay::{
+    RecordedTrace, ReplaySession, Settings, recorded_trace, simulated_totals, simulated_trace,
+};
 use divan::Bencher;
 
 const CALLS: [usize; 2] = [1_000, 10_000];
-const EVERY: [Step; 5] = [Step::Repair, Step::History, Step::Images, Step::Prune, Step::Guard];
+const EVERY: [Policy; 5] = [Policy::Repair, Policy::History, Policy::Images, Policy::Prune, Policy::Guard];
 
 fn main() {
     divan::main();
@@ -73,7 +75,7 @@ fn transcript(calls: usize) -> String {
 /// A session on disk, opened.
 struct Opened {
     folder: PathBuf,
-    inspection: Inspection,
+    inspection: LoadedSession,
 }
 
 impl Opened {
@@ -83,15 +85,15 @@ impl Opened {
         let path = folder.join("session.jsonl");
         let mut file = std::fs::File::create(&path).expect("a file");
         std::io::Write::write_all(&mut file, transcript(calls).as_ref()).expect("room");
-        let place = OpenPlace::new(&Place::Path(path), Environment::default()).expect("a place");
-        let listed = list(&place, 0);
+        let place = StoreLocation::new(&StoreRequest::Path(path), Environment::default()).expect("a place");
+        let listed = list_sessions(&place, 0);
         let inspection =
             open(&listed.store, &listed.items[0].key, None, 0, &mut |_, _| true).expect("it opens");
         Self { folder, inspection }
     }
 
-    fn material(&self) -> Material {
-        Material::read(&self.inspection, every()).expect("its texts")
+    fn material(&self) -> ReplayInputs {
+        ReplayInputs::read(&self.inspection, every()).expect("its texts")
     }
 }
 
@@ -101,22 +103,22 @@ impl Drop for Opened {
     }
 }
 
-fn every() -> StepSet {
-    StepSet::of(&EVERY)
+fn every() -> PolicySet {
+    PolicySet::of(&EVERY)
 }
 
-fn settings(inspection: &Inspection, steps: StepSet) -> Settings {
-    let mut settings = inspection.replay_settings(inspection.configured.clone(), true);
-    settings.steps.steps = steps;
+fn settings(inspection: &LoadedSession, steps: PolicySet) -> Settings {
+    let mut settings = inspection.replay_settings(inspection.configured_settings.clone(), true);
+    settings.policies.enabled = steps;
     settings
 }
 
 /// Runs a bench with a session, its record under no step, and settings under which every step acts.
-fn with_lanes(calls: usize, ask: impl FnOnce(&Session<'_>, &RecordedLane, &Settings)) {
+fn with_lanes(calls: usize, ask: impl FnOnce(&ReplaySession<'_>, &RecordedTrace, &Settings)) {
     let opened = Opened::new(calls);
     let material = opened.material();
-    let session = Session { eligible: true, ..material.session(&opened.inspection) };
-    let record = RecordedLane::new(&session, &settings(&opened.inspection, StepSet::NONE));
+    let session = ReplaySession { prune_eligible: true, ..material.replay_session(&opened.inspection) };
+    let record = RecordedTrace::new(&session, &settings(&opened.inspection, PolicySet::NONE));
     ask(&session, &record, &settings(&opened.inspection, every()));
 }
 
@@ -129,14 +131,14 @@ fn reading_what_a_replay_asks_of_the_texts(bencher: Bencher<'_, '_>, calls: usiz
 #[divan::bench(args = CALLS, sample_count = 20)]
 fn the_recorded_lane(bencher: Bencher<'_, '_>, calls: usize) {
     with_lanes(calls, |session, _, settings| {
-        bencher.bench_local(|| recorded_lane(session, settings, &|| true));
+        bencher.bench_local(|| recorded_trace(session, settings, &|| true));
     });
 }
 
 #[divan::bench(args = CALLS, sample_count = 20)]
 fn a_simulated_lane(bencher: Bencher<'_, '_>, calls: usize) {
     with_lanes(calls, |session, record, settings| {
-        bencher.bench_local(|| simulated_lane(session, settings, record, &|| true));
+        bencher.bench_local(|| simulated_trace(session, settings, record, &|| true));
     });
 }
 
@@ -144,7 +146,7 @@ fn a_simulated_lane(bencher: Bencher<'_, '_>, calls: usize) {
 fn a_cell_of_a_grid(bencher: Bencher<'_, '_>, calls: usize) {
     with_lanes(calls, |session, record, settings| {
         let mut settings = settings.clone();
-        settings.steps.steps = settings.steps.steps.with(Step::Compact, true);
+        settings.policies.enabled = settings.policies.enabled.with(Policy::Compact, true);
         bencher.bench_local(|| simulated_totals(session, &settings, record, &|| true));
     });
 }

@@ -12,13 +12,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clawscope::app::App;
-use clawscope::app::event::{Event, Listing};
+use clawscope::app::event::{Event, StoreListing};
 use clawscope::app::state::Options;
 use clawscope::gateway::env::Environment;
-use clawscope::inspect::list::{Listed, list};
+use clawscope::inspect::list::{SessionListing, list_sessions};
 use clawscope::inspect::open::open;
-use clawscope::inspect::place::{OpenPlace, Place};
-use clawscope::inspect::{Inspection, message};
+use clawscope::inspect::place::{StoreLocation, StoreRequest};
+use clawscope::inspect::{LoadedSession, message};
 use clawscope::ui;
 use clawscope::ui::theme::{ColourDepth, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -64,8 +64,8 @@ fn line(at: usize, chars: usize) -> String {
 struct Opened {
     folder: PathBuf,
     path: PathBuf,
-    listed: Listed,
-    inspection: Inspection,
+    listed: SessionListing,
+    inspection: LoadedSession,
 }
 
 impl Opened {
@@ -80,8 +80,9 @@ impl Opened {
         }
         let mut file = std::fs::File::create(&path).expect("a file");
         file.write_all(text.as_ref()).expect("room");
-        let place = OpenPlace::new(&Place::Path(path.clone()), Environment::default()).expect("a place");
-        let listed = list(&place, 0);
+        let place =
+            StoreLocation::new(&StoreRequest::Path(path.clone()), Environment::default()).expect("a place");
+        let listed = list_sessions(&place, 0);
         let inspection =
             open(&listed.store, &listed.items[0].key, None, 0, &mut |_, _| true).expect("it opens");
         Self { folder, path, listed, inspection }
@@ -89,14 +90,17 @@ impl Opened {
 
     fn app(&self) -> App {
         let mut app = App::new(Options::default(), SIZE);
-        let listing =
-            Listing { items: self.listed.items.clone(), place: "bench".into(), ..Listing::default() };
+        let listing = StoreListing {
+            items: self.listed.items.clone(),
+            store_label: "bench".into(),
+            ..StoreListing::default()
+        };
         let _ = app.update(Event::Listed(Box::new(listing)), 0);
         let _ = app.update(Event::Opened(Box::new(self.inspection.clone())), 0);
         app
     }
 
-    fn again(&self) -> Inspection {
+    fn again(&self) -> LoadedSession {
         let key = &self.listed.items[0].key;
         open(&self.listed.store, key, Some(&self.inspection), 0, &mut |_, _| true).expect("it opens")
     }
@@ -187,8 +191,9 @@ fn a_body(bencher: Bencher<'_, '_>, chars: usize) {
     let entry = screen.app.selected_entry().expect("a row");
     let _ = ui::highlight::load();
     bencher.bench_local(|| {
-        let text =
-            message::read(&opened.inspection, entry, None).map(Arc::new).map_err(|error| error.to_string());
+        let text = message::read_message(&opened.inspection, entry, None)
+            .map(Arc::new)
+            .map_err(|error| error.to_string());
         screen.event(Event::Message { epoch: opened.inspection.epoch, entry, text });
     });
 }

@@ -8,11 +8,11 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::SummarizerKind;
-use crate::redact::Secrets;
+use crate::redact::SecretDisplay;
 
 /// Summarizers.
 const SUMMARIZERS: [&str; 3] =
-    [SummarizerKind::Extractive.word(), SummarizerKind::Command.word(), SummarizerKind::Http.word()];
+    [SummarizerKind::Extractive.as_str(), SummarizerKind::Command.as_str(), SummarizerKind::Http.as_str()];
 /// Forms of an export.
 const FORMATS: [&str; 5] = ["html", "md", "json", "svg", "pi"];
 /// Policies that are built.
@@ -23,7 +23,7 @@ pub const POLICIES: [&str; 12] = [
 
 /// Why did this LLM session overflow its context window, and which settings would have prevented it?
 #[derive(Debug, Parser)]
-#[command(name = "clawscope", version, long_about = help::ABOUT, after_help = help::AFTER, after_long_help = help::AFTER_LONG)]
+#[command(name = "clawscope", version, long_about = help::ABOUT, after_help = help::AFTER_HELP, after_long_help = help::AFTER_LONG_HELP)]
 #[command(override_usage = help::USAGE, max_term_width = 100)]
 pub struct Cli {
     /// What to open: a state dir, an agent dir, a sessions dir, a sessions.json, a database or a transcript [default: the gateway's
@@ -31,7 +31,7 @@ pub struct Cli {
     pub path: Option<PathBuf>,
     /// The store.
     #[command(flatten)]
-    pub place: PlaceArgs,
+    pub store: StoreArgs,
     /// Colours of the screen: dark, light or mono [default: as the terminal's background]
     #[arg(long, value_name = "NAME", help_heading = "Screen")]
     pub theme: Option<String>,
@@ -49,7 +49,7 @@ pub struct Cli {
 /// Where sessions are looked for.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Store")]
-pub struct PlaceArgs {
+pub struct StoreArgs {
     /// The embedded demo store instead of your own
     #[arg(long, global = true, conflicts_with = "store")]
     pub demo: bool,
@@ -195,7 +195,7 @@ pub struct SessionArgs {
 pub struct TreeArgs {
     /// The session.
     #[command(flatten)]
-    pub session: SessionArgs,
+    pub target: SessionArgs,
     /// Leave secrets in the rows
     #[arg(long)]
     pub no_redact: bool,
@@ -224,7 +224,7 @@ pub struct ExplainArgs {
 pub struct ContextArgs {
     /// The session.
     #[command(flatten)]
-    pub session: SessionArgs,
+    pub target: SessionArgs,
     /// The entry the context ends at, by its id or the unique start of one [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
@@ -326,10 +326,10 @@ pub struct ReplaySettingsArgs {
 pub struct ReplayArgs {
     /// The session.
     #[command(flatten)]
-    pub session: SessionArgs,
+    pub target: SessionArgs,
     /// The settings.
     #[command(flatten)]
-    pub with: ReplaySettingsArgs,
+    pub overrides: ReplaySettingsArgs,
     /// The entry the path ends at, by its id or the unique start of one [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
@@ -346,7 +346,7 @@ pub struct ReplayArgs {
 pub struct SweepArgs {
     /// The session.
     #[command(flatten)]
-    pub session: SessionArgs,
+    pub target: SessionArgs,
     /// A setting and its values, from A to B in steps or one by one; may be given often. The value in force is always among
     /// them [default: the two settings that matter most for this session]
     #[arg(long, value_name = "KEY=A..B:STEP|KEY=a,b,c")]
@@ -362,7 +362,7 @@ pub struct SweepArgs {
     pub patch: Option<PathBuf>,
     /// The settings of every cell.
     #[command(flatten)]
-    pub with: ReplaySettingsArgs,
+    pub overrides: ReplaySettingsArgs,
     /// The entry the path ends at, by its id or the unique start of one [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
@@ -393,13 +393,13 @@ pub enum MeasureArg {
 pub struct CheckArgs {
     /// The session.
     #[command(flatten)]
-    pub session: SessionArgs,
+    pub target: SessionArgs,
     /// Tokens that no prompt may exceed, or a share of the provider's window such as `80%`
     #[arg(long, value_name = "N|PCT")]
     pub budget: String,
     /// The settings.
     #[command(flatten)]
-    pub with: ReplaySettingsArgs,
+    pub overrides: ReplaySettingsArgs,
 }
 
 /// A summary.
@@ -407,7 +407,7 @@ pub struct CheckArgs {
 pub struct SummarizeArgs {
     /// The session.
     #[command(flatten)]
-    pub session: SessionArgs,
+    pub target: SessionArgs,
     /// The entry the branch ends at, by its id or the unique start of one [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
@@ -427,7 +427,7 @@ pub struct SummarizeArgs {
 pub struct CommitArgs {
     /// The session.
     #[command(flatten)]
-    pub session: SessionArgs,
+    pub target: SessionArgs,
     /// The settings.
     #[command(flatten)]
     pub plan: PlanArgs,
@@ -445,7 +445,7 @@ pub struct CommitArgs {
 pub struct UndoArgs {
     /// The session.
     #[command(flatten)]
-    pub session: SessionArgs,
+    pub target: SessionArgs,
     /// Take the last undo back: the commit is active again
     #[arg(long)]
     pub redo: bool,
@@ -565,30 +565,30 @@ pub struct RuleArgs {
 }
 
 /// Whether lists and rows show secrets.
-pub fn secrets(no_redact: bool) -> Secrets {
-    if no_redact { Secrets::Shown } else { Secrets::Hidden }
+pub fn secrets(no_redact: bool) -> SecretDisplay {
+    if no_redact { SecretDisplay::Shown } else { SecretDisplay::Hidden }
 }
 
 impl Cli {
     /// Whether results and errors are wanted as JSON.
-    pub fn json(&self) -> bool {
+    pub fn is_json(&self) -> bool {
         match &self.command {
             Some(Command::Sessions(args)) => args.list.json,
             Some(Command::Doctor(args)) => args.list.json,
             Some(Command::Rules(args)) => args.json,
             Some(Command::Rule(args)) => args.json,
-            Some(Command::Tree(args)) => args.session.json,
+            Some(Command::Tree(args)) => args.target.json,
             Some(Command::Recovery(args) | Command::Commits(args)) => args.json,
             Some(Command::Compare(args)) => args.json,
             Some(Command::Explain(args)) => args.json,
-            Some(Command::Context(args)) => args.context.session.json,
-            Some(Command::Simulate(args)) => args.context.session.json,
-            Some(Command::Replay(args)) => args.session.json,
-            Some(Command::Sweep(args)) => args.session.json,
-            Some(Command::Check(args)) => args.session.json,
-            Some(Command::Summarize(args)) => args.session.json,
-            Some(Command::Commit(args)) => args.session.json,
-            Some(Command::Undo(args)) => args.session.json,
+            Some(Command::Context(args)) => args.context.target.json,
+            Some(Command::Simulate(args)) => args.context.target.json,
+            Some(Command::Replay(args)) => args.target.json,
+            Some(Command::Sweep(args)) => args.target.json,
+            Some(Command::Check(args)) => args.target.json,
+            Some(Command::Summarize(args)) => args.target.json,
+            Some(Command::Commit(args)) => args.target.json,
+            Some(Command::Undo(args)) => args.target.json,
             Some(Command::Watch(args)) => args.json,
             Some(Command::Export(args)) => args.format == "json",
             Some(Command::Completions { .. } | Command::Man { .. }) | None => false,
@@ -633,7 +633,7 @@ mod tests {
         assert!(cli.command.is_none() && cli.path == Some("/tmp/x".into()));
         let cli = Cli::try_parse_from(["clawscope", "sessions", "/tmp/x", "--agent", "main"]).unwrap();
         assert!(
-            matches!(cli.command, Some(Command::Sessions(_))) && cli.place.agent.as_deref() == Some("main")
+            matches!(cli.command, Some(Command::Sessions(_))) && cli.store.agent.as_deref() == Some("main")
         );
     }
 }

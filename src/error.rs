@@ -17,7 +17,7 @@ pub enum Severity {
 
 impl Severity {
     /// The word used on screen and in JSON.
-    pub fn name(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Note => "note",
             Self::Warning => "warning",
@@ -28,30 +28,37 @@ impl Severity {
 
 /// One thing found while reading a store, a config or a transcript. Findings never stop the reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct Diagnostic {
     /// The file concerned.
     pub path: PathBuf,
     /// Its line, counted from 1, where there is one.
     pub line: Option<u64>,
     /// The entry or key concerned, where there is one.
-    pub entry: Option<String>,
+    pub subject: Option<String>,
     /// How much it matters.
     pub severity: Severity,
     /// What was found, in one sentence.
-    pub what: String,
+    pub message: String,
     /// What to do next, or what was done.
-    pub next: String,
+    pub advice: String,
 }
 
-impl Finding {
-    /// A finding about a whole file; [`Finding::at_line`] and [`Finding::about`] narrow it down.
+impl Diagnostic {
+    /// A finding about a whole file; [`Diagnostic::at_line`] and [`Diagnostic::about`] narrow it down.
     pub fn new(
         path: impl Into<PathBuf>,
         severity: Severity,
         what: impl Into<String>,
         next: impl Into<String>,
     ) -> Self {
-        Self { path: path.into(), line: None, entry: None, severity, what: what.into(), next: next.into() }
+        Self {
+            path: path.into(),
+            line: None,
+            subject: None,
+            severity,
+            message: what.into(),
+            advice: next.into(),
+        }
     }
 
     /// The same finding, at a line (counted from 1).
@@ -64,22 +71,22 @@ impl Finding {
     /// The same finding, about an entry id or a key.
     #[must_use]
     pub fn about(mut self, entry: impl Into<String>) -> Self {
-        self.entry = Some(entry.into());
+        self.subject = Some(entry.into());
         self
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.severity.name(), self.path.display())?;
+        write!(f, "{}: {}", self.severity.as_str(), self.path.display())?;
         if let Some(line) = self.line {
             write!(f, " line {line}")?;
         }
-        if let Some(entry) = &self.entry {
+        if let Some(entry) = &self.subject {
             write!(f, " ({entry})")?;
         }
-        let mut next = self.next.chars();
+        let mut next = self.advice.chars();
         let first = next.next().into_iter().flat_map(char::to_uppercase);
-        write!(f, ": {}. {}{}", self.what, first.collect::<String>(), next.as_str())
+        write!(f, ": {}. {}{}", self.message, first.collect::<String>(), next.as_str())
     }
 }

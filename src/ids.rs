@@ -8,7 +8,7 @@ pub struct EntryIx(pub u32);
 
 impl EntryIx {
     /// As an index into a slice of entries.
-    pub fn at(self) -> usize {
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -38,7 +38,7 @@ impl fmt::Display for SessionKey {
 
 /// Where new entry ids come from: random for a commit, derived from the line for an old file that is
 /// migrated in memory (store L5), counted in tests.
-pub trait NewIds {
+pub trait IdSource {
     /// The next id. `line` is the line it is for, counted from 1; `taken` tells ids that are in use.
     fn next_id(&mut self, line: u64, taken: &dyn Fn(&str) -> bool) -> String;
 }
@@ -47,7 +47,7 @@ pub trait NewIds {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LineIds;
 
-impl NewIds for LineIds {
+impl IdSource for LineIds {
     fn next_id(&mut self, line: u64, _taken: &dyn Fn(&str) -> bool) -> String {
         format!("v1-{line}")
     }

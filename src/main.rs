@@ -4,12 +4,12 @@ use std::io::{BufWriter, IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
 use clawscope::command::output::Output;
-use clawscope::command::{self, scene::Around};
+use clawscope::command::{self, scene::Invocation};
 use clawscope::commit::{Clock as _, SystemClock};
 use clawscope::gateway::env::Environment;
 
 fn main() -> ExitCode {
-    let around = Around { env: Environment::from_process(), now_ms: SystemClock.now_ms() };
+    let around = Invocation { env: Environment::from_process(), now_ms: SystemClock.now_ms() };
     let on_terminal = stdout().is_terminal();
     // Asked of nothing else: where there is no terminal, that would start other programs to look for one.
     let size = if on_terminal { crossterm::terminal::size().ok() } else { None };
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     // Not locked: on the screen, other threads have their own words for both streams.
     let (mut out, mut err) = (BufWriter::new(stdout()), stderr());
     let code = {
-        let mut output = Output::new(&mut out, &mut err).on_terminal(columns, colour);
+        let mut output = Output::new(&mut out, &mut err).with_terminal(columns, colour);
         command::main(std::env::args_os(), &around, &mut output)
     };
     // A reader that went away, as `head` does, is no failure; anything else was told by the command.

@@ -14,7 +14,7 @@ use cluster::{is_plain, push_cluster};
 /// What stands where text was cut.
 const ELLIPSIS: &str = "…";
 /// Columns between tab stops.
-const TAB: usize = 4;
+const TAB_STOP: usize = 4;
 
 /// The text with everything visible that a terminal would obey, hide, or draw in a width of its own.
 /// Applying it twice changes nothing.
@@ -27,7 +27,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     for cluster in text.graphemes(true) {
         let from = out.len();
         if cluster == "\t" {
-            out.extend(std::iter::repeat_n(' ', TAB - columns % TAB));
+            out.extend(std::iter::repeat_n(' ', TAB_STOP - columns % TAB_STOP));
         } else {
             push_cluster(cluster, &mut out);
         }
@@ -42,7 +42,7 @@ pub fn width(text: &str) -> usize {
 }
 
 /// The visible text in at most `columns`, cut at a cell boundary with `…`, and the columns it takes.
-pub fn cut(text: &str, columns: usize) -> (String, usize) {
+pub fn truncate(text: &str, columns: usize) -> (String, usize) {
     let text = visible(text);
     let whole = measure(&text);
     if whole <= columns {
@@ -51,7 +51,7 @@ pub fn cut(text: &str, columns: usize) -> (String, usize) {
     if columns == 0 {
         return (String::new(), 0);
     }
-    let (mut out, mut used) = head(&text, columns - 1);
+    let (mut out, mut used) = fitting_prefix(&text, columns - 1);
     out.push_str(ELLIPSIS);
     used += 1;
     (out, used)
@@ -59,7 +59,7 @@ pub fn cut(text: &str, columns: usize) -> (String, usize) {
 
 /// The visible text in exactly `columns`: cut, or followed by blanks.
 pub fn pad(text: &str, columns: usize) -> String {
-    let (mut out, used) = cut(text, columns);
+    let (mut out, used) = truncate(text, columns);
     out.extend(std::iter::repeat_n(' ', columns - used));
     out
 }
@@ -77,7 +77,7 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
     let mut rest: &str = &line;
     loop {
         // The head alone is measured: a line may be as long as a transcript.
-        let fits = head(rest, columns).0;
+        let fits = fitting_prefix(rest, columns).0;
         if fits.len() == rest.len() {
             break;
         }
@@ -100,7 +100,7 @@ fn measure(text: &str) -> usize {
 }
 
 /// As many whole clusters as fit.
-fn head(text: &str, columns: usize) -> (String, usize) {
+fn fitting_prefix(text: &str, columns: usize) -> (String, usize) {
     let mut out = String::new();
     let mut used = 0;
     for cluster in text.graphemes(true) {
@@ -169,9 +169,9 @@ mod tests {
 
     #[test]
     fn a_wide_character_is_never_cut_in_half() {
-        assert_eq!(cut("树莓派", 6), ("树莓派".to_owned(), 6));
-        assert_eq!(cut("树莓派", 5), ("树莓…".to_owned(), 5));
-        assert_eq!(cut("树莓派", 4), ("树…".to_owned(), 3));
+        assert_eq!(truncate("树莓派", 6), ("树莓派".to_owned(), 6));
+        assert_eq!(truncate("树莓派", 5), ("树莓…".to_owned(), 5));
+        assert_eq!(truncate("树莓派", 4), ("树…".to_owned(), 3));
         assert_eq!(pad("树莓派", 4), "树… ");
     }
 
@@ -214,7 +214,7 @@ mod tests {
 
         #[test]
         fn what_was_cut_fits(text in ".*", columns in 0_usize..40) {
-            let (shown, used) = cut(&text, columns);
+            let (shown, used) = truncate(&text, columns);
             prop_assert!(used <= columns);
             prop_assert_eq!(width(&shown), used);
             prop_assert_eq!(width(&pad(&text, columns)), columns);

@@ -9,20 +9,20 @@ mod driver;
 use std::sync::Arc;
 
 use clawscope::app::breakdown::BreakdownScreen;
-use clawscope::app::compare::SweepSaid;
+use clawscope::app::compare::SweepUpdate;
 use clawscope::app::effect::Effect;
-use clawscope::app::estimators::Reading;
+use clawscope::app::estimators::EstimatesState;
 use clawscope::app::event::Event;
 use clawscope::app::explain::ExplainRow;
 use clawscope::app::layout::Pane;
 use clawscope::app::message::MessageView;
-use clawscope::app::state::{Live, Overlay, WriteStage};
-use clawscope::context::budget::Part;
+use clawscope::app::state::{Overlay, UpdateMode, WriteStage};
+use clawscope::context::budget::BudgetPart;
 use clawscope::context::rows::RowKind;
 use clawscope::ids::{EntryIx, Epoch};
 use clawscope::inspect::Mark;
 use clawscope::inspect::breakdown::{Section, SectionKind, WindowContents};
-use clawscope::policy::{Fate, Step};
+use clawscope::policy::{Fate, Policy};
 use clawscope::store::entry::Role;
 use driver::Driver;
 
@@ -47,8 +47,8 @@ fn the_newest_session_is_open_at_its_last_row() {
         .filter(|item| !item.marks.iter().any(|mark| mark.is_archive()))
         .filter_map(|item| item.updated_ms)
         .max();
-    let inspection = driver.app.inspection().expect("a session");
-    assert_eq!(inspection.session.updated_ms, newest);
+    let inspection = driver.app.displayed_session().expect("a session");
+    assert_eq!(inspection.item.updated_ms, newest);
     let pane = driver.app.transcript.as_ref().expect("a transcript");
     assert_eq!(pane.scroll.cursor + 1, pane.rows.len());
     assert!(pane.follow);
@@ -72,9 +72,9 @@ fn a_session_is_exported_from_the_screen_with_the_plan_that_is_shown() {
             && text.starts_with("{\"type\":\"session\",\"version\":3"),
         "{name}"
     );
-    let inspection = driver.app.inspection().cloned();
+    let inspection = driver.app.displayed_session().cloned();
     match driver.held_key("S").as_slice() {
-        [Effect::SaveScreen { inspection: Some(shown) }] => {
+        [Effect::SaveScreen { session: Some(shown) }] => {
             assert!(Arc::ptr_eq(shown, &inspection.expect("one")));
         }
         other => panic!("{other:?}"),
@@ -90,7 +90,7 @@ fn a_configuration_that_the_gateway_refuses_is_told_on_the_screen_with_line_and_
     let driver = Driver::on(dir, 130, 36);
     let toast = driver.app.toast.as_ref().expect("a word");
     assert!(
-        toast.failed && toast.text.contains("openclaw.json:2:13: session.scope: expected"),
+        toast.is_error && toast.text.contains("openclaw.json:2:13: session.scope: expected"),
         "{}",
         toast.text
     );
@@ -103,36 +103,36 @@ fn the_rules_of_another_version_fix_settings_and_plan_anew() {
     use clawscope::gateway::ruleset::Ruleset;
     let mut driver = tuned();
     let ruleset = |driver: &Driver| {
-        let open = driver.app.inspection().expect("a session").ruleset.clone();
+        let open = driver.app.displayed_session().expect("a session").ruleset.clone();
         let listed = driver.app.listing.as_ref().expect("a list").ruleset.clone();
         assert_eq!(open, listed);
         open
     };
-    assert_eq!(ruleset(&driver).ruleset, Ruleset::V2026_3_2);
+    assert_eq!(ruleset(&driver).id, Ruleset::V2026_3_2);
     driver.press("4 j j");
-    assert_eq!(driver.app.tuning.current().map(|row| row.key), Some("softTrimRatio"));
+    assert_eq!(driver.app.tuning.focused_setting().map(|row| row.key), Some("softTrimRatio"));
     driver.press("l l");
-    assert!(driver.app.tuning.any_changed());
+    assert!(driver.app.tuning.has_changes());
     // Through all rulesets in between, to the newest.
     let on = Ruleset::ALL.iter().position(|known| *known == Ruleset::V2026_9_2).expect("known")
         - Ruleset::ALL.iter().position(|known| *known == Ruleset::V2026_3_2).expect("known");
     driver.press(&"V ".repeat(on));
     assert_eq!(
-        (ruleset(&driver).ruleset, ruleset(&driver).from_words().as_str()),
+        (ruleset(&driver).id, ruleset(&driver).provenance_text().as_str()),
         (Ruleset::V2026_9_2, "chosen on the screen")
     );
-    assert!(!driver.app.tuning.any_changed());
+    assert!(!driver.app.tuning.has_changes());
     driver.press("l L e 0");
-    assert!(!driver.app.tuning.any_changed() && driver.app.prompt.is_none());
+    assert!(!driver.app.tuning.has_changes() && driver.app.input.is_none());
     let words = driver.app.toast.as_ref().map(|toast| toast.text.clone());
     assert_eq!(words.as_deref(), Some("softTrimRatio is built in since 2026.8.1"));
     driver.press("k k l");
-    assert!(driver.app.tuning.any_changed(), "the ttl is a setting still");
+    assert!(driver.app.tuning.has_changes(), "the ttl is a setting still");
     let settings = driver.app.plan.as_ref().expect("a plan").settings.prune.clone();
     assert_eq!(settings.soft_trim_ratio, 0.3);
     // Around the end: pi's two, then the oldest.
     driver.press("V V V V V V V");
-    assert_eq!(ruleset(&driver).ruleset, Ruleset::V2026_2_19);
+    assert_eq!(ruleset(&driver).id, Ruleset::V2026_2_19);
     driver.press("i");
     assert!(driver.app.plan.as_ref().is_some_and(|plan| plan.is_empty()), "that version never prunes");
 }
@@ -140,30 +140,31 @@ fn the_rules_of_another_version_fix_settings_and_plan_anew() {
 #[test]
 fn typing_a_filter_narrows_the_sessions_and_enter_opens_the_match() {
     let mut driver = Driver::demo(130, 36);
-    let all = driver.app.sessions.shown();
+    let all = driver.app.sessions.session_count();
     driver.press("1 / text:slack");
-    assert!(driver.app.sessions.shown() < all);
+    assert!(driver.app.sessions.session_count() < all);
     driver.press("enter");
-    assert!(driver.app.inspection().expect("a session").session.key.0.contains("slack"));
+    assert!(driver.app.displayed_session().expect("a session").item.key.0.contains("slack"));
     assert_eq!(driver.app.focus, Pane::Transcript);
 }
 
 #[test]
 fn the_first_esc_clears_the_filter_and_the_second_leaves_it() {
     let mut driver = Driver::demo(130, 36);
-    let all = driver.app.sessions.shown();
+    let all = driver.app.sessions.session_count();
     driver.press("1 / text:zzzzqq");
-    assert_eq!(driver.app.sessions.shown(), 0);
+    assert_eq!(driver.app.sessions.session_count(), 0);
     driver.press("esc");
-    assert_eq!((driver.app.sessions.shown(), driver.app.prompt.is_some()), (all, true));
+    assert_eq!((driver.app.sessions.session_count(), driver.app.input.is_some()), (all, true));
     driver.press("esc");
-    assert!(driver.app.prompt.is_none());
+    assert!(driver.app.input.is_none());
 }
 
 #[test]
 fn moving_over_the_sessions_opens_each() {
     let mut driver = Driver::demo(130, 36);
-    let shown = |driver: &Driver| driver.app.inspection().map(|inspection| inspection.session.key.clone());
+    let shown =
+        |driver: &Driver| driver.app.displayed_session().map(|inspection| inspection.item.key.clone());
     driver.press("1 G");
     let last = shown(&driver).expect("a session");
     driver.press("k");
@@ -204,7 +205,7 @@ fn a_folded_branch_opens_to_its_entries() {
 fn the_preview_gives_every_message_a_fate_and_the_total_falls() {
     let driver = tuned();
     let plan = driver.app.plan.as_ref().expect("a plan");
-    assert_eq!(plan.fates().len(), driver.app.inspection().expect("a session").context.messages.len());
+    assert_eq!(plan.fates().len(), driver.app.displayed_session().expect("a session").context.messages.len());
     assert!(plan.count(Fate::SoftTrimmed) + plan.count(Fate::Cleared) > 5);
     assert!(plan.total_after() < plan.total_before() / 2);
 }
@@ -225,32 +226,33 @@ fn a_shut_gate_is_looked_past_until_it_is_obeyed() {
 fn moving_a_threshold_changes_the_rows_at_once_and_zero_takes_it_back() {
     let mut driver = tuned();
     driver.press("4");
-    let at = driver.app.tuning.rows.iter().position(|row| row.row.key == "hardClearRatio").expect("the row");
-    driver.press(&"j ".repeat(at - driver.app.tuning.range().start));
+    let at =
+        driver.app.tuning.rows.iter().position(|row| row.setting.key == "hardClearRatio").expect("the row");
+    driver.press(&"j ".repeat(at - driver.app.tuning.policy_rows().start));
     let before = driver.app.plan.as_ref().expect("a plan").total_after();
     driver.press("H H H");
     let after = driver.app.plan.as_ref().expect("a plan").total_after();
     assert!(after < before, "{after} < {before}");
     let pane = driver.app.transcript.as_ref().expect("a transcript");
-    let fixed = pane.inspection.budget().fixed();
-    assert_eq!(pane.totals.last().copied(), Some(fixed + after));
+    let fixed = pane.session.budget().fixed_tokens();
+    assert_eq!(pane.running_totals.last().copied(), Some(fixed + after));
     assert!(driver.app.flash.total);
-    assert!(driver.app.tuning.any_changed());
+    assert!(driver.app.tuning.has_changes());
     driver.press("c");
     assert_eq!(driver.app.plan.as_ref().expect("a plan").total_after(), before);
-    assert!(!driver.app.tuning.any_changed());
+    assert!(!driver.app.tuning.has_changes());
 }
 
 #[test]
 fn a_value_can_be_typed_and_a_wrong_one_says_what_was_expected() {
     let mut driver = tuned();
     driver.press("4 e");
-    assert!(driver.app.prompt.is_some());
+    assert!(driver.app.input.is_some());
     driver.press("ctrl-u text:soon enter");
-    assert!(driver.app.prompt.as_ref().is_some_and(|prompt| prompt.complaint.is_some()));
+    assert!(driver.app.input.as_ref().is_some_and(|prompt| prompt.error.is_some()));
     driver.press("ctrl-u text:2h enter");
-    assert!(driver.app.prompt.is_none());
-    assert_eq!(driver.app.tuning.settings().ttl_ms, 7_200_000.0);
+    assert!(driver.app.input.is_none());
+    assert_eq!(driver.app.tuning.prune_settings().ttl_ms, 7_200_000.0);
 }
 
 #[test]
@@ -269,7 +271,7 @@ fn the_diff_shows_a_changed_message_before_and_after() {
     assert_eq!(driver.app.message.view, MessageView::Diff);
     assert!(driver.app.zoom);
     let text = driver.app.message.text.as_ref().expect("a message");
-    let after = text.after.as_ref().expect("a text under the plan");
+    let after = text.planned_text.as_ref().expect("a text under the plan");
     assert!(after.contains("[Tool result trimmed") || after.contains("cleared"), "{after}");
     driver.press("esc");
     assert!(!driver.app.zoom);
@@ -303,7 +305,7 @@ fn a_commit_is_asked_for_written_and_undone_without_touching_an_old_byte() {
     };
     driver.press("2 c");
     let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
-    let WriteStage::Asking(shown) = &dialog.stage else { panic!("{:?}", dialog.stage) };
+    let WriteStage::Confirming(shown) = &dialog.stage else { panic!("{:?}", dialog.stage) };
     assert!(shown.entries > 1);
     assert_eq!(std::fs::read(driver.path()).expect("the transcript"), old, "asking writes nothing");
     driver.press("enter");
@@ -344,8 +346,8 @@ fn a_file_that_changed_since_it_was_read_is_refused() {
 const APPENDED: &str = "{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":\"PARENT\",\"timestamp\":\"2026-03-05T14:06:41.000Z\",\"message\":{\"role\":\"user\",\"content\":\"one more thing\",\"timestamp\":1772719601000}}\n";
 
 fn appended(driver: &Driver) -> String {
-    let index = &driver.app.inspection().expect("a session").index;
-    APPENDED.replace("PARENT", &index.name(index.last().expect("an entry")))
+    let index = &driver.app.displayed_session().expect("a session").index;
+    APPENDED.replace("PARENT", &index.display_id(index.last().expect("an entry")))
 }
 
 #[test]
@@ -359,7 +361,7 @@ fn what_is_appended_appears_and_the_cursor_follows() {
     assert_eq!(pane.scroll.cursor, before);
     let entry = pane.selected().expect("a row").entry;
     assert_eq!(pane.excerpts[&entry].text, "one more thing");
-    assert_eq!(pane.inspection.index.entry(entry).role(), Some(Role::User));
+    assert_eq!(pane.session.index.entry(entry).role(), Some(Role::User));
 }
 
 #[test]
@@ -395,10 +397,10 @@ fn paused_changes_are_counted_and_come_with_resuming() {
     driver.press("F");
     let line = appended(&driver);
     driver.append(&line);
-    assert_eq!(driver.app.live, Live::Paused { changes: 1 });
+    assert_eq!(driver.app.update_mode, UpdateMode::Paused { changes: 1 });
     assert_eq!(rows(&driver), before);
     driver.press("F");
-    assert_eq!((driver.app.live, rows(&driver)), (Live::Live, before + 1));
+    assert_eq!((driver.app.update_mode, rows(&driver)), (UpdateMode::Live, before + 1));
 }
 
 #[test]
@@ -409,16 +411,16 @@ fn a_rewritten_file_is_read_anew() {
     let half: String = text.lines().take(9).flat_map(|line| [line, "\n"]).collect();
     let mut file = std::fs::File::create(&path).expect("the transcript");
     std::io::Write::write_all(&mut file, half.as_bytes()).expect("rewrites");
-    driver.event(Event::Changed(vec![path]));
-    assert_eq!(driver.app.inspection().expect("a session").index.entries.len(), 8);
+    driver.event(Event::FilesChanged(vec![path]));
+    assert_eq!(driver.app.displayed_session().expect("a session").index.entries.len(), 8);
 }
 
 #[test]
 fn a_pasted_entry_id_goes_to_the_entry() {
     let mut driver = Driver::demo(130, 36);
-    let inspection = driver.app.inspection().expect("a session");
+    let inspection = driver.app.displayed_session().expect("a session");
     let entry = inspection.context.messages[3].entry;
-    let name = inspection.index.name(entry);
+    let name = inspection.index.display_id(entry);
     driver.event(Event::Paste(name));
     assert_eq!(driver.app.selected_entry(), Some(entry));
 }
@@ -442,10 +444,10 @@ fn a_session_that_is_not_written_yet_says_so() {
 #[test]
 fn overflowed_sessions_are_marked() {
     let driver = Driver::demo(130, 36);
-    driver.app.inspection().expect("a session");
+    driver.app.displayed_session().expect("a session");
     let mut driver = driver;
     driver.go_to("telegram:direct:8812");
-    let item = &driver.app.inspection().expect("a session").session;
+    let item = &driver.app.displayed_session().expect("a session").item;
     assert!(item.has(Mark::Overflow), "{:?}", item.marks);
 }
 
@@ -472,16 +474,16 @@ fn the_sections_of_the_window_add_up_to_the_estimate() {
                     .lines
                     .iter()
                     .filter(|line| line.depth == 0)
-                    .filter_map(|line| line.figure.amount());
+                    .filter_map(|line| line.figure.tokens());
                 if line && !section.lines.is_empty() {
                     own.sum()
                 } else {
-                    section.figure.amount().unwrap_or(0)
+                    section.figure.tokens().unwrap_or(0)
                 }
             };
             parts.map(tokens).sum()
         };
-        let total = driver.app.inspection().expect("a session").next_prompt.estimate;
+        let total = driver.app.displayed_session().expect("a session").next_prompt.estimated_tokens;
         assert_eq!((parts(false), parts(true)), (total, total), "{key}");
         assert!(
             breakdown(&driver).blocks.values().all(|block| block.as_ref().is_ok_and(|block| block.chars > 0))
@@ -498,7 +500,7 @@ fn a_heavy_message_leads_to_its_row_in_the_transcript() {
     driver.press("3 z B - j j j j j j j j j l j j enter");
     assert!(driver.app.overlay.is_none() && !driver.app.zoom);
     assert_eq!(driver.app.focus, Pane::Transcript);
-    let inspection = driver.app.inspection().expect("a session");
+    let inspection = driver.app.displayed_session().expect("a session");
     let second = WindowContents::new(inspection, None).heaviest[1];
     assert_eq!(driver.app.selected_entry(), Some(second.entry));
 }
@@ -527,16 +529,17 @@ fn sections_fold_and_the_cursor_stays_with_them() {
 fn under_a_preview_the_window_says_what_each_part_becomes() {
     let mut driver = tuned();
     driver.press("B");
-    let inspection = driver.app.inspection().expect("a session");
+    let inspection = driver.app.displayed_session().expect("a session");
     let after = inspection.budget_after(driver.app.plan.as_ref().expect("a plan"));
     let screen = breakdown(&driver);
     let parts = screen.sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
     assert_eq!(parts.map(|section| section.after.expect("a plan")).sum::<u64>(), after.total());
-    let results = screen.sections.iter().find(|section| section.kind == SectionKind::Part(Part::Results));
+    let results =
+        screen.sections.iter().find(|section| section.kind == SectionKind::Part(BudgetPart::Results));
     let results = results.expect("results");
     let lines: u64 = results.lines.iter().map(|line| line.after.expect("a plan")).sum();
     assert_eq!(Some(lines), results.after);
-    assert!(results.figure.amount() > results.after);
+    assert!(results.figure.tokens() > results.after);
 }
 
 #[test]
@@ -545,9 +548,9 @@ fn the_window_grows_with_its_session_while_it_is_shown() {
     driver.go_to("telegram:direct:8812");
     driver.press("B j j");
     let before = breakdown(&driver).contents.now.budget.total();
-    let leaf = driver.app.inspection().expect("a session").index.entries.len() - 1;
-    let inspection = driver.app.inspection().expect("a session");
-    let parent = inspection.index.name(clawscope::ids::EntryIx(leaf as u32));
+    let leaf = driver.app.displayed_session().expect("a session").index.entries.len() - 1;
+    let inspection = driver.app.displayed_session().expect("a session");
+    let parent = inspection.index.display_id(clawscope::ids::EntryIx(leaf as u32));
     let text = "x".repeat(400_000);
     driver.append(&format!(
         "{{\"type\":\"message\",\"id\":\"huge\",\"parentId\":\"{parent}\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
@@ -638,15 +641,15 @@ fn a_call_is_copied_with_what_every_estimator_says_of_it() {
 #[test]
 fn estimates_of_another_session_are_dropped_and_closing_stops_them() {
     let mut driver = estimators();
-    let Some(Reading::Done(estimates)) = driver.app.estimators().map(|view| view.reading.clone()) else {
+    let Some(EstimatesState::Done(estimates)) = driver.app.estimators().map(|view| view.state.clone()) else {
         panic!("estimates")
     };
     driver.press("esc");
     driver.go_to("slack:channel:c07infra");
     let asked = driver.held_key("E");
-    assert!(asked.iter().any(|effect| matches!(effect, Effect::Estimate { .. })));
+    assert!(asked.iter().any(|effect| matches!(effect, Effect::ComputeEstimates { .. })));
     let old = Epoch::default();
-    driver.held(Event::Estimated { epoch: old, estimates: Ok(estimates) });
+    driver.held(Event::Estimates { epoch: old, estimates: Ok(estimates) });
     assert!(driver.app.estimators().expect("open").calls().is_empty(), "an older reading");
     let closed = driver.held_key("esc");
     assert!(closed.iter().any(|effect| matches!(effect, Effect::StopEstimates)));
@@ -656,13 +659,13 @@ fn estimates_of_another_session_are_dropped_and_closing_stops_them() {
 fn a_session_that_grows_is_estimated_anew_and_the_end_is_followed() {
     let mut driver = estimators();
     let before = driver.app.estimators().expect("open").calls().len();
-    let inspection = driver.app.inspection().expect("a session");
-    let leaf = inspection.index.name(inspection.context.leaf.expect("a leaf"));
+    let inspection = driver.app.displayed_session().expect("a session");
+    let leaf = inspection.index.display_id(inspection.context.leaf.expect("a leaf"));
     driver.append(&format!(
         r#"{{"type":"message","id":"new1","parentId":"{leaf}","timestamp":"2026-03-05T15:00:00Z","message":{{"role":"assistant","content":[{{"type":"text","text":"好"}}],"stopReason":"stop","usage":{{"input":110000,"output":3,"cacheRead":0,"cacheWrite":0,"totalTokens":110003}}}}}}"#
     ));
     let path = driver.path();
-    driver.event(Event::Changed(vec![path]));
+    driver.event(Event::FilesChanged(vec![path]));
     let view = driver.app.estimators().expect("open");
     assert_eq!((view.calls().len(), view.scroll.cursor), (before + 1, before));
     assert_eq!(view.selected().expect("the new call").measured, 110_000);
@@ -684,10 +687,10 @@ fn v_shows_the_recovery_and_enter_goes_to_the_entry_of_a_row() {
     assert_eq!(recovery_rows(&driver), 5);
     driver.press("enter");
     assert!(driver.app.overlay.is_none() && driver.app.focus == Pane::Transcript);
-    let inspection = driver.app.inspection().expect("a session");
+    let inspection = driver.app.displayed_session().expect("a session");
     let entry = driver.app.selected_entry().expect("a row");
     let message = inspection.index.entry(entry).message.expect("a message");
-    assert_eq!(message.stop, clawscope::store::entry::StopReason::Error);
+    assert_eq!(message.stop_reason, clawscope::store::entry::StopReason::Error);
 }
 
 #[test]
@@ -698,7 +701,7 @@ fn the_key_of_a_screen_leads_to_it_from_any_other_and_closes_its_own() {
         None => "none",
         Some(Overlay::Help { .. }) => "?",
         Some(Overlay::Findings { .. }) => "!",
-        Some(Overlay::Steps(_)) => "s",
+        Some(Overlay::Policies(_)) => "s",
         Some(Overlay::Estimators(_)) => "E",
         Some(Overlay::Breakdown(_)) => "B",
         Some(Overlay::Recovery(_)) => "v",
@@ -738,8 +741,8 @@ fn a_recovery_follows_the_file_and_one_of_an_older_reading_is_dropped() {
     let compaction = r#"{"type":"compaction","id":"c0ffee00","parentId":null,"timestamp":"2026-03-05T13:10:00.000Z","summary":"s","firstKeptEntryId":"x","tokensBefore":5}"#;
     driver.append(&format!("{compaction}\n"));
     let recorded = |driver: &Driver| match &driver.app.overlay {
-        Some(Overlay::Recovery(screen)) => match &screen.view {
-            Some(Ok(view)) => view.recorded.len(),
+        Some(Overlay::Recovery(screen)) => match &screen.result {
+            Some(Ok(view)) => view.events.len(),
             other => panic!("{other:?}"),
         },
         other => panic!("{other:?}"),
@@ -775,7 +778,7 @@ fn e_explains_the_session_and_enter_goes_to_what_is_seen() {
     driver.press("g e");
     let view = explanation(&driver).explanation().expect("read").clone();
     let verdict = view.verdict().expect("a verdict");
-    assert_eq!(verdict.class, clawscope::explain::Class::ParallelResults);
+    assert_eq!(verdict.class, clawscope::explain::FindingClass::ParallelResults);
     let wanted = verdict.evidence[1].entries[0];
     go_to_row(&mut driver, ExplainRow::Evidence(0, 1));
     driver.press("enter");
@@ -790,12 +793,12 @@ fn the_course_ends_with_the_refused_call_and_knows_the_lines_it_ran_into() {
     driver.press("e");
     let course = explanation(&driver).explanation().expect("read").course.clone();
     assert_eq!((course.calls.len(), course.total), (40, 135));
-    let limits = (course.believed, course.served, course.trigger);
+    let limits = (course.believed_window, course.served_limit, course.trigger);
     assert_eq!(limits, (Some(200_000), Some(200_000), Some(180_000)));
-    assert_eq!(course.accepted.map(|(_, tokens)| tokens), Some(176_174));
+    assert_eq!(course.largest_accepted.map(|(_, tokens)| tokens), Some(176_174));
     let last = course.calls.last().expect("a call");
-    assert_eq!((last.number, last.tokens, last.exact, last.refused), (135, 203_412, true, true));
-    assert!(course.calls[..39].iter().all(|call| call.exact && !call.refused));
+    assert_eq!((last.number, last.tokens, last.is_measured, last.is_refused), (135, 203_412, true, true));
+    assert!(course.calls[..39].iter().all(|call| call.is_measured && !call.is_refused));
     let behind: Vec<u64> =
         course.calls.iter().filter(|call| call.compacted_before).map(|call| call.tokens).collect();
     assert_eq!(behind, [46_931], "the first call behind the one compaction");
@@ -807,8 +810,8 @@ fn a_session_without_an_overflow_has_its_counted_calls_and_no_served_limit() {
     driver.go_to("whatsapp:group:120363041188");
     driver.press("e");
     let course = explanation(&driver).explanation().expect("read").course.clone();
-    assert_eq!((course.calls.len(), course.total, course.served), (40, 99, None));
-    assert!(course.calls.iter().all(|call| call.exact && !call.refused && call.tokens > 0));
+    assert_eq!((course.calls.len(), course.total, course.served_limit), (40, 99, None));
+    assert!(course.calls.iter().all(|call| call.is_measured && !call.is_refused && call.tokens > 0));
     assert_eq!(explanation(&driver).selected(), Some(ExplainRow::Evidence(0, 0)));
 }
 
@@ -828,7 +831,7 @@ fn the_cursor_visits_call_mechanism_guards_counts_changes_and_evidence_in_this_o
         ExplainRow::Guard(_) => "guard",
         ExplainRow::Count(_) => "count",
         ExplainRow::Advice(_) => "change",
-        ExplainRow::Event(_) => "event",
+        ExplainRow::OtherCall(_) => "event",
         ExplainRow::Finding(_) | ExplainRow::Evidence(..) => "finding",
     };
     let mut kinds: Vec<_> = seen.iter().map(kind).collect();
@@ -849,7 +852,7 @@ fn the_row_under_the_cursor_stays_in_sight_at_every_size() {
                 let screen = explanation(&driver);
                 let size = (width, height);
                 let area = screen.page(size).row(screen.selected().expect("a row")).expect("a place").area;
-                let shown = screen.scroll.top..screen.scroll.top + screen.list_rows(size);
+                let shown = screen.scroll.top..screen.scroll.top + screen.page_rows(size);
                 let row = usize::from(area.y)..usize::from(area.bottom());
                 assert!(shown.start <= row.start && row.end <= shown.end, "{shown:?} {row:?} {size:?}");
                 driver.press(key);
@@ -884,7 +887,7 @@ fn a_change_that_would_have_helped_is_copied_as_a_patch() {
     assert_eq!(explanation(&driver).selected(), Some(ExplainRow::Advice(0)), "the answer has the cursor");
     for key in ["y", "P"] {
         match driver.held_key(key).as_slice() {
-            [Effect::Copy { text, what }] => {
+            [Effect::Copy { text, label: what }] => {
                 assert!(text.contains("\"ttl\": \"30m\"") && *what == "config patch", "{text}");
             }
             other => panic!("{other:?}"),
@@ -905,10 +908,10 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
     driver.press("e enter");
     assert!(driver.app.overlay.is_none() && driver.app.focus == Pane::Tuning);
     let tuning = &driver.app.tuning;
-    assert!(tuning.preview && tuning.steps.has(Step::Prune) && driver.app.plan.is_some());
-    let row = tuning.current().expect("a row has the focus");
+    assert!(tuning.preview && tuning.policies.has(Policy::Prune) && driver.app.plan.is_some());
+    let row = tuning.focused_setting().expect("a row has the focus");
     assert_eq!(
-        (row.key, tuning.focused().map(|at| tuning.values[at].as_f64())),
+        (row.key, tuning.focused_row().map(|at| tuning.values[at].as_f64())),
         ("ttl", Some(Some(1_800_000.0)))
     );
     assert_eq!((0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).count(), 1);
@@ -952,16 +955,19 @@ fn compared() -> Driver {
 #[test]
 fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
     let mut driver = compared();
-    let sweep = driver.app.compare.filling.sweep.clone().expect("every cell is known");
+    let sweep = driver.app.compare_screen.sweep_state.sweep.clone().expect("every cell is known");
     assert_eq!(sweep.cells.len(), 12);
     // The cursor begins at the smallest change.
-    assert_eq!((driver.app.compare.selected(), sweep.smallest), (sweep.smallest, Some(4)));
+    assert_eq!(
+        (driver.app.compare_screen.selected(), sweep.smallest_fitting),
+        (sweep.smallest_fitting, Some(4))
+    );
     driver.press("k h");
-    let cell = driver.app.compare.selected().expect("a cell");
+    let cell = driver.app.compare_screen.selected().expect("a cell");
     let words: Vec<&str> = sweep
         .axes
         .iter()
-        .zip(&sweep.cells[cell].at)
+        .zip(&sweep.cells[cell].points)
         .map(|(axis, at)| axis.points[*at].text.as_str())
         .collect();
     assert_eq!(words, ["30m", "1"]);
@@ -990,43 +996,46 @@ fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
     assert_eq!(timeline.totals[1], sweep.cells[cell].totals);
     // The map is what it was, its cursor where it was left.
     driver.press("esc w");
-    assert_eq!(driver.app.compare.filling.sweep.as_ref().map(|again| &again.cells), Some(&sweep.cells));
-    assert_eq!(driver.app.compare.selected(), Some(cell));
+    assert_eq!(
+        driver.app.compare_screen.sweep_state.sweep.as_ref().map(|again| &again.cells),
+        Some(&sweep.cells)
+    );
+    assert_eq!(driver.app.compare_screen.selected(), Some(cell));
 }
 
 #[test]
 fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
     let mut driver = compared();
     let keys = |driver: &Driver| -> Vec<String> {
-        driver.app.compare.filling.axes.iter().map(|axis| axis.key.clone()).collect()
+        driver.app.compare_screen.sweep_state.axes.iter().map(|axis| axis.key.clone()).collect()
     };
     driver.press("x");
     assert_eq!(keys(&driver), ["contextPruning.keepLastAssistants", "contextPruning.ttl"]);
     driver.press("] m m");
     assert_eq!(keys(&driver)[0], "contextPruning.keepLastAssistants");
     assert_ne!(keys(&driver)[1], "contextPruning.ttl");
-    assert_eq!(driver.app.compare.measure, clawscope::app::compare::Measure::Overflows);
+    assert_eq!(driver.app.compare_screen.metric, clawscope::app::compare::MapMetric::Overflows);
     // What cannot be read is told where it is typed.
     driver.press("a ctrl-u text:contextPruning.ttl=soon enter");
-    assert!(driver.app.prompt.as_ref().and_then(|prompt| prompt.complaint.as_ref()).is_some());
+    assert!(driver.app.input.as_ref().and_then(|prompt| prompt.error.as_ref()).is_some());
     driver.press("ctrl-u text:contextPruning.keepLastAssistants=1,3 enter");
     assert_eq!(keys(&driver), ["contextPruning.keepLastAssistants"]);
-    let before = driver.app.compare.filling.sweep.clone().expect("known");
-    assert!(before.base.is_empty() && before.smallest.is_none());
+    let before = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
+    assert!(before.base.is_empty() && before.smallest_fitting.is_none());
     driver.press("esc 4");
     let ttl = driver.app.tuning.rows.iter().position(|row| row.key() == "contextPruning.ttl").expect("a row");
     driver.app.tuning.values[ttl] = 1_800_000.0.into();
     driver.app.tuning.preview = true;
     driver.press("w");
-    let held = driver.app.compare.filling.sweep.clone().expect("known");
+    let held = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
     assert_eq!(
         held.base.iter().map(|change| change.key.as_str()).collect::<Vec<_>>(),
         ["contextPruning.ttl"]
     );
-    assert_eq!(held.smallest, Some(held.current), "with the shorter ttl every call fits");
+    assert_eq!(held.smallest_fitting, Some(held.current), "with the shorter ttl every call fits");
     // The trade-offs lead to their cells.
     driver.press("tab G");
-    assert_eq!(driver.app.compare.selected(), held.trade_offs().last().copied());
+    assert_eq!(driver.app.compare_screen.selected(), held.trade_offs().last().copied());
 }
 
 #[test]
@@ -1038,12 +1047,12 @@ fn leaving_the_comparison_stops_what_is_on_its_way_and_late_cells_are_dropped() 
     let request = driver.last_sweep();
     let effects = driver.held_key("esc");
     assert!(effects.iter().any(|effect| matches!(effect, Effect::StopSweep)), "{effects:?}");
-    driver.event(Event::Swept { request, said: SweepSaid::Failed("late".into()) });
-    assert_eq!(driver.app.compare.filling.error, None);
+    driver.event(Event::Sweep { request_id: request, update: SweepUpdate::Failed("late".into()) });
+    assert_eq!(driver.app.compare_screen.sweep_state.error, None);
     driver.press("w");
     assert!(driver.last_sweep() > request);
-    driver.event(Event::Swept { request: driver.last_sweep(), said: SweepSaid::Failed("why".into()) });
-    assert_eq!(driver.app.compare.filling.error.as_deref(), Some("why"));
+    driver.event(Event::Sweep { request_id: driver.last_sweep(), update: SweepUpdate::Failed("why".into()) });
+    assert_eq!(driver.app.compare_screen.sweep_state.error.as_deref(), Some("why"));
 }
 
 #[test]
@@ -1064,8 +1073,8 @@ fn room_to_leave_makes_the_smallest_change_a_larger_one() {
     driver.go_to("telegram:direct:8812");
     driver.press("w");
     let smallest = |driver: &Driver| {
-        let sweep = driver.app.compare.filling.sweep.clone().expect("known");
-        sweep.smallest.map(|cell| sweep.cells[cell].peak())
+        let sweep = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
+        sweep.smallest_fitting.map(|cell| sweep.cells[cell].peak())
     };
     let peak = smallest(&driver).expect("one helps");
     assert!(peak > 170_000.0);
@@ -1075,7 +1084,7 @@ fn room_to_leave_makes_the_smallest_change_a_larger_one() {
     driver.press("r ctrl-u text:99% enter");
     assert_eq!(smallest(&driver), None, "nothing leaves so much free");
     driver.press("r ctrl-u text:200% enter");
-    let complaint = driver.app.prompt.as_ref().and_then(|prompt| prompt.complaint.clone());
+    let complaint = driver.app.input.as_ref().and_then(|prompt| prompt.error.clone());
     assert_eq!(complaint.as_deref(), Some("expected less than the window of 200\u{a0}000"));
     driver.press("esc r ctrl-u enter");
     assert_eq!(smallest(&driver), Some(peak));
@@ -1088,9 +1097,9 @@ fn what_the_map_saves_is_what_the_command_answers() {
     driver.press("w s");
     let (name, text) = driver.saved.last().expect("saved");
     assert_eq!(name, "clawscope-sweep.json");
-    let inspection = driver.app.inspection().expect("a session");
-    let sweep = driver.app.compare.filling.sweep.clone().expect("known");
-    let answer = clawscope::export::json::line(clawscope::sweep::json::answer(inspection, &sweep));
+    let inspection = driver.app.displayed_session().expect("a session");
+    let sweep = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
+    let answer = clawscope::export::json::to_line(clawscope::sweep::json::sweep_document(inspection, &sweep));
     assert_eq!(text.trim_end(), answer);
     for member in ["schemaVersion", "\"path\"", "\"ruleset\"", "\"headroom\"", "\"smallestChange\""] {
         assert!(text.contains(member), "{member}");

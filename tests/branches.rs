@@ -17,8 +17,8 @@ use std::io;
 use std::path::Path;
 
 use clawscope::app::state::{Overlay, WriteStage};
-use clawscope::commit::{Clock, CommitError, Disk, SystemClock, SystemDisk, write_on};
-use clawscope::inspect::commits::Force;
+use clawscope::commit::{Clock, CommitError, Disk, SystemClock, SystemDisk, write_to_disk};
+use clawscope::inspect::commits::CommitStatus;
 use driver::Driver;
 use serde_json::{Value, json};
 use session::Session;
@@ -36,7 +36,7 @@ impl Disk for Torn {
         SystemDisk.write(file, &bytes[..half])
     }
 
-    fn cut(&self, _: &File, _: u64) -> io::Result<()> {
+    fn truncate(&self, _: &File, _: u64) -> io::Result<()> {
         Err(io::ErrorKind::Other.into())
     }
 }
@@ -46,7 +46,8 @@ fn broken_off(path: &Path) -> Vec<u8> {
     let session = Session::at(path);
     let before = session.bytes();
     let changes = session.results().into_iter().map(|ix| session.clear(ix)).collect();
-    let error = write_on(&Torn::default(), &session.prepare(changes).unwrap(), 0, &SystemClock).unwrap_err();
+    let error =
+        write_to_disk(&Torn::default(), &session.prepare(changes).unwrap(), 0, &SystemClock).unwrap_err();
     assert!(matches!(&error, CommitError::Write { restored: false, .. }), "{error:?}");
     assert!(error.to_string().contains("doctor --repair"), "{error}");
     before
@@ -171,10 +172,10 @@ fn a_repair_waits_for_nobody_and_says_who_holds_the_lock() {
     assert_eq!(std::fs::read(store.transcript()).unwrap(), torn);
 }
 
-fn committed(driver: &Driver) -> Vec<(String, Force)> {
+fn committed(driver: &Driver) -> Vec<(String, CommitStatus)> {
     match &driver.app.overlay {
         Some(Overlay::Commits(screen)) => {
-            screen.rows().iter().map(|row| (row.receipt.id.clone(), row.force)).collect()
+            screen.rows().iter().map(|row| (row.receipt.id.clone(), row.status)).collect()
         }
         other => panic!("{other:?}"),
     }
@@ -192,21 +193,21 @@ fn tuned() -> Driver {
 fn the_screen_lists_commits_and_takes_one_back() {
     let mut driver = tuned();
     driver.press("U");
-    let [(id, Force::InForce)] = &committed(&driver)[..] else { panic!("{:?}", committed(&driver)) };
+    let [(id, CommitStatus::InForce)] = &committed(&driver)[..] else { panic!("{:?}", committed(&driver)) };
     let id = id.clone();
     driver.press("u");
     let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("{:?}", driver.app.overlay) };
-    assert!(matches!(&dialog.stage, WriteStage::Asking(_)), "{:?}", dialog.stage);
+    assert!(matches!(&dialog.stage, WriteStage::Confirming(_)), "{:?}", dialog.stage);
     driver.press("y U");
     let rows = committed(&driver);
-    assert_eq!(rows[1], (id, Force::Undone), "newest first: {rows:?}");
+    assert_eq!(rows[1], (id, CommitStatus::Undone), "newest first: {rows:?}");
     // What is not in force cannot be taken back; the list stays.
     driver.press("G u");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nothing to take back")));
     driver.press("enter");
     assert!(driver.app.overlay.is_none());
-    let inspection = driver.app.inspection().unwrap();
-    assert_eq!(inspection.index.name(driver.app.selected_entry().unwrap()), rows[1].0);
+    let inspection = driver.app.displayed_session().unwrap();
+    assert_eq!(inspection.index.display_id(driver.app.selected_entry().unwrap()), rows[1].0);
 }
 
 #[test]
@@ -215,7 +216,7 @@ fn the_screen_compares_the_branch_before_a_commit_with_the_new_one() {
     driver.press("C");
     let shown = |driver: &Driver| match &driver.app.overlay {
         Some(Overlay::Branches(screen)) => {
-            let Some(Ok(view)) = &screen.view else { panic!("{:?}", screen.view) };
+            let Some(Ok(view)) = &screen.comparison else { panic!("{:?}", screen.comparison) };
             (screen.rows().len(), view.first.tokens(), view.second.tokens(), view.second.active)
         }
         other => panic!("{other:?}"),
@@ -237,23 +238,27 @@ fn the_screen_tells_what_was_broken_off_and_one_key_settles_it() {
     driver.go_to("telegram:direct:8812");
     driver.press("A");
     assert!(
-        driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("was broken off") && !toast.failed)
+        driver
+            .app
+            .toast
+            .as_ref()
+            .is_some_and(|toast| toast.text.contains("was broken off") && !toast.is_error)
     );
     let path = driver.path();
     let before = broken_off(&path);
-    driver.event(clawscope::app::event::Event::Changed(vec![path.clone()]));
+    driver.event(clawscope::app::event::Event::FilesChanged(vec![path.clone()]));
     let torn = std::fs::read(&path).unwrap();
     assert!(
         driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("A settles it")),
         "{:?}",
         driver.app.toast
     );
-    assert!(driver.app.findings().any(|finding| finding.what.contains("was broken off after")));
+    assert!(driver.app.findings().any(|finding| finding.message.contains("was broken off after")));
     driver.app.toast = None;
     driver.press("p c");
     assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
     assert!(
-        driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("A settles it") && toast.failed)
+        driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("A settles it") && toast.is_error)
     );
     driver.press("u");
     let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("{:?}", driver.app.overlay) };
@@ -272,5 +277,5 @@ fn the_screen_tells_what_was_broken_off_and_one_key_settles_it() {
     );
     let repaired = std::fs::read(&path).unwrap();
     assert!(repaired.starts_with(&torn) && repaired.len() > torn.len() && torn.starts_with(&before));
-    assert!(driver.app.inspection().unwrap().unfinished.is_none());
+    assert!(driver.app.displayed_session().unwrap().unfinished_commit.is_none());
 }

@@ -9,11 +9,11 @@ mod driver;
 
 use std::path::Path;
 
-use clawscope::app::effect::{Effect, Write};
+use clawscope::app::effect::{Effect, PendingWrite};
 use clawscope::app::state::{Overlay, WriteDialog, WriteStage};
-use clawscope::app::summary::{Summarising, summary_lines};
+use clawscope::app::summary::{SummaryStage, summary_lines};
 use clawscope::config::{SummarizerConfig, SummarizerKind};
-use clawscope::inspect::making::Made;
+use clawscope::inspect::making::SummaryResult;
 use driver::{Driver, append_to};
 
 /// From pruning, where the tuning starts, to the compaction, switched on.
@@ -34,7 +34,7 @@ fn compacting(first: &str) -> Driver {
 fn keep(driver: &mut Driver, tokens: &str) {
     let tuning = &driver.app.tuning;
     let at = tuning.rows.iter().position(|row| row.key() == "compaction.keepRecentTokens").expect("the row");
-    let by = at as isize - tuning.focused().expect("a focused row") as isize;
+    let by = at as isize - tuning.focused_row().expect("a focused row") as isize;
     driver.press("4");
     driver.press(&(if by < 0 { "k " } else { "j " }).repeat(by.unsigned_abs()));
     driver.press(&format!("e ctrl-u text:{tokens} enter 2"));
@@ -48,9 +48,9 @@ fn dialog(driver: &Driver) -> &WriteDialog {
 }
 
 /// The summary the dialog asks about.
-fn asked(driver: &Driver) -> &Made {
+fn asked(driver: &Driver) -> &SummaryResult {
     match &dialog(driver).write {
-        Write::Commit { made: Some(made), .. } => made,
+        PendingWrite::Commit { summary: Some(made), .. } => made,
         other => panic!("no summary: {other:?}"),
     }
 }
@@ -77,7 +77,9 @@ fn a_compaction_is_summarised_shown_appended_and_taken_back() {
     let mut driver = compacting("");
     let before = bytes(&driver);
     driver.press("c");
-    let WriteStage::Asking(preview) = &dialog(&driver).stage else { panic!("{:?}", dialog(&driver).stage) };
+    let WriteStage::Confirming(preview) = &dialog(&driver).stage else {
+        panic!("{:?}", dialog(&driver).stage)
+    };
     assert!(!preview.is_branch, "it goes on from the leaf");
     let made = asked(&driver).clone();
     assert_eq!(made.writer.kind, SummarizerKind::Extractive);
@@ -101,8 +103,10 @@ fn behind_pruned_results_a_compaction_is_a_branch() {
     keep(&mut driver, "100000");
     driver.press("c");
     let plan = driver.app.plan.as_ref().expect("a plan");
-    assert!(plan.items.iter().any(|item| !plan.edits_of(item).is_empty()), "what is kept is pruned");
-    let WriteStage::Asking(preview) = &dialog(&driver).stage else { panic!("{:?}", dialog(&driver).stage) };
+    assert!(plan.messages.iter().any(|item| !plan.message_edits(item).is_empty()), "what is kept is pruned");
+    let WriteStage::Confirming(preview) = &dialog(&driver).stage else {
+        panic!("{:?}", dialog(&driver).stage)
+    };
     assert!(preview.is_branch);
     let before = bytes(&driver);
     driver.press("y");
@@ -126,7 +130,7 @@ fn a_summary_counts_in_the_preview_until_the_cut_changes() {
     keep(&mut driver, "20000");
     assert_eq!(counted(&driver), made, "the same again");
     driver.press("c");
-    assert!(matches!(dialog(&driver).stage, WriteStage::Asking(_)), "it is not made twice");
+    assert!(matches!(dialog(&driver).stage, WriteStage::Confirming(_)), "it is not made twice");
 }
 
 #[test]
@@ -135,15 +139,15 @@ fn esc_cancels_a_summary_and_what_comes_too_late_is_dropped() {
     let before = bytes(&driver);
     let begun = driver.held_key("c");
     assert!(
-        begun.iter().any(|effect| matches!(effect, Effect::Summarise { agreed: false, .. })),
+        begun.iter().any(|effect| matches!(effect, Effect::Summarise { consented: false, .. })),
         "{begun:?}"
     );
-    assert!(matches!(dialog(&driver).stage, WriteStage::Summarising(Summarising::Reading)));
+    assert!(matches!(dialog(&driver).stage, WriteStage::Summarising(SummaryStage::Reading)));
     let stopped = driver.held_key("esc");
     assert!(stopped.iter().any(|effect| matches!(effect, Effect::StopSummary)), "{stopped:?}");
     driver.perform(begun);
-    assert!(matches!(&dialog(&driver).stage, WriteStage::NoSummary(why) if why.contains("cancelled")));
-    assert!(driver.app.made.is_none());
+    assert!(matches!(&dialog(&driver).stage, WriteStage::SummaryFailed(why) if why.contains("cancelled")));
+    assert!(driver.app.summary.is_none());
     driver.press("esc");
     assert!(driver.app.overlay.is_none() && bytes(&driver) == before);
 }
@@ -154,15 +158,17 @@ fn a_program_that_fails_leaves_the_file_as_it_was() {
     let before = bytes(&driver);
     driver.summarize_by(program(&["/nonexistent/summarizer"]));
     driver.press("c");
-    let WriteStage::Summarising(Summarising::Offered(offer)) = &dialog(&driver).stage else {
+    let WriteStage::Summarising(SummaryStage::Offered(offer)) = &dialog(&driver).stage else {
         panic!("it is offered first: {:?}", dialog(&driver).stage)
     };
     assert!(offer.calls > 1 && offer.input_tokens > 10_000 && offer.cost.is_none(), "{offer:?}");
     driver.press("y");
-    let WriteStage::NoSummary(why) = &dialog(&driver).stage else { panic!("{:?}", dialog(&driver).stage) };
+    let WriteStage::SummaryFailed(why) = &dialog(&driver).stage else {
+        panic!("{:?}", dialog(&driver).stage)
+    };
     assert!(why.contains("cannot be started"), "{why}");
     driver.press("y n");
-    assert!(driver.app.overlay.is_none() && driver.app.made.is_none() && bytes(&driver) == before);
+    assert!(driver.app.overlay.is_none() && driver.app.summary.is_none() && bytes(&driver) == before);
 }
 
 #[cfg(unix)]
@@ -178,7 +184,7 @@ fn a_program_is_asked_only_after_a_yes_and_its_words_cannot_act_on_the_terminal(
     assert!(driver.app.overlay.is_none() && times(&mark) == 0, "nobody was asked");
     driver.press("c y");
     let made = asked(&driver).clone();
-    assert_eq!((times(&mark), made.writer.words().as_str()), (made.calls.len(), "command sh"));
+    assert_eq!((times(&mark), made.writer.label().as_str()), (made.calls.len(), "command sh"));
     let lines = summary_lines(&made, 130);
     assert!(lines.iter().any(|line| line.contains("done")), "{lines:?}");
     assert!(lines.iter().all(|line| !line.contains('\u{1b}')), "{lines:?}");
@@ -192,7 +198,9 @@ fn what_would_be_refused_is_refused_before_anybody_is_asked() {
     driver.summarize_by(program(&["/nonexistent/summarizer"]));
     append_to(&driver.path(), "{\"type\":\"custom\",\"id\":\"zz\"}\n");
     driver.press("c");
-    let WriteStage::NoSummary(why) = &dialog(&driver).stage else { panic!("{:?}", dialog(&driver).stage) };
+    let WriteStage::SummaryFailed(why) = &dialog(&driver).stage else {
+        panic!("{:?}", dialog(&driver).stage)
+    };
     assert!(why.contains("changed") || why.contains("grew"), "{why}");
 }
 

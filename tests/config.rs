@@ -6,9 +6,9 @@
 use std::fs;
 use std::path::Path;
 
-use clawscope::error::Finding;
+use clawscope::error::Diagnostic;
 use clawscope::gateway::config::GatewayConfig;
-use clawscope::gateway::effective::{effective, over_words};
+use clawscope::gateway::effective::{list_settings, overridden_text};
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::provenance::Provenance;
 use clawscope::gateway::ruleset::Ruleset;
@@ -167,16 +167,16 @@ fn load(case: &Case, dir: &Path) -> GatewayConfig {
 
 /// Value and origin of a key: of the table of settings where it is there, else of the configuration itself.
 fn told(config: &GatewayConfig, key: &str, dir: &Path) -> (String, String) {
-    if let Some(row) = effective(config).into_iter().find(|row| row.key == key) {
-        let from = format!("{} {}", row.provenance, row.over_words());
+    if let Some(row) = list_settings(config).into_iter().find(|row| row.key == key) {
+        let from = format!("{} {}", row.provenance, row.overridden_text());
         return (js::stringify(&row.value), short(from.trim_end(), dir));
     }
     let path: Vec<&str> = key.split('.').collect();
     let from = config.provenance(&path);
     let file = matches!(from, Provenance::File { .. });
-    let over = if file { config.chain(&path).into_iter().skip(1).collect() } else { Vec::new() };
+    let over = if file { config.provenance_chain(&path).into_iter().skip(1).collect() } else { Vec::new() };
     let value = config.value(&path).map_or_else(|| "null".to_owned(), js::stringify);
-    (value, short(format!("{from} {}", over_words(&over)).trim_end(), dir))
+    (value, short(format!("{from} {}", overridden_text(&over)).trim_end(), dir))
 }
 
 /// Everything that is not as the case says.
@@ -190,7 +190,8 @@ fn wrong(case: &Case) -> Vec<String> {
         wrong.push(format!("error: expected {:?}, found {error:?}", case.error));
     }
     if !case.error.is_empty()
-        && (config.value(&[]).is_none_or(|root| js::stringify(root) != "{}") || !config.applied().is_empty())
+        && (config.value(&[]).is_none_or(|root| js::stringify(root) != "{}")
+            || !config.applied_defaults().is_empty())
     {
         wrong.push("a refused configuration is empty, and nothing is filled in".to_owned());
     }
@@ -201,7 +202,7 @@ fn wrong(case: &Case) -> Vec<String> {
                 .push(format!("{key}: expected {value} from {from:?}, found {} from {:?}", found.0, found.1));
         }
     }
-    let findings: Vec<String> = config.findings.iter().map(Finding::to_string).collect();
+    let findings: Vec<String> = config.diagnostics.iter().map(Diagnostic::to_string).collect();
     let said = |part: &&str| findings.iter().any(|finding| finding.contains(*part));
     if findings.len() != case.finds.len() || !case.finds.iter().all(said) {
         wrong.push(format!("findings: expected {:?}, found {findings:?}", case.finds));
@@ -250,7 +251,7 @@ fn the_window_is_told_with_where_it_comes_from() {
     assert_eq!(told("ops", "local", "m"), (9_000.0, "model", "home/ops/models.json:1".to_owned()));
     assert_eq!(told("main", "x", "y").1, "agentContextTokens");
     let mut uncapped = config.clone();
-    uncapped.js = js::parse("{}").unwrap();
+    uncapped.js_root = js::parse("{}").unwrap();
     let window = uncapped.window(rules, "main", "local", "m");
     let from = uncapped.window_provenance(&window, "main", "local", "m").to_string();
     assert_eq!(

@@ -11,16 +11,16 @@ use std::path::PathBuf;
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
-use clawscope::app::left::Left;
+use clawscope::app::left::SourceStatus;
 use clawscope::app::state::{Overlay, WriteStage};
 use clawscope::app::target::Target;
 use clawscope::app::transcript::TranscriptPane;
-use clawscope::inspect::{Inspection, Mark, SourceOfCount, Unmeasured};
+use clawscope::inspect::{CountSource, LoadedSession, Mark, Unmeasured};
 use clawscope::transcript::Leaf;
 use driver::Driver;
 
-fn inspection(driver: &Driver) -> &Inspection {
-    driver.app.inspection().expect("a session")
+fn inspection(driver: &Driver) -> &LoadedSession {
+    driver.app.displayed_session().expect("a session")
 }
 
 fn pane(driver: &Driver) -> &TranscriptPane {
@@ -38,7 +38,7 @@ fn tuned() -> Driver {
 /// A line that goes on from the last entry.
 fn line(driver: &Driver, id: &str, text: &str) -> String {
     let index = &inspection(driver).index;
-    let parent = index.name(index.last().expect("an entry"));
+    let parent = index.display_id(index.last().expect("an entry"));
     format!(
         "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"2026-03-05T14:06:41.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
     )
@@ -48,21 +48,21 @@ fn line(driver: &Driver, id: &str, text: &str) -> String {
 fn a_copied_usage_is_no_measurement_of_the_new_branch() {
     let mut driver = tuned();
     let measured = inspection(&driver).measured.expect("the provider counted the old branch");
-    let called = inspection(&driver).last_call.expect("a call");
+    let called = inspection(&driver).last_call_ms.expect("a call");
     let plan = driver.app.plan.clone().expect("a plan");
     let after = inspection(&driver).budget_after(&plan).total();
     driver.press("c y");
     assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
     let branch = inspection(&driver);
     assert_eq!(branch.measured, Err(Unmeasured::SinceCommit));
-    let tokens = branch.session.tokens.expect("tokens");
-    assert_eq!(tokens.source, SourceOfCount::Calibrated);
-    assert_eq!(branch.next_prompt.estimate, after);
-    assert_eq!(branch.last_call, Some(called), "nobody was called meanwhile");
-    assert!(branch.session.has(Mark::Overflow), "the refused call is still in the file");
+    let tokens = branch.item.tokens.expect("tokens");
+    assert_eq!(tokens.source, CountSource::Calibrated);
+    assert_eq!(branch.next_prompt.estimated_tokens, after);
+    assert_eq!(branch.last_call_ms, Some(called), "nobody was called meanwhile");
+    assert!(branch.item.has(Mark::Overflow), "the refused call is still in the file");
     driver.press("u y");
     assert_eq!(inspection(&driver).measured.expect("as before"), measured);
-    assert!(inspection(&driver).session.has(Mark::Overflow));
+    assert!(inspection(&driver).item.has(Mark::Overflow));
 }
 
 #[test]
@@ -73,34 +73,37 @@ fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
     let [Effect::Write(_)] = write.as_slice() else { panic!("{write:?}") };
     let plan = driver.app.plan.clone().expect("a plan");
     let request = clawscope::inspect::write::WriteRequest {
-        inspection: inspection(&driver),
-        ask: clawscope::inspect::write::Ask::Commit { plan: &plan, summary: None },
+        session: inspection(&driver),
+        action: clawscope::inspect::write::WriteAction::Commit { plan: &plan, summary: None },
         allow_orphan: false,
         now_ms: driver.now_ms,
     };
     let written = clawscope::inspect::write::write(&request, &clawscope::commit::SystemClock);
     let reread = driver.held(Event::Written(written.map_err(|error| error.to_string())));
-    assert!(reread.iter().any(|effect| matches!(effect, Effect::Refresh { .. })));
+    assert!(reread.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. })));
     let asked = driver.held_key("u");
-    assert!(!asked.iter().any(|effect| matches!(effect, Effect::Prepare(_))), "the branch is not known yet");
+    assert!(
+        !asked.iter().any(|effect| matches!(effect, Effect::PreviewWrite(_))),
+        "the branch is not known yet"
+    );
     let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
     assert!(matches!(dialog.stage, WriteStage::Waiting));
     driver.perform(reread);
     let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
-    assert!(matches!(dialog.stage, WriteStage::Asking(_)), "{:?}", dialog.stage);
+    assert!(matches!(dialog.stage, WriteStage::Confirming(_)), "{:?}", dialog.stage);
 }
 
 #[test]
 fn a_reading_that_fails_does_not_keep_the_dialog_waiting() {
     let mut driver = tuned();
     let reread = driver.held_key("R");
-    assert!(reread.iter().any(|effect| matches!(effect, Effect::Refresh { .. })));
+    assert!(reread.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. })));
     driver.press("c");
     let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
     assert!(matches!(dialog.stage, WriteStage::Waiting));
     driver.event(Event::RefreshFailed("the disk is gone".into()));
     let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
-    assert!(matches!(dialog.stage, WriteStage::Asking(_)), "{:?}", dialog.stage);
+    assert!(matches!(dialog.stage, WriteStage::Confirming(_)), "{:?}", dialog.stage);
 }
 
 #[test]
@@ -135,7 +138,7 @@ fn a_file_rewritten_in_its_place_keeps_no_text_of_the_old_one() {
     let text = text.replace("what was said", "what was rewritten") + &line(&driver, "feedf00e", "one more");
     let mut file = std::fs::File::create(&path).expect("the transcript");
     std::io::Write::write_all(&mut file, text.as_bytes()).expect("rewrites");
-    driver.event(Event::Changed(vec![path]));
+    driver.event(Event::FilesChanged(vec![path]));
     assert_eq!(pane(&driver).excerpts[&entry].text, "what was rewritten");
 }
 
@@ -164,7 +167,7 @@ fn an_entry_without_its_message_is_a_finding_that_can_be_copied() {
 #[test]
 fn a_file_that_is_gone_shows_in_the_list() {
     let mut driver = Driver::demo(130, 36);
-    let key = inspection(&driver).session.key.clone();
+    let key = inspection(&driver).item.key.clone();
     std::fs::remove_file(driver.path()).expect("removes");
     driver.event(Event::RefreshFailed("gone".into()));
     let item = driver.app.sessions.items.iter().find(|item| item.key == key).expect("its row");
@@ -175,54 +178,54 @@ fn a_file_that_is_gone_shows_in_the_list() {
 /// The list as the files are now.
 fn listed_anew(driver: &mut Driver) {
     let rows = driver.path().with_file_name("sessions.json");
-    driver.event(Event::Changed(vec![rows]));
+    driver.event(Event::FilesChanged(vec![rows]));
 }
 
 #[test]
 fn a_transcript_that_left_its_place_is_said_to_have_until_it_is_back() {
     let mut driver = Driver::demo(130, 36);
     let path = driver.path();
-    assert_eq!(driver.app.left(), None);
+    assert_eq!(driver.app.source_status(), None);
     let aside = PathBuf::from(format!("{}.reset.2026-03-05T14-00-00.000Z", path.display()));
     std::fs::rename(&path, &aside).expect("puts aside");
     listed_anew(&mut driver);
-    assert_eq!(driver.app.left(), Some(Left::Aside(Mark::Reset)));
+    assert_eq!(driver.app.source_status(), Some(SourceStatus::Archived(Mark::Reset)));
     assert!(driver.app.transcript.is_some(), "what was read stays");
     std::fs::remove_file(&aside).expect("removes");
     listed_anew(&mut driver);
-    assert_eq!(driver.app.left(), Some(Left::Gone));
+    assert_eq!(driver.app.source_status(), Some(SourceStatus::Missing));
     std::fs::File::create(&path).expect("comes back");
     listed_anew(&mut driver);
-    assert_eq!(driver.app.left(), None);
+    assert_eq!(driver.app.source_status(), None);
 }
 
 #[test]
 fn a_session_begun_anew_shows_the_transcript_before_until_the_next_is_written() {
     let mut driver = Driver::demo(130, 36);
     let rows = driver.path().with_file_name("sessions.json");
-    let key = inspection(&driver).session.key.0.clone();
+    let key = inspection(&driver).item.key.0.clone();
     let text = std::fs::read_to_string(&rows).expect("rows");
     let mut changed: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     changed[&key] = serde_json::json!({ "sessionId": "not-written-yet", "updatedAt": 1 });
     let mut file = std::fs::File::create(&rows).expect("the rows");
     std::io::Write::write_all(&mut file, changed.to_string().as_bytes()).expect("rewrites");
-    let relist = driver.held(Event::Changed(vec![rows]));
-    assert!(matches!(relist.as_slice(), [Effect::Relist { .. }]), "{relist:?}");
+    let relist = driver.held(Event::FilesChanged(vec![rows]));
+    assert!(matches!(relist.as_slice(), [Effect::RefreshListing { .. }]), "{relist:?}");
     driver.perform(relist);
-    assert_eq!(driver.app.left(), Some(Left::BegunAnew));
-    assert!(!driver.app.rereading, "there is nothing to read yet");
+    assert_eq!(driver.app.source_status(), Some(SourceStatus::Replaced));
+    assert!(!driver.app.is_refreshing, "there is nothing to read yet");
 }
 
 #[test]
 fn folders_that_are_looked_at_are_told_once_and_stand_in_the_header() {
     let mut driver = Driver::demo(130, 36);
-    driver.event(Event::Polled(Some("/x: looked at every second, as nfs.".into())));
+    driver.event(Event::PollingChanged(Some("/x: looked at every second, as nfs.".into())));
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nfs")));
     driver.app.toast = None;
-    driver.event(Event::Polled(Some("/x and /y: looked at every second, as nfs.".into())));
-    assert!(driver.app.toast.is_none() && driver.app.polled.is_some());
-    driver.event(Event::Polled(None));
-    assert_eq!(driver.app.polled, None);
+    driver.event(Event::PollingChanged(Some("/x and /y: looked at every second, as nfs.".into())));
+    assert!(driver.app.toast.is_none() && driver.app.polling_reason.is_some());
+    driver.event(Event::PollingChanged(None));
+    assert_eq!(driver.app.polling_reason, None);
 }
 
 #[test]
@@ -231,8 +234,8 @@ fn a_slider_that_was_taken_keeps_moving_wherever_the_mouse_strays() {
     let mut driver = tuned();
     driver.press("4");
     let layout = driver.app.layout();
-    let (row, track) = (layout.tuning.y + layout.head(Pane::Tuning), layout.slider_track());
-    let first = driver.app.tuning.range().start;
+    let (row, track) = (layout.tuning.y + layout.header_rows(Pane::Tuning), layout.slider_track());
+    let first = driver.app.tuning.policy_rows().start;
     let mut mouse = |kind, column, row| {
         driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
         (
@@ -271,14 +274,14 @@ fn the_switch_shows_the_session_as_it_was_when_the_call_failed() {
     let then = inspection(&driver);
     assert_eq!(then.context.path.last(), Some(&refused.entry), "what came later is not sent");
     assert_eq!(driver.app.selected_entry(), Some(refused.entry));
-    assert_eq!(driver.app.call_ms(), refused.at as i64, "its moment decides the gate");
-    assert_eq!(driver.app.figures.now.total(), 203_412);
+    assert_eq!(driver.app.call_time_ms(), refused.time_ms as i64, "its moment decides the gate");
+    assert_eq!(driver.app.plan_totals.current.total(), 203_412);
     driver.press("a");
     assert_eq!((driver.app.target, inspection(&driver).leaf.clone()), (Target::WholeSession, Leaf::Own));
     driver.press("a");
     assert_eq!(driver.app.target, Target::NextCall);
     assert_eq!(inspection(&driver).context.path, next.context.path);
-    assert_eq!(driver.app.figures.now.total(), 150_000);
+    assert_eq!(driver.app.plan_totals.current.total(), 150_000);
 }
 
 #[test]
@@ -292,7 +295,7 @@ fn a_session_that_grows_keeps_showing_the_failed_call() {
     assert_eq!(driver.app.target, Target::FailedCall);
     assert_eq!(after.context.path, before.context.path);
     assert!(after.epoch > before.epoch && after.index.entries.len() == before.index.entries.len() + 2);
-    assert_eq!(driver.app.figures.now.total(), 203_412);
+    assert_eq!(driver.app.plan_totals.current.total(), 203_412);
     let other = driver.app.sessions.items.iter().find(|item| item.key.0.contains("discord"));
     let other = other.expect("another session").key.0.clone();
     driver.go_to(&other);
@@ -306,7 +309,9 @@ fn nothing_is_committed_while_a_call_of_the_past_is_shown() {
     let mut driver = tuned();
     driver.press("2 a c");
     assert!(driver.app.overlay.is_none());
-    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.failed && toast.text.contains("next call")));
+    assert!(
+        driver.app.toast.as_ref().is_some_and(|toast| toast.is_error && toast.text.contains("next call"))
+    );
     driver.press("a a c");
     assert!(matches!(driver.app.overlay, Some(Overlay::Write(_))), "{:?}", driver.app.toast);
 }
@@ -317,15 +322,15 @@ fn texts_are_read_for_the_context_that_is_shown() {
     let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
     driver.append(&text);
     driver.press("2 , , , , , x");
-    assert!(driver.app.waiting.is_empty() && inspection(&driver).closer.is_some());
+    assert!(driver.app.waiting_policies.is_empty() && inspection(&driver).details.is_some());
     driver.press("a");
     assert!(
-        driver.app.waiting.is_empty() && inspection(&driver).closer.is_some(),
+        driver.app.waiting_policies.is_empty() && inspection(&driver).details.is_some(),
         "those of the failed call"
     );
     driver.press("a a");
     assert!(
-        driver.app.waiting.is_empty()
+        driver.app.waiting_policies.is_empty()
             && driver.app.plan.as_ref().is_some_and(|plan| plan.compaction.is_some())
     );
 }
@@ -334,8 +339,8 @@ fn texts_are_read_for_the_context_that_is_shown() {
 fn a_step_that_is_switched_off_is_replayed_without() {
     let mut driver = tuned();
     driver.press("2 e enter");
-    let with = driver.app.outcome().and_then(|outcome| outcome.tuned).expect("a replay");
+    let with = driver.app.replay_outcome().and_then(|outcome| outcome.tuned).expect("a replay");
     driver.press("x");
-    let without = driver.app.outcome().and_then(|outcome| outcome.tuned).expect("a replay");
+    let without = driver.app.replay_outcome().and_then(|outcome| outcome.tuned).expect("a replay");
     assert_eq!((with.overflows, without.overflows), (0, 1), "{with:?} {without:?}");
 }

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use clawscope::app::App;
 use clawscope::app::event::Event;
-use clawscope::policy::Step;
+use clawscope::policy::Policy;
 use clawscope::store::demo::NOW_MS;
 use clawscope::ui;
 use clawscope::ui::theme::{ColourDepth, Theme};
@@ -354,7 +354,7 @@ fn mint_stands_for_the_plan_and_for_nothing_else() {
 /// At rest, with nothing that the configured settings would save.
 fn unsaved() -> App {
     let mut app = at_rest(130, 36).app;
-    app.would_save = vec![(Step::Prune, Some(0))];
+    app.policy_savings = vec![(Policy::Prune, Some(0))];
     app
 }
 

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use clawscope::gateway::ruleset::{PiRelease, Ruleset, Version};
 use clawscope::js::{self, JsString, Object, Value};
-use clawscope::policy::overflow::{Runtime, Said, judge, recognised};
+use clawscope::policy::overflow::{Runtime, StopDetails, is_recognised, judge};
 use golden_ops::{answer_of_pi, canonical};
 
 fn read_json(path: &Path) -> Value {
@@ -80,13 +80,13 @@ fn overflows(release: &str, case: &Value) -> Value {
     let settings = case.get("settings").unwrap();
     let provider = settings.get("provider").and_then(Value::as_str).map(JsString::to_string_lossy);
     let judged = settings.get("errorMessages").and_then(Value::as_array).unwrap().iter().map(|text| {
-        let said = Said {
+        let said = StopDetails {
             provider: provider.clone().unwrap_or_default(),
             stop_reason: "error".to_owned(),
             message: text.as_str().unwrap().to_string_lossy(),
             codes: Vec::new(),
         };
-        Value::Bool(recognised(&said, &judge(&said), Runtime::Pi(release)).unwrap())
+        Value::Bool(is_recognised(&said, &judge(&said), Runtime::Pi(release)).unwrap())
     });
     Value::Array(judged.collect())
 }

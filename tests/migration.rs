@@ -14,9 +14,9 @@ use std::process::Command;
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::ids::SessionKey;
-use clawscope::inspect::Inspection;
+use clawscope::inspect::LoadedSession;
 use clawscope::inspect::open::open;
-use clawscope::store::survey::{Store, survey};
+use clawscope::store::survey::{Store, discover};
 use clawscope::transcript::Leaf;
 use fixture::{database_of, main_of, put, state_2026_8_1, unpack};
 use serde_json::{Value, json};
@@ -25,10 +25,10 @@ use tempfile::TempDir;
 const NOW_MS: i64 = 1_795_200_000_000;
 
 fn listed(path: &Path) -> Store {
-    survey(Some(path), &Environment::default())
+    discover(Some(path), &Environment::default())
 }
 
-fn opened(store: &Store, key: &str) -> Inspection {
+fn opened(store: &Store, key: &str) -> LoadedSession {
     open(store, &SessionKey(key.to_owned()), None, NOW_MS, &mut |_, _| true).unwrap()
 }
 
@@ -83,14 +83,14 @@ fn a_store_of_schema_19_reads_as_the_gateways_own_modules_read_it() {
     for (key, expected) in expected {
         let inspection = opened(&store, key);
         let (index, context) = (&inspection.index, &inspection.context);
-        assert_eq!(json!(inspection.session.id), expected["sessionId"], "{key}");
-        let leaf = inspection.tree.leaf(index, &Leaf::Own).map(|ix| index.name(ix));
+        assert_eq!(json!(inspection.item.id), expected["sessionId"], "{key}");
+        let leaf = inspection.tree.leaf(index, &Leaf::Own).map(|ix| index.display_id(ix));
         assert_eq!(json!(leaf), expected["leafEntryId"], "{key}");
-        let path: Vec<String> = context.path.iter().map(|ix| index.name(*ix)).collect();
+        let path: Vec<String> = context.path.iter().map(|ix| index.display_id(*ix)).collect();
         assert_eq!(json!(path), expected["activePath"], "{key}");
-        let roles: Vec<&str> = context.messages.iter().map(|it| it.size.role.word()).collect();
+        let roles: Vec<&str> = context.messages.iter().map(|it| it.size.role.as_str()).collect();
         assert_eq!(json!(roles), expected["contextRoles"], "{key}");
-        let thinking = context.thinking.and_then(|word| index.words.text(word));
+        let thinking = context.thinking_level.and_then(|word| index.values.text(word));
         assert_eq!(json!(thinking.as_deref().unwrap_or("off")), expected["thinkingLevel"], "{key}");
         if let Some(model) = expected["model"].as_object() {
             assert_eq!(
@@ -99,11 +99,11 @@ fn a_store_of_schema_19_reads_as_the_gateways_own_modules_read_it() {
                 "{key}"
             );
         }
-        let tips = inspection.branch_tips(clawscope::redact::Secrets::Hidden);
+        let tips = inspection.branch_tips(clawscope::redact::SecretDisplay::Hidden);
         let tips = tips.iter().map(|tip| {
-            let leaf = index.name(tip.leaf);
+            let leaf = index.display_id(tip.leaf);
             // The gateway looks for a text before the result of a tool; here the result itself is shown.
-            let headline = if leaf == "80000007" { "plain text" } else { &tip.headline };
+            let headline = if leaf == "80000007" { "plain text" } else { &tip.last_words };
             json!({"leafEntryId": leaf, "active": tip.active, "messageCount": tip.messages, "headline": headline})
         });
         assert_eq!(Value::from(tips.collect::<Vec<_>>()), expected["branches"], "{key}");
@@ -116,10 +116,11 @@ fn a_store_of_schema_19_says_its_version_and_lists_every_kind_of_keeping() {
     let store = listed(state.path());
     let schema = store.databases[0].schema.as_ref().unwrap();
     assert_eq!((schema.version, schema.app_version.as_deref()), (19, Some("2026.8.1")));
-    let count =
-        |flag: &str| store.sessions.iter().filter(|it| it.flags.iter().any(|own| own.name() == flag)).count();
+    let count = |flag: &str| {
+        store.sessions.iter().filter(|it| it.flags.iter().any(|own| own.as_str() == flag)).count()
+    };
     assert_eq!([count("earlier"), count("archived"), count("imported"), count("not-imported")], [2, 1, 8, 1]);
-    let what: Vec<&str> = store.findings.iter().map(|finding| finding.what.as_str()).collect();
+    let what: Vec<&str> = store.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
     let aside = "history on disk that is not in the database: no row knows session 55555555-5555-4555-8555-555555555555";
     assert_eq!(what, ["has the older schema version 19", aside]);
     let (code, out, _) = run(&["doctor", state.path().to_str().unwrap()]);
@@ -135,10 +136,10 @@ fn a_database_of_schema_1_holds_no_sessions_and_the_files_beside_it_are_read() {
     unpack(&fixture::fixture("sqlite-2026.7.1/openclaw-agent.sqlite.zst"), &database);
     for path in [state.path(), &database] {
         let store = listed(path);
-        assert_eq!((store.databases.len(), store.ruleset.ruleset), (0, Ruleset::default()));
-        assert!(store.ruleset.ruleset < Ruleset::V2026_8_1);
+        assert_eq!((store.databases.len(), store.ruleset.id), (0, Ruleset::default()));
+        assert!(store.ruleset.id < Ruleset::V2026_8_1);
         assert_eq!(store.sessions, without.sessions);
-        let [note] = store.findings.as_slice() else { panic!("{:?}", store.findings) };
+        let [note] = store.diagnostics.as_slice() else { panic!("{:?}", store.diagnostics) };
         let words = note.to_string();
         assert!(words.starts_with("note: ") && words.contains("holds no sessions"), "{words}");
         assert!(words.contains("2026.6.11 to 2026.7.35") && words.contains("read from the files"), "{words}");
@@ -149,7 +150,7 @@ fn a_database_of_schema_1_holds_no_sessions_and_the_files_beside_it_are_read() {
     assert!(code == 0 && out.contains("There is no migration to check here."), "{out}");
     let alone = tempfile::tempdir().unwrap();
     fs::copy(&database, alone.path().join("copy.sqlite")).unwrap();
-    assert_eq!(listed(&alone.path().join("copy.sqlite")).findings.len(), 1);
+    assert_eq!(listed(&alone.path().join("copy.sqlite")).diagnostics.len(), 1);
 }
 
 #[test]

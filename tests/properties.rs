@@ -6,36 +6,36 @@
 #[path = "support/generate.rs"]
 mod generate;
 
-use clawscope::context::breakdown::{Breakdown, Piece};
-use clawscope::context::budget::{Budget, FixedChars, Part, part_of};
+use clawscope::context::breakdown::{Breakdown, PromptPiece};
+use clawscope::context::budget::{Budget, BudgetPart, FixedChars, part_for};
 use clawscope::context::llm::to_llm;
 use clawscope::context::tokens::chars4::estimate_or_zero;
-use clawscope::context::{bodies, build};
+use clawscope::context::{bodies, build_context};
 use clawscope::gateway::compaction::CompactionSettings;
 use clawscope::gateway::pruning::{HardClear, PruneSettings, SoftTrim};
 use clawscope::gateway::ruleset::{ImageResults, KeptTurns, Ruleset};
 use clawscope::ids::LineIds;
-use clawscope::inspect::Closer;
-use clawscope::js::{self, JsString, Object, Throws, Value};
-use clawscope::plan::{Asked, Plan, PlanError, after};
+use clawscope::inspect::ContextDetails;
+use clawscope::js::{self, JsException, JsString, Object, Value};
+use clawscope::plan::{Plan, PlanError, PlanInput, message_after};
 use clawscope::policy::clear_tool_uses::{
-    ClearSettings, ClearedBy, Counting, Message, clear as clear_messages, message_of,
+    ClearSettings, ClearedBy, Message, TokenCounting, clear as clear_messages, parse_message,
 };
 use clawscope::policy::edit::apply_all;
 use clawscope::policy::guard::guard_messages;
 use clawscope::policy::guard_2026_9::guarded_result;
-use clawscope::policy::list::From;
+use clawscope::policy::list::MessageOrigin;
 use clawscope::policy::media_2026_9::without_seen_media;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::settings::{GuardSettings, ReduceSettings, TruncateSettings};
-use clawscope::policy::texture::Texture;
+use clawscope::policy::texture::ContentFeatures;
 use clawscope::policy::truncate::{reduce, result_budget};
-use clawscope::policy::{Step, StepSet, StepSettings};
+use clawscope::policy::{Policy, PolicySet, PolicySettings};
 use clawscope::store::entry::MessageSize;
 use clawscope::store::index::Index;
-use clawscope::store::load::{Growth, grow, load, load_bytes};
+use clawscope::store::load::{FileChange, load, load_bytes, refresh};
 use clawscope::store::prompt_report::SystemPromptReport;
-use clawscope::store::scan::size_message;
+use clawscope::store::scan::measure_message;
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
 use proptest::collection::vec;
@@ -224,18 +224,18 @@ fn report() -> impl Strategy<Value = SystemPromptReport> {
                 entries("blockChars", &blocks),
                 entries("schemaChars", &tools),
             );
-            SystemPromptReport::new(&js::parse(&raw).expect("JSON")).expect("an object")
+            SystemPromptReport::from_value(&js::parse(&raw).expect("JSON")).expect("an object")
         },
     )
 }
 
-fn tokens_of<'a>(pieces: impl IntoIterator<Item = &'a Piece>) -> u64 {
+fn tokens_of<'a>(pieces: impl IntoIterator<Item = &'a PromptPiece>) -> u64 {
     pieces.into_iter().map(|piece| piece.tokens).sum()
 }
 
 /// Any of the steps.
-fn step_sets() -> impl Strategy<Value = StepSet> {
-    vec(proptest::sample::select(&Step::ALL[..]), 0..6).prop_map(|steps| StepSet::of(&steps))
+fn step_sets() -> impl Strategy<Value = PolicySet> {
+    vec(proptest::sample::select(&Policy::ALL[..]), 0..6).prop_map(|steps| PolicySet::of(&steps))
 }
 
 /// Parameters of the steps that the gateway has built in, or that a client has.
@@ -245,7 +245,7 @@ fn closer_settings() -> impl Strategy<Value = (TruncateSettings, GuardSettings, 
         (0_u32..400, 0_u32..4, 0_u32..100, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (truncate, 0.0..1.0, 0.0..1.0, clear).prop_map(|(truncate, budget_share, single_share, clear)| {
         let (trigger, keep, least, inputs, model, excluded, server) = clear;
-        let counting = if model { Counting::Model } else { Counting::Approximate };
+        let counting = if model { TokenCounting::Model } else { TokenCounting::Approximate };
         (
             TruncateSettings {
                 window_share: truncate.0,
@@ -261,7 +261,7 @@ fn closer_settings() -> impl Strategy<Value = (TruncateSettings, GuardSettings, 
                 exclude_tools: if excluded { vec!["read".into()] } else { Vec::new() },
                 placeholder: "[gone 😀]".into(),
                 counting,
-                by: if server { ClearedBy::Server { prompt_tokens: 30 } } else { ClearedBy::Client },
+                cleared_by: if server { ClearedBy::Server { prompt_tokens: 30 } } else { ClearedBy::Client },
             },
         )
     })
@@ -284,8 +284,8 @@ fn kept(message: &Value) -> Value {
 fn bits(size: &MessageSize) -> [Option<u64>; 6] {
     let bits = |number: f64| Some(number.to_bits());
     [
-        size.pi_chars.get().ok().and_then(bits),
-        size.prune_chars.get().ok().and_then(bits),
+        size.pi_chars.value().ok().and_then(bits),
+        size.prune_chars.value().ok().and_then(bits),
         bits(size.joined_chars),
         Some(size.text_blocks.into()),
         Some(size.images.into()),
@@ -294,9 +294,9 @@ fn bits(size: &MessageSize) -> [Option<u64>; 6] {
 }
 
 /// Messages in the form that clearing is done on.
-fn sent(messages: &[Value]) -> Result<Vec<Message>, Throws> {
-    let sent: Result<Vec<Option<Value>>, Throws> = messages.iter().map(to_llm).collect();
-    sent?.iter().flatten().map(message_of).collect()
+fn sent(messages: &[Value]) -> Result<Vec<Message>, JsException> {
+    let sent: Result<Vec<Option<Value>>, JsException> = messages.iter().map(to_llm).collect();
+    sent?.iter().flatten().map(parse_message).collect()
 }
 
 /// Cleared messages as they are read back: a transcript does not say that they were cleared.
@@ -326,28 +326,28 @@ proptest! {
         ruleset in rulesets(),
     ) {
         let text = transcript(&messages);
-        let source = Source::memory("t.jsonl", text.as_bytes());
+        let source = Source::from_memory("t.jsonl", text.as_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
-        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let context = build_context(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
         let rules = ruleset.rules();
         let prune = PruneSettings { soft_trim: SoftTrim { images: rules.image_results, ..prune.soft_trim }, ..prune };
-        let read = Closer::read(&source, &index, &context, rules).expect("bodies");
-        let settings = StepSettings {
+        let read = ContextDetails::read(&source, &index, &context, rules).expect("bodies");
+        let settings = PolicySettings {
             ruleset,
-            steps,
+            enabled: steps,
             truncate: closer.0,
             reduce: ReduceSettings { all_chars: f64::from(keep), keeps_sent: history_limit == 1 },
             guard: closer.1,
             clear: closer.2,
             history_limit: f64::from(history_limit),
             compaction: CompactionSettings { keep_recent_tokens: f64::from(keep), ..CompactionSettings::default() },
-            ..StepSettings::prune(prune)
+            ..PolicySettings::pruning_only(prune)
         };
-        let plan = Plan::new(&Asked {
+        let plan = Plan::new(&PlanInput {
             index: &index,
             context: &context,
-            branch: Some(read.compacting()),
-            textures: Some(&read.textures),
+            branch: Some(read.compaction_input()),
+            features: Some(&read.features),
             remembered: None,
             settings: &settings,
             window: f64::from(window),
@@ -358,28 +358,28 @@ proptest! {
         });
         // Texts that are no strings may make the real programs throw; then nothing is done.
         let Ok(plan) = plan else { return Ok(()) };
-        let bodies = bodies::messages(&source, &index, &context).expect("bodies");
-        for item in &plan.items {
+        let bodies = bodies::read_messages(&source, &index, &context).expect("bodies");
+        for item in &plan.messages {
             let Some(change) = &item.change else { continue };
-            let body = match &item.from {
-                From::Context(position) => bodies[*position as usize].clone(),
-                From::Missing(missing) => missing.message(5.0),
-                From::Checkpoint | From::Summary => continue,
+            let body = match &item.origin {
+                MessageOrigin::Context(position) => bodies[*position as usize].clone(),
+                MessageOrigin::Missing(missing) => missing.message(5.0),
+                MessageOrigin::Checkpoint | MessageOrigin::Summary => continue,
             };
-            let applied = apply_all(plan.edits_of(item), &body);
-            let size = change.size(&size_message(&body).size);
-            prop_assert_eq!(bits(&size_message(&applied).size), bits(&size), "{:?}", plan.edits_of(item));
-            if let Some(texture) = change.texture() {
-                let read = match &item.from {
-                    From::Context(_) => Texture::of_under(rules, &applied),
-                    _ => Texture::of(&applied),
+            let applied = apply_all(plan.message_edits(item), &body);
+            let size = change.size(&measure_message(&body).size);
+            prop_assert_eq!(bits(&measure_message(&applied).size), bits(&size), "{:?}", plan.message_edits(item));
+            if let Some(texture) = change.features() {
+                let read = match &item.origin {
+                    MessageOrigin::Context(_) => ContentFeatures::of_under(rules, &applied),
+                    _ => ContentFeatures::of(&applied),
                 };
                 prop_assert_eq!(texture, &read);
             }
         }
         for (position, (body, fate)) in bodies.iter().zip(plan.fates()).enumerate() {
-            let applied = after(body, position, &plan);
-            if !fate.fate.changes() {
+            let applied = message_after(body, position, &plan);
+            if !fate.fate.is_change() {
                 prop_assert_eq!(kept(&applied), kept(body));
             }
         }
@@ -392,31 +392,31 @@ proptest! {
         let options = generate::Options { steps, ..generate::Options::default() };
         let index = load_bytes("t.jsonl", &generate::transcript(seed, &options), &mut LineIds);
         let tree = Tree::new(&index);
-        let named = index.name(clawscope::ids::EntryIx(leaf.index(index.entries.len()) as u32));
+        let named = index.display_id(clawscope::ids::EntryIx(leaf.index(index.entries.len()) as u32));
         for leaf in [Leaf::Own, Leaf::Id(named)] {
-            let Ok(context) = build(&index, &tree, &leaf) else { continue };
+            let Ok(context) = build_context(&index, &tree, &leaf) else { continue };
             // Under a plan a message counts less than its own size.
             let tokens = |at: usize| estimate_or_zero(&context.messages[at].size) / cut;
             let budget = Budget::new(Some(FixedChars::new(&report)), &context, tokens);
             let whole = Breakdown::new(Some(&report), &index, &context, tokens);
             prop_assert_eq!(whole.budget, budget);
             let prompt = whole.prompt.as_ref().expect("a report");
-            prop_assert_eq!(tokens_of([&prompt.instructions, &prompt.skills, &prompt.tool_list]), budget.tokens(Part::System));
-            prop_assert_eq!(tokens_of(prompt.each_skill.iter().chain([&prompt.around_skills])), prompt.skills.tokens);
-            prop_assert_eq!(tokens_of(prompt.each_file.iter().chain([&prompt.around_files])), budget.tokens(Part::Files));
-            prop_assert_eq!(tokens_of(prompt.each_schema.iter().chain([&prompt.other_schemas])), budget.tokens(Part::Tools));
-            let roles = |part: Part| -> u64 {
-                whole.roles.iter().filter(|(role, _)| part_of(*role) == part).map(|(_, amount)| amount.tokens).sum()
+            prop_assert_eq!(tokens_of([&prompt.instructions, &prompt.skills, &prompt.tool_list]), budget.tokens(BudgetPart::System));
+            prop_assert_eq!(tokens_of(prompt.skill_pieces.iter().chain([&prompt.skills_overhead])), prompt.skills.tokens);
+            prop_assert_eq!(tokens_of(prompt.file_pieces.iter().chain([&prompt.files_overhead])), budget.tokens(BudgetPart::Files));
+            prop_assert_eq!(tokens_of(prompt.schema_pieces.iter().chain([&prompt.other_schemas])), budget.tokens(BudgetPart::Tools));
+            let roles = |part: BudgetPart| -> u64 {
+                whole.roles.iter().filter(|(role, _)| part_for(*role) == part).map(|(_, amount)| amount.tokens).sum()
             };
-            prop_assert_eq!(roles(Part::You), budget.tokens(Part::You));
-            prop_assert_eq!(roles(Part::Summary), budget.tokens(Part::Summary));
-            prop_assert_eq!(roles(Part::Results), budget.tokens(Part::Results));
-            prop_assert_eq!(roles(Part::Assistant), budget.tokens(Part::Assistant) + budget.tokens(Part::Thinking));
-            prop_assert_eq!(whole.thinking.tokens, budget.tokens(Part::Thinking));
+            prop_assert_eq!(roles(BudgetPart::User), budget.tokens(BudgetPart::User));
+            prop_assert_eq!(roles(BudgetPart::Summary), budget.tokens(BudgetPart::Summary));
+            prop_assert_eq!(roles(BudgetPart::Results), budget.tokens(BudgetPart::Results));
+            prop_assert_eq!(roles(BudgetPart::Assistant), budget.tokens(BudgetPart::Assistant) + budget.tokens(BudgetPart::Thinking));
+            prop_assert_eq!(whole.thinking.tokens, budget.tokens(BudgetPart::Thinking));
             let calls: u64 = whole.tools.iter().map(|tool| tool.calls.tokens).sum();
-            prop_assert_eq!(whole.said.tokens + calls, budget.tokens(Part::Assistant));
-            prop_assert_eq!(whole.tools.iter().map(|tool| tool.results.tokens).sum::<u64>(), budget.tokens(Part::Results));
-            prop_assert!(whole.images.tokens <= budget.tokens(Part::Results) + budget.tokens(Part::You));
+            prop_assert_eq!(whole.answer_text.tokens + calls, budget.tokens(BudgetPart::Assistant));
+            prop_assert_eq!(whole.tools.iter().map(|tool| tool.results.tokens).sum::<u64>(), budget.tokens(BudgetPart::Results));
+            prop_assert!(whole.images.tokens <= budget.tokens(BudgetPart::Results) + budget.tokens(BudgetPart::User));
             prop_assert!(whole.heaviest.is_sorted_by_key(|at| std::cmp::Reverse(tokens(*at))));
         }
     }
@@ -428,22 +428,22 @@ proptest! {
         window in 1_u32..4000,
     ) {
         let text = transcript(&messages);
-        let source = Source::memory("t.jsonl", text.as_bytes());
+        let source = Source::from_memory("t.jsonl", text.as_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
-        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let context = build_context(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
         let rules = Ruleset::default().rules();
-        let read = Closer::read(&source, &index, &context, rules).expect("bodies");
-        let bodies = bodies::messages(&source, &index, &context).expect("bodies");
+        let read = ContextDetails::read(&source, &index, &context, rules).expect("bodies");
+        let bodies = bodies::read_messages(&source, &index, &context).expect("bodies");
         let (truncate, guard, clear) = closer;
-        let clear = ClearSettings { counting: Counting::Approximate, by: ClearedBy::Client, ..clear };
-        let made = |step: Step| {
-            let steps = StepSet::of(&[step]);
-            let settings = StepSettings { steps, truncate, guard, clear: clear.clone(), ..StepSettings::default() };
-            let plan = Plan::new(&Asked {
+        let clear = ClearSettings { counting: TokenCounting::Approximate, cleared_by: ClearedBy::Client, ..clear };
+        let made = |step: Policy| {
+            let steps = PolicySet::of(&[step]);
+            let settings = PolicySettings { enabled: steps, truncate, guard, clear: clear.clone(), ..PolicySettings::default() };
+            let plan = Plan::new(&PlanInput {
                 index: &index,
                 context: &context,
                 branch: None,
-                textures: Some(&read.textures),
+                features: Some(&read.features),
                 remembered: None,
                 settings: &settings,
                 window: f64::from(window),
@@ -452,43 +452,43 @@ proptest! {
                 drops_thinking: false,
                 system_tokens: 0.0,
             })?;
-            let made = bodies.iter().enumerate().map(|(at, body)| after(body, at, &plan));
+            let made = bodies.iter().enumerate().map(|(at, body)| message_after(body, at, &plan));
             Ok::<_, PlanError>((made.collect::<Vec<Value>>(), plan.cleared))
         };
-        let guarded = made(Step::Guard).map(|(made, _)| made).map_err(|_| Throws);
+        let guarded = made(Policy::Guard).map(|(made, _)| made).map_err(|_| JsException);
         prop_assert_eq!(guarded, guard_messages(&bodies, f64::from(window), &guard));
         let cleared = sent(&bodies).and_then(|messages| clear_messages(messages, &clear));
-        match (made(Step::Clear), cleared) {
+        match (made(Policy::Clear), cleared) {
             (Ok((made, numbers)), Ok(clearing)) => {
                 let numbers = numbers.expect("numbers of clearing");
-                prop_assert_eq!((numbers.before, numbers.after), (clearing.before as u64, clearing.after as u64));
+                prop_assert_eq!((numbers.tokens_before, numbers.tokens_after), (clearing.tokens_before as u64, clearing.tokens_after as u64));
                 prop_assert_eq!(sent(&made).expect("still sent"), unmarked(clearing.messages));
             }
             (Err(error), cleared) => {
-                prop_assert_eq!(error, PlanError::Throws(Step::Clear));
+                prop_assert_eq!(error, PlanError::Throws(Policy::Clear));
                 prop_assert!(cleared.is_err());
             }
-            (Ok(_), Err(Throws)) => return Err(TestCaseError::fail("the messages throw, their sketches do not")),
+            (Ok(_), Err(JsException)) => return Err(TestCaseError::fail("the messages throw, their sketches do not")),
         }
     }
 
     #[test]
     fn by_the_newest_rules_steps_make_what_the_rules_make_of_texts(messages in vec(message(), 1..30), window in 1_u32..6000) {
         let text = transcript(&messages);
-        let source = Source::memory("t.jsonl", text.as_bytes());
+        let source = Source::from_memory("t.jsonl", text.as_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
-        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let context = build_context(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
         let (rules, window) = (Ruleset::V2026_9_2.rules(), f64::from(window));
-        let read = Closer::read(&source, &index, &context, rules).expect("bodies");
-        let bodies = bodies::messages(&source, &index, &context).expect("bodies");
-        let made = |step: Step| -> Vec<Value> {
-            let steps = StepSet::of(&[step]);
-            let settings = StepSettings { steps, ..StepSettings::built_in(Ruleset::V2026_9_2, window) };
-            let plan = Plan::new(&Asked {
+        let read = ContextDetails::read(&source, &index, &context, rules).expect("bodies");
+        let bodies = bodies::read_messages(&source, &index, &context).expect("bodies");
+        let made = |step: Policy| -> Vec<Value> {
+            let steps = PolicySet::of(&[step]);
+            let settings = PolicySettings { enabled: steps, ..PolicySettings::built_in(Ruleset::V2026_9_2, window) };
+            let plan = Plan::new(&PlanInput {
                 index: &index,
                 context: &context,
                 branch: None,
-                textures: Some(&read.textures),
+                features: Some(&read.features),
                 remembered: None,
                 settings: &settings,
                 window,
@@ -498,22 +498,22 @@ proptest! {
                 system_tokens: 0.0,
             });
             let plan = plan.expect("these steps never throw by these rules");
-            bodies.iter().enumerate().map(|(at, body)| after(body, at, &plan)).collect()
+            bodies.iter().enumerate().map(|(at, body)| message_after(body, at, &plan)).collect()
         };
         let or_old = |new: Option<Value>, old: &Value| new.unwrap_or_else(|| old.clone());
         let mut truncated = bodies.clone();
         let budget = result_budget(rules, window, None, true).expect("results have a budget by these rules");
-        for done in reduce(&budget.held(&bodies), &budget) {
+        for done in reduce(&budget.reducible_messages(&bodies), &budget) {
             truncated[done.at] = done.message;
         }
-        prop_assert_eq!(made(Step::Truncate), truncated);
+        prop_assert_eq!(made(Policy::Truncate), truncated);
         let guarded: Vec<Value> = bodies.iter().map(|old| or_old(guarded_result(old, window), old)).collect();
-        prop_assert_eq!(made(Step::Guard), guarded);
+        prop_assert_eq!(made(Policy::Guard), guarded);
         let mut unseen = bodies.clone();
         for (at, new) in without_seen_media(&bodies, KeptTurns { count: 3, open: false }) {
             unseen[at] = new;
         }
-        prop_assert_eq!(made(Step::Images), unseen);
+        prop_assert_eq!(made(Policy::Images), unseen);
     }
 
     #[test]
@@ -527,13 +527,13 @@ proptest! {
         cuts.sort_unstable();
         let mut index: Option<Index> = None;
         for end in cuts.into_iter().chain([bytes.len()]) {
-            let source = Source::memory("t.jsonl", &bytes[..end]);
+            let source = Source::from_memory("t.jsonl", &bytes[..end]);
             index = Some(match index {
                 None => load(&source, &mut LineIds, &mut |_, _| true).expect("reads"),
-                Some(known) => match grow(&known, &source, &mut LineIds, &mut |_, _| true).expect("grows") {
-                    Growth::Same => known,
-                    Growth::Grown(grown) => *grown,
-                    Growth::Replaced(_) => return Err(TestCaseError::fail("growth was taken for a new file")),
+                Some(known) => match refresh(&known, &source, &mut LineIds, &mut |_, _| true).expect("grows") {
+                    FileChange::Unchanged => known,
+                    FileChange::Grown(grown) => *grown,
+                    FileChange::Replaced(_) => return Err(TestCaseError::fail("growth was taken for a new file")),
                 },
             });
         }
@@ -541,17 +541,17 @@ proptest! {
         let whole = load_bytes("t.jsonl", bytes, &mut LineIds);
         prop_assert_eq!(tailed.entries.len(), whole.entries.len());
         for ((at, a), (_, b)) in tailed.iter().zip(whole.iter()) {
-            prop_assert_eq!(tailed.name(at), whole.name(at));
+            prop_assert_eq!(tailed.display_id(at), whole.display_id(at));
             prop_assert_eq!((a.offset, a.bytes, a.line, a.kind), (b.offset, b.bytes, b.line, b.kind));
-            prop_assert_eq!(a.message.map(|m| m.prune_chars.chars()), b.message.map(|m| m.prune_chars.chars()));
+            prop_assert_eq!(a.message.map(|m| m.prune_chars.whole_chars()), b.message.map(|m| m.prune_chars.whole_chars()));
         }
-        prop_assert_eq!((tailed.end, tailed.pending, tailed.bad_lines), (whole.end, whole.pending, whole.bad_lines));
+        prop_assert_eq!((tailed.end, tailed.pending_bytes, tailed.bad_lines), (whole.end, whole.pending_bytes, whole.bad_lines));
     }
 
     #[test]
     fn no_bytes_make_the_reading_panic(bytes in vec(any::<u8>(), 0..400)) {
         let index = load_bytes("t.jsonl", &bytes, &mut LineIds);
         let tree = Tree::new(&index);
-        let _ = build(&index, &tree, &Leaf::Own);
+        let _ = build_context(&index, &tree, &Leaf::Own);
     }
 }

@@ -8,35 +8,35 @@ use std::fs;
 use std::path::Path;
 
 use clap::{CommandFactory as _, Parser as _};
-use clawscope::app::action::{ACTIONS, Group};
-use clawscope::app::keymap::{Context, Keymap};
+use clawscope::app::action::{ACTIONS, ActionGroup};
+use clawscope::app::keymap::{KeyContext, Keymap};
 use clawscope::cli::Cli;
 use clawscope::gateway::env::Environment;
 
 const BEGIN: &str = "<!-- keys -->\n";
 const END: &str = "<!-- /keys -->";
 
-fn context(group: Group) -> Context {
+fn context(group: ActionGroup) -> KeyContext {
     match group {
-        Group::Transcript => Context::Transcript,
-        Group::Message => Context::Message,
-        Group::Tuning => Context::Tuning,
-        Group::Timeline => Context::Timeline,
-        Group::Compare => Context::Compare,
-        Group::Commit => Context::Dialog,
-        _ => Context::Global,
+        ActionGroup::Transcript => KeyContext::Transcript,
+        ActionGroup::Message => KeyContext::Message,
+        ActionGroup::Tuning => KeyContext::Tuning,
+        ActionGroup::Timeline => KeyContext::Timeline,
+        ActionGroup::Compare => KeyContext::Compare,
+        ActionGroup::Commit => KeyContext::Dialog,
+        _ => KeyContext::Global,
     }
 }
 
 fn table() -> String {
     let keymap = Keymap::standard();
     let mut text = String::new();
-    for group in Group::ALL {
+    for group in ActionGroup::ALL {
         let _ = writeln!(text, "\n**{}**\n\n| key | does |\n|---|---|", group.name());
         for (action, _, _, words) in ACTIONS.iter().filter(|row| row.2 == group) {
-            let mut keys = keymap.keys(context(group), *action);
+            let mut keys = keymap.keys_for(context(group), *action);
             if keys.is_empty() {
-                keys = keymap.keys(Context::Global, *action);
+                keys = keymap.keys_for(KeyContext::Global, *action);
             }
             let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", key.replace('|', "\\|"))).collect();
             let _ = writeln!(text, "| {} | {words} |", keys.join(" "));
@@ -123,7 +123,7 @@ fn the_settings_the_readme_names_are_read() {
     let mut file = fs::File::create(folder.join("config.toml")).expect("a file");
     std::io::Write::write_all(&mut file, settings.join("\n").as_bytes()).expect("writes");
     let env = Environment::new([("HOME", home.path().to_str().expect("text"))], None, "/".into());
-    let config = clawscope::config::read(&env).expect("the settings of the README");
+    let config = clawscope::config::load(&env).expect("the settings of the README");
     assert_eq!((config.mouse, config.motion, config.ascii), (false, false, Some(true)));
     assert_eq!(config.ruleset.map(|named| named.name).as_deref(), Some("2026.9.6"));
 }

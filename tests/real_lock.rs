@@ -24,8 +24,8 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use clawscope::commit::{
-    Clock, CommitError, Disk, LockState, PlannedCompaction, Prepared, Refusal, SystemClock, SystemDisk,
-    lock_path, lock_state, receipts, write, write_on,
+    Clock, CommitError, Disk, LockState, PlannedCompaction, PreparedCommit, Refusal, SystemClock, SystemDisk,
+    lock_path, lock_state, receipts, write, write_to_disk,
 };
 use clawscope::ids::EntryIx;
 use clawscope::js::{self, JsString, Object, Value};
@@ -108,7 +108,7 @@ fn a_commit_keeps_the_gateway_out_until_it_is_over() {
     let session = session();
     let disk = Asking { gateways: &gateways, path: &session.path, answers: RefCell::default() };
     let prepared = session.prepare(vec![session.clear(session.results()[0])]).unwrap();
-    write_on(&disk, &prepared, 0, &SystemClock).unwrap();
+    write_to_disk(&disk, &prepared, 0, &SystemClock).unwrap();
     let answers = disk.answers.borrow();
     let [answer] = &answers[..] else { panic!("{answers:?}") };
     let expected = format!("session file locked (timeout 400ms): pid={} ", std::process::id());
@@ -140,8 +140,8 @@ fn what_a_killed_commit_left_is_taken_over_by_the_gateway_at_once() {
     assert_eq!(answer[0].get("took"), Some(&Value::Bool(true)), "{answer:?}");
     assert!(number(&answer[0], "ms") < 2000, "it waited: {answer:?}");
     let now = SystemClock.now_ms();
-    let found = clawscope::commit::unfinished(&session.path, now).unwrap().expect("it is told");
-    assert_eq!(found.extent, clawscope::commit::Extent::NotBegun);
+    let found = clawscope::commit::find_interrupted(&session.path, now).unwrap().expect("it is told");
+    assert_eq!(found.extent, clawscope::commit::WrittenExtent::NotStarted);
     commit(&session).unwrap();
 }
 
@@ -227,7 +227,7 @@ fn child_process() {
     if verb == "ends" {
         let session = Session::at(&path);
         let prepared = session.prepare(vec![session.clear(session.results()[0])]).unwrap();
-        let _ = write_on(&Ends, &prepared, 0, &SystemClock);
+        let _ = write_to_disk(&Ends, &prepared, 0, &SystemClock);
     } else {
         let mut session = Session::at(&path);
         (0..rounds.parse().unwrap()).for_each(|round| commit_one(&mut session, &format!("{verb} {round}")));
@@ -253,7 +253,7 @@ fn commit_one(session: &mut Session, words: &str) {
 const MOST_COPIES: usize = 6;
 
 /// Replaces the last result, or where much stands behind it already, compacts what stands before it.
-fn prepared(session: &Session, words: &str) -> Result<Prepared, Refusal> {
+fn prepared(session: &Session, words: &str) -> Result<PreparedCommit, Refusal> {
     let last = *session.results().last().expect("a result");
     let path = session.tree.branch(&session.index, &Leaf::Own);
     let at = path.iter().position(|ix| *ix == last).expect("on the path");
@@ -297,11 +297,11 @@ fn two_programs_that_commit_and_a_gateway_that_appends_lose_nothing_in_a_thousan
     assert_eq!(names.collect::<Vec<_>>(), ["session.jsonl"], "a lock or a journal is left");
     let pi = Pi::find().unwrap();
     assert_eq!(pi.open(&[path], false)[0].context, session.context());
-    println!("{} rounds, {} lines, {:?}", 2 * COMMITS + TURNS, session.index.lines, began.elapsed());
+    println!("{} rounds, {} lines, {:?}", 2 * COMMITS + TURNS, session.index.line_count, began.elapsed());
 }
 
 fn every_line_is_whole(session: &Session, bytes: &[u8]) {
-    assert_eq!((session.index.bad_lines, session.index.pending), (0, 0));
+    assert_eq!((session.index.bad_lines, session.index.pending_bytes), (0, 0));
     let mut ids = HashSet::new();
     for line in String::from_utf8_lossy(bytes).lines().skip(1) {
         let value = js::parse(line).unwrap_or_else(|_| panic!("a broken line: {line}"));

@@ -17,15 +17,15 @@ mod session;
 use std::path::PathBuf;
 use std::process::Command;
 
-use clawscope::commit::{Prepared, Refusal, SystemClock, UndoTarget, write};
+use clawscope::commit::{PreparedCommit, Refusal, SystemClock, UndoTarget, write};
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::ids::LineIds;
-use clawscope::inspect::rewrite_loss::rewrite_loss;
+use clawscope::inspect::rewrite_loss::find_rewrite_loss;
 use clawscope::inspect::write::WriteError;
 use clawscope::js;
 use clawscope::plan::EntryChange;
-use clawscope::policy::Step;
-use clawscope::policy::truncate::{Cut, max_result_chars, session as gateway, truncated_message};
+use clawscope::policy::Policy;
+use clawscope::policy::truncate::{CutOptions, max_result_chars, session as gateway, truncated_message};
 use clawscope::store::body;
 
 use generate::{Options, transcript};
@@ -44,7 +44,7 @@ fn sessions() -> Vec<(u64, Session)> {
 }
 
 /// Writes what was prepared; answers the planned context, the new leaf and the session read again.
-fn written(session: Session, prepared: &Prepared) -> (Vec<String>, String, Session) {
+fn written(session: Session, prepared: &PreparedCommit) -> (Vec<String>, String, Session) {
     let (planned, old) = (session.planned(prepared), session.bytes());
     write(prepared, 0, &SystemClock).expect("it is written");
     let session = session.reload();
@@ -124,7 +124,7 @@ fn plain_all(context: &[String]) -> Vec<String> {
 #[test]
 fn the_real_pi_reads_a_compaction_as_it_was_previewed_and_sees_nothing_to_compact() {
     let Some(pi) = Pi::find() else { return };
-    for steps in [&[Step::Compact][..], &[Step::Compact, Step::Prune]] {
+    for steps in [&[Policy::Compact][..], &[Policy::Compact, Policy::Prune]] {
         let (mut compacted, mut previews, mut old) = (Vec::new(), Vec::new(), Vec::new());
         for (seed, session) in sessions() {
             let inspection = inspected(&session.path);
@@ -224,8 +224,8 @@ fn the_real_pi_reads_a_compaction_committed_by_hand_as_simulate_told_it() {
 fn cuts(session: &Session, window: f64) -> Vec<EntryChange> {
     let cut = |entry| {
         let message =
-            body::message(&session.source, &session.index, entry).expect("reads").expect("a message");
-        let message = truncated_message(&message, max_result_chars(window), &Cut::default())?;
+            body::read_message(&session.source, &session.index, entry).expect("reads").expect("a message");
+        let message = truncated_message(&message, max_result_chars(window), &CutOptions::default())?;
         Some(EntryChange { entry, message })
     };
     session.results().into_iter().filter_map(cut).collect()
@@ -233,8 +233,9 @@ fn cuts(session: &Session, window: f64) -> Vec<EntryChange> {
 
 /// The gateway's own rewrite of a session, appended to a copy of it.
 fn rewritten(session: &Session, window: f64) -> Session {
-    let asked = gateway::Session { index: &session.index, tree: &session.tree, window, now_ms: session::NOW };
-    let read = |ix| body::entry(&session.source, &session.index, ix);
+    let asked =
+        gateway::RewriteInput { index: &session.index, tree: &session.tree, window, now_ms: session::NOW };
+    let read = |ix| body::read_entry(&session.source, &session.index, ix);
     let rewrite = gateway::rewrite(&asked, &mut LineIds, read).expect("reads");
     Session::new(&[session.bytes(), rewrite.lines().into_bytes()].concat())
 }
@@ -251,10 +252,10 @@ fn the_real_pi_reads_every_message_of_a_truncation_and_misses_what_the_gateways_
             continue;
         }
         let mut inspection = inspected(&session.path);
-        inspection.ruleset.ruleset = Ruleset::V2026_3_2;
+        inspection.ruleset.id = Ruleset::V2026_3_2;
         inspection.window.tokens = window;
-        let loss = rewrite_loss(&inspection).expect("reads").expect("a result is oversized");
-        let vanished = loss.dangling.as_ref().map_or(0, |dangling| dangling.messages);
+        let loss = find_rewrite_loss(&inspection).expect("reads").expect("a result is oversized");
+        let vanished = loss.dangling_compaction.as_ref().map_or(0, |dangling| dangling.messages);
         lost += vanished + loss.labels + loss.branch_summaries;
         let rewritten = rewritten(&session, window);
         let prepared = session.prepare(changes.clone()).expect("a branch");

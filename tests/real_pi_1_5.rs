@@ -18,19 +18,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clawscope::commit::{
-    CommitRequest, RandomIds, Refusal, SessionStanding, SystemClock, Transcript, Way, prepare, write,
+    CommitMethod, CommitRequest, RandomIds, Refusal, SystemClock, TranscriptInput, TranscriptStatus, prepare,
+    write,
 };
-use clawscope::context::{Made, bodies};
+use clawscope::context::{ContentSource, bodies};
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::ids::EntryIx;
-use clawscope::inspect::Inspection;
+use clawscope::inspect::LoadedSession;
 use clawscope::inspect::write::WriteError;
 use clawscope::js;
 use clawscope::plan::Plan;
 use clawscope::policy::prune::Gate;
-use clawscope::policy::{Step, StepSet};
+use clawscope::policy::{Policy, PolicySet};
 use clawscope::store::entry::Role;
-use clawscope::store::index::Standing;
+use clawscope::store::index::OpenStatus;
 
 use inspected::{committed, inspected_under, previewed, redone, summary, undone};
 use pi_1_5::{Opened, Pi};
@@ -50,27 +51,27 @@ fn sessions() -> Vec<(String, Session)> {
 }
 
 /// A session by the rules that its transcript tells.
-fn own(path: &Path) -> Inspection {
+fn own(path: &Path) -> LoadedSession {
     inspected_under(path, None)
 }
 
 /// Those that are read by today's rules.
-fn all_todays() -> Vec<(String, Session, Inspection)> {
+fn all_todays() -> Vec<(String, Session, LoadedSession)> {
     let with = sessions().into_iter().map(|(name, session)| {
         let inspection = own(&session.path);
         (name, session, inspection)
     });
-    with.filter(|(_, _, it)| it.ruleset.ruleset == Ruleset::Pi1_5).collect()
+    with.filter(|(_, _, it)| it.ruleset.id == Ruleset::Pi1_5).collect()
 }
 
 /// Those of them that pi opens, and builds a context of.
-fn todays() -> Vec<(String, Session, Inspection)> {
+fn todays() -> Vec<(String, Session, LoadedSession)> {
     let mut sessions = all_todays();
-    sessions.retain(|(_, _, it)| it.index.standing == Standing::Fine && !it.context_throws);
+    sessions.retain(|(_, _, it)| it.index.open_status == OpenStatus::Opens && !it.context_throws);
     sessions
 }
 
-fn paths(sessions: &[(String, Session, Inspection)]) -> Vec<PathBuf> {
+fn paths(sessions: &[(String, Session, LoadedSession)]) -> Vec<PathBuf> {
     sessions.iter().map(|(_, session, _)| session.path.clone()).collect()
 }
 
@@ -91,17 +92,17 @@ fn plain_all(context: &[String]) -> Vec<String> {
     context.iter().map(|json| plain(json)).collect()
 }
 
-fn context_of(inspection: &Inspection) -> Vec<String> {
+fn context_of(inspection: &LoadedSession) -> Vec<String> {
     let messages =
-        bodies::messages(&inspection.source, &inspection.index, &inspection.context).expect("bodies");
+        bodies::read_messages(&inspection.source, &inspection.index, &inspection.context).expect("bodies");
     messages.iter().map(sorted).collect()
 }
 
 /// None where the runtime fails on a message.
-fn planned(inspection: &Inspection, steps: &[Step], keep_tokens: f64) -> Option<Plan> {
+fn planned(inspection: &LoadedSession, steps: &[Policy], keep_tokens: f64) -> Option<Plan> {
     let mut settings = inspected::planned(inspection, &[], keep_tokens).settings;
     settings.ruleset = Ruleset::Pi1_5;
-    settings.steps = StepSet::of(steps);
+    settings.enabled = PolicySet::of(steps);
     inspection.plan(&settings, Gate::Open { idle_ms: 1.0 }).ok()
 }
 
@@ -115,7 +116,7 @@ fn the_real_pi_builds_the_context_that_we_build_of_every_session_of_its_own() {
     let sessions = all_todays();
     assert!(sessions.len() > 40, "only {} sessions are today's", sessions.len());
     for ((name, _, inspection), opened) in sessions.iter().zip(pi.open(&paths(&sessions), false)) {
-        assert_eq!(opened.is_some(), inspection.index.standing == Standing::Fine, "{name} opens");
+        assert_eq!(opened.is_some(), inspection.index.open_status == OpenStatus::Opens, "{name} opens");
         let Some(opened) = opened else { continue };
         let Some(theirs) = opened.context else {
             assert!(inspection.context_throws, "{name} throws");
@@ -129,7 +130,7 @@ fn the_real_pi_builds_the_context_that_we_build_of_every_session_of_its_own() {
 #[test]
 fn the_real_pi_reads_context_edits_as_previewed_and_the_old_context_after_an_undo() {
     let Some(pi) = Pi::find() else { return };
-    for steps in [&[Step::Prune][..], &[Step::Compact], &[Step::Compact, Step::Prune]] {
+    for steps in [&[Policy::Prune][..], &[Policy::Compact], &[Policy::Compact, Policy::Prune]] {
         let sessions = todays();
         let old: Vec<_> = opened(&pi, &paths(&sessions)).into_iter().map(|opened| opened.context).collect();
         let (mut done, mut edits) = (Vec::new(), 0);
@@ -138,7 +139,7 @@ fn the_real_pi_reads_context_edits_as_previewed_and_the_old_context_after_an_und
             let before = session.bytes();
             let leaf = match committed(&inspection, &plan, Some(&summary())) {
                 Ok(leaf) => leaf,
-                Err(WriteError::Refused(_) | WriteError::InMemory { .. }) => {
+                Err(WriteError::Refused(_) | WriteError::NotStorable { .. }) => {
                     assert_eq!(session.bytes(), before, "{name}: refused, and written");
                     continue;
                 }
@@ -163,8 +164,8 @@ fn the_real_pi_reads_context_edits_as_previewed_and_the_old_context_after_an_und
         };
         check(false);
         let least = match steps {
-            [Step::Compact] => (15, 0),
-            [Step::Compact, _] => (15, 1),
+            [Policy::Compact] => (15, 0),
+            [Policy::Compact, _] => (15, 1),
             _ => (5, 5),
         };
         assert!(
@@ -191,15 +192,15 @@ fn the_real_pi_reads_context_edits_as_previewed_and_the_old_context_after_an_und
 }
 
 /// The first answer of the context that calls a tool, and what the tools returned.
-fn first_use(inspection: &Inspection) -> Option<Vec<EntryIx>> {
+fn first_use(inspection: &LoadedSession) -> Option<Vec<EntryIx>> {
     let messages = &inspection.context.messages;
-    let is_own = |at: &usize| messages[*at].made == Made::Own;
-    let calls = |at: &usize| inspection.index.calls_of(messages[*at].entry);
+    let is_own = |at: &usize| messages[*at].content_source == ContentSource::Own;
+    let calls = |at: &usize| inspection.index.tool_calls_of(messages[*at].entry);
     let at = (0..messages.len()).filter(is_own).find(|at| !calls(at).is_empty())?;
     let wanted: Vec<_> = calls(&at).iter().map(|call| call.id).collect();
     let results = messages
         .iter()
-        .filter(|message| message.size.role == Role::ToolResult && wanted.contains(&message.size.call));
+        .filter(|message| message.size.role == Role::ToolResult && wanted.contains(&message.size.call_id));
     Some(std::iter::once(messages[at].entry).chain(results.map(|message| message.entry)).collect())
 }
 
@@ -209,17 +210,17 @@ fn the_real_pi_leaves_out_what_an_edit_omits_a_call_with_its_results() {
     let (mut files, mut expected, mut folders) = (Vec::new(), Vec::new(), Vec::new());
     for (name, session, inspection) in todays() {
         let Some(omitted) = first_use(&inspection) else { continue };
-        let transcript = Transcript {
+        let transcript = TranscriptInput {
             index: &inspection.index,
             tree: &inspection.tree,
             source: &inspection.source,
-            standing: SessionStanding::Referenced,
+            status: TranscriptStatus::Referenced,
             allow_orphan: true,
         };
         let request = CommitRequest {
             transcript,
             omitted: omitted.clone(),
-            way: Way::Edits,
+            method: CommitMethod::Edits,
             ..session.request(Vec::new())
         };
         let prepared = match prepare(&request, &mut RandomIds::default()) {
@@ -229,7 +230,7 @@ fn the_real_pi_leaves_out_what_an_edit_omits_a_call_with_its_results() {
             }
             Err(error) => panic!("{name}: {error}"),
         };
-        assert_eq!(prepared.edits(), omitted.len(), "{name}");
+        assert_eq!(prepared.edit_count(), omitted.len(), "{name}");
         write(&prepared, 0, &SystemClock).expect("it is written");
         let kept = inspection.context.messages.iter().zip(context_of(&inspection));
         let kept = kept.filter(|(message, _)| !omitted.contains(&message.entry)).map(|(_, json)| json);

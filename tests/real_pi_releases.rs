@@ -22,11 +22,11 @@ use std::path::{Path, PathBuf};
 use clawscope::context::bodies;
 use clawscope::context::tokens::estimate_message;
 use clawscope::gateway::provenance::Provenance;
-use clawscope::gateway::ruleset::Chosen;
-use clawscope::inspect::Inspection;
+use clawscope::gateway::ruleset::RulesetChoice;
+use clawscope::inspect::LoadedSession;
 use clawscope::js;
-use clawscope::policy::compact::conversation_as;
-use clawscope::store::index::Standing;
+use clawscope::policy::compact::conversation_text_for;
+use clawscope::store::index::OpenStatus;
 
 use inspected::inspected_under;
 use pi_bundles::{Bundle, Read};
@@ -45,14 +45,14 @@ fn transcripts() -> Vec<PathBuf> {
 }
 
 /// Whether a session is one that the runtime opens and builds a context of.
-fn is_read(inspection: &Inspection) -> bool {
-    inspection.index.standing == Standing::Fine && !inspection.context_throws
+fn is_read(inspection: &LoadedSession) -> bool {
+    inspection.index.open_status == OpenStatus::Opens && !inspection.context_throws
 }
 
-fn same(release: &str, path: &Path, inspection: &Inspection, theirs: &Read) {
+fn same(release: &str, path: &Path, inspection: &LoadedSession, theirs: &Read) {
     let name = format!("pi {release}: {}", path.display());
     let messages =
-        bodies::messages(&inspection.source, &inspection.index, &inspection.context).expect("bodies");
+        bodies::read_messages(&inspection.source, &inspection.index, &inspection.context).expect("bodies");
     let own: Vec<String> = messages.iter().map(sorted).collect();
     let context: Vec<String> = theirs.context.iter().map(|json| sorted(&js::parse(json).unwrap())).collect();
     assert_eq!(own, context, "{name}");
@@ -61,7 +61,7 @@ fn same(release: &str, path: &Path, inspection: &Inspection, theirs: &Read) {
     // A content that is neither text nor list throws since 0.76; here it weighs nothing.
     let weighed = tokens.iter().zip(&theirs.tokens).filter(|(_, theirs)| theirs.is_some());
     assert!(weighed.into_iter().all(|(own, theirs)| own == theirs), "{name}: {tokens:?} {:?}", theirs.tokens);
-    let text = conversation_as(inspection.index.pi, &messages).ok();
+    let text = conversation_text_for(inspection.index.pi_release, &messages).ok();
     assert_eq!(text, theirs.text, "{name}: text");
 }
 
@@ -70,7 +70,7 @@ fn every_release_reads_a_file_as_we_do_by_its_rules() {
     let paths = transcripts();
     for release in RELEASES {
         let Some(bundle) = Bundle::find(release) else { continue };
-        let asked = Chosen::named(&format!("pi-{release}"), Provenance::Flag).unwrap();
+        let asked = RulesetChoice::from_version(&format!("pi-{release}"), Provenance::Flag).unwrap();
         let mut read = 0;
         for (path, theirs) in paths.iter().zip(bundle.read(&paths)) {
             let inspection = inspected_under(path, Some(&asked));

@@ -14,7 +14,8 @@ use clawscope::gateway::ruleset::PiRelease;
 use clawscope::js::{self, JsString, Object, Value};
 use clawscope::policy::compact::rules::rules_section;
 use clawscope::policy::compact::{
-    Answers, FileOps, Identifiers, Mode, NoAnswer, SummaryJob, SummaryRequest, prepare::Material, summarise,
+    AnswerFailure, FileOps, Identifiers, SummaryMode, SummaryModel, SummaryRequest, SummarySpec,
+    prepare::CompactionTexts, summarise,
 };
 
 use generate::Dice;
@@ -25,7 +26,7 @@ const CASES: u64 = 1000;
 
 /// A summary to be made, and which of its calls fail.
 struct Case {
-    job: SummaryJob,
+    job: SummarySpec,
     agents: String,
     fails: Vec<usize>,
 }
@@ -139,16 +140,16 @@ fn case(seed: u64) -> Case {
         _ => Identifiers::Custom(text(dice)),
     };
     let agents = agents(dice);
-    let job = SummaryJob {
-        material: Material { history, turn_prefix, previous_summary, files, pi: PiRelease::OLDEST },
-        mode: Mode::Safeguard,
+    let job = SummarySpec {
+        texts: CompactionTexts { history, turn_prefix, previous_summary, files, pi: PiRelease::OLDEST },
+        mode: SummaryMode::Safeguard,
         window,
-        share: [0.1, 0.3, 0.5, 0.9][dice.below(4)],
+        history_share: [0.1, 0.3, 0.5, 0.9][dice.below(4)],
         reserve_tokens: [0.0, 16_384.5, 20_000.0][dice.below(3)],
         tokens_before: [0.0, window / 3.0, window * 2.0][dice.below(3)] + dice.below(9000) as f64,
         identifiers,
         instructions: if dice.below(2) == 0 { None } else { Some(text(dice)) },
-        rules: rules_section(&agents.as_str().into()),
+        rules_section: rules_section(&agents.as_str().into()),
         now_ms: 0.0,
     };
     let most = [0, 1, 2, 12][dice.below(4)];
@@ -163,7 +164,7 @@ fn number(value: usize) -> Value {
 impl Case {
     /// The case as the real program is given it.
     fn value(&self) -> Value {
-        let material = &self.job.material;
+        let material = &self.job.texts;
         let (policy, identifiers) = match &self.job.identifiers {
             Identifiers::Strict => ("strict", JsString::new()),
             Identifiers::Off => ("off", JsString::new()),
@@ -182,7 +183,7 @@ impl Case {
             ("previous", material.previous_summary.clone().unwrap_or(Value::Null)),
             ("files", Value::Object(Object::from(files))),
             ("window", Value::Number(self.job.window)),
-            ("share", Value::Number(self.job.share)),
+            ("share", Value::Number(self.job.history_share)),
             ("reserve", Value::Number(self.job.reserve_tokens)),
             ("tokensBefore", Value::Number(self.job.tokens_before)),
             ("policy", Value::from(policy)),
@@ -218,12 +219,12 @@ impl Ours<'_> {
     }
 }
 
-impl Answers for Ours<'_> {
-    fn left_out(&mut self, notes: &[JsString]) {
+impl SummaryModel for Ours<'_> {
+    fn report_omitted(&mut self, notes: &[JsString]) {
         self.left_out += notes.len();
     }
 
-    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, NoAnswer> {
+    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, AnswerFailure> {
         let mut what = JsString::new();
         for (at, message) in request.messages.iter().enumerate() {
             let part = |key| {
@@ -254,10 +255,10 @@ impl Answers for Ours<'_> {
             None => "none".to_owned(),
             Some(_) => format!("{}{}", if custom { "custom" } else { "" }, if own { "own" } else { "" }),
         };
-        let previous = request.previous.cloned().map_or(Value::Null, Value::String);
+        let previous = request.previous_summary.cloned().map_or(Value::Null, Value::String);
         self.asked.push(Value::Array(vec![Value::String(what), previous, Value::from(focus.as_str())]));
         if self.case.fails.contains(&self.asked.len()) {
-            return Err(NoAnswer::Failed("no".to_owned()));
+            return Err(AnswerFailure::Failed("no".to_owned()));
         }
         Ok(format!("s{}:{}", self.asked.len(), request.messages.len()).into())
     }

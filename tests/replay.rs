@@ -10,17 +10,17 @@ mod inspected;
 mod session;
 
 use clawscope::context::tokens::chars4::estimate_or_zero;
-use clawscope::context::{Context, build};
+use clawscope::context::{Context, build_context};
 use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
 use clawscope::ids::EntryIx;
-use clawscope::inspect::again::Material;
-use clawscope::inspect::{Closer, Inspection};
-use clawscope::plan::{Asked, Plan};
+use clawscope::inspect::again::ReplayInputs;
+use clawscope::inspect::{ContextDetails, LoadedSession};
+use clawscope::plan::{Plan, PlanInput};
 use clawscope::policy::clear_tool_uses::ClearSettings;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::settings::GuardSettings;
-use clawscope::policy::{Step, StepSet, StepSettings};
-use clawscope::replay::{Assumed, Call, Replay, Settings};
+use clawscope::policy::{Policy, PolicySet, PolicySettings};
+use clawscope::replay::{Assumptions, ModelCall, Replay, Settings};
 use clawscope::store::entry::{EntryKind, Role};
 use clawscope::transcript::Leaf;
 use generate::{Options, transcript};
@@ -29,13 +29,13 @@ use proptest::prelude::*;
 use session::Session;
 
 /// Settings under which short sessions are worked on, all but the steps.
-fn settings(steps: &[Step], window: f64) -> Settings {
-    let steps = StepSettings {
-        steps: StepSet::of(steps),
+fn settings(steps: &[Policy], window: f64) -> Settings {
+    let steps = PolicySettings {
+        enabled: PolicySet::of(steps),
         history_limit: 2.0,
         guard: GuardSettings { budget_share: 0.6, single_share: 0.2 },
         clear: ClearSettings { trigger: 120.0, keep: 1.0, ..ClearSettings::default() },
-        ..StepSettings::prune(PruneSettings {
+        ..PolicySettings::pruning_only(PruneSettings {
             ttl_ms: 60_000.0,
             keep_last_assistants: 1.0,
             soft_trim_ratio: 0.1,
@@ -50,34 +50,45 @@ fn settings(steps: &[Step], window: f64) -> Settings {
             ..PruneSettings::default()
         })
     };
-    Settings { steps, prune_on: true, window, guard_window: window, assumed: Assumed::default() }
+    Settings {
+        policies: steps,
+        prune_on: true,
+        window,
+        guard_window: window,
+        assumptions: Assumptions::default(),
+    }
 }
 
-fn opened(seed: u64, options: &Options) -> (Session, Inspection, Material) {
+fn opened(seed: u64, options: &Options) -> (Session, LoadedSession, ReplayInputs) {
     let session = Session::new(&transcript(seed, options));
     let inspection = inspected(&session.path);
-    let all = Step::ALL.into_iter().fold(StepSet::NONE, |steps, step| steps.with(step, true));
-    let material = Material::read(&inspection, all).expect("reads").uncalibrated();
+    let all = Policy::ALL.into_iter().fold(PolicySet::NONE, |steps, step| steps.with(step, true));
+    let material = ReplayInputs::read(&inspection, all).expect("reads").without_calibration();
     (session, inspection, material)
 }
 
 /// The context that the transcript gives in front of an entry of the path.
-fn context_before(inspection: &Inspection, place: usize) -> Context {
+fn context_before(inspection: &LoadedSession, place: usize) -> Context {
     let Some(before) = place.checked_sub(1) else { return Context::default() };
-    let leaf = Leaf::Id(inspection.index.name(inspection.context.path[before]));
-    build(&inspection.index, &inspection.tree, &leaf).expect("builds")
+    let leaf = Leaf::Id(inspection.index.display_id(inspection.context.path[before]));
+    build_context(&inspection.index, &inspection.tree, &leaf).expect("builds")
 }
 
-fn planned(inspection: &Inspection, context: &Context, settings: &Settings, gate: Gate) -> Plan {
-    let closer = Closer::read(&inspection.source, &inspection.index, context, settings.steps.ruleset.rules())
-        .expect("reads");
-    Plan::new(&Asked {
+fn planned(inspection: &LoadedSession, context: &Context, settings: &Settings, gate: Gate) -> Plan {
+    let closer = ContextDetails::read(
+        &inspection.source,
+        &inspection.index,
+        context,
+        settings.policies.ruleset.rules(),
+    )
+    .expect("reads");
+    Plan::new(&PlanInput {
         index: &inspection.index,
         context,
-        branch: Some(closer.compacting()),
+        branch: Some(closer.compaction_input()),
         remembered: None,
-        textures: Some(&closer.textures),
-        settings: &settings.steps,
+        features: Some(&closer.features),
+        settings: &settings.policies,
         window: settings.window,
         guard_window: settings.guard_window,
         gate,
@@ -87,7 +98,7 @@ fn planned(inspection: &Inspection, context: &Context, settings: &Settings, gate
     .expect("is planned")
 }
 
-fn total(inspection: &Inspection, messages: u64) -> f64 {
+fn total(inspection: &LoadedSession, messages: u64) -> f64 {
     (inspection.fixed_tokens() + messages) as f64
 }
 
@@ -96,20 +107,20 @@ fn estimate(context: &Context) -> u64 {
 }
 
 /// Where the run of a call begins: the first thing someone said since the call before it.
-fn run_start(inspection: &Inspection, calls: &[Call], at: usize) -> usize {
+fn run_start(inspection: &LoadedSession, calls: &[ModelCall], at: usize) -> usize {
     let path = &inspection.context.path;
     let opens = (0..=at).rev().find(|at| calls[*at].opens_run).expect("the first call opens a run");
-    let from = opens.checked_sub(1).map_or(0, |before| calls[before].place);
+    let from = opens.checked_sub(1).map_or(0, |before| calls[before].path_index);
     let speaks = |ix: EntryIx| {
         let entry = inspection.index.entry(ix);
-        entry.makes_message() && !matches!(entry.role(), Some(Role::Assistant | Role::ToolResult))
+        entry.becomes_message() && !matches!(entry.role(), Some(Role::Assistant | Role::ToolResult))
     };
-    (from..calls[opens].place).find(|place| speaks(path[*place])).unwrap_or(calls[opens].place)
+    (from..calls[opens].path_index).find(|place| speaks(path[*place])).unwrap_or(calls[opens].path_index)
 }
 
-fn replayed(inspection: &Inspection, material: &Material, settings: &Settings) -> Replay {
+fn replayed(inspection: &LoadedSession, material: &ReplayInputs, settings: &Settings) -> Replay {
     let recorded = self::settings(&[], settings.window);
-    material.clone().recorded_under(recorded).replay(inspection, settings)
+    material.clone().with_recorded_settings(recorded).replay(inspection, settings)
 }
 
 /// Sessions in which someone speaks before the first call, as every real one begins.
@@ -125,7 +136,7 @@ proptest! {
         let (_session, inspection, material) = opened(seed, &options());
         let replay = replayed(&inspection, &material, &settings(&[], 300.0));
         for (at, call) in replay.calls.iter().enumerate() {
-            let context = context_before(&inspection, call.place);
+            let context = context_before(&inspection, call.path_index);
             prop_assert_eq!(replay.recorded[at].tokens, total(&inspection, estimate(&context)));
             prop_assert_eq!(replay.recorded[at].messages, context.messages.len());
             prop_assert_eq!(&replay.simulated[at].tokens, &replay.recorded[at].tokens);
@@ -136,12 +147,12 @@ proptest! {
     #[test]
     fn the_steps_of_a_call_do_what_a_plan_of_its_context_does(seed in any::<u64>(), window in 100_u32..2_000) {
         let (_session, inspection, material) = opened(seed, &options());
-        for steps in [&[Step::Prune][..], &[Step::Guard], &[Step::Clear], &[Step::Prune, Step::Guard, Step::Clear]] {
+        for steps in [&[Policy::Prune][..], &[Policy::Guard], &[Policy::Clear], &[Policy::Prune, Policy::Guard, Policy::Clear]] {
             let settings = settings(steps, f64::from(window));
             let replay = replayed(&inspection, &material, &settings);
             for (at, call) in replay.calls.iter().enumerate() {
                 let simulated = &replay.simulated[at];
-                let plan = planned(&inspection, &context_before(&inspection, call.place), &settings, simulated.gate);
+                let plan = planned(&inspection, &context_before(&inspection, call.path_index), &settings, simulated.gate);
                 prop_assert_eq!(simulated.tokens, total(&inspection, plan.total_after()), "{:?} #{}", steps, at);
             }
         }
@@ -150,22 +161,22 @@ proptest! {
     #[test]
     fn the_steps_of_a_run_do_what_a_plan_of_its_history_does(seed in any::<u64>()) {
         let (_session, inspection, material) = opened(seed, &options());
-        for steps in [&[Step::History][..], &[Step::Repair], &[Step::Images], &[Step::Repair, Step::History, Step::Images]] {
+        for steps in [&[Policy::History][..], &[Policy::Repair], &[Policy::Images], &[Policy::Repair, Policy::History, Policy::Images]] {
             let settings = settings(steps, 1_000.0);
             let replay = replayed(&inspection, &material, &settings);
             for (at, call) in replay.calls.iter().enumerate() {
                 let start = run_start(&inspection, &replay.calls, at);
-                let since = &inspection.context.path[start..call.place];
+                let since = &inspection.context.path[start..call.path_index];
                 let kind = |ix: &EntryIx| inspection.index.entry(*ix).kind;
                 if since.iter().any(|ix| kind(ix) == EntryKind::Compaction) {
                     // The list is built anew from the transcript (compaction 2.15).
-                    let context = context_before(&inspection, call.place);
+                    let context = context_before(&inspection, call.path_index);
                     prop_assert_eq!(replay.simulated[at].tokens, total(&inspection, estimate(&context)));
                     continue;
                 }
                 let plan = planned(&inspection, &context_before(&inspection, start), &settings, Gate::Off);
                 let sizes = since.iter().map(|ix| inspection.index.entry(*ix));
-                let sizes = sizes.filter(|entry| entry.makes_message()).filter_map(|entry| entry.message);
+                let sizes = sizes.filter(|entry| entry.becomes_message()).filter_map(|entry| entry.message);
                 let new: u64 = sizes.map(|size| estimate_or_zero(&size)).sum();
                 let expected = total(&inspection, plan.total_after() + new);
                 prop_assert_eq!(replay.simulated[at].tokens, expected, "{:?} #{} of {}", steps, at, seed);
@@ -176,18 +187,18 @@ proptest! {
     #[test]
     fn a_simulated_compaction_keeps_every_number_finite_and_every_call(seed in any::<u64>(), window in 200_u32..40_000) {
         let (_session, inspection, material) = opened(seed, &options());
-        let mut settings = settings(&Step::ALL, f64::from(window));
-        settings.steps.compaction.keep_recent_tokens = 40.0;
+        let mut settings = settings(&Policy::ALL, f64::from(window));
+        settings.policies.compaction.keep_recent_tokens = 40.0;
         // Of a window of 200 000, so that counts of up to 90 000 pass the threshold now and then.
-        settings.steps.compaction.reserve_tokens = 150_000.0;
-        settings.steps.summary_tokens = 20;
+        settings.policies.compaction.reserve_tokens = 150_000.0;
+        settings.policies.summary_tokens = 20;
         let replay = replayed(&inspection, &material, &settings);
         prop_assert_eq!(replay.simulated.len(), replay.calls.len());
         let mut cost = 0.0;
         for call in &replay.simulated {
             prop_assert!(call.tokens.is_finite() && call.tokens >= 0.0 && call.expected.is_finite());
             let parts = call.split.read + call.split.write + call.split.input;
-            prop_assert!(call.failed || call.measured || (parts - call.expected).abs() < 1e-6);
+            prop_assert!(call.failed || call.is_measured || (parts - call.expected).abs() < 1e-6);
             prop_assert!(call.total_cost >= cost);
             cost = call.total_cost;
         }
@@ -200,15 +211,16 @@ fn the_generated_sessions_give_every_step_something_to_do() {
     let mut acted = [0_u32; 5];
     for seed in 0..6 {
         let (_session, inspection, material) = opened(seed, &options());
-        let steps = [Step::History, Step::Prune, Step::Guard, Step::Clear];
+        let steps = [Policy::History, Policy::Prune, Policy::Guard, Policy::Clear];
         let replay = replayed(&inspection, &material, &settings(&steps, 300.0));
         for call in &replay.simulated {
-            let done = [call.history, call.pruned, call.guarded, call.cleared].map(|done| done.is_some());
+            let done =
+                [call.history_trim, call.pruned, call.guarded, call.cleared].map(|done| done.has_changes());
             acted.iter_mut().zip(done).for_each(|(count, done)| *count += u32::from(done));
         }
-        let mut compacting = settings(&[Step::Compact], 4_000.0);
-        compacting.steps.compaction.keep_recent_tokens = 40.0;
-        compacting.steps.compaction.reserve_tokens = 150_000.0;
+        let mut compacting = settings(&[Policy::Compact], 4_000.0);
+        compacting.policies.compaction.keep_recent_tokens = 40.0;
+        compacting.policies.compaction.reserve_tokens = 150_000.0;
         let replay = replayed(&inspection, &material, &compacting);
         acted[4] += replay.simulated.iter().filter(|call| call.compacted.is_some()).count() as u32;
     }

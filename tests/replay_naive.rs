@@ -14,26 +14,26 @@ use std::collections::HashMap;
 
 use clawscope::context::bodies;
 use clawscope::context::tokens::chars4::estimate_or_zero;
-use clawscope::context::{Context, build};
+use clawscope::context::{Context, build_context};
 use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::ids::EntryIx;
-use clawscope::inspect::Inspection;
-use clawscope::inspect::again::Material;
-use clawscope::policy::clear_tool_uses::{ClearSettings, ClearedBy, Counting, clear_list};
+use clawscope::inspect::LoadedSession;
+use clawscope::inspect::again::ReplayInputs;
+use clawscope::policy::clear_tool_uses::{ClearSettings, ClearedBy, TokenCounting, clear_list};
 use clawscope::policy::guard::guard_list;
 use clawscope::policy::history_batches::limit_history_under;
 use clawscope::policy::images::remove_seen_images;
-use clawscope::policy::list::{From, Item, List};
+use clawscope::policy::list::{MessageList, MessageOrigin, PlannedMessage};
 use clawscope::policy::prune::{Gate, RoundInput, gate_under, prune_list, prune_round_list};
 use clawscope::policy::repair::{pair_list, repair_list};
 use clawscope::policy::settings::{GuardSettings, ReduceSettings};
-use clawscope::policy::texture::Texture;
+use clawscope::policy::texture::ContentFeatures;
 use clawscope::policy::truncate::reduce_list;
-use clawscope::policy::{Fate, MessageFate, Step, StepSet, StepSettings};
+use clawscope::policy::{Fate, MessageFate, Policy, PolicySet, PolicySettings};
 use clawscope::replay::{
-    Assumed, Call, CallReplay, RecordedLane, Session, Settings, Totals, Trimmed, recorded_lane,
-    simulated_lane, simulated_totals,
+    Assumptions, CallReplay, ModelCall, RecordedTrace, ReplaySession, Settings, TraceTotals, TrimStats,
+    recorded_trace, simulated_totals, simulated_trace,
 };
 use clawscope::store::entry::{EntryKind, Role};
 use clawscope::transcript::Leaf;
@@ -41,10 +41,10 @@ use generate::{Options, transcript};
 use inspected::inspected;
 use proptest::prelude::*;
 
-const RUN_AND_CALL: [Step; 6] =
-    [Step::Repair, Step::History, Step::Images, Step::Prune, Step::Guard, Step::Clear];
+const RUN_AND_CALL: [Policy; 6] =
+    [Policy::Repair, Policy::History, Policy::Images, Policy::Prune, Policy::Guard, Policy::Clear];
 
-fn settings(steps: &[Step], ruleset: Ruleset, window: f64, history: f64) -> Settings {
+fn settings(steps: &[Policy], ruleset: Ruleset, window: f64, history: f64) -> Settings {
     let prune = PruneSettings {
         ttl_ms: 60_000.0,
         keep_last_assistants: 1.0,
@@ -59,24 +59,30 @@ fn settings(steps: &[Step], ruleset: Ruleset, window: f64, history: f64) -> Sett
         },
         ..PruneSettings::default()
     };
-    let steps = StepSettings {
+    let steps = PolicySettings {
         ruleset,
-        steps: StepSet::of(steps),
+        enabled: PolicySet::of(steps),
         history_limit: history,
         guard: GuardSettings { budget_share: 0.6, single_share: 0.2 },
         reduce: ReduceSettings { all_chars: 300.0, keeps_sent: false },
         clear: ClearSettings { trigger: 400.0, keep: 1.0, ..ClearSettings::default() },
-        ..StepSettings::prune(prune)
+        ..PolicySettings::pruning_only(prune)
     };
-    Settings { steps, prune_on: true, window, guard_window: window, assumed: Assumed::default() }
+    Settings {
+        policies: steps,
+        prune_on: true,
+        window,
+        guard_window: window,
+        assumptions: Assumptions::default(),
+    }
 }
 
 /// A session with everything read of it, for the rules of a version.
 struct Opened {
     _file: session::Session,
-    inspection: Inspection,
-    material: Material,
-    textures: HashMap<EntryIx, Texture>,
+    inspection: LoadedSession,
+    material: ReplayInputs,
+    textures: HashMap<EntryIx, ContentFeatures>,
 }
 
 impl Opened {
@@ -84,9 +90,9 @@ impl Opened {
         let written = with_two_tools(transcript(seed, options));
         let file = session::Session::new(&if lost { without_some_calls(seed, written) } else { written });
         let mut inspection = inspected(&file.path);
-        inspection.ruleset.ruleset = ruleset;
-        let all = Step::ALL.into_iter().fold(StepSet::NONE, |steps, step| steps.with(step, true));
-        let material = Material::read(&inspection, all).expect("reads").uncalibrated();
+        inspection.ruleset.id = ruleset;
+        let all = Policy::ALL.into_iter().fold(PolicySet::NONE, |steps, step| steps.with(step, true));
+        let material = ReplayInputs::read(&inspection, all).expect("reads").without_calibration();
         let textures = textures(&inspection, ruleset);
         Self { _file: file, inspection, material, textures }
     }
@@ -94,8 +100,8 @@ impl Opened {
     fn context_before(&self, place: usize) -> Context {
         let Some(before) = place.checked_sub(1) else { return Context::default() };
         let path = &self.inspection.context.path;
-        let leaf = Leaf::Id(self.inspection.index.name(path[before]));
-        build(&self.inspection.index, &self.inspection.tree, &leaf).expect("builds")
+        let leaf = Leaf::Id(self.inspection.index.display_id(path[before]));
+        build_context(&self.inspection.index, &self.inspection.tree, &leaf).expect("builds")
     }
 }
 
@@ -119,16 +125,16 @@ fn without_some_calls(seed: u64, transcript: Vec<u8>) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn textures(inspection: &Inspection, ruleset: Ruleset) -> HashMap<EntryIx, Texture> {
-    let Inspection { source, index, context, .. } = inspection;
+fn textures(inspection: &LoadedSession, ruleset: Ruleset) -> HashMap<EntryIx, ContentFeatures> {
+    let LoadedSession { source, index, context, .. } = inspection;
     let has_message = |ix: &&EntryIx| {
         let entry = index.entry(**ix);
-        entry.message.is_some() && (entry.makes_message() || entry.kind == EntryKind::Compaction)
+        entry.message.is_some() && (entry.becomes_message() || entry.kind == EntryKind::Compaction)
     };
     let texture = |ix: &EntryIx| {
-        let entry = clawscope::store::body::entry(source, index, *ix).expect("its line");
-        let message = bodies::message_of(&entry, index.entry(*ix).kind);
-        (*ix, Texture::of_under(ruleset.rules(), &message))
+        let entry = clawscope::store::body::read_entry(source, index, *ix).expect("its line");
+        let message = bodies::entry_message(&entry, index.entry(*ix).kind);
+        (*ix, ContentFeatures::of_under(ruleset.rules(), &message))
     };
     context.path.iter().filter(has_message).map(texture).collect()
 }
@@ -144,12 +150,12 @@ struct Made {
 
 impl Made {
     fn of(call: &CallReplay) -> Self {
-        let done = |done: Trimmed| (done.trimmed, done.cleared);
+        let done = |done: TrimStats| (done.trimmed, done.cleared);
         Self {
             gate: call.gate,
             tokens: call.tokens,
             messages: call.messages,
-            done: [call.pruned, call.guarded, call.cleared, call.reduced].map(done),
+            done: [call.pruned, call.guarded, call.cleared, call.reduce_trim].map(done),
         }
     }
 }
@@ -157,7 +163,7 @@ impl Made {
 /// A lane made call by call, each from the transcript.
 struct Naive<'a> {
     opened: &'a Opened,
-    session: Session<'a>,
+    session: ReplaySession<'a>,
     settings: &'a Settings,
     touch: Option<f64>,
     assumed: Option<f64>,
@@ -171,30 +177,31 @@ struct Naive<'a> {
 impl Naive<'_> {
     /// What a call comes to; none after a compaction within its run, of which the transcript does not tell what earlier
     /// runs took away.
-    fn call(&mut self, calls: &[Call], at: usize) -> Option<Made> {
+    fn call(&mut self, calls: &[ModelCall], at: usize) -> Option<Made> {
         let (opened, path) = (self.opened, self.session.path);
         let call = &calls[at];
-        let from = at.checked_sub(1).map_or(0, |before| calls[before].place);
+        let from = at.checked_sub(1).map_or(0, |before| calls[before].path_index);
         let index = &opened.inspection.index;
         let compacts = |place: usize| index.entry(path[place]).kind == EntryKind::Compaction;
         let speaks = |place: &usize| {
             let entry = index.entry(path[*place]);
             let answers = matches!(entry.role(), Some(Role::Assistant | Role::ToolResult));
-            entry.makes_message() && entry.message.is_some() && !answers
+            entry.becomes_message() && entry.message.is_some() && !answers
         };
-        if let Some(start) = (from..call.place).find(speaks) {
+        if let Some(start) = (from..call.path_index).find(speaks) {
             self.compacted |= (from..start).any(compacts);
             self.begin_run(start);
-            self.compacted = (start..call.place).any(compacts);
+            self.compacted = (start..call.path_index).any(compacts);
         } else {
-            self.compacted |= (from..call.place).any(compacts);
+            self.compacted |= (from..call.path_index).any(compacts);
         }
         self.before = Some(call.ended);
-        let steps = &self.settings.steps;
+        let steps = &self.settings.policies;
         let prune = self.settings.prune_on.then_some(&steps.prune);
-        let gate = gate_under(steps.ruleset.rules(), prune, self.session.eligible, self.touch, call.started);
-        let context = opened.context_before(call.place);
-        let textures: Vec<Texture> =
+        let gate =
+            gate_under(steps.ruleset.rules(), prune, self.session.prune_eligible, self.touch, call.started);
+        let context = opened.context_before(call.path_index);
+        let textures: Vec<ContentFeatures> =
             context.messages.iter().map(|message| opened.textures[&message.entry].clone()).collect();
         let loaded = opened.context_before(self.run).messages.len();
         let (made, touched) = self.make(&context, &textures, if self.compacted { 0 } else { loaded }, gate);
@@ -205,50 +212,56 @@ impl Naive<'_> {
     }
 
     fn begin_run(&mut self, start: usize) {
-        if let Some(ended) = self.before.filter(|_| self.session.eligible && !self.compacted) {
+        if let Some(ended) = self.before.filter(|_| self.session.prune_eligible && !self.compacted) {
             self.assumed = Some(ended);
         }
         let ix = self.session.path[start];
-        let recorded = self.session.touches.iter().rev().find(|(touched, _)| *touched < ix);
+        let recorded = self.session.cache_touches.iter().rev().find(|(touched, _)| *touched < ix);
         let recorded = recorded.map(|(_, time)| *time);
-        self.touch = if self.session.touches.is_empty() { self.assumed } else { recorded };
+        self.touch = if self.session.cache_touches.is_empty() { self.assumed } else { recorded };
         self.run = start;
     }
 
-    fn make(&self, context: &Context, textures: &[Texture], loaded: usize, gate: Gate) -> (Made, bool) {
-        let settings = &self.settings.steps;
-        let (rules, steps) = (settings.ruleset.rules(), settings.steps);
-        let item = |at: usize| Item { from: From::Context(at as u32), change: None };
-        let mut list = List::of(context, Some(textures));
-        list.items_mut().truncate(loaded);
-        if steps.has(Step::Repair) {
+    fn make(
+        &self,
+        context: &Context,
+        textures: &[ContentFeatures],
+        loaded: usize,
+        gate: Gate,
+    ) -> (Made, bool) {
+        let settings = &self.settings.policies;
+        let (rules, steps) = (settings.ruleset.rules(), settings.enabled);
+        let item = |at: usize| PlannedMessage { origin: MessageOrigin::Context(at as u32), change: None };
+        let mut list = MessageList::from_context(context, Some(textures));
+        list.messages_mut().truncate(loaded);
+        if steps.has(Policy::Repair) {
             repair_list(&mut list);
         }
-        if steps.has(Step::History) {
+        if steps.has(Policy::History) {
             limit_history_under(rules, &mut list, settings.history_limit);
-            if steps.has(Step::Repair) {
+            if steps.has(Policy::Repair) {
                 pair_list(&mut list);
             }
         }
-        if steps.has(Step::Images) {
+        if steps.has(Policy::Images) {
             remove_seen_images(&mut list, rules);
         }
         let mut reduced = (0, 0);
-        if steps.has(Step::Reduce) {
+        if steps.has(Policy::Reduce) {
             let (truncate, reduce) = (&settings.truncate, &settings.reduce);
             reduced = tally(&reduce_list(&mut list, rules, self.settings.window, truncate, reduce));
         }
         if list.is_empty() && loaded > 0 {
             // An empty list is not taken over.
-            *list.items_mut() = (0..loaded).map(item).collect();
+            *list.messages_mut() = (0..loaded).map(item).collect();
         }
-        list.items_mut().extend((loaded..context.messages.len()).map(item));
+        list.messages_mut().extend((loaded..context.messages.len()).map(item));
         let mut done = [(0, 0), (0, 0), (0, 0), reduced];
         let mut touched = false;
-        if steps.has(Step::Prune) {
-            let words = &self.opened.inspection.index.words;
+        if steps.has(Policy::Prune) {
+            let words = &self.opened.inspection.index.values;
             let (prune, window) = (&settings.prune, self.settings.window);
-            let pruned = if rules.looks_at_letters() {
+            let pruned = if rules.needs_text_features() {
                 let (remembered, drops_thinking) = (None, self.session.drops_thinking);
                 let input = RoundInput { words, settings: prune, window, gate, remembered, drops_thinking };
                 prune_round_list(&mut list, rules, input)
@@ -257,15 +270,15 @@ impl Naive<'_> {
             };
             if let Ok(outcome) = pruned {
                 done[0] = tally(&outcome.fates);
-                touched = outcome.changes();
+                touched = outcome.has_changes();
             }
         }
-        if steps.has(Step::Guard)
+        if steps.has(Policy::Guard)
             && let Ok((fates, _)) = guard_list(&mut list, rules, self.settings.guard_window, &settings.guard)
         {
             done[1] = tally(&fates);
         }
-        if steps.has(Step::Clear)
+        if steps.has(Policy::Clear)
             && let Ok((fates, _)) = clear_list(&mut list, &settings.clear)
         {
             done[2] = tally(&fates);
@@ -285,17 +298,17 @@ fn tally(fates: &[MessageFate]) -> (u32, u32) {
 fn clearings() -> [ClearSettings; 9] {
     let plain = || ClearSettings { trigger: 150.0, keep: 2.0, ..ClearSettings::default() };
     let server = |clear_at_least: f64| ClearSettings {
-        by: ClearedBy::Server { prompt_tokens: 100 },
+        cleared_by: ClearedBy::Server { prompt_tokens: 100 },
         clear_at_least,
         ..plain()
     };
     [
         plain(),
-        ClearSettings { clear_at_least: 40.0, counting: Counting::Model, ..plain() },
+        ClearSettings { clear_at_least: 40.0, counting: TokenCounting::Model, ..plain() },
         ClearSettings { exclude_tools: vec!["exec".into()], ..plain() },
         server(60.0),
         ClearSettings { clear_at_least: 90.0, keep: 0.0, ..plain() },
-        ClearSettings { counting: Counting::Model, ..server(0.0) },
+        ClearSettings { counting: TokenCounting::Model, ..server(0.0) },
         ClearSettings { keep: -3.0, ..plain() },
         ClearSettings { clear_tool_inputs: true, ..plain() },
         ClearSettings { placeholder: "cleared, as it was long ago".into(), clear_at_least: 60.0, ..plain() },
@@ -305,33 +318,33 @@ fn clearings() -> [ClearSettings; 9] {
 /// How often each step of a call acted in the lanes that were held against naive ones.
 type Acted = [u32; 4];
 
-fn compare(opened: &Opened, session: Session<'_>, settings: &Settings, acted: &mut Acted) {
+fn compare(opened: &Opened, session: ReplaySession<'_>, settings: &Settings, acted: &mut Acted) {
     let nothing = Settings {
-        steps: StepSettings { steps: StepSet::NONE, ..settings.steps.clone() },
+        policies: PolicySettings { enabled: PolicySet::NONE, ..settings.policies.clone() },
         ..settings.clone()
     };
     let always = || true;
-    let record = recorded_lane(&session, &nothing, &always).expect("wanted");
-    let lane = simulated_lane(&session, settings, &record, &always).expect("wanted");
+    let record = recorded_trace(&session, &nothing, &always).expect("wanted");
+    let lane = simulated_trace(&session, settings, &record, &always).expect("wanted");
     let totals = simulated_totals(&session, settings, &record, &always);
-    assert_eq!(totals, Some(Totals::of(&record.calls, &lane)));
+    assert_eq!(totals, Some(TraceTotals::of(&record.calls, &lane)));
     let (touch, assumed) = (None, None);
     let mut naive =
         Naive { opened, session, settings, touch, assumed, before: None, compacted: false, run: 0 };
     for (at, sent) in lane.iter().enumerate() {
         let Some(made) = naive.call(&record.calls, at) else { continue };
-        assert_eq!(Made::of(sent), made, "#{at} under {:?}", settings.steps.steps);
+        assert_eq!(Made::of(sent), made, "#{at} under {:?}", settings.policies.enabled);
         acted.iter_mut().zip(made.done).for_each(|(acted, done)| *acted += u32::from(done != (0, 0)));
         held_together(sent, &record, at);
     }
 }
 
 /// The parts of a call add up to it.
-fn held_together(sent: &CallReplay, record: &RecordedLane, at: usize) {
+fn held_together(sent: &CallReplay, record: &RecordedTrace, at: usize) {
     let split = sent.split.read + sent.split.write + sent.split.input;
-    assert!(sent.failed || sent.measured || (split - sent.expected).abs() < 1e-6, "#{at}: {sent:?}");
-    let moved = sent.tokens - record.lane[at].tokens;
-    let expected = (record.lane[at].expected + moved).max(0.0);
+    assert!(sent.failed || sent.is_measured || (split - sent.expected).abs() < 1e-6, "#{at}: {sent:?}");
+    let moved = sent.tokens - record.trace[at].tokens;
+    let expected = (record.trace[at].expected + moved).max(0.0);
     assert!((sent.expected - expected).abs() < 1e-6, "#{at}: {sent:?}");
 }
 
@@ -354,25 +367,26 @@ struct Case {
 fn of_all_steps(case: Case, acted: &mut Acted) {
     let Case { seed, window, history, ruleset, compactions, lost } = case;
     let opened = Opened::new(seed, &options(compactions), ruleset, lost);
-    let whole = opened.material.session(&opened.inspection);
-    let untouched = Session { touches: &[], ..whole };
+    let whole = opened.material.replay_session(&opened.inspection);
+    let untouched = ReplaySession { cache_touches: &[], ..whole };
     for session in [whole, untouched] {
-        let session = Session { eligible: true, ..session };
+        let session = ReplaySession { prune_eligible: true, ..session };
         for steps in [
-            &[Step::Prune, Step::Guard][..],
-            &[Step::Repair, Step::Guard],
-            &[Step::Repair, Step::Images, Step::Prune],
-            &[Step::Repair, Step::History, Step::Reduce, Step::Prune, Step::Guard],
-            &[Step::Repair, Step::History, Step::Images, Step::Prune, Step::Guard],
+            &[Policy::Prune, Policy::Guard][..],
+            &[Policy::Repair, Policy::Guard],
+            &[Policy::Repair, Policy::Images, Policy::Prune],
+            &[Policy::Repair, Policy::History, Policy::Reduce, Policy::Prune, Policy::Guard],
+            &[Policy::Repair, Policy::History, Policy::Images, Policy::Prune, Policy::Guard],
             &RUN_AND_CALL,
         ] {
             compare(&opened, session, &settings(steps, ruleset, window, history), acted);
         }
         for (nth, clear) in clearings().into_iter().enumerate() {
-            let before = [&[][..], &[Step::Guard], &[Step::Repair, Step::History, Step::Prune, Step::Guard]];
-            let steps = [before[nth % before.len()], &[Step::Clear]].concat();
+            let before =
+                [&[][..], &[Policy::Guard], &[Policy::Repair, Policy::History, Policy::Prune, Policy::Guard]];
+            let steps = [before[nth % before.len()], &[Policy::Clear]].concat();
             let mut settings = settings(&steps, ruleset, window, history);
-            settings.steps.clear = clear;
+            settings.policies.clear = clear;
             compare(&opened, session, &settings, acted);
         }
     }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::ids::SessionKey;
-use clawscope::inspect::Inspection;
+use clawscope::inspect::LoadedSession;
 use clawscope::inspect::open::open;
-use clawscope::store::survey::{Store, survey};
+use clawscope::store::survey::{Store, discover};
 use clawscope::transcript::Leaf;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -44,15 +44,15 @@ fn state() -> TempDir {
 }
 
 fn listed(path: &Path) -> Store {
-    survey(Some(path), &Environment::default())
+    discover(Some(path), &Environment::default())
 }
 
-fn opened(store: &Store, key: &str) -> Inspection {
+fn opened(store: &Store, key: &str) -> LoadedSession {
     open(store, &SessionKey(key.to_owned()), None, NOW_MS, &mut |_, _| true).unwrap()
 }
 
-fn names(inspection: &Inspection, entries: &[clawscope::ids::EntryIx]) -> Vec<String> {
-    entries.iter().map(|ix| inspection.index.name(*ix)).collect()
+fn names(inspection: &LoadedSession, entries: &[clawscope::ids::EntryIx]) -> Vec<String> {
+    entries.iter().map(|ix| inspection.index.display_id(*ix)).collect()
 }
 
 fn texts(value: &Value) -> Vec<String> {
@@ -63,20 +63,20 @@ fn texts(value: &Value) -> Vec<String> {
 fn every_session_reads_as_the_gateways_own_modules_read_it() {
     let state = state();
     let store = listed(state.path());
-    assert_eq!(store.ruleset.ruleset, Ruleset::V2026_9_2);
+    assert_eq!(store.ruleset.id, Ruleset::V2026_9_2);
     let expected: Value = serde_json::from_slice(&fs::read(fixture("expected.json")).unwrap()).unwrap();
     let expected = expected.as_object().unwrap();
     assert_eq!(expected.len(), 4);
     for (key, expected) in expected {
         let inspection = opened(&store, key);
         let (index, context) = (&inspection.index, &inspection.context);
-        assert_eq!(inspection.session.id, expected["sessionId"].as_str().unwrap(), "{key}");
-        let leaf = inspection.tree.leaf(index, &Leaf::Own).map(|ix| index.name(ix));
+        assert_eq!(inspection.item.id, expected["sessionId"].as_str().unwrap(), "{key}");
+        let leaf = inspection.tree.leaf(index, &Leaf::Own).map(|ix| index.display_id(ix));
         assert_eq!(leaf.as_deref(), expected["leafEntryId"].as_str(), "{key}");
         assert_eq!(names(&inspection, &context.path), texts(&expected["activePath"]), "{key}");
-        let roles: Vec<String> = context.messages.iter().map(|it| it.size.role.word().to_owned()).collect();
+        let roles: Vec<String> = context.messages.iter().map(|it| it.size.role.as_str().to_owned()).collect();
         assert_eq!(roles, texts(&expected["contextRoles"]), "{key}");
-        let thinking = context.thinking.and_then(|word| index.words.text(word));
+        let thinking = context.thinking_level.and_then(|word| index.values.text(word));
         assert_eq!(
             thinking.as_deref().unwrap_or("off"),
             expected["thinkingLevel"].as_str().unwrap(),
@@ -85,11 +85,11 @@ fn every_session_reads_as_the_gateways_own_modules_read_it() {
         assert_eq!(inspection.provider, expected["model"]["provider"].as_str().unwrap(), "{key}");
         assert_eq!(inspection.model, expected["model"]["modelId"].as_str().unwrap(), "{key}");
         let branches: Vec<Value> = inspection
-            .branch_tips(clawscope::redact::Secrets::Hidden)
+            .branch_tips(clawscope::redact::SecretDisplay::Hidden)
             .iter()
             .map(|tip| {
-                serde_json::json!({"leafEntryId": index.name(tip.leaf), "active": tip.active,
-                    "messageCount": tip.messages, "headline": tip.headline})
+                serde_json::json!({"leafEntryId": index.display_id(tip.leaf), "active": tip.active,
+                    "messageCount": tip.messages, "headline": tip.last_words})
             })
             .collect();
         assert_eq!(Value::from(branches), expected["branches"], "{key}");
@@ -100,14 +100,14 @@ fn every_session_reads_as_the_gateways_own_modules_read_it() {
 fn every_kind_of_keeping_is_listed_and_opens() {
     let state = state();
     let store = listed(state.path());
-    assert_eq!(store.findings, []);
+    assert_eq!(store.diagnostics, []);
     let mut seen: Vec<(String, String, u64)> = store
         .sessions
         .iter()
         .map(|session| {
             let inspection = opened(&store, &session.key.0);
-            assert_eq!(inspection.findings(), [], "{}", session.key);
-            let flags: Vec<&str> = session.flags.iter().map(|flag| flag.name()).collect();
+            assert_eq!(inspection.diagnostics(), [], "{}", session.key);
+            let flags: Vec<&str> = session.flags.iter().map(|flag| flag.as_str()).collect();
             (session.id[..8].to_owned(), flags.join(" "), inspection.index.entries.len() as u64)
         })
         .collect();
@@ -131,10 +131,10 @@ fn every_kind_of_keeping_is_listed_and_opens() {
 fn a_packed_event_has_its_text() {
     let state = state();
     let inspection = opened(&listed(state.path()), "agent:main:main");
-    let packed = inspection.tree.find_text(&inspection.index, "5a425ef8").unwrap();
+    let packed = inspection.tree.find_by_text(&inspection.index, "5a425ef8").unwrap();
     assert_eq!(inspection.index.entry(packed).bytes, 9849);
     let message =
-        clawscope::store::body::message(&inspection.source, &inspection.index, packed).unwrap().unwrap();
+        clawscope::store::body::read_message(&inspection.source, &inspection.index, packed).unwrap().unwrap();
     assert!(message.get("role").unwrap().str_is("toolResult"));
 }
 
@@ -144,9 +144,9 @@ fn one_database_named_alone_is_a_store_too() {
     let path = dir.path().join("copy.sqlite");
     copy(&fixture("openclaw-agent.sqlite"), &path);
     let store = listed(&path);
-    assert_eq!((store.ruleset.ruleset, store.sessions.len()), (Ruleset::V2026_9_2, 9));
+    assert_eq!((store.ruleset.id, store.sessions.len()), (Ruleset::V2026_9_2, 9));
     // Its cold archives are not beside it.
-    let cold: Vec<&str> = store.findings.iter().map(|finding| finding.what.as_str()).collect();
+    let cold: Vec<&str> = store.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
     assert_eq!(cold, ["the cold archive of its transcript is not there: cold, unavailable"; 2]);
     assert_eq!(opened(&store, "agent:main:main").index.entries.len(), 19);
 }
@@ -214,18 +214,18 @@ fn the_other_process() {
 
 #[test]
 fn what_another_process_appends_is_followed_and_nothing_is_missed() {
-    use clawscope::runtime::watch::{Told, Watch, Ways, databases_of, folders_of};
+    use clawscope::runtime::watch::{Watch, WatchEvent, WatchMode, store_databases, store_folders};
     let dir = tempfile::tempdir().unwrap();
     drop(made(dir.path()));
     let store = listed(dir.path());
     let key = SessionKey("agent:main:main".to_owned());
     let (told, heard) = std::sync::mpsc::channel();
-    let watch = Watch::start(Ways::Best, move |news| match news {
-        Told::Changed(paths) => told.send(paths).is_ok(),
-        Told::Polled(_) => true,
+    let watch = Watch::start(WatchMode::Auto, move |news| match news {
+        WatchEvent::Changed(paths) => told.send(paths).is_ok(),
+        WatchEvent::Polled(_) => true,
     });
-    watch.set(folders_of(&store), i64::MAX);
-    watch.follow(databases_of(&store));
+    watch.set_folders(store_folders(&store), i64::MAX);
+    watch.set_databases(store_databases(&store));
     let database = dir.path().join("agents/main/agent/openclaw-agent.sqlite");
     let mut inspection = open(&store, &key, None, NOW_MS, &mut |_, _| true).unwrap();
     let mut writer = std::process::Command::new(std::env::current_exe().unwrap())
@@ -243,11 +243,11 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
             continue;
         }
         let next = open(&store, &key, Some(&inspection), NOW_MS, &mut |_, _| true).unwrap();
-        assert_eq!(next.grown_from, Some(inspection.epoch), "only what was added is read");
+        assert_eq!(next.extends_epoch, Some(inspection.epoch), "only what was added is read");
         let entries = next.index.entries.len();
         assert!(entries >= seen);
         for (at, (ix, _)) in next.index.iter().enumerate().skip(seen) {
-            assert_eq!(next.index.name(ix), format!("e{}", at + 1));
+            assert_eq!(next.index.display_id(ix), format!("e{}", at + 1));
         }
         assert_eq!(next.context.messages.len(), entries);
         (seen, readings) = (entries, readings + 1);
@@ -256,7 +256,7 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
     assert!(writer.wait().unwrap().success());
     let whole = open(&store, &key, None, NOW_MS, &mut |_, _| true).unwrap();
     let places =
-        |of: &Inspection| of.index.entries.iter().map(|it| (it.offset, it.bytes)).collect::<Vec<_>>();
+        |of: &LoadedSession| of.index.entries.iter().map(|it| (it.offset, it.bytes)).collect::<Vec<_>>();
     assert!(places(&whole) == places(&inspection), "read at once it is the same");
     assert_eq!(whole.index.end, inspection.index.end);
     println!("{WRITTEN} entries followed in {readings} readings");
@@ -265,25 +265,25 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
 #[test]
 fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_told() {
     use clawscope::commit::UndoTarget;
-    use clawscope::inspect::write::{Ask, WriteError, WriteRequest, prepare};
+    use clawscope::inspect::write::{WriteAction, WriteError, WriteRequest, prepare};
     let state = state();
     let path = state.path().join("agents/main/agent/openclaw-agent.sqlite");
     let before = fs::read(&path).unwrap();
-    let inspection = opened(&listed(state.path()), "agent:main:main").with_closer().unwrap();
+    let inspection = opened(&listed(state.path()), "agent:main:main").load_details().unwrap();
     let gate = clawscope::policy::prune::Gate::Open { idle_ms: 1e9 };
-    let plan = inspection.plan(&inspection.configured, gate).unwrap();
+    let plan = inspection.plan(&inspection.configured_settings, gate).unwrap();
     let refusal = |ask| {
-        let request = WriteRequest { inspection: &inspection, ask, allow_orphan: true, now_ms: NOW_MS };
+        let request = WriteRequest { session: &inspection, action: ask, allow_orphan: true, now_ms: NOW_MS };
         let Err(error @ WriteError::Refused(_)) = prepare(&request) else { panic!("refused") };
         error.to_string()
     };
-    let commit = refusal(Ask::Commit { plan: &plan, summary: None });
+    let commit = refusal(WriteAction::Commit { plan: &plan, summary: None });
     assert!(
         commit.contains("openclaw-agent.sqlite#1111") && commit.contains("nothing is written"),
         "{commit}"
     );
     assert!(commit.contains("openclaw.json") && commit.contains("`pi`"), "{commit}");
-    let undo = refusal(Ask::Undo(UndoTarget::LastCommit));
+    let undo = refusal(WriteAction::Undo(UndoTarget::LastCommit));
     assert!(undo.contains("sessions.branches.switch") && undo.contains("agent:main:main"), "{undo}");
     assert_eq!(fs::read(&path).unwrap(), before);
 }
@@ -303,10 +303,10 @@ fn a_database_that_cannot_be_read_is_told_and_never_passes_for_none() {
             None => fs::create_dir(&path).unwrap(),
         }
         let store = listed(state.path());
-        let told: Vec<String> = store.findings.iter().map(ToString::to_string).collect();
+        let told: Vec<String> = store.diagnostics.iter().map(ToString::to_string).collect();
         assert!(told.iter().any(|it| it.contains("cannot be read as a database")), "{told:?}");
         assert!(store.databases.len() == 1 && store.databases[0].schema.is_none());
-        assert_eq!(store.ruleset.ruleset, Ruleset::V2026_9_2);
+        assert_eq!(store.ruleset.id, Ruleset::V2026_9_2);
     }
 }
 
@@ -468,7 +468,7 @@ fn what_an_import_moved_aside_is_listed_and_told_from_history_that_is_not_in_the
     put(&aside.join("agent_main_y.lost.jsonl.imported-1"), &format!("{header}\n"));
     let store = listed(state.path());
     let named = |flag: &str| {
-        let has = |it: &&clawscope::store::session::Session| it.flags.iter().any(|own| own.name() == flag);
+        let has = |it: &&clawscope::store::session::Session| it.flags.iter().any(|own| own.as_str() == flag);
         store.sessions.iter().filter(has).map(|it| it.key.0.clone()).collect::<Vec<_>>()
     };
     let imported = named("imported");
@@ -478,8 +478,8 @@ fn what_an_import_moved_aside_is_listed_and_told_from_history_that_is_not_in_the
         "{imported:?}"
     );
     assert_eq!(named("not-imported"), ["agent:main:lost.jsonl.imported"]);
-    let [finding] = store.findings.as_slice() else { panic!("{:?}", store.findings) };
-    assert!(finding.what.contains("no row knows session lost"), "{finding}");
+    let [finding] = store.diagnostics.as_slice() else { panic!("{:?}", store.diagnostics) };
+    assert!(finding.message.contains("no row knows session lost"), "{finding}");
     let inspection = opened(&store, "agent:main:11111111-1111-4111-8111-111111111111.jsonl.imported");
     assert!(inspection.index.entries.len() > 3);
 }

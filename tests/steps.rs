@@ -12,9 +12,9 @@ use clawscope::app::layout::Pane;
 use clawscope::app::state::Overlay;
 use clawscope::context::rows::RowKind;
 use clawscope::ids::Epoch;
-use clawscope::inspect::{Closer, Inspection};
+use clawscope::inspect::{ContextDetails, LoadedSession};
 use clawscope::plan::Plan;
-use clawscope::policy::{Fate, Reason, Step, StepSet};
+use clawscope::policy::{Fate, Policy, PolicySet, Reason};
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use driver::Driver;
 
@@ -25,16 +25,16 @@ fn opened() -> Driver {
     driver
 }
 
-fn inspection(driver: &Driver) -> &Inspection {
-    driver.app.inspection().expect("a session")
+fn inspection(driver: &Driver) -> &LoadedSession {
+    driver.app.displayed_session().expect("a session")
 }
 
 fn plan(driver: &Driver) -> &Plan {
     driver.app.plan.as_deref().expect("a plan")
 }
 
-fn on(driver: &Driver) -> Vec<Step> {
-    driver.app.tuning.steps.iter().filter(|step| driver.app.tuning.is_on(*step)).collect()
+fn on(driver: &Driver) -> Vec<Policy> {
+    driver.app.tuning.policies.iter().filter(|step| driver.app.tuning.is_policy_on(*step)).collect()
 }
 
 fn cut(driver: &Driver) -> Option<usize> {
@@ -45,13 +45,13 @@ fn cut(driver: &Driver) -> Option<usize> {
 /// The last running total and the plan agree by chars/4, and the bar is the same plan by the provider's count.
 fn agree(driver: &Driver) {
     let (plan, session) = (plan(driver), inspection(driver));
-    let estimate = driver.app.figures.estimate_after.expect("a plan");
+    let estimate = driver.app.plan_totals.estimate_after.expect("a plan");
     assert_eq!(estimate, session.fixed_tokens() + plan.total_after());
-    let totals = &driver.app.transcript.as_ref().expect("a transcript").totals;
+    let totals = &driver.app.transcript.as_ref().expect("a transcript").running_totals;
     assert!(totals.is_sorted());
     assert_eq!(totals.last().copied(), Some(estimate));
     let bar = session.next_prompt.budget_after(&session.context, plan);
-    assert_eq!(driver.app.figures.after, Some(bar));
+    assert_eq!(driver.app.plan_totals.after, Some(bar));
 }
 
 #[test]
@@ -59,13 +59,13 @@ fn a_preview_shows_the_configured_steps_and_one_alone_when_it_is_asked_for() {
     let mut driver = opened();
     assert_eq!(on(&driver), []);
     driver.press("p");
-    assert_eq!(on(&driver), [Step::History, Step::Prune]);
+    assert_eq!(on(&driver), [Policy::History, Policy::Prune]);
     driver.press("p , , x");
-    assert_eq!(on(&driver), [Step::History]);
+    assert_eq!(on(&driver), [Policy::History]);
     driver.press("x");
     assert!(driver.app.plan.is_none() && on(&driver).is_empty());
     driver.press("p");
-    assert_eq!(on(&driver), [Step::Prune]);
+    assert_eq!(on(&driver), [Policy::Prune]);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn each_step_changes_the_totals_by_itself_and_together() {
     assert!(plan(&driver).count(Fate::Dropped) > 10);
     agree(&driver);
     driver.press(". . x");
-    assert_eq!(on(&driver), [Step::History]);
+    assert_eq!(on(&driver), [Policy::History]);
     let limited = plan(&driver).total_after();
     assert!(both < limited && limited < plan(&driver).total_before());
     agree(&driver);
@@ -90,9 +90,9 @@ fn each_step_changes_the_totals_by_itself_and_together() {
 fn moving_a_setting_switches_its_step_on() {
     let mut driver = opened();
     driver.press("p , , , , , 4");
-    assert_eq!(driver.app.tuning.step, Step::Compact);
+    assert_eq!(driver.app.tuning.policy, Policy::Compact);
     driver.press("j j h");
-    assert_eq!(on(&driver), [Step::Compact, Step::History, Step::Prune]);
+    assert_eq!(on(&driver), [Policy::Compact, Policy::History, Policy::Prune]);
     assert!(plan(&driver).compaction.is_some());
     assert_eq!(driver.app.flash.setting, Some(driver.app.tuning.cursor));
 }
@@ -101,10 +101,10 @@ fn moving_a_setting_switches_its_step_on() {
 fn a_step_without_settings_says_so_and_moves_nothing() {
     let mut driver = opened();
     driver.press("4 , ");
-    assert_eq!(driver.app.tuning.step, Step::Images);
+    assert_eq!(driver.app.tuning.policy, Policy::Images);
     driver.press("l");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no settings")));
-    assert!(!driver.app.tuning.any_changed() && driver.app.plan.is_none());
+    assert!(!driver.app.tuning.has_changes() && driver.app.plan.is_none());
 }
 
 #[test]
@@ -122,9 +122,9 @@ fn a_compaction_puts_its_cut_between_what_goes_and_what_stays() {
         let leaves = matches!(fate.fate, Fate::Summarised | Fate::Dropped);
         assert_eq!(leaves, row < at, "row {row}: {fate:?}");
     }
-    let line = pane.cut.expect("its numbers");
-    assert_eq!(line.summarised + line.lost + line.kept, plan(&driver).total_before());
-    assert_eq!(plan(&driver).total_after(), line.kept + line.summary);
+    let line = pane.compaction_marker.expect("its numbers");
+    assert_eq!(line.summarised_tokens + line.lost_tokens + line.kept_tokens, plan(&driver).total_before());
+    assert_eq!(plan(&driver).total_after(), line.kept_tokens + line.summary_tokens);
     agree(&driver);
     driver.press("x");
     assert_eq!((cut(&driver), driver.app.selected_entry()), (None, entry));
@@ -152,8 +152,8 @@ fn keys_on_the_cut_lead_to_the_steps() {
     let at = cut(&driver).expect("a line");
     driver.press(&"j ".repeat(at));
     driver.press("space enter");
-    let Some(Overlay::Steps(screen)) = &driver.app.overlay else { panic!("{:?}", driver.app.overlay) };
-    assert_eq!(screen.selected(), Step::Compact);
+    let Some(Overlay::Policies(screen)) = &driver.app.overlay else { panic!("{:?}", driver.app.overlay) };
+    assert_eq!(screen.selected(), Policy::Compact);
 }
 
 #[test]
@@ -164,10 +164,10 @@ fn texts_are_asked_for_once_and_the_other_steps_are_shown_meanwhile() {
     driver.press(", , , , ,");
     let effects = driver.held_key("x");
     let asked = |effects: &[Effect]| {
-        effects.iter().filter(|effect| matches!(effect, Effect::ReadTexts { .. })).count()
+        effects.iter().filter(|effect| matches!(effect, Effect::LoadDetails { .. })).count()
     };
     assert_eq!(asked(&effects), 1);
-    assert_eq!(driver.app.waiting, StepSet::of(&[Step::Compact]));
+    assert_eq!(driver.app.waiting_policies, PolicySet::of(&[Policy::Compact]));
     assert_eq!(plan(&driver).total_after(), pruned, "the plan is that of the others");
     let again = driver.held_key("j");
     assert_eq!(asked(&again), 0);
@@ -175,7 +175,7 @@ fn texts_are_asked_for_once_and_the_other_steps_are_shown_meanwhile() {
     assert!(driver.app.overlay.is_none(), "nothing is written that is told in part");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("compact")));
     driver.perform(effects);
-    assert!(driver.app.waiting.is_empty());
+    assert!(driver.app.waiting_policies.is_empty());
     assert!(plan(&driver).compaction.is_some());
 }
 
@@ -185,17 +185,17 @@ fn texts_of_an_older_reading_are_dropped() {
     driver.press("p , , , , ,");
     driver.held_key("x");
     let read = |driver: &Driver| {
-        let Inspection { source, index, context, .. } = inspection(driver);
-        let rules = inspection(driver).ruleset.ruleset.rules();
-        (inspection(driver).subject(), Closer::read(source, index, context, rules).expect("reads"))
+        let LoadedSession { source, index, context, .. } = inspection(driver);
+        let rules = inspection(driver).ruleset.id.rules();
+        (inspection(driver).view_key(), ContextDetails::read(source, index, context, rules).expect("reads"))
     };
     let (subject, closer) = read(&driver);
-    let mut other = Inspection::clone(inspection(&driver));
+    let mut other = LoadedSession::clone(inspection(&driver));
     other.epoch = Epoch(other.epoch.0 + 1);
-    driver.held(Event::Texts { subject: other.subject(), closer: Ok(closer.clone().into()) });
-    assert!(inspection(&driver).closer.is_none() && !driver.app.waiting.is_empty());
-    driver.held(Event::Texts { subject, closer: Ok(closer.into()) });
-    assert!(inspection(&driver).closer.is_some() && driver.app.waiting.is_empty());
+    driver.held(Event::Details { subject: other.view_key(), details: Ok(closer.clone().into()) });
+    assert!(inspection(&driver).details.is_none() && !driver.app.waiting_policies.is_empty());
+    driver.held(Event::Details { subject, details: Ok(closer.into()) });
+    assert!(inspection(&driver).details.is_some() && driver.app.waiting_policies.is_empty());
 }
 
 #[test]
@@ -203,12 +203,12 @@ fn texts_that_cannot_be_read_are_told_and_not_asked_for_again() {
     let mut driver = opened();
     driver.press("p , , , , ,");
     driver.held_key("x");
-    let subject = inspection(&driver).subject();
-    let effects = driver.held(Event::Texts { subject, closer: Err("line 7 changed".into()) });
-    assert!(driver.app.texts_failed && driver.app.toast.as_ref().is_some_and(|toast| toast.failed));
-    assert!(!effects.iter().any(|effect| matches!(effect, Effect::ReadTexts { .. })));
+    let subject = inspection(&driver).view_key();
+    let effects = driver.held(Event::Details { subject, details: Err("line 7 changed".into()) });
+    assert!(driver.app.details_failed && driver.app.toast.as_ref().is_some_and(|toast| toast.is_error));
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::LoadDetails { .. })));
     driver.press("R");
-    assert!(!driver.app.texts_failed && driver.app.waiting.is_empty(), "a new reading asks anew");
+    assert!(!driver.app.details_failed && driver.app.waiting_policies.is_empty(), "a new reading asks anew");
 }
 
 #[test]
@@ -217,20 +217,20 @@ fn a_growing_session_keeps_its_texts() {
     driver.press("p , , , , , x");
     let before = inspection(&driver).context.messages.len();
     let index = &inspection(&driver).index;
-    let parent = index.name(index.last().expect("an entry"));
+    let parent = index.display_id(index.last().expect("an entry"));
     let line = format!(
         "{{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":\"{parent}\",\"timestamp\":\"2026-03-05T14:06:41.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"one more thing\"}}}}\n"
     );
     let path = driver.path();
     driver::append_to(&path, &line);
-    let read = driver.held(Event::Changed(vec![path]));
+    let read = driver.held(Event::FilesChanged(vec![path]));
     driver.perform(read);
     let session = inspection(&driver);
     assert_eq!(session.context.messages.len(), before + 1);
     let fresh =
-        Closer::read(&session.source, &session.index, &session.context, session.ruleset.ruleset.rules())
+        ContextDetails::read(&session.source, &session.index, &session.context, session.ruleset.id.rules())
             .expect("reads");
-    assert_eq!(session.closer.as_deref(), Some(&fresh));
+    assert_eq!(session.details.as_deref(), Some(&fresh));
     agree(&driver);
 }
 
@@ -239,20 +239,20 @@ fn the_screen_of_the_steps_switches_them_and_leads_to_their_settings() {
     let mut driver = opened();
     driver.press("s");
     let alone = |driver: &Driver, step| match &driver.app.overlay {
-        Some(Overlay::Steps(screen)) => screen.alone(step).cloned(),
+        Some(Overlay::Policies(screen)) => screen.effect(step).cloned(),
         _ => panic!("no screen"),
     };
-    let prune = alone(&driver, Step::Prune).expect("told");
+    let prune = alone(&driver, Policy::Prune).expect("told");
     assert!(prune.tokens_after < prune.tokens_before);
-    assert!(alone(&driver, Step::Compact).is_some(), "the texts were read for the screen");
+    assert!(alone(&driver, Policy::Compact).is_some(), "the texts were read for the screen");
     driver.press("x");
-    assert_eq!(on(&driver), [Step::Prune]);
+    assert_eq!(on(&driver), [Policy::Prune]);
     assert_eq!(plan(&driver).total_after(), prune.tokens_after);
     driver.press("k k space");
-    assert_eq!(on(&driver), [Step::History, Step::Prune]);
+    assert_eq!(on(&driver), [Policy::History, Policy::Prune]);
     driver.press("enter");
     assert!(driver.app.overlay.is_none());
-    assert_eq!((driver.app.focus, driver.app.tuning.step), (Pane::Tuning, Step::History));
+    assert_eq!((driver.app.focus, driver.app.tuning.policy), (Pane::Tuning, Policy::History));
     driver.press("s s");
     assert!(driver.app.overlay.is_none());
 }
@@ -262,19 +262,25 @@ fn the_calls_of_a_summary_are_told_for_the_settings_that_are_shown() {
     let mut driver = opened();
     driver.press("s g");
     let calls = |driver: &Driver| match &driver.app.overlay {
-        Some(Overlay::Steps(screen)) => screen.calls.clone(),
+        Some(Overlay::Policies(screen)) => screen.summary_calls.clone(),
         _ => panic!("no screen"),
     };
     let effects = driver.held_key("x");
     let asked = calls(&driver).expect("asked for").0;
     assert_eq!(asked.compaction, plan(&driver).settings.compaction);
-    let old = clawscope::inspect::summary_calls::CallsAsked { summary_tokens: 1, ..asked };
-    driver.held(Event::Calls { asked: old, told: Err("of other settings".into()) });
+    let old = clawscope::inspect::summary_calls::SummaryCallsRequest { summary_tokens: 1, ..asked };
+    driver.held(Event::SummaryCalls { request: old, calls: Err("of other settings".into()) });
     assert_eq!(calls(&driver), Some((asked, None)), "another answer is not taken");
     driver.perform(effects);
     let told = calls(&driver).expect("asked for").1.expect("told").expect("calls");
     assert!(told.calls > 1 && told.largest_input < told.input_tokens, "{told:?}");
-    let summarised = driver.app.transcript.as_ref().and_then(|pane| pane.cut).expect("a cut").summarised;
+    let summarised = driver
+        .app
+        .transcript
+        .as_ref()
+        .and_then(|pane| pane.compaction_marker)
+        .expect("a cut")
+        .summarised_tokens;
     assert!(told.input_tokens > summarised / 2, "{told:?}");
     assert!(told.cost.is_some_and(|cost| cost > 0.0));
 }
@@ -287,20 +293,20 @@ fn the_mouse_switches_steps_in_the_title_and_on_the_screen() {
         driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
     };
     let area = driver.app.layout().tuning;
-    let spots = driver.app.layout().step_spots(&driver.app.tuning.shown, Step::Prune);
-    let history = spots.iter().find(|(step, _)| *step == Step::History).expect("its word").1.start;
+    let spots = driver.app.layout().policy_spots(&driver.app.tuning.visible_policies, Policy::Prune);
+    let history = spots.iter().find(|(step, _)| *step == Policy::History).expect("its word").1.start;
     click(&mut driver, history, area.y);
-    assert_eq!((driver.app.tuning.step, on(&driver)), (Step::History, vec![]));
+    assert_eq!((driver.app.tuning.policy, on(&driver)), (Policy::History, vec![]));
     let area = driver.app.layout().tuning;
     click(&mut driver, history, area.y);
-    assert_eq!(on(&driver), [Step::History]);
+    assert_eq!(on(&driver), [Policy::History]);
     driver.press("s");
-    let top = driver.app.steps_area().y;
+    let top = driver.app.policies_area().y;
     // The first line names the moment, the second is the first step.
     click(&mut driver, 2, top + 2);
-    assert_eq!(on(&driver), [Step::Compact, Step::History]);
+    assert_eq!(on(&driver), [Policy::Compact, Policy::History]);
     click(&mut driver, 30, top + 1);
-    assert_eq!(on(&driver), [Step::Compact, Step::History]);
+    assert_eq!(on(&driver), [Policy::Compact, Policy::History]);
 }
 
 #[test]
@@ -308,10 +314,10 @@ fn among_tabs_the_line_under_them_names_the_step() {
     let mut driver = Driver::demo(60, 20);
     driver.go_to("telegram:direct:8812");
     driver.press("4 , ,");
-    let line = driver.app.layout().steps_line();
+    let line = driver.app.layout().policies_line();
     let kind = MouseEventKind::Down(MouseButton::Left);
     driver.event(Event::Mouse(MouseEvent { kind, column: 2, row: line.y, modifiers: KeyModifiers::NONE }));
-    assert_eq!(on(&driver), [Step::History]);
+    assert_eq!(on(&driver), [Policy::History]);
 }
 
 #[test]

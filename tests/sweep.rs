@@ -12,38 +12,38 @@ mod session;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clawscope::inspect::Inspection;
-use clawscope::inspect::again::Material;
-use clawscope::inspect::change::{Change, parse_change};
-use clawscope::inspect::simulated::simulated;
-use clawscope::inspect::timeline::Recording;
+use clawscope::inspect::LoadedSession;
+use clawscope::inspect::again::ReplayInputs;
+use clawscope::inspect::change::{SettingChange, parse_change};
+use clawscope::inspect::simulated::simulate_settings;
+use clawscope::inspect::timeline::RecordedSession;
 use clawscope::js;
-use clawscope::policy::{Step, StepSet};
-use clawscope::replay::Totals;
-use clawscope::sweep::{Asked, Axis, Ground, Sweep, default_axes, json, sweep};
+use clawscope::policy::{Policy, PolicySet};
+use clawscope::replay::TraceTotals;
+use clawscope::sweep::{Axis, AxisContext, Sweep, SweepSpec, default_axes, json, sweep};
 use generate::{Options, transcript};
 use inspected::inspected;
 use proptest::prelude::*;
 use session::Session;
 
-fn all_steps() -> StepSet {
-    Step::ALL.into_iter().fold(StepSet::NONE, |steps, step| steps.with(step, true))
+fn all_steps() -> PolicySet {
+    Policy::ALL.into_iter().fold(PolicySet::NONE, |steps, step| steps.with(step, true))
 }
 
 /// A short session whose provider takes so many tokens.
-fn with_window(seed: u64, window: f64) -> (Session, Recording) {
+fn with_window(seed: u64, window: f64) -> (Session, RecordedSession) {
     let session = Session::new(&transcript(seed, &Options::default()));
     let inspection = inspected(&session.path);
-    let mut material = Material::read(&inspection, all_steps()).expect("reads").uncalibrated();
+    let mut material = ReplayInputs::read(&inspection, all_steps()).expect("reads").without_calibration();
     material.provider_window = window;
-    (session, Recording::of(Arc::new(inspection), material, &|| true).expect("wanted"))
+    (session, RecordedSession::from_inputs(Arc::new(inspection), material, &|| true).expect("wanted"))
 }
 
 /// A short session whose provider takes as much as decides by the settings whether its calls fit: a share of the way from a
 /// little less than the smallest peak of a grid to a little more than the largest one.
-fn opened(seed: u64, share: f64) -> (Session, Recording) {
+fn opened(seed: u64, share: f64) -> (Session, RecordedSession) {
     let (_session, unbounded) = with_window(seed, f64::INFINITY);
-    let grid = swept(&unbounded, asked(&unbounded.inspection, 3, 0.0));
+    let grid = swept(&unbounded, asked(&unbounded.session, 3, 0.0));
     let peaks = grid.cells.iter().map(clawscope::sweep::Cell::peak);
     let (least, most) = peaks.fold((f64::MAX, 0.0_f64), |(a, b), peak| (a.min(peak), b.max(peak)));
     with_window(seed, (least - 5.0 + share * (most - least + 10.0)).max(1.0))
@@ -58,26 +58,27 @@ const AXES: [&str; 3] = [
 const HELD: [&str; 3] =
     ["clearToolUses.keep=1", "clearToolUses.clearAtLeast=0", "compaction.summaryTokens=20"];
 
-fn axes(inspection: &Inspection, base: &[Change], count: usize) -> Vec<Axis> {
-    let ground = Ground { inspection, base };
+fn axes(inspection: &LoadedSession, base: &[SettingChange], count: usize) -> Vec<Axis> {
+    let ground = AxisContext { session: inspection, base };
     AXES[AXES.len() - count..].iter().map(|text| Axis::parse(&ground, text).expect("an axis")).collect()
 }
 
-fn asked(inspection: &Inspection, count: usize, headroom: f64) -> Asked {
-    let base: Vec<Change> = HELD.iter().map(|set| parse_change("--set", set).expect("a change")).collect();
-    let steps = StepSet::of(&[Step::Prune, Step::Clear, Step::Guard]);
-    Asked { axes: axes(inspection, &base, count), base, steps, headroom }
+fn asked(inspection: &LoadedSession, count: usize, headroom: f64) -> SweepSpec {
+    let base: Vec<SettingChange> =
+        HELD.iter().map(|set| parse_change("--set", set).expect("a change")).collect();
+    let steps = PolicySet::of(&[Policy::Prune, Policy::Clear, Policy::Guard]);
+    SweepSpec { axes: axes(inspection, &base, count), base, policies: steps, headroom }
 }
 
-fn swept(recording: &Recording, asked: Asked) -> Sweep {
+fn swept(recording: &RecordedSession, asked: SweepSpec) -> Sweep {
     sweep(recording, asked, &|| true, &|_, _| {}).expect("a grid").expect("is waited for")
 }
 
 /// What a combination comes to by a whole replay of its own.
-fn by_itself(recording: &Recording, changes: &[Change], steps: StepSet) -> Totals {
-    let Recording { inspection, material, .. } = recording;
-    let simulated = simulated(inspection, changes, steps);
-    let [_, totals] = material.replay(inspection, &simulated.replayed()).totals();
+fn by_itself(recording: &RecordedSession, changes: &[SettingChange], steps: PolicySet) -> TraceTotals {
+    let RecordedSession { session: inspection, inputs: material, .. } = recording;
+    let simulated = simulate_settings(inspection, changes, steps);
+    let [_, totals] = material.replay(inspection, &simulated.replay_settings()).totals();
     totals
 }
 
@@ -85,11 +86,11 @@ fn by_itself(recording: &Recording, changes: &[Change], steps: StepSet) -> Total
 struct Combination {
     changes: usize,
     distance: f64,
-    totals: Totals,
+    totals: TraceTotals,
 }
 
 /// Every combination, by taking subsets of the axes and every other value of each.
-fn combinations(recording: &Recording, asked: &Asked) -> Vec<Combination> {
+fn combinations(recording: &RecordedSession, asked: &SweepSpec) -> Vec<Combination> {
     let mut chosen: Vec<Vec<Option<usize>>> = vec![Vec::new()];
     for axis in &asked.axes {
         let others = (0..axis.points.len()).filter(|at| *at != axis.current).map(Some);
@@ -113,16 +114,16 @@ fn combinations(recording: &Recording, asked: &Asked) -> Vec<Combination> {
             let number = |at: usize| axis.points[at].number.expect("a number");
             distance += (number(*at) - number(axis.current)).abs() / span;
             moved += 1;
-            prunes |= axis.step == Some(Step::Prune);
+            prunes |= axis.policy == Some(Policy::Prune);
         }
-        let totals = by_itself(recording, &changes, asked.steps);
+        let totals = by_itself(recording, &changes, asked.policies);
         // Pruning is off in these sessions: the first key of it takes the switch as well.
         Combination { changes: moved + usize::from(prunes), distance, totals }
     };
     chosen.iter().map(combine).collect()
 }
 
-fn fits(totals: &Totals, limit: f64) -> bool {
+fn fits(totals: &TraceTotals, limit: f64) -> bool {
     totals.overflows == 0 && totals.failed == 0 && totals.peak.0.round() <= limit
 }
 
@@ -137,19 +138,19 @@ proptest! {
         count in 1..=3_usize,
     ) {
         let (_session, recording) = opened(seed, share);
-        let window = recording.material.provider_window;
-        let asked = asked(&recording.inspection, count, headroom);
+        let window = recording.inputs.provider_window;
+        let asked = asked(&recording.session, count, headroom);
         let tried = combinations(&recording, &asked);
         let sweep = swept(&recording, asked.clone());
         prop_assert_eq!(sweep.cells.len(), tried.len());
         for (at, cell) in sweep.cells.iter().enumerate() {
-            let own = by_itself(&recording, &sweep.changes(at), asked.steps);
+            let own = by_itself(&recording, &sweep.changes(at), asked.policies);
             prop_assert_eq!(&cell.totals, &own);
         }
         // Not beaten by any of those tried.
-        let three = |totals: &Totals| {
-            let cost = totals.cost.map_or(0.0, |cost| cost + totals.summaries);
-            [cost, totals.largest.round(), totals.withheld.round()]
+        let three = |totals: &TraceTotals| {
+            let cost = totals.cost.map_or(0.0, |cost| cost + totals.summary_cost);
+            [cost, totals.largest_prompt.round(), totals.withheld_tokens.round()]
         };
         for (at, cell) in sweep.cells.iter().enumerate() {
             let own = three(&cell.totals);
@@ -157,11 +158,11 @@ proptest! {
                 let other = three(&other.totals);
                 other != own && other.iter().zip(&own).all(|(other, own)| other <= own)
             });
-            prop_assert_eq!(sweep.pareto.contains(&at), !beaten);
+            prop_assert_eq!(sweep.pareto_front.contains(&at), !beaten);
         }
         let fitting = tried.iter().filter(|tried| fits(&tried.totals, window - headroom));
         let least = fitting.map(|tried| (tried.changes, tried.distance)).min_by(|a, b| a.partial_cmp(b).unwrap());
-        let found = sweep.smallest.map(|at| (sweep.cells[at].keys, sweep.cells[at].distance));
+        let found = sweep.smallest_fitting.map(|at| (sweep.cells[at].changed_keys, sweep.cells[at].distance));
         prop_assert_eq!(least.is_some(), found.is_some());
         if let (Some(least), Some(found)) = (least, found) {
             prop_assert_eq!(least.0, found.0);
@@ -174,13 +175,13 @@ proptest! {
 fn cells_are_told_one_by_one_and_nothing_is_told_once_nobody_waits() {
     let (_session, recording) = opened(7, 0.5);
     let told = AtomicUsize::new(0);
-    let asked = asked(&recording.inspection, 3, 0.0);
+    let asked = asked(&recording.session, 3, 0.0);
     let tell = |_: usize, _: &clawscope::sweep::Cell| _ = told.fetch_add(1, Ordering::Relaxed);
     let whole = sweep(&recording, asked.clone(), &|| true, &tell).expect("a grid").expect("waited for");
     assert_eq!(told.load(Ordering::Relaxed), whole.cells.len());
     assert_eq!(sweep(&recording, asked.clone(), &|| false, &tell).expect("a grid"), None);
     assert_eq!(told.load(Ordering::Relaxed), whole.cells.len());
-    assert_eq!(default_axes(&recording, &asked.base, asked.steps, &|| false), None);
+    assert_eq!(default_axes(&recording, &asked.base, asked.policies, &|| false), None);
 }
 
 #[test]
@@ -189,8 +190,8 @@ fn small_sessions_have_each_of_the_three_answers() {
     for seed in 0..8 {
         for share in [0.0, 0.4, 1.0] {
             let (_session, recording) = opened(seed, share);
-            let sweep = swept(&recording, asked(&recording.inspection, 3, 0.0));
-            match sweep.smallest.map(|at| sweep.cells[at].keys) {
+            let sweep = swept(&recording, asked(&recording.session, 3, 0.0));
+            match sweep.smallest_fitting.map(|at| sweep.cells[at].changed_keys) {
                 Some(0) => nothing += 1,
                 Some(_) => change += 1,
                 None => none += 1,
@@ -203,7 +204,7 @@ fn small_sessions_have_each_of_the_three_answers() {
 #[test]
 fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
     let (_session, recording) = with_window(1, 1000.0);
-    let read = |text: &str| Axis::parse(&Ground { inspection: &recording.inspection, base: &[] }, text);
+    let read = |text: &str| Axis::parse(&AxisContext { session: &recording.session, base: &[] }, text);
     let texts = |text: &str| -> Vec<String> {
         read(text).expect("an axis").points.into_iter().map(|point| point.text).collect()
     };
@@ -235,7 +236,7 @@ fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
 #[test]
 fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
     let (_session, recording) = with_window(11, 2000.0);
-    let steps = recording.inspection.gateway_steps();
+    let steps = recording.session.gateway_policies();
     let axes = default_axes(&recording, &[], steps, &|| true).expect("waited for");
     assert!((1..=2).contains(&axes.len()), "{axes:?}");
     for axis in &axes {
@@ -246,8 +247,8 @@ fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
 #[test]
 fn the_json_names_axes_cells_front_and_change() {
     let (_session, recording) = opened(3, 0.5);
-    let whole = swept(&recording, asked(&recording.inspection, 2, 0.0));
-    let text = js::stringify(&js::Value::from(json::answer(&recording.inspection, &whole)));
+    let whole = swept(&recording, asked(&recording.session, 2, 0.0));
+    let text = js::stringify(&js::Value::from(json::sweep_document(&recording.session, &whole)));
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(value["axes"][0]["key"], "contextPruning.keepLastAssistants");
     // Left as it is, as pruning is off: no value, and no key in a cell.

@@ -12,8 +12,8 @@ use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
 use clawscope::app::state::Overlay;
-use clawscope::app::timeline::Bars;
-use clawscope::inspect::timeline::{Lane, Timeline};
+use clawscope::app::timeline::BarMetric;
+use clawscope::inspect::timeline::{Timeline, TraceKind};
 use clawscope::ui;
 use clawscope::ui::theme::{ColourDepth, Theme};
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -39,7 +39,7 @@ fn cursor(driver: &Driver) -> usize {
 }
 
 fn seen(driver: &Driver) -> usize {
-    driver.app.timeline_screen.stretch.seen(timeline(driver).len()).len()
+    driver.app.timeline_screen.viewport.visible(timeline(driver).len()).len()
 }
 
 fn shown(driver: &Driver) -> String {
@@ -159,11 +159,11 @@ fn zoom_shows_fewer_calls_around_the_cursor_and_all_again() {
     let mut driver = opened();
     driver.press("H H H + +");
     assert_eq!(seen(&driver), 33);
-    let stretch = driver.app.timeline_screen.stretch;
-    assert!(stretch.seen(135).contains(&cursor(&driver)));
+    let stretch = driver.app.timeline_screen.viewport;
+    assert!(stretch.visible(135).contains(&cursor(&driver)));
     driver.press("pgup");
-    assert!(driver.app.timeline_screen.stretch.seen(135).contains(&cursor(&driver)));
-    assert_ne!(driver.app.timeline_screen.stretch, stretch, "the stretch follows the cursor");
+    assert!(driver.app.timeline_screen.viewport.visible(135).contains(&cursor(&driver)));
+    assert_ne!(driver.app.timeline_screen.viewport, stretch, "the stretch follows the cursor");
     driver.press("-");
     assert_eq!(seen(&driver), 66);
     driver.press("z");
@@ -176,7 +176,7 @@ fn a_setting_that_is_moved_on_the_timeline_moves_the_curve() {
     driver.press("{ {");
     let before = timeline(&driver);
     assert!(before.is_simulated());
-    let cleared = |timeline: &Timeline| timeline.totals[Lane::Simulated as usize].changed;
+    let cleared = |timeline: &Timeline| timeline.totals[TraceKind::Simulated as usize].changed_messages;
     assert!(cleared(before) > 0, "a shorter ttl lets pruning run");
     let few = cleared(before);
     driver.press("{ { {");
@@ -191,8 +191,8 @@ fn a_setting_that_is_moved_on_the_timeline_moves_the_curve() {
 fn a_step_that_is_switched_joins_those_in_force() {
     let mut driver = opened();
     driver.press(", , , , , x");
-    let simulated = timeline(&driver).settings(Lane::Simulated);
-    assert!(simulated.steps.steps.has(clawscope::policy::Step::Compact) && !simulated.prune_on);
+    let simulated = timeline(&driver).settings(TraceKind::Simulated);
+    assert!(simulated.policies.enabled.has(clawscope::policy::Policy::Compact) && !simulated.prune_on);
     driver.press("x");
     assert!(!timeline(&driver).is_simulated());
 }
@@ -203,8 +203,8 @@ fn what_was_tuned_before_is_what_is_replayed() {
     driver.go_to("telegram:direct:8812");
     driver.press("4 H H H H H t");
     let timeline = timeline(&driver);
-    assert_eq!(timeline.settings(Lane::Simulated).steps.prune.ttl_ms, 600_000.0);
-    assert!(timeline.totals[1].changed > 0);
+    assert_eq!(timeline.settings(TraceKind::Simulated).policies.prune.ttl_ms, 600_000.0);
+    assert!(timeline.totals[1].changed_messages > 0);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn answers_come_as_they_are_ready_and_an_older_one_never_replaces_a_newer() {
     let second = driver.held_key("{");
     let asks = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Replay { .. }));
     assert!(asks(&first) && asks(&second));
-    let ttl = |driver: &Driver| timeline(driver).settings(Lane::Simulated).steps.prune.ttl_ms;
+    let ttl = |driver: &Driver| timeline(driver).settings(TraceKind::Simulated).policies.prune.ttl_ms;
     driver.perform(second);
     let newest = ttl(&driver);
     driver.perform(first);
@@ -267,7 +267,7 @@ fn a_session_that_grows_is_followed_at_its_last_call() {
 fn b_tells_the_cache_and_words_tell_the_same_without_curves() {
     let mut driver = opened();
     driver.press("b");
-    assert_eq!(driver.app.timeline_screen.bars, Bars::Cache);
+    assert_eq!(driver.app.timeline_screen.bar_metric, BarMetric::Cache);
     assert!(shown(&driver).contains("Tokens not read from the cache"));
     driver.press("T");
     let words = shown(&driver);
@@ -279,7 +279,7 @@ fn b_tells_the_cache_and_words_tell_the_same_without_curves() {
 #[test]
 fn a_click_puts_the_cursor_on_a_call_and_the_next_one_goes_there() {
     let mut driver = opened();
-    let chart = driver.app.timeline_places().chart;
+    let chart = driver.app.timeline_layout().chart;
     let click = |driver: &mut Driver| {
         driver.event(Event::Mouse(MouseEvent {
             kind: MouseEventKind::Down(MouseButton::Left),
@@ -301,13 +301,13 @@ fn a_click_puts_the_cursor_on_a_call_and_the_next_one_goes_there() {
 #[test]
 fn the_slider_of_the_strip_is_dragged_and_the_curve_follows() {
     let mut driver = opened();
-    let strip = driver.app.timeline_places().setting;
+    let strip = driver.app.timeline_layout().setting;
     let track = driver.app.layout().with_tuning(strip).slider_track();
     let mouse = |driver: &mut Driver, kind, column| {
         let row = strip.bottom() - 1;
         driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
     };
-    let ttl = |driver: &Driver| timeline(driver).settings(Lane::Simulated).steps.prune.ttl_ms;
+    let ttl = |driver: &Driver| timeline(driver).settings(TraceKind::Simulated).policies.prune.ttl_ms;
     mouse(&mut driver, MouseEventKind::Down(MouseButton::Left), track.end - 1);
     let most = ttl(&driver);
     mouse(&mut driver, MouseEventKind::Drag(MouseButton::Left), track.start + 5);
@@ -345,7 +345,7 @@ fn sentences_tell_the_first_and_the_last_turns_of_a_long_course() {
     let refused: Vec<usize> = (0..120).map(|at| at * 3 + 1).collect();
     let mut driver = on(&session(400, &refused), 130, 36);
     driver.press("t");
-    let lines = timeline(&driver).sentences();
+    let lines = timeline(&driver).describe();
     assert!(lines.len() < 30, "{lines:#?}");
     let holds = |words: &str| lines.iter().any(|line| line.contains(words));
     assert!(
@@ -362,7 +362,7 @@ fn of_many_calls_none_that_overflowed_vanishes() {
     for (width, height) in [(60, 20), (80, 24), (130, 36)] {
         let mut driver = on(&session(2_000, &[41, 900, 1_777]), width, height);
         driver.press("t g");
-        let chart = driver.app.timeline_places().chart;
+        let chart = driver.app.timeline_layout().chart;
         let text = shown(&driver);
         let rows = text.lines().skip(usize::from(chart.y)).take(usize::from(chart.height));
         let signs: usize = rows.map(|row| row.matches('⚠').count()).sum();

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use clawscope::app::event::Event;
 use clawscope::gateway::env::Environment;
 use clawscope::inspect::Mark;
-use clawscope::inspect::list::list;
-use clawscope::inspect::place::{OpenPlace, Place};
+use clawscope::inspect::list::list_sessions;
+use clawscope::inspect::place::{StoreLocation, StoreRequest};
 use clawscope::runtime::RunOptions;
 use clawscope::runtime::headless::Headless;
 use serde_json::Value;
@@ -147,8 +147,8 @@ type Shown = BTreeMap<String, (u64, Option<u64>, bool)>;
 
 /// What the list must show in the end: the store read anew.
 fn truth(store: &Path) -> Shown {
-    let place = OpenPlace::new(&Place::Path(store.to_owned()), environment()).unwrap();
-    let listed = list(&place, 0);
+    let place = StoreLocation::new(&StoreRequest::Path(store.to_owned()), environment()).unwrap();
+    let listed = list_sessions(&place, 0);
     let shown = listed.items.iter().map(|item| {
         let text = item.path.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
         let entries = text.lines().filter(|line| !line.contains("\"type\":\"session\"")).count() as u64;
@@ -172,21 +172,23 @@ fn shown(app: &clawscope::app::App) -> Shown {
 async fn the_programs_own_list_and_the_open_session_follow_2000_sessions_with_many_writers() {
     let busy = Busy::new(2_000);
     let options = RunOptions { environment: environment(), ..RunOptions::default() };
-    let mut program = Headless::start(Place::Path(busy.path().to_owned()), options, (120, 40)).unwrap();
-    assert!(program.until(DEADLINE, |app| app.sessions.items.len() >= 2_000).await.unwrap());
-    program.tell(Event::Paste(busy.key(0)));
-    let is_open =
-        |app: &clawscope::app::App| app.inspection().is_some_and(|open| open.session.key.0 == busy.key(0));
-    assert!(program.until(DEADLINE, is_open).await.unwrap());
+    let mut program =
+        Headless::start(StoreRequest::Path(busy.path().to_owned()), options, (120, 40)).unwrap();
+    assert!(program.run_until(DEADLINE, |app| app.sessions.items.len() >= 2_000).await.unwrap());
+    program.dispatch(Event::Paste(busy.key(0)));
+    let is_open = |app: &clawscope::app::App| {
+        app.displayed_session().is_some_and(|open| open.item.key.0 == busy.key(0))
+    };
+    assert!(program.run_until(DEADLINE, is_open).await.unwrap());
     let seen = Arc::new(Seen::everything());
     let writers = busy.start(&seen);
     let ended = |_: &clawscope::app::App| writers.iter().all(std::thread::JoinHandle::is_finished);
-    assert!(program.until(DEADLINE, ended).await.unwrap());
+    assert!(program.run_until(DEADLINE, ended).await.unwrap());
     for writer in writers {
         writer.join().unwrap();
     }
     let expected = truth(busy.path());
-    let is_true = program.until(DEADLINE, |app| shown(app) == expected).await.unwrap();
+    let is_true = program.run_until(DEADLINE, |app| shown(app) == expected).await.unwrap();
     let now = shown(program.app());
     let wrong: Vec<_> =
         expected.iter().filter(|(key, value)| now.get(*key) != Some(*value)).take(5).collect();
@@ -195,8 +197,12 @@ async fn the_programs_own_list_and_the_open_session_follow_2000_sessions_with_ma
     // The open session holds every entry in the order of its file.
     let lines = busy.entries(0);
     let open = |app: &clawscope::app::App| {
-        let index = &app.inspection().unwrap().index;
-        index.iter().map(|(ix, _)| index.name(ix)).collect::<Vec<_>>()
+        let index = &app.displayed_session().unwrap().index;
+        index.iter().map(|(ix, _)| index.display_id(ix)).collect::<Vec<_>>()
     };
-    assert!(program.until(DEADLINE, |app| open(app) == lines).await.unwrap(), "{:?}", open(program.app()));
+    assert!(
+        program.run_until(DEADLINE, |app| open(app) == lines).await.unwrap(),
+        "{:?}",
+        open(program.app())
+    );
 }

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use clawscope::ids::LineIds;
 use clawscope::store::index::Index;
-use clawscope::store::load::{Growth, grow, load};
+use clawscope::store::load::{FileChange, load, refresh};
 use clawscope::store::source::Source;
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
@@ -44,8 +44,8 @@ fn growth_by_a_line_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     writeln!(file, "{line}").unwrap();
     bencher.with_inputs(|| known.clone()).bench_values(|known| {
         let source = Source::open(&path).unwrap();
-        let grown = grow(&known, &source, &mut LineIds, &mut |_, _| true).unwrap();
-        assert!(matches!(grown, Growth::Grown(_)));
+        let grown = refresh(&known, &source, &mut LineIds, &mut |_, _| true).unwrap();
+        assert!(matches!(grown, FileChange::Grown(_)));
         black_box(grown)
     });
     std::fs::remove_file(path).unwrap();
@@ -58,6 +58,9 @@ fn growth_by_nothing_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     let known = read(&Source::open(&path).unwrap());
     bencher.bench_local(|| {
         let source = Source::open(&path).unwrap();
-        assert!(matches!(grow(&known, &source, &mut LineIds, &mut |_, _| true).unwrap(), Growth::Same));
+        assert!(matches!(
+            refresh(&known, &source, &mut LineIds, &mut |_, _| true).unwrap(),
+            FileChange::Unchanged
+        ));
     });
 }

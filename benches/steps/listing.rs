@@ -31,7 +31,7 @@ fn listing_with_counts(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| {
         let listed = opened::listed(&store);
         let count = |item: &clawscope::inspect::SessionItem| {
-            open(&listed.store, &item.key, None, 0, &mut |_, _| true).unwrap().session.entries
+            open(&listed.store, &item.key, None, 0, &mut |_, _| true).unwrap().item.entries
         };
         listed.items.par_iter().filter_map(count).sum::<u64>()
     });

@@ -1,11 +1,11 @@
 //! A context to a plan, and a grid of them.
 
 use clawscope::gateway::pruning::PruneSettings;
-use clawscope::inspect::Inspection;
-use clawscope::inspect::timeline::Recording;
+use clawscope::inspect::LoadedSession;
+use clawscope::inspect::timeline::RecordedSession;
 use clawscope::policy::prune::Gate;
-use clawscope::policy::{Step, StepSet, StepSettings};
-use clawscope::sweep::{Asked, default_axes, sweep};
+use clawscope::policy::{Policy, PolicySet, PolicySettings};
+use clawscope::sweep::{SweepSpec, default_axes, sweep};
 use divan::Bencher;
 
 use crate::{WHOLE, opened, whole};
@@ -13,23 +13,26 @@ use crate::{WHOLE, opened, whole};
 /// MB of transcripts whose messages all are in the context: the cost grows with them, no faster.
 const CONTEXTS: [u64; 2] = if WHOLE { [5, 50] } else { [1, 2] };
 
-fn settings(inspection: &Inspection, steps: StepSet) -> StepSettings {
-    StepSettings { steps, ..StepSettings::built_in(inspection.ruleset.ruleset, inspection.window.tokens) }
+fn settings(inspection: &LoadedSession, steps: PolicySet) -> PolicySettings {
+    PolicySettings {
+        enabled: steps,
+        ..PolicySettings::built_in(inspection.ruleset.id, inspection.window.tokens)
+    }
 }
 
 /// The pruner alone, as every notch of a slider asks for it.
 #[divan::bench(args = CONTEXTS)]
 fn preview_of_pruning_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     let inspection = opened::opened(&whole(megabytes));
-    let settings = StepSettings::prune(PruneSettings::default());
+    let settings = PolicySettings::pruning_only(PruneSettings::default());
     bencher.bench_local(|| inspection.plan(&settings, Gate::Open { idle_ms: 1e9 }).unwrap());
 }
 
 /// Every step, one after another over one list.
 #[divan::bench(args = CONTEXTS, sample_count = 30)]
 fn preview_of_every_step_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
-    let inspection = opened::opened(&whole(megabytes)).with_closer().unwrap();
-    let settings = settings(&inspection, StepSet::of(&Step::ALL));
+    let inspection = opened::opened(&whole(megabytes)).load_details().unwrap();
+    let settings = settings(&inspection, PolicySet::of(&Policy::ALL));
     bencher.bench_local(|| inspection.plan(&settings, Gate::Open { idle_ms: 1e9 }).unwrap());
 }
 
@@ -37,18 +40,19 @@ fn preview_of_every_step_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
 #[divan::bench(sample_count = 5)]
 fn reading_texts_for_every_step(bencher: Bencher<'_, '_>) {
     let inspection = opened::opened(&whole(CONTEXTS[0]));
-    bencher.with_inputs(|| inspection.clone()).bench_values(|inspection| inspection.with_closer().unwrap());
+    bencher.with_inputs(|| inspection.clone()).bench_values(|inspection| inspection.load_details().unwrap());
 }
 
 /// The grid that is made where nobody names one.
 #[divan::bench(sample_count = 3, sample_size = 1)]
 fn a_grid_of_replays(bencher: Bencher<'_, '_>) {
     let inspection = opened::opened(&whole(CONTEXTS[0]));
-    let steps = inspection.gateway_steps();
-    let recording = Recording::read(std::sync::Arc::new(inspection), steps, None, &|| true).unwrap().unwrap();
+    let steps = inspection.gateway_policies();
+    let recording =
+        RecordedSession::read(std::sync::Arc::new(inspection), steps, None, &|| true).unwrap().unwrap();
     let axes = default_axes(&recording, &[], steps, &|| true).unwrap();
     bencher.bench_local(|| {
-        let asked = Asked { axes: axes.clone(), base: Vec::new(), steps, headroom: 0.0 };
+        let asked = SweepSpec { axes: axes.clone(), base: Vec::new(), policies: steps, headroom: 0.0 };
         sweep(&recording, asked, &|| true, &|_, _| {}).unwrap().unwrap().cells.len()
     });
 }

@@ -30,7 +30,7 @@ fn a_key_and_its_frame_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
 fn a_body_read_back(bencher: Bencher<'_, '_>) {
     let inspection = opened::opened(&transcript(SIZES[1]));
     let mut entries = inspection.context.messages.iter().rev().map(|message| message.entry).cycle();
-    bencher.bench_local(|| message::read(&inspection, entries.next().unwrap(), None).unwrap());
+    bencher.bench_local(|| message::read_message(&inspection, entries.next().unwrap(), None).unwrap());
 }
 
 /// The same on screen, its code coloured.

@@ -8,12 +8,12 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use clawscope::app::App;
-use clawscope::app::event::{Event, Listing};
+use clawscope::app::event::{Event, StoreListing};
 use clawscope::app::state::Options;
 use clawscope::gateway::env::Environment;
-use clawscope::inspect::list::list;
+use clawscope::inspect::list::list_sessions;
 use clawscope::inspect::open::open;
-use clawscope::inspect::place::{OpenPlace, Place};
+use clawscope::inspect::place::{StoreLocation, StoreRequest};
 use clawscope::ui::render;
 use clawscope::ui::theme::{ColourDepth, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -27,8 +27,8 @@ fn main() -> Result<()> {
     let file: PathBuf = std::env::args_os().nth(1).context("one argument is needed: a transcript")?.into();
     let began = Instant::now();
     let mut app = opened(file)?;
-    let messages = app.inspection().map_or(0, |inspection| inspection.context.messages.len());
-    let entries = app.inspection().map_or(0, |inspection| inspection.index.entries.len());
+    let messages = app.displayed_session().map_or(0, |inspection| inspection.context.messages.len());
+    let entries = app.displayed_session().map_or(0, |inspection| inspection.index.entries.len());
     say(&format!("opened in {:.1} ms: {entries} entries, {messages} messages", ms(began)))?;
     let theme = Theme::load("dark", ColourDepth::True)?;
     let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width: SIZE.0, height: SIZE.1 });
@@ -57,12 +57,12 @@ fn main() -> Result<()> {
 }
 
 fn opened(file: PathBuf) -> Result<App> {
-    let place = OpenPlace::new(&Place::Path(file), Environment::from_process())?;
-    let listed = list(&place, 0);
+    let place = StoreLocation::new(&StoreRequest::Path(file), Environment::from_process())?;
+    let listed = list_sessions(&place, 0);
     let key = listed.items.first().context("no session there")?.key.clone();
     let inspection = open(&listed.store, &key, None, 0, &mut |_, _| true)?;
     let mut app = App::new(Options::default(), SIZE);
-    app.update(Event::Listed(Box::new(Listing { items: listed.items, ..Listing::default() })), 0);
+    app.update(Event::Listed(Box::new(StoreListing { items: listed.items, ..StoreListing::default() })), 0);
     app.update(Event::Opened(Box::new(inspection)), 0);
     Ok(app)
 }

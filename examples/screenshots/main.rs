@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use clawscope::export::{Picture, Rgb, svg};
+use clawscope::export::{Rgb, ScreenImage, svg};
 use ratatui::buffer::Buffer;
 
 #[path = "../../tests/support/driver.rs"]
@@ -37,8 +37,11 @@ fn main() -> Result<()> {
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for screen in screens::screens() {
         let path = folder.join(format!("{}.png", screen.name));
-        let picture =
-            Picture { buffer: &screen.buffer, background: screen.background, foreground: screen.foreground };
+        let picture = ScreenImage {
+            buffer: &screen.buffer,
+            background: screen.background,
+            foreground: screen.foreground,
+        };
         let png = raster::png(&svg(&picture), &fonts).with_context(|| format!("screen {}", screen.name))?;
         write(&path, &png)?;
         writeln!(std::io::stdout(), "{} {} bytes", path.display(), png.len())?;
@@ -99,7 +102,7 @@ mod tests {
             }
         };
         for (at, screen) in drawn().iter().enumerate() {
-            let picture = Picture {
+            let picture = ScreenImage {
                 buffer: &screen.buffer,
                 background: screen.background,
                 foreground: screen.foreground,

@@ -61,6 +61,6 @@ fn screen(name: &str, theme: &str, driver: &Driver) -> Screen {
     let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width, height });
     highlight::load();
     render(&driver.app, &theme, &mut buffer);
-    let (background, foreground) = theme.page();
+    let (background, foreground) = theme.page_colours();
     Screen { name: name.to_owned(), buffer, background, foreground }
 }

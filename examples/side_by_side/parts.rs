@@ -6,16 +6,16 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
-use clawscope::context::{bodies, build};
+use clawscope::context::{bodies, build_context};
 use clawscope::gateway::pruning::PruneSettings;
 use clawscope::gateway::ruleset::Ruleset;
-use clawscope::inspect::again::Material;
+use clawscope::inspect::again::ReplayInputs;
 use clawscope::js;
-use clawscope::plan::{Asked, Plan};
-use clawscope::policy::list::List;
+use clawscope::plan::{Plan, PlanInput};
+use clawscope::policy::list::MessageList;
 use clawscope::policy::prune::{Gate, PruneInput, prune};
-use clawscope::policy::{Step, StepSet, StepSettings};
-use clawscope::replay::simulated_lane;
+use clawscope::policy::{Policy, PolicySet, PolicySettings};
+use clawscope::replay::simulated_trace;
 use clawscope::transcript::Leaf;
 use clawscope::ui::highlight;
 use crossterm::event::KeyCode;
@@ -42,20 +42,20 @@ pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> 
     let inspection = opened(file);
     let end = inspection.context.messages.get(messages - 1).expect("so many messages in the context").entry;
     let (index, tree) = (&inspection.index, &inspection.tree);
-    let context = build(index, tree, &Leaf::Id(index.name(end))).expect("a context");
-    let texts = bodies::messages(&inspection.source, index, &context)?;
+    let context = build_context(index, tree, &Leaf::Id(index.display_id(end))).expect("a context");
+    let texts = bodies::read_messages(&inspection.source, index, &context)?;
     let texts: Vec<String> = texts.iter().map(js::stringify).collect();
     write!(File::create(out)?, "[{}]", texts.join(",\n"))?;
-    let settings = StepSettings {
+    let settings = PolicySettings {
         ruleset: Ruleset::V2026_3_2,
-        steps: StepSet::of(&[Step::Prune]),
-        ..StepSettings::prune(PruneSettings::default())
+        enabled: PolicySet::of(&[Policy::Prune]),
+        ..PolicySettings::pruning_only(PruneSettings::default())
     };
-    let asked = Asked {
+    let asked = PlanInput {
         index,
         context: &context,
         branch: None,
-        textures: None,
+        features: None,
         remembered: None,
         settings: &settings,
         window,
@@ -65,17 +65,17 @@ pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> 
         system_tokens: 0.0,
     };
     let plan = Plan::new(&asked).expect("a plan");
-    let list = List::of(&context, None);
+    let list = MessageList::from_context(&context, None);
     let input = PruneInput {
         list: &list,
-        words: &index.words,
+        words: &index.values,
         settings: &settings.prune,
         window,
         needs_names: false,
     };
     let decision = nanoseconds(|| prune(&input).map(drop).expect("a decision"));
     let whole = nanoseconds(|| drop(Plan::new(&asked).expect("a plan")));
-    let after = plan.fates().iter().map(|fate| fate.after.get().unwrap_or(f64::NAN).to_string());
+    let after = plan.fates().iter().map(|fate| fate.after.value().unwrap_or(f64::NAN).to_string());
     let after = after.collect::<Vec<_>>().join(",");
     Ok(format!("{{\"ns\":{whole},\"decisionNs\":{decision},\"chars\":[{after}]}}"))
 }
@@ -94,19 +94,19 @@ fn nanoseconds(work: impl Fn()) -> f64 {
 pub(crate) fn replay(file: &Path) -> Result<String> {
     let inspection = opened(file);
     let began = Instant::now();
-    let material = Material::read(&inspection, inspection.gateway_steps())?;
+    let material = ReplayInputs::read(&inspection, inspection.gateway_policies())?;
     let reading = ms(began);
     let began = Instant::now();
-    let record = material.record(&inspection);
+    let record = material.recorded_trace(&inspection);
     let recorded = ms(began);
-    let session = material.session(&inspection);
-    let mut settings = inspection.replay_settings(inspection.configured.clone(), true);
-    settings.steps.steps = inspection.gateway_steps();
+    let session = material.replay_session(&inspection);
+    let mut settings = inspection.replay_settings(inspection.configured_settings.clone(), true);
+    settings.policies.enabled = inspection.gateway_policies();
     let mut calls = 0;
     let times = (0..9)
         .map(|_| {
             let began = Instant::now();
-            calls = simulated_lane(&session, &settings, &record, &|| true).expect("a lane").len();
+            calls = simulated_trace(&session, &settings, &record, &|| true).expect("a lane").len();
             ms(began)
         })
         .collect();

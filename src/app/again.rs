@@ -5,207 +5,209 @@ use std::sync::Arc;
 
 use crate::app::effect::Effect;
 use crate::app::state::{App, Overlay};
-use crate::app::target::{Outcome, Target};
+use crate::app::target::{ReplayOutcome, Target};
 use crate::app::timeline::TimelineScreen;
 use crate::ids::{EntryIx, Epoch};
-use crate::inspect::Subject;
-use crate::inspect::change::Change;
+use crate::inspect::SessionViewKey;
+use crate::inspect::change::SettingChange;
 use crate::inspect::session_settings::CONTEXT_WINDOW;
-use crate::inspect::simulated::simulated;
-use crate::inspect::timeline::{Lane, Recording, Timeline};
-use crate::inspect::whole::Whole;
+use crate::inspect::simulated::simulate_settings;
+use crate::inspect::timeline::{RecordedSession, Timeline, TraceKind};
+use crate::inspect::whole::ReplaySummary;
 use crate::js::Value;
-use crate::policy::{Step, StepSet, StepSettings};
+use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::replay::Settings;
 
 /// Steps that only take part where a person switches them on. All others go on as they are in force, whether the tuning
 /// pane shows them or not.
-pub(super) const SWITCHED: [Step; 3] = [Step::Compact, Step::Truncate, Step::Clear];
+pub(super) const OPT_IN_POLICIES: [Policy; 3] = [Policy::Compact, Policy::Truncate, Policy::Clear];
 /// A replay that takes longer than this is said to be on its way, ms.
-const SLOW_MS: i64 = 150;
+const SLOW_REPLAY_MS: i64 = 150;
 /// A session that grows is read again for replays at most so often, ms.
-const READ_EVERY_MS: i64 = 1000;
+const MIN_READ_INTERVAL_MS: i64 = 1000;
 
 /// What is known of replays of the open session.
 #[derive(Debug, Clone, Default)]
-pub struct Again {
+pub struct ReplayState {
     /// What was read for them.
-    pub recording: Option<Arc<Recording>>,
+    pub recording: Option<Arc<RecordedSession>>,
     /// The reading that it was asked for last, and for which steps.
-    asked_recording: Option<(Subject, StepSet)>,
+    requested_recording: Option<(SessionViewKey, PolicySet)>,
     /// When that was, ms.
-    read_ms: i64,
+    last_read_ms: i64,
     /// It grew since, and is read again at this moment, ms.
-    read_at: Option<i64>,
+    next_read_ms: Option<i64>,
     /// The same in numbers, for the target of the main view.
-    pub(super) outcome: Option<Outcome>,
+    pub(super) outcome: Option<ReplayOutcome>,
     /// What was replayed last.
     pub timeline: Option<Arc<Timeline>>,
     /// What was asked for last.
-    asked: Option<Asked>,
+    last_request: Option<ReplayRequest>,
     /// The request that was answered last, and the one that was made last.
-    answered: u64,
-    newest: u64,
+    answered_id: u64,
+    newest_id: u64,
     /// When that was made, ms.
-    since_ms: i64,
+    requested_ms: i64,
     /// Why there is none.
     pub error: Option<String>,
 }
 
 /// What a replay follows from. Settings hold numbers that are none, so that they are no measure of what is the same.
 #[derive(Debug, Clone, PartialEq)]
-struct Asked {
-    subject: Subject,
+struct ReplayRequest {
+    subject: SessionViewKey,
     /// The steps of the replay and those that are switched on: pruning is a step of every replay, and its switch is the setting.
-    tuned: Option<([StepSet; 2], Vec<Value>, Vec<Change>)>,
+    tuned: Option<([PolicySet; 2], Vec<Value>, Vec<SettingChange>)>,
 }
 
-impl Again {
+impl ReplayState {
     /// When the session is to be read again, ms.
-    pub(super) fn read_at(&self) -> Option<i64> {
-        self.read_at
+    pub(super) fn next_read_ms(&self) -> Option<i64> {
+        self.next_read_ms
     }
 
     /// Whether growth is read now, or has to wait a little: every reading is of the whole session. `known` is what there is to
     /// show meanwhile.
-    fn waits(&mut self, known: bool, now_ms: i64) -> bool {
-        let next = self.read_ms + READ_EVERY_MS;
-        self.read_at = (known && now_ms < next).then_some(next);
-        if self.read_at.is_none() {
-            self.read_ms = now_ms;
+    fn defer_read(&mut self, known: bool, now_ms: i64) -> bool {
+        let next = self.last_read_ms + MIN_READ_INTERVAL_MS;
+        self.next_read_ms = (known && now_ms < next).then_some(next);
+        if self.next_read_ms.is_none() {
+            self.last_read_ms = now_ms;
         }
-        self.read_at.is_some()
+        self.next_read_ms.is_some()
     }
 
     /// When it is to be said that a replay is on its way, ms.
-    pub(super) fn slow_at(&self) -> Option<i64> {
-        (self.answered < self.newest).then_some(self.since_ms + SLOW_MS)
+    pub(super) fn slow_at_ms(&self) -> Option<i64> {
+        (self.answered_id < self.newest_id).then_some(self.requested_ms + SLOW_REPLAY_MS)
     }
 
     /// Whether what is known is not what was asked for.
     pub fn is_stale(&self) -> bool {
-        self.answered < self.newest
+        self.answered_id < self.newest_id
     }
 
     /// Whether what is shown is not what was asked for, and has not been for a while.
-    pub fn is_late(&self, now_ms: i64) -> bool {
-        self.slow_at().is_some_and(|at| at <= now_ms)
+    pub fn is_slow(&self, now_ms: i64) -> bool {
+        self.slow_at_ms().is_some_and(|at| at <= now_ms)
     }
 }
 
 impl App {
     /// Whether something on the screen shows a replay.
-    fn replays(&self) -> bool {
+    fn shows_replay(&self) -> bool {
         self.target != Target::NextCall || matches!(self.overlay, Some(Overlay::Timeline | Overlay::Compare))
     }
 
     /// Another session is open: what was known belongs to the one before.
-    pub(super) fn forget_replays(&mut self) {
-        let newest = self.again.newest;
-        self.again = Again { newest, answered: newest, ..Again::default() };
+    pub(super) fn reset_replays(&mut self) {
+        let newest = self.replay_state.newest_id;
+        self.replay_state = ReplayState { newest_id: newest, answered_id: newest, ..ReplayState::default() };
         self.timeline_screen = TimelineScreen::default();
     }
 
     /// Asks for what the screen shows: the recording first, then a replay under the settings as they are tuned.
-    pub(super) fn want_replay(&mut self, effects: &mut Vec<Effect>) {
-        let Some(inspection) = self.replayed_session().filter(|_| self.replays()).map(Arc::clone) else {
+    pub(super) fn request_replay(&mut self, effects: &mut Vec<Effect>) {
+        let Some(inspection) = self.replayed_session().filter(|_| self.shows_replay()).map(Arc::clone) else {
             return;
         };
         let comparing = matches!(self.overlay, Some(Overlay::Compare));
-        let steps = self.tuned_steps(inspection.gateway_steps());
+        let steps = self.tuned_policies(inspection.gateway_policies());
         // Any cell may compact.
-        let steps = steps.with(Step::Compact, comparing || steps.has(Step::Compact));
-        let rules = inspection.ruleset.ruleset.rules();
-        let known = self.again.recording.clone();
-        let known = known.filter(|known| known.material.tells(steps, rules));
-        let is_newest =
-            known.as_ref().is_some_and(|known| known.inspection.subject() == inspection.subject());
-        let asked = Some((inspection.subject(), steps));
+        let steps = steps.with(Policy::Compact, comparing || steps.has(Policy::Compact));
+        let rules = inspection.ruleset.id.rules();
+        let known = self.replay_state.recording.clone();
+        let known = known.filter(|known| known.inputs.covers(steps, rules));
+        let is_newest = known.as_ref().is_some_and(|known| known.session.view_key() == inspection.view_key());
+        let asked = Some((inspection.view_key(), steps));
         if !is_newest
-            && self.again.asked_recording != asked
-            && !self.again.waits(known.is_some(), self.now_ms)
+            && self.replay_state.requested_recording != asked
+            && !self.replay_state.defer_read(known.is_some(), self.now_ms)
         {
-            self.again.asked_recording = asked;
-            let known = self.grown_recording().filter(|known| known.inspection.leaf == inspection.leaf);
-            effects.push(Effect::ReadRecording { inspection, steps, known });
+            self.replay_state.requested_recording = asked;
+            let known = self.extendable_recording().filter(|known| known.session.leaf == inspection.leaf);
+            effects.push(Effect::ReadRecording { session: inspection, policies: steps, previous: known });
         }
         let Some(recording) = known.filter(|_| !comparing) else { return };
         let tuning = &self.tuning;
-        let tuned = || ([steps, tuning.steps], tuning.values.clone(), tuning.assumed.clone());
+        let tuned = || ([steps, tuning.policies], tuning.values.clone(), tuning.assumed_changes.clone());
         let tuned = tuning.preview.then(tuned);
-        let asked = Some(Asked { subject: recording.inspection.subject(), tuned });
-        if self.again.asked != asked {
-            self.again.asked = asked;
-            self.again.newest += 1;
-            self.again.since_ms = self.now_ms;
-            let settings = self.tuning.preview.then(|| Box::new(self.simulated(&recording)));
-            effects.push(Effect::Replay { recording, settings, request: self.again.newest });
+        let asked = Some(ReplayRequest { subject: recording.session.view_key(), tuned });
+        if self.replay_state.last_request != asked {
+            self.replay_state.last_request = asked;
+            self.replay_state.newest_id += 1;
+            self.replay_state.requested_ms = self.now_ms;
+            let settings = self.tuning.preview.then(|| Box::new(self.simulated_settings(&recording)));
+            effects.push(Effect::Replay { recording, settings, request_id: self.replay_state.newest_id });
         }
     }
 
     /// What was recorded of the open session, where entries were only added since.
-    fn grown_recording(&self) -> Option<Arc<Recording>> {
-        let since = self.transcript.as_ref()?.since;
-        self.again.recording.clone().filter(|known| known.inspection.epoch >= since)
+    fn extendable_recording(&self) -> Option<Arc<RecordedSession>> {
+        let since = self.transcript.as_ref()?.appended_since;
+        self.replay_state.recording.clone().filter(|known| known.session.epoch >= since)
     }
 
     /// The steps of the simulated lane: those in force, and those that are switched on.
-    pub(super) fn tuned_steps(&self, in_force: StepSet) -> StepSet {
+    pub(super) fn tuned_policies(&self, in_force: PolicySet) -> PolicySet {
         if !self.tuning.preview {
             return in_force;
         }
-        let always = in_force.without(StepSet::of(&SWITCHED));
-        self.tuning.steps.iter().fold(always, |steps, step| steps.with(step, true))
+        let always = in_force.without(PolicySet::of(&OPT_IN_POLICIES));
+        self.tuning.policies.iter().fold(always, |steps, step| steps.with(step, true))
     }
 
     /// The settings of the simulated lane, as tuned. A step that the provider's counts speak against stays left out, as in the
     /// record, unless it is what a person changed.
-    fn simulated(&self, recording: &Recording) -> Settings {
-        let (inspection, material) = (&recording.inspection, &recording.material);
-        let doubted = material.doubted.iter().filter(|step| self.tuning.changed(*step) == 0);
-        let left_out = doubted.fold(StepSet::NONE, |steps, step| steps.with(step, true));
-        let trigger_moved = self.tuning.assumed.iter().any(|change| change.key == CONTEXT_WINDOW);
-        let tuned = self.tuned_steps(material.recorded.steps.steps).without(left_out);
-        let steps = StepSettings {
-            steps: tuned.with(Step::Compact, trigger_moved || tuned.has(Step::Compact)),
-            ..self.tuning.step_settings(inspection)
+    fn simulated_settings(&self, recording: &RecordedSession) -> Settings {
+        let (inspection, material) = (&recording.session, &recording.inputs);
+        let doubted =
+            material.contradicted_policies.iter().filter(|step| self.tuning.count_changed(*step) == 0);
+        let left_out = doubted.fold(PolicySet::NONE, |steps, step| steps.with(step, true));
+        let trigger_moved = self.tuning.assumed_changes.iter().any(|change| change.key == CONTEXT_WINDOW);
+        let tuned = self.tuned_policies(material.recorded_settings.policies.enabled).without(left_out);
+        let steps = PolicySettings {
+            enabled: tuned.with(Policy::Compact, trigger_moved || tuned.has(Policy::Compact)),
+            ..self.tuning.policy_settings(inspection)
         };
-        let assumed = simulated(inspection, &self.tuning.assumed, steps.steps).replayed();
-        Settings { steps, prune_on: self.tuning.steps.has(Step::Prune), ..assumed }
+        let assumed =
+            simulate_settings(inspection, &self.tuning.assumed_changes, steps.enabled).replay_settings();
+        Settings { policies: steps, prune_on: self.tuning.policies.has(Policy::Prune), ..assumed }
     }
 
     /// Takes what was read for replays.
-    pub(super) fn take_recording(&mut self, epoch: Epoch, recording: Result<Arc<Recording>, String>) {
-        if !self.fits(epoch) {
+    pub(super) fn on_recording(&mut self, epoch: Epoch, recording: Result<Arc<RecordedSession>, String>) {
+        if !self.is_current(epoch) {
             return;
         }
         match recording {
             Ok(recording) => {
-                self.again.error = None;
-                self.again.recording = Some(recording);
+                self.replay_state.error = None;
+                self.replay_state.recording = Some(recording);
             }
-            Err(error) => self.again.error = Some(error),
+            Err(error) => self.replay_state.error = Some(error),
         }
     }
 
     /// Takes a replay; one of another session, or older than what is shown, is dropped.
-    pub(super) fn replayed(&mut self, request: u64, timeline: Arc<Timeline>) {
-        if !self.fits(timeline.inspection().epoch) || request <= self.again.answered {
+    pub(super) fn on_replayed(&mut self, request: u64, timeline: Arc<Timeline>) {
+        if !self.is_current(timeline.session().epoch) || request <= self.replay_state.answered_id {
             return;
         }
-        self.again.answered = request;
-        self.again.outcome = Some(outcome(&timeline, self.failed_overflow().map(|overflow| overflow.entry)));
-        let before = self.again.timeline.replace(timeline);
-        self.follow_timeline(before.as_deref());
-        self.recount();
+        self.replay_state.answered_id = request;
+        self.replay_state.outcome =
+            Some(replay_outcome(&timeline, self.failed_overflow().map(|overflow| overflow.entry)));
+        let before = self.replay_state.timeline.replace(timeline);
+        self.keep_timeline_cursor(before.as_deref());
+        self.scale_to_replay();
     }
 }
 
 /// The calls of both lanes together.
-fn outcome(timeline: &Timeline, failing: Option<EntryIx>) -> Outcome {
-    let whole = |lane| Whole::of(&timeline.recording.lane, timeline.lane(lane), failing);
-    Outcome {
-        recorded: whole(Lane::Recorded),
-        tuned: timeline.is_simulated().then(|| whole(Lane::Simulated)),
+fn replay_outcome(timeline: &Timeline, failing: Option<EntryIx>) -> ReplayOutcome {
+    let whole = |lane| ReplaySummary::from_trace(&timeline.recorded.trace, timeline.trace(lane), failing);
+    ReplayOutcome {
+        recorded: whole(TraceKind::Recorded),
+        tuned: timeline.is_simulated().then(|| whole(TraceKind::Simulated)),
     }
 }

@@ -3,14 +3,14 @@
 
 use std::ops::Range;
 
-use crate::app::diff::{self, Change, Row, Side};
+use crate::app::diff::{self, DiffLine, DiffRow, LineChange};
 use crate::app::message::MessageView;
 use crate::inspect::message::{MessageText, PartKind, TextPart};
-use crate::inspect::words::{grouped, of};
+use crate::inspect::words::{group_digits, quantity};
 
 /// What a text is: decides how it is coloured and whether its lines always wrap.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum ContentKind {
     /// What people and models write: wraps, code between fences.
     Prose,
     /// What the model thought: wraps.
@@ -28,7 +28,7 @@ pub enum Content {
     Json,
 }
 
-impl Content {
+impl ContentKind {
     /// Whether long lines wrap whatever the view says.
     pub fn always_wraps(&self) -> bool {
         matches!(self, Self::Prose | Self::Thinking | Self::Error)
@@ -37,16 +37,16 @@ impl Content {
 
 /// A text that lines point into; not yet made safe for the screen.
 #[derive(Debug, Clone)]
-pub struct Text {
+pub struct SourceText {
     /// It.
     pub text: String,
     /// What it is.
-    pub content: Content,
+    pub kind: ContentKind,
 }
 
 /// What becomes of a piece under the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
+pub enum LineTone {
     /// Nothing, or there is no plan.
     Plain,
     /// It leaves the prompt: shown faded.
@@ -59,46 +59,46 @@ pub enum Tone {
 
 /// A line of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct TextLine {
     /// Which text.
-    pub text: usize,
+    pub text_index: usize,
     /// Its bytes there.
     pub range: Range<usize>,
     /// Its number, counted from 1.
     pub number: Option<u32>,
     /// What becomes of it.
-    pub tone: Tone,
+    pub tone: LineTone,
     /// Bytes of it that leave, counted from its start.
-    pub removed: Range<usize>,
+    pub removed_range: Range<usize>,
     /// The text before is cut at its end, after so many chars.
-    pub cut_at: Option<u64>,
+    pub cut_after_chars: Option<u64>,
 }
 
 /// A line of the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line {
+pub enum BodyLine {
     /// A line of a text.
-    One(Piece),
+    Single(TextLine),
     /// A line before, and after.
-    Two(Option<Piece>, Option<Piece>),
+    SideBySide(Option<TextLine>, Option<TextLine>),
     /// What comes now: a name, and a few words.
     Heading(String, String),
     /// So many chars leave the prompt here.
-    Cut(u64),
+    RemovedChars(u64),
     /// So many lines that leave are folded.
-    Fold(usize),
+    FoldedLines(usize),
     /// Nothing.
     Blank,
     /// The end of what is shown.
     End,
 }
 
-impl Line {
+impl BodyLine {
     /// The number it carries.
     pub fn number(&self) -> Option<u32> {
         match self {
-            Self::One(piece) => piece.number,
-            Self::Two(left, right) => left.as_ref().or(right.as_ref()).and_then(|piece| piece.number),
+            Self::Single(piece) => piece.number,
+            Self::SideBySide(left, right) => left.as_ref().or(right.as_ref()).and_then(|piece| piece.number),
             _ => None,
         }
     }
@@ -106,13 +106,13 @@ impl Line {
 
 /// How it is to be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Form {
+pub struct BodyOptions {
     /// What is shown.
     pub view: MessageView,
     /// Before and after side by side, where both are shown.
-    pub two: bool,
+    pub side_by_side: bool,
     /// The end is said.
-    pub end: bool,
+    pub show_end: bool,
     /// Thinking is hidden.
     pub hide_thinking: bool,
     /// Nothing is folded.
@@ -121,78 +121,91 @@ pub struct Form {
 
 /// The lines of a message.
 #[derive(Debug, Clone)]
-pub struct Body {
+pub struct MessageBody {
     /// What the lines point into.
-    pub texts: Vec<Text>,
+    pub texts: Vec<SourceText>,
     /// The lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<BodyLine>,
     /// Digits of the largest line number; 0 without numbers.
-    pub digits: usize,
+    pub number_digits: usize,
     /// A sign stands before each number.
-    pub signs: bool,
+    pub has_signs: bool,
     /// Lines have two sides.
-    pub two: bool,
+    pub side_by_side: bool,
 }
 
-impl Body {
+impl MessageBody {
     /// Lays a message out.
-    pub fn new(message: &MessageText, form: Form) -> Self {
-        let mut body = Self { texts: Vec::new(), lines: Vec::new(), digits: 0, signs: false, two: false };
-        match (form.view, &message.after) {
-            (MessageView::Raw, _) => body.numbered(message.raw(), Content::Json),
-            (MessageView::Diff, Some(after)) => body.diff(message, after, form),
-            (_, Some(after)) => body.planned(message, after, form),
-            (_, None) => body.parts(message, form),
+    pub fn new(message: &MessageText, form: BodyOptions) -> Self {
+        let mut body = Self {
+            texts: Vec::new(),
+            lines: Vec::new(),
+            number_digits: 0,
+            has_signs: false,
+            side_by_side: false,
+        };
+        match (form.view, &message.planned_text) {
+            (MessageView::Raw, _) => body.push_numbered(message.indented_json(), ContentKind::Json),
+            (MessageView::Diff, Some(after)) => body.push_diff(message, after, form),
+            (_, Some(after)) => body.push_soft_trim(message, after, form),
+            (_, None) => body.push_parts(message, form),
         }
-        if form.end {
-            body.lines.extend([Line::Blank, Line::End]);
+        if form.show_end {
+            body.lines.extend([BodyLine::Blank, BodyLine::End]);
         }
         body
     }
 
     /// The text of a piece.
-    pub fn text(&self, piece: &Piece) -> &str {
-        &self.texts[piece.text].text[piece.range.clone()]
+    pub fn text(&self, piece: &TextLine) -> &str {
+        &self.texts[piece.text_index].text[piece.range.clone()]
     }
 
     /// The number of a line, or of the next one that has any.
-    pub fn number_from(&self, line: usize) -> Option<u32> {
-        self.lines.get(line..)?.iter().find_map(Line::number)
+    pub fn next_number(&self, line: usize) -> Option<u32> {
+        self.lines.get(line..)?.iter().find_map(BodyLine::number)
     }
 
-    fn add(&mut self, text: String, content: Content) -> usize {
-        self.texts.push(Text { text, content });
+    fn add_text(&mut self, text: String, content: ContentKind) -> usize {
+        self.texts.push(SourceText { text, kind: content });
         self.texts.len() - 1
     }
 
     /// Appends the lines of a text, numbered from `from` on.
-    fn push_lines(&mut self, text: usize, tone: Tone, from: Option<u32>) -> u32 {
-        let ranges: Vec<_> = diff::lines(&self.texts[text].text).collect();
+    fn push_lines(&mut self, text: usize, tone: LineTone, from: Option<u32>) -> u32 {
+        let ranges: Vec<_> = diff::line_ranges(&self.texts[text].text).collect();
         let count = ranges.len() as u32;
         for (at, range) in ranges.into_iter().enumerate() {
             let number = from.map(|from| from + at as u32);
-            self.lines.push(Line::One(Piece { text, range, number, tone, removed: 0..0, cut_at: None }));
+            self.lines.push(BodyLine::Single(TextLine {
+                text_index: text,
+                range,
+                number,
+                tone,
+                removed_range: 0..0,
+                cut_after_chars: None,
+            }));
         }
         if let Some(from) = from {
-            self.digits = self.digits.max(digits(from + count - 1));
+            self.number_digits = self.number_digits.max(count_digits(from + count - 1));
         }
         count
     }
 
-    fn numbered(&mut self, text: String, content: Content) {
-        let text = self.add(text, content);
-        self.push_lines(text, Tone::Plain, Some(1));
+    fn push_numbered(&mut self, text: String, content: ContentKind) {
+        let text = self.add_text(text, content);
+        self.push_lines(text, LineTone::Plain, Some(1));
     }
 
     /// Every part with its name; texts of a result one after the other, as if joined by line feeds.
-    fn parts(&mut self, message: &MessageText, form: Form) {
+    fn push_parts(&mut self, message: &MessageText, form: BodyOptions) {
         let output = is_output(message);
         let mut number = output.then_some(1);
         for (at, part) in message.parts.iter().enumerate() {
             let text_again =
                 part.kind == PartKind::Text && at > 0 && message.parts[at - 1].kind == PartKind::Text;
             if at > 0 && !text_again {
-                self.lines.push(Line::Blank);
+                self.lines.push(BodyLine::Blank);
             }
             let hidden = form.hide_thinking && part.kind == PartKind::Thinking;
             self.lines.extend(heading(part, hidden));
@@ -202,97 +215,105 @@ impl Body {
             {
                 continue;
             }
-            let text = self.add(part.text.clone(), content(message, part, output));
+            let text = self.add_text(part.text.clone(), part_kind(message, part, output));
             let numbers = number.filter(|_| part.kind == PartKind::Text);
-            let count = self.push_lines(text, Tone::Plain, numbers);
+            let count = self.push_lines(text, LineTone::Plain, numbers);
             number = numbers.map(|from| from + count).or(number);
         }
         if message.parts.is_empty() {
-            self.lines.push(Line::Heading("empty".into(), "nothing is said here".into()));
+            self.lines.push(BodyLine::Heading("empty".into(), "nothing is said here".into()));
         }
     }
 
     /// The text as the plan leaves it: what stays is plain, a mark stands where something leaves.
-    fn planned(&mut self, message: &MessageText, after: &str, form: Form) {
-        let before = message.text().into_owned();
-        let text = self.add(before, output(message));
-        let Some(cut) = diff::soft_cut(&self.texts[text].text, after) else {
-            return self.replaced(text, after);
+    fn push_soft_trim(&mut self, message: &MessageText, after: &str, form: BodyOptions) {
+        let before = message.joined_text().into_owned();
+        let text = self.add_text(before, output_kind(message));
+        let Some(cut) = diff::parse_soft_trim(&self.texts[text].text, after) else {
+            return self.push_replacement(text, after);
         };
-        let ranges: Vec<_> = diff::lines(&self.texts[text].text).collect();
-        self.digits = digits(ranges.len() as u32);
+        let ranges: Vec<_> = diff::line_ranges(&self.texts[text].text).collect();
+        self.number_digits = count_digits(ranges.len() as u32);
         let mut marked = false;
         for (at, line) in ranges.into_iter().enumerate() {
             let piece = |range: Range<usize>, tone, numbered: bool| {
                 let number = numbered.then_some(at as u32 + 1);
-                Line::One(Piece { text, range, number, tone, removed: 0..0, cut_at: None })
+                BodyLine::Single(TextLine {
+                    text_index: text,
+                    range,
+                    number,
+                    tone,
+                    removed_range: 0..0,
+                    cut_after_chars: None,
+                })
             };
             let (from, to) = (line.start, line.end);
-            if from < cut.head {
-                self.lines.push(piece(from..to.min(cut.head), Tone::Plain, true));
+            if from < cut.head_end {
+                self.lines.push(piece(from..to.min(cut.head_end), LineTone::Plain, true));
             }
-            if !marked && to >= cut.head {
-                self.lines.push(Line::Cut(cut.removed_chars));
+            if !marked && to >= cut.head_end {
+                self.lines.push(BodyLine::RemovedChars(cut.removed_chars));
                 marked = true;
             }
-            let gone = from.max(cut.head)..to.min(cut.tail);
-            let empty = from == to && (cut.head..cut.tail).contains(&from);
+            let gone = from.max(cut.head_end)..to.min(cut.tail_start);
+            let empty = from == to && (cut.head_end..cut.tail_start).contains(&from);
             if form.unfold && (gone.start < gone.end || empty) {
-                self.lines.push(piece(gone, Tone::Faded, from >= cut.head));
+                self.lines.push(piece(gone, LineTone::Faded, from >= cut.head_end));
             }
-            if to > cut.tail || from >= cut.tail {
-                let numbered = from >= cut.tail || (from >= cut.head && !form.unfold);
-                self.lines.push(piece(from.max(cut.tail)..to, Tone::Plain, numbered));
+            if to > cut.tail_start || from >= cut.tail_start {
+                let numbered = from >= cut.tail_start || (from >= cut.head_end && !form.unfold);
+                self.lines.push(piece(from.max(cut.tail_start)..to, LineTone::Plain, numbered));
             }
         }
     }
 
     /// The whole text leaves: what comes stands first.
-    fn replaced(&mut self, before: usize, after: &str) {
-        let chars = diff::chars_of(&self.texts[before].text);
-        let comes = self.add(after.to_owned(), Content::Prose);
-        self.push_lines(comes, Tone::Added, None);
-        self.lines.push(Line::Cut(chars));
-        self.push_lines(before, Tone::Faded, Some(1));
+    fn push_replacement(&mut self, before: usize, after: &str) {
+        let chars = diff::count_chars(&self.texts[before].text);
+        let comes = self.add_text(after.to_owned(), ContentKind::Prose);
+        self.push_lines(comes, LineTone::Added, None);
+        self.lines.push(BodyLine::RemovedChars(chars));
+        self.push_lines(before, LineTone::Faded, Some(1));
     }
 
-    fn diff(&mut self, message: &MessageText, after: &str, form: Form) {
-        let left = self.add(message.text().into_owned(), output(message));
-        let right = self.add(after.to_owned(), output(message));
-        let rows = diff::rows(&self.texts[left].text, after, form.unfold);
-        (self.signs, self.two) = (true, form.two);
-        self.digits = digits(diff::lines(&self.texts[left].text).count() as u32);
-        if form.two {
+    fn push_diff(&mut self, message: &MessageText, after: &str, form: BodyOptions) {
+        let left = self.add_text(message.joined_text().into_owned(), output_kind(message));
+        let right = self.add_text(after.to_owned(), output_kind(message));
+        let rows = diff::diff_rows(&self.texts[left].text, after, form.unfold);
+        (self.has_signs, self.side_by_side) = (true, form.side_by_side);
+        self.number_digits = count_digits(diff::line_ranges(&self.texts[left].text).count() as u32);
+        if form.side_by_side {
             let lines = rows.into_iter().map(|row| match row {
-                Row::Lines { left: one, right: two } => {
-                    Line::Two(one.map(|side| piece(left, side)), two.map(|side| piece(right, side)))
-                }
-                Row::Fold { lines } => Line::Fold(lines),
+                DiffRow::Lines { left: one, right: two } => BodyLine::SideBySide(
+                    one.map(|side| text_line(left, side)),
+                    two.map(|side| text_line(right, side)),
+                ),
+                DiffRow::Fold { lines } => BodyLine::FoldedLines(lines),
             });
             self.lines.extend(lines);
         } else {
-            self.unified(rows, left, right);
+            self.push_unified(rows, left, right);
         }
     }
 
     /// One column: what comes after what leaves; what stays once.
-    fn unified(&mut self, rows: Vec<Row>, left: usize, right: usize) {
-        let mut comes: Vec<Line> = Vec::new();
+    fn push_unified(&mut self, rows: Vec<DiffRow>, left: usize, right: usize) {
+        let mut comes: Vec<BodyLine> = Vec::new();
         for row in rows {
             match row {
-                Row::Fold { lines } => self.lines.push(Line::Fold(lines)),
-                Row::Lines { left: one, right: two } => {
-                    let stays = one.as_ref().is_none_or(|side| side.change == Change::Kept);
+                DiffRow::Fold { lines } => self.lines.push(BodyLine::FoldedLines(lines)),
+                DiffRow::Lines { left: one, right: two } => {
+                    let stays = one.as_ref().is_none_or(|side| side.change == LineChange::Kept);
                     if stays {
                         self.lines.append(&mut comes);
                     }
-                    let paired = one.as_ref().is_some_and(|side| side.change == Change::Kept);
-                    let repeats = |side: &Side| paired && side.change == Change::Kept;
-                    self.lines.extend(one.map(|side| Line::One(piece(left, side))));
+                    let paired = one.as_ref().is_some_and(|side| side.change == LineChange::Kept);
+                    let repeats = |side: &DiffLine| paired && side.change == LineChange::Kept;
+                    self.lines.extend(one.map(|side| BodyLine::Single(text_line(left, side))));
                     comes.extend(
                         two.filter(|side| !repeats(side))
                             .filter(|side| !is_empty_head(side))
-                            .map(|side| Line::One(piece(right, side))),
+                            .map(|side| BodyLine::Single(text_line(right, side))),
                     );
                 }
             }
@@ -302,20 +323,27 @@ impl Body {
 }
 
 /// Of a cut at the start of a line nothing stands on the right but the mark.
-fn is_empty_head(side: &Side) -> bool {
-    side.change == Change::Kept && side.text.is_empty() && side.cut_at.is_some()
+fn is_empty_head(side: &DiffLine) -> bool {
+    side.change == LineChange::Kept && side.text.is_empty() && side.cut_after_chars.is_some()
 }
 
-fn piece(text: usize, side: Side) -> Piece {
+fn text_line(text: usize, side: DiffLine) -> TextLine {
     let tone = match side.change {
-        Change::Kept => Tone::Plain,
-        Change::Removed => Tone::Removed,
-        Change::Added => Tone::Added,
+        LineChange::Kept => LineTone::Plain,
+        LineChange::Removed => LineTone::Removed,
+        LineChange::Added => LineTone::Added,
     };
-    Piece { text, range: side.text, number: side.number, tone, removed: side.removed, cut_at: side.cut_at }
+    TextLine {
+        text_index: text,
+        range: side.text,
+        number: side.number,
+        tone,
+        removed_range: side.removed_range,
+        cut_after_chars: side.cut_after_chars,
+    }
 }
 
-fn digits(number: u32) -> usize {
+fn count_digits(number: u32) -> usize {
     number.max(1).ilog10() as usize + 1
 }
 
@@ -324,37 +352,38 @@ fn is_output(message: &MessageText) -> bool {
     message.title.0.is_some() && matches!(message.fact("role"), Some("toolResult" | "bashExecution"))
 }
 
-fn output(message: &MessageText) -> Content {
+fn output_kind(message: &MessageText) -> ContentKind {
     let title = message.title.1.trim();
     let path = !title.is_empty() && !title.contains(char::is_whitespace);
-    Content::Output { path: path.then(|| title.to_owned()) }
+    ContentKind::Output { path: path.then(|| title.to_owned()) }
 }
 
-fn content(message: &MessageText, part: &TextPart, is_output: bool) -> Content {
+fn part_kind(message: &MessageText, part: &TextPart, is_output: bool) -> ContentKind {
     match part.kind {
-        PartKind::Thinking => Content::Thinking,
-        PartKind::Error => Content::Error,
-        PartKind::Call { .. } => Content::Arguments,
-        PartKind::Other => Content::Json,
-        _ if is_output => output(message),
-        _ => Content::Prose,
+        PartKind::Thinking => ContentKind::Thinking,
+        PartKind::Error => ContentKind::Error,
+        PartKind::Call { .. } => ContentKind::Arguments,
+        PartKind::Other => ContentKind::Json,
+        _ if is_output => output_kind(message),
+        _ => ContentKind::Prose,
     }
 }
 
-fn heading(part: &TextPart, hidden: bool) -> Option<Line> {
-    let chars = || of(diff::chars_of(&part.text) as f64, "char");
+fn heading(part: &TextPart, hidden: bool) -> Option<BodyLine> {
+    let chars = || quantity(diff::count_chars(&part.text) as f64, "char");
     let (name, words) = match &part.kind {
         PartKind::Text => return None,
         PartKind::Thinking if hidden => ("thinking".into(), format!("{} hidden", chars())),
         PartKind::Thinking => ("thinking".into(), chars()),
         PartKind::Call { name, id } => (name.clone(), id.clone()),
-        PartKind::Image { mime, chars } => {
-            ("image".into(), format!("{mime} {} chars of data", grouped(*chars as u64)).trim().to_owned())
-        }
+        PartKind::Image { mime, chars } => (
+            "image".into(),
+            format!("{mime} {} chars of data", group_digits(*chars as u64)).trim().to_owned(),
+        ),
         PartKind::Error => ("error".into(), String::new()),
         PartKind::Other => ("other".into(), chars()),
     };
-    Some(Line::Heading(name, words))
+    Some(BodyLine::Heading(name, words))
 }
 
 #[cfg(test)]

@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::app::message::Room;
+use crate::app::message::MessageArea;
 use crate::app::message_testing::{build_log, open};
 use crate::inspect::message::MessageText;
 
-const FORM: Form =
-    Form { view: MessageView::Text, two: false, end: false, hide_thinking: false, unfold: false };
+const FORM: BodyOptions = BodyOptions {
+    view: MessageView::Text,
+    side_by_side: false,
+    show_end: false,
+    hide_thinking: false,
+    unfold: false,
+};
 
 fn result(text: &str, after: Option<&str>) -> MessageText {
     MessageText {
@@ -16,32 +21,32 @@ fn result(text: &str, after: Option<&str>) -> MessageText {
         facts: vec![("role", "toolResult".into())],
         title: (Some("exec".into()), "make all".into()),
         parts: vec![TextPart { kind: PartKind::Text, text: text.into() }],
-        after: after.map(str::to_owned),
+        planned_text: after.map(str::to_owned),
         fate: None,
-        line: "{}".into(),
+        raw_line: "{}".into(),
     }
 }
 
 /// Lines as text: number, sign of the tone, text.
-fn drawn(message: &MessageText, form: Form) -> Vec<String> {
-    let body = Body::new(message, form);
-    let piece = |piece: &Piece| {
+fn drawn(message: &MessageText, form: BodyOptions) -> Vec<String> {
+    let body = MessageBody::new(message, form);
+    let piece = |piece: &TextLine| {
         let sign = match piece.tone {
-            Tone::Plain => ' ',
-            Tone::Faded => '~',
-            Tone::Removed => '-',
-            Tone::Added => '+',
+            LineTone::Plain => ' ',
+            LineTone::Faded => '~',
+            LineTone::Removed => '-',
+            LineTone::Added => '+',
         };
         format!("{}{sign}{}", piece.number.map(|it| it.to_string()).unwrap_or_default(), body.text(piece))
     };
     let lines = body.lines.iter().map(|line| match line {
-        Line::One(one) => piece(one),
-        Line::Two(..) => "two".into(),
-        Line::Heading(name, words) => format!("[{name}: {words}]"),
-        Line::Cut(chars) => format!("<{chars}>"),
-        Line::Fold(lines) => format!("<{lines} lines>"),
-        Line::Blank => String::new(),
-        Line::End => "end".into(),
+        BodyLine::Single(one) => piece(one),
+        BodyLine::SideBySide(..) => "two".into(),
+        BodyLine::Heading(name, words) => format!("[{name}: {words}]"),
+        BodyLine::RemovedChars(chars) => format!("<{chars}>"),
+        BodyLine::FoldedLines(lines) => format!("<{lines} lines>"),
+        BodyLine::Blank => String::new(),
+        BodyLine::End => "end".into(),
     });
     lines.collect()
 }
@@ -57,7 +62,7 @@ fn a_trimmed_text_has_a_mark_where_something_leaves() {
     let after = trimmed("one\ntw", "ee\nfour", (6, 7, 18));
     let message = result("one\ntwo\nthree\nfour", Some(&after));
     assert_eq!(drawn(&message, FORM), ["1 one", "2 tw", "<5>", "3 ee", "4 four"]);
-    let unfolded = drawn(&message, Form { unfold: true, ..FORM });
+    let unfolded = drawn(&message, BodyOptions { unfold: true, ..FORM });
     assert_eq!(unfolded, ["1 one", "2 tw", "<5>", "~o", "3~thr", " ee", "4 four"]);
 }
 
@@ -71,11 +76,14 @@ fn a_cleared_text_fades_below_what_stands_for_it() {
 fn one_column_of_a_diff_shows_what_comes_after_what_leaves() {
     let after = trimmed("one\ntw", "ee\nfour", (6, 7, 22));
     let message = result("one\ntwo\nnew\nthree\nfour", Some(&after));
-    let form = Form { view: MessageView::Diff, ..FORM };
+    let form = BodyOptions { view: MessageView::Diff, ..FORM };
     let note = "+[Tool result trimmed: kept first 6 chars and last 7 chars of 22 chars.]";
     let expected = ["1 one", "2 two", "3-new", "+...", "4 three", "5 four", "+", note];
     assert_eq!(drawn(&message, form), expected);
-    assert!(drawn(&message, Form { two: true, end: true, ..form }).ends_with(&[String::new(), "end".into()]));
+    assert!(
+        drawn(&message, BodyOptions { side_by_side: true, show_end: true, ..form })
+            .ends_with(&[String::new(), "end".into()])
+    );
 }
 
 #[test]
@@ -94,7 +102,7 @@ fn thinking_can_be_hidden_and_an_empty_message_says_so() {
     message.facts = vec![("role", "assistant".into())];
     message.parts.insert(0, TextPart { kind: PartKind::Thinking, text: "hm".into() });
     assert_eq!(drawn(&message, FORM), ["[thinking: 2 chars]", " hm", "", " x"]);
-    let hidden = Form { hide_thinking: true, ..FORM };
+    let hidden = BodyOptions { hide_thinking: true, ..FORM };
     assert_eq!(drawn(&message, hidden), ["[thinking: 2 chars hidden]", "", " x"]);
     message.parts.clear();
     assert_eq!(drawn(&message, FORM), ["[empty: nothing is said here]"]);
@@ -104,7 +112,7 @@ fn thinking_can_be_hidden_and_an_empty_message_says_so() {
 fn a_path_is_told_by_a_title_of_one_word() {
     let path = |title: &str| {
         let message = MessageText { title: (Some("read".into()), title.into()), ..result("", None) };
-        let Content::Output { path } = output(&message) else { return None };
+        let ContentKind::Output { path } = output_kind(&message) else { return None };
         path
     };
     assert_eq!(path("src/ring.rs").as_deref(), Some("src/ring.rs"));
@@ -118,11 +126,11 @@ fn four_hundred_kilobytes_are_laid_out_in_milliseconds() {
     let after = trimmed(head, tail, (1_500, 1_500, text.len()));
     let message = Arc::new(result(&text, Some(&after)));
     let mut app = open((130, 36), 2, false);
-    app.message.take(Ok(message));
+    app.message.set_text(Ok(message));
     let started = std::time::Instant::now();
     for (zoom, wrap) in [(true, false), (true, true), (false, true)] {
         (app.message.wrap, app.message.unfold) = (wrap, true);
-        let shown = app.message.shown(Room { columns: 128, rows: 30, zoom }).expect("a message");
+        let shown = app.message.layout(MessageArea { columns: 128, rows: 30, zoom }).expect("a message");
         assert!(shown.rows() > 5_000);
     }
     // Without optimisation and on a busy machine; three layouts.

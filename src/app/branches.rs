@@ -4,41 +4,41 @@
 use std::sync::Arc;
 
 use crate::app::action::Action;
-use crate::app::effect::{Effect, Write};
+use crate::app::effect::{Effect, PendingWrite};
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
 use crate::commit::UndoTarget;
 use crate::ids::EntryIx;
-use crate::inspect::commits::{Committed, Force};
-use crate::inspect::compare::{Branch, Change, Comparison, Row};
+use crate::inspect::commits::{CommitRecord, CommitStatus};
+use crate::inspect::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
 
 /// Rows above the list of commits: title, a blank, names of columns.
-pub const COMMITS_HEAD: u16 = 3;
+pub const COMMITS_HEADER_ROWS: u16 = 3;
 /// Rows above the messages of a comparison: title, names, a fact each, a blank, the changes, a blank.
-pub const COMPARE_HEAD: u16 = 5 + Branch::FACTS.len() as u16;
+pub const COMPARE_HEADER_ROWS: u16 = 5 + ComparedBranch::FACTS.len() as u16;
 /// Header and status line of the program.
-const AROUND: u16 = 2;
+const CHROME_ROWS: u16 = 2;
 
 /// What was committed.
 #[derive(Debug, Clone, Default)]
 pub struct CommitsScreen {
     /// Commits and undos, newest first, or why they cannot be told; none while they are read.
-    pub view: Option<Result<Arc<Vec<Committed>>, String>>,
+    pub commits: Option<Result<Arc<Vec<CommitRecord>>, String>>,
     /// Cursor.
     pub scroll: Scroll,
 }
 
 impl CommitsScreen {
     /// The commits; none while there is nothing to show.
-    pub fn rows(&self) -> &[Committed] {
-        match &self.view {
+    pub fn rows(&self) -> &[CommitRecord] {
+        match &self.commits {
             Some(Ok(view)) => view,
             _ => &[],
         }
     }
 
     /// The one under the cursor.
-    pub fn selected(&self) -> Option<&Committed> {
+    pub fn selected(&self) -> Option<&CommitRecord> {
         self.rows().get(self.scroll.cursor)
     }
 }
@@ -47,20 +47,20 @@ impl CommitsScreen {
 #[derive(Debug, Clone, Default)]
 pub struct BranchesScreen {
     /// What is compared with the active branch, and what stands for the active branch; none leaves the choice open.
-    pub asked: [Option<EntryIx>; 2],
+    pub leaves: [Option<EntryIx>; 2],
     /// The comparison, or why there is none; none while it is made.
-    pub view: Option<Result<Arc<Comparison>, String>>,
+    pub comparison: Option<Result<Arc<BranchComparison>, String>>,
     /// Every message, not only those that are not the same.
-    pub all: bool,
+    pub show_all: bool,
     /// Cursor.
     pub scroll: Scroll,
 }
 
 impl BranchesScreen {
     /// The messages that are listed.
-    pub fn rows(&self) -> Vec<Row> {
-        let Some(Ok(view)) = &self.view else { return Vec::new() };
-        let shown = view.rows.iter().filter(|row| self.all || row.change != Change::Same);
+    pub fn rows(&self) -> Vec<ComparedMessage> {
+        let Some(Ok(view)) = &self.comparison else { return Vec::new() };
+        let shown = view.rows.iter().filter(|row| self.show_all || row.change != MessageChange::Identical);
         shown.copied().collect()
     }
 }
@@ -68,83 +68,84 @@ impl BranchesScreen {
 impl App {
     /// Opens the list of commits and asks for it.
     pub(super) fn open_commits(&mut self) -> Vec<Effect> {
-        if self.own_session().is_none() {
-            self.toast("no session is open".into(), false);
+        if self.active_session().is_none() {
+            self.show_toast("no session is open".into(), false);
             return Vec::new();
         }
         self.overlay = Some(Overlay::Commits(CommitsScreen::default()));
-        self.ask_branches()
+        self.request_branches()
     }
 
     /// Compares with the active branch: in the list of commits the branch that the commit left, with that it made; in the
     /// transcript the branch of the entry under the cursor, where that is another one.
     pub(super) fn open_branches(&mut self) -> Vec<Effect> {
-        let Some(inspection) = self.own_session() else {
-            self.toast("no session is open".into(), false);
+        let Some(inspection) = self.active_session() else {
+            self.show_toast("no session is open".into(), false);
             return Vec::new();
         };
-        let find = |name: &str| inspection.tree.find_text(&inspection.index, name);
+        let find = |name: &str| inspection.tree.find_by_text(&inspection.index, name);
         let asked = if let Some(Overlay::Commits(screen)) = &self.overlay {
-            let pair =
-                |committed: &Committed| [find(&committed.receipt.from_leaf), Some(committed.receipt.entry)];
+            let pair = |committed: &CommitRecord| {
+                [find(&committed.receipt.from_leaf), Some(committed.receipt.entry)]
+            };
             screen.selected().map(pair).unwrap_or_default()
         } else {
             let off_path = |entry: &EntryIx| !inspection.context.path.contains(entry);
             [self.selected_entry().filter(off_path), None]
         };
-        self.overlay = Some(Overlay::Branches(BranchesScreen { asked, ..BranchesScreen::default() }));
-        self.ask_branches()
+        self.overlay = Some(Overlay::Branches(BranchesScreen { leaves: asked, ..BranchesScreen::default() }));
+        self.request_branches()
     }
 
     /// Asks for what is open of the two, anew when the session was read again.
-    pub(super) fn ask_branches(&self) -> Vec<Effect> {
-        let Some(inspection) = self.own_session().map(Arc::clone) else { return Vec::new() };
+    pub(super) fn request_branches(&self) -> Vec<Effect> {
+        let Some(inspection) = self.active_session().map(Arc::clone) else { return Vec::new() };
         match &self.overlay {
-            Some(Overlay::Commits(_)) => vec![Effect::ReadCommits { inspection }],
+            Some(Overlay::Commits(_)) => vec![Effect::ReadCommits { session: inspection }],
             Some(Overlay::Branches(screen)) => {
-                vec![Effect::CompareBranches { inspection, leaves: screen.asked }]
+                vec![Effect::CompareBranches { session: inspection, leaves: screen.leaves }]
             }
             _ => Vec::new(),
         }
     }
 
     /// Takes the commits.
-    pub(super) fn commits_read(&mut self, view: Result<Arc<Vec<Committed>>, String>) {
+    pub(super) fn on_commits(&mut self, view: Result<Arc<Vec<CommitRecord>>, String>) {
         if let Some(Overlay::Commits(screen)) = &mut self.overlay {
-            screen.view = Some(view);
+            screen.commits = Some(view);
         }
-        self.step_branches(0);
+        self.move_branches_cursor(0);
     }
 
     /// Takes the comparison.
-    pub(super) fn branches_compared(&mut self, view: Result<Arc<Comparison>, String>) {
+    pub(super) fn on_branches_compared(&mut self, view: Result<Arc<BranchComparison>, String>) {
         if let Some(Overlay::Branches(screen)) = &mut self.overlay {
-            screen.view = Some(view);
+            screen.comparison = Some(view);
         }
-        self.step_branches(0);
+        self.move_branches_cursor(0);
     }
 
     /// Rows of the list that is open.
-    pub(super) fn branches_page(&self) -> Option<usize> {
+    pub(super) fn branch_list_rows(&self) -> Option<usize> {
         let head = match &self.overlay {
-            Some(Overlay::Commits(_)) => COMMITS_HEAD,
-            Some(Overlay::Branches(_)) => COMPARE_HEAD,
+            Some(Overlay::Commits(_)) => COMMITS_HEADER_ROWS,
+            Some(Overlay::Branches(_)) => COMPARE_HEADER_ROWS,
             _ => return None,
         };
-        Some(usize::from(self.size.1.saturating_sub(AROUND + head)).max(1))
+        Some(usize::from(self.size.1.saturating_sub(CHROME_ROWS + head)).max(1))
     }
 
     /// Moves the cursor of the list; answers whether one is open.
-    pub(super) fn step_branches(&mut self, by: isize) -> bool {
-        let Some(height) = self.branches_page() else { return false };
+    pub(super) fn move_branches_cursor(&mut self, by: isize) -> bool {
+        let Some(height) = self.branch_list_rows() else { return false };
         match &mut self.overlay {
             Some(Overlay::Commits(screen)) => {
                 let len = screen.rows().len();
-                screen.scroll.step(by, len, height);
+                screen.scroll.move_by(by, len, height);
             }
             Some(Overlay::Branches(screen)) => {
                 let len = screen.rows().len();
-                screen.scroll.step(by, len, height);
+                screen.scroll.move_by(by, len, height);
             }
             _ => {}
         }
@@ -152,15 +153,15 @@ impl App {
     }
 
     /// Shows every message of a comparison, or only what is not the same.
-    pub(super) fn toggle_same(&mut self) {
+    pub(super) fn toggle_identical(&mut self) {
         if let Some(Overlay::Branches(screen)) = &mut self.overlay {
-            screen.all = !screen.all;
+            screen.show_all = !screen.show_all;
         }
-        self.step_branches(0);
+        self.move_branches_cursor(0);
     }
 
     /// Goes to the entry under the cursor: of a message on both branches to that of the second.
-    pub(super) fn leave_branches(&mut self) {
+    pub(super) fn go_to_branch_entry(&mut self) {
         let entry = match &self.overlay {
             Some(Overlay::Commits(screen)) => screen.selected().map(|committed| committed.receipt.entry),
             Some(Overlay::Branches(screen)) => {
@@ -170,7 +171,7 @@ impl App {
             _ => None,
         };
         match entry {
-            Some(entry) => self.go_to(entry),
+            Some(entry) => self.go_to_entry(entry),
             None => self.overlay = None,
         }
     }
@@ -179,47 +180,49 @@ impl App {
     pub(super) fn undo_target(&mut self) -> Option<UndoTarget> {
         let Some(Overlay::Commits(screen)) = &self.overlay else { return Some(UndoTarget::LastCommit) };
         let committed = screen.selected()?;
-        if committed.force == Force::InForce {
+        if committed.status == CommitStatus::InForce {
             return Some(UndoTarget::Entry(committed.receipt.id.clone()));
         }
-        let words = format!("nothing to take back: {} is {}", committed.receipt.id, committed.force.word());
-        self.toast(words, false);
+        let words =
+            format!("nothing to take back: {} is {}", committed.receipt.id, committed.status.as_str());
+        self.show_toast(words, false);
         None
     }
 
     /// Settles the commit to the open session that was broken off.
     pub(super) fn repair(&mut self) -> Vec<Effect> {
-        let Some(inspection) = self.own_session() else { return Vec::new() };
-        if inspection.unfinished.is_none() {
-            self.toast("no commit to this session was broken off".into(), false);
+        let Some(inspection) = self.active_session() else { return Vec::new() };
+        if inspection.unfinished_commit.is_none() {
+            self.show_toast("no commit to this session was broken off".into(), false);
             return Vec::new();
         }
         let path = inspection.source.path().to_path_buf();
         self.overlay = None;
-        vec![Effect::Repair { path }]
+        vec![Effect::RepairCommit { path }]
     }
 
     /// What became of it; the session is read again.
-    pub(super) fn repaired(&mut self, told: Result<String, String>) -> Vec<Effect> {
+    pub(super) fn on_repaired(&mut self, told: Result<String, String>) -> Vec<Effect> {
         let failed = told.is_err();
-        self.toast(told.unwrap_or_else(|error| error), failed);
-        self.follow_changes(|_| true, |_| true)
+        self.show_toast(told.unwrap_or_else(|error| error), failed);
+        self.request_refresh(|_| true, |_| true)
     }
 
     /// Says that a commit to the session that was just opened was broken off.
-    pub(super) fn tell_unfinished(&mut self) {
-        let Some(found) = self.own_session().and_then(|inspection| inspection.unfinished.as_ref()) else {
+    pub(super) fn notify_unfinished(&mut self) {
+        let Some(found) = self.active_session().and_then(|inspection| inspection.unfinished_commit.as_ref())
+        else {
             return;
         };
-        let key = self.options.keymap.keys(crate::app::keymap::Context::Global, Action::Repair);
+        let key = self.options.keymap.keys_for(crate::app::keymap::KeyContext::Global, Action::Repair);
         let key = key.first().cloned().unwrap_or_default();
-        let words = format!("{}; {key} settles it, reading changes nothing", found.sentence());
-        self.toast(words, true);
+        let words = format!("{}; {key} settles it, reading changes nothing", found.description());
+        self.show_toast(words, true);
     }
 
     /// The dialog of an undo.
-    pub(super) fn ask_undo_of(&mut self, target: UndoTarget) -> Vec<Effect> {
-        let Some(inspection) = self.own_session().cloned() else { return Vec::new() };
-        self.ask(Write::Undo { inspection, target })
+    pub(super) fn open_undo_dialog(&mut self, target: UndoTarget) -> Vec<Effect> {
+        let Some(inspection) = self.active_session().cloned() else { return Vec::new() };
+        self.open_write_dialog(PendingWrite::Undo { session: inspection, target })
     }
 }

@@ -10,12 +10,12 @@ use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
-use crate::inspect::Inspection;
-use crate::inspect::breakdown::{Blocks, Figure, Line, Section, SectionKind, WindowContents, sections};
+use crate::inspect::LoadedSession;
+use crate::inspect::breakdown::{Figure, HeavyBlocks, Line, Section, SectionKind, WindowContents, sections};
 use crate::plan::Plan;
 
 /// Rows below the list: a hairline, and two for a sentence about the row under the cursor.
-pub const FOOT: u16 = 3;
+pub const FOOTER_ROWS: u16 = 3;
 
 /// What is in the window, as shown.
 #[derive(Debug, Clone)]
@@ -23,11 +23,11 @@ pub struct BreakdownScreen {
     /// The numbers.
     pub contents: WindowContents,
     /// The heaviest blocks, as far as they are read.
-    pub blocks: Blocks,
+    pub blocks: HeavyBlocks,
     /// The sections.
     pub sections: Vec<Section>,
     /// Sections that are unfolded.
-    pub open: BTreeSet<SectionKind>,
+    pub unfolded: BTreeSet<SectionKind>,
     /// The rows in sight and out of it: a section, or a line of it.
     pub rows: Vec<(usize, Option<usize>)>,
     /// Cursor.
@@ -36,56 +36,56 @@ pub struct BreakdownScreen {
 
 impl BreakdownScreen {
     /// The window of a session. The largest part is unfolded, and the heaviest messages.
-    pub fn new(inspection: &Inspection, plan: Option<&Plan>) -> Self {
+    pub fn new(inspection: &LoadedSession, plan: Option<&Plan>) -> Self {
         let contents = WindowContents::new(inspection, plan);
-        let blocks = Blocks::new();
+        let blocks = HeavyBlocks::new();
         let sections = sections(inspection, &contents, &blocks);
         let parts = sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
-        let largest = parts.max_by_key(|section| section.figure.amount()).map(|section| section.kind);
+        let largest = parts.max_by_key(|section| section.figure.tokens()).map(|section| section.kind);
         let open = largest.into_iter().chain([SectionKind::Heaviest]).collect();
         let mut screen =
-            Self { contents, blocks, sections, open, rows: Vec::new(), scroll: Scroll::default() };
-        screen.rebuild(0);
+            Self { contents, blocks, sections, unfolded: open, rows: Vec::new(), scroll: Scroll::default() };
+        screen.rebuild_rows(0);
         screen
     }
 
     /// The same screen over a new reading or another plan: folds and cursor stay.
-    fn renew(&mut self, inspection: &Inspection, plan: Option<&Plan>, height: usize) {
+    fn refresh(&mut self, inspection: &LoadedSession, plan: Option<&Plan>, height: usize) {
         self.contents = WindowContents::new(inspection, plan);
         self.blocks.clear();
-        self.tell(inspection, height);
+        self.rebuild_sections(inspection, height);
     }
 
     /// Blocks were read.
-    fn take(&mut self, blocks: Blocks, inspection: &Inspection, height: usize) {
+    fn add_blocks(&mut self, blocks: HeavyBlocks, inspection: &LoadedSession, height: usize) {
         self.blocks.extend(blocks);
-        self.tell(inspection, height);
+        self.rebuild_sections(inspection, height);
     }
 
     /// Puts the numbers into sections; the cursor stays on the line of its name.
-    fn tell(&mut self, inspection: &Inspection, height: usize) {
+    fn rebuild_sections(&mut self, inspection: &LoadedSession, height: usize) {
         let name =
             |(section, line): (&Section, Option<&Line>)| (section.kind, line.map(|line| line.label.clone()));
         let (at, was) = (self.scroll.cursor, self.selected().map(name));
         self.sections = sections(inspection, &self.contents, &self.blocks);
-        self.rebuild(height);
+        self.rebuild_rows(height);
         let is = |row: &(usize, Option<usize>)| Some(name(self.row(*row))) == was;
         // Several lines may have one name; the cursor leaves its row only where another stands there now.
         let there = self.rows.get(at).is_some_and(is);
         if let Some(row) = self.rows.iter().position(is).filter(|_| !there) {
-            self.scroll.to(row, self.rows.len(), height);
+            self.scroll.move_to(row, self.rows.len(), height);
         }
     }
 
-    fn rebuild(&mut self, height: usize) {
+    fn rebuild_rows(&mut self, height: usize) {
         self.rows.clear();
         for (at, section) in self.sections.iter().enumerate() {
             self.rows.push((at, None));
-            if self.open.contains(&section.kind) {
+            if self.unfolded.contains(&section.kind) {
                 self.rows.extend((0..section.lines.len()).map(|line| (at, Some(line))));
             }
         }
-        self.scroll.to(self.scroll.cursor, self.rows.len(), height);
+        self.scroll.move_to(self.scroll.cursor, self.rows.len(), height);
     }
 
     fn row(&self, (section, line): (usize, Option<usize>)) -> (&Section, Option<&Line>) {
@@ -99,7 +99,7 @@ impl BreakdownScreen {
     }
 
     /// Every row with its number.
-    pub fn shown(&self) -> impl Iterator<Item = (usize, &Section, Option<&Line>)> {
+    pub fn numbered_rows(&self) -> impl Iterator<Item = (usize, &Section, Option<&Line>)> {
         self.rows.iter().enumerate().map(|(at, row)| {
             let (section, line) = self.row(*row);
             (at, section, line)
@@ -113,7 +113,7 @@ impl BreakdownScreen {
             (&line.label, line.figure, &line.note)
         });
         let tokens = match figure {
-            Figure::Est(tokens) => format!("~{tokens} tokens"),
+            Figure::Estimated(tokens) => format!("~{tokens} tokens"),
             Figure::Measured(tokens) => format!("{tokens} tokens"),
             Figure::Difference(tokens) => format!("{tokens:+} tokens"),
             Figure::Unknown => "—".to_owned(),
@@ -126,70 +126,70 @@ impl BreakdownScreen {
     fn fold(&mut self, open: Option<bool>, height: usize) {
         let Some((section, _)) = self.rows.get(self.scroll.cursor).copied() else { return };
         let kind = self.sections[section].kind;
-        if open.unwrap_or(!self.open.contains(&kind)) {
-            self.open.insert(kind);
+        if open.unwrap_or(!self.unfolded.contains(&kind)) {
+            self.unfolded.insert(kind);
         } else {
-            self.open.remove(&kind);
+            self.unfolded.remove(&kind);
             self.scroll.cursor = self.rows.iter().position(|row| *row == (section, None)).unwrap_or(0);
         }
-        self.rebuild(height);
+        self.rebuild_rows(height);
     }
 
     fn fold_all(&mut self, open: bool, height: usize) {
         let at = self.rows.get(self.scroll.cursor).map_or(0, |row| row.0);
-        self.open =
+        self.unfolded =
             if open { self.sections.iter().map(|section| section.kind).collect() } else { BTreeSet::new() };
-        self.rebuild(height);
+        self.rebuild_rows(height);
         let row = self.rows.iter().position(|row| *row == (at, None)).unwrap_or(0);
-        self.scroll.to(row, self.rows.len(), height);
+        self.scroll.move_to(row, self.rows.len(), height);
     }
 }
 
 impl App {
     /// Where the screen stands.
     pub fn breakdown_area(&self) -> Rect {
-        self.layout().under_bar(self.size)
+        self.layout().below_bars(self.size)
     }
 
     /// Rows of its list.
     pub fn breakdown_rows(&self) -> usize {
-        usize::from(self.breakdown_area().height.saturating_sub(1 + FOOT))
+        usize::from(self.breakdown_area().height.saturating_sub(1 + FOOTER_ROWS))
     }
 
-    pub(super) fn show_breakdown(&mut self) -> Vec<Effect> {
-        let Some(inspection) = self.inspection().cloned() else {
-            self.toast("no session is open".into(), false);
+    pub(super) fn open_breakdown(&mut self) -> Vec<Effect> {
+        let Some(inspection) = self.displayed_session().cloned() else {
+            self.show_toast("no session is open".into(), false);
             return Vec::new();
         };
         let screen = BreakdownScreen::new(&inspection, self.plan.as_deref());
-        let effects = ask_for_blocks(&screen, inspection);
+        let effects = request_blocks(&screen, inspection);
         self.overlay = Some(Overlay::Breakdown(Box::new(screen)));
         effects
     }
 
     /// Without a session there is nothing to tell.
-    pub(super) fn close_breakdown_of_nothing(&mut self) {
+    pub(super) fn close_breakdown_without_session(&mut self) {
         if self.transcript.is_none() && matches!(self.overlay, Some(Overlay::Breakdown(_))) {
             self.overlay = None;
         }
     }
 
     /// The session was read again, or another one was opened.
-    pub(super) fn renew_breakdown(&mut self) -> Vec<Effect> {
+    pub(super) fn refresh_breakdown(&mut self) -> Vec<Effect> {
         let height = self.breakdown_rows();
-        let (Some(inspection), plan) = (self.inspection().cloned(), self.plan.clone()) else {
+        let (Some(inspection), plan) = (self.displayed_session().cloned(), self.plan.clone()) else {
             return Vec::new();
         };
         let Some(Overlay::Breakdown(screen)) = &mut self.overlay else { return Vec::new() };
-        screen.renew(&inspection, plan.as_deref(), height);
-        ask_for_blocks(screen, inspection)
+        screen.refresh(&inspection, plan.as_deref(), height);
+        request_blocks(screen, inspection)
     }
 
-    pub(super) fn take_blocks(&mut self, blocks: Blocks) {
+    pub(super) fn on_blocks(&mut self, blocks: HeavyBlocks) {
         let height = self.breakdown_rows();
-        let Some(inspection) = self.inspection().cloned() else { return };
+        let Some(inspection) = self.displayed_session().cloned() else { return };
         if let Some(Overlay::Breakdown(screen)) = &mut self.overlay {
-            screen.take(blocks, &inspection, height);
+            screen.add_blocks(blocks, &inspection, height);
         }
     }
 
@@ -206,13 +206,13 @@ impl App {
     }
 
     /// Goes to the message a line leads to; anything else folds.
-    pub(super) fn open_in_breakdown(&mut self) {
+    pub(super) fn open_breakdown_row(&mut self) {
         let Some(Overlay::Breakdown(screen)) = &self.overlay else { return };
         let Some(entry) = screen.selected().and_then(|(_, line)| line?.entry) else {
             self.fold_breakdown(Action::Fold);
             return;
         };
-        self.go_to(entry);
+        self.go_to_entry(entry);
     }
 
     /// A click selects a row, and one on the selected row opens it.
@@ -224,15 +224,15 @@ impl App {
             return Vec::new();
         };
         if at == screen.scroll.cursor {
-            self.open_in_breakdown();
+            self.open_breakdown_row();
         } else {
-            screen.scroll.to(at, screen.rows.len(), height);
+            screen.scroll.move_to(at, screen.rows.len(), height);
         }
         Vec::new()
     }
 }
 
-fn ask_for_blocks(screen: &BreakdownScreen, inspection: Arc<Inspection>) -> Vec<Effect> {
-    let entries = screen.contents.heavy_entries();
-    if entries.is_empty() { Vec::new() } else { vec![Effect::ReadBlocks { inspection, entries }] }
+fn request_blocks(screen: &BreakdownScreen, inspection: Arc<LoadedSession>) -> Vec<Effect> {
+    let entries = screen.contents.heaviest_entries();
+    if entries.is_empty() { Vec::new() } else { vec![Effect::ReadBlocks { session: inspection, entries }] }
 }

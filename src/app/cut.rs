@@ -2,62 +2,62 @@
 //! what stays.
 
 use crate::app::transcript::TranscriptPane;
-use crate::context::rows::{Rail, Row, RowKind};
+use crate::context::rows::{Rail, RowKind, TranscriptRow};
 use crate::ids::EntryIx;
 use crate::plan::Plan;
-use crate::policy::{Reason, Step};
+use crate::policy::{Policy, Reason};
 
 /// A planned cut in numbers. Tokens are estimates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CutLine {
+pub struct CompactionMarker {
     /// The first entry that stays.
-    pub entry: EntryIx,
+    pub first_kept_entry: EntryIx,
     /// The first message of the context that stays.
-    pub first_kept: usize,
+    pub first_kept_message: usize,
     /// Messages that the summary stands for.
-    pub messages: usize,
+    pub summarised_messages: usize,
     /// Their tokens.
-    pub summarised: u64,
+    pub summarised_tokens: u64,
     /// Messages that are neither summarised nor kept (compaction 3.3).
     pub lost_messages: usize,
     /// Their tokens.
-    pub lost: u64,
+    pub lost_tokens: u64,
     /// Tokens of the messages that stay.
-    pub kept: u64,
+    pub kept_tokens: u64,
     /// Tokens of the summary.
-    pub summary: u64,
+    pub summary_tokens: u64,
 }
 
-impl CutLine {
+impl CompactionMarker {
     /// The cut of a plan; none where it compacts nothing.
-    pub fn of(plan: &Plan) -> Option<Self> {
+    pub fn from_plan(plan: &Plan) -> Option<Self> {
         let preparation = plan.compaction.as_ref()?;
-        let effect = plan.effects.iter().find(|effect| effect.step == Step::Compact)?;
+        let effect = plan.effects.iter().find(|effect| effect.policy == Policy::Compact)?;
         let mut cut = Self {
-            entry: preparation.first_kept,
-            first_kept: 0,
-            messages: 0,
-            summarised: 0,
+            first_kept_entry: preparation.first_kept,
+            first_kept_message: 0,
+            summarised_messages: 0,
+            summarised_tokens: 0,
             lost_messages: 0,
-            lost: 0,
-            kept: 0,
-            summary: plan.settings.summary_tokens,
+            lost_tokens: 0,
+            kept_tokens: 0,
+            summary_tokens: plan.settings.summary_tokens,
         };
         for (fate, tokens) in plan.fates().iter().zip(&*plan.tokens_before) {
             match fate.reason {
                 Reason::SummarisedHistory | Reason::SummarisedTurn | Reason::PreviousSummary => {
-                    cut.messages += 1;
-                    cut.summarised += tokens;
+                    cut.summarised_messages += 1;
+                    cut.summarised_tokens += tokens;
                 }
                 Reason::LostTail => {
                     cut.lost_messages += 1;
-                    cut.lost += tokens;
+                    cut.lost_tokens += tokens;
                 }
                 _ => {}
             }
         }
-        cut.first_kept = cut.messages + cut.lost_messages;
-        cut.kept = effect.tokens_before.saturating_sub(cut.summarised + cut.lost);
+        cut.first_kept_message = cut.summarised_messages + cut.lost_messages;
+        cut.kept_tokens = effect.tokens_before.saturating_sub(cut.summarised_tokens + cut.lost_tokens);
         Some(cut)
     }
 }
@@ -65,28 +65,33 @@ impl CutLine {
 impl TranscriptPane {
     /// Puts the line where the kept part begins, or takes it away. The cursor stays on its row, and that on its line of
     /// the screen.
-    pub(super) fn place_cut(&mut self, cut: Option<CutLine>, height: usize) {
-        self.cut = cut;
+    pub(super) fn place_compaction_marker(&mut self, cut: Option<CompactionMarker>, height: usize) {
+        self.compaction_marker = cut;
         let old = self.rows.iter().position(|row| row.kind == RowKind::Cut);
         if let Some(at) = old {
             self.rows.remove(at);
-            self.shift(at, -1, height);
+            self.shift_cursor(at, -1, height);
         }
         let Some(cut) = cut else { return };
-        let kept = |row: &Row| row.depth == 0 && row.message.is_some_and(|first| first >= cut.first_kept);
+        let kept = |row: &TranscriptRow| {
+            row.depth == 0 && row.message.is_some_and(|first| first >= cut.first_kept_message)
+        };
         let at = self.rows.iter().position(kept).unwrap_or(self.rows.len());
         let (kind, rail) = (RowKind::Cut, Rail::None);
-        self.rows.insert(at, Row { entry: cut.entry, kind, depth: 0, rail, message: None, messages: 0 });
-        self.shift(at, 1, height);
+        self.rows.insert(
+            at,
+            TranscriptRow { entry: cut.first_kept_entry, kind, depth: 0, rail, message: None, messages: 0 },
+        );
+        self.shift_cursor(at, 1, height);
     }
 
     /// A row came or went above the cursor.
-    fn shift(&mut self, at: usize, by: isize, height: usize) {
+    fn shift_cursor(&mut self, at: usize, by: isize, height: usize) {
         let behind = if by > 0 { self.scroll.cursor >= at } else { self.scroll.cursor > at };
         if behind {
             self.scroll.cursor = self.scroll.cursor.saturating_add_signed(by);
             self.scroll.top = self.scroll.top.saturating_add_signed(by);
         }
-        self.scroll.to(self.scroll.cursor, self.rows.len(), height);
+        self.scroll.move_to(self.scroll.cursor, self.rows.len(), height);
     }
 }

@@ -21,26 +21,26 @@ fn trimmed(text: &str, head_chars: f64, tail_chars: f64) -> Option<String> {
 
 /// Rows as text: number, sign and line of both sides, `[…]` around what leaves inside a line.
 fn drawn(before: &str, after: &str, unfold: bool) -> Vec<String> {
-    let side = |text: &str, side: &Option<Side>| {
+    let side = |text: &str, side: &Option<DiffLine>| {
         let Some(side) = side else { return "//".to_owned() };
         let sign = match side.change {
-            Change::Kept => ' ',
-            Change::Removed => '-',
-            Change::Added => '+',
+            LineChange::Kept => ' ',
+            LineChange::Removed => '-',
+            LineChange::Added => '+',
         };
         let mut line = text[side.text.clone()].to_owned();
-        if !side.removed.is_empty() {
-            line.insert(side.removed.end, ']');
-            line.insert(side.removed.start, '[');
+        if !side.removed_range.is_empty() {
+            line.insert(side.removed_range.end, ']');
+            line.insert(side.removed_range.start, '[');
         }
-        let cut = side.cut_at.map(|chars| format!("|cut {chars}")).unwrap_or_default();
+        let cut = side.cut_after_chars.map(|chars| format!("|cut {chars}")).unwrap_or_default();
         format!("{}{sign}{line}{cut}", side.number.map(|number| number.to_string()).unwrap_or_default())
     };
-    rows(before, after, unfold)
+    diff_rows(before, after, unfold)
         .iter()
         .map(|row| match row {
-            Row::Lines { left, right } => format!("{} | {}", side(before, left), side(after, right)),
-            Row::Fold { lines } => format!("... {lines}"),
+            DiffRow::Lines { left, right } => format!("{} | {}", side(before, left), side(after, right)),
+            DiffRow::Fold { lines } => format!("... {lines}"),
         })
         .collect()
 }
@@ -89,8 +89,8 @@ fn one_long_line_is_cut_twice() {
 fn a_cut_through_a_surrogate_pair_is_still_a_soft_trim() {
     let before = "a😀bcdefgh😀z";
     let after = trimmed(before, 2.0, 2.0).expect("trimmed");
-    let cut = soft_cut(before, &after).expect("recognised");
-    assert_eq!((cut.head, &before[cut.tail..], cut.removed_chars), (1, "z", 9));
+    let cut = parse_soft_trim(before, &after).expect("recognised");
+    assert_eq!((cut.head_end, &before[cut.tail_start..], cut.removed_chars), (1, "z", 9));
 }
 
 #[test]
@@ -120,10 +120,10 @@ fn any_other_change_is_found_line_by_line() {
 #[test]
 fn a_text_that_only_looks_trimmed_is_compared_line_by_line() {
     let fake = "other\n...\ntext\n\n[Tool result trimmed: kept first 2 chars and last 2 chars of 4 chars.]";
-    assert_eq!(soft_cut("abcd", fake), None);
-    assert_eq!(soft_cut("abcd", "[Tool result trimmed: kept first"), None);
+    assert_eq!(parse_soft_trim("abcd", fake), None);
+    assert_eq!(parse_soft_trim("abcd", "[Tool result trimmed: kept first"), None);
     assert_eq!(
-        soft_cut("", "\n\n[Tool result trimmed: kept first 9 chars and last 9 chars of 0 chars.]"),
+        parse_soft_trim("", "\n\n[Tool result trimmed: kept first 9 chars and last 9 chars of 0 chars.]"),
         None
     );
 }
@@ -134,7 +134,7 @@ fn two_large_texts_without_a_line_in_common_do_not_take_long() {
         let lines: Vec<String> = (0..50_000).map(|at| format!("{word}{at}")).collect();
         lines.join("\n") + "\n"
     };
-    let rows = rows(&text("a"), &text("b"), true);
+    let rows = diff_rows(&text("a"), &text("b"), true);
     assert_eq!(rows.len(), 50_001, "both end with an empty line");
 }
 
@@ -145,8 +145,8 @@ proptest! {
     ) {
         let after = trimmed(&before, head.into(), tail.into()).unwrap_or(other);
         let (mut left, mut right) = (Vec::new(), Vec::new());
-        for row in rows(&before, &after, true) {
-            if let Row::Lines { left: one, right: two } = row {
+        for row in diff_rows(&before, &after, true) {
+            if let DiffRow::Lines { left: one, right: two } = row {
                 left.extend(one.map(|side| before[side.text].to_owned()));
                 right.extend(two.map(|side| after[side.text].to_owned()));
             }

@@ -3,36 +3,36 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::app::compare::SweepAsked;
+use crate::app::compare::SweepQuery;
 use crate::commit::UndoTarget;
 use crate::export::Format;
-use crate::gateway::ruleset::Chosen;
+use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::{EntryIx, Epoch, SessionKey};
-use crate::inspect::Inspection;
-use crate::inspect::making::Made;
+use crate::inspect::LoadedSession;
+use crate::inspect::making::SummaryResult;
 use crate::inspect::overflow::Overflow;
-use crate::inspect::summary_calls::CallsAsked;
-use crate::inspect::timeline::Recording;
+use crate::inspect::summary_calls::SummaryCallsRequest;
+use crate::inspect::timeline::RecordedSession;
 use crate::plan::Plan;
-use crate::policy::StepSet;
+use crate::policy::PolicySet;
 use crate::replay::Settings;
 
 /// A request to write: a plan as a new branch, or the branch before as the active one.
 #[derive(Debug, Clone)]
-pub enum Write {
+pub enum PendingWrite {
     /// Commit a plan.
     Commit {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
         /// The plan.
         plan: Arc<Plan>,
         /// The summary that was made for its compaction.
-        made: Option<Arc<Made>>,
+        summary: Option<Arc<SummaryResult>>,
     },
     /// Undo a commit.
     Undo {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
         /// Which one.
         target: UndoTarget,
     },
@@ -42,121 +42,121 @@ pub enum Write {
 #[derive(Debug, Clone)]
 pub enum Effect {
     /// List again what changed at these paths: the sessions they belong to, or the whole store.
-    Relist {
+    RefreshListing {
         /// The paths.
         paths: Vec<PathBuf>,
     },
     /// List the store; `demo` opens the embedded one.
-    List {
+    ListSessions {
         /// The embedded demo store instead.
         demo: bool,
     },
     /// Read every store by these rules from now on.
-    Follow(Chosen),
+    UseRuleset(RulesetChoice),
     /// Open a session. The newest request wins.
-    Open {
+    OpenSession {
         /// The session.
         key: SessionKey,
     },
     /// Read what was added to the open session.
-    Refresh {
+    RefreshSession {
         /// What is known of it.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
     },
     /// Look at the open session as it was when a call was made. The newest request wins.
-    LookAtCall {
+    LoadSessionAtCall {
         /// The session at its own leaf.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
         /// The call.
         overflow: Box<Overflow>,
     },
     /// Read texts for rows.
     ReadExcerpts {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
         /// The entries.
         entries: Vec<EntryIx>,
     },
     /// Read a message, with what the plan makes of it.
     ReadMessage {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
         /// The entry.
         entry: EntryIx,
         /// The plan shown.
         plan: Option<Arc<Plan>>,
     },
     /// Read what steps that look at more than sizes ask for. The newest request wins.
-    ReadTexts {
+    LoadDetails {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
     },
     /// Tell the calls that a planned compaction's summary takes. The newest request wins.
-    TellCalls {
+    PredictSummaryCalls {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
         /// The settings.
-        asked: CallsAsked,
+        request: SummaryCallsRequest,
     },
     /// Name the heaviest blocks of these entries.
     ReadBlocks {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
         /// The entries.
         entries: Vec<EntryIx>,
     },
     /// Find entries that hold all these words.
     Search {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
         /// The words.
         query: String,
         /// The first entry to look at; those before it have been searched.
         from: EntryIx,
     },
-    /// Make the estimates of a session; the answer comes as [`super::event::Event::Estimated`].
-    Estimate {
+    /// Make the estimates of a session; the answer comes as [`super::event::Event::Estimates`].
+    ComputeEstimates {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
     },
     /// Nobody looks at estimates any more.
     StopEstimates,
     /// Read what the transcript records of its last overflow.
     ReadRecovery {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
     },
     /// Make the summary of a plan's compaction; the answers come as [`super::event::Event::Summary`]. The newest request
     /// wins.
     Summarise {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
         /// The plan.
         plan: Arc<Plan>,
         /// The person agreed that the conversation leaves the program; without that it is only told what it takes.
-        agreed: bool,
+        consented: bool,
     },
     /// Nobody waits for a summary any more.
     StopSummary,
     /// Explain a session.
     Explain {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
     },
     /// Read what was committed to a session.
     ReadCommits {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
     },
     /// Compare two branches of a session.
     CompareBranches {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
         /// The entries they end at; none: where the last commit came from, and the active leaf.
         leaves: [Option<EntryIx>; 2],
     },
     /// Settle the commit to a transcript that was broken off.
-    Repair {
+    RepairCommit {
         /// The transcript.
         path: PathBuf,
     },
@@ -164,48 +164,48 @@ pub enum Effect {
     /// newest request is next.
     ReadRecording {
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
         /// Steps of any replay.
-        steps: StepSet,
+        policies: PolicySet,
         /// A recording of it from before entries were added.
-        known: Option<Arc<Recording>>,
+        previous: Option<Arc<RecordedSession>>,
     },
     /// Replay a session. A running replay may finish, so that a slider that moves steadily is followed; the newest request
     /// is next.
     Replay {
         /// The session.
-        recording: Arc<Recording>,
+        recording: Arc<RecordedSession>,
         /// Settings of the simulated lane, where there is to be one.
         settings: Option<Box<Settings>>,
         /// Which request it is; they only count up.
-        request: u64,
+        request_id: u64,
     },
-    /// Replay a session over a grid of settings; the answers come as [`super::event::Event::Swept`]. The newest request wins.
+    /// Replay a session over a grid of settings; the answers come as [`super::event::Event::Sweep`]. The newest request wins.
     Sweep {
         /// The session.
-        recording: Arc<Recording>,
+        recording: Arc<RecordedSession>,
         /// The cells.
-        asked: Box<SweepAsked>,
+        query: Box<SweepQuery>,
         /// Which request it is; they only count up.
-        request: u64,
+        request_id: u64,
     },
     /// Nobody waits for cells any more.
     StopSweep,
     /// Check what a write would do, without writing.
-    Prepare(Write),
+    PreviewWrite(PendingWrite),
     /// Write.
-    Write(Write),
+    Write(PendingWrite),
     /// Put text on the clipboard.
     Copy {
         /// The text.
         text: String,
         /// What it is, for the toast.
-        what: &'static str,
+        label: &'static str,
     },
     /// Show text in the pager.
-    Page(String),
+    ShowInPager(String),
     /// Save text to a new file in the working directory.
-    Save {
+    SaveFile {
         /// The file's name; a number is added when it is taken.
         name: String,
         /// The text.
@@ -216,23 +216,23 @@ pub enum Effect {
         /// The form.
         format: Format,
         /// The session.
-        inspection: Arc<Inspection>,
+        session: Arc<LoadedSession>,
         /// The plan shown.
         plan: Option<Arc<Plan>>,
         /// The summary that was made for its compaction.
-        made: Option<Arc<Made>>,
+        summary: Option<Arc<SummaryResult>>,
     },
     /// Save the screen as it is drawn, without secrets of the open session, as a picture in a new file.
     SaveScreen {
         /// The open session.
-        inspection: Option<Arc<Inspection>>,
+        session: Option<Arc<LoadedSession>>,
     },
     /// Take the mouse or leave it to the terminal.
-    Mouse(bool),
+    CaptureMouse(bool),
     /// Send a [`super::event::Event::Timer`] at this moment (ms).
-    TimerAt(i64),
+    SetTimer(i64),
     /// Drop what was asked under older epochs.
-    Forget {
+    DropStale {
         /// The newest epoch.
         epoch: Epoch,
     },

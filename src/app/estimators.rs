@@ -6,72 +6,72 @@ use crate::app::effect::Effect;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
 use crate::ids::Epoch;
-use crate::inspect::estimators::{Call, Estimates, Estimator, words};
+use crate::inspect::estimators::{Estimates, Estimator, MeasuredCall, words};
 
 /// Lines above the table on a screen with room: title, headline, four notes, a blank, the estimators with their head,
 /// a blank, the table's head.
-const ABOVE: u16 = 16;
+const ROOMY_HEADER_ROWS: u16 = 16;
 /// The same with little room: only the fit of the notes, and no blanks.
-const ABOVE_NARROW: u16 = 11;
+const COMPACT_HEADER_ROWS: u16 = 11;
 /// Rows of the body from which there is room.
-const ROOMY: u16 = 26;
+const ROOMY_MIN_ROWS: u16 = 26;
 
 /// The panel.
 #[derive(Debug, Clone, Default)]
-pub struct EstimatorsView {
+pub struct EstimatorsScreen {
     /// Cursor in the table of calls.
     pub scroll: Scroll,
     /// What is known.
-    pub reading: Reading,
+    pub state: EstimatesState,
 }
 
 /// How far the panel is.
 #[derive(Debug, Clone)]
-pub enum Reading {
+pub enum EstimatesState {
     /// Messages are being read: bytes done, bytes in all (0 while unknown).
-    Going(u64, u64),
+    Reading(u64, u64),
     /// All estimates.
     Done(Arc<Estimates>),
     /// They could not be made: why, and what to do.
     Failed(String),
 }
 
-impl Default for Reading {
+impl Default for EstimatesState {
     fn default() -> Self {
-        Self::Going(0, 0)
+        Self::Reading(0, 0)
     }
 }
 
 /// Lines above the table in a body of this height.
-pub fn lines_above(height: u16) -> u16 {
-    if height >= ROOMY { ABOVE } else { ABOVE_NARROW }
+pub fn header_rows(height: u16) -> u16 {
+    if height >= ROOMY_MIN_ROWS { ROOMY_HEADER_ROWS } else { COMPACT_HEADER_ROWS }
 }
 
-impl EstimatorsView {
+impl EstimatorsScreen {
     /// The calls, once they are known.
-    pub fn calls(&self) -> &[Call] {
-        match &self.reading {
-            Reading::Done(estimates) => &estimates.calls,
+    pub fn calls(&self) -> &[MeasuredCall] {
+        match &self.state {
+            EstimatesState::Done(estimates) => &estimates.calls,
             _ => &[],
         }
     }
 
     /// The call under the cursor.
-    pub fn selected(&self) -> Option<&Call> {
+    pub fn selected(&self) -> Option<&MeasuredCall> {
         self.calls().get(self.scroll.cursor)
     }
 }
 
 impl App {
     /// The panel, while it is open.
-    pub fn estimators(&self) -> Option<&EstimatorsView> {
+    pub fn estimators(&self) -> Option<&EstimatorsScreen> {
         match &self.overlay {
             Some(Overlay::Estimators(view)) => Some(view),
             _ => None,
         }
     }
 
-    fn estimators_mut(&mut self) -> Option<&mut EstimatorsView> {
+    fn estimators_mut(&mut self) -> Option<&mut EstimatorsScreen> {
         match &mut self.overlay {
             Some(Overlay::Estimators(view)) => Some(view),
             _ => None,
@@ -80,61 +80,62 @@ impl App {
 
     /// Opens the panel over the session that is open.
     pub(super) fn open_estimators(&mut self) -> Vec<Effect> {
-        let Some(inspection) = self.inspection().map(Arc::clone) else {
-            self.toast("no session is open".into(), false);
+        let Some(inspection) = self.displayed_session().map(Arc::clone) else {
+            self.show_toast("no session is open".into(), false);
             return Vec::new();
         };
-        self.overlay = Some(Overlay::Estimators(EstimatorsView::default()));
-        vec![Effect::Estimate { inspection }]
+        self.overlay = Some(Overlay::Estimators(EstimatorsScreen::default()));
+        vec![Effect::ComputeEstimates { session: inspection }]
     }
 
     /// The session was read again: so must be its estimates. Those of a session that only grew stay in sight.
-    pub(super) fn estimate_again(&mut self) -> Vec<Effect> {
+    pub(super) fn refresh_estimates(&mut self) -> Vec<Effect> {
         let Some(pane) = &self.transcript else { return Vec::new() };
-        let (inspection, grown) = (Arc::clone(&pane.inspection), pane.since < pane.inspection.epoch);
+        let (inspection, grown) = (Arc::clone(&pane.session), pane.appended_since < pane.session.epoch);
         let Some(view) = self.estimators_mut() else { return Vec::new() };
         if !grown {
-            *view = EstimatorsView::default();
+            *view = EstimatorsScreen::default();
         }
-        vec![Effect::Estimate { inspection }]
+        vec![Effect::ComputeEstimates { session: inspection }]
     }
 
     /// How far reading is.
-    pub(super) fn estimating(&mut self, epoch: Epoch, done: u64, total: u64) {
-        if self.fits(epoch)
-            && let Some(EstimatorsView { reading: Reading::Going(known, all), .. }) = self.estimators_mut()
+    pub(super) fn on_estimate_progress(&mut self, epoch: Epoch, done: u64, total: u64) {
+        if self.is_current(epoch)
+            && let Some(EstimatorsScreen { state: EstimatesState::Reading(known, all), .. }) =
+                self.estimators_mut()
         {
             (*known, *all) = (done, total);
         }
     }
 
     /// Takes estimates; those of an older reading only where the file has merely grown since.
-    pub(super) fn estimated(&mut self, epoch: Epoch, estimates: Result<Arc<Estimates>, String>) {
-        if !self.fits(epoch) {
+    pub(super) fn on_estimates(&mut self, epoch: Epoch, estimates: Result<Arc<Estimates>, String>) {
+        if !self.is_current(epoch) {
             return;
         }
-        let height = self.estimators_height();
+        let height = self.estimators_rows();
         let Some(view) = self.estimators_mut() else { return };
         let known = view.calls().len();
         let follows = view.scroll.cursor + 1 >= known;
-        view.reading = match estimates {
-            Ok(estimates) => Reading::Done(estimates),
-            Err(error) => Reading::Failed(error),
+        view.state = match estimates {
+            Ok(estimates) => EstimatesState::Done(estimates),
+            Err(error) => EstimatesState::Failed(error),
         };
         let len = view.calls().len();
         let row = if follows { len.saturating_sub(1) } else { view.scroll.cursor };
-        view.scroll.to(row, len, height);
+        view.scroll.move_to(row, len, height);
     }
 
     /// Whether a reading is of the session that is open: it may have grown since.
-    pub(super) fn fits(&self, epoch: Epoch) -> bool {
-        self.transcript.as_ref().is_some_and(|pane| epoch >= pane.since)
+    pub(super) fn is_current(&self, epoch: Epoch) -> bool {
+        self.transcript.as_ref().is_some_and(|pane| epoch >= pane.appended_since)
     }
 
     /// Rows of the table.
-    fn estimators_height(&self) -> usize {
+    fn estimators_rows(&self) -> usize {
         let body = self.body_rows();
-        usize::from(body.saturating_sub(lines_above(body)))
+        usize::from(body.saturating_sub(header_rows(body)))
     }
 
     /// Rows between header and status line.
@@ -144,34 +145,34 @@ impl App {
     }
 
     /// Keeps the cursor in sight when the room changes.
-    pub(super) fn keep_estimators(&mut self) {
-        let height = self.estimators_height();
+    pub(super) fn keep_estimators_cursor_visible(&mut self) {
+        let height = self.estimators_rows();
         if let Some(view) = self.estimators_mut() {
             let len = view.calls().len();
-            view.scroll.keep(len, height);
+            view.scroll.keep_visible(len, height);
         }
     }
 
     /// Moves the cursor of the table; answers whether the panel is open.
-    pub(super) fn step_estimators(&mut self, by: isize) -> bool {
-        let height = self.estimators_height();
+    pub(super) fn move_estimators_cursor(&mut self, by: isize) -> bool {
+        let height = self.estimators_rows();
         let Some(view) = self.estimators_mut() else { return false };
         // The ends of the list are farther than any page; a page is that of this table.
         let len = view.calls().len();
-        view.scroll.step(by, len, height);
+        view.scroll.move_by(by, len, height);
         true
     }
 
     /// A page of the table, while the panel is open.
-    pub(super) fn estimators_page(&self) -> Option<usize> {
-        self.estimators().map(|_| self.estimators_height().max(1))
+    pub(super) fn estimators_page_rows(&self) -> Option<usize> {
+        self.estimators().map(|_| self.estimators_rows().max(1))
     }
 
     /// Closes the panel and goes to the entry of the call under the cursor.
-    pub(super) fn go_to_call(&mut self) {
-        let entry = self.estimators().and_then(EstimatorsView::selected).map(|call| call.entry);
+    pub(super) fn go_to_estimated_call(&mut self) {
+        let entry = self.estimators().and_then(EstimatorsScreen::selected).map(|call| call.entry);
         match entry {
-            Some(entry) => self.go_to(entry),
+            Some(entry) => self.go_to_entry(entry),
             None => self.overlay = None,
         }
     }
@@ -179,10 +180,10 @@ impl App {
     /// The call under the cursor as one line.
     pub(super) fn call_text(&self) -> Option<String> {
         let call = self.estimators()?.selected()?;
-        let name = self.inspection()?.index.name(call.entry);
+        let name = self.displayed_session()?.index.display_id(call.entry);
         let numbers = Estimator::ALL.into_iter().filter_map(|estimator| {
-            let (number, error) = (call.numbers.of(estimator)?, call.error(estimator)?);
-            Some(format!("{} ~{number} ({})", estimator.name(), words::signed(error)))
+            let (number, error) = (call.estimates.get(estimator)?, call.error(estimator)?);
+            Some(format!("{} ~{number} ({})", estimator.name(), words::format_signed_error(error)))
         });
         let numbers = numbers.collect::<Vec<_>>().join(", ");
         Some(format!("{name}: counted {}; {numbers}", call.measured))

@@ -5,39 +5,39 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use crate::app::compare::SweepSaid;
-use crate::error::Finding;
+use crate::app::compare::SweepUpdate;
+use crate::error::Diagnostic;
 use crate::explain::Explanation;
-use crate::gateway::ruleset::Chosen;
+use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::{EntryIx, Epoch, SessionKey};
-use crate::inspect::breakdown::Blocks;
-use crate::inspect::commits::Committed;
-use crate::inspect::compare::Comparison;
+use crate::inspect::breakdown::HeavyBlocks;
+use crate::inspect::commits::CommitRecord;
+use crate::inspect::compare::BranchComparison;
 use crate::inspect::estimators::Estimates;
 use crate::inspect::excerpt::Excerpt;
-use crate::inspect::making::Made;
+use crate::inspect::making::SummaryResult;
 use crate::inspect::message::MessageText;
 use crate::inspect::recovery::RecoveryView;
-use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
-use crate::inspect::timeline::{Recording, Timeline};
-pub use crate::inspect::write::{Check, WritePreview, Written};
-use crate::inspect::writer::Offer;
-use crate::inspect::{Closer, Inspection, SessionItem, Subject};
-use crate::summarize::Progress;
+use crate::inspect::summary_calls::{SummaryCalls, SummaryCallsRequest};
+use crate::inspect::timeline::{RecordedSession, Timeline};
+pub use crate::inspect::write::{CheckStatus, WriteOutcome, WritePreview};
+use crate::inspect::writer::SummaryEstimate;
+use crate::inspect::{ContextDetails, LoadedSession, SessionItem, SessionViewKey};
+use crate::summarize::SummaryProgress;
 
 /// The sessions of a store, as listed.
 #[derive(Debug, Clone, Default)]
-pub struct Listing {
+pub struct StoreListing {
     /// The store's place as a person would write it: `~/.openclaw`, or `demo store`.
-    pub place: String,
+    pub store_label: String,
     /// The ruleset in force, and what settled it.
-    pub ruleset: Chosen,
+    pub ruleset: RulesetChoice,
     /// Agents.
-    pub agents: usize,
+    pub agent_count: usize,
     /// Sessions, grouped by agent and newest first within a group.
     pub items: Vec<SessionItem>,
     /// What was found while reading.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Diagnostic>,
     /// Why the gateway runs on an empty configuration: file, line, column, and what is wrong.
     pub config_error: Option<String>,
     /// It is the embedded demo store.
@@ -46,13 +46,13 @@ pub struct Listing {
 
 /// What is said of a summary on its way.
 #[derive(Debug, Clone)]
-pub enum SummarySaid {
+pub enum SummaryUpdate {
     /// It would take this; nobody was asked yet.
-    Offered(Offer),
+    Offered(SummaryEstimate),
     /// A call begins, or is tried again.
-    Calling(Progress),
+    Calling(SummaryProgress),
     /// It was made.
-    Made(Arc<Made>),
+    Finished(Arc<SummaryResult>),
     /// There is none: why.
     Failed(String),
 }
@@ -76,15 +76,15 @@ pub enum Event {
     /// A moment that was asked for has come.
     Timer,
     /// The store was listed.
-    Listed(Box<Listing>),
+    Listed(Box<StoreListing>),
     /// The store could not be listed.
     ListFailed(String),
     /// Sessions of the list changed on disk; what was counted of them is older.
-    Relisted(Vec<SessionItem>),
+    ItemsChanged(Vec<SessionItem>),
     /// More is known of sessions of the list.
-    Counted(Vec<SessionItem>),
+    ItemsCounted(Vec<SessionItem>),
     /// How far the reading of a transcript is, in bytes.
-    Progress {
+    OpenProgress {
         /// The session.
         key: SessionKey,
         /// Bytes read.
@@ -93,7 +93,7 @@ pub enum Event {
         total: u64,
     },
     /// A session was opened, or read again.
-    Opened(Box<Inspection>),
+    Opened(Box<LoadedSession>),
     /// The open session could not be read again; what is known of it stays.
     RefreshFailed(String),
     /// A session could not be opened.
@@ -111,11 +111,11 @@ pub enum Event {
         items: Vec<(EntryIx, Excerpt)>,
     },
     /// The session as it was when its failed call was made.
-    LookedAtCall {
+    SessionAtCall {
         /// The reading it belongs to.
         epoch: Epoch,
         /// It; none where the call has no place in the tree.
-        inspection: Option<Arc<Inspection>>,
+        session: Option<Arc<LoadedSession>>,
     },
     /// The message asked for.
     Message {
@@ -127,28 +127,28 @@ pub enum Event {
         text: Result<Arc<MessageText>, String>,
     },
     /// What steps ask for that look at more than sizes.
-    Texts {
+    Details {
         /// The session they were read of.
-        subject: Subject,
+        subject: SessionViewKey,
         /// It, or what is wrong.
-        closer: Result<Arc<Closer>, String>,
+        details: Result<Arc<ContextDetails>, String>,
     },
     /// The calls that a planned compaction's summary takes.
-    Calls {
+    SummaryCalls {
         /// What was asked.
-        asked: CallsAsked,
+        request: SummaryCallsRequest,
         /// They, or why there are none.
-        told: Result<SummaryCalls, String>,
+        calls: Result<SummaryCalls, String>,
     },
     /// The heaviest blocks of heavy messages.
     Blocks {
         /// The reading they belong to.
         epoch: Epoch,
         /// Blocks by entry.
-        blocks: Blocks,
+        blocks: HeavyBlocks,
     },
     /// Entries that hold the words searched for.
-    Found {
+    SearchMatches {
         /// The reading they belong to.
         epoch: Epoch,
         /// What was searched for.
@@ -159,7 +159,7 @@ pub enum Event {
         matches: Vec<EntryIx>,
     },
     /// How far the estimates are, in bytes.
-    Estimating {
+    EstimateProgress {
         /// The reading they belong to.
         epoch: Epoch,
         /// Bytes read.
@@ -168,7 +168,7 @@ pub enum Event {
         total: u64,
     },
     /// The estimates asked for, or why there are none.
-    Estimated {
+    Estimates {
         /// The reading they belong to.
         epoch: Epoch,
         /// The estimates.
@@ -179,35 +179,35 @@ pub enum Event {
         /// The reading it belongs to.
         epoch: Epoch,
         /// It, or what is wrong.
-        view: Result<Arc<RecoveryView>, String>,
+        recovery: Result<Arc<RecoveryView>, String>,
     },
     /// What became of the summary that was asked for.
     Summary {
         /// The reading it belongs to.
         epoch: Epoch,
         /// What is said of it.
-        said: SummarySaid,
+        update: SummaryUpdate,
     },
     /// The explanation asked for.
-    Explained {
+    Explanation {
         /// The reading it belongs to.
         epoch: Epoch,
         /// It, or what is wrong.
-        view: Result<Arc<Explanation>, String>,
+        explanation: Result<Arc<Explanation>, String>,
     },
     /// What was committed, newest first.
     Commits {
         /// The reading it belongs to.
         epoch: Epoch,
         /// It, or what is wrong.
-        view: Result<Arc<Vec<Committed>>, String>,
+        commits: Result<Arc<Vec<CommitRecord>>, String>,
     },
     /// The branches that were to be compared.
     BranchesCompared {
         /// The reading they belong to.
         epoch: Epoch,
         /// They, or what is wrong.
-        view: Result<Arc<Comparison>, String>,
+        comparison: Result<Arc<BranchComparison>, String>,
     },
     /// What became of a commit that was broken off.
     Repaired(Result<String, String>),
@@ -216,33 +216,33 @@ pub enum Event {
         /// The reading it belongs to.
         epoch: Epoch,
         /// It, or what is wrong.
-        recording: Result<Arc<Recording>, String>,
+        recording: Result<Arc<RecordedSession>, String>,
     },
     /// A replay.
     Replayed {
         /// The request it answers.
-        request: u64,
+        request_id: u64,
         /// It.
         timeline: Arc<Timeline>,
     },
     /// What is said of the cells that were asked for.
-    Swept {
+    Sweep {
         /// Which request it answers.
-        request: u64,
+        request_id: u64,
         /// It.
-        said: SweepSaid,
+        update: SweepUpdate,
     },
     /// What a commit would write, or why it would be refused.
-    Prepared(Result<WritePreview, String>),
+    WritePreviewed(Result<WritePreview, String>),
     /// What was written, or why nothing was.
-    Written(Result<Written, String>),
+    Written(Result<WriteOutcome, String>),
     /// Something was done that is worth a line.
-    Said(String),
+    Notice(String),
     /// Something failed that is worth a line.
-    Failed(String),
+    Failure(String),
     /// Files changed on disk.
-    Changed(Vec<PathBuf>),
+    FilesChanged(Vec<PathBuf>),
     /// Folders are looked at now and then, as the system does not tell of their changes: which, and why. None when it
     /// tells of all.
-    Polled(Option<String>),
+    PollingChanged(Option<String>),
 }

@@ -19,7 +19,7 @@ use crate::js::Value;
 const MARGIN: usize = 2;
 
 /// The letter before a change.
-pub fn letter(at: usize) -> char {
+pub fn advice_letter(at: usize) -> char {
     char::from(b'a' + (at % 26) as u8)
 }
 
@@ -37,7 +37,7 @@ pub enum ExplainRow {
     /// A change that was tried.
     Advice(usize),
     /// Another call that did not fit.
-    Event(usize),
+    OtherCall(usize),
     /// Another finding than the verdict.
     Finding(usize),
     /// A line of evidence of a finding.
@@ -48,7 +48,7 @@ pub enum ExplainRow {
 #[derive(Debug, Clone, Default)]
 pub struct ExplainScreen {
     /// The explanation, or why there is none; none while it is being read.
-    pub view: Option<Result<Arc<Explanation>, String>>,
+    pub result: Option<Result<Arc<Explanation>, String>>,
     /// The rows that can be selected.
     pub rows: Vec<ExplainRow>,
     /// The row under the cursor, and the first line of the page that is shown.
@@ -58,17 +58,17 @@ pub struct ExplainScreen {
 impl ExplainScreen {
     /// The explanation, once it is there.
     pub fn explanation(&self) -> Option<&Arc<Explanation>> {
-        self.view.as_ref()?.as_ref().ok()
+        self.result.as_ref()?.as_ref().ok()
     }
 
     /// The change whose patch is shown, and its letter: the one under the cursor, else the first that helps.
-    pub fn patched(&self) -> Option<(char, &Advice)> {
+    pub fn shown_patch(&self) -> Option<(char, &Advice)> {
         let advice = &self.explanation()?.advice;
         let at = match self.selected() {
             Some(ExplainRow::Advice(at)) => at,
-            _ => advice.iter().position(|advice| advice.helps)?,
+            _ => advice.iter().position(|advice| advice.fits_all)?,
         };
-        Some((letter(at), advice.get(at)?))
+        Some((advice_letter(at), advice.get(at)?))
     }
 
     /// The row under the cursor.
@@ -104,7 +104,7 @@ impl ExplainScreen {
             ExplainRow::Mechanism => explanation.mechanism.as_ref()?.entries.first().copied(),
             ExplainRow::Guard(at) => explanation.guards.get(at)?.entry,
             ExplainRow::Count(at) => explanation.counts.get(at)?.entry,
-            ExplainRow::Event(at) => Some(explanation.overflows.get(at)?.entry),
+            ExplainRow::OtherCall(at) => Some(explanation.overflows.get(at)?.entry),
             ExplainRow::Advice(_) => None,
             ExplainRow::Evidence(..) => self.evidence(row)?.entries.first().copied(),
             ExplainRow::Finding(_) => {
@@ -114,30 +114,30 @@ impl ExplainScreen {
         }
     }
 
-    fn on_advice(&self) -> bool {
+    fn is_on_advice(&self) -> bool {
         matches!(self.selected(), Some(ExplainRow::Advice(_)))
     }
 
     /// What enter does here.
-    pub fn open_words(&self) -> &'static str {
-        if self.on_advice() { "take into tuning" } else { "go to the entry" }
+    pub fn open_label(&self) -> &'static str {
+        if self.is_on_advice() { "take into tuning" } else { "go to the entry" }
     }
 
     /// What `y` does here.
-    pub fn copy_words(&self) -> &'static str {
-        if self.on_advice() { "copy patch" } else { "copy" }
+    pub fn copy_label(&self) -> &'static str {
+        if self.is_on_advice() { "copy patch" } else { "copy" }
     }
 
     /// Moves the cursor on a screen of this size.
-    pub(super) fn step(&mut self, by: isize, size: (u16, u16)) {
+    pub(super) fn move_by(&mut self, by: isize, size: (u16, u16)) {
         let last = self.rows.len().saturating_sub(1);
         self.scroll.cursor = self.scroll.cursor.saturating_add_signed(by).min(last);
-        self.keep(size);
+        self.keep_visible(size);
     }
 
     /// Brings the row under the cursor into sight.
-    fn keep(&mut self, size: (u16, u16)) {
-        let (page, shown) = (self.page(size), self.list_rows(size));
+    fn keep_visible(&mut self, size: (u16, u16)) {
+        let (page, shown) = (self.page(size), self.page_rows(size));
         let placed = self.selected().and_then(|row| page.row(row)).map(|placed| placed.area);
         let area = placed.unwrap_or_default();
         let margin = MARGIN.min(shown.saturating_sub(usize::from(area.height)) / 2);
@@ -151,10 +151,10 @@ impl ExplainScreen {
     }
 
     /// Puts the cursor on the first change where that is in sight, as it is the answer; else on the first row.
-    fn begin(&mut self, size: (u16, u16)) {
+    fn select_first(&mut self, size: (u16, u16)) {
         let advice = self.rows.iter().position(|row| matches!(row, ExplainRow::Advice(_)));
         self.scroll = Scroll { cursor: advice.unwrap_or(0), top: 0 };
-        self.keep(size);
+        self.keep_visible(size);
         if self.scroll.top > 0 {
             self.scroll = Scroll::default();
         }
@@ -162,69 +162,69 @@ impl ExplainScreen {
 
     /// What is copied of the row under the cursor, and what that is: the patch of a change, of the first that helps where
     /// that is asked for, else the words.
-    pub(super) fn copied(&self, patch: bool) -> Option<(String, &'static str)> {
+    pub(super) fn copy_text(&self, patch: bool) -> Option<(String, &'static str)> {
         let explanation = self.explanation()?;
         let row = self.selected()?;
         if let Some(advice) = self.advice(row) {
             return Some((advice.patch.clone(), "config patch"));
         }
         if patch {
-            let helps = explanation.advice.iter().find(|advice| advice.helps)?;
+            let helps = explanation.advice.iter().find(|advice| advice.fits_all)?;
             return Some((helps.patch.clone(), "config patch"));
         }
-        Some((self.words(row), "line")).filter(|(text, _)| !text.is_empty())
+        Some((self.row_text(row), "line")).filter(|(text, _)| !text.is_empty())
     }
 
     /// The words of a row in full.
-    pub fn words(&self, row: ExplainRow) -> String {
-        self.explanation().map(|explanation| words::of_row(explanation, row)).unwrap_or_default()
+    pub fn row_text(&self, row: ExplainRow) -> String {
+        self.explanation().map(|explanation| words::row_text(explanation, row)).unwrap_or_default()
     }
 }
 
 impl App {
     /// Opens the screen and asks for what it shows.
     pub(super) fn open_explain(&mut self) -> Vec<Effect> {
-        if self.own_session().is_none() {
-            self.toast("no session is open".into(), false);
+        if self.active_session().is_none() {
+            self.show_toast("no session is open".into(), false);
             return Vec::new();
         }
         self.overlay = Some(Overlay::Explain(ExplainScreen::default()));
-        self.ask_explain()
+        self.request_explanation()
     }
 
     /// Asks for the explanation, while its screen is open.
-    pub(super) fn ask_explain(&self) -> Vec<Effect> {
+    pub(super) fn request_explanation(&self) -> Vec<Effect> {
         let open = matches!(self.overlay, Some(Overlay::Explain(_)));
-        let inspection = self.own_session().filter(|_| open).map(Arc::clone);
-        inspection.map(|inspection| Effect::Explain { inspection }).into_iter().collect()
+        let inspection = self.active_session().filter(|_| open).map(Arc::clone);
+        inspection.map(|inspection| Effect::Explain { session: inspection }).into_iter().collect()
     }
 
     /// Takes the explanation.
-    pub(super) fn explained(&mut self, view: Result<Arc<Explanation>, String>) {
+    pub(super) fn on_explanation(&mut self, view: Result<Arc<Explanation>, String>) {
         let size = self.size;
         let Some(Overlay::Explain(screen)) = &mut self.overlay else { return };
-        let first = screen.view.is_none();
-        screen.rows = view.as_ref().map(|explanation| rows::rows(explanation)).unwrap_or_default();
-        screen.view = Some(view);
-        if first { screen.begin(size) } else { screen.step(0, size) }
+        let first = screen.result.is_none();
+        screen.rows = view.as_ref().map(|explanation| rows::all_rows(explanation)).unwrap_or_default();
+        screen.result = Some(view);
+        if first { screen.select_first(size) } else { screen.move_by(0, size) }
     }
 
     /// Goes to the entry of the row under the cursor, or takes its change into the tuning pane.
-    pub(super) fn leave_explain(&mut self) -> Vec<Effect> {
+    pub(super) fn open_explain_row(&mut self) -> Vec<Effect> {
         let Some(Overlay::Explain(screen)) = &self.overlay else { return Vec::new() };
         if let Some(advice) = screen.selected().and_then(|row| screen.advice(row)).cloned() {
             let settings: Vec<(&str, &Value)> =
-                advice.changes.iter().map(|change| (change.key.as_str(), &change.tuned)).collect();
-            return self.take_settings(&settings);
+                advice.changes.iter().map(|change| (change.key.as_str(), &change.setting_value)).collect();
+            return self.apply_settings(&settings);
         }
         let Some(entry) = screen.selected().and_then(|row| screen.entry(row)) else {
-            self.toast("no entry is behind this line".into(), false);
+            self.show_toast("no entry is behind this line".into(), false);
             return Vec::new();
         };
         self.overlay = None;
         self.zoom = false;
-        self.focus_on(Pane::Transcript);
-        let height = self.height(Pane::Transcript);
+        self.focus_pane(Pane::Transcript);
+        let height = self.pane_height(Pane::Transcript);
         if let Some(pane) = &mut self.transcript {
             pane.follow = false;
             pane.reveal(entry, height);

@@ -4,20 +4,22 @@ use crate::app::action::Action;
 use crate::app::layout::Pane;
 use crate::app::state::App;
 use crate::app::transcript::TranscriptPane;
-use crate::context::rows::{Row, RowKind};
+use crate::context::rows::{RowKind, TranscriptRow};
 use crate::plan::Plan;
 use crate::store::entry::Role;
 
 impl App {
-    pub(super) fn transcript_action(&mut self, action: Action) {
-        let height = self.height(Pane::Transcript);
+    pub(super) fn dispatch_transcript(&mut self, action: Action) {
+        let height = self.pane_height(Pane::Transcript);
         let plan = self.plan.clone();
         let Some(pane) = &mut self.transcript else { return };
-        let changed = |row: &Row| plan.as_deref().is_some_and(|plan| row_changes(row, plan));
-        let index = std::sync::Arc::clone(&pane.inspection.index);
-        let is_turn =
-            |row: &Row| row.kind != RowKind::Cut && index.entry(row.entry).role() == Some(Role::User);
-        let is_message = |row: &Row| row.kind != RowKind::Cut && index.entry(row.entry).message.is_some();
+        let changed = |row: &TranscriptRow| plan.as_deref().is_some_and(|plan| is_changed_row(row, plan));
+        let index = std::sync::Arc::clone(&pane.session.index);
+        let is_turn = |row: &TranscriptRow| {
+            row.kind != RowKind::Cut && index.entry(row.entry).role() == Some(Role::User)
+        };
+        let is_message =
+            |row: &TranscriptRow| row.kind != RowKind::Cut && index.entry(row.entry).message.is_some();
         let to = match action {
             Action::NextMessage => pane.find_row(true, is_message),
             Action::PreviousMessage => pane.find_row(false, is_message),
@@ -25,44 +27,46 @@ impl App {
             Action::PreviousTurn => pane.find_row(false, is_turn),
             Action::NextChange => pane.find_row(true, changed),
             Action::PreviousChange => pane.find_row(false, changed),
-            other => return pane.fold_action(other, height),
+            other => return pane.dispatch_fold(other, height),
         };
         if let Some(row) = to {
-            pane.scroll.to(row, pane.rows.len(), height);
+            pane.scroll.move_to(row, pane.rows.len(), height);
             pane.follow = row + 1 == pane.rows.len();
         }
     }
 }
 
 /// Whether the plan changes a message that a row stands for.
-fn row_changes(row: &Row, plan: &Plan) -> bool {
+fn is_changed_row(row: &TranscriptRow, plan: &Plan) -> bool {
     let fates = plan.fates();
     let range = row.message.map(|first| first..(first + row.messages as usize).min(fates.len()));
-    range.and_then(|range| fates.get(range)).is_some_and(|fates| fates.iter().any(|fate| fate.fate.changes()))
+    range
+        .and_then(|range| fates.get(range))
+        .is_some_and(|fates| fates.iter().any(|fate| fate.fate.is_change()))
 }
 
 impl TranscriptPane {
-    fn fold_action(&mut self, action: Action, height: usize) {
+    fn dispatch_fold(&mut self, action: Action, height: usize) {
         match action {
             Action::Fold => self.toggle_fold(height),
             Action::Collapse => self.collapse(height),
             Action::Expand => self.expand(height),
             Action::FoldAll => self.fold_all(height),
             Action::UnfoldAll => self.unfold_all(height),
-            Action::CycleFilter => self.filter = self.filter.cycled(1),
-            Action::CycleFilterBack => self.filter = self.filter.cycled(-1),
+            Action::CycleFilter => self.filter = self.filter.cycle(1),
+            Action::CycleFilterBack => self.filter = self.filter.cycle(-1),
             Action::ToggleHistory => self.folds.history = !self.folds.history,
             _ => return,
         }
         if matches!(action, Action::CycleFilter | Action::CycleFilterBack | Action::ToggleHistory) {
-            self.rebuild(height);
+            self.rebuild_rows(height);
         }
     }
 
     fn collapse(&mut self, height: usize) {
         let inside = self.selected().is_some_and(|row| row.kind == RowKind::Entry && row.depth > 0);
         if inside {
-            self.leave_branch(height);
+            self.collapse_branch(height);
             return;
         }
         let open = self.selected().is_some_and(|row| match row.kind {
@@ -76,13 +80,13 @@ impl TranscriptPane {
     }
 
     /// Closes the branch the cursor is in, and puts the cursor on it.
-    fn leave_branch(&mut self, height: usize) {
+    fn collapse_branch(&mut self, height: usize) {
         let depth = self.selected().map_or(0, |row| row.depth);
         let fork = self.find_row(false, |row| {
             row.depth + 1 == depth && matches!(row.kind, RowKind::Branch { open: true, .. })
         });
         if let Some(at) = fork {
-            self.scroll.to(at, self.rows.len(), height);
+            self.scroll.move_to(at, self.rows.len(), height);
             self.toggle_fold(height);
         }
     }
@@ -96,7 +100,7 @@ impl TranscriptPane {
         if closed {
             self.toggle_fold(height);
         } else {
-            self.scroll.step(1, self.rows.len(), height);
+            self.scroll.move_by(1, self.rows.len(), height);
         }
     }
 }

@@ -13,7 +13,7 @@ const DEFAULTS: &str = include_str!("../../assets/keymap.toml");
 /// Where a key is pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Context {
+pub enum KeyContext {
     /// Anywhere on the main screen.
     Global,
     /// In the sessions pane.
@@ -35,12 +35,12 @@ pub enum Context {
 }
 
 /// A key with its modifiers, as the keymap writes it.
-pub type Key = (KeyCode, KeyModifiers);
+pub type KeyChord = (KeyCode, KeyModifiers);
 
 /// Keys by context.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Keymap {
-    bindings: BTreeMap<Context, Vec<(Key, Action)>>,
+    bindings: BTreeMap<KeyContext, Vec<(KeyChord, Action)>>,
 }
 
 /// A keymap file that cannot be used.
@@ -90,14 +90,14 @@ impl Keymap {
     ///
     /// # Errors
     /// A table, a key or an action that it does not know, by name.
-    pub fn with(text: &str) -> Result<Self, KeymapError> {
+    pub fn with_overrides(text: &str) -> Result<Self, KeymapError> {
         let mut keymap = Self::standard();
         keymap.merge(text)?;
         Ok(keymap)
     }
 
     fn merge(&mut self, text: &str) -> Result<(), KeymapError> {
-        let tables: BTreeMap<Context, BTreeMap<String, String>> = toml::from_str(text)?;
+        let tables: BTreeMap<KeyContext, BTreeMap<String, String>> = toml::from_str(text)?;
         for (context, keys) in tables {
             let name = format!("{context:?}").to_lowercase();
             for (text, action) in keys {
@@ -113,7 +113,7 @@ impl Keymap {
         Ok(())
     }
 
-    fn bind(&mut self, context: Context, key: Key, action: &str) -> Option<()> {
+    fn bind(&mut self, context: KeyContext, key: KeyChord, action: &str) -> Option<()> {
         let keys = self.bindings.entry(context).or_default();
         keys.retain(|(bound, _)| *bound != key);
         if !action.is_empty() {
@@ -123,26 +123,29 @@ impl Keymap {
     }
 
     /// The action of a key: the context's own, else the global one. Dialogs and lists stand alone.
-    pub fn action(&self, context: Context, event: KeyEvent) -> Option<Action> {
-        let key = normal(event.code, event.modifiers);
+    pub fn action_for(&self, context: KeyContext, event: KeyEvent) -> Option<Action> {
+        let key = normalize(event.code, event.modifiers);
         let find = |context| {
             let keys = self.bindings.get(&context)?;
             keys.iter().find(|(bound, _)| *bound == key).map(|(_, action)| *action)
         };
-        let alone = matches!(context, Context::Dialog | Context::List | Context::Timeline | Context::Compare);
-        find(context).or_else(|| if alone { None } else { find(Context::Global) })
+        let alone = matches!(
+            context,
+            KeyContext::Dialog | KeyContext::List | KeyContext::Timeline | KeyContext::Compare
+        );
+        find(context).or_else(|| if alone { None } else { find(KeyContext::Global) })
     }
 
     /// The keys of an action in a context, its own before the global ones, as the footer writes them.
-    pub fn keys(&self, context: Context, action: Action) -> Vec<String> {
+    pub fn keys_for(&self, context: KeyContext, action: Action) -> Vec<String> {
         let bound = |context| self.bindings.get(&context).map(Vec::as_slice).unwrap_or_default();
         let own = bound(context);
-        let global = if context == Context::Global { &[][..] } else { bound(Context::Global) };
-        let shadowed = |key: &Key| own.iter().any(|(own, _)| own == key);
+        let global = if context == KeyContext::Global { &[][..] } else { bound(KeyContext::Global) };
+        let shadowed = |key: &KeyChord| own.iter().any(|(own, _)| own == key);
         let global = global.iter().filter(|(key, _)| !shadowed(key));
-        let mut keys: Vec<&Key> =
+        let mut keys: Vec<&KeyChord> =
             own.iter().chain(global).filter(|(_, does)| *does == action).map(|(key, _)| key).collect();
-        keys.sort_by_key(|key| rank(key));
+        keys.sort_by_key(|key| display_rank(key));
         keys.into_iter().map(key_text).collect()
     }
 }
@@ -155,7 +158,7 @@ fn alike(slip: &str) -> String {
 }
 
 /// Which key of several is shown first: esc, then single characters, then named keys.
-fn rank(key: &Key) -> u8 {
+fn display_rank(key: &KeyChord) -> u8 {
     match key {
         (KeyCode::Esc, _) => 0,
         (KeyCode::Char(_), modifiers) if modifiers.is_empty() => 1,
@@ -166,7 +169,7 @@ fn rank(key: &Key) -> u8 {
 }
 
 /// Shift is part of a character, and backtab of shift-tab.
-fn normal(code: KeyCode, modifiers: KeyModifiers) -> Key {
+fn normalize(code: KeyCode, modifiers: KeyModifiers) -> KeyChord {
     let kept = modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
     match code {
         KeyCode::Char(small) if kept.contains(KeyModifiers::SHIFT) => {
@@ -178,7 +181,7 @@ fn normal(code: KeyCode, modifiers: KeyModifiers) -> Key {
     }
 }
 
-const NAMED: [(&str, KeyCode); 15] = [
+const NAMED_KEYS: [(&str, KeyCode); 15] = [
     ("enter", KeyCode::Enter),
     ("esc", KeyCode::Esc),
     ("tab", KeyCode::Tab),
@@ -199,7 +202,7 @@ const NAMED: [(&str, KeyCode); 15] = [
 const MODIFIERS: [(&str, KeyModifiers); 3] =
     [("ctrl-", KeyModifiers::CONTROL), ("alt-", KeyModifiers::ALT), ("shift-", KeyModifiers::SHIFT)];
 
-fn parse_key(text: &str) -> Option<Key> {
+fn parse_key(text: &str) -> Option<KeyChord> {
     let (mut modifiers, mut rest) = (KeyModifiers::NONE, text);
     while let Some((name, modifier)) =
         MODIFIERS.iter().find(|(name, _)| rest.starts_with(name) && rest.len() > name.len())
@@ -207,23 +210,23 @@ fn parse_key(text: &str) -> Option<Key> {
         modifiers |= *modifier;
         rest = &rest[name.len()..];
     }
-    let named = NAMED.iter().find(|(name, _)| *name == rest).map(|(_, code)| *code);
+    let named = NAMED_KEYS.iter().find(|(name, _)| *name == rest).map(|(_, code)| *code);
     let function = || {
         let number = rest.strip_prefix('f')?.parse().ok().filter(|number| (1..=12).contains(number))?;
         Some(KeyCode::F(number))
     };
     let mut characters = rest.chars();
     let single = characters.next().filter(|_| characters.next().is_none()).map(KeyCode::Char);
-    Some(normal(named.or(single).or_else(function)?, modifiers))
+    Some(normalize(named.or(single).or_else(function)?, modifiers))
 }
 
-fn key_text((code, modifiers): &Key) -> String {
+fn key_text((code, modifiers): &KeyChord) -> String {
     let mut text: String = MODIFIERS
         .iter()
         .filter(|(_, modifier)| modifiers.contains(*modifier))
         .map(|(name, _)| *name)
         .collect();
-    match (NAMED.iter().find(|(_, named)| named == code), code) {
+    match (NAMED_KEYS.iter().find(|(_, named)| named == code), code) {
         (Some((name, _)), _) => text.push_str(name),
         (None, KeyCode::Char(character)) => text.push(*character),
         (None, KeyCode::F(number)) => text = format!("{text}f{number}"),
@@ -245,15 +248,15 @@ mod tests {
     fn a_panes_own_key_goes_before_the_global_one() {
         let keymap = Keymap::standard();
         let c = press(KeyCode::Char('c'), KeyModifiers::NONE);
-        assert_eq!(keymap.action(Context::Transcript, c), Some(Action::Commit));
-        assert_eq!(keymap.action(Context::Tuning, c), Some(Action::ToConfig));
+        assert_eq!(keymap.action_for(KeyContext::Transcript, c), Some(Action::Commit));
+        assert_eq!(keymap.action_for(KeyContext::Tuning, c), Some(Action::ToConfig));
     }
 
     #[test]
     fn a_dialog_knows_no_global_keys() {
         let keymap = Keymap::standard();
         let slash = press(KeyCode::Char('/'), KeyModifiers::NONE);
-        assert_eq!(keymap.action(Context::Dialog, slash), None);
+        assert_eq!(keymap.action_for(KeyContext::Dialog, slash), None);
     }
 
     #[test]
@@ -266,10 +269,14 @@ mod tests {
 
     #[test]
     fn a_persons_file_changes_single_keys_and_names_what_it_does_not_know() {
-        let keymap = Keymap::with("[global]\n\"q\" = \"\"\n\"ctrl-q\" = \"quit\"\n").expect("valid");
+        let keymap =
+            Keymap::with_overrides("[global]\n\"q\" = \"\"\n\"ctrl-q\" = \"quit\"\n").expect("valid");
         let q = press(KeyCode::Char('q'), KeyModifiers::NONE);
-        assert_eq!(keymap.action(Context::Global, q), None);
-        assert_eq!(keymap.action(Context::Global, press(q.code, KeyModifiers::CONTROL)), Some(Action::Quit));
+        assert_eq!(keymap.action_for(KeyContext::Global, q), None);
+        assert_eq!(
+            keymap.action_for(KeyContext::Global, press(q.code, KeyModifiers::CONTROL)),
+            Some(Action::Quit)
+        );
         for (text, words) in [
             (
                 "[global]\n\"x\" = \"tagle-prune\"\n",
@@ -280,7 +287,7 @@ mod tests {
             ("[tunning]\n\"x\" = \"quit\"\n", &["line 1", "tunning", "`tuning`"]),
             ("[global]\nx = 1\n", &["line 2", "string"]),
         ] {
-            let error = Keymap::with(text).expect_err("a slip").to_string();
+            let error = Keymap::with_overrides(text).expect_err("a slip").to_string();
             assert!(words.iter().all(|word| error.contains(word)), "{error}");
         }
     }
@@ -289,8 +296,8 @@ mod tests {
     fn shifted_characters_need_no_modifier() {
         let keymap = Keymap::standard();
         let g = press(KeyCode::Char('G'), KeyModifiers::SHIFT);
-        assert_eq!(keymap.action(Context::Global, g), Some(Action::Bottom));
-        let own = Keymap::with("[global]\n\"shift-x\" = \"quit\"\n").expect("valid");
-        assert!(own.keys(Context::Global, Action::Quit).contains(&"X".to_owned()));
+        assert_eq!(keymap.action_for(KeyContext::Global, g), Some(Action::Bottom));
+        let own = Keymap::with_overrides("[global]\n\"shift-x\" = \"quit\"\n").expect("valid");
+        assert!(own.keys_for(KeyContext::Global, Action::Quit).contains(&"X".to_owned()));
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ratatui::layout::Rect;
 
-use crate::policy::Step;
+use crate::policy::Policy;
 
 /// A pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ impl Pane {
 
 /// How much room there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Breadth {
+pub enum WidthClass {
     /// Less than 60x20: one sentence.
     TooSmall,
     /// 60–79 columns: one pane at a time, with tabs.
@@ -52,13 +52,13 @@ pub enum Breadth {
 
 /// What is shown, as far as it moves things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct LayoutInput {
     /// Columns and rows of the terminal.
     pub width: u16,
     /// Rows.
     pub height: u16,
     /// A plan is shown: two bars, and the tuning pane is open.
-    pub plan: bool,
+    pub has_plan: bool,
     /// The focused pane.
     pub focus: Pane,
     /// The focused pane takes the whole screen.
@@ -71,7 +71,7 @@ pub struct Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// How much room there is.
-    pub breadth: Breadth,
+    pub width_class: WidthClass,
     /// Program, store and live state.
     pub header: Rect,
     /// The open session.
@@ -100,29 +100,29 @@ pub struct Layout {
     pub status: Rect,
 }
 
-const NONE: Rect = Rect::ZERO;
+const EMPTY: Rect = Rect::ZERO;
 
 /// Lays the main screen out.
-pub fn layout(shape: &Shape) -> Layout {
-    let breadth = breadth(shape.width, shape.height);
-    let mut rows = Rows { width: shape.width, next: 0, end: shape.height };
+pub fn layout(shape: &LayoutInput) -> Layout {
+    let breadth = width_class(shape.width, shape.height);
+    let mut rows = RowAllocator { width: shape.width, next: 0, end: shape.height };
     let mut layout = Layout {
-        breadth,
-        header: NONE,
-        session_line: NONE,
-        bars: NONE,
-        scale: NONE,
-        legend: NONE,
-        tabs: NONE,
-        sessions: NONE,
-        transcript: NONE,
-        message: NONE,
-        tuning: NONE,
-        tuning_facts: NONE,
-        note: NONE,
-        status: NONE,
+        width_class: breadth,
+        header: EMPTY,
+        session_line: EMPTY,
+        bars: EMPTY,
+        scale: EMPTY,
+        legend: EMPTY,
+        tabs: EMPTY,
+        sessions: EMPTY,
+        transcript: EMPTY,
+        message: EMPTY,
+        tuning: EMPTY,
+        tuning_facts: EMPTY,
+        note: EMPTY,
+        status: EMPTY,
     };
-    if breadth == Breadth::TooSmall {
+    if breadth == WidthClass::TooSmall {
         return layout;
     }
     layout.header = rows.take(1);
@@ -133,44 +133,44 @@ pub fn layout(shape: &Shape) -> Layout {
         }
         let whole = rows.rest();
         *layout.pane_mut(shape.focus) = whole;
-        facts(&mut layout, shape);
+        place_tuning_facts(&mut layout, shape);
         return layout;
     }
-    top(&mut layout, &mut rows, shape);
+    place_header(&mut layout, &mut rows, shape);
     match breadth {
-        Breadth::Tabs => {
+        WidthClass::Tabs => {
             layout.note = rows.take_last(1);
             // The tabs are the title line of the pane that is shown.
             let whole = rows.rest();
             layout.tabs = Rect { height: whole.height.min(1), ..whole };
             *layout.pane_mut(shape.focus) = whole;
-            facts(&mut layout, shape);
+            place_tuning_facts(&mut layout, shape);
         }
-        _ => panes(&mut layout, &mut rows, shape),
+        _ => place_panes(&mut layout, &mut rows, shape),
     }
     layout
 }
 
-fn breadth(width: u16, height: u16) -> Breadth {
+fn width_class(width: u16, height: u16) -> WidthClass {
     match width {
-        _ if width < 60 || height < 20 => Breadth::TooSmall,
-        60..80 => Breadth::Tabs,
-        80..100 => Breadth::Narrow,
-        100..120 => Breadth::Medium,
-        _ => Breadth::Wide,
+        _ if width < 60 || height < 20 => WidthClass::TooSmall,
+        60..80 => WidthClass::Tabs,
+        80..100 => WidthClass::Narrow,
+        100..120 => WidthClass::Medium,
+        _ => WidthClass::Wide,
     }
 }
 
 /// Header lines, bars, scale and legend. Under 30 rows the legend and the blank rows go first.
-fn top(layout: &mut Layout, rows: &mut Rows, shape: &Shape) {
-    let roomy = shape.height >= 30 && layout.breadth >= Breadth::Medium;
-    if layout.breadth >= Breadth::Medium {
+fn place_header(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput) {
+    let roomy = shape.height >= 30 && layout.width_class >= WidthClass::Medium;
+    if layout.width_class >= WidthClass::Medium {
         layout.session_line = rows.take(1);
     }
     if roomy {
         rows.take(1);
     }
-    layout.bars = rows.take(if shape.plan { 2 } else { 1 });
+    layout.bars = rows.take(if shape.has_plan { 2 } else { 1 });
     layout.scale = rows.take(1);
     if roomy {
         layout.legend = rows.take(1);
@@ -178,13 +178,13 @@ fn top(layout: &mut Layout, rows: &mut Rows, shape: &Shape) {
     }
 }
 
-fn panes(layout: &mut Layout, rows: &mut Rows, shape: &Shape) {
-    layout.tuning = rows.take_last(tuning_height(layout.breadth, shape));
-    facts(layout, shape);
+fn place_panes(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput) {
+    layout.tuning = rows.take_last(tuning_height(layout.width_class, shape));
+    place_tuning_facts(layout, shape);
     let middle = rows.rest();
-    let (sessions, message) = match layout.breadth {
-        Breadth::Wide => (26, 38 + shape.width.saturating_sub(160) * 2 / 5),
-        Breadth::Medium => (20, 34),
+    let (sessions, message) = match layout.width_class {
+        WidthClass::Wide => (26, 38 + shape.width.saturating_sub(160) * 2 / 5),
+        WidthClass::Medium => (20, 34),
         _ => (19, 0),
     };
     let transcript = middle.width - sessions - message;
@@ -192,7 +192,7 @@ fn panes(layout: &mut Layout, rows: &mut Rows, shape: &Shape) {
     layout.sessions = column(0, sessions);
     layout.transcript = column(sessions, transcript);
     layout.message = column(sessions + transcript, message);
-    if layout.breadth == Breadth::Narrow {
+    if layout.width_class == WidthClass::Narrow {
         let under = 5.min(middle.height / 3);
         layout.message = Rect { y: middle.bottom() - under, height: under, ..layout.transcript };
         layout.transcript.height -= under;
@@ -201,19 +201,19 @@ fn panes(layout: &mut Layout, rows: &mut Rows, shape: &Shape) {
 
 /// The line of facts under the title of the tuning pane, where there is room for one; among tabs it is the only line
 /// that can name the steps.
-fn facts(layout: &mut Layout, shape: &Shape) {
-    let roomy = shape.height >= 30 && layout.breadth >= Breadth::Medium;
-    if (roomy || layout.breadth == Breadth::Tabs) && layout.tuning.height >= 2 {
+fn place_tuning_facts(layout: &mut Layout, shape: &LayoutInput) {
+    let roomy = shape.height >= 30 && layout.width_class >= WidthClass::Medium;
+    if (roomy || layout.width_class == WidthClass::Tabs) && layout.tuning.height >= 2 {
         layout.tuning_facts = Rect { y: layout.tuning.y + 1, height: 1, ..layout.tuning };
     }
 }
 
 /// The tuning pane: its line, and a row that says what would be saved; under a plan its sliders.
-fn tuning_height(breadth: Breadth, shape: &Shape) -> u16 {
-    let open = shape.plan || shape.focus == Pane::Tuning;
+fn tuning_height(breadth: WidthClass, shape: &LayoutInput) -> u16 {
+    let open = shape.has_plan || shape.focus == Pane::Tuning;
     match breadth {
         _ if !open => 2,
-        Breadth::Narrow => 3,
+        WidthClass::Narrow => 3,
         _ if shape.height < 30 => 3,
         _ => (shape.tuning_rows + 2).min(shape.height / 4 + 1),
     }
@@ -240,7 +240,7 @@ impl Layout {
     }
 
     /// Lines of a pane above its rows: its title, of the sessions the filter too, of tuning the facts.
-    pub fn head(&self, pane: Pane) -> u16 {
+    pub fn header_rows(&self, pane: Pane) -> u16 {
         match pane {
             Pane::Sessions => 2,
             Pane::Tuning => 1 + self.tuning_facts.height,
@@ -250,7 +250,7 @@ impl Layout {
 
     /// Rows of a pane below its head.
     pub fn rows(&self, pane: Pane) -> usize {
-        usize::from(self.pane(pane).height.saturating_sub(self.head(pane)))
+        usize::from(self.pane(pane).height.saturating_sub(self.header_rows(pane)))
     }
 
     /// Everything above the status line.
@@ -259,7 +259,7 @@ impl Layout {
     }
 
     /// Everything between the budget bar and the status line: where a screen stands that the bar is to agree with.
-    pub fn under_bar(&self, size: (u16, u16)) -> Rect {
+    pub fn below_bars(&self, size: (u16, u16)) -> Rect {
         let panes = [self.tabs, self.sessions];
         let under = panes.into_iter().find(|area| !area.is_empty()).map(|area| area.y);
         let y = under.unwrap_or(self.header.bottom());
@@ -269,21 +269,21 @@ impl Layout {
     /// The same with the tuning pane in another place, without its line of facts.
     #[must_use]
     pub fn with_tuning(self, tuning: Rect) -> Self {
-        Self { tuning, tuning_facts: NONE, tabs: NONE, ..self }
+        Self { tuning, tuning_facts: EMPTY, tabs: EMPTY, ..self }
     }
 
     /// Columns of a slider's track in the tuning pane.
     pub fn slider_track(&self) -> std::ops::Range<u16> {
-        let (start, end) = match self.breadth {
-            Breadth::Wide => (35, 79 + self.tuning.width.saturating_sub(130) / 2),
-            Breadth::Medium => (33, 65),
+        let (start, end) = match self.width_class {
+            WidthClass::Wide => (35, 79 + self.tuning.width.saturating_sub(130) / 2),
+            WidthClass::Medium => (33, 65),
             _ => (24, self.tuning.width.saturating_sub(18)),
         };
         self.tuning.x + start..self.tuning.x + end.max(start + 4)
     }
 
     /// The line that names the steps: the title of the tuning pane, or the one under the tabs.
-    pub fn steps_line(&self) -> Rect {
+    pub fn policies_line(&self) -> Rect {
         if self.tabs.is_empty() {
             Rect { height: self.tuning.height.min(1), ..self.tuning }
         } else {
@@ -292,8 +292,13 @@ impl Layout {
     }
 
     /// Where the steps stand on their line: all of them where they fit, else the focused one.
-    pub fn step_spots(&self, shown: &[Step], focused: Step) -> Vec<(Step, Range<u16>)> {
-        step_spots(self.steps_line(), if self.tabs.is_empty() { STEPS_FROM } else { 1 }, shown, focused)
+    pub fn policy_spots(&self, shown: &[Policy], focused: Policy) -> Vec<(Policy, Range<u16>)> {
+        policy_spots(
+            self.policies_line(),
+            if self.tabs.is_empty() { POLICIES_START } else { 1 },
+            shown,
+            focused,
+        )
     }
 
     /// The pane at a place, and the row below its title line.
@@ -306,18 +311,18 @@ impl Layout {
 
 /// Columns before the first step on the title line of the tuning pane, blanks between two, and those of a sign with
 /// the blank before it.
-const STEPS_FROM: u16 = 11;
-const STEPS_GAP: u16 = 2;
-const SIGN: u16 = 2;
+const POLICIES_START: u16 = 11;
+const POLICIES_GAP: u16 = 2;
+const SIGN_COLUMNS: u16 = 2;
 
-fn step_spots(area: Rect, from: u16, shown: &[Step], focused: Step) -> Vec<(Step, Range<u16>)> {
-    let place = |steps: &[Step]| {
+fn policy_spots(area: Rect, from: u16, shown: &[Policy], focused: Policy) -> Vec<(Policy, Range<u16>)> {
+    let place = |steps: &[Policy]| {
         let mut x = area.x + from;
         let mut spots = Vec::new();
         for step in steps {
-            let end = x + step.word().len() as u16 + SIGN;
+            let end = x + step.word().len() as u16 + SIGN_COLUMNS;
             spots.push((*step, x..end));
-            x = end + STEPS_GAP;
+            x = end + POLICIES_GAP;
         }
         spots
     };
@@ -327,13 +332,13 @@ fn step_spots(area: Rect, from: u16, shown: &[Step], focused: Step) -> Vec<(Step
 }
 
 /// Hands rows out from both ends.
-struct Rows {
+struct RowAllocator {
     width: u16,
     next: u16,
     end: u16,
 }
 
-impl Rows {
+impl RowAllocator {
     fn take(&mut self, height: u16) -> Rect {
         let height = height.min(self.end - self.next);
         let rect = Rect { x: 0, y: self.next, width: self.width, height };
@@ -356,8 +361,8 @@ impl Rows {
 mod tests {
     use super::*;
 
-    fn shape(width: u16, height: u16) -> Shape {
-        Shape { width, height, plan: true, focus: Pane::Transcript, zoom: false, tuning_rows: 7 }
+    fn shape(width: u16, height: u16) -> LayoutInput {
+        LayoutInput { width, height, has_plan: true, focus: Pane::Transcript, zoom: false, tuning_rows: 7 }
     }
 
     #[test]
@@ -378,19 +383,22 @@ mod tests {
     fn at_60_columns_there_is_one_pane() {
         let layout = layout(&shape(60, 20));
         assert!(layout.transcript.height > 0);
-        assert_eq!(layout.sessions, NONE);
+        assert_eq!(layout.sessions, EMPTY);
         assert_eq!(layout.tabs.height, 1);
     }
 
     #[test]
     fn the_title_names_every_step_where_they_fit_and_else_the_focused_one() {
-        let shown = Step::shown(crate::gateway::ruleset::Ruleset::default().rules());
-        let words = |width| -> Vec<Step> {
+        let shown = Policy::visible_for(crate::gateway::ruleset::Ruleset::default().rules());
+        let words = |width| -> Vec<Policy> {
             let area = Rect { x: 0, y: 0, width, height: 1 };
-            step_spots(area, STEPS_FROM, &shown, Step::Guard).into_iter().map(|(step, _)| step).collect()
+            policy_spots(area, POLICIES_START, &shown, Policy::Guard)
+                .into_iter()
+                .map(|(step, _)| step)
+                .collect()
         };
         assert_eq!(words(100), shown);
-        assert_eq!(words(80), [Step::Guard]);
+        assert_eq!(words(80), [Policy::Guard]);
     }
 
     #[test]
@@ -398,7 +406,7 @@ mod tests {
         for width in 0..200 {
             for height in 0..60 {
                 for (plan, zoom) in [(true, false), (false, false), (true, true)] {
-                    let layout = layout(&Shape { plan, zoom, ..shape(width, height) });
+                    let layout = layout(&LayoutInput { has_plan: plan, zoom, ..shape(width, height) });
                     for pane in Pane::ALL {
                         let rect = layout.pane(pane);
                         assert!(

@@ -6,32 +6,32 @@ use crate::inspect::{Mark, SessionItem};
 
 /// A transcript that does not lie any more where it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
+pub enum SourceStatus {
     /// Its session has another transcript by now, or will have one with the first answer (store E7).
-    BegunAnew,
+    Replaced,
     /// It was put aside, for the reason of this mark (store F1).
-    Aside(Mark),
+    Archived(Mark),
     /// Nothing lies there.
-    Gone,
+    Missing,
 }
 
-impl Left {
+impl SourceStatus {
     /// What to say of it.
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
-            Self::BegunAnew => "begun anew; the transcript before is shown",
-            Self::Aside(Mark::Reset) => "put aside by a reset; shown as it was read",
-            Self::Aside(Mark::Deleted) => "put aside as deleted; shown as it was read",
-            Self::Aside(_) => "put aside; shown as it was read",
-            Self::Gone => "its file is gone; shown as it was read",
+            Self::Replaced => "begun anew; the transcript before is shown",
+            Self::Archived(Mark::Reset) => "put aside by a reset; shown as it was read",
+            Self::Archived(Mark::Deleted) => "put aside as deleted; shown as it was read",
+            Self::Archived(_) => "put aside; shown as it was read",
+            Self::Missing => "its file is gone; shown as it was read",
         }
     }
 }
 
 impl App {
     /// What became of the open transcript; none while it lies where it was read.
-    pub fn left(&self) -> Option<Left> {
-        let open = &self.own_session()?.session;
+    pub fn source_status(&self) -> Option<SourceStatus> {
+        let open = &self.active_session()?.item;
         let path = open.path.as_deref()?;
         let items = &self.sessions.items;
         let is_there = |item: &SessionItem| {
@@ -43,7 +43,7 @@ impl App {
             return None;
         }
         if row.is_some_and(|row| row.path.as_deref().is_some_and(|own| own != path)) {
-            return Some(Left::BegunAnew);
+            return Some(SourceStatus::Replaced);
         }
         if items.iter().any(is_there) {
             return None;
@@ -54,8 +54,8 @@ impl App {
             own.and_then(|own| own.file_name()).is_some_and(|own| own.to_string_lossy().starts_with(&name))
         };
         let aside = |item: &SessionItem| {
-            [Mark::Reset, Mark::Deleted].into_iter().find(|mark| item.has(*mark)).map(Left::Aside)
+            [Mark::Reset, Mark::Deleted].into_iter().find(|mark| item.has(*mark)).map(SourceStatus::Archived)
         };
-        Some(items.iter().filter(is_own).find_map(aside).unwrap_or(Left::Gone))
+        Some(items.iter().filter(is_own).find_map(aside).unwrap_or(SourceStatus::Missing))
     }
 }

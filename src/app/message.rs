@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::app::body::Form;
-use crate::app::layout::{Breadth, Pane};
-use crate::app::message_head::{HeadLine, head};
-use crate::app::shown::{Look, Shown};
+use crate::app::body::BodyOptions;
+use crate::app::layout::{Pane, WidthClass};
+use crate::app::message_head::{HeaderLine, header_lines};
+use crate::app::shown::{MessageLayout, ViewOptions};
 use crate::app::state::App;
 use crate::ids::EntryIx;
 use crate::inspect::message::MessageText;
@@ -14,7 +14,7 @@ use crate::inspect::message::MessageText;
 /// Columns of the facts beside a message on the full screen.
 pub const FACTS_COLUMNS: usize = 30;
 /// Text is never wider, however wide the screen is.
-const WIDEST: usize = 100;
+const MAX_TEXT_COLUMNS: usize = 100;
 
 /// How a message is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum MessageView {
 #[derive(Debug, Clone, Default)]
 pub struct MessagePane {
     /// The entry that is wanted.
-    pub wanted: Option<EntryIx>,
+    pub requested: Option<EntryIx>,
     /// The message, once it was read.
     pub text: Option<Arc<MessageText>>,
     /// Why it could not be read.
@@ -40,7 +40,7 @@ pub struct MessagePane {
     /// How it is shown.
     pub view: MessageView,
     /// The full screen shows the text alone, though the plan changes it.
-    pub plain: bool,
+    pub hide_diff: bool,
     /// First visible row.
     pub top: usize,
     /// Long lines wrap.
@@ -52,16 +52,16 @@ pub struct MessagePane {
     /// Words searched for in it.
     pub query: String,
     /// The match the search is at.
-    pub found: Option<Match>,
+    pub current_match: Option<SearchMatch>,
     /// The last layout; laid out again when it is another message or another look.
-    shown: Option<Arc<Shown>>,
+    layout: Option<Arc<MessageLayout>>,
 }
 
 /// A row that holds the words searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Match {
+pub struct SearchMatch {
     /// Which of them, counted from 0.
-    pub at: usize,
+    pub index: usize,
     /// How many there are.
     pub count: usize,
     /// The row of the text.
@@ -70,7 +70,7 @@ pub struct Match {
 
 /// Where the message stands: columns inside the edges of the pane, rows below its title line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct MessageArea {
     /// Columns.
     pub columns: usize,
     /// Rows.
@@ -83,29 +83,29 @@ pub struct Room {
 #[derive(Debug, Clone)]
 pub struct MessageScreen {
     /// Its room.
-    pub room: Room,
+    pub area: MessageArea,
     /// Lines above the text.
-    pub head: Vec<HeadLine>,
+    pub header: Vec<HeaderLine>,
     /// The text.
-    pub shown: Arc<Shown>,
+    pub layout: Arc<MessageLayout>,
     /// Rows for the text.
     pub body_rows: usize,
     /// A row with keys stands below the text.
-    pub foot: bool,
+    pub has_footer: bool,
 }
 
 impl MessagePane {
     /// Waits for another entry's text.
-    pub fn want(&mut self, entry: EntryIx) {
-        if self.wanted != Some(entry) {
-            self.wanted = Some(entry);
-            (self.top, self.unfold, self.found) = (0, false, None);
+    pub fn request(&mut self, entry: EntryIx) {
+        if self.requested != Some(entry) {
+            self.requested = Some(entry);
+            (self.top, self.unfold, self.current_match) = (0, false, None);
         }
     }
 
     /// Takes the text that was waited for, or why it cannot be read.
-    pub fn take(&mut self, text: Result<Arc<MessageText>, String>) {
-        self.found = None;
+    pub fn set_text(&mut self, text: Result<Arc<MessageText>, String>) {
+        self.current_match = None;
         match text {
             Ok(text) => (self.text, self.error) = (Some(text), None),
             Err(error) => (self.text, self.error) = (None, Some(error)),
@@ -114,32 +114,32 @@ impl MessagePane {
 
     /// An empty pane that looks at messages in the same way.
     #[must_use]
-    pub fn for_another_session(&self) -> Self {
+    pub fn cleared(&self) -> Self {
         Self { wrap: self.wrap, hide_thinking: self.hide_thinking, ..Self::default() }
     }
 
     /// What is shown in this room: beside the facts of the full screen a change is a diff unless it is
     /// switched off; where nothing changes, a diff is the text.
     pub fn effective_view(&self, zoom: bool) -> MessageView {
-        let changes = self.text.as_ref().is_some_and(|text| text.after.is_some());
+        let changes = self.text.as_ref().is_some_and(|text| text.planned_text.is_some());
         match self.view {
             MessageView::Raw => MessageView::Raw,
             MessageView::Diff if changes => MessageView::Diff,
-            MessageView::Text if zoom && changes && !self.plain => MessageView::Diff,
+            MessageView::Text if zoom && changes && !self.hide_diff => MessageView::Diff,
             _ => MessageView::Text,
         }
     }
 
     /// Shows a view from its top.
     pub fn show(&mut self, view: MessageView) {
-        (self.view, self.plain, self.top) = (view, false, 0);
+        (self.view, self.hide_diff, self.top) = (view, false, 0);
     }
 
     /// Before and after, or the text again.
     pub fn toggle_diff(&mut self, zoom: bool) {
         let on = self.effective_view(zoom) != MessageView::Diff;
         self.view = if on { MessageView::Diff } else { MessageView::Text };
-        self.plain = !on;
+        self.hide_diff = !on;
         self.top = 0;
     }
 
@@ -150,41 +150,42 @@ impl MessagePane {
     }
 
     /// Long lines wrap, or are cut. The line at the top stays there.
-    pub fn toggle_wrap(&mut self, room: Room) {
-        self.keeping_line(room, |pane| pane.wrap = !pane.wrap);
+    pub fn toggle_wrap(&mut self, room: MessageArea) {
+        self.change_keeping_line(room, |pane| pane.wrap = !pane.wrap);
     }
 
     /// Thinking is shown, or not.
-    pub fn toggle_thinking(&mut self, room: Room) {
-        self.keeping_line(room, |pane| pane.hide_thinking = !pane.hide_thinking);
+    pub fn toggle_thinking(&mut self, room: MessageArea) {
+        self.change_keeping_line(room, |pane| pane.hide_thinking = !pane.hide_thinking);
     }
 
     /// What leaves the prompt is shown whole, or folded.
-    pub fn toggle_unfold(&mut self, room: Room) {
-        self.keeping_line(room, |pane| pane.unfold = !pane.unfold);
+    pub fn toggle_unfold(&mut self, room: MessageArea) {
+        self.change_keeping_line(room, |pane| pane.unfold = !pane.unfold);
     }
 
     /// Changes the look and keeps the share of the text above the top.
-    fn keeping_line(&mut self, room: Room, change: impl FnOnce(&mut Self)) {
-        let number =
-            |shown: &Shown, row: usize| shown.at(row).and_then(|(line, _)| shown.body.number_from(line));
-        let before = self.shown(room).and_then(|shown| number(&shown, self.top));
+    fn change_keeping_line(&mut self, room: MessageArea, change: impl FnOnce(&mut Self)) {
+        let number = |shown: &MessageLayout, row: usize| {
+            shown.line_at(row).and_then(|(line, _)| shown.body.next_number(line))
+        };
+        let before = self.layout(room).and_then(|shown| number(&shown, self.top));
         change(self);
-        let Some(shown) = self.shown(room) else { return };
+        let Some(shown) = self.layout(room) else { return };
         let row = before.filter(|_| self.top > 0).and_then(|number| shown.row_of_number(number));
         self.top = row.unwrap_or(self.top).min(shown.rows().saturating_sub(1));
-        self.found = None;
-        self.shown = Some(shown);
+        self.current_match = None;
+        self.layout = Some(shown);
     }
 
     /// Whether the facts stand beside the text: on the full screen, from 100 columns on.
-    pub fn stands_beside(&self, room: Room) -> bool {
+    pub fn has_side_facts(&self, room: MessageArea) -> bool {
         room.zoom && room.columns >= 98
     }
 
-    fn look(&self, room: Room) -> Look {
+    fn view_options(&self, room: MessageArea) -> ViewOptions {
         let view = self.effective_view(room.zoom);
-        let wide = self.stands_beside(room);
+        let wide = self.has_side_facts(room);
         let two = wide && view == MessageView::Diff;
         let beside = if wide { room.columns.saturating_sub(FACTS_COLUMNS + 2) } else { room.columns };
         let columns = if two {
@@ -192,44 +193,52 @@ impl MessagePane {
             let right = (room.columns + 2 - FACTS_COLUMNS) / 2;
             (room.columns + 2 - FACTS_COLUMNS - right - 3, right - 3)
         } else {
-            (beside.min(WIDEST), 0)
+            (beside.min(MAX_TEXT_COLUMNS), 0)
         };
-        let form = Form { view, two, end: wide, hide_thinking: self.hide_thinking, unfold: self.unfold };
-        Look { form, wrap: self.wrap, columns }
+        let form = BodyOptions {
+            view,
+            side_by_side: two,
+            show_end: wide,
+            hide_thinking: self.hide_thinking,
+            unfold: self.unfold,
+        };
+        ViewOptions { body_options: form, wrap: self.wrap, columns }
     }
 
     /// The message laid out for this room; none before it was read.
-    pub fn shown(&self, room: Room) -> Option<Arc<Shown>> {
-        let (text, look) = (self.text.as_ref()?, self.look(room));
-        let known = self.shown.as_ref().filter(|shown| shown.is(text, look));
-        Some(known.map_or_else(|| Arc::new(Shown::new(text, look)), Arc::clone))
+    pub fn layout(&self, room: MessageArea) -> Option<Arc<MessageLayout>> {
+        let (text, look) = (self.text.as_ref()?, self.view_options(room));
+        let known = self.layout.as_ref().filter(|shown| shown.matches(text, look));
+        Some(known.map_or_else(|| Arc::new(MessageLayout::new(text, look)), Arc::clone))
     }
 
     /// Lays the message out for this room once, so that drawing it costs only the rows in sight.
-    pub fn prepare(&mut self, room: Room) {
-        let shown = self.shown(room);
-        let same = matches!((&self.shown, &shown), (Some(old), Some(new)) if Arc::ptr_eq(old, new));
+    pub fn update_layout(&mut self, room: MessageArea) {
+        let shown = self.layout(room);
+        let same = matches!((&self.layout, &shown), (Some(old), Some(new)) if Arc::ptr_eq(old, new));
         if !same {
             // Its row was one of the old layout.
-            self.found = None;
+            self.current_match = None;
         }
-        self.shown = shown;
+        self.layout = shown;
     }
 
     /// Scrolls by rows.
-    pub fn step(&mut self, by: isize, height: usize, rows: usize) {
+    pub fn scroll_by(&mut self, by: isize, height: usize, rows: usize) {
         self.top = self.top.saturating_add_signed(by).min(rows.saturating_sub(height));
     }
 
     /// Goes to the match after the top, or before it, around the ends.
-    fn go_to_match(&mut self, forward: bool, height: usize, shown: &Shown) {
+    fn go_to_match(&mut self, forward: bool, height: usize, shown: &MessageLayout) {
         let rows = shown.find(&self.query);
         let Some(last) = rows.len().checked_sub(1) else {
-            self.found = None;
+            self.current_match = None;
             return;
         };
-        let next = match (self.found.filter(|found| found.count == rows.len()).map(|found| found.at), forward)
-        {
+        let next = match (
+            self.current_match.filter(|found| found.count == rows.len()).map(|found| found.index),
+            forward,
+        ) {
             (Some(at), true) if at == last => 0,
             (Some(at), true) => at + 1,
             (Some(at), false) => at.checked_sub(1).unwrap_or(last),
@@ -237,7 +246,7 @@ impl MessagePane {
             (None, false) => rows.iter().rposition(|row| *row < self.top).unwrap_or(last),
         };
         let row = rows[next];
-        self.found = Some(Match { at: next, count: rows.len(), row });
+        self.current_match = Some(SearchMatch { index: next, count: rows.len(), row });
         if row < self.top || row >= self.top + height {
             let third = row.saturating_sub(height / 3);
             self.top = third.min(shown.rows().saturating_sub(height));
@@ -247,45 +256,45 @@ impl MessagePane {
 
 impl App {
     /// Where the message stands now.
-    pub fn message_room(&self) -> Room {
+    pub fn message_area(&self) -> MessageArea {
         let layout = self.layout();
         let area = layout.message;
         // A hairline and a blank on the left, a blank on the right.
         let edges = if area.x > 0 { 3 } else { 2 };
-        Room {
+        MessageArea {
             columns: usize::from(area.width).saturating_sub(edges),
             rows: layout.rows(Pane::Message),
-            zoom: self.zoom && self.focus == Pane::Message && layout.breadth != Breadth::TooSmall,
+            zoom: self.zoom && self.focus == Pane::Message && layout.width_class != WidthClass::TooSmall,
         }
     }
 
     /// The message pane as it stands now; none before a message was read.
     pub fn message_screen(&self) -> Option<MessageScreen> {
-        let room = self.message_room();
-        let shown = self.message.shown(room)?;
-        let head = head(self, &shown.message, room);
+        let room = self.message_area();
+        let shown = self.message.layout(room)?;
+        let head = header_lines(self, &shown.message, room);
         let foot = !room.zoom && room.rows >= 14;
         let body_rows = room.rows.saturating_sub(head.len() + usize::from(foot));
-        Some(MessageScreen { room, head, shown, body_rows, foot })
+        Some(MessageScreen { area: room, header: head, layout: shown, body_rows, has_footer: foot })
     }
 
     /// Lays the message out once for the room it has now; call it after anything changed.
-    pub fn prepare_message(&mut self) {
-        let room = self.message_room();
-        self.message.prepare(room);
+    pub fn update_message_layout(&mut self) {
+        let room = self.message_area();
+        self.message.update_layout(room);
         if let Some(screen) = self.message_screen() {
-            self.message.step(0, screen.body_rows, screen.shown.rows());
+            self.message.scroll_by(0, screen.body_rows, screen.layout.rows());
         }
     }
 
     /// Scrolls the message by rows.
-    pub fn step_message(&mut self, by: isize) {
-        self.with_message(|pane, height, shown| pane.step(by, height, shown.rows()));
+    pub fn scroll_message(&mut self, by: isize) {
+        self.with_message(|pane, height, shown| pane.scroll_by(by, height, shown.rows()));
     }
 
     /// Changes how the message is looked at, for the room it has now.
-    pub fn look_at_message(&mut self, change: impl FnOnce(&mut MessagePane, Room)) {
-        let room = self.message_room();
+    pub fn change_message_view(&mut self, change: impl FnOnce(&mut MessagePane, MessageArea)) {
+        let room = self.message_area();
         change(&mut self.message, room);
     }
 
@@ -293,8 +302,8 @@ impl App {
     /// unfolded when only that holds the words. Answers how many rows hold them.
     pub fn find_in_message(&mut self, query: &str) -> usize {
         query.clone_into(&mut self.message.query);
-        self.message.found = None;
-        let count = |app: &Self| app.message_screen().map_or(0, |screen| screen.shown.find(query).len());
+        self.message.current_match = None;
+        let count = |app: &Self| app.message_screen().map_or(0, |screen| screen.layout.find(query).len());
         let folded = count(self);
         if folded == 0 && !query.is_empty() && !self.message.unfold {
             self.message.unfold = true;
@@ -302,19 +311,19 @@ impl App {
                 self.message.unfold = false;
             }
         }
-        self.next_in_message(true);
-        self.message.found.map_or(0, |found| found.count)
+        self.go_to_message_match(true);
+        self.message.current_match.map_or(0, |found| found.count)
     }
 
     /// The next match in the message, or the one before.
-    pub fn next_in_message(&mut self, forward: bool) {
+    pub fn go_to_message_match(&mut self, forward: bool) {
         self.with_message(|pane, height, shown| pane.go_to_match(forward, height, shown));
     }
 
-    fn with_message(&mut self, act: impl FnOnce(&mut MessagePane, usize, &Shown)) {
+    fn with_message(&mut self, act: impl FnOnce(&mut MessagePane, usize, &MessageLayout)) {
         let Some(screen) = self.message_screen() else { return };
-        act(&mut self.message, screen.body_rows, &screen.shown);
-        self.message.shown = Some(screen.shown);
+        act(&mut self.message, screen.body_rows, &screen.layout);
+        self.message.layout = Some(screen.layout);
     }
 }
 

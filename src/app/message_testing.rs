@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::app::App;
 use crate::app::effect::Effect;
-use crate::app::event::{Event, Listing};
+use crate::app::event::{Event, StoreListing};
 use crate::app::layout::Pane;
 use crate::app::state::Options;
-use crate::inspect::message::read;
-use crate::inspect::testing::{at, call, inspection, message, quoted, result, transcript, user};
+use crate::inspect::message::read_message;
+use crate::inspect::testing::{call, entry_ix, loaded_session, message, quoted, result, transcript, user};
 
 /// What a build writes, longer than a soft trim keeps.
 pub(crate) fn build_log() -> String {
@@ -63,34 +63,35 @@ pub(crate) fn open_session(text: &str, window: f64, size: (u16, u16), entry: usi
     let mut app = App::new(Options { motion: false, ..Options::default() }, size);
     app.focus = Pane::Message;
     app.tuning.preview = plan;
-    let inspection = inspection(text, window);
-    let listing = Listing {
-        place: "~/.openclaw".into(),
-        items: vec![inspection.session.clone()],
-        ..Listing::default()
+    let inspection = loaded_session(text, window);
+    let listing = StoreListing {
+        store_label: "~/.openclaw".into(),
+        items: vec![inspection.item.clone()],
+        ..StoreListing::default()
     };
     app.update(Event::Listed(Box::new(listing)), 0);
     let effects = app.update(Event::Opened(Box::new(inspection)), 0);
-    answer(&mut app, effects);
-    select(&mut app, entry);
+    perform_effects(&mut app, effects);
+    select_entry(&mut app, entry);
     app
 }
 
 /// Moves the transcript's cursor to an entry and reads its message.
-pub(crate) fn select(app: &mut App, entry: usize) {
+pub(crate) fn select_entry(app: &mut App, entry: usize) {
     if let Some(pane) = &mut app.transcript {
-        pane.reveal(at(entry), 10);
+        pane.reveal(entry_ix(entry), 10);
     }
     let effects = app.update(Event::Timer, 0);
-    answer(app, effects);
+    perform_effects(app, effects);
 }
 
 /// Reads the messages that were asked for.
-pub(crate) fn answer(app: &mut App, effects: Vec<Effect>) {
+pub(crate) fn perform_effects(app: &mut App, effects: Vec<Effect>) {
     for effect in effects {
-        if let Effect::ReadMessage { inspection, entry, plan } = effect {
-            let text =
-                read(&inspection, entry, plan.as_deref()).map(Arc::new).map_err(|error| error.to_string());
+        if let Effect::ReadMessage { session: inspection, entry, plan } = effect {
+            let text = read_message(&inspection, entry, plan.as_deref())
+                .map(Arc::new)
+                .map_err(|error| error.to_string());
             let event = Event::Message { epoch: inspection.epoch, entry, text };
             app.update(event, 0);
         }

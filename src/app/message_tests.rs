@@ -1,21 +1,21 @@
 //! Scrolling, searching and the views of the pane.
 
 use super::*;
-use crate::app::message_testing::{open, select};
+use crate::app::message_testing::{open, select_entry};
 
 fn page(app: &App) -> (usize, usize) {
     let screen = app.message_screen().expect("a message");
-    (screen.body_rows, screen.shown.rows())
+    (screen.body_rows, screen.layout.rows())
 }
 
 /// Rows of the message's text in a pane of so many columns inside its edges.
 fn line_count(app: &App, width: u16) -> usize {
-    let room = Room { columns: usize::from(width), ..app.message_room() };
-    app.message.shown(room).map_or(0, |shown| shown.rows())
+    let room = MessageArea { columns: usize::from(width), ..app.message_area() };
+    app.message.layout(room).map_or(0, |shown| shown.rows())
 }
 
 fn place(app: &App) -> Option<(usize, usize)> {
-    app.message.found.map(|found| (found.at, found.count))
+    app.message.current_match.map(|found| (found.index, found.count))
 }
 
 #[test]
@@ -23,11 +23,11 @@ fn scrolling_ends_at_the_last_row_and_at_the_first() {
     let mut app = open((130, 36), 2, false);
     let (height, rows) = page(&app);
     assert_eq!(rows, 427, "a row a line, as long lines are cut");
-    app.step_message(isize::MAX / 2);
+    app.scroll_message(isize::MAX / 2);
     assert_eq!(app.message.top, rows - height);
-    app.step_message(-3);
+    app.scroll_message(-3);
     assert_eq!(app.message.top, rows - height - 3);
-    app.step_message(isize::MIN / 2);
+    app.scroll_message(isize::MIN / 2);
     assert_eq!(app.message.top, 0);
 }
 
@@ -35,7 +35,7 @@ fn scrolling_ends_at_the_last_row_and_at_the_first() {
 fn the_number_of_rows_follows_width_and_wrapping() {
     let mut app = open((130, 36), 2, false);
     let cut = line_count(&app, 35);
-    app.look_at_message(MessagePane::toggle_wrap);
+    app.change_message_view(MessagePane::toggle_wrap);
     assert!(line_count(&app, 35) > cut);
     assert!(line_count(&app, 20) > line_count(&app, 35));
     assert_eq!(line_count(&app, 100), cut, "everything fits");
@@ -44,32 +44,32 @@ fn the_number_of_rows_follows_width_and_wrapping() {
 #[test]
 fn wrapping_and_unfolding_keep_the_line_at_the_top() {
     let mut app = open((130, 36), 2, false);
-    app.step_message(100);
-    app.look_at_message(MessagePane::toggle_wrap);
+    app.scroll_message(100);
+    app.change_message_view(MessagePane::toggle_wrap);
     let screen = app.message_screen().expect("a message");
-    let (line, sub) = screen.shown.at(app.message.top).expect("a line");
-    assert_eq!((screen.shown.body.lines[line].number(), sub), (Some(101), 0));
-    app.look_at_message(MessagePane::toggle_wrap);
+    let (line, sub) = screen.layout.line_at(app.message.top).expect("a line");
+    assert_eq!((screen.layout.body.lines[line].number(), sub), (Some(101), 0));
+    app.change_message_view(MessagePane::toggle_wrap);
     assert_eq!(app.message.top, 100);
 }
 
 #[test]
 fn another_entry_starts_at_its_top_and_the_same_one_stays() {
     let mut app = open((130, 36), 2, false);
-    app.step_message(50);
-    select(&mut app, 2);
+    app.scroll_message(50);
+    select_entry(&mut app, 2);
     assert_eq!(app.message.top, 50);
-    select(&mut app, 4);
+    select_entry(&mut app, 4);
     assert_eq!(app.message.top, 0);
 }
 
 #[test]
 fn a_shorter_text_under_a_plan_pulls_the_view_back() {
     let mut app = open((130, 36), 2, false);
-    app.step_message(isize::MAX / 2);
-    app.act(crate::app::action::Action::TogglePrune);
+    app.scroll_message(isize::MAX / 2);
+    app.dispatch(crate::app::action::Action::TogglePrune);
     let effects = app.update(crate::app::event::Event::Timer, 0);
-    crate::app::message_testing::answer(&mut app, effects);
+    crate::app::message_testing::perform_effects(&mut app, effects);
     let (height, rows) = page(&app);
     assert!(rows < 100, "the cut is folded: {rows}");
     assert!(app.message.top + height <= rows.max(height));
@@ -80,15 +80,15 @@ fn a_search_goes_from_match_to_match_and_around_the_ends() {
     let mut app = open((130, 36), 2, false);
     assert_eq!(app.find_in_message("warning"), 10);
     let first = app.message.top;
-    app.next_in_message(true);
+    app.go_to_message_match(true);
     assert!(app.message.top > first);
-    app.next_in_message(false);
-    app.next_in_message(false);
+    app.go_to_message_match(false);
+    app.go_to_message_match(false);
     assert_eq!(place(&app), Some((9, 10)), "around the start");
-    app.next_in_message(true);
+    app.go_to_message_match(true);
     assert_eq!(place(&app), Some((0, 10)), "around the end");
     assert_eq!(app.find_in_message("no such words"), 0);
-    assert_eq!(app.message.found, None);
+    assert_eq!(app.message.current_match, None);
 }
 
 #[test]
@@ -111,19 +111,19 @@ fn the_full_screen_is_a_diff_where_the_plan_changes_something() {
     app.message.toggle_raw();
     assert_eq!(app.message.effective_view(true), MessageView::Raw);
     app.message.toggle_raw();
-    select(&mut app, 4);
+    select_entry(&mut app, 4);
     assert_eq!(app.message.effective_view(true), MessageView::Text, "nothing changes there");
 }
 
 #[test]
 fn a_layout_is_made_once_for_a_room() {
     let mut app = open((130, 36), 2, true);
-    app.prepare_message();
-    let room = app.message_room();
-    let one = app.message.shown(room).expect("a message");
-    assert!(Arc::ptr_eq(&one, &app.message.shown(room).expect("a message")));
-    app.look_at_message(MessagePane::toggle_wrap);
-    assert!(!Arc::ptr_eq(&one, &app.message.shown(room).expect("a message")));
+    app.update_message_layout();
+    let room = app.message_area();
+    let one = app.message.layout(room).expect("a message");
+    assert!(Arc::ptr_eq(&one, &app.message.layout(room).expect("a message")));
+    app.change_message_view(MessagePane::toggle_wrap);
+    assert!(!Arc::ptr_eq(&one, &app.message.layout(room).expect("a message")));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn keys_scroll_search_and_change_the_view() {
     press(&mut app, "jj");
     assert_eq!(app.message.top, 2);
     press(&mut app, "d");
-    assert!(app.zoom && app.message_screen().expect("a message").shown.body.two);
+    assert!(app.zoom && app.message_screen().expect("a message").layout.body.side_by_side);
     press(&mut app, " ");
     assert!(app.message.unfold);
     press(&mut app, "w");

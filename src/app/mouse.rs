@@ -10,27 +10,27 @@ use crate::app::sessions::SessionRow;
 use crate::app::state::{App, Overlay};
 
 /// Rows a notch of the wheel scrolls.
-const NOTCH: isize = 3;
+const WHEEL_ROWS: isize = 3;
 
 impl App {
-    pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
+    pub(super) fn on_mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
         let shift = mouse.modifiers.contains(KeyModifiers::SHIFT);
         if !matches!(mouse.kind, MouseEventKind::Drag(MouseButton::Left)) {
-            self.dragging = false;
+            self.is_dragging = false;
         }
-        if shift || self.prompt.is_some() {
+        if shift || self.input.is_some() {
             return Vec::new();
         }
         if self.overlay.is_some() {
             return match mouse.kind {
-                MouseEventKind::Drag(MouseButton::Left) if self.dragging => {
-                    self.slide_strip(mouse.column);
+                MouseEventKind::Drag(MouseButton::Left) if self.is_dragging => {
+                    self.drag_setting_strip(mouse.column);
                     Vec::new()
                 }
-                MouseEventKind::ScrollDown => self.step(NOTCH),
-                MouseEventKind::ScrollUp => self.step(-NOTCH),
+                MouseEventKind::ScrollDown => self.move_cursor(WHEEL_ROWS),
+                MouseEventKind::ScrollUp => self.move_cursor(-WHEEL_ROWS),
                 MouseEventKind::Down(MouseButton::Left) => match self.overlay {
-                    Some(Overlay::Steps(_)) => self.click_steps(mouse.column, mouse.row),
+                    Some(Overlay::Policies(_)) => self.click_policies(mouse.column, mouse.row),
                     Some(Overlay::Timeline) => self.click_timeline(mouse.column, mouse.row),
                     Some(Overlay::Compare) => self.click_compare(mouse.column, mouse.row),
                     _ => self.click_breakdown(mouse.row),
@@ -39,8 +39,8 @@ impl App {
             };
         }
         if mouse.kind == MouseEventKind::Drag(MouseButton::Left) {
-            if self.dragging {
-                self.slide(mouse.column);
+            if self.is_dragging {
+                self.drag_slider(mouse.column);
             }
             return Vec::new();
         }
@@ -50,8 +50,8 @@ impl App {
         }
         let Some((pane, row)) = layout.hit(mouse.column, mouse.row) else { return Vec::new() };
         match mouse.kind {
-            MouseEventKind::ScrollDown => self.wheel(pane, NOTCH),
-            MouseEventKind::ScrollUp => self.wheel(pane, -NOTCH),
+            MouseEventKind::ScrollDown => self.scroll_pane(pane, WHEEL_ROWS),
+            MouseEventKind::ScrollUp => self.scroll_pane(pane, -WHEEL_ROWS),
             MouseEventKind::Down(MouseButton::Left) => self.click(pane, row, mouse.column),
             _ => Vec::new(),
         }
@@ -61,29 +61,29 @@ impl App {
     fn click_tab(&mut self, mouse: MouseEvent) -> Vec<Effect> {
         if mouse.kind == MouseEventKind::Down(MouseButton::Left) {
             let at = usize::from(mouse.column) * Pane::ALL.len() / usize::from(self.size.0.max(1));
-            self.focus_on(Pane::ALL[at.min(3)]);
+            self.focus_pane(Pane::ALL[at.min(3)]);
         }
         Vec::new()
     }
 
-    fn wheel(&mut self, pane: Pane, by: isize) -> Vec<Effect> {
-        let height = self.height(pane);
+    fn scroll_pane(&mut self, pane: Pane, by: isize) -> Vec<Effect> {
+        let height = self.pane_height(pane);
         match pane {
-            Pane::Sessions => self.sessions.scroll.wheel(by, self.sessions.rows.len(), height),
+            Pane::Sessions => self.sessions.scroll.scroll_by(by, self.sessions.rows.len(), height),
             Pane::Transcript => {
                 if let Some(pane) = &mut self.transcript {
-                    pane.scroll.wheel(by, pane.rows.len(), height);
+                    pane.scroll.scroll_by(by, pane.rows.len(), height);
                     pane.follow = pane.scroll.cursor + 1 >= pane.rows.len();
                 }
             }
-            Pane::Message | Pane::Tuning => return self.step_pane(pane, by),
+            Pane::Message | Pane::Tuning => return self.move_pane_cursor(pane, by),
         }
         Vec::new()
     }
 
     fn click(&mut self, pane: Pane, row: u16, column: u16) -> Vec<Effect> {
         let focused = self.focus == pane;
-        self.focus_on(pane);
+        self.focus_pane(pane);
         match pane {
             Pane::Sessions => self.click_session(row, focused),
             Pane::Transcript => self.click_row(row, focused),
@@ -94,21 +94,21 @@ impl App {
 
     fn click_session(&mut self, row: u16, focused: bool) -> Vec<Effect> {
         let Some(line) = usize::from(row).checked_sub(2) else { return Vec::new() };
-        let (at, height) = (self.sessions.scroll.top + line, self.height(Pane::Sessions));
+        let (at, height) = (self.sessions.scroll.top + line, self.pane_height(Pane::Sessions));
         if !matches!(self.sessions.rows.get(at), Some(SessionRow::Item(_))) {
             return Vec::new();
         }
         let again = focused && at == self.sessions.scroll.cursor;
-        self.sessions.scroll.to(at, self.sessions.rows.len(), height);
+        self.sessions.scroll.move_to(at, self.sessions.rows.len(), height);
         if again {
-            return self.act(Action::Open);
+            return self.dispatch(Action::Open);
         }
         let key = self.sessions.selected().map(|item| item.key.clone());
-        key.map(|key| self.open(key)).unwrap_or_default()
+        key.map(|key| self.open_session(key)).unwrap_or_default()
     }
 
     fn click_row(&mut self, row: u16, focused: bool) -> Vec<Effect> {
-        let height = self.height(Pane::Transcript);
+        let height = self.pane_height(Pane::Transcript);
         let (Some(line), Some(pane)) = (usize::from(row).checked_sub(1), &mut self.transcript) else {
             return Vec::new();
         };
@@ -117,17 +117,17 @@ impl App {
             return Vec::new();
         }
         let again = focused && at == pane.scroll.cursor;
-        pane.scroll.to(at, pane.rows.len(), height);
+        pane.scroll.move_to(at, pane.rows.len(), height);
         pane.follow = at + 1 == pane.rows.len();
-        if again { self.act(Action::Open) } else { Vec::new() }
+        if again { self.dispatch(Action::Open) } else { Vec::new() }
     }
 
     fn click_tuning(&mut self, row: u16, column: u16) -> Vec<Effect> {
         let layout = self.layout();
-        if layout.tuning.y + row == layout.steps_line().y {
-            return self.click_step(column);
+        if layout.tuning.y + row == layout.policies_line().y {
+            return self.click_policy(column);
         }
-        let Some(line) = row.checked_sub(layout.head(Pane::Tuning)).map(usize::from) else {
+        let Some(line) = row.checked_sub(layout.header_rows(Pane::Tuning)).map(usize::from) else {
             return Vec::new();
         };
         let Some(at) = self.tuning.row_at(line) else { return Vec::new() };
@@ -135,8 +135,8 @@ impl App {
         self.tuning.cursor = at;
         if (track.start..track.end).contains(&column) {
             // A switch is flipped once, not with every cell the pointer passes.
-            self.dragging = self.tuning.unit(at).is_some();
-            self.slide(column);
+            self.is_dragging = self.tuning.unit(at).is_some();
+            self.drag_slider(column);
         } else {
             self.replan(false);
         }
@@ -144,29 +144,29 @@ impl App {
     }
 
     /// The steps of the title line: a click shows the settings of one, and one on the step that is shown switches it.
-    fn click_step(&mut self, column: u16) -> Vec<Effect> {
-        let spots = self.layout().step_spots(&self.tuning.shown, self.tuning.step);
+    fn click_policy(&mut self, column: u16) -> Vec<Effect> {
+        let spots = self.layout().policy_spots(&self.tuning.visible_policies, self.tuning.policy);
         let Some((step, _)) = spots.into_iter().find(|(_, columns)| columns.contains(&column)) else {
             return Vec::new();
         };
-        if step == self.tuning.step {
-            self.toggle_step();
+        if step == self.tuning.policy {
+            self.toggle_policy();
         } else {
-            self.focus_step(step);
+            self.focus_policy(step);
         }
         Vec::new()
     }
 
     /// Moves the focused slider under the pointer, or to the end it strayed beyond.
-    fn slide(&mut self, column: u16) {
-        self.slide_on(self.layout().slider_track(), column);
+    fn drag_slider(&mut self, column: u16) {
+        self.drag_slider_on(self.layout().slider_track(), column);
     }
 
     /// Moves the focused slider under the pointer on a track.
-    pub(super) fn slide_on(&mut self, track: std::ops::Range<u16>, column: u16) {
+    pub(super) fn drag_slider_on(&mut self, track: std::ops::Range<u16>, column: u16) {
         let last = track.end.saturating_sub(1).max(track.start + 1);
         let share = f64::from(column.clamp(track.start, last) - track.start) / f64::from(last - track.start);
-        self.tuning.show_step();
+        self.tuning.enable_focused_policy();
         self.tuning.slide_to(self.tuning.cursor, share);
         self.replan(true);
     }

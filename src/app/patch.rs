@@ -8,7 +8,7 @@ impl TuningPane {
     /// changed and it is off. What no key of the gateway sets is told in comments.
     pub fn patch(&self, configured_on: bool) -> String {
         let changed = self.rows.iter().zip(&self.values).enumerate().filter(|(at, _)| self.is_changed(*at));
-        ConfigPatch::of_rows(configured_on, changed.map(|(_, changed)| changed)).text
+        ConfigPatch::from_rows(configured_on, changed.map(|(_, changed)| changed)).text
     }
 }
 
@@ -20,11 +20,11 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::js::Value;
     use crate::policy::clear_tool_uses::ClearSettings;
-    use crate::policy::settings::{RowSource, rows};
+    use crate::policy::settings::{SettingSources, policy_settings};
 
     fn pane(session_key: &str) -> TuningPane {
         let config = GatewayConfig::empty();
-        let source = RowSource {
+        let source = SettingSources {
             config: &config,
             ruleset: Ruleset::default(),
             session_key,
@@ -32,8 +32,8 @@ mod tests {
             window: 200_000.0,
             clear: &ClearSettings::default(),
         };
-        let rows = rows(&source);
-        let values = rows.iter().map(|row| row.row.value.clone()).collect();
+        let rows = policy_settings(&source);
+        let values = rows.iter().map(|row| row.setting.value.clone()).collect();
         let mut pane = TuningPane::default();
         (pane.rows, pane.values) = (rows, values);
         pane

@@ -8,22 +8,22 @@ use crate::app::state::{App, Overlay};
 use crate::inspect::recovery::{RecoveryRow, RecoveryView, RowKind};
 
 /// Rows above the list: title, words, settings, names of columns.
-pub const HEAD_ROWS: u16 = 4;
+pub const HEADER_ROWS: u16 = 4;
 /// Rows below it: a hairline and the sentences about the row under the cursor.
-pub const FOOT_ROWS: u16 = 5;
+pub const FOOTER_ROWS: u16 = 5;
 /// Header and status line of the program.
-const AROUND: u16 = 2;
+const CHROME_ROWS: u16 = 2;
 
 /// Rows of the list on a screen of this height.
 pub fn list_rows(height: u16) -> usize {
-    usize::from(height.saturating_sub(AROUND + HEAD_ROWS + FOOT_ROWS))
+    usize::from(height.saturating_sub(CHROME_ROWS + HEADER_ROWS + FOOTER_ROWS))
 }
 
 /// What is shown.
 #[derive(Debug, Clone, Default)]
 pub struct RecoveryScreen {
     /// The recovery, or why it cannot be told; none while it is being read.
-    pub view: Option<Result<Arc<RecoveryView>, String>>,
+    pub result: Option<Result<Arc<RecoveryView>, String>>,
     /// Cursor.
     pub scroll: Scroll,
 }
@@ -31,7 +31,7 @@ pub struct RecoveryScreen {
 impl RecoveryScreen {
     /// The rows; none while there is nothing to show.
     pub fn rows(&self) -> &[RecoveryRow] {
-        match &self.view {
+        match &self.result {
             Some(Ok(view)) => &view.rows,
             _ => &[],
         }
@@ -43,47 +43,47 @@ impl RecoveryScreen {
     }
 
     /// Moves the cursor on a screen of this height.
-    pub(super) fn step(&mut self, by: isize, height: u16) {
+    pub(super) fn move_by(&mut self, by: isize, height: u16) {
         let len = self.rows().len();
-        self.scroll.step(by, len, list_rows(height));
+        self.scroll.move_by(by, len, list_rows(height));
     }
 }
 
 impl App {
     /// Opens the screen and asks for what it shows.
     pub(super) fn open_recovery(&mut self) -> Vec<Effect> {
-        if self.own_session().is_none() {
-            self.toast("no session is open".into(), false);
+        if self.active_session().is_none() {
+            self.show_toast("no session is open".into(), false);
             return Vec::new();
         }
         self.overlay = Some(Overlay::Recovery(RecoveryScreen::default()));
-        self.ask_recovery()
+        self.request_recovery()
     }
 
     /// Asks for the recovery, while its screen is open.
-    pub(super) fn ask_recovery(&self) -> Vec<Effect> {
+    pub(super) fn request_recovery(&self) -> Vec<Effect> {
         let open = matches!(self.overlay, Some(Overlay::Recovery(_)));
-        let inspection = self.own_session().filter(|_| open).map(Arc::clone);
-        inspection.map(|inspection| Effect::ReadRecovery { inspection }).into_iter().collect()
+        let inspection = self.active_session().filter(|_| open).map(Arc::clone);
+        inspection.map(|inspection| Effect::ReadRecovery { session: inspection }).into_iter().collect()
     }
 
     /// Takes the recovery; the cursor begins at its first step.
-    pub(super) fn recovery_read(&mut self, view: Result<Arc<RecoveryView>, String>) {
+    pub(super) fn on_recovery(&mut self, view: Result<Arc<RecoveryView>, String>) {
         let height = self.size.1;
         let Some(Overlay::Recovery(screen)) = &mut self.overlay else { return };
-        let first = screen.view.is_none();
-        screen.view = Some(view);
+        let first = screen.result.is_none();
+        screen.result = Some(view);
         let is_head = screen.rows().first().is_some_and(|row| matches!(row.kind, RowKind::Attempt(_)));
-        screen.step(isize::from(first && is_head), height);
+        screen.move_by(isize::from(first && is_head), height);
     }
 
     /// Goes to the entry under the cursor.
-    pub(super) fn leave_recovery(&mut self) {
+    pub(super) fn go_to_recovery_entry(&mut self) {
         let Some(Overlay::Recovery(screen)) = &self.overlay else { return };
         let Some(entry) = screen.selected().and_then(|row| row.entry) else {
-            self.toast("the transcript shows nothing of this".into(), false);
+            self.show_toast("the transcript shows nothing of this".into(), false);
             return;
         };
-        self.go_to(entry);
+        self.go_to_entry(entry);
     }
 }

@@ -14,18 +14,18 @@ pub struct Scroll {
 
 impl Scroll {
     /// Moves the cursor by rows and keeps it in the list and in sight.
-    pub fn step(&mut self, by: isize, len: usize, height: usize) {
-        self.to(self.cursor.saturating_add_signed(by), len, height);
+    pub fn move_by(&mut self, by: isize, len: usize, height: usize) {
+        self.move_to(self.cursor.saturating_add_signed(by), len, height);
     }
 
     /// Moves the cursor to a row.
-    pub fn to(&mut self, row: usize, len: usize, height: usize) {
+    pub fn move_to(&mut self, row: usize, len: usize, height: usize) {
         self.cursor = row.min(len.saturating_sub(1));
-        self.keep(len, height);
+        self.keep_visible(len, height);
     }
 
     /// Scrolls without moving the cursor further than it must (the wheel).
-    pub fn wheel(&mut self, by: isize, len: usize, height: usize) {
+    pub fn scroll_by(&mut self, by: isize, len: usize, height: usize) {
         self.top = self.top.saturating_add_signed(by).min(len.saturating_sub(height));
         let margin = margin(height);
         let last = (self.top + height).saturating_sub(1 + margin);
@@ -35,7 +35,7 @@ impl Scroll {
     }
 
     /// Brings the cursor into sight.
-    pub fn keep(&mut self, len: usize, height: usize) {
+    pub fn keep_visible(&mut self, len: usize, height: usize) {
         let margin = margin(height);
         let highest = self.cursor.saturating_sub(margin);
         let lowest = (self.cursor + margin + 1).saturating_sub(height);
@@ -56,7 +56,7 @@ mod tests {
     fn moves(steps: &[(isize, usize, usize)]) {
         let mut scroll = Scroll::default();
         for (by, cursor, top) in steps {
-            scroll.step(*by, 100, 10);
+            scroll.move_by(*by, 100, 10);
             assert_eq!((scroll.cursor, scroll.top), (*cursor, *top), "after {by}");
         }
     }
@@ -74,17 +74,17 @@ mod tests {
     #[test]
     fn the_wheel_takes_the_cursor_along_only_at_the_edge() {
         let mut scroll = Scroll { cursor: 5, top: 0 };
-        scroll.wheel(1, 100, 10);
+        scroll.scroll_by(1, 100, 10);
         assert_eq!(scroll, Scroll { cursor: 5, top: 1 });
-        scroll.wheel(5, 100, 10);
+        scroll.scroll_by(5, 100, 10);
         assert_eq!(scroll, Scroll { cursor: 9, top: 6 });
     }
 
     #[test]
     fn an_empty_list_and_no_height_do_not_panic() {
         let mut scroll = Scroll { cursor: 5, top: 3 };
-        scroll.step(1, 0, 0);
-        scroll.wheel(1, 0, 0);
+        scroll.move_by(1, 0, 0);
+        scroll.scroll_by(1, 0, 0);
         assert_eq!(scroll, Scroll { cursor: 0, top: 0 });
     }
 }

@@ -10,41 +10,41 @@ use crate::ids::{EntryIx, Epoch};
 
 /// How far a search is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Search {
+pub(super) struct SearchState {
     /// Entries from the first on that were searched, or are being searched.
-    asked: usize,
+    requested: usize,
     /// An answer is awaited.
-    running: bool,
+    is_pending: bool,
     /// The answer moves the cursor: a person waits for it.
-    jumps: bool,
+    moves_cursor: bool,
 }
 
 impl App {
     /// Looks for words in the whole transcript.
-    pub(super) fn search(&mut self, query: String) -> Vec<Effect> {
+    pub(super) fn start_search(&mut self, query: String) -> Vec<Effect> {
         let Some(pane) = &mut self.transcript else { return Vec::new() };
         pane.matches.clear();
         pane.query = query;
-        pane.search = Search { jumps: true, ..Search::default() };
-        pane.search_on()
+        pane.search = SearchState { moves_cursor: true, ..SearchState::default() };
+        pane.continue_search()
     }
 
     /// Takes matches. Those of an older reading count as long as the file has only grown since.
-    pub(super) fn found(
+    pub(super) fn on_search_matches(
         &mut self,
         epoch: Epoch,
         query: &str,
         from: EntryIx,
         matches: Vec<EntryIx>,
     ) -> Vec<Effect> {
-        let height = self.height(Pane::Transcript);
-        let fits = |pane: &&mut TranscriptPane| pane.query == query && epoch >= pane.since;
+        let height = self.pane_height(Pane::Transcript);
+        let fits = |pane: &&mut TranscriptPane| pane.query == query && epoch >= pane.appended_since;
         let Some(pane) = self.transcript.as_mut().filter(fits) else { return Vec::new() };
         pane.matches.retain(|entry| *entry < from);
         pane.matches.extend(matches);
-        pane.search.running = false;
-        let jumps = std::mem::take(&mut pane.search.jumps);
-        let effects = pane.search_on();
+        pane.search.is_pending = false;
+        let jumps = std::mem::take(&mut pane.search.moves_cursor);
+        let effects = pane.continue_search();
         if !jumps {
             return effects;
         }
@@ -52,7 +52,7 @@ impl App {
         let first = pane.matches.iter().find(|entry| Some(**entry) >= at).or(pane.matches.first());
         match first.copied() {
             Some(entry) => pane.reveal(entry, height),
-            None => self.toast(format!("no entry holds “{query}”"), false),
+            None => self.show_toast(format!("no entry holds “{query}”"), false),
         }
         effects
     }
@@ -60,15 +60,15 @@ impl App {
 
 impl TranscriptPane {
     /// Asks for the entries that were not searched yet, one answer at a time.
-    pub(super) fn search_on(&mut self) -> Vec<Effect> {
-        let entries = self.inspection.index.entries.len();
-        if self.query.trim().is_empty() || self.search.running || self.search.asked >= entries {
+    pub(super) fn continue_search(&mut self) -> Vec<Effect> {
+        let entries = self.session.index.entries.len();
+        if self.query.trim().is_empty() || self.search.is_pending || self.search.requested >= entries {
             return Vec::new();
         }
-        let from = EntryIx(self.search.asked as u32);
-        self.search.running = true;
-        self.search.asked = entries;
-        let inspection = Arc::clone(&self.inspection);
-        vec![Effect::Search { inspection, query: self.query.clone(), from }]
+        let from = EntryIx(self.search.requested as u32);
+        self.search.is_pending = true;
+        self.search.requested = entries;
+        let inspection = Arc::clone(&self.session);
+        vec![Effect::Search { session: inspection, query: self.query.clone(), from }]
     }
 }

@@ -51,7 +51,7 @@ impl SessionsPane {
         let mut is_moved = false;
         for known in &mut self.items {
             if let Some(item) = news.remove(&known.key) {
-                is_moved |= known.rank() != item.rank();
+                is_moved |= known.sort_key() != item.sort_key();
                 *known = item;
             }
         }
@@ -62,7 +62,7 @@ impl SessionsPane {
     pub fn sort(&mut self, height: usize) {
         let at = self.selected().map(|item| item.key.clone());
         let groups = self.items.chunk_by_mut(|a, b| a.agent == b.agent);
-        groups.for_each(|group| group.sort_by(|a, b| a.rank().cmp(&b.rank())));
+        groups.for_each(|group| group.sort_by(|a, b| a.sort_key().cmp(&b.sort_key())));
         self.refilter(height);
         if let Some(key) = at {
             self.select(&key, height);
@@ -77,7 +77,7 @@ impl SessionsPane {
         let mut matches = |item: &SessionItem| {
             let text = format!(
                 "{} {} {} {} {} {}",
-                item.name(),
+                item.display_name(),
                 item.title,
                 item.key,
                 item.id,
@@ -101,12 +101,12 @@ impl SessionsPane {
             }
             self.rows.push(SessionRow::Item(at));
         }
-        self.scroll.to(self.scroll.cursor, self.rows.len(), height);
-        self.leave_heading(1, height);
+        self.scroll.move_to(self.scroll.cursor, self.rows.len(), height);
+        self.skip_headings(1, height);
     }
 
     /// Number of sessions shown.
-    pub fn shown(&self) -> usize {
+    pub fn session_count(&self) -> usize {
         self.rows.iter().filter(|row| matches!(row, SessionRow::Item(_))).count()
     }
 
@@ -124,25 +124,25 @@ impl SessionsPane {
             |row| matches!(row, SessionRow::Item(at) if self.items.get(*at).is_some_and(|item| item.key == *key)),
         );
         if let Some(at) = at {
-            self.scroll.to(at, self.rows.len(), height);
+            self.scroll.move_to(at, self.rows.len(), height);
         }
     }
 
     /// Moves the cursor over sessions; headings are passed over.
-    pub fn step(&mut self, by: isize, height: usize) {
-        self.scroll.step(by, self.rows.len(), height);
-        self.leave_heading(by, height);
+    pub fn move_by(&mut self, by: isize, height: usize) {
+        self.scroll.move_by(by, self.rows.len(), height);
+        self.skip_headings(by, height);
     }
 
     /// On to the next session in the direction of the step; at the end of the list, back to the last one.
-    fn leave_heading(&mut self, by: isize, height: usize) {
+    fn skip_headings(&mut self, by: isize, height: usize) {
         let is_session = |row: &SessionRow| matches!(row, SessionRow::Item(_));
         let (before, after) = self.rows.split_at(self.scroll.cursor.min(self.rows.len()));
         let up = before.iter().rposition(is_session);
         let down = after.iter().position(is_session).map(|at| at + before.len());
         let here = if by < 0 && down != Some(self.scroll.cursor) { up.or(down) } else { down.or(up) };
         if let Some(row) = here {
-            self.scroll.to(row, self.rows.len(), height);
+            self.scroll.move_to(row, self.rows.len(), height);
         }
     }
 }

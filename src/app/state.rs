@@ -2,37 +2,37 @@
 
 use std::sync::Arc;
 
-use crate::app::again::Again;
+use crate::app::again::ReplayState;
 use crate::app::branches::{BranchesScreen, CommitsScreen};
 use crate::app::breakdown::BreakdownScreen;
 use crate::app::compare::CompareScreen;
-use crate::app::effect::Write;
-use crate::app::estimators::EstimatorsView;
-use crate::app::event::{Listing, WritePreview};
+use crate::app::effect::PendingWrite;
+use crate::app::estimators::EstimatorsScreen;
+use crate::app::event::{StoreListing, WritePreview};
 use crate::app::explain::ExplainScreen;
-use crate::app::figures::Figures;
+use crate::app::figures::PlanTotals;
 use crate::app::keymap::Keymap;
-use crate::app::layout::{Layout, Pane, Shape, layout};
+use crate::app::layout::{Layout, LayoutInput, Pane, layout};
 use crate::app::message::MessagePane;
 use crate::app::recovery::RecoveryScreen;
 use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
-use crate::app::steps::StepsScreen;
-use crate::app::summary::Summarising;
+use crate::app::steps::PoliciesScreen;
+use crate::app::summary::SummaryStage;
 use crate::app::target::Target;
 use crate::app::timeline::TimelineScreen;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
-use crate::error::Finding;
+use crate::error::Diagnostic;
 use crate::ids::{EntryIx, Epoch, SessionKey};
-use crate::inspect::making::Made;
-use crate::inspect::writer::Writer;
-use crate::inspect::{Inspection, Subject};
+use crate::inspect::making::SummaryResult;
+use crate::inspect::writer::SummaryWriter;
+use crate::inspect::{LoadedSession, SessionViewKey};
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::edit::Edit;
-use crate::policy::{MessageFate, Step, StepSet};
-use crate::redact::Secrets;
+use crate::policy::{MessageFate, Policy, PolicySet};
+use crate::redact::SecretDisplay;
 
 /// How a person wants it, from config and flags.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ pub struct Options {
     /// The theme in force.
     pub theme: usize,
     /// Who writes summaries.
-    pub summarizer: Writer,
+    pub summarizer: SummaryWriter,
 }
 
 impl Default for Options {
@@ -59,7 +59,7 @@ impl Default for Options {
             mouse: true,
             themes: vec!["dark".into(), "light".into(), "mono".into()],
             theme: 0,
-            summarizer: Writer::default(),
+            summarizer: SummaryWriter::default(),
         }
     }
 }
@@ -70,7 +70,7 @@ pub struct Toast {
     /// The words.
     pub text: String,
     /// It says that something failed or was refused.
-    pub failed: bool,
+    pub is_error: bool,
     /// When it goes, ms.
     pub until_ms: i64,
 }
@@ -90,20 +90,20 @@ pub struct Flash {
 
 /// One line being typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Prompt {
+pub struct LineInput {
     /// What it is for.
-    pub purpose: Purpose,
+    pub purpose: InputPurpose,
     /// The text so far.
     pub text: String,
     /// Cursor, in characters.
     pub cursor: usize,
     /// What was expected, when the text does not fit.
-    pub complaint: Option<String>,
+    pub error: Option<String>,
 }
 
 /// What a line is typed for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Purpose {
+pub enum InputPurpose {
     /// Filter the sessions; every key applies it.
     #[default]
     Filter,
@@ -132,7 +132,7 @@ pub enum Overlay {
         /// What was typed.
         text: String,
         /// The action under the cursor, of those that match.
-        at: usize,
+        selected: usize,
     },
     /// What was found while reading.
     Findings {
@@ -140,9 +140,9 @@ pub enum Overlay {
         scroll: Scroll,
     },
     /// The steps and what each does.
-    Steps(StepsScreen),
+    Policies(PoliciesScreen),
     /// Every estimator beside what was counted.
-    Estimators(EstimatorsView),
+    Estimators(EstimatorsScreen),
     /// What is in the window.
     Breakdown(Box<BreakdownScreen>),
     /// What the gateway tries after an overflow.
@@ -155,7 +155,7 @@ pub enum Overlay {
     Branches(BranchesScreen),
     /// Call by call: [`App::timeline_screen`].
     Timeline,
-    /// Settings side by side: [`App::compare`].
+    /// Settings side by side: [`App::compare_screen`].
     Compare,
     /// The confirmation before a write.
     Write(WriteDialog),
@@ -165,7 +165,7 @@ pub enum Overlay {
 #[derive(Debug, Clone)]
 pub struct WriteDialog {
     /// What would be written.
-    pub write: Write,
+    pub write: PendingWrite,
     /// How far it is.
     pub stage: WriteStage,
     /// The first line that is seen of its summary.
@@ -178,13 +178,13 @@ pub enum WriteStage {
     /// Waiting for the session to be read again, so that what is asked about is what stands there now.
     Waiting,
     /// Its summary is being made, or offered.
-    Summarising(Summarising),
+    Summarising(SummaryStage),
     /// There is no summary, so nothing is written: why.
-    NoSummary(String),
+    SummaryFailed(String),
     /// Being checked.
     Checking,
     /// Waiting for y or n.
-    Asking(WritePreview),
+    Confirming(WritePreview),
     /// Being written.
     Writing,
     /// Refused or failed: why, and that nothing was touched.
@@ -193,7 +193,7 @@ pub enum WriteStage {
 
 /// The live state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Live {
+pub enum UpdateMode {
     /// Changes on disk appear by themselves.
     Live,
     /// The person scrolled up, or paused: changes are noted, the view stays.
@@ -209,15 +209,15 @@ pub struct Loading {
     /// Which one.
     pub key: SessionKey,
     /// Bytes read.
-    pub done: u64,
+    pub bytes_read: u64,
     /// Bytes in all; 0 while unknown.
-    pub total: u64,
+    pub bytes_total: u64,
     /// When it began, ms: progress shows only after a while.
-    pub since_ms: i64,
+    pub started_ms: i64,
 }
 
 /// What a message was asked for with.
-pub(super) type AskedMessage = (Epoch, EntryIx, Option<MessageFate>, Option<Vec<Edit>>);
+pub(super) type MessageRequest = (Epoch, EntryIx, Option<MessageFate>, Option<Vec<Edit>>);
 
 /// The whole state.
 #[derive(Debug, Clone)]
@@ -227,7 +227,7 @@ pub struct App {
     /// How the person wants it.
     pub options: Options,
     /// The store as listed; items live in `sessions`.
-    pub listing: Option<Listing>,
+    pub listing: Option<StoreListing>,
     /// Why the store could not be listed.
     pub store_error: Option<String>,
     /// The focused pane.
@@ -249,57 +249,57 @@ pub struct App {
     /// Settings.
     pub tuning: TuningPane,
     /// Numbers over all messages, as of the session and plan that are shown.
-    pub figures: Figures,
+    pub plan_totals: PlanTotals,
     /// Whose failed calls were counted, and how many there are.
-    pub(super) failed: Option<(Subject, u64)>,
+    pub(super) failed_calls: Option<(SessionViewKey, u64)>,
     /// The open session is being read again: what is known of it may be older than the file.
-    pub rereading: bool,
+    pub is_refreshing: bool,
     /// The session under the tuned settings that no step has, while there are some.
-    pub(super) assumed: Option<Arc<Inspection>>,
+    pub(super) assumed_session: Option<Arc<LoadedSession>>,
     /// The plan of the tuned settings, while the preview is on.
     pub plan: Option<Arc<Plan>>,
     /// The summary that was made last; the preview counts its length until the cut changes.
-    pub made: Option<Arc<Made>>,
+    pub summary: Option<Arc<SummaryResult>>,
     /// Steps that are switched on and wait for texts to be read: the plan is told without them.
-    pub waiting: StepSet,
+    pub waiting_policies: PolicySet,
     /// The texts of this reading could not be read.
-    pub texts_failed: bool,
+    pub details_failed: bool,
     /// What configured steps would save with the gates open, tokens, each on its own; none where it cannot be measured.
-    pub would_save: Vec<(Step, Option<u64>)>,
+    pub policy_savings: Vec<(Policy, Option<u64>)>,
     /// Replays of the open session.
-    pub again: Again,
+    pub replay_state: ReplayState,
     /// What the timeline shows of them, kept while it is closed.
     pub timeline_screen: TimelineScreen,
     /// What the comparison shows, kept while it is closed.
-    pub compare: CompareScreen,
+    pub compare_screen: CompareScreen,
     /// What is over the screen.
     pub overlay: Option<Overlay>,
     /// The line being typed.
-    pub prompt: Option<Prompt>,
+    pub input: Option<LineInput>,
     /// The status line's message.
     pub toast: Option<Toast>,
     /// What the last key changed.
     pub flash: Flash,
     /// Whether changes appear.
-    pub live: Live,
+    pub update_mode: UpdateMode,
     /// Folders that are looked at now and then, and why, where the system does not tell of their changes.
-    pub polled: Option<String>,
+    pub polling_reason: Option<String>,
     /// The mouse holds a slider.
-    pub(super) dragging: bool,
+    pub(super) is_dragging: bool,
     /// Newest reading.
     pub epoch: Epoch,
     /// The message that was asked for last: reading, entry, its fate and how the plan makes its text.
-    pub(super) asked_message: Option<AskedMessage>,
+    pub(super) requested_message: Option<MessageRequest>,
     /// The reading whose texts were asked for last.
-    pub(super) asked_texts: Option<Subject>,
+    pub(super) requested_details: Option<SessionViewKey>,
     /// The tuned values that the plan was made with, while one is shown.
-    pub(super) told_values: Option<Vec<Value>>,
+    pub(super) planned_values: Option<Vec<Value>>,
     /// The moment a timer was asked for last, ms.
-    pub(super) armed: Option<i64>,
+    pub(super) next_timer_ms: Option<i64>,
     /// The time of the last event, ms.
     pub now_ms: i64,
     /// Whether titles and rows show the secrets of their texts.
-    pub secrets: Secrets,
+    pub secrets: SecretDisplay,
 }
 
 impl App {
@@ -319,54 +319,54 @@ impl App {
             message: MessagePane::default(),
             target: Target::default(),
             tuning: TuningPane::default(),
-            figures: Figures::default(),
-            failed: None,
-            rereading: false,
-            assumed: None,
+            plan_totals: PlanTotals::default(),
+            failed_calls: None,
+            is_refreshing: false,
+            assumed_session: None,
             plan: None,
-            made: None,
-            waiting: StepSet::NONE,
-            texts_failed: false,
-            would_save: Vec::new(),
-            again: Again::default(),
+            summary: None,
+            waiting_policies: PolicySet::NONE,
+            details_failed: false,
+            policy_savings: Vec::new(),
+            replay_state: ReplayState::default(),
             timeline_screen: TimelineScreen::default(),
-            compare: CompareScreen::default(),
+            compare_screen: CompareScreen::default(),
             overlay: None,
-            prompt: None,
+            input: None,
             toast: None,
             flash: Flash::default(),
-            live: Live::Live,
-            polled: None,
-            dragging: false,
+            update_mode: UpdateMode::Live,
+            polling_reason: None,
+            is_dragging: false,
             epoch: Epoch::default(),
-            asked_message: None,
-            asked_texts: None,
-            told_values: None,
-            armed: None,
+            requested_message: None,
+            requested_details: None,
+            planned_values: None,
+            next_timer_ms: None,
             now_ms: 0,
-            secrets: Secrets::Hidden,
+            secrets: SecretDisplay::Hidden,
         }
     }
 
     /// Where everything stands now.
     pub fn layout(&self) -> Layout {
-        layout(&Shape {
+        layout(&LayoutInput {
             width: self.size.0,
             height: self.size.1,
-            plan: self.plan.is_some(),
+            has_plan: self.plan.is_some(),
             focus: self.focus,
             zoom: self.zoom,
-            tuning_rows: self.tuning.most_lines() as u16,
+            tuning_rows: self.tuning.max_line_count() as u16,
         })
     }
 
     /// The open session as the main view shows it.
-    pub fn inspection(&self) -> Option<&Arc<Inspection>> {
-        self.transcript.as_ref().map(|pane| &pane.inspection)
+    pub fn displayed_session(&self) -> Option<&Arc<LoadedSession>> {
+        self.transcript.as_ref().map(|pane| &pane.session)
     }
 
     /// Findings of the store, then those of the open session: the order the list of findings counts in.
-    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+    pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
         let store = self.listing.iter().flat_map(|listing| &listing.findings);
         store.chain(self.transcript.iter().flat_map(|pane| &pane.findings))
     }
@@ -377,7 +377,7 @@ impl App {
     }
 
     /// Whether something flashes at this moment.
-    pub fn flashing(&self) -> bool {
+    pub fn is_flashing(&self) -> bool {
         self.flash.until_ms > self.now_ms
     }
 }

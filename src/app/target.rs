@@ -8,9 +8,9 @@ use crate::app::layout::Pane;
 use crate::app::state::App;
 use crate::explain::failed_call;
 use crate::ids::Epoch;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::inspect::overflow::Overflow;
-use crate::inspect::whole::Whole;
+use crate::inspect::whole::ReplaySummary;
 use crate::transcript::Leaf;
 
 /// The prompt that is shown.
@@ -30,7 +30,7 @@ impl Target {
     pub const ALL: [Self; 3] = [Self::NextCall, Self::FailedCall, Self::WholeSession];
 
     /// Its words.
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::NextCall => "next call",
             Self::FailedCall => "failed call",
@@ -45,67 +45,70 @@ impl Target {
 
 /// The session as recorded, and under the tuned settings where these are shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outcome {
+pub struct ReplayOutcome {
     /// As recorded.
-    pub recorded: Whole,
+    pub recorded: ReplaySummary,
     /// Under the tuned settings.
-    pub tuned: Option<Whole>,
+    pub tuned: Option<ReplaySummary>,
 }
 
 impl App {
     /// The open session at its own leaf, whatever the main view shows.
-    pub fn own_session(&self) -> Option<&Arc<Inspection>> {
-        self.transcript.as_ref().map(|pane| &pane.own)
+    pub fn active_session(&self) -> Option<&Arc<LoadedSession>> {
+        self.transcript.as_ref().map(|pane| &pane.active_session)
     }
 
     /// The call that is explained; none where none overflowed.
     pub fn failed_overflow(&self) -> Option<&Overflow> {
-        self.transcript.as_ref()?.failed.as_ref()
+        self.transcript.as_ref()?.failed_overflow.as_ref()
     }
 
     /// The session that is shown, under the changed settings that no step has.
-    pub fn planned_session(&self) -> Option<&Arc<Inspection>> {
-        self.assumed.as_ref().or_else(|| self.inspection())
+    pub fn planned_session(&self) -> Option<&Arc<LoadedSession>> {
+        self.assumed_session.as_ref().or_else(|| self.displayed_session())
     }
 
     /// Applies the changed settings that no step has, once for a plan and all its frames.
-    pub(super) fn assume(&mut self) {
-        let changed = self.tuning.preview && !self.tuning.assumed.is_empty();
-        let inspection = self.inspection().filter(|_| changed);
-        self.assumed = inspection.map(|inspection| Arc::new(inspection.assuming(&self.tuning.assumed)));
+    pub(super) fn apply_assumed_settings(&mut self) {
+        let changed = self.tuning.preview && !self.tuning.assumed_changes.is_empty();
+        let inspection = self.displayed_session().filter(|_| changed);
+        self.assumed_session = inspection
+            .map(|inspection| Arc::new(inspection.with_window_changes(&self.tuning.assumed_changes)));
     }
 
     /// The time of the call that is shown, ms: that of the failed one where it was recorded, else now.
-    pub fn call_ms(&self) -> i64 {
+    pub fn call_time_ms(&self) -> i64 {
         let failed = self.failed_overflow().filter(|_| self.target == Target::FailedCall);
-        let at = failed.map(|overflow| overflow.at).filter(|at| at.is_finite());
+        let at = failed.map(|overflow| overflow.time_ms).filter(|at| at.is_finite());
         at.map_or(self.now_ms, |at| at as i64)
     }
 
     /// The replay of the target, once it is there; none for the next call.
-    pub fn outcome(&self) -> Option<Outcome> {
-        self.again.outcome.filter(|_| self.target != Target::NextCall)
+    pub fn replay_outcome(&self) -> Option<ReplayOutcome> {
+        self.replay_state.outcome.filter(|_| self.target != Target::NextCall)
     }
 
     /// Tokens of the target's prompt, recorded and under the tuned settings, and whether the provider counted the first. None
     /// for the next call, and until the replay is there.
     pub fn target_tokens(&self) -> Option<(u64, bool, Option<u64>)> {
-        let Outcome { recorded, tuned } = self.outcome()?;
+        let ReplayOutcome { recorded, tuned } = self.replay_outcome()?;
         match self.target {
             Target::NextCall => None,
-            Target::FailedCall => {
-                Some((recorded.tokens?, recorded.counted, tuned.and_then(|tuned| tuned.tokens)))
-            }
+            Target::FailedCall => Some((
+                recorded.failing_call_tokens?,
+                recorded.failing_call_measured,
+                tuned.and_then(|tuned| tuned.failing_call_tokens),
+            )),
             Target::WholeSession => {
-                Some((recorded.peak, recorded.peak_counted, tuned.map(|tuned| tuned.peak)))
+                Some((recorded.peak_tokens, recorded.peak_measured, tuned.map(|tuned| tuned.peak_tokens)))
             }
         }
     }
 
     /// Shows the next target; without an overflow there is no failed call to show.
-    pub(super) fn next_target(&mut self) -> Vec<Effect> {
-        if self.own_session().is_none() {
-            self.toast("no session is open".into(), false);
+    pub(super) fn select_next_target(&mut self) -> Vec<Effect> {
+        if self.active_session().is_none() {
+            self.show_toast("no session is open".into(), false);
             return Vec::new();
         }
         let mut target = self.target.next();
@@ -119,27 +122,27 @@ impl App {
     pub(super) fn show_target(&mut self, target: Target) -> Vec<Effect> {
         self.target = target;
         if self.layout().legend.is_empty() {
-            self.toast(format!("shows the {}", target.words()), false);
+            self.show_toast(format!("shows the {}", target.label()), false);
         }
-        let effects = self.look_at_target();
+        let effects = self.load_target();
         self.replan(false);
         effects
     }
 
     /// Asks for the session as the target needs it, or puts it at its own leaf; the plan is to be made anew.
-    pub(super) fn look_at_target(&mut self) -> Vec<Effect> {
-        let Some(own) = self.own_session().cloned() else { return Vec::new() };
-        if let Some(overflow) = self.target_elsewhere() {
-            return vec![Effect::LookAtCall { inspection: own, overflow: Box::new(overflow) }];
+    pub(super) fn load_target(&mut self) -> Vec<Effect> {
+        let Some(own) = self.active_session().cloned() else { return Vec::new() };
+        if let Some(overflow) = self.overflow_to_load() {
+            return vec![Effect::LoadSessionAtCall { session: own, overflow: Box::new(overflow) }];
         }
-        self.show_session(own);
+        self.display_session(own);
         Vec::new()
     }
 
     /// The failed call where the target is not seen from the session's own leaf.
-    fn target_elsewhere(&self) -> Option<Overflow> {
+    fn overflow_to_load(&self) -> Option<Overflow> {
         let overflow = self.failed_overflow()?;
-        let on_path = || self.own_session().is_some_and(|own| own.context.path.contains(&overflow.entry));
+        let on_path = || self.active_session().is_some_and(|own| own.context.path.contains(&overflow.entry));
         let elsewhere = match self.target {
             Target::NextCall => false,
             Target::FailedCall => true,
@@ -149,46 +152,46 @@ impl App {
     }
 
     /// Takes the session as it was when the failed call was made, if that is still what is wanted.
-    pub(super) fn looked_at_call(&mut self, epoch: Epoch, inspection: Option<Arc<Inspection>>) {
-        let is_newest = self.own_session().is_some_and(|own| own.epoch == epoch);
-        let Some(overflow) = self.target_elsewhere().filter(|_| is_newest) else { return };
+    pub(super) fn on_session_at_call(&mut self, epoch: Epoch, inspection: Option<Arc<LoadedSession>>) {
+        let is_newest = self.active_session().is_some_and(|own| own.epoch == epoch);
+        let Some(overflow) = self.overflow_to_load().filter(|_| is_newest) else { return };
         let Some(inspection) = inspection else {
             self.target = Target::NextCall;
-            self.toast("the failed call has no place in the tree".into(), true);
+            self.show_toast("the failed call has no place in the tree".into(), true);
             return;
         };
-        self.show_session(inspection);
+        self.display_session(inspection);
         self.replan(false);
-        let height = self.height(Pane::Transcript);
+        let height = self.pane_height(Pane::Transcript);
         if let Some(pane) = &mut self.transcript {
             pane.reveal(overflow.entry, height);
         }
     }
 
-    fn show_session(&mut self, inspection: Arc<Inspection>) {
-        let height = self.height(Pane::Transcript);
+    fn display_session(&mut self, inspection: Arc<LoadedSession>) {
+        let height = self.pane_height(Pane::Transcript);
         let Some(pane) = &mut self.transcript else { return };
-        if !Arc::ptr_eq(&pane.inspection, &inspection) {
+        if !Arc::ptr_eq(&pane.session, &inspection) {
             pane.refresh(inspection, height);
-            self.texts_failed = false;
+            self.details_failed = false;
         }
     }
 
     /// The session that replays are made of: the failed call is on its path, where one is shown.
-    pub(super) fn replayed_session(&self) -> Option<&Arc<Inspection>> {
+    pub(super) fn replayed_session(&self) -> Option<&Arc<LoadedSession>> {
         let overflow = self.failed_overflow().filter(|_| self.target != Target::NextCall);
-        let own = self.own_session()?;
+        let own = self.active_session()?;
         if overflow.is_none_or(|overflow| own.context.path.contains(&overflow.entry)) {
             return Some(own);
         }
-        self.inspection().filter(|shown| shown.leaf != Leaf::Own)
+        self.displayed_session().filter(|shown| shown.leaf != Leaf::Own)
     }
 
     /// Another reading of the open session: which of its calls failed.
-    pub(super) fn find_failed_call(&mut self) {
+    pub(super) fn update_failed_call(&mut self) {
         if let Some(pane) = &mut self.transcript {
-            pane.failed = failed_call(&pane.own).cloned();
-            if pane.failed.is_none() && self.target == Target::FailedCall {
+            pane.failed_overflow = failed_call(&pane.active_session).cloned();
+            if pane.failed_overflow.is_none() && self.target == Target::FailedCall {
                 self.target = Target::NextCall;
             }
         }

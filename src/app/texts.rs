@@ -6,22 +6,22 @@ use std::sync::Arc;
 use crate::app::effect::Effect;
 use crate::app::state::{App, Overlay};
 use crate::gateway::ruleset::Ruleset;
-use crate::inspect::{Closer, Inspection};
+use crate::inspect::{ContextDetails, LoadedSession};
 use crate::plan::{Plan, PlanError};
 use crate::policy::prune::Gate;
-use crate::policy::{Step, StepSet, StepSettings};
+use crate::policy::{Policy, PolicySet, PolicySettings};
 
 /// The plan of the steps that can be told now, and the steps that wait for texts.
-pub(super) fn told(
-    inspection: &Inspection,
-    mut settings: StepSettings,
+pub(super) fn plan_available_policies(
+    inspection: &LoadedSession,
+    mut settings: PolicySettings,
     gate: Gate,
-) -> (Result<Plan, PlanError>, StepSet) {
-    let mut waiting = StepSet::NONE;
+) -> (Result<Plan, PlanError>, PolicySet) {
+    let mut waiting = PolicySet::NONE;
     loop {
         match inspection.plan(&settings, gate) {
-            Err(PlanError::NeedsTexts(step)) if settings.steps.has(step) => {
-                settings.steps = settings.steps.with(step, false);
+            Err(PlanError::NeedsTexts(step)) if settings.enabled.has(step) => {
+                settings.enabled = settings.enabled.with(step, false);
                 waiting = waiting.with(step, true);
             }
             plan => return (plan, waiting),
@@ -30,42 +30,42 @@ pub(super) fn told(
 }
 
 /// Whether one of these steps looks at more than sizes: at texts, or at the branch they stand on.
-fn look_closer(steps: StepSet, ruleset: Ruleset) -> bool {
-    steps.looks_closer(ruleset.rules()) || steps.has(Step::Compact)
+fn needs_details(steps: PolicySet, ruleset: Ruleset) -> bool {
+    steps.uses_features(ruleset.rules()) || steps.has(Policy::Compact)
 }
 
 impl App {
     /// Asks for what closer steps look at: once for a reading, as soon as one of them is shown.
-    pub(super) fn want_texts(&mut self, effects: &mut Vec<Effect>) {
-        let Some(inspection) = self.inspection() else { return };
-        let shown = self.tuning.preview && look_closer(self.tuning.steps, inspection.ruleset.ruleset);
-        if !shown && !matches!(self.overlay, Some(Overlay::Steps(_))) {
+    pub(super) fn request_details(&mut self, effects: &mut Vec<Effect>) {
+        let Some(inspection) = self.displayed_session() else { return };
+        let shown = self.tuning.preview && needs_details(self.tuning.policies, inspection.ruleset.id);
+        if !shown && !matches!(self.overlay, Some(Overlay::Policies(_))) {
             return;
         }
-        if inspection.closer.is_some() || self.asked_texts.as_ref() == Some(&inspection.subject()) {
+        if inspection.details.is_some() || self.requested_details.as_ref() == Some(&inspection.view_key()) {
             return;
         }
         let inspection = Arc::clone(inspection);
-        self.asked_texts = Some(inspection.subject());
-        effects.push(Effect::ReadTexts { inspection });
+        self.requested_details = Some(inspection.view_key());
+        effects.push(Effect::LoadDetails { session: inspection });
     }
 
     /// The texts were read: the plan is made again, now with every step.
-    pub(super) fn take_texts(&mut self, closer: Result<Arc<Closer>, String>) {
+    pub(super) fn on_details(&mut self, closer: Result<Arc<ContextDetails>, String>) {
         match closer {
             Ok(closer) => {
                 let Some(pane) = &mut self.transcript else { return };
-                let inspection = Inspection { closer: Some(closer), ..(*pane.inspection).clone() };
-                let is_own = pane.own.subject() == inspection.subject();
-                pane.inspection = Arc::new(inspection);
+                let inspection = LoadedSession { details: Some(closer), ..(*pane.session).clone() };
+                let is_own = pane.active_session.view_key() == inspection.view_key();
+                pane.session = Arc::new(inspection);
                 if is_own {
-                    pane.own = Arc::clone(&pane.inspection);
+                    pane.active_session = Arc::clone(&pane.session);
                 }
                 self.replan(false);
             }
             Err(error) => {
-                self.texts_failed = true;
-                self.toast(error, true);
+                self.details_failed = true;
+                self.show_toast(error, true);
             }
         }
     }

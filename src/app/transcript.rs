@@ -3,37 +3,37 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::app::cut::CutLine;
+use crate::app::cut::CompactionMarker;
 use crate::app::scroll::Scroll;
-use crate::app::search::Search;
-use crate::context::budget::{largest, running_totals};
-use crate::context::rows::{Filter, Folds, Row, RowKind, View, rows};
+use crate::app::search::SearchState;
+use crate::context::budget::{largest_message, running_totals};
+use crate::context::rows::{Filter, Folds, RowInputs, RowKind, TranscriptRow, build_rows};
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::error::Finding;
+use crate::error::Diagnostic;
 use crate::ids::{EntryIx, Epoch};
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::inspect::excerpt::Excerpt;
 use crate::inspect::overflow::Overflow;
 use crate::plan::Plan;
 use crate::policy::Fate;
 use crate::store::entry::Role;
-use crate::transcript::labels::labels;
+use crate::transcript::labels::resolve_labels;
 
 /// The open session as it is shown.
 #[derive(Debug, Clone)]
 pub struct TranscriptPane {
     /// The session as it is shown: at its own leaf, or as it was when the failed call was made.
-    pub inspection: Arc<Inspection>,
+    pub session: Arc<LoadedSession>,
     /// The session at its own leaf.
-    pub own: Arc<Inspection>,
+    pub active_session: Arc<LoadedSession>,
     /// Its call that is explained, where one overflowed.
-    pub failed: Option<Overflow>,
+    pub failed_overflow: Option<Overflow>,
     /// What is shown.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TranscriptRow>,
     /// Cursor over `rows`.
     pub scroll: Scroll,
     /// Where a planned compaction would cut.
-    pub cut: Option<CutLine>,
+    pub compaction_marker: Option<CompactionMarker>,
     /// What is folded.
     pub folds: Folds,
     /// Which entries get rows.
@@ -45,57 +45,57 @@ pub struct TranscriptPane {
     /// Entries that hold them, in file order.
     pub matches: Vec<EntryIx>,
     /// How far the search is.
-    pub(super) search: Search,
+    pub(super) search: SearchState,
     /// The reading since which entries were only added: what was asked of it since still fits.
-    pub(super) since: Epoch,
+    pub(super) appended_since: Epoch,
     /// Labels by entry.
     pub labels: HashMap<EntryIx, String>,
     /// Texts that have been read.
     pub excerpts: HashMap<EntryIx, Excerpt>,
     /// Texts that have been asked for.
-    pub asked: HashSet<EntryIx>,
+    pub requested_excerpts: HashSet<EntryIx>,
     /// Estimated tokens of each message, under the plan where one is shown.
     pub tokens: Vec<u64>,
     /// Prompt tokens up to and with each message.
-    pub totals: Vec<u64>,
+    pub running_totals: Vec<u64>,
     /// The largest of `tokens`, or before the plan; what thin bars are measured by.
     pub largest: u64,
     /// What was found in the transcript.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Diagnostic>,
     /// Entries that arrived with the last change on disk.
-    pub arrived: HashSet<EntryIx>,
+    pub new_entries: HashSet<EntryIx>,
 }
 
 /// What a row says of tokens and fate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RowNumbers {
+pub struct TranscriptRowTokens {
     /// Estimated tokens before the plan.
     pub before: u64,
     /// Estimated tokens after it.
     pub after: u64,
     /// Prompt tokens up to and with this row, after the plan.
-    pub total: u64,
+    pub running_total: u64,
     /// The fate to sign the row with: the strongest of the messages it stands for.
     pub fate: Option<Fate>,
     /// Messages with that fate.
-    pub count: usize,
+    pub fate_count: usize,
     /// It is protected by its position.
-    pub protected_zone: bool,
+    pub is_protected: bool,
 }
 
 impl TranscriptPane {
     /// Shows a session, its last row under the cursor.
-    pub fn new(inspection: Arc<Inspection>, height: usize) -> Self {
+    pub fn new(inspection: Arc<LoadedSession>, height: usize) -> Self {
         let mut pane = Self {
-            labels: labels(&inspection.index, &inspection.tree),
-            since: inspection.epoch,
-            findings: inspection.findings(),
-            search: Search::default(),
-            own: Arc::clone(&inspection),
-            failed: None,
-            inspection,
+            labels: resolve_labels(&inspection.index, &inspection.tree),
+            appended_since: inspection.epoch,
+            findings: inspection.diagnostics(),
+            search: SearchState::default(),
+            active_session: Arc::clone(&inspection),
+            failed_overflow: None,
+            session: inspection,
             rows: Vec::new(),
-            cut: None,
+            compaction_marker: None,
             scroll: Scroll::default(),
             folds: Folds::default(),
             filter: Filter::default(),
@@ -103,87 +103,87 @@ impl TranscriptPane {
             query: String::new(),
             matches: Vec::new(),
             excerpts: HashMap::new(),
-            asked: HashSet::new(),
+            requested_excerpts: HashSet::new(),
             tokens: Vec::new(),
-            totals: Vec::new(),
+            running_totals: Vec::new(),
             largest: 0,
-            arrived: HashSet::new(),
+            new_entries: HashSet::new(),
         };
-        pane.rebuild(height);
-        pane.scroll.to(usize::MAX, pane.rows.len(), height);
+        pane.rebuild_rows(height);
+        pane.scroll.move_to(usize::MAX, pane.rows.len(), height);
         pane
     }
 
     /// Takes a newer reading of the same session; cursor, folds and texts stay.
-    pub fn refresh(&mut self, inspection: Arc<Inspection>, height: usize) {
-        let known = self.inspection.index.entries.len();
-        self.arrived.clear();
-        if inspection.grown_from.is_some_and(|before| before >= self.since) {
+    pub fn refresh(&mut self, inspection: Arc<LoadedSession>, height: usize) {
+        let known = self.session.index.entries.len();
+        self.new_entries.clear();
+        if inspection.extends_epoch.is_some_and(|before| before >= self.appended_since) {
             let added = known..inspection.index.entries.len();
-            self.arrived = added.map(|at| EntryIx(at as u32)).collect();
+            self.new_entries = added.map(|at| EntryIx(at as u32)).collect();
         } else {
-            self.since = inspection.epoch;
+            self.appended_since = inspection.epoch;
             self.excerpts.clear();
             self.matches.clear();
-            self.search = Search::default();
+            self.search = SearchState::default();
         }
-        self.asked.clear();
-        self.findings = inspection.findings();
-        self.labels = labels(&inspection.index, &inspection.tree);
-        self.inspection = inspection;
-        self.rebuild(height);
+        self.requested_excerpts.clear();
+        self.findings = inspection.diagnostics();
+        self.labels = resolve_labels(&inspection.index, &inspection.tree);
+        self.session = inspection;
+        self.rebuild_rows(height);
         if self.follow {
-            self.scroll.to(usize::MAX, self.rows.len(), height);
+            self.scroll.move_to(usize::MAX, self.rows.len(), height);
         }
     }
 
     /// Makes the rows anew and keeps the cursor on its entry and its line of the screen.
-    pub fn rebuild(&mut self, height: usize) {
-        let at = self.selected().map(|row| (row.entry, aside(row)));
+    pub fn rebuild_rows(&mut self, height: usize) {
+        let at = self.selected().map(|row| (row.entry, annotation_kind(row)));
         let line = self.scroll.cursor.saturating_sub(self.scroll.top);
-        self.rows = rows(&View {
-            index: &self.inspection.index,
-            tree: &self.inspection.tree,
-            context: &self.inspection.context,
+        self.rows = build_rows(&RowInputs {
+            index: &self.session.index,
+            tree: &self.session.tree,
+            context: &self.session.context,
             labels: &self.labels,
             folds: &self.folds,
             filter: self.filter,
         });
-        self.place_cut(self.cut, height);
+        self.place_compaction_marker(self.compaction_marker, height);
         if let Some((entry, was)) = at {
-            let same = |row: &Row| row.entry == entry && aside(row) == was;
-            let row = self.rows.iter().position(same).or_else(|| self.row_of(entry));
+            let same = |row: &TranscriptRow| row.entry == entry && annotation_kind(row) == was;
+            let row = self.rows.iter().position(same).or_else(|| self.row_of_entry(entry));
             let row = row.unwrap_or(self.scroll.cursor);
             self.scroll.top = row.saturating_sub(line);
-            self.scroll.to(row, self.rows.len(), height);
+            self.scroll.move_to(row, self.rows.len(), height);
         }
     }
 
     /// Counts tokens under a plan, or as they stand, and shows where a compaction would cut.
-    pub fn count(&mut self, plan: Option<&Plan>, height: usize) {
-        let messages = &self.inspection.context.messages;
+    pub fn apply_plan(&mut self, plan: Option<&Plan>, height: usize) {
+        let messages = &self.session.context.messages;
         self.tokens = match plan {
             Some(plan) => plan.tokens_after.clone(),
             None => messages.tokens().to_vec(),
         };
-        let fixed = self.inspection.fixed_tokens();
-        self.totals = match plan {
+        let fixed = self.session.fixed_tokens();
+        self.running_totals = match plan {
             Some(plan) => plan.running_totals(fixed),
             None => running_totals(fixed, self.tokens.iter().copied()),
         };
-        self.largest = largest(messages);
-        self.place_cut(plan.and_then(CutLine::of), height);
+        self.largest = largest_message(messages);
+        self.place_compaction_marker(plan.and_then(CompactionMarker::from_plan), height);
     }
 
     /// The row under the cursor.
-    pub fn selected(&self) -> Option<&Row> {
+    pub fn selected(&self) -> Option<&TranscriptRow> {
         self.rows.get(self.scroll.cursor)
     }
 
     /// The row that shows an entry, or the fold that hides it.
-    pub fn row_of(&self, entry: EntryIx) -> Option<usize> {
-        self.rows.iter().position(|row| row.entry == entry && !aside(row).0).or_else(|| {
-            let at = self.inspection.context.position(entry)?;
+    pub fn row_of_entry(&self, entry: EntryIx) -> Option<usize> {
+        self.rows.iter().position(|row| row.entry == entry && !annotation_kind(row).0).or_else(|| {
+            let at = self.session.context.position(entry)?;
             self.rows.iter().position(|row| {
                 row.message.is_some_and(|first| (first..first + row.messages as usize).contains(&at))
             })
@@ -191,35 +191,40 @@ impl TranscriptPane {
     }
 
     /// The numbers of a row under a plan.
-    pub fn numbers(&self, row: &Row, plan: Option<&Plan>) -> RowNumbers {
-        let Some(first) = row.message else { return self.loose_numbers(row) };
+    pub fn row_tokens(&self, row: &TranscriptRow, plan: Option<&Plan>) -> TranscriptRowTokens {
+        let Some(first) = row.message else { return self.off_context_tokens(row) };
         let range = first..(first + row.messages as usize).min(self.tokens.len());
         let sum = |tokens: &[u64]| tokens.get(range.clone()).map_or(0, |tokens| tokens.iter().sum());
         let fates = plan.map_or(&[][..], |plan| plan.fates());
         let fates = fates.get(range.clone()).unwrap_or_default();
-        let fate = fates.iter().map(|fate| fate.fate).max_by_key(|fate| strength(*fate));
-        RowNumbers {
+        let fate = fates.iter().map(|fate| fate.fate).max_by_key(|fate| fate_rank(*fate));
+        TranscriptRowTokens {
             before: plan.map_or_else(|| sum(&self.tokens), |plan| sum(&plan.tokens_before)),
             after: sum(&self.tokens),
-            total: range.end.checked_sub(1).and_then(|at| self.totals.get(at)).copied().unwrap_or(0),
+            running_total: range
+                .end
+                .checked_sub(1)
+                .and_then(|at| self.running_totals.get(at))
+                .copied()
+                .unwrap_or(0),
             fate,
-            count: fates.iter().filter(|message| Some(message.fate) == fate).count(),
-            protected_zone: plan.is_some_and(|plan| first >= plan.outcome.cutoff),
+            fate_count: fates.iter().filter(|message| Some(message.fate) == fate).count(),
+            is_protected: plan.is_some_and(|plan| first >= plan.pruning.cutoff),
         }
     }
 
     /// A row off the context: its own size, no total.
-    fn loose_numbers(&self, row: &Row) -> RowNumbers {
-        let size = self.inspection.index.entry(row.entry).message;
+    fn off_context_tokens(&self, row: &TranscriptRow) -> TranscriptRowTokens {
+        let size = self.session.index.entry(row.entry).message;
         let tokens = size.map_or(0, |size| estimate_or_zero(&size));
-        RowNumbers { before: tokens, after: tokens, ..RowNumbers::default() }
+        TranscriptRowTokens { before: tokens, after: tokens, ..TranscriptRowTokens::default() }
     }
 
     /// Entries whose texts are needed for the rows in sight and have not been asked for.
     pub fn missing_excerpts(&mut self, height: usize) -> Vec<EntryIx> {
         let from = self.scroll.top.saturating_sub(height);
         let rows = self.rows.iter().skip(from).take(height * 3).map(|row| row.entry);
-        let asked = &mut self.asked;
+        let asked = &mut self.requested_excerpts;
         let excerpts = &self.excerpts;
         rows.filter(|entry| !excerpts.contains_key(entry) && asked.insert(*entry)).collect()
     }
@@ -235,14 +240,14 @@ impl TranscriptPane {
             RowKind::Entry => {
                 let Some(turn) = self.turn_of(self.scroll.cursor) else { return };
                 toggle(&mut self.folds.turns, turn);
-                self.rebuild(height);
-                if let Some(at) = self.row_of(turn) {
-                    self.scroll.to(at, self.rows.len(), height);
+                self.rebuild_rows(height);
+                if let Some(at) = self.row_of_entry(turn) {
+                    self.scroll.move_to(at, self.rows.len(), height);
                 }
                 return;
             }
         }
-        self.rebuild(height);
+        self.rebuild_rows(height);
     }
 
     /// The user turn a row belongs to.
@@ -250,15 +255,15 @@ impl TranscriptPane {
         let rows = self.rows.get(..=row)?;
         rows.iter()
             .rev()
-            .find(|row| row.depth == 0 && !aside(row).0 && self.role(row.entry) == Some(Role::User))
+            .find(|row| row.depth == 0 && !annotation_kind(row).0 && self.role(row.entry) == Some(Role::User))
             .map(|row| row.entry)
     }
 
     /// Folds every user turn but the one the cursor is in.
     pub fn fold_all(&mut self, height: usize) {
-        let users = self.inspection.context.path.iter().copied();
+        let users = self.session.context.path.iter().copied();
         self.folds.turns = users.filter(|ix| self.role(*ix) == Some(Role::User)).collect();
-        self.rebuild(height);
+        self.rebuild_rows(height);
     }
 
     /// Unfolds everything.
@@ -267,11 +272,11 @@ impl TranscriptPane {
         self.folds.history = true;
         let forks = self.rows.iter().filter(|row| matches!(row.kind, RowKind::Branch { .. }));
         self.folds.branches.extend(forks.map(|row| row.entry).collect::<Vec<_>>());
-        self.rebuild(height);
+        self.rebuild_rows(height);
     }
 
     /// The next row, in a direction, that a test holds for.
-    pub fn find_row(&self, forward: bool, test: impl Fn(&Row) -> bool) -> Option<usize> {
+    pub fn find_row(&self, forward: bool, test: impl Fn(&TranscriptRow) -> bool) -> Option<usize> {
         let at = self.scroll.cursor;
         if forward {
             (at + 1..self.rows.len()).find(|row| test(&self.rows[*row]))
@@ -284,21 +289,21 @@ impl TranscriptPane {
     pub fn reveal(&mut self, entry: EntryIx, height: usize) {
         if let Some(turn) = self.hiding_turn(entry) {
             self.folds.turns.remove(&turn);
-            self.rebuild(height);
+            self.rebuild_rows(height);
         }
-        if self.row_of(entry).is_none() {
-            self.folds.history |= self.inspection.context.path.contains(&entry);
+        if self.row_of_entry(entry).is_none() {
+            self.folds.history |= self.session.context.path.contains(&entry);
             self.open_branch_of(entry);
             self.filter = Filter::Everything;
-            self.rebuild(height);
+            self.rebuild_rows(height);
         }
         if let Some(at) = self
             .rows
             .iter()
-            .position(|row| row.entry == entry && !aside(row).0)
-            .or_else(|| self.row_of(entry))
+            .position(|row| row.entry == entry && !annotation_kind(row).0)
+            .or_else(|| self.row_of_entry(entry))
         {
-            self.scroll.to(at, self.rows.len(), height);
+            self.scroll.move_to(at, self.rows.len(), height);
             self.follow = at + 1 == self.rows.len();
         }
     }
@@ -307,7 +312,7 @@ impl TranscriptPane {
     pub fn next_match(&self, forward: bool) -> Option<EntryIx> {
         let at = self.selected().map(|row| row.entry);
         let here = self.selected().filter(|row| row.kind == RowKind::Entry).map(|_| self.scroll.cursor);
-        let another = |entry: &&EntryIx| here.is_none() || self.row_of(**entry) != here;
+        let another = |entry: &&EntryIx| here.is_none() || self.row_of_entry(**entry) != here;
         let mut matches = self.matches.iter();
         let next = if forward {
             matches.find(|entry| Some(**entry) > at).or(self.matches.first())
@@ -318,7 +323,7 @@ impl TranscriptPane {
     }
 
     fn hiding_turn(&self, entry: EntryIx) -> Option<EntryIx> {
-        let path = &self.inspection.context.path;
+        let path = &self.session.context.path;
         let at = path.iter().position(|ix| *ix == entry)?;
         path[..=at]
             .iter()
@@ -330,10 +335,10 @@ impl TranscriptPane {
 
     /// Opens every branch on the way from an entry to the active path.
     fn open_branch_of(&mut self, entry: EntryIx) {
-        let tree = &self.inspection.tree;
-        let active: HashSet<EntryIx> = self.inspection.context.path.iter().copied().collect();
+        let tree = &self.session.tree;
+        let active: HashSet<EntryIx> = self.session.context.path.iter().copied().collect();
         let mut at = entry;
-        for _ in 0..=self.inspection.index.entries.len() {
+        for _ in 0..=self.session.index.entries.len() {
             let Some(parent) = tree.parent(at) else { break };
             let first_child = tree.children(parent).first() == Some(&at);
             if !first_child || active.contains(&parent) {
@@ -345,12 +350,12 @@ impl TranscriptPane {
     }
 
     fn role(&self, entry: EntryIx) -> Option<Role> {
-        self.inspection.index.entry(entry).role()
+        self.session.index.entry(entry).role()
     }
 }
 
 /// Whether a row tells of something beside its entry, and whether that is a cut.
-fn aside(row: &Row) -> (bool, bool) {
+fn annotation_kind(row: &TranscriptRow) -> (bool, bool) {
     (matches!(row.kind, RowKind::Branch { .. } | RowKind::Cut), row.kind == RowKind::Cut)
 }
 
@@ -361,7 +366,7 @@ fn toggle(set: &mut HashSet<EntryIx>, entry: EntryIx) {
 }
 
 /// Which fate signs a row that stands for several messages.
-fn strength(fate: Fate) -> u8 {
+fn fate_rank(fate: Fate) -> u8 {
     match fate {
         Fate::Kept => 0,
         Fate::Protected => 1,

@@ -2,14 +2,14 @@ use super::*;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::ruleset::Ruleset;
-use crate::inspect::testing::{inspection, transcript, user};
+use crate::inspect::testing::{loaded_session, transcript, user};
 use crate::policy::clear_tool_uses::ClearSettings;
-use crate::policy::settings::{RowSource, rows};
+use crate::policy::settings::{SettingSources, policy_settings};
 
 /// A session of one turn, configured as nothing says otherwise.
-fn session() -> Inspection {
+fn session() -> LoadedSession {
     let config = GatewayConfig::empty();
-    let source = RowSource {
+    let source = SettingSources {
         config: &config,
         ruleset: Ruleset::default(),
         session_key: "agent:main:telegram:direct:8812",
@@ -17,7 +17,10 @@ fn session() -> Inspection {
         window: 200_000.0,
         clear: &ClearSettings::default(),
     };
-    Inspection { settings: rows(&source), ..inspection(&transcript(&[user("hi")]), 200_000.0) }
+    LoadedSession {
+        setting_rows: policy_settings(&source),
+        ..loaded_session(&transcript(&[user("hi")]), 200_000.0)
+    }
 }
 
 fn pane() -> TuningPane {
@@ -28,15 +31,15 @@ fn pane() -> TuningPane {
 
 fn focus(pane: &mut TuningPane, key: &str) {
     let at = pane.rows.iter().position(|row| row.key() == key).expect("a known key");
-    pane.focus_step(pane.rows[at].step);
+    pane.focus_policy(pane.rows[at].policy);
     pane.cursor = at;
 }
 
 #[test]
 fn untouched_values_are_the_gateways_defaults() {
-    assert_eq!(pane().settings().soft_trim, PruneSettings::default().soft_trim);
-    assert_eq!(pane().settings().ttl_ms, 300_000.0);
-    assert!(!pane().any_changed());
+    assert_eq!(pane().prune_settings().soft_trim, PruneSettings::default().soft_trim);
+    assert_eq!(pane().prune_settings().ttl_ms, 300_000.0);
+    assert!(!pane().has_changes());
 }
 
 #[test]
@@ -46,9 +49,9 @@ fn a_step_moves_a_ratio_by_a_hundredth_without_drift() {
     for _ in 0..15 {
         pane.adjust(-1.0);
     }
-    assert_eq!(pane.settings().hard_clear_ratio, 0.35);
-    pane.to_config();
-    assert!(!pane.any_changed());
+    assert_eq!(pane.prune_settings().hard_clear_ratio, 0.35);
+    pane.reset_to_config();
+    assert!(!pane.has_changes());
 }
 
 #[test]
@@ -56,35 +59,35 @@ fn typed_values_are_checked_and_say_what_was_expected() {
     let mut pane = pane();
     focus(&mut pane, "contextPruning.ttl");
     assert_eq!(pane.set_text("1h30m"), Ok(()));
-    assert_eq!(pane.settings().ttl_ms, 5_400_000.0);
+    assert_eq!(pane.prune_settings().ttl_ms, 5_400_000.0);
     assert_eq!(pane.edit_text(), "90m");
     assert!(pane.set_text("soon").is_err());
     focus(&mut pane, "contextPruning.tools.deny");
     assert_eq!(pane.set_text("browser, *image*"), Ok(()));
-    assert!(!pane.settings().tool_filter().prunable(Some(&Value::from("browser"))));
+    assert!(!pane.prune_settings().tool_filter().is_prunable(Some(&Value::from("browser"))));
 }
 
 #[test]
 fn every_step_shows_its_own_rows_and_keeps_its_cursor() {
     let mut pane = pane();
-    for step in Step::ALL {
-        pane.focus_step(step);
-        assert!(pane.range().all(|at| pane.rows[at].step == step), "{step:?}");
-        assert_eq!(pane.focused().is_none(), pane.range().is_empty(), "{step:?}");
+    for step in Policy::ALL {
+        pane.focus_policy(step);
+        assert!(pane.policy_rows().all(|at| pane.rows[at].policy == step), "{step:?}");
+        assert_eq!(pane.focused_row().is_none(), pane.policy_rows().is_empty(), "{step:?}");
     }
     focus(&mut pane, "contextPruning.softTrimRatio");
-    pane.focus_step(Step::Guard);
-    pane.focus_step(Step::Prune);
-    assert_eq!(pane.current().map(|row| row.key), Some("softTrimRatio"));
+    pane.focus_policy(Policy::Guard);
+    pane.focus_policy(Policy::Prune);
+    assert_eq!(pane.focused_setting().map(|row| row.key), Some("softTrimRatio"));
 }
 
 #[test]
 fn a_step_without_settings_has_nothing_to_move() {
     let mut pane = pane();
-    pane.focus_step(Step::Repair);
+    pane.focus_policy(Policy::Repair);
     let before = pane.values.clone();
     pane.adjust(10.0);
-    pane.to_default();
+    pane.reset_to_default();
     pane.move_by(3, 5);
     assert_eq!(pane.set_text("7"), Ok(()));
     assert_eq!((pane.values.clone(), pane.edit_text().as_str()), (before, ""));
@@ -94,27 +97,27 @@ fn a_step_without_settings_has_nothing_to_move() {
 #[test]
 fn while_nothing_is_shown_the_first_step_switched_on_stands_alone() {
     let mut pane = pane();
-    pane.toggle(Step::Guard);
-    assert!(pane.preview && pane.steps == StepSet::of(&[Step::Guard]));
-    pane.toggle(Step::History);
-    assert_eq!(pane.steps, StepSet::of(&[Step::History, Step::Guard]));
-    pane.toggle(Step::History);
-    pane.toggle(Step::Guard);
-    assert!(!pane.preview && pane.steps.is_empty());
+    pane.toggle_policy(Policy::Guard);
+    assert!(pane.preview && pane.policies == PolicySet::of(&[Policy::Guard]));
+    pane.toggle_policy(Policy::History);
+    assert_eq!(pane.policies, PolicySet::of(&[Policy::History, Policy::Guard]));
+    pane.toggle_policy(Policy::History);
+    pane.toggle_policy(Policy::Guard);
+    assert!(!pane.preview && pane.policies.is_empty());
     pane.toggle_preview();
-    assert_eq!(pane.steps, StepSet::of(&[Step::Prune]), "a preview of nothing would say nothing");
+    assert_eq!(pane.policies, PolicySet::of(&[Policy::Prune]), "a preview of nothing would say nothing");
 }
 
 #[test]
 fn a_configured_limit_takes_part_and_a_persons_choice_of_steps_stays() {
     let mut limited = session();
-    limited.configured.history_limit = 20.0;
+    limited.configured_settings.history_limit = 20.0;
     let mut pane = pane();
     pane.configure(&limited);
-    assert_eq!(pane.steps, StepSet::of(&[Step::History, Step::Prune]));
-    pane.toggle(Step::Clear);
+    assert_eq!(pane.policies, PolicySet::of(&[Policy::History, Policy::Prune]));
+    pane.toggle_policy(Policy::Clear);
     pane.configure(&session());
-    assert_eq!(pane.steps, StepSet::of(&[Step::Clear]));
+    assert_eq!(pane.policies, PolicySet::of(&[Policy::Clear]));
 }
 
 #[test]
@@ -128,8 +131,8 @@ fn what_was_tuned_stays_where_the_same_place_says_the_same() {
     pane.configure(&session());
     assert_eq!(pane.values, tuned);
     let mut other = session();
-    let limit = other.settings.iter_mut().find(|row| row.step == Step::History).expect("a row");
-    limit.reader = crate::policy::settings::Reader::Gateway("channels.slack.historyLimit".into());
+    let limit = other.setting_rows.iter_mut().find(|row| row.policy == Policy::History).expect("a row");
+    limit.owner = crate::policy::settings::SettingOwner::Gateway("channels.slack.historyLimit".into());
     pane.configure(&other);
-    assert!(pane.settings().soft_trim_ratio > 0.3 && pane.changed(Step::History) == 0);
+    assert!(pane.prune_settings().soft_trim_ratio > 0.3 && pane.count_changed(Policy::History) == 0);
 }

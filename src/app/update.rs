@@ -5,14 +5,14 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::app::effect::{Effect, Write};
-use crate::app::event::{Event, Listing, Written};
+use crate::app::effect::{Effect, PendingWrite};
+use crate::app::event::{Event, StoreListing, WriteOutcome};
 use crate::app::layout::Pane;
-use crate::app::state::{App, Live, Loading, Overlay, Toast, WriteStage};
+use crate::app::state::{App, Loading, Overlay, Toast, UpdateMode, WriteStage};
 use crate::app::target::Target;
 use crate::app::transcript::TranscriptPane;
 use crate::ids::SessionKey;
-use crate::inspect::{Inspection, Mark, SessionItem};
+use crate::inspect::{LoadedSession, Mark, SessionItem};
 use crate::policy::MessageFate;
 use crate::store::sqlite::database_of;
 
@@ -22,7 +22,7 @@ const TOAST_MS: i64 = 3_000;
 impl App {
     /// What to do before anything happened.
     pub fn start(&mut self, demo: bool) -> Vec<Effect> {
-        vec![Effect::List { demo }]
+        vec![Effect::ListSessions { demo }]
     }
 
     /// Takes one event at a moment (ms since the epoch) and answers what to do.
@@ -32,25 +32,25 @@ impl App {
         let summarising = self.is_summarising();
         let comparing = matches!(self.overlay, Some(Overlay::Compare));
         let mut effects = match event {
-            Event::Key(key) => self.key(key),
-            Event::Mouse(mouse) => self.mouse(mouse),
-            Event::Paste(text) => self.paste(&text),
-            Event::Resize { width, height } => self.resize(width, height),
+            Event::Key(key) => self.on_key(key),
+            Event::Mouse(mouse) => self.on_mouse(mouse),
+            Event::Paste(text) => self.on_paste(&text),
+            Event::Resize { width, height } => self.on_resize(width, height),
             Event::Timer => Vec::new(),
-            Event::Listed(listing) => self.listed(*listing),
-            Event::ListFailed(error) => self.list_failed(error),
-            Event::Counted(items) => self.counted(items),
-            Event::Relisted(items) => self.relisted(items),
-            Event::Progress { key, done, total } => self.progress(&key, done, total),
-            Event::Opened(inspection) => self.opened(&Arc::new(*inspection)),
-            Event::OpenFailed { key, error } => self.open_failed(key, error),
-            Event::RefreshFailed(error) => self.refresh_failed(error),
-            Event::Changed(paths) => self.changed(&paths),
-            Event::Polled(why) => self.take_polled(why),
-            other => self.answered(other),
+            Event::Listed(listing) => self.on_listed(*listing),
+            Event::ListFailed(error) => self.on_list_failed(error),
+            Event::ItemsCounted(items) => self.on_items_counted(items),
+            Event::ItemsChanged(items) => self.on_items_changed(items),
+            Event::OpenProgress { key, done, total } => self.on_open_progress(&key, done, total),
+            Event::Opened(inspection) => self.on_opened(&Arc::new(*inspection)),
+            Event::OpenFailed { key, error } => self.on_open_failed(key, error),
+            Event::RefreshFailed(error) => self.on_refresh_failed(error),
+            Event::FilesChanged(paths) => self.on_files_changed(&paths),
+            Event::PollingChanged(why) => self.on_polling_changed(why),
+            other => self.on_session_event(other),
         };
-        self.close_breakdown_of_nothing();
-        self.rereading |= effects.iter().any(|effect| matches!(effect, Effect::Refresh { .. }));
+        self.close_breakdown_without_session();
+        self.is_refreshing |= effects.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. }));
         if estimators && self.estimators().is_none() {
             effects.push(Effect::StopEstimates);
         }
@@ -61,14 +61,14 @@ impl App {
             self.stop_sweep();
             effects.push(Effect::StopSweep);
         }
-        self.expire();
-        self.settle(&mut effects);
+        self.clear_expired();
+        self.request_missing(&mut effects);
         effects
     }
 
     /// Answers to what was asked about the open session; those of an older reading are dropped here.
-    fn answered(&mut self, event: Event) -> Vec<Effect> {
-        let epoch = self.inspection().map(|inspection| inspection.epoch);
+    fn on_session_event(&mut self, event: Event) -> Vec<Effect> {
+        let epoch = self.displayed_session().map(|inspection| inspection.epoch);
         match event {
             Event::Excerpts { epoch: of, items } if Some(of) == epoch => {
                 if let Some(pane) = &mut self.transcript {
@@ -76,293 +76,300 @@ impl App {
                 }
             }
             Event::Message { epoch: of, entry, text }
-                if Some(of) == epoch && self.message.wanted == Some(entry) =>
+                if Some(of) == epoch && self.message.requested == Some(entry) =>
             {
-                self.message.take(text);
+                self.message.set_text(text);
             }
-            Event::Texts { subject, closer }
-                if self.inspection().is_some_and(|it| it.subject() == subject) =>
+            Event::Details { subject, details: closer }
+                if self.displayed_session().is_some_and(|it| it.view_key() == subject) =>
             {
-                self.take_texts(closer);
+                self.on_details(closer);
             }
-            Event::LookedAtCall { epoch, inspection } => self.looked_at_call(epoch, inspection),
-            Event::Calls { asked, told } => self.take_calls(&asked, told),
-            Event::Blocks { epoch: of, blocks } if Some(of) == epoch => self.take_blocks(blocks),
-            Event::Found { epoch, query, from, matches } => return self.found(epoch, &query, from, matches),
-            Event::Estimating { epoch, done, total } => self.estimating(epoch, done, total),
-            Event::Estimated { epoch, estimates } => self.estimated(epoch, estimates),
-            Event::Recovery { epoch: of, view } if Some(of) == epoch => self.recovery_read(view),
-            Event::Summary { epoch, said } => return self.summary_said(epoch, said),
-            Event::Explained { epoch: of, view } if Some(of) == epoch => self.explained(view),
-            Event::Commits { epoch: of, view } if Some(of) == epoch => self.commits_read(view),
-            Event::BranchesCompared { epoch: of, view } if Some(of) == epoch => self.branches_compared(view),
-            Event::Repaired(told) => return self.repaired(told),
-            Event::Recording { epoch, recording } => self.take_recording(epoch, recording),
-            Event::Replayed { request, timeline } => self.replayed(request, timeline),
-            Event::Swept { request, said } => self.swept(request, said),
-            Event::Prepared(preview) => self.prepared(preview),
-            Event::Written(written) => return self.written(written),
-            Event::Said(text) => self.toast(text, false),
-            Event::Failed(text) => self.toast(text, true),
+            Event::SessionAtCall { epoch, session: inspection } => self.on_session_at_call(epoch, inspection),
+            Event::SummaryCalls { request: asked, calls: told } => self.on_summary_calls(&asked, told),
+            Event::Blocks { epoch: of, blocks } if Some(of) == epoch => self.on_blocks(blocks),
+            Event::SearchMatches { epoch, query, from, matches } => {
+                return self.on_search_matches(epoch, &query, from, matches);
+            }
+            Event::EstimateProgress { epoch, done, total } => self.on_estimate_progress(epoch, done, total),
+            Event::Estimates { epoch, estimates } => self.on_estimates(epoch, estimates),
+            Event::Recovery { epoch: of, recovery: view } if Some(of) == epoch => self.on_recovery(view),
+            Event::Summary { epoch, update: said } => return self.on_summary_update(epoch, said),
+            Event::Explanation { epoch: of, explanation: view } if Some(of) == epoch => {
+                self.on_explanation(view);
+            }
+            Event::Commits { epoch: of, commits: view } if Some(of) == epoch => self.on_commits(view),
+            Event::BranchesCompared { epoch: of, comparison: view } if Some(of) == epoch => {
+                self.on_branches_compared(view);
+            }
+            Event::Repaired(told) => return self.on_repaired(told),
+            Event::Recording { epoch, recording } => self.on_recording(epoch, recording),
+            Event::Replayed { request_id: request, timeline } => self.on_replayed(request, timeline),
+            Event::Sweep { request_id: request, update: said } => self.on_sweep_update(request, said),
+            Event::WritePreviewed(preview) => self.on_write_previewed(preview),
+            Event::Written(written) => return self.on_written(written),
+            Event::Notice(text) => self.show_toast(text, false),
+            Event::Failure(text) => self.show_toast(text, true),
             _ => {}
         }
         Vec::new()
     }
 
-    fn resize(&mut self, width: u16, height: u16) -> Vec<Effect> {
+    fn on_resize(&mut self, width: u16, height: u16) -> Vec<Effect> {
         self.size = (width, height);
-        self.keep_in_sight();
+        self.keep_cursors_visible();
         Vec::new()
     }
 
     /// Every pane keeps its cursor in sight when the room changes.
-    pub(super) fn keep_in_sight(&mut self) {
+    pub(super) fn keep_cursors_visible(&mut self) {
         let layout = self.layout();
-        self.sessions.scroll.keep(self.sessions.rows.len(), layout.rows(Pane::Sessions));
-        self.tuning.keep(layout.rows(Pane::Tuning));
+        self.sessions.scroll.keep_visible(self.sessions.rows.len(), layout.rows(Pane::Sessions));
+        self.tuning.keep_visible(layout.rows(Pane::Tuning));
         if let Some(pane) = &mut self.transcript {
-            pane.scroll.keep(pane.rows.len(), layout.rows(Pane::Transcript));
+            pane.scroll.keep_visible(pane.rows.len(), layout.rows(Pane::Transcript));
         }
-        self.keep_estimators();
+        self.keep_estimators_cursor_visible();
         if let Some(Overlay::Explain(screen)) = &mut self.overlay {
-            screen.step(0, self.size);
+            screen.move_by(0, self.size);
         }
     }
 
     /// Rows of a pane.
-    pub(super) fn height(&self, pane: Pane) -> usize {
+    pub(super) fn pane_height(&self, pane: Pane) -> usize {
         self.layout().rows(pane)
     }
 
-    fn listed(&mut self, mut listing: Listing) -> Vec<Effect> {
-        let height = self.height(Pane::Sessions);
+    fn on_listed(&mut self, mut listing: StoreListing) -> Vec<Effect> {
+        let height = self.pane_height(Pane::Sessions);
         let items = std::mem::take(&mut listing.items);
-        let another = self.listing.as_ref().is_none_or(|known| known.place != listing.place);
+        let another = self.listing.as_ref().is_none_or(|known| known.store_label != listing.store_label);
         let known_error = self.listing.as_ref().and_then(|known| known.config_error.clone());
         if let Some(error) = listing.config_error.clone().filter(|error| known_error.as_ref() != Some(error))
         {
-            self.toast(format!("defaults are in force: {error}"), true);
+            self.show_toast(format!("defaults are in force: {error}"), true);
         }
         self.listing = Some(listing);
         self.store_error = None;
         let known = std::mem::take(&mut self.sessions.items);
         self.sessions.items.clone_from(&known);
-        self.sessions.set_items(with_counts(items, if another { &[] } else { &known }), height);
+        self.sessions.set_items(keep_counts(items, if another { &[] } else { &known }), height);
         if another {
             self.transcript = None;
         }
         if self.loading.is_some() {
             return Vec::new();
         }
-        match self.own_session() {
-            Some(open) if self.is_elsewhere(open) => {
-                vec![Effect::Refresh { inspection: Arc::clone(open) }]
+        match self.active_session() {
+            Some(open) if self.has_new_transcript(open) => {
+                vec![Effect::RefreshSession { session: Arc::clone(open) }]
             }
             Some(_) => Vec::new(),
-            None => self.open_first(height),
+            None => self.open_newest(height),
         }
     }
 
     /// Whether the key that is open means another transcript by now: a reset, a rewind or a switch made a new one.
-    fn is_elsewhere(&self, open: &Inspection) -> bool {
-        let listed = self.sessions.items.iter().find(|item| item.key == open.session.key);
+    fn has_new_transcript(&self, open: &LoadedSession) -> bool {
+        let listed = self.sessions.items.iter().find(|item| item.key == open.item.key);
         // A new one is written with the first answer (store E7); until then the one before is all there is to show.
         let is_written = |item: &&SessionItem| item.path.is_some() && !item.has(Mark::Missing);
-        listed.filter(is_written).is_some_and(|item| item.path != open.session.path)
+        listed.filter(is_written).is_some_and(|item| item.path != open.item.path)
     }
 
     /// Opens the session with the newest change, where nothing is open yet.
-    fn open_first(&mut self, height: usize) -> Vec<Effect> {
-        let readable = self.sessions.items.iter().filter(|item| item.path.is_some() && !is_aside(item));
+    fn open_newest(&mut self, height: usize) -> Vec<Effect> {
+        let readable = self.sessions.items.iter().filter(|item| item.path.is_some() && !is_secondary(item));
         let newest = readable.max_by_key(|item| item.updated_ms).or(self.sessions.items.first());
         let Some(key) = newest.map(|item| item.key.clone()) else { return Vec::new() };
         self.sessions.select(&key, height);
-        self.open(key)
+        self.open_session(key)
     }
 
     /// Asks for a session; what was asked before is dropped.
-    pub(super) fn open(&mut self, key: SessionKey) -> Vec<Effect> {
+    pub(super) fn open_session(&mut self, key: SessionKey) -> Vec<Effect> {
         let loading = self.loading.as_ref().map(|loading| &loading.key);
-        let shown = self.inspection().map(|inspection| &inspection.session.key);
+        let shown = self.displayed_session().map(|inspection| &inspection.item.key);
         if loading == Some(&key) || (loading.is_none() && shown == Some(&key)) {
             return Vec::new();
         }
         self.open_error = None;
-        self.loading = Some(Loading { key: key.clone(), done: 0, total: 0, since_ms: self.now_ms });
-        vec![Effect::Open { key }]
+        self.loading =
+            Some(Loading { key: key.clone(), bytes_read: 0, bytes_total: 0, started_ms: self.now_ms });
+        vec![Effect::OpenSession { key }]
     }
 
-    fn list_failed(&mut self, error: String) -> Vec<Effect> {
+    fn on_list_failed(&mut self, error: String) -> Vec<Effect> {
         if self.listing.is_some() {
-            self.toast(error, true);
+            self.show_toast(error, true);
         } else {
             self.store_error = Some(error);
         }
         Vec::new()
     }
 
-    fn counted(&mut self, items: Vec<SessionItem>) -> Vec<Effect> {
+    fn on_items_counted(&mut self, items: Vec<SessionItem>) -> Vec<Effect> {
         self.sessions.update_items(items);
         Vec::new()
     }
 
-    fn relisted(&mut self, items: Vec<SessionItem>) -> Vec<Effect> {
-        let height = self.height(Pane::Sessions);
+    fn on_items_changed(&mut self, items: Vec<SessionItem>) -> Vec<Effect> {
+        let height = self.pane_height(Pane::Sessions);
         if self.sessions.update_items(items) {
             self.sessions.sort(height);
         }
         Vec::new()
     }
 
-    fn progress(&mut self, key: &SessionKey, done: u64, total: u64) -> Vec<Effect> {
+    fn on_open_progress(&mut self, key: &SessionKey, done: u64, total: u64) -> Vec<Effect> {
         if let Some(loading) = self.loading.as_mut().filter(|loading| loading.key == *key) {
-            (loading.done, loading.total) = (done, total);
+            (loading.bytes_read, loading.bytes_total) = (done, total);
         }
         Vec::new()
     }
 
-    fn opened(&mut self, inspection: &Arc<Inspection>) -> Vec<Effect> {
-        let key = inspection.session.key.clone();
+    fn on_opened(&mut self, inspection: &Arc<LoadedSession>) -> Vec<Effect> {
+        let key = inspection.item.key.clone();
         let wanted = self.loading.as_ref().map(|loading| loading.key.clone());
-        let shown = self.inspection().map(|shown| shown.session.key.clone());
+        let shown = self.displayed_session().map(|shown| shown.item.key.clone());
         if wanted.is_some() && wanted.as_ref() != Some(&key) {
             return Vec::new();
         }
         self.loading = None;
-        let told = self.inspection().filter(|shown| shown.session.key == key);
-        let told = told.is_some_and(|shown| shown.unfinished == inspection.unfinished);
+        let told = self.displayed_session().filter(|shown| shown.item.key == key);
+        let told = told.is_some_and(|shown| shown.unfinished_commit == inspection.unfinished_commit);
         self.epoch = inspection.epoch;
-        self.sessions.update_items(vec![inspection.session.clone()]);
-        let height = self.height(Pane::Transcript);
+        self.sessions.update_items(vec![inspection.item.clone()]);
+        let height = self.pane_height(Pane::Transcript);
         if let Some(pane) = self.transcript.as_mut().filter(|_| shown.as_ref() == Some(&key)) {
-            pane.own = Arc::clone(inspection);
+            pane.active_session = Arc::clone(inspection);
         } else {
             self.transcript = Some(TranscriptPane::new(Arc::clone(inspection), height));
             self.target = Target::NextCall;
-            self.tuning.assumed.clear();
-            self.message = self.message.for_another_session();
-            self.forget_replays();
-            self.forget_compare();
+            self.tuning.assumed_changes.clear();
+            self.message = self.message.cleared();
+            self.reset_replays();
+            self.reset_compare();
         }
-        self.find_failed_call();
-        let looking = self.look_at_target();
-        self.asked_message = None;
-        self.asked_texts = None;
-        self.texts_failed = false;
+        self.update_failed_call();
+        let looking = self.load_target();
+        self.requested_message = None;
+        self.requested_details = None;
+        self.details_failed = false;
         self.tuning.configure(inspection);
-        self.would_save = crate::app::preview::would_save(inspection);
-        self.rereading = false;
+        self.policy_savings = crate::app::preview::policy_savings(inspection);
+        self.is_refreshing = false;
         self.replan(false);
-        let mut effects = vec![Effect::Forget { epoch: inspection.epoch }];
+        let mut effects = vec![Effect::DropStale { epoch: inspection.epoch }];
         effects.extend(looking);
-        effects.extend(self.transcript.as_mut().map(TranscriptPane::search_on).unwrap_or_default());
-        effects.extend(self.ask_again());
-        effects.extend(self.estimate_again());
-        effects.extend(self.renew_breakdown());
-        effects.extend(self.ask_recovery());
-        effects.extend(self.ask_explain());
-        effects.extend(self.ask_branches());
+        effects.extend(self.transcript.as_mut().map(TranscriptPane::continue_search).unwrap_or_default());
+        effects.extend(self.reopen_write_dialog());
+        effects.extend(self.refresh_estimates());
+        effects.extend(self.refresh_breakdown());
+        effects.extend(self.request_recovery());
+        effects.extend(self.request_explanation());
+        effects.extend(self.request_branches());
         if !told {
-            self.tell_unfinished();
+            self.notify_unfinished();
         }
         effects
     }
 
-    fn refresh_failed(&mut self, error: String) -> Vec<Effect> {
-        self.rereading = false;
-        self.toast(error, true);
+    fn on_refresh_failed(&mut self, error: String) -> Vec<Effect> {
+        self.is_refreshing = false;
+        self.show_toast(error, true);
         // The list says what became of the file.
         let demo = self.listing.as_ref().is_some_and(|listing| listing.demo);
-        let mut effects = vec![Effect::List { demo }];
-        effects.extend(self.ask_again());
+        let mut effects = vec![Effect::ListSessions { demo }];
+        effects.extend(self.reopen_write_dialog());
         effects
     }
 
-    fn open_failed(&mut self, key: SessionKey, error: String) -> Vec<Effect> {
+    fn on_open_failed(&mut self, key: SessionKey, error: String) -> Vec<Effect> {
         if self.loading.as_ref().is_some_and(|loading| loading.key == key) {
             self.loading = None;
             self.transcript = None;
             self.plan = None;
-            self.rereading = false;
+            self.is_refreshing = false;
             self.open_error = Some((key, error));
         }
         Vec::new()
     }
 
     /// Files changed on disk: follow them, or count them while paused.
-    fn changed(&mut self, paths: &[PathBuf]) -> Vec<Effect> {
-        if let Live::Paused { changes } = &mut self.live {
+    fn on_files_changed(&mut self, paths: &[PathBuf]) -> Vec<Effect> {
+        if let UpdateMode::Paused { changes } = &mut self.update_mode {
             *changes += 1;
             return Vec::new();
         }
-        let open = self.own_session().and_then(|open| Some((open, open.session.path.clone()?)));
+        let open = self.active_session().and_then(|open| Some((open, open.item.path.clone()?)));
         let is_open = |path: &PathBuf| open.as_ref().is_some_and(|(_, open)| open == path);
         let others: Vec<PathBuf> = paths.iter().filter(|path| !is_open(path)).cloned().collect();
         let mut effects = Vec::new();
         if !others.is_empty() {
-            effects.push(Effect::Relist { paths: others });
+            effects.push(Effect::RefreshListing { paths: others });
         }
         if let Some((inspection, path)) = &open {
             let database = database_of(path);
             if paths.iter().any(|changed| changed == path || Some(changed) == database.as_ref()) {
-                effects.push(Effect::Refresh { inspection: Arc::clone(inspection) });
+                effects.push(Effect::RefreshSession { session: Arc::clone(inspection) });
             }
         }
         effects
     }
 
     /// Changes come later where nobody tells of them: the header says so, and why is said once.
-    fn take_polled(&mut self, why: Option<String>) -> Vec<Effect> {
-        if let Some(why) = why.clone().filter(|_| self.polled.is_none()) {
-            self.toast(why, false);
+    fn on_polling_changed(&mut self, why: Option<String>) -> Vec<Effect> {
+        if let Some(why) = why.clone().filter(|_| self.polling_reason.is_none()) {
+            self.show_toast(why, false);
         }
-        self.polled = why;
+        self.polling_reason = why;
         Vec::new()
     }
 
     /// Reads again what may have changed: the open transcript, the list.
-    pub(super) fn follow_changes(
+    pub(super) fn request_refresh(
         &self,
         transcript_changed: impl Fn(&Path) -> bool,
         list_changed: impl Fn(Option<&Path>) -> bool,
     ) -> Vec<Effect> {
         let mut effects = Vec::new();
-        let open = self.inspection().and_then(|inspection| inspection.session.path.clone());
+        let open = self.displayed_session().and_then(|inspection| inspection.item.path.clone());
         if list_changed(open.as_deref()) {
             let demo = self.listing.as_ref().is_some_and(|listing| listing.demo);
-            effects.push(Effect::List { demo });
+            effects.push(Effect::ListSessions { demo });
         }
-        if let (Some(inspection), Some(path)) = (self.own_session(), open)
+        if let (Some(inspection), Some(path)) = (self.active_session(), open)
             && transcript_changed(&path)
         {
-            effects.push(Effect::Refresh { inspection: Arc::clone(inspection) });
+            effects.push(Effect::RefreshSession { session: Arc::clone(inspection) });
         }
         effects
     }
 
-    fn prepared(&mut self, preview: Result<crate::app::event::WritePreview, String>) {
+    fn on_write_previewed(&mut self, preview: Result<crate::app::event::WritePreview, String>) {
         if let Some(Overlay::Write(dialog)) = &mut self.overlay
             && matches!(dialog.stage, WriteStage::Checking)
         {
             dialog.stage = match preview {
-                Ok(preview) => WriteStage::Asking(preview),
+                Ok(preview) => WriteStage::Confirming(preview),
                 Err(reason) => WriteStage::Refused(reason),
             };
         }
     }
 
-    fn written(&mut self, written: Result<Written, String>) -> Vec<Effect> {
+    fn on_written(&mut self, written: Result<WriteOutcome, String>) -> Vec<Effect> {
         let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
         match written {
             Ok(written) => {
-                let undone = matches!(dialog.write, Write::Undo { .. });
+                let undone = matches!(dialog.write, PendingWrite::Undo { .. });
                 self.overlay = None;
                 if !undone {
                     self.tuning.preview = false;
                 }
-                self.toast(format!("{} {}", written.line, written.next), false);
+                self.show_toast(format!("{} {}", written.message, written.next_step), false);
                 self.replan(false);
-                self.follow_changes(|_| true, |_| true)
+                self.request_refresh(|_| true, |_| true)
             }
             Err(reason) => {
                 dialog.stage = WriteStage::Refused(reason);
@@ -372,71 +379,71 @@ impl App {
     }
 
     /// Says something in the status line for a while.
-    pub(super) fn toast(&mut self, text: String, failed: bool) {
+    pub(super) fn show_toast(&mut self, text: String, failed: bool) {
         let ms = if failed { 2 * TOAST_MS } else { TOAST_MS };
-        self.toast = Some(Toast { text, failed, until_ms: self.now_ms + ms });
+        self.toast = Some(Toast { text, is_error: failed, until_ms: self.now_ms + ms });
     }
 
     /// Takes away what has had its time.
-    fn expire(&mut self) {
+    fn clear_expired(&mut self) {
         if self.toast.as_ref().is_some_and(|toast| toast.until_ms <= self.now_ms) {
             self.toast = None;
         }
         if self.flash.until_ms != 0 && self.flash.until_ms <= self.now_ms {
             self.flash = crate::app::state::Flash::default();
             if let Some(pane) = &mut self.transcript {
-                pane.arrived.clear();
+                pane.new_entries.clear();
             }
         }
     }
 
     /// Asks for what the screen needs now: texts of rows, the message, the next moment something goes.
-    fn settle(&mut self, effects: &mut Vec<Effect>) {
-        let height = self.height(Pane::Transcript);
+    fn request_missing(&mut self, effects: &mut Vec<Effect>) {
+        let height = self.pane_height(Pane::Transcript);
         if let Some(pane) = &mut self.transcript {
             let entries = pane.missing_excerpts(height.max(1));
             if !entries.is_empty() {
-                effects.push(Effect::ReadExcerpts { inspection: Arc::clone(&pane.inspection), entries });
+                effects.push(Effect::ReadExcerpts { session: Arc::clone(&pane.session), entries });
             }
         }
-        self.want_texts(effects);
-        self.want_calls(effects);
-        self.want_replay(effects);
-        self.want_sweep(effects);
-        self.want_message(effects);
-        self.prepare_message();
+        self.request_details(effects);
+        self.request_summary_calls(effects);
+        self.request_replay(effects);
+        self.request_sweep(effects);
+        self.request_message(effects);
+        self.update_message_layout();
         let moments = [
             self.toast.as_ref().map(|toast| toast.until_ms),
             Some(self.flash.until_ms),
-            self.again.slow_at(),
-            self.again.read_at(),
+            self.replay_state.slow_at_ms(),
+            self.replay_state.next_read_ms(),
         ];
         let next = moments.into_iter().flatten().filter(|at| *at > self.now_ms && *at != i64::MAX).min();
-        if let Some(at) = next.filter(|at| self.armed != Some(*at)) {
-            self.armed = Some(at);
-            effects.push(Effect::TimerAt(at));
+        if let Some(at) = next.filter(|at| self.next_timer_ms != Some(*at)) {
+            self.next_timer_ms = Some(at);
+            effects.push(Effect::SetTimer(at));
         }
     }
 
     /// Asks for the message under the cursor when it, the reading or its fate is another than asked for.
-    fn want_message(&mut self, effects: &mut Vec<Effect>) {
+    fn request_message(&mut self, effects: &mut Vec<Effect>) {
         let Some(pane) = &self.transcript else { return };
         let Some(entry) = pane.selected().map(|row| row.entry) else { return };
         let fate: Option<MessageFate> = self
             .plan
             .as_ref()
-            .and_then(|plan| plan.fates().get(pane.inspection.context.position(entry)?).copied());
-        let texts = self.plan.as_ref().filter(|_| fate.is_some_and(|fate| fate.fate.changes()));
+            .and_then(|plan| plan.fates().get(pane.session.context.position(entry)?).copied());
+        let texts = self.plan.as_ref().filter(|_| fate.is_some_and(|fate| fate.fate.is_change()));
         let texts =
-            texts.and_then(|plan| Some(plan.edits(pane.inspection.context.position(entry)?).to_vec()));
-        let asked = Some((pane.inspection.epoch, entry, fate, texts));
-        if self.asked_message == asked {
+            texts.and_then(|plan| Some(plan.edits_at(pane.session.context.position(entry)?).to_vec()));
+        let asked = Some((pane.session.epoch, entry, fate, texts));
+        if self.requested_message == asked {
             return;
         }
-        self.asked_message = asked;
-        self.message.want(entry);
+        self.requested_message = asked;
+        self.message.request(entry);
         effects.push(Effect::ReadMessage {
-            inspection: Arc::clone(&pane.inspection),
+            session: Arc::clone(&pane.session),
             entry,
             plan: self.plan.clone(),
         });
@@ -444,12 +451,12 @@ impl App {
 }
 
 /// An archive, an orphan, or a row without a transcript yet: opened only when someone asks for it.
-fn is_aside(item: &SessionItem) -> bool {
+fn is_secondary(item: &SessionItem) -> bool {
     item.has(Mark::Orphan) || item.has(Mark::Missing) || item.marks.iter().any(|mark| mark.is_archive())
 }
 
 /// What was counted of a session stays until it is counted anew, unless its file changed.
-fn with_counts(items: Vec<SessionItem>, known: &[SessionItem]) -> Vec<SessionItem> {
+fn keep_counts(items: Vec<SessionItem>, known: &[SessionItem]) -> Vec<SessionItem> {
     let known: HashMap<&SessionKey, &SessionItem> = known.iter().map(|old| (&old.key, old)).collect();
     let merge = |mut item: SessionItem| {
         let same = known.get(&item.key).filter(|old| old.bytes == item.bytes && old.path == item.path);

@@ -9,59 +9,60 @@ use crate::text;
 
 /// The rows of a visible line, each of at most `columns`; broken at blanks where there are any. The blank
 /// at a break belongs to no row. Never empty.
-pub fn rows(line: &str, columns: usize) -> Vec<Range<usize>> {
+pub fn wrap_rows(line: &str, columns: usize) -> Vec<Range<usize>> {
     let columns = columns.max(2);
     if line.len() <= columns {
         return std::iter::once(0..line.len()).collect();
     }
-    let mut walk = Walk { line, columns, from: 0, used: 0, blank: None, rows: Vec::new() };
+    let mut walk =
+        LineWrapper { line, columns, row_start: 0, used_columns: 0, last_blank: None, rows: Vec::new() };
     if line.is_ascii() {
-        (0..line.len()).for_each(|at| walk.take(at, 1, line.as_bytes()[at] == b' '));
+        (0..line.len()).for_each(|at| walk.push_char(at, 1, line.as_bytes()[at] == b' '));
     } else {
         for (at, cluster) in line.grapheme_indices(true) {
-            walk.take(at, text::width(cluster), cluster == " ");
+            walk.push_char(at, text::width(cluster), cluster == " ");
         }
     }
-    walk.rows.push(walk.from..line.len());
+    walk.rows.push(walk.row_start..line.len());
     walk.rows
 }
 
-struct Walk<'a> {
+struct LineWrapper<'a> {
     line: &'a str,
     columns: usize,
     /// Start of the row.
-    from: usize,
+    row_start: usize,
     /// Columns of the row so far.
-    used: usize,
+    used_columns: usize,
     /// The last blank of the row behind something: its byte, and the columns up to and with it.
-    blank: Option<(usize, usize)>,
+    last_blank: Option<(usize, usize)>,
     rows: Vec<Range<usize>>,
 }
 
-impl Walk<'_> {
-    fn take(&mut self, at: usize, width: usize, blank: bool) {
-        if self.used + width > self.columns {
+impl LineWrapper<'_> {
+    fn push_char(&mut self, at: usize, width: usize, blank: bool) {
+        if self.used_columns + width > self.columns {
             self.end_row(at, blank);
             if blank {
                 return;
             }
         }
-        if blank && !self.line[self.from..at].trim_start_matches(' ').is_empty() {
-            self.blank = Some((at, self.used + width));
+        if blank && !self.line[self.row_start..at].trim_start_matches(' ').is_empty() {
+            self.last_blank = Some((at, self.used_columns + width));
         }
-        self.used += width;
+        self.used_columns += width;
     }
 
     /// Ends the row before what starts at `at`: at that itself if it is a blank, else at the last blank,
     /// else in the middle of the word.
     fn end_row(&mut self, at: usize, blank: bool) {
-        let (end, next, carried) = match self.blank {
+        let (end, next, carried) = match self.last_blank {
             _ if blank => (at, at + 1, 0),
-            Some((space, columns)) => (space, space + 1, self.used - columns),
+            Some((space, columns)) => (space, space + 1, self.used_columns - columns),
             None => (at, at, 0),
         };
-        self.rows.push(self.from..end);
-        (self.from, self.used, self.blank) = (next, carried, None);
+        self.rows.push(self.row_start..end);
+        (self.row_start, self.used_columns, self.last_blank) = (next, carried, None);
     }
 }
 
@@ -72,12 +73,12 @@ pub fn occurrences(line: &str, words: &str) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let exact = words.chars().any(char::is_uppercase);
-    let lower = if exact { line.to_owned() } else { lowered(line) };
+    let lower = if exact { line.to_owned() } else { fold_case(line) };
     lower.match_indices(words).map(|(at, found)| at..at + found.len()).collect()
 }
 
 /// Small letters where that keeps every byte in its place.
-fn lowered(line: &str) -> String {
+fn fold_case(line: &str) -> String {
     let small = |char: char| {
         let mut lower = char.to_lowercase();
         lower
@@ -94,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn texts(line: &str, columns: usize) -> Vec<&str> {
-        rows(line, columns).into_iter().map(|row| &line[row]).collect()
+        wrap_rows(line, columns).into_iter().map(|row| &line[row]).collect()
     }
 
     #[test]
@@ -122,15 +123,15 @@ mod tests {
     #[test]
     fn a_line_of_a_megabyte_is_one_walk() {
         let line = "x".repeat(1 << 20);
-        assert_eq!(rows(&line, 32).len(), 1 << 15);
+        assert_eq!(wrap_rows(&line, 32).len(), 1 << 15);
         let line = "树".repeat(1 << 16);
-        assert_eq!(rows(&line, 32).len(), 1 << 12);
+        assert_eq!(wrap_rows(&line, 32).len(), 1 << 12);
     }
 
     proptest! {
         #[test]
         fn rows_fit_and_lose_nothing_but_blanks(line in "[a-c 树é]{0,80}", columns in 2_usize..20) {
-            let rows = rows(&line, columns);
+            let rows = wrap_rows(&line, columns);
             for row in &rows {
                 prop_assert!(text::width(&line[row.clone()]) <= columns);
             }

@@ -15,10 +15,10 @@ It makes no network request, unless you set up a summarizer of kind http, and wr
 `commit --apply`, `undo --apply` and `doctor --repair`.
 Numbers with ~ are estimated by the gateway's own rule (four chars a token); the others were counted by the provider.";
 
-pub(super) const AFTER: &str = "\
+pub(super) const AFTER_HELP: &str = "\
 Try it: `clawscope --demo` opens a store made up for looking around. `clawscope --help` tells more.";
 
-pub(super) const AFTER_LONG: &str = "\
+pub(super) const AFTER_LONG_HELP: &str = "\
 Start here:
   clawscope                                   the screen, on your gateway's store
   clawscope --demo                            the screen, on the demo store

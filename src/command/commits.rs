@@ -2,41 +2,41 @@
 
 use std::io::Write as _;
 
-use super::described::{number, print_head, session_value};
+use super::described::{number_value, print_session_header, session_json};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::scene::{Around, Scene};
+use super::scene::{Invocation, Workspace};
 use super::table::{Align, Cell, Table};
-use super::words::{counted, estimated, moment};
-use crate::cli::{PlaceArgs, SessionArgs};
-use crate::inspect::commits::{Committed, Force, commits};
+use super::words::{format_count, format_estimate, format_time};
+use crate::cli::{SessionArgs, StoreArgs};
+use crate::inspect::commits::{CommitRecord, CommitStatus, list_commits};
 use crate::js::{Object, Value};
 
 /// Lists the commits and undos of a session.
 pub(super) fn run(
     args: &SessionArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let inspection = Scene::for_session(&args.session, place, around)?.open(&args.session)?;
-    let commits = commits(&inspection).map_err(|error| Failure::unreadable(error.to_string()))?;
+    let inspection = Workspace::for_session(&args.session, place, around)?.open_session(&args.session)?;
+    let commits = list_commits(&inspection).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.json {
-        let values = commits.iter().map(value).collect::<Vec<_>>();
+        let values = commits.iter().map(commit_value).collect::<Vec<_>>();
         return Ok(output.json(Object::from([
-            ("session", session_value(&inspection.session)),
+            ("session", session_json(&inspection.item)),
             ("commits", Value::from(values)),
         ]))?);
     }
-    print_head(output, &inspection, inspection.window)?;
+    print_session_header(output, &inspection, inspection.window)?;
     writeln!(output)?;
     if commits.is_empty() {
         return Ok(output.line(Tone::Dim, "nothing was committed to this session")?);
     }
     table(&commits).print(output, "")?;
     writeln!(output)?;
-    let in_force = commits.iter().filter(|committed| committed.force == Force::InForce).count();
-    let all = counted(commits.len() as u64, "commit or undo", "commits and undos");
+    let in_force = commits.iter().filter(|committed| committed.status == CommitStatus::InForce).count();
+    let all = format_count(commits.len() as u64, "commit or undo", "commits and undos");
     output.line(
         Tone::Plain,
         &format!("{all}, {in_force} in force · undo --commit ID takes one of those back"),
@@ -44,7 +44,7 @@ pub(super) fn run(
     Ok(())
 }
 
-fn table(commits: &[Committed]) -> Table {
+fn table(commits: &[CommitRecord]) -> Table {
     let mut table = Table::new(&[
         ("id", Align::Left),
         ("written", Align::Left),
@@ -56,33 +56,33 @@ fn table(commits: &[Committed]) -> Table {
     ]);
     for committed in commits {
         let receipt = &committed.receipt;
-        let tokens = |tokens: Option<f64>| tokens.map(|tokens| estimated(tokens.max(0.0) as u64));
+        let tokens = |tokens: Option<f64>| tokens.map(|tokens| format_estimate(tokens.max(0.0) as u64));
         let tokens = match (tokens(receipt.tokens_before), tokens(receipt.tokens_after)) {
             (Some(before), Some(after)) => format!("{before} → {after}"),
             _ => String::new(),
         };
-        let tone = if committed.force == Force::InForce { Tone::Good } else { Tone::Dim };
+        let tone = if committed.status == CommitStatus::InForce { Tone::Good } else { Tone::Dim };
         table.push(vec![
             receipt.id.as_str().into(),
-            moment(receipt.time).into(),
-            committed.words().into(),
+            format_time(receipt.time).into(),
+            committed.summary().into(),
             tokens.into(),
             if receipt.changed.is_empty() { String::new() } else { receipt.changed.len().to_string() }.into(),
             receipt.from_leaf.as_str().into(),
-            Cell::new(committed.force.word(), tone),
+            Cell::new(committed.status.as_str(), tone),
         ]);
     }
     table
 }
 
-fn value(committed: &Committed) -> Value {
+fn commit_value(committed: &CommitRecord) -> Value {
     let receipt = &committed.receipt;
-    let steps = receipt.steps.iter().map(|step| {
+    let steps = receipt.policies.iter().map(|step| {
         Value::from(Object::from([
-            ("policy", Value::from(step.policy.as_str())),
+            ("policy", Value::from(step.name.as_str())),
             ("settings", step.settings.clone()),
-            ("tokensBefore", number(step.tokens_before)),
-            ("tokensAfter", number(step.tokens_after)),
+            ("tokensBefore", number_value(step.tokens_before)),
+            ("tokensAfter", number_value(step.tokens_after)),
         ]))
     });
     let changed = receipt.changed.iter().map(|(from, to)| {
@@ -90,15 +90,15 @@ fn value(committed: &Committed) -> Value {
     });
     Value::from(Object::from([
         ("id", Value::from(receipt.id.as_str())),
-        ("kind", Value::from(receipt.kind.word())),
-        ("time", number(receipt.time)),
-        ("inForce", Value::from(committed.force == Force::InForce)),
-        ("state", Value::from(committed.force.word())),
+        ("kind", Value::from(receipt.kind.as_str())),
+        ("time", number_value(receipt.time)),
+        ("inForce", Value::from(committed.status == CommitStatus::InForce)),
+        ("state", Value::from(committed.status.as_str())),
         ("fromLeaf", Value::from(receipt.from_leaf.as_str())),
         ("undoes", Value::from(receipt.undoes.clone())),
         ("tool", Value::from(receipt.tool.clone())),
-        ("tokensBefore", receipt.tokens_before.map_or(Value::Null, number)),
-        ("tokensAfter", receipt.tokens_after.map_or(Value::Null, number)),
+        ("tokensBefore", receipt.tokens_before.map_or(Value::Null, number_value)),
+        ("tokensAfter", receipt.tokens_after.map_or(Value::Null, number_value)),
         ("changed", Value::from(changed.collect::<Vec<_>>())),
         ("steps", Value::from(steps.collect::<Vec<_>>())),
     ]))

@@ -2,65 +2,70 @@
 
 use std::io::Write as _;
 
-use super::described::{budget_value, print_head, session_value};
+use super::described::{budget_value, print_session_header, session_json};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::scene::{Around, Scene, find_entry};
+use super::scene::{Invocation, Workspace, find_entry};
 use super::table::{Align, Cell, Table};
-use super::words::{counted, estimated};
-use crate::cli::{CompareArgs, PlaceArgs};
+use super::words::{format_count, format_estimate};
+use crate::cli::{CompareArgs, StoreArgs};
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
-use crate::inspect::compare::{Branch, Change, Comparison, Row, compared};
+use crate::inspect::LoadedSession;
+use crate::inspect::compare::{
+    BranchComparison, ComparedBranch, ComparedMessage, MessageChange, compare_branches,
+};
 use crate::js::{Object, Value};
 
 /// Compares two branches of a session.
 pub(super) fn run(
     args: &CompareArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let inspection = Scene::for_session(&args.session, place, around)?.open(&args.session)?;
+    let inspection = Workspace::for_session(&args.session, place, around)?.open_session(&args.session)?;
     let named =
         |text: &Option<String>| text.as_ref().map(|text| find_entry(&inspection, "LEAF", text)).transpose();
     let leaves = [named(&args.first)?, named(&args.second)?];
-    let comparison = compared(&inspection, leaves)
+    let comparison = compare_branches(&inspection, leaves)
         .map_err(|what| Failure::usage(format!("{what} `clawscope tree` shows the ids to name.")))?;
     if args.json {
-        return Ok(output.json(answer(&inspection, &comparison))?);
+        return Ok(output.json(report_json(&inspection, &comparison))?);
     }
     print(&inspection, &comparison, args.all, output)
 }
 
 fn print(
-    inspection: &Inspection,
-    comparison: &Comparison,
+    inspection: &LoadedSession,
+    comparison: &BranchComparison,
     all: bool,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    print_head(output, inspection, inspection.window)?;
-    let shared = counted(comparison.shared as u64, "entry", "entries");
-    let parting = comparison.parting.map(|entry| inspection.index.name(entry));
+    print_session_header(output, inspection, inspection.window)?;
+    let shared = format_count(comparison.shared_entries as u64, "entry", "entries");
+    let parting = comparison.fork_point.map(|entry| inspection.index.display_id(entry));
     let parting =
         parting.map_or_else(|| "they share nothing".to_owned(), |name| format!("they part after {name}"));
     writeln!(output, "{shared} in common; {parting}")?;
     writeln!(output)?;
-    facts(comparison).print(output, "")?;
+    facts_table(comparison).print(output, "")?;
     writeln!(output)?;
-    for change in Change::ALL {
+    for change in MessageChange::ALL {
         let (count, [first, second]) = comparison.count(change);
         if count > 0 {
-            let messages = counted(count as u64, "message", "messages");
+            let messages = format_count(count as u64, "message", "messages");
             let tokens = match change {
-                Change::Differs => format!("{} → {}", estimated(first), estimated(second)),
-                _ => estimated(first.max(second)),
+                MessageChange::Changed => format!("{} → {}", format_estimate(first), format_estimate(second)),
+                _ => format_estimate(first.max(second)),
             };
-            output
-                .line(tone(change), &format!("{} {messages} {}, {tokens}", change.sign(), change.words()))?;
+            output.line(
+                change_tone(change),
+                &format!("{} {messages} {}, {tokens}", change.sign(), change.label()),
+            )?;
         }
     }
-    let shown: Vec<&Row> = comparison.rows.iter().filter(|row| all || row.change != Change::Same).collect();
+    let shown: Vec<&ComparedMessage> =
+        comparison.rows.iter().filter(|row| all || row.change != MessageChange::Identical).collect();
     if shown.is_empty() {
         return Ok(());
     }
@@ -75,30 +80,30 @@ fn print(
         ("tokens", Align::Right),
     ]);
     for row in shown {
-        let mut cells = vec![Cell::new(row.change.sign(), tone(row.change)), row.role.word().into()];
+        let mut cells = vec![Cell::new(row.change.sign(), change_tone(row.change)), row.role.as_str().into()];
         cells.push(row.tool(&inspection.index).unwrap_or_default().into());
         for (entry, tokens) in row.entries.iter().zip(row.tokens) {
-            cells.push(entry.map_or_else(String::new, |entry| inspection.index.name(entry)).into());
-            cells.push(entry.map_or_else(String::new, |_| estimated(tokens)).into());
+            cells.push(entry.map_or_else(String::new, |entry| inspection.index.display_id(entry)).into());
+            cells.push(entry.map_or_else(String::new, |_| format_estimate(tokens)).into());
         }
         table.push(cells);
     }
     Ok(table.print(output, "")?)
 }
 
-fn tone(change: Change) -> Tone {
+fn change_tone(change: MessageChange) -> Tone {
     match change {
-        Change::Same => Tone::Dim,
-        Change::Differs => Tone::Trimmed,
-        Change::OnlyFirst => Tone::Bad,
-        Change::OnlySecond => Tone::Good,
+        MessageChange::Identical => Tone::Dim,
+        MessageChange::Changed => Tone::Trimmed,
+        MessageChange::OnlyFirst => Tone::Bad,
+        MessageChange::OnlySecond => Tone::Good,
     }
 }
 
 /// Both branches, a fact a line.
-fn facts(comparison: &Comparison) -> Table {
+fn facts_table(comparison: &BranchComparison) -> Table {
     let mut table = Table::new(&[("", Align::Left), ("first", Align::Right), ("second", Align::Right)]);
-    for (name, of) in Branch::FACTS {
+    for (name, of) in ComparedBranch::FACTS {
         let cells = [&comparison.first, &comparison.second].map(|branch| Cell::from(of(branch)));
         let [first, second] = cells;
         table.push(vec![name.into(), first, second]);
@@ -106,21 +111,21 @@ fn facts(comparison: &Comparison) -> Table {
     table
 }
 
-fn answer(inspection: &Inspection, comparison: &Comparison) -> Object {
-    let name = |entry: Option<EntryIx>| Value::from(entry.map(|entry| inspection.index.name(entry)));
-    let changes = Change::ALL.map(|change| {
+fn report_json(inspection: &LoadedSession, comparison: &BranchComparison) -> Object {
+    let name = |entry: Option<EntryIx>| Value::from(entry.map(|entry| inspection.index.display_id(entry)));
+    let changes = MessageChange::ALL.map(|change| {
         let (count, [first, second]) = comparison.count(change);
         let members = [
             ("messages", Value::from(count)),
             ("tokensFirst", Value::from(first)),
             ("tokensSecond", Value::from(second)),
         ];
-        (change.word(), Value::from(Object::from(members)))
+        (change.as_str(), Value::from(Object::from(members)))
     });
     let rows = comparison.rows.iter().map(|row| {
         Value::from(Object::from([
-            ("change", Value::from(row.change.word())),
-            ("role", Value::from(row.role.word())),
+            ("change", Value::from(row.change.as_str())),
+            ("role", Value::from(row.role.as_str())),
             ("tool", Value::from(row.tool(&inspection.index))),
             ("first", name(row.entries[0])),
             ("second", name(row.entries[1])),
@@ -129,9 +134,9 @@ fn answer(inspection: &Inspection, comparison: &Comparison) -> Object {
         ]))
     });
     Object::from([
-        ("session", session_value(&inspection.session)),
-        ("parting", name(comparison.parting)),
-        ("shared", Value::from(comparison.shared)),
+        ("session", session_json(&inspection.item)),
+        ("parting", name(comparison.fork_point)),
+        ("shared", Value::from(comparison.shared_entries)),
         ("first", branch_value(&comparison.first)),
         ("second", branch_value(&comparison.second)),
         ("changes", Value::from(Object::from(changes))),
@@ -139,20 +144,20 @@ fn answer(inspection: &Inspection, comparison: &Comparison) -> Object {
     ])
 }
 
-fn branch_value(branch: &Branch) -> Value {
+fn branch_value(branch: &ComparedBranch) -> Value {
     let cost = |cost: Option<f64>| cost.map_or(Value::Null, Value::Number);
     Value::from(Object::from([
         ("leaf", Value::from(branch.name.as_str())),
         ("active", Value::from(branch.active)),
         ("entries", Value::from(branch.entries)),
-        ("ownEntries", Value::from(branch.own_entries)),
+        ("ownEntries", Value::from(branch.unique_entries)),
         ("messages", Value::from(branch.messages)),
         ("tokens", Value::from(branch.tokens())),
         ("parts", budget_value(&branch.budget)),
         ("calls", Value::from(branch.calls)),
-        ("spent", cost(branch.spent.total())),
-        ("ownSpent", cost(branch.own_spent.total())),
-        ("nextCold", cost(branch.next_cold)),
-        ("nextWarm", cost(branch.next_warm)),
+        ("spent", cost(branch.cost.total())),
+        ("ownSpent", cost(branch.unique_cost.total())),
+        ("nextCold", cost(branch.next_cost_cold)),
+        ("nextWarm", cost(branch.next_cost_warm)),
     ]))
 }

@@ -4,82 +4,83 @@ use std::io::Write as _;
 
 use rayon::prelude::*;
 
-use super::checkup::{Checkup, Lock, Model};
-use super::described::{lifecycle_value, number, window_value};
+use super::checkup::{AgentModel, DoctorReport, TranscriptLock};
+use super::described::{lifecycle_value, number_value, window_value};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::pi_settings::PiFacts;
-use super::preview::value_words;
-use super::repair::{self, Repair, repair};
-use super::ruleset::ruleset_value;
-use super::scene::{Around, Scene, finding_value};
+use super::pi_settings::PiSettingsReport;
+use super::preview::format_value;
+use super::repair::{self, Repair, settle_unfinished};
+use super::ruleset::ruleset_json;
+use super::scene::{Invocation, Workspace, diagnostic_value};
 use super::table::{Align, Cell, Table};
-use super::words::{bytes, counted, grouped};
-use crate::cli::{DoctorArgs, PlaceArgs};
+use super::words::{format_bytes, format_count, format_number};
+use crate::cli::{DoctorArgs, StoreArgs};
 use crate::error::Severity;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::effective::Effective;
-use crate::gateway::effective::over_words;
+use crate::gateway::effective::ResolvedSetting;
+use crate::gateway::effective::overridden_text;
 use crate::gateway::provenance::{Provenance, Setting};
 use crate::gateway::reset::ResetMode;
 use crate::inspect::Mark;
 use crate::inspect::session_settings::is_session_setting;
 use crate::js::{self, Object, Value};
-use crate::store::survey::Holding;
+use crate::store::survey::DatabaseInfo;
 
 /// Keys above those of the settings tables.
-const PRUNING: [&str; 3] = ["agents", "defaults", "contextPruning"];
-const COMPACTION: [&str; 3] = ["agents", "defaults", "compaction"];
+const PRUNING_PATH: [&str; 3] = ["agents", "defaults", "contextPruning"];
+const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
 
 /// Examines a store.
 pub(super) fn run(
     args: &DoctorArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let DoctorArgs { list: args, repair: repairs, migration } = args;
     if *migration {
         return super::migration::run(args, place, around, output);
     }
-    let mut scene = Scene::list(args.path.as_deref(), place, around)?;
-    let repairs = repairs.then(|| repair(&scene));
+    let mut scene = Workspace::from_path(args.path.as_deref(), place, around)?;
+    let repairs = repairs.then(|| settle_unfinished(&scene));
     if repairs.as_ref().is_some_and(|repairs| !repairs.is_empty()) {
-        scene = Scene::list(args.path.as_deref(), place, around)?;
+        scene = Workspace::from_path(args.path.as_deref(), place, around)?;
     }
     let read = scene.listed.items.par_iter().map(|item| (item.clone(), scene.open_item(item))).collect();
-    let checkup = Checkup::new(&scene, read);
+    let checkup = DoctorReport::new(&scene, read);
     if args.json {
-        output.json(answer(&scene, &checkup, repairs.as_deref()))?;
+        output.json(report_json(&scene, &checkup, repairs.as_deref()))?;
     } else {
         print(&scene, &checkup, repairs.as_deref(), output)?;
     }
-    if repairs.iter().flatten().any(Repair::failed) {
+    if repairs.iter().flatten().any(Repair::has_failed) {
         return Err(Failure::refused("a commit that was broken off could not be settled; it says why"));
     }
-    let errors = checkup.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    let errors = checkup.diagnostics.iter().filter(|finding| finding.severity == Severity::Error).count();
     if errors == 0 {
         return Ok(());
     }
-    let errors = counted(errors as u64, "finding is an error", "findings are errors");
+    let errors = format_count(errors as u64, "finding is an error", "findings are errors");
     Err(Failure::unreadable(format!("{}: {errors}; each says what to do", scene.listed.name)))
 }
 
-fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Object {
+fn report_json(scene: &Workspace, checkup: &DoctorReport, repairs: Option<&[Repair]>) -> Object {
     let config = &scene.store().config;
     let error = config.error.as_ref().map(|error| {
         Object::from([
             ("path", Value::from(error.path.to_string_lossy().as_ref())),
             ("line", Value::from(error.line.map(u64::from))),
             ("column", Value::from(error.column.map(u64::from))),
-            ("what", Value::from(error.what.as_str())),
-            ("next", Value::from(error.next.as_str())),
+            ("what", Value::from(error.message.as_str())),
+            ("next", Value::from(error.advice.as_str())),
         ])
     });
     let config_path = config.path.as_ref().map(|path| path.to_string_lossy().into_owned());
-    let applied = config.applied().iter().map(|applied| {
-        let members = [("key", applied.key.as_str()), ("rule", applied.rule), ("why", applied.why.as_str())];
+    let applied = config.applied_defaults().iter().map(|applied| {
+        let members =
+            [("key", applied.key.as_str()), ("rule", applied.rule), ("why", applied.reason.as_str())];
         Value::from(Object::from(members))
     });
     let config = Object::from([
@@ -90,7 +91,7 @@ fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Objec
     let counts = checkup.counts().into_iter().map(|(name, count)| (name, Value::from(count)));
     let state_dir = Object::from([
         ("path", Value::from(scene.store().state_dir.to_string_lossy().as_ref())),
-        ("why", Value::from(checkup.why.as_str())),
+        ("why", Value::from(checkup.state_dir_origin.as_str())),
     ]);
     let store = &scene.store().config;
     let pruning = checkup.settings.iter().map(|row| {
@@ -98,17 +99,17 @@ fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Objec
             row.key,
             &row.value,
             &row.provenance.to_string(),
-            &over(store, PRUNING, row.key, &row.provenance),
+            &overridden_origins(store, PRUNING_PATH, row.key, &row.provenance),
         )
     });
     let compaction = checkup.compaction_rows.iter().map(|row| {
-        let over = over(store, COMPACTION, row.key, &row.provenance);
+        let over = overridden_origins(store, COMPACTION_PATH, row.key, &row.provenance);
         setting_value(row.key, &row.value, &row.provenance.to_string(), &over)
     });
     let flush = flush_rows(checkup).map(|(key, value, from)| setting_value(key, &value, &from, &[]));
-    let others = checkup.others.iter();
+    let others = checkup.other_settings.iter();
     let others =
-        others.map(|row| setting_value(&row.key, &row.value, &row.provenance.to_string(), &row.over));
+        others.map(|row| setting_value(&row.key, &row.value, &row.provenance.to_string(), &row.overridden));
     let lifecycles = checkup.lifecycles.iter().map(|(key, lifecycle)| {
         let mut value = Object::from([("key", Value::from(key.as_str()))]);
         if let Value::Object(members) = lifecycle_value(lifecycle, scene.now_ms) {
@@ -116,11 +117,11 @@ fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Objec
         }
         Value::from(value)
     });
-    let rulesets = checkup.rulesets.iter().map(|(ruleset, count)| (ruleset.id(), Value::from(*count)));
+    let rulesets = checkup.ruleset_counts.iter().map(|(ruleset, count)| (ruleset.id(), Value::from(*count)));
     Object::from([
         ("place", Value::from(scene.listed.name.as_str())),
-        ("demo", Value::from(scene.listed.demo)),
-        ("ruleset", ruleset_value(&scene.store().ruleset)),
+        ("demo", Value::from(scene.listed.is_demo)),
+        ("ruleset", ruleset_json(&scene.store().ruleset)),
         ("stateDir", Value::from(state_dir)),
         ("config", Value::from(config)),
         ("databases", Value::from(scene.store().databases.iter().map(database_value).collect::<Vec<_>>())),
@@ -133,20 +134,25 @@ fn answer(scene: &Scene, checkup: &Checkup, repairs: Option<&[Repair]>) -> Objec
         ("memoryFlush", Value::from(if checkup.pi.is_some() { Vec::new() } else { Vec::from(flush) })),
         (
             "settings",
-            Value::from(checkup.pi.as_ref().map_or_else(|| others.collect::<Vec<_>>(), PiFacts::values)),
+            Value::from(
+                checkup
+                    .pi
+                    .as_ref()
+                    .map_or_else(|| others.collect::<Vec<_>>(), PiSettingsReport::setting_values),
+            ),
         ),
         ("lifecycle", Value::from(lifecycles.collect::<Vec<_>>())),
         ("locks", Value::from(checkup.locks.iter().map(lock_value).collect::<Vec<_>>())),
         (
             "repairs",
-            Value::from(repairs.map(|repairs| repairs.iter().map(Repair::value).collect::<Vec<_>>())),
+            Value::from(repairs.map(|repairs| repairs.iter().map(Repair::to_value).collect::<Vec<_>>())),
         ),
-        ("findings", Value::from(checkup.findings.iter().map(finding_value).collect::<Vec<_>>())),
+        ("findings", Value::from(checkup.diagnostics.iter().map(diagnostic_value).collect::<Vec<_>>())),
     ])
 }
 
 /// A database: its versions are null where it is not read.
-pub(super) fn database_value(holding: &Holding) -> Value {
+pub(super) fn database_value(holding: &DatabaseInfo) -> Value {
     let schema = holding.schema.as_ref();
     Value::from(Object::from([
         ("path", Value::from(holding.path.to_string_lossy().as_ref())),
@@ -156,7 +162,7 @@ pub(super) fn database_value(holding: &Holding) -> Value {
     ]))
 }
 
-pub(super) fn database_words(holding: &Holding) -> String {
+pub(super) fn describe_database(holding: &DatabaseInfo) -> String {
     let path = holding.path.display();
     match &holding.schema {
         None => format!("{path}: not read; see below"),
@@ -167,12 +173,13 @@ pub(super) fn database_words(holding: &Holding) -> String {
     }
 }
 
-fn agent_value(agent: &super::checkup::AgentFacts) -> Value {
-    let Model { provider, id, window, window_from, eligible } = &agent.model;
+fn agent_value(agent: &super::checkup::AgentReport) -> Value {
+    let AgentModel { provider, id, window, window_provenance: window_from, is_prunable: eligible } =
+        &agent.model;
     Value::from(Object::from([
         ("id", Value::from(agent.id.as_str())),
-        ("configured", Value::from(agent.configured)),
-        ("onDisk", Value::from(agent.on_disk)),
+        ("configured", Value::from(agent.is_configured)),
+        ("onDisk", Value::from(agent.is_on_disk)),
         ("sessions", Value::from(agent.sessions)),
         ("provider", Value::from(provider.as_str())),
         ("model", Value::from(id.as_str())),
@@ -194,33 +201,38 @@ pub(super) fn setting_value(key: &str, value: &Value, from: &str, over: &[Proven
 }
 
 /// The places that a value from a file goes over.
-fn over(config: &GatewayConfig, above: [&str; 3], key: &str, from: &Provenance) -> Vec<Provenance> {
+fn overridden_origins(
+    config: &GatewayConfig,
+    above: [&str; 3],
+    key: &str,
+    from: &Provenance,
+) -> Vec<Provenance> {
     if !matches!(from, Provenance::File { .. }) {
         return Vec::new();
     }
     let path: Vec<&str> = above.into_iter().chain(key.split('.')).collect();
-    config.chain(&path).into_iter().skip(1).collect()
+    config.provenance_chain(&path).into_iter().skip(1).collect()
 }
 
 /// Where a value comes from, and what it goes over, in words.
-fn chain_words(from: &Provenance, over: &[Provenance]) -> String {
-    if over.is_empty() { from.to_string() } else { format!("{from} {}", over_words(over)) }
+fn describe_origins(from: &Provenance, over: &[Provenance]) -> String {
+    if over.is_empty() { from.to_string() } else { format!("{from} {}", overridden_text(over)) }
 }
 
-fn compaction_value(checkup: &Checkup) -> Value {
+fn compaction_value(checkup: &DoctorReport) -> Value {
     Value::from(Object::from([
         ("enabled", Value::from(checkup.compaction.enabled)),
-        ("mode", Value::from(checkup.mode.name())),
-        ("reserveTokens", number(checkup.compaction.reserve_tokens)),
-        ("keepRecentTokens", number(checkup.compaction.keep_recent_tokens)),
+        ("mode", Value::from(checkup.mode.as_str())),
+        ("reserveTokens", number_value(checkup.compaction.reserve_tokens)),
+        ("keepRecentTokens", number_value(checkup.compaction.keep_recent_tokens)),
     ]))
 }
 
 /// The settings of the memory flush: key, value, where that comes from.
-fn flush_rows(checkup: &Checkup) -> [(&'static str, Value, String); 4] {
+fn flush_rows(checkup: &DoctorReport) -> [(&'static str, Value, String); 4] {
     let flush = &checkup.flush;
     let number_row =
-        |key, setting: &Setting<f64>| (key, number(setting.value), setting.provenance.to_string());
+        |key, setting: &Setting<f64>| (key, number_value(setting.value), setting.provenance.to_string());
     [
         ("memoryFlush.enabled", Value::from(flush.enabled.value), flush.enabled.provenance.to_string()),
         number_row("memoryFlush.softThresholdTokens", &flush.soft_tokens),
@@ -229,39 +241,42 @@ fn flush_rows(checkup: &Checkup) -> [(&'static str, Value, String); 4] {
     ]
 }
 
-fn lock_value(lock: &Lock) -> Value {
+fn lock_value(lock: &TranscriptLock) -> Value {
     Value::from(Object::from([
         ("path", Value::from(lock.path.to_string_lossy().as_ref())),
         ("state", Value::from(lock.state)),
         ("pid", Value::from(lock.pid.map(u64::from))),
-        ("why", Value::from(lock.why.as_str())),
+        ("why", Value::from(lock.reason.as_str())),
     ]))
 }
 
 fn print(
-    scene: &Scene,
-    checkup: &Checkup,
+    scene: &Workspace,
+    checkup: &DoctorReport,
     repairs: Option<&[Repair]>,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let store = scene.store();
     print_rules(scene, checkup, output)?;
-    output.line(Tone::Plain, &format!("state dir  {} ({})", store.state_dir.display(), checkup.why))?;
+    output.line(
+        Tone::Plain,
+        &format!("state dir  {} ({})", store.state_dir.display(), checkup.state_dir_origin),
+    )?;
     let config = match (&store.config.path, &store.config.error) {
         (_, Some(error)) => format!("{error}"),
         (Some(path), None) => path.display().to_string(),
-        (None, None) if store.ruleset.ruleset.is_pi() => "none: a folder of pi's own sessions".to_owned(),
+        (None, None) if store.ruleset.id.is_pi() => "none: a folder of pi's own sessions".to_owned(),
         (None, None) => "none: the gateway runs on its defaults".to_owned(),
     };
     let tone = if store.config.error.is_some() { Tone::Bad } else { Tone::Plain };
     output.line(tone, &format!("config     {config}"))?;
-    for applied in store.config.applied() {
-        let line = format!("           filled in by {}: {} ({})", applied.rule, applied.key, applied.why);
+    for applied in store.config.applied_defaults() {
+        let line = format!("           filled in by {}: {} ({})", applied.rule, applied.key, applied.reason);
         output.line(Tone::Dim, &line)?;
     }
     for (at, holding) in store.databases.iter().enumerate() {
         let head = if at == 0 { "database   " } else { "           " };
-        output.line(Tone::Plain, &format!("{head}{}", database_words(holding)))?;
+        output.line(Tone::Plain, &format!("{head}{}", describe_database(holding)))?;
     }
     if scene.listed.items.iter().any(|item| item.has(Mark::Imported) || item.has(Mark::NotImported)) {
         let words = "           `clawscope doctor --migration` checks what the move into it kept";
@@ -269,10 +284,10 @@ fn print(
     }
     let read = format!(
         "read       {}, {}, {}, {}",
-        counted(checkup.files, "transcript", "transcripts"),
-        bytes(checkup.bytes),
-        counted(checkup.entries, "entry", "entries"),
-        counted(checkup.bad_lines, "bad line", "bad lines"),
+        format_count(checkup.transcripts, "transcript", "transcripts"),
+        format_bytes(checkup.bytes),
+        format_count(checkup.entries, "entry", "entries"),
+        format_count(checkup.bad_lines, "bad line", "bad lines"),
     );
     output.line(Tone::Plain, &read)?;
     if let Some(repairs) = repairs {
@@ -284,41 +299,42 @@ fn print(
         Some(pi) => pi.print(output)?,
         None => print_settings(scene, checkup, output)?,
     }
-    print_others(checkup, output)?;
+    print_other_settings(checkup, output)?;
     print_lifecycles(scene, checkup, output)?;
     print_locks(checkup, output)?;
-    print_findings(checkup, output)
+    print_diagnostics(checkup, output)
 }
 
 /// By which rules sessions are read: the store's, and of transcripts that tell more their own.
-fn print_rules(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+fn print_rules(scene: &Workspace, checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
     let chosen = &scene.store().ruleset;
     // Where every transcript tells its own, what the store would say is in force nowhere.
-    let of_all = match checkup.rulesets.as_slice() {
-        [(own, _)] if *own != chosen.ruleset => Some(*own),
+    let of_all = match checkup.ruleset_counts.as_slice() {
+        [(own, _)] if *own != chosen.id => Some(*own),
         _ => None,
     };
-    let name = of_all.unwrap_or(chosen.ruleset).name();
+    let name = of_all.unwrap_or(chosen.id).display_name();
     output.line(Tone::Strong, &format!("{} · {name}", scene.listed.name))?;
     let mut head = "rules      ";
     if of_all.is_none() {
         let of = chosen.release.as_ref().map(|release| format!(", for {release}")).unwrap_or_default();
-        let line = format!("{head}{}{of} ({})", chosen.ruleset.span(), chosen.from_words());
+        let line = format!("{head}{}{of} ({})", chosen.id.release_span(), chosen.provenance_text());
         output.line(Tone::Plain, &line)?;
         head = "           ";
     }
     if let Some(note) = &chosen.note {
         output.line(Tone::Warning, &format!("           {note}"))?;
     }
-    for (ruleset, count) in checkup.rulesets.iter().filter(|(own, _)| *own != chosen.ruleset) {
-        let read = counted(*count, "transcript", "transcripts");
-        let line = format!("{head}{} for {read} of {}, by what is in them", ruleset.id(), checkup.files);
+    for (ruleset, count) in checkup.ruleset_counts.iter().filter(|(own, _)| *own != chosen.id) {
+        let read = format_count(*count, "transcript", "transcripts");
+        let line =
+            format!("{head}{} for {read} of {}, by what is in them", ruleset.id(), checkup.transcripts);
         output.line(Tone::Plain, &line)?;
     }
     Ok(())
 }
 
-fn print_agents(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+fn print_agents(checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
     let columns = [
         ("agent", Align::Left),
         ("sessions", Align::Right),
@@ -331,13 +347,14 @@ fn print_agents(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
     let shown = if checkup.pi.is_some() { columns.len() - 1 } else { columns.len() };
     let mut table = Table::new(&columns[..shown]);
     for agent in &checkup.agents {
-        let Model { provider, id, window, window_from, eligible } = &agent.model;
+        let AgentModel { provider, id, window, window_provenance: window_from, is_prunable: eligible } =
+            &agent.model;
         let known = !id.is_empty();
         let mut cells: Vec<Cell> = vec![
             agent.id.as_str().into(),
-            grouped(agent.sessions).into(),
+            format_number(agent.sessions).into(),
             if known { format!("{provider}/{id}") } else { "each session's own".to_owned() }.into(),
-            if known { grouped(window.tokens.max(0.0) as u64) } else { "-".to_owned() }.into(),
+            if known { format_number(window.tokens.max(0.0) as u64) } else { "-".to_owned() }.into(),
             Cell::new(
                 &if known { format!("{}: {window_from}", window.source.name()) } else { "-".to_owned() },
                 Tone::Dim,
@@ -351,24 +368,24 @@ fn print_agents(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
     Ok(writeln!(output)?)
 }
 
-fn print_settings(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+fn print_settings(scene: &Workspace, checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
     let config = &scene.store().config;
     let mut table =
         Table::new(&[("contextPruning", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
     for row in &checkup.settings {
-        let over = over(config, PRUNING, row.key, &row.provenance);
+        let over = overridden_origins(config, PRUNING_PATH, row.key, &row.provenance);
         table.push(vec![
             row.key.into(),
-            value_words(None, &row.value).into(),
-            Cell::new(&chain_words(&row.provenance, &over), Tone::Dim),
+            format_value(None, &row.value).into(),
+            Cell::new(&describe_origins(&row.provenance, &over), Tone::Dim),
         ]);
     }
     for row in &checkup.compaction_rows {
-        let over = over(config, COMPACTION, row.key, &row.provenance);
+        let over = overridden_origins(config, COMPACTION_PATH, row.key, &row.provenance);
         table.push(vec![
             format!("compaction.{}", row.key).as_str().into(),
-            value_words(None, &row.value).into(),
-            Cell::new(&chain_words(&row.provenance, &over), Tone::Dim),
+            format_value(None, &row.value).into(),
+            Cell::new(&describe_origins(&row.provenance, &over), Tone::Dim),
         ]);
     }
     table.print(output, "")?;
@@ -376,71 +393,75 @@ fn print_settings(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Resu
     let line = format!(
         "compaction: {} · mode {} · reserve {} tokens · keeps the last {}",
         if compaction.enabled { "on" } else { "off" },
-        checkup.mode.name(),
-        grouped(compaction.reserve_tokens.max(0.0) as u64),
-        grouped(compaction.keep_recent_tokens.max(0.0) as u64),
+        checkup.mode.as_str(),
+        format_number(compaction.reserve_tokens.max(0.0) as u64),
+        format_number(compaction.keep_recent_tokens.max(0.0) as u64),
     );
     output.line(Tone::Plain, &line)?;
-    if let Some(words) = raised_by_floor(checkup) {
+    if let Some(words) = describe_raised_reserve(checkup) {
         output.line(Tone::Dim, &words)?;
     }
     writeln!(output)?;
     let mut table =
         Table::new(&[("compaction", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
     for (key, value, from) in flush_rows(checkup) {
-        table.push(vec![key.into(), value_words(None, &value).into(), Cell::new(&from, Tone::Dim)]);
+        table.push(vec![key.into(), format_value(None, &value).into(), Cell::new(&from, Tone::Dim)]);
     }
     table.print(output, "")?;
     Ok(writeln!(output)?)
 }
 
 /// Why the reserve is higher than the one that is set: its floor raises it (compaction 2.2).
-fn raised_by_floor(checkup: &Checkup) -> Option<String> {
+fn describe_raised_reserve(checkup: &DoctorReport) -> Option<String> {
     let floor = checkup.flush.floor_tokens.value;
     let row = checkup.compaction_rows.iter().find(|row| row.key == "reserveTokens")?;
     let set = row.config.as_ref().and_then(Value::as_f64).filter(|tokens| *tokens >= 0.0);
     let own = set.unwrap_or(CompactionSettings::default().reserve_tokens);
     (checkup.compaction.reserve_tokens == floor && own < floor).then(|| {
         let what = if set.is_some() { "The configured reserve" } else { "The runtime's own reserve" };
-        let what = format!("{what} {}", grouped(own as u64));
+        let what = format!("{what} {}", format_number(own as u64));
         format!(
             "            {what} is raised to its floor: reserveTokensFloor {} ({})",
-            grouped(floor as u64),
+            format_number(floor as u64),
             checkup.flush.floor_tokens.provenance
         )
     })
 }
 
 /// Settings that something decided about, and those that --set knows; the others are at their default, and JSON has them.
-fn print_others(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+fn print_other_settings(checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
     let mut table =
         Table::new(&[("setting", Align::Left), ("value", Align::Flexible), ("from", Align::Left)]);
     // Keys of --set are listed at their default too.
-    let settable = |row: &Effective| {
+    let settable = |row: &ResolvedSetting| {
         let key = row.key.strip_prefix("agents.defaults.");
         key.is_some_and(is_session_setting) && row.value != Value::Null
     };
-    for row in checkup.others.iter().filter(|row| row.provenance != Provenance::Default || settable(row)) {
+    for row in
+        checkup.other_settings.iter().filter(|row| row.provenance != Provenance::Default || settable(row))
+    {
         table.push(vec![
             row.key.as_str().into(),
             match &row.value {
                 Value::Object(_) => js::stringify(&row.value).as_str().into(),
-                other => value_words(None, other).into(),
+                other => format_value(None, other).into(),
             },
-            Cell::new(&chain_words(&row.provenance, &row.over), Tone::Dim),
+            Cell::new(&describe_origins(&row.provenance, &row.overridden), Tone::Dim),
         ]);
     }
     if table.is_empty() {
         return Ok(());
     }
     table.print(output, "")?;
-    let default = checkup.others.iter().filter(|row| row.provenance == Provenance::Default).count();
-    output
-        .line(Tone::Dim, &format!("{} more at their default (--json lists them)", grouped(default as u64)))?;
+    let default = checkup.other_settings.iter().filter(|row| row.provenance == Provenance::Default).count();
+    output.line(
+        Tone::Dim,
+        &format!("{} more at their default (--json lists them)", format_number(default as u64)),
+    )?;
     Ok(writeln!(output)?)
 }
 
-fn print_lifecycles(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+fn print_lifecycles(scene: &Workspace, checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
     let Some((_, first)) = checkup.lifecycles.first() else { return Ok(()) };
     let mut table =
         Table::new(&[("session", Align::Left), ("reset", Align::Left), ("begins anew", Align::Flexible)]);
@@ -453,15 +474,15 @@ fn print_lifecycles(scene: &Scene, checkup: &Checkup, output: &mut Output) -> Re
         table.push(vec![
             key.as_str().into(),
             Cell::new(&how.join(" or "), Tone::Dim),
-            Cell::new(&lifecycle.words(scene.now_ms), tone),
+            Cell::new(&lifecycle.describe_next_reset(scene.now_ms), tone),
         ]);
     }
     table.print(output, "")?;
-    output.line(Tone::Dim, &format!("it leaves {}; hours are those of this machine", first.leaves))?;
+    output.line(Tone::Dim, &format!("it leaves {}; hours are those of this machine", first.reset_effect))?;
     Ok(writeln!(output)?)
 }
 
-fn print_locks(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+fn print_locks(checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
     if checkup.locks.is_empty() {
         return Ok(output.line(Tone::Dim, "no locks")?);
     }
@@ -469,29 +490,29 @@ fn print_locks(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
         let who = lock.pid.map(|pid| format!(" by process {pid}")).unwrap_or_default();
         output.line(
             Tone::Warning,
-            &format!("lock {}{who}: {} {}", lock.state, lock.path.display(), lock.why),
+            &format!("lock {}{who}: {} {}", lock.state, lock.path.display(), lock.reason),
         )?;
     }
     Ok(())
 }
 
-fn print_findings(checkup: &Checkup, output: &mut Output) -> Result<(), Failure> {
+fn print_diagnostics(checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
     let counts = checkup.counts();
     let counts: Vec<String> =
-        counts.iter().map(|(name, count)| format!("{name} {}", grouped(*count))).collect();
+        counts.iter().map(|(name, count)| format!("{name} {}", format_number(*count))).collect();
     output.line(Tone::Plain, &counts.join(" · "))?;
-    if checkup.findings.is_empty() {
-        return match checkup.damaged() {
+    if checkup.diagnostics.is_empty() {
+        return match checkup.damage_counts() {
             (0, 0) => Ok(output.line(Tone::Good, "nothing is wrong")?),
             (sessions, lines) => {
-                let sessions = counted(sessions, "session is damaged", "sessions are damaged");
-                let lines = counted(lines, "line", "lines");
+                let sessions = format_count(sessions, "session is damaged", "sessions are damaged");
+                let lines = format_count(lines, "line", "lines");
                 let words = format!("nothing else is wrong, but {sessions}: {lines} could not be read");
                 Ok(output.line(Tone::Warning, &words)?)
             }
         };
     }
-    for finding in &checkup.findings {
+    for finding in &checkup.diagnostics {
         let tone = match finding.severity {
             Severity::Note => Tone::Dim,
             Severity::Warning => Tone::Warning,

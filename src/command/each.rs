@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::ThreadPoolBuilder;
 
 /// Transcripts of more bytes than this are worth all cores.
-const LARGE: u64 = 8 << 20;
+const LARGE_TRANSCRIPT_BYTES: u64 = 8 << 20;
 
 /// Asks once for each size, in bytes, of a transcript; the answers in the same order.
-pub(super) fn each<T: Send>(sizes: &[u64], ask: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub(super) fn map_by_size<T: Send>(sizes: &[u64], ask: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     // The largest first, so that none is left for one core when the others are done.
     order.sort_by_key(|at| Reverse(sizes[*at]));
-    let (large, small) = order.split_at(order.partition_point(|at| sizes[*at] > LARGE));
+    let (large, small) = order.split_at(order.partition_point(|at| sizes[*at] > LARGE_TRANSCRIPT_BYTES));
     let mut answers: Vec<(usize, T)> = large.iter().map(|at| (*at, ask(*at))).collect();
     let next = AtomicUsize::new(0);
     let on_one_core = || {
@@ -40,15 +40,16 @@ mod tests {
 
     #[test]
     fn answers_come_in_the_order_of_the_questions_and_small_ones_are_alone() {
-        let sizes = [5, LARGE + 1, 0, LARGE, 7, LARGE + 9, 3];
-        let answers = each(&sizes, |at| (at, rayon::current_num_threads()));
+        let sizes =
+            [5, LARGE_TRANSCRIPT_BYTES + 1, 0, LARGE_TRANSCRIPT_BYTES, 7, LARGE_TRANSCRIPT_BYTES + 9, 3];
+        let answers = map_by_size(&sizes, |at| (at, rayon::current_num_threads()));
         assert_eq!(
             answers.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
             (0..sizes.len()).collect::<Vec<_>>()
         );
         let all = rayon::current_num_threads();
-        let expected = sizes.map(|size| if size > LARGE { all } else { 1 });
+        let expected = sizes.map(|size| if size > LARGE_TRANSCRIPT_BYTES { all } else { 1 });
         assert_eq!(answers.iter().map(|(_, threads)| *threads).collect::<Vec<_>>(), expected);
-        assert_eq!(each(&[], |at| at), [0_usize; 0]);
+        assert_eq!(map_by_size(&[], |at| at), [0_usize; 0]);
     }
 }

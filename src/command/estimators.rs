@@ -2,54 +2,57 @@
 
 use std::io::Write as _;
 
-use super::described::{print_head, session_value};
+use super::described::{print_session_header, session_json};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::scene::{Around, Scene, at_leaf, with_context};
+use super::scene::{Invocation, Workspace, at_leaf, require_context};
 use super::table::{Align, Cell, Table};
-use super::words::{commas, counted, estimated, grouped};
-use crate::cli::{ContextViewArgs, PlaceArgs};
+use super::words::{format_count, format_estimate, format_number, with_commas};
+use crate::cli::{ContextViewArgs, StoreArgs};
 use crate::context::tokens::calibrated::Calibration;
 use crate::context::tokens::script::Script;
-use crate::inspect::Inspection;
-use crate::inspect::estimators::{Call, Estimates, Estimator, read, words};
+use crate::inspect::LoadedSession;
+use crate::inspect::estimators::{Estimates, Estimator, MeasuredCall, read, words};
 use crate::js::{Object, Value};
 
 /// Calls that are printed unless all are asked for: the newest.
-const SHOWN: usize = 20;
+const MAX_CALLS: usize = 20;
 /// An error above this share deserves a look.
-const NOTABLE: f64 = 0.1;
+const NOTABLE_ERROR: f64 = 0.1;
 
 /// Prints the estimators of a session.
 pub(super) fn run(
     args: &ContextViewArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let named = &args.context.session;
-    let scene = Scene::for_session(&named.session, place, around)?;
-    let inspection = scene.open(&named.session)?;
-    let inspection = with_context(at_leaf(&scene, inspection, args.context.leaf.as_deref())?)?;
+    let named = &args.context.target;
+    let scene = Workspace::for_session(&named.session, place, around)?;
+    let inspection = scene.open_session(&named.session)?;
+    let inspection = require_context(at_leaf(&scene, inspection, args.context.leaf.as_deref())?)?;
     let estimates =
         read(&inspection, &mut |_, _| true).map_err(|error| Failure::unreadable(error.to_string()))?;
     if named.json {
-        return Ok(output.json(answer(&inspection, &estimates))?);
+        return Ok(output.json(report_json(&inspection, &estimates))?);
     }
-    print_head(output, &inspection, inspection.window)?;
+    print_session_header(output, &inspection, inspection.window)?;
     writeln!(output)?;
-    output.line(Tone::Strong, &commas(&words::headline(&estimates)))?;
-    let lines =
-        [words::fixed(&estimates), words::tokenizer(&estimates, &inspection), words::factors(&estimates)];
-    for line in lines.into_iter().chain(words::sureness(&estimates)) {
-        output.line(Tone::Plain, &commas(&line))?;
+    output.line(Tone::Strong, &with_commas(&words::headline(&estimates)))?;
+    let lines = [
+        words::describe_fixed(&estimates),
+        words::describe_tokenizer(&estimates, &inspection),
+        words::describe_factors(&estimates),
+    ];
+    for line in lines.into_iter().chain(words::describe_confidence(&estimates)) {
+        output.line(Tone::Plain, &with_commas(&line))?;
     }
     writeln!(output)?;
-    summary(&estimates).print(output, "")?;
+    estimator_table(&estimates).print(output, "")?;
     print_calls(&inspection, &estimates, args.all, output)
 }
 
-fn summary(estimates: &Estimates) -> Table {
+fn estimator_table(estimates: &Estimates) -> Table {
     let mut table = Table::new(&[
         ("estimator", Align::Left),
         ("next prompt", Align::Right),
@@ -61,16 +64,16 @@ fn summary(estimates: &Estimates) -> Table {
     ]);
     for estimator in Estimator::ALL {
         let deviation = estimates.deviation(estimator);
-        let last = estimates.last().and_then(|call| call.error(estimator));
+        let last = estimates.last_reliable_call().and_then(|call| call.error(estimator));
         let of = |text: Option<String>| Cell::from(text.unwrap_or_else(|| "-".to_owned()));
         table.push(vec![
             estimator.name().into(),
-            of(estimates.now.of(estimator).map(estimated)),
+            of(estimates.next_prompt.get(estimator).map(format_estimate)),
             error_cell(last),
-            of(deviation.map(|deviation| words::unsigned(deviation.mean))),
-            of(deviation.map(|deviation| words::signed(deviation.bias))),
-            of(deviation.map(|deviation| words::unsigned(deviation.max))),
-            Cell::new(estimator.words(), Tone::Dim),
+            of(deviation.map(|deviation| words::format_error(deviation.mean))),
+            of(deviation.map(|deviation| words::format_signed_error(deviation.bias))),
+            of(deviation.map(|deviation| words::format_error(deviation.max))),
+            Cell::new(estimator.description(), Tone::Dim),
         ]);
     }
     table
@@ -78,12 +81,12 @@ fn summary(estimates: &Estimates) -> Table {
 
 fn error_cell(error: Option<f64>) -> Cell {
     let Some(error) = error else { return Cell::new("-", Tone::Dim) };
-    let tone = if error.abs() > NOTABLE { Tone::Warning } else { Tone::Plain };
-    Cell::new(&words::signed(error), tone)
+    let tone = if error.abs() > NOTABLE_ERROR { Tone::Warning } else { Tone::Plain };
+    Cell::new(&words::format_signed_error(error), tone)
 }
 
 fn print_calls(
-    inspection: &Inspection,
+    inspection: &LoadedSession,
     estimates: &Estimates,
     all: bool,
     output: &mut Output,
@@ -92,9 +95,9 @@ fn print_calls(
     if calls.is_empty() {
         return Ok(());
     }
-    let shown = if all { calls.len() } else { SHOWN.min(calls.len()) };
+    let shown = if all { calls.len() } else { MAX_CALLS.min(calls.len()) };
     writeln!(output)?;
-    let count = counted(calls.len() as u64, "call with a count", "calls with a count");
+    let count = format_count(calls.len() as u64, "call with a count", "calls with a count");
     let which =
         if shown < calls.len() { format!(", the last {shown} (--all: every one)") } else { String::new() };
     output.line(Tone::Strong, &format!("{count}{which}; the errors of each estimator"))?;
@@ -103,23 +106,24 @@ fn print_calls(
     columns.push(("", Align::Left));
     let mut table = Table::new(&columns);
     for call in &calls[calls.len() - shown..] {
-        let mut row = vec![inspection.index.name(call.entry).into(), grouped(call.measured).into()];
+        let mut row =
+            vec![inspection.index.display_id(call.entry).into(), format_number(call.measured).into()];
         row.extend(Estimator::ALL.map(|estimator| error_cell(call.error(estimator))));
         row.push(Cell::new(if call.shrunk { "shrunk" } else { "" }, Tone::Dim));
         table.push(row);
     }
     table.print(output, "")?;
-    print_left_out(estimates, output)
+    print_excluded_calls(estimates, output)
 }
 
-fn print_left_out(estimates: &Estimates, output: &mut Output) -> Result<(), Failure> {
+fn print_excluded_calls(estimates: &Estimates, output: &mut Output) -> Result<(), Failure> {
     if estimates.calls.iter().any(|call| call.shrunk) {
         let why = "shrunk: fewer tokens than a call before while the context grew, as when it was pruned for this call; \
                    not in the errors above";
         output.line(Tone::Dim, why)?;
     }
     if estimates.copies > 0 {
-        let copies = counted(estimates.copies as u64, "answer", "answers");
+        let copies = format_count(estimates.copies as u64, "answer", "answers");
         output.line(
             Tone::Dim,
             &format!("{copies} left out: copied to this branch with the usage of another"),
@@ -128,23 +132,23 @@ fn print_left_out(estimates: &Estimates, output: &mut Output) -> Result<(), Fail
     Ok(())
 }
 
-fn answer(inspection: &Inspection, estimates: &Estimates) -> Object {
+fn report_json(inspection: &LoadedSession, estimates: &Estimates) -> Object {
     let calls = estimates.calls.iter().map(|call| call_value(inspection, call));
     let estimators = Estimator::ALL.map(|estimator| estimator_value(estimates, estimator));
     let tokenizer = Object::from([
         ("name", Value::from(estimates.bpe.vocabulary.name())),
-        ("exact", Value::from(estimates.bpe.exact)),
+        ("exact", Value::from(estimates.bpe.is_exact)),
     ]);
     let fit = estimates.calibration.as_ref().ok();
     Object::from([
-        ("session", session_value(&inspection.session)),
-        ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.name(leaf)))),
+        ("session", session_json(&inspection.item)),
+        ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.display_id(leaf)))),
         ("provider", Value::from(inspection.provider.as_str())),
         ("model", Value::from(inspection.model.as_str())),
-        ("fixedTokens", Value::from(estimates.fixed)),
+        ("fixedTokens", Value::from(estimates.fixed_tokens)),
         ("tokenizer", Value::from(tokenizer)),
         ("calibration", fit.map_or(Value::Null, calibration_value)),
-        ("chars", by_script(|script| Value::from(estimates.chars.chars(script)))),
+        ("chars", script_values(|script| Value::from(estimates.chars.chars(script)))),
         ("images", Value::from(estimates.images)),
         ("copies", Value::from(estimates.copies)),
         ("estimators", Value::from(estimators.to_vec())),
@@ -152,35 +156,35 @@ fn answer(inspection: &Inspection, estimates: &Estimates) -> Object {
     ])
 }
 
-fn by_script(value: impl Fn(Script) -> Value) -> Value {
+fn script_values(value: impl Fn(Script) -> Value) -> Value {
     Value::from(Script::ALL.map(|script| (script.name(), value(script))).into_iter().collect::<Object>())
 }
 
 /// A share in percent, to a tenth.
-fn percent(share: f64) -> Value {
+fn percent_value(share: f64) -> Value {
     Value::Number((share * 1000.0).round() / 10.0)
 }
 
 fn calibration_value(fit: &Calibration) -> Value {
     let factor = |script: Script| Value::Number((fit.factors[script as usize] * 1e6).round() / 1e6);
     Value::from(Object::from([
-        ("tokensPerChar", by_script(factor)),
-        ("ownFactor", by_script(|script| Value::from(fit.own[script as usize]))),
-        ("fixedTokens", Value::from(fit.fixed.round() as u64)),
+        ("tokensPerChar", script_values(factor)),
+        ("ownFactor", script_values(|script| Value::from(fit.fitted_alone[script as usize]))),
+        ("fixedTokens", Value::from(fit.fixed_tokens.round() as u64)),
         ("growths", Value::from(fit.growths)),
-        ("meanErrorPercent", percent(fit.deviation.mean)),
-        ("maxErrorPercent", percent(fit.deviation.max)),
-        ("aheadErrorPercent", fit.ahead.map_or(Value::Null, percent)),
+        ("meanErrorPercent", percent_value(fit.deviation.mean)),
+        ("maxErrorPercent", percent_value(fit.deviation.max)),
+        ("aheadErrorPercent", fit.holdout_error.map_or(Value::Null, percent_value)),
     ]))
 }
 
 fn estimator_value(estimates: &Estimates, estimator: Estimator) -> Value {
     let deviation = estimates.deviation(estimator);
-    let last = estimates.last().and_then(|call| call.error(estimator));
-    let of = |share: Option<f64>| share.map_or(Value::Null, percent);
+    let last = estimates.last_reliable_call().and_then(|call| call.error(estimator));
+    let of = |share: Option<f64>| share.map_or(Value::Null, percent_value);
     Value::from(Object::from([
         ("name", Value::from(estimator.name())),
-        ("now", Value::from(estimates.now.of(estimator))),
+        ("now", Value::from(estimates.next_prompt.get(estimator))),
         ("calls", Value::from(deviation.map_or(0, |deviation| deviation.count))),
         ("meanErrorPercent", of(deviation.map(|deviation| deviation.mean))),
         ("biasPercent", of(deviation.map(|deviation| deviation.bias))),
@@ -189,10 +193,11 @@ fn estimator_value(estimates: &Estimates, estimator: Estimator) -> Value {
     ]))
 }
 
-fn call_value(inspection: &Inspection, call: &Call) -> Value {
-    let numbers = Estimator::ALL.map(|estimator| (estimator.name(), Value::from(call.numbers.of(estimator))));
+fn call_value(inspection: &LoadedSession, call: &MeasuredCall) -> Value {
+    let numbers =
+        Estimator::ALL.map(|estimator| (estimator.name(), Value::from(call.estimates.get(estimator))));
     Value::from(Object::from([
-        ("entry", Value::from(inspection.index.name(call.entry))),
+        ("entry", Value::from(inspection.index.display_id(call.entry))),
         ("line", Value::from(inspection.index.entry(call.entry).line)),
         ("measured", Value::from(call.measured)),
         ("shrunk", Value::from(call.shrunk)),

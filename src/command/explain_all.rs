@@ -4,89 +4,91 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::described::session_value;
-use super::explain::tone;
+use super::described::session_json;
+use super::explain::verdict_tone;
 use super::explain_json::{SCHEMA_VERSION, verdict_value};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::ruleset::ruleset_value;
-use super::scene::{Around, Scene};
+use super::ruleset::ruleset_json;
+use super::scene::{Invocation, Workspace};
 use super::table::{Align, Cell, Table};
-use super::words::{counted, estimated, grouped, percent};
-use crate::cli::{ExplainArgs, PlaceArgs};
-use crate::explain::{Class, Explanation, explain};
-use crate::inspect::{Counted, Mark, SessionItem};
+use super::words::{format_count, format_estimate, format_number, format_percent};
+use crate::cli::{ExplainArgs, StoreArgs};
+use crate::explain::{Explanation, FindingClass, explain};
+use crate::inspect::{Mark, SessionItem, TokenCount};
 use crate::js::{Object, Value};
 
 /// A session and what is said of it, or why nothing is.
-struct Explained {
+struct ExplainedSession {
     item: SessionItem,
-    said: Result<Explanation, String>,
+    explanation: Result<Explanation, String>,
 }
 
 /// Explains a store.
 pub(super) fn run(
     args: &ExplainArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let scene = Scene::list(args.target.as_deref().map(Path::new), place, around)?;
+    let scene = Workspace::from_path(args.target.as_deref().map(Path::new), place, around)?;
     let readable = scene.listed.items.iter().filter(|item| item.path.is_some() && !item.has(Mark::Missing));
-    let mut all: Vec<Explained> =
-        readable.collect::<Vec<_>>().into_par_iter().map(|item| one(&scene, item)).collect();
-    all.sort_by_cached_key(|explained| (std::cmp::Reverse(risk(explained)), explained.item.key.clone()));
+    let mut all: Vec<ExplainedSession> =
+        readable.collect::<Vec<_>>().into_par_iter().map(|item| explain_session(&scene, item)).collect();
+    all.sort_by_cached_key(|explained| (std::cmp::Reverse(risk_rank(explained)), explained.item.key.clone()));
     if args.json {
-        return Ok(output.json(answer(&scene, &all, &args.window))?);
+        return Ok(output.json(report_json(&scene, &all, &args.window))?);
     }
     print(&all, &args.window, output)
 }
 
-fn one(scene: &Scene, item: &SessionItem) -> Explained {
-    let unread = |error: String| Explained { item: item.clone(), said: Err(error) };
+fn explain_session(scene: &Workspace, item: &SessionItem) -> ExplainedSession {
+    let unread = |error: String| ExplainedSession { item: item.clone(), explanation: Err(error) };
     let inspection = match scene.open_item(item) {
         Ok(inspection) => inspection,
-        Err(Failure::Told { message, .. }) => return unread(message),
+        Err(Failure::Reported { message, .. }) => return unread(message),
         Err(_) => return unread("it cannot be opened".to_owned()),
     };
     match explain(&inspection) {
-        Ok(said) => Explained { item: inspection.session, said: Ok(said) },
+        Ok(said) => ExplainedSession { item: inspection.item, explanation: Ok(said) },
         Err(error) => unread(error.to_string()),
     }
 }
 
 /// Overflowed before unwell before well; of each the fuller first.
-fn risk(explained: &Explained) -> (u8, u64) {
-    let class = match &explained.said {
+fn risk_rank(explained: &ExplainedSession) -> (u8, u64) {
+    let class = match &explained.explanation {
         Err(_) => 1,
-        Ok(said) if said.overflowed() => 3,
-        Ok(said) if said.verdict().is_some_and(|finding| finding.class != Class::Healthy) => 2,
+        Ok(said) if said.has_overflowed() => 3,
+        Ok(said) if said.verdict().is_some_and(|finding| finding.class != FindingClass::Healthy) => 2,
         Ok(_) => 0,
     };
-    (class, explained.item.percent().unwrap_or(0))
+    (class, explained.item.window_percent().unwrap_or(0))
 }
 
-fn answer(scene: &Scene, all: &[Explained], windows: &[u64]) -> Object {
-    let explained = all.iter().filter_map(|it| Some((&it.item, it.said.as_ref().ok()?)));
+fn report_json(scene: &Workspace, all: &[ExplainedSession], windows: &[u64]) -> Object {
+    let explained = all.iter().filter_map(|it| Some((&it.item, it.explanation.as_ref().ok()?)));
     let unread = all.iter().filter_map(|it| {
-        let error = it.said.as_ref().err()?;
-        let parts = [("session", session_value(&it.item)), ("error", Value::from(error.as_str()))];
+        let error = it.explanation.as_ref().err()?;
+        let parts = [("session", session_json(&it.item)), ("error", Value::from(error.as_str()))];
         Some(Value::from(Object::from(parts)))
     });
     Object::from([
         ("schemaVersion", Value::from(SCHEMA_VERSION)),
-        ("ruleset", ruleset_value(&scene.store().ruleset)),
+        ("ruleset", ruleset_json(&scene.store().ruleset)),
         (
             "sessions",
-            Value::from(explained.map(|(item, said)| value(item, said, windows)).collect::<Vec<_>>()),
+            Value::from(
+                explained.map(|(item, said)| session_verdict_value(item, said, windows)).collect::<Vec<_>>(),
+            ),
         ),
         ("unread", Value::from(unread.collect::<Vec<_>>())),
     ])
 }
 
-fn value(item: &SessionItem, said: &Explanation, windows: &[u64]) -> Value {
-    let tokens = item.tokens.map(|Counted { tokens, source }| {
-        Object::from([("value", Value::from(tokens)), ("source", Value::from(source.word()))])
+fn session_verdict_value(item: &SessionItem, said: &Explanation, windows: &[u64]) -> Value {
+    let tokens = item.tokens.map(|TokenCount { tokens, source }| {
+        Object::from([("value", Value::from(tokens)), ("source", Value::from(source.as_str()))])
     });
     let windows = windows.iter().map(|window| {
         let over = item.tokens.map(|counted| counted.tokens.saturating_sub(*window));
@@ -97,8 +99,8 @@ fn value(item: &SessionItem, said: &Explanation, windows: &[u64]) -> Value {
         ]))
     });
     Value::from(Object::from([
-        ("session", session_value(item)),
-        ("overflow", Value::from(said.overflowed())),
+        ("session", session_json(item)),
+        ("overflow", Value::from(said.has_overflowed())),
         ("verdict", verdict_value(said)),
         ("noSettingHelps", Value::from(said.no_setting_helps())),
         ("tokens", Value::from(tokens)),
@@ -107,7 +109,7 @@ fn value(item: &SessionItem, said: &Explanation, windows: &[u64]) -> Value {
     ]))
 }
 
-fn print(all: &[Explained], windows: &[u64], output: &mut Output) -> Result<(), Failure> {
+fn print(all: &[ExplainedSession], windows: &[u64], output: &mut Output) -> Result<(), Failure> {
     let heads: Vec<&'static str> = vec!["session", "tokens", "full"];
     let mut columns: Vec<(&'static str, Align)> =
         heads.into_iter().zip([Align::Left, Align::Right, Align::Right]).collect();
@@ -116,45 +118,54 @@ fn print(all: &[Explained], windows: &[u64], output: &mut Output) -> Result<(), 
     let mut table = Table::new(&columns);
     if !windows.is_empty() {
         let mut cells: Vec<Cell> = vec!["".into(), "".into(), "".into()];
-        cells.extend(windows.iter().map(|window| Cell::new(&grouped(*window), Tone::Dim)));
+        cells.extend(windows.iter().map(|window| Cell::new(&format_number(*window), Tone::Dim)));
         cells.extend(["".into(), "".into(), "".into()]);
         table.push(cells);
     }
     for explained in all {
-        table.push(cells(explained, windows));
+        table.push(row_cells(explained, windows));
     }
-    let overflowed = all.iter().filter(|it| risk(it).0 == 3).count() as u64;
+    let overflowed = all.iter().filter(|it| risk_rank(it).0 == 3).count() as u64;
     output.line(
         Tone::Strong,
-        &format!("{}, {} overflowed", counted(all.len() as u64, "session", "sessions"), grouped(overflowed)),
+        &format!(
+            "{}, {} overflowed",
+            format_count(all.len() as u64, "session", "sessions"),
+            format_number(overflowed)
+        ),
     )?;
     Ok(table.print(output, "")?)
 }
 
-fn cells(explained: &Explained, windows: &[u64]) -> Vec<Cell> {
+fn row_cells(explained: &ExplainedSession, windows: &[u64]) -> Vec<Cell> {
     let item = &explained.item;
     let tokens = item.tokens.map_or_else(
         || "-".to_owned(),
         |counted| {
-            if counted.is_estimate() { estimated(counted.tokens) } else { grouped(counted.tokens) }
+            if counted.is_estimate() {
+                format_estimate(counted.tokens)
+            } else {
+                format_number(counted.tokens)
+            }
         },
     );
-    let full = item.tokens.map_or_else(|| "-".to_owned(), |counted| percent(counted.tokens, item.window));
+    let full =
+        item.tokens.map_or_else(|| "-".to_owned(), |counted| format_percent(counted.tokens, item.window));
     let mut cells: Vec<Cell> = vec![item.key.0.as_str().into(), tokens.into(), full.into()];
     cells.extend(windows.iter().map(|window| match item.tokens {
         Some(counted) if counted.tokens > *window => {
-            Cell::new(&format!("over by {}", grouped(counted.tokens - window)), Tone::Bad)
+            Cell::new(&format!("over by {}", format_number(counted.tokens - window)), Tone::Bad)
         }
         Some(_) => Cell::new("fits", Tone::Good),
         None => "-".into(),
     }));
-    match &explained.said {
+    match &explained.explanation {
         Ok(said) => {
             let verdict = said.verdict();
             let word = |of: fn(&crate::explain::Finding) -> &'static str| verdict.map(of).unwrap_or_default();
-            cells.push(Cell::new(word(|it| it.class.word()), tone(said)));
-            cells.push(Cell::new(word(|it| it.confidence.word()), Tone::Dim));
-            cells.push(verdict.map(|it| it.line.clone()).unwrap_or_default().into());
+            cells.push(Cell::new(word(|it| it.class.as_str()), verdict_tone(said)));
+            cells.push(Cell::new(word(|it| it.confidence.as_str()), Tone::Dim));
+            cells.push(verdict.map(|it| it.headline.clone()).unwrap_or_default().into());
         }
         Err(error) => cells.extend([Cell::new("unread", Tone::Warning), "".into(), error.as_str().into()]),
     }

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use super::failure::Failure;
 use super::output::Output;
-use super::preview::{Preview, make};
-use super::scene::{Around, Scene, at_leaf, with_context};
-use super::summary::{self, config_of};
-use crate::cli::{ExportArgs, PlaceArgs, PlanArgs};
+use super::preview::{Preview, build_preview};
+use super::scene::{Invocation, Workspace, at_leaf, require_context};
+use super::summary::{self, load_summarizer_config};
+use crate::cli::{ExportArgs, PlanArgs, StoreArgs};
 use crate::export::folder::shape_folder;
-use crate::export::{Exported, Format, Wanted, export, json as documents};
+use crate::export::{ExportRequest, Exported, Format, export, json as documents};
 use crate::gateway::env::absolute;
-use crate::inspect::Inspection;
-use crate::inspect::making::Made;
+use crate::inspect::LoadedSession;
+use crate::inspect::making::SummaryResult;
 use crate::redact::Redactor;
 use crate::runtime::{SaveError, save_as, session_picture};
 use crate::store::session::Session;
@@ -21,53 +21,54 @@ use crate::store::shape::is_pi_cwd_dir;
 use crate::summarize::SummarizerKind;
 
 /// Most columns and rows of a picture.
-const LARGEST: u16 = 500;
+const MAX_PICTURE_SIZE: u16 = 500;
 
 /// Writes a document.
 pub(super) fn run(
     args: &ExportArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     if args.format == "svg" {
-        return picture(args, place, around, output);
+        return export_picture(args, place, around, output);
     }
     if let Some(folder) = args.out.as_deref().filter(|out| args.shape_only && is_folder(out, around)) {
-        return shapes(args, folder, place, around, output);
+        return export_shape_folder(args, folder, place, around, output);
     }
     let format = [Format::Html, Format::Markdown, Format::Json, Format::Pi];
-    let format = format.into_iter().find(|format| format.word() == args.format).unwrap_or(Format::Html);
-    if !is_planned(&args.plan) {
-        let scene = Scene::for_session(&args.session, place, around)?;
-        let inspection = at_leaf(&scene, scene.open(&args.session)?, args.leaf.as_deref())?;
+    let format = format.into_iter().find(|format| format.as_str() == args.format).unwrap_or(Format::Html);
+    if !has_plan_options(&args.plan) {
+        let scene = Workspace::for_session(&args.session, place, around)?;
+        let inspection = at_leaf(&scene, scene.open_session(&args.session)?, args.leaf.as_deref())?;
         let inspection =
-            if format == Format::Pi && !args.shape_only { with_context(inspection)? } else { inspection };
-        let wanted = wanted(args, &inspection, scene.now_ms, None);
-        return write(args, &wanted, format, around, output);
+            if format == Format::Pi && !args.shape_only { require_context(inspection)? } else { inspection };
+        let wanted = export_request(args, &inspection, scene.now_ms, None);
+        return export_document(args, &wanted, format, around, output);
     }
-    let mut preview = make(&args.session, args.leaf.as_deref(), &args.plan, place, around)?;
-    let made = made(&mut preview, around, output)?;
+    let mut preview = build_preview(&args.session, args.leaf.as_deref(), &args.plan, place, around)?;
+    let made = generate_for_plan(&mut preview, around, output)?;
     let plan = (&preview.plan, made.as_ref().map(|made| &made.summary));
-    let wanted = Wanted { plan: Some(plan), ..wanted(args, &preview.inspection, preview.now_ms, None) };
-    write(args, &wanted, format, around, output)
+    let wanted =
+        ExportRequest { plan: Some(plan), ..export_request(args, &preview.inspection, preview.now_ms, None) };
+    export_document(args, &wanted, format, around, output)
 }
 
 /// Whether `--out` names a folder: one that is there, or a name that ends as one.
-fn is_folder(out: &Path, around: &Around) -> bool {
+fn is_folder(out: &Path, around: &Invocation) -> bool {
     out.to_string_lossy().ends_with(['/', std::path::MAIN_SEPARATOR])
         || absolute(&around.env.cwd, out).is_dir()
 }
 
 /// The session's shape with its row and its settings, as a folder that opens like a store.
-fn shapes(
+fn export_shape_folder(
     args: &ExportArgs,
     out: &Path,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    if args.format != Format::Pi.word() || is_planned(&args.plan) || args.leaf.is_some() {
+    if args.format != Format::Pi.as_str() || has_plan_options(&args.plan) || args.leaf.is_some() {
         return Err(Failure::usage(
             "--out names a folder: that is for --format pi --shape-only alone, without a plan or a leaf. Name a file.",
         ));
@@ -77,14 +78,14 @@ fn shapes(
     if std::fs::read_dir(&folder).is_ok_and(|mut items| items.next().is_some()) {
         return refused("is a folder with something in it. Name a new one.");
     }
-    let scene = Scene::for_session(&args.session, place, around)?;
-    let inspection = scene.open(&args.session)?;
+    let scene = Workspace::for_session(&args.session, place, around)?;
+    let inspection = scene.open_session(&args.session)?;
     if folder.ancestors().skip(1).any(holds_sessions) {
         return refused("lies in a folder of sessions. Choose another place.");
     }
-    let own = |session: &&Session| session.key == inspection.session.key;
-    let row = scene.store().sessions.iter().find(own).and_then(|session| session.row.as_ref());
-    let wanted = wanted(args, &inspection, scene.now_ms, None);
+    let own = |session: &&Session| session.key == inspection.item.key;
+    let row = scene.store().sessions.iter().find(own).and_then(|session| session.record.as_ref());
+    let wanted = export_request(args, &inspection, scene.now_ms, None);
     let made = shape_folder(&wanted, row)
         .map_err(|error| Failure::unreadable(format!("{}: {error}", inspection.source.path().display())))?;
     for (path, text) in &made.files {
@@ -92,7 +93,7 @@ fn shapes(
         let parent = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         parent.map_err(|error| Failure::unreadable(format!("{}: {error}", path.display())))?;
         save_as(&path, text, false).map_err(|error| match error {
-            SaveError::Taken => Failure::refused(format!("{}: is there already.", path.display())),
+            SaveError::AlreadyExists => Failure::refused(format!("{}: is there already.", path.display())),
             SaveError::Failed(words) => Failure::unreadable(words),
         })?;
     }
@@ -106,7 +107,7 @@ fn shapes(
 }
 
 /// Whether a plan is asked for.
-fn is_planned(plan: &PlanArgs) -> bool {
+fn has_plan_options(plan: &PlanArgs) -> bool {
     !plan.policy.is_empty()
         || !plan.set.is_empty()
         || plan.settings.is_some()
@@ -114,43 +115,54 @@ fn is_planned(plan: &PlanArgs) -> bool {
         || plan.gates
 }
 
-fn wanted<'a>(
+fn export_request<'a>(
     args: &ExportArgs,
-    inspection: &'a Inspection,
+    inspection: &'a LoadedSession,
     now_ms: f64,
-    plan: Option<(&'a crate::plan::Plan, Option<&'a crate::plan::MadeSummary>)>,
-) -> Wanted<'a> {
-    Wanted { inspection, plan, now_ms: now_ms as i64, redact: !args.no_redact, shape_only: args.shape_only }
+    plan: Option<(&'a crate::plan::Plan, Option<&'a crate::plan::CompactionSummary>)>,
+) -> ExportRequest<'a> {
+    ExportRequest {
+        session: inspection,
+        plan,
+        now_ms: now_ms as i64,
+        redact: !args.no_redact,
+        shape_only: args.shape_only,
+    }
 }
 
 /// The summary of the plan's compaction, out of the conversation's own words: an export asks nobody.
-fn made(preview: &mut Preview, around: &Around, output: &mut Output) -> Result<Option<Made>, Failure> {
+fn generate_for_plan(
+    preview: &mut Preview,
+    around: &Invocation,
+    output: &mut Output,
+) -> Result<Option<SummaryResult>, Failure> {
     if preview.plan.compaction.is_none() {
         return Ok(None);
     }
-    let asked = summary::summarizer(SummarizerKind::Extractive, &config_of(around)?, around)?;
-    summary::make(preview, asked, true, output).map(Some)
+    let asked =
+        summary::choose_summarizer(SummarizerKind::Extractive, &load_summarizer_config(around)?, around)?;
+    summary::generate_summary(preview, asked, true, output).map(Some)
 }
 
-fn write(
+fn export_document(
     args: &ExportArgs,
-    wanted: &Wanted<'_>,
+    wanted: &ExportRequest<'_>,
     format: Format,
-    around: &Around,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    refuse_store(args, wanted.inspection, around)?;
+    refuse_store_target(args, wanted.session, around)?;
     let exported = export(wanted, format).map_err(|error| {
-        Failure::unreadable(format!("{}: {error}", wanted.inspection.source.path().display()))
+        Failure::unreadable(format!("{}: {error}", wanted.session.source.path().display()))
     })?;
     let lines = matches!(format, Format::Json | Format::Pi);
-    deliver(args, &exported.text, lines, around, output)?;
-    tell(args, &exported, output)
+    write_output(args, &exported.text, lines, around, output)?;
+    report_export(args, &exported, output)
 }
 
 /// What was taken out, beside the document.
-fn tell(args: &ExportArgs, exported: &Exported, output: &mut Output) -> Result<(), Failure> {
-    let words = exported.words();
+fn report_export(args: &ExportArgs, exported: &Exported, output: &mut Output) -> Result<(), Failure> {
+    let words = exported.removal_text();
     let file = args.out.as_ref().map(|out| format!("{} written", out.display()));
     let said: Vec<String> = file.into_iter().chain(words).collect();
     if !said.is_empty() {
@@ -160,7 +172,11 @@ fn tell(args: &ExportArgs, exported: &Exported, output: &mut Output) -> Result<(
 }
 
 /// Nothing is written beside sessions: a transcript there would be taken for one, and removed as an orphan (store C8).
-fn refuse_store(args: &ExportArgs, inspection: &Inspection, around: &Around) -> Result<(), Failure> {
+fn refuse_store_target(
+    args: &ExportArgs,
+    inspection: &LoadedSession,
+    around: &Invocation,
+) -> Result<(), Failure> {
     let Some(out) = &args.out else { return Ok(()) };
     let file = absolute(&around.env.cwd, out);
     let refused = |what: &str| Err(Failure::refused(format!("{}: {what}", out.display())));
@@ -182,11 +198,11 @@ fn holds_sessions(folder: &Path) -> bool {
     name == "sessions" || is_pi_cwd_dir(&name) || folder.join("sessions.json").is_file()
 }
 
-fn deliver(
+fn write_output(
     args: &ExportArgs,
     text: &str,
     json: bool,
-    around: &Around,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Some(out) = &args.out else {
@@ -194,7 +210,7 @@ fn deliver(
         return Ok(output.write_all(text.as_bytes())?);
     };
     save_as(&absolute(&around.env.cwd, out), text, args.force).map_err(|error| match error {
-        SaveError::Taken => {
+        SaveError::AlreadyExists => {
             Failure::refused(format!("{}: is there already. --force replaces it.", out.display()))
         }
         SaveError::Failed(words) => Failure::unreadable(words),
@@ -202,27 +218,27 @@ fn deliver(
 }
 
 /// The screen of the session as a picture.
-fn picture(
+fn export_picture(
     args: &ExportArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    if is_planned(&args.plan) || args.shape_only || args.leaf.is_some() {
+    if has_plan_options(&args.plan) || args.shape_only || args.leaf.is_some() {
         return Err(Failure::usage(
             "--format svg shows the session as it opens. For a plan or another leaf, open the screen and press S there.",
         ));
     }
-    let size = size(&args.size)?;
-    let scene = Scene::for_session(&args.session, place, around)?;
-    let inspection = scene.open(&args.session)?;
-    refuse_store(args, &inspection, around)?;
-    let looked = wanted(args, &inspection, scene.now_ms, None).redactor();
+    let size = parse_size(&args.size)?;
+    let scene = Workspace::for_session(&args.session, place, around)?;
+    let inspection = scene.open_session(&args.session)?;
+    refuse_store_target(args, &inspection, around)?;
+    let looked = export_request(args, &inspection, scene.now_ms, None).redactor();
     let redactor: Redactor = looked.map_err(|error| Failure::unreadable(error.to_string()))?;
     let text =
         session_picture(&scene.listed, inspection, size, &args.colours, &redactor, scene.now_ms as i64)
             .map_err(|error| Failure::usage(format!("--colours: {error}")))?;
-    deliver(args, &text, false, around, output)?;
+    write_output(args, &text, false, around, output)?;
     // A picture that goes to a file leaves nothing else on the terminal.
     match &args.out {
         Some(out) => Ok(output.note(&format!("{} written.", out.display()))?),
@@ -230,14 +246,16 @@ fn picture(
     }
 }
 
-fn size(text: &str) -> Result<(u16, u16), Failure> {
+fn parse_size(text: &str) -> Result<(u16, u16), Failure> {
     let parsed =
         text.split_once('x').and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
     parsed
-        .filter(|(columns, rows)| (20..=LARGEST).contains(columns) && (5..=LARGEST).contains(rows))
+        .filter(|(columns, rows)| {
+            (20..=MAX_PICTURE_SIZE).contains(columns) && (5..=MAX_PICTURE_SIZE).contains(rows)
+        })
         .ok_or_else(|| {
             Failure::usage(format!(
-                "--size {text}: expected columns and rows, as 130x40, of at most {LARGEST}"
+                "--size {text}: expected columns and rows, as 130x40, of at most {MAX_PICTURE_SIZE}"
             ))
         })
 }

@@ -9,9 +9,9 @@ use crate::store::find::FindError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// Done.
-    Done,
+    Success,
     /// The question's answer is no.
-    No,
+    CheckFailed,
     /// A bad option, key or value.
     Usage,
     /// A store or a transcript cannot be read.
@@ -24,8 +24,8 @@ impl Exit {
     /// The number the shell sees.
     pub fn code(self) -> u8 {
         match self {
-            Self::Done => 0,
-            Self::No => 1,
+            Self::Success => 0,
+            Self::CheckFailed => 1,
             Self::Usage => 2,
             Self::Unreadable => 3,
             Self::Refused => 4,
@@ -35,8 +35,8 @@ impl Exit {
     /// The word in JSON.
     pub fn word(self) -> &'static str {
         match self {
-            Self::Done => "done",
-            Self::No => "no",
+            Self::Success => "done",
+            Self::CheckFailed => "no",
             Self::Usage => "usage",
             Self::Unreadable => "unreadable",
             Self::Refused => "refused",
@@ -48,11 +48,11 @@ impl Exit {
 #[derive(Debug)]
 pub enum Failure {
     /// The reader of the output went away, as `head` does. That is no error.
-    Closed,
+    OutputClosed,
     /// The question's answer is no, and was printed.
-    No,
+    CheckFailed,
     /// Something to tell.
-    Told {
+    Reported {
         /// The exit code.
         exit: Exit,
         /// What is wrong: the file, the key, what was expected. Not yet made safe for the screen.
@@ -65,29 +65,29 @@ pub enum Failure {
 impl Failure {
     /// A bad option, key or value.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::told(Exit::Usage, message)
+        Self::reported(Exit::Usage, message)
     }
 
     /// A store or a transcript that cannot be read.
     pub fn unreadable(message: impl Into<String>) -> Self {
-        Self::told(Exit::Unreadable, message)
+        Self::reported(Exit::Unreadable, message)
     }
 
     /// A write that is not done.
     pub fn refused(message: impl Into<String>) -> Self {
-        Self::told(Exit::Refused, message)
+        Self::reported(Exit::Refused, message)
     }
 
-    fn told(exit: Exit, message: impl Into<String>) -> Self {
-        Self::Told { exit, message: message.into(), candidates: Vec::new() }
+    fn reported(exit: Exit, message: impl Into<String>) -> Self {
+        Self::Reported { exit, message: message.into(), candidates: Vec::new() }
     }
 
     /// The exit code it ends with.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Closed => Exit::Done,
-            Self::No => Exit::No,
-            Self::Told { exit, .. } => *exit,
+            Self::OutputClosed => Exit::Success,
+            Self::CheckFailed => Exit::CheckFailed,
+            Self::Reported { exit, .. } => *exit,
         }
     }
 }
@@ -95,7 +95,7 @@ impl Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self::Closed;
+            return Self::OutputClosed;
         }
         Self::unreadable(format!("the output cannot be written: {error}"))
     }
@@ -112,12 +112,14 @@ impl From<FindError> for Failure {
     fn from(error: FindError) -> Self {
         let message = error.to_string();
         match error {
-            FindError::NotFound { candidates, .. } => Self::Told {
+            FindError::NotFound { candidates, .. } => Self::Reported {
                 exit: Exit::Unreadable,
                 message: format!("{message}. `clawscope sessions` lists them all."),
                 candidates,
             },
-            FindError::Ambiguous { candidates, .. } => Self::Told { exit: Exit::Usage, message, candidates },
+            FindError::Ambiguous { candidates, .. } => {
+                Self::Reported { exit: Exit::Usage, message, candidates }
+            }
         }
     }
 }
@@ -138,7 +140,7 @@ mod tests {
     fn an_ambiguous_name_is_a_usage_error_and_keeps_its_candidates() {
         let found =
             FindError::Ambiguous { text: "a".into(), count: 2, candidates: vec!["ab".into(), "ac".into()] };
-        let Failure::Told { exit, candidates, .. } = Failure::from(found) else { panic!("told") };
+        let Failure::Reported { exit, candidates, .. } = Failure::from(found) else { panic!("told") };
         assert_eq!((exit, candidates.len()), (Exit::Usage, 2));
     }
 }

@@ -3,35 +3,35 @@
 use super::failure::Failure;
 use crate::cli::WindowArg;
 use crate::gateway::provenance::Provenance;
-use crate::inspect::Inspection;
-use crate::inspect::again::Material;
-use crate::inspect::change::Change;
+use crate::inspect::LoadedSession;
+use crate::inspect::again::ReplayInputs;
+use crate::inspect::change::SettingChange;
 use crate::inspect::session_settings::CONTEXT_WINDOW;
 use crate::js::Value;
-use crate::policy::StepSet;
+use crate::policy::PolicySet;
 
 /// Adds the learnt window to the changes as `contextWindow`, where it is asked for and differs from the believed one.
 /// A `--set contextWindow` names a number and counts instead.
-pub(super) fn with_learnt(
+pub(super) fn with_learned_window(
     asked: Option<WindowArg>,
-    changes: Vec<Change>,
-    inspection: &Inspection,
-) -> Result<Vec<Change>, Failure> {
+    changes: Vec<SettingChange>,
+    inspection: &LoadedSession,
+) -> Result<Vec<SettingChange>, Failure> {
     let named = changes.iter().any(|change| change.key == CONTEXT_WINDOW);
     if asked.is_none() || named {
         return Ok(changes);
     }
-    let material =
-        Material::read(inspection, StepSet::NONE).map_err(|error| Failure::unreadable(error.to_string()))?;
-    Ok(with_window(changes, material.provider_window, inspection.upkeep.runtime_window))
+    let material = ReplayInputs::read(inspection, PolicySet::NONE)
+        .map_err(|error| Failure::unreadable(error.to_string()))?;
+    Ok(insert_window(changes, material.provider_window, inspection.limits.runtime_window))
 }
 
-fn with_window(mut changes: Vec<Change>, learnt: f64, believed: f64) -> Vec<Change> {
+fn insert_window(mut changes: Vec<SettingChange>, learnt: f64, believed: f64) -> Vec<SettingChange> {
     let tokens = learnt.floor();
     if tokens > 0.0 && tokens.is_finite() && tokens != believed {
         let value = Value::Number(tokens);
         let key = CONTEXT_WINDOW.to_owned();
-        changes.insert(0, Change { key, step: None, value, origin: Provenance::Flag });
+        changes.insert(0, SettingChange { key, policy: None, value, origin: Provenance::Flag });
     }
     changes
 }
@@ -42,10 +42,10 @@ mod tests {
 
     #[test]
     fn a_learnt_window_becomes_context_window_unless_it_is_the_believed_one() {
-        let learnt = with_window(Vec::new(), 65_474.6, 200_000.0);
+        let learnt = insert_window(Vec::new(), 65_474.6, 200_000.0);
         assert_eq!((learnt[0].key.as_str(), &learnt[0].value), (CONTEXT_WINDOW, &Value::Number(65_474.0)));
         for window in [200_000.0, f64::NAN, 0.0] {
-            assert_eq!(with_window(Vec::new(), window, 200_000.0), [], "{window}");
+            assert_eq!(insert_window(Vec::new(), window, 200_000.0), [], "{window}");
         }
     }
 }

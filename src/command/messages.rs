@@ -5,26 +5,26 @@ use std::io::Write as _;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use crate::context::bodies;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::js::{self, JsString, Value};
-use crate::plan::{MadeSummary, Plan, messages_after, summary_message};
+use crate::plan::{CompactionSummary, Plan, messages_after, summary_message};
 use crate::text::visible;
 
 /// The messages, read again from the transcript.
-pub(super) fn read(inspection: &Inspection) -> Result<Vec<Value>, Failure> {
-    bodies::messages(&inspection.source, &inspection.index, &inspection.context)
+pub(super) fn read(inspection: &LoadedSession) -> Result<Vec<Value>, Failure> {
+    bodies::read_messages(&inspection.source, &inspection.index, &inspection.context)
         .map_err(|error| Failure::unreadable(error.to_string()))
 }
 
 /// The messages as they would be sent under a plan.
-pub(super) fn read_after(
-    inspection: &Inspection,
+pub(super) fn read_planned(
+    inspection: &LoadedSession,
     plan: &Plan,
-    made: Option<&MadeSummary>,
+    made: Option<&CompactionSummary>,
     now_ms: f64,
 ) -> Result<Vec<Value>, Failure> {
     let summary = summary_message(plan, made, now_ms);
-    let Inspection { source, index, context, .. } = inspection;
+    let LoadedSession { source, index, context, .. } = inspection;
     messages_after(source, index, context, plan, &summary, now_ms)
         .map_err(|error| Failure::unreadable(error.to_string()))
 }
@@ -32,7 +32,7 @@ pub(super) fn read_after(
 /// One message for people: `head`, then its blocks.
 pub(super) fn print(output: &mut Output, head: &str, message: &Value) -> Result<(), Failure> {
     output.line(Tone::Strong, head)?;
-    for part in parts(message) {
+    for part in message_parts(message) {
         for line in part.lines() {
             writeln!(output, "  {}", visible(line))?;
         }
@@ -41,14 +41,14 @@ pub(super) fn print(output: &mut Output, head: &str, message: &Value) -> Result<
 }
 
 /// The texts of a message: its blocks, or whatever else it says.
-fn parts(message: &Value) -> Vec<String> {
+fn message_parts(message: &Value) -> Vec<String> {
     let mut parts: Vec<String> = match message.get("content") {
-        Some(Value::Array(blocks)) => blocks.iter().map(block).collect(),
+        Some(Value::Array(blocks)) => blocks.iter().map(format_block).collect(),
         Some(Value::String(text)) => vec![text.to_string_lossy()],
         _ => Vec::new(),
     };
     for key in ["summary", "command", "output", "errorMessage"] {
-        if let Some(text) = text(message, key) {
+        if let Some(text) = string_member(message, key) {
             parts.push(text);
         }
     }
@@ -58,22 +58,22 @@ fn parts(message: &Value) -> Vec<String> {
     parts
 }
 
-fn text(value: &Value, key: &str) -> Option<String> {
+fn string_member(value: &Value, key: &str) -> Option<String> {
     value.get(key).and_then(Value::as_str).map(JsString::to_string_lossy)
 }
 
-fn block(block: &Value) -> String {
-    let kind = text(block, "type").unwrap_or_default();
+fn format_block(block: &Value) -> String {
+    let kind = string_member(block, "type").unwrap_or_default();
     match kind.as_str() {
-        "text" => text(block, "text").unwrap_or_default(),
-        "thinking" => format!("[thinking] {}", text(block, "thinking").unwrap_or_default()),
+        "text" => string_member(block, "text").unwrap_or_default(),
+        "thinking" => format!("[thinking] {}", string_member(block, "thinking").unwrap_or_default()),
         "toolCall" => {
             let arguments = block.get("arguments").map(js::stringify).unwrap_or_default();
-            format!("[call] {} {arguments}", text(block, "name").unwrap_or_default())
+            format!("[call] {} {arguments}", string_member(block, "name").unwrap_or_default())
         }
         "image" => {
             let chars = block.get("data").and_then(Value::as_str).map_or(0, JsString::len);
-            format!("[image] {} {chars} chars", text(block, "mimeType").unwrap_or_default())
+            format!("[image] {} {chars} chars", string_member(block, "mimeType").unwrap_or_default())
         }
         _ => js::stringify(block),
     }

@@ -3,79 +3,79 @@
 use std::path::Path;
 
 use super::failure::Failure;
-use super::migration_json::answer;
+use super::migration_json::report_json;
 use super::migration_text::print;
 use super::output::Output;
-use super::scene::{Around, Scene};
-use crate::cli::{ListArgs, PlaceArgs};
-use crate::store::migration::{Comparison, Migration, check};
+use super::scene::{Invocation, Workspace};
+use crate::cli::{ListArgs, StoreArgs};
+use crate::store::migration::{ImportComparison, Migration, check_import};
 
 /// Compares every transcript of a store with its import.
 pub(super) fn run(
     args: &ListArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let scene = Scene::list(args.path.as_deref(), place, around)?;
-    let migration = check(scene.store());
-    let totals = Totals::of(&migration);
+    let scene = Workspace::from_path(args.path.as_deref(), place, around)?;
+    let migration = check_import(scene.store());
+    let totals = MigrationTotals::new(&migration);
     if args.json {
-        output.json(answer(&scene, &migration, &totals))?;
+        output.json(report_json(&scene, &migration, &totals))?;
     } else {
         print(&scene, &migration, &totals, output)?;
     }
-    if totals.unreadable > 0 || scene.store().databases.iter().any(|holding| holding.schema.is_none()) {
+    if totals.unreadable_pairs > 0 || scene.store().databases.iter().any(|holding| holding.schema.is_none()) {
         let what = "a file or a database cannot be read, so not everything was compared";
         return Err(Failure::unreadable(format!("{}: {what}; see above", scene.listed.name)));
     }
-    if totals.is_clean() { Ok(()) } else { Err(Failure::No) }
+    if totals.is_clean() { Ok(()) } else { Err(Failure::CheckFailed) }
 }
 
 /// The sums over all pairs.
 #[derive(Debug, Default)]
-pub(super) struct Totals {
+pub(super) struct MigrationTotals {
     /// Pairs that were compared.
-    pub compared: u64,
+    pub compared_pairs: u64,
     /// Pairs of which one side cannot be read.
-    pub unreadable: u64,
+    pub unreadable_pairs: u64,
     /// Pairs with a fault.
-    pub faulty: u64,
+    pub faulty_pairs: u64,
     /// Sums over the comparisons.
-    pub sum: Comparison,
+    pub comparison: ImportComparison,
     /// Sessions that no database has.
     pub lost_sessions: u64,
 }
 
-impl Totals {
-    fn of(migration: &Migration) -> Self {
+impl MigrationTotals {
+    fn new(migration: &Migration) -> Self {
         let mut totals = Self::default();
         for pair in &migration.pairs {
-            let Ok(found) = &pair.result else {
-                totals.unreadable += 1;
+            let Ok(found) = &pair.comparison else {
+                totals.unreadable_pairs += 1;
                 continue;
             };
-            totals.compared += 1;
-            totals.faulty += u64::from(!found.faults.is_empty());
-            totals.sum.entries += found.entries;
-            totals.sum.identical += found.identical;
-            totals.sum.rewritten += found.rewritten;
-            totals.sum.left_out += found.left_out;
-            totals.sum.later += found.later;
-            totals.sum.faults.extend(found.faults.iter().cloned());
+            totals.compared_pairs += 1;
+            totals.faulty_pairs += u64::from(!found.faults.is_empty());
+            totals.comparison.entries += found.entries;
+            totals.comparison.identical += found.identical;
+            totals.comparison.rewritten += found.rewritten;
+            totals.comparison.skipped += found.skipped;
+            totals.comparison.added_rows += found.added_rows;
+            totals.comparison.faults.extend(found.faults.iter().cloned());
         }
-        let lost = migration.alone.iter().filter(|alone| alone.why.is_fault());
+        let lost = migration.unmatched.iter().filter(|alone| alone.reason.is_fault());
         totals.lost_sessions = lost.count() as u64;
         totals
     }
 
     /// Whether everything that was compared is there.
     pub(super) fn is_clean(&self) -> bool {
-        self.sum.faults.is_empty() && self.lost_sessions == 0
+        self.comparison.faults.is_empty() && self.lost_sessions == 0
     }
 }
 
 /// A path as JSON has it.
-pub(super) fn path_text(path: &Path) -> crate::js::Value {
+pub(super) fn path_value(path: &Path) -> crate::js::Value {
     crate::js::Value::from(path.to_string_lossy().as_ref())
 }

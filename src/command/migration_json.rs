@@ -1,26 +1,28 @@
 //! The answer of `clawscope doctor --migration` as JSON.
 
 use super::doctor::database_value;
-use super::migration::{Totals, path_text};
-use super::scene::Scene;
+use super::migration::{MigrationTotals, path_value};
+use super::scene::Workspace;
 use crate::js::{Object, Value};
-use crate::store::migration::{Comparison, Difference, Fault, FaultKind, Held, Migration, Pair};
+use crate::store::migration::{
+    EntryDifference, FilePair, ImportComparison, ImportFault, ImportFaultKind, Migration, ValueSummary,
+};
 
 /// The whole answer.
-pub(super) fn answer(scene: &Scene, migration: &Migration, totals: &Totals) -> Object {
-    let alone = migration.alone.iter().map(|alone| {
+pub(super) fn report_json(scene: &Workspace, migration: &Migration, totals: &MigrationTotals) -> Object {
+    let alone = migration.unmatched.iter().map(|alone| {
         Value::from(Object::from([
             ("agent", Value::from(alone.agent.as_str())),
-            ("session", Value::from(alone.session.as_str())),
-            ("file", path_text(&alone.file)),
-            ("why", Value::from(alone.why.word())),
+            ("session", Value::from(alone.session_id.as_str())),
+            ("file", path_value(&alone.file)),
+            ("why", Value::from(alone.reason.as_str())),
         ]))
     });
     Object::from([
         ("place", Value::from(scene.listed.name.as_str())),
-        ("demo", Value::from(scene.listed.demo)),
+        ("demo", Value::from(scene.listed.is_demo)),
         ("databases", Value::from(scene.store().databases.iter().map(database_value).collect::<Vec<_>>())),
-        ("clean", Value::from(totals.is_clean() && totals.unreadable == 0)),
+        ("clean", Value::from(totals.is_clean() && totals.unreadable_pairs == 0)),
         ("totals", totals_value(totals)),
         ("pairs", Value::from(migration.pairs.iter().map(pair_value).collect::<Vec<_>>())),
         ("alone", Value::from(alone.collect::<Vec<_>>())),
@@ -29,43 +31,43 @@ pub(super) fn answer(scene: &Scene, migration: &Migration, totals: &Totals) -> O
     ])
 }
 
-fn totals_value(totals: &Totals) -> Value {
+fn totals_value(totals: &MigrationTotals) -> Value {
     let mut value = Object::from([
-        ("compared", Value::from(totals.compared)),
-        ("unreadable", Value::from(totals.unreadable)),
+        ("compared", Value::from(totals.compared_pairs)),
+        ("unreadable", Value::from(totals.unreadable_pairs)),
         ("lostSessions", Value::from(totals.lost_sessions)),
     ]);
-    add_counts(&mut value, &totals.sum);
+    add_counts(&mut value, &totals.comparison);
     Value::from(value)
 }
 
-fn add_counts(value: &mut Object, found: &Comparison) {
+fn add_counts(value: &mut Object, found: &ImportComparison) {
     let kept = [
         ("entries", found.entries),
         ("identical", found.identical),
         ("rewritten", found.rewritten),
-        ("leftOut", found.left_out),
-        ("later", found.later),
+        ("leftOut", found.skipped),
+        ("later", found.added_rows),
     ];
-    for (name, count) in kept.into_iter().chain(found.counts()) {
+    for (name, count) in kept.into_iter().chain(found.fault_counts()) {
         value.set(name, Value::from(count));
     }
 }
 
-fn pair_value(pair: &Pair) -> Value {
-    let error = pair.result.as_ref().err().map(ToString::to_string);
+fn pair_value(pair: &FilePair) -> Value {
+    let error = pair.comparison.as_ref().err().map(ToString::to_string);
     let mut value = Object::from([
         ("agent", Value::from(pair.agent.as_str())),
         ("key", Value::from(pair.key.as_str())),
-        ("session", Value::from(pair.session.as_str())),
-        ("file", path_text(&pair.file)),
-        ("database", path_text(&pair.database)),
-        ("putAway", Value::from(pair.is_put_away)),
+        ("session", Value::from(pair.session_id.as_str())),
+        ("file", path_value(&pair.file)),
+        ("database", path_value(&pair.database)),
+        ("putAway", Value::from(pair.is_moved_aside)),
         ("error", Value::from(error)),
     ]);
-    if let Ok(found) = &pair.result {
+    if let Ok(found) = &pair.comparison {
         add_counts(&mut value, found);
-        let lines: Vec<Value> = found.unreadable.iter().map(|line| Value::from(*line)).collect();
+        let lines: Vec<Value> = found.unreadable_lines.iter().map(|line| Value::from(*line)).collect();
         value.set("unreadableLines", Value::from(lines));
         value.set("faults", Value::from(found.faults.iter().map(fault_value).collect::<Vec<_>>()));
     }
@@ -73,24 +75,24 @@ fn pair_value(pair: &Pair) -> Value {
 }
 
 /// Every fault has the same members; those of other kinds are null.
-fn fault_value(fault: &Fault) -> Value {
+fn fault_value(fault: &ImportFault) -> Value {
     let (mut taken_by, mut again, mut parents, mut places) = (None, None, Value::Null, Value::Null);
     match &fault.kind {
-        FaultKind::IdTaken { by } => taken_by = Some(*by),
-        FaultKind::Doubled { again: id } => again.clone_from(id),
-        FaultKind::Reparented { file, database } => {
+        ImportFaultKind::IdTaken { taken_by_line: by } => taken_by = Some(*by),
+        ImportFaultKind::Duplicated { duplicate_id: id } => again.clone_from(id),
+        ImportFaultKind::Reparented { file, database } => {
             let both = [("file", Value::from(file.clone())), ("database", Value::from(database.clone()))];
             parents = Value::from(Object::from(both));
         }
-        FaultKind::Changed { places: found, .. } => {
-            places = Value::from(found.iter().map(place_value).collect::<Vec<_>>());
+        ImportFaultKind::Changed { differences: found, .. } => {
+            places = Value::from(found.iter().map(difference_value).collect::<Vec<_>>());
         }
-        FaultKind::Lost | FaultKind::Added | FaultKind::Moved => {}
+        ImportFaultKind::Lost | ImportFaultKind::Added | ImportFaultKind::Moved => {}
     }
-    let more = if let FaultKind::Changed { more, .. } = &fault.kind { *more } else { 0 };
+    let more = if let ImportFaultKind::Changed { unlisted: more, .. } = &fault.kind { *more } else { 0 };
     Value::from(Object::from([
-        ("kind", Value::from(fault.kind.word())),
-        ("entry", Value::from(fault.entry.clone())),
+        ("kind", Value::from(fault.kind.as_str())),
+        ("entry", Value::from(fault.entry_id.clone())),
         ("line", Value::from(fault.line)),
         ("idTakenByLine", Value::from(taken_by)),
         ("againAs", Value::from(again)),
@@ -100,23 +102,23 @@ fn fault_value(fault: &Fault) -> Value {
     ]))
 }
 
-fn place_value(place: &Difference) -> Value {
+fn difference_value(place: &EntryDifference) -> Value {
     Value::from(Object::from([
         ("path", Value::from(place.path.as_str())),
-        ("file", held_value(&place.file)),
-        ("database", held_value(&place.database)),
-        ("fromChar", Value::from(place.from)),
+        ("file", side_value(&place.file)),
+        ("database", side_value(&place.database)),
+        ("fromChar", Value::from(place.first_difference)),
     ]))
 }
 
 /// Texts are only measured: they may hold secrets.
-fn held_value(held: &Held) -> Value {
+fn side_value(held: &ValueSummary) -> Value {
     let (kind, member) = match held {
-        Held::Nothing => return Value::Null,
-        Held::Text(chars) => ("text", ("chars", Value::from(*chars))),
-        Held::Plain(json) => ("value", ("json", Value::from(json.as_str()))),
-        Held::List(items) => ("list", ("items", Value::from(*items))),
-        Held::Object => return Value::from(Object::from([("kind", Value::from("object"))])),
+        ValueSummary::Nothing => return Value::Null,
+        ValueSummary::Text(chars) => ("text", ("chars", Value::from(*chars))),
+        ValueSummary::Scalar(json) => ("value", ("json", Value::from(json.as_str()))),
+        ValueSummary::List(items) => ("list", ("items", Value::from(*items))),
+        ValueSummary::Object => return Value::from(Object::from([("kind", Value::from("object"))])),
     };
     Value::from(Object::from([("kind", Value::from(kind)), member]))
 }

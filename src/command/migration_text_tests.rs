@@ -2,26 +2,31 @@
 
 use super::*;
 
-fn words(kind: FaultKind) -> String {
-    fault_words(&Fault { entry: Some("e3".into()), line: 4, kind })
+fn words(kind: ImportFaultKind) -> String {
+    describe_fault(&ImportFault { entry_id: Some("e3".into()), line: 4, kind })
 }
 
 #[test]
 fn every_fault_names_its_entry_its_line_and_what_differs() {
-    let place = |path: &str, file, database, from| Difference { path: path.into(), file, database, from };
+    let place = |path: &str, file, database, from| EntryDifference {
+        path: path.into(),
+        file,
+        database,
+        first_difference: from,
+    };
     let places = vec![
-        place("message.content", Held::Text(6), Held::Text(1), Some(0)),
-        place("timestamp", Held::Plain("\"t\"".into()), Held::Nothing, None),
+        place("message.content", ValueSummary::Text(6), ValueSummary::Text(1), Some(0)),
+        place("timestamp", ValueSummary::Scalar("\"t\"".into()), ValueSummary::Nothing, None),
     ];
     let told = [
-        FaultKind::Lost,
-        FaultKind::IdTaken { by: 2 },
-        FaultKind::Added,
-        FaultKind::Changed { places, more: 3 },
-        FaultKind::Reparented { file: Some("e2".into()), database: None },
-        FaultKind::Doubled { again: Some("e3".into()) },
-        FaultKind::Doubled { again: Some("zz".into()) },
-        FaultKind::Moved,
+        ImportFaultKind::Lost,
+        ImportFaultKind::IdTaken { taken_by_line: 2 },
+        ImportFaultKind::Added,
+        ImportFaultKind::Changed { differences: places, unlisted: 3 },
+        ImportFaultKind::Reparented { file: Some("e2".into()), database: None },
+        ImportFaultKind::Duplicated { duplicate_id: Some("e3".into()) },
+        ImportFaultKind::Duplicated { duplicate_id: Some("zz".into()) },
+        ImportFaultKind::Moved,
     ]
     .map(words);
     let expected = [

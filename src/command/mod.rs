@@ -65,37 +65,37 @@ use clap::error::ErrorKind;
 
 use failure::{Exit, Failure};
 use output::Output;
-use scene::Around;
+use scene::Invocation;
 
-use crate::cli::{Cli, Command, PlaceArgs};
+use crate::cli::{Cli, Command, StoreArgs};
 
 /// Runs the program on a command line, its own name included; answers the exit code.
-pub fn main(words: impl IntoIterator<Item = OsString>, around: &Around, output: &mut Output) -> u8 {
+pub fn main(words: impl IntoIterator<Item = OsString>, around: &Invocation, output: &mut Output) -> u8 {
     let words: Vec<OsString> = words.into_iter().collect();
     let (result, json) = match Cli::try_parse_from(&words) {
-        Ok(cli) => (dispatch(&cli, around, output), cli.json()),
-        Err(error) => (usage(&error, output), words.iter().any(|word| word == "--json")),
+        Ok(cli) => (dispatch(&cli, around, output), cli.is_json()),
+        Err(error) => (print_usage_error(&error, output), words.iter().any(|word| word == "--json")),
     };
     // What was printed must be out before a failure is told after it.
     let result = result.and_then(|()| Ok(output.flush()?));
-    let Err(failure) = result else { return Exit::Done.code() };
+    let Err(failure) = result else { return Exit::Success.code() };
     _ = output.flush();
     _ = output.failure(&failure, json);
     failure.exit().code()
 }
 
-fn dispatch(cli: &Cli, around: &Around, output: &mut Output) -> Result<(), Failure> {
+fn dispatch(cli: &Cli, around: &Invocation, output: &mut Output) -> Result<(), Failure> {
     match &cli.command {
         Some(_) if cli.path.is_some() => {
             Err(Failure::usage("a PATH before a command: put it after the command."))
         }
-        Some(command) => run(command, &cli.place, around, output),
+        Some(command) => run_command(command, &cli.store, around, output),
         None => screen::run(cli, around),
     }
 }
 
 /// Help and version are answers; everything else the parser says is a usage error.
-fn usage(error: &clap::Error, output: &mut Output) -> Result<(), Failure> {
+fn print_usage_error(error: &clap::Error, output: &mut Output) -> Result<(), Failure> {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return Ok(write!(output, "{}", error.render())?);
     }
@@ -104,7 +104,12 @@ fn usage(error: &clap::Error, output: &mut Output) -> Result<(), Failure> {
 }
 
 /// Runs a command. `place` are the options that say where sessions are.
-fn run(command: &Command, place: &PlaceArgs, around: &Around, output: &mut Output) -> Result<(), Failure> {
+fn run_command(
+    command: &Command,
+    place: &StoreArgs,
+    around: &Invocation,
+    output: &mut Output,
+) -> Result<(), Failure> {
     match command {
         Command::Sessions(args) => sessions::run(args, place, around, output),
         Command::Tree(args) => tree::run(args, place, around, output),

@@ -37,14 +37,14 @@ pub enum Tone {
 pub struct Output<'a> {
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
-    colour: bool,
+    has_colour: bool,
     width: Option<usize>,
 }
 
 impl std::fmt::Debug for Output<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Output")
-            .field("colour", &self.colour)
+            .field("colour", &self.has_colour)
             .field("width", &self.width)
             .finish_non_exhaustive()
     }
@@ -53,13 +53,13 @@ impl std::fmt::Debug for Output<'_> {
 impl<'a> Output<'a> {
     /// Plain text of any width on two streams.
     pub fn new(out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
-        Self { out, err, colour: false, width: None }
+        Self { out, err, has_colour: false, width: None }
     }
 
     /// The same for a terminal of this many columns; in colour unless told otherwise.
     #[must_use]
-    pub fn on_terminal(self, width: Option<usize>, colour: bool) -> Self {
-        Self { colour, width, ..self }
+    pub fn with_terminal(self, width: Option<usize>, colour: bool) -> Self {
+        Self { has_colour: colour, width, ..self }
     }
 
     /// Columns there are; none when a program reads.
@@ -69,7 +69,7 @@ impl<'a> Output<'a> {
 
     /// Text in its tone.
     pub fn paint(&self, tone: Tone, text: &str) -> String {
-        if !self.colour || text.is_empty() {
+        if !self.has_colour || text.is_empty() {
             return text.to_owned();
         }
         match tone {
@@ -92,7 +92,7 @@ impl<'a> Output<'a> {
 
     /// A JSON object as one line: `schemaVersion` first.
     pub fn json(&mut self, members: Object) -> io::Result<()> {
-        writeln!(self.out, "{}", json::line(members))
+        writeln!(self.out, "{}", json::to_line(members))
     }
 
     /// Something for a person beside the results.
@@ -102,7 +102,7 @@ impl<'a> Output<'a> {
 
     /// Tells a failure on the error stream, as text or as one JSON object.
     pub fn failure(&mut self, failure: &Failure, json: bool) -> io::Result<()> {
-        let Failure::Told { exit, message, candidates } = failure else { return Ok(()) };
+        let Failure::Reported { exit, message, candidates } = failure else { return Ok(()) };
         if !json {
             let lines: Vec<_> = message.lines().map(visible).collect();
             return writeln!(self.err, "error: {}", lines.join("\n"));
@@ -114,7 +114,7 @@ impl<'a> Output<'a> {
             ("message", Value::from(message.as_str())),
             ("candidates", Value::from(names)),
         ]);
-        writeln!(self.err, "{}", json::line(Object::from([("error", Value::from(error))])))
+        writeln!(self.err, "{}", json::to_line(Object::from([("error", Value::from(error))])))
     }
 }
 

@@ -5,49 +5,48 @@ use std::collections::BTreeSet;
 use super::doctor::setting_value;
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::preview::value_words;
+use super::preview::format_value;
 use super::table::{Align, Cell, Table};
-use crate::error::{Finding, Severity};
-use crate::gateway::effective::{Effective, over_words};
+use crate::error::{Diagnostic, Severity};
+use crate::gateway::effective::{ResolvedSetting, overridden_text};
 use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::provenance::Provenance;
 use crate::js::{JsString, Object, Value};
-use crate::store::pi_dirs::settings_at;
+use crate::store::pi_dirs::load_settings;
 use crate::store::survey::Store;
 
 /// What pi's settings files say.
 #[derive(Debug)]
-pub(super) struct PiFacts {
+pub(super) struct PiSettingsReport {
     /// The global file.
     pub settings: PiSettings,
     /// Every setting as it is without a project.
-    pub rows: Vec<Effective>,
+    pub rows: Vec<ResolvedSetting>,
     /// By working directory, what its project puts over that.
-    pub projects: Vec<(String, Vec<Effective>)>,
+    pub project_rows: Vec<(String, Vec<ResolvedSetting>)>,
 }
 
-impl PiFacts {
+impl PiSettingsReport {
     /// Reads them; none where the store is no place of pi's.
-    pub(super) fn of(store: &Store) -> Option<Self> {
-        let settings = settings_at(&store.shape, None).filter(|_| store.ruleset.ruleset.is_pi())?;
+    pub(super) fn load(store: &Store) -> Option<Self> {
+        let settings = load_settings(&store.path_kind, None).filter(|_| store.ruleset.id.is_pi())?;
         let folders: BTreeSet<&str> = store.sessions.iter().filter_map(|it| it.cwd.as_deref()).collect();
         let of_project = |cwd: &str| {
-            let own = settings_at(&store.shape, Some(cwd))?;
+            let own = load_settings(&store.path_kind, Some(cwd))?;
             let file = own.files().next().filter(|file| *file != own.global())?.to_path_buf();
-            let from_it =
-                |row: &Effective| matches!(&row.provenance, Provenance::File { path, .. } if *path == file);
-            Some((cwd.to_owned(), own.rows().into_iter().filter(from_it).collect::<Vec<_>>()))
+            let from_it = |row: &ResolvedSetting| matches!(&row.provenance, Provenance::File { path, .. } if *path == file);
+            Some((cwd.to_owned(), own.effective_rows().into_iter().filter(from_it).collect::<Vec<_>>()))
         };
         let projects = folders.into_iter().filter_map(of_project).collect();
-        Some(Self { rows: settings.rows(), settings, projects })
+        Some(Self { rows: settings.effective_rows(), settings, project_rows: projects })
     }
 
     /// Values that are written down and that pi refuses to start with.
-    pub(super) fn findings(&self) -> Vec<Finding> {
-        let refused = |row: &&Effective| matches!(row.provenance, Provenance::Rule { .. });
-        let finding = |row: &Effective| {
+    pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
+        let refused = |row: &&ResolvedSetting| matches!(row.provenance, Provenance::Rule { .. });
+        let finding = |row: &ResolvedSetting| {
             let what = format!("{}: {}", row.key, row.provenance);
-            Finding::new(
+            Diagnostic::new(
                 self.settings.global(),
                 Severity::Warning,
                 what,
@@ -58,7 +57,7 @@ impl PiFacts {
     }
 
     /// Provider and model of a new session, where the settings name one.
-    pub(super) fn model(&self) -> (String, String) {
+    pub(super) fn default_model(&self) -> (String, String) {
         let text = |key: &str| {
             let row = self.rows.iter().find(|row| row.key == key);
             row.and_then(|row| row.value.as_str()).map(JsString::to_string_lossy).unwrap_or_default()
@@ -67,11 +66,12 @@ impl PiFacts {
     }
 
     /// Each with where it comes from, projects' own behind, by their folder.
-    pub(super) fn values(&self) -> Vec<Value> {
-        let value =
-            |row: &Effective| setting_value(&row.key, &row.value, &row.provenance.to_string(), &row.over);
-        let of_project = |(cwd, rows): &(String, Vec<Effective>)| {
-            let with = |row: &Effective| {
+    pub(super) fn setting_values(&self) -> Vec<Value> {
+        let value = |row: &ResolvedSetting| {
+            setting_value(&row.key, &row.value, &row.provenance.to_string(), &row.overridden)
+        };
+        let of_project = |(cwd, rows): &(String, Vec<ResolvedSetting>)| {
+            let with = |row: &ResolvedSetting| {
                 let mut members = Object::from([("project", Value::from(cwd.as_str()))]);
                 if let Value::Object(own) = value(row) {
                     own.into_iter().for_each(|(key, member)| members.insert(key, member));
@@ -80,21 +80,21 @@ impl PiFacts {
             };
             rows.iter().map(with).collect::<Vec<_>>()
         };
-        self.rows.iter().map(value).chain(self.projects.iter().flat_map(of_project)).collect()
+        self.rows.iter().map(value).chain(self.project_rows.iter().flat_map(of_project)).collect()
     }
 
     pub(super) fn print(&self, output: &mut Output) -> Result<(), Failure> {
         let mut table =
             Table::new(&[("pi's settings", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
         for row in &self.rows {
-            table.push(cells(&row.key, row));
+            table.push(setting_cells(&row.key, row));
         }
         table.print(output, "")?;
         if self.settings.files().next().is_none() {
             let line = format!("{} is not there: pi runs on its defaults", self.settings.global().display());
             output.line(Tone::Dim, &line)?;
         }
-        for (cwd, rows) in &self.projects {
+        for (cwd, rows) in &self.project_rows {
             output.line(Tone::Plain, "")?;
             let mut table = Table::new(&[
                 ("in the project", Align::Left),
@@ -102,7 +102,7 @@ impl PiFacts {
                 ("from", Align::Flexible),
             ]);
             for row in rows {
-                table.push(cells(&row.key, row));
+                table.push(setting_cells(&row.key, row));
             }
             output.line(Tone::Plain, cwd)?;
             table.print(output, "  ")?;
@@ -111,8 +111,12 @@ impl PiFacts {
     }
 }
 
-fn cells(key: &str, row: &Effective) -> Vec<Cell> {
-    let over = if row.over.is_empty() { String::new() } else { format!(" {}", over_words(&row.over)) };
-    let value = if row.value == Value::Null { "-".to_owned() } else { value_words(None, &row.value) };
+fn setting_cells(key: &str, row: &ResolvedSetting) -> Vec<Cell> {
+    let over = if row.overridden.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", overridden_text(&row.overridden))
+    };
+    let value = if row.value == Value::Null { "-".to_owned() } else { format_value(None, &row.value) };
     vec![key.into(), value.as_str().into(), Cell::new(&format!("{}{over}", row.provenance), Tone::Dim)]
 }

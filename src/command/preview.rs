@@ -3,39 +3,39 @@
 use std::cmp::Ordering;
 
 use super::failure::Failure;
-use super::learnt::with_learnt;
+use super::learnt::with_learned_window;
 use super::output::{Output, Tone};
-use super::ruleset::refuse_fixed;
-use super::scene::{Around, Scene, at_leaf, with_context};
-use super::steps::steps_of;
+use super::ruleset::refuse_unsupported;
+use super::scene::{Invocation, Workspace, at_leaf, require_context};
+use super::steps::requested_policies;
 use super::table::{Align, Cell, Table};
-use super::words::{counted, estimated, parse_moment, percent, span};
-use crate::cli::{PlaceArgs, PlanArgs};
+use super::words::{format_count, format_duration, format_estimate, format_percent, parse_time};
+use crate::cli::{PlanArgs, StoreArgs};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
-use crate::gateway::setting_value::plain_text;
-use crate::inspect::Inspection;
-use crate::inspect::change::{Change, read_changes};
-use crate::inspect::rewrite_loss::{RewriteLoss, rewrite_loss};
-use crate::inspect::simulated::{SUMMARY_TOKENS, Simulated, simulated};
+use crate::gateway::setting_value::input_text;
+use crate::inspect::LoadedSession;
+use crate::inspect::change::{SettingChange, read_changes};
+use crate::inspect::rewrite_loss::{RewriteLoss, find_rewrite_loss};
+use crate::inspect::simulated::{SUMMARY_TOKENS, SimulatedSettings, simulate_settings};
 use crate::inspect::summary::assumed_summary;
-use crate::inspect::words::cost_words;
+use crate::inspect::words::describe_cache_cost;
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
-use crate::policy::{Reason, Step, StepSet};
+use crate::policy::{Policy, PolicySet, Reason};
 
 /// A plan and everything it was made from.
 #[derive(Debug)]
 pub(super) struct Preview {
     /// The session, at the leaf looked at.
-    pub inspection: Inspection,
+    pub inspection: LoadedSession,
     /// Settings and window.
-    pub simulated: Simulated,
+    pub simulated: SimulatedSettings,
     /// What the gateway would decide at `now_ms`.
     pub gate: Gate,
     /// The plan was made as if the gate were open.
-    pub ignored: bool,
+    pub gate_ignored: bool,
     /// The time of the next call, ms since 1970.
     pub now_ms: f64,
     /// The plan.
@@ -43,7 +43,7 @@ pub(super) struct Preview {
     /// Where the length of its summary comes from.
     pub summary_length: SummaryLength,
     /// The store; the demo's folder lives as long as this does.
-    pub scene: Scene,
+    pub workspace: Workspace,
 }
 
 /// Where the length of a compaction's summary comes from.
@@ -52,11 +52,11 @@ pub(super) enum SummaryLength {
     /// Nothing tells: the fixed assumption (compaction 5.21).
     Assumed,
     /// The average of the branch's earlier summaries (compaction 5.21).
-    Earlier,
+    EarlierAverage,
     /// Told with `--set` or `--settings`.
-    Set,
+    Configured,
     /// One was made, by this writer.
-    Made(String),
+    Generated(String),
 }
 
 impl SummaryLength {
@@ -64,75 +64,88 @@ impl SummaryLength {
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Assumed => "assumed",
-            Self::Earlier => "earlier",
-            Self::Set => "set",
-            Self::Made(_) => "made",
+            Self::EarlierAverage => "earlier",
+            Self::Configured => "set",
+            Self::Generated(_) => "made",
         }
     }
 
     /// In words, where the setting itself tells nothing.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         match self {
-            Self::Assumed | Self::Set => "assumed until a summary is made".to_owned(),
-            Self::Earlier => "average of this session's earlier summaries".to_owned(),
-            Self::Made(writer) => format!("the summary that was made: {writer}"),
+            Self::Assumed | Self::Configured => "assumed until a summary is made".to_owned(),
+            Self::EarlierAverage => "average of this session's earlier summaries".to_owned(),
+            Self::Generated(writer) => format!("the summary that was made: {writer}"),
         }
     }
 }
 
 /// Makes the plan that the arguments ask for.
-pub(super) fn make(
+pub(super) fn build_preview(
     session: &str,
     leaf: Option<&str>,
     args: &PlanArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
 ) -> Result<Preview, Failure> {
-    let changes: Vec<Change> = read_changes(args.settings.as_deref(), &args.set)?;
-    let scene = Scene::for_session(session, place, around)?;
-    let now_ms = parse_moment(args.now.as_deref().unwrap_or("now"), scene.now_ms).map_err(Failure::usage)?;
-    let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
-    let changes = with_learnt(args.window, changes, &inspection)?;
-    refuse_fixed(&changes, &inspection)?;
-    let steps = steps_of(&args.policy, &changes, &inspection)?;
-    let mut simulated = simulated(&inspection, &changes, steps);
-    let inspection = closer(Inspection { window: simulated.window, ..inspection }, steps)?;
-    let summary_length = assume_summary(&mut simulated, &inspection, &changes);
-    let gate = inspection.gate(simulated.on, &simulated.settings, now_ms);
+    let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
+    let scene = Workspace::for_session(session, place, around)?;
+    let now_ms = parse_time(args.now.as_deref().unwrap_or("now"), scene.now_ms).map_err(Failure::usage)?;
+    let inspection = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
+    let changes = with_learned_window(args.window, changes, &inspection)?;
+    refuse_unsupported(&changes, &inspection)?;
+    let steps = requested_policies(&args.policy, &changes, &inspection)?;
+    let mut simulated = simulate_settings(&inspection, &changes, steps);
+    let inspection = load_details(LoadedSession { window: simulated.window, ..inspection }, steps)?;
+    let summary_length = assume_summary_length(&mut simulated, &inspection, &changes);
+    let gate = inspection.gate(simulated.prune_on, &simulated.prune_settings, now_ms);
     // What a person moves thresholds for is their effect; whether the gateway would look at them at this
     // moment is said beside it. A mode that is off is a setting, and stays.
     let obeyed = args.gates || args.now.is_some() || gate == Gate::Off;
     let ignored = !obeyed && !gate.is_open();
     let used = if ignored { Gate::Open { idle_ms: f64::NAN } } else { gate };
-    let plan = inspection.plan(&simulated.steps, used).map_err(|error| {
+    let plan = inspection.plan(&simulated.policies, used).map_err(|error| {
         Failure::unreadable(format!(
             "{}: {error}, so the gateway does nothing in it here. `clawscope doctor` tells what is odd about the file.",
             inspection.source.path().display()
         ))
     })?;
-    Ok(Preview { inspection, simulated, gate, ignored, now_ms, plan, summary_length, scene })
+    Ok(Preview {
+        inspection,
+        simulated,
+        gate,
+        gate_ignored: ignored,
+        now_ms,
+        plan,
+        summary_length,
+        workspace: scene,
+    })
 }
 
 /// A session with what its steps ask for beyond sizes.
-fn closer(inspection: Inspection, steps: StepSet) -> Result<Inspection, Failure> {
-    if !steps.looks_closer(inspection.ruleset.ruleset.rules()) && !steps.has(Step::Compact) {
+fn load_details(inspection: LoadedSession, steps: PolicySet) -> Result<LoadedSession, Failure> {
+    if !steps.uses_features(inspection.ruleset.id.rules()) && !steps.has(Policy::Compact) {
         return Ok(inspection);
     }
-    inspection.with_closer().map_err(|error| Failure::unreadable(error.to_string()))
+    inspection.load_details().map_err(|error| Failure::unreadable(error.to_string()))
 }
 
 /// Takes the session's earlier summaries for the measure of the next one, unless a length was told.
-fn assume_summary(simulated: &mut Simulated, inspection: &Inspection, changes: &[Change]) -> SummaryLength {
+fn assume_summary_length(
+    simulated: &mut SimulatedSettings,
+    inspection: &LoadedSession,
+    changes: &[SettingChange],
+) -> SummaryLength {
     if changes.iter().any(|change| change.key == SUMMARY_TOKENS) {
-        return SummaryLength::Set;
+        return SummaryLength::Configured;
     }
-    let compacts = simulated.steps.steps.has(Step::Compact);
-    let Some(closer) = inspection.closer.as_ref().filter(|_| compacts) else {
+    let compacts = simulated.policies.enabled.has(Policy::Compact);
+    let Some(closer) = inspection.details.as_ref().filter(|_| compacts) else {
         return SummaryLength::Assumed;
     };
-    let assumed = assumed_summary(&closer.branch, simulated.steps.compaction.reserve_tokens);
+    let assumed = assumed_summary(&closer.branch, simulated.policies.compaction.reserve_tokens);
     simulated.set_summary_tokens(assumed.tokens as u64);
-    if assumed.from_earlier { SummaryLength::Earlier } else { SummaryLength::Assumed }
+    if assumed.is_average { SummaryLength::EarlierAverage } else { SummaryLength::Assumed }
 }
 
 impl Preview {
@@ -150,19 +163,19 @@ impl Preview {
             ("value", Align::Right),
             ("from", Align::Flexible),
         ]);
-        let configured = &self.inspection.settings;
-        for row in &self.simulated.rows {
+        let configured = &self.inspection.setting_rows;
+        for row in &self.simulated.prune_rows {
             let control = configured
                 .iter()
-                .find(|own| own.step == Step::Prune && own.row.key == row.key)
-                .map(|own| own.row.control);
+                .find(|own| own.policy == Policy::Prune && own.setting.key == row.key)
+                .map(|own| own.setting.control);
             let unit = match control {
                 Some(Control::Slider { unit, .. }) => Some(unit).filter(|unit| *unit != Unit::Milliseconds),
                 _ => None,
             };
             let value = match row.value.as_str() {
                 Some(text) => text.to_string_lossy(),
-                None => value_words(unit, &row.value),
+                None => format_value(unit, &row.value),
             };
             let tone = match row.provenance {
                 Provenance::Flag => Tone::Warning,
@@ -180,19 +193,19 @@ impl Preview {
 
     /// What the gate says, and how to see behind it.
     pub(super) fn print_gate(&self, output: &mut Output) -> Result<(), Failure> {
-        if self.simulated.switched_on {
+        if self.simulated.prune_switched_on {
             output
                 .line(Tone::Warning, "pruning is off in the configuration; previewed with mode cache-ttl")?;
         }
-        let words = gate_words(self.gate, &self.inspection);
+        let words = describe_gate(self.gate, &self.inspection);
         if self.gate.is_open() {
             return Ok(output.line(Tone::Good, &format!("gate: open: {words}"))?);
         }
         let rule = self.gate.reason().map(Reason::rule).unwrap_or_default();
         output.line(Tone::Warning, &format!("gate: shut: {words} ({rule})"))?;
-        let hint = if self.inspection.ruleset.ruleset.is_pi() {
+        let hint = if self.inspection.ruleset.id.is_pi() {
             "      pi sends everything as it is; this is what the results would be cut to by editing the context"
-        } else if self.ignored {
+        } else if self.gate_ignored {
             "      at this moment the gateway would send everything as it is; this is what pruning does once it runs"
         } else if self.gate == Gate::Off {
             "      --set contextPruning.mode=cache-ttl shows what pruning would do"
@@ -206,24 +219,24 @@ impl Preview {
     pub(super) fn print_effect(&self, output: &mut Output) -> Result<(), Failure> {
         let (before, after) = (self.plan.total_before(), self.plan.total_after());
         let saved = match before.cmp(&after) {
-            Ordering::Greater => format!("-{}", percent(before - after, before)),
+            Ordering::Greater => format!("-{}", format_percent(before - after, before)),
             Ordering::Equal => "no change".to_owned(),
             Ordering::Less => "grows".to_owned(),
         };
         let window = self.inspection.window.tokens.max(0.0) as u64;
         let shares = [self.inspection.budget().total(), self.inspection.budget_after(&self.plan).total()];
-        let [share_before, share_after] = shares.map(|tokens| percent(tokens, window));
+        let [share_before, share_after] = shares.map(|tokens| format_percent(tokens, window));
         let line = format!(
             "messages: {} → {} tokens ({saved}) · prompt: {share_before} → {share_after} of the window",
-            estimated(before),
-            estimated(after)
+            format_estimate(before),
+            format_estimate(after)
         );
         output.line(Tone::Strong, &line)?;
         if self.plan.is_empty() {
             output.line(Tone::Dim, "nothing changes")?;
         }
         if let Some(cost) = self.inspection.cache_cost(&self.plan, self.now_ms) {
-            let (next, later) = cost_words(&cost);
+            let (next, later) = describe_cache_cost(&cost);
             output.line(Tone::Plain, &format!("cost (est): {next}; {later}"))?;
         }
         Ok(())
@@ -231,33 +244,35 @@ impl Preview {
 
     /// What the gateway's own rewrite would lose of the session, where the plan cuts results in the transcript.
     pub(super) fn rewrite_loss(&self) -> Result<Option<RewriteLoss>, Failure> {
-        if !self.plan.settings.steps.has(Step::Truncate) {
+        if !self.plan.settings.enabled.has(Policy::Truncate) {
             return Ok(None);
         }
-        rewrite_loss(&self.inspection).map_err(|error| Failure::unreadable(error.to_string()))
+        find_rewrite_loss(&self.inspection).map_err(|error| Failure::unreadable(error.to_string()))
     }
 
     /// How many messages the plan changes, in words.
-    pub(super) fn changed_words(&self) -> String {
-        let changed = self.plan.fates().iter().filter(|fate| fate.fate.changes()).count();
-        counted(changed as u64, "message changes", "messages change")
+    pub(super) fn describe_changes(&self) -> String {
+        let changed = self.plan.fates().iter().filter(|fate| fate.fate.is_change()).count();
+        format_count(changed as u64, "message changes", "messages change")
     }
 }
 
 /// A setting's value in words; an empty list says so.
-pub(super) fn value_words(unit: Option<Unit>, value: &Value) -> String {
+pub(super) fn format_value(unit: Option<Unit>, value: &Value) -> String {
     match value.as_array() {
         Some([]) => "(none)".to_owned(),
-        _ => plain_text(unit, value),
+        _ => input_text(unit, value),
     }
 }
 
-fn gate_words(gate: Gate, inspection: &Inspection) -> String {
+fn describe_gate(gate: Gate, inspection: &LoadedSession) -> String {
     match gate {
-        Gate::Open { idle_ms } => format!("{} since the last call, the ttl has passed", span(idle_ms)),
+        Gate::Open { idle_ms } => {
+            format!("{} since the last call, the ttl has passed", format_duration(idle_ms))
+        }
         Gate::Off => "contextPruning.mode is not cache-ttl".to_owned(),
         Gate::NoPruner => {
-            format!("{} prunes nothing, whatever is configured", inspection.ruleset.ruleset.name())
+            format!("{} prunes nothing, whatever is configured", inspection.ruleset.id.display_name())
         }
         Gate::NotEligible => {
             format!(
@@ -272,8 +287,8 @@ fn gate_words(gate: Gate, inspection: &Inspection) -> String {
         Gate::Warm { idle_ms, ttl_ms } => {
             format!(
                 "the cache is warm: {} of {} have passed since the last call",
-                span(idle_ms),
-                span(ttl_ms)
+                format_duration(idle_ms),
+                format_duration(ttl_ms)
             )
         }
     }

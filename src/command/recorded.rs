@@ -2,58 +2,59 @@
 
 use std::io::Write as _;
 
-use super::described::print_head;
+use super::described::print_session_header;
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::recorded_json::answer;
-use super::scene::{Around, Scene};
-use super::words::{counted, grouped};
-use crate::cli::{ContextViewArgs, PlaceArgs};
-use crate::inspect::Inspection;
+use super::recorded_json::report_json;
+use super::scene::{Invocation, Workspace};
+use super::words::{format_count, format_number};
+use crate::cli::{ContextViewArgs, StoreArgs};
+use crate::inspect::LoadedSession;
 use crate::inspect::recorded_context::{
-    Comparison, Difference, Outcome, RecordedContext, RecordedRun, RunError, Side, read,
+    Difference, DifferingMessage, RecordedContext, RecordedRun, RecordingComparison, RunError, RunOutcome,
+    read_run,
 };
 
 /// Paths, positions and entries that are printed of a list; the JSON has them all.
-const SHOWN: usize = 5;
+const MAX_LIST_ITEMS: usize = 5;
 
 /// Compares a recorded run of a session with its transcript.
 pub(super) fn run(
     args: &ContextViewArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let named = &args.context.session;
-    let scene = Scene::for_session(&named.session, place, around)?;
-    let inspection = scene.open(&named.session)?;
-    let recorded = read(&inspection, args.run.unwrap_or(1)).map_err(|error| match error {
-        RunError::Number { .. } => Failure::usage(error.to_string()),
+    let named = &args.context.target;
+    let scene = Workspace::for_session(&named.session, place, around)?;
+    let inspection = scene.open_session(&named.session)?;
+    let recorded = read_run(&inspection, args.run.unwrap_or(1)).map_err(|error| match error {
+        RunError::NoSuchRun { .. } => Failure::usage(error.to_string()),
         _ => Failure::unreadable(error.to_string()),
     })?;
     if named.json {
-        return Ok(output.json(answer(&inspection, &recorded))?);
+        return Ok(output.json(report_json(&inspection, &recorded))?);
     }
-    print_head(output, &inspection, inspection.window)?;
+    print_session_header(output, &inspection, inspection.window)?;
     writeln!(output)?;
     print(&inspection, &recorded, output)
 }
 
-fn print(inspection: &Inspection, recorded: &RecordedContext, output: &mut Output) -> Result<(), Failure> {
+fn print(inspection: &LoadedSession, recorded: &RecordedContext, output: &mut Output) -> Result<(), Failure> {
     let RecordedContext::Run(run) = recorded else {
-        output.line(Tone::Warning, &verdict_words(recorded))?;
-        return Ok(output.line(Tone::Dim, absence(recorded))?);
+        output.line(Tone::Warning, &describe_verdict(recorded))?;
+        return Ok(output.line(Tone::Dim, explain_absence(recorded))?);
     };
-    output.line(Tone::Plain, &run_words(run))?;
-    output.line(Tone::Dim, &format!("Recording  {}", run.place))?;
+    output.line(Tone::Plain, &describe_run(run))?;
+    output.line(Tone::Dim, &format!("Recording  {}", run.location))?;
     writeln!(output)?;
     let tone = match &run.outcome {
-        Outcome::Compared(all) if all.difference.is_none() => Tone::Strong,
-        Outcome::Compared(_) => Tone::Bad,
+        RunOutcome::Compared(all) if all.difference.is_none() => Tone::Strong,
+        RunOutcome::Compared(_) => Tone::Bad,
         _ => Tone::Warning,
     };
-    output.line(tone, &verdict_words(recorded))?;
-    if let Outcome::Compared(all) = &run.outcome {
+    output.line(tone, &describe_verdict(recorded))?;
+    if let RunOutcome::Compared(all) = &run.outcome {
         print_comparison(inspection, run, all, output)?;
     }
     writeln!(output)?;
@@ -62,22 +63,22 @@ fn print(inspection: &Inspection, recorded: &RecordedContext, output: &mut Outpu
 }
 
 /// Why there may be no recording.
-fn absence(recorded: &RecordedContext) -> &'static str {
+fn explain_absence(recorded: &RecordedContext) -> &'static str {
     match recorded {
         RecordedContext::NoRecording => {
             "Gateways 2026.4.22 and later record runs unless OPENCLAW_TRAJECTORY is off; pruned sessions lose the recording."
         }
-        RecordedContext::Elsewhere(_) => "Copy that file beside the transcript to compare it.",
+        RecordedContext::Unreadable(_) => "Copy that file beside the transcript to compare it.",
         RecordedContext::NoRun | RecordedContext::Run(_) => "It belongs to another session of the same file.",
     }
 }
 
-fn run_words(run: &RecordedRun) -> String {
+fn describe_run(run: &RecordedRun) -> String {
     let model = [&run.attempt.provider, &run.attempt.model].into_iter().flatten();
     let model = model.map(String::as_str).collect::<Vec<_>>().join("/");
-    let version = run.details.gateway.as_ref().map(|version| format!("openclaw {version}"));
+    let version = run.details.gateway_version.as_ref().map(|version| format!("openclaw {version}"));
     let words = [
-        Some(format!("Run {} of {} ({})", run.number, run.of, run.attempt.run)),
+        Some(format!("Run {} of {} ({})", run.number, run.run_count, run.attempt.run_id)),
         Some(run.started.clone()),
         run.details.trigger.clone(),
         Some(model),
@@ -88,43 +89,43 @@ fn run_words(run: &RecordedRun) -> String {
 }
 
 /// The answer in one sentence.
-pub(super) fn verdict_words(recorded: &RecordedContext) -> String {
+pub(super) fn describe_verdict(recorded: &RecordedContext) -> String {
     let run = match recorded {
         RecordedContext::NoRecording => return "No recording of this session was found.".to_owned(),
-        RecordedContext::Elsewhere(path) => {
+        RecordedContext::Unreadable(path) => {
             return format!("The recording is elsewhere: {}", path.display());
         }
         RecordedContext::NoRun => return "The recording holds no run of this session.".to_owned(),
         RecordedContext::Run(run) => run,
     };
     match &run.outcome {
-        Outcome::NotCompiled => "The run ended before its context was built.".to_owned(),
-        Outcome::CutWhole(cut) => {
-            let size = cut.bytes.map(|bytes| format!(": its line had {} bytes", grouped(bytes)));
-            let limit = cut.limit.map(|limit| format!(" and the limit is {}", grouped(limit)));
-            let rest = cut.recovered.as_ref().map(|list| {
+        RunOutcome::NotCompiled => "The run ended before its context was built.".to_owned(),
+        RunOutcome::LineTruncated(cut) => {
+            let size = cut.bytes.map(|bytes| format!(": its line had {} bytes", format_number(bytes)));
+            let limit = cut.limit.map(|limit| format!(" and the limit is {}", format_number(limit)));
+            let rest = cut.recovered_messages.as_ref().map(|list| {
                 format!(
                     ". The prompt that was sent began with {}",
-                    counted(list.total, "message", "messages")
+                    format_count(list.total, "message", "messages")
                 )
             });
             let parts = [size, limit, rest].into_iter().flatten().collect::<String>();
             format!("The recorder cut this context whole{parts}.")
         }
-        Outcome::NoList => {
+        RunOutcome::NoMessageList => {
             "This run recorded no messages: they were dropped, or its harness records none.".to_owned()
         }
-        Outcome::NoLeaf(id) => {
+        RunOutcome::NoLeaf(id) => {
             format!("Different: the transcript has no entry {id}; the branch was rewritten since.")
         }
-        Outcome::Compared(all) => compared_words(all),
+        RunOutcome::Compared(all) => describe_comparison(all),
     }
 }
 
-fn compared_words(all: &Comparison) -> String {
-    let recorded = counted(all.recorded as u64, "message", "messages");
+fn describe_comparison(all: &RecordingComparison) -> String {
+    let recorded = format_count(all.recorded as u64, "message", "messages");
     let scope = if all.at_start > all.recorded as u64 {
-        format!("{recorded} recorded of {} at the start", grouped(all.at_start))
+        format!("{recorded} recorded of {} at the start", format_number(all.at_start))
     } else {
         format!("{recorded} recorded")
     };
@@ -132,24 +133,26 @@ fn compared_words(all: &Comparison) -> String {
     let mut chars = verdict.chars();
     let first = chars.next().map(|char| char.to_ascii_uppercase());
     let verdict: String = first.into_iter().chain(chars).collect();
-    format!("{verdict} · {scope} · {} rebuilt", grouped(all.rebuilt as u64))
+    format!("{verdict} · {scope} · {} rebuilt", format_number(all.rebuilt as u64))
 }
 
 fn print_comparison(
-    inspection: &Inspection,
+    inspection: &LoadedSession,
     run: &RecordedRun,
-    all: &Comparison,
+    all: &RecordingComparison,
     output: &mut Output,
 ) -> Result<(), Failure> {
     for repair in &all.repairs {
-        output
-            .line(Tone::Plain, &format!("  repair    {}: {}", repair.words, grouped(repair.count as u64)))?;
+        output.line(
+            Tone::Plain,
+            &format!("  repair    {}: {}", repair.description, format_number(repair.count as u64)),
+        )?;
     }
     if all.unrepaired {
         output.line(Tone::Plain, "  The gateway sent the list without its usual repairs.")?;
     }
     if let Some(orphan) = run.merged_orphan {
-        let name = inspection.index.name(orphan);
+        let name = inspection.index.display_id(orphan);
         output.line(Tone::Plain, &format!("  The prompt repeats the unanswered user message {name}."))?;
     }
     let cuts: Vec<String> = all.cuts.iter().map(|cut| format!("{} ({})", cut.path, cut.reason)).collect();
@@ -157,15 +160,24 @@ fn print_comparison(
     print_list("redacted", &all.redacted, output)?;
     let Some(difference) = &all.difference else { return Ok(()) };
     print_difference(inspection, difference, output)?;
-    run.cause.map_or(Ok(()), |cause| Ok(output.line(Tone::Plain, &format!("  {}", cause.sentence()))?))
+    run.cause.map_or(Ok(()), |cause| Ok(output.line(Tone::Plain, &format!("  {}", cause.description()))?))
 }
 
-fn print_difference(inspection: &Inspection, own: &Difference, output: &mut Output) -> Result<(), Failure> {
-    let side = |side: &Option<Side>| match side {
+fn print_difference(
+    inspection: &LoadedSession,
+    own: &Difference,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let side = |side: &Option<DifferingMessage>| match side {
         None => "no message".to_owned(),
         Some(side) => {
-            let entry = side.entry.map(|entry| format!("{} ", inspection.index.name(entry)));
-            format!("{}{} of {} chars", entry.unwrap_or_default(), side.role, grouped(side.chars as u64))
+            let entry = side.entry.map(|entry| format!("{} ", inspection.index.display_id(entry)));
+            format!(
+                "{}{} of {} chars",
+                entry.unwrap_or_default(),
+                side.role,
+                format_number(side.chars as u64)
+            )
         }
     };
     let (recorded, rebuilt) = (side(&own.recorded), side(&own.rebuilt));
@@ -173,7 +185,8 @@ fn print_difference(inspection: &Inspection, own: &Difference, output: &mut Outp
     print_list("differs", &own.paths, output)?;
     let positions: Vec<String> = own.only_recorded.iter().map(|at| format!("#{at}")).collect();
     print_list("only recorded", &positions, output)?;
-    let names: Vec<String> = own.only_rebuilt.iter().map(|entry| inspection.index.name(*entry)).collect();
+    let names: Vec<String> =
+        own.only_rebuilt.iter().map(|entry| inspection.index.display_id(*entry)).collect();
     print_list("only in the transcript", &names, output)
 }
 
@@ -181,8 +194,8 @@ fn print_list(name: &str, items: &[String], output: &mut Output) -> Result<(), F
     if items.is_empty() {
         return Ok(());
     }
-    let shown = items.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    let more = items.len().saturating_sub(SHOWN);
+    let shown = items.iter().take(MAX_LIST_ITEMS).cloned().collect::<Vec<_>>().join(", ");
+    let more = items.len().saturating_sub(MAX_LIST_ITEMS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Ok(output.line(Tone::Plain, &format!("  {name:<9} {shown}{more}"))?)
 }

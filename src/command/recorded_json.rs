@@ -1,22 +1,23 @@
 //! The JSON of `clawscope context SESSION --recorded`.
 
-use super::described::session_value;
-use super::recorded::verdict_words;
-use crate::inspect::Inspection;
+use super::described::session_json;
+use super::recorded::describe_verdict;
+use crate::inspect::LoadedSession;
 use crate::inspect::recorded_context::{
-    Cause, Comparison, Difference, Outcome, RecordedContext, RecordedRun, Side,
+    Difference, DifferenceCause, DifferingMessage, RecordedContext, RecordedRun, RecordingComparison,
+    RunOutcome,
 };
 use crate::js::{Object, Value};
 
 /// The answer.
-pub(super) fn answer(inspection: &Inspection, recorded: &RecordedContext) -> Object {
+pub(super) fn report_json(inspection: &LoadedSession, recorded: &RecordedContext) -> Object {
     let mut answer = Object::from([
-        ("session", session_value(&inspection.session)),
-        ("verdict", Value::from(verdict(recorded))),
-        ("message", Value::from(verdict_words(recorded).replace('\u{a0}', " "))),
+        ("session", session_json(&inspection.item)),
+        ("verdict", Value::from(verdict_name(recorded))),
+        ("message", Value::from(describe_verdict(recorded).replace('\u{a0}', " "))),
     ]);
     let elsewhere = match recorded {
-        RecordedContext::Elsewhere(path) => Some(path.to_string_lossy().into_owned()),
+        RecordedContext::Unreadable(path) => Some(path.to_string_lossy().into_owned()),
         _ => None,
     };
     answer.set("elsewhere", Value::from(elsewhere));
@@ -27,7 +28,7 @@ pub(super) fn answer(inspection: &Inspection, recorded: &RecordedContext) -> Obj
     };
     answer.set("run", run_value(run));
     let context = match &run.outcome {
-        Outcome::Compared(all) => comparison_value(inspection, run, all),
+        RunOutcome::Compared(all) => comparison_value(inspection, run, all),
         _ => Value::Null,
     };
     answer.set("context", context);
@@ -35,17 +36,17 @@ pub(super) fn answer(inspection: &Inspection, recorded: &RecordedContext) -> Obj
 }
 
 /// The verdict, for scripts.
-fn verdict(recorded: &RecordedContext) -> String {
+fn verdict_name(recorded: &RecordedContext) -> String {
     let word = match recorded {
         RecordedContext::NoRecording => "missing",
-        RecordedContext::Elsewhere(_) => "elsewhere",
+        RecordedContext::Unreadable(_) => "elsewhere",
         RecordedContext::NoRun => "no run",
         RecordedContext::Run(run) => match &run.outcome {
-            Outcome::NotCompiled => "not compiled",
-            Outcome::CutWhole(_) => "cut whole",
-            Outcome::NoList => "no messages recorded",
-            Outcome::NoLeaf(_) => "leaf missing",
-            Outcome::Compared(all) => return all.verdict(),
+            RunOutcome::NotCompiled => "not compiled",
+            RunOutcome::LineTruncated(_) => "cut whole",
+            RunOutcome::NoMessageList => "no messages recorded",
+            RunOutcome::NoLeaf(_) => "leaf missing",
+            RunOutcome::Compared(all) => return all.verdict(),
         },
     };
     word.to_owned()
@@ -55,20 +56,20 @@ fn run_value(run: &RecordedRun) -> Value {
     let text = |text: &Option<String>| Value::from(text.clone());
     Value::from(Object::from([
         ("number", Value::from(run.number)),
-        ("of", Value::from(run.of)),
-        ("id", Value::from(run.attempt.run.as_str())),
+        ("of", Value::from(run.run_count)),
+        ("id", Value::from(run.attempt.run_id.as_str())),
         ("started", Value::from(run.started.as_str())),
-        ("place", Value::from(run.place.to_string())),
+        ("place", Value::from(run.location.to_string())),
         ("provider", text(&run.attempt.provider)),
         ("model", text(&run.attempt.model)),
-        ("gateway", text(&run.details.gateway)),
+        ("gateway", text(&run.details.gateway_version)),
         ("trigger", text(&run.details.trigger)),
         ("status", text(&run.details.status)),
-        ("submitted", Value::from(run.details.submitted)),
+        ("submitted", Value::from(run.details.is_submitted)),
     ]))
 }
 
-fn comparison_value(inspection: &Inspection, run: &RecordedRun, all: &Comparison) -> Value {
+fn comparison_value(inspection: &LoadedSession, run: &RecordedRun, all: &RecordingComparison) -> Value {
     let repair =
         |name: &str, count: usize| Object::from([("name", Value::from(name)), ("count", Value::from(count))]);
     let repairs = all.repairs.iter().map(|own| Value::from(repair(own.name, own.count)));
@@ -83,9 +84,9 @@ fn comparison_value(inspection: &Inspection, run: &RecordedRun, all: &Comparison
         ("repaired", Value::from(all.repaired)),
         ("repairs", repairs.collect::<Vec<_>>().into()),
         ("unrepaired", Value::from(all.unrepaired)),
-        ("mergedOrphan", Value::from(run.merged_orphan.map(|entry| inspection.index.name(entry)))),
+        ("mergedOrphan", Value::from(run.merged_orphan.map(|entry| inspection.index.display_id(entry)))),
         ("cuts", cuts.collect::<Vec<_>>().into()),
-        ("redacted", texts(&all.redacted)),
+        ("redacted", text_values(&all.redacted)),
         (
             "difference",
             Value::from(all.difference.as_ref().map(|own| difference_value(inspection, run, own))),
@@ -93,28 +94,28 @@ fn comparison_value(inspection: &Inspection, run: &RecordedRun, all: &Comparison
     ]))
 }
 
-fn difference_value(inspection: &Inspection, run: &RecordedRun, own: &Difference) -> Value {
-    let side = |side: &Option<Side>| {
+fn difference_value(inspection: &LoadedSession, run: &RecordedRun, own: &Difference) -> Value {
+    let side = |side: &Option<DifferingMessage>| {
         Value::from(side.as_ref().map(|side| {
             Object::from([
-                ("entry", Value::from(side.entry.map(|entry| inspection.index.name(entry)))),
+                ("entry", Value::from(side.entry.map(|entry| inspection.index.display_id(entry)))),
                 ("role", Value::from(side.role.as_str())),
                 ("chars", Value::from(side.chars)),
             ])
         }))
     };
-    let names = own.only_rebuilt.iter().map(|entry| Value::from(inspection.index.name(*entry)));
+    let names = own.only_rebuilt.iter().map(|entry| Value::from(inspection.index.display_id(*entry)));
     Value::from(Object::from([
         ("position", Value::from(own.position)),
         ("recorded", side(&own.recorded)),
         ("rebuilt", side(&own.rebuilt)),
-        ("paths", texts(&own.paths)),
+        ("paths", text_values(&own.paths)),
         ("onlyRecorded", own.only_recorded.iter().map(|at| Value::from(*at)).collect::<Vec<_>>().into()),
         ("onlyRebuilt", names.collect::<Vec<_>>().into()),
-        ("cause", Value::from(run.cause.map(Cause::word))),
+        ("cause", Value::from(run.cause.map(DifferenceCause::as_str))),
     ]))
 }
 
-fn texts(texts: &[String]) -> Value {
+fn text_values(texts: &[String]) -> Value {
     texts.iter().map(|text| Value::from(text.as_str())).collect::<Vec<_>>().into()
 }

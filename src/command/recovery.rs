@@ -2,79 +2,83 @@
 
 use std::io::Write as _;
 
-use super::described::{number, print_head, session_value, window_value};
+use super::described::{number_value, print_session_header, session_json, window_value};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::ruleset::ruleset_value;
-use super::scene::{Around, Scene, with_context};
+use super::ruleset::ruleset_json;
+use super::scene::{Invocation, Workspace, require_context};
 use super::table::{Align, Cell, Table};
-use super::words::{commas, counted, estimated, grouped, moment};
-use crate::cli::{PlaceArgs, SessionArgs};
-use crate::inspect::Inspection;
-use crate::inspect::recovery::{RecoveryRow, RecoveryView, Refusal, RowKind, Sign, lent_rules, recovery_of};
-use crate::inspect::words::GROUP;
+use super::words::{format_count, format_estimate, format_number, format_time, with_commas};
+use crate::cli::{SessionArgs, StoreArgs};
+use crate::inspect::LoadedSession;
+use crate::inspect::recovery::{
+    RecoveryRow, RecoveryView, RefusedCall, RowKind, RowMark, borrowed_rules, load_recovery,
+};
+use crate::inspect::words::DIGIT_SEPARATOR;
 use crate::js::{Object, Value};
 use crate::policy::overflow::{gateway, pi};
-use crate::policy::recovery::{Asked, Attempt, Compacted, Ending, Step, is_transient};
+use crate::policy::recovery::{
+    Attempt, CompactionCaller, CompactionOutcome, Ending, RecoveryStep, is_transient,
+};
 use crate::policy::truncate::max_result_chars_under;
 
 /// Shows the recovery of a session.
 pub(super) fn run(
     args: &SessionArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let inspection = Scene::for_session(&args.session, place, around)?.open(&args.session)?;
-    let inspection = with_context(inspection)?;
-    let view = recovery_of(&inspection).map_err(|error| Failure::unreadable(error.to_string()))?;
+    let inspection = Workspace::for_session(&args.session, place, around)?.open_session(&args.session)?;
+    let inspection = require_context(inspection)?;
+    let view = load_recovery(&inspection).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.json {
-        return Ok(output.json(answer(&inspection, &view))?);
+        return Ok(output.json(report_json(&inspection, &view))?);
     }
     print(&inspection, &view, output)
 }
 
 /// Chars that one tool result may have by the rules of the session.
-fn result_limit(inspection: &Inspection) -> f64 {
-    max_result_chars_under(inspection.ruleset.ruleset.rules(), inspection.window.tokens)
+fn max_result_chars(inspection: &LoadedSession) -> f64 {
+    max_result_chars_under(inspection.ruleset.id.rules(), inspection.window.tokens)
 }
 
-fn answer(inspection: &Inspection, view: &RecoveryView) -> Object {
-    let entry = |ix: Option<_>| Value::from(ix.map(|ix| inspection.index.name(ix)));
+fn report_json(inspection: &LoadedSession, view: &RecoveryView) -> Object {
+    let entry = |ix: Option<_>| Value::from(ix.map(|ix| inspection.index.display_id(ix)));
     let settings = Object::from([
-        ("enabled", Value::from(inspection.configured.compaction.enabled)),
-        ("mode", Value::from(inspection.upkeep.mode.name())),
-        ("reserveTokens", number(inspection.configured.compaction.reserve_tokens)),
-        ("keepRecentTokens", number(inspection.configured.compaction.keep_recent_tokens)),
-        ("maxResultChars", number(result_limit(inspection))),
-        ("runtimeWindow", number(inspection.upkeep.runtime_window)),
+        ("enabled", Value::from(inspection.configured_settings.compaction.enabled)),
+        ("mode", Value::from(inspection.limits.compaction_mode.as_str())),
+        ("reserveTokens", number_value(inspection.configured_settings.compaction.reserve_tokens)),
+        ("keepRecentTokens", number_value(inspection.configured_settings.compaction.keep_recent_tokens)),
+        ("maxResultChars", number_value(max_result_chars(inspection))),
+        ("runtimeWindow", number_value(inspection.limits.runtime_window)),
     ]);
-    let lent = lent_rules(inspection.ruleset.ruleset);
+    let lent = borrowed_rules(inspection.ruleset.id);
     let attempts = view.expected.attempts.iter().enumerate();
     let attempts = attempts.map(|(at, attempt)| attempt_value(inspection, view, at, attempt));
-    let recorded = view.recorded.iter().map(|seen| {
+    let recorded = view.events.iter().map(|seen| {
         Value::from(Object::from([
-            ("what", Value::from(seen.word())),
+            ("what", Value::from(seen.as_str())),
             ("entry", entry(seen.entry())),
-            ("time", seen.entry().map_or(Value::Null, |ix| number(inspection.index.entry(ix).time))),
+            ("time", seen.entry().map_or(Value::Null, |ix| number_value(inspection.index.entry(ix).time_ms))),
         ]))
     });
     Object::from([
-        ("session", session_value(&inspection.session)),
+        ("session", session_json(&inspection.item)),
         ("window", window_value(inspection.window)),
         ("compaction", Value::from(settings)),
-        ("ruleset", ruleset_value(&inspection.ruleset)),
-        ("rulesOf", Value::from(lent.map_or(inspection.ruleset.ruleset, |lent| lent.of).id())),
-        ("happened", Value::from(view.happened())),
+        ("ruleset", ruleset_json(&inspection.ruleset)),
+        ("rulesOf", Value::from(lent.map_or(inspection.ruleset.id, |lent| lent.ruleset).id())),
+        ("happened", Value::from(view.is_recorded())),
         ("overflow", refusal_value(inspection, &view.refusal)),
-        ("earlierOverflows", Value::from(view.earlier)),
+        ("earlierOverflows", Value::from(view.earlier_overflows)),
         ("attempts", Value::from(attempts.collect::<Vec<_>>())),
         ("ending", ending_value(view.expected.ending)),
         ("recorded", Value::from(recorded.collect::<Vec<_>>())),
     ])
 }
 
-fn refusal_value(inspection: &Inspection, refusal: &Refusal) -> Value {
+fn refusal_value(inspection: &LoadedSession, refusal: &RefusedCall) -> Value {
     let text = refusal.text.as_str();
     let detectors = Object::from([
         ("runtime", Value::from(pi::is_overflow(text))),
@@ -85,17 +89,17 @@ fn refusal_value(inspection: &Inspection, refusal: &Refusal) -> Value {
         ("transient", Value::from(is_transient(text) && !pi::is_overflow(text))),
     ]);
     Value::from(Object::from([
-        ("entry", Value::from(refusal.entry.map(|ix| inspection.index.name(ix)))),
+        ("entry", Value::from(refusal.entry.map(|ix| inspection.index.display_id(ix)))),
         ("source", Value::from(refusal.source.name())),
         ("text", Value::from(text)),
-        ("time", number(refusal.at)),
+        ("time", number_value(refusal.time_ms)),
         ("tokens", Value::from(refusal.tokens)),
         ("limit", Value::from(refusal.limit)),
         ("detectors", Value::from(detectors)),
     ]))
 }
 
-fn attempt_value(inspection: &Inspection, view: &RecoveryView, at: usize, attempt: &Attempt) -> Value {
+fn attempt_value(inspection: &LoadedSession, view: &RecoveryView, at: usize, attempt: &Attempt) -> Value {
     let head = view.rows.iter().position(|row| row.kind == RowKind::Attempt(at + 1)).unwrap_or(0);
     let rows = view.rows.iter().skip(head + 1);
     let steps = attempt.steps.iter().zip(rows).map(|(step, row)| step_value(inspection, step, row));
@@ -105,45 +109,49 @@ fn attempt_value(inspection: &Inspection, view: &RecoveryView, at: usize, attemp
     ]))
 }
 
-fn step_value(inspection: &Inspection, step: &Step, row: &RecoveryRow) -> Value {
+fn step_value(inspection: &LoadedSession, step: &RecoveryStep, row: &RecoveryRow) -> Value {
     let (kind, outcome) = match step {
-        Step::Refused { .. } => ("call", "refused"),
-        Step::Answered { .. } => ("call", "answered"),
-        Step::Retried => ("call", "retried"),
-        Step::Compaction { by: Asked::InRun, outcome } => ("compactionInRun", outcome.word()),
-        Step::Compaction { by: Asked::Explicitly, outcome } => ("compactionByGateway", outcome.word()),
-        Step::RunAgain => ("runAgain", "done"),
-        Step::Truncation { .. } => ("truncation", "done"),
-        Step::NothingOversized { .. } => ("truncation", "nothingOversized"),
+        RecoveryStep::Refused { .. } => ("call", "refused"),
+        RecoveryStep::Answered { .. } => ("call", "answered"),
+        RecoveryStep::Retried => ("call", "retried"),
+        RecoveryStep::Compaction { caller: CompactionCaller::InRun, outcome } => {
+            ("compactionInRun", outcome.as_str())
+        }
+        RecoveryStep::Compaction { caller: CompactionCaller::AfterRun, outcome } => {
+            ("compactionByGateway", outcome.as_str())
+        }
+        RecoveryStep::RunAgain => ("runAgain", "done"),
+        RecoveryStep::Truncation { .. } => ("truncation", "done"),
+        RecoveryStep::NothingOversized { .. } => ("truncation", "nothingOversized"),
     };
     let mut object = Object::from([
         ("step", Value::from(kind)),
         ("outcome", Value::from(outcome)),
         ("tokens", Value::from(row.tokens)),
         ("rule", Value::from(row.rule)),
-        ("why", Value::from(row.why.replace(GROUP, " "))),
-        ("shown", Value::from(row.recorded.is_some())),
+        ("why", Value::from(row.explanation.replace(DIGIT_SEPARATOR, " "))),
+        ("shown", Value::from(row.observed.is_some())),
     ]);
     match step {
-        Step::Compaction {
-            outcome: Compacted::Done { summarised, first_kept, kept_tokens, lost, request_kept },
+        RecoveryStep::Compaction {
+            outcome: CompactionOutcome::Done { summarised, first_kept, kept_tokens, lost, request_kept },
             ..
         } => {
             object.set("summarised", Value::from(*summarised));
-            object.set("firstKept", Value::from(inspection.index.name(*first_kept)));
-            object.set("keptTokens", number(*kept_tokens));
+            object.set("firstKept", Value::from(inspection.index.display_id(*first_kept)));
+            object.set("keptTokens", number_value(*kept_tokens));
             object.set("lost", Value::from(*lost));
             object.set("requestKept", Value::from(*request_kept));
         }
-        Step::Truncation { limit, cut, loses_kept } => {
-            let cut = cut.iter().map(|ix| Value::from(inspection.index.name(*ix)));
-            object.set("limitChars", number(*limit));
+        RecoveryStep::Truncation { limit, cut, loses_kept } => {
+            let cut = cut.iter().map(|ix| Value::from(inspection.index.display_id(*ix)));
+            object.set("limitChars", number_value(*limit));
             object.set("cut", Value::from(cut.collect::<Vec<_>>()));
             object.set("losesKept", Value::from(*loses_kept));
         }
-        Step::NothingOversized { limit, largest } => {
-            object.set("limitChars", number(*limit));
-            object.set("largestChars", number(*largest));
+        RecoveryStep::NothingOversized { limit, largest } => {
+            object.set("limitChars", number_value(*limit));
+            object.set("largestChars", number_value(*largest));
         }
         _ => {}
     }
@@ -156,7 +164,7 @@ fn ending_value(ending: Ending) -> Value {
         _ => (None, false),
     };
     Value::from(Object::from([
-        ("outcome", Value::from(ending.word())),
+        ("outcome", Value::from(ending.as_str())),
         ("kind", Value::from(kind)),
         ("reset", Value::from(reset)),
         ("reply", Value::from(ending.reply())),
@@ -164,63 +172,72 @@ fn ending_value(ending: Ending) -> Value {
     ]))
 }
 
-fn print(inspection: &Inspection, view: &RecoveryView, output: &mut Output) -> Result<(), Failure> {
-    print_head(output, inspection, inspection.window)?;
+fn print(inspection: &LoadedSession, view: &RecoveryView, output: &mut Output) -> Result<(), Failure> {
+    print_session_header(output, inspection, inspection.window)?;
     let refusal = &view.refusal;
     let head = match refusal.entry {
         Some(ix) => {
-            let tokens = refusal.tokens.map(|tokens| format!(" · {} tokens", grouped(tokens)));
-            let name = inspection.index.name(ix);
-            format!("overflow at {name} · {}{}", moment(refusal.at), tokens.unwrap_or_default())
+            let tokens = refusal.tokens.map(|tokens| format!(" · {} tokens", format_number(tokens)));
+            let name = inspection.index.display_id(ix);
+            format!("overflow at {name} · {}{}", format_time(refusal.time_ms), tokens.unwrap_or_default())
         }
         None => "no overflow is recorded: this is what the next one would lead to".to_owned(),
     };
     writeln!(output)?;
-    output.line(if view.happened() { Tone::Bad } else { Tone::Strong }, &head)?;
-    if view.happened() && !refusal.text.is_empty() {
-        output.line(Tone::Plain, &format!("{} ({})", refusal.text, refusal.source.words()))?;
+    output.line(if view.is_recorded() { Tone::Bad } else { Tone::Strong }, &head)?;
+    if view.is_recorded() && !refusal.text.is_empty() {
+        output.line(Tone::Plain, &format!("{} ({})", refusal.text, refusal.source.label()))?;
     }
-    if view.earlier > 0 {
-        output.line(Tone::Dim, &counted(view.earlier as u64, "overflow before it", "overflows before it"))?;
+    if view.earlier_overflows > 0 {
+        output.line(
+            Tone::Dim,
+            &format_count(view.earlier_overflows as u64, "overflow before it", "overflows before it"),
+        )?;
     }
     let line = format!(
         "compaction {} · reserve {} · keeps {} · a result may have {} chars",
-        inspection.upkeep.mode.name(),
-        grouped(inspection.configured.compaction.reserve_tokens.max(0.0) as u64),
-        grouped(inspection.configured.compaction.keep_recent_tokens.max(0.0) as u64),
-        grouped(result_limit(inspection).max(0.0) as u64),
+        inspection.limits.compaction_mode.as_str(),
+        format_number(inspection.configured_settings.compaction.reserve_tokens.max(0.0) as u64),
+        format_number(inspection.configured_settings.compaction.keep_recent_tokens.max(0.0) as u64),
+        format_number(max_result_chars(inspection).max(0.0) as u64),
     );
     output.line(Tone::Dim, &line)?;
-    if let Some(lent) = lent_rules(inspection.ruleset.ruleset) {
-        output.line(Tone::Warning, lent.why)?;
+    if let Some(lent) = borrowed_rules(inspection.ruleset.id) {
+        output.line(Tone::Warning, lent.reason)?;
     }
     writeln!(output)?;
     table(inspection, view).print(output, "")?;
-    explain(view, output)
+    print_explanations(view, output)
 }
 
-fn table(inspection: &Inspection, view: &RecoveryView) -> Table {
+fn table(inspection: &LoadedSession, view: &RecoveryView) -> Table {
     let mut columns = vec![("expected", Align::Left), ("tokens", Align::Right), ("rule", Align::Left)];
-    if view.happened() {
+    if view.is_recorded() {
         columns.extend([("recorded", Align::Left), ("entry", Align::Left)]);
     }
     let mut table = Table::new(&columns);
     for row in &view.rows {
         let head = matches!(row.kind, RowKind::Attempt(_));
-        let words =
-            if head { row.words.clone() } else { format!("  {} {}", row.sign.text(), commas(&row.words)) };
-        let measured = row.tokens.is_some() && row.tokens == view.refusal.tokens && row.sign == Sign::Refused;
-        let tokens = row.tokens.map(|tokens| if measured { grouped(tokens) } else { estimated(tokens) });
+        let words = if head {
+            row.label.clone()
+        } else {
+            format!("  {} {}", row.mark.glyph(), with_commas(&row.label))
+        };
+        let measured =
+            row.tokens.is_some() && row.tokens == view.refusal.tokens && row.mark == RowMark::Refused;
+        let tokens =
+            row.tokens.map(|tokens| if measured { format_number(tokens) } else { format_estimate(tokens) });
         let mut cells = vec![
-            Cell::new(&words, tone(row)),
+            Cell::new(&words, row_tone(row)),
             tokens.unwrap_or_default().into(),
             Cell::new(row.rule, Tone::Dim),
         ];
-        if view.happened() {
-            let shown = row.recorded.as_deref().map(commas);
+        if view.is_recorded() {
+            let shown = row.observed.as_deref().map(with_commas);
             let shown = shown.as_deref().unwrap_or(if head { "" } else { "—" });
-            let entry = row.entry.filter(|_| row.recorded.is_some()).map(|ix| inspection.index.name(ix));
-            cells.push(Cell::new(shown, if row.recorded.is_some() { Tone::Plain } else { Tone::Dim }));
+            let entry =
+                row.entry.filter(|_| row.observed.is_some()).map(|ix| inspection.index.display_id(ix));
+            cells.push(Cell::new(shown, if row.observed.is_some() { Tone::Plain } else { Tone::Dim }));
             cells.push(Cell::new(&entry.unwrap_or_default(), Tone::Dim));
         }
         table.push(cells);
@@ -228,26 +245,31 @@ fn table(inspection: &Inspection, view: &RecoveryView) -> Table {
     table
 }
 
-fn tone(row: &RecoveryRow) -> Tone {
-    match (row.kind, row.sign) {
+fn row_tone(row: &RecoveryRow) -> Tone {
+    match (row.kind, row.mark) {
         (RowKind::Attempt(_), _) => Tone::Strong,
-        (_, Sign::Refused) => Tone::Bad,
-        (_, Sign::Failed) => Tone::Warning,
-        (_, Sign::Done) => Tone::Good,
-        (_, Sign::Again | Sign::Plain) => Tone::Plain,
+        (_, RowMark::Refused) => Tone::Bad,
+        (_, RowMark::Failed) => Tone::Warning,
+        (_, RowMark::Done) => Tone::Good,
+        (_, RowMark::Continued | RowMark::Neutral) => Tone::Plain,
     }
 }
 
 /// The sentences behind the rows, each once.
-fn explain(view: &RecoveryView, output: &mut Output) -> Result<(), Failure> {
+fn print_explanations(view: &RecoveryView, output: &mut Output) -> Result<(), Failure> {
     writeln!(output)?;
     let mut told: Vec<&str> = Vec::new();
     for row in view.rows.iter().filter(|row| !matches!(row.kind, RowKind::Attempt(_))) {
-        if !told.contains(&row.why.as_str()) {
-            told.push(&row.why);
+        if !told.contains(&row.explanation.as_str()) {
+            told.push(&row.explanation);
             output.line(
                 Tone::Plain,
-                &format!("{} {}: {}", row.sign.text(), commas(&row.words), commas(&row.why)),
+                &format!(
+                    "{} {}: {}",
+                    row.mark.glyph(),
+                    with_commas(&row.label),
+                    with_commas(&row.explanation)
+                ),
             )?;
         }
     }

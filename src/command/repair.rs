@@ -3,24 +3,24 @@
 use std::path::PathBuf;
 
 use super::output::{Output, Tone};
-use super::scene::Scene;
-use crate::commit::{CommitError, Settled, SystemClock, SystemDisk, settle};
-use crate::inspect::list::unfinished_in;
+use super::scene::Workspace;
+use crate::commit::{CommitError, RecoveredCommit, SystemClock, SystemDisk, recover_commit};
+use crate::inspect::list::unfinished_commit_paths;
 use crate::js::{Object, Value};
 
 /// A transcript with a journal, and what became of it.
 #[derive(Debug)]
 pub(super) struct Repair {
     path: PathBuf,
-    result: Result<Settled, CommitError>,
+    result: Result<RecoveredCommit, CommitError>,
 }
 
 /// Settles every commit of a store that was broken off.
-pub(super) fn repair(scene: &Scene) -> Vec<Repair> {
+pub(super) fn settle_unfinished(scene: &Workspace) -> Vec<Repair> {
     let mut repairs = Vec::new();
-    for path in unfinished_in(scene.store()) {
+    for path in unfinished_commit_paths(scene.store()) {
         // One that ended meanwhile needs none.
-        if let Some(result) = settle(&path, 0, &SystemClock, &SystemDisk).transpose() {
+        if let Some(result) = recover_commit(&path, 0, &SystemClock, &SystemDisk).transpose() {
             repairs.push(Repair { path, result });
         }
     }
@@ -29,14 +29,16 @@ pub(super) fn repair(scene: &Scene) -> Vec<Repair> {
 
 impl Repair {
     /// Whether it could not be settled.
-    pub(super) fn failed(&self) -> bool {
+    pub(super) fn has_failed(&self) -> bool {
         self.result.is_err()
     }
 
     /// As JSON.
-    pub(super) fn value(&self) -> Value {
+    pub(super) fn to_value(&self) -> Value {
         let (found, outcome, what) = match &self.result {
-            Ok(settled) => (Some(settled.found.sentence()), settled.outcome.word(), settled.sentence()),
+            Ok(settled) => {
+                (Some(settled.interrupted.description()), settled.outcome.as_str(), settled.description())
+            }
             Err(error) => (None, "failed", error.to_string()),
         };
         Value::from(Object::from([
@@ -47,9 +49,9 @@ impl Repair {
         ]))
     }
 
-    fn line(&self) -> (Tone, String) {
+    fn status_line(&self) -> (Tone, String) {
         match &self.result {
-            Ok(settled) => (Tone::Good, format!("{}: {}", self.path.display(), settled.sentence())),
+            Ok(settled) => (Tone::Good, format!("{}: {}", self.path.display(), settled.description())),
             Err(error) => (Tone::Bad, error.to_string()),
         }
     }
@@ -60,7 +62,7 @@ pub(super) fn print(repairs: &[Repair], output: &mut Output) -> std::io::Result<
     if repairs.is_empty() {
         return output.line(Tone::Dim, "repair     no commit was broken off");
     }
-    for (tone, line) in repairs.iter().map(Repair::line) {
+    for (tone, line) in repairs.iter().map(Repair::status_line) {
         output.line(tone, &format!("repair     {line}"))?;
     }
     Ok(())

@@ -2,139 +2,153 @@
 
 use std::io::Write as _;
 
-use super::described::print_head;
+use super::described::print_session_header;
 use super::failure::Failure;
-use super::learnt::with_learnt;
+use super::learnt::with_learned_window;
 use super::output::{Output, Tone};
-use super::replay_json::answer;
-use super::ruleset::{print_ruleset, refuse_fixed};
-use super::scene::{Around, Scene, at_leaf, with_context};
-use super::steps::replayed_steps;
+use super::replay_json::report_json;
+use super::ruleset::{print_ruleset, refuse_unsupported};
+use super::scene::{Invocation, Workspace, at_leaf, require_context};
+use super::steps::replay_policies;
 use super::table::{Align, Cell, Table};
-use super::words::{commas, counted, estimated, grouped, moment, percent, span};
-use crate::cli::{PlaceArgs, ReplayArgs, ReplaySettingsArgs};
+use super::words::{
+    format_count, format_duration, format_estimate, format_number, format_percent, format_time, with_commas,
+};
+use crate::cli::{ReplayArgs, ReplaySettingsArgs, StoreArgs};
 use crate::gateway::provenance::Provenance;
-use crate::gateway::ruleset::Chosen;
-use crate::inspect::Inspection;
-use crate::inspect::again::Material;
-use crate::inspect::change::{Change, read_changes};
-use crate::inspect::cost::{amount, cost_short, cost_words};
-use crate::inspect::simulated::{Simulated, simulated};
+use crate::gateway::ruleset::RulesetChoice;
+use crate::inspect::LoadedSession;
+use crate::inspect::again::ReplayInputs;
+use crate::inspect::change::{SettingChange, read_changes};
+use crate::inspect::cost::{describe_cost, format_amount, format_cost};
+use crate::inspect::simulated::{SimulatedSettings, simulate_settings};
 use crate::inspect::timeline::Timeline;
-use crate::inspect::words::dollars;
-use crate::policy::{Step, StepSet};
-use crate::replay::{CallReplay, Fired, FiredKind, Often, Record, Replay, Totals, record};
+use crate::inspect::words::format_usd;
+use crate::policy::{Policy, PolicySet};
+use crate::replay::{
+    CallReplay, FiringLog, FiringStats, PolicyEvent, PolicyEventKind, Replay, TraceTotals, firing_log,
+};
 
 /// Calls that are printed unless all are asked for: the newest.
-const SHOWN: usize = 40;
+const MAX_CALLS: usize = 40;
 /// Lines of the log that are printed unless all are asked for: the newest.
-const LOGGED: usize = 15;
+const MAX_EVENTS: usize = 15;
 
 /// A replay and everything it was made from.
 #[derive(Debug)]
-pub(super) struct Replayed {
+pub(super) struct ReplayReport {
     /// The session, under the window of the settings.
-    pub inspection: Inspection,
+    pub inspection: LoadedSession,
     /// The settings.
-    pub simulated: Simulated,
+    pub simulated: SimulatedSettings,
     /// What was read of it.
-    pub material: Material,
+    pub inputs: ReplayInputs,
     /// Both lanes.
     pub replay: Replay,
     /// What fired in the simulated one.
-    pub record: Record,
+    pub policy_log: FiringLog,
     /// The rules of the recorded lane, where the simulated one goes by those of another version.
-    pub written_by: Option<Chosen>,
+    pub writer_ruleset: Option<RulesetChoice>,
     /// `--ruleset` names a version, and the store does not say which one wrote it: both lanes go by the one that is named.
-    pub writer_unknown: bool,
+    pub is_writer_unknown: bool,
 }
 
 /// Replays a session by arguments.
-pub(super) fn make(
+pub(super) fn replay_session(
     session: &str,
     leaf: Option<&str>,
     args: &ReplaySettingsArgs,
-    place: &PlaceArgs,
-    around: &Around,
-) -> Result<Replayed, Failure> {
-    let changes: Vec<Change> = read_changes(args.settings.as_deref(), &args.set)?;
-    let scene = Scene::for_session(session, place, around)?;
-    let inspection = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
-    let changes = with_learnt(args.window, changes, &inspection)?;
-    refuse_fixed(&changes, &inspection)?;
+    place: &StoreArgs,
+    around: &Invocation,
+) -> Result<ReplayReport, Failure> {
+    let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
+    let scene = Workspace::for_session(session, place, around)?;
+    let inspection = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
+    let changes = with_learned_window(args.window, changes, &inspection)?;
+    refuse_unsupported(&changes, &inspection)?;
     let (own, writer_unknown) = match place.ruleset {
-        Some(_) => written_by(session, leaf, &inspection, place, around)?,
+        Some(_) => load_under_writer_ruleset(session, leaf, &inspection, place, around)?,
         None => (None, false),
     };
-    let mut steps = replayed_steps(&args.policy, &changes, &inspection)?;
+    let mut steps = replay_policies(&args.policy, &changes, &inspection)?;
     if args.policy.is_empty() {
         // Another version would have compacted elsewhere.
-        steps = steps.with(Step::Compact, steps.has(Step::Compact) || own.is_some());
+        steps = steps.with(Policy::Compact, steps.has(Policy::Compact) || own.is_some());
     }
-    let mut simulated = simulated(&inspection, &changes, steps);
-    let mut material = read(&inspection, steps)?;
+    let mut simulated = simulate_settings(&inspection, &changes, steps);
+    let mut material = read_inputs(&inspection, steps)?;
     if args.policy.is_empty() {
-        let set = changes.iter().filter_map(|change| change.step).collect::<Vec<_>>();
-        let doubted = own.as_ref().map_or(material.doubted, |(_, own)| own.doubted);
-        let left_out = doubted.without(StepSet::of(&set));
-        simulated.steps.steps = simulated.steps.steps.without(left_out);
+        let set = changes.iter().filter_map(|change| change.policy).collect::<Vec<_>>();
+        let doubted =
+            own.as_ref().map_or(material.contradicted_policies, |(_, own)| own.contradicted_policies);
+        let left_out = doubted.without(PolicySet::of(&set));
+        simulated.policies.enabled = simulated.policies.enabled.without(left_out);
     }
-    let inspection = Inspection { window: simulated.window, ..inspection };
-    let other = simulated.replayed();
+    let inspection = LoadedSession { window: simulated.window, ..inspection };
+    let other = simulated.replay_settings();
     let replay = match &own {
         Some(own) => material.replay_beside(own, &inspection, &other),
         None => material.replay(&inspection, &other),
     };
-    let record = record(&replay, material.provider_window);
+    let record = firing_log(&replay, material.provider_window);
     let written_by = own.map(|(own, _)| own.ruleset);
-    Ok(Replayed { inspection, simulated, material, replay, record, written_by, writer_unknown })
+    Ok(ReplayReport {
+        inspection,
+        simulated,
+        inputs: material,
+        replay,
+        policy_log: record,
+        writer_ruleset: written_by,
+        is_writer_unknown: writer_unknown,
+    })
 }
 
-fn read(inspection: &Inspection, steps: StepSet) -> Result<Material, Failure> {
-    Material::read(inspection, steps).map_err(|error| Failure::unreadable(error.to_string()))
+fn read_inputs(inspection: &LoadedSession, steps: PolicySet) -> Result<ReplayInputs, Failure> {
+    ReplayInputs::read(inspection, steps).map_err(|error| Failure::unreadable(error.to_string()))
 }
 
 /// The session by the rules of the version that wrote it, where `--ruleset` names another one: what an upgrade would do is
 /// held against what happened. None for the runtime without a gateway, and where the store does not tell its version; that it
 /// does not is answered beside it.
-fn written_by(
+fn load_under_writer_ruleset(
     session: &str,
     leaf: Option<&str>,
-    inspection: &Inspection,
-    place: &PlaceArgs,
-    around: &Around,
-) -> Result<(Option<(Inspection, Material)>, bool), Failure> {
-    let place = PlaceArgs { ruleset: None, ..place.clone() };
-    let scene = Scene::for_session(session, &place, around)?;
-    let own = with_context(at_leaf(&scene, scene.open(session)?, leaf)?)?;
-    let (own_rules, rules) = (own.ruleset.ruleset, inspection.ruleset.ruleset);
-    let unknown = own.ruleset.from == Provenance::Default && !rules.is_pi();
+    inspection: &LoadedSession,
+    place: &StoreArgs,
+    around: &Invocation,
+) -> Result<(Option<(LoadedSession, ReplayInputs)>, bool), Failure> {
+    let place = StoreArgs { ruleset: None, ..place.clone() };
+    let scene = Workspace::for_session(session, &place, around)?;
+    let own = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
+    let (own_rules, rules) = (own.ruleset.id, inspection.ruleset.id);
+    let unknown = own.ruleset.provenance == Provenance::Default && !rules.is_pi();
     if unknown || own_rules == rules || own_rules.is_pi() || rules.is_pi() {
         return Ok((None, unknown));
     }
-    let material = read(&own, own.gateway_steps())?;
+    let material = read_inputs(&own, own.gateway_policies())?;
     Ok((Some((own, material)), false))
 }
 
 /// Prints a replay.
 pub(super) fn run(
     args: &ReplayArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let replayed = make(&args.session.session, args.leaf.as_deref(), &args.with, place, around)?;
-    if args.session.json {
-        return Ok(output.json(answer(&replayed))?);
+    let replayed =
+        replay_session(&args.target.session, args.leaf.as_deref(), &args.overrides, place, around)?;
+    if args.target.json {
+        return Ok(output.json(report_json(&replayed))?);
     }
-    print_head(output, &replayed.inspection, replayed.inspection.window)?;
-    if let Some(own) = &replayed.written_by {
+    print_session_header(output, &replayed.inspection, replayed.inspection.window)?;
+    if let Some(own) = &replayed.writer_ruleset {
         print_ruleset(own, output)?;
         let rules = &replayed.inspection.ruleset;
         let line = format!(
             "simulated under the rules of {} ({}), compaction included",
-            rules.ruleset.name(),
-            rules.from_words()
+            rules.id.display_name(),
+            rules.provenance_text()
         );
         output.line(Tone::Plain, &line)?;
     } else {
@@ -149,39 +163,39 @@ pub(super) fn run(
     }
     print_summary(&replayed, output)?;
     print_calls(&replayed, args.all, output)?;
-    print_log(&replayed, args.all, output)
+    print_policy_log(&replayed, args.all, output)
 }
 
 /// Prints the course of both lanes in sentences.
-fn print_timeline(replayed: Replayed, output: &mut Output) -> Result<(), Failure> {
+fn print_timeline(replayed: ReplayReport, output: &mut Output) -> Result<(), Failure> {
     for (tone, line) in remarks(&replayed, &replayed.replay.totals()) {
         output.line(tone, &format!("{line}."))?;
     }
-    let Replayed { inspection, simulated, material, replay, .. } = replayed;
-    let settings = simulated.replayed();
-    let timeline = Timeline::of_replay(inspection, material, settings, replay);
-    for line in timeline.sentences() {
-        output.line(Tone::Plain, &commas(&line))?;
+    let ReplayReport { inspection, simulated, inputs: material, replay, .. } = replayed;
+    let settings = simulated.replay_settings();
+    let timeline = Timeline::from_replay(inspection, material, settings, replay);
+    for line in timeline.describe() {
+        output.line(Tone::Plain, &with_commas(&line))?;
     }
     Ok(())
 }
 
 /// The cost of one call; a list price is an estimate.
-fn usd(call: &CallReplay) -> String {
+fn format_call_cost(call: &CallReplay) -> String {
     let recorded = call.recorded_cost.is_some_and(|usd| usd > 0.0);
-    call.cost.filter(|usd| *usd > 0.0).map_or_else(|| "-".to_owned(), |usd| amount(usd, !recorded))
+    call.cost.filter(|usd| *usd > 0.0).map_or_else(|| "-".to_owned(), |usd| format_amount(usd, !recorded))
 }
 
 /// The cost of a lane, or that nobody knows it.
-fn cost_of(total: &Totals) -> String {
-    cost_short(&total.spent).unwrap_or_else(|| "-".to_owned())
+fn format_total_cost(total: &TraceTotals) -> String {
+    format_cost(&total.cost_breakdown).unwrap_or_else(|| "-".to_owned())
 }
 
-fn tokens(tokens: f64) -> u64 {
+fn round_tokens(tokens: f64) -> u64 {
     tokens.max(0.0).round() as u64
 }
 
-fn print_summary(replayed: &Replayed, output: &mut Output) -> Result<(), Failure> {
+fn print_summary(replayed: &ReplayReport, output: &mut Output) -> Result<(), Failure> {
     let totals = replayed.replay.totals();
     output.line(Tone::Strong, &headline(&totals))?;
     for (tone, line) in remarks(replayed, &totals) {
@@ -189,15 +203,15 @@ fn print_summary(replayed: &Replayed, output: &mut Output) -> Result<(), Failure
     }
     writeln!(output)?;
     let mut table = Table::new(&[("", Align::Left), ("recorded", Align::Right), ("simulated", Align::Right)]);
-    let window = tokens(replayed.material.provider_window);
+    let window = round_tokens(replayed.inputs.provider_window);
     let lanes = [&replayed.replay.recorded, &replayed.replay.simulated];
     let mut rows: Vec<(&str, [String; 2])> = vec![
-        ("calls", totals.map(|total| grouped(total.calls as u64))),
-        ("that did not fit", totals.map(|total| grouped(total.overflows as u64))),
-        ("  nor in the end", totals.map(|total| grouped(total.failed as u64))),
-        ("largest prompt", [0, 1].map(|lane| peak(&totals[lane], lanes[lane], window))),
-        ("compactions", totals.map(|total| grouped(total.compactions as u64))),
-        ("freed by each call's steps", totals.map(|total| estimated(tokens(total.freed)))),
+        ("calls", totals.map(|total| format_number(total.calls as u64))),
+        ("that did not fit", totals.map(|total| format_number(total.overflows as u64))),
+        ("  nor in the end", totals.map(|total| format_number(total.failed as u64))),
+        ("largest prompt", [0, 1].map(|lane| describe_peak(&totals[lane], lanes[lane], window))),
+        ("compactions", totals.map(|total| format_number(total.compactions as u64))),
+        ("freed by each call's steps", totals.map(|total| format_estimate(round_tokens(total.freed_tokens)))),
     ];
     rows.extend(cost_rows(&totals));
     for (name, values) in rows {
@@ -209,24 +223,30 @@ fn print_summary(replayed: &Replayed, output: &mut Output) -> Result<(), Failure
 }
 
 /// The rows about costs; those that would say nothing but $0 are left out.
-fn cost_rows(totals: &[Totals; 2]) -> Vec<(&'static str, [String; 2])> {
-    let paid = |of: &dyn Fn(&Totals) -> f64| totals.iter().any(|total| of(total) > 0.0);
-    let mut rows = vec![("cost", totals.map(|total| cost_of(&total)))];
-    if paid(&|total| total.summaries) {
-        rows.push(("  of that summaries", totals.map(|total| amount(total.summaries, true))));
+fn cost_rows(totals: &[TraceTotals; 2]) -> Vec<(&'static str, [String; 2])> {
+    let paid = |of: &dyn Fn(&TraceTotals) -> f64| totals.iter().any(|total| of(total) > 0.0);
+    let mut rows = vec![("cost", totals.map(|total| format_total_cost(&total)))];
+    if paid(&|total| total.summary_cost) {
+        rows.push(("  of that summaries", totals.map(|total| format_amount(total.summary_cost, true))));
     }
-    if paid(&|total| total.modelled.unwrap_or(0.0)) {
-        let modelled = |total: Totals| total.modelled.map_or_else(|| "-".to_owned(), |usd| amount(usd, true));
+    if paid(&|total| total.modelled_cost.unwrap_or(0.0)) {
+        let modelled = |total: TraceTotals| {
+            total.modelled_cost.map_or_else(|| "-".to_owned(), |usd| format_amount(usd, true))
+        };
         rows.push(("  calls by the model of the cache", totals.map(modelled)));
     }
     rows
 }
 
 /// The largest prompt that was answered, and beside it a larger one that was refused.
-fn peak(total: &Totals, lane: &[CallReplay], window: u64) -> String {
+fn describe_peak(total: &TraceTotals, lane: &[CallReplay], window: u64) -> String {
     let of = |(size, at): (f64, Option<usize>)| {
         let at = at?;
-        Some((sized(lane.get(at)?, tokens(size)), percent(tokens(size), window), at))
+        Some((
+            format_tokens(lane.get(at)?, round_tokens(size)),
+            format_percent(round_tokens(size), window),
+            at,
+        ))
     };
     let answered = of(total.answered).map(|(size, share, at)| format!("{size} ({share}) at #{at}"));
     let refused = of(total.refused).filter(|_| total.refused.0 > total.answered.0);
@@ -236,18 +256,18 @@ fn peak(total: &Totals, lane: &[CallReplay], window: u64) -> String {
 }
 
 /// Tokens of a prompt, with `~` where a rule estimated them.
-fn sized(call: &CallReplay, tokens: u64) -> String {
-    if call.is_estimate() { estimated(tokens) } else { grouped(tokens) }
+fn format_tokens(call: &CallReplay, tokens: u64) -> String {
+    if call.is_estimate() { format_estimate(tokens) } else { format_number(tokens) }
 }
 
 /// The answer in one line.
-fn headline([recorded, simulated]: &[Totals; 2]) -> String {
-    let calls = counted(recorded.calls as u64, "call", "calls");
-    let fitted = |total: &Totals| match total.overflows {
+fn headline([recorded, simulated]: &[TraceTotals; 2]) -> String {
+    let calls = format_count(recorded.calls as u64, "call", "calls");
+    let fitted = |total: &TraceTotals| match total.overflows {
         0 => "all fit".to_owned(),
-        count => counted(count as u64, "does not fit", "do not fit"),
+        count => format_count(count as u64, "does not fit", "do not fit"),
     };
-    let cost = match (cost_short(&recorded.spent), cost_short(&simulated.spent)) {
+    let cost = match (format_cost(&recorded.cost_breakdown), format_cost(&simulated.cost_breakdown)) {
         (Some(before), Some(after)) => format!("; {before} → {after}"),
         _ => String::new(),
     };
@@ -255,60 +275,62 @@ fn headline([recorded, simulated]: &[Totals; 2]) -> String {
 }
 
 /// What the numbers rest on, and what cannot work.
-fn remarks(replayed: &Replayed, totals: &[Totals; 2]) -> Vec<(Tone, String)> {
-    let mut lines = doubts(replayed);
-    lines.push((Tone::Dim, estimate_words(replayed.material.fit_error)));
-    lines.extend(cost_words(&totals[0].spent).map(|words| (Tone::Dim, format!("recorded cost: {words}"))));
-    let own = totals[1].measured;
+fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, String)> {
+    let mut lines = discrepancies(replayed);
+    lines.push((Tone::Dim, describe_estimates(replayed.inputs.fit_error)));
+    lines.extend(
+        describe_cost(&totals[0].cost_breakdown).map(|words| (Tone::Dim, format!("recorded cost: {words}"))),
+    );
+    let own = totals[1].measured_calls;
     if own < replayed.replay.calls.len() {
         let line = format!(
             "cost: by the provider's own count for {} of the simulated calls, the others by the cache's model (retention {})",
-            grouped(own as u64),
-            replayed.material.retention.word()
+            format_number(own as u64),
+            replayed.inputs.retention.as_str()
         );
         lines.push((Tone::Dim, line));
     }
-    let often = replayed.record.often.iter().filter(|often| often.too_often);
-    lines.extend(often.map(|often| (Tone::Warning, often_words(often))));
+    let often = replayed.policy_log.stats.iter().filter(|often| often.is_too_frequent);
+    lines.extend(often.map(|often| (Tone::Warning, describe_frequent_firing(often))));
     lines
 }
 
 /// Where the record, the settings and the provider do not agree.
-fn doubts(replayed: &Replayed) -> Vec<(Tone, String)> {
-    let Replayed { inspection, simulated, material, replay, .. } = replayed;
+fn discrepancies(replayed: &ReplayReport) -> Vec<(Tone, String)> {
+    let ReplayReport { inspection, simulated, inputs: material, replay, .. } = replayed;
     let mut lines = Vec::new();
-    if replayed.writer_unknown {
+    if replayed.is_writer_unknown {
         let line =
             "the store does not name the version that wrote it; both columns follow the rules from --ruleset";
         lines.push((Tone::Warning, line.to_owned()));
     }
-    if material.provider_window < inspection.upkeep.runtime_window {
-        let window = grouped(tokens(material.provider_window));
+    if material.provider_window < inspection.limits.runtime_window {
+        let window = format_number(round_tokens(material.provider_window));
         let line = format!(
             "a refusal says that the provider takes {window} tokens, not as many as the gateway believes"
         );
         lines.push((Tone::Warning, line));
     }
-    if material.provider_window > inspection.upkeep.runtime_window {
-        let window = grouped(tokens(material.provider_window));
-        let believed = grouped(tokens(inspection.upkeep.runtime_window));
+    if material.provider_window > inspection.limits.runtime_window {
+        let window = format_number(round_tokens(material.provider_window));
+        let believed = format_number(round_tokens(inspection.limits.runtime_window));
         let line = format!(
             "prompts of up to {window} tokens were answered: so many fit, though the gateway believes {believed}"
         );
         lines.push((Tone::Warning, line));
     }
-    lines.extend(material.doubted.iter().map(|step| {
+    lines.extend(material.contradicted_policies.iter().map(|step| {
         let word = step.word();
         let line = format!(
             "the provider's counts show that `{word}` did nothing here: left out of the record, and unless --policy names it"
         );
         (Tone::Warning, line)
     }));
-    if simulated.switched_on {
+    if simulated.prune_switched_on {
         let line = "pruning is off in the configuration; simulated with mode cache-ttl";
         lines.push((Tone::Warning, line.to_owned()));
     }
-    if simulated.on && !replay.touches_recorded {
+    if simulated.prune_on && !replay.touches_recorded {
         let line = "no cache touch is recorded: one is assumed at the end of each run (pruning 4.4)";
         lines.push((Tone::Dim, line.to_owned()));
     }
@@ -316,7 +338,7 @@ fn doubts(replayed: &Replayed) -> Vec<(Tone, String)> {
 }
 
 /// What estimates rest on.
-pub(super) fn estimate_words(fit_error: Option<f64>) -> String {
+pub(super) fn describe_estimates(fit_error: Option<f64>) -> String {
     match fit_error {
         Some(error) => {
             format!("estimates are calibrated to this session, off by {:.1}% on average", error * 100.0)
@@ -325,20 +347,20 @@ pub(super) fn estimate_words(fit_error: Option<f64>) -> String {
     }
 }
 
-fn often_words(often: &Often) -> String {
+fn describe_frequent_firing(often: &FiringStats) -> String {
     format!(
         "{} fires too often: {}, every {:.0} calls, for {} tokens each",
         often.kind.word(),
-        counted(often.times as u64, "time", "times"),
-        often.every,
-        estimated(tokens(often.tokens / often.times as f64))
+        format_count(often.times as u64, "time", "times"),
+        often.call_interval,
+        format_estimate(round_tokens(often.tokens / often.times as f64))
     )
 }
 
-fn print_calls(replayed: &Replayed, all: bool, output: &mut Output) -> Result<(), Failure> {
+fn print_calls(replayed: &ReplayReport, all: bool, output: &mut Output) -> Result<(), Failure> {
     let replay = &replayed.replay;
     let count = replay.calls.len();
-    let shown = if all { count } else { SHOWN.min(count) };
+    let shown = if all { count } else { MAX_CALLS.min(count) };
     writeln!(output)?;
     let which = if shown < count {
         format!("the last {shown} calls (--all: every one)")
@@ -362,67 +384,71 @@ fn print_calls(replayed: &Replayed, all: bool, output: &mut Output) -> Result<()
     let totals = replay.totals()[1];
     for at in count - shown..count {
         let (call, recorded, simulated) = (&replay.calls[at], &replay.recorded[at], &replay.simulated[at]);
-        let tone = |call: &CallReplay| if call.overflow { Tone::Warning } else { Tone::Plain };
+        let tone = |call: &CallReplay| if call.overflowed { Tone::Warning } else { Tone::Plain };
         table.push(vec![
             at.to_string().into(),
-            replayed.inspection.index.name(call.entry).into(),
-            Cell::new(&moment(call.started), Tone::Dim),
-            Cell::new(&span(call.idle_ms), Tone::Dim),
-            Cell::new(&prompt(recorded), tone(recorded)),
-            Cell::new(&signs(recorded), tone(recorded)),
-            usd(recorded).into(),
-            Cell::new(&prompt(simulated), tone(simulated)),
-            Cell::new(&signs(simulated), tone(simulated)),
-            usd(simulated).into(),
-            amount(simulated.total_cost, totals.spent.is_estimated()).into(),
+            replayed.inspection.index.display_id(call.entry).into(),
+            Cell::new(&format_time(call.started), Tone::Dim),
+            Cell::new(&format_duration(call.idle_ms), Tone::Dim),
+            Cell::new(&format_prompt(recorded), tone(recorded)),
+            Cell::new(&event_signs(recorded), tone(recorded)),
+            format_call_cost(recorded).into(),
+            Cell::new(&format_prompt(simulated), tone(simulated)),
+            Cell::new(&event_signs(simulated), tone(simulated)),
+            format_call_cost(simulated).into(),
+            format_amount(simulated.total_cost, totals.cost_breakdown.is_estimated()).into(),
         ]);
     }
-    if totals.spent.total().is_none_or(|usd| usd <= 0.0) {
-        table.without("cost");
-        table.without("total");
+    if totals.cost_breakdown.total().is_none_or(|usd| usd <= 0.0) {
+        table.remove_column("cost");
+        table.remove_column("total");
     }
     Ok(table.print(output, "")?)
 }
 
 /// The prompt in tokens, with `~` where a rule estimated them; that it was refused where nobody says how large it was.
-pub(super) fn prompt(call: &CallReplay) -> String {
-    if call.is_sized() { sized(call, tokens(call.expected)) } else { call.without_size().to_owned() }
+pub(super) fn format_prompt(call: &CallReplay) -> String {
+    if call.has_size() {
+        format_tokens(call, round_tokens(call.expected))
+    } else {
+        call.missing_size_label().to_owned()
+    }
 }
 
 /// What happened at a call, in signs.
-fn signs(call: &CallReplay) -> String {
+fn event_signs(call: &CallReplay) -> String {
     let mut signs = String::new();
     let mut add = |there: bool, sign: &str| signs.push_str(if there { sign } else { "" });
-    add(call.overflow && !call.failed, "!");
+    add(call.overflowed && !call.failed, "!");
     add(call.failed, "✗");
     add(call.compacted.is_some(), "Σ");
     add(call.truncated.is_some(), "⇥");
-    add(call.trimmed() > 0, "~");
-    add(call.cleared() > 0, "✂");
+    add(call.trimmed_count() > 0, "~");
+    add(call.cleared_count() > 0, "✂");
     signs
 }
 
 /// The messages that a policy changed; a compaction may keep every one.
-fn changed_words(fired: &Fired) -> String {
+fn describe_changed_messages(fired: &PolicyEvent) -> String {
     match (fired.kind, fired.messages) {
-        (FiredKind::Compact, 0) => "keeps all".to_owned(),
-        (_, messages) => grouped(u64::from(messages)),
+        (PolicyEventKind::Compact, 0) => "keeps all".to_owned(),
+        (_, messages) => format_number(u64::from(messages)),
     }
 }
 
-fn print_log(replayed: &Replayed, all: bool, output: &mut Output) -> Result<(), Failure> {
-    let fired = &replayed.record.fired;
+fn print_policy_log(replayed: &ReplayReport, all: bool, output: &mut Output) -> Result<(), Failure> {
+    let fired = &replayed.policy_log.events;
     writeln!(output)?;
     if fired.is_empty() {
         return Ok(output.line(Tone::Dim, "no policy changed a prompt")?);
     }
-    let shown = if all { fired.len() } else { LOGGED.min(fired.len()) };
+    let shown = if all { fired.len() } else { MAX_EVENTS.min(fired.len()) };
     let more = if shown < fired.len() { format!(", the last {shown}") } else { String::new() };
     let often: Vec<String> = replayed
-        .record
-        .often
+        .policy_log
+        .stats
         .iter()
-        .map(|often| format!("{} {}", often.kind.word(), grouped(often.times as u64)))
+        .map(|often| format!("{} {}", often.kind.word(), format_number(often.times as u64)))
         .collect();
     output.line(Tone::Strong, &format!("what the policies did: {}{more}", often.join(" · ")))?;
     let mut table = Table::new(&[
@@ -436,26 +462,30 @@ fn print_log(replayed: &Replayed, all: bool, output: &mut Output) -> Result<(), 
         ("cost", Align::Right),
     ]);
     for fired in &fired[fired.len() - shown..] {
-        let signed = |usd: f64| if usd < 0.0 { format!("-~{}", dollars(-usd)) } else { amount(usd, true) };
+        let signed =
+            |usd: f64| if usd < 0.0 { format!("-~{}", format_usd(-usd)) } else { format_amount(usd, true) };
         let freed = if fired.tokens < 0.0 {
-            format!("-{}", estimated(tokens(-fired.tokens)))
+            format!("-{}", format_estimate(round_tokens(-fired.tokens)))
         } else {
-            estimated(tokens(fired.tokens))
+            format_estimate(round_tokens(fired.tokens))
         };
         let kind = fired.kind;
         table.push(vec![
-            Cell::new(kind.word(), if kind == FiredKind::Compact { Tone::Cleared } else { Tone::Plain }),
+            Cell::new(
+                kind.word(),
+                if kind == PolicyEventKind::Compact { Tone::Cleared } else { Tone::Plain },
+            ),
             format!("#{}", fired.call).into(),
-            grouped(fired.calls as u64).into(),
-            Cell::new(&moment(fired.time), Tone::Dim),
-            changed_words(fired).into(),
-            fired.first.map(|ix| replayed.inspection.index.name(ix)).unwrap_or_default().into(),
+            format_number(fired.calls as u64).into(),
+            Cell::new(&format_time(fired.time), Tone::Dim),
+            describe_changed_messages(fired).into(),
+            fired.first.map(|ix| replayed.inspection.index.display_id(ix)).unwrap_or_default().into(),
             freed.into(),
             fired.cost.map_or_else(|| "-".to_owned(), signed).into(),
         ]);
     }
     if fired.iter().all(|fired| fired.cost.is_none_or(|usd| usd == 0.0)) {
-        table.without("cost");
+        table.remove_column("cost");
     }
     Ok(table.print(output, "")?)
 }

@@ -8,11 +8,11 @@ use crate::rulebook::{DOCUMENTS, Document, Rule, find, headings};
 
 /// Prints the rules that are named, or the sections of every document.
 pub(super) fn run(args: &RuleArgs, output: &mut Output) -> Result<(), Failure> {
-    let citations = citations(&args.rule);
+    let citations = parse_citations(&args.rule);
     if citations.is_empty() {
-        return contents(args.json, output);
+        return show_contents(args.json, output);
     }
-    let rules: Vec<Rule> = citations.iter().map(|citation| named(citation)).collect::<Result<_, _>>()?;
+    let rules: Vec<Rule> = citations.iter().map(|citation| find_rule(citation)).collect::<Result<_, _>>()?;
     if args.json {
         let rules = rules.iter().map(rule_value).collect::<Vec<_>>();
         return Ok(output.json(Object::from([("rules", Value::from(rules))]))?);
@@ -31,7 +31,7 @@ pub(super) fn run(args: &RuleArgs, output: &mut Output) -> Result<(), Failure> {
 }
 
 /// The citations among the words: a document and an id may be one word or two.
-fn citations(words: &[String]) -> Vec<String> {
+fn parse_citations(words: &[String]) -> Vec<String> {
     let mut citations: Vec<String> = Vec::new();
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
@@ -48,7 +48,7 @@ fn citations(words: &[String]) -> Vec<String> {
 ///
 /// # Errors
 /// If there is none: the error lists the ids of the document, or the documents.
-fn named(citation: &str) -> Result<Rule, Failure> {
+fn find_rule(citation: &str) -> Result<Rule, Failure> {
     find(citation).ok_or_else(|| {
         let of = DOCUMENTS.iter().filter(|document| citation.starts_with(document.name));
         let names = || DOCUMENTS.iter().map(|document| document.name).collect::<Vec<_>>().join(", ");
@@ -66,7 +66,7 @@ fn sections(document: Document) -> Vec<&'static str> {
 }
 
 /// The sections of every document.
-fn contents(json: bool, output: &mut Output) -> Result<(), Failure> {
+fn show_contents(json: bool, output: &mut Output) -> Result<(), Failure> {
     if json {
         let rules = DOCUMENTS.into_iter().flat_map(headings).map(|rule| heading_value(&rule));
         return Ok(output.json(Object::from([("rules", Value::from(rules.collect::<Vec<_>>()))]))?);

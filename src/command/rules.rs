@@ -5,51 +5,56 @@ use std::path::Path;
 
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::ruleset::{asked, print_ruleset, ruleset_value};
-use super::scene::{Around, Scene, environment};
+use super::ruleset::{print_ruleset, requested_ruleset, ruleset_json};
+use super::scene::{Invocation, Workspace, profile_environment};
 use super::table::{Align, Cell, Table};
-use crate::cli::{PlaceArgs, RulesArgs};
+use crate::cli::{RulesArgs, StoreArgs};
 use crate::gateway::provenance::Provenance;
-use crate::gateway::ruleset::{Chosen, KEYS, Key, Ruleset, Topic};
+use crate::gateway::ruleset::{ConfigKey, KEYS, Ruleset, RulesetChoice, Topic};
 use crate::js::{Object, Value};
 
 /// Prints the rules.
 pub(super) fn run(
     args: &RulesArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     if args.releases {
-        return releases(args.json, output);
+        return show_releases(args.json, output);
     }
-    let chosen = chosen(args.path.as_deref(), place, around)?;
+    let chosen = choose_ruleset(args.path.as_deref(), place, around)?;
     let other = args.diff.as_deref().map(|text| {
-        Chosen::named(text, Provenance::Flag).map_err(|error| Failure::usage(format!("--diff: {error}")))
+        RulesetChoice::from_version(text, Provenance::Flag)
+            .map_err(|error| Failure::usage(format!("--diff: {error}")))
     });
     match other.transpose()? {
-        Some(other) => diff(&chosen, &other, args.json, output),
-        None => all(&chosen, args.json, output),
+        Some(other) => show_diff(&chosen, &other, args.json, output),
+        None => show_rules(&chosen, args.json, output),
     }
 }
 
 /// The release that someone asked for, else the store's own.
-fn chosen(path: Option<&Path>, place: &PlaceArgs, around: &Around) -> Result<Chosen, Failure> {
-    match asked(place, &environment(place, around)?)? {
+fn choose_ruleset(
+    path: Option<&Path>,
+    place: &StoreArgs,
+    around: &Invocation,
+) -> Result<RulesetChoice, Failure> {
+    match requested_ruleset(place, &profile_environment(place, around)?)? {
         Some(chosen) => Ok(chosen),
-        None => Ok(Scene::list(path, place, around)?.store().ruleset.clone()),
+        None => Ok(Workspace::from_path(path, place, around)?.store().ruleset.clone()),
     }
 }
 
-fn all(chosen: &Chosen, json: bool, output: &mut Output) -> Result<(), Failure> {
-    let topics = chosen.ruleset.rules().topics();
-    let read: Vec<&Key> = KEYS.iter().filter(|key| key.is_read(chosen.ruleset)).collect();
+fn show_rules(chosen: &RulesetChoice, json: bool, output: &mut Output) -> Result<(), Failure> {
+    let topics = chosen.id.rules().topics();
+    let read: Vec<&ConfigKey> = KEYS.iter().filter(|key| key.is_read(chosen.id)).collect();
     if json {
         let rules = topics.iter().map(|topic| topic_value(topic, &[("rule", &topic.rule)])).collect();
         let keys = read.iter().map(|key| Value::from(key.path)).collect();
         output.json(Object::from([
-            ("ruleset", ruleset_value(chosen)),
-            ("releases", releases_value(chosen.ruleset)),
+            ("ruleset", ruleset_json(chosen)),
+            ("releases", releases_value(chosen.id)),
             ("rules", Value::Array(rules)),
             ("keys", Value::Array(keys)),
         ]))?;
@@ -65,28 +70,31 @@ fn all(chosen: &Chosen, json: bool, output: &mut Output) -> Result<(), Failure> 
     Ok(())
 }
 
-fn diff(before: &Chosen, after: &Chosen, json: bool, output: &mut Output) -> Result<(), Failure> {
-    let (old, new) = (before.ruleset.rules().topics(), after.ruleset.rules().topics());
+fn show_diff(
+    before: &RulesetChoice,
+    after: &RulesetChoice,
+    json: bool,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let (old, new) = (before.id.rules().topics(), after.id.rules().topics());
     let changed: Vec<(&Topic, &Topic)> =
         old.iter().zip(&new).filter(|(old, new)| old.rule != new.rule).collect();
-    let is = |key: &&Key, ruleset: Ruleset| key.is_read(ruleset);
-    let comes: Vec<&Key> =
-        KEYS.iter().filter(|key| !is(key, before.ruleset) && is(key, after.ruleset)).collect();
-    let goes: Vec<&Key> =
-        KEYS.iter().filter(|key| is(key, before.ruleset) && !is(key, after.ruleset)).collect();
+    let is = |key: &&ConfigKey, ruleset: Ruleset| key.is_read(ruleset);
+    let comes: Vec<&ConfigKey> = KEYS.iter().filter(|key| !is(key, before.id) && is(key, after.id)).collect();
+    let goes: Vec<&ConfigKey> = KEYS.iter().filter(|key| is(key, before.id) && !is(key, after.id)).collect();
     if json {
         let rules =
             changed.iter().map(|(old, new)| topic_value(new, &[("before", &old.rule), ("after", &new.rule)]));
         output.json(Object::from([
-            ("before", ruleset_value(before)),
-            ("after", ruleset_value(after)),
+            ("before", ruleset_json(before)),
+            ("after", ruleset_json(after)),
             ("rules", Value::Array(rules.collect())),
             ("newKeys", Value::Array(comes.iter().map(|key| Value::from(key.path)).collect())),
-            ("goneKeys", Value::Array(goes.iter().map(|key| gone_value(key)).collect())),
+            ("goneKeys", Value::Array(goes.iter().map(|key| removed_key_value(key)).collect())),
         ]))?;
         return Ok(());
     }
-    let [from, to] = [before, after].map(|chosen| chosen.ruleset.name());
+    let [from, to] = [before, after].map(|chosen| chosen.id.display_name());
     output.line(Tone::Strong, &format!("{from} → {to}"))?;
     for note in [before, after].into_iter().filter_map(|chosen| chosen.note.as_ref()) {
         output.line(Tone::Warning, note)?;
@@ -101,7 +109,7 @@ fn diff(before: &Chosen, after: &Chosen, json: bool, output: &mut Output) -> Res
         vec![(Tone::Bad, format!("- {old}")), (Tone::Good, format!("+ {}", topic.rule))]
     })?;
     print_keys("Keys that are gone", &goes, output, |key| {
-        key.gone.map_or(String::new(), |(release, instead)| match instead {
+        key.removed.map_or(String::new(), |(release, instead)| match instead {
             "nothing" => format!("since {release}"),
             _ => format!("since {release}; {instead}"),
         })
@@ -135,9 +143,9 @@ fn print_topics(
 
 fn print_keys(
     title: &str,
-    keys: &[&Key],
+    keys: &[&ConfigKey],
     output: &mut Output,
-    words: impl Fn(&Key) -> String,
+    words: impl Fn(&ConfigKey) -> String,
 ) -> Result<(), Failure> {
     if keys.is_empty() {
         return Ok(());
@@ -153,12 +161,12 @@ fn print_keys(
 }
 
 /// Prints every range of releases with the same rules.
-fn releases(json: bool, output: &mut Output) -> Result<(), Failure> {
+fn show_releases(json: bool, output: &mut Output) -> Result<(), Failure> {
     if json {
-        let ranges = Ruleset::known().map(|ruleset| {
+        let ranges = Ruleset::all_known().map(|ruleset| {
             Value::Object(Object::from([
                 ("id", Value::from(ruleset.id())),
-                ("name", Value::from(ruleset.name())),
+                ("name", Value::from(ruleset.display_name())),
                 ("releases", releases_value(ruleset)),
             ]))
         });
@@ -167,12 +175,13 @@ fn releases(json: bool, output: &mut Output) -> Result<(), Failure> {
     }
     let mut table =
         Table::new(&[("RULESET", Align::Left), ("RELEASES (* ITS OWN PROGRAM WAS ASKED)", Align::Left)]);
-    for ruleset in Ruleset::known() {
+    for ruleset in Ruleset::all_known() {
         let releases: Vec<String> = ruleset
             .releases()
             .map(|(release, asked)| format!("{release}{}", if asked { "*" } else { "" }))
             .collect();
-        let releases = if releases.is_empty() { ruleset.name().to_owned() } else { releases.join(" ") };
+        let releases =
+            if releases.is_empty() { ruleset.display_name().to_owned() } else { releases.join(" ") };
         table.push(vec![Cell::new(ruleset.id(), Tone::Strong), Cell::new(&releases, Tone::Plain)]);
     }
     table.print(output, "")?;
@@ -187,8 +196,8 @@ fn topic_value(topic: &Topic, rules: &[(&str, &String)]) -> Value {
     Value::Object(value)
 }
 
-fn gone_value(key: &Key) -> Value {
-    let (release, instead) = key.gone.unwrap_or_default();
+fn removed_key_value(key: &ConfigKey) -> Value {
+    let (release, instead) = key.removed.unwrap_or_default();
     Value::Object(Object::from([("key", key.path), ("since", release), ("instead", instead)]))
 }
 

@@ -3,26 +3,32 @@
 
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use crate::cli::PlaceArgs;
+use crate::cli::StoreArgs;
 use crate::config::{self, Config};
 use crate::gateway::env::Environment;
 use crate::gateway::provenance::Provenance;
-use crate::gateway::ruleset::Chosen;
-use crate::inspect::Inspection;
-use crate::inspect::change::{Change, why_missing};
-pub(super) use crate::inspect::json::ruleset_value;
+use crate::gateway::ruleset::RulesetChoice;
+use crate::inspect::LoadedSession;
+use crate::inspect::change::{SettingChange, describe_missing};
+pub(super) use crate::inspect::json::ruleset_json;
 
 /// The rules that someone asked for: by the flag, else by `CLAWSCOPE_RULESET` or `config.toml`. None leaves it to the
 /// store.
-pub(super) fn asked(args: &PlaceArgs, env: &Environment) -> Result<Option<Chosen>, Failure> {
+pub(super) fn requested_ruleset(
+    args: &StoreArgs,
+    env: &Environment,
+) -> Result<Option<RulesetChoice>, Failure> {
     if args.ruleset.is_some() {
-        return asked_of(args, &Config::default());
+        return requested_ruleset_from(args, &Config::default());
     }
-    asked_of(args, &config::read(env).map_err(|error| Failure::usage(error.to_string()))?)
+    requested_ruleset_from(args, &config::load(env).map_err(|error| Failure::usage(error.to_string()))?)
 }
 
-/// [`asked`] where the settings have been read.
-pub(super) fn asked_of(args: &PlaceArgs, config: &Config) -> Result<Option<Chosen>, Failure> {
+/// [`requested_ruleset`] where the settings have been read.
+pub(super) fn requested_ruleset_from(
+    args: &StoreArgs,
+    config: &Config,
+) -> Result<Option<RulesetChoice>, Failure> {
     let (text, from, origin) = match (&args.ruleset, &config.ruleset) {
         (Some(text), _) => (text, Provenance::Flag, "--ruleset"),
         (None, Some(named)) => {
@@ -31,12 +37,14 @@ pub(super) fn asked_of(args: &PlaceArgs, config: &Config) -> Result<Option<Chose
         }
         (None, None) => return Ok(None),
     };
-    Chosen::named(text, from).map(Some).map_err(|error| Failure::usage(format!("{origin}: {error}")))
+    RulesetChoice::from_version(text, from)
+        .map(Some)
+        .map_err(|error| Failure::usage(format!("{origin}: {error}")))
 }
 
 /// The ruleset in a line of its own, and what is to be said about it.
-pub(super) fn print_ruleset(chosen: &Chosen, output: &mut Output) -> Result<(), Failure> {
-    let line = format!("rules of {} ({})", chosen.ruleset.name(), chosen.from_words());
+pub(super) fn print_ruleset(chosen: &RulesetChoice, output: &mut Output) -> Result<(), Failure> {
+    let line = format!("rules of {} ({})", chosen.id.display_name(), chosen.provenance_text());
     output.line(Tone::Dim, &line)?;
     if let Some(note) = &chosen.note {
         output.line(Tone::Warning, note)?;
@@ -45,10 +53,13 @@ pub(super) fn print_ruleset(chosen: &Chosen, output: &mut Output) -> Result<(), 
 }
 
 /// Refuses a change of a setting that the version does not have: what works here must work there.
-pub(super) fn refuse_fixed(changes: &[Change], inspection: &Inspection) -> Result<(), Failure> {
+pub(super) fn refuse_unsupported(
+    changes: &[SettingChange],
+    inspection: &LoadedSession,
+) -> Result<(), Failure> {
     for change in changes {
-        let Some(why) = why_missing(inspection, &change.key) else { continue };
-        let (place, key, name) = (&change.origin, &change.key, inspection.ruleset.ruleset.name());
+        let Some(why) = describe_missing(inspection, &change.key) else { continue };
+        let (place, key, name) = (&change.origin, &change.key, inspection.ruleset.id.display_name());
         return Err(Failure::usage(format!(
             "{place}: {key} cannot be set: {name} does not read it ({why}). Leave it out, or name another version with --ruleset."
         )));
@@ -59,40 +70,46 @@ pub(super) fn refuse_fixed(changes: &[Change], inspection: &Inspection) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Named;
+    use crate::config::NamedChoice;
     use crate::gateway::ruleset::Ruleset;
 
-    fn told(result: Result<Option<Chosen>, Failure>) -> String {
+    fn told(result: Result<Option<RulesetChoice>, Failure>) -> String {
         match result {
-            Ok(Some(chosen)) => format!("{} {}", chosen.ruleset.id(), chosen.from_words()),
+            Ok(Some(chosen)) => format!("{} {}", chosen.id.id(), chosen.provenance_text()),
             Ok(None) => String::new(),
-            Err(Failure::Told { exit, message, .. }) => format!("{} {message}", exit.code()),
-            Err(Failure::Closed | Failure::No) => "closed".to_owned(),
+            Err(Failure::Reported { exit, message, .. }) => format!("{} {message}", exit.code()),
+            Err(Failure::OutputClosed | Failure::CheckFailed) => "closed".to_owned(),
         }
     }
 
     #[test]
     fn the_flag_goes_over_the_own_settings_and_a_slip_names_its_origin() {
-        let flag = |text: &str| PlaceArgs { ruleset: Some(text.into()), ..PlaceArgs::default() };
+        let flag = |text: &str| StoreArgs { ruleset: Some(text.into()), ..StoreArgs::default() };
         let own = |name: &str| Config {
-            ruleset: Some(Named { name: name.into(), origin: "/h/config.toml: ruleset".into() }),
+            ruleset: Some(NamedChoice { name: name.into(), origin: "/h/config.toml: ruleset".into() }),
             ..Config::default()
         };
-        let none = PlaceArgs::default();
-        assert_eq!(told(asked_of(&flag("2026.9.6"), &own("2026.2.19"))), "2026.9.2 command line");
-        assert_eq!(told(asked_of(&none, &own("2026.2.19"))), "2026.2.19 /h/config.toml: ruleset");
-        assert_eq!(told(asked_of(&none, &Config::default())), "");
-        let slip = told(asked_of(&none, &own("newest")));
+        let none = StoreArgs::default();
+        assert_eq!(
+            told(requested_ruleset_from(&flag("2026.9.6"), &own("2026.2.19"))),
+            "2026.9.2 command line"
+        );
+        assert_eq!(
+            told(requested_ruleset_from(&none, &own("2026.2.19"))),
+            "2026.2.19 /h/config.toml: ruleset"
+        );
+        assert_eq!(told(requested_ruleset_from(&none, &Config::default())), "");
+        let slip = told(requested_ruleset_from(&none, &own("newest")));
         assert!(slip.starts_with("2 /h/config.toml: ruleset: \"newest\" is no version"), "{slip}");
     }
 
     #[test]
     fn the_json_has_id_name_and_origin() {
-        let chosen = Chosen::named("2026.5.6", Provenance::Flag).unwrap();
-        let json = crate::js::stringify(&ruleset_value(&chosen));
+        let chosen = RulesetChoice::from_version("2026.5.6", Provenance::Flag).unwrap();
+        let json = crate::js::stringify(&ruleset_json(&chosen));
         assert!(json.starts_with(
             r#"{"id":"2026.5.2","name":"openclaw 2026.5.2–5.12","release":"2026.5.6","from":"command line","note":"2026.5.6 was not opened"#
         ));
-        assert_eq!(Chosen::default().ruleset, Ruleset::V2026_3_2);
+        assert_eq!(RulesetChoice::default().id, Ruleset::V2026_3_2);
     }
 }

@@ -3,33 +3,35 @@
 use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
-use super::ruleset::asked_of;
-use super::scene::{Around, environment, place_of};
+use super::ruleset::requested_ruleset_from;
+use super::scene::{Invocation, profile_environment, resolve_place};
 use crate::app::keymap::Keymap;
 use crate::app::state::Options;
-use crate::cli::{Cli, PlaceArgs};
-use crate::config::{self, Config, Named};
+use crate::cli::{Cli, StoreArgs};
+use crate::config::{self, Config, NamedChoice};
 use crate::gateway::env::{Environment, absolute};
-use crate::inspect::place::Place;
-use crate::inspect::writer::Writer;
+use crate::inspect::place::StoreRequest;
+use crate::inspect::writer::SummaryWriter;
 use crate::runtime::{self, RunOptions};
 use crate::ui::glyphs::needs_ascii;
 
 /// Opens the screen and stays there until the person leaves.
-pub(super) fn run(cli: &Cli, around: &Around) -> Result<(), Failure> {
-    let place = match place_of(cli.path.as_deref(), &cli.place)? {
-        Place::Default => session_around(&cli.place, &around.env).map_or(Place::Default, Place::Path),
+pub(super) fn run(cli: &Cli, around: &Invocation) -> Result<(), Failure> {
+    let place = match resolve_place(cli.path.as_deref(), &cli.store)? {
+        StoreRequest::Default => {
+            session_from_env(&cli.store, &around.env).map_or(StoreRequest::Default, StoreRequest::Path)
+        }
         place => place,
     };
-    if let Some(path) = cli.path.as_deref().filter(|path| is_slip(path, &around.env.cwd)) {
+    if let Some(path) = cli.path.as_deref().filter(|path| is_mistyped_command(path, &around.env.cwd)) {
         let path = path.display();
         return Err(Failure::usage(format!(
             "{path}: is neither a command nor a path. `clawscope --help` lists the commands."
         )));
     }
-    let mut environment = environment(&cli.place, around)?;
-    if let Some(file) = &cli.place.config {
-        if place != Place::Default {
+    let mut environment = profile_environment(&cli.store, around)?;
+    if let Some(file) = &cli.store.config {
+        if place != StoreRequest::Default {
             return Err(Failure::usage(
                 "--config: on the screen it goes with the gateway's own store only. Leave out PATH, --store and --demo, \
                  or use one of the commands.",
@@ -38,13 +40,13 @@ pub(super) fn run(cli: &Cli, around: &Around) -> Result<(), Failure> {
         let file = environment.resolve(&file.to_string_lossy());
         environment.set("OPENCLAW_CONFIG_PATH", &file.to_string_lossy());
     }
-    let config = settings(cli, around)?;
+    let config = load_config(cli, around)?;
     let options = RunOptions {
         app: screen_options(&config)?,
         auto_theme: config.theme.is_none(),
-        ascii: ascii(&config, &environment),
-        agent: cli.place.agent.clone(),
-        ruleset: asked_of(&cli.place, &config)?,
+        ascii: uses_ascii(&config, &environment),
+        agent: cli.store.agent.clone(),
+        ruleset: requested_ruleset_from(&cli.store, &config)?,
         summarizer: config.summarizer,
         environment,
     };
@@ -53,7 +55,7 @@ pub(super) fn run(cli: &Cli, around: &Around) -> Result<(), Failure> {
 
 /// The session that this program was started from, where pi's shell tool started it and nothing names a gateway
 /// (store-pi-1.5 A9).
-fn session_around(args: &PlaceArgs, env: &Environment) -> Option<PathBuf> {
+fn session_from_env(args: &StoreArgs, env: &Environment) -> Option<PathBuf> {
     let named = args.profile.is_some() || args.agent.is_some() || args.config.is_some();
     let gateway = named || env.first(&["OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG_PATH"]).is_some();
     let file = env.verbatim("PI_SESSION_FILE").map(PathBuf::from).filter(|_| !gateway)?;
@@ -61,10 +63,10 @@ fn session_around(args: &PlaceArgs, env: &Environment) -> Option<PathBuf> {
 }
 
 /// What the person's files, the variables and the flags say, the later over the earlier.
-fn settings(cli: &Cli, around: &Around) -> Result<Config, Failure> {
-    let mut config = config::read(&around.env).map_err(|error| Failure::usage(error.to_string()))?;
+fn load_config(cli: &Cli, around: &Invocation) -> Result<Config, Failure> {
+    let mut config = config::load(&around.env).map_err(|error| Failure::usage(error.to_string()))?;
     if let Some(name) = &cli.theme {
-        config.theme = Some(Named { name: name.clone(), origin: "--theme".to_owned() });
+        config.theme = Some(NamedChoice { name: name.clone(), origin: "--theme".to_owned() });
     }
     config.mouse &= !cli.no_mouse;
     if cli.ascii {
@@ -74,7 +76,7 @@ fn settings(cli: &Cli, around: &Around) -> Result<Config, Failure> {
 }
 
 /// Whether signs are ASCII alone: as the person says, else as terminal and locale need it.
-fn ascii(config: &Config, env: &Environment) -> bool {
+fn uses_ascii(config: &Config, env: &Environment) -> bool {
     let needed = || needs_ascii(env.first(&["LC_ALL", "LC_CTYPE", "LANG"]), env.get("TERM"));
     config.ascii.unwrap_or_else(needed)
 }
@@ -84,10 +86,10 @@ fn screen_options(config: &Config) -> Result<Options, Failure> {
     let mut options = Options {
         mouse: config.mouse,
         motion: config.motion,
-        summarizer: Writer::of(config.summarizer.kind, &config.summarizer),
+        summarizer: SummaryWriter::from_config(config.summarizer.kind, &config.summarizer),
         ..Options::default()
     };
-    if let Some(Named { name, origin }) = &config.theme {
+    if let Some(NamedChoice { name, origin }) = &config.theme {
         let known = options.themes.iter().position(|theme| theme == name);
         options.theme = known.ok_or_else(|| {
             Failure::usage(format!(
@@ -97,7 +99,7 @@ fn screen_options(config: &Config) -> Result<Options, Failure> {
         })?;
     }
     if let Some(file) = &config.keymap {
-        options.keymap = Keymap::with(&file.text)
+        options.keymap = Keymap::with_overrides(&file.text)
             .map_err(|error| Failure::usage(format!("{}: {error}", file.path.display())))?;
     }
     Ok(options)
@@ -105,7 +107,7 @@ fn screen_options(config: &Config) -> Result<Options, Failure> {
 
 /// A word that is no path is probably a command with a slip in it. Any other path is told on the screen, where it may
 /// still appear.
-fn is_slip(given: &Path, cwd: &Path) -> bool {
+fn is_mistyped_command(given: &Path, cwd: &Path) -> bool {
     given.components().count() == 1 && given.extension().is_none() && !absolute(cwd, given).exists()
 }
 
@@ -117,7 +119,7 @@ mod tests {
 
     fn told<T>(result: Result<T, Failure>) -> (u8, String) {
         match result {
-            Err(Failure::Told { exit, message, .. }) => (exit.code(), message),
+            Err(Failure::Reported { exit, message, .. }) => (exit.code(), message),
             _ => panic!("a failure is told"),
         }
     }
@@ -125,10 +127,10 @@ mod tests {
     #[test]
     fn a_flag_goes_over_a_variable() {
         let env = Environment::new([("CLAWSCOPE_THEME", "mono"), ("CLAWSCOPE_MOUSE", "1")], None, "/".into());
-        let around = Around { env, now_ms: 0 };
+        let around = Invocation { env, now_ms: 0 };
         let options = |words: &[&str]| {
             let cli = Cli::try_parse_from([&["clawscope"], words].concat()).unwrap();
-            screen_options(&settings(&cli, &around).unwrap()).unwrap()
+            screen_options(&load_config(&cli, &around).unwrap()).unwrap()
         };
         let without = options(&[]);
         assert_eq!((without.theme, without.mouse), (2, true));
@@ -143,13 +145,13 @@ mod tests {
         let around = |vars: &[(&str, &str)], words: &[&str]| {
             let all = [&[("PI_SESSION_FILE", own.as_str())][..], vars].concat();
             let cli = Cli::try_parse_from([&["clawscope"], words].concat()).unwrap();
-            session_around(&cli.place, &Environment::new(all, None, "/".into()))
+            session_from_env(&cli.store, &Environment::new(all, None, "/".into()))
         };
         assert_eq!(around(&[], &[]), Some(file.path().to_path_buf()));
         assert_eq!(around(&[("OPENCLAW_STATE_DIR", "/s")], &[]), None);
         assert_eq!(around(&[], &["--profile", "work"]), None);
         let gone = Environment::new([("PI_SESSION_FILE", "/nonexistent/x.jsonl")], None, "/".into());
-        assert_eq!(session_around(&PlaceArgs::default(), &gone), None);
+        assert_eq!(session_from_env(&StoreArgs::default(), &gone), None);
     }
 
     #[test]
@@ -163,13 +165,13 @@ mod tests {
             (&[("TERM", "linux")], Some(false), false),
             (&[("LANG", "C.UTF-8")], Some(true), true),
         ] {
-            assert_eq!(ascii(&own(said), &env(vars)), expected, "{vars:?} {said:?}");
+            assert_eq!(uses_ascii(&own(said), &env(vars)), expected, "{vars:?} {said:?}");
         }
     }
 
     #[test]
     fn a_theme_that_is_not_there_is_a_slip_told_with_where_it_was_named() {
-        let theme = Named { name: "solar".into(), origin: "/h/config.toml: theme".into() };
+        let theme = NamedChoice { name: "solar".into(), origin: "/h/config.toml: theme".into() };
         let (code, message) = told(screen_options(&Config { theme: Some(theme), ..Config::default() }));
         assert_eq!(code, 2);
         assert_eq!(

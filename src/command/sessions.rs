@@ -3,86 +3,86 @@
 use std::io::Write as _;
 
 use super::described::lifecycle_value;
-use super::each::each;
+use super::each::map_by_size;
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::ruleset::ruleset_value;
-use super::scene::{Around, ByKey, Scene, finding_value};
+use super::ruleset::ruleset_json;
+use super::scene::{Invocation, SessionsByKey, Workspace, diagnostic_value};
 use super::table::{Align, Cell, Table};
-use super::words::{ago, counted, estimated, grouped, percent};
-use crate::cli::{PlaceArgs, SessionsArgs, secrets};
-use crate::error::{Finding, Severity};
+use super::words::{format_age, format_count, format_estimate, format_number, format_percent};
+use crate::cli::{SessionsArgs, StoreArgs, secrets};
+use crate::error::{Diagnostic, Severity};
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window_rules::judge_window;
 use crate::inspect::lifecycle::Lifecycle;
 use crate::inspect::title::shown_title;
-use crate::inspect::{Counted, Mark, SessionItem};
+use crate::inspect::{Mark, SessionItem, TokenCount};
 use crate::js::{Object, Value};
-use crate::store::key::Kind;
+use crate::store::key::SessionKind;
 
 /// Lists the sessions of a store.
 pub(super) fn run(
     args: &SessionsArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let SessionsArgs { list: args, no_redact } = args;
-    let scene = Scene::list(args.path.as_deref(), place, around)?;
+    let scene = Workspace::from_path(args.path.as_deref(), place, around)?;
     let (mut items, unread) = read_all(&scene);
     // From here on titles are only shown.
     for item in &mut items {
         item.title = shown_title(item, secrets(*no_redact)).into_owned();
     }
-    let findings: Vec<Finding> = scene.listed.findings.iter().cloned().chain(unread).collect();
+    let findings: Vec<Diagnostic> = scene.listed.diagnostics.iter().cloned().chain(unread).collect();
     if args.json {
-        return Ok(output.json(answer(&scene, &items, &findings))?);
+        return Ok(output.json(report_json(&scene, &items, &findings))?);
     }
     print(&scene, &items, &findings, output)
 }
 
 /// Each item with what its transcript tells; what cannot be read stays as rows and files tell it.
-pub(super) fn read_all(scene: &Scene) -> (Vec<SessionItem>, Vec<Finding>) {
-    let sessions = scene.store().by_key();
-    let read = |item: &SessionItem| match scene.count(item, &sessions) {
+pub(super) fn read_all(scene: &Workspace) -> (Vec<SessionItem>, Vec<Diagnostic>) {
+    let sessions = scene.store().sessions_by_key();
+    let read = |item: &SessionItem| match scene.count_item(item, &sessions) {
         Ok(counted) => (counted, None),
         Err(_) if item.has(Mark::Missing) || item.path.is_none() => (item.clone(), None),
-        Err(failure) => (item.clone(), unread(item, failure)),
+        Err(failure) => (item.clone(), unreadable_diagnostic(item, failure)),
     };
     let items = &scene.listed.items;
     let sizes: Vec<u64> = items.iter().map(|item| item.bytes).collect();
-    let (items, findings): (Vec<_>, Vec<_>) = each(&sizes, |at| read(&items[at])).into_iter().unzip();
+    let (items, findings): (Vec<_>, Vec<_>) = map_by_size(&sizes, |at| read(&items[at])).into_iter().unzip();
     (items, findings.into_iter().flatten().collect())
 }
 
 /// A session whose transcript cannot be read, as a finding about its key.
-pub(super) fn unread(item: &SessionItem, failure: Failure) -> Option<Finding> {
-    let Failure::Told { message, .. } = failure else { return None };
+pub(super) fn unreadable_diagnostic(item: &SessionItem, failure: Failure) -> Option<Diagnostic> {
+    let Failure::Reported { message, .. } = failure else { return None };
     let path = item.path.clone().unwrap_or_default();
     // A finding names its file by itself.
     let what = message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&message);
     let next = "The session is listed as its row tells it.";
-    let finding = Finding::new(path, Severity::Error, what.trim_end_matches('.'), next);
+    let finding = Diagnostic::new(path, Severity::Error, what.trim_end_matches('.'), next);
     Some(finding.about(item.key.0.clone()))
 }
 
-fn answer(scene: &Scene, items: &[SessionItem], findings: &[Finding]) -> Object {
-    let sessions = scene.store().by_key();
+fn report_json(scene: &Workspace, items: &[SessionItem], findings: &[Diagnostic]) -> Object {
+    let sessions = scene.store().sessions_by_key();
     let values: Vec<Value> = items.iter().map(|item| item_value(scene, item, &sessions)).collect();
     Object::from([
         ("place", Value::from(scene.listed.name.as_str())),
-        ("demo", Value::from(scene.listed.demo)),
-        ("ruleset", ruleset_value(&scene.store().ruleset)),
+        ("demo", Value::from(scene.listed.is_demo)),
+        ("ruleset", ruleset_json(&scene.store().ruleset)),
         ("sessions", Value::from(values)),
-        ("findings", Value::from(findings.iter().map(finding_value).collect::<Vec<_>>())),
+        ("findings", Value::from(findings.iter().map(diagnostic_value).collect::<Vec<_>>())),
     ])
 }
 
-fn item_value(scene: &Scene, item: &SessionItem, sessions: &ByKey<'_>) -> Value {
-    let tokens = item.tokens.map(|Counted { tokens, source }| {
-        Object::from([("value", Value::from(tokens)), ("source", Value::from(source.word()))])
+fn item_value(scene: &Workspace, item: &SessionItem, sessions: &SessionsByKey<'_>) -> Value {
+    let tokens = item.tokens.map(|TokenCount { tokens, source }| {
+        Object::from([("value", Value::from(tokens)), ("source", Value::from(source.as_str()))])
     });
-    let flags: Vec<Value> = item.marks.iter().map(|mark| Value::from(mark.word())).collect();
+    let flags: Vec<Value> = item.marks.iter().map(|mark| Value::from(mark.as_str())).collect();
     Value::from(Object::from([
         ("key", Value::from(item.key.0.as_str())),
         ("agent", Value::from(item.agent.as_str())),
@@ -94,9 +94,9 @@ fn item_value(scene: &Scene, item: &SessionItem, sessions: &ByKey<'_>) -> Value 
         ("model", Value::from(item.model.as_str())),
         ("ruleset", Value::from(item.ruleset.id())),
         ("window", Value::from(item.window)),
-        ("windowGuard", Value::from(guard_word(scene, item))),
+        ("windowGuard", Value::from(window_guard_name(scene, item))),
         ("tokens", Value::from(tokens)),
-        ("percent", Value::from(item.percent())),
+        ("percent", Value::from(item.window_percent())),
         ("entries", Value::from(item.entries)),
         ("compactions", Value::from(item.compactions)),
         ("updatedAt", Value::from(item.updated_ms)),
@@ -107,27 +107,27 @@ fn item_value(scene: &Scene, item: &SessionItem, sessions: &ByKey<'_>) -> Value 
 }
 
 /// What begins a session anew by itself; null where nothing does.
-fn reset_value(scene: &Scene, item: &SessionItem, sessions: &ByKey<'_>) -> Value {
+fn reset_value(scene: &Workspace, item: &SessionItem, sessions: &SessionsByKey<'_>) -> Value {
     let session = sessions.get(&item.key).filter(|session| session.path == item.path);
-    let lifecycle = session.and_then(|session| Lifecycle::of(scene.store(), session));
+    let lifecycle = session.and_then(|session| Lifecycle::for_session(scene.store(), session));
     lifecycle.map_or(Value::Null, |lifecycle| lifecycle_value(&lifecycle, scene.now_ms))
 }
 
 /// What the gateway does about a small window: `warn`, `block`, or nothing (compaction 7.2). pi has no such guard.
-fn guard_word(scene: &Scene, item: &SessionItem) -> Option<&'static str> {
+fn window_guard_name(scene: &Workspace, item: &SessionItem) -> Option<&'static str> {
     let window = item.window as f64;
-    let verdict = judge_window(scene.store().ruleset.ruleset.rules(), window, window);
+    let verdict = judge_window(scene.store().ruleset.id.rules(), window, window);
     let word = if verdict.should_block { "block" } else { "warn" };
-    (verdict.should_warn && item.kind != Kind::Pi.name()).then_some(word)
+    (verdict.should_warn && item.kind != SessionKind::Pi.as_str()).then_some(word)
 }
 
 fn print(
-    scene: &Scene,
+    scene: &Workspace,
     items: &[SessionItem],
-    findings: &[Finding],
+    findings: &[Diagnostic],
     output: &mut Output,
 ) -> Result<(), Failure> {
-    for (at, line) in rules_words(scene, items).into_iter().enumerate() {
+    for (at, line) in describe_rulesets(scene, items).into_iter().enumerate() {
         let line = if at == 0 { format!("{} · {line}", scene.listed.name) } else { line };
         output.line(if at == 0 { Tone::Strong } else { Tone::Dim }, &line)?;
     }
@@ -136,7 +136,7 @@ fn print(
         let agent = &items[from].agent;
         let len = items[from..].iter().take_while(|item| item.agent == *agent).count();
         output.line(Tone::Plain, "")?;
-        let count = counted(len as u64, "session", "sessions");
+        let count = format_count(len as u64, "session", "sessions");
         output.line(Tone::Strong, &format!("agent {agent} · {count}"))?;
         table(scene, &items[from..from + len], output.width()).print(output, "  ")?;
         from += len;
@@ -152,20 +152,24 @@ fn print(
 
 /// By which rules the sessions are read: the name of the one ruleset, or how many are read by each. A transcript may tell
 /// more than its store.
-fn rules_words(scene: &Scene, items: &[SessionItem]) -> Vec<String> {
+fn describe_rulesets(scene: &Workspace, items: &[SessionItem]) -> Vec<String> {
     let counts = Ruleset::ALL.into_iter().map(|ruleset| {
         let own = items.iter().filter(|item| item.ruleset == ruleset).count();
         (ruleset, own as u64)
     });
     let counts: Vec<(Ruleset, u64)> = counts.filter(|(_, count)| *count > 0).collect();
     match counts.as_slice() {
-        [] => vec![scene.store().ruleset.ruleset.name().to_owned()],
-        [(ruleset, _)] => vec![ruleset.name().to_owned()],
+        [] => vec![scene.store().ruleset.id.display_name().to_owned()],
+        [(ruleset, _)] => vec![ruleset.display_name().to_owned()],
         several => {
             let of = |(ruleset, count): &(Ruleset, u64)| {
-                format!("{} by the rules of {}", counted(*count, "session", "sessions"), ruleset.name())
+                format!(
+                    "{} by the rules of {}",
+                    format_count(*count, "session", "sessions"),
+                    ruleset.display_name()
+                )
             };
-            let names: Vec<&str> = several.iter().map(|(ruleset, _)| ruleset.name()).collect();
+            let names: Vec<&str> = several.iter().map(|(ruleset, _)| ruleset.display_name()).collect();
             let by_each = several.iter().map(of).collect::<Vec<_>>().join(", ");
             vec![names.join(" and "), format!("{by_each}, by what is in them")]
         }
@@ -186,10 +190,10 @@ const COLUMNS: [(&str, Align, bool); 10] = [
     ("flags", Align::Left, true),
 ];
 /// Below this many columns a terminal is narrow.
-const NARROW: usize = 120;
+const NARROW_WIDTH: usize = 120;
 
-fn table(scene: &Scene, items: &[SessionItem], width: Option<usize>) -> Table {
-    let wide = width.is_none_or(|width| width >= NARROW);
+fn table(scene: &Workspace, items: &[SessionItem], width: Option<usize>) -> Table {
+    let wide = width.is_none_or(|width| width >= NARROW_WIDTH);
     let shown = |at: usize| wide || COLUMNS[at].2;
     let columns = COLUMNS.iter().enumerate().filter(|(at, _)| shown(*at));
     let mut table = Table::new(&columns.map(|(_, (name, align, _))| (*name, *align)).collect::<Vec<_>>());
@@ -200,24 +204,25 @@ fn table(scene: &Scene, items: &[SessionItem], width: Option<usize>) -> Table {
     table
 }
 
-fn cells(scene: &Scene, item: &SessionItem) -> [Cell; 10] {
-    let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), grouped);
-    let full = item.tokens.map_or_else(|| "-".to_owned(), |count| percent(count.tokens, item.window));
-    let mut flags: Vec<&str> = item.marks.iter().map(|mark| mark.word()).collect();
+fn cells(scene: &Workspace, item: &SessionItem) -> [Cell; 10] {
+    let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), format_number);
+    let full = item.tokens.map_or_else(|| "-".to_owned(), |count| format_percent(count.tokens, item.window));
+    let mut flags: Vec<&str> = item.marks.iter().map(|mark| mark.as_str()).collect();
     flags.extend(
-        guard_word(scene, item).map(|word| if word == "block" { "window-too-small" } else { "small-window" }),
+        window_guard_name(scene, item)
+            .map(|word| if word == "block" { "window-too-small" } else { "small-window" }),
     );
-    let updated = item.updated_ms.map_or_else(|| "-".to_owned(), |ms| ago(ms, scene.now_ms));
+    let updated = item.updated_ms.map_or_else(|| "-".to_owned(), |ms| format_age(ms, scene.now_ms));
     let model = if item.model.is_empty() { "-" } else { &item.model };
     // The agent stands above; a key without it is found all the same.
     let key = item.key.0.strip_prefix(&format!("agent:{}:", item.agent)).unwrap_or(&item.key.0);
     [
         key.into(),
-        Cell::new(&item.name(), Tone::Dim),
+        Cell::new(&item.display_name(), Tone::Dim),
         model.into(),
-        tokens_words(item.tokens).into(),
-        grouped(item.window).into(),
-        Cell::new(&full, band(item.percent())),
+        format_tokens(item.tokens).into(),
+        format_number(item.window).into(),
+        Cell::new(&full, fill_tone(item.window_percent())),
         number(item.entries).into(),
         number(item.compactions).into(),
         updated.into(),
@@ -225,16 +230,16 @@ fn cells(scene: &Scene, item: &SessionItem) -> [Cell; 10] {
     ]
 }
 
-fn tokens_words(tokens: Option<Counted>) -> String {
+fn format_tokens(tokens: Option<TokenCount>) -> String {
     match tokens {
         None => "-".to_owned(),
-        Some(counted) if counted.is_estimate() => estimated(counted.tokens),
-        Some(counted) => grouped(counted.tokens),
+        Some(counted) if counted.is_estimate() => format_estimate(counted.tokens),
+        Some(counted) => format_number(counted.tokens),
     }
 }
 
 /// The bands people know from other tools: green below 60, yellow to 80, red above.
-fn band(percent: Option<u64>) -> Tone {
+fn fill_tone(percent: Option<u64>) -> Tone {
     match percent {
         None => Tone::Dim,
         Some(..60) => Tone::Good,
@@ -258,7 +263,7 @@ mod tests {
         let failure = Failure::unreadable("/s/x.jsonl: cannot be read: Permission denied. Check it.");
         let expected = "error: /s/x.jsonl (agent:main:main): cannot be read: Permission denied. Check it. \
                         The session is listed as its row tells it.";
-        assert_eq!(unread(&item, failure).unwrap().to_string(), expected);
-        assert_eq!(unread(&item, Failure::Closed), None);
+        assert_eq!(unreadable_diagnostic(&item, failure).unwrap().to_string(), expected);
+        assert_eq!(unreadable_diagnostic(&item, Failure::OutputClosed), None);
     }
 }

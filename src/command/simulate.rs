@@ -3,56 +3,60 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
-use super::described::{number, print_head, session_value, size_value, tool_of, window_value};
+use super::described::{
+    number_value, print_session_header, session_json, size_value, tool_name, window_value,
+};
 use super::failure::Failure;
 use super::messages;
 use super::output::{Output, Tone};
-use super::preview::{Preview, make};
-use super::ruleset::{print_ruleset, ruleset_value};
-use super::scene::Around;
-use super::steps::{self, checked_value, compaction_value, steps_value};
+use super::preview::{Preview, build_preview};
+use super::ruleset::{print_ruleset, ruleset_json};
+use super::scene::Invocation;
+use super::steps::{self, check_value, compaction_value, policies_value};
 use super::summary::{
-    self, Asked, config_of, kind_of, made_value, print_made, refuse_without_compaction, summarizer,
+    self, ChosenSummarizer, choose_summarizer, load_summarizer_config, parse_kind, print_generated,
+    refuse_without_compaction, summary_value,
 };
 use super::table::{Align, Cell, Table};
-use super::words::{estimated, grouped, moment};
-use crate::cli::{PlaceArgs, SimulateArgs, secrets};
-use crate::inspect::excerpt::excerpt_sent;
-use crate::inspect::making::Made;
+use super::words::{format_estimate, format_number, format_time};
+use crate::cli::{SimulateArgs, StoreArgs, secrets};
+use crate::inspect::excerpt::read_sent_excerpt;
+use crate::inspect::making::SummaryResult;
 use crate::inspect::rewrite_loss::RewriteLoss;
-use crate::inspect::simulated::settings_value;
+use crate::inspect::simulated::settings_json;
 use crate::js::{Object, Value};
 use crate::policy::prune::Gate;
-use crate::policy::{Fate, MessageFate, Step, StepSet};
-use crate::redact::Secrets;
+use crate::policy::{Fate, MessageFate, Policy, PolicySet};
+use crate::redact::SecretDisplay;
 
 /// Previews a plan.
 pub(super) fn run(
     args: &SimulateArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let session = &args.context.session;
-    let asked = asked(args, around)?;
-    let mut preview = make(&session.session, args.context.leaf.as_deref(), &args.plan, place, around)?;
+    let session = &args.context.target;
+    let asked = requested_summarizer(args, around)?;
+    let mut preview =
+        build_preview(&session.session, args.context.leaf.as_deref(), &args.plan, place, around)?;
     let made = match asked {
-        Some(asked) => made(&mut preview, asked, session.json, output)?,
+        Some(asked) => generate_for_plan(&mut preview, asked, session.json, output)?,
         None => None,
     };
     let bodies = if args.context.messages {
         let summary = made.as_ref().map(|made| &made.summary);
-        Some(messages::read_after(&preview.inspection, &preview.plan, summary, preview.now_ms)?)
+        Some(messages::read_planned(&preview.inspection, &preview.plan, summary, preview.now_ms)?)
     } else {
         None
     };
     if session.json {
-        return Ok(output.json(answer(&preview, made.as_ref(), bodies)?)?);
+        return Ok(output.json(report_json(&preview, made.as_ref(), bodies)?)?);
     }
     print(&preview, secrets(args.context.no_redact), output)?;
     if let Some(made) = &made {
         writeln!(output)?;
-        print_made(made, output)?;
+        print_generated(made, output)?;
     }
     if let Some(bodies) = bodies {
         print_messages(&preview, &bodies, output)?;
@@ -61,57 +65,65 @@ pub(super) fn run(
 }
 
 /// Who makes the summary, where one is asked for: the one of `--with`, else of config.toml.
-fn asked(args: &SimulateArgs, around: &Around) -> Result<Option<Asked>, Failure> {
+fn requested_summarizer(
+    args: &SimulateArgs,
+    around: &Invocation,
+) -> Result<Option<ChosenSummarizer>, Failure> {
     if !args.summary && args.with.is_none() {
         return Ok(None);
     }
-    let config = config_of(around)?;
-    let kind = kind_of(args.with.as_deref()).unwrap_or(config.kind);
-    summarizer(kind, &config, around).map(Some)
+    let config = load_summarizer_config(around)?;
+    let kind = parse_kind(args.with.as_deref()).unwrap_or(config.kind);
+    choose_summarizer(kind, &config, around).map(Some)
 }
 
 /// The summary; none where there is nothing to compact, which the preview says itself.
-fn made(
+fn generate_for_plan(
     preview: &mut Preview,
-    asked: Asked,
+    asked: ChosenSummarizer,
     json: bool,
     output: &mut Output,
-) -> Result<Option<Made>, Failure> {
+) -> Result<Option<SummaryResult>, Failure> {
     refuse_without_compaction(preview, "--summary")?;
     if preview.plan.compaction.is_none() {
         return Ok(None);
     }
-    summary::make(preview, asked, json, output).map(Some)
+    summary::generate_summary(preview, asked, json, output).map(Some)
 }
 
-fn answer(preview: &Preview, made: Option<&Made>, bodies: Option<Vec<Value>>) -> Result<Object, Failure> {
+fn report_json(
+    preview: &Preview,
+    made: Option<&SummaryResult>,
+    bodies: Option<Vec<Value>>,
+) -> Result<Object, Failure> {
     let Preview { inspection, simulated, plan, .. } = preview;
     let chars = plan.total_chars().ok();
     let total = |tokens: u64, chars: Option<f64>| {
-        Object::from([("tokens", Value::from(tokens)), ("chars", chars.map_or(Value::Null, number))])
+        Object::from([("tokens", Value::from(tokens)), ("chars", chars.map_or(Value::Null, number_value))])
     };
     let budgets = [inspection.budget().total(), inspection.budget_after(plan).total()];
     let ratios = [
-        ("before", number(plan.outcome.ratio_before)),
-        ("trimmed", number(plan.outcome.ratio_trimmed)),
-        ("after", number(plan.outcome.ratio_after)),
+        ("before", number_value(plan.pruning.ratio_before)),
+        ("trimmed", number_value(plan.pruning.ratio_trimmed)),
+        ("after", number_value(plan.pruning.ratio_after)),
     ];
     let fates = plan.fates().iter().enumerate().map(|(at, fate)| fate_value(preview, at, fate));
-    let provenance = simulated.rows.iter().map(|row| (row.key, Value::from(row.provenance.to_string())));
+    let provenance =
+        simulated.prune_rows.iter().map(|row| (row.key, Value::from(row.provenance.to_string())));
     let mut object = Object::from([
-        ("session", session_value(&inspection.session)),
-        ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.name(leaf)))),
-        ("now", number(preview.now_ms)),
-        ("settings", settings_value(&simulated.settings, simulated.on || preview.ignored)),
+        ("session", session_json(&inspection.item)),
+        ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.display_id(leaf)))),
+        ("now", number_value(preview.now_ms)),
+        ("settings", settings_json(&simulated.prune_settings, simulated.prune_on || preview.gate_ignored)),
         ("provenance", Value::from(provenance.collect::<Object>())),
-        ("ruleset", ruleset_value(&inspection.ruleset)),
+        ("ruleset", ruleset_json(&inspection.ruleset)),
         ("gate", gate_value(preview)),
         ("window", window_value(inspection.window)),
         ("ratios", Value::from(Object::from(ratios))),
         ("prompt", Value::from(Object::from([("before", budgets[0]), ("after", budgets[1])]))),
         ("changed", Value::from(!plan.is_empty())),
-        ("steps", steps_value(preview)),
-        ("check", checked_value(preview)),
+        ("steps", policies_value(preview)),
+        ("check", check_value(preview)),
         ("compaction", compaction_value(preview)?),
         ("before", Value::from(total(plan.total_before(), chars.map(|chars| chars.0)))),
         ("after", Value::from(total(plan.total_after(), chars.map(|chars| chars.1)))),
@@ -119,7 +131,7 @@ fn answer(preview: &Preview, made: Option<&Made>, bodies: Option<Vec<Value>>) ->
         ("rewriteLoss", preview.rewrite_loss()?.map_or(Value::Null, |loss| rewrite_loss_value(&loss))),
     ]);
     if let Some(made) = made {
-        object.set("summary", made_value(made));
+        object.set("summary", summary_value(made));
     }
     if let Some(bodies) = bodies {
         object.set("messages", Value::from(bodies));
@@ -129,7 +141,7 @@ fn answer(preview: &Preview, made: Option<&Made>, bodies: Option<Vec<Value>>) ->
 
 /// What the gateway's own rewrite would lose; null where the plan cuts nothing in the transcript.
 fn rewrite_loss_value(loss: &RewriteLoss) -> Value {
-    let compaction = loss.dangling.as_ref().map(|dangling| {
+    let compaction = loss.dangling_compaction.as_ref().map(|dangling| {
         Value::from(Object::from([
             ("entry", Value::from(dangling.compaction.as_str())),
             ("firstKept", Value::from(dangling.first_kept.as_str())),
@@ -142,8 +154,8 @@ fn rewrite_loss_value(loss: &RewriteLoss) -> Value {
         ("labels", Value::from(loss.labels)),
         ("branchSummaries", Value::from(loss.branch_summaries)),
         ("compaction", compaction.unwrap_or(Value::Null)),
-        ("brokenOff", Value::from(loss.broken_off)),
-        ("sentence", Value::from(loss.sentence())),
+        ("brokenOff", Value::from(loss.unreached_messages)),
+        ("sentence", Value::from(loss.description())),
     ]))
 }
 
@@ -151,9 +163,9 @@ fn fate_value(preview: &Preview, at: usize, fate: &MessageFate) -> Value {
     let message = &preview.inspection.context.messages[at];
     Value::from(Object::from([
         ("index", Value::from(at)),
-        ("entry", Value::from(preview.inspection.index.name(message.entry))),
-        ("role", Value::from(message.size.role.word())),
-        ("tool", Value::from(tool_of(&preview.inspection, message.entry, &message.size))),
+        ("entry", Value::from(preview.inspection.index.display_id(message.entry))),
+        ("role", Value::from(message.size.role.as_str())),
+        ("tool", Value::from(tool_name(&preview.inspection, message.entry, &message.size))),
         ("fate", Value::from(fate.fate.word())),
         ("reason", Value::from(fate.reason.word())),
         ("rule", Value::from(fate.reason.rule())),
@@ -166,47 +178,47 @@ fn fate_value(preview: &Preview, at: usize, fate: &MessageFate) -> Value {
 
 fn gate_value(preview: &Preview) -> Value {
     let (idle, ttl) = match preview.gate {
-        Gate::Open { idle_ms } => (idle_ms, preview.simulated.settings.ttl_ms),
+        Gate::Open { idle_ms } => (idle_ms, preview.simulated.prune_settings.ttl_ms),
         Gate::Warm { idle_ms, ttl_ms } => (idle_ms, ttl_ms),
-        _ => (f64::NAN, preview.simulated.settings.ttl_ms),
+        _ => (f64::NAN, preview.simulated.prune_settings.ttl_ms),
     };
     let reason = preview.gate.reason();
     Value::from(Object::from([
         ("open", Value::from(preview.gate.is_open())),
-        ("ignored", Value::from(preview.ignored)),
+        ("ignored", Value::from(preview.gate_ignored)),
         ("reason", Value::from(reason.map(|reason| reason.word().to_owned()))),
         ("rule", Value::from(reason.map(|reason| reason.rule().to_owned()))),
-        ("idleMs", number(idle)),
-        ("ttlMs", number(ttl)),
+        ("idleMs", number_value(idle)),
+        ("ttlMs", number_value(ttl)),
     ]))
 }
 
-fn print(preview: &Preview, secrets: Secrets, output: &mut Output) -> Result<(), Failure> {
-    print_head(output, &preview.inspection, preview.inspection.window)?;
+fn print(preview: &Preview, secrets: SecretDisplay, output: &mut Output) -> Result<(), Failure> {
+    print_session_header(output, &preview.inspection, preview.inspection.window)?;
     print_ruleset(&preview.inspection.ruleset, output)?;
-    if preview.simulated.window_unmoved {
+    if preview.simulated.window_unchanged {
         output.line(
             Tone::Warning,
             "contextTokens only ever lowers the window: the model takes less than was set",
         )?;
     }
-    output.line(Tone::Dim, &format!("next call at {}", moment(preview.now_ms)))?;
-    if preview.simulated.steps.steps.has(Step::Prune) {
+    output.line(Tone::Dim, &format!("next call at {}", format_time(preview.now_ms)))?;
+    if preview.simulated.policies.enabled.has(Policy::Prune) {
         writeln!(output)?;
         preview.print_settings(output)?;
         writeln!(output)?;
         preview.print_gate(output)?;
     }
-    if preview.simulated.steps.steps != StepSet::of(&[Step::Prune]) {
+    if preview.simulated.policies.enabled != PolicySet::of(&[Policy::Prune]) {
         writeln!(output)?;
         steps::print(preview, output)?;
         writeln!(output)?;
     }
     preview.print_effect(output)?;
     if let Some(loss) = preview.rewrite_loss()? {
-        output.line(Tone::Plain, &loss.sentence())?;
+        output.line(Tone::Plain, &loss.description())?;
     }
-    let changed = changed(preview, secrets);
+    let changed = changes_table(preview, secrets);
     if !changed.is_empty() {
         writeln!(output)?;
         changed.print(output, "  ")?;
@@ -214,7 +226,7 @@ fn print(preview: &Preview, secrets: Secrets, output: &mut Output) -> Result<(),
     print_unchanged(preview, output)
 }
 
-fn changed(preview: &Preview, secrets: Secrets) -> Table {
+fn changes_table(preview: &Preview, secrets: SecretDisplay) -> Table {
     let mut table = Table::new(&[
         ("", Align::Left),
         ("#", Align::Right),
@@ -225,19 +237,22 @@ fn changed(preview: &Preview, secrets: Secrets) -> Table {
         ("after", Align::Right),
         ("text", Align::Flexible),
     ]);
-    for (at, fate) in preview.plan.fates().iter().enumerate().filter(|(_, fate)| fate.fate.changes()) {
+    for (at, fate) in preview.plan.fates().iter().enumerate().filter(|(_, fate)| fate.fate.is_change()) {
         let inspection = &preview.inspection;
         let message = &inspection.context.messages[at];
-        let text = excerpt_sent(inspection, message);
-        let text = text.map_or_else(|error| error.to_string(), |excerpt| excerpt.shown(secrets).words());
+        let text = read_sent_excerpt(inspection, message);
+        let text = text.map_or_else(
+            |error| error.to_string(),
+            |excerpt| excerpt.with_secrets(secrets).text_with_envelope(),
+        );
         table.push(vec![
-            Cell::new(fate.fate.sign(), tone(fate.fate)),
+            Cell::new(fate.fate.sign(), fate_tone(fate.fate)),
             at.to_string().into(),
-            inspection.index.name(message.entry).into(),
-            tool_of(inspection, message.entry, &message.size).unwrap_or_default().into(),
-            Cell::new(fate.fate.word(), tone(fate.fate)),
-            estimated(preview.plan.tokens_before[at]).into(),
-            estimated(preview.plan.tokens_after[at]).into(),
+            inspection.index.display_id(message.entry).into(),
+            tool_name(inspection, message.entry, &message.size).unwrap_or_default().into(),
+            Cell::new(fate.fate.word(), fate_tone(fate.fate)),
+            format_estimate(preview.plan.tokens_before[at]).into(),
+            format_estimate(preview.plan.tokens_after[at]).into(),
             Cell::new(&text, Tone::Dim),
         ]);
     }
@@ -247,7 +262,7 @@ fn changed(preview: &Preview, secrets: Secrets) -> Table {
 /// How many messages stay, by reason; the most frequent first.
 fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     let mut counts: BTreeMap<(Fate, &str), (u64, u64, &str)> = BTreeMap::new();
-    for (at, fate) in preview.plan.fates().iter().enumerate().filter(|(_, fate)| !fate.fate.changes()) {
+    for (at, fate) in preview.plan.fates().iter().enumerate().filter(|(_, fate)| !fate.fate.is_change()) {
         let count = counts.entry((fate.fate, fate.reason.word())).or_insert((0, 0, fate.reason.rule()));
         count.0 += 1;
         count.1 += preview.plan.tokens_before[at];
@@ -271,8 +286,8 @@ fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure
             Cell::new(fate.sign(), Tone::Plain),
             fate.word().into(),
             reason.into(),
-            grouped(messages).into(),
-            estimated(tokens).into(),
+            format_number(messages).into(),
+            format_estimate(tokens).into(),
             Cell::new(rule, Tone::Dim),
         ]);
     }
@@ -281,13 +296,13 @@ fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure
 
 fn print_messages(preview: &Preview, bodies: &[Value], output: &mut Output) -> Result<(), Failure> {
     writeln!(output)?;
-    for (item, body) in preview.plan.items.iter().zip(bodies) {
+    for (item, body) in preview.plan.messages.iter().zip(bodies) {
         let head = match item.position() {
             Some(at) => {
                 let message = &preview.inspection.context.messages[at];
-                let name = preview.inspection.index.name(message.entry);
-                let tokens = estimated(preview.plan.tokens_after[at]);
-                let (sign, role) = (preview.plan.fates()[at].fate.sign(), message.size.role.word());
+                let name = preview.inspection.index.display_id(message.entry);
+                let tokens = format_estimate(preview.plan.tokens_after[at]);
+                let (sign, role) = (preview.plan.fates()[at].fate.sign(), message.size.role.as_str());
                 format!("#{at} {sign} {name} {role} {tokens} tokens")
             }
             None => "made by the plan".to_owned(),
@@ -297,7 +312,7 @@ fn print_messages(preview: &Preview, bodies: &[Value], output: &mut Output) -> R
     Ok(())
 }
 
-fn tone(fate: Fate) -> Tone {
+fn fate_tone(fate: Fate) -> Tone {
     match fate {
         Fate::Kept | Fate::Protected => Tone::Plain,
         Fate::SoftTrimmed | Fate::Truncated => Tone::Trimmed,

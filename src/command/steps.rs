@@ -1,45 +1,45 @@
 //! The steps of a plan: which take part, what each does, and what a compaction among them comes to.
 
-use super::described::number;
+use super::described::number_value;
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::preview::{Preview, SummaryLength, value_words};
+use super::preview::{Preview, SummaryLength, format_value};
 use super::summary::{gateway_calls_value, print_gateway_calls};
 use super::table::{Align, Cell, Table};
-use super::words::{counted, estimated, grouped};
+use super::words::{format_count, format_estimate, format_number};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::ruleset::Compaction;
-use crate::inspect::Inspection;
-use crate::inspect::change::Change;
-use crate::inspect::compaction::{CompactionView, Part, Split, Trigger};
+use crate::inspect::LoadedSession;
+use crate::inspect::change::SettingChange;
+use crate::inspect::compaction::{CompactionTrigger, CompactionView, MessageTotals, Split};
 use crate::inspect::simulated::SUMMARY_TOKENS;
 use crate::js::{Object, Value};
-use crate::plan::StepEffect;
+use crate::plan::PolicyEffect;
 use crate::policy::clear_tool_uses::ClearedBy;
-use crate::policy::preflight::{Checked, Route};
-use crate::policy::settings::Reader;
-use crate::policy::step::Moment;
-use crate::policy::{Fate, Step, StepSet};
+use crate::policy::preflight::{PreflightResult, Route};
+use crate::policy::settings::SettingOwner;
+use crate::policy::step::Phase;
+use crate::policy::{Fate, Policy, PolicySet};
 
 /// The steps that `--policy` and the changed settings ask for. Without `--policy`, pruning and the steps whose
 /// settings are changed.
-pub(super) fn steps_of(
+pub(super) fn requested_policies(
     policy: &[String],
-    changes: &[Change],
-    inspection: &Inspection,
-) -> Result<StepSet, Failure> {
-    let changed = changes.iter().filter_map(|change| Some((change.step?, change)));
+    changes: &[SettingChange],
+    inspection: &LoadedSession,
+) -> Result<PolicySet, Failure> {
+    let changed = changes.iter().filter_map(|change| Some((change.policy?, change)));
     if policy.is_empty() {
-        return Ok(changed.fold(StepSet::of(&[Step::Prune]), |steps, (step, _)| steps.with(step, true)));
+        return Ok(changed.fold(PolicySet::of(&[Policy::Prune]), |steps, (step, _)| steps.with(step, true)));
     }
-    let steps = policy.iter().fold(StepSet::NONE, |steps, word| match word.as_str() {
+    let steps = policy.iter().fold(PolicySet::NONE, |steps, word| match word.as_str() {
         "all" => {
-            let all = Step::shown(inspection.ruleset.ruleset.rules());
+            let all = Policy::visible_for(inspection.ruleset.id.rules());
             all.into_iter().fold(steps, |steps, step| steps.with(step, true))
         }
-        "gateway" => inspection.gateway_steps().iter().fold(steps, |steps, step| steps.with(step, true)),
-        word => Step::from_word(word).map_or(steps, |step| steps.with(step, true)),
+        "gateway" => inspection.gateway_policies().iter().fold(steps, |steps, step| steps.with(step, true)),
+        word => Policy::from_word(word).map_or(steps, |step| steps.with(step, true)),
     });
     for (step, change) in changed.filter(|(step, _)| !steps.has(*step)) {
         // A whole configuration may hold settings of steps that nobody asked for.
@@ -54,34 +54,35 @@ pub(super) fn steps_of(
 }
 
 /// The steps of a replay: without `--policy` those of the gateway, and the steps whose settings are changed.
-pub(super) fn replayed_steps(
+pub(super) fn replay_policies(
     policy: &[String],
-    changes: &[Change],
-    inspection: &Inspection,
-) -> Result<StepSet, Failure> {
+    changes: &[SettingChange],
+    inspection: &LoadedSession,
+) -> Result<PolicySet, Failure> {
     if !policy.is_empty() {
-        return steps_of(policy, changes, inspection);
+        return requested_policies(policy, changes, inspection);
     }
-    Ok(crate::inspect::simulated::replayed_steps(inspection, changes))
+    Ok(crate::inspect::simulated::default_replay_policies(inspection, changes))
 }
 
 /// What the check of a prompt says, in a sentence.
-pub(super) fn checked_words(checked: &Checked) -> String {
-    let [estimate, room] = [checked.estimate, checked.room].map(|tokens| grouped(tokens as u64));
+pub(super) fn describe_check(checked: &PreflightResult) -> String {
+    let [estimate, room] =
+        [checked.estimate, checked.prompt_limit].map(|tokens| format_number(tokens as u64));
     let over = match checked.route {
         Route::Fits => String::new(),
-        _ => format!(", {} too many", grouped(checked.overflow as u64)),
+        _ => format!(", {} too many", format_number(checked.overflow as u64)),
     };
-    format!("Check before the prompt: ~{estimate} of {room} tokens{over}; {}.", checked.route.words())
+    format!("Check before the prompt: ~{estimate} of {room} tokens{over}; {}.", checked.route.description())
 }
 
 /// The same as JSON; null where no check takes part.
-pub(super) fn checked_value(preview: &Preview) -> Value {
+pub(super) fn check_value(preview: &Preview) -> Value {
     let Some(checked) = &preview.plan.checked else { return Value::Null };
     Value::from(Object::from([
-        ("route", Value::from(checked.route.word())),
+        ("route", Value::from(checked.route.as_str())),
         ("estimatedTokens", Value::from(checked.estimate)),
-        ("roomTokens", Value::from(checked.room)),
+        ("roomTokens", Value::from(checked.prompt_limit)),
         ("overTokens", Value::from(checked.overflow)),
         ("reserveTokens", Value::from(checked.reserve)),
         ("reducibleChars", Value::from(checked.reducible_chars)),
@@ -89,11 +90,11 @@ pub(super) fn checked_value(preview: &Preview) -> Value {
 }
 
 /// When a step is taken, in words.
-fn moment_words(moment: Moment) -> &'static str {
+fn moment_name(moment: Phase) -> &'static str {
     match moment {
-        Moment::Transcript => "written",
-        Moment::Run => "each run",
-        Moment::Call => "each call",
+        Phase::Transcript => "written",
+        Phase::Run => "each run",
+        Phase::Call => "each call",
     }
 }
 
@@ -112,70 +113,73 @@ pub(super) fn print(preview: &Preview, output: &mut Output) -> Result<(), Failur
         let moved = effect.tokens_before != effect.tokens_after;
         let after = |text: String, moved: bool| if moved { format!("→ {text}") } else { String::new() };
         table.push(vec![
-            effect.step.word().into(),
-            Cell::new(moment_words(effect.step.moment()), Tone::Dim),
-            grouped(effect.messages_before as u64).into(),
-            after(grouped(effect.messages_after as u64), effect.messages_before != effect.messages_after)
-                .as_str()
-                .into(),
-            estimated(effect.tokens_before).into(),
-            after(estimated(effect.tokens_after), moved).as_str().into(),
-            Cell::new(&does(effect), if effect.changed { Tone::Plain } else { Tone::Dim }),
+            effect.policy.word().into(),
+            Cell::new(moment_name(effect.policy.phase()), Tone::Dim),
+            format_number(effect.messages_before as u64).into(),
+            after(
+                format_number(effect.messages_after as u64),
+                effect.messages_before != effect.messages_after,
+            )
+            .as_str()
+            .into(),
+            format_estimate(effect.tokens_before).into(),
+            after(format_estimate(effect.tokens_after), moved).as_str().into(),
+            Cell::new(&describe_effect(effect), if effect.changed { Tone::Plain } else { Tone::Dim }),
         ]);
     }
     table.print(output, "  ")?;
     if let Some(checked) = &preview.plan.checked {
         output.line(Tone::Plain, "")?;
         let tone = if checked.route == Route::Fits { Tone::Plain } else { Tone::Warning };
-        output.line(tone, &format!("  {}", checked_words(checked)))?;
+        output.line(tone, &format!("  {}", describe_check(checked)))?;
     }
     print_settings(preview, output)?;
     print_server(preview, output)?;
     print_compaction(preview, output)
 }
 
-fn does(effect: &StepEffect) -> String {
-    let counts = Fate::ALL.iter().filter(|fate| fate.changes()).map(|fate| (fate, effect.count(*fate)));
+fn describe_effect(effect: &PolicyEffect) -> String {
+    let counts = Fate::ALL.iter().filter(|fate| fate.is_change()).map(|fate| (fate, effect.count(*fate)));
     let words: Vec<String> = counts
         .filter(|(_, count)| *count > 0)
         .map(|(fate, count)| format!("{} {count} {}", fate.sign(), fate.word()))
         .collect();
     match (words.is_empty(), effect.changed) {
         (false, _) => words.join("   "),
-        (true, true) if effect.step == Step::Repair => "moves, renames or adds results".to_owned(),
+        (true, true) if effect.policy == Policy::Repair => "moves, renames or adds results".to_owned(),
         (true, true) => "replaces messages by the same bytes".to_owned(),
         (true, false) => "nothing to do".to_owned(),
     }
 }
 
 fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
-    if preview.simulated.step_rows.is_empty() {
+    if preview.simulated.policy_rows.is_empty() {
         return Ok(());
     }
     output.line(Tone::Plain, "")?;
     let mut table =
         Table::new(&[("setting", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
-    for row in &preview.simulated.step_rows {
-        let unit = row.setting.row.control.unit().filter(|unit| *unit != Unit::Milliseconds);
+    for row in &preview.simulated.policy_rows {
+        let unit = row.setting.setting.control.unit().filter(|unit| *unit != Unit::Milliseconds);
         let value = match row.value.as_str() {
             Some(text) => text.to_string_lossy(),
-            None => value_words(unit, &row.value),
+            None => format_value(unit, &row.value),
         };
         let tone = if row.provenance == Provenance::Flag { Tone::Warning } else { Tone::Plain };
-        let made =
-            row.setting.key() == SUMMARY_TOKENS && matches!(preview.summary_length, SummaryLength::Made(_));
-        let from = match (&row.provenance, &row.setting.reader) {
-            (Provenance::Default, Reader::BuiltIn) => "built into the gateway".to_owned(),
-            (Provenance::Default, Reader::Server) => "asked of the provider's server".to_owned(),
-            (Provenance::Default, Reader::Client) => "default of the client".to_owned(),
-            (Provenance::Default, Reader::Preview) if row.setting.step == Step::History => {
+        let made = row.setting.key() == SUMMARY_TOKENS
+            && matches!(preview.summary_length, SummaryLength::Generated(_));
+        let from = match (&row.provenance, &row.setting.owner) {
+            (Provenance::Default, SettingOwner::BuiltIn) => "built into the gateway".to_owned(),
+            (Provenance::Default, SettingOwner::Server) => "asked of the provider's server".to_owned(),
+            (Provenance::Default, SettingOwner::Client) => "default of the client".to_owned(),
+            (Provenance::Default, SettingOwner::Preview) if row.setting.policy == Policy::History => {
                 "no channel of this key has a limit".to_owned()
             }
-            (Provenance::Default, Reader::Preview) if row.setting.step == Step::Clear => {
+            (Provenance::Default, SettingOwner::Preview) if row.setting.policy == Policy::Clear => {
                 "assumed: the server has a text of its own".to_owned()
             }
-            (_, Reader::Preview) if made => preview.summary_length.words(),
-            (Provenance::Default, Reader::Preview) => preview.summary_length.words(),
+            (_, SettingOwner::Preview) if made => preview.summary_length.describe(),
+            (Provenance::Default, SettingOwner::Preview) => preview.summary_length.describe(),
             (provenance, _) => provenance.to_string(),
         };
         table.push(vec![
@@ -189,8 +193,8 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
 
 /// Clearing that is not done here is an estimate.
 fn print_server(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
-    let steps = &preview.simulated.steps;
-    if !steps.steps.has(Step::Clear) || steps.clear.by == ClearedBy::Client {
+    let steps = &preview.simulated.policies;
+    if !steps.enabled.has(Policy::Clear) || steps.clear.cleared_by == ClearedBy::Client {
         return Ok(());
     }
     let words = "clearing is an estimate: the provider's server does it where the key is one of its API, and counts by \
@@ -199,13 +203,13 @@ fn print_server(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
 }
 
 fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
-    if !preview.simulated.steps.steps.has(Step::Compact) {
+    if !preview.simulated.policies.enabled.has(Policy::Compact) {
         return Ok(());
     }
     let inspection = &preview.inspection;
     output.line(Tone::Plain, "")?;
     let Some(view) = inspection.compaction_view(&preview.plan) else {
-        let words = match inspection.ruleset.ruleset.rules().compaction {
+        let words = match inspection.ruleset.id.rules().compaction {
             Compaction::AfterPrevious => {
                 "compaction: nothing to do: the branch ends in a compaction, or is empty (compaction 3.1)"
             }
@@ -218,13 +222,17 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
         };
         return Ok(output.line(Tone::Strong, words)?);
     };
-    let name = inspection.index.name(view.first_kept);
+    let name = inspection.index.display_id(view.first_kept);
     output.line(Tone::Strong, &format!("compaction: cuts before {name}"))?;
-    output.line(if view.trigger.fires { Tone::Warning } else { Tone::Dim }, &trigger_words(&view.trigger))?;
-    for (part, words) in parts(&view) {
+    output
+        .line(if view.trigger.fires { Tone::Warning } else { Tone::Dim }, &describe_trigger(&view.trigger))?;
+    for (part, words) in compaction_parts(&view) {
         if part.messages > 0 {
-            let messages = counted(part.messages, "message", "messages");
-            output.line(Tone::Plain, &format!("  {messages}, {} tokens, {words}", estimated(part.tokens)))?;
+            let messages = format_count(part.messages, "message", "messages");
+            output.line(
+                Tone::Plain,
+                &format!("  {messages}, {} tokens, {words}", format_estimate(part.tokens)),
+            )?;
         }
     }
     for (tone, words) in remarks(&view, &preview.summary_length) {
@@ -233,13 +241,13 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
     print_gateway_calls(preview, output)
 }
 
-fn trigger_words(trigger: &Trigger) -> String {
-    let threshold = grouped(trigger.threshold.max(0.0) as u64);
+fn describe_trigger(trigger: &CompactionTrigger) -> String {
+    let threshold = format_number(trigger.threshold.max(0.0) as u64);
     match trigger.tokens {
         None => "  no answer has a usage yet, so nothing fires it (compaction 2.11)".to_owned(),
         Some(tokens) => {
             let fires = if trigger.fires { "would fire now" } else { "would not fire now" };
-            let tokens = grouped(tokens.max(0.0) as u64);
+            let tokens = format_number(tokens.max(0.0) as u64);
             format!(
                 "  {fires}: the last answer counted {tokens}, the threshold is {threshold} (compaction 2.7)"
             )
@@ -247,7 +255,7 @@ fn trigger_words(trigger: &Trigger) -> String {
     }
 }
 
-fn parts(view: &CompactionView) -> [(Part, &'static str); 5] {
+fn compaction_parts(view: &CompactionView) -> [(MessageTotals, &'static str); 5] {
     [
         (view.previous, "the summary before, taken up into the new one (compaction 3.12)"),
         (view.history, "summarised (compaction 3.11)"),
@@ -261,9 +269,9 @@ fn parts(view: &CompactionView) -> [(Part, &'static str); 5] {
 }
 
 fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)> {
-    let tokens = grouped(view.summary_tokens);
+    let tokens = format_number(view.summary_tokens);
     let mut remarks = vec![match length {
-        SummaryLength::Made(writer) => {
+        SummaryLength::Generated(writer) => {
             (Tone::Plain, format!("the summary that was made has ~{tokens} tokens ({writer})"))
         }
         _ => (
@@ -274,7 +282,7 @@ fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)>
             ),
         ),
     }];
-    if view.split == Split::False {
+    if view.split == Split::Misdetected {
         let words = "the cut stands between two turns, but an entry before the person's message makes the runtime \
                      summarise the turn before as a split one (compaction 3.8c)";
         remarks.push((Tone::Warning, words.to_owned()));
@@ -283,36 +291,36 @@ fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)>
 }
 
 /// The steps as JSON.
-pub(super) fn steps_value(preview: &Preview) -> Value {
-    let step = |effect: &StepEffect| {
+pub(super) fn policies_value(preview: &Preview) -> Value {
+    let step = |effect: &PolicyEffect| {
         let fates =
             Fate::ALL.iter().map(|fate| (fate.word(), Value::from(effect.count(*fate)))).collect::<Object>();
         Value::from(Object::from([
-            ("step", Value::from(effect.step.word())),
-            ("moment", Value::from(moment_words(effect.step.moment()))),
+            ("step", Value::from(effect.policy.word())),
+            ("moment", Value::from(moment_name(effect.policy.phase()))),
             ("changed", Value::from(effect.changed)),
             ("messagesBefore", Value::from(effect.messages_before)),
             ("messagesAfter", Value::from(effect.messages_after)),
             ("tokensBefore", Value::from(effect.tokens_before)),
             ("tokensAfter", Value::from(effect.tokens_after)),
             ("fates", Value::from(fates)),
-            ("settings", Value::from(settings_value(preview, effect.step))),
+            ("settings", Value::from(policy_settings_value(preview, effect.policy))),
         ]))
     };
     Value::from(preview.plan.effects.iter().map(step).collect::<Vec<_>>())
 }
 
 /// The settings of a step by key, each with where it comes from and who reads it; pruning has its own.
-fn settings_value(preview: &Preview, step: Step) -> Object {
-    let rows = preview.simulated.step_rows.iter().filter(|row| row.setting.step == step);
+fn policy_settings_value(preview: &Preview, step: Policy) -> Object {
+    let rows = preview.simulated.policy_rows.iter().filter(|row| row.setting.policy == step);
     rows.map(|row| {
-        let reader = match &row.setting.reader {
-            Reader::Gateway(path) => path.clone(),
-            Reader::Runtime { file, path, .. } => format!("{}: {path}", file.display()),
-            Reader::BuiltIn => "built in".to_owned(),
-            Reader::Client => "client".to_owned(),
-            Reader::Server => "server".to_owned(),
-            Reader::Preview => "preview".to_owned(),
+        let reader = match &row.setting.owner {
+            SettingOwner::Gateway(path) => path.clone(),
+            SettingOwner::Runtime { file, path, .. } => format!("{}: {path}", file.display()),
+            SettingOwner::BuiltIn => "built in".to_owned(),
+            SettingOwner::Client => "client".to_owned(),
+            SettingOwner::Server => "server".to_owned(),
+            SettingOwner::Preview => "preview".to_owned(),
         };
         let value = Object::from([
             ("value", row.value.clone()),
@@ -327,22 +335,24 @@ fn settings_value(preview: &Preview, step: Step) -> Object {
 /// The compaction as JSON; null where it takes no part or finds nothing to do.
 pub(super) fn compaction_value(preview: &Preview) -> Result<Value, Failure> {
     let Some(view) = preview.inspection.compaction_view(&preview.plan) else { return Ok(Value::Null) };
-    let part = |part: Part| Value::from(Object::from([("messages", part.messages), ("tokens", part.tokens)]));
+    let part = |part: MessageTotals| {
+        Value::from(Object::from([("messages", part.messages), ("tokens", part.tokens)]))
+    };
     let trigger = Object::from([
-        ("tokens", view.trigger.tokens.map_or(Value::Null, number)),
-        ("threshold", number(view.trigger.threshold)),
+        ("tokens", view.trigger.tokens.map_or(Value::Null, number_value)),
+        ("threshold", number_value(view.trigger.threshold)),
         ("fires", Value::from(view.trigger.fires)),
     ]);
     Ok(Value::from(Object::from([
         ("trigger", Value::from(trigger)),
-        ("firstKept", Value::from(preview.inspection.index.name(view.first_kept))),
-        ("split", Value::from(view.split.word())),
+        ("firstKept", Value::from(preview.inspection.index.display_id(view.first_kept))),
+        ("split", Value::from(view.split.as_str())),
         ("previousSummary", part(view.previous)),
         ("history", part(view.history)),
         ("turnPrefix", part(view.turn_prefix)),
         ("kept", part(view.kept)),
         ("lost", part(view.lost)),
-        ("tokensBefore", number(view.tokens_before)),
+        ("tokensBefore", number_value(view.tokens_before)),
         ("summaryTokens", Value::from(view.summary_tokens)),
         ("summaryFrom", Value::from(preview.summary_length.word())),
         ("calls", gateway_calls_value(preview)?),

@@ -4,25 +4,25 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::amount::{amount_tokens, parse_amount};
+use super::amount::{parse_amount, resolve_amount};
 use super::failure::Failure;
-use super::learnt::with_learnt;
+use super::learnt::with_learned_window;
 use super::output::Output;
-use super::ruleset::refuse_fixed;
-use super::scene::{Around, Scene, at_leaf, with_context};
-use super::steps::replayed_steps;
+use super::ruleset::refuse_unsupported;
+use super::scene::{Invocation, Workspace, at_leaf, require_context};
+use super::steps::replay_policies;
 use super::sweep_text::print;
-use crate::cli::{PlaceArgs, SweepArgs};
-use crate::inspect::Inspection;
-use crate::inspect::again::Material;
-use crate::inspect::change::{Change, read_changes};
-use crate::inspect::timeline::Recording;
-use crate::policy::{Step, StepSet};
+use crate::cli::{StoreArgs, SweepArgs};
+use crate::inspect::LoadedSession;
+use crate::inspect::again::ReplayInputs;
+use crate::inspect::change::{SettingChange, read_changes};
+use crate::inspect::timeline::RecordedSession;
+use crate::policy::{Policy, PolicySet};
 use crate::runtime::{SaveError, interruptible, save_as};
-use crate::sweep::{Asked, Axis, AxisError, Cell, Grid, Ground, Sweep, default_axes, json, sweep};
+use crate::sweep::{Axis, AxisContext, AxisError, Cell, Grid, Sweep, SweepSpec, default_axes, json, sweep};
 
 /// The option of the head-room.
-const HEADROOM: &str = "--headroom";
+const HEADROOM_OPTION: &str = "--headroom";
 /// The file that nobody but the person changes.
 const CONFIG_FILE: &str = "openclaw.json";
 
@@ -34,22 +34,22 @@ impl From<AxisError> for Failure {
 
 /// A sweep and what it was made from.
 #[derive(Debug)]
-pub(super) struct Swept {
+pub(super) struct SweepReport {
     /// The session.
-    pub inspection: Arc<Inspection>,
+    pub inspection: Arc<LoadedSession>,
     /// By how much its estimates are off at the calls they were fitted from, as a share.
     pub fit_error: Option<f64>,
     /// The cells.
     pub sweep: Sweep,
     /// Nobody named axes.
-    pub chosen: bool,
+    pub has_default_axes: bool,
 }
 
 /// Answers.
 pub(super) fn run(
     args: &SweepArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     if let Some(file) = args.patch.as_deref().filter(|file| file.ends_with(CONFIG_FILE)) {
@@ -58,9 +58,9 @@ pub(super) fn run(
             file.display()
         )));
     }
-    let swept = make(args, place, around)?;
-    if args.session.json {
-        output.json(json::answer(&swept.inspection, &swept.sweep))?;
+    let swept = run_sweep(args, place, around)?;
+    if args.target.json {
+        output.json(json::sweep_document(&swept.inspection, &swept.sweep))?;
     } else {
         print(&swept, args.measure, output)?;
     }
@@ -70,47 +70,48 @@ pub(super) fn run(
     }
 }
 
-fn make(args: &SweepArgs, place: &PlaceArgs, around: &Around) -> Result<Swept, Failure> {
-    let base = read_changes(args.with.settings.as_deref(), &args.with.set)?;
-    let headroom = args.headroom.as_deref().map(|text| parse_amount(HEADROOM, text)).transpose()?;
-    let session = &args.session.session;
-    let scene = Scene::for_session(session, place, around)?;
-    let inspection = with_context(at_leaf(&scene, scene.open(session)?, args.leaf.as_deref())?)?;
-    let base = with_learnt(args.with.window, base, &inspection)?;
-    refuse_fixed(&base, &inspection)?;
-    let ground = Ground { inspection: &inspection, base: &base };
+fn run_sweep(args: &SweepArgs, place: &StoreArgs, around: &Invocation) -> Result<SweepReport, Failure> {
+    let base = read_changes(args.overrides.settings.as_deref(), &args.overrides.set)?;
+    let headroom = args.headroom.as_deref().map(|text| parse_amount(HEADROOM_OPTION, text)).transpose()?;
+    let session = &args.target.session;
+    let scene = Workspace::for_session(session, place, around)?;
+    let inspection = require_context(at_leaf(&scene, scene.open_session(session)?, args.leaf.as_deref())?)?;
+    let base = with_learned_window(args.overrides.window, base, &inspection)?;
+    refuse_unsupported(&base, &inspection)?;
+    let ground = AxisContext { session: &inspection, base: &base };
     let axes = args.vary.iter().map(|text| Axis::parse(&ground, text)).collect::<Result<Vec<_>, _>>()?;
-    Grid::of(&axes)?;
-    let steps = steps_of(args, &base, &axes, &inspection)?;
-    let material = Material::read(&inspection, steps.with(Step::Compact, true))
+    Grid::from_axes(&axes)?;
+    let steps = cell_policies(args, &base, &axes, &inspection)?;
+    let material = ReplayInputs::read(&inspection, steps.with(Policy::Compact, true))
         .map_err(|error| Failure::unreadable(error.to_string()))?;
-    let headroom =
-        headroom.map(|amount| amount_tokens(amount, HEADROOM, material.provider_window)).transpose()?;
+    let headroom = headroom
+        .map(|amount| resolve_amount(amount, HEADROOM_OPTION, material.provider_window))
+        .transpose()?;
     let headroom = headroom.unwrap_or(0.0);
     if args.headroom.is_some() && material.provider_window.is_nan() {
         return Err(Failure::usage(format!(
-            "{HEADROOM}: nothing tells the window of the model, so there is nothing to leave free."
+            "{HEADROOM_OPTION}: nothing tells the window of the model, so there is nothing to leave free."
         )));
     }
-    let steps = without_doubted(args, &base, &axes, &material, steps);
+    let steps = without_ineffective(args, &base, &axes, &material, steps);
     let chosen = axes.is_empty();
-    let asked = Asked { axes, base, steps, headroom };
+    let asked = SweepSpec { axes, base, policies: steps, headroom };
     let (inspection, fit_error) = (Arc::new(inspection), material.fit_error);
-    let sweep = sweep_told(Arc::clone(&inspection), material, asked)?;
-    Ok(Swept { inspection, fit_error, sweep, chosen })
+    let sweep = sweep_with_progress(Arc::clone(&inspection), material, asked)?;
+    Ok(SweepReport { inspection, fit_error, sweep, has_default_axes: chosen })
 }
 
 /// The steps of every cell: those asked for, and those whose settings are varied.
-fn steps_of(
+fn cell_policies(
     args: &SweepArgs,
-    base: &[Change],
+    base: &[SettingChange],
     axes: &[Axis],
-    inspection: &Inspection,
-) -> Result<StepSet, Failure> {
-    let steps = replayed_steps(&args.with.policy, base, inspection)?;
-    let varied = axes.iter().filter_map(|axis| Some((axis.step?, axis)));
-    if args.with.policy.is_empty() {
-        let moved = axes.iter().filter_map(Axis::moved_step);
+    inspection: &LoadedSession,
+) -> Result<PolicySet, Failure> {
+    let steps = replay_policies(&args.overrides.policy, base, inspection)?;
+    let varied = axes.iter().filter_map(|axis| Some((axis.policy?, axis)));
+    if args.overrides.policy.is_empty() {
+        let moved = axes.iter().filter_map(Axis::affected_policy);
         return Ok(moved.fold(steps, |steps, step| steps.with(step, true)));
     }
     let mut left_out = varied.filter(|(step, _)| !steps.has(*step));
@@ -124,21 +125,27 @@ fn steps_of(
 }
 
 /// A step that did nothing in the record does nothing in the cells, unless somebody asks for it.
-fn without_doubted(
+fn without_ineffective(
     args: &SweepArgs,
-    base: &[Change],
+    base: &[SettingChange],
     axes: &[Axis],
-    material: &Material,
-    steps: StepSet,
-) -> StepSet {
-    let named = base.iter().filter_map(|change| change.step).chain(axes.iter().filter_map(|axis| axis.step));
+    material: &ReplayInputs,
+    steps: PolicySet,
+) -> PolicySet {
+    let named =
+        base.iter().filter_map(|change| change.policy).chain(axes.iter().filter_map(|axis| axis.policy));
     let named = named.collect::<Vec<_>>();
-    let left_out = if args.with.policy.is_empty() { material.doubted } else { StepSet::NONE };
-    steps.without(left_out.without(StepSet::of(&named)))
+    let left_out =
+        if args.overrides.policy.is_empty() { material.contradicted_policies } else { PolicySet::NONE };
+    steps.without(left_out.without(PolicySet::of(&named)))
 }
 
 /// Fills the cells; ctrl-c ends it in order. How far it is, is told where a person watches.
-fn sweep_told(inspection: Arc<Inspection>, material: Material, asked: Asked) -> Result<Sweep, Failure> {
+fn sweep_with_progress(
+    inspection: Arc<LoadedSession>,
+    material: ReplayInputs,
+    asked: SweepSpec,
+) -> Result<Sweep, Failure> {
     let stopped = Arc::new(AtomicBool::new(false));
     let wanted = || !stopped.load(Ordering::Relaxed);
     let stop = {
@@ -147,20 +154,22 @@ fn sweep_told(inspection: Arc<Inspection>, material: Material, asked: Asked) -> 
     };
     let done = interruptible(stop, || -> Result<Option<Sweep>, AxisError> {
         let mut asked = asked;
-        let progress = Progress::new();
-        let Some(recording) = Recording::of(inspection, material, &wanted) else { return Ok(None) };
+        let progress = ProgressLine::new();
+        let Some(recording) = RecordedSession::from_inputs(inspection, material, &wanted) else {
+            return Ok(None);
+        };
         if asked.axes.is_empty() {
-            progress.say("choosing settings to vary");
-            let axes = default_axes(&recording, &asked.base, asked.steps, &wanted);
+            progress.show("choosing settings to vary");
+            let axes = default_axes(&recording, &asked.base, asked.policies, &wanted);
             let Some(axes) = axes else { return Ok(None) };
-            asked.steps = axes
+            asked.policies = axes
                 .iter()
-                .filter_map(Axis::moved_step)
-                .fold(asked.steps, |steps, step| steps.with(step, true));
+                .filter_map(Axis::affected_policy)
+                .fold(asked.policies, |steps, step| steps.with(step, true));
             asked.axes = axes;
         }
-        let of = Grid::of(&asked.axes)?.len();
-        let filled = sweep(&recording, asked, &wanted, &|_, _: &Cell| progress.one_more(of));
+        let of = Grid::from_axes(&asked.axes)?.len();
+        let filled = sweep(&recording, asked, &wanted, &|_, _: &Cell| progress.increment(of));
         progress.clear();
         filled
     })?;
@@ -168,43 +177,43 @@ fn sweep_told(inspection: Arc<Inspection>, material: Material, asked: Asked) -> 
 }
 
 /// A line on the error stream that is written over, where a terminal shows it.
-struct Progress {
-    shown: bool,
+struct ProgressLine {
+    is_terminal: bool,
     done: AtomicUsize,
 }
 
-impl Progress {
+impl ProgressLine {
     fn new() -> Self {
-        Self { shown: std::io::stderr().is_terminal(), done: AtomicUsize::new(0) }
+        Self { is_terminal: std::io::stderr().is_terminal(), done: AtomicUsize::new(0) }
     }
 
-    fn say(&self, words: &str) {
-        if self.shown {
+    fn show(&self, words: &str) {
+        if self.is_terminal {
             // That it cannot be told is no reason to stop.
             _ = write!(std::io::stderr().lock(), "\r\u{1b}[K{words}");
         }
     }
 
-    fn one_more(&self, of: usize) {
+    fn increment(&self, of: usize) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         // As often as the number of whole percents changes.
         if done * 100 / of.max(1) != (done - 1) * 100 / of.max(1) {
-            self.say(&format!("{done} of {of} settings"));
+            self.show(&format!("{done} of {of} settings"));
         }
     }
 
     fn clear(&self) {
-        self.say("");
+        self.show("");
     }
 }
 
-fn save_patch(swept: &Swept, file: &std::path::Path, output: &mut Output) -> Result<(), Failure> {
-    let patch = swept.sweep.smallest.map(|cell| swept.sweep.patch(&swept.inspection, cell).text);
+fn save_patch(swept: &SweepReport, file: &std::path::Path, output: &mut Output) -> Result<(), Failure> {
+    let patch = swept.sweep.smallest_fitting.map(|cell| swept.sweep.patch(&swept.inspection, cell).text);
     let Some(text) = patch.filter(|text| !text.is_empty()) else {
         return Err(Failure::refused(format!(
             "--patch {}: there is no change to write: {}. Nothing was written.",
             file.display(),
-            if swept.sweep.smallest.is_some() {
+            if swept.sweep.smallest_fitting.is_some() {
                 "every call fits as things are"
             } else {
                 "no cell of the grid fits"
@@ -212,7 +221,7 @@ fn save_patch(swept: &Swept, file: &std::path::Path, output: &mut Output) -> Res
         )));
     };
     save_as(file, &format!("{text}\n"), false).map_err(|error| match error {
-        SaveError::Taken => Failure::refused(format!(
+        SaveError::AlreadyExists => Failure::refused(format!(
             "{}: is there already, and nothing is overwritten. Name another file.",
             file.display()
         )),

@@ -2,27 +2,27 @@
 
 use std::io::Write as _;
 
-use super::described::print_head;
+use super::described::print_session_header;
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::replay::estimate_words;
+use super::replay::describe_estimates;
 use super::ruleset::print_ruleset;
-use super::sweep::Swept;
+use super::sweep::SweepReport;
 use super::table::{Align, Cell as TableCell, Table};
-use super::words::{counted, estimated, grouped};
+use super::words::{format_count, format_estimate, format_number};
 use crate::cli::MeasureArg;
-use crate::inspect::cost::{cost_short, cost_words};
+use crate::inspect::cost::{self, describe_cost};
 use crate::sweep::{Axis, Cell, Sweep};
 
 /// Trade-offs that are printed; the JSON has all.
-const SHOWN: usize = 12;
+const MAX_TRADE_OFFS: usize = 12;
 /// Columns of a map that is printed.
-const WIDEST: usize = 16;
+const MAX_MAP_COLUMNS: usize = 16;
 
 /// Prints it.
-pub(super) fn print(swept: &Swept, measure: MeasureArg, output: &mut Output) -> Result<(), Failure> {
-    let Swept { inspection, sweep, .. } = swept;
-    print_head(output, inspection, inspection.window)?;
+pub(super) fn print(swept: &SweepReport, measure: MeasureArg, output: &mut Output) -> Result<(), Failure> {
+    let SweepReport { inspection, sweep, .. } = swept;
+    print_session_header(output, inspection, inspection.window)?;
     print_ruleset(&inspection.ruleset, output)?;
     writeln!(output)?;
     if sweep.recorded.calls == 0 {
@@ -44,56 +44,56 @@ pub(super) fn print(swept: &Swept, measure: MeasureArg, output: &mut Output) -> 
 fn headline(sweep: &Sweep) -> String {
     let names: Vec<&str> = sweep.axes.iter().map(Axis::name).collect();
     let fitting = sweep.cells.iter().filter(|cell| sweep.fits(cell)).count();
-    let settings = counted(sweep.cells.len() as u64, "setting", "settings");
+    let settings = format_count(sweep.cells.len() as u64, "setting", "settings");
     let free = if sweep.headroom > 0.0 {
-        format!(" with {} tokens to spare", grouped(sweep.headroom.round() as u64))
+        format!(" with {} tokens to spare", format_number(sweep.headroom.round() as u64))
     } else {
         String::new()
     };
     let fit = match fitting {
         0 => format!("in none of them every call fits{free}"),
         all if all == sweep.cells.len() => format!("in all of them every call fits{free}"),
-        some => format!("in {} of them every call fits{free}", grouped(some as u64)),
+        some => format!("in {} of them every call fits{free}", format_number(some as u64)),
     };
     format!("{settings} of {}: {fit}", names.join(" × "))
 }
 
-fn remarks(swept: &Swept) -> Vec<String> {
+fn remarks(swept: &SweepReport) -> Vec<String> {
     let sweep = &swept.sweep;
     let recorded = &sweep.recorded;
     let mut lines = vec![format!(
         "recorded: {}, {} that did not fit, largest prompt {}, {}",
-        counted(recorded.calls as u64, "call", "calls"),
-        grouped(recorded.overflows as u64),
-        grouped(recorded.peak.0.round() as u64),
-        cost_words(&recorded.spent).unwrap_or_else(|| "no price known".to_owned()),
+        format_count(recorded.calls as u64, "call", "calls"),
+        format_number(recorded.overflows as u64),
+        format_number(recorded.peak.0.round() as u64),
+        describe_cost(&recorded.cost_breakdown).unwrap_or_else(|| "no price known".to_owned()),
     )];
-    lines.push(estimate_words(swept.fit_error));
+    lines.push(describe_estimates(swept.fit_error));
     lines.push(
         "left out: tokens per call that pruning, turn limit and compaction keep from the model".to_owned(),
     );
-    if swept.chosen {
+    if swept.has_default_axes {
         lines.push("varied are the settings that matter most here; --vary names others".to_owned());
     }
     lines
 }
 
-fn cost(cell: &Cell) -> String {
-    cost_short(&cell.totals.spent).unwrap_or_else(|| "-".to_owned())
+fn format_cost(cell: &Cell) -> String {
+    cost::format_cost(&cell.totals.cost_breakdown).unwrap_or_else(|| "-".to_owned())
 }
 
 /// Tokens that were estimated; nothing is nothing.
-fn told(number: f64) -> String {
-    if number < 0.5 { "0".to_owned() } else { estimated(tokens(number)) }
+fn format_left_out(number: f64) -> String {
+    if number < 0.5 { "0".to_owned() } else { format_estimate(floor_tokens(number)) }
 }
 
-fn tokens(tokens: f64) -> u64 {
+fn floor_tokens(tokens: f64) -> u64 {
     tokens.max(0.0) as u64
 }
 
 fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
     let cells = sweep.trade_offs();
-    let shown = cells.len().min(SHOWN);
+    let shown = cells.len().min(MAX_TRADE_OFFS);
     writeln!(output)?;
     let more = if shown < cells.len() {
         format!(" ({shown} of {}, the cheapest first)", cells.len())
@@ -106,29 +106,29 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
     let numbers = ["did not fit", "largest", "cost", "left out", "summaries", ""];
     columns.extend(numbers.map(|name| (name.to_owned(), Align::Right)));
     let mut table = Table::new(&columns);
-    for (number, at) in cells.iter().take(SHOWN).enumerate() {
+    for (number, at) in cells.iter().take(MAX_TRADE_OFFS).enumerate() {
         let cell = &sweep.cells[*at];
         let tone = if sweep.fits(cell) { Tone::Plain } else { Tone::Warning };
         let mut row = vec![TableCell::new(&(number + 1).to_string(), Tone::Dim)];
-        row.extend(sweep.axes.iter().zip(&cell.at).map(|(axis, point)| {
+        row.extend(sweep.axes.iter().zip(&cell.points).map(|(axis, point)| {
             let changed = *point != axis.current;
             TableCell::new(&axis.points[*point].text, if changed { Tone::Strong } else { Tone::Dim })
         }));
         row.extend([
-            TableCell::new(&grouped(cell.overflows() as u64), tone),
-            TableCell::new(&estimated(tokens(cell.peak())), tone),
-            cost(cell).into(),
-            told(cell.left_out()).into(),
-            grouped(cell.summaries() as u64).into(),
-            TableCell::new(marks(sweep, *at), Tone::Dim),
+            TableCell::new(&format_number(cell.overflows() as u64), tone),
+            TableCell::new(&format_estimate(floor_tokens(cell.peak())), tone),
+            format_cost(cell).into(),
+            format_left_out(cell.cleared_tokens_per_call()).into(),
+            format_number(cell.summary_count() as u64).into(),
+            TableCell::new(cell_mark(sweep, *at), Tone::Dim),
         ]);
         table.push(row);
     }
     Ok(table.print(output, "  ")?)
 }
 
-fn marks(sweep: &Sweep, at: usize) -> &'static str {
-    match (at == sweep.current, sweep.smallest == Some(at)) {
+fn cell_mark(sweep: &Sweep, at: usize) -> &'static str {
+    match (at == sweep.current, sweep.smallest_fitting == Some(at)) {
         (true, _) => "as it is now",
         (false, true) => "smallest change",
         (false, false) => "",
@@ -138,7 +138,7 @@ fn marks(sweep: &Sweep, at: usize) -> &'static str {
 /// A map of the first two settings, the others where the smallest change has them, or as they are.
 fn print_map(sweep: &Sweep, measure: MeasureArg, output: &mut Output) -> Result<(), Failure> {
     let [down, across, others @ ..] = sweep.axes.as_slice() else { return Ok(()) };
-    let held = sweep.grid.at(sweep.smallest.unwrap_or(sweep.current));
+    let held = sweep.grid.points_of(sweep.smallest_fitting.unwrap_or(sweep.current));
     writeln!(output)?;
     let rest: Vec<String> = others
         .iter()
@@ -146,9 +146,9 @@ fn print_map(sweep: &Sweep, measure: MeasureArg, output: &mut Output) -> Result<
         .map(|(axis, point)| format!("{} {}", axis.name(), axis.points[*point].text))
         .collect();
     let at = if rest.is_empty() { String::new() } else { format!(", at {}", rest.join(", ")) };
-    let head = format!("{}: {} down, {} across{at}", measure_words(measure), down.name(), across.name());
+    let head = format!("{}: {} down, {} across{at}", measure_label(measure), down.name(), across.name());
     output.line(Tone::Strong, &head)?;
-    let shown = across.points.len().min(WIDEST);
+    let shown = across.points.len().min(MAX_MAP_COLUMNS);
     let mut columns = vec![(String::new(), Align::Right)];
     columns.extend(across.points.iter().take(shown).map(|point| (point.text.clone(), Align::Right)));
     let mut table = Table::new(&columns);
@@ -157,7 +157,7 @@ fn print_map(sweep: &Sweep, measure: MeasureArg, output: &mut Output) -> Result<
         cells.extend((0..shown).map(|column| {
             let mut place = held.clone();
             (place[0], place[1]) = (row, column);
-            map_cell(sweep, sweep.grid.cell(&place), measure)
+            map_cell(sweep, sweep.grid.cell_index(&place), measure)
         }));
         table.push(cells);
     }
@@ -170,17 +170,17 @@ fn print_map(sweep: &Sweep, measure: MeasureArg, output: &mut Output) -> Result<
 fn map_cell(sweep: &Sweep, at: usize, measure: MeasureArg) -> TableCell {
     let cell = &sweep.cells[at];
     let fits = sweep.fits(cell);
-    let mark = match (fits, at == sweep.current, sweep.smallest == Some(at)) {
+    let mark = match (fits, at == sweep.current, sweep.smallest_fitting == Some(at)) {
         (_, true, _) => "*",
         (_, _, true) => ">",
         _ => "",
     };
     let over = if fits { "" } else { "!" };
     let value = match measure {
-        MeasureArg::Peak => estimated(tokens(cell.peak())),
-        MeasureArg::Cost => cost(cell),
-        MeasureArg::Overflows => grouped(cell.overflows() as u64),
-        MeasureArg::Cleared => told(cell.left_out()),
+        MeasureArg::Peak => format_estimate(floor_tokens(cell.peak())),
+        MeasureArg::Cost => format_cost(cell),
+        MeasureArg::Overflows => format_number(cell.overflows() as u64),
+        MeasureArg::Cleared => format_left_out(cell.cleared_tokens_per_call()),
     };
     let tone = match (fits, mark) {
         (false, _) => Tone::Bad,
@@ -190,7 +190,7 @@ fn map_cell(sweep: &Sweep, at: usize, measure: MeasureArg) -> TableCell {
     TableCell::new(&format!("{mark}{over}{value}"), tone)
 }
 
-fn measure_words(measure: MeasureArg) -> &'static str {
+fn measure_label(measure: MeasureArg) -> &'static str {
     match measure {
         MeasureArg::Peak => "largest prompt",
         MeasureArg::Cost => "cost",
@@ -199,31 +199,37 @@ fn measure_words(measure: MeasureArg) -> &'static str {
     }
 }
 
-fn print_smallest(swept: &Swept, output: &mut Output) -> Result<(), Failure> {
+fn print_smallest(swept: &SweepReport, output: &mut Output) -> Result<(), Failure> {
     let sweep = &swept.sweep;
     writeln!(output)?;
-    let Some(at) = sweep.smallest else { return Ok(output.line(Tone::Warning, &no_help(sweep))?) };
+    let Some(at) = sweep.smallest_fitting else {
+        return Ok(output.line(Tone::Warning, &describe_best_cell(sweep))?);
+    };
     let (cell, now) = (&sweep.cells[at], &sweep.cells[sweep.current]);
     if at == sweep.current {
-        let peak = estimated(tokens(cell.peak()));
+        let peak = format_estimate(floor_tokens(cell.peak()));
         let words =
             format!("nothing has to change: every call fits as things are, the largest with {peak} tokens");
         output.line(Tone::Good, &words)?;
-        if let Some(words) = sweep.doubt() {
-            output.line(Tone::Warning, &crate::command::words::commas(&words))?;
+        if let Some(words) = sweep.caveat() {
+            output.line(Tone::Warning, &crate::command::words::with_commas(&words))?;
         }
         return Ok(());
     }
-    output.line(Tone::Good, &format!("smallest change: {}", change_words(sweep, at)))?;
+    output.line(Tone::Good, &format!("smallest change: {}", describe_change(sweep, at)))?;
     let before_after = |what: &str, before: String, after: String| format!("  {what} {before} → {after}");
     let lines = [
         before_after(
             "calls that did not fit",
-            grouped(now.overflows() as u64),
-            grouped(cell.overflows() as u64),
+            format_number(now.overflows() as u64),
+            format_number(cell.overflows() as u64),
         ),
-        before_after("largest prompt", estimated(tokens(now.peak())), estimated(tokens(cell.peak()))),
-        before_after("cost", cost(now), cost(cell)),
+        before_after(
+            "largest prompt",
+            format_estimate(floor_tokens(now.peak())),
+            format_estimate(floor_tokens(cell.peak())),
+        ),
+        before_after("cost", format_cost(now), format_cost(cell)),
     ];
     for line in lines {
         output.line(Tone::Plain, &line)?;
@@ -237,8 +243,9 @@ fn print_smallest(swept: &Swept, output: &mut Output) -> Result<(), Failure> {
 }
 
 /// `contextPruning.ttl 1h → 30m`, several parted by commas.
-fn change_words(sweep: &Sweep, at: usize) -> String {
-    let moved = sweep.axes.iter().zip(&sweep.cells[at].at).filter(|(axis, point)| **point != axis.current);
+fn describe_change(sweep: &Sweep, at: usize) -> String {
+    let moved =
+        sweep.axes.iter().zip(&sweep.cells[at].points).filter(|(axis, point)| **point != axis.current);
     let words = moved.map(|(axis, point)| {
         format!("{} {} → {}", axis.key, axis.points[axis.current].text, axis.points[*point].text)
     });
@@ -246,15 +253,15 @@ fn change_words(sweep: &Sweep, at: usize) -> String {
 }
 
 /// What the best cell still leaves.
-fn no_help(sweep: &Sweep) -> String {
+fn describe_best_cell(sweep: &Sweep) -> String {
     let best = sweep.cells.iter().min_by(|one, other| {
         let rank = |cell: &Cell| (cell.overflows() as f64, cell.peak());
         rank(one).partial_cmp(&rank(other)).unwrap_or(std::cmp::Ordering::Equal)
     });
     let Some(best) = best else { return "no setting of this grid helps".to_owned() };
-    let peak = estimated(tokens(best.peak()));
+    let peak = format_estimate(floor_tokens(best.peak()));
     let window = if sweep.window.is_finite() {
-        format!(" of {}", grouped(sweep.window.round() as u64))
+        format!(" of {}", format_number(sweep.window.round() as u64))
     } else {
         String::new()
     };
@@ -264,7 +271,7 @@ fn no_help(sweep: &Sweep) -> String {
         ),
         left => format!(
             "no setting of this grid would have helped: at best {}, the largest prompt with {peak}{window} tokens",
-            counted(left as u64, "call does not fit", "calls do not fit")
+            format_count(left as u64, "call does not fit", "calls do not fit")
         ),
     }
 }

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use super::output::{Output, Tone};
-use crate::text::{cut, visible, width};
+use crate::text::{truncate, visible, width};
 
 /// Least columns of one that gives way.
-const LEAST: usize = 16;
+const MIN_FLEXIBLE_WIDTH: usize = 16;
 /// Between two columns.
-const GAP: &str = "  ";
+const COLUMN_GAP: &str = "  ";
 
 /// Where a column's text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Table {
     }
 
     /// Leaves out every column of this name.
-    pub(super) fn without(&mut self, name: &str) {
+    pub(super) fn remove_column(&mut self, name: &str) {
         let kept: Vec<bool> = self.columns.iter().map(|(own, _)| own != name).collect();
         let mut columns = kept.iter();
         self.columns.retain(|_| columns.next() == Some(&true));
@@ -78,7 +78,7 @@ impl Table {
 
     /// Prints head and rows, each line behind `indent`.
     pub(super) fn print(&self, output: &mut Output, indent: &str) -> io::Result<()> {
-        let widths = self.widths(output.width(), width(indent));
+        let widths = self.column_widths(output.width(), width(indent));
         let head: Vec<Cell> = self.columns.iter().map(|(name, _)| Cell::new(name, Tone::Dim)).collect();
         for row in std::iter::once(&head).chain(&self.rows) {
             self.print_row(output, indent, row, &widths)?;
@@ -86,18 +86,19 @@ impl Table {
         Ok(())
     }
 
-    fn widths(&self, terminal: Option<usize>, indent: usize) -> Vec<usize> {
+    fn column_widths(&self, terminal: Option<usize>, indent: usize) -> Vec<usize> {
         let mut widths: Vec<usize> = self.columns.iter().map(|(name, _)| width(name)).collect();
         for row in &self.rows {
             for (at, cell) in row.iter().enumerate() {
                 widths[at] = widths[at].max(width(&cell.text));
             }
         }
-        let taken: usize = widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1) + indent;
+        let taken: usize =
+            widths.iter().sum::<usize>() + COLUMN_GAP.len() * widths.len().saturating_sub(1) + indent;
         let mut over = terminal.map_or(0, |terminal| taken.saturating_sub(terminal));
         let flexible = |at: &usize| self.columns[*at].1 == Align::Flexible;
         for at in (0..widths.len()).rev().filter(flexible) {
-            let gives = over.min(widths[at].saturating_sub(LEAST));
+            let gives = over.min(widths[at].saturating_sub(MIN_FLEXIBLE_WIDTH));
             widths[at] -= gives;
             over -= gives;
         }
@@ -107,11 +108,11 @@ impl Table {
     fn print_row(&self, output: &mut Output, indent: &str, row: &[Cell], widths: &[usize]) -> io::Result<()> {
         let mut line = String::from(indent);
         for (at, cell) in row.iter().enumerate() {
-            let (text, columns) = cut(&cell.text, widths[at]);
+            let (text, columns) = truncate(&cell.text, widths[at]);
             let pad = " ".repeat(widths[at].saturating_sub(columns));
             let painted = output.paint(cell.tone, &text);
             if at > 0 {
-                line.push_str(GAP);
+                line.push_str(COLUMN_GAP);
             }
             if self.columns[at].1 == Align::Right {
                 line.push_str(&pad);
@@ -131,7 +132,7 @@ mod tests {
 
     fn printed(table: &Table, terminal: Option<usize>) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        table.print(&mut Output::new(&mut out, &mut err).on_terminal(terminal, false), "").unwrap();
+        table.print(&mut Output::new(&mut out, &mut err).with_terminal(terminal, false), "").unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -3,91 +3,99 @@
 use std::collections::HashSet;
 use std::io::Write as _;
 
-use super::described::{number, print_head, row_tokens, session_value, tokens_of, tool_of};
+use super::described::{
+    format_entry_tokens, message_tokens, number_value, print_session_header, session_json, tool_name,
+};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::scene::{Around, Scene};
-use super::words::counted;
-use crate::cli::{PlaceArgs, TreeArgs, secrets};
+use super::scene::{Invocation, Workspace};
+use super::words::format_count;
+use crate::cli::{StoreArgs, TreeArgs, secrets};
 use crate::ids::EntryIx;
-use crate::inspect::excerpt::excerpt_of;
-use crate::inspect::{BranchTip, Inspection};
+use crate::inspect::excerpt::read_context_excerpt;
+use crate::inspect::{BranchTip, LoadedSession};
 use crate::js::{Object, Value};
-use crate::redact::Secrets;
+use crate::redact::SecretDisplay;
 use crate::store::entry::EntryKind;
-use crate::text::{cut, pad, width};
+use crate::text::{pad, truncate, width};
 use crate::transcript::Leaf;
-use crate::transcript::drawn::{Drawn, drawn};
-use crate::transcript::labels::labels;
+use crate::transcript::drawn::{OrderedEntry, drawing_order};
+use crate::transcript::labels::resolve_labels;
 
 /// Columns of a branch.
 const INDENT: &str = "│ ";
 /// Deeper branches are drawn at this depth.
-const DEEPEST: usize = 12;
+const MAX_DEPTH: usize = 12;
 /// Columns of an excerpt when no terminal tells.
-const EXCERPT: usize = 100;
+const EXCERPT_WIDTH: usize = 100;
 
 /// Draws a transcript.
 pub(super) fn run(
     args: &TreeArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let TreeArgs { session: args, no_redact } = args;
+    let TreeArgs { target: args, no_redact } = args;
     let secrets = secrets(*no_redact);
-    let inspection = Scene::for_session(&args.session, place, around)?.open(&args.session)?;
+    let inspection = Workspace::for_session(&args.session, place, around)?.open_session(&args.session)?;
     let active: HashSet<EntryIx> = active_path(&inspection).into_iter().collect();
-    let nodes = drawn(&inspection.tree, &active);
+    let nodes = drawing_order(&inspection.tree, &active);
     if args.json {
-        return Ok(output.json(answer(&inspection, &nodes, &active, secrets))?);
+        return Ok(output.json(report_json(&inspection, &nodes, &active, secrets))?);
     }
     print(&inspection, &nodes, &active, secrets, output)
 }
 
 /// The active path; it is there even when no context can be built from it.
-fn active_path(inspection: &Inspection) -> Vec<EntryIx> {
+fn active_path(inspection: &LoadedSession) -> Vec<EntryIx> {
     let leaf = inspection.tree.leaf(&inspection.index, &Leaf::Own);
-    leaf.map(|leaf| inspection.tree.walk(&inspection.index, leaf)).unwrap_or_default()
+    leaf.map(|leaf| inspection.tree.path_to(&inspection.index, leaf)).unwrap_or_default()
 }
 
-fn answer(inspection: &Inspection, nodes: &[Drawn], active: &HashSet<EntryIx>, secrets: Secrets) -> Object {
+fn report_json(
+    inspection: &LoadedSession,
+    nodes: &[OrderedEntry],
+    active: &HashSet<EntryIx>,
+    secrets: SecretDisplay,
+) -> Object {
     let index = &inspection.index;
     let leaf = inspection.tree.leaf(index, &Leaf::Own);
-    let labels = labels(index, &inspection.tree);
+    let labels = resolve_labels(index, &inspection.tree);
     let branch_value = |tip: &BranchTip| {
         Value::from(Object::from([
-            ("leaf", Value::from(index.name(tip.leaf))),
+            ("leaf", Value::from(index.display_id(tip.leaf))),
             ("active", Value::from(tip.active)),
             ("messages", Value::from(tip.messages)),
-            ("headline", Value::from(tip.headline.as_str())),
+            ("headline", Value::from(tip.last_words.as_str())),
         ]))
     };
-    let node_value = |node: &Drawn| {
+    let node_value = |node: &OrderedEntry| {
         let entry = index.entry(node.entry);
-        let children = inspection.tree.children(node.entry).iter().map(|ix| Value::from(index.name(*ix)));
+        let children =
+            inspection.tree.children(node.entry).iter().map(|ix| Value::from(index.display_id(*ix)));
         let size = entry.message;
         Value::from(Object::from([
-            ("entry", Value::from(index.name(node.entry))),
-            ("parent", Value::from(inspection.tree.parent(node.entry).map(|ix| index.name(ix)))),
+            ("entry", Value::from(index.display_id(node.entry))),
+            ("parent", Value::from(inspection.tree.parent(node.entry).map(|ix| index.display_id(ix)))),
             ("line", Value::from(entry.line)),
-            ("type", Value::from(entry.kind.word())),
-            ("role", Value::from(size.map(|size| size.role.word()))),
-            ("tool", Value::from(size.and_then(|size| tool_of(inspection, node.entry, &size)))),
-            ("tokens", Value::from(size.map(|size| tokens_of(&size)))),
-            ("chars", Value::from(size.map(|size| size.pi_chars.chars()))),
-            ("time", number(entry.time)),
-            ("label", Value::from(labels.get(&node.entry).map(|label| secrets.shown(label).into_owned()))),
+            ("type", Value::from(entry.kind.as_str())),
+            ("role", Value::from(size.map(|size| size.role.as_str()))),
+            ("tool", Value::from(size.and_then(|size| tool_name(inspection, node.entry, &size)))),
+            ("tokens", Value::from(size.map(|size| message_tokens(&size)))),
+            ("chars", Value::from(size.map(|size| size.pi_chars.whole_chars()))),
+            ("time", number_value(entry.time_ms)),
+            ("label", Value::from(labels.get(&node.entry).map(|label| secrets.apply(label).into_owned()))),
             ("depth", Value::from(node.depth)),
             ("active", Value::from(active.contains(&node.entry))),
             ("leaf", Value::from(leaf == Some(node.entry))),
-            ("silent", Value::from(size.is_some_and(|size| size.silent))),
+            ("silent", Value::from(size.is_some_and(|size| size.is_no_reply))),
             ("children", Value::from(children.collect::<Vec<_>>())),
         ]))
     };
     Object::from([
-        ("session", session_value(&inspection.session)),
-        ("leaf", Value::from(leaf.map(|ix| index.name(ix)))),
+        ("session", session_json(&inspection.item)),
+        ("leaf", Value::from(leaf.map(|ix| index.display_id(ix)))),
         (
             "branches",
             Value::from(inspection.branch_tips(secrets).iter().map(branch_value).collect::<Vec<_>>()),
@@ -97,65 +105,66 @@ fn answer(inspection: &Inspection, nodes: &[Drawn], active: &HashSet<EntryIx>, s
 }
 
 fn print(
-    inspection: &Inspection,
-    nodes: &[Drawn],
+    inspection: &LoadedSession,
+    nodes: &[OrderedEntry],
     active: &HashSet<EntryIx>,
-    secrets: Secrets,
+    secrets: SecretDisplay,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let index = &inspection.index;
     let leaf = inspection.tree.leaf(index, &Leaf::Own);
-    let labels = labels(index, &inspection.tree);
-    print_head(output, inspection, inspection.window)?;
-    let branches = nodes.iter().filter(|node| node.forks).count() as u64;
-    let entries = counted(nodes.len() as u64, "entry", "entries");
-    let branches = counted(branches, "branch", "branches");
+    let labels = resolve_labels(index, &inspection.tree);
+    print_session_header(output, inspection, inspection.window)?;
+    let branches = nodes.iter().filter(|node| node.starts_branch).count() as u64;
+    let entries = format_count(nodes.len() as u64, "entry", "entries");
+    let branches = format_count(branches, "branch", "branches");
     writeln!(output, "{entries} · {branches} off the active path")?;
     writeln!(output)?;
-    let names = nodes.iter().map(|node| width(&index.name(node.entry))).max().unwrap_or(0);
+    let names = nodes.iter().map(|node| width(&index.display_id(node.entry))).max().unwrap_or(0);
     for node in nodes {
         let on_path = active.contains(&node.entry);
-        let mut rail = INDENT.repeat(node.depth.saturating_sub(1).min(DEEPEST));
+        let mut rail = INDENT.repeat(node.depth.saturating_sub(1).min(MAX_DEPTH));
         if node.depth > 0 {
-            rail.push_str(if node.forks { "├╴" } else { INDENT });
+            rail.push_str(if node.starts_branch { "├╴" } else { INDENT });
         }
         let sign = if on_path { "●" } else { "○" };
-        let name = pad(&index.name(node.entry), names);
-        let what = what(inspection, node.entry);
-        let tokens = index.entry(node.entry).message.map(|size| row_tokens(inspection, node.entry, &size));
+        let name = pad(&index.display_id(node.entry), names);
+        let what = describe_entry(inspection, node.entry);
+        let tokens =
+            index.entry(node.entry).message.map(|size| format_entry_tokens(inspection, node.entry, &size));
         let label =
-            labels.get(&node.entry).map(|label| format!(" [{}]", secrets.shown(label))).unwrap_or_default();
+            labels.get(&node.entry).map(|label| format!(" [{}]", secrets.apply(label))).unwrap_or_default();
         let end = if leaf == Some(node.entry) { " ◀" } else { "" };
         let facts = format!("{} {:>9}{label}{end}", pad(&what, 24), tokens.unwrap_or_default());
-        let line = format!("{rail}{sign} {name}  {facts}  {}", text_of(inspection, node.entry, secrets));
-        let (line, _) = cut(&line, output.width().unwrap_or(width(&facts) + names + EXCERPT));
-        output.line(tone(index.entry(node.entry).kind, on_path), line.trim_end())?;
+        let line = format!("{rail}{sign} {name}  {facts}  {}", entry_text(inspection, node.entry, secrets));
+        let (line, _) = truncate(&line, output.width().unwrap_or(width(&facts) + names + EXCERPT_WIDTH));
+        output.line(entry_tone(index.entry(node.entry).kind, on_path), line.trim_end())?;
     }
     Ok(())
 }
 
 /// What an entry is: the role and tool of a message, else its type.
-fn what(inspection: &Inspection, ix: EntryIx) -> String {
+fn describe_entry(inspection: &LoadedSession, ix: EntryIx) -> String {
     let entry = inspection.index.entry(ix);
     match entry.message.filter(|_| entry.kind == EntryKind::Message) {
-        Some(size) if size.silent => format!("{} silent", size.role.word()),
-        Some(size) => match tool_of(inspection, ix, &size) {
-            Some(tool) => format!("{} {tool}", size.role.word()),
-            None => size.role.word().to_owned(),
+        Some(size) if size.is_no_reply => format!("{} silent", size.role.as_str()),
+        Some(size) => match tool_name(inspection, ix, &size) {
+            Some(tool) => format!("{} {tool}", size.role.as_str()),
+            None => size.role.as_str().to_owned(),
         },
-        None => entry.kind.word().to_owned(),
+        None => entry.kind.as_str().to_owned(),
     }
 }
 
 /// The text of an entry; one that cannot be read again says so.
-fn text_of(inspection: &Inspection, ix: EntryIx, secrets: Secrets) -> String {
-    match excerpt_of(inspection, ix) {
-        Ok(excerpt) => excerpt.shown(secrets).line(),
+fn entry_text(inspection: &LoadedSession, ix: EntryIx, secrets: SecretDisplay) -> String {
+    match read_context_excerpt(inspection, ix) {
+        Ok(excerpt) => excerpt.with_secrets(secrets).line(),
         Err(error) => error.to_string(),
     }
 }
 
-fn tone(kind: EntryKind, on_path: bool) -> Tone {
+fn entry_tone(kind: EntryKind, on_path: bool) -> Tone {
     match kind {
         EntryKind::Compaction | EntryKind::BranchSummary if on_path => Tone::Warning,
         EntryKind::Message | EntryKind::CustomMessage if on_path => Tone::Plain,

@@ -2,48 +2,48 @@
 
 use super::failure::Failure;
 use super::output::Output;
-use super::scene::{Around, Scene};
-use super::writing::{self, Job};
-use crate::cli::{PlaceArgs, UndoArgs};
+use super::scene::{Invocation, Workspace};
+use super::writing::{self, WriteJob};
+use crate::cli::{StoreArgs, UndoArgs};
 use crate::commit::UndoTarget;
-use crate::inspect::Inspection;
-use crate::inspect::commits::commits;
-use crate::inspect::write::Ask;
+use crate::inspect::LoadedSession;
+use crate::inspect::commits::list_commits;
+use crate::inspect::write::WriteAction;
 use crate::js::Object;
 
 /// Tells what an undo would write, or writes it.
 pub(super) fn run(
     args: &UndoArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let scene = Scene::for_session(&args.session.session, place, around)?;
-    let inspection = scene.open(&args.session.session)?;
+    let scene = Workspace::for_session(&args.target.session, place, around)?;
+    let inspection = scene.open_session(&args.target.session)?;
     let target = match &args.commit {
-        Some(id) => UndoTarget::Entry(committed(&inspection, id)?),
+        Some(id) => UndoTarget::Entry(find_commit(&inspection, id)?),
         None if args.redo => UndoTarget::LastUndo,
         None => UndoTarget::LastCommit,
     };
-    let job = Job {
+    let job = WriteJob {
         inspection: &inspection,
-        ask: Ask::Undo(target),
+        ask: WriteAction::Undo(target),
         write: args.write,
-        demo: scene.listed.demo,
-        session: &args.session.session,
-        place,
+        is_demo: scene.listed.is_demo,
+        session_arg: &args.target.session,
+        store_args: place,
         now_ms: around.now_ms,
     };
     let ready = writing::prepare(&job)?;
-    if !args.session.json {
-        super::described::print_head(output, &inspection, inspection.window)?;
+    if !args.target.json {
+        super::described::print_session_header(output, &inspection, inspection.window)?;
     }
-    writing::run(&job, &ready, args.session.json, Object::new(), output)
+    writing::run(&job, &ready, args.target.json, Object::new(), output)
 }
 
 /// The id of the commit or undo that a text means: all of it, or the unique start.
-fn committed(inspection: &Inspection, text: &str) -> Result<String, Failure> {
-    let commits = commits(inspection).map_err(|error| Failure::unreadable(error.to_string()))?;
+fn find_commit(inspection: &LoadedSession, text: &str) -> Result<String, Failure> {
+    let commits = list_commits(inspection).map_err(|error| Failure::unreadable(error.to_string()))?;
     let found: Vec<&str> = commits
         .iter()
         .map(|committed| committed.receipt.id.as_str())

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use crate::commit::disk::{Disk, write_once};
 use crate::commit::journal::Intent;
 use crate::commit::refusal::{CommitError, Refusal};
-use crate::commit::snapshot::Snapshot;
+use crate::commit::snapshot::FileSnapshot;
 
 /// A session file that is open for appending.
 #[derive(Debug)]
@@ -26,12 +26,16 @@ pub(super) struct Appender<'a> {
 
 impl<'a> Appender<'a> {
     /// Opens the file and looks again whether it is the one that was read (store H10).
-    pub(super) fn open(path: &'a Path, snapshot: &Snapshot, disk: &'a dyn Disk) -> Result<Self, CommitError> {
+    pub(super) fn open(
+        path: &'a Path,
+        snapshot: &FileSnapshot,
+        disk: &'a dyn Disk,
+    ) -> Result<Self, CommitError> {
         let unreadable = |source| Refusal::Unreadable { path: path.into(), source };
         // Refuses links and directories that took the file's place.
-        Snapshot::take(path)?;
+        FileSnapshot::take(path)?;
         let file = open(path).map_err(unreadable)?;
-        let now = Snapshot::of_open(path, &file).map_err(unreadable)?;
+        let now = FileSnapshot::of_open_file(path, &file).map_err(unreadable)?;
         if let Some(what) = snapshot.difference(&now) {
             return Err(Refusal::FileChanged { path: path.into(), what }.into());
         }
@@ -46,7 +50,7 @@ impl<'a> Appender<'a> {
         written: u64,
         disk: &'a dyn Disk,
     ) -> Result<Self, CommitError> {
-        Snapshot::take(path)?;
+        FileSnapshot::take(path)?;
         let file = open(path).map_err(|source| Refusal::Unreadable { path: path.into(), source })?;
         let (start, modified) = (intent.size, intent.modified());
         Ok(Self { path, file, start, end: start + written, modified, disk })
@@ -66,23 +70,23 @@ impl<'a> Appender<'a> {
             Err(source) => return Err(self.write_error(source)),
         }
         self.disk.sync(&self.file).map_err(|source| self.write_error(source))?;
-        if self.is_last() { Ok(()) } else { Err(CommitError::Interleaved { path: self.path.into() }) }
+        if self.is_at_end() { Ok(()) } else { Err(CommitError::Interleaved { path: self.path.into() }) }
     }
 
     fn write_error(&self, source: io::Error) -> CommitError {
-        CommitError::Write { path: self.path.into(), source, restored: self.take_back() }
+        CommitError::Write { path: self.path.into(), source, restored: self.roll_back() }
     }
 
     /// Whether nothing stands behind what was appended.
-    pub(super) fn is_last(&self) -> bool {
+    pub(super) fn is_at_end(&self) -> bool {
         self.file.metadata().is_ok_and(|now| now.len() == self.end)
     }
 
     /// Cuts off what was appended, if nothing else was; answers whether the file is as it was.
-    pub(super) fn take_back(&self) -> bool {
-        let (is_last, is_none) = (self.is_last(), self.end == self.start);
+    pub(super) fn roll_back(&self) -> bool {
+        let (is_last, is_none) = (self.is_at_end(), self.end == self.start);
         if is_last && !is_none {
-            let cut = self.disk.cut(&self.file, self.start).and_then(|()| self.disk.sync(&self.file));
+            let cut = self.disk.truncate(&self.file, self.start).and_then(|()| self.disk.sync(&self.file));
             if cut.is_err() {
                 return false;
             }
@@ -125,11 +129,11 @@ mod tests {
     #[test]
     fn lines_are_added_at_the_end_and_can_be_taken_back() {
         let (_folder, path) = file("one\n");
-        let snapshot = Snapshot::take(&path).unwrap();
+        let snapshot = FileSnapshot::take(&path).unwrap();
         let mut appender = Appender::open(&path, &snapshot, &SystemDisk).unwrap();
         appender.append(b"two\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
-        assert!(appender.take_back());
+        assert!(appender.roll_back());
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
         assert_eq!(fs::metadata(&path).unwrap().modified().ok(), snapshot.modified);
     }
@@ -137,18 +141,18 @@ mod tests {
     #[test]
     fn what_another_program_added_is_never_cut_off() {
         let (_folder, path) = file("one\n");
-        let snapshot = Snapshot::take(&path).unwrap();
+        let snapshot = FileSnapshot::take(&path).unwrap();
         let mut appender = Appender::open(&path, &snapshot, &SystemDisk).unwrap();
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"other\n").unwrap();
         assert!(matches!(appender.append(b"two\n"), Err(CommitError::Interleaved { .. })));
-        assert!(!appender.take_back());
+        assert!(!appender.roll_back());
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\nother\ntwo\n");
     }
 
     #[test]
     fn a_file_that_is_not_the_one_that_was_read_is_not_opened() {
         let (folder, path) = file("one\n");
-        let snapshot = Snapshot::take(&path).unwrap();
+        let snapshot = FileSnapshot::take(&path).unwrap();
         let what = |path: &Path| match Appender::open(path, &snapshot, &SystemDisk) {
             Err(CommitError::Refused(Refusal::FileChanged { what, .. })) => what,
             other => panic!("{other:?}"),
@@ -164,7 +168,7 @@ mod tests {
     #[test]
     fn an_edit_in_place_of_the_same_length_is_seen() {
         let (_folder, path) = file("one\n");
-        let snapshot = Snapshot::take(&path).unwrap();
+        let snapshot = FileSnapshot::take(&path).unwrap();
         OpenOptions::new().write(true).open(&path).unwrap().write_all(b"two").unwrap();
         let opened = Appender::open(&path, &snapshot, &SystemDisk);
         assert!(matches!(

@@ -1,18 +1,18 @@
 //! Entries as today's pi appends them one by one to a session: each a child of the leaf, and the new leaf
 //! (store-pi-1.5 B2, B4–B6, K4).
 
-use crate::commit::encode::{line, text_json};
-use crate::context::build;
-use crate::context::system::system_state;
-use crate::ids::{EntryIx, LineIds, NewIds};
-use crate::js::{self, JsString, Throws, Value};
+use crate::commit::encode::{encode_line, text_json};
+use crate::context::build_context;
+use crate::context::system::replay_system_messages;
+use crate::ids::{EntryIx, IdSource, LineIds};
+use crate::js::{self, JsException, JsString, Value};
 use crate::store::entry::{EntryKind, Role};
-use crate::store::index::{Index, Place};
+use crate::store::index::{Index, LinePosition};
 use crate::transcript::{Leaf, Tree};
 
 /// A session that is appended to, in memory.
 #[derive(Debug, Clone)]
-pub struct Appended {
+pub struct InMemorySession {
     index: Index,
     leaf: Option<EntryIx>,
     now_ms: i64,
@@ -20,9 +20,9 @@ pub struct Appended {
 }
 
 /// The members of a line before and behind those that every entry has.
-type Members<'a> = [(&'a str, Option<String>)];
+type LineMembers<'a> = [(&'a str, Option<String>)];
 
-impl Appended {
+impl InMemorySession {
     /// A session at a leaf; `None` before its first entry. Every entry gets this time, ms since 1970.
     pub fn new(index: Index, leaf: Option<EntryIx>, now_ms: i64) -> Self {
         Self { index, leaf, now_ms, text: String::new() }
@@ -39,38 +39,43 @@ impl Appended {
     }
 
     /// Moves the leaf. Throws at an unknown id.
-    pub fn branch(&mut self, id: Option<&str>) -> Result<(), Throws> {
-        self.leaf = id.map(|id| self.found(id)).transpose()?;
+    pub fn branch(&mut self, id: Option<&str>) -> Result<(), JsException> {
+        self.leaf = id.map(|id| self.find_entry(id)).transpose()?;
         Ok(())
     }
 
-    fn found(&self, id: &str) -> Result<EntryIx, Throws> {
-        Tree::new(&self.index).find_text(&self.index, id).ok_or(Throws)
+    fn find_entry(&self, id: &str) -> Result<EntryIx, JsException> {
+        Tree::new(&self.index).find_by_text(&self.index, id).ok_or(JsException)
     }
 
     /// An entry of a type, its own members behind the common ones in this order; absent ones are left out.
-    pub fn append(&mut self, kind: EntryKind, own: &Members<'_>, new_ids: &mut dyn NewIds) -> String {
+    pub fn append(&mut self, kind: EntryKind, own: &LineMembers<'_>, new_ids: &mut dyn IdSource) -> String {
         let id = self.next_id(new_ids);
         self.push(kind, &id, own);
         id
     }
 
     /// A message that stands in a `custom` or `custom_message` entry: its members come before id, parent and time.
-    pub fn append_custom(&mut self, kind: EntryKind, own: &Members<'_>, new_ids: &mut dyn NewIds) -> String {
+    pub fn append_custom(
+        &mut self,
+        kind: EntryKind,
+        own: &LineMembers<'_>,
+        new_ids: &mut dyn IdSource,
+    ) -> String {
         let id = self.next_id(new_ids);
-        let mut members = vec![("type", Some(text_json(kind.word())))];
+        let mut members = vec![("type", Some(text_json(kind.as_str())))];
         members.extend(own.iter().cloned());
-        members.extend(self.common(&id));
-        self.push_line(&line(&members));
+        members.extend(self.common_members(&id));
+        self.push_line(&encode_line(&members));
         id
     }
 
     /// A `usage` entry; a blank note is left out.
     pub fn append_usage(
         &mut self,
-        own: &Members<'_>,
+        own: &LineMembers<'_>,
         note: Option<String>,
-        new_ids: &mut dyn NewIds,
+        new_ids: &mut dyn IdSource,
     ) -> String {
         let note = note.filter(|note| !note.is_empty()).map(|note| text_json(&note));
         let members: Vec<_> = own.iter().cloned().chain([("note", note)]).collect();
@@ -78,7 +83,7 @@ impl Appended {
     }
 
     /// The session's name: line ends become spaces, and it is trimmed (store-pi-1.5 B6).
-    pub fn append_name(&mut self, name: &str, new_ids: &mut dyn NewIds) -> String {
+    pub fn append_name(&mut self, name: &str, new_ids: &mut dyn IdSource) -> String {
         let name = name.replace("\r\n", " ").replace(['\r', '\n'], " ");
         let name = name.trim_matches(js::is_trimmed);
         self.append(EntryKind::SessionInfo, &[("name", Some(text_json(name)))], new_ids)
@@ -89,9 +94,9 @@ impl Appended {
         &mut self,
         target: &str,
         label: Option<String>,
-        new_ids: &mut dyn NewIds,
-    ) -> Result<String, Throws> {
-        self.found(target)?;
+        new_ids: &mut dyn IdSource,
+    ) -> Result<String, JsException> {
+        self.find_entry(target)?;
         let own = [("targetId", Some(text_json(target))), ("label", label.map(|label| text_json(&label)))];
         Ok(self.append(EntryKind::Label, &own, new_ids))
     }
@@ -101,9 +106,9 @@ impl Appended {
     pub fn append_branch_summary(
         &mut self,
         behind: Option<&str>,
-        own: &Members<'_>,
-        new_ids: &mut dyn NewIds,
-    ) -> Result<String, Throws> {
+        own: &LineMembers<'_>,
+        new_ids: &mut dyn IdSource,
+    ) -> Result<String, JsException> {
         let from = self.leaf_id().map_or_else(|| text_json("root"), |id| js::stringify(&id));
         self.branch(behind)?;
         let members: Vec<_> = [("fromId", Some(from))].into_iter().chain(own.iter().cloned()).collect();
@@ -116,8 +121,8 @@ impl Appended {
         &mut self,
         first_kept: Option<&Value>,
         own: CompactionMembers<'_>,
-        new_ids: &mut dyn NewIds,
-    ) -> Result<String, Throws> {
+        new_ids: &mut dyn IdSource,
+    ) -> Result<String, JsException> {
         let state = self.system_message()?;
         let id = self.next_id(new_ids);
         let json = |value: Option<&Value>| value.map(js::stringify);
@@ -137,13 +142,13 @@ impl Appended {
         Ok(id)
     }
 
-    fn system_message(&self) -> Result<Option<Value>, Throws> {
+    fn system_message(&self) -> Result<Option<Value>, JsException> {
         let leaf = match self.leaf {
             None => Leaf::Before,
-            Some(ix) => Leaf::Id(self.index.name(ix)),
+            Some(ix) => Leaf::Id(self.index.display_id(ix)),
         };
-        let context = build(&self.index, &Tree::new(&self.index), &leaf)?;
-        let state = system_state(&self.index, &context.messages)?;
+        let context = build_context(&self.index, &Tree::new(&self.index), &leaf)?;
+        let state = replay_system_messages(&self.index, &context.messages)?;
         Ok(state.map(|state| state.message_at(self.now_ms)))
     }
 
@@ -153,24 +158,25 @@ impl Appended {
         &mut self,
         target: &str,
         replacement: &Value,
-        new_ids: &mut dyn NewIds,
-    ) -> Result<String, Throws> {
-        let target_ix = self.found(target)?;
-        let path = self.leaf.map(|leaf| Tree::new(&self.index).walk(&self.index, leaf)).unwrap_or_default();
+        new_ids: &mut dyn IdSource,
+    ) -> Result<String, JsException> {
+        let target_ix = self.find_entry(target)?;
+        let path =
+            self.leaf.map(|leaf| Tree::new(&self.index).path_to(&self.index, leaf)).unwrap_or_default();
         let entry = self.index.entry(target_ix);
         if !path.contains(&target_ix) || !is_editable(&self.index, target_ix) {
-            return Err(Throws);
+            return Err(JsException);
         }
         let replacement = stored_replacement(entry.role(), replacement)?;
         let own = [("targetId", Some(text_json(target))), ("replacement", Some(js::stringify(&replacement)))];
         Ok(self.append(EntryKind::ContextEdit, &own, new_ids))
     }
 
-    fn next_id(&self, new_ids: &mut dyn NewIds) -> String {
-        new_ids.next_id(self.index.lines + 1, &|id| self.index.ids.find(id).is_some())
+    fn next_id(&self, new_ids: &mut dyn IdSource) -> String {
+        new_ids.next_id(self.index.line_count + 1, &|id| self.index.ids.find(id).is_some())
     }
 
-    fn common(&self, id: &str) -> [(&'static str, Option<String>); 3] {
+    fn common_members(&self, id: &str) -> [(&'static str, Option<String>); 3] {
         let parent = self.leaf_id().unwrap_or(Value::Null);
         let time = js::iso_text(self.now_ms);
         [
@@ -180,21 +186,22 @@ impl Appended {
         ]
     }
 
-    fn push(&mut self, kind: EntryKind, id: &str, own: &Members<'_>) {
-        let mut members = vec![("type", Some(text_json(kind.word())))];
-        members.extend(self.common(id));
+    fn push(&mut self, kind: EntryKind, id: &str, own: &LineMembers<'_>) {
+        let mut members = vec![("type", Some(text_json(kind.as_str())))];
+        members.extend(self.common_members(id));
         members.extend(own.iter().cloned());
-        self.push_line(&line(&members));
+        self.push_line(&encode_line(&members));
     }
 
     fn push_line(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push('\n');
         let Ok(value) = js::parse(text) else { return };
-        self.index.lines += 1;
-        let place = Place { offset: self.index.end, bytes: text.len() as u32, line: self.index.lines };
+        self.index.line_count += 1;
+        let place =
+            LinePosition { offset: self.index.end, bytes: text.len() as u32, line: self.index.line_count };
         self.index.end += text.len() as u64 + 1;
-        self.index.push(&value, place, &mut LineIds);
+        self.index.push_parsed(&value, place, &mut LineIds);
         self.leaf = self.index.last();
     }
 }
@@ -227,11 +234,11 @@ pub(super) fn is_editable(index: &Index, ix: EntryIx) -> bool {
 
 /// A replacement as it is stored: nothing, or an object with a content; of a text for the model's or a tool's message
 /// only that, as a block (store-pi-1.5 K4).
-pub(super) fn stored_replacement(role: Option<Role>, replacement: &Value) -> Result<Value, Throws> {
+pub(super) fn stored_replacement(role: Option<Role>, replacement: &Value) -> Result<Value, JsException> {
     if replacement.is_null() {
         return Ok(Value::Null);
     }
-    let content = replacement.as_object().and_then(|object| object.get("content")).ok_or(Throws)?;
+    let content = replacement.as_object().and_then(|object| object.get("content")).ok_or(JsException)?;
     match content {
         Value::String(text) if matches!(role, Some(Role::Assistant | Role::ToolResult)) => {
             let block = [("type", Value::from("text")), ("text", Value::String(text.clone()))];
@@ -239,6 +246,6 @@ pub(super) fn stored_replacement(role: Option<Role>, replacement: &Value) -> Res
             Ok(Value::Object(js::Object::from([("content", blocks)])))
         }
         Value::String(_) | Value::Array(_) => Ok(replacement.clone()),
-        _ => Err(Throws),
+        _ => Err(JsException),
     }
 }

@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 
 use crate::commit::recover;
 use crate::commit::refusal::Refusal;
-use crate::commit::request::{SessionStanding, Transcript};
-use crate::commit::snapshot::Snapshot;
+use crate::commit::request::{TranscriptInput, TranscriptStatus};
+use crate::commit::snapshot::FileSnapshot;
 use crate::ids::EntryIx;
-use crate::store::entry::Reading;
-use crate::store::index::{Index, Standing};
+use crate::store::entry::ReadMode;
+use crate::store::index::{Index, OpenStatus};
 use crate::store::intern::IdIx;
 use crate::store::source::Source;
 
 /// Marks in the names of files that were put away (store F1, F3).
-const PUT_AWAY: [&str; 4] = [".jsonl.reset.", ".jsonl.deleted.", ".jsonl.bak.", ".jsonl.bak-"];
+const ARCHIVE_MARKERS: [&str; 4] = [".jsonl.reset.", ".jsonl.deleted.", ".jsonl.bak.", ".jsonl.bak-"];
 
 /// A file that may be written, and its active path.
 #[derive(Debug)]
-pub(super) struct Checked {
+pub(super) struct WritableSession {
     /// How the file stands; none for a transcript in memory, which can be planned for but not written.
-    pub snapshot: Option<Snapshot>,
+    pub snapshot: Option<FileSnapshot>,
     /// Entries from the root to the leaf.
     pub path: Vec<EntryIx>,
     /// The last entry of it.
@@ -28,55 +28,58 @@ pub(super) struct Checked {
 }
 
 /// Checks everything that does not depend on what is written. `now_ms` is the time by which locks are judged.
-pub(super) fn check(transcript: &Transcript<'_>, now_ms: i64) -> Result<Checked, Refusal> {
+pub(super) fn check_transcript(
+    transcript: &TranscriptInput<'_>,
+    now_ms: i64,
+) -> Result<WritableSession, Refusal> {
     let index = transcript.index;
     let file = index.path.as_ref();
-    standing(transcript, file)?;
-    let snapshot = snapshot(transcript, file)?;
+    check_status(transcript, file)?;
+    let snapshot = take_snapshot(transcript, file)?;
     if snapshot.is_some() {
-        recover::refuse_torn(file, now_ms)?;
+        recover::refuse_partial(file, now_ms)?;
     }
-    readable(index, file)?;
-    acyclic(transcript, file)?;
+    check_lines(index, file)?;
+    check_acyclic(transcript, file)?;
     // Since it projects the runtime appends to any file that exists (store-pi-1.5 C8, K7).
     let begun = match index.reading {
-        Reading::Entries => index.has_assistant(),
-        Reading::Projected => index.has_turn(),
+        ReadMode::Entries => index.has_assistant(),
+        ReadMode::Projected => index.has_turn(),
     };
     if !begun {
         return Err(Refusal::NoAssistant { path: file.into() });
     }
     let leaf = index.last().filter(|ix| has_string_id(index, *ix));
     let leaf = leaf.ok_or_else(|| Refusal::NoLeaf { path: file.into() })?;
-    let path = transcript.tree.walk(index, leaf);
-    unique_ids(index, file, &path)?;
-    Ok(Checked { snapshot, path, leaf })
+    let path = transcript.tree.path_to(index, leaf);
+    check_unique_ids(index, file, &path)?;
+    Ok(WritableSession { snapshot, path, leaf })
 }
 
-fn standing(transcript: &Transcript<'_>, file: &Path) -> Result<(), Refusal> {
+fn check_status(transcript: &TranscriptInput<'_>, file: &Path) -> Result<(), Refusal> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let put_away = PUT_AWAY.iter().any(|mark| name.contains(mark));
-    match transcript.standing {
-        SessionStanding::Archive => Err(Refusal::Archive { path: file.into() }),
+    let put_away = ARCHIVE_MARKERS.iter().any(|mark| name.contains(mark));
+    match transcript.status {
+        TranscriptStatus::Archive => Err(Refusal::Archive { path: file.into() }),
         _ if put_away => Err(Refusal::Archive { path: file.into() }),
-        SessionStanding::Orphan if !transcript.allow_orphan => Err(Refusal::Orphan { path: file.into() }),
+        TranscriptStatus::Orphan if !transcript.allow_orphan => Err(Refusal::Orphan { path: file.into() }),
         _ => Ok(()),
     }
 }
 
 /// Looks at the file again and compares it with what was read.
-fn snapshot(transcript: &Transcript<'_>, file: &Path) -> Result<Option<Snapshot>, Refusal> {
+fn take_snapshot(transcript: &TranscriptInput<'_>, file: &Path) -> Result<Option<FileSnapshot>, Refusal> {
     let index = transcript.index;
-    let known = index.end + index.pending;
+    let known = index.end + index.pending_bytes;
     let changed = |what| Refusal::FileChanged { path: file.into(), what };
-    if let Source::Rows(_) | Source::Unpacked { .. } = transcript.source {
+    if let Source::DatabaseRows(_) | Source::Unpacked { .. } = transcript.source {
         let instead = "Export the branch as a transcript of its own instead.".to_owned();
         return Err(Refusal::Database { path: file.into(), instead });
     }
     if let Source::Memory { bytes, .. } = transcript.source {
         return if bytes.len() as u64 == known { Ok(None) } else { Err(changed("the bytes changed")) };
     }
-    let snapshot = Snapshot::take(file)?;
+    let snapshot = FileSnapshot::take(file)?;
     let opened = transcript.source.identity();
     let opened = opened.map_err(|source| Refusal::Unreadable { path: file.into(), source })?;
     if snapshot.identity != index.identity || opened != index.identity {
@@ -89,30 +92,32 @@ fn snapshot(transcript: &Transcript<'_>, file: &Path) -> Result<Option<Snapshot>
 }
 
 /// The runtime must read the file as we do, line for line (store J).
-fn readable(index: &Index, file: &Path) -> Result<(), Refusal> {
+fn check_lines(index: &Index, file: &Path) -> Result<(), Refusal> {
     let path = || PathBuf::from(file);
-    match index.standing {
-        Standing::NoHeader | Standing::Empty => return Err(Refusal::NoHeader { path: path() }),
-        Standing::Throws { line } => return Err(Refusal::UnparsableLine { path: path(), line: Some(line) }),
-        Standing::Fine => {}
+    match index.open_status {
+        OpenStatus::NoHeader | OpenStatus::Empty => return Err(Refusal::NoHeader { path: path() }),
+        OpenStatus::Throws { line } => {
+            return Err(Refusal::UnparsableLine { path: path(), line: Some(line) });
+        }
+        OpenStatus::Opens => {}
     }
     let version = index.version();
     if version != 3.0 {
         return Err(Refusal::Version { path: path(), version });
     }
     if index.bad_lines > 0 {
-        let line = index.findings.iter().find_map(|finding| finding.line);
+        let line = index.diagnostics.iter().find_map(|finding| finding.line);
         return Err(Refusal::UnparsableLine { path: path(), line });
     }
     // A last line that is whole but for its end is given it (store J7, P8); one that does not parse is being written.
-    if index.pending > 0 {
+    if index.pending_bytes > 0 {
         return Err(Refusal::UnterminatedLine { path: path() });
     }
     Ok(())
 }
 
 /// No parent leads back, not even to the entry itself: the runtime would walk for ever (store J11).
-fn acyclic(transcript: &Transcript<'_>, file: &Path) -> Result<(), Refusal> {
+fn check_acyclic(transcript: &TranscriptInput<'_>, file: &Path) -> Result<(), Refusal> {
     let index = transcript.index;
     let own_parent = |ix: &EntryIx| {
         let entry = index.entry(*ix);
@@ -120,7 +125,7 @@ fn acyclic(transcript: &Transcript<'_>, file: &Path) -> Result<(), Refusal> {
     };
     let in_circle = transcript.tree.cyclic().first().copied();
     let found = in_circle.or_else(|| transcript.tree.roots().iter().copied().find(own_parent));
-    found.map_or(Ok(()), |ix| Err(Refusal::Cycle { path: file.into(), entry: index.name(ix) }))
+    found.map_or(Ok(()), |ix| Err(Refusal::Cycle { path: file.into(), entry: index.display_id(ix) }))
 }
 
 fn has_string_id(index: &Index, ix: EntryIx) -> bool {
@@ -128,7 +133,7 @@ fn has_string_id(index: &Index, ix: EntryIx) -> bool {
 }
 
 /// Each id of the path stands in one line only (store J9).
-pub(super) fn unique_ids(index: &Index, file: &Path, path: &[EntryIx]) -> Result<(), Refusal> {
+pub(super) fn check_unique_ids(index: &Index, file: &Path, path: &[EntryIx]) -> Result<(), Refusal> {
     let mut seen: HashMap<IdIx, Option<u64>> =
         path.iter().filter_map(|ix| Some((index.entry(*ix).id?, None))).collect();
     for entry in index.entries.iter() {

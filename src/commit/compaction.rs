@@ -2,21 +2,21 @@
 //! on this branch, so that nothing kept is lost (compaction 4.3).
 
 use crate::commit::copy::Remap;
-use crate::commit::draft::Draft;
+use crate::commit::draft::CommitDraft;
 use crate::commit::prepare::NewLine;
 use crate::commit::refusal::Refusal;
 use crate::commit::request::PlannedCompaction;
-use crate::context::build;
-use crate::context::system::system_state;
+use crate::context::build_context;
+use crate::context::system::replay_system_messages;
 use crate::gateway::ruleset::PiChange;
-use crate::ids::{EntryIx, NewIds};
+use crate::ids::{EntryIx, IdSource};
 use crate::js::{self, Value};
 use crate::policy::compact::CompactionEntry;
 use crate::store::index::Index;
 use crate::transcript::Leaf;
 
 /// The entry that a compaction gets which is not in the file yet.
-pub(super) fn place(index: &Index) -> EntryIx {
+pub(super) fn next_entry_ix(index: &Index) -> EntryIx {
     EntryIx(index.entries.len() as u32)
 }
 
@@ -28,34 +28,34 @@ pub(super) fn check(index: &Index, path: &[EntryIx], planned: &PlannedCompaction
     }
     let kept = planned.first_kept;
     if !path.contains(&kept) {
-        let known = kept.at() < index.entries.len();
-        let entry = if known { index.name(kept) } else { format!("number {}", kept.0) };
+        let known = kept.index() < index.entries.len();
+        let entry = if known { index.display_id(kept) } else { format!("number {}", kept.0) };
         return Err(Refusal::NotOnPath { path: file(), entry });
     }
     match index.entry(kept).id.map(|id| index.ids.value(id)) {
-        Some(id) if js::truthy(Some(&id)) => Ok(()),
-        _ => Err(Refusal::NoKeptId { path: file(), line: index.entry(kept).line }),
+        Some(id) if js::is_truthy(Some(&id)) => Ok(()),
+        _ => Err(Refusal::FirstKeptWithoutId { path: file(), line: index.entry(kept).line }),
     }
 }
 
 /// Prompt and tools of the context that is compacted, as a runtime that projects keeps them (store-pi-1.5 K11).
-fn checkpoint(draft: &Draft<'_>) -> Option<Value> {
+fn checkpoint(draft: &CommitDraft<'_>) -> Option<Value> {
     let index = draft.index();
-    if !index.pi.has(PiChange::KeepsSystemMessages) {
+    if !index.pi_release.has(PiChange::KeepsSystemMessages) {
         return None;
     }
-    let context = build(index, draft.request.transcript.tree, &Leaf::Own).ok()?;
-    let state = system_state(index, &context.messages).ok()??;
+    let context = build_context(index, draft.request.transcript.tree, &Leaf::Own).ok()?;
+    let state = replay_system_messages(index, &context.messages).ok()??;
     Some(state.message_at(draft.time_ms))
 }
 
 /// Adds the line. Its text is made from the value it must be read as, as the runtime makes its own.
-pub(super) fn append(draft: &mut Draft<'_>, planned: &PlannedCompaction, new_ids: &mut dyn NewIds) {
+pub(super) fn append(draft: &mut CommitDraft<'_>, planned: &PlannedCompaction, new_ids: &mut dyn IdSource) {
     let index = draft.index();
     let old = index.entry(planned.first_kept).id;
-    let copied = old.and_then(|old| draft.copies.new_start(old)).map(str::to_owned);
+    let copied = old.and_then(|old| draft.copies.new_first_kept(old)).map(str::to_owned);
     let kept = copied.as_deref().map(Value::from).or_else(|| old.map(|old| index.ids.value(old)));
-    let id = draft.copies.draw(index, new_ids);
+    let id = draft.copies.draw_id(index, new_ids);
     let entry = CompactionEntry {
         summary: planned.summary.clone(),
         first_kept: planned.first_kept,
@@ -65,14 +65,14 @@ pub(super) fn append(draft: &mut Draft<'_>, planned: &PlannedCompaction, new_ids
         checkpoint: checkpoint(draft),
     };
     let parent = Value::from(draft.last_id());
-    let value = entry.value_at(&id, parent, kept.unwrap_or(Value::Null), draft.time_ms);
+    let value = entry.to_json_at(&id, parent, kept.unwrap_or(Value::Null), draft.time_ms);
     let text = js::stringify(&value);
     draft.remaps.extend(copied.map(|to| Remap {
         entry: id.clone(),
         key: "firstKeptEntryId",
-        from: index.name(planned.first_kept),
+        from: index.display_id(planned.first_kept),
         to,
     }));
-    draft.becoming.copied.insert(place(index), value);
+    draft.expected.copied.insert(next_entry_ix(index), value);
     draft.lines.push(NewLine { id, copy_of: None, text });
 }

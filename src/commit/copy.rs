@@ -2,10 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::commit::encode::{Edit, member, rewrite, text_json, with_content, without};
+use crate::commit::encode::{
+    MemberEdit, member_text, replace_members, text_json, with_content, without_member,
+};
 use crate::commit::refusal::{Refusal, unreadable_body};
-use crate::commit::request::Transcript;
-use crate::ids::{EntryIx, NewIds};
+use crate::commit::request::TranscriptInput;
+use crate::ids::{EntryIx, IdSource};
 use crate::js::{self, Value};
 use crate::store::body;
 use crate::store::entry::EntryKind;
@@ -27,32 +29,40 @@ pub struct Remap {
 
 /// The copied part of a path: who is copied, under which id.
 #[derive(Debug)]
-pub(super) struct Copies {
+pub(super) struct CopyPlan {
     /// The entries copied, in path order, with their new ids.
     pub entries: Vec<(EntryIx, String)>,
     /// Old id → new id.
     by_id: HashMap<IdIx, String>,
     /// Ids that were left out → the new id of the next entry.
-    moved: HashMap<IdIx, String>,
+    moved_to: HashMap<IdIx, String>,
     /// Every new id.
-    drawn: HashSet<String>,
+    used_ids: HashSet<String>,
 }
 
-impl Copies {
+impl CopyPlan {
     /// Draws an id for every entry of the part. `usage` entries are left out: sums over the file would
     /// count them twice, and no context needs them (pi 1.5 K8).
-    pub(super) fn plan(transcript: &Transcript<'_>, part: &[EntryIx], new_ids: &mut dyn NewIds) -> Self {
+    pub(super) fn new(
+        transcript: &TranscriptInput<'_>,
+        part: &[EntryIx],
+        new_ids: &mut dyn IdSource,
+    ) -> Self {
         let index = transcript.index;
-        let mut copies =
-            Self { entries: Vec::new(), by_id: HashMap::new(), moved: HashMap::new(), drawn: HashSet::new() };
+        let mut copies = Self {
+            entries: Vec::new(),
+            by_id: HashMap::new(),
+            moved_to: HashMap::new(),
+            used_ids: HashSet::new(),
+        };
         let mut left_out: Vec<IdIx> = Vec::new();
         for &ix in part {
             if index.entry(ix).kind == EntryKind::Usage {
                 left_out.extend(index.entry(ix).id);
                 continue;
             }
-            let id = copies.draw(index, new_ids);
-            copies.moved.extend(left_out.drain(..).map(|old| (old, id.clone())));
+            let id = copies.draw_id(index, new_ids);
+            copies.moved_to.extend(left_out.drain(..).map(|old| (old, id.clone())));
             copies.by_id.extend(index.entry(ix).id.map(|old| (old, id.clone())));
             copies.entries.push((ix, id));
         }
@@ -60,10 +70,10 @@ impl Copies {
     }
 
     /// The id of one more line: none that the file names anywhere, and none drawn before (store P2).
-    pub(super) fn draw(&mut self, index: &Index, new_ids: &mut dyn NewIds) -> String {
-        let line = index.lines + 1 + self.drawn.len() as u64;
-        let id = new_ids.next_id(line, &|id| index.ids.find(id).is_some() || self.drawn.contains(id));
-        self.drawn.insert(id.clone());
+    pub(super) fn draw_id(&mut self, index: &Index, new_ids: &mut dyn IdSource) -> String {
+        let line = index.line_count + 1 + self.used_ids.len() as u64;
+        let id = new_ids.next_id(line, &|id| index.ids.find(id).is_some() || self.used_ids.contains(id));
+        self.used_ids.insert(id.clone());
         id
     }
 
@@ -74,14 +84,14 @@ impl Copies {
 
     /// Where a kept part begins that began at this entry: at its copy, or at the copy of the next entry
     /// when it was left out (store P3).
-    pub(super) fn new_start(&self, old: IdIx) -> Option<&str> {
-        self.new_id(old).or_else(|| self.moved.get(&old).map(String::as_str))
+    pub(super) fn new_first_kept(&self, old: IdIx) -> Option<&str> {
+        self.new_id(old).or_else(|| self.moved_to.get(&old).map(String::as_str))
     }
 }
 
 /// What the copy of one entry is given.
 #[derive(Debug)]
-pub(super) struct CopyOf<'a> {
+pub(super) struct CopySpec<'a> {
     /// The entry.
     pub ix: EntryIx,
     /// Its new id.
@@ -106,7 +116,7 @@ fn reference_key(kind: EntryKind) -> Option<&'static str> {
 
 /// A copied line.
 #[derive(Debug)]
-pub(super) struct Copied {
+pub(super) struct CopiedLine {
     /// Its text, without the line end.
     pub text: String,
     /// What it is to be read as: the old entry with the new values, made without the text.
@@ -117,49 +127,58 @@ pub(super) struct Copied {
 
 /// The copy of one entry: the old text with id, parent, time, reference and content replaced, and
 /// apart from it the value that text must be read as.
-pub(super) fn copy(transcript: &Transcript<'_>, copies: &Copies, of: &CopyOf<'_>) -> Result<Copied, Refusal> {
+pub(super) fn copy(
+    transcript: &TranscriptInput<'_>,
+    copies: &CopyPlan,
+    of: &CopySpec<'_>,
+) -> Result<CopiedLine, Refusal> {
     let index = transcript.index;
     let unreadable = |error| unreadable_body(&index.path, error);
-    let text = body::line(transcript.source, index, of.ix).map_err(unreadable)?;
-    let mut value = body::entry(transcript.source, index, of.ix).map_err(unreadable)?;
-    let mut edits = vec![Edit::text("id", of.id)];
-    edits.extend(of.time.map(|time| Edit::text("timestamp", time)));
-    edits.extend(of.parent.map(|parent| Edit::text("parentId", parent)));
+    let text = body::line_text(transcript.source, index, of.ix).map_err(unreadable)?;
+    let mut value = body::read_entry(transcript.source, index, of.ix).map_err(unreadable)?;
+    let mut edits = vec![MemberEdit::text("id", of.id)];
+    edits.extend(of.time.map(|time| MemberEdit::text("timestamp", time)));
+    edits.extend(of.parent.map(|parent| MemberEdit::text("parentId", parent)));
     let remap = remap(index, copies, of.ix, &value);
-    edits.extend(remap.iter().map(|remap| Edit::text(remap.key, &remap.to)));
+    edits.extend(remap.iter().map(|remap| MemberEdit::text(remap.key, &remap.to)));
     let changed = || Refusal::FileChanged { path: index.path.to_path_buf(), what: "a line changed" };
     if let Some(message) = of.message {
-        edits.push(changed_member(index, of.ix, &text, message).map_err(|_| changed())?);
+        edits.push(content_edit(index, of.ix, &text, message).map_err(|_| changed())?);
     }
-    set_all(&mut value, of, remap.as_ref());
-    let text = rewrite(&text, &edits).map_err(|_| changed())?;
-    Ok(Copied { text, value, remap })
+    apply_to_value(&mut value, of, remap.as_ref());
+    let text = replace_members(&text, &edits).map_err(|_| changed())?;
+    Ok(CopiedLine { text, value, remap })
 }
 
-fn remap(index: &Index, copies: &Copies, ix: EntryIx, value: &Value) -> Option<Remap> {
+fn remap(index: &Index, copies: &CopyPlan, ix: EntryIx, value: &Value) -> Option<Remap> {
     let entry = index.entry(ix);
     let key = reference_key(entry.kind)?;
     let named = value.get(key)?.as_str()?;
     let old = entry.reference.or_else(|| index.ids.find(&named.to_string_lossy()))?;
     let compaction = entry.kind == EntryKind::Compaction;
-    let to = if compaction { copies.new_start(old) } else { copies.new_id(old) }?.to_owned();
-    Some(Remap { entry: index.name(ix), key, from: named.to_string_lossy(), to })
+    let to = if compaction { copies.new_first_kept(old) } else { copies.new_id(old) }?.to_owned();
+    Some(Remap { entry: index.display_id(ix), key, from: named.to_string_lossy(), to })
 }
 
 /// Only the content changes: of the message, or of the entry itself where that is the message. A message may also lose
 /// its `details`.
-fn changed_member(index: &Index, ix: EntryIx, text: &str, message: &Value) -> Result<Edit, js::SyntaxError> {
+fn content_edit(
+    index: &Index,
+    ix: EntryIx,
+    text: &str,
+    message: &Value,
+) -> Result<MemberEdit, js::SyntaxError> {
     let content = message.get("content").cloned().unwrap_or(Value::Null);
     if index.entry(ix).kind == EntryKind::CustomMessage {
-        return Ok(Edit { key: "content", json: js::stringify(&content) });
+        return Ok(MemberEdit { key: "content", json: js::stringify(&content) });
     }
-    let json = with_content(member(text, "message")?.unwrap_or("{}"), &content)?;
-    let json = if message.get("details").is_none() { without(&json, "details")? } else { json };
-    Ok(Edit { key: "message", json })
+    let json = with_content(member_text(text, "message")?.unwrap_or("{}"), &content)?;
+    let json = if message.get("details").is_none() { without_member(&json, "details")? } else { json };
+    Ok(MemberEdit { key: "message", json })
 }
 
 /// The same on the value: members that are not there are not added.
-fn set_all(value: &mut Value, of: &CopyOf<'_>, remap: Option<&Remap>) {
+fn apply_to_value(value: &mut Value, of: &CopySpec<'_>, remap: Option<&Remap>) {
     let Some(object) = value.as_object_mut() else { return };
     let mut set = |key: &str, new: Value| {
         if let Some(place) = object.get_mut(key) {
@@ -192,7 +211,7 @@ pub(super) fn label_line(
     target: &Value,
     label: Option<&Value>,
 ) -> String {
-    super::encode::line(&[
+    super::encode::encode_line(&[
         ("type", Some(text_json("label"))),
         ("id", Some(text_json(id))),
         ("parentId", Some(text_json(parent))),

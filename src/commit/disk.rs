@@ -37,12 +37,12 @@ pub trait Disk: Debug {
     }
 
     /// The same of the names in a folder.
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+    fn sync_dir(&self, folder: &Path) -> io::Result<()> {
         if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
     }
 
     /// Cuts a file off.
-    fn cut(&self, file: &File, bytes: u64) -> io::Result<()> {
+    fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
         file.set_len(bytes)
     }
 

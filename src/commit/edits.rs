@@ -2,23 +2,23 @@
 //! (store-pi-1.5 K4, K10). The old entries keep their ids; to take it back is to go on from before the edits.
 
 use crate::commit::appended::{is_editable, stored_replacement};
-use crate::commit::draft::Draft;
-use crate::commit::encode::{line, text_json};
+use crate::commit::draft::CommitDraft;
+use crate::commit::encode::{encode_line, text_json};
 use crate::commit::prepare::NewLine;
 use crate::commit::refusal::Refusal;
-use crate::commit::request::{CommitRequest, Way};
-use crate::ids::{EntryIx, NewIds};
+use crate::commit::request::{CommitMethod, CommitRequest};
+use crate::ids::{EntryIx, IdSource};
 use crate::js::{self, Object, Value};
 use crate::store::index::Index;
 
-impl Draft<'_> {
+impl CommitDraft<'_> {
     /// Adds the edits, in the order of the path.
-    pub(super) fn edit_all(&mut self, new_ids: &mut dyn NewIds) -> Result<(), Refusal> {
-        if self.request.way == Way::Branch {
+    pub(super) fn append_edits(&mut self, new_ids: &mut dyn IdSource) -> Result<(), Refusal> {
+        if self.request.method == CommitMethod::Branch {
             return Ok(());
         }
         let omitted = self.request.omitted.iter().map(|ix| (*ix, Value::Null));
-        let changed = self.changing.iter().map(|(ix, message)| {
+        let changed = self.changes.iter().map(|(ix, message)| {
             let content = message.get("content").cloned().unwrap_or(Value::Null);
             (*ix, Value::Object(Object::from([("content", content)])))
         });
@@ -26,32 +26,37 @@ impl Draft<'_> {
         edits.sort_by_key(|(ix, _)| *ix);
         edits.dedup_by_key(|(ix, _)| *ix);
         for (ix, replacement) in edits {
-            self.edit(ix, &replacement, new_ids)?;
+            self.append_edit(ix, &replacement, new_ids)?;
         }
         Ok(())
     }
 
-    fn edit(&mut self, ix: EntryIx, replacement: &Value, new_ids: &mut dyn NewIds) -> Result<(), Refusal> {
+    fn append_edit(
+        &mut self,
+        ix: EntryIx,
+        replacement: &Value,
+        new_ids: &mut dyn IdSource,
+    ) -> Result<(), Refusal> {
         let index = self.index();
-        let refused = || Refusal::NotEditable { path: index.path.to_path_buf(), entry: index.name(ix) };
+        let refused = || Refusal::NotEditable { path: index.path.to_path_buf(), entry: index.display_id(ix) };
         let replacement = stored_replacement(index.entry(ix).role(), replacement).map_err(|_| refused())?;
-        let id = self.copies.draw(index, new_ids);
-        let text = line(&[
+        let id = self.copies.draw_id(index, new_ids);
+        let text = encode_line(&[
             ("type", Some(text_json("context_edit"))),
             ("id", Some(text_json(&id))),
             ("parentId", Some(text_json(&self.last_id()))),
             ("timestamp", Some(text_json(&self.time()))),
-            ("targetId", Some(text_json(&index.name(ix)))),
+            ("targetId", Some(text_json(&index.display_id(ix)))),
             ("replacement", Some(js::stringify(&replacement))),
         ]);
-        self.becoming.edited.insert(ix, replacement);
+        self.expected.edited.insert(ix, replacement);
         self.edits.push((ix, id.clone()));
         self.lines.push(NewLine { id, copy_of: None, text });
         Ok(())
     }
 
     /// Says what edits cost (store-pi-1.5 E5, K10).
-    pub(super) fn warn_of_edits(&mut self) {
+    pub(super) fn warn_about_edits(&mut self) {
         if !self.edits.is_empty() {
             self.warnings.push(
                 "Until the next answer pi estimates the context by its chars: an edit takes the last count's worth."
@@ -62,21 +67,21 @@ impl Draft<'_> {
 }
 
 /// Every message that changes or leaves must be one that the runtime itself edits.
-pub(super) fn check(
+pub(super) fn check_editable(
     index: &Index,
     request: &CommitRequest<'_>,
     changing: impl Iterator<Item = EntryIx>,
 ) -> Result<(), Refusal> {
     let path = || index.path.to_path_buf();
-    if request.way == Way::Branch {
+    if request.method == CommitMethod::Branch {
         return match request.omitted.first() {
             None => Ok(()),
-            Some(ix) => Err(Refusal::CannotOmit { path: path(), entry: index.name(*ix) }),
+            Some(ix) => Err(Refusal::CannotOmit { path: path(), entry: index.display_id(*ix) }),
         };
     }
     let mut all = request.omitted.iter().copied().chain(changing);
     match all.find(|ix| !is_editable(index, *ix) || index.entry(*ix).id.is_none()) {
         None => Ok(()),
-        Some(ix) => Err(Refusal::NotEditable { path: path(), entry: index.name(ix) }),
+        Some(ix) => Err(Refusal::NotEditable { path: path(), entry: index.display_id(ix) }),
     }
 }

@@ -5,14 +5,14 @@ use crate::js::{self, JsString, SyntaxError, Value};
 
 /// The new value of a member.
 #[derive(Debug)]
-pub(super) struct Edit {
+pub(super) struct MemberEdit {
     /// Its key.
     pub key: &'static str,
     /// Its new value as JSON.
     pub json: String,
 }
 
-impl Edit {
+impl MemberEdit {
     /// A member that becomes a text.
     pub(super) fn text(key: &'static str, text: &str) -> Self {
         Self { key, json: text_json(text) }
@@ -26,19 +26,19 @@ pub(super) fn text_json(text: &str) -> String {
 
 /// The object `text` holds, compact, with the edited members replaced where they stand. Members that
 /// are not there are not added.
-pub(super) fn rewrite(text: &str, edits: &[Edit]) -> Result<String, SyntaxError> {
-    let mut json = Members::default();
+pub(super) fn replace_members(text: &str, edits: &[MemberEdit]) -> Result<String, SyntaxError> {
+    let mut json = ObjectWriter::default();
     for field in js::fields(text)? {
         match edits.iter().find(|edit| field.key.eq_str(edit.key)) {
             Some(edit) => json.push(&field.key, &edit.json),
             None => json.push(&field.key, &js::compact(&text[field.value])?),
         }
     }
-    Ok(json.close())
+    Ok(json.finish())
 }
 
 /// The text of a member's value as it stands; of repeated keys the last counts, as it does for the runtime.
-pub(super) fn member<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>, SyntaxError> {
+pub(super) fn member_text<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>, SyntaxError> {
     let fields = js::fields(text)?;
     Ok(fields.into_iter().rev().find(|field| field.key.eq_str(key)).map(|field| &text[field.value]))
 }
@@ -46,31 +46,31 @@ pub(super) fn member<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>, Sy
 /// An object's text with its `content` replaced, or added at the end where it has none.
 pub(super) fn with_content(text: &str, content: &Value) -> Result<String, SyntaxError> {
     let json = js::stringify(content);
-    if member(text, "content")?.is_some() {
-        return rewrite(text, &[Edit { key: "content", json }]);
+    if member_text(text, "content")?.is_some() {
+        return replace_members(text, &[MemberEdit { key: "content", json }]);
     }
-    let mut members = Members::default();
+    let mut members = ObjectWriter::default();
     for field in js::fields(text)? {
         members.push(&field.key, &js::compact(&text[field.value])?);
     }
     members.push(&JsString::from("content"), &json);
-    Ok(members.close())
+    Ok(members.finish())
 }
 
 /// An object's text without a member, wherever it is repeated.
-pub(super) fn without(text: &str, key: &str) -> Result<String, SyntaxError> {
-    let mut members = Members::default();
+pub(super) fn without_member(text: &str, key: &str) -> Result<String, SyntaxError> {
+    let mut members = ObjectWriter::default();
     for field in js::fields(text)?.into_iter().filter(|field| !field.key.eq_str(key)) {
         members.push(&field.key, &js::compact(&text[field.value])?);
     }
-    Ok(members.close())
+    Ok(members.finish())
 }
 
 /// An object's text while it is put together.
 #[derive(Default)]
-struct Members(String);
+struct ObjectWriter(String);
 
-impl Members {
+impl ObjectWriter {
     fn push(&mut self, key: &JsString, json: &str) {
         self.0.push(if self.0.is_empty() { '{' } else { ',' });
         self.0.push_str(&js::stringify_str(key));
@@ -78,7 +78,7 @@ impl Members {
         self.0.push_str(json);
     }
 
-    fn close(mut self) -> String {
+    fn finish(mut self) -> String {
         if self.0.is_empty() {
             self.0.push('{');
         }
@@ -88,14 +88,14 @@ impl Members {
 }
 
 /// A line of our own making: members in the order given, absent ones left out (store I4).
-pub(super) fn line(members: &[(&str, Option<String>)]) -> String {
-    let mut json = Members::default();
+pub(super) fn encode_line(members: &[(&str, Option<String>)]) -> String {
+    let mut json = ObjectWriter::default();
     for (key, value) in members {
         if let Some(value) = value {
             json.push(&JsString::from(*key), value);
         }
     }
-    json.close()
+    json.finish()
 }
 
 #[cfg(test)]
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn what_is_not_named_stays_digit_for_digit_and_in_its_place() {
         let text = r#" { "z": 1.50, "id":"a", "9":12345678901234567890, "x": {"b": -0, "a":[ 1E400 ]}, "u":"\u0041\ud800" }"#;
-        let json = rewrite(text, &[Edit::text("id", "n\"1")]).unwrap();
+        let json = replace_members(text, &[MemberEdit::text("id", "n\"1")]).unwrap();
         assert_eq!(
             json,
             r#"{"z":1.50,"id":"n\"1","9":12345678901234567890,"x":{"b":-0,"a":[1E400]},"u":"A\ud800"}"#
@@ -114,9 +114,12 @@ mod tests {
 
     #[test]
     fn a_repeated_key_is_replaced_everywhere_and_a_missing_one_is_not_added() {
-        let json = rewrite(r#"{"id":1,"x":2,"id":3}"#, &[Edit::text("id", "n"), Edit::text("y", "")]);
+        let json = replace_members(
+            r#"{"id":1,"x":2,"id":3}"#,
+            &[MemberEdit::text("id", "n"), MemberEdit::text("y", "")],
+        );
         assert_eq!(json.unwrap(), r#"{"id":"n","x":2,"id":"n"}"#);
-        assert_eq!(member(r#"{"id":1,"id":3}"#, "id").unwrap(), Some("3"));
+        assert_eq!(member_text(r#"{"id":1,"id":3}"#, "id").unwrap(), Some("3"));
     }
 
     #[test]
@@ -129,17 +132,17 @@ mod tests {
 
     #[test]
     fn a_member_that_goes_leaves_the_others_in_their_places() {
-        let json = without(r#"{"a":1.0, "details":{"n":1},"b":[ ],"details":2}"#, "details").unwrap();
+        let json = without_member(r#"{"a":1.0, "details":{"n":1},"b":[ ],"details":2}"#, "details").unwrap();
         assert_eq!(json, r#"{"a":1.0,"b":[]}"#);
-        assert_eq!(without(r#"{"details":{}}"#, "details").unwrap(), "{}");
+        assert_eq!(without_member(r#"{"details":{}}"#, "details").unwrap(), "{}");
     }
 
     #[test]
     fn absent_members_leave_no_key() {
         assert_eq!(
-            line(&[("a", Some("1".into())), ("b", None), ("c", Some("{}".into()))]),
+            encode_line(&[("a", Some("1".into())), ("b", None), ("c", Some("{}".into()))]),
             r#"{"a":1,"c":{}}"#
         );
-        assert_eq!(line(&[]), "{}");
+        assert_eq!(encode_line(&[]), "{}");
     }
 }

@@ -14,16 +14,16 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::commit::disk::{Disk, write_all};
-use crate::commit::owner::{self, Home};
-use crate::commit::snapshot::Snapshot;
+use crate::commit::owner::{self, ProcessNamespace};
+use crate::commit::snapshot::FileSnapshot;
 use crate::store::index::FileIdentity;
 
 /// What a journal's name ends in.
-const ENDING: &str = ".clawscope-journal";
+const FILE_SUFFIX: &str = ".clawscope-journal";
 /// Version of the format.
 const VERSION: u32 = 1;
 /// Chars of a hash, with its line end.
-const SEAL: usize = 65;
+const HASH_LINE_LEN: usize = 65;
 
 /// What a journal tells of the file and of what is to stand behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,12 +52,12 @@ pub(super) struct Intent {
     /// What the lock says while this is being written.
     lock: String,
     /// Where the process that writes runs.
-    home: Option<Home>,
+    home: Option<ProcessNamespace>,
 }
 
 impl Intent {
     /// What is about to be done to a file that stands like this.
-    pub(super) fn new(kind: &str, time_ms: i64, before: &Snapshot, leaf: &str, lock: &str) -> Self {
+    pub(super) fn new(kind: &str, time_ms: i64, before: &FileSnapshot, leaf: &str, lock: &str) -> Self {
         let since = before.modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         Self {
             version: VERSION,
@@ -72,7 +72,7 @@ impl Intent {
             bytes: 0,
             leaf: leaf.to_owned(),
             lock: lock.to_owned(),
-            home: owner::home(),
+            home: owner::process_namespace(),
         }
     }
 
@@ -87,7 +87,7 @@ impl Intent {
     }
 
     /// Whether the bytes before the end are those that stood there.
-    pub(super) fn tail_is(&self, tail: &[u8]) -> bool {
+    pub(super) fn matches_tail(&self, tail: &[u8]) -> bool {
         hash(tail) == self.tail_sha256
     }
 
@@ -99,12 +99,12 @@ impl Intent {
     /// Whether a lock is the one that was held for this, and its process is known to be gone: it ran on this machine since
     /// its last start, among the processes that can be seen from here, and cannot be seen any more. What H9 asks of a lock
     /// that may be another container's is answered then.
-    pub(super) fn is_of_the_dead(&self, lock: &str) -> bool {
-        self.lock == lock && self.home.is_some() && self.home == owner::home()
+    pub(super) fn is_abandoned_lock(&self, lock: &str) -> bool {
+        self.lock == lock && self.home.is_some() && self.home == owner::process_namespace()
     }
 
     /// Whether a lock is the one that is held for this.
-    pub(super) fn is_under(&self, lock: &str) -> bool {
+    pub(super) fn is_own_lock(&self, lock: &str) -> bool {
         self.lock == lock
     }
 }
@@ -123,22 +123,22 @@ pub(super) fn journal_path(transcript: &Path) -> io::Result<PathBuf> {
     let lock = super::lock_state::lock_path(transcript)?;
     let name = transcript.file_name().unwrap_or_default();
     let mut name = name.to_os_string();
-    name.push(ENDING);
+    name.push(FILE_SUFFIX);
     Ok(lock.with_file_name(name))
 }
 
 /// The transcript that a file is the journal of, by its name.
-pub fn journal_of(path: &Path) -> Option<PathBuf> {
-    let name = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
+pub fn transcript_for_journal(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?.strip_suffix(FILE_SUFFIX)?;
     (!name.is_empty()).then(|| path.with_file_name(name))
 }
 
 /// The transcripts of a folder that have a journal, in the order of their names.
-pub fn journals_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn transcripts_with_journal(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for item in fs::read_dir(folder)? {
         let name = item?.file_name();
-        let transcript = name.to_str().and_then(|name| name.strip_suffix(ENDING));
+        let transcript = name.to_str().and_then(|name| name.strip_suffix(FILE_SUFFIX));
         found.extend(transcript.filter(|name| !name.is_empty()).map(|name| folder.join(name)));
     }
     found.sort();
@@ -156,11 +156,11 @@ impl Journal {
     }
 
     fn decode(bytes: &[u8]) -> Self {
-        Self::complete(bytes).unwrap_or(Self::Incomplete)
+        Self::parse_complete(bytes).unwrap_or(Self::Incomplete)
     }
 
-    fn complete(bytes: &[u8]) -> Option<Self> {
-        let (sealed, seal) = bytes.split_at_checked(bytes.len().checked_sub(SEAL)?)?;
+    fn parse_complete(bytes: &[u8]) -> Option<Self> {
+        let (sealed, seal) = bytes.split_at_checked(bytes.len().checked_sub(HASH_LINE_LEN)?)?;
         if seal != (hash(sealed) + "\n").as_bytes() {
             return None;
         }
@@ -184,7 +184,7 @@ impl Journal {
             let mut file = disk.create(&path, true)?;
             write_all(disk, &mut file, &bytes)?;
             disk.sync(&file)?;
-            disk.sync_folder(path.parent().unwrap_or(Path::new(".")))
+            disk.sync_dir(path.parent().unwrap_or(Path::new(".")))
         };
         write().inspect_err(|error| {
             // One that stood there before is not ours to remove.
@@ -228,7 +228,7 @@ mod tests {
     use crate::commit::disk::SystemDisk;
 
     fn intent(path: &Path) -> Intent {
-        let before = Snapshot::take(path).unwrap();
+        let before = FileSnapshot::take(path).unwrap();
         Intent::new("commit", 1_772_000_000_000, &before, "leaf", "{}")
     }
 
@@ -248,12 +248,12 @@ mod tests {
         };
         assert_eq!(payload, b"two\nthree\n");
         assert_eq!((told.size, told.tail_span(), told.bytes, told.leaf.as_str()), (4, (0, 4), 10, "leaf"));
-        assert!(told.tail_is(b"one\n") && !told.tail_is(b"two\n"));
+        assert!(told.matches_tail(b"one\n") && !told.matches_tail(b"two\n"));
         assert_eq!(told.modified(), fs::metadata(&path).unwrap().modified().ok());
         let name = journal_path(&path).unwrap();
         assert!(name.extension().is_some_and(|ending| ending != "jsonl"));
         let folder = folder.path().canonicalize().unwrap();
-        assert_eq!(journals_in(&folder).unwrap(), [folder.join("t.jsonl")]);
+        assert_eq!(transcripts_with_journal(&folder).unwrap(), [folder.join("t.jsonl")]);
         Journal::end(&SystemDisk, &path).unwrap();
         assert_eq!(Journal::read(&path).unwrap(), None);
     }

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use crate::commit::copy::label_line;
-use crate::commit::draft::Draft;
+use crate::commit::draft::CommitDraft;
 use crate::commit::prepare::NewLine;
-use crate::ids::NewIds;
+use crate::ids::IdSource;
 use crate::js::{self, Value};
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
@@ -20,36 +20,36 @@ pub struct Labels<'a> {
 
 impl<'a> Labels<'a> {
     /// The labels of a whole file.
-    pub fn in_force(index: &'a Index) -> Self {
+    pub fn from_index(index: &'a Index) -> Self {
         let mut labels = Self::default();
-        for (_, entry) in index.asides().filter(|(_, entry)| entry.kind == EntryKind::Label) {
+        for (_, entry) in index.auxiliary_entries().filter(|(_, entry)| entry.kind == EntryKind::Label) {
             if let Some(target) = entry.reference {
-                labels.set(target, index.words.value(entry.word));
+                labels.set(target, index.values.value(entry.payload));
             }
         }
         labels
     }
 
     /// The label of an entry.
-    pub fn of(&self, target: IdIx) -> Option<&'a Value> {
+    pub fn get(&self, target: IdIx) -> Option<&'a Value> {
         self.by_target.get(&target).copied()
     }
 
     /// A label line was read.
     pub(super) fn set(&mut self, target: IdIx, label: Option<&'a Value>) {
-        match label.filter(|label| js::truthy(Some(label))) {
+        match label.filter(|label| js::is_truthy(Some(label))) {
             Some(label) => self.by_target.insert(target, label),
             None => self.by_target.remove(&target),
         };
     }
 }
 
-impl Draft<'_> {
+impl CommitDraft<'_> {
     /// Adds the label lines without which a copy would lose its label, or an older entry get back a
     /// label that was changed since (store K8, P4).
-    pub(super) fn keep_labels(&mut self, new_ids: &mut dyn NewIds) {
+    pub(super) fn append_labels(&mut self, new_ids: &mut dyn IdSource) {
         let index = self.index();
-        let in_force = Labels::in_force(index);
+        let in_force = Labels::from_index(index);
         let mut after = in_force.clone();
         let mut of_copies: HashMap<IdIx, Option<&Value>> = HashMap::new();
         let mut touched: Vec<IdIx> =
@@ -57,7 +57,7 @@ impl Draft<'_> {
         for (ix, _) in &self.copies.entries {
             let entry = index.entry(*ix);
             let Some(target) = entry.reference.filter(|_| entry.kind == EntryKind::Label) else { continue };
-            let label = index.words.value(entry.word).filter(|label| js::truthy(Some(label)));
+            let label = index.values.value(entry.payload).filter(|label| js::is_truthy(Some(label)));
             if self.copies.new_id(target).is_some() {
                 of_copies.insert(target, label);
             } else {
@@ -68,11 +68,11 @@ impl Draft<'_> {
         for target in touched {
             let copy = self.copies.new_id(target).map(str::to_owned);
             let now =
-                if copy.is_some() { of_copies.get(&target).copied().flatten() } else { after.of(target) };
-            let wanted = in_force.of(target);
+                if copy.is_some() { of_copies.get(&target).copied().flatten() } else { after.get(target) };
+            let wanted = in_force.get(target);
             if now != wanted {
                 let named = copy.map_or_else(|| index.ids.value(target), Value::from);
-                let id = self.copies.draw(index, new_ids);
+                let id = self.copies.draw_id(index, new_ids);
                 let text = label_line(&id, &self.last_id(), &self.time(), &named, wanted);
                 self.lines.push(NewLine { id, copy_of: None, text });
                 after.set(target, wanted);
@@ -102,8 +102,8 @@ mod tests {
             "\n",
         );
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-        let labels = Labels::in_force(&index);
-        let of = |id: &str| labels.of(index.ids.find(id).unwrap());
+        let labels = Labels::from_index(&index);
+        let of = |id: &str| labels.get(index.ids.find(id).unwrap());
         assert_eq!((of("x"), of("y")), (Some(&Value::from("two")), None));
     }
 }

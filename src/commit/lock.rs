@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use crate::commit::clock::Clock;
 use crate::commit::disk::{Disk, write_all};
 use crate::commit::journal::Journal;
-use crate::commit::lock_state::{LockState, PAYLOAD_MAX, Payload, inspect, lock_path};
+use crate::commit::lock_state::{LockPayload, LockState, MAX_PAYLOAD_BYTES, lock_path, read_lock};
 use crate::commit::refusal::{CommitError, Refusal};
-use crate::store::source::identity;
+use crate::store::source::file_identity;
 
 /// Pause after the first try, ms; it grows by as much with every one (store H6).
-const PAUSE_MS: u64 = 50;
+const RETRY_PAUSE_MS: u64 = 50;
 /// Longest pause, ms.
-const LONGEST_PAUSE_MS: u64 = 1000;
+const MAX_RETRY_PAUSE_MS: u64 = 1000;
 
 /// A lock that is held. Dropping it gives it back, if it is still ours.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Lock<'a> {
 
 impl<'a> Lock<'a> {
     /// Takes the lock of a transcript; tries for at most `wait_ms`.
-    pub(super) fn take(
+    pub(super) fn acquire(
         transcript: &Path,
         wait_ms: u64,
         clock: &dyn Clock,
@@ -41,26 +41,26 @@ impl<'a> Lock<'a> {
         let deadline = clock.now_ms().saturating_add(wait_ms as i64);
         let mut pause_ms = 0;
         loop {
-            let payload = Payload::ours(clock.now_ms());
+            let payload = LockPayload::for_this_process(clock.now_ms());
             match create(disk, &path, &payload) {
                 Ok(()) => return Ok(Self { path, payload, disk }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(failed(&path)(error)),
             }
-            let (state, text) = inspect(&path, clock.now_ms()).map_err(failed(&path))?;
+            let (state, text) = read_lock(&path, clock.now_ms()).map_err(failed(&path))?;
             match state {
                 LockState::Free => {}
-                LockState::Held { live: false, .. } if is_of_the_dead(transcript, text.as_deref()) => {
-                    remove_if(disk, &path, text.as_deref()).map_err(failed(&path))?;
+                LockState::Held { live: false, .. } if is_abandoned(transcript, text.as_deref()) => {
+                    remove_if_unchanged(disk, &path, text.as_deref()).map_err(failed(&path))?;
                 }
                 LockState::Stale { .. } => {
-                    remove_if(disk, &path, text.as_deref()).map_err(failed(&path))?;
+                    remove_if_unchanged(disk, &path, text.as_deref()).map_err(failed(&path))?;
                 }
                 LockState::Held { pid, since_ms, .. } if clock.now_ms() >= deadline => {
                     return Err(Refusal::Locked { path: transcript.into(), pid, since_ms }.into());
                 }
                 LockState::Held { .. } => {
-                    pause_ms = (pause_ms + PAUSE_MS).min(LONGEST_PAUSE_MS);
+                    pause_ms = (pause_ms + RETRY_PAUSE_MS).min(MAX_RETRY_PAUSE_MS);
                     clock.pause(pause_ms);
                 }
             }
@@ -81,14 +81,14 @@ impl<'a> Lock<'a> {
 impl Drop for Lock<'_> {
     fn drop(&mut self) {
         // Nothing can be done about a lock that cannot be removed; it is stale as soon as we end.
-        let _ = remove_if(self.disk, &self.path, Some(&self.payload));
+        let _ = remove_if_unchanged(self.disk, &self.path, Some(&self.payload));
     }
 }
 
 /// Whether a lock was held for a commit that was broken off, by a process that is gone for certain.
-fn is_of_the_dead(transcript: &Path, lock: Option<&str>) -> bool {
+fn is_abandoned(transcript: &Path, lock: Option<&str>) -> bool {
     let journal = Journal::read(transcript).ok().flatten();
-    matches!((journal, lock), (Some(Journal::Complete(intent, _)), Some(lock)) if intent.is_of_the_dead(lock))
+    matches!((journal, lock), (Some(Journal::Complete(intent, _)), Some(lock)) if intent.is_abandoned_lock(lock))
 }
 
 /// Makes the lock file and says in one write who holds it (store H9).
@@ -101,17 +101,18 @@ fn create(disk: &dyn Disk, path: &Path, payload: &str) -> io::Result<()> {
 
 /// Removes a lock file that still says what it said. Programs like this one take turns at it, so that none removes what
 /// another put there meanwhile.
-fn remove_if(disk: &dyn Disk, path: &Path, text: Option<&str>) -> io::Result<()> {
+fn remove_if_unchanged(disk: &dyn Disk, path: &Path, text: Option<&str>) -> io::Result<()> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    take_turn(&file);
+    lock_for_removal(&file);
     let mut now = Vec::new();
-    (&file).take(PAYLOAD_MAX).read_to_end(&mut now)?;
-    let gone = fs::metadata(path)
-        .map_or(true, |there| file.metadata().is_ok_and(|here| identity(&here) != identity(&there)));
+    (&file).take(MAX_PAYLOAD_BYTES).read_to_end(&mut now)?;
+    let gone = fs::metadata(path).map_or(true, |there| {
+        file.metadata().is_ok_and(|here| file_identity(&here) != file_identity(&there))
+    });
     if gone || Some(String::from_utf8_lossy(&now).as_ref()) != text {
         return Ok(());
     }
@@ -122,7 +123,7 @@ fn remove_if(disk: &dyn Disk, path: &Path, text: Option<&str>) -> io::Result<()>
 }
 
 /// Waits for the others that want to remove the same file; they do it within microseconds. Given back with the file.
-fn take_turn(file: &File) {
+fn lock_for_removal(file: &File) {
     // Elsewhere than on Unix such a lock would keep the gateway from reading the file.
     if cfg!(unix) {
         let _ = file.lock();
@@ -146,12 +147,12 @@ mod tests {
     #[test]
     fn a_lock_is_given_back_when_it_is_dropped_and_in_a_panic() {
         let (_folder, transcript, lock) = folder();
-        let held = Lock::take(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
+        let held = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
         assert!(lock.exists());
         drop(held);
         assert!(!lock.exists());
         let panicked = std::panic::catch_unwind(|| {
-            let _held = Lock::take(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
+            let _held = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
             panic!("in the middle");
         });
         assert!(panicked.is_err() && !lock.exists());
@@ -160,7 +161,7 @@ mod tests {
     #[test]
     fn a_lock_that_someone_else_took_over_is_not_given_back_for_them() {
         let (_folder, transcript, lock) = folder();
-        let held = Lock::take(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
+        let held = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
         fs::remove_file(&lock).unwrap();
         fs::File::create(&lock).unwrap().write_all(b"{\"pid\": 1}").unwrap();
         drop(held);
@@ -170,12 +171,12 @@ mod tests {
     #[test]
     fn two_writers_of_one_program_keep_each_other_out() {
         let (_folder, transcript, _) = folder();
-        let held = Lock::take(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
-        let second = Lock::take(&transcript, 0, &SystemClock, &SystemDisk);
+        let held = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
+        let second = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk);
         assert!(
             matches!(second, Err(CommitError::Refused(Refusal::Locked { pid, .. })) if pid == Some(std::process::id()))
         );
         drop(held);
-        assert!(Lock::take(&transcript, 0, &SystemClock, &SystemDisk).is_ok());
+        assert!(Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).is_ok());
     }
 }

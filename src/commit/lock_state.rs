@@ -4,16 +4,16 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::commit::owner::{self, Seen};
+use crate::commit::owner::{self, ProcessState};
 use crate::js::{self, Value};
 
 /// A lock older than this is stale, whoever holds it (store H3, H7), ms.
 const STALE_MS: i64 = 30 * 60 * 1000;
 /// A lock this young is kept even when its process cannot be seen: it may run in another container
 /// (store H9), ms.
-const FOREIGN_MS: i64 = 60 * 1000;
+const FOREIGN_GRACE_MS: i64 = 60 * 1000;
 /// Longest payload that is read; a real one has about a hundred bytes.
-pub(super) const PAYLOAD_MAX: u64 = 4096;
+pub(super) const MAX_PAYLOAD_BYTES: u64 = 4096;
 
 /// What the lock of a transcript says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub enum StaleReason {
 
 impl StaleReason {
     /// The gateway's own word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::MissingPid => "missing-pid",
             Self::DeadPid => "dead-pid",
@@ -76,11 +76,11 @@ pub fn lock_path(transcript: &Path) -> io::Result<PathBuf> {
 
 /// What the lock of a transcript says at a time (ms since 1970).
 pub fn lock_state(transcript: &Path, now_ms: i64) -> io::Result<LockState> {
-    Ok(inspect(&lock_path(transcript)?, now_ms)?.0)
+    Ok(read_lock(&lock_path(transcript)?, now_ms)?.0)
 }
 
 /// The state of a lock file, and its text where there is one.
-pub(super) fn inspect(lock: &Path, now_ms: i64) -> io::Result<(LockState, Option<String>)> {
+pub(super) fn read_lock(lock: &Path, now_ms: i64) -> io::Result<(LockState, Option<String>)> {
     let file = match File::open(lock) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((LockState::Free, None)),
@@ -88,21 +88,21 @@ pub(super) fn inspect(lock: &Path, now_ms: i64) -> io::Result<(LockState, Option
     };
     let mut bytes = Vec::new();
     let modified = file.metadata()?.modified()?;
-    file.take(PAYLOAD_MAX).read_to_end(&mut bytes)?;
+    file.take(MAX_PAYLOAD_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let modified = modified.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
-    Ok((judge(&Payload::read(&text), now_ms, modified), Some(text)))
+    Ok((classify(&LockPayload::read(&text), now_ms, modified), Some(text)))
 }
 
 /// What a lock file says.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Payload {
+pub(super) struct LockPayload {
     pid: Option<u32>,
     since_ms: Option<i64>,
     start: Option<f64>,
 }
 
-impl Payload {
+impl LockPayload {
     fn read(text: &str) -> Self {
         let value = js::parse(text).unwrap_or(Value::Null);
         let number = |name| value.get(name).and_then(Value::as_f64);
@@ -117,7 +117,7 @@ impl Payload {
     }
 
     /// What a lock of this process says (store H2).
-    pub(super) fn ours(now_ms: i64) -> String {
+    pub(super) fn for_this_process(now_ms: i64) -> String {
         let pid = std::process::id();
         let start =
             owner::start_ticks(pid).map_or_else(String::new, |ticks| format!(",\n  \"starttime\": {ticks}"));
@@ -126,22 +126,25 @@ impl Payload {
 }
 
 /// Held or stale (store H3–H5, S2). `modified_ms` is when the lock file was written.
-fn judge(payload: &Payload, now_ms: i64, modified_ms: i64) -> LockState {
-    let seen = payload.pid.map(owner::look);
-    let held =
-        LockState::Held { pid: payload.pid, since_ms: payload.since_ms, live: seen == Some(Seen::Alive) };
+fn classify(payload: &LockPayload, now_ms: i64, modified_ms: i64) -> LockState {
+    let seen = payload.pid.map(owner::process_state);
+    let held = LockState::Held {
+        pid: payload.pid,
+        since_ms: payload.since_ms,
+        live: seen == Some(ProcessState::Alive),
+    };
     let mut reasons = Vec::new();
     match (payload.pid, seen) {
-        (Some(pid), Some(Seen::Alive)) if is_recycled(pid, payload.start) => {
+        (Some(pid), Some(ProcessState::Alive)) if is_recycled(pid, payload.start) => {
             reasons.push(StaleReason::RecycledPid);
         }
-        (_, Some(Seen::Alive)) => {}
-        (_, Some(Seen::Gone | Seen::Zombie)) => reasons.push(StaleReason::DeadPid),
+        (_, Some(ProcessState::Alive)) => {}
+        (_, Some(ProcessState::Gone | ProcessState::Zombie)) => reasons.push(StaleReason::DeadPid),
         (_, None) => reasons.push(StaleReason::MissingPid),
     }
     // Of one that does not say since when, the file tells.
     let age_ms = now_ms.saturating_sub(payload.since_ms.unwrap_or(modified_ms));
-    if seen == Some(Seen::Gone) && age_ms.abs() < FOREIGN_MS {
+    if seen == Some(ProcessState::Gone) && age_ms.abs() < FOREIGN_GRACE_MS {
         return held;
     }
     match payload.since_ms {
@@ -176,7 +179,7 @@ mod tests {
     const MINUTE: i64 = 60_000;
 
     fn state(text: &str, age_of_file: i64) -> LockState {
-        judge(&Payload::read(text), NOW, NOW - age_of_file)
+        classify(&LockPayload::read(text), NOW, NOW - age_of_file)
     }
 
     fn payload(pid: u64, age: i64, start: &str) -> String {
@@ -185,7 +188,7 @@ mod tests {
 
     fn reasons(state: LockState) -> Vec<&'static str> {
         match state {
-            LockState::Stale { reasons } => reasons.into_iter().map(StaleReason::word).collect(),
+            LockState::Stale { reasons } => reasons.into_iter().map(StaleReason::as_str).collect(),
             other => panic!("not stale: {other:?}"),
         }
     }
@@ -196,11 +199,11 @@ mod tests {
         let start =
             owner::start_ticks(pid).map_or_else(String::new, |ticks| format!(",\n  \"starttime\": {ticks}"));
         assert_eq!(
-            Payload::ours(NOW),
+            LockPayload::for_this_process(NOW),
             format!("{{\n  \"pid\": {pid},\n  \"createdAt\": \"2026-02-25T06:13:20.000Z\"{start}\n}}")
         );
         assert_eq!(
-            state(&Payload::ours(NOW), 0),
+            state(&LockPayload::for_this_process(NOW), 0),
             LockState::Held { pid: Some(pid), since_ms: Some(NOW), live: true }
         );
     }

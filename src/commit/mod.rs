@@ -4,7 +4,7 @@
 //!
 //! [`prepare`] and [`prepare_undo`] say exactly what would be appended and write nothing;
 //! [`write`](write()) appends it under a journal, reads it back and compares it with what was said. What a kill, a power
-//! failure or a full disk broke off is told by [`unfinished`] and settled by [`settle`].
+//! failure or a full disk broke off is found by [`find_interrupted`] and settled by [`recover_commit`].
 
 mod append;
 mod appended;
@@ -35,22 +35,24 @@ mod undo;
 mod verify;
 mod write;
 
-pub use appended::{Appended, CompactionMembers};
+pub use appended::{CompactionMembers, InMemorySession};
 pub use clock::{Clock, SystemClock};
 pub use copy::Remap;
 pub use disk::{Disk, SystemDisk};
-pub use journal::{journal_of, journals_in};
+pub use journal::{transcript_for_journal, transcripts_with_journal};
 pub use labels::Labels;
 pub use lock_state::{LockState, StaleReason, lock_path, lock_state};
-pub use planned::{PlannedMessage, index_with};
-pub use prepare::{NewLine, Prepared, prepare};
+pub use planned::{ExpectedMessage, index_with_lines};
+pub use prepare::{NewLine, PreparedCommit, prepare};
 pub use random::RandomIds;
-pub use receipt::{Receipt, ReceiptKind, in_force, receipt_kind, receipts};
-pub use recover::{Extent, Outcome, Settled, Unfinished, settle, unfinished};
+pub use receipt::{Receipt, ReceiptKind, active_record_ids, receipt_kind, receipts};
+pub use recover::{
+    InterruptedCommit, RecoveredCommit, RecoveryOutcome, WrittenExtent, find_interrupted, recover_commit,
+};
 pub use refusal::{CommitError, Refusal};
 pub use request::{
-    CommitRequest, PlannedCompaction, Provenance, SessionStanding, StepRecord, Transcript, UndoRequest,
-    UndoTarget, Way,
+    CommitMethod, CommitProvenance, CommitRequest, PlannedCompaction, PolicyRecord, TranscriptInput,
+    TranscriptStatus, UndoRequest, UndoTarget,
 };
 pub use undo::prepare_undo;
-pub use write::{Written, write, write_on};
+pub use write::{WriteResult, write, write_to_disk};

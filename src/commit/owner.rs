@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the system says about a process id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum ProcessState {
     /// It runs, or something runs that we may not signal (store S2).
     Alive,
     /// It ended, and its parent has not noticed yet.
@@ -15,7 +15,7 @@ pub(super) enum Seen {
 
 /// Where a process runs. Of two processes with the same one each can see the other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Home {
+pub(super) struct ProcessNamespace {
     /// The machine since its last start.
     boot: String,
     /// The processes that can be seen from there.
@@ -23,21 +23,21 @@ pub(super) struct Home {
 }
 
 /// Where this process runs. Only Linux says so.
-pub(super) fn home() -> Option<Home> {
+pub(super) fn process_namespace() -> Option<ProcessNamespace> {
     if !cfg!(target_os = "linux") {
         return None;
     }
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let pids = std::fs::read_link("/proc/self/ns/pid").ok()?;
-    Some(Home { boot: boot.trim().to_owned(), pids: pids.to_str()?.to_owned() })
+    Some(ProcessNamespace { boot: boot.trim().to_owned(), pids: pids.to_str()?.to_owned() })
 }
 
 /// Looks a process up.
-pub(super) fn look(pid: u32) -> Seen {
+pub(super) fn process_state(pid: u32) -> ProcessState {
     if !exists(pid) {
-        return Seen::Gone;
+        return ProcessState::Gone;
     }
-    if state(pid) == Some('Z') { Seen::Zombie } else { Seen::Alive }
+    if stat_state(pid) == Some('Z') { ProcessState::Zombie } else { ProcessState::Alive }
 }
 
 #[cfg(unix)]
@@ -61,7 +61,7 @@ pub(super) fn start_ticks(pid: u32) -> Option<u64> {
     stat_fields(pid)?.split_ascii_whitespace().nth(19)?.parse().ok()
 }
 
-fn state(pid: u32) -> Option<char> {
+fn stat_state(pid: u32) -> Option<char> {
     stat_fields(pid)?.chars().next()
 }
 
@@ -82,14 +82,14 @@ mod tests {
 
     #[test]
     fn this_process_runs_and_on_linux_says_since_when() {
-        assert_eq!(look(std::process::id()), Seen::Alive);
+        assert_eq!(process_state(std::process::id()), ProcessState::Alive);
         assert_eq!(start_ticks(std::process::id()).is_some(), cfg!(target_os = "linux"));
     }
 
     #[test]
     #[cfg(target_os = "linux")]
     fn this_process_runs_somewhere() {
-        let home = home().unwrap();
+        let home = process_namespace().unwrap();
         assert!(home.boot.len() == 36 && home.pids.starts_with("pid:["), "{home:?}");
     }
 
@@ -100,26 +100,26 @@ mod tests {
         let pid = child.id();
         if cfg!(target_os = "linux") {
             let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-            while look(pid) == Seen::Alive && std::time::Instant::now() < deadline {
+            while process_state(pid) == ProcessState::Alive && std::time::Instant::now() < deadline {
                 std::thread::yield_now();
             }
-            assert_eq!(look(pid), Seen::Zombie);
+            assert_eq!(process_state(pid), ProcessState::Zombie);
         }
         child.wait().unwrap();
-        assert_eq!(look(pid), Seen::Gone);
+        assert_eq!(process_state(pid), ProcessState::Gone);
     }
 
     #[test]
     #[cfg(unix)]
     fn an_id_no_process_can_have_is_gone() {
-        assert_eq!(look(u32::MAX), Seen::Gone);
-        assert_eq!(look(0), Seen::Gone);
+        assert_eq!(process_state(u32::MAX), ProcessState::Gone);
+        assert_eq!(process_state(0), ProcessState::Gone);
     }
 
     #[test]
     #[cfg(unix)]
     fn a_process_we_may_not_signal_is_alive() {
         // Process 1 always runs, and belongs to someone else unless the tests run as root.
-        assert_eq!(look(1), Seen::Alive);
+        assert_eq!(process_state(1), ProcessState::Alive);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::context::{Context, ContextMessage, Made};
+use crate::context::{ContentSource, Context, ContextMessage};
 use crate::js::Value;
 use crate::store::entry::{Replacement, Role, StopReason};
 use crate::store::index::Index;
@@ -10,20 +10,20 @@ use crate::store::intern::IdIx;
 
 /// What stands alone in a context, in words that name the call. Calls of failed and aborted messages
 /// are left out: the runtime drops them, or answers them itself.
-pub(super) fn unpaired(index: &Index, context: &Context) -> BTreeSet<String> {
+pub(super) fn find_unpaired(index: &Index, context: &Context) -> BTreeSet<String> {
     let mut open: Vec<IdIx> = Vec::new();
     let mut called: BTreeSet<IdIx> = BTreeSet::new();
     let mut alone = BTreeSet::new();
     for message in &context.messages {
-        let calls = calls_in(index, message);
+        let calls = call_ids(index, message);
         called.extend(calls.iter().copied());
-        if !matches!(message.size.stop, StopReason::Error | StopReason::Aborted) {
+        if !matches!(message.size.stop_reason, StopReason::Error | StopReason::Aborted) {
             open.extend(calls);
         }
         if message.size.role == Role::ToolResult {
-            let call = message.size.call;
+            let call = message.size.call_id;
             open.retain(|id| Some(*id) != call);
-            alone.extend(lone_result(index, call.filter(|id| called.contains(id)), call));
+            alone.extend(unpaired_result(index, call.filter(|id| called.contains(id)), call));
         }
     }
     alone.extend(open.iter().map(|id| format!("the call {} without a result", index.ids.text(*id))));
@@ -31,9 +31,9 @@ pub(super) fn unpaired(index: &Index, context: &Context) -> BTreeSet<String> {
 }
 
 /// The ids of the calls in a message: of an edited one, those that its new content holds.
-fn calls_in(index: &Index, message: &ContextMessage) -> Vec<IdIx> {
-    let Made::Edited(edit) = message.made else {
-        return index.calls_of(message.entry).iter().filter_map(|call| call.id).collect();
+fn call_ids(index: &Index, message: &ContextMessage) -> Vec<IdIx> {
+    let ContentSource::Edited(edit) = message.content_source else {
+        return index.tool_calls_of(message.entry).iter().filter_map(|call| call.id).collect();
     };
     let Some(Replacement::Content(new)) = index.replacement(edit) else { return Vec::new() };
     let blocks = new.get("content").and_then(Value::as_array).unwrap_or_default();
@@ -41,7 +41,7 @@ fn calls_in(index: &Index, message: &ContextMessage) -> Vec<IdIx> {
     calls.filter_map(|call| index.ids.find(&call.get("id")?.as_str()?.to_string_lossy())).collect()
 }
 
-fn lone_result(index: &Index, call: Option<IdIx>, named: Option<IdIx>) -> Option<String> {
+fn unpaired_result(index: &Index, call: Option<IdIx>, named: Option<IdIx>) -> Option<String> {
     match (call, named) {
         (Some(_), _) => None,
         (None, Some(id)) => Some(format!("a result of call {} without the call", index.ids.text(id))),
@@ -54,7 +54,7 @@ mod tests {
     use std::fmt::Write as _;
 
     use super::*;
-    use crate::context::build;
+    use crate::context::build_context;
     use crate::ids::LineIds;
     use crate::store::load::load_bytes;
     use crate::transcript::{Leaf, Tree};
@@ -67,8 +67,8 @@ mod tests {
             writeln!(text, "{{\"type\":\"message\",{ids},\"message\":{message}}}").unwrap();
         }
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-        let context = build(&index, &Tree::new(&index), &Leaf::Own).unwrap();
-        unpaired(&index, &context).into_iter().collect()
+        let context = build_context(&index, &Tree::new(&index), &Leaf::Own).unwrap();
+        find_unpaired(&index, &context).into_iter().collect()
     }
 
     const CALL: &str = r#"{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}}],"stopReason":"toolUse"}"#;

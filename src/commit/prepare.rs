@@ -5,22 +5,22 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::commit::check::check;
+use crate::commit::check::check_transcript;
 use crate::commit::compaction;
 use crate::commit::copy::Remap;
-use crate::commit::draft::Draft;
+use crate::commit::draft::CommitDraft;
 use crate::commit::edits;
-use crate::commit::planned::PlannedMessage;
+use crate::commit::planned::ExpectedMessage;
 use crate::commit::receipt::ReceiptKind;
 use crate::commit::refusal::{Refusal, unreadable_body};
-use crate::commit::request::{CommitRequest, Way};
-use crate::commit::snapshot::Snapshot;
-use crate::context::bodies::{own_message, projected_of};
-use crate::context::{Context, Made, build};
-use crate::ids::{EntryIx, NewIds};
+use crate::commit::request::{CommitMethod, CommitRequest};
+use crate::commit::snapshot::FileSnapshot;
+use crate::context::bodies::{own_message, projected_message};
+use crate::context::{ContentSource, Context, build_context};
+use crate::ids::{EntryIx, IdSource};
 use crate::js::Value;
 use crate::store::body;
-use crate::store::entry::{EntryKind, Reading, Replacement};
+use crate::store::entry::{EntryKind, ReadMode, Replacement};
 use crate::store::index::Index;
 use crate::transcript::Leaf;
 
@@ -37,13 +37,13 @@ pub struct NewLine {
 
 /// What would be appended, and what the context would be then. Nothing has been written.
 #[derive(Debug, Clone)]
-pub struct Prepared {
+pub struct PreparedCommit {
     /// The file.
     pub path: Arc<Path>,
     /// A commit or an undo.
     pub kind: ReceiptKind,
     /// How changes are written; of an undo a branch.
-    pub way: Way,
+    pub method: CommitMethod,
     /// The lines, in order. The last one is the new leaf: our own record, or the compaction that ends the branch
     /// (store P6).
     pub lines: Vec<NewLine>,
@@ -52,7 +52,7 @@ pub struct Prepared {
     /// The new leaf.
     pub leaf: String,
     /// The id of our own record.
-    pub record: String,
+    pub record_id: String,
     /// The entry the new lines hang from: the leaf that is left when nothing is copied; none for a new root.
     pub parent: Option<String>,
     /// Each changed entry with its copy.
@@ -62,18 +62,18 @@ pub struct Prepared {
     /// What a person should know before saying yes.
     pub warnings: Vec<String>,
     /// The context the file will give.
-    pub messages: Vec<PlannedMessage>,
+    pub messages: Vec<ExpectedMessage>,
     /// The file as it was read.
-    pub(super) before: Index,
+    pub(super) index_before: Index,
     /// The file as it stood; none for a transcript in memory.
-    pub(super) snapshot: Option<Snapshot>,
+    pub(super) snapshot: Option<FileSnapshot>,
 }
 
-impl Prepared {
+impl PreparedCommit {
     /// The bytes that would be appended: the end of the last line where it has none yet, and every line with its end.
     pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.len());
-        bytes.extend(self.before.unterminated.then_some(b'\n'));
+        let mut bytes = Vec::with_capacity(self.byte_len());
+        bytes.extend(self.index_before.is_unterminated.then_some(b'\n'));
         for line in &self.lines {
             bytes.extend_from_slice(line.text.as_bytes());
             bytes.push(b'\n');
@@ -82,19 +82,19 @@ impl Prepared {
     }
 
     /// How many bytes that are.
-    pub fn len(&self) -> usize {
+    pub fn byte_len(&self) -> usize {
         let lines: usize = self.lines.iter().map(|line| line.text.len() + 1).sum();
-        usize::from(self.before.unterminated) + lines
+        usize::from(self.index_before.is_unterminated) + lines
     }
 
     /// Whether a part of the path is copied: the lines begin a branch, and do not go on from the leaf.
     pub fn is_branch(&self) -> bool {
-        self.kind == ReceiptKind::Commit && self.way == Way::Branch && !self.changed.is_empty()
+        self.kind == ReceiptKind::Commit && self.method == CommitMethod::Branch && !self.changed.is_empty()
     }
 
     /// How many messages get an edit of their own.
-    pub fn edits(&self) -> usize {
-        if self.way == Way::Edits { self.changed.len() } else { 0 }
+    pub fn edit_count(&self) -> usize {
+        if self.method == CommitMethod::Edits { self.changed.len() } else { 0 }
     }
 
     /// Whether nothing would be appended; a preparation without lines is refused, so never.
@@ -104,56 +104,59 @@ impl Prepared {
 }
 
 /// Says what a commit would append, or why it cannot be done. Reads, and writes nothing.
-pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn NewIds) -> Result<Prepared, Refusal> {
+pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn IdSource) -> Result<PreparedCommit, Refusal> {
     let index = request.transcript.index;
     let path = || index.path.to_path_buf();
     if *request.leaf != Leaf::Own {
         return Err(Refusal::LeafNotOwn { path: path() });
     }
-    let checked = check(&request.transcript, request.now_ms)?;
-    let context = build(index, request.transcript.tree, &Leaf::Own);
+    let checked = check_transcript(&request.transcript, request.now_ms)?;
+    let context = build_context(index, request.transcript.tree, &Leaf::Own);
     let context = context.map_err(|_| Refusal::NoContext { path: path() })?;
     if let Some(planned) = &request.compaction {
         compaction::check(index, &checked.path, planned)?;
     }
-    let changing = changing(request, &context, &checked.path)?;
-    edits::check(index, request, changing.keys().copied())?;
+    let changing = changed_entries(request, &context, &checked.path)?;
+    edits::check_editable(index, request, changing.keys().copied())?;
     let first = checked.path.iter().position(|ix| changing.contains_key(ix));
     if first.is_none() && request.omitted.is_empty() && request.compaction.is_none() {
         return Err(Refusal::NothingToWrite { path: path() });
     }
     // Without a change, and where it is written as edits, nothing is copied: the branch goes on.
-    let first = first.filter(|_| request.way == Way::Branch).unwrap_or(checked.path.len());
+    let first = first.filter(|_| request.method == CommitMethod::Branch).unwrap_or(checked.path.len());
     let part = &checked.path[first..];
-    let mut draft = Draft::new(request, &checked, part, &changing, new_ids);
-    draft.fill(new_ids)?;
-    let messages = draft.check(&context)?;
-    draft.warn(part);
-    draft.warn_of_edits();
+    let mut draft = CommitDraft::new(request, &checked, part, &changing, new_ids);
+    draft.build_lines(new_ids)?;
+    let messages = draft.verify(&context)?;
+    draft.warn_about_copies(part);
+    draft.warn_about_edits();
     draft.warnings.extend(
-        checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer(request.now_ms, index.pi)),
+        checked
+            .snapshot
+            .as_ref()
+            .and_then(|snapshot| snapshot.live_writer_warning(request.now_ms, index.pi_release)),
     );
-    Ok(Prepared {
+    Ok(PreparedCommit {
         path: Arc::clone(&index.path),
         kind: ReceiptKind::Commit,
-        from_leaf: index.name(checked.leaf),
+        from_leaf: index.display_id(checked.leaf),
         leaf: draft.last_id(),
-        way: request.way,
-        parent: first.checked_sub(1).map(|at| index.name(checked.path[at])),
-        changed: draft.changed_names(),
-        record: draft.record,
+        method: request.method,
+        parent: first.checked_sub(1).map(|at| index.display_id(checked.path[at])),
+        changed: draft.changed_ids(),
+        record_id: draft.record_id,
         lines: draft.lines,
         remaps: draft.remaps,
         warnings: draft.warnings,
         messages,
-        before: index.clone(),
+        index_before: index.clone(),
         snapshot: checked.snapshot,
     })
 }
 
 /// The entries whose stored form differs, with their new messages, after checking that nothing but
 /// their content does. Of two changes of one entry the later one holds.
-fn changing<'a>(
+fn changed_entries<'a>(
     request: &'a CommitRequest<'_>,
     context: &Context,
     path: &[EntryIx],
@@ -165,31 +168,34 @@ fn changing<'a>(
     for change in &request.changes {
         let ix = change.entry;
         if !on_path.contains(&ix) {
-            let known = ix.at() < index.entries.len();
-            let entry = if known { index.name(ix) } else { format!("number {}", ix.0) };
+            let known = ix.index() < index.entries.len();
+            let entry = if known { index.display_id(ix) } else { format!("number {}", ix.0) };
             return Err(Refusal::NotOnPath { path: file(), entry });
         }
-        let entry = body::entry(request.transcript.source, index, ix);
+        let entry = body::read_entry(request.transcript.source, index, ix);
         let entry = entry.map_err(|error| unreadable_body(&index.path, error))?;
         let old = match index.reading {
-            Reading::Entries => own_message(index, &entry, index.entry(ix).kind),
-            Reading::Projected => {
-                projected_of(&entry, index.entry(ix).kind, Made::Own, edit_of(context, index, ix))
-            }
+            ReadMode::Entries => own_message(index, &entry, index.entry(ix).kind),
+            ReadMode::Projected => projected_message(
+                &entry,
+                index.entry(ix).kind,
+                ContentSource::Own,
+                existing_edit(context, index, ix),
+            ),
         };
         if old == change.message {
             changing.remove(&ix);
         } else if only_content_differs(index.entry(ix).kind, old, &change.message) {
             changing.insert(ix, &change.message);
         } else {
-            return Err(Refusal::MoreThanContent { path: file(), entry: index.name(ix) });
+            return Err(Refusal::NotOnlyContent { path: file(), entry: index.display_id(ix) });
         }
     }
     Ok(changing)
 }
 
 /// The edit that an entry has already.
-fn edit_of<'a>(context: &Context, index: &'a Index, ix: EntryIx) -> Option<&'a Replacement> {
+fn existing_edit<'a>(context: &Context, index: &'a Index, ix: EntryIx) -> Option<&'a Replacement> {
     index.replacement(*context.edits.get(&ix)?)
 }
 

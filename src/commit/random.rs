@@ -2,10 +2,10 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::ids::NewIds;
+use crate::ids::IdSource;
 
 /// Tries with 8 hex digits before a longer id is taken.
-const TRIES: u32 = 100;
+const MAX_TRIES: u32 = 100;
 
 /// Ids that nobody can foresee. The state is keyed from the system's random source, and a keyed hash
 /// of a counter is as good as the key.
@@ -30,10 +30,10 @@ impl RandomIds {
     }
 }
 
-impl NewIds for RandomIds {
+impl IdSource for RandomIds {
     /// 8 hex digits, tried up to 100 times, then a whole UUID (store M2).
     fn next_id(&mut self, _line: u64, taken: &dyn Fn(&str) -> bool) -> String {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             let id = format!("{:08x}", self.draw() as u32);
             if !taken(&id) {
                 return id;

@@ -1,24 +1,24 @@
 //! A commit read again from the file, before anyone is told that it worked (store P9).
 
-use crate::commit::planned::{first_difference, read_file};
-use crate::commit::prepare::Prepared;
+use crate::commit::planned::{first_difference, messages_from_file};
+use crate::commit::prepare::PreparedCommit;
 use crate::commit::receipt::{self, Receipt};
 use crate::ids::{EntryIx, LineIds};
-use crate::store::load::{Growth, grow};
+use crate::store::load::{FileChange, refresh};
 use crate::store::source::Source;
 
 /// Our bytes behind what was there, the planned leaf last, the planned context, our record. Answers the record, or what is
 /// different.
-pub(super) fn read_back(prepared: &Prepared, bytes: &[u8]) -> Result<Receipt, String> {
+pub(super) fn read_back(prepared: &PreparedCommit, bytes: &[u8]) -> Result<Receipt, String> {
     let text = |error: std::io::Error| error.to_string();
     let source = Source::open(&prepared.path).map_err(text)?;
-    let offset = prepared.before.end + prepared.before.pending;
+    let offset = prepared.index_before.end + prepared.index_before.pending_bytes;
     if source.read_span(offset, bytes.len()).map_err(text)? != bytes {
         return Err("the added bytes are others".to_owned());
     }
-    let before = prepared.before.entries.len();
-    let grown = match grow(&prepared.before, &source, &mut LineIds, &mut |_, _| true) {
-        Ok(Growth::Grown(grown)) if grown.end == offset + bytes.len() as u64 => grown,
+    let before = prepared.index_before.entries.len();
+    let grown = match refresh(&prepared.index_before, &source, &mut LineIds, &mut |_, _| true) {
+        Ok(FileChange::Grown(grown)) if grown.end == offset + bytes.len() as u64 => grown,
         Ok(_) => return Err("the file is not the old one with lines added".to_owned()),
         Err(error) => return Err(error.to_string()),
     };
@@ -29,19 +29,19 @@ pub(super) fn read_back(prepared: &Prepared, bytes: &[u8]) -> Result<Receipt, St
             grown.entries.len() - before
         ));
     }
-    let read = read_file(&grown, &source, before)?;
+    let read = messages_from_file(&grown, &source, before)?;
     if let Some(at) = first_difference(&prepared.messages, &read) {
         return Err(format!("message {at} of the context differs"));
     }
     let last = grown.last().ok_or_else(|| "the file is empty".to_owned())?;
-    if grown.name(last) != prepared.leaf {
+    if grown.display_id(last) != prepared.leaf {
         return Err("another line is the last one".to_owned());
     }
-    let record = prepared.lines.iter().position(|line| line.id == prepared.record);
+    let record = prepared.lines.iter().position(|line| line.id == prepared.record_id);
     let record = record.ok_or_else(|| "our record was not planned".to_owned())?;
-    let receipt = receipt::read(&grown, &source, EntryIx((before + record) as u32));
+    let receipt = receipt::read_receipt(&grown, &source, EntryIx((before + record) as u32));
     let receipt = receipt.map_err(|error| error.to_string())?;
     receipt
-        .filter(|receipt| receipt.id == prepared.record)
+        .filter(|receipt| receipt.id == prepared.record_id)
         .ok_or_else(|| "our record is not where it was written".to_owned())
 }

@@ -4,8 +4,8 @@
 //! Version 1 of a commit's `data` told of one policy, as `policy` and `settings`; version 2 tells of every step that
 //! changed something, as `steps`. Both are read.
 
-use crate::commit::encode::{line, text_json};
-use crate::commit::request::{Provenance, StepRecord};
+use crate::commit::encode::{encode_line, text_json};
+use crate::commit::request::{CommitProvenance, PolicyRecord};
 use crate::ids::EntryIx;
 use crate::js::{self, Value};
 use crate::store::body::{self, BodyError};
@@ -15,9 +15,9 @@ use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
 
 /// `customType` of a commit's record.
-pub(super) const COMMIT: &str = "clawscope.commit";
+pub(super) const COMMIT_TYPE: &str = "clawscope.commit";
 /// `customType` of an undo's record.
-pub(super) const UNDO: &str = "clawscope.undo";
+pub(super) const UNDO_TYPE: &str = "clawscope.undo";
 /// Version of a commit's `data`.
 const COMMIT_VERSION: &str = "2";
 /// Version of an undo's `data`.
@@ -34,7 +34,7 @@ pub enum ReceiptKind {
 
 impl ReceiptKind {
     /// The word used on screen and in JSON.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Commit => "commit",
             Self::Undo => "undo",
@@ -58,7 +58,7 @@ pub struct Receipt {
     /// The record that was undone; of a commit none.
     pub undoes: Option<String>,
     /// The steps that changed something, in order; of an undo none.
-    pub steps: Vec<StepRecord>,
+    pub policies: Vec<PolicyRecord>,
     /// Each changed entry with its copy.
     pub changed: Vec<(String, String)>,
     /// Estimated tokens of the context before.
@@ -73,23 +73,23 @@ pub struct Receipt {
 /// leaf it was written as, and is not told twice.
 pub fn receipts(index: &Index, source: &Source) -> Result<Vec<Receipt>, BodyError> {
     let ours = index.iter().filter(|(ix, _)| receipt_kind(index, *ix).is_some());
-    let read = ours.filter_map(|(ix, _)| read(index, source, ix).transpose());
+    let read = ours.filter_map(|(ix, _)| read_receipt(index, source, ix).transpose());
     read.collect()
 }
 
 /// The ids of the records that the active branch comes from, newest first; those that were copied along with it too.
-pub fn in_force(index: &Index, tree: &Tree, source: &Source) -> Result<Vec<String>, BodyError> {
+pub fn active_record_ids(index: &Index, tree: &Tree, source: &Source) -> Result<Vec<String>, BodyError> {
     let path = tree.branch(index, &Leaf::Own);
-    let named = path.iter().rev().filter_map(|ix| record_named(index, source, *ix).transpose());
+    let named = path.iter().rev().filter_map(|ix| record_id_at(index, source, *ix).transpose());
     named.collect()
 }
 
 /// The id of the record that stands at an entry, or of which a copy does.
-pub(super) fn record_named(index: &Index, source: &Source, ix: EntryIx) -> Result<Option<String>, BodyError> {
+pub(super) fn record_id_at(index: &Index, source: &Source, ix: EntryIx) -> Result<Option<String>, BodyError> {
     if receipt_kind(index, ix).is_none() {
         return Ok(None);
     }
-    let value = body::entry(source, index, ix)?;
+    let value = body::read_entry(source, index, ix)?;
     let leaf = value.get("data").and_then(|data| data.get("leaf")).and_then(Value::as_str);
     Ok(leaf.map(js::JsString::to_string_lossy))
 }
@@ -100,16 +100,20 @@ pub fn receipt_kind(index: &Index, ix: EntryIx) -> Option<ReceiptKind> {
     if entry.kind != EntryKind::Custom {
         return None;
     }
-    let name = index.words.value(entry.word)?;
+    let name = index.values.value(entry.payload)?;
     let is = |text| name.str_is(text);
-    if is(COMMIT) { Some(ReceiptKind::Commit) } else { is(UNDO).then_some(ReceiptKind::Undo) }
+    if is(COMMIT_TYPE) { Some(ReceiptKind::Commit) } else { is(UNDO_TYPE).then_some(ReceiptKind::Undo) }
 }
 
 /// The record at an entry; none when it is a copy, or not written by us.
-pub(super) fn read(index: &Index, source: &Source, ix: EntryIx) -> Result<Option<Receipt>, BodyError> {
+pub(super) fn read_receipt(
+    index: &Index,
+    source: &Source,
+    ix: EntryIx,
+) -> Result<Option<Receipt>, BodyError> {
     let Some(kind) = receipt_kind(index, ix) else { return Ok(None) };
-    let value = body::entry(source, index, ix)?;
-    Ok(receipt_of(kind, ix, &value, index.entry(ix).time))
+    let value = body::read_entry(source, index, ix)?;
+    Ok(receipt_of(kind, ix, &value, index.entry(ix).time_ms))
 }
 
 fn receipt_of(kind: ReceiptKind, entry: EntryIx, value: &Value, time: f64) -> Option<Receipt> {
@@ -127,7 +131,7 @@ fn receipt_of(kind: ReceiptKind, entry: EntryIx, value: &Value, time: f64) -> Op
         time,
         from_leaf: text("fromLeaf")?,
         undoes: text("undoes"),
-        steps: steps_of(data),
+        policies: policies_of(data),
         changed: changed_of(data),
         tokens_before: number("tokensBefore"),
         tokens_after: number("tokensAfter"),
@@ -136,11 +140,11 @@ fn receipt_of(kind: ReceiptKind, entry: EntryIx, value: &Value, time: f64) -> Op
 }
 
 /// The steps of a record; the one policy of an old one.
-fn steps_of(data: &Value) -> Vec<StepRecord> {
+fn policies_of(data: &Value) -> Vec<PolicyRecord> {
     let step = |item: &Value| {
         let number = |name| item.get(name).and_then(Value::as_f64).unwrap_or(f64::NAN);
-        Some(StepRecord {
-            policy: item.get("policy")?.as_str()?.to_string_lossy(),
+        Some(PolicyRecord {
+            name: item.get("policy")?.as_str()?.to_string_lossy(),
             settings: item.get("settings").cloned().unwrap_or(Value::Null),
             tokens_before: number("tokensBefore"),
             tokens_after: number("tokensAfter"),
@@ -165,13 +169,14 @@ pub(super) fn commit_line(
     time: &str,
     from_leaf: &Value,
     changed: &[(String, String)],
-    provenance: &Provenance,
+    provenance: &CommitProvenance,
 ) -> String {
-    let pair =
-        |(from, to): &(String, String)| line(&[("from", Some(text_json(from))), ("to", Some(text_json(to)))]);
+    let pair = |(from, to): &(String, String)| {
+        encode_line(&[("from", Some(text_json(from))), ("to", Some(text_json(to)))])
+    };
     let changed: Vec<String> = changed.iter().map(pair).collect();
-    let steps: Vec<String> = provenance.steps.iter().map(step_json).collect();
-    let data = line(&[
+    let steps: Vec<String> = provenance.policies.iter().map(policy_json).collect();
+    let data = encode_line(&[
         ("version", Some(COMMIT_VERSION.to_owned())),
         ("steps", Some(format!("[{}]", steps.join(",")))),
         ("fromLeaf", Some(js::stringify(from_leaf))),
@@ -181,12 +186,12 @@ pub(super) fn commit_line(
         ("tokensAfter", Some(provenance.tokens_after.to_string())),
         ("tool", Some(text_json(&provenance.tool))),
     ]);
-    record_line(COMMIT, data, id, text_json(parent), time)
+    record_line(COMMIT_TYPE, data, id, text_json(parent), time)
 }
 
-fn step_json(step: &StepRecord) -> String {
-    line(&[
-        ("policy", Some(text_json(&step.policy))),
+fn policy_json(step: &PolicyRecord) -> String {
+    encode_line(&[
+        ("policy", Some(text_json(&step.name))),
         ("settings", Some(js::stringify(&step.settings))),
         ("tokensBefore", Some(js::stringify(&Value::Number(step.tokens_before)))),
         ("tokensAfter", Some(js::stringify(&Value::Number(step.tokens_after)))),
@@ -202,18 +207,18 @@ pub(super) fn undo_line(
     undoes: &str,
     tool: &str,
 ) -> String {
-    let data = line(&[
+    let data = encode_line(&[
         ("version", Some(UNDO_VERSION.to_owned())),
         ("undoes", Some(text_json(undoes))),
         ("fromLeaf", Some(js::stringify(from_leaf))),
         ("leaf", Some(text_json(id))),
         ("tool", Some(text_json(tool))),
     ]);
-    record_line(UNDO, data, id, js::stringify(parent), time)
+    record_line(UNDO_TYPE, data, id, js::stringify(parent), time)
 }
 
 fn record_line(custom_type: &str, data: String, id: &str, parent_json: String, time: &str) -> String {
-    line(&[
+    encode_line(&[
         ("type", Some(text_json("custom"))),
         ("customType", Some(text_json(custom_type))),
         ("data", Some(data)),

@@ -55,14 +55,14 @@ pub enum Refusal {
     UnterminatedLine { path: PathBuf },
     /// A commit that was broken off stands at the end of the file in part.
     #[error("{}: {what}. {}", .path.display(), SETTLE)]
-    Unfinished {
+    InterruptedCommit {
         path: PathBuf,
         /// What was broken off, and how far it came.
         what: String,
     },
     /// A commit that was broken off was finished or taken back just now: the file is not the one that was read.
     #[error("{}: {what} Reload the session and make the plan anew.", .path.display())]
-    Settled {
+    JustRecovered {
         path: PathBuf,
         /// What was done.
         what: String,
@@ -84,7 +84,7 @@ pub enum Refusal {
     NotOnPath { path: PathBuf, entry: String },
     /// A change of something that is not the content of a message.
     #[error("{}: entry {entry} would change in more than the content of its message (`details` may go), which is all that is written. Make the plan anew.", .path.display())]
-    MoreThanContent { path: PathBuf, entry: String },
+    NotOnlyContent { path: PathBuf, entry: String },
     /// The runtime edits no message of this kind (store-pi-1.5 K4).
     #[error("{}: entry {entry} would change, and the runtime edits only messages of a user, the model, a tool or an extension. Take the step that changes it out of the plan.", .path.display())]
     NotEditable { path: PathBuf, entry: String },
@@ -96,7 +96,7 @@ pub enum Refusal {
     NoSummary { path: PathBuf },
     /// The first entry that a compaction keeps has no id to name it by (compaction 3.1).
     #[error("{} line {line}: the first entry that the compaction keeps has no id. Keep another number of recent tokens.", .path.display())]
-    NoKeptId { path: PathBuf, line: u64 },
+    FirstKeptWithoutId { path: PathBuf, line: u64 },
     /// The runtime fails whenever it appends to such a file (compaction 3.22).
     #[error("{}: an entry without a message stands before the first answer, and the runtime fails on it when it appends a compaction. Repair the file in a copy first.", .path.display())]
     CannotAppend { path: PathBuf },
@@ -145,7 +145,7 @@ pub enum Refusal {
     },
     /// A commit that the active branch does not come from.
     #[error("{}: the active branch does not come from {commit}: it was undone, or another branch was made active since. `clawscope commits` tells what is in force.", .path.display())]
-    NotInForce { path: PathBuf, commit: String },
+    NotActive { path: PathBuf, commit: String },
     /// The leaf that a commit left is not there any more.
     #[error("{}: entry {entry}, where {commit} came from, is not in the file any more. The file was rewritten; there is nothing to go back to.", .path.display())]
     LeafGone { path: PathBuf, entry: String, commit: String },

@@ -10,7 +10,7 @@ use crate::transcript::{Leaf, Tree};
 
 /// How the store holds the transcript (store F, G).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionStanding {
+pub enum TranscriptStatus {
     /// A row of `sessions.json` names it, or it is one of pi's own files, which need no row.
     Referenced,
     /// No row names it (store G1); written to only when that is allowed (G3).
@@ -21,7 +21,7 @@ pub enum SessionStanding {
 
 /// One transcript as it was read, and how the store holds it.
 #[derive(Debug, Clone, Copy)]
-pub struct Transcript<'a> {
+pub struct TranscriptInput<'a> {
     /// What is known of its entries.
     pub index: &'a Index,
     /// Their tree.
@@ -29,16 +29,16 @@ pub struct Transcript<'a> {
     /// Where their bytes are.
     pub source: &'a Source,
     /// How the store holds it.
-    pub standing: SessionStanding,
+    pub status: TranscriptStatus,
     /// Write to an orphan all the same.
     pub allow_orphan: bool,
 }
 
 /// Where a commit comes from; kept in its record, so that the file itself tells what was done.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Provenance {
+pub struct CommitProvenance {
     /// The steps that changed something, in the order they were taken.
-    pub steps: Vec<StepRecord>,
+    pub policies: Vec<PolicyRecord>,
     /// Estimated tokens of the context before.
     pub tokens_before: u64,
     /// Estimated tokens of the context after.
@@ -49,9 +49,9 @@ pub struct Provenance {
 
 /// One step of a commit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StepRecord {
+pub struct PolicyRecord {
     /// The policy, by its own name.
-    pub policy: String,
+    pub name: String,
     /// The settings it ran with.
     pub settings: Value,
     /// Estimated tokens of the messages it was given; NaN where the record does not tell.
@@ -78,7 +78,7 @@ pub struct PlannedCompaction {
 
 /// How a plan's changes are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Way {
+pub enum CommitMethod {
     /// A branch: the path is copied from the first change on. Every runtime reads it.
     #[default]
     Branch,
@@ -87,9 +87,9 @@ pub enum Way {
     Edits,
 }
 
-impl Way {
+impl CommitMethod {
     /// The word used on screen and in JSON.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Branch => "branch",
             Self::Edits => "context_edit",
@@ -101,19 +101,19 @@ impl Way {
 #[derive(Debug, Clone)]
 pub struct CommitRequest<'a> {
     /// The session.
-    pub transcript: Transcript<'a>,
+    pub transcript: TranscriptInput<'a>,
     /// The leaf the plan was made for. Only [`Leaf::Own`] can be written.
     pub leaf: &'a Leaf,
     /// Messages that change, in any order.
     pub changes: Vec<EntryChange>,
-    /// Messages that leave the context; only [`Way::Edits`] can write that.
+    /// Messages that leave the context; only [`CommitMethod::Edits`] can write that.
     pub omitted: Vec<EntryIx>,
     /// How the changes are written.
-    pub way: Way,
+    pub method: CommitMethod,
     /// The compaction that follows them.
     pub compaction: Option<PlannedCompaction>,
     /// Where the plan comes from.
-    pub provenance: Provenance,
+    pub provenance: CommitProvenance,
     /// Time of writing, ms since 1970.
     pub now_ms: i64,
 }
@@ -133,7 +133,7 @@ pub enum UndoTarget {
 #[derive(Debug, Clone)]
 pub struct UndoRequest<'a> {
     /// The session.
-    pub transcript: Transcript<'a>,
+    pub transcript: TranscriptInput<'a>,
     /// What is undone.
     pub target: UndoTarget,
     /// Name and version of the program that writes.

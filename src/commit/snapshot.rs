@@ -9,18 +9,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::commit::refusal::Refusal;
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::store::index::FileIdentity;
-use crate::store::source::{Source, identity};
+use crate::store::source::{Source, file_identity};
 
 /// Bytes at the end of the file that are compared.
-const TAIL: u64 = 64 * 1024;
+const TAIL_BYTES: u64 = 64 * 1024;
 /// A file written to within this time may still be open somewhere, ms.
-const LATELY_MS: i64 = 10 * 60 * 1000;
+const RECENT_WRITE_MS: i64 = 10 * 60 * 1000;
 /// The same of a runtime that keeps a cache warm: so long after its last answer it may still append, ms (store-pi-1.5 K1).
-const WARMED_MS: i64 = 30 * 60 * 1000;
+const CACHE_WARM_WRITE_MS: i64 = 30 * 60 * 1000;
 
 /// Identity, size, time and end of a file.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Snapshot {
+pub(super) struct FileSnapshot {
     pub(super) identity: FileIdentity,
     /// Bytes.
     pub(super) size: u64,
@@ -30,26 +30,26 @@ pub(super) struct Snapshot {
     pub(super) tail: Vec<u8>,
 }
 
-impl Snapshot {
+impl FileSnapshot {
     /// Looks at the file at a path, and refuses what is never written to (store P1).
     pub(super) fn take(path: &Path) -> Result<Self, Refusal> {
         let unreadable = |source| Refusal::Unreadable { path: path.to_path_buf(), source };
         let metadata = std::fs::symlink_metadata(path).map_err(unreadable)?;
-        writable(path, &metadata)?;
+        check_writable(path, &metadata)?;
         let file = Source::open(path).map_err(unreadable)?;
         Self::of(&metadata, &file).map_err(unreadable)
     }
 
     /// The same of a file that is open, without looking at its permissions.
-    pub(super) fn of_open(path: &Path, file: &File) -> io::Result<Self> {
+    pub(super) fn of_open_file(path: &Path, file: &File) -> io::Result<Self> {
         Self::of(&file.metadata()?, &Source::open(path)?)
     }
 
     fn of(metadata: &Metadata, source: &Source) -> io::Result<Self> {
         let size = metadata.len();
-        let from = size.saturating_sub(TAIL);
+        let from = size.saturating_sub(TAIL_BYTES);
         Ok(Self {
-            identity: identity(metadata),
+            identity: file_identity(metadata),
             size,
             modified: metadata.modified().ok(),
             tail: source.read_span(from, (size - from) as usize)?,
@@ -57,9 +57,10 @@ impl Snapshot {
     }
 
     /// What a person should know when the file was written to lately (store P10). `now_ms` counts from 1970.
-    pub(super) fn live_writer(&self, now_ms: i64, pi: PiRelease) -> Option<String> {
+    pub(super) fn live_writer_warning(&self, now_ms: i64, pi: PiRelease) -> Option<String> {
         let since = self.modified?.duration_since(UNIX_EPOCH).ok()?.as_millis() as i64;
-        let lately = if pi.has(PiChange::KeepsSystemMessages) { WARMED_MS } else { LATELY_MS };
+        let lately =
+            if pi.has(PiChange::KeepsSystemMessages) { CACHE_WARM_WRITE_MS } else { RECENT_WRITE_MS };
         let seconds = now_ms.checked_sub(since).filter(|ms| (0..lately).contains(ms))? / 1000;
         Some(format!(
             "The file was written to {seconds} s ago. A program that still has it open does not see the new branch: what it writes next makes its own branch active again."
@@ -82,7 +83,7 @@ impl Snapshot {
     }
 }
 
-fn writable(path: &Path, metadata: &Metadata) -> Result<(), Refusal> {
+fn check_writable(path: &Path, metadata: &Metadata) -> Result<(), Refusal> {
     let path_buf = || PathBuf::from(path);
     if metadata.is_symlink() {
         return Err(Refusal::Symlink { path: path_buf() });
@@ -90,14 +91,14 @@ fn writable(path: &Path, metadata: &Metadata) -> Result<(), Refusal> {
     if !metadata.is_file() {
         return Err(Refusal::NotRegular { path: path_buf() });
     }
-    if metadata.permissions().readonly() || !may_write(path) {
+    if metadata.permissions().readonly() || !has_write_permission(path) {
         return Err(Refusal::ReadOnly { path: path_buf() });
     }
     Ok(())
 }
 
 #[cfg(unix)]
-fn may_write(path: &Path) -> bool {
+fn has_write_permission(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 

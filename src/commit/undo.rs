@@ -6,17 +6,17 @@
 
 use std::sync::Arc;
 
-use crate::commit::check::{Checked, check, unique_ids};
-use crate::commit::copy::{Copies, CopyOf, copy, label_line};
+use crate::commit::check::{WritableSession, check_transcript, check_unique_ids};
+use crate::commit::copy::{CopyPlan, CopySpec, copy, label_line};
 use crate::commit::labels::Labels;
-use crate::commit::planned::PlannedMessage;
-use crate::commit::prepare::{NewLine, Prepared};
+use crate::commit::planned::ExpectedMessage;
+use crate::commit::prepare::{NewLine, PreparedCommit};
 use crate::commit::receipt::{self, Receipt, ReceiptKind, undo_line};
 use crate::commit::refusal::{Refusal, unreadable_body};
-use crate::commit::request::{Transcript, UndoRequest, UndoTarget, Way};
-use crate::context::bodies::message_of;
-use crate::context::{ContextMessage, Made, build};
-use crate::ids::{EntryIx, NewIds};
+use crate::commit::request::{CommitMethod, TranscriptInput, UndoRequest, UndoTarget};
+use crate::context::bodies::entry_message;
+use crate::context::{ContentSource, ContextMessage, build_context};
+use crate::ids::{EntryIx, IdSource};
 use crate::js::{self, Value};
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
@@ -24,52 +24,55 @@ use crate::store::intern::IdIx;
 use crate::transcript::Leaf;
 
 /// Says what an undo would append, or why it cannot be done. Reads, and writes nothing.
-pub fn prepare_undo(request: &UndoRequest<'_>, new_ids: &mut dyn NewIds) -> Result<Prepared, Refusal> {
+pub fn prepare_undo(
+    request: &UndoRequest<'_>,
+    new_ids: &mut dyn IdSource,
+) -> Result<PreparedCommit, Refusal> {
     let (index, tree) = (request.transcript.index, request.transcript.tree);
-    let checked = check(&request.transcript, request.now_ms)?;
-    let undone = undone(request, &checked)?;
+    let checked = check_transcript(&request.transcript, request.now_ms)?;
+    let undone = find_target(request, &checked)?;
     let gone = || Refusal::LeafGone {
         path: index.path.to_path_buf(),
         entry: undone.from_leaf.clone(),
         commit: undone.id.clone(),
     };
-    let target = tree.find_text(index, &undone.from_leaf).filter(|_| !undone.from_leaf.is_empty());
+    let target = tree.find_by_text(index, &undone.from_leaf).filter(|_| !undone.from_leaf.is_empty());
     let target = target.ok_or_else(gone)?;
-    unique_ids(index, &index.path, &tree.walk(index, target))?;
-    let context = build(index, tree, &Leaf::Id(undone.from_leaf.clone()));
+    check_unique_ids(index, &index.path, &tree.path_to(index, target))?;
+    let context = build_context(index, tree, &Leaf::Id(undone.from_leaf.clone()));
     let context = context.map_err(|_| Refusal::NoContext { path: index.path.to_path_buf() })?;
-    let mut active = Active { request, target, lines: Vec::new(), summary: None };
-    let record = active.fill(&id_value(index, checked.leaf), &undone.id, new_ids)?;
+    let mut active = UndoDraft { request, target, lines: Vec::new(), summary: None };
+    let record = active.build_lines(&id_value(index, checked.leaf), &undone.id, new_ids)?;
     let message = |message: &ContextMessage| match &active.summary {
         Some(copy) if message.entry == target => {
-            let told = match message.made {
-                Made::Checkpoint => copy.get("systemMessage").cloned().unwrap_or(Value::Null),
-                Made::Own | Made::Edited(_) => message_of(copy, EntryKind::Compaction),
+            let told = match message.content_source {
+                ContentSource::Checkpoint => copy.get("systemMessage").cloned().unwrap_or(Value::Null),
+                ContentSource::Own | ContentSource::Edited(_) => entry_message(copy, EntryKind::Compaction),
             };
-            PlannedMessage::Written(js::stringify(&told))
+            ExpectedMessage::Appended(js::stringify(&told))
         }
-        _ => PlannedMessage::Shared(message.entry, message.made),
+        _ => ExpectedMessage::Shared(message.entry, message.content_source),
     };
-    Ok(Prepared {
+    Ok(PreparedCommit {
         path: Arc::clone(&index.path),
         kind: ReceiptKind::Undo,
-        way: Way::Branch,
-        from_leaf: index.name(checked.leaf),
+        method: CommitMethod::Branch,
+        from_leaf: index.display_id(checked.leaf),
         leaf: active.lines.last().map_or_else(String::new, |line| line.id.clone()),
-        record,
+        record_id: record,
         parent: active.parent().map(|parent| index.ids.text(parent).to_owned()),
         changed: Vec::new(),
         remaps: Vec::new(),
         warnings: warnings(index, &checked, undone.entry, request.now_ms),
         messages: context.messages.iter().map(message).collect(),
         lines: active.lines,
-        before: index.clone(),
+        index_before: index.clone(),
         snapshot: checked.snapshot,
     })
 }
 
 /// The lines that make a branch the active one again.
-struct Active<'a> {
+struct UndoDraft<'a> {
     request: &'a UndoRequest<'a>,
     /// The leaf that is gone back to.
     target: EntryIx,
@@ -78,7 +81,7 @@ struct Active<'a> {
     summary: Option<Value>,
 }
 
-impl Active<'_> {
+impl UndoDraft<'_> {
     fn ends_in_compaction(&self) -> bool {
         self.request.transcript.index.entry(self.target).kind == EntryKind::Compaction
     }
@@ -90,23 +93,28 @@ impl Active<'_> {
     }
 
     /// Puts the lines together; the id of our record.
-    fn fill(&mut self, from: &Value, undoes: &str, new_ids: &mut dyn NewIds) -> Result<String, Refusal> {
-        let Transcript { index, .. } = self.request.transcript;
-        let time = index.entry(self.target).time;
+    fn build_lines(
+        &mut self,
+        from: &Value,
+        undoes: &str,
+        new_ids: &mut dyn IdSource,
+    ) -> Result<String, Refusal> {
+        let TranscriptInput { index, .. } = self.request.transcript;
+        let time = index.entry(self.target).time_ms;
         let now_ms = self.request.now_ms;
         let time = js::iso_text(if time.is_finite() { now_ms.max(time as i64) } else { now_ms });
         let part = [self.target];
         let part = if self.ends_in_compaction() { &part[..] } else { &[] };
-        let mut copies = Copies::plan(&self.request.transcript, part, new_ids);
-        let record = copies.draw(index, new_ids);
+        let mut copies = CopyPlan::new(&self.request.transcript, part, new_ids);
+        let record = copies.draw_id(index, new_ids);
         let parent = self.parent().map_or(Value::Null, |id| index.ids.value(id));
         let text = undo_line(&record, &parent, &time, from, undoes, &self.request.tool);
         self.lines.push(NewLine { id: record.clone(), copy_of: None, text });
         if let Some((ix, id)) = copies.entries.first().cloned() {
-            self.label(&mut copies, &id, &time, new_ids);
+            self.append_label(&mut copies, &id, &time, new_ids);
             let parent = self.lines.last().map(|line| line.id.as_str());
             // It keeps its time: what is older than the summary stays older (compaction 2.11, 2.13).
-            let of = CopyOf { ix, id: &id, parent, time: None, message: None };
+            let of = CopySpec { ix, id: &id, parent, time: None, message: None };
             let copied = copy(&self.request.transcript, &copies, &of)?;
             self.summary = Some(copied.value);
             self.lines.push(NewLine { id, copy_of: Some(ix), text: copied.text });
@@ -115,11 +123,11 @@ impl Active<'_> {
     }
 
     /// The copy bears the label of its original (store P4).
-    fn label(&mut self, copies: &mut Copies, copy: &str, time: &str, new_ids: &mut dyn NewIds) {
+    fn append_label(&mut self, copies: &mut CopyPlan, copy: &str, time: &str, new_ids: &mut dyn IdSource) {
         let index = self.request.transcript.index;
-        let in_force = Labels::in_force(index);
-        let Some(label) = index.entry(self.target).id.and_then(|id| in_force.of(id)) else { return };
-        let id = copies.draw(index, new_ids);
+        let in_force = Labels::from_index(index);
+        let Some(label) = index.entry(self.target).id.and_then(|id| in_force.get(id)) else { return };
+        let id = copies.draw_id(index, new_ids);
         let parent = self.lines.last().map_or("", |line| line.id.as_str());
         let text = label_line(&id, parent, time, &Value::from(copy), Some(label));
         self.lines.push(NewLine { id, copy_of: None, text });
@@ -131,16 +139,16 @@ fn id_value(index: &Index, ix: EntryIx) -> Value {
 }
 
 /// The record that is taken back. An undo of an undo is a redo, which is not redone once more.
-fn undone(request: &UndoRequest<'_>, checked: &Checked) -> Result<Receipt, Refusal> {
-    let Transcript { index, source, .. } = request.transcript;
+fn find_target(request: &UndoRequest<'_>, checked: &WritableSession) -> Result<Receipt, Refusal> {
+    let TranscriptInput { index, source, .. } = request.transcript;
     let unreadable = |error| unreadable_body(&index.path, error);
     let (kind, what) = match &request.target {
-        UndoTarget::Entry(id) => return named(request, checked, id),
+        UndoTarget::Entry(id) => return find_record(request, checked, id),
         UndoTarget::LastCommit => (ReceiptKind::Commit, "commit"),
         UndoTarget::LastUndo => (ReceiptKind::Undo, "undo"),
     };
     for ix in checked.path.iter().rev() {
-        let record = receipt::read(index, source, *ix).map_err(unreadable)?;
+        let record = receipt::read_receipt(index, source, *ix).map_err(unreadable)?;
         let wanted =
             |record: &Receipt| record.kind == kind && !(kind == ReceiptKind::Undo && is_redo(index, record));
         if let Some(record) = record.filter(wanted) {
@@ -151,8 +159,8 @@ fn undone(request: &UndoRequest<'_>, checked: &Checked) -> Result<Receipt, Refus
 }
 
 /// The record with an id, where the active branch comes from it. A later commit may have copied it along.
-fn named(request: &UndoRequest<'_>, checked: &Checked, id: &str) -> Result<Receipt, Refusal> {
-    let Transcript { index, source, .. } = request.transcript;
+fn find_record(request: &UndoRequest<'_>, checked: &WritableSession, id: &str) -> Result<Receipt, Refusal> {
+    let TranscriptInput { index, source, .. } = request.transcript;
     let unreadable = |error| unreadable_body(&index.path, error);
     let records = receipt::receipts(index, source).map_err(unreadable)?;
     let none = || Refusal::NothingToUndo {
@@ -161,11 +169,11 @@ fn named(request: &UndoRequest<'_>, checked: &Checked, id: &str) -> Result<Recei
     };
     let record = records.into_iter().find(|record| record.id == id).ok_or_else(none)?;
     for ix in checked.path.iter().rev() {
-        if receipt::record_named(index, source, *ix).map_err(unreadable)?.as_deref() == Some(id) {
+        if receipt::record_id_at(index, source, *ix).map_err(unreadable)?.as_deref() == Some(id) {
             return Ok(Receipt { entry: *ix, ..record });
         }
     }
-    Err(Refusal::NotInForce { path: index.path.to_path_buf(), commit: id.to_owned() })
+    Err(Refusal::NotActive { path: index.path.to_path_buf(), commit: id.to_owned() })
 }
 
 fn is_redo(index: &Index, record: &Receipt) -> bool {
@@ -174,12 +182,13 @@ fn is_redo(index: &Index, record: &Receipt) -> bool {
     entry.is_some_and(|(ix, _)| receipt::receipt_kind(index, ix) == Some(ReceiptKind::Undo))
 }
 
-fn warnings(index: &Index, checked: &Checked, record: EntryIx, now_ms: i64) -> Vec<String> {
+fn warnings(index: &Index, checked: &WritableSession, record: EntryIx, now_ms: i64) -> Vec<String> {
     let since = checked.path.iter().skip_while(|ix| **ix != record).skip(1);
-    let messages = since.filter(|ix| index.entry(**ix).makes_message()).count();
+    let messages = since.filter(|ix| index.entry(**ix).becomes_message()).count();
     let left = format!(
         "{messages} messages written since then stay on the branch that is left; they are not in the context any more."
     );
-    let live = checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer(now_ms, index.pi));
+    let live =
+        checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer_warning(now_ms, index.pi_release));
     (messages > 0).then_some(left).into_iter().chain(live).collect()
 }

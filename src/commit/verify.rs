@@ -1,36 +1,36 @@
 //! A finished draft read as the runtime will read it, compared with the plan; and what a person should know of it
 //! (store P5, P9).
 
-use crate::commit::compaction::place;
-use crate::commit::draft::Draft;
-use crate::commit::pairs::unpaired;
-use crate::commit::planned::{self, PlannedMessage, first_difference};
+use crate::commit::compaction::next_entry_ix;
+use crate::commit::draft::CommitDraft;
+use crate::commit::pairs::find_unpaired;
+use crate::commit::planned::{self, ExpectedMessage, first_difference};
 use crate::commit::refusal::{Refusal, unreadable_body};
 use crate::context::Context;
 use crate::ids::EntryIx;
 use crate::js;
-use crate::policy::compact::after;
+use crate::policy::compact::context_after;
 use crate::store::entry::Role;
 use crate::store::index::Index;
 
-impl Draft<'_> {
+impl CommitDraft<'_> {
     /// Reads the new lines as the runtime will and compares the context with the plan and the pairing
     /// with the old one.
-    pub(super) fn check(&mut self, context: &Context) -> Result<Vec<PlannedMessage>, Refusal> {
+    pub(super) fn verify(&mut self, context: &Context) -> Result<Vec<ExpectedMessage>, Refusal> {
         let index = self.index();
         let path = || index.path.to_path_buf();
-        let compacted = self.compacted(context)?;
+        let compacted = self.compacted_context(context)?;
         let source = self.request.transcript.source;
         let context_then = compacted.as_ref().unwrap_or(context);
-        let expected = planned::expected((source, index), context_then, &self.becoming);
+        let expected = planned::expected_messages((source, index), context_then, &self.expected);
         let expected = expected.map_err(|error| unreadable_body(&index.path, error))?;
-        let grown = planned::index_with(index, &self.lines);
-        let read = planned::read_lines(source, &grown, index.entries.len(), &self.lines);
+        let grown = planned::index_with_lines(index, &self.lines);
+        let read = planned::messages_from_lines(source, &grown, index.entries.len(), &self.lines);
         let (after, read) = read.ok_or_else(|| Refusal::NotAsPlanned { path: path(), at: 1 })?;
         if let Some(at) = first_difference(&expected, &read) {
             return Err(Refusal::NotAsPlanned { path: path(), at });
         }
-        let (old, new) = (unpaired(index, context), unpaired(&grown, &after));
+        let (old, new) = (find_unpaired(index, context), find_unpaired(&grown, &after));
         if let Some(what) = new.difference(&old).next() {
             return Err(Refusal::Unpaired { path: path(), what: what.clone() });
         }
@@ -40,17 +40,17 @@ impl Draft<'_> {
     }
 
     /// The old context as the compaction leaves it; none without one. Told by the rule, not from the new lines.
-    fn compacted(&self, context: &Context) -> Result<Option<Context>, Refusal> {
+    fn compacted_context(&self, context: &Context) -> Result<Option<Context>, Refusal> {
         let index = self.index();
         let Some(planned) = &self.request.compaction else { return Ok(None) };
-        let Some(value) = self.becoming.copied.get(&place(index)) else { return Ok(None) };
-        let after = after(index, context, planned.first_kept, value);
+        let Some(value) = self.expected.copied.get(&next_entry_ix(index)) else { return Ok(None) };
+        let after = context_after(index, context, planned.first_kept, value);
         let after = after.map_err(|_| Refusal::CannotAppend { path: index.path.to_path_buf() })?;
         Ok(Some(after.context))
     }
 
     /// Says what is worth knowing of the copied part.
-    pub(super) fn warn(&mut self, part: &[EntryIx]) {
+    pub(super) fn warn_about_copies(&mut self, part: &[EntryIx]) {
         let index = self.index();
         let left_out = part.len() - self.copies.entries.len();
         if left_out > 0 {

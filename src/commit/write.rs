@@ -9,16 +9,16 @@ use crate::commit::clock::Clock;
 use crate::commit::disk::{Disk, SystemDisk};
 use crate::commit::journal::{Intent, Journal};
 use crate::commit::lock::Lock;
-use crate::commit::prepare::Prepared;
+use crate::commit::prepare::PreparedCommit;
 use crate::commit::readback::read_back;
 use crate::commit::receipt::Receipt;
 use crate::commit::recover;
 use crate::commit::refusal::{CommitError, Refusal};
-use crate::commit::snapshot::Snapshot;
+use crate::commit::snapshot::FileSnapshot;
 
 /// What was written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Written {
+pub struct WriteResult {
     /// Our record, as read back from the file.
     pub receipt: Receipt,
     /// The leaf now.
@@ -33,29 +33,29 @@ pub struct Written {
 
 /// Appends what was prepared. Waits for a lock that is held for at most `wait_ms`; with 0 it is tried
 /// once. `sessions.json` is not touched (store P11).
-pub fn write(prepared: &Prepared, wait_ms: u64, clock: &dyn Clock) -> Result<Written, CommitError> {
-    write_on(&SystemDisk, prepared, wait_ms, clock)
+pub fn write(prepared: &PreparedCommit, wait_ms: u64, clock: &dyn Clock) -> Result<WriteResult, CommitError> {
+    write_to_disk(&SystemDisk, prepared, wait_ms, clock)
 }
 
 /// The same on a disk that can be told to fail.
-pub fn write_on(
+pub fn write_to_disk(
     disk: &dyn Disk,
-    prepared: &Prepared,
+    prepared: &PreparedCommit,
     wait_ms: u64,
     clock: &dyn Clock,
-) -> Result<Written, CommitError> {
+) -> Result<WriteResult, CommitError> {
     let path: &Path = &prepared.path;
     let in_memory = || Refusal::InMemory { path: path.into() };
     let snapshot = prepared.snapshot.as_ref().ok_or_else(in_memory)?;
-    let lock = Lock::take(path, wait_ms, clock, disk)?;
-    settle_before(path, disk)?;
+    let lock = Lock::acquire(path, wait_ms, clock, disk)?;
+    recover_before_write(path, disk)?;
     let bytes = prepared.bytes();
     let leaf = prepared.leaf.as_str();
-    let intent = Intent::new(prepared.kind.word(), clock.now_ms(), snapshot, leaf, lock.payload());
-    let addition = Addition { path, snapshot, intent, bytes: &bytes };
+    let intent = Intent::new(prepared.kind.as_str(), clock.now_ms(), snapshot, leaf, lock.payload());
+    let addition = PendingAppend { path, snapshot, intent, bytes: &bytes };
     let receipt = append(disk, &lock, addition, || read_back(prepared, &bytes))?;
     drop(lock);
-    Ok(Written {
+    Ok(WriteResult {
         receipt,
         leaf: prepared.leaf.clone(),
         offset: snapshot.size,
@@ -65,20 +65,20 @@ pub fn write_on(
 }
 
 /// A commit that was broken off is settled first. Where that changed the file, the plan was made for another one.
-fn settle_before(path: &Path, disk: &dyn Disk) -> Result<(), CommitError> {
-    match recover::settle_locked(path, disk)? {
-        Some(settled) if settled.outcome.changed_the_file() => {
-            Err(Refusal::Settled { path: path.into(), what: settled.sentence() }.into())
+fn recover_before_write(path: &Path, disk: &dyn Disk) -> Result<(), CommitError> {
+    match recover::recover_locked(path, disk)? {
+        Some(settled) if settled.outcome.changed_file() => {
+            Err(Refusal::JustRecovered { path: path.into(), what: settled.description() }.into())
         }
         _ => Ok(()),
     }
 }
 
 /// Bytes that are to stand behind a file, whatever they are.
-struct Addition<'a> {
+struct PendingAppend<'a> {
     path: &'a Path,
     /// The file as it was read.
-    snapshot: &'a Snapshot,
+    snapshot: &'a FileSnapshot,
     /// What the journal tells.
     intent: Intent,
     bytes: &'a [u8],
@@ -89,10 +89,10 @@ struct Addition<'a> {
 fn append<T>(
     disk: &dyn Disk,
     lock: &Lock<'_>,
-    addition: Addition<'_>,
+    addition: PendingAppend<'_>,
     verify: impl FnOnce() -> Result<T, String>,
 ) -> Result<T, CommitError> {
-    let Addition { path, snapshot, intent, bytes } = addition;
+    let PendingAppend { path, snapshot, intent, bytes } = addition;
     let mut appender = Appender::open(path, snapshot, disk)?;
     let failed = |source| CommitError::Journal { path: path.into(), source };
     Journal::begin(disk, path, intent, bytes).map_err(failed)?;
@@ -103,10 +103,10 @@ fn append<T>(
     };
     let verified = appended.and_then(|()| {
         verify().map_err(|what| {
-            if !appender.is_last() {
+            if !appender.is_at_end() {
                 return CommitError::Interleaved { path: path.into() };
             }
-            let restored = appender.take_back();
+            let restored = appender.roll_back();
             CommitError::NotVerified { path: path.into(), what, restored }
         })
     });

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Config, ConfigError, KeymapFile, Named, SummarizerConfig, variables};
+use super::{Config, ConfigError, KeymapFile, NamedChoice, SummarizerConfig, variables};
 use crate::gateway::env::Environment;
 
 /// Bytes of a file that are read at most: a device or a log by that name must not fill the memory.
-const MOST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// What `config.toml` may say.
 #[derive(Debug, Default, Deserialize)]
@@ -27,7 +27,7 @@ struct ConfigFile {
 
 /// Where the files are: `clawscope` in `XDG_CONFIG_HOME` when that is absolute, else in `~/.config`, on every system; none
 /// without a home.
-pub fn folder(env: &Environment) -> Option<PathBuf> {
+pub fn config_dir(env: &Environment) -> Option<PathBuf> {
     let xdg = env.get("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || env.first(&["HOME", "USERPROFILE"]).map(PathBuf::from).or_else(|| env.os_home.clone());
     let base = xdg.or_else(|| Some(home()?.join(".config")))?;
@@ -38,24 +38,24 @@ pub fn folder(env: &Environment) -> Option<PathBuf> {
 ///
 /// # Errors
 /// A file that is there but cannot be read or understood, and a variable with a value it does not know.
-pub fn read(env: &Environment) -> Result<Config, ConfigError> {
+pub fn load(env: &Environment) -> Result<Config, ConfigError> {
     let mut config = Config::default();
-    if let Some(folder) = folder(env) {
+    if let Some(folder) = config_dir(env) {
         let path = folder.join("config.toml");
-        if let Some(text) = text_of(&path)? {
-            lay_over(&mut config, &path, &text)?;
+        if let Some(text) = read_text(&path)? {
+            merge_file(&mut config, &path, &text)?;
         }
         let path = folder.join("keymap.toml");
-        config.keymap = text_of(&path)?.map(|text| KeymapFile { path, text });
+        config.keymap = read_text(&path)?.map(|text| KeymapFile { path, text });
     }
-    variables::lay_over(&mut config, env)?;
+    variables::apply_variables(&mut config, env)?;
     Ok(config)
 }
 
 /// The text of a file; none where there is no such file.
-fn text_of(path: &Path) -> Result<Option<String>, ConfigError> {
+fn read_text(path: &Path) -> Result<Option<String>, ConfigError> {
     let mut text = String::new();
-    let read = fs::File::open(path).and_then(|file| file.take(MOST).read_to_string(&mut text));
+    let read = fs::File::open(path).and_then(|file| file.take(MAX_FILE_BYTES).read_to_string(&mut text));
     match read {
         Ok(_) => Ok(Some(text)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
@@ -63,10 +63,10 @@ fn text_of(path: &Path) -> Result<Option<String>, ConfigError> {
     }
 }
 
-fn lay_over(config: &mut Config, path: &Path, text: &str) -> Result<(), ConfigError> {
+fn merge_file(config: &mut Config, path: &Path, text: &str) -> Result<(), ConfigError> {
     let file: ConfigFile = toml::from_str(text)
         .map_err(|source| ConfigError::Toml { path: path.to_owned(), source: Box::new(source) })?;
-    let named = |key: &str, name| Named { name, origin: format!("{}: {key}", path.display()) };
+    let named = |key: &str, name| NamedChoice { name, origin: format!("{}: {key}", path.display()) };
     config.theme = file.theme.map(|name| named("theme", name));
     config.ruleset = file.ruleset.map(|name| named("ruleset", name));
     config.mouse = file.mouse.unwrap_or(config.mouse);
@@ -102,8 +102,8 @@ mod tests {
     #[test]
     fn without_files_the_defaults_hold() {
         let home = tempfile::tempdir().unwrap();
-        assert_eq!(read(&env(&home, &[])).unwrap(), Config::default());
-        assert_eq!(read(&Environment::new([("A", "b")], None, "/".into())).unwrap(), Config::default());
+        assert_eq!(load(&env(&home, &[])).unwrap(), Config::default());
+        assert_eq!(load(&Environment::new([("A", "b")], None, "/".into())).unwrap(), Config::default());
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
             "config.toml",
             "theme = \"light\"\nruleset = \"2026.9\"\nmouse = false\nascii = true\n",
         )]);
-        let config = read(&env(&home, &[])).unwrap();
+        let config = load(&env(&home, &[])).unwrap();
         assert_eq!((config.mouse, config.motion, config.ascii), (false, true, Some(true)));
         let theme = config.theme.unwrap();
         assert_eq!(theme.name, "light");
@@ -125,16 +125,19 @@ mod tests {
             ("CLAWSCOPE_MOUSE", "on"),
             ("CLAWSCOPE_MOTION", "0"),
         ];
-        let config = read(&env(&home, &over)).unwrap();
+        let config = load(&env(&home, &over)).unwrap();
         assert_eq!((config.mouse, config.motion, config.ascii), (true, false, Some(true)));
         assert_eq!(config.ruleset.unwrap().name, "2026.2.19");
-        assert_eq!(config.theme.unwrap(), Named { name: "mono".into(), origin: "CLAWSCOPE_THEME".into() });
+        assert_eq!(
+            config.theme.unwrap(),
+            NamedChoice { name: "mono".into(), origin: "CLAWSCOPE_THEME".into() }
+        );
     }
 
     #[test]
     fn the_keymap_comes_with_its_file() {
         let home = home(&[("keymap.toml", "[global]\n\"x\" = \"quit\"\n")]);
-        let keymap = read(&env(&home, &[])).unwrap().keymap.unwrap();
+        let keymap = load(&env(&home, &[])).unwrap().keymap.unwrap();
         assert!(keymap.path.ends_with(".config/clawscope/keymap.toml"));
         assert_eq!(keymap.text, "[global]\n\"x\" = \"quit\"\n");
     }
@@ -151,11 +154,11 @@ mod tests {
             ),
         ] {
             let home = home(&[("config.toml", text)]);
-            let error = read(&env(&home, &[])).unwrap_err().to_string();
+            let error = load(&env(&home, &[])).unwrap_err().to_string();
             assert!(words.iter().all(|word| error.contains(word)), "{error}");
         }
         let home = home(&[]);
-        let error = read(&env(&home, &[("CLAWSCOPE_MOUSE", "maybe")])).unwrap_err().to_string();
+        let error = load(&env(&home, &[("CLAWSCOPE_MOUSE", "maybe")])).unwrap_err().to_string();
         assert!(error.contains("CLAWSCOPE_MOUSE=\"maybe\"") && error.contains("off"), "{error}");
     }
 
@@ -163,14 +166,14 @@ mod tests {
     fn a_file_that_cannot_be_read_is_told_and_not_passed_over() {
         let home = home(&[]);
         fs::create_dir(home.path().join(".config/clawscope/keymap.toml")).unwrap();
-        let error = read(&env(&home, &[])).unwrap_err().to_string();
+        let error = load(&env(&home, &[])).unwrap_err().to_string();
         assert!(error.contains("keymap.toml: cannot be read"), "{error}");
     }
 
     #[test]
     fn the_folder_is_the_xdg_one_only_when_that_is_absolute() {
         let env = |vars: &[(&str, &str)]| {
-            folder(&Environment::new(vars.iter().copied(), Some("/os".into()), "/".into()))
+            config_dir(&Environment::new(vars.iter().copied(), Some("/os".into()), "/".into()))
         };
         for (vars, expected) in [
             (&[("XDG_CONFIG_HOME", "/xdg"), ("HOME", "/home/u")][..], "/xdg/clawscope"),

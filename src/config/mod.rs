@@ -11,20 +11,20 @@ mod variables;
 
 use std::path::PathBuf;
 
-pub use files::{folder, read};
+pub use files::{config_dir, load};
 pub use summarizer::{Api, SummarizerConfig, SummarizerKind};
 
 /// The settings in force, and the text of the keymap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The theme by its name; none: whichever fits the terminal.
-    pub theme: Option<Named>,
+    pub theme: Option<NamedChoice>,
     /// The mouse is taken.
     pub mouse: bool,
     /// Changed values flash for a moment.
     pub motion: bool,
     /// The gateway version whose rules apply, as it was written; none: as the store tells.
-    pub ruleset: Option<Named>,
+    pub ruleset: Option<NamedChoice>,
     /// Signs of ASCII alone; none: as the terminal and the locale say.
     pub ascii: Option<bool>,
     /// The person's keys.
@@ -49,7 +49,7 @@ impl Default for Config {
 
 /// A name that a person gave, and where: what a complaint about it begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedChoice {
     /// The name.
     pub name: String,
     /// The file and key, the variable or the flag.
@@ -86,7 +86,7 @@ pub enum ConfigError {
     },
     /// A variable that is neither yes nor no.
     #[error("{name}={value:?}: expected 1, true, yes or on; or 0, false, no or off")]
-    Switch {
+    NotBoolean {
         /// The variable.
         name: &'static str,
         /// Its value.

@@ -28,7 +28,7 @@ impl SummarizerKind {
     pub const ALL: [Self; 3] = [Self::Extractive, Self::Command, Self::Http];
 
     /// Its name in files and options.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Extractive => "extractive",
             Self::Command => "command",

@@ -8,7 +8,7 @@ use crate::store::prompt_report::SystemPromptReport;
 
 /// A part of the prompt, in the order of the bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Part {
+pub enum BudgetPart {
     /// System prompt without the workspace files in it.
     System,
     /// Tool schemas.
@@ -18,7 +18,7 @@ pub enum Part {
     /// Summaries of compactions and branches.
     Summary,
     /// User messages, messages of extensions, shell commands.
-    You,
+    User,
     /// What the model said and asked for.
     Assistant,
     /// What the model thought.
@@ -27,14 +27,14 @@ pub enum Part {
     Results,
 }
 
-impl Part {
+impl BudgetPart {
     /// Every part, from the left of the bar to its right.
     pub const ALL: [Self; 8] = [
         Self::System,
         Self::Tools,
         Self::Files,
         Self::Summary,
-        Self::You,
+        Self::User,
         Self::Assistant,
         Self::Thinking,
         Self::Results,
@@ -47,7 +47,7 @@ impl Part {
             Self::Tools => "tools",
             Self::Files => "files",
             Self::Summary => "summary",
-            Self::You => "you",
+            Self::User => "you",
             Self::Assistant => "asst",
             Self::Thinking => "thinking",
             Self::Results => "results",
@@ -61,7 +61,7 @@ impl Part {
             Self::Tools => 'T',
             Self::Files => 'F',
             Self::Summary => 'Σ',
-            Self::You => 'U',
+            Self::User => 'U',
             Self::Assistant => 'A',
             Self::Thinking => 'H',
             Self::Results => 'R',
@@ -109,7 +109,7 @@ impl Budget {
     /// The budget of a context: `tokens(at)` is what each message counts, so that a plan's numbers can be
     /// told in the same way.
     pub fn new(fixed: Option<FixedChars>, context: &Context, tokens: impl Fn(usize) -> u64) -> Self {
-        let mut budget = Self::before_messages(fixed);
+        let mut budget = Self::fixed_only(fixed);
         for (at, message) in context.messages.iter().enumerate() {
             budget.add_message(&message.size, tokens(at));
         }
@@ -124,35 +124,35 @@ impl Budget {
         context: &Context,
         tokens: impl Fn(usize) -> u64,
     ) -> Self {
-        let by_chars = Self::before_messages(chars);
+        let by_chars = Self::fixed_only(chars);
         let total = by_chars.total();
         let mut budget = Self::new(None, context, tokens);
         let mut left = fixed;
-        for part in [Part::Tools, Part::Files].into_iter().filter(|_| total > 0) {
+        for part in [BudgetPart::Tools, BudgetPart::Files].into_iter().filter(|_| total > 0) {
             let own = (by_chars.tokens(part) as f64 * fixed as f64 / total as f64).round() as u64;
             budget.add(part, own.min(left));
             left -= own.min(left);
         }
-        budget.add(Part::System, left);
+        budget.add(BudgetPart::System, left);
         budget
     }
 
     /// What is there before any message.
-    pub fn before_messages(fixed: Option<FixedChars>) -> Self {
+    pub fn fixed_only(fixed: Option<FixedChars>) -> Self {
         let mut budget = Self::default();
         let fixed = fixed.unwrap_or_default();
-        budget.add(Part::System, estimate_chars(fixed.system.saturating_sub(fixed.files)));
-        budget.add(Part::Files, estimate_chars(fixed.files));
-        budget.add(Part::Tools, estimate_chars(fixed.tools));
+        budget.add(BudgetPart::System, estimate_chars(fixed.system.saturating_sub(fixed.files)));
+        budget.add(BudgetPart::Files, estimate_chars(fixed.files));
+        budget.add(BudgetPart::Tools, estimate_chars(fixed.tools));
         budget
     }
 
     /// The budget of a context as it stands.
-    pub fn of(fixed: Option<FixedChars>, context: &Context) -> Self {
+    pub fn from_context(fixed: Option<FixedChars>, context: &Context) -> Self {
         Self::new(fixed, context, |at| estimate_or_zero(&context.messages[at].size))
     }
 
-    fn add(&mut self, part: Part, tokens: u64) {
+    fn add(&mut self, part: BudgetPart, tokens: u64) {
         self.tokens[part as usize] += tokens;
     }
 
@@ -160,10 +160,10 @@ impl Budget {
     pub fn add_message(&mut self, size: &MessageSize, tokens: u64) {
         if size.role == Role::Assistant {
             let thinking = thinking_tokens(size, tokens);
-            self.add(Part::Thinking, thinking);
-            self.add(Part::Assistant, tokens - thinking);
+            self.add(BudgetPart::Thinking, thinking);
+            self.add(BudgetPart::Assistant, tokens - thinking);
         } else {
-            self.add(part_of(size.role), tokens);
+            self.add(part_for(size.role), tokens);
         }
     }
 
@@ -172,29 +172,29 @@ impl Budget {
     pub fn scaled_to(&self, total: u64) -> Self {
         let mut scaled = Self::default();
         let (mut before, mut shared) = (0, 0);
-        for part in Part::ALL.into_iter().filter(|_| self.total() > 0) {
+        for part in BudgetPart::ALL.into_iter().filter(|_| self.total() > 0) {
             before += self.tokens(part);
             let upto = (before as f64 / self.total() as f64 * total as f64).round() as u64;
             scaled.add(part, upto - shared);
             shared = upto;
         }
-        scaled.add(Part::System, total - shared);
+        scaled.add(BudgetPart::System, total - shared);
         scaled
     }
 
     /// Tokens of a part.
-    pub fn tokens(&self, part: Part) -> u64 {
+    pub fn tokens(&self, part: BudgetPart) -> u64 {
         self.tokens[part as usize]
     }
 
     /// Tokens before any message.
-    pub fn fixed(&self) -> u64 {
-        Part::ALL.iter().filter(|part| part.is_fixed()).map(|part| self.tokens(*part)).sum()
+    pub fn fixed_tokens(&self) -> u64 {
+        BudgetPart::ALL.iter().filter(|part| part.is_fixed()).map(|part| self.tokens(*part)).sum()
     }
 
     /// Tokens of the messages.
-    pub fn messages(&self) -> u64 {
-        self.total() - self.fixed()
+    pub fn message_tokens(&self) -> u64 {
+        self.total() - self.fixed_tokens()
     }
 
     /// Tokens of everything.
@@ -212,13 +212,13 @@ pub fn thinking_tokens(size: &MessageSize, tokens: u64) -> u64 {
 }
 
 /// The part a message of this role belongs to; of assistant messages, thinking is a part of its own.
-pub fn part_of(role: Role) -> Part {
+pub fn part_for(role: Role) -> BudgetPart {
     match role {
-        Role::User | Role::Custom | Role::BashExecution | Role::Other => Part::You,
-        Role::Assistant => Part::Assistant,
-        Role::ToolResult => Part::Results,
-        Role::BranchSummary | Role::CompactionSummary => Part::Summary,
-        Role::System => Part::System,
+        Role::User | Role::Custom | Role::BashExecution | Role::Other => BudgetPart::User,
+        Role::Assistant => BudgetPart::Assistant,
+        Role::ToolResult => BudgetPart::Results,
+        Role::BranchSummary | Role::CompactionSummary => BudgetPart::Summary,
+        Role::System => BudgetPart::System,
     }
 }
 
@@ -233,6 +233,6 @@ pub fn running_totals(fixed: u64, tokens: impl Iterator<Item = u64>) -> Vec<u64>
 }
 
 /// The largest message of a context, in estimated tokens.
-pub fn largest(messages: &[ContextMessage]) -> u64 {
+pub fn largest_message(messages: &[ContextMessage]) -> u64 {
     messages.iter().map(|message| estimate_or_zero(&message.size)).max().unwrap_or(0)
 }

@@ -7,10 +7,10 @@ use crate::context::messages::Messages;
 use crate::context::projection::project;
 use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
-use crate::js::{Throws, Value};
+use crate::js::{JsException, Value};
 use crate::store::entry::{EntryKind, MessageSize, Role};
 use crate::store::index::Index;
-use crate::store::intern::WordIx;
+use crate::store::intern::ValueIx;
 use crate::transcript::{Leaf, Tree};
 
 /// One message of a context: the entry it comes from and its sizes.
@@ -21,12 +21,12 @@ pub struct ContextMessage {
     /// Its sizes.
     pub size: MessageSize,
     /// What makes it of that entry.
-    pub made: Made,
+    pub content_source: ContentSource,
 }
 
 /// What makes a message of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Made {
+pub enum ContentSource {
     /// The entry alone.
     #[default]
     Own,
@@ -38,8 +38,8 @@ pub enum Made {
 
 impl ContextMessage {
     /// The message that an entry is, or becomes by itself.
-    pub fn own(entry: EntryIx, size: MessageSize) -> Self {
-        Self { entry, size, made: Made::Own }
+    pub fn from_entry(entry: EntryIx, size: MessageSize) -> Self {
+        Self { entry, size, content_source: ContentSource::Own }
     }
 }
 
@@ -57,57 +57,57 @@ pub struct Context {
     /// The reset that counts, where none but a compaction before it does (sqlite G2).
     pub reset: Option<EntryIx>,
     /// The last change of the thinking level on the path.
-    pub thinking: Option<WordIx>,
+    pub thinking_level: Option<ValueIx>,
     /// Provider and model in force at the leaf (compaction 4.5).
-    pub model: Option<(WordIx, WordIx)>,
+    pub model: Option<(ValueIx, ValueIx)>,
     /// Entries that an edit leaves out, or replaces the content of, with that edit (store-pi-1.5 D3).
     pub edits: HashMap<EntryIx, EntryIx>,
     /// Bodies of the messages whose sizes do not tell what trimming makes of them, by index.
-    pub odd: HashMap<usize, Arc<Value>>,
+    pub odd_bodies: HashMap<usize, Arc<Value>>,
 }
 
 /// Builds the context for a leaf. Throws where the runtime does: a `message` entry on the path without
 /// a message spoils the whole (compaction 4.4b).
-pub fn build(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context, Throws> {
+pub fn build_context(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context, JsException> {
     let Some(leaf) = tree.leaf(index, leaf) else { return Ok(Context::default()) };
-    let path = tree.walk(index, leaf);
-    if path.iter().any(|ix| index.entry(*ix).no_message) {
-        return Err(Throws);
+    let path = tree.path_to(index, leaf);
+    if path.iter().any(|ix| index.entry(*ix).lacks_message) {
+        return Err(JsException);
     }
     let boundary = path.iter().rposition(|ix| is_boundary(index.entry(*ix).kind, tree));
     let of_kind = |kind| boundary.map(|at| path[at]).filter(|ix| index.entry(*ix).kind == kind);
     let mut context = Context {
         leaf: Some(leaf),
-        thinking: last(index, &path, |entry| {
-            (entry.kind == EntryKind::ThinkingLevelChange).then_some(entry.word)
+        thinking_level: last_value(index, &path, |entry| {
+            (entry.kind == EntryKind::ThinkingLevelChange).then_some(entry.payload)
         }),
-        model: last(index, &path, |entry| entry.model),
+        model: last_value(index, &path, |entry| entry.model),
         compaction: of_kind(EntryKind::Compaction),
         reset: of_kind(EntryKind::Reset),
         ..Context::default()
     };
-    if index.pi.has(PiChange::CutsByContext) {
+    if index.pi_release.has(PiChange::CutsByContext) {
         let projection = project(index, &path)?;
         for message in projection.messages {
             context.push(index, message);
         }
-        context.edits = projection.edited;
+        context.edits = projection.edits;
         context.path = path;
         return Ok(context);
     }
-    let excluded = |ix: &EntryIx| tree.has_resets() && index.entry(*ix).excluded;
+    let excluded = |ix: &EntryIx| tree.has_resets() && index.entry(*ix).is_excluded;
     let (retained, from) = match (boundary, context.compaction) {
         (None, _) => (Vec::new(), 0),
         (Some(at), Some(compaction)) => {
-            context.push_any(index, compaction);
+            context.push_entry(index, compaction);
             let from = first_kept(index, &path[..at], compaction).unwrap_or(at);
             (path[from..at].iter().copied().filter(|ix| !excluded(ix)).collect(), at + 1)
         }
-        (Some(at), None) => (retained(index, &path[..at], path[at]), at + 1),
+        (Some(at), None) => (retained_by_reset(index, &path[..at], path[at]), at + 1),
     };
     let later = path[from..].iter().copied().filter(|ix| !excluded(ix));
-    for ix in retained.into_iter().chain(later).filter(|ix| index.entry(*ix).makes_message()) {
-        context.push_any(index, ix);
+    for ix in retained.into_iter().chain(later).filter(|ix| index.entry(*ix).becomes_message()) {
+        context.push_entry(index, ix);
     }
     context.path = path;
     Ok(context)
@@ -120,7 +120,7 @@ fn is_boundary(kind: EntryKind, tree: &Tree) -> bool {
 
 /// What a reset keeps of what stands before it: from the entry it names on, what was said, and the results of calls that
 /// are kept too (sqlite G2).
-fn retained(index: &Index, before: &[EntryIx], reset: EntryIx) -> Vec<EntryIx> {
+fn retained_by_reset(index: &Index, before: &[EntryIx], reset: EntryIx) -> Vec<EntryIx> {
     let from = first_kept(index, before, reset).unwrap_or(before.len());
     let mut calls = HashSet::new();
     let keeps = |ix: &EntryIx| {
@@ -129,10 +129,10 @@ fn retained(index: &Index, before: &[EntryIx], reset: EntryIx) -> Vec<EntryIx> {
         match size.role {
             Role::User => true,
             Role::Assistant => {
-                calls.extend(index.calls_of(*ix).iter().filter_map(|call| call.id));
+                calls.extend(index.tool_calls_of(*ix).iter().filter_map(|call| call.id));
                 true
             }
-            Role::ToolResult => size.call.is_some_and(|call| calls.contains(&call)),
+            Role::ToolResult => size.call_id.is_some_and(|call| calls.contains(&call)),
             _ => false,
         }
     };
@@ -141,7 +141,7 @@ fn retained(index: &Index, before: &[EntryIx], reset: EntryIx) -> Vec<EntryIx> {
 
 /// The part of a path that the reset which counts on it leaves, in its order: what that kept, itself, and what follows. All
 /// of the path where no reset counts. A compaction and a replay start from it (compaction 12, row "Range start").
-pub fn since_reset(index: &Index, tree: &Tree, path: &[EntryIx]) -> Vec<EntryIx> {
+pub fn entries_since_reset(index: &Index, tree: &Tree, path: &[EntryIx]) -> Vec<EntryIx> {
     let boundary = path.iter().rposition(|ix| is_boundary(index.entry(*ix).kind, tree));
     let reset = boundary.filter(|at| index.entry(path[*at]).kind == EntryKind::Reset);
     from_reset(index, path, reset)
@@ -149,26 +149,26 @@ pub fn since_reset(index: &Index, tree: &Tree, path: &[EntryIx]) -> Vec<EntryIx>
 
 fn from_reset(index: &Index, path: &[EntryIx], reset: Option<usize>) -> Vec<EntryIx> {
     let Some(at) = reset else { return path.to_vec() };
-    let mut left = retained(index, &path[..at], path[at]);
+    let mut left = retained_by_reset(index, &path[..at], path[at]);
     left.extend(&path[at..]);
     left
 }
 
 impl Context {
-    /// The part of the path that the reset which counts leaves: see [`since_reset`].
-    pub fn since_reset(&self, index: &Index) -> Vec<EntryIx> {
+    /// The part of the path that the reset which counts leaves: see [`entries_since_reset`].
+    pub fn entries_since_reset(&self, index: &Index) -> Vec<EntryIx> {
         let reset = self.reset.and_then(|reset| self.path.iter().position(|ix| *ix == reset));
         from_reset(index, &self.path, reset)
     }
 
-    fn push_any(&mut self, index: &Index, ix: EntryIx) {
+    fn push_entry(&mut self, index: &Index, ix: EntryIx) {
         let Some(size) = index.entry(ix).message else { return };
-        self.push(index, ContextMessage::own(ix, size.read_as(index.pi)));
+        self.push(index, ContextMessage::from_entry(ix, size.for_release(index.pi_release)));
     }
 
     fn push(&mut self, index: &Index, message: ContextMessage) {
-        if let Some(body) = index.odd.get(&message.entry).filter(|_| message.size.odd) {
-            self.odd.insert(self.messages.len(), Arc::clone(body));
+        if let Some(body) = index.retained_bodies.get(&message.entry).filter(|_| message.size.needs_body) {
+            self.odd_bodies.insert(self.messages.len(), Arc::clone(body));
         }
         self.messages.push(message);
     }
@@ -179,7 +179,7 @@ impl Context {
     }
 }
 
-fn last<T>(
+fn last_value<T>(
     index: &Index,
     path: &[EntryIx],
     pick: impl Fn(&crate::store::entry::Entry) -> Option<T>,

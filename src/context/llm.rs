@@ -2,7 +2,7 @@
 //! commands become user messages, unknown roles disappear.
 
 use crate::gateway::ruleset::{PiChange, PiRelease};
-use crate::js::{self, JsString, Object, Throws, Value};
+use crate::js::{self, JsException, JsString, Object, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
@@ -18,29 +18,29 @@ const BRANCH_OPENING: &str =
 const BRANCH_CLOSING: &str = "</summary>";
 
 /// [`to_llm`] as a release of pi does it: one that keeps system messages sends them on (store-pi-1.5 D9).
-pub fn to_llm_as(pi: impl Into<PiRelease>, message: &Value) -> Result<Option<Value>, Throws> {
+pub fn to_llm_for(pi: impl Into<PiRelease>, message: &Value) -> Result<Option<Value>, JsException> {
     let passes = pi.into().has(PiChange::KeepsSystemMessages) && role_of(message) == Role::System;
     if passes { Ok(Some(message.clone())) } else { to_llm(message) }
 }
 
 /// One message as it is sent; none when it is not. Throws on a null message.
-pub fn to_llm(message: &Value) -> Result<Option<Value>, Throws> {
+pub fn to_llm(message: &Value) -> Result<Option<Value>, JsException> {
     if message.is_null() {
-        return Err(Throws);
+        return Err(JsException);
     }
     Ok(match role_of(message) {
         Role::User | Role::Assistant | Role::ToolResult => Some(message.clone()),
-        Role::Custom => Some(custom(message)),
-        Role::BashExecution if js::truthy(message.get("excludeFromContext")) => None,
-        Role::BashExecution => Some(user(message, Some(text_blocks(bash_text(message))))),
-        Role::CompactionSummary => Some(summary(message, COMPACTION_OPENING, COMPACTION_CLOSING)),
-        Role::BranchSummary => Some(summary(message, BRANCH_OPENING, BRANCH_CLOSING)),
+        Role::Custom => Some(custom_message(message)),
+        Role::BashExecution if js::is_truthy(message.get("excludeFromContext")) => None,
+        Role::BashExecution => Some(user_message(message, Some(text_blocks(bash_text(message))))),
+        Role::CompactionSummary => Some(summary_message(message, COMPACTION_OPENING, COMPACTION_CLOSING)),
+        Role::BranchSummary => Some(summary_message(message, BRANCH_OPENING, BRANCH_CLOSING)),
         Role::System | Role::Other => None,
     })
 }
 
 /// Built user messages have these keys only, each left out when absent (compaction 4.7a).
-fn user(message: &Value, content: Option<Value>) -> Value {
+fn user_message(message: &Value, content: Option<Value>) -> Value {
     let mut object = Object::default();
     object.set("role", Value::from("user"));
     if let Some(content) = content {
@@ -59,19 +59,19 @@ fn text_blocks(text: JsString) -> Value {
     Value::Array(vec![Value::Object(block)])
 }
 
-fn custom(message: &Value) -> Value {
+fn custom_message(message: &Value) -> Value {
     let content = message.get("content").map(|content| match content {
         Value::String(text) => text_blocks(text.clone()),
         other => other.clone(),
     });
-    user(message, content)
+    user_message(message, content)
 }
 
-fn summary(message: &Value, opening: &str, closing: &str) -> Value {
+fn summary_message(message: &Value, opening: &str, closing: &str) -> Value {
     let mut text = JsString::from(opening);
     text.push(&js::to_text(message.get("summary")));
     text.push_str(closing);
-    user(message, Some(text_blocks(text)))
+    user_message(message, Some(text_blocks(text)))
 }
 
 /// A shell command as text (compaction 4.8).
@@ -79,7 +79,7 @@ fn bash_text(message: &Value) -> JsString {
     let mut text = JsString::from("Ran `");
     text.push(&js::to_text(message.get("command")));
     text.push_str("`\n");
-    if js::truthy(message.get("output")) {
+    if js::is_truthy(message.get("output")) {
         text.push_str("```\n");
         text.push(&js::to_text(message.get("output")));
         text.push_str("\n```");
@@ -87,13 +87,13 @@ fn bash_text(message: &Value) -> JsString {
         text.push_str("(no output)");
     }
     let code = message.get("exitCode").filter(|code| !code.is_null() && **code != Value::Number(0.0));
-    if js::truthy(message.get("cancelled")) {
+    if js::is_truthy(message.get("cancelled")) {
         text.push_str("\n\n(command cancelled)");
     } else if let Some(code) = code {
         text.push_str("\n\nCommand exited with code ");
         text.push(&js::to_text(Some(code)));
     }
-    if js::truthy(message.get("truncated")) && js::truthy(message.get("fullOutputPath")) {
+    if js::is_truthy(message.get("truncated")) && js::is_truthy(message.get("fullOutputPath")) {
         text.push_str("\n\n[Output truncated. Full output: ");
         text.push(&js::to_text(message.get("fullOutputPath")));
         text.push_str("]");

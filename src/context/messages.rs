@@ -5,47 +5,47 @@ use std::sync::{Arc, OnceLock};
 
 use crate::context::ContextMessage;
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::js::Throws;
-use crate::store::entry::{MessageSize, ResultSize, Role, Size};
+use crate::js::JsException;
+use crate::store::entry::{CharCount, MessageSize, Role, ToolResultSize};
 
 /// The messages of a context, in order: a slice of them, which also tells their columns.
 #[derive(Debug, Clone, Default)]
 pub struct Messages {
     list: Vec<ContextMessage>,
-    columns: OnceLock<Columns>,
+    columns: OnceLock<PruneColumns>,
     tokens: OnceLock<Arc<[u64]>>,
 }
 
 /// What pruning asks of messages, each kind side by side.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Columns {
+pub struct PruneColumns {
     /// Chars of each message as the pruner counts them (pruning 5.4).
-    pub chars: Vec<Size>,
+    pub chars: Vec<CharCount>,
     /// The same of all messages, added in their order; where one throws, none is told.
-    pub total: Result<f64, Throws>,
+    pub total: Result<f64, JsException>,
     /// Positions of tool results, ascending, each with its sizes.
-    pub results: Vec<(usize, ResultSize)>,
+    pub results: Vec<(usize, ToolResultSize)>,
     /// Positions of assistant messages, ascending.
     pub replies: Vec<usize>,
     /// Position of the first message of the person (pruning 5.3).
     pub first_user: Option<usize>,
 }
 
-impl Columns {
+impl PruneColumns {
     /// Of messages with these sizes.
-    pub fn of(sizes: impl Iterator<Item = MessageSize>) -> Self {
+    pub fn from_sizes(sizes: impl Iterator<Item = MessageSize>) -> Self {
         let (mut chars, mut results, mut replies) = (Vec::new(), Vec::new(), Vec::new());
         let mut first_user = None;
         for (at, size) in sizes.enumerate() {
             chars.push(size.prune_chars);
             match size.role {
-                Role::ToolResult => results.push((at, size.result())),
+                Role::ToolResult => results.push((at, size.tool_result_size())),
                 Role::Assistant => replies.push(at),
                 Role::User => first_user = first_user.or(Some(at)),
                 _ => {}
             }
         }
-        let total = chars.iter().try_fold(0.0, |sum, chars: &Size| Ok(sum + chars.get()?));
+        let total = chars.iter().try_fold(0.0, |sum, chars: &CharCount| Ok(sum + chars.value()?));
         Self { chars, total, results, replies, first_user }
     }
 }
@@ -53,12 +53,12 @@ impl Columns {
 impl Messages {
     /// Adds one at the end.
     pub fn push(&mut self, message: ContextMessage) {
-        self.vec().push(message);
+        self.list_mut().push(message);
     }
 
     /// What pruning asks of them.
-    pub fn columns(&self) -> &Columns {
-        self.columns.get_or_init(|| Columns::of(self.list.iter().map(|message| message.size)))
+    pub fn columns(&self) -> &PruneColumns {
+        self.columns.get_or_init(|| PruneColumns::from_sizes(self.list.iter().map(|message| message.size)))
     }
 
     /// Estimated tokens of each.
@@ -68,7 +68,7 @@ impl Messages {
     }
 
     /// The list itself, to change it: what was told of it is forgotten.
-    fn vec(&mut self) -> &mut Vec<ContextMessage> {
+    fn list_mut(&mut self) -> &mut Vec<ContextMessage> {
         if self.columns.get().is_some() || self.tokens.get().is_some() {
             (self.columns, self.tokens) = Default::default();
         }
@@ -86,7 +86,7 @@ impl Deref for Messages {
 
 impl DerefMut for Messages {
     fn deref_mut(&mut self) -> &mut [ContextMessage] {
-        self.vec()
+        self.list_mut()
     }
 }
 
@@ -118,9 +118,9 @@ mod tests {
     use crate::ids::EntryIx;
 
     fn message(role: Role, chars: f64) -> ContextMessage {
-        let chars = Size::new(Ok(chars));
-        let size = MessageSize { role, prune_chars: chars, pi_chars: chars, ..MessageSize::NOTHING };
-        ContextMessage::own(EntryIx(0), size)
+        let chars = CharCount::new(Ok(chars));
+        let size = MessageSize { role, prune_chars: chars, pi_chars: chars, ..MessageSize::EMPTY };
+        ContextMessage::from_entry(EntryIx(0), size)
     }
 
     #[test]
@@ -141,8 +141,11 @@ mod tests {
     #[test]
     fn a_message_that_cannot_be_measured_spoils_the_total_alone() {
         let mut odd = message(Role::User, 1.0);
-        odd.size.prune_chars = Size::new(Err(Throws));
-        let columns = Columns::of([message(Role::ToolResult, 3.0).size, odd.size].into_iter());
-        assert_eq!((columns.total, columns.results.len(), columns.first_user), (Err(Throws), 1, Some(1)));
+        odd.size.prune_chars = CharCount::new(Err(JsException));
+        let columns = PruneColumns::from_sizes([message(Role::ToolResult, 3.0).size, odd.size].into_iter());
+        assert_eq!(
+            (columns.total, columns.results.len(), columns.first_user),
+            (Err(JsException), 1, Some(1))
+        );
     }
 }

@@ -15,5 +15,5 @@ pub mod system;
 pub mod system_report;
 pub mod tokens;
 
-pub use build::{Context, ContextMessage, Made, build, first_kept, since_reset};
-pub use messages::{Columns, Messages};
+pub use build::{ContentSource, Context, ContextMessage, build_context, entries_since_reset, first_kept};
+pub use messages::{Messages, PruneColumns};

@@ -3,14 +3,14 @@
 
 use std::collections::HashMap;
 
-use crate::context::build::{ContextMessage, Made, first_kept};
+use crate::context::build::{ContentSource, ContextMessage, first_kept};
 use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
-use crate::js::{Object, Throws, Value};
+use crate::js::{JsException, Object, Value};
 use crate::store::entry::{EntryKind, MessageSize, Replacement, Role};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
-use crate::store::scan::{Kept, size_message, with_content};
+use crate::store::scan::{ProjectionData, measure_message, with_empty_content};
 
 /// What the selected entries of a path come to.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,22 +20,23 @@ pub struct Projection {
     /// The selected entries, in order, with how many messages each yields: none, one, or of a compaction two.
     pub entries: Vec<(EntryIx, u32)>,
     /// Entries whose messages are edited, with the edit that counts.
-    pub edited: HashMap<EntryIx, EntryIx>,
+    pub edits: HashMap<EntryIx, EntryIx>,
 }
 
 /// Projects a path. Throws where the runtime does: at a `message` entry without a message, and at an edit that does
 /// not say what replaces a message (store-pi-1.5 C7, D4).
-pub fn project(index: &Index, path: &[EntryIx]) -> Result<Projection, Throws> {
+pub fn project(index: &Index, path: &[EntryIx]) -> Result<Projection, JsException> {
     let selected = selected(index, path);
-    let edits = if index.pi.has(PiChange::Projects) { edits(index, &selected) } else { HashMap::new() };
+    let edits =
+        if index.pi_release.has(PiChange::Projects) { last_edits(index, &selected) } else { HashMap::new() };
     let mut projection = Projection::default();
     for (at, ix) in selected.iter().enumerate() {
-        let mut messages = messages_of(index, *ix, at == 0)?;
+        let mut messages = entry_messages(index, *ix, at == 0)?;
         let edit = index.entry(*ix).id.and_then(|id| edits.get(&id));
         if let Some(edit) = edit.filter(|_| !messages.is_empty())
-            && apply(index, *edit, &mut messages)?
+            && apply_edit(index, *edit, &mut messages)?
         {
-            projection.edited.insert(*ix, *edit);
+            projection.edits.insert(*ix, *edit);
         }
         projection.entries.push((*ix, messages.len() as u32));
         projection.messages.extend(messages);
@@ -50,89 +51,89 @@ fn selected(index: &Index, path: &[EntryIx]) -> Vec<EntryIx> {
         return path.to_vec();
     };
     let from = first_kept(index, &path[..at], path[at]).unwrap_or(at);
-    let drops = index.pi.has(PiChange::KeepsSystemMessages);
+    let drops = index.pi_release.has(PiChange::KeepsSystemMessages);
     let kept = path[from..at].iter().filter(|ix| !drops || index.entry(**ix).role() != Some(Role::System));
     [path[at]].iter().chain(kept).chain(&path[at + 1..]).copied().collect()
 }
 
 /// The last edit of each target among some entries (store-pi-1.5 D3).
-pub fn edits(index: &Index, entries: &[EntryIx]) -> HashMap<IdIx, EntryIx> {
+pub fn last_edits(index: &Index, entries: &[EntryIx]) -> HashMap<IdIx, EntryIx> {
     let edits = entries.iter().filter(|ix| index.entry(**ix).kind == EntryKind::ContextEdit);
     edits.filter_map(|ix| Some((index.entry(*ix).reference?, *ix))).collect()
 }
 
 /// What an entry yields before any edit.
-fn messages_of(index: &Index, ix: EntryIx, first: bool) -> Result<Vec<ContextMessage>, Throws> {
+fn entry_messages(index: &Index, ix: EntryIx, first: bool) -> Result<Vec<ContextMessage>, JsException> {
     let entry = index.entry(ix);
-    if entry.no_message {
-        return Err(Throws);
+    if entry.lacks_message {
+        return Err(JsException);
     }
-    let own = || entry.message.map(|size| ContextMessage::own(ix, own_size(index, ix, &size)));
+    let own = || entry.message.map(|size| ContextMessage::from_entry(ix, projected_size(index, ix, &size)));
     Ok(match entry.kind {
         // Until contexts were edited, an older compaction within the kept part spoke again.
-        EntryKind::Compaction if first || !index.pi.has(PiChange::Projects) => {
-            checkpoint(index, ix).into_iter().chain(own()).collect()
+        EntryKind::Compaction if first || !index.pi_release.has(PiChange::Projects) => {
+            checkpoint_message(index, ix).into_iter().chain(own()).collect()
         }
         EntryKind::Compaction => Vec::new(),
-        _ if entry.makes_message() => own().into_iter().collect(),
+        _ if entry.becomes_message() => own().into_iter().collect(),
         _ => Vec::new(),
     })
 }
 
 /// The prompt and the tools that a compaction carries.
-fn checkpoint(index: &Index, ix: EntryIx) -> Option<ContextMessage> {
-    if !index.pi.has(PiChange::KeepsSystemMessages) {
+fn checkpoint_message(index: &Index, ix: EntryIx) -> Option<ContextMessage> {
+    if !index.pi_release.has(PiChange::KeepsSystemMessages) {
         return None;
     }
-    let size = size_message(&**index.system_message(ix)?).size.read_as(index.pi);
-    Some(ContextMessage { entry: ix, size, made: Made::Checkpoint })
+    let size = measure_message(&**index.system_message(ix)?).size.for_release(index.pi_release);
+    Some(ContextMessage { entry: ix, size, content_source: ContentSource::Checkpoint })
 }
 
 /// The size of a message as it is projected: one without a content has got one (store-pi-1.5 C7).
-pub fn own_size(index: &Index, ix: EntryIx, size: &MessageSize) -> MessageSize {
-    let size = match index.kept.get(&ix) {
-        Some(Kept::Message(message)) if size.role != Role::System => {
-            resized(size, with_content(message).as_ref().unwrap_or(message))
+pub fn projected_size(index: &Index, ix: EntryIx, size: &MessageSize) -> MessageSize {
+    let size = match index.projection_data.get(&ix) {
+        Some(ProjectionData::Message(message)) if size.role != Role::System => {
+            resize(size, with_empty_content(message).as_ref().unwrap_or(message))
         }
         _ => *size,
     };
-    size.read_as(index.pi)
+    size.for_release(index.pi_release)
 }
 
 /// The sizes of a message whose content is another: what it answers, how it ended and what it took stay.
-fn resized(old: &MessageSize, message: &Value) -> MessageSize {
+fn resize(old: &MessageSize, message: &Value) -> MessageSize {
     MessageSize {
-        tool: old.tool,
-        call: old.call,
-        stop: old.stop,
+        tool_name: old.tool_name,
+        call_id: old.call_id,
+        stop_reason: old.stop_reason,
         usage: old.usage,
         is_error: old.is_error,
-        odd: false,
-        ..size_message(message).size
+        needs_body: false,
+        ..measure_message(message).size
     }
 }
 
 /// The sizes that an edit leaves of a message; those of nothing where it leaves it out.
 pub fn edited_size(index: &Index, edit: EntryIx, size: &MessageSize) -> MessageSize {
-    let mut messages = vec![ContextMessage::own(edit, *size)];
-    match apply(index, edit, &mut messages) {
-        Ok(_) => messages.first().map_or(MessageSize::NOTHING, |message| message.size),
-        Err(Throws) => *size,
+    let mut messages = vec![ContextMessage::from_entry(edit, *size)];
+    match apply_edit(index, edit, &mut messages) {
+        Ok(_) => messages.first().map_or(MessageSize::EMPTY, |message| message.size),
+        Err(JsException) => *size,
     }
 }
 
 /// Applies an edit to the messages of an entry; whether it changed any: other roles stay as they are.
-fn apply(index: &Index, edit: EntryIx, messages: &mut Vec<ContextMessage>) -> Result<bool, Throws> {
+fn apply_edit(index: &Index, edit: EntryIx, messages: &mut Vec<ContextMessage>) -> Result<bool, JsException> {
     let before = messages.len();
     let mut changed = false;
     match index.replacement(edit).unwrap_or(&Replacement::Missing) {
-        Replacement::Missing => return Err(Throws),
+        Replacement::Missing => return Err(JsException),
         Replacement::Omitted => messages.clear(),
         Replacement::Content(new) => {
-            for message in messages.iter_mut().filter(|message| is_replaced(message.size.role)) {
-                let bare = Value::Object(Object::from([("role", Value::from(message.size.role.word()))]));
-                let size = resized(&message.size, &with_replaced(&bare, new)).read_as(index.pi);
-                *message = ContextMessage { size, made: Made::Edited(edit), ..*message };
+            for message in messages.iter_mut().filter(|message| is_replaceable(message.size.role)) {
+                let bare = Value::Object(Object::from([("role", Value::from(message.size.role.as_str()))]));
+                let size = resize(&message.size, &replace_content(&bare, new)).for_release(index.pi_release);
+                *message = ContextMessage { size, content_source: ContentSource::Edited(edit), ..*message };
                 changed = true;
             }
         }
@@ -141,12 +142,12 @@ fn apply(index: &Index, edit: EntryIx, messages: &mut Vec<ContextMessage>) -> Re
 }
 
 /// Whether an edit changes the content of a message of this role.
-fn is_replaced(role: Role) -> bool {
+fn is_replaceable(role: Role) -> bool {
     matches!(role, Role::User | Role::Assistant | Role::ToolResult | Role::Custom)
 }
 
 /// A message with the content that a replacement names; a text becomes a block where the role has only blocks.
-pub fn with_replaced(message: &Value, replacement: &Value) -> Value {
+pub fn replace_content(message: &Value, replacement: &Value) -> Value {
     let Some(object) = message.as_object() else { return message.clone() };
     let mut object = object.clone();
     let role = crate::store::measure::role_of(message);
@@ -167,31 +168,33 @@ pub fn with_replaced(message: &Value, replacement: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::{Context, build};
+    use crate::context::{Context, build_context};
     use crate::ids::LineIds;
-    use crate::store::entry::Reading;
-    use crate::store::load::load_as;
+    use crate::store::entry::ReadMode;
+    use crate::store::load::load_for_release;
     use crate::store::source::Source;
     use crate::transcript::{Leaf, Tree};
 
     /// The context of these lines, each the child of the one before it.
-    fn context(lines: &[&str]) -> Result<(Index, Context), Throws> {
+    fn context(lines: &[&str]) -> Result<(Index, Context), JsException> {
         let lines: Vec<String> = lines
             .iter()
             .enumerate()
             .map(|(at, line)| format!(r#"{{"id":"e{at}","parentId":"e{}",{line}}}"#, at.wrapping_sub(1)))
             .collect();
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
-        let source = Source::memory("t.jsonl", text.into_bytes());
-        let index = load_as(&source, Reading::Projected, &mut LineIds, &mut |_, _| true).expect("loads");
-        let context = build(&index, &Tree::new(&index), &Leaf::Own)?;
+        let source = Source::from_memory("t.jsonl", text.into_bytes());
+        let index =
+            load_for_release(&source, ReadMode::Projected, &mut LineIds, &mut |_, _| true).expect("loads");
+        let context = build_context(&index, &Tree::new(&index), &Leaf::Own)?;
         Ok((index, context))
     }
 
     fn told(lines: &[&str]) -> Vec<(u32, Role, u64)> {
         let (_, context) = context(lines).expect("builds");
-        let told =
-            |message: &ContextMessage| (message.entry.0, message.size.role, message.size.pi_chars.chars());
+        let told = |message: &ContextMessage| {
+            (message.entry.0, message.size.role, message.size.pi_chars.whole_chars())
+        };
         context.messages.iter().map(told).collect()
     }
 
@@ -238,6 +241,6 @@ mod tests {
         let bare = r#""type":"message","message":{"role":"assistant"}"#;
         assert_eq!(told(&[bare]), [(0, Role::Assistant, 0)]);
         let (_, context) = context(&[bare]).expect("builds");
-        assert_eq!(context.messages[0].size.pi_chars.get(), Ok(0.0));
+        assert_eq!(context.messages[0].size.pi_chars.value(), Ok(0.0));
     }
 }

@@ -29,7 +29,7 @@ impl Filter {
         [Self::Conversation, Self::NoTools, Self::Turns, Self::Labelled, Self::Everything];
 
     /// Its word on screen.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Conversation => "conversation",
             Self::NoTools => "no tools",
@@ -41,7 +41,7 @@ impl Filter {
 
     /// The filter `steps` further, around the end.
     #[must_use]
-    pub fn cycled(self, steps: isize) -> Self {
+    pub fn cycle(self, steps: isize) -> Self {
         let at = Self::ALL.iter().position(|filter| *filter == self).unwrap_or(0) as isize;
         Self::ALL[(at + steps).rem_euclid(Self::ALL.len() as isize) as usize]
     }
@@ -94,7 +94,7 @@ pub enum Rail {
 
 /// A row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct TranscriptRow {
     /// The entry it shows.
     pub entry: EntryIx,
     /// What it stands for.
@@ -122,7 +122,7 @@ pub struct Folds {
 
 /// Everything rows are made from.
 #[derive(Debug, Clone, Copy)]
-pub struct View<'a> {
+pub struct RowInputs<'a> {
     /// Sizes.
     pub index: &'a Index,
     /// Tree.

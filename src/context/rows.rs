@@ -1,24 +1,31 @@
 //! The rows a person sees of a transcript: the active path with its turns, side branches folded where they
 //! leave it, what a compaction summarised as one row (store K4, compaction 4.2).
 
-pub use super::row::{Filter, Folds, Rail, Row, RowKind, View};
+pub use super::row::{Filter, Folds, Rail, RowInputs, RowKind, TranscriptRow};
 
 use crate::ids::EntryIx;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 
 /// The rows from the first to the last.
-pub fn rows(view: &View) -> Vec<Row> {
+pub fn build_rows(view: &RowInputs) -> Vec<TranscriptRow> {
     let mut messages = vec![NO_MESSAGE; view.index.entries.len()];
     for (at, message) in view.context.messages.iter().enumerate() {
-        messages[message.entry.at()] = at as u32;
+        messages[message.entry.index()] = at as u32;
     }
     let mut on_path = vec![false; view.index.entries.len()];
     for ix in &view.context.path {
-        on_path[ix.at()] = true;
+        on_path[ix.index()] = true;
     }
-    let mut build = Build { view, messages, on_path, rows: Vec::new(), folded: false, in_turn: false };
-    build.other_roots();
-    build.path();
+    let mut build = RowBuilder {
+        inputs: view,
+        message_by_entry: messages,
+        on_path,
+        rows: Vec::new(),
+        folded: false,
+        in_turn: false,
+    };
+    build.push_other_roots();
+    build.push_path();
     let mut rows = build.rows;
     close_turns(&mut rows);
     rows
@@ -27,47 +34,47 @@ pub fn rows(view: &View) -> Vec<Row> {
 /// An entry that is no message of the context.
 const NO_MESSAGE: u32 = u32::MAX;
 
-struct Build<'a> {
-    view: &'a View<'a>,
+struct RowBuilder<'a> {
+    inputs: &'a RowInputs<'a>,
     /// Place of each entry among the messages of the context.
-    messages: Vec<u32>,
+    message_by_entry: Vec<u32>,
     on_path: Vec<bool>,
-    rows: Vec<Row>,
+    rows: Vec<TranscriptRow>,
     /// Inside a folded turn: entries are counted, not shown.
     folded: bool,
     in_turn: bool,
 }
 
-impl Build<'_> {
-    fn message(&self, ix: EntryIx) -> Option<usize> {
-        Some(self.messages[ix.at()]).filter(|at| *at != NO_MESSAGE).map(|at| at as usize)
+impl RowBuilder<'_> {
+    fn message_index(&self, ix: EntryIx) -> Option<usize> {
+        Some(self.message_by_entry[ix.index()]).filter(|at| *at != NO_MESSAGE).map(|at| at as usize)
     }
 
-    fn path(&mut self) {
-        let path = &self.view.context.path;
-        let from = self.compacted(path);
+    fn push_path(&mut self) {
+        let path = &self.inputs.context.path;
+        let from = self.push_compacted(path);
         for ix in &path[from..] {
             // Its summary is the first message, and shown as what it summarises.
-            let context = self.view.context;
+            let context = self.inputs.context;
             let shown_above = from > 0 && context.compaction.or(context.reset) == Some(*ix);
             if !shown_above {
-                self.entry(*ix, 0);
+                self.push_entry(*ix, 0);
             }
-            self.forks(*ix);
+            self.push_forks(*ix);
         }
     }
 
     /// The row of what the last compaction summarised, or the last reset left behind; answers where the visible path begins.
-    fn compacted(&mut self, path: &[EntryIx]) -> usize {
-        let context = self.view.context;
+    fn push_compacted(&mut self, path: &[EntryIx]) -> usize {
+        let context = self.inputs.context;
         let Some(boundary) = context.compaction.or(context.reset) else { return 0 };
         // A summary comes first; of a reset the first message is the first it kept.
-        let summary = self.message(boundary);
+        let summary = self.message_index(boundary);
         let kept = context.messages.get(summary.map_or(0, |at| at + 1)).map(|message| message.entry);
         let at = path.iter().position(|ix| *ix == boundary).unwrap_or(0);
         let first = path[..at].iter().position(|ix| Some(*ix) == kept).unwrap_or(at);
-        let open = self.view.folds.history;
-        self.rows.push(Row {
+        let open = self.inputs.folds.history;
+        self.rows.push(TranscriptRow {
             entry: boundary,
             kind: RowKind::Compacted { entries: first as u32, open },
             depth: 0,
@@ -77,33 +84,33 @@ impl Build<'_> {
         });
         if open {
             for ix in &path[..first] {
-                self.entry(*ix, 0);
-                self.forks(*ix);
+                self.push_entry(*ix, 0);
+                self.push_forks(*ix);
             }
         }
         first
     }
 
-    fn entry(&mut self, ix: EntryIx, depth: u16) {
-        let entry = self.view.index.entry(ix);
+    fn push_entry(&mut self, ix: EntryIx, depth: u16) {
+        let entry = self.inputs.index.entry(ix);
         let turn = depth == 0 && entry.role() == Some(Role::User);
         if turn {
-            self.folded = self.view.folds.turns.contains(&ix);
+            self.folded = self.inputs.folds.turns.contains(&ix);
             self.in_turn = true;
         } else if self.folded && depth == 0 {
             self.count_into_turn(ix);
             return;
         }
-        if !turn && !self.shows(ix, entry) {
+        if !turn && !self.is_shown(ix, entry) {
             return;
         }
-        let message = self.message(ix);
-        if depth == 0 && message.is_some_and(|at| self.is_told_by_its_result(at)) {
+        let message = self.message_index(ix);
+        if depth == 0 && message.is_some_and(|at| self.is_shown_by_result(at)) {
             return;
         }
-        let calls = message.and_then(|at| at.checked_sub(1)).filter(|at| self.is_told_by_its_result(*at));
+        let calls = message.and_then(|at| at.checked_sub(1)).filter(|at| self.is_shown_by_result(*at));
         let message = calls.filter(|_| depth == 0).or(message);
-        self.rows.push(Row {
+        self.rows.push(TranscriptRow {
             entry: ix,
             kind: if self.folded && turn { RowKind::Turn { entries: 1 } } else { RowKind::Entry },
             depth,
@@ -115,12 +122,12 @@ impl Build<'_> {
 
     /// Whether a message of the context only calls tools and its result follows: in the conversation one row
     /// tells both, as the result's title is the call.
-    fn is_told_by_its_result(&self, at: usize) -> bool {
-        let messages = &self.view.context.messages;
+    fn is_shown_by_result(&self, at: usize) -> bool {
+        let messages = &self.inputs.context.messages;
         let followed = messages.get(at + 1).is_some_and(|next| next.size.role == Role::ToolResult);
         followed
-            && self.view.filter == Filter::Conversation
-            && messages.get(at).is_some_and(|message| only_calls(self.view.index.entry(message.entry)))
+            && self.inputs.filter == Filter::Conversation
+            && messages.get(at).is_some_and(|message| is_only_calls(self.inputs.index.entry(message.entry)))
     }
 
     fn rail(&self, entry: &Entry, turn: bool, depth: u16) -> Rail {
@@ -136,7 +143,7 @@ impl Build<'_> {
     }
 
     fn count_into_turn(&mut self, ix: EntryIx) {
-        let in_context = self.message(ix).is_some();
+        let in_context = self.message_index(ix).is_some();
         if let Some(row) = self.rows.last_mut()
             && let RowKind::Turn { entries } = &mut row.kind
         {
@@ -145,41 +152,41 @@ impl Build<'_> {
         }
     }
 
-    fn shows(&self, ix: EntryIx, entry: &Entry) -> bool {
-        let is_tool = entry.role() == Some(Role::ToolResult) || only_calls(entry);
-        match self.view.filter {
+    fn is_shown(&self, ix: EntryIx, entry: &Entry) -> bool {
+        let is_tool = entry.role() == Some(Role::ToolResult) || is_only_calls(entry);
+        match self.inputs.filter {
             Filter::Everything => true,
             Filter::Conversation => is_conversation(entry),
             Filter::NoTools => is_conversation(entry) && !is_tool,
-            Filter::Turns => failed(entry),
-            Filter::Labelled => self.view.labels.contains_key(&ix),
+            Filter::Turns => is_failed_call(entry),
+            Filter::Labelled => self.inputs.labels.contains_key(&ix),
         }
     }
 
     /// Branches that leave the path at an entry.
-    fn forks(&mut self, ix: EntryIx) {
+    fn push_forks(&mut self, ix: EntryIx) {
         if self.folded {
             return;
         }
-        for child in self.view.tree.children(ix) {
-            if !self.on_path[child.at()] {
-                self.branch(*child, 0);
+        for child in self.inputs.tree.children(ix) {
+            if !self.on_path[child.index()] {
+                self.push_branch(*child, 0);
             }
         }
     }
 
-    fn other_roots(&mut self) {
-        for root in self.view.tree.roots() {
-            if !self.on_path[root.at()] {
-                self.branch(*root, 0);
+    fn push_other_roots(&mut self) {
+        for root in self.inputs.tree.roots() {
+            if !self.on_path[root.index()] {
+                self.push_branch(*root, 0);
             }
         }
     }
 
-    fn branch(&mut self, first: EntryIx, depth: u16) {
-        let open = self.view.folds.branches.contains(&first);
-        let entries = self.view.tree.descendants(first) as u32 + 1;
-        self.rows.push(Row {
+    fn push_branch(&mut self, first: EntryIx, depth: u16) {
+        let open = self.inputs.folds.branches.contains(&first);
+        let entries = self.inputs.tree.descendant_count(first) as u32 + 1;
+        self.rows.push(TranscriptRow {
             entry: first,
             kind: RowKind::Branch { entries, open },
             depth,
@@ -188,19 +195,19 @@ impl Build<'_> {
             messages: 0,
         });
         if open {
-            self.branch_entries(first, depth + 1);
+            self.push_branch_entries(first, depth + 1);
         }
     }
 
     /// The first child goes on at the same depth, further ones fork off: a chain of any length needs no
     /// recursion, only nested forks do, and those are closed until someone opens them.
-    fn branch_entries(&mut self, first: EntryIx, depth: u16) {
+    fn push_branch_entries(&mut self, first: EntryIx, depth: u16) {
         let mut next = Some(first);
         while let Some(ix) = next {
-            self.entry(ix, depth);
-            let children = self.view.tree.children(ix);
+            self.push_entry(ix, depth);
+            let children = self.inputs.tree.children(ix);
             for fork in children.iter().skip(1) {
-                self.branch(*fork, depth);
+                self.push_branch(*fork, depth);
             }
             next = children.first().copied();
         }
@@ -208,7 +215,7 @@ impl Build<'_> {
 }
 
 /// The last row on the rail of each turn closes it.
-fn close_turns(rows: &mut [Row]) {
+fn close_turns(rows: &mut [TranscriptRow]) {
     for at in 0..rows.len() {
         let ends = rows.get(at + 1).is_none_or(|next| matches!(next.rail, Rail::Dot | Rail::None));
         if ends && matches!(rows[at].rail, Rail::Tick | Rail::Line) {
@@ -231,15 +238,15 @@ fn is_conversation(entry: &Entry) -> bool {
 }
 
 /// An assistant message that says nothing and only calls tools.
-pub fn only_calls(entry: &Entry) -> bool {
+pub fn is_only_calls(entry: &Entry) -> bool {
     entry.role() == Some(Role::Assistant)
         && entry.message.is_some_and(|message| message.text_chars == 0)
-        && entry.calls.0 < entry.calls.1
+        && entry.tool_calls.0 < entry.tool_calls.1
 }
 
 /// A model call that failed.
-pub fn failed(entry: &Entry) -> bool {
-    entry.message.is_some_and(|message| message.stop == StopReason::Error)
+pub fn is_failed_call(entry: &Entry) -> bool {
+    entry.message.is_some_and(|message| message.stop_reason == StopReason::Error)
 }
 
 #[cfg(test)]
@@ -247,7 +254,7 @@ mod tests {
     use std::collections::{HashMap, HashSet};
 
     use super::*;
-    use crate::context::build;
+    use crate::context::build_context;
     use crate::ids::LineIds;
     use crate::store::load::load_bytes;
     use crate::transcript::{Leaf, Tree};
@@ -263,9 +270,9 @@ mod tests {
         let text = std::iter::once(&header).chain(lines).cloned().collect::<Vec<_>>().join("\n") + "\n";
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
         let tree = Tree::new(&index);
-        let context = build(&index, &tree, &Leaf::Own).expect("builds");
+        let context = build_context(&index, &tree, &Leaf::Own).expect("builds");
         let labels = HashMap::new();
-        let view = View {
+        let view = RowInputs {
             index: &index,
             tree: &tree,
             context: &context,
@@ -273,7 +280,7 @@ mod tests {
             folds,
             filter: Filter::Conversation,
         };
-        rows(&view).iter().map(|row| (index.name(row.entry), row.kind, row.rail)).collect()
+        build_rows(&view).iter().map(|row| (index.display_id(row.entry), row.kind, row.rail)).collect()
     }
 
     fn branched() -> Vec<String> {

@@ -1,11 +1,11 @@
 //! System prompt and tools in force: the system messages of a context, replayed (store-pi-1.5 D6).
 
-use crate::context::build::{ContextMessage, Made};
+use crate::context::build::{ContentSource, ContextMessage};
 use crate::context::tokens::estimate_message;
-use crate::js::{self, JsString, Object, Throws, Value};
-use crate::store::entry::{Reading, Role};
+use crate::js::{self, JsException, JsString, Object, Value};
+use crate::store::entry::{ReadMode, Role};
 use crate::store::index::Index;
-use crate::store::scan::{size_message, with_content};
+use crate::store::scan::{measure_message, with_empty_content};
 
 /// What the system messages of a context come to.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,21 +19,25 @@ pub struct SystemState {
 
 /// Replays the system messages of a context; none where it has none, or none of them says when it was made. Throws at a
 /// tool that is `null`.
-pub fn system_state(index: &Index, messages: &[ContextMessage]) -> Result<Option<SystemState>, Throws> {
+pub fn replay_system_messages(
+    index: &Index,
+    messages: &[ContextMessage],
+) -> Result<Option<SystemState>, JsException> {
     let system = messages.iter().filter(|message| message.size.role == Role::System);
     let mut state = SystemState::default();
     for message in system {
         let Some(own) = index.system_message(message.entry) else { continue };
         // What a compaction carries is taken as it is (store-pi-1.5 C7).
-        let repaired = if message.made == Made::Checkpoint { None } else { with_content(own) };
+        let repaired =
+            if message.content_source == ContentSource::Checkpoint { None } else { with_empty_content(own) };
         let message = repaired.as_ref().unwrap_or(own);
-        state.take(message)?;
+        state.apply_message(message)?;
     }
     Ok(Some(state).filter(|state| state.timestamp.is_some()))
 }
 
 impl SystemState {
-    fn take(&mut self, message: &Value) -> Result<(), Throws> {
+    fn apply_message(&mut self, message: &Value) -> Result<(), JsException> {
         self.timestamp = self.timestamp.take().or_else(|| message.get("timestamp").cloned());
         self.texts.extend(Some(text_of(message)?).filter(|text| !text.is_empty()));
         match message.get("sections") {
@@ -47,12 +51,12 @@ impl SystemState {
             }
             _ => {}
         }
-        for removed in listed(message, "toolsRemoved") {
-            let name = name_of(removed)?;
+        for removed in list_items(message, "toolsRemoved") {
+            let name = tool_name(removed)?;
             self.tools.retain(|(known, _)| *known != name);
         }
-        for added in listed(message, "toolsAdded") {
-            let name = name_of(added)?;
+        for added in list_items(message, "toolsAdded") {
+            let name = tool_name(added)?;
             match self.tools.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, tool)) => *tool = added.clone(),
                 None => self.tools.push((name, added.clone())),
@@ -71,7 +75,7 @@ impl SystemState {
 
     /// Its texts that belong to no section, a blank line between them.
     pub fn content(&self) -> JsString {
-        joined(self.texts.iter().cloned())
+        join_paragraphs(self.texts.iter().cloned())
     }
 
     /// Its sections: name and text, in order.
@@ -93,7 +97,7 @@ impl SystemState {
     pub fn prompt(&self) -> JsString {
         let sections = self.sections.iter().filter_map(|(_, text)| text.as_str().cloned());
         let texts = std::iter::once(self.content()).chain(sections);
-        joined(texts.filter(|text| !text.is_empty()))
+        join_paragraphs(texts.filter(|text| !text.is_empty()))
     }
 
     /// The one system message that says the same, as a compaction carries it (store-pi-1.5 I4).
@@ -118,22 +122,22 @@ impl SystemState {
     }
 
     /// Estimated tokens of that message (store-pi-1.5 E1).
-    pub fn tokens(&self) -> Result<f64, Throws> {
-        estimate_message(&size_message(&self.message()).size.read_as(Reading::Projected))
+    pub fn tokens(&self) -> Result<f64, JsException> {
+        estimate_message(&measure_message(&self.message()).size.for_release(ReadMode::Projected))
     }
 }
 
 /// The text of a system message: its content, or its text blocks with a line end between them.
-fn text_of(message: &Value) -> Result<JsString, Throws> {
+fn text_of(message: &Value) -> Result<JsString, JsException> {
     let blocks = match message.get("content") {
         Some(Value::String(text)) => return Ok(text.clone()),
         Some(Value::Array(blocks)) => blocks,
-        _ => return Err(Throws),
+        _ => return Err(JsException),
     };
     let mut text = JsString::new();
     let mut first = true;
     for block in blocks {
-        if !crate::store::measure::block_is(block, "text")? {
+        if !crate::store::measure::is_block_type(block, "text")? {
             continue;
         }
         if !std::mem::take(&mut first) {
@@ -146,15 +150,15 @@ fn text_of(message: &Value) -> Result<JsString, Throws> {
     Ok(text)
 }
 
-fn listed<'a>(message: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+fn list_items<'a>(message: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     message.get(key).and_then(Value::as_array).unwrap_or_default().iter()
 }
 
-fn name_of(tool: &Value) -> Result<Option<Value>, Throws> {
-    if tool.is_null() { Err(Throws) } else { Ok(tool.get("name").cloned()) }
+fn tool_name(tool: &Value) -> Result<Option<Value>, JsException> {
+    if tool.is_null() { Err(JsException) } else { Ok(tool.get("name").cloned()) }
 }
 
-fn joined(texts: impl Iterator<Item = JsString>) -> JsString {
+fn join_paragraphs(texts: impl Iterator<Item = JsString>) -> JsString {
     let mut whole = JsString::new();
     for (at, text) in texts.enumerate() {
         if at > 0 {
@@ -169,9 +173,9 @@ fn joined(texts: impl Iterator<Item = JsString>) -> JsString {
 mod tests {
     use super::*;
 
-    fn state(messages: &[&str]) -> Result<SystemState, Throws> {
+    fn state(messages: &[&str]) -> Result<SystemState, JsException> {
         let mut state = SystemState::default();
-        messages.iter().try_for_each(|json| state.take(&js::parse(json).expect("test JSON")))?;
+        messages.iter().try_for_each(|json| state.apply_message(&js::parse(json).expect("test JSON")))?;
         Ok(state)
     }
 

@@ -6,11 +6,11 @@ use crate::js::{self, JsString, Object, Value};
 use crate::store::prompt_report::SystemPromptReport;
 
 /// The report of a replayed state.
-pub fn report(state: &SystemState) -> Option<SystemPromptReport> {
-    SystemPromptReport::new(&raw(state))
+pub fn report_from_state(state: &SystemState) -> Option<SystemPromptReport> {
+    SystemPromptReport::from_value(&report_value(state))
 }
 
-fn raw(state: &SystemState) -> Value {
+fn report_value(state: &SystemState) -> Value {
     let section = |name: &str| {
         let text = state.sections().find(|(key, _)| key.eq_str(name)).map(|(_, text)| text)?;
         text.as_str().cloned()
@@ -32,21 +32,21 @@ fn raw(state: &SystemState) -> Value {
                 ("nonProjectContextChars", number(prompt.saturating_sub(project_chars))),
             ]),
         ),
-        ("injectedWorkspaceFiles", files(project.as_ref())),
-        ("skills", object([("promptChars", chars(&skills)), ("entries", each_skill(skills.as_ref()))])),
+        ("injectedWorkspaceFiles", file_values(project.as_ref())),
+        ("skills", object([("promptChars", chars(&skills)), ("entries", skill_values(skills.as_ref()))])),
         (
             "tools",
             object([
                 ("listChars", chars(&list)),
                 ("schemaChars", number(schema_chars)),
-                ("entries", Value::Array(state.tools().map(tool).collect())),
+                ("entries", Value::Array(state.tools().map(tool_value).collect())),
             ]),
         ),
     ])
 }
 
 /// A tool by the chars of its whole declaration: that is what is sent and estimated.
-fn tool(tool: &Value) -> Value {
+fn tool_value(tool: &Value) -> Value {
     let properties = tool.get("parameters").and_then(|schema| schema.get("properties")?.as_object());
     object([
         ("name", Value::String(js::to_text(tool.get("name")))),
@@ -57,9 +57,9 @@ fn tool(tool: &Value) -> Value {
 }
 
 /// The files of a project: each in a tag that names its path.
-fn files(section: Option<&JsString>) -> Value {
+fn file_values(section: Option<&JsString>) -> Value {
     let text = section.map(JsString::to_string_lossy).unwrap_or_default();
-    let each = between(&text, "<project_instructions path=\"", "</project_instructions>");
+    let each = texts_between(&text, "<project_instructions path=\"", "</project_instructions>");
     let file = |block: &str| {
         let path = block.split('"').next().unwrap_or_default();
         let chars = number(JsString::from(block).len());
@@ -75,17 +75,17 @@ fn files(section: Option<&JsString>) -> Value {
 }
 
 /// The skills that are offered, each by its block.
-fn each_skill(section: Option<&JsString>) -> Value {
+fn skill_values(section: Option<&JsString>) -> Value {
     let text = section.map(JsString::to_string_lossy).unwrap_or_default();
     let skill = |block: &str| {
-        let name = between(block, "<name>", "</name>").first().copied().unwrap_or_default();
+        let name = texts_between(block, "<name>", "</name>").first().copied().unwrap_or_default();
         object([("name", Value::from(name.trim())), ("blockChars", number(JsString::from(block).len()))])
     };
-    Value::Array(between(&text, "<skill>", "</skill>").into_iter().map(skill).collect())
+    Value::Array(texts_between(&text, "<skill>", "</skill>").into_iter().map(skill).collect())
 }
 
 /// What stands between two marks, each time they stand in this order.
-fn between<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
+fn texts_between<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
     let blocks = text.split(open).skip(1);
     blocks.filter_map(|rest| rest.split_once(close).map(|(block, _)| block)).collect()
 }
@@ -101,11 +101,11 @@ fn number(count: usize) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::{budget::FixedChars, system::system_state};
-    use crate::context::{build, tokens::estimate_message};
+    use crate::context::{budget::FixedChars, system::replay_system_messages};
+    use crate::context::{build_context, tokens::estimate_message};
     use crate::ids::LineIds;
-    use crate::store::entry::Reading;
-    use crate::store::load::load_as;
+    use crate::store::entry::ReadMode;
+    use crate::store::load::load_for_release;
     use crate::store::source::Source;
     use crate::transcript::{Leaf, Tree};
 
@@ -117,15 +117,16 @@ mod tests {
     fn the_sections_of_a_prompt_are_told_as_a_run_reports_them() {
         let line = SYSTEM.replace('\n', "");
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{line}\n");
-        let source = Source::memory("t.jsonl", text.into_bytes());
-        let index = load_as(&source, Reading::Projected, &mut LineIds, &mut |_, _| true).expect("loads");
-        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
-        let state = system_state(&index, &context.messages).expect("replays").expect("a prompt");
-        let report = report(&state).expect("a report");
+        let source = Source::from_memory("t.jsonl", text.into_bytes());
+        let index =
+            load_for_release(&source, ReadMode::Projected, &mut LineIds, &mut |_, _| true).expect("loads");
+        let context = build_context(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let state = replay_system_messages(&index, &context.messages).expect("replays").expect("a prompt");
+        let report = report_from_state(&state).expect("a report");
         let file = (report.files[0].name.as_str(), report.files[0].path.as_deref());
         assert_eq!(file, ("AGENTS.md", Some("/w/AGENTS.md")));
         assert_eq!((report.skills[0].name.as_str(), report.tools[0].name.as_str()), ("tmux", "read"));
-        assert_eq!(report.tools[0].properties, Some(1));
+        assert_eq!(report.tools[0].property_count, Some(1));
         let fixed = FixedChars::new(&report);
         assert!(fixed.files > 0 && fixed.files < fixed.system && fixed.tools > 40);
         // The parts come to what the runtime estimates, but for the blank lines between sections.

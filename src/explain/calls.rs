@@ -2,97 +2,97 @@
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::store::entry::{EntryKind, Role, StopReason};
-use crate::store::intern::WordIx;
+use crate::store::intern::ValueIx;
 
 /// Growth, in tokens, that tells nothing: what a provider wraps around a message weighs as much.
-const LEAST_GROWTH: u64 = 200;
+const MIN_GROWTH: u64 = 200;
 
 /// One call.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Call {
+pub(super) struct CountedCall {
     /// The answer.
     pub entry: EntryIx,
     /// Prompt tokens as counted: input + cacheRead + cacheWrite (store I7).
-    pub prompt: u64,
+    pub prompt_tokens: u64,
     /// Tokens of the reply.
-    pub output: f64,
+    pub output_tokens: f64,
     /// What the runtime anchors its trigger on (compaction 1.10).
     pub context_tokens: f64,
     /// How it ended.
     pub stop: StopReason,
     /// When, ms.
-    pub at: f64,
+    pub at_ms: f64,
     /// Provider and model.
-    pub model: Option<(WordIx, WordIx)>,
+    pub model: Option<(ValueIx, ValueIx)>,
     /// Estimated tokens of the messages since the call before, its answer included; none behind a compaction.
-    pub since: Option<u64>,
+    pub estimated_since: Option<u64>,
     /// Images among those messages.
     pub images: u64,
     /// Estimated tokens of the tool results among them.
-    pub results: u64,
+    pub result_tokens: u64,
 }
 
-impl Default for Call {
+impl Default for CountedCall {
     fn default() -> Self {
         Self {
             entry: EntryIx(0),
-            prompt: 0,
-            output: 0.0,
+            prompt_tokens: 0,
+            output_tokens: 0.0,
             context_tokens: f64::NAN,
             stop: StopReason::Other,
-            at: f64::NAN,
+            at_ms: f64::NAN,
             model: None,
-            since: None,
+            estimated_since: None,
             images: 0,
-            results: 0,
+            result_tokens: 0,
         }
     }
 }
 
 /// The calls on a path, root first.
-pub(super) fn calls(inspection: &Inspection, path: &[EntryIx]) -> Vec<Call> {
+pub(super) fn counted_calls(inspection: &LoadedSession, path: &[EntryIx]) -> Vec<CountedCall> {
     let index = &inspection.index;
-    let mut calls: Vec<Call> = Vec::new();
-    let mut next = Call { since: None, ..Call::default() };
+    let mut calls: Vec<CountedCall> = Vec::new();
+    let mut next = CountedCall { estimated_since: None, ..CountedCall::default() };
     for ix in path {
         let entry = index.entry(*ix);
         if matches!(entry.kind, EntryKind::Compaction | EntryKind::Reset) {
-            next = Call::default();
+            next = CountedCall::default();
         }
-        let Some(size) = entry.message.filter(|_| entry.makes_message()) else { continue };
+        let Some(size) = entry.message.filter(|_| entry.becomes_message()) else { continue };
         let usage = size.usage.filter(|usage| usage.prompt_tokens() >= 1.0 && usage.prompt_tokens() < 1e12);
-        let sure = entry.is_call() && !inspection.doubted.contains(ix);
+        let sure = entry.is_model_call() && !inspection.partial_counts.contains(ix);
         let usage = usage.filter(|_| sure && inspection.overflow_at(*ix).is_none());
         if let Some(usage) = usage {
-            calls.push(Call {
+            calls.push(CountedCall {
                 entry: *ix,
-                prompt: usage.prompt_tokens() as u64,
-                output: usage.output,
+                prompt_tokens: usage.prompt_tokens() as u64,
+                output_tokens: usage.output,
                 context_tokens: usage.context_tokens,
-                stop: size.stop,
-                at: entry.time,
+                stop: size.stop_reason,
+                at_ms: entry.time_ms,
                 model: entry.model,
                 ..next
             });
-            next = Call { since: Some(0), ..Call::default() };
+            next = CountedCall { estimated_since: Some(0), ..CountedCall::default() };
         }
         let tokens = estimate_or_zero(&size);
-        next.since = next.since.map(|sum| sum + tokens);
+        next.estimated_since = next.estimated_since.map(|sum| sum + tokens);
         next.images += u64::from(size.images);
-        next.results += if size.role == Role::ToolResult { tokens } else { 0 };
+        next.result_tokens += if size.role == Role::ToolResult { tokens } else { 0 };
     }
     calls
 }
 
 /// How many tokens the provider counts where chars / 4 says one: over all that the prompts grew by, so that what precedes
 /// the messages falls out. None with fewer than four growths to tell from.
-pub(super) fn ratio(calls: &[Call]) -> Option<f64> {
+pub(super) fn token_ratio(calls: &[CountedCall]) -> Option<f64> {
     let growths = calls.windows(2).filter_map(|pair| {
-        let estimated = pair[1].since.filter(|since| *since >= LEAST_GROWTH)?;
+        let estimated = pair[1].estimated_since.filter(|since| *since >= MIN_GROWTH)?;
         let same = pair[0].model == pair[1].model;
-        let counted = pair[1].prompt.checked_sub(pair[0].prompt).filter(|_| same)?;
+        let counted = pair[1].prompt_tokens.checked_sub(pair[0].prompt_tokens).filter(|_| same)?;
         Some((counted, estimated))
     });
     let (mut count, mut counted, mut estimated) = (0, 0, 0);

@@ -1,17 +1,17 @@
 //! What the runtime compared with its trigger before the failing call (compaction 2.9, 2.11).
 
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::explain::calls::Call;
+use crate::explain::calls::CountedCall;
 use crate::explain::failure::Failure;
 use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::store::entry::Role;
 
 /// The last moment before the failing call at which the runtime looked whether to compact: before its run, or right before
 /// the call where the runtime looks between the turns of a run too (store-pi-1.5 F2).
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Check {
+pub(super) struct TriggerCheck {
     /// The answer it looked at.
     pub entry: EntryIx,
     /// Tokens that it compared.
@@ -19,31 +19,31 @@ pub(super) struct Check {
 }
 
 /// That moment; none where the runtime had no count yet.
-pub(super) fn last_check(failure: &Failure, calls: &[Call]) -> Option<Check> {
-    let (index, context) = (&failure.then.index, &failure.then.context);
+pub(super) fn last_check(failure: &Failure, calls: &[CountedCall]) -> Option<TriggerCheck> {
+    let (index, context) = (&failure.session.index, &failure.session.context);
     let compacted = context.compaction;
-    let fresh = |call: &&Call| {
+    let fresh = |call: &&CountedCall| {
         call.entry < failure.overflow.entry
             && compacted.is_none_or(|compacted| compacted < call.entry)
             && call.context_tokens.is_finite()
     };
-    if looks_between_turns(&failure.then) && !failure.ahead {
+    if checks_between_turns(&failure.session) && !failure.is_next_call {
         let call = calls.iter().rev().find(fresh)?;
         let since = context.messages.iter().filter(|message| message.entry > call.entry);
         let since: f64 = since.map(|message| estimate_or_zero(&message.size) as f64).sum();
-        return Some(Check { entry: call.entry, tokens: call.context_tokens + since });
+        return Some(TriggerCheck { entry: call.entry, tokens: call.context_tokens + since });
     }
     let mut path = context.path.iter().rev();
-    let asked = path.find(|ix| !failure.ahead && index.entry(**ix).role() == Some(Role::User));
-    if asked.is_none() && !failure.ahead {
+    let asked = path.find(|ix| !failure.is_next_call && index.entry(**ix).role() == Some(Role::User));
+    if asked.is_none() && !failure.is_next_call {
         return None;
     }
-    let before = |call: &&Call| asked.is_none_or(|asked| call.entry < *asked);
+    let before = |call: &&CountedCall| asked.is_none_or(|asked| call.entry < *asked);
     let call = calls.iter().rev().filter(before).find(fresh)?;
-    Some(Check { entry: call.entry, tokens: call.context_tokens })
+    Some(TriggerCheck { entry: call.entry, tokens: call.context_tokens })
 }
 
 /// Whether the runtime looks at its window before every call.
-pub(super) fn looks_between_turns(inspection: &Inspection) -> bool {
-    inspection.ruleset.ruleset.rules().pi.has(PiChange::ChecksBetweenTurns)
+pub(super) fn checks_between_turns(inspection: &LoadedSession) -> bool {
+    inspection.ruleset.id.rules().pi.has(PiChange::ChecksBetweenTurns)
 }

@@ -2,29 +2,29 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::context::before_compaction::known_before;
-use crate::context::build;
+use crate::context::before_compaction::recorded_tokens_before;
+use crate::context::build_context;
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::explain::calls::Call;
+use crate::explain::calls::CountedCall;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::js;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
 use crate::transcript::Leaf;
 
 /// Chars of a summary under which it says next to nothing of what it stands for.
-const EMPTY_CHARS: usize = 160;
+const HOLLOW_SUMMARY_CHARS: usize = 160;
 /// Messages that such a summary must stand for, to be called empty.
-const LEAST_SUMMARISED: usize = 4;
+const MIN_SUMMARISED: usize = 4;
 
 /// One compaction.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Compaction {
+pub(super) struct PastCompaction {
     /// Its entry.
     pub entry: EntryIx,
     /// When, ms.
-    pub at: f64,
+    pub at_ms: f64,
     /// Tokens before it, as the runtime stored them (compaction 3.9), else as the provider last counted; NaN where neither
     /// did.
     pub tokens_before: f64,
@@ -39,44 +39,44 @@ pub(super) struct Compaction {
     /// Chars of the summary.
     pub summary_chars: usize,
     /// The summary holds nothing of what it stands for: the gateway's last resort, or hardly a word (compaction 5.14).
-    pub hollow: bool,
+    pub is_hollow: bool,
     /// Results among the messages that filled the context again, as a share of their tokens.
-    pub refill_results: f64,
+    pub refill_result_share: f64,
     /// Tokens to which it grew again before the next compaction, or the end.
     pub refilled_to: Option<u64>,
 }
 
 /// The compactions on a path, root first.
-pub(super) fn compactions(
-    inspection: &Inspection,
+pub(super) fn read_compactions(
+    inspection: &LoadedSession,
     path: &[EntryIx],
-    calls: &[Call],
-) -> Result<Vec<Compaction>, BodyError> {
+    calls: &[CountedCall],
+) -> Result<Vec<PastCompaction>, BodyError> {
     let index = &inspection.index;
     let places: Vec<usize> =
         (0..path.len()).filter(|at| index.entry(path[*at]).kind == EntryKind::Compaction).collect();
     let place_of: HashMap<EntryIx, usize> = path.iter().enumerate().map(|(at, ix)| (*ix, at)).collect();
     let calls: Vec<(usize, u64)> =
-        calls.iter().filter_map(|call| Some((*place_of.get(&call.entry)?, call.prompt))).collect();
+        calls.iter().filter_map(|call| Some((*place_of.get(&call.entry)?, call.prompt_tokens))).collect();
     let mut found = Vec::new();
     for (number, place) in places.iter().enumerate() {
         let end = places.get(number + 1).copied().unwrap_or(path.len());
-        found.extend(one(inspection, path, (*place, end), &calls)?);
+        found.extend(read_compaction(inspection, path, (*place, end), &calls)?);
     }
     Ok(found)
 }
 
-fn one(
-    inspection: &Inspection,
+fn read_compaction(
+    inspection: &LoadedSession,
     path: &[EntryIx],
     (place, end): (usize, usize),
     calls: &[(usize, u64)],
-) -> Result<Option<Compaction>, BodyError> {
+) -> Result<Option<PastCompaction>, BodyError> {
     let index = &inspection.index;
     let entry = path[place];
     let context_at = |ix: EntryIx| {
         let id = index.entry(ix).id.map(|id| index.ids.text(id).to_owned())?;
-        build(index, &inspection.tree, &Leaf::Id(id)).ok()
+        build_context(index, &inspection.tree, &Leaf::Id(id)).ok()
     };
     let Some((before, after)) =
         place.checked_sub(1).and_then(|at| context_at(path[at])).zip(context_at(entry))
@@ -89,28 +89,28 @@ fn one(
     let behind =
         &calls[calls.partition_point(|(at, _)| *at < place)..calls.partition_point(|(at, _)| *at < end)];
     let counted_before = calls[..calls.partition_point(|(at, _)| *at < place)].last();
-    let value = body::entry(&inspection.source, index, entry)?;
+    let value = body::read_entry(&inspection.source, index, entry)?;
     let summary = value.get("summary").map(|summary| js::to_text(Some(summary)).to_string_lossy());
     let summary = summary.unwrap_or_default();
     let kept: HashSet<EntryIx> = after.messages.iter().map(|message| message.entry).collect();
     let summarised: Vec<EntryIx> =
         before.messages.iter().map(|message| message.entry).filter(|ix| !kept.contains(ix)).collect();
-    let refill = path[place + 1..end].iter().filter(|ix| index.entry(**ix).makes_message());
+    let refill = path[place + 1..end].iter().filter(|ix| index.entry(**ix).becomes_message());
     let refill: Vec<_> = refill.filter_map(|ix| index.entry(*ix).message).collect();
     let all: u64 = refill.iter().map(estimate_or_zero).sum();
     let results =
         refill.iter().filter(|size| size.role == Role::ToolResult).map(estimate_or_zero).sum::<u64>();
-    Ok(Some(Compaction {
+    Ok(Some(PastCompaction {
         entry,
-        at: index.entry(entry).time,
-        tokens_before: known_before(index, path, place).map_or(f64::NAN, |before| before.tokens),
+        at_ms: index.entry(entry).time_ms,
+        tokens_before: recorded_tokens_before(index, path, place).map_or(f64::NAN, |before| before.tokens),
         messages: (before.messages.len(), after.messages.len()),
         estimated: (tokens(&before), tokens(&after)),
         counted: (counted_before.map(|(_, prompt)| *prompt), behind.first().map(|(_, prompt)| *prompt)),
-        hollow: is_hollow(&summary, summarised.len()),
+        is_hollow: is_hollow(&summary, summarised.len()),
         first_summarised: summarised.first().copied(),
         summary_chars: summary.encode_utf16().count(),
-        refill_results: if all > 0 { results as f64 / all as f64 } else { 0.0 },
+        refill_result_share: if all > 0 { results as f64 / all as f64 } else { 0.0 },
         refilled_to: behind.iter().map(|(_, prompt)| *prompt).max(),
     }))
 }
@@ -118,14 +118,14 @@ fn one(
 /// Whether a summary says nothing of so many messages.
 fn is_hollow(summary: &str, summarised: usize) -> bool {
     let last_resort = summary.contains("Summary unavailable due to size limits");
-    let words: String = summary.lines().filter(|line| !is_heading(line)).collect();
-    let says_little = words.split_whitespace().map(str::len).sum::<usize>() < EMPTY_CHARS;
+    let words: String = summary.lines().filter(|line| !is_form_line(line)).collect();
+    let says_little = words.split_whitespace().map(str::len).sum::<usize>() < HOLLOW_SUMMARY_CHARS;
     let skeleton = summary.contains("## ") && says_little;
-    last_resort || summarised >= LEAST_SUMMARISED && (skeleton || summary.trim() == "No prior history.")
+    last_resort || summarised >= MIN_SUMMARISED && (skeleton || summary.trim() == "No prior history.")
 }
 
 /// A line of the form and not of the matter: a heading, a rule, a mark for nothing.
-fn is_heading(line: &str) -> bool {
+fn is_form_line(line: &str) -> bool {
     let line = line.trim();
     let nothing = ["(none)", "- (none)", "none", "- none", "n/a", "- n/a", "-", "---", "none."];
     line.starts_with('#')

@@ -5,11 +5,11 @@ use crate::explain::case::Case;
 /// The slot of the configuration that names the engine.
 const SLOT: [&str; 3] = ["plugins", "slots", "contextEngine"];
 /// What stands there for the gateway's own, or for none.
-const OWN: [&str; 3] = ["legacy", "none", ""];
+const BUILT_IN: [&str; 3] = ["legacy", "none", ""];
 
 /// The plugin, where one is configured.
-pub(super) fn owner(case: &Case<'_>) -> Option<String> {
-    let slot = case.inspection.config.value(&SLOT)?.as_str()?.to_string_lossy();
+pub(super) fn engine_plugin(case: &Case<'_>) -> Option<String> {
+    let slot = case.session.config.value(&SLOT)?.as_str()?.to_string_lossy();
     let name = slot.trim();
-    (!OWN.contains(&name.to_lowercase().as_str())).then(|| name.to_owned())
+    (!BUILT_IN.contains(&name.to_lowercase().as_str())).then(|| name.to_owned())
 }

@@ -4,7 +4,7 @@ use crate::ids::EntryIx;
 
 /// What went wrong, as one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Class {
+pub enum FindingClass {
     /// A request was refused for its bytes, not for its tokens.
     BytesLimit,
     /// The provider serves a smaller window than the gateway believes.
@@ -57,7 +57,7 @@ pub enum Class {
     Healthy,
 }
 
-impl Class {
+impl FindingClass {
     /// Every class.
     pub const ALL: [Self; 25] = [
         Self::BytesLimit,
@@ -88,7 +88,7 @@ impl Class {
     ];
 
     /// The word in JSON and on screen.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::BytesLimit => "bytes-limit",
             Self::WrongWindow => "wrong-window",
@@ -132,7 +132,7 @@ pub enum Confidence {
 
 impl Confidence {
     /// The word in JSON and on screen.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Sure => "sure",
             Self::Likely => "likely",
@@ -160,14 +160,14 @@ impl Evidence {
 
     /// The same, seen at these entries.
     #[must_use]
-    pub fn at(mut self, entries: impl IntoIterator<Item = EntryIx>) -> Self {
+    pub fn with_entries(mut self, entries: impl IntoIterator<Item = EntryIx>) -> Self {
         self.entries.extend(entries);
         self
     }
 
     /// The same, by a rule.
     #[must_use]
-    pub fn by(mut self, rule: &'static str) -> Self {
+    pub fn with_rule(mut self, rule: &'static str) -> Self {
         self.rule = rule;
         self
     }
@@ -177,11 +177,11 @@ impl Evidence {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// What.
-    pub class: Class,
+    pub class: FindingClass,
     /// How sure.
     pub confidence: Confidence,
     /// The verdict in one line.
-    pub line: String,
+    pub headline: String,
     /// What it rests on.
     pub evidence: Vec<Evidence>,
     /// The numbers of the line, for programs: tokens, chars, ms or counts, as the name says.
@@ -189,47 +189,47 @@ pub struct Finding {
     /// The rule it follows; empty where no rule of the gateway is behind it.
     pub rule: &'static str,
     /// Every call fits once this is set right, by replay; none where that was not tried.
-    pub flips: Option<bool>,
+    pub prevents_overflow: Option<bool>,
 }
 
 impl Finding {
     /// A finding without evidence yet.
-    pub fn new(class: Class, confidence: Confidence, line: impl Into<String>) -> Self {
+    pub fn new(class: FindingClass, confidence: Confidence, line: impl Into<String>) -> Self {
         Self {
             class,
             confidence,
-            line: line.into(),
+            headline: line.into(),
             evidence: Vec::new(),
             numbers: Vec::new(),
             rule: "",
-            flips: None,
+            prevents_overflow: None,
         }
     }
 
     /// The same with what a replay says of setting it right.
     #[must_use]
-    pub fn flips(mut self, flips: bool) -> Self {
-        self.flips = Some(flips);
+    pub fn with_prevents_overflow(mut self, flips: bool) -> Self {
+        self.prevents_overflow = Some(flips);
         self
     }
 
     /// The same with one more line of evidence.
     #[must_use]
-    pub fn seen(mut self, evidence: Evidence) -> Self {
+    pub fn with_evidence(mut self, evidence: Evidence) -> Self {
         self.evidence.push(evidence);
         self
     }
 
     /// The same with one more number.
     #[must_use]
-    pub fn number(mut self, name: &'static str, value: f64) -> Self {
+    pub fn with_number(mut self, name: &'static str, value: f64) -> Self {
         self.numbers.push((name, value));
         self
     }
 
     /// The same, by a rule.
     #[must_use]
-    pub fn by(mut self, rule: &'static str) -> Self {
+    pub fn with_rule(mut self, rule: &'static str) -> Self {
         self.rule = rule;
         self
     }

@@ -3,262 +3,293 @@
 
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
-use crate::explain::finding::{Class, Confidence, Evidence, Finding};
-use crate::explain::rehearsal::Rehearsal;
-use crate::explain::words::{about, count, exact, told};
+use crate::explain::finding::{Confidence, Evidence, Finding, FindingClass};
+use crate::explain::rehearsal::ReplayRunner;
+use crate::explain::words::{format_count, format_estimate, format_exact, format_tokens};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowSource;
-use crate::inspect::change::Change;
-use crate::inspect::overflow::Sign;
+use crate::inspect::change::SettingChange;
+use crate::inspect::overflow::OverflowKind;
 use crate::inspect::session_settings::CONTEXT_WINDOW;
 use crate::js::Value;
-use crate::policy::Step;
+use crate::policy::Policy;
 use crate::replay::Settings;
 use crate::store::entry::StopReason;
 
 /// How far off an estimate must be, counted by estimated.
-const FAR_OFF: f64 = 1.5;
+const MIN_ESTIMATE_RATIO: f64 = 1.5;
 /// Beyond this no script explains an estimate: something is missing from it.
-const BEYOND: f64 = 8.0;
+const MAX_PLAUSIBLE_RATIO: f64 = 8.0;
 /// Estimated tokens below which what surrounds the messages outweighs them.
-const ENOUGH: u64 = 4_000;
+const MIN_MESSAGE_TOKENS: u64 = 4_000;
 /// Answers without a usage that leave the runtime blind.
-const UNCOUNTED: usize = 3;
+const MIN_UNCOUNTED_ANSWERS: usize = 3;
 /// How much more the gateway's own check must count than there is.
-const OVERCOUNT: f64 = 1.5;
+const MIN_OVERCOUNT_RATIO: f64 = 1.5;
 /// Share of the prompt below which a stored counter is low, and of the counter below which a prompt is.
-const COUNTER: f64 = 0.7;
+const LOW_COUNTER_SHARE: f64 = 0.7;
 
 /// Everything that was measured wrong, the causes first.
-pub(super) fn mismeasured(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn find_mismeasured(case: &Case<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    if let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.rehearsal.as_ref()) {
-        found.extend(window(failure, rehearsal));
-        found.extend(usage(case, failure, rehearsal));
-        found.extend(overcounted(case, failure));
-        found.extend(estimator(case, failure, rehearsal));
+    if let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.replays.as_ref()) {
+        found.extend(detect_wrong_window(failure, rehearsal));
+        found.extend(detect_missing_usage(case, failure, rehearsal));
+        found.extend(detect_overcount(case, failure));
+        found.extend(detect_estimator_error(case, failure, rehearsal));
     } else {
-        found.extend(ratio_at_rest(case));
+        found.extend(detect_ratio_without_overflow(case));
     }
-    found.extend(counter(case));
-    found.sort_by_key(|finding| finding.flips != Some(true));
+    found.extend(detect_wrong_counter(case));
+    found.sort_by_key(|finding| finding.prevents_overflow != Some(true));
     found
 }
 
 /// The provider serves less than the runtime believes.
-fn window(failure: &Failure, rehearsal: &Rehearsal) -> Option<Finding> {
-    let believed = failure.believed.runtime;
+fn detect_wrong_window(failure: &Failure, rehearsal: &ReplayRunner) -> Option<Finding> {
+    let believed = failure.believed_window.runtime;
     let served = failure.limit;
     if !failure.serves_less() {
         return None;
     }
-    let change = Change {
+    let change = SettingChange {
         key: CONTEXT_WINDOW.to_owned(),
-        step: None,
+        policy: None,
         value: Value::from(served as f64),
         origin: Provenance::Tuned,
     };
-    let own_model = failure.believed.gateway == rehearsal.inspection.window;
-    let flips = own_model && rehearsal.under(&[change]).overflows == 0;
-    let source = match failure.believed.gateway.source {
+    let own_model = failure.believed_window.gateway == rehearsal.session.window;
+    let flips = own_model && rehearsal.run_under(&[change]).overflows == 0;
+    let source = match failure.believed_window.gateway.source {
         WindowSource::Default => "nobody named the model's window, so the default was filled in",
         _ => "the window the configuration or catalogue names",
     };
     let named = failure.overflow.limit.is_some();
-    let reply = failure.overflow.reply.filter(|reply| *reply > 0);
+    let reply = failure.overflow.reply_reserve.filter(|reply| *reply > 0);
     let how = match (named, reply) {
-        (true, Some(reply)) => format!("{} of them are reserved for the reply", exact(reply)),
+        (true, Some(reply)) => format!("{} of them are reserved for the reply", format_exact(reply)),
         (true, None) => "the refusal names the limit".to_owned(),
         (false, _) => {
-            let accepted = failure.before.map_or(served, |(_, tokens)| tokens);
+            let accepted = failure.last_counted.map_or(served, |(_, tokens)| tokens);
             format!(
                 "accepted {}, refused {}",
-                exact(accepted.max(served)),
-                told(failure.requested, failure.counted)
+                format_exact(accepted.max(served)),
+                format_tokens(failure.prompt_tokens, failure.is_measured)
             )
         }
     };
-    let line =
-        format!("the provider takes {} while the gateway believes {}", exact(served), exact(believed as u64));
+    let line = format!(
+        "the provider takes {} while the gateway believes {}",
+        format_exact(served),
+        format_exact(believed as u64)
+    );
     Some(
-        Finding::new(Class::WrongWindow, if named { Confidence::Sure } else { Confidence::Likely }, line)
-            .by("compaction 7.1")
-            .seen(Evidence::new(how).at([failure.overflow.entry]))
-            .seen(Evidence::new(source).by("compaction 7.1"))
-            .number("believed", believed)
-            .number("served", served as f64)
-            .flips(flips),
+        Finding::new(
+            FindingClass::WrongWindow,
+            if named { Confidence::Sure } else { Confidence::Likely },
+            line,
+        )
+        .with_rule("compaction 7.1")
+        .with_evidence(Evidence::new(how).with_entries([failure.overflow.entry]))
+        .with_evidence(Evidence::new(source).with_rule("compaction 7.1"))
+        .with_number("believed", believed)
+        .with_number("served", served as f64)
+        .with_prevents_overflow(flips),
     )
 }
 
 /// The provider reported no usage, so the runtime's trigger compared nothing, or a count of long ago.
-fn usage(case: &Case<'_>, failure: &Failure, rehearsal: &Rehearsal) -> Option<Finding> {
-    let calls = &rehearsal.record.calls;
+fn detect_missing_usage(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRunner) -> Option<Finding> {
+    let calls = &rehearsal.recorded_trace.calls;
     let failing = calls.iter().position(|call| call.entry == failure.overflow.entry)?;
-    let answered =
-        calls[..failing].iter().rev().filter(|call| !call.failed() && call.stop != StopReason::Aborted);
+    let answered = calls[..failing]
+        .iter()
+        .rev()
+        .filter(|call| !call.is_failed() && call.stop_reason != StopReason::Aborted);
     let blind: Vec<_> = answered.take_while(|call| call.usage.is_none()).collect();
-    if blind.len() < UNCOUNTED {
+    if blind.len() < MIN_UNCOUNTED_ANSWERS {
         return None;
     }
     let counted = |on: bool| {
-        let mut settings = rehearsal.settings(&[]);
-        settings.assumed.counted = on;
-        with_compaction(&mut settings);
+        let mut settings = rehearsal.settings_under(&[]);
+        settings.assumptions.assume_usage = on;
+        enable_compaction(&mut settings);
         rehearsal.run(&settings)
     };
     let flips = counted(true).overflows == 0 && counted(false).overflows > 0;
     let last = case.calls.last();
-    let partial = blind.iter().any(|call| case.inspection.doubted.contains(&call.entry));
+    let partial = blind.iter().any(|call| case.session.partial_counts.contains(&call.entry));
     let what = if partial { "reported far fewer tokens than their text" } else { "reported no usage" };
     let line = match last {
         Some(call) => {
-            format!("{} {what}; the last count is {}", count(blind.len(), "call"), exact(call.prompt))
+            format!(
+                "{} {what}; the last count is {}",
+                format_count(blind.len(), "call"),
+                format_exact(call.prompt_tokens)
+            )
         }
-        None => format!("{} {what}, so compaction had nothing to compare", count(blind.len(), "call")),
+        None => format!("{} {what}, so compaction had nothing to compare", format_count(blind.len(), "call")),
     };
-    let stored = case.inspection.upkeep.row.total_tokens;
-    let mut finding = Finding::new(Class::CounterStaleLow, Confidence::Sure, line)
-        .by("compaction 1.11")
-        .seen(Evidence::new("answers without a usable count").at(blind.iter().map(|call| call.entry)))
-        .number("uncounted", blind.len() as f64)
-        .flips(flips);
+    let stored = case.session.limits.stored_totals.total_tokens;
+    let mut finding = Finding::new(FindingClass::CounterStaleLow, Confidence::Sure, line)
+        .with_rule("compaction 1.11")
+        .with_evidence(
+            Evidence::new("answers without a usable count").with_entries(blind.iter().map(|call| call.entry)),
+        )
+        .with_number("uncounted", blind.len() as f64)
+        .with_prevents_overflow(flips);
     finding.evidence.extend(last.map(|call| {
-        Evidence::new(format!("the last counted call: {}", exact(call.prompt)))
-            .at([call.entry])
-            .by("compaction 1.11")
+        Evidence::new(format!("the last counted call: {}", format_exact(call.prompt_tokens)))
+            .with_entries([call.entry])
+            .with_rule("compaction 1.11")
     }));
     finding.evidence.extend(stored.map(|stored| {
-        Evidence::new(format!("the stored counter still says {}", exact(stored as u64))).by("compaction 9.4")
+        Evidence::new(format!("the stored counter still says {}", format_exact(stored as u64)))
+            .with_rule("compaction 9.4")
     }));
     Some(finding)
 }
 
 /// The gateway's own check refused what the provider would have taken.
-fn overcounted(case: &Case<'_>, failure: &Failure) -> Option<Finding> {
-    let peak = case.calls.iter().map(|call| call.prompt).max()?;
-    let likely = failure.fixed + failure.weights.iter().sum::<f64>() as u64;
-    let limit = failure.believed.runtime as u64;
-    let fits =
-        failure.overflow.sign == Sign::Precheck && (likely as f64) * OVERCOUNT <= limit.max(1) as f64 * 1.2;
+fn detect_overcount(case: &Case<'_>, failure: &Failure) -> Option<Finding> {
+    let peak = case.calls.iter().map(|call| call.prompt_tokens).max()?;
+    let likely = failure.fixed_tokens + failure.weights.iter().sum::<f64>() as u64;
+    let limit = failure.believed_window.runtime as u64;
+    let fits = failure.overflow.kind == OverflowKind::Precheck
+        && (likely as f64) * MIN_OVERCOUNT_RATIO <= limit.max(1) as f64 * 1.2;
     let over = failure.overflow.requested.map(|requested| requested as f64 / likely.max(1) as f64);
-    if !fits || likely > limit || over.is_some_and(|over| over < OVERCOUNT) {
+    if !fits || likely > limit || over.is_some_and(|over| over < MIN_OVERCOUNT_RATIO) {
         return None;
     }
-    let line = format!("the gateway's own check refused about {} of {}", about(likely), exact(limit));
-    let at = case.calls.iter().find(|call| call.prompt == peak).map(|call| call.entry);
+    let line = format!(
+        "the gateway's own check refused about {} of {}",
+        format_estimate(likely),
+        format_exact(limit)
+    );
+    let at = case.calls.iter().find(|call| call.prompt_tokens == peak).map(|call| call.entry);
     Some(
-        Finding::new(Class::EstimatorError, Confidence::Likely, line)
-            .by("compaction 8.8")
-            .seen(Evidence::new(format!("the largest prompt the provider counted: {}", exact(peak))).at(at))
-            .number("likely", likely as f64)
-            .number("peak", peak as f64)
-            .number("overcount", over.unwrap_or(f64::NAN))
-            .flips(true),
+        Finding::new(FindingClass::EstimatorError, Confidence::Likely, line)
+            .with_rule("compaction 8.8")
+            .with_evidence(
+                Evidence::new(format!("the largest prompt the provider counted: {}", format_exact(peak)))
+                    .with_entries(at),
+            )
+            .with_number("likely", likely as f64)
+            .with_number("peak", peak as f64)
+            .with_number("overcount", over.unwrap_or(f64::NAN))
+            .with_prevents_overflow(true),
     )
 }
 
 /// Chars / 4 is far from what the provider counts, so every threshold in chars is reached late.
-fn estimator(case: &Case<'_>, failure: &Failure, rehearsal: &Rehearsal) -> Option<Finding> {
-    let estimate = failure.estimate();
-    let at_call = failure.requested as f64 / estimate.max(1) as f64;
-    let ratio = case.ratio.unwrap_or(at_call).max(if failure.counted { at_call } else { 0.0 });
-    if estimate < ENOUGH || !(FAR_OFF..=BEYOND).contains(&ratio) {
+fn detect_estimator_error(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRunner) -> Option<Finding> {
+    let estimate = failure.gateway_estimate();
+    let at_call = failure.prompt_tokens as f64 / estimate.max(1) as f64;
+    let ratio = case.token_ratio.unwrap_or(at_call).max(if failure.is_measured { at_call } else { 0.0 });
+    if estimate < MIN_MESSAGE_TOKENS || !(MIN_ESTIMATE_RATIO..=MAX_PLAUSIBLE_RATIO).contains(&ratio) {
         return None;
     }
     let fits = [false, true].into_iter().any(|compacts| {
         let replayed = |ratio: f64| {
-            let mut settings = rehearsal.settings(&[]);
+            let mut settings = rehearsal.settings_under(&[]);
             if compacts {
-                with_compaction(&mut settings);
+                enable_compaction(&mut settings);
             }
-            scale(&mut settings, ratio);
+            scale_thresholds(&mut settings, ratio);
             rehearsal.run(&settings).overflows
         };
         replayed(ratio) == 0 && replayed(1.0) > 0
     });
-    Some(estimated_wrong(case, ratio).at_failure(failure).flips(fits))
+    Some(estimator_finding(case, ratio).with_failure(failure).with_prevents_overflow(fits))
 }
 
-fn ratio_at_rest(case: &Case<'_>) -> Option<Finding> {
-    let ratio = case.ratio.filter(|ratio| (FAR_OFF..=BEYOND).contains(ratio))?;
-    Some(estimated_wrong(case, ratio))
+fn detect_ratio_without_overflow(case: &Case<'_>) -> Option<Finding> {
+    let ratio =
+        case.token_ratio.filter(|ratio| (MIN_ESTIMATE_RATIO..=MAX_PLAUSIBLE_RATIO).contains(ratio))?;
+    Some(estimator_finding(case, ratio))
 }
 
-fn estimated_wrong(case: &Case<'_>, ratio: f64) -> Finding {
-    let keep = case.inspection.configured.compaction.keep_recent_tokens.max(0.0);
+fn estimator_finding(case: &Case<'_>, ratio: f64) -> Finding {
+    let keep = case.session.configured_settings.compaction.keep_recent_tokens.max(0.0);
     let line = format!("the gateway counts this text {ratio:.1}x too small");
-    let kept =
-        format!("keepRecentTokens {} keeps about {}", exact(keep as u64), exact((keep * ratio) as u64));
-    Finding::new(Class::EstimatorError, Confidence::Likely, line)
-        .by("compaction 1.1")
-        .seen(Evidence::new(kept).by("compaction 1.1"))
-        .number("ratio", ratio)
+    let kept = format!(
+        "keepRecentTokens {} keeps about {}",
+        format_exact(keep as u64),
+        format_exact((keep * ratio) as u64)
+    );
+    Finding::new(FindingClass::EstimatorError, Confidence::Likely, line)
+        .with_rule("compaction 1.1")
+        .with_evidence(Evidence::new(kept).with_rule("compaction 1.1"))
+        .with_number("ratio", ratio)
 }
 
 impl Finding {
-    fn at_failure(self, failure: &Failure) -> Self {
+    fn with_failure(self, failure: &Failure) -> Self {
         let text = format!(
             "the provider counted {}, chars / 4 says ~{}",
-            told(failure.requested, failure.counted),
-            exact(failure.estimate())
+            format_tokens(failure.prompt_tokens, failure.is_measured),
+            format_exact(failure.gateway_estimate())
         );
-        self.seen(Evidence::new(text).at([failure.overflow.entry]))
+        self.with_evidence(Evidence::new(text).with_entries([failure.overflow.entry]))
     }
 }
 
 /// The thresholds as a gateway would have that counts right.
-fn scale(settings: &mut Settings, ratio: f64) {
-    let steps = &mut settings.steps;
+fn scale_thresholds(settings: &mut Settings, ratio: f64) {
+    let steps = &mut settings.policies;
     steps.prune.soft_trim_ratio /= ratio;
     steps.prune.hard_clear_ratio /= ratio;
     steps.prune.min_prunable_tool_chars /= ratio;
     steps.compaction.keep_recent_tokens /= ratio;
 }
 
-fn with_compaction(settings: &mut Settings) {
-    settings.steps.steps = settings.steps.steps.with(Step::Compact, true);
+fn enable_compaction(settings: &mut Settings) {
+    settings.policies.enabled = settings.policies.enabled.with(Policy::Compact, true);
 }
 
 /// The stored counter is far from what the session holds. Nothing compares it but the memory flush and the status line.
-fn counter(case: &Case<'_>) -> Option<Finding> {
-    let row = &case.inspection.upkeep.row;
+fn detect_wrong_counter(case: &Case<'_>) -> Option<Finding> {
+    let row = &case.session.limits.stored_totals;
     let stored = row.total_tokens.filter(|stored| *stored > 0.0)?;
     // The counter is that of the last accepted call; what a refused one brought is not its fault.
-    let accepted = case.calls.last().filter(|_| case.failure.is_some()).map(|call| (call.prompt, true));
-    let (live, counted) = accepted.unwrap_or_else(|| case.prompt());
-    let (class, how) = if (live as f64) < COUNTER * stored {
-        (Class::CounterInflated, "more")
-    } else if stored < COUNTER * live as f64 && row.fresh != Some(false) {
-        (Class::CounterStaleLow, "less")
+    let accepted =
+        case.calls.last().filter(|_| case.failure.is_some()).map(|call| (call.prompt_tokens, true));
+    let (live, counted) = accepted.unwrap_or_else(|| case.next_prompt());
+    let (class, how) = if (live as f64) < LOW_COUNTER_SHARE * stored {
+        (FindingClass::CounterInflated, "more")
+    } else if stored < LOW_COUNTER_SHARE * live as f64 && row.fresh != Some(false) {
+        (FindingClass::CounterStaleLow, "less")
     } else {
         return None;
     };
     let line = format!(
         "the stored counter says {}, {how} than the session's {}",
-        exact(stored as u64),
-        told(live, counted)
+        format_exact(stored as u64),
+        format_tokens(live, counted)
     );
     let mut finding = Finding::new(class, Confidence::Sure, line)
-        .by("compaction 9.11")
-        .number("stored", stored)
-        .number("live", live as f64);
-    finding.evidence.extend(sum(case, stored).map(|sum| Evidence::new(sum).by("compaction 9.11")));
+        .with_rule("compaction 9.11")
+        .with_number("stored", stored)
+        .with_number("live", live as f64);
+    finding
+        .evidence
+        .extend(counters_adding_up(case, stored).map(|sum| Evidence::new(sum).with_rule("compaction 9.11")));
     let last = case.calls.last();
     finding.evidence.extend(last.map(|call| {
-        Evidence::new(format!("the last call was counted at {}", exact(call.prompt))).at([call.entry])
+        Evidence::new(format!("the last call was counted at {}", format_exact(call.prompt_tokens)))
+            .with_entries([call.entry])
     }));
     Some(finding)
 }
 
 /// Which of the row's other counters add up to the total.
-fn sum(case: &Case<'_>, total: f64) -> Option<String> {
-    let row = &case.inspection.upkeep.row;
+fn counters_adding_up(case: &Case<'_>, total: f64) -> Option<String> {
+    let row = &case.session.limits.stored_totals;
     let (input, read, write) = (row.input?, row.cache_read.unwrap_or(0.0), row.cache_write.unwrap_or(0.0));
     let parts = [("input", input), ("cacheRead", read), ("cacheWrite", write)];
     let all = input + read + write == total;
     let shown = parts.iter().take(if all { 3 } else { 2 }).filter(|(_, tokens)| *tokens > 0.0);
     let words: Vec<String> =
-        shown.map(|(name, tokens)| format!("{name} {}", exact(*tokens as u64))).collect();
+        shown.map(|(name, tokens)| format!("{name} {}", format_exact(*tokens as u64))).collect();
     (all || input + read == total).then(|| format!("it is the sum {}", words.join(" + ")))
 }

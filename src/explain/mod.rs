@@ -23,21 +23,21 @@ mod rehearsal;
 mod verdict;
 mod words;
 
-pub use crate::inspect::whole::Whole;
-pub use advice::{Advice, Change};
+pub use crate::inspect::whole::ReplaySummary;
+pub use advice::{Advice, AdvisedChange};
 pub use case::failed_call;
-pub use counts::Count;
-pub use course::{CallPoint, Course};
+pub use counts::PromptCount;
+pub use course::{CallHistory, CallPoint};
 pub use failure::Failure;
-pub use finding::{Class, Confidence, Evidence, Finding};
-pub use guards::{Guard, GuardKind, GuardState};
-pub use mechanism::{Mechanism, Part, PartKind};
+pub use finding::{Confidence, Evidence, Finding, FindingClass};
+pub use guards::{GuardKind, GuardReport, GuardState};
+pub use mechanism::{Mechanism, PromptPart, PromptPartKind};
 
-pub use crate::inspect::overflow::{Overflow, Sign};
+pub use crate::inspect::overflow::{Overflow, OverflowKind};
 
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::store::body::BodyError;
-use advice::Tries;
+use advice::SearchResult;
 use case::Case;
 
 /// Everything that is said of one session.
@@ -46,17 +46,17 @@ pub struct Explanation {
     /// The calls that did not fit, in the order of the file.
     pub overflows: Vec<Overflow>,
     /// The newest calls of the path, and the lines that they ran into.
-    pub course: Course,
+    pub course: CallHistory,
     /// The call that is explained: the first of the last refusals that no answer parts.
     pub failure: Option<Failure>,
     /// What made it too large.
     pub mechanism: Option<Mechanism>,
     /// Its prompt, part by part, the newest first.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PromptPart>,
     /// The guards before it, in the order in which the gateway asks them.
-    pub guards: Vec<Guard>,
+    pub guards: Vec<GuardReport>,
     /// Who counted what of it.
-    pub counts: Vec<Count>,
+    pub counts: Vec<PromptCount>,
     /// What was measured wrong.
     pub mismeasured: Vec<Finding>,
     /// What came of compactions and of the refusal.
@@ -66,16 +66,16 @@ pub struct Explanation {
     /// The best of what was tried, what helps first.
     pub advice: Vec<Advice>,
     /// The whole session as it was, beside which the advice is read; none where nothing was tried.
-    pub recorded: Option<Whole>,
+    pub recorded: Option<ReplaySummary>,
     /// Changes that were tried.
-    pub tried: usize,
+    pub tried_count: usize,
     /// Every key and every pair of keys was tried.
-    pub exhausted: bool,
+    pub is_exhausted: bool,
 }
 
 impl Explanation {
     /// Whether a call did not fit.
-    pub fn overflowed(&self) -> bool {
+    pub fn has_overflowed(&self) -> bool {
         !self.overflows.is_empty()
     }
 
@@ -85,9 +85,9 @@ impl Explanation {
     }
 
     /// What heads the advice, and whether something would have helped.
-    pub fn advice_head(&self) -> (bool, String) {
-        let helps = self.advice.iter().any(|advice| advice.helps);
-        let tried = words::count(self.tried, "change");
+    pub fn advice_headline(&self) -> (bool, String) {
+        let helps = self.advice.iter().any(|advice| advice.fits_all);
+        let tried = words::format_count(self.tried_count, "change");
         let head = match (helps, self.no_setting_helps()) {
             (true, _) => format!("What would have fixed it ({tried} tried)"),
             (false, true) => format!("No setting would have helped: {tried} tried"),
@@ -98,7 +98,7 @@ impl Explanation {
 
     /// Whether a call did not fit and no setting would have helped: the search is exhausted.
     pub fn no_setting_helps(&self) -> bool {
-        self.overflowed() && self.exhausted && !self.advice.iter().any(|advice| advice.helps)
+        self.has_overflowed() && self.is_exhausted && !self.advice.iter().any(|advice| advice.fits_all)
     }
 }
 
@@ -107,14 +107,14 @@ impl Explanation {
 ///
 /// # Errors
 /// When an entry cannot be read again.
-pub fn explain(inspection: &Inspection) -> Result<Explanation, BodyError> {
+pub fn explain(inspection: &LoadedSession) -> Result<Explanation, BodyError> {
     let case = Case::read(inspection)?;
-    let mismeasured = mismeasured::mismeasured(&case);
-    let aftermath = aftermath::aftermath(&case);
+    let mismeasured = mismeasured::find_mismeasured(&case);
+    let aftermath = aftermath::find_aftermath(&case);
     let overflows = case.overflows().to_vec();
-    let course = course::course(&case);
-    let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.rehearsal.as_ref()) else {
-        let findings = verdict::without_overflow(&case, mismeasured.clone(), aftermath.clone());
+    let course = course::call_history(&case);
+    let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
+        let findings = verdict::findings_without_overflow(&case, mismeasured.clone(), aftermath.clone());
         return Ok(Explanation {
             overflows,
             course,
@@ -128,30 +128,37 @@ pub fn explain(inspection: &Inspection) -> Result<Explanation, BodyError> {
             findings,
             advice: Vec::new(),
             recorded: None,
-            tried: 0,
-            exhausted: false,
+            tried_count: 0,
+            is_exhausted: false,
         });
     };
-    let opened = guards::open_each(rehearsal);
-    let guards = guards::guards(&case, failure, &opened);
-    let mechanism = mechanism::mechanism(&case, failure);
-    let findings =
-        verdict::of_overflow(&case, failure, &mechanism, &guards, mismeasured.clone(), aftermath.clone());
-    let Tries { advice, recorded, tried, exhausted } = advice::search(&case, findings.first());
+    let opened = guards::try_gates(rehearsal);
+    let guards = guards::report_guards(&case, failure, &opened);
+    let mechanism = mechanism::find_mechanism(&case, failure);
+    let findings = verdict::overflow_findings(
+        &case,
+        failure,
+        &mechanism,
+        &guards,
+        mismeasured.clone(),
+        aftermath.clone(),
+    );
+    let SearchResult { advice, recorded, tried_count: tried, is_exhausted: exhausted } =
+        advice::search_advice(&case, findings.first());
     Ok(Explanation {
         overflows,
         course,
-        parts: mechanism::parts(failure),
+        parts: mechanism::prompt_parts(failure),
         failure: case.failure.clone(),
         mechanism: Some(mechanism),
         guards,
-        counts: counts::counts(&case, failure),
+        counts: counts::collect_counts(&case, failure),
         mismeasured,
         aftermath,
         findings,
         advice,
         recorded,
-        tried,
-        exhausted,
+        tried_count: tried,
+        is_exhausted: exhausted,
     })
 }

@@ -7,41 +7,48 @@ use std::sync::Arc;
 use crate::context::build::ContextMessage;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
-use crate::inspect::again::Material;
-use crate::inspect::change::Change;
-use crate::inspect::simulated::{replayed_steps, simulated};
-use crate::inspect::whole::Whole;
-use crate::policy::StepSet;
-use crate::replay::{CallReplay, RecordedLane, Settings, simulated_lane};
+use crate::inspect::LoadedSession;
+use crate::inspect::again::ReplayInputs;
+use crate::inspect::change::SettingChange;
+use crate::inspect::simulated::{default_replay_policies, simulate_settings};
+use crate::inspect::whole::ReplaySummary;
+use crate::policy::PolicySet;
+use crate::replay::{CallReplay, RecordedTrace, Settings, simulated_trace};
 use crate::store::body::BodyError;
-use crate::store::intern::WordIx;
+use crate::store::intern::ValueIx;
 
 /// A session ready to be replayed.
 #[derive(Debug)]
-pub(super) struct Rehearsal {
+pub(super) struct ReplayRunner {
     /// The session at a leaf from which the failing call is on the path.
-    pub inspection: Inspection,
+    pub session: LoadedSession,
     /// Its calls as they were.
-    pub record: Arc<RecordedLane>,
+    pub recorded_trace: Arc<RecordedTrace>,
     /// Tokens before the messages.
-    pub fixed: f64,
-    material: Material,
+    pub fixed_tokens: f64,
+    inputs: ReplayInputs,
     weights: HashMap<EntryIx, f64>,
-    failing: Option<EntryIx>,
+    failing_call: Option<EntryIx>,
 }
 
-impl Rehearsal {
+impl ReplayRunner {
     /// Reads what replays need. `failing` is the call that failed, none before anything did.
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub(super) fn read(inspection: &Inspection, failing: Option<EntryIx>) -> Result<Self, BodyError> {
-        let inspection = through(inspection, failing);
-        let material = Material::read(&inspection, StepSet::NONE)?;
-        let record = material.record(&inspection);
-        let (fixed, weights) = material.weights(&inspection);
-        Ok(Self { inspection, record, fixed, material, weights, failing })
+    pub(super) fn read(inspection: &LoadedSession, failing: Option<EntryIx>) -> Result<Self, BodyError> {
+        let inspection = session_through(inspection, failing);
+        let material = ReplayInputs::read(&inspection, PolicySet::NONE)?;
+        let record = material.recorded_trace(&inspection);
+        let (fixed, weights) = material.calibrated_weights(&inspection);
+        Ok(Self {
+            session: inspection,
+            recorded_trace: record,
+            fixed_tokens: fixed,
+            inputs: material,
+            weights,
+            failing_call: failing,
+        })
     }
 
     /// What each message weighs by the provider's count.
@@ -54,61 +61,62 @@ impl Rehearsal {
     }
 
     /// What became of a call.
-    pub(super) fn recorded(&self, entry: EntryIx) -> Option<&CallReplay> {
-        let at = self.record.calls.iter().position(|call| call.entry == entry)?;
-        self.record.lane.get(at)
+    pub(super) fn recorded_call(&self, entry: EntryIx) -> Option<&CallReplay> {
+        let at = self.recorded_trace.calls.iter().position(|call| call.entry == entry)?;
+        self.recorded_trace.trace.get(at)
     }
 
     /// What the provider of a model takes, as far as the record teaches.
-    pub(super) fn limit_of(&self, model: Option<(WordIx, WordIx)>) -> Option<u64> {
-        let other = model.and_then(|model| self.material.windows.get(&model)).map(|limits| limits.provider);
-        Some(other.unwrap_or(self.material.provider_window))
+    pub(super) fn learned_limit(&self, model: Option<(ValueIx, ValueIx)>) -> Option<u64> {
+        let other =
+            model.and_then(|model| self.inputs.other_windows.get(&model)).map(|limits| limits.provider);
+        Some(other.unwrap_or(self.inputs.provider_window))
             .filter(|limit| *limit > 0.0)
             .map(|limit| limit as u64)
     }
 
     /// Whether pruning can act at all: the release has it, and the provider is eligible.
-    pub(super) fn prunes(&self) -> bool {
-        self.material.prunes(&self.inspection)
+    pub(super) fn can_prune(&self) -> bool {
+        self.inputs.can_prune(&self.session)
     }
 
     /// Calls of the path.
-    pub(super) fn len(&self) -> usize {
-        self.record.calls.len()
+    pub(super) fn call_count(&self) -> usize {
+        self.recorded_trace.calls.len()
     }
 
     /// The whole session as it was.
-    pub(super) fn as_it_was(&self) -> Whole {
-        self.sum(&self.record.lane)
+    pub(super) fn run_recorded(&self) -> ReplaySummary {
+        self.sum_calls(&self.recorded_trace.trace)
     }
 
     /// The settings of a replay under these changes.
-    pub(super) fn settings(&self, changes: &[Change]) -> Settings {
-        let steps = replayed_steps(&self.inspection, changes);
-        let changed = changes.iter().filter_map(|change| change.step).collect::<Vec<_>>();
-        let left_out = self.material.doubted.without(StepSet::of(&changed));
-        simulated(&self.inspection, changes, steps.without(left_out)).replayed()
+    pub(super) fn settings_under(&self, changes: &[SettingChange]) -> Settings {
+        let steps = default_replay_policies(&self.session, changes);
+        let changed = changes.iter().filter_map(|change| change.policy).collect::<Vec<_>>();
+        let left_out = self.inputs.contradicted_policies.without(PolicySet::of(&changed));
+        simulate_settings(&self.session, changes, steps.without(left_out)).replay_settings()
     }
 
     /// The whole session under changed settings.
-    pub(super) fn under(&self, changes: &[Change]) -> Whole {
-        self.run(&self.settings(changes))
+    pub(super) fn run_under(&self, changes: &[SettingChange]) -> ReplaySummary {
+        self.run(&self.settings_under(changes))
     }
 
     /// The whole session under any settings.
-    pub(super) fn run(&self, settings: &Settings) -> Whole {
-        let session = self.material.session(&self.inspection);
-        let lane = simulated_lane(&session, settings, &self.record, &|| true).unwrap_or_default();
-        self.sum(&lane)
+    pub(super) fn run(&self, settings: &Settings) -> ReplaySummary {
+        let session = self.inputs.replay_session(&self.session);
+        let lane = simulated_trace(&session, settings, &self.recorded_trace, &|| true).unwrap_or_default();
+        self.sum_calls(&lane)
     }
 
-    fn sum(&self, lane: &[CallReplay]) -> Whole {
-        Whole::of(&self.record, lane, self.failing)
+    fn sum_calls(&self, lane: &[CallReplay]) -> ReplaySummary {
+        ReplaySummary::from_trace(&self.recorded_trace, lane, self.failing_call)
     }
 }
 
 /// The session at a leaf from which a call is on the path.
-fn through(inspection: &Inspection, entry: Option<EntryIx>) -> Inspection {
+fn session_through(inspection: &LoadedSession, entry: Option<EntryIx>) -> LoadedSession {
     let off_path = entry.filter(|entry| !inspection.context.path.contains(entry));
-    off_path.and_then(|entry| inspection.after(entry)).unwrap_or_else(|| inspection.clone())
+    off_path.and_then(|entry| inspection.at_entry(entry)).unwrap_or_else(|| inspection.clone())
 }

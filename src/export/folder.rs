@@ -3,17 +3,17 @@
 
 use std::path::PathBuf;
 
-use crate::export::document::Wanted;
-use crate::export::pi::{PiError, transcript};
+use crate::export::document::ExportRequest;
+use crate::export::pi::{PiError, export_transcript};
 use crate::export::shape;
 use crate::gateway::ruleset::Ruleset;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::js::{self, JsString, Object, Value};
-use crate::store::rows::Row;
+use crate::store::rows::SessionRecord;
 
 /// A folder: its files by their paths in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folder {
+pub struct ExportFolder {
     /// Path and text of each.
     pub files: Vec<(PathBuf, String)>,
 }
@@ -59,7 +59,7 @@ const KEY_WORDS: [&str; 36] = [
 ];
 
 /// Members of rows and settings whose texts are words of the gateway.
-const KEPT: [&str; 28] = [
+const KEPT_MEMBERS: [&str; 28] = [
     "sessionId",
     "previousSessionId",
     "model",
@@ -91,7 +91,8 @@ const KEPT: [&str; 28] = [
 ];
 
 /// Members of rows that only say where something lay, or whose it is.
-const LEFT_OUT: [&str; 6] = ["sessionFile", "authProfileOverride", "apiKey", "baseUrl", "headers", "env"];
+const OMITTED_MEMBERS: [&str; 6] =
+    ["sessionFile", "authProfileOverride", "apiKey", "baseUrl", "headers", "env"];
 
 /// The settings that decide about a session; `*` is any name there.
 const SETTINGS: [&[&str]; 15] = [
@@ -116,35 +117,41 @@ const SETTINGS: [&[&str]; 15] = [
 ///
 /// # Errors
 /// As for the transcript alone.
-pub fn shape_folder(wanted: &Wanted<'_>, row: Option<&Row>) -> Result<Folder, PiError> {
-    let inspection = wanted.inspection;
-    let text = transcript(&Wanted { shape_only: true, plan: None, ..*wanted })?.0;
-    let files = if inspection.ruleset.ruleset.is_pi() {
-        vec![(pi_name(inspection), text), ("settings.json".into(), line(&pi_settings(inspection)))]
+pub fn shape_folder(
+    wanted: &ExportRequest<'_>,
+    row: Option<&SessionRecord>,
+) -> Result<ExportFolder, PiError> {
+    let inspection = wanted.session;
+    let text = export_transcript(&ExportRequest { shape_only: true, plan: None, ..*wanted })?.0;
+    let files = if inspection.ruleset.id.is_pi() {
+        vec![
+            (pi_file_name(inspection), text),
+            ("settings.json".into(), json_line(&shape_pi_settings(inspection))),
+        ]
     } else {
         let agent = agent_of(inspection);
         let sessions = PathBuf::from("agents").join(&agent).join("sessions");
-        let id = &inspection.session.id;
+        let id = &inspection.item.id;
         let rows = Object::from([(session_key(inspection, &agent), shaped_row(row, id))]);
         vec![
-            (sessions.join(format!("{}.jsonl", plain_name(id))), text),
-            (sessions.join("sessions.json"), line(&Value::Object(rows))),
-            ("openclaw.json".into(), line(&config(inspection))),
+            (sessions.join(format!("{}.jsonl", safe_file_name(id))), text),
+            (sessions.join("sessions.json"), json_line(&Value::Object(rows))),
+            ("openclaw.json".into(), json_line(&shape_config(inspection))),
         ]
     };
-    Ok(Folder { files })
+    Ok(ExportFolder { files })
 }
 
-fn line(value: &Value) -> String {
+fn json_line(value: &Value) -> String {
     format!("{}\n", js::stringify(value))
 }
 
 /// The name of pi's own file, which holds a time and the session's id.
-fn pi_name(inspection: &Inspection) -> PathBuf {
+fn pi_file_name(inspection: &LoadedSession) -> PathBuf {
     let name = inspection.source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let own =
         name.split_once('_').filter(|(time, id)| time.len() == 24 && id.strip_suffix(".jsonl").is_some());
-    let id = plain_name(&inspection.session.id);
+    let id = safe_file_name(&inspection.item.id);
     let name = own.map_or_else(
         || format!("2026-01-01T00-00-00-000Z_{id}.jsonl"),
         |(time, _)| format!("{time}_{id}.jsonl"),
@@ -153,32 +160,32 @@ fn pi_name(inspection: &Inspection) -> PathBuf {
 }
 
 /// A name without what leads elsewhere.
-fn plain_name(id: &str) -> String {
+fn safe_file_name(id: &str) -> String {
     id.chars().filter(|char| char.is_ascii_alphanumeric() || "-_".contains(*char)).collect()
 }
 
-fn agent_of(inspection: &Inspection) -> String {
-    let agent = &inspection.session.agent;
-    if agent == "main" { agent.clone() } else { shape::plain(agent).to_lowercase() }
+fn agent_of(inspection: &LoadedSession) -> String {
+    let agent = &inspection.item.agent;
+    if agent == "main" { agent.clone() } else { shape::plain_text(agent).to_lowercase() }
 }
 
 /// The key with its kind and without whose it is.
-fn session_key(inspection: &Inspection, agent: &str) -> String {
-    let key = &inspection.session.key.0;
-    let own = format!("agent:{}:", inspection.session.agent);
+fn session_key(inspection: &LoadedSession, agent: &str) -> String {
+    let key = &inspection.item.key.0;
+    let own = format!("agent:{}:", inspection.item.agent);
     let rest = key.strip_prefix(&own).unwrap_or(key).split(" (").next().unwrap_or_default();
-    let part = |part: &str| if KEY_WORDS.contains(&part) { part.to_owned() } else { shape::plain(part) };
+    let part = |part: &str| if KEY_WORDS.contains(&part) { part.to_owned() } else { shape::plain_text(part) };
     let parts: Vec<String> = rest.split(':').map(part).collect();
     format!("agent:{agent}:{}", parts.join(":"))
 }
 
-fn shaped_row(row: Option<&Row>, id: &str) -> Value {
+fn shaped_row(row: Option<&SessionRecord>, id: &str) -> Value {
     let raw = row.map_or_else(|| Value::Object(Object::default()), |row| row.raw.clone());
-    let mut shaped = match member("", &raw) {
+    let mut shaped = match shape_member("", &raw) {
         Value::Object(object) => object,
         _ => Object::default(),
     };
-    shaped.set("sessionId", Value::from(plain_name(id)));
+    shaped.set("sessionId", Value::from(safe_file_name(id)));
     if let Some(at) = row.and_then(|row| row.updated_at) {
         shaped.set("updatedAt", Value::Number(at));
     }
@@ -186,20 +193,20 @@ fn shaped_row(row: Option<&Row>, id: &str) -> Value {
 }
 
 /// A value of a row or a setting: numbers and switches as they are, texts without their words.
-fn member(key: &str, value: &Value) -> Value {
+fn shape_member(key: &str, value: &Value) -> Value {
     match value {
-        Value::String(text) if KEPT.contains(&key) || is_duration(text) => value.clone(),
-        Value::String(text) => Value::from(shape::plain(&text.to_string_lossy())),
-        Value::Array(items) => Value::Array(items.iter().map(|item| member(key, item)).collect()),
+        Value::String(text) if KEPT_MEMBERS.contains(&key) || is_duration(text) => value.clone(),
+        Value::String(text) => Value::from(shape::plain_text(&text.to_string_lossy())),
+        Value::Array(items) => Value::Array(items.iter().map(|item| shape_member(key, item)).collect()),
         Value::Object(object) => {
             let mut out = Object::default();
             for (name, value) in object.iter() {
                 let name = name.to_string_lossy();
-                if !LEFT_OUT.contains(&name.as_str()) {
+                if !OMITTED_MEMBERS.contains(&name.as_str()) {
                     // Names of the gateway are plain; anything else may be a person's.
                     let plain = name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
-                    let shown = if plain { name.clone() } else { shape::plain(&name) };
-                    out.set(&shown, member(&name, value));
+                    let shown = if plain { name.clone() } else { shape::plain_text(&name) };
+                    out.set(&shown, shape_member(&name, value));
                 }
             }
             Value::Object(out)
@@ -217,12 +224,12 @@ fn is_duration(text: &JsString) -> bool {
 }
 
 /// What the configuration says of the session, and the version that its rules are told by.
-fn config(inspection: &Inspection) -> Value {
+fn shape_config(inspection: &LoadedSession) -> Value {
     let mut out = Object::default();
     for path in SETTINGS {
-        take(&inspection.config.js, path, &mut out);
+        copy_path(&inspection.config.js_root, path, &mut out);
     }
-    let version = match inspection.ruleset.ruleset {
+    let version = match inspection.ruleset.id {
         Ruleset::V2026_9_2 => "2026.9.6",
         other => other.id(),
     };
@@ -231,7 +238,7 @@ fn config(inspection: &Inspection) -> Value {
 }
 
 /// Copies what stands at a path.
-fn take(from: &Value, path: &[&str], to: &mut Object) {
+fn copy_path(from: &Value, path: &[&str], to: &mut Object) {
     let ([key, rest @ ..], Some(object)) = (path, from.as_object()) else { return };
     for (name, value) in object.iter() {
         let name = name.to_string_lossy();
@@ -239,10 +246,10 @@ fn take(from: &Value, path: &[&str], to: &mut Object) {
             continue;
         }
         if rest.is_empty() {
-            to.set(&name, of_model(&name, value));
+            to.set(&name, shape_setting(&name, value));
         } else {
             let mut inner = to.get(&name).and_then(Value::as_object).cloned().unwrap_or_default();
-            take(value, rest, &mut inner);
+            copy_path(value, rest, &mut inner);
             if !inner.is_empty() {
                 to.set(&name, Value::Object(inner));
             }
@@ -251,13 +258,13 @@ fn take(from: &Value, path: &[&str], to: &mut Object) {
 }
 
 /// A setting; the model's name is what its window is found by.
-fn of_model(name: &str, value: &Value) -> Value {
-    if name == "model" { value.clone() } else { member(name, value) }
+fn shape_setting(name: &str, value: &Value) -> Value {
+    if name == "model" { value.clone() } else { shape_member(name, value) }
 }
 
 /// What pi's settings come to for this session.
-fn pi_settings(inspection: &Inspection) -> Value {
-    let compaction = inspection.configured.compaction;
+fn shape_pi_settings(inspection: &LoadedSession) -> Value {
+    let compaction = inspection.configured_settings.compaction;
     Value::Object(Object::from([(
         "compaction",
         Value::Object(Object::from([
@@ -280,7 +287,7 @@ mod tests {
             "origin":{"to":"+4722","kind":"direct"},"participants":{"u:ingrid":1},"systemPromptReport":{"systemPrompt":{"chars":99}}}"#,
         )
         .unwrap();
-        let text = js::stringify(&member("", &row));
+        let text = js::stringify(&shape_member("", &row));
         let expected = r#"{"sessionId":"a-1","displayName":"Xxxxxx","totalTokens":4321,"chatType":"direct","origin":{"to":"+1111","kind":"direct"},"participants":{"x:xxxxxx":1},"systemPromptReport":{"systemPrompt":{"chars":99}}}"#;
         assert_eq!(text, expected);
     }
@@ -295,7 +302,7 @@ mod tests {
         .unwrap();
         let mut out = Object::default();
         for path in SETTINGS {
-            take(&config, path, &mut out);
+            copy_path(&config, path, &mut out);
         }
         let expected = r#"{"agents":{"defaults":{"contextPruning":{"mode":"cache-ttl","ttl":"9m","hardClear":{"placeholder":"xxxx xxxx Xxxx"}}}},"channels":{"slack":{"historyLimit":20}},"models":{"providers":{"vllm":{"models":[{"id":"qwen3.5","contextWindow":9}]}}}}"#;
         assert_eq!(js::stringify(&Value::Object(out)), expected);

@@ -4,7 +4,7 @@
 
 use super::colour::{Rgb, mix};
 use super::lines;
-use super::shapes::{Block, Shapes};
+use super::shapes::{PixelRect, Shapes};
 
 /// Width of a cell in pixels.
 pub(super) const CELL_WIDTH: i32 = 10;
@@ -60,7 +60,7 @@ fn eighths(at: Origin, ink: Rgb, edges: [i32; 4], shapes: &mut Shapes) {
     let down = |eighth: i32| (eighth * CELL_HEIGHT + 4) / 8;
     let [left, top, right, bottom] = edges;
     let (x, y) = (across(left), down(top));
-    let block = Block { x: at.x + x, y: at.y + y, width: across(right) - x, height: down(bottom) - y };
+    let block = PixelRect { x: at.x + x, y: at.y + y, width: across(right) - x, height: down(bottom) - y };
     shapes.block(ink, block);
 }
 

@@ -2,24 +2,24 @@
 
 use std::fmt::Write as _;
 
-use crate::export::document::{Document, Node, PlanTold};
-use crate::export::words::{facts, fate, head, legend, made_parts, safe};
+use crate::export::document::{Document, DocumentEntry, ExportedPlan};
+use crate::export::words::{facts, fate, head, legend, new_message_parts, sanitized};
 use crate::inspect::message::{PartKind, TextPart};
-use crate::inspect::words::{grouped, moment};
+use crate::inspect::words::{format_timestamp, group_digits};
 use crate::store::entry::EntryKind;
 
 const STYLE: &str = include_str!("../../assets/export/page.css");
 const SCRIPT: &str = include_str!("../../assets/export/page.js");
 /// Nothing is fetched, whatever a text says.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
 /// Texts of more chars or lines are folded.
-const LONG: usize = 4000;
-const LINES: usize = 60;
+const FOLD_CHARS: usize = 4000;
+const FOLD_LINES: usize = 60;
 /// Chars of a folded text that are seen.
-const SEEN: usize = 200;
+const PREVIEW_CHARS: usize = 200;
 /// Chars that are laid out as one piece: a browser takes long over one of a million.
-const PIECE: usize = 20_000;
+const CHUNK_CHARS: usize = 20_000;
 /// Colours of the parts of the prompt, in their order.
 const COLOURS: [&str; 8] =
     ["#6b7280", "#8b6f47", "#557a95", "#9c6ade", "#2f8f5b", "#3b82c4", "#7f9fc4", "#b07d2b"];
@@ -31,7 +31,7 @@ pub fn html(document: &Document) -> String {
     let _ = write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{CONTENT_SECURITY_POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
@@ -65,57 +65,57 @@ fn summary(document: &Document, out: &mut String) {
         let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", escaped(&value));
     }
     out.push_str("</dl>\n");
-    let total = document.total();
+    let total = document.total_tokens();
     let whole = document.window.unwrap_or(total).max(total).max(1);
     let parts = || document.budget.iter().zip(COLOURS).filter(|((_, tokens), _)| *tokens > 0);
     out.push_str("<div class=\"bar\">");
     for ((name, tokens), colour) in parts() {
         let share = *tokens as f64 * 100.0 / whole as f64;
-        let words = format!("{name} ~{}", grouped(*tokens));
+        let words = format!("{name} ~{}", group_digits(*tokens));
         let _ =
             write!(out, "<span style=\"width:{share:.3}%;background:{colour}\" title=\"{words}\"></span>");
     }
-    let _ = write!(out, "</div>\n<p class=\"legend\">prompt ~{} tokens", grouped(total));
+    let _ = write!(out, "</div>\n<p class=\"legend\">prompt ~{} tokens", group_digits(total));
     for ((name, tokens), colour) in parts() {
-        let _ = write!(out, "<i style=\"background:{colour}\"></i>{name} ~{}", grouped(*tokens));
+        let _ = write!(out, "<i style=\"background:{colour}\"></i>{name} ~{}", group_digits(*tokens));
     }
     out.push_str("</p>\n");
-    if !document.findings.is_empty() {
+    if !document.diagnostics.is_empty() {
         out.push_str("<ul>");
-        for finding in &document.findings {
+        for finding in &document.diagnostics {
             let _ = write!(out, "<li>{}</li>", escaped(finding));
         }
         out.push_str("</ul>\n");
     }
 }
 
-fn plan_section(plan: &PlanTold, out: &mut String) {
+fn plan_section(plan: &ExportedPlan, out: &mut String) {
     let _ = write!(
         out,
         "<section id=\"plan\"><h2>Plan</h2>\n<p class=\"legend\">{}</p>\n<table><tr><th>step</th>\
          <th>messages</th><th>tokens</th><th>changed</th></tr>",
         legend()
     );
-    for effect in &plan.steps {
+    for effect in &plan.policies {
         let _ = write!(
             out,
             "<tr><td>{}</td><td>{} → {}</td><td>~{} → ~{}</td><td>{}</td></tr>",
-            effect.step.word(),
-            grouped(effect.messages_before as u64),
-            grouped(effect.messages_after as u64),
-            grouped(effect.tokens_before),
-            grouped(effect.tokens_after),
-            grouped(effect.changes() as u64)
+            effect.policy.word(),
+            group_digits(effect.messages_before as u64),
+            group_digits(effect.messages_after as u64),
+            group_digits(effect.tokens_before),
+            group_digits(effect.tokens_after),
+            group_digits(effect.changed_count() as u64)
         );
     }
     out.push_str("</table>\n");
-    for (before, message) in &plan.made {
+    for (before, message) in &plan.new_messages {
         let _ = write!(
             out,
             "<article class=\"made\"><header><span class=\"who\">made by the plan</span>\
              <span class=\"dim\">before message {before}</span></header>"
         );
-        for each in made_parts(message) {
+        for each in new_message_parts(message) {
             part(&each, out);
         }
         out.push_str("</article>\n");
@@ -127,24 +127,27 @@ fn plan_section(plan: &PlanTold, out: &mut String) {
 fn entries(document: &Document, out: &mut String) {
     out.push_str("<section id=\"entries\"><h2>Entries</h2>\n");
     let mut open: Vec<usize> = Vec::new();
-    for (at, node) in document.nodes.iter().enumerate() {
-        while open.last().is_some_and(|depth| node.depth < *depth || node.forks && node.depth == *depth) {
+    for (at, node) in document.entries.iter().enumerate() {
+        while open
+            .last()
+            .is_some_and(|depth| node.depth < *depth || node.starts_branch && node.depth == *depth)
+        {
             out.push_str("</details>\n");
             open.pop();
         }
-        if node.forks {
-            let branch = document.nodes[at..].iter().enumerate();
-            let inside = |(after, other): &(usize, &Node)| {
-                *after == 0 || other.depth > node.depth || other.depth == node.depth && !other.forks
+        if node.starts_branch {
+            let branch = document.entries[at..].iter().enumerate();
+            let inside = |(after, other): &(usize, &DocumentEntry)| {
+                *after == 0 || other.depth > node.depth || other.depth == node.depth && !other.starts_branch
             };
-            let inside: Vec<&Node> = branch.take_while(inside).map(|(_, node)| node).collect();
+            let inside: Vec<&DocumentEntry> = branch.take_while(inside).map(|(_, node)| node).collect();
             let tokens: u64 = inside.iter().filter_map(|node| node.tokens).sum();
             let _ = writeln!(
                 out,
                 "<details class=\"branch\"><summary>branch of {} {}, ~{} tokens</summary>",
-                grouped(inside.len() as u64),
+                group_digits(inside.len() as u64),
                 if inside.len() == 1 { "entry" } else { "entries" },
-                grouped(tokens)
+                group_digits(tokens)
             );
             open.push(node.depth);
         }
@@ -154,31 +157,31 @@ fn entries(document: &Document, out: &mut String) {
     out.push_str("</section>\n");
 }
 
-fn article(at: usize, node: &Node, out: &mut String) {
-    let role = node.role.filter(|_| node.kind == EntryKind::Message).map_or("", |role| role.word());
-    let off = if node.active { "" } else { " off" };
-    let changed = node.fate.is_some_and(|told| told.fate.changes());
+fn article(at: usize, node: &DocumentEntry, out: &mut String) {
+    let role = node.role.filter(|_| node.kind == EntryKind::Message).map_or("", |role| role.as_str());
+    let off = if node.is_active { "" } else { " off" };
+    let changed = node.fate.is_some_and(|told| told.fate.is_change());
     let _ = write!(
         out,
         "<article id=\"e{at}\" class=\"{role}{off}\" data-changed=\"{}\"><header>",
         u8::from(changed)
     );
     let number = node.position.map(|at| format!("#{at} ")).unwrap_or_default();
-    let _ = write!(out, "<a class=\"who\" href=\"#e{at}\">{number}{}</a>", escaped(&node.what()));
+    let _ = write!(out, "<a class=\"who\" href=\"#e{at}\">{number}{}</a>", escaped(&node.kind_text()));
     if let Some(tool) = &node.tool {
         let _ = write!(out, "<span>{}</span>", escaped(tool));
     }
     if let Some(tokens) = node.tokens {
-        let _ = write!(out, "<span class=\"dim\">~{} tokens</span>", grouped(tokens));
+        let _ = write!(out, "<span class=\"dim\">~{} tokens</span>", group_digits(tokens));
     }
-    if let Some(time) = moment(node.time) {
+    if let Some(time) = format_timestamp(node.time) {
         let _ = write!(out, "<span class=\"dim\">{time}</span>");
     }
     let _ = write!(
         out,
         "<span class=\"dim\">{}{}</span>",
-        escaped(&node.entry),
-        if node.leaf { " ◀ leaf" } else { "" }
+        escaped(&node.id),
+        if node.is_leaf { " ◀ leaf" } else { "" }
     );
     if let Some(label) = &node.label {
         let _ = write!(out, "<span class=\"label\">{}</span>", escaped(label));
@@ -223,24 +226,25 @@ fn part(part: &TextPart, out: &mut String) {
 
 /// A text as it is; a long one is folded behind its beginning, and laid out in pieces.
 fn pre(text: &str, out: &mut String) {
-    let text = safe(text);
+    let text = sanitized(text);
     let chars = text.encode_utf16().count();
     let lines = text.bytes().filter(|byte| *byte == b'\n').count();
-    if chars <= LONG && lines <= LINES {
+    if chars <= FOLD_CHARS && lines <= FOLD_LINES {
         let _ = write!(out, "<pre>{}</pre>", escape(&text));
         return;
     }
-    let start: String = text.chars().take(SEEN).map(|char| if char == '\n' { ' ' } else { char }).collect();
+    let start: String =
+        text.chars().take(PREVIEW_CHARS).map(|char| if char == '\n' { ' ' } else { char }).collect();
     let _ = write!(
         out,
         "<details><summary>{} chars, {} lines: {}…</summary><pre>",
-        grouped(chars as u64),
-        grouped(lines as u64 + 1),
+        group_digits(chars as u64),
+        group_digits(lines as u64 + 1),
         escape(&start)
     );
     let mut rest = text.as_str();
     while !rest.is_empty() {
-        let mut end = rest.len().min(PIECE);
+        let mut end = rest.len().min(CHUNK_CHARS);
         while !rest.is_char_boundary(end) {
             end += 1;
         }
@@ -252,7 +256,7 @@ fn pre(text: &str, out: &mut String) {
 
 /// One line made safe for a page.
 fn escaped(text: &str) -> String {
-    escape(&safe(text))
+    escape(&sanitized(text))
 }
 
 fn escape(text: &str) -> String {

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::export::document::{Document, FateTold, Node, PlanTold};
+use crate::export::document::{Document, DocumentEntry, ExportedFate, ExportedPlan};
 use crate::js::{Object, Value, iso_text, stringify};
-use crate::plan::StepEffect;
+use crate::plan::PolicyEffect;
 use crate::policy::Fate;
 
 /// Version of every JSON shape that this program writes. It rises when a key changes its meaning or goes away.
@@ -25,10 +25,10 @@ pub fn json(document: &Document) -> Object {
     ]);
     let mut budget: Object =
         document.budget.iter().map(|(name, tokens)| (*name, Value::from(*tokens))).collect();
-    budget.set("total", Value::from(document.total()));
+    budget.set("total", Value::from(document.total_tokens()));
     let redacted = document.redacted.as_ref().map(|kinds| {
         let kinds: Object = kinds.iter().map(|(kind, count)| (*kind, Value::from(*count))).collect();
-        Object::from([("secrets", Value::from(kinds)), ("images", Value::from(document.images))])
+        Object::from([("secrets", Value::from(kinds)), ("images", Value::from(document.removed_images))])
     });
     Object::from([
         ("schemaVersion", Value::from(SCHEMA_VERSION)),
@@ -45,8 +45,8 @@ pub fn json(document: &Document) -> Object {
         ("shapeOnly", Value::from(document.shape_only)),
         ("redacted", Value::from(redacted)),
         ("plan", Value::from(document.plan.as_ref().map(plan_value))),
-        ("entries", Value::from(document.nodes.iter().map(node_value).collect::<Vec<_>>())),
-        ("findings", Value::from(document.findings.iter().cloned().map(Value::from).collect::<Vec<_>>())),
+        ("entries", Value::from(document.entries.iter().map(node_value).collect::<Vec<_>>())),
+        ("findings", Value::from(document.diagnostics.iter().cloned().map(Value::from).collect::<Vec<_>>())),
     ])
 }
 
@@ -54,22 +54,22 @@ fn number(number: f64) -> Value {
     if number.is_finite() { Value::Number(number) } else { Value::Null }
 }
 
-fn plan_value(plan: &PlanTold) -> Value {
-    let made = plan.made.iter().map(|(before, message)| {
+fn plan_value(plan: &ExportedPlan) -> Value {
+    let made = plan.new_messages.iter().map(|(before, message)| {
         Value::from(Object::from([("before", Value::from(*before)), ("message", message.clone())]))
     });
     Value::from(Object::from([
-        ("tokensBefore", Value::from(plan.before)),
-        ("tokensAfter", Value::from(plan.after)),
-        ("steps", Value::from(plan.steps.iter().map(step_value).collect::<Vec<_>>())),
+        ("tokensBefore", Value::from(plan.tokens_before)),
+        ("tokensAfter", Value::from(plan.tokens_after)),
+        ("steps", Value::from(plan.policies.iter().map(policy_value).collect::<Vec<_>>())),
         ("made", Value::from(made.collect::<Vec<_>>())),
     ]))
 }
 
-fn step_value(effect: &StepEffect) -> Value {
+fn policy_value(effect: &PolicyEffect) -> Value {
     let fates = Fate::ALL.iter().map(|fate| (fate.word(), Value::from(effect.count(*fate))));
     Value::from(Object::from([
-        ("step", Value::from(effect.step.word())),
+        ("step", Value::from(effect.policy.word())),
         ("changed", Value::from(effect.changed)),
         ("messagesBefore", Value::from(effect.messages_before)),
         ("messagesAfter", Value::from(effect.messages_after)),
@@ -79,17 +79,17 @@ fn step_value(effect: &StepEffect) -> Value {
     ]))
 }
 
-fn node_value(node: &Node) -> Value {
+fn node_value(node: &DocumentEntry) -> Value {
     Value::from(Object::from([
-        ("entry", Value::from(node.entry.as_str())),
+        ("entry", Value::from(node.id.as_str())),
         ("parent", Value::from(node.parent.clone())),
         ("line", Value::from(node.line)),
         ("depth", Value::from(node.depth)),
-        ("active", Value::from(node.active)),
-        ("leaf", Value::from(node.leaf)),
+        ("active", Value::from(node.is_active)),
+        ("leaf", Value::from(node.is_leaf)),
         ("context", Value::from(node.position)),
-        ("type", Value::from(node.kind.word())),
-        ("role", Value::from(node.role.map(|role| role.word().to_owned()))),
+        ("type", Value::from(node.kind.as_str())),
+        ("role", Value::from(node.role.map(|role| role.as_str().to_owned()))),
         ("tool", Value::from(node.tool.clone())),
         ("tokens", Value::from(node.tokens)),
         ("chars", Value::from(node.chars)),
@@ -97,22 +97,22 @@ fn node_value(node: &Node) -> Value {
         ("label", Value::from(node.label.clone())),
         ("fate", Value::from(node.fate.map(fate_value))),
         ("value", node.value.clone()),
-        ("after", node.after.clone().unwrap_or(Value::Null)),
+        ("after", node.planned_message.clone().unwrap_or(Value::Null)),
     ]))
 }
 
-fn fate_value(told: FateTold) -> Value {
+fn fate_value(told: ExportedFate) -> Value {
     Value::from(Object::from([
         ("fate", Value::from(told.fate.word())),
         ("reason", Value::from(told.reason)),
         ("rule", Value::from(told.rule)),
-        ("tokensBefore", Value::from(told.before)),
-        ("tokensAfter", Value::from(told.after)),
+        ("tokensBefore", Value::from(told.tokens_before)),
+        ("tokensAfter", Value::from(told.tokens_after)),
     ]))
 }
 
 /// An answer of a command, or what a screen saves of the same: JSON in one line, `schemaVersion` first.
-pub fn line(members: Object) -> String {
+pub fn to_line(members: Object) -> String {
     let mut object = Object::from([("schemaVersion", Value::from(SCHEMA_VERSION))]);
     for (key, value) in members {
         object.insert(key, value);
@@ -124,7 +124,7 @@ pub fn line(members: Object) -> String {
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
-        if acts(char) {
+        if needs_escape(char) {
             _ = write!(out, "\\u{:04x}", char as u32);
         } else {
             out.push(char);
@@ -134,6 +134,6 @@ pub fn escaped(text: &str) -> String {
 }
 
 /// C1 controls, DEL, line separators and direction marks, all of the basic plane. The others are escaped by JSON.
-fn acts(char: char) -> bool {
+fn needs_escape(char: char) -> bool {
     matches!(char, '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

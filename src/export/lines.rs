@@ -5,7 +5,7 @@
 
 use super::colour::Rgb;
 use super::glyphs::{CELL_HEIGHT, CELL_WIDTH, Origin};
-use super::shapes::{Block, Shapes};
+use super::shapes::{PixelRect, Shapes};
 
 /// The pixel column and row that light lines run in.
 const CENTRE: (i32, i32) = (5, 10);
@@ -41,9 +41,10 @@ const ARMS: [u16; 128] = [
 /// Where dashes start and how long they are, across a cell. Whole pixels, and an even rhythm over cells:
 /// ten pixels hold no three equal dashes, so the triple dash has two.
 type Dashes = &'static [(i32, i32)];
-const ACROSS: [Dashes; 3] = [&[(0, 4), (5, 4)], &[(1, 3), (6, 3)], &[(0, 1), (2, 1), (4, 1), (6, 1), (8, 1)]];
+const HORIZONTAL_DASHES: [Dashes; 3] =
+    [&[(0, 4), (5, 4)], &[(1, 3), (6, 3)], &[(0, 1), (2, 1), (4, 1), (6, 1), (8, 1)]];
 /// The same down a cell.
-const DOWN: [Dashes; 3] = [
+const VERTICAL_DASHES: [Dashes; 3] = [
     &[(2, 7), (12, 7)],
     &[(1, 4), (8, 4), (15, 4)],
     &[(0, 2), (3, 2), (6, 2), (9, 2), (12, 2), (15, 2), (18, 2)],
@@ -56,7 +57,7 @@ pub(super) fn draw(c: char, at: Origin, ink: Rgb, shapes: &mut Shapes) -> bool {
     };
     if let Some((dashes, vertical, weight)) = dashes(c) {
         for &(start, length) in dashes {
-            shapes.block(ink, stroke(at, vertical, start, start + length, 0, half(weight)));
+            shapes.block(ink, stroke(at, vertical, start, start + length, 0, half_width(weight)));
         }
         return true;
     }
@@ -79,7 +80,7 @@ fn dashes(c: char) -> Option<(Dashes, bool, u16)> {
     let place = c as u32 - first as u32;
     let vertical = place >= 2;
     let weight = if place % 2 == 1 { HEAVY } else { LIGHT };
-    Some((if vertical { DOWN[count] } else { ACROSS[count] }, vertical, weight))
+    Some((if vertical { VERTICAL_DASHES[count] } else { HORIZONTAL_DASHES[count] }, vertical, weight))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +95,7 @@ impl Direction {
     const ALL: [Self; 4] = [Self::Up, Self::Right, Self::Down, Self::Left];
 
     /// The arms that meet this one: across it towards the origin, across it away from it, straight on.
-    fn others(self) -> [Self; 3] {
+    fn other_directions(self) -> [Self; 3] {
         match self {
             Self::Up => [Self::Left, Self::Right, Self::Down],
             Self::Right => [Self::Up, Self::Down, Self::Left],
@@ -103,7 +104,7 @@ impl Direction {
         }
     }
 
-    fn vertical(self) -> bool {
+    fn is_vertical(self) -> bool {
         matches!(self, Self::Up | Self::Down)
     }
 
@@ -120,7 +121,7 @@ impl Direction {
 
 fn arm(arms: u16, direction: Direction, at: Origin, ink: Rgb, shapes: &mut Shapes) {
     let weight = direction.weight(arms);
-    let [near, far, opposite] = direction.others().map(|other| other.weight(arms));
+    let [near, far, opposite] = direction.other_directions().map(|other| other.weight(arms));
     let offsets: &[i32] = match weight {
         0 => &[],
         DOUBLE => &[-DOUBLE_OFFSET, DOUBLE_OFFSET],
@@ -133,7 +134,7 @@ fn arm(arms: u16, direction: Direction, at: Origin, ink: Rgb, shapes: &mut Shape
             _ => double_reach(far, near, opposite),
         };
         let (start, end) = span(direction, reach);
-        shapes.block(ink, stroke(at, direction.vertical(), start, end, offset, half(weight)));
+        shapes.block(ink, stroke(at, direction.is_vertical(), start, end, offset, half_width(weight)));
     }
 }
 
@@ -144,7 +145,7 @@ fn single_reach(near: u16, far: u16, opposite: u16) -> Option<i32> {
         (0, 0) => None,
         (DOUBLE, DOUBLE) if opposite == 0 => Some(-DOUBLE_OFFSET),
         (DOUBLE, 0) | (0, DOUBLE) if opposite == 0 => Some(DOUBLE_OFFSET),
-        _ => Some(half(near.max(far))),
+        _ => Some(half_width(near.max(far))),
     }
 }
 
@@ -160,7 +161,8 @@ fn double_reach(beside: u16, across: u16, opposite: u16) -> Option<i32> {
 
 /// Start and end of an arm along its own axis.
 fn span(direction: Direction, reach: Option<i32>) -> (i32, i32) {
-    let (centre, size) = if direction.vertical() { (CENTRE.1, CELL_HEIGHT) } else { (CENTRE.0, CELL_WIDTH) };
+    let (centre, size) =
+        if direction.is_vertical() { (CENTRE.1, CELL_HEIGHT) } else { (CENTRE.0, CELL_WIDTH) };
     match direction {
         Direction::Up | Direction::Left => (0, reach.map_or(centre, |reach| centre + reach + 1)),
         Direction::Down | Direction::Right => (centre - reach.unwrap_or(0), size),
@@ -168,16 +170,16 @@ fn span(direction: Direction, reach: Option<i32>) -> (i32, i32) {
 }
 
 /// Pixels on each side of the centre one.
-fn half(weight: u16) -> i32 {
+fn half_width(weight: u16) -> i32 {
     i32::from(weight == HEAVY)
 }
 
-fn stroke(at: Origin, vertical: bool, start: i32, end: i32, offset: i32, half: i32) -> Block {
+fn stroke(at: Origin, vertical: bool, start: i32, end: i32, offset: i32, half: i32) -> PixelRect {
     let (length, thickness) = (end - start, 2 * half + 1);
     if vertical {
-        Block { x: at.x + CENTRE.0 + offset - half, y: at.y + start, width: thickness, height: length }
+        PixelRect { x: at.x + CENTRE.0 + offset - half, y: at.y + start, width: thickness, height: length }
     } else {
-        Block { x: at.x + start, y: at.y + CENTRE.1 + offset - half, width: length, height: thickness }
+        PixelRect { x: at.x + start, y: at.y + CENTRE.1 + offset - half, width: length, height: thickness }
     }
 }
 

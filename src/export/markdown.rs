@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::export::document::{Document, Node, PlanTold};
-use crate::export::words::{facts, fate, head, legend, made_parts, safe};
+use crate::export::document::{Document, DocumentEntry, ExportedPlan};
+use crate::export::words::{facts, fate, head, legend, new_message_parts, sanitized};
 use crate::inspect::message::{PartKind, TextPart};
-use crate::inspect::words::{grouped, moment};
+use crate::inspect::words::{format_timestamp, group_digits};
 use crate::store::entry::EntryKind;
 
 /// Texts of more chars are folded.
-const LONG: usize = 4000;
+const FOLD_CHARS: usize = 4000;
 
 /// The document.
 pub fn markdown(document: &Document) -> String {
@@ -23,16 +23,18 @@ pub fn markdown(document: &Document) -> String {
         .budget
         .iter()
         .filter(|(_, tokens)| *tokens > 0)
-        .map(|(name, tokens)| format!("{name} ~{}", grouped(*tokens)))
+        .map(|(name, tokens)| format!("{name} ~{}", group_digits(*tokens)))
         .collect();
-    let _ = writeln!(out, "Prompt: ~{} tokens = {}\n", grouped(document.total()), parts.join(" · "));
+    let _ =
+        writeln!(out, "Prompt: ~{} tokens = {}\n", group_digits(document.total_tokens()), parts.join(" · "));
     if let Some(plan) = &document.plan {
         plan_section(plan, &mut out);
     }
-    for finding in &document.findings {
+    for finding in &document.diagnostics {
         let _ = writeln!(out, "- {}", inline(finding));
     }
-    let (active, others): (Vec<&Node>, Vec<&Node>) = document.nodes.iter().partition(|node| node.active);
+    let (active, others): (Vec<&DocumentEntry>, Vec<&DocumentEntry>) =
+        document.entries.iter().partition(|node| node.is_active);
     out.push_str("\n## Messages\n");
     for node in active {
         entry(node, &mut out);
@@ -46,40 +48,40 @@ pub fn markdown(document: &Document) -> String {
     out
 }
 
-fn plan_section(plan: &PlanTold, out: &mut String) {
+fn plan_section(plan: &ExportedPlan, out: &mut String) {
     let _ = writeln!(out, "## Plan\n\n{}\n", legend());
     out.push_str("| step | messages | tokens | changed |\n|---|---|---|---|\n");
-    for effect in &plan.steps {
+    for effect in &plan.policies {
         let _ = writeln!(
             out,
             "| {} | {} → {} | ~{} → ~{} | {} |",
-            effect.step.word(),
-            grouped(effect.messages_before as u64),
-            grouped(effect.messages_after as u64),
-            grouped(effect.tokens_before),
-            grouped(effect.tokens_after),
-            grouped(effect.changes() as u64)
+            effect.policy.word(),
+            group_digits(effect.messages_before as u64),
+            group_digits(effect.messages_after as u64),
+            group_digits(effect.tokens_before),
+            group_digits(effect.tokens_after),
+            group_digits(effect.changed_count() as u64)
         );
     }
-    for (before, message) in &plan.made {
+    for (before, message) in &plan.new_messages {
         let _ = writeln!(out, "\nMade by the plan, before message {before}:\n");
-        for part in made_parts(message) {
+        for part in new_message_parts(message) {
             part_text(&part, out);
         }
     }
     out.push('\n');
 }
 
-fn entry(node: &Node, out: &mut String) {
-    let mut title = vec![inline(&node.what())];
+fn entry(node: &DocumentEntry, out: &mut String) {
+    let mut title = vec![inline(&node.kind_text())];
     title.extend(node.tool.as_deref().map(inline));
-    title.extend(node.tokens.map(|tokens| format!("~{} tokens", grouped(tokens))));
-    title.extend(moment(node.time));
+    title.extend(node.tokens.map(|tokens| format!("~{} tokens", group_digits(tokens))));
+    title.extend(format_timestamp(node.time));
     let number = node.position.map(|at| format!("{at} · ")).unwrap_or_default();
-    let leaf = if node.leaf { " ◀ leaf" } else { "" };
+    let leaf = if node.is_leaf { " ◀ leaf" } else { "" };
     let _ = writeln!(out, "\n### {number}{}{leaf}\n", title.join(" · "));
     let parent = node.parent.as_deref().unwrap_or("none");
-    let _ = write!(out, "`{}`, parent `{}`, line {}", code(&node.entry), code(parent), node.line);
+    let _ = write!(out, "`{}`, parent `{}`, line {}", code(&node.id), code(parent), node.line);
     if let Some(label) = &node.label {
         let _ = write!(out, ", label {}", inline(label));
     }
@@ -114,15 +116,15 @@ fn part_text(part: &TextPart, out: &mut String) {
 
 /// A text between fences that it cannot close; a long one is folded.
 fn fenced(text: &str, language: &str, out: &mut String) {
-    let text = safe(text);
+    let text = sanitized(text);
     let fence = "`".repeat(longest_run(&text, '`').max(2) + 1);
     let chars = text.encode_utf16().count();
     let block = format!("\n{fence}{language}\n{text}\n{fence}\n");
-    if chars > LONG {
+    if chars > FOLD_CHARS {
         let _ = writeln!(
             out,
             "\n<details><summary>{} chars</summary>\n{block}\n</details>",
-            grouped(chars as u64)
+            group_digits(chars as u64)
         );
     } else {
         out.push_str(&block);
@@ -141,7 +143,7 @@ fn longest_run(text: &str, wanted: char) -> usize {
 /// One line in which nothing is taken for a sign of Markdown or HTML.
 fn inline(text: &str) -> String {
     let mut out = String::new();
-    for char in safe(text).chars() {
+    for char in sanitized(text).chars() {
         match char {
             '\n' | '\t' => out.push(' '),
             '<' => out.push_str("&lt;"),
@@ -159,7 +161,7 @@ fn inline(text: &str) -> String {
 
 /// Text between single backticks.
 fn code(text: &str) -> String {
-    safe(text).replace(['`', '\n'], "'")
+    sanitized(text).replace(['`', '\n'], "'")
 }
 
 #[cfg(test)]

@@ -21,8 +21,8 @@ mod words;
 use std::collections::BTreeMap;
 
 pub use colour::Rgb;
-pub use document::{Document, Wanted};
-pub use svg::{Picture, svg};
+pub use document::{Document, ExportRequest};
+pub use svg::{ScreenImage, svg};
 
 use crate::inspect::SessionItem;
 use crate::js;
@@ -42,7 +42,7 @@ pub enum Format {
 
 impl Format {
     /// Its word on the command line.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Html => "html",
             Self::Markdown => "md",
@@ -55,7 +55,7 @@ impl Format {
     pub fn extension(self) -> &'static str {
         match self {
             Self::Pi => "jsonl",
-            other => other.word(),
+            other => other.as_str(),
         }
     }
 }
@@ -68,28 +68,28 @@ pub struct Exported {
     /// Secrets replaced, by kind; none where nothing was looked for.
     pub redacted: Option<BTreeMap<&'static str, usize>>,
     /// Images left out.
-    pub images: usize,
+    pub removed_images: usize,
 }
 
 /// Puts a document together.
-pub fn export(wanted: &Wanted<'_>, format: Format) -> Result<Exported, pi::PiError> {
+pub fn export(wanted: &ExportRequest<'_>, format: Format) -> Result<Exported, pi::PiError> {
     if format == Format::Pi {
-        let (text, redactor) = pi::transcript(wanted)?;
-        let redacted = redactor.is_on().then(|| redactor.counts().clone());
-        return Ok(Exported { text, redacted, images: redactor.images() });
+        let (text, redactor) = pi::export_transcript(wanted)?;
+        let redacted = redactor.is_enabled().then(|| redactor.counts().clone());
+        return Ok(Exported { text, redacted, removed_images: redactor.removed_images() });
     }
-    let document = Document::of(wanted)?;
+    let document = Document::build(wanted)?;
     let text = match format {
         Format::Html => html::html(&document),
         Format::Markdown => markdown::markdown(&document),
         Format::Json | Format::Pi => format!("{}\n", js::stringify(&json::json(&document).into())),
     };
-    Ok(Exported { text, redacted: document.redacted, images: document.images })
+    Ok(Exported { text, redacted: document.redacted, removed_images: document.removed_images })
 }
 
 impl Exported {
     /// What was taken out, in words; none where nothing was.
-    pub fn words(&self) -> Option<String> {
+    pub fn removal_text(&self) -> Option<String> {
         let kinds = self.redacted.as_ref()?;
         let total: usize = kinds.values().sum();
         let each: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
@@ -98,7 +98,7 @@ impl Exported {
             1 => format!("1 secret replaced ({})", each.join(", ")),
             _ => format!("{total} secrets replaced ({})", each.join(", ")),
         };
-        Some(match self.images {
+        Some(match self.removed_images {
             0 => secrets,
             1 => format!("{secrets}, 1 image left out"),
             images => format!("{secrets}, {images} images left out"),

@@ -3,19 +3,19 @@
 //! Without a plan the entries of the branch stay what they are, compactions with what came before them included. Under a plan
 //! the file holds the messages as they would be sent: also what a commit cannot write, such as a turn limit, is in it.
 
-use crate::export::document::Wanted;
+use crate::export::document::ExportRequest;
 use crate::export::shape;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::js::{self, Object, Value, date_value, iso_text};
-use crate::plan::{self, MadeSummary, Plan};
-use crate::policy::list::From;
+use crate::plan::{self, CompactionSummary, Plan};
+use crate::policy::list::MessageOrigin;
 use crate::redact::Redactor;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::transcript::Leaf;
-use crate::transcript::labels::labels;
-use ids::NewNames;
+use crate::transcript::labels::resolve_labels;
+use ids::ExportIds;
 
 mod ids;
 
@@ -37,23 +37,23 @@ pub enum PiError {
 }
 
 /// The transcript's lines, each with its line end, and the redactor that went over them.
-pub fn transcript(wanted: &Wanted<'_>) -> Result<(String, Redactor), PiError> {
+pub fn export_transcript(wanted: &ExportRequest<'_>) -> Result<(String, Redactor), PiError> {
     let mut redactor = wanted.redactor()?;
-    if wanted.shape_only && wanted.plan.is_none() && wanted.inspection.leaf == Leaf::Own {
-        return Ok((whole(wanted.inspection)?, redactor));
+    if wanted.shape_only && wanted.plan.is_none() && wanted.session.leaf == Leaf::Own {
+        return Ok((all_lines(wanted.session)?, redactor));
     }
-    let mut names = NewNames::new(wanted);
+    let mut names = ExportIds::new(wanted);
     let mut lines = vec![header(wanted, &mut names)];
     lines.extend(match wanted.plan {
-        None => branch(wanted, &mut names)?,
-        Some((plan, made)) => planned(wanted, plan, made, &mut names)?,
+        None => branch_lines(wanted, &mut names)?,
+        Some((plan, made)) => planned_lines(wanted, plan, made, &mut names)?,
     });
     if lines.len() < 2 {
         return Err(PiError::Empty);
     }
     let mut text = String::new();
     for line in &lines {
-        let line = if wanted.shape_only { shape::entry(line) } else { redactor.value(line) };
+        let line = if wanted.shape_only { shape::entry(line) } else { redactor.redact_value(line) };
         text.push_str(&js::stringify(&line));
         text.push('\n');
     }
@@ -61,8 +61,8 @@ pub fn transcript(wanted: &Wanted<'_>) -> Result<(String, Redactor), PiError> {
 }
 
 /// Every line of the file without its words, also those that are no entries: a report of a fault needs them.
-fn whole(inspection: &Inspection) -> Result<String, BodyError> {
-    let Inspection { source, index, .. } = inspection;
+fn all_lines(inspection: &LoadedSession) -> Result<String, BodyError> {
+    let LoadedSession { source, index, .. } = inspection;
     let bytes = source.read_span(0, index.end as usize).map_err(|error| BodyError::Read {
         path: source.path().display().to_string(),
         line: 1,
@@ -85,8 +85,8 @@ fn whole(inspection: &Inspection) -> Result<String, BodyError> {
     Ok(out)
 }
 
-fn header(wanted: &Wanted<'_>, names: &mut NewNames<'_>) -> Value {
-    let Inspection { source, index, .. } = wanted.inspection;
+fn header(wanted: &ExportRequest<'_>, names: &mut ExportIds<'_>) -> Value {
+    let LoadedSession { source, index, .. } = wanted.session;
     let cwd = index.header.as_ref().and_then(|header| header.cwd.clone());
     Value::from(Object::from([
         ("type", Value::from("session")),
@@ -99,17 +99,17 @@ fn header(wanted: &Wanted<'_>, names: &mut NewNames<'_>) -> Value {
 }
 
 /// The entries from the root to the leaf with their own ids, and the labels that other branches gave them.
-fn branch(wanted: &Wanted<'_>, names: &mut NewNames<'_>) -> Result<Vec<Value>, BodyError> {
-    let Inspection { source, index, tree, leaf, .. } = wanted.inspection;
+fn branch_lines(wanted: &ExportRequest<'_>, names: &mut ExportIds<'_>) -> Result<Vec<Value>, BodyError> {
+    let LoadedSession { source, index, tree, leaf, .. } = wanted.session;
     let Some(leaf) = tree.leaf(index, leaf) else { return Ok(Vec::new()) };
     // What the file era does not know, leaf rows and resets, is made into what it reads to the same context.
     if tree.has_resets() {
-        return wanted.inspection.branch_entries();
+        return wanted.session.branch_entries();
     }
-    let path = tree.walk(index, leaf);
+    let path = tree.path_to(index, leaf);
     let mut lines = Vec::with_capacity(path.len());
     for (at, ix) in path.iter().enumerate() {
-        let mut value = body::entry(source, index, *ix)?;
+        let mut value = body::read_entry(source, index, *ix)?;
         if at == 0
             && let Some(object) = value.as_object_mut()
         {
@@ -124,10 +124,10 @@ fn branch(wanted: &Wanted<'_>, names: &mut NewNames<'_>) -> Result<Vec<Value>, B
     Ok(lines)
 }
 
-fn foreign_labels(wanted: &Wanted<'_>, path: &[EntryIx], names: &mut NewNames<'_>) -> Vec<Value> {
-    let Inspection { index, tree, .. } = wanted.inspection;
-    let labels = labels(index, tree);
-    let mut parent = path.last().map_or(Value::Null, |leaf| id_of(wanted.inspection, *leaf));
+fn foreign_labels(wanted: &ExportRequest<'_>, path: &[EntryIx], names: &mut ExportIds<'_>) -> Vec<Value> {
+    let LoadedSession { index, tree, .. } = wanted.session;
+    let labels = resolve_labels(index, tree);
+    let mut parent = path.last().map_or(Value::Null, |leaf| entry_id(wanted.session, *leaf));
     let mut lines = Vec::new();
     for target in path {
         let Some(label) = labels.get(target) else { continue };
@@ -136,7 +136,7 @@ fn foreign_labels(wanted: &Wanted<'_>, path: &[EntryIx], names: &mut NewNames<'_
                 && entry.reference.is_some()
                 && entry.reference == index.entry(*target).id
         });
-        if own.is_some_and(|own| index.words.text(own.word).as_ref() == Some(label)) {
+        if own.is_some_and(|own| index.values.text(own.payload).as_ref() == Some(label)) {
             continue;
         }
         let id = Value::from(names.entry());
@@ -145,72 +145,72 @@ fn foreign_labels(wanted: &Wanted<'_>, path: &[EntryIx], names: &mut NewNames<'_
             ("id", id.clone()),
             ("parentId", std::mem::replace(&mut parent, id)),
             ("timestamp", Value::from(iso_text(wanted.now_ms))),
-            ("targetId", id_of(wanted.inspection, *target)),
+            ("targetId", entry_id(wanted.session, *target)),
             ("label", Value::from(label.as_str())),
         ])));
     }
     lines
 }
 
-fn id_of(inspection: &Inspection, ix: EntryIx) -> Value {
+fn entry_id(inspection: &LoadedSession, ix: EntryIx) -> Value {
     inspection.index.entry(ix).id.map_or(Value::Null, |id| inspection.index.ids.value(id))
 }
 
 /// The messages after a plan, each as the entry that becomes it (compaction 4.4), behind the model and the thinking level in
 /// force.
-fn planned(
-    wanted: &Wanted<'_>,
+fn planned_lines(
+    wanted: &ExportRequest<'_>,
     plan: &Plan,
-    made: Option<&MadeSummary>,
-    names: &mut NewNames<'_>,
+    made: Option<&CompactionSummary>,
+    names: &mut ExportIds<'_>,
 ) -> Result<Vec<Value>, PiError> {
-    let Inspection { source, index, context, .. } = wanted.inspection;
-    if made.is_none() && plan.items.iter().any(|item| item.from == From::Summary) {
+    let LoadedSession { source, index, context, .. } = wanted.session;
+    if made.is_none() && plan.messages.iter().any(|item| item.origin == MessageOrigin::Summary) {
         return Err(PiError::NoSummary);
     }
     let now_ms = wanted.now_ms as f64;
     let summary = plan::summary_message(plan, made, now_ms);
     let messages = plan::messages_after(source, index, context, plan, &summary, now_ms)?;
-    let mut chain = Chain { lines: Vec::new(), parent: Value::Null };
-    for (kind, members) in in_force(wanted.inspection) {
+    let mut chain = EntryChain { lines: Vec::new(), parent: Value::Null };
+    for (kind, members) in active_settings(wanted.session) {
         chain.push(kind, Value::from(names.entry()), iso_text(wanted.now_ms), members);
     }
-    for (item, message) in plan.items.iter().zip(messages) {
-        let (id, old) = match item.from {
-            From::Context(at) => {
+    for (item, message) in plan.messages.iter().zip(messages) {
+        let (id, old) = match item.origin {
+            MessageOrigin::Context(at) => {
                 let ix = context.messages[at as usize].entry;
-                (id_of(wanted.inspection, ix), Some(body::entry(source, index, ix)?))
+                (entry_id(wanted.session, ix), Some(body::read_entry(source, index, ix)?))
             }
             _ => (Value::Null, None),
         };
-        let id = if js::truthy(Some(&id)) { id } else { Value::from(names.entry()) };
+        let id = if js::is_truthy(Some(&id)) { id } else { Value::from(names.entry()) };
         chain.message(id, &message, old.as_ref(), made, wanted.now_ms);
     }
     Ok(chain.lines)
 }
 
 /// Model and thinking level at the leaf, as the entries that set them.
-fn in_force(inspection: &Inspection) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
-    let word = |word| inspection.index.words.text(word).map(Value::from);
+fn active_settings(inspection: &LoadedSession) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
+    let word = |word| inspection.index.values.text(word).map(Value::from);
     let mut entries = Vec::new();
     if let Some((provider, model)) = inspection.context.model
         && let (Some(provider), Some(model)) = (word(provider), word(model))
     {
         entries.push(("model_change", vec![("provider", provider), ("modelId", model)]));
     }
-    if let Some(level) = inspection.context.thinking.and_then(word) {
+    if let Some(level) = inspection.context.thinking_level.and_then(word) {
         entries.push(("thinking_level_change", vec![("thinkingLevel", level)]));
     }
     entries
 }
 
 /// Entries, each below the one before.
-struct Chain {
+struct EntryChain {
     lines: Vec<Value>,
     parent: Value,
 }
 
-impl Chain {
+impl EntryChain {
     fn push(&mut self, kind: &str, id: Value, time: String, members: Vec<(&str, Value)>) {
         let mut entry = Object::from([
             ("type", Value::from(kind)),
@@ -230,7 +230,7 @@ impl Chain {
         id: Value,
         message: &Value,
         old: Option<&Value>,
-        made: Option<&MadeSummary>,
+        made: Option<&CompactionSummary>,
         now_ms: i64,
     ) {
         let role = message.get("role").and_then(Value::as_str).map(js::JsString::to_string_lossy);
@@ -252,7 +252,7 @@ impl Chain {
                 members.push(("firstKeptEntryId", id.clone()));
                 members.extend(of(&["tokensBefore"], Some(message)));
                 match made.filter(|_| old.is_none()) {
-                    Some(made) => members.extend(made_members(made)),
+                    Some(made) => members.extend(summary_members(made)),
                     None => members.extend(of(&["details", "fromHook"], old)),
                 }
                 self.push("compaction", id, time, members);
@@ -271,7 +271,7 @@ impl Chain {
     }
 }
 
-fn made_members(made: &MadeSummary) -> Vec<(&'static str, Value)> {
+fn summary_members(made: &CompactionSummary) -> Vec<(&'static str, Value)> {
     let mut members = Vec::new();
     if let Some(lists) = &made.details {
         let lists = [("readFiles", lists.read.clone()), ("modifiedFiles", lists.modified.clone())];

@@ -8,14 +8,14 @@
 use std::collections::HashSet;
 
 use crate::context::tokens::script::Script;
-use crate::context::tokens::weighted::{NORMAL, weighted_length};
+use crate::context::tokens::weighted::{NORMAL_WEIGHT, weighted_length};
 use crate::js::{self, JsString, Object, Value};
 use crate::policy::edit::IMAGE_REMOVED;
 use crate::policy::guard::COMPACTED;
-use crate::store::silent::SILENT_TOKEN;
+use crate::store::silent::NO_REPLY_TOKEN;
 
 /// Members of an entry, a message or a block that the runtime wrote, and that say nothing of what was said.
-const KEPT: [&str; 33] = [
+const KEPT_MEMBERS: [&str; 33] = [
     "type",
     "id",
     "parentId",
@@ -52,10 +52,10 @@ const KEPT: [&str; 33] = [
 ];
 
 /// Why a session began anew, in the words of the gateway (sqlite G1).
-const RESETS: [&str; 5] = ["new", "reset", "idle", "daily", "cron-stale"];
+const RESET_REASONS: [&str; 5] = ["new", "reset", "idle", "daily", "cron-stale"];
 
 /// Custom entries of the gateway and of this program: times, models, ids and numbers.
-const KEPT_DATA: [&str; 5] = [
+const KEPT_CUSTOM_TYPES: [&str; 5] = [
     "openclaw.cache-ttl",
     "model-snapshot",
     "google-turn-ordering-bootstrap",
@@ -164,8 +164,8 @@ const ERROR_WORDS: [&str; 62] = [
 ];
 
 /// Marks that rules leave in texts or look for.
-const MARKS: [&str; 5] =
-    [IMAGE_REMOVED, COMPACTED, SILENT_TOKEN, "HEARTBEAT_OK", "[Old tool result content cleared]"];
+const RULE_MARKS: [&str; 5] =
+    [IMAGE_REMOVED, COMPACTED, NO_REPLY_TOKEN, "HEARTBEAT_OK", "[Old tool result content cleared]"];
 
 /// What stands for a letter or digit: the first that counts the same everywhere.
 const STAND_INS: [char; 14] = ['x', 'X', '1', 'é', '中', '가', '㐀', 'Ａ', 'ｱ', 'ˇ', '𝐱', '𠀀', '𖿠', '𛀀'];
@@ -174,40 +174,49 @@ const STAND_INS: [char; 14] = ['x', 'X', '1', 'é', '中', '가', '㐀', 'Ａ', 
 pub(super) fn line(text: &str) -> String {
     match js::parse(text) {
         Ok(value) => js::stringify(&entry(&value)),
-        Err(_) => words(&JsString::from(text)).to_string_lossy(),
+        Err(_) => masked_words(&JsString::from(text)).to_string_lossy(),
     }
 }
 
 /// A text without its words.
-pub(super) fn plain(text: &str) -> String {
-    words(&JsString::from(text)).to_string_lossy()
+pub(super) fn plain_text(text: &str) -> String {
+    masked_words(&JsString::from(text)).to_string_lossy()
 }
 
 /// An entry, or a header, without its words.
 pub(super) fn entry(value: &Value) -> Value {
     let custom = |kind: &str| value.get("customType").is_some_and(|custom| custom.str_is(kind));
-    let own = KEPT_DATA.into_iter().any(custom);
-    members(value, |key, member| match key {
+    let own = KEPT_CUSTOM_TYPES.into_iter().any(custom);
+    map_members(value, |key, member| match key {
         "message" | "systemMessage" => message(member),
         "replacement" => {
-            members(member, |key, member| if key == "content" { content(member) } else { free(member) })
+            map_members(
+                member,
+                |key, member| if key == "content" { content(member) } else { user_value(member) },
+            )
         }
-        "reason" if RESETS.iter().any(|reason| member.str_is(reason)) => member.clone(),
-        "data" if own => recorded(member),
+        "reason" if RESET_REASONS.iter().any(|reason| member.str_is(reason)) => member.clone(),
+        "data" if own => recorded_data(member),
         "data" => {
-            members(member, |key, member| if key == "error" { error(member) } else { known(key, member) })
+            map_members(
+                member,
+                |key, member| if key == "error" { error_text(member) } else { known_member(key, member) },
+            )
         }
         "content" => content(member),
-        _ => known(key, member),
+        _ => known_member(key, member),
     })
 }
 
 /// What the gateway recorded of its own doing. What it froze of results are their texts (sqlite G5).
-fn recorded(data: &Value) -> Value {
-    members(data, |key, member| match (key, member) {
+fn recorded_data(data: &Value) -> Value {
+    map_members(data, |key, member| match (key, member) {
         ("frozenToolResults", Value::Array(results)) => {
             let texts = |result: &Value| {
-                members(result, |key, member| if key == "texts" { free(member) } else { member.clone() })
+                map_members(
+                    result,
+                    |key, member| if key == "texts" { user_value(member) } else { member.clone() },
+                )
             };
             Value::Array(results.iter().map(texts).collect())
         }
@@ -217,58 +226,61 @@ fn recorded(data: &Value) -> Value {
 
 /// A message without its words.
 pub(super) fn message(value: &Value) -> Value {
-    members(value, |key, member| match key {
+    map_members(value, |key, member| match key {
         "content" => content(member),
-        "errorMessage" => error(member),
-        "toolsAdded" | "toolsRemoved" => each(member, |tool| named(tool, &["name"])),
-        "nestedCalls" => members(member, |key, member| match key {
-            "calls" => each(member, |call| named(call, &["id", "name", "status"])),
-            _ => known(key, member),
+        "errorMessage" => error_text(member),
+        "toolsAdded" | "toolsRemoved" => map_array(member, |tool| runtime_object(tool, &["name"])),
+        "nestedCalls" => map_members(member, |key, member| match key {
+            "calls" => map_array(member, |call| runtime_object(call, &["id", "name", "status"])),
+            _ => known_member(key, member),
         }),
-        _ => known(key, member),
+        _ => known_member(key, member),
     })
 }
 
-fn each(value: &Value, of: impl Fn(&Value) -> Value) -> Value {
+fn map_array(value: &Value, of: impl Fn(&Value) -> Value) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.iter().map(of).collect()),
-        other => free(other),
+        other => user_value(other),
     }
 }
 
 /// An object of the runtime: these members stay.
-fn named(value: &Value, kept: &[&str]) -> Value {
-    members(value, |key, member| if kept.contains(&key) { member.clone() } else { known(key, member) })
+fn runtime_object(value: &Value, kept: &[&str]) -> Value {
+    map_members(
+        value,
+        |key, member| if kept.contains(&key) { member.clone() } else { known_member(key, member) },
+    )
 }
 
 fn content(value: &Value) -> Value {
     match value {
         Value::Array(blocks) => Value::Array(blocks.iter().map(block).collect()),
-        other => free(other),
+        other => user_value(other),
     }
 }
 
 fn block(value: &Value) -> Value {
     let is = |kind: &str| value.get("type").is_some_and(|own| own.str_is(kind));
     let calls = ["toolCall", "toolUse", "tool_use", "functionCall"].into_iter().any(is);
-    members(value, |key, member| match key {
+    map_members(value, |key, member| match key {
         "name" if calls => member.clone(),
-        "data" if is("image") => blank(member),
-        _ => known(key, member),
+        "data" if is("image") => blank_image(member),
+        _ => known_member(key, member),
     })
 }
 
 /// The data of an image: as long, and nothing to see.
-fn blank(value: &Value) -> Value {
-    value.as_str().map_or_else(|| free(value), |text| Value::from("A".repeat(text.len())))
+fn blank_image(value: &Value) -> Value {
+    value.as_str().map_or_else(|| user_value(value), |text| Value::from("A".repeat(text.len())))
 }
 
-fn known(key: &str, value: &Value) -> Value {
-    if KEPT.contains(&key) { value.clone() } else { free(value) }
+fn known_member(key: &str, value: &Value) -> Value {
+    if KEPT_MEMBERS.contains(&key) { value.clone() } else { user_value(value) }
 }
 
-fn members(value: &Value, of: impl Fn(&str, &Value) -> Value) -> Value {
-    let Value::Object(object) = value else { return free(value) };
+fn map_members(value: &Value, of: impl Fn(&str, &Value) -> Value) -> Value {
+    let Value::Object(object) = value else { return user_value(value) };
     let mut out = Object::default();
     for (key, member) in object.iter() {
         out.insert(key.clone(), of(&key.to_string_lossy(), member));
@@ -277,16 +289,16 @@ fn members(value: &Value, of: impl Fn(&str, &Value) -> Value) -> Value {
 }
 
 /// Anything that a person, a model or a tool made: its texts and numbers, and the names of its members.
-fn free(value: &Value) -> Value {
+fn user_value(value: &Value) -> Value {
     match value {
-        Value::String(text) => Value::String(text_of(text)),
-        Value::Number(number) => Value::Number(digits(*number)),
-        Value::Array(items) => Value::Array(items.iter().map(free).collect()),
+        Value::String(text) => Value::String(shape_text(text)),
+        Value::Number(number) => Value::Number(same_digits(*number)),
+        Value::Array(items) => Value::Array(items.iter().map(user_value).collect()),
         Value::Object(object) => {
-            let mut names = Names::default();
+            let mut names = MemberNames::default();
             let mut out = Object::default();
             for (key, member) in object.iter() {
-                out.insert(names.name(key), free(member));
+                out.insert(names.name(key), user_value(member));
             }
             Value::Object(out)
         }
@@ -296,17 +308,18 @@ fn free(value: &Value) -> Value {
 
 /// Names of one object: no two become the same, so that it keeps its members.
 #[derive(Default)]
-struct Names {
+struct MemberNames {
     taken: HashSet<JsString>,
 }
 
-impl Names {
+impl MemberNames {
     fn name(&mut self, key: &JsString) -> JsString {
-        let mut name = if ARGUMENTS.iter().any(|known| key.eq_str(known)) { key.clone() } else { words(key) };
+        let mut name =
+            if ARGUMENTS.iter().any(|known| key.eq_str(known)) { key.clone() } else { masked_words(key) };
         let mut turn = 0;
         while !self.taken.insert(name.clone()) {
             turn += 1;
-            let Some(other) = varied(key, turn) else {
+            let Some(other) = varied_name(key, turn) else {
                 name = key.clone();
                 self.taken.insert(name.clone());
                 break;
@@ -318,8 +331,8 @@ impl Names {
 }
 
 /// The `turn`th name of the same length and kinds: its letters counted up from the end.
-fn varied(key: &JsString, mut turn: usize) -> Option<JsString> {
-    let mut units = words(key).units().to_vec();
+fn varied_name(key: &JsString, mut turn: usize) -> Option<JsString> {
+    let mut units = masked_words(key).units().to_vec();
     for unit in units.iter_mut().rev() {
         let base = match *unit {
             0x78 => u16::from(b'a'),
@@ -336,7 +349,7 @@ fn varied(key: &JsString, mut turn: usize) -> Option<JsString> {
 }
 
 /// A number of as many digits, as JSON writes it; one that cannot be told so stays.
-fn digits(number: f64) -> f64 {
+fn same_digits(number: f64) -> f64 {
     let text = js::number_text(number);
     let other: String = text.chars().map(|char| if char.is_ascii_digit() { '1' } else { char }).collect();
     match other.parse::<f64>() {
@@ -346,22 +359,22 @@ fn digits(number: f64) -> f64 {
 }
 
 /// A text without its words; the runtime's own marks in it stay.
-fn text_of(text: &JsString) -> JsString {
+fn shape_text(text: &JsString) -> JsString {
     let plain = text.to_string_lossy();
-    let Some((at, mark)) = MARKS.iter().filter_map(|mark| Some((plain.find(mark)?, mark))).min() else {
-        return words(text);
+    let Some((at, mark)) = RULE_MARKS.iter().filter_map(|mark| Some((plain.find(mark)?, mark))).min() else {
+        return masked_words(text);
     };
     let from = plain[..at].encode_utf16().count();
     let to = from + mark.encode_utf16().count();
-    let mut out = words(&text.slice(0, from));
+    let mut out = masked_words(&text.slice(0, from));
     out.push_str(mark);
-    out.push(&text_of(&text.slice(to, text.len())));
+    out.push(&shape_text(&text.slice(to, text.len())));
     out
 }
 
 /// The text of an error: its numbers and the words that tell its kind stay.
-fn error(value: &Value) -> Value {
-    let Some(text) = value.as_str() else { return free(value) };
+fn error_text(value: &Value) -> Value {
+    let Some(text) = value.as_str() else { return user_value(value) };
     let plain = text.to_string_lossy();
     let mut out = JsString::new();
     let mut word = String::new();
@@ -369,7 +382,7 @@ fn error(value: &Value) -> Value {
         if ERROR_WORDS.iter().any(|known| known.eq_ignore_ascii_case(word)) {
             out.push_str(word);
         } else {
-            out.push(&words(&JsString::from(word.as_str())));
+            out.push(&masked_words(&JsString::from(word.as_str())));
         }
         word.clear();
     };
@@ -386,7 +399,7 @@ fn error(value: &Value) -> Value {
 }
 
 /// Every letter and digit replaced, and everything else as it is.
-fn words(text: &JsString) -> JsString {
+fn masked_words(text: &JsString) -> JsString {
     let mut units = Vec::with_capacity(text.len());
     for char in char::decode_utf16(text.units().iter().copied()) {
         match char {
@@ -406,13 +419,13 @@ fn stand_in(char: char) -> char {
         _ if !char.is_alphanumeric() => return char,
         _ => {}
     }
-    STAND_INS.into_iter().skip(3).find(|other| counts(*other) == counts(char)).unwrap_or(char)
+    STAND_INS.into_iter().skip(3).find(|other| char_traits(*other) == char_traits(char)).unwrap_or(char)
 }
 
 /// All that rules count of a character.
-fn counts(char: char) -> (Script, u64, usize) {
+fn char_traits(char: char) -> (Script, u64, usize) {
     let text = JsString::from(char.encode_utf8(&mut [0; 4]) as &str);
-    (Script::of(u32::from(char)), weighted_length(&text, NORMAL).to_bits(), text.len())
+    (Script::from_code_point(u32::from(char)), weighted_length(&text, NORMAL_WEIGHT).to_bits(), text.len())
 }
 
 #[cfg(test)]
@@ -480,7 +493,7 @@ mod tests {
 
     #[test]
     fn marks_of_the_runtime_stay() {
-        let text = text_of(&JsString::from("was it? NO_REPLY"));
+        let text = shape_text(&JsString::from("was it? NO_REPLY"));
         assert_eq!(text.to_string_lossy(), "xxx xx? NO_REPLY");
     }
 
@@ -494,9 +507,9 @@ mod tests {
         #[test]
         fn nothing_that_rules_count_changes(text in "\\PC{0,80}|[\\u{3000}-\\u{ffff}\\n\"\\\\]{0,30}") {
             let text = JsString::from(text.as_str());
-            let out = words(&text);
+            let out = masked_words(&text);
             prop_assert_eq!(out.len(), text.len());
-            prop_assert_eq!(weighted_length(&out, NORMAL), weighted_length(&text, NORMAL));
+            prop_assert_eq!(weighted_length(&out, NORMAL_WEIGHT), weighted_length(&text, NORMAL_WEIGHT));
             let lines = |text: &JsString| text.units().iter().filter(|unit| **unit == 10).count();
             prop_assert_eq!(lines(&out), lines(&text));
             let utf16 = |text: &JsString| js::stringify_str(text).encode_utf16().count();

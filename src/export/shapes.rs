@@ -10,7 +10,7 @@ use super::colour::{Rgb, hex};
 
 /// A rectangle on whole pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct PixelRect {
     pub(super) x: i32,
     pub(super) y: i32,
     pub(super) width: i32,
@@ -20,14 +20,14 @@ pub(super) struct Block {
 /// Shapes by colour. The maps are sorted, so that the same screen gives the same text.
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
-    blocks: BTreeMap<Rgb, Vec<Block>>,
+    blocks: BTreeMap<Rgb, Vec<PixelRect>>,
     dots: BTreeMap<Rgb, String>,
     strokes: BTreeMap<Rgb, String>,
 }
 
 impl Shapes {
     /// Adds a rectangle; one that goes on where the last of its colour ended makes that one longer.
-    pub(super) fn block(&mut self, ink: Rgb, block: Block) {
+    pub(super) fn block(&mut self, ink: Rgb, block: PixelRect) {
         if block.width <= 0 || block.height <= 0 {
             return;
         }
@@ -52,7 +52,7 @@ impl Shapes {
     /// The rectangles as rows of `#` and `.`, for tests that look at pixels.
     #[cfg(test)]
     pub(super) fn raster(&self, width: i32, height: i32) -> Vec<String> {
-        let covers = |block: &Block, x: i32, y: i32| {
+        let covers = |block: &PixelRect, x: i32, y: i32| {
             (block.x..block.x + block.width).contains(&x) && (block.y..block.y + block.height).contains(&y)
         };
         let set = |x: i32, y: i32| self.blocks.values().flatten().any(|block| covers(block, x, y));
@@ -94,13 +94,13 @@ fn stroked(out: &mut String, ink: Rgb, path: &str) {
     let _ = writeln!(out, "<path stroke=\"{}\" d=\"{path}\"/>", hex(ink));
 }
 
-fn joins(last: Block, next: Block) -> bool {
+fn joins(last: PixelRect, next: PixelRect) -> bool {
     last.y == next.y && last.height == next.height && last.x + last.width == next.x
 }
 
-fn outline(blocks: &[Block]) -> String {
+fn outline(blocks: &[PixelRect]) -> String {
     let mut path = String::new();
-    for Block { x, y, width, height } in blocks {
+    for PixelRect { x, y, width, height } in blocks {
         let _ = write!(path, "M{x} {y}h{width}v{height}h-{width}z");
     }
     path
@@ -112,8 +112,8 @@ mod tests {
 
     const RED: Rgb = (255, 0, 0);
 
-    fn block(x: i32, y: i32) -> Block {
-        Block { x, y, width: 10, height: 1 }
+    fn block(x: i32, y: i32) -> PixelRect {
+        PixelRect { x, y, width: 10, height: 1 }
     }
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
     fn nothing_is_written_for_nothing() {
         let mut out = String::new();
         let mut shapes = Shapes::default();
-        shapes.block(RED, Block { x: 0, y: 0, width: 0, height: 9 });
+        shapes.block(RED, PixelRect { x: 0, y: 0, width: 0, height: 9 });
         shapes.write(&mut out);
         assert_eq!(out, "");
     }

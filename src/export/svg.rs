@@ -9,8 +9,8 @@ use ratatui::buffer::Buffer;
 
 use super::colour::{Rgb, hex};
 use super::glyphs::{self, CELL_HEIGHT, CELL_WIDTH, Origin};
-use super::shapes::{Block, Shapes};
-use super::tiles::{self, Face, Tile};
+use super::shapes::{PixelRect, Shapes};
+use super::tiles::{self, FontStyle, Tile};
 
 /// Empty pixels around the cells.
 const MARGIN: i32 = 8;
@@ -26,7 +26,7 @@ const CROSSED_OUT: i32 = 11;
 
 /// A screen and the colours that stand for the terminal's own.
 #[derive(Debug, Clone, Copy)]
-pub struct Picture<'a> {
+pub struct ScreenImage<'a> {
     /// The cells to draw, all of them.
     pub buffer: &'a Buffer,
     /// What `Color::Reset` means behind a letter; also the colour of the margin.
@@ -47,12 +47,12 @@ pub struct Picture<'a> {
 /// let text = svg(&Picture { buffer: &buffer, background: (19, 22, 27), foreground: (195, 202, 213) });
 /// assert!(text.contains("a &lt; b"));
 /// ```
-pub fn svg(picture: &Picture<'_>) -> String {
+pub fn svg(picture: &ScreenImage<'_>) -> String {
     let area = picture.buffer.area;
     let mut layers = Layers::default();
     for y in area.top()..area.bottom() {
         let top = MARGIN + CELL_HEIGHT * i32::from(y - area.top());
-        layers.row(picture, top, &tiles::row(picture, y));
+        layers.row(picture, top, &tiles::row_tiles(picture, y));
     }
     let width = CELL_WIDTH * i32::from(area.width) + 2 * MARGIN;
     let height = CELL_HEIGHT * i32::from(area.height) + 2 * MARGIN;
@@ -68,34 +68,34 @@ struct Layers {
 }
 
 impl Layers {
-    fn row(&mut self, picture: &Picture<'_>, top: i32, tiles: &[Tile<'_>]) {
+    fn row(&mut self, picture: &ScreenImage<'_>, top: i32, tiles: &[Tile<'_>]) {
         let mut run = None;
         for tile in tiles {
             let at = Origin { x: MARGIN + CELL_WIDTH * tile.column, y: top };
             self.rectangles(picture, tile, at);
             let drawn = tile.character().is_some_and(|c| self.shape(c, at, tile));
             if !drawn {
-                place(&mut run, tile, at, &mut self.text);
+                add_tile(&mut run, tile, at, &mut self.text);
             }
         }
-        finish(&mut run, &mut self.text);
+        flush_run(&mut run, &mut self.text);
     }
 
-    fn rectangles(&mut self, picture: &Picture<'_>, tile: &Tile<'_>, Origin { x, y }: Origin) {
+    fn rectangles(&mut self, picture: &ScreenImage<'_>, tile: &Tile<'_>, Origin { x, y }: Origin) {
         let width = CELL_WIDTH * tile.width;
-        if tile.paper != picture.background {
-            self.fills.block(tile.paper, Block { x, y, width, height: CELL_HEIGHT });
+        if tile.background != picture.background {
+            self.fills.block(tile.background, PixelRect { x, y, width, height: CELL_HEIGHT });
         }
         if let Some(ink) = tile.underline {
-            self.shapes.block(ink, Block { x, y: y + UNDERLINE, width, height: 1 });
+            self.shapes.block(ink, PixelRect { x, y: y + UNDERLINE, width, height: 1 });
         }
         if tile.crossed_out {
-            self.shapes.block(tile.ink, Block { x, y: y + CROSSED_OUT, width, height: 1 });
+            self.shapes.block(tile.foreground, PixelRect { x, y: y + CROSSED_OUT, width, height: 1 });
         }
     }
 
     fn shape(&mut self, c: char, at: Origin, tile: &Tile<'_>) -> bool {
-        glyphs::draw(c, at, tile.ink, tile.paper, &mut self.shapes)
+        glyphs::draw(c, at, tile.foreground, tile.background, &mut self.shapes)
     }
 
     fn document(&self, width: i32, height: i32, background: Rgb) -> String {
@@ -121,75 +121,76 @@ impl Layers {
 
 /// Letters of one row and one look that go into one element.
 #[derive(Debug)]
-struct Run {
-    ink: Rgb,
-    face: Face,
+struct TextRun {
+    foreground: Rgb,
+    font: FontStyle,
     baseline: i32,
-    letters: String,
+    text: String,
     /// The middle of each letter.
-    places: Vec<i32>,
+    x_positions: Vec<i32>,
     /// Middles of blanks that are written only if another letter follows.
-    blanks: Vec<i32>,
+    blank_positions: Vec<i32>,
 }
 
 /// Adds a tile to the run it continues, or starts the next one.
-fn place(run: &mut Option<Run>, tile: &Tile<'_>, at: Origin, out: &mut String) {
+fn add_tile(run: &mut Option<TextRun>, tile: &Tile<'_>, at: Origin, out: &mut String) {
     let middle = at.x + CELL_WIDTH * tile.width / 2;
-    if tile.blank() {
+    if tile.is_blank() {
         if let Some(run) = run {
-            run.blanks.push(middle);
+            run.blank_positions.push(middle);
         }
         return;
     }
     // Programs disagree on how a list of places counts combined and astral characters: those stand alone.
     let simple = tile.character().is_some_and(|c| c.len_utf16() == 1);
-    let continues = simple && run.as_ref().is_some_and(|run| run.ink == tile.ink && run.face == tile.face);
+    let continues =
+        simple && run.as_ref().is_some_and(|run| run.foreground == tile.foreground && run.font == tile.font);
     if !continues {
-        finish(run, out);
+        flush_run(run, out);
     }
-    let (ink, face, baseline) = (tile.ink, tile.face, at.y + BASELINE);
-    let open = run.get_or_insert_with(|| Run {
-        ink,
-        face,
+    let (ink, face, baseline) = (tile.foreground, tile.font, at.y + BASELINE);
+    let open = run.get_or_insert_with(|| TextRun {
+        foreground: ink,
+        font: face,
         baseline,
-        letters: String::new(),
-        places: vec![],
-        blanks: vec![],
+        text: String::new(),
+        x_positions: vec![],
+        blank_positions: vec![],
     });
     open.push(&tile.symbol, middle);
     if !simple {
-        finish(run, out);
+        flush_run(run, out);
     }
 }
 
 /// Writes the open run, if any.
-fn finish(run: &mut Option<Run>, out: &mut String) {
+fn flush_run(run: &mut Option<TextRun>, out: &mut String) {
     if let Some(run) = run.take() {
         run.write(out);
     }
 }
 
-impl Run {
+impl TextRun {
     fn push(&mut self, symbol: &str, middle: i32) {
-        for blank in self.blanks.drain(..) {
-            self.letters.push(' ');
-            self.places.push(blank);
+        for blank in self.blank_positions.drain(..) {
+            self.text.push(' ');
+            self.x_positions.push(blank);
         }
-        escape(symbol, &mut self.letters);
-        self.places.push(middle);
+        escape(symbol, &mut self.text);
+        self.x_positions.push(middle);
     }
 
     fn write(&self, out: &mut String) {
-        let places: Vec<String> = self.places.iter().map(ToString::to_string).collect();
-        let bold = if self.face.bold { " font-weight=\"700\"" } else { "" };
-        let italic = if self.face.italic { " font-style=\"italic\"" } else { "" };
+        let places: Vec<String> = self.x_positions.iter().map(ToString::to_string).collect();
+        let bold = if self.font.bold { " font-weight=\"700\"" } else { "" };
+        let italic = if self.font.italic { " font-style=\"italic\"" } else { "" };
         let _ = writeln!(
             out,
             "<text x=\"{}\" y=\"{}\" fill=\"{}\"{bold}{italic}>{}</text>",
             places.join(" "),
             self.baseline,
-            hex(self.ink),
-            self.letters
+            hex(self.foreground),
+            self.text
         );
     }
 }
@@ -220,7 +221,7 @@ mod tests {
     fn draw(width: u16, fill: impl Fn(&mut Buffer)) -> String {
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, 2));
         fill(&mut buffer);
-        svg(&Picture { buffer: &buffer, background: DARK, foreground: PALE })
+        svg(&ScreenImage { buffer: &buffer, background: DARK, foreground: PALE })
     }
 
     fn texts(svg: &str) -> Vec<&str> {
@@ -325,7 +326,7 @@ mod tests {
     #[test]
     fn an_empty_screen_is_still_a_picture() {
         let buffer = Buffer::empty(Rect::ZERO);
-        let svg = svg(&Picture { buffer: &buffer, background: DARK, foreground: PALE });
+        let svg = svg(&ScreenImage { buffer: &buffer, background: DARK, foreground: PALE });
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"), "{svg}");
     }
 }

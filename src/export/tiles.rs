@@ -7,10 +7,10 @@ use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth};
 use ratatui::style::{Color, Modifier};
 
 use super::colour::{Rgb, mix, resolve};
-use super::svg::Picture;
+use super::svg::ScreenImage;
 
 /// How much of its colour a dimmed letter keeps, in percent.
-const DIM: u16 = 60;
+const DIM_PERCENT: u16 = 60;
 /// Stands for a symbol that may not be written.
 const REPLACEMENT: &str = "\u{fffd}";
 
@@ -22,9 +22,9 @@ pub(super) struct Tile<'a> {
     /// How many columns the character covers, 1 or more.
     pub(super) width: i32,
     pub(super) symbol: Cow<'a, str>,
-    pub(super) ink: Rgb,
-    pub(super) paper: Rgb,
-    pub(super) face: Face,
+    pub(super) foreground: Rgb,
+    pub(super) background: Rgb,
+    pub(super) font: FontStyle,
     /// The colour of the line under the character.
     pub(super) underline: Option<Rgb>,
     pub(super) crossed_out: bool,
@@ -32,14 +32,14 @@ pub(super) struct Tile<'a> {
 
 /// Which cut of the font.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Face {
+pub(super) struct FontStyle {
     pub(super) bold: bool,
     pub(super) italic: bool,
 }
 
 impl Tile<'_> {
     /// True when no letter shows.
-    pub(super) fn blank(&self) -> bool {
+    pub(super) fn is_blank(&self) -> bool {
         self.symbol.chars().all(char::is_whitespace)
     }
 
@@ -51,7 +51,7 @@ impl Tile<'_> {
 }
 
 /// The tiles of one row, `y` in the buffer's own coordinates. Together they cover each column once.
-pub(super) fn row<'a>(picture: &Picture<'a>, y: u16) -> Vec<Tile<'a>> {
+pub(super) fn row_tiles<'a>(picture: &ScreenImage<'a>, y: u16) -> Vec<Tile<'a>> {
     let buffer: &'a Buffer = picture.buffer;
     let area = buffer.area;
     let mut tiles = Vec::with_capacity(usize::from(area.width));
@@ -65,8 +65,8 @@ pub(super) fn row<'a>(picture: &Picture<'a>, y: u16) -> Vec<Tile<'a>> {
     tiles
 }
 
-fn tile<'a>(picture: &Picture<'_>, cell: &'a Cell, column: u16, room: u16) -> Tile<'a> {
-    let symbol = drawable(cell.symbol());
+fn tile<'a>(picture: &ScreenImage<'_>, cell: &'a Cell, column: u16, room: u16) -> Tile<'a> {
+    let symbol = drawable_symbol(cell.symbol());
     let width = match cell.diff_option {
         CellDiffOption::ForcedWidth(width) => width.get(),
         _ => symbol.cell_width(),
@@ -78,9 +78,9 @@ fn tile<'a>(picture: &Picture<'_>, cell: &'a Cell, column: u16, room: u16) -> Ti
         // A wide character at the edge is cut there; one without width still owns its cell.
         width: i32::from(width.clamp(1, room)),
         symbol: if width == 0 || has(Modifier::HIDDEN) { Cow::Borrowed(" ") } else { symbol },
-        ink,
-        paper,
-        face: Face { bold: has(Modifier::BOLD), italic: has(Modifier::ITALIC) },
+        foreground: ink,
+        background: paper,
+        font: FontStyle { bold: has(Modifier::BOLD), italic: has(Modifier::ITALIC) },
         underline: has(Modifier::UNDERLINED).then(|| match cell.underline_color {
             Color::Reset => ink,
             color => resolve(color, ink),
@@ -90,21 +90,21 @@ fn tile<'a>(picture: &Picture<'_>, cell: &'a Cell, column: u16, room: u16) -> Ti
 }
 
 /// Ink and paper of a cell: reversed first, then dimmed towards what is now behind it.
-fn colours(picture: &Picture<'_>, cell: &Cell) -> (Rgb, Rgb) {
+fn colours(picture: &ScreenImage<'_>, cell: &Cell) -> (Rgb, Rgb) {
     let fg = resolve(cell.fg, picture.foreground);
     let bg = resolve(cell.bg, picture.background);
     let (ink, paper) = if cell.modifier.contains(Modifier::REVERSED) { (bg, fg) } else { (fg, bg) };
-    let ink = if cell.modifier.contains(Modifier::DIM) { mix(ink, paper, DIM) } else { ink };
+    let ink = if cell.modifier.contains(Modifier::DIM) { mix(ink, paper, DIM_PERCENT) } else { ink };
     (ink, paper)
 }
 
 /// The symbol itself, or the replacement sign for one that would break the document or reorder its text.
-fn drawable(symbol: &str) -> Cow<'_, str> {
-    if symbol.chars().any(forbidden) { Cow::Borrowed(REPLACEMENT) } else { Cow::Borrowed(symbol) }
+fn drawable_symbol(symbol: &str) -> Cow<'_, str> {
+    if symbol.chars().any(is_forbidden) { Cow::Borrowed(REPLACEMENT) } else { Cow::Borrowed(symbol) }
 }
 
 /// Controls, the two code points XML refuses, and marks that change the direction of text.
-fn forbidden(c: char) -> bool {
+fn is_forbidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{fffe}' | '\u{ffff}')
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -123,10 +123,10 @@ mod tests {
     fn tiles(width: u16, fill: impl Fn(&mut Buffer)) -> Vec<(i32, i32, String, Rgb, Rgb)> {
         let mut buffer = Buffer::empty(Rect::new(3, 2, width, 1));
         fill(&mut buffer);
-        let picture = Picture { buffer: &buffer, background: DARK, foreground: PALE };
-        row(&picture, 2)
+        let picture = ScreenImage { buffer: &buffer, background: DARK, foreground: PALE };
+        row_tiles(&picture, 2)
             .into_iter()
-            .map(|t| (t.column, t.width, t.symbol.into_owned(), t.ink, t.paper))
+            .map(|t| (t.column, t.width, t.symbol.into_owned(), t.foreground, t.background))
             .collect()
     }
 

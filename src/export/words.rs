@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::export::document::{Document, FateTold};
+use crate::export::document::{Document, ExportedFate};
 use crate::inspect::message::{PartKind, TextPart, parts_of_message};
-use crate::inspect::words::{grouped, moment};
+use crate::inspect::words::{format_timestamp, group_digits};
 use crate::js::{JsString, Value};
 use crate::policy::Fate;
 use crate::store::entry::Role;
@@ -14,7 +14,7 @@ use crate::text::visible;
 pub(super) fn facts(document: &Document) -> Vec<(&'static str, String)> {
     let model = [document.provider.as_str(), document.model.as_str()];
     let model = model.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
-    let window = document.window.map_or("unknown".to_owned(), grouped);
+    let window = document.window.map_or("unknown".to_owned(), group_digits);
     let mut facts = vec![
         ("session", document.key.clone()),
         ("title", document.title.clone()),
@@ -24,11 +24,18 @@ pub(super) fn facts(document: &Document) -> Vec<(&'static str, String)> {
         ("window", format!("{window} tokens ({})", document.window_source)),
         ("rules", document.ruleset.clone()),
         ("leaf", document.leaf.clone().unwrap_or_default()),
-        ("exported", moment(document.now_ms as f64).unwrap_or_default()),
+        ("exported", format_timestamp(document.now_ms as f64).unwrap_or_default()),
         ("secrets", redacted(document)),
     ];
     if let Some(plan) = &document.plan {
-        facts.push(("plan", format!("messages ~{} → ~{} tokens", grouped(plan.before), grouped(plan.after))));
+        facts.push((
+            "plan",
+            format!(
+                "messages ~{} → ~{} tokens",
+                group_digits(plan.tokens_before),
+                group_digits(plan.tokens_after)
+            ),
+        ));
     }
     facts.retain(|(_, value)| !value.is_empty());
     facts
@@ -42,7 +49,7 @@ fn redacted(document: &Document) -> String {
     let Some(kinds) = &document.redacted else { return "not looked for (--no-redact)".to_owned() };
     let each: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let words = if each.is_empty() { "none found".to_owned() } else { each.join(", ") };
-    match document.images {
+    match document.removed_images {
         0 => words,
         1 => format!("{words}; 1 image left out"),
         images => format!("{words}; {images} images left out"),
@@ -50,16 +57,17 @@ fn redacted(document: &Document) -> String {
 }
 
 /// `✂ cleared: reason (rule), ~900 → ~20`.
-pub(super) fn fate(told: &FateTold) -> String {
+pub(super) fn fate(told: &ExportedFate) -> String {
     let mut words = format!("{} {}: {} ({})", told.fate.sign(), told.fate.word(), told.reason, told.rule);
-    if told.fate.changes() {
-        let _ = write!(words, ", ~{} → ~{}", grouped(told.before), grouped(told.after));
+    if told.fate.is_change() {
+        let _ =
+            write!(words, ", ~{} → ~{}", group_digits(told.tokens_before), group_digits(told.tokens_after));
     }
     words
 }
 
 /// The parts of a message that a plan makes.
-pub(super) fn made_parts(message: &Value) -> Vec<TextPart> {
+pub(super) fn new_message_parts(message: &Value) -> Vec<TextPart> {
     let role = message.get("role").and_then(Value::as_str).map(JsString::to_string_lossy);
     parts_of_message(message, role.as_deref().map(Role::from_text))
 }
@@ -70,14 +78,16 @@ pub(super) fn head(part: &TextPart) -> Option<String> {
         PartKind::Text => None,
         PartKind::Thinking => Some("thinking".to_owned()),
         PartKind::Call { name, .. } => Some(format!("call {name}")),
-        PartKind::Image { mime, chars } => Some(format!("image {mime}, {} chars", grouped(*chars as u64))),
+        PartKind::Image { mime, chars } => {
+            Some(format!("image {mime}, {} chars", group_digits(*chars as u64)))
+        }
         PartKind::Error => Some("error".to_owned()),
         PartKind::Other => Some("JSON".to_owned()),
     }
 }
 
 /// A text line by line, made safe: tabs and line ends stay.
-pub(super) fn safe(text: &str) -> String {
+pub(super) fn sanitized(text: &str) -> String {
     let line = |line: &str| {
         let line = line.trim_end_matches('\r');
         line.split('\t').map(visible).collect::<Vec<_>>().join("\t")

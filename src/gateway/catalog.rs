@@ -58,7 +58,7 @@ pub fn catalog() -> &'static Catalog {
 /// The entry for a model id, whoever resells it. An entry of this very provider is preferred.
 pub fn find(provider: &str, model: &str) -> Option<&'static ModelEntry> {
     let id = bare_id(model);
-    let fits = || CATALOG.models.iter().filter(|entry| stands_for(&entry.id, &id));
+    let fits = || CATALOG.models.iter().filter(|entry| matches_id(&entry.id, &id));
     fits().find(|entry| entry.provider.eq_ignore_ascii_case(provider)).or_else(|| fits().next())
 }
 
@@ -72,7 +72,7 @@ fn bare_id(model: &str) -> String {
     }
 }
 
-fn stands_for(pattern: &str, id: &str) -> bool {
+fn matches_id(pattern: &str, id: &str) -> bool {
     id.strip_prefix(pattern).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))
 }
 

@@ -12,8 +12,8 @@ const PI_KEEP_RECENT_TOKENS: f64 = 20_000.0;
 pub const RESERVE_FLOOR: f64 = 20_000.0;
 
 /// Tokens that a prompt has room for at least, and their share of a small window (releases R61).
-const PROMPT_TOKENS: f64 = 8000.0;
-const PROMPT_SHARE: f64 = 0.5;
+const MIN_PROMPT_TOKENS: f64 = 8000.0;
+const MIN_PROMPT_SHARE: f64 = 0.5;
 
 /// Who writes the summary of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,7 +27,7 @@ pub enum CompactionMode {
 
 impl CompactionMode {
     /// Its name in the configuration.
-    pub fn name(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",
             Self::Safeguard => "safeguard",
@@ -97,7 +97,7 @@ pub fn pi_compaction(settings: Option<&js::Value>) -> CompactionSettings {
 
 /// The same as today's pi reads them: `modelOverrides` of `provider/modelId` beat the plain values, each on its own. A value
 /// that is no whole number of tokens is an error there; here the default stands in for it (store-pi-1.5 A8).
-pub fn pi_compaction_of(settings: &js::Value, model: &str) -> CompactionSettings {
+pub fn pi_compaction_for_model(settings: &js::Value, model: &str) -> CompactionSettings {
     let plain = settings.get("compaction");
     let own = plain.and_then(|raw| raw.get("modelOverrides")?.get(model));
     let tokens = |key: &str| [own, plain].into_iter().flatten().find_map(|raw| whole_tokens(raw.get(key)?));
@@ -115,13 +115,13 @@ pub(super) fn whole_tokens(value: &js::Value) -> Option<f64> {
 }
 
 /// Settings of a project over global ones: objects key by key, anything else as it is.
-pub fn merged_settings(global: Option<&js::Value>, project: Option<&js::Value>) -> js::Value {
+pub fn merge_settings(global: Option<&js::Value>, project: Option<&js::Value>) -> js::Value {
     match (global, project) {
         (Some(js::Value::Object(global)), Some(js::Value::Object(project))) => {
             let mut merged = global.clone();
             for (key, value) in project.iter() {
                 let below = global.get(&key.to_string_lossy());
-                merged.insert(key.clone(), merged_settings(below, Some(value)));
+                merged.insert(key.clone(), merge_settings(below, Some(value)));
             }
             js::Value::Object(merged)
         }
@@ -131,20 +131,20 @@ pub fn merged_settings(global: Option<&js::Value>, project: Option<&js::Value>) 
 
 /// The most that a reserve may take of a window in tokens, so that a prompt has room; a window that is not known has no
 /// such bound (releases R61).
-pub fn most_reserve(window: f64) -> f64 {
+pub fn max_reserve(window: f64) -> f64 {
     if window.is_nan() || window <= 0.0 {
         return f64::INFINITY;
     }
-    let prompt = (window * PROMPT_SHARE).floor().clamp(1.0, PROMPT_TOKENS);
+    let prompt = (window * MIN_PROMPT_SHARE).floor().clamp(1.0, MIN_PROMPT_TOKENS);
     (window - prompt).max(0.0)
 }
 
 /// The same by the rules of a version: from 2026.9.3 on it is a quarter.
-pub fn most_reserve_under(rules: &Rules, window: f64) -> f64 {
+pub fn max_reserve_under(rules: &Rules, window: f64) -> f64 {
     if rules.reserve == Reserve::Quarter && window > 0.0 {
         (window / 4.0).floor()
     } else {
-        most_reserve(window)
+        max_reserve(window)
     }
 }
 
@@ -165,11 +165,11 @@ pub fn gateway_compaction_under(
         Reserve::Runtime => return pi,
         _ => not_negative("reserveTokensFloor").unwrap_or(RESERVE_FLOOR),
     };
-    let most = most_reserve(window);
+    let most = max_reserve(window);
     let floor = if rules.reserve == Reserve::CappedFloor { floor.min(most) } else { floor };
     let reserve = not_negative("reserveTokens").unwrap_or(pi.reserve_tokens).max(floor);
     let most = match rules.reserve {
-        Reserve::Capped | Reserve::CappedAlone | Reserve::Quarter => most_reserve_under(rules, window),
+        Reserve::Capped | Reserve::CappedAlone | Reserve::Quarter => max_reserve_under(rules, window),
         _ => f64::INFINITY,
     };
     let enabled = raw("enabled").and_then(js::Value::as_bool);
@@ -278,9 +278,9 @@ mod tests {
         );
         let project =
             parse(r#"{"compaction":{"enabled":false,"modelOverrides":{"p/n":{"keepRecentTokens":9}}}}"#);
-        let merged = merged_settings(Some(&global), Some(&project));
+        let merged = merge_settings(Some(&global), Some(&project));
         let of = |model: &str| {
-            let settings = pi_compaction_of(&merged, model);
+            let settings = pi_compaction_for_model(&merged, model);
             (settings.enabled, settings.reserve_tokens, settings.keep_recent_tokens)
         };
         assert_eq!(of("p/m"), (false, 7.0, 20_000.0));

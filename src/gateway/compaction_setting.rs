@@ -12,7 +12,8 @@ use crate::js;
 pub const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
 
 /// How a count of tokens is moved.
-pub const TOKENS: Control = Control::Slider { min: 0.0, max: 200_000.0, step: 1000.0, unit: Unit::Tokens };
+pub const TOKEN_SLIDER: Control =
+    Control::Slider { min: 0.0, max: 200_000.0, step: 1000.0, unit: Unit::Tokens };
 
 /// A row for `reserveTokens`, `reserveTokensFloor` and `keepRecentTokens` each, under this configuration, for a
 /// window in tokens. `pi` is what the runtime itself has. A key that the version does not read is fixed at the value
@@ -24,7 +25,7 @@ pub fn compaction_settings(
     window: f64,
 ) -> Vec<PruneSetting> {
     let rules = ruleset.rules();
-    let in_force = gateway_compaction_under(rules, &config.js, pi, window);
+    let in_force = gateway_compaction_under(rules, &config.js_root, pi, window);
     let empty = js::Value::Object(js::Object::default());
     let defaults = gateway_compaction_under(rules, &empty, pi, window);
     let floor = config.value(&path_of("reserveTokensFloor")).and_then(js::Value::as_f64);
@@ -32,9 +33,12 @@ pub fn compaction_settings(
     let row = |key: &'static str, value: f64, default: f64| {
         let own = config.value(&path_of(key)).cloned();
         let read = rules.reserve.reads(key);
-        let control =
-            if read { TOKENS } else { Control::Fixed { unit: Some(Unit::Tokens), why: why(ruleset, key) } };
-        let provenance = match control.fixed() {
+        let control = if read {
+            TOKEN_SLIDER
+        } else {
+            Control::Fixed { unit: Some(Unit::Tokens), why: unread_reason(ruleset, key) }
+        };
+        let provenance = match control.fixed_reason() {
             Some(why) => Provenance::Fixed(why),
             None => config.provenance(&path_of(key)),
         };
@@ -56,7 +60,7 @@ fn path_of(key: &str) -> [&str; 4] {
 }
 
 /// Why a version does not read a key.
-fn why(ruleset: Ruleset, key: &str) -> &'static str {
+fn unread_reason(ruleset: Ruleset, key: &str) -> &'static str {
     match ruleset.rules().reserve {
         Reserve::Quarter | Reserve::CappedAlone => "built in since 2026.8.1",
         Reserve::Floor if key == "keepRecentTokens" => "a key since 2026.2.21; the runtime's own",
@@ -82,7 +86,7 @@ mod tests {
         let rows = compaction_settings(&config, ruleset, CompactionSettings::default(), 200_000.0);
         let told = |row: &PruneSetting| {
             let from_file = matches!(row.provenance, Provenance::File { .. });
-            (row.value.as_f64().unwrap(), row.control.fixed(), from_file)
+            (row.value.as_f64().unwrap(), row.control.fixed_reason(), from_file)
         };
         rows.iter().map(told).collect()
     }

@@ -10,11 +10,11 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
 use super::catalog;
-use super::defaults::{Applied, apply_defaults};
+use super::defaults::{AppliedDefault, apply_defaults};
 use super::env::Environment;
 use super::include;
-use super::lines::{self, Spot};
-use super::per_token::per_token;
+use super::lines::{self, TextPosition};
+use super::per_token::find_per_token_prices;
 use super::provenance::Provenance;
 use super::registry::{Registry, RegistryModel};
 use super::remote;
@@ -25,7 +25,7 @@ use super::substitute::{apply_env_block, load_dotenv, substitute};
 use super::validate::validate;
 use super::window::{WindowInfo, WindowSource};
 use super::window_rules::window_under;
-use crate::error::{Finding, Severity};
+use crate::error::{Diagnostic, Severity};
 use crate::js;
 
 /// The gateway's configuration and where its values come from.
@@ -34,26 +34,26 @@ pub struct GatewayConfig {
     /// With defaults filled in; an empty object when there is no usable file.
     pub root: Value,
     /// `root` with the gateway's numbers and texts, for the rules.
-    pub js: js::Value,
+    pub js_root: js::Value,
     /// The main file, if there is one.
     pub path: Option<PathBuf>,
     /// Why the gateway would run on an empty configuration.
     pub error: Option<ConfigError>,
     /// Oddities that do not spoil the configuration.
-    pub findings: Vec<Finding>,
+    pub diagnostics: Vec<Diagnostic>,
     /// The clock of the gateway's host, as far as it is this one: resets go by it.
-    pub zone: TimeZone,
+    pub time_zone: TimeZone,
     /// Where the environment sends the recordings of runs (trajectory 2.2).
     pub trajectory_dir: Option<PathBuf>,
-    sources: Vec<Source>,
-    applied: Vec<Applied>,
+    sources: Vec<SourceFile>,
+    applied_defaults: Vec<AppliedDefault>,
     /// What the agents' own registries list.
     registries: BTreeMap<String, Registry>,
 }
 
 /// A file of the configuration.
 #[derive(Debug, Clone)]
-pub(super) struct Source {
+pub(super) struct SourceFile {
     pub(super) path: PathBuf,
     pub(super) text: String,
     /// Keys that lead to the place where it is included.
@@ -70,9 +70,9 @@ pub struct ConfigError {
     /// From 1.
     pub column: Option<u32>,
     /// What was expected or found.
-    pub what: String,
+    pub message: String,
     /// What to do about it.
-    pub next: String,
+    pub advice: String,
 }
 
 impl fmt::Display for ConfigError {
@@ -81,19 +81,19 @@ impl fmt::Display for ConfigError {
         for number in [self.line, self.column].into_iter().flatten() {
             write!(f, ":{number}")?;
         }
-        write!(f, ": {} ({})", self.what, self.next)
+        write!(f, ": {} ({})", self.message, self.advice)
     }
 }
 
-impl From<&ConfigError> for Finding {
+impl From<&ConfigError> for Diagnostic {
     fn from(error: &ConfigError) -> Self {
         Self {
             path: error.path.clone(),
             line: error.line.map(u64::from),
-            entry: None,
+            subject: None,
             severity: Severity::Error,
-            what: error.what.clone(),
-            next: error.next.clone(),
+            message: error.message.clone(),
+            advice: error.advice.clone(),
         }
     }
 }
@@ -103,15 +103,15 @@ impl GatewayConfig {
     pub fn empty() -> Self {
         let root = Value::Object(Map::new());
         Self {
-            js: (&root).into(),
+            js_root: (&root).into(),
             root,
             path: None,
             error: None,
-            findings: Vec::new(),
-            zone: TimeZone::UTC,
+            diagnostics: Vec::new(),
+            time_zone: TimeZone::UTC,
             trajectory_dir: None,
             sources: Vec::new(),
-            applied: Vec::new(),
+            applied_defaults: Vec::new(),
             registries: BTreeMap::new(),
         }
     }
@@ -119,25 +119,30 @@ impl GatewayConfig {
     /// Loads the file at `path`. `state` is where the gateway looks for a `.env` file besides the working directory.
     pub fn load(path: Option<&Path>, env: &Environment, state: &Path) -> Self {
         let trajectory_dir = env.get("OPENCLAW_TRAJECTORY_DIR").map(|dir| env.resolve(dir));
-        let mut config = Self { zone: zone(env), trajectory_dir, ..Self::empty() };
+        let mut config = Self { time_zone: local_time_zone(env), trajectory_dir, ..Self::empty() };
         let Some(path) = path else { return config };
         // A variable or a profile may name a file that is not there: the gateway then runs on its defaults.
         if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
             let next = "the gateway runs on its defaults until it is written";
-            config.findings.push(Finding::new(path, Severity::Note, "there is no such configuration", next));
+            config.diagnostics.push(Diagnostic::new(
+                path,
+                Severity::Note,
+                "there is no such configuration",
+                next,
+            ));
             return config;
         }
         config.path = Some(path.to_path_buf());
         match config.read(path, env, state) {
             Ok(root) => {
-                config.js = (&root).into();
+                config.js_root = (&root).into();
                 config.root = root;
-                let mode = config.place(&["gateway", "mode"]);
-                config.findings.extend(remote::finding(&config.js, mode));
+                let mode = config.location(&["gateway", "mode"]);
+                config.diagnostics.extend(remote::remote_diagnostic(&config.js_root, mode));
                 config.warn_about_prices();
             }
             Err(error) => {
-                config.applied.clear();
+                config.applied_defaults.clear();
                 config.error = Some(error);
             }
         }
@@ -158,61 +163,61 @@ impl GatewayConfig {
             if !missing.secret {
                 return Err(error);
             }
-            self.findings.push(Finding { severity: Severity::Note, ..Finding::from(&error) });
+            self.diagnostics.push(Diagnostic { severity: Severity::Note, ..Diagnostic::from(&error) });
         }
         validate(&root).map_err(|refused| {
             let key = refused.trail.join(".");
             self.error_at(
                 &refused.trail,
-                if key.is_empty() { refused.what.clone() } else { format!("{key}: {}", refused.what) },
+                if key.is_empty() { refused.message.clone() } else { format!("{key}: {}", refused.message) },
                 "correct the value; the gateway runs on an empty configuration until then".to_owned(),
             )
         })?;
         self.warn_about_main_key(&root);
-        self.findings.extend(retired::migrate(&mut root, self.place(&[retired::AGENT])));
-        self.applied = apply_defaults(&mut root, &env);
+        self.diagnostics.extend(retired::migrate(&mut root, self.location(&[retired::RETIRED_KEY])));
+        self.applied_defaults = apply_defaults(&mut root, &env);
         Ok(root)
     }
 
     fn error_at(&self, trail: &[String], what: String, next: String) -> ConfigError {
         let trail: Vec<&str> = trail.iter().map(String::as_str).collect();
-        let (path, spot) = self.spot(&trail);
+        let (path, spot) = self.position(&trail);
         let (line, column) = (spot.map(|spot| spot.line), spot.map(|spot| spot.column));
-        ConfigError { path, line, column, what, next }
+        ConfigError { path, line, column, message: what, advice: next }
     }
 
     /// The file and line of a key: the file that has the last word about it.
-    fn place(&self, key: &[&str]) -> (PathBuf, Option<u32>) {
-        let (path, spot) = self.spot(key);
+    fn location(&self, key: &[&str]) -> (PathBuf, Option<u32>) {
+        let (path, spot) = self.position(key);
         (path, spot.map(|spot| spot.line))
     }
 
-    fn spot(&self, key: &[&str]) -> (PathBuf, Option<Spot>) {
+    fn position(&self, key: &[&str]) -> (PathBuf, Option<TextPosition>) {
         let retired = key.strip_prefix(&["agents", "defaults"]);
-        let retired = retired.map(|below| [&[retired::AGENT][..], below].concat()).unwrap_or_default();
-        let found = self.spots(key).next().or_else(|| self.spots(&retired).next());
+        let retired = retired.map(|below| [&[retired::RETIRED_KEY][..], below].concat()).unwrap_or_default();
+        let found = self.positions(key).next().or_else(|| self.positions(&retired).next());
         let found = found.map(|(path, spot)| (path.to_path_buf(), Some(spot)));
         found.unwrap_or_else(|| (self.path.clone().unwrap_or_default(), None))
     }
 
     /// Every place where a key is written, the one with the last word first.
-    fn spots<'a>(&'a self, key: &'a [&str]) -> impl Iterator<Item = (&'a Path, Spot)> {
+    fn positions<'a>(&'a self, key: &'a [&str]) -> impl Iterator<Item = (&'a Path, TextPosition)> {
         self.sources.iter().rev().filter_map(move |source| {
             let inner = key.get(source.mount.len()..)?;
             let below = source.mount.iter().zip(key).all(|(a, b)| a == b);
-            let spot = below.then(|| lines::key_place(&source.text, inner))??;
+            let spot = below.then(|| lines::key_position(&source.text, inner))??;
             Some((source.path.as_path(), spot))
         })
     }
 
     /// Every place where a key is written: the value in force first, then what it goes over.
-    pub fn chain(&self, key: &[&str]) -> Vec<Provenance> {
-        let of = |(path, spot): (&Path, Spot)| Provenance::File {
+    pub fn provenance_chain(&self, key: &[&str]) -> Vec<Provenance> {
+        let of = |(path, spot): (&Path, TextPosition)| Provenance::File {
             path: path.to_path_buf(),
             line: Some(spot.line),
             key: key.join("."),
         };
-        self.spots(key).map(of).collect()
+        self.positions(key).map(of).collect()
     }
 
     /// Reads what the agents' own registries list (store A8).
@@ -221,7 +226,7 @@ impl GatewayConfig {
         env: &Environment,
         state: &Path,
         agents: impl Iterator<Item = &'a str>,
-        findings: &mut Vec<Finding>,
+        findings: &mut Vec<Diagnostic>,
     ) {
         for agent in agents {
             let registry = Registry::read(&self.agent_dir(env, state, agent), findings);
@@ -230,7 +235,7 @@ impl GatewayConfig {
     }
 
     /// Reads what the registry of an agent dir lists: pi's own lies beside its settings (store R6).
-    pub fn read_registry(&mut self, agent: &str, agent_dir: &Path, findings: &mut Vec<Finding>) {
+    pub fn read_registry(&mut self, agent: &str, agent_dir: &Path, findings: &mut Vec<Diagnostic>) {
         self.registries.insert(agent.to_owned(), Registry::read(agent_dir, findings));
     }
 
@@ -250,7 +255,7 @@ impl GatewayConfig {
     }
 
     /// A model as the agent's registry lists it.
-    pub fn registered(
+    pub fn registry_model(
         &self,
         agent: &str,
         provider: &str,
@@ -262,13 +267,13 @@ impl GatewayConfig {
 
     /// What a model itself takes, in tokens: by the agent's registry, else by the catalogue; none where neither knows it.
     pub fn known_window(&self, agent: &str, provider: &str, model: &str) -> Option<f64> {
-        let listed = self.registered(agent, provider, model).map(|(_, model)| model.window);
+        let listed = self.registry_model(agent, provider, model).map(|(_, model)| model.window);
         listed.or_else(|| catalog::find(provider, model).map(|entry| entry.window))
     }
 
     /// The window of an agent's run on a model by the rules of a version (compaction 7.1).
     pub fn window(&self, rules: &Rules, agent: &str, provider: &str, model: &str) -> WindowInfo {
-        window_under(rules, &self.js, provider, model, self.known_window(agent, provider, model))
+        window_under(rules, &self.js_root, provider, model, self.known_window(agent, provider, model))
     }
 
     /// Where that window is told.
@@ -282,7 +287,7 @@ impl GatewayConfig {
         match window.source {
             WindowSource::AgentContextTokens => self.provenance(&["agents", "defaults", "contextTokens"]),
             WindowSource::Default => Provenance::Default,
-            WindowSource::Model => match self.registered(agent, provider, model) {
+            WindowSource::Model => match self.registry_model(agent, provider, model) {
                 Some((registry, model)) => registry.provenance(model),
                 None => {
                     Provenance::Rule { rule: "catalogue", why: format!("as of {}", catalog::catalog().as_of) }
@@ -299,11 +304,11 @@ impl GatewayConfig {
     }
 
     fn warn_about_prices(&mut self) {
-        for price in per_token(&self.js) {
-            let (path, line) = self.place(&price.trail.iter().map(String::as_str).collect::<Vec<_>>());
+        for price in find_per_token_prices(&self.js_root) {
+            let (path, line) = self.location(&price.trail.iter().map(String::as_str).collect::<Vec<_>>());
             let next = "multiply the prices of this model by 1,000,000";
-            let finding = Finding::new(path, Severity::Warning, price.what, next);
-            self.findings.push(Finding { line: line.map(u64::from), ..finding });
+            let finding = Diagnostic::new(path, Severity::Warning, price.message, next);
+            self.diagnostics.push(Diagnostic { line: line.map(u64::from), ..finding });
         }
     }
 
@@ -311,20 +316,20 @@ impl GatewayConfig {
         let Some(key) = root.pointer("/session/mainKey").filter(|key| key.as_str() != Some("main")) else {
             return;
         };
-        let (path, line) = self.place(&["session", "mainKey"]);
-        self.findings.push(Finding {
+        let (path, line) = self.location(&["session", "mainKey"]);
+        self.diagnostics.push(Diagnostic {
             path,
             line: line.map(u64::from),
-            entry: None,
+            subject: None,
             severity: Severity::Warning,
-            what: format!("session.mainKey is {key}, but the gateway always uses \"main\""),
-            next: "remove the key".to_owned(),
+            message: format!("session.mainKey is {key}, but the gateway always uses \"main\""),
+            advice: "remove the key".to_owned(),
         });
     }
 
     /// The value at a key path, in the gateway's own terms; items of lists are named by their index.
     pub fn value(&self, key: &[&str]) -> Option<&js::Value> {
-        key.iter().try_fold(&self.js, |value, segment| match value.as_array() {
+        key.iter().try_fold(&self.js_root, |value, segment| match value.as_array() {
             Some(items) => items.get(segment.parse::<usize>().ok()?),
             None => value.get(segment),
         })
@@ -333,19 +338,19 @@ impl GatewayConfig {
     /// Where the value at a key path comes from; `Default` when the configuration does not have it.
     pub fn provenance(&self, key: &[&str]) -> Provenance {
         let full = key.join(".");
-        if let Some(applied) = self.applied.iter().find(|applied| applied.key == full) {
-            return Provenance::Rule { rule: applied.rule, why: applied.why.clone() };
+        if let Some(applied) = self.applied_defaults.iter().find(|applied| applied.key == full) {
+            return Provenance::Rule { rule: applied.rule, why: applied.reason.clone() };
         }
         if self.value(key).is_none() {
             return Provenance::Default;
         }
-        let (path, line) = self.place(key);
+        let (path, line) = self.location(key);
         Provenance::File { path, line, key: full }
     }
 
     /// What the gateway filled in by itself.
-    pub fn applied(&self) -> &[Applied] {
-        &self.applied
+    pub fn applied_defaults(&self) -> &[AppliedDefault] {
+        &self.applied_defaults
     }
 
     /// Configured agent ids, normalised, in order and without repetition (store A6).
@@ -364,7 +369,8 @@ impl GatewayConfig {
 
     /// The agent that keys without an agent belong to (store A7).
     pub fn default_agent_id(&self) -> String {
-        let truthy = |agent: &&Value| agent.get("default").is_some_and(|flag| js::truthy(Some(&flag.into())));
+        let truthy =
+            |agent: &&Value| agent.get("default").is_some_and(|flag| js::is_truthy(Some(&flag.into())));
         let agent = self.agents().find(truthy).or_else(|| self.agents().next());
         normalise_agent_id(
             agent.and_then(|agent| agent.get("id")).and_then(Value::as_str).unwrap_or_default(),
@@ -393,7 +399,7 @@ impl GatewayConfig {
 }
 
 /// The time zone of this machine, as a process of the gateway would have it: `TZ`, else the system's.
-fn zone(env: &Environment) -> TimeZone {
+fn local_time_zone(env: &Environment) -> TimeZone {
     let named = env.get("TZ").map(|name| name.trim_start_matches(':'));
     named.and_then(|name| TimeZone::get(name).ok()).unwrap_or_else(TimeZone::system)
 }

@@ -57,7 +57,7 @@ fn no_file_is_an_empty_configuration_without_defaults() {
 fn a_broken_file_is_empty_and_says_where_and_why() {
     let config = one("{\n  session: {\n    scope: @\n");
     let error = config.error.unwrap();
-    assert_eq!((error.line, error.column, error.what.as_str()), (Some(3), Some(12), "expected value"));
+    assert_eq!((error.line, error.column, error.message.as_str()), (Some(3), Some(12), "expected value"));
     assert!(error.to_string().contains("openclaw.json:3:12: expected value ("), "{error}");
     assert_eq!(config.root, Value::Object(Map::new()));
     let unterminated = one("{\n a: [1,\n").error.unwrap();
@@ -67,7 +67,7 @@ fn a_broken_file_is_empty_and_says_where_and_why() {
 #[test]
 fn hostile_nesting_is_an_error_not_a_crash() {
     let error = one(&"[".repeat(500_000)).error.unwrap();
-    assert_eq!(error.what, "nests deeper than 200 levels");
+    assert_eq!(error.message, "nests deeper than 200 levels");
     let deepest = format!("{}1{}", "{a:".repeat(200), "}".repeat(200));
     assert_eq!(one(&deepest).error, None);
 }
@@ -75,15 +75,15 @@ fn hostile_nesting_is_an_error_not_a_crash() {
 #[test]
 fn a_directory_is_an_error_and_a_file_that_is_named_but_not_there_only_a_note() {
     let files = Files::new(&[("openclaw.json/x", "")]);
-    assert_eq!(files.load().error.unwrap().what, "is not a regular file");
+    assert_eq!(files.load().error.unwrap().message, "is not a regular file");
     let missing = Files::new(&[]).load();
     assert_eq!((missing.error, missing.path), (None, None));
-    assert_eq!(missing.findings[0].severity, Severity::Note);
+    assert_eq!(missing.diagnostics[0].severity, Severity::Note);
 }
 
 #[test]
 fn a_file_that_holds_no_object_is_told_without_an_empty_key() {
-    assert_eq!(one("[]").error.unwrap().what, "expected an object at the top");
+    assert_eq!(one("[]").error.unwrap().message, "expected an object at the top");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn includes_stay_inside_and_end() {
     let env = Environment::default();
     let config = GatewayConfig::load(Some(&outside.path("state/openclaw.json")), &env, outside.dir.path());
     let error = config.error.unwrap();
-    assert!(error.what.contains("is outside") && error.line == Some(2), "{error}");
+    assert!(error.message.contains("is outside") && error.line == Some(2), "{error}");
     for (name, text, what) in [
         ("cycle", "{ a: { $include: 'openclaw.json' } }", "includes itself"),
         ("missing", "{ a: { $include: 'gone.json' } }", "cannot be read"),
@@ -121,7 +121,7 @@ fn includes_stay_inside_and_end() {
     ] {
         let files = Files::new(&[("openclaw.json", text), ("list.json", "[1]"), ("broken.json", "{ x ")]);
         let error = files.load().error.unwrap();
-        assert!(error.what.contains(what), "{name}: {error}");
+        assert!(error.message.contains(what), "{name}: {error}");
     }
 }
 
@@ -137,7 +137,7 @@ fn includes_may_go_ten_deep() {
         Files::new(&files).load()
     };
     assert_eq!(at(&chain(10), "/end"), 1);
-    assert!(chain(11).error.unwrap().what.contains("more than 10 deep"));
+    assert!(chain(11).error.unwrap().message.contains("more than 10 deep"));
 }
 
 #[cfg(unix)]
@@ -150,7 +150,7 @@ fn a_link_out_of_the_directory_is_not_followed() {
         &Environment::default(),
         Path::new("/"),
     );
-    assert!(config.error.unwrap().what.contains("is outside"));
+    assert!(config.error.unwrap().message.contains("is outside"));
 }
 
 #[test]
@@ -171,10 +171,10 @@ fn variables_come_from_the_environment_then_dotenv_then_the_env_block() {
 fn a_variable_without_a_value_spoils_the_configuration_unless_it_is_a_secret() {
     let error = one("{\n session: {\n  store: '${NOPE}/x' } }").error.unwrap();
     assert_eq!(error.line, Some(3));
-    assert!(error.what.contains("${NOPE}"), "{error}");
+    assert!(error.message.contains("${NOPE}"), "{error}");
     let config = one("{\n models: { apiKey: '${NOPE}' } }");
     assert_eq!(at(&config, "/models/apiKey"), "${NOPE}");
-    assert_eq!((config.findings.len(), config.findings[0].line), (1, Some(2)));
+    assert_eq!((config.diagnostics.len(), config.diagnostics[0].line), (1, Some(2)));
 }
 
 #[test]
@@ -182,15 +182,15 @@ fn a_value_the_gateway_refuses_spoils_the_configuration() {
     let config = one("{ agents: { defaults: {\n contextPruning: {\n mode: 'sometimes' } } } }");
     let error = config.error.unwrap();
     assert_eq!(error.line, Some(3));
-    assert!(error.what.starts_with("agents.defaults.contextPruning.mode: expected \"off\" or"), "{error}");
+    assert!(error.message.starts_with("agents.defaults.contextPruning.mode: expected \"off\" or"), "{error}");
     assert_eq!(config.root, Value::Object(Map::new()));
 }
 
 #[test]
 fn main_key_is_ignored_with_a_warning() {
     let config = one("{ session: { mainKey: 'home' } }");
-    assert_eq!(config.findings.len(), 1);
-    assert!(one("{ session: { mainKey: 'main' } }").findings.is_empty());
+    assert_eq!(config.diagnostics.len(), 1);
+    assert!(one("{ session: { mainKey: 'main' } }").diagnostics.is_empty());
 }
 
 #[test]

@@ -7,24 +7,24 @@ use super::env::Environment;
 
 /// A value that no file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Applied {
+pub struct AppliedDefault {
     /// Full key.
     pub key: String,
     /// Name of the rule.
     pub rule: &'static str,
     /// What made it apply.
-    pub why: String,
+    pub reason: String,
 }
 
 /// How the gateway would sign in at Anthropic, and what tells so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct AnthropicAuth {
     api_key: bool,
-    told_by: String,
+    source: String,
 }
 
 /// Completes a validated configuration in place, as the gateway does for a file that exists.
-pub(super) fn apply_defaults(root: &mut Value, env: &Environment) -> Vec<Applied> {
+pub(super) fn apply_defaults(root: &mut Value, env: &Environment) -> Vec<AppliedDefault> {
     let mut applied = Vec::new();
     let auth = anthropic_auth(root, env);
     let defaults = object_at(object_at(root, "agents"), "defaults");
@@ -34,10 +34,10 @@ pub(super) fn apply_defaults(root: &mut Value, env: &Environment) -> Vec<Applied
     let compaction = object_at(defaults, "compaction");
     if compaction.is_object() && compaction.get("mode").is_none() {
         compaction["mode"] = json!("safeguard");
-        applied.push(Applied {
+        applied.push(AppliedDefault {
             key: "agents.defaults.compaction.mode".to_owned(),
             rule: "compaction default",
-            why: "a configuration without a compaction mode".to_owned(),
+            reason: "a configuration without a compaction mode".to_owned(),
         });
     }
     model_defaults(root, &mut applied);
@@ -56,11 +56,11 @@ fn object_at<'a>(parent: &'a mut Value, key: &str) -> &'a mut Value {
     slot
 }
 
-fn pruning_defaults(defaults: &mut Value, auth: &AnthropicAuth, applied: &mut Vec<Applied>) {
+fn pruning_defaults(defaults: &mut Value, auth: &AnthropicAuth, applied: &mut Vec<AppliedDefault>) {
     const RULE: &str = "smart default";
     let mut push = |key: &str| {
         let key = format!("agents.defaults.{key}");
-        applied.push(Applied { key, rule: RULE, why: auth.told_by.clone() });
+        applied.push(AppliedDefault { key, rule: RULE, reason: auth.source.clone() });
     };
     let pruning = object_at(defaults, "contextPruning");
     if pruning.is_object() && pruning.get("mode").is_none() {
@@ -87,16 +87,16 @@ fn anthropic_auth(root: &Value, env: &Environment) -> Option<AnthropicAuth> {
     let ordered =
         order.into_iter().flatten().filter_map(Value::as_str).find_map(|id| Some((id, profile(id)?)));
     if let Some((id, api_key)) = ordered {
-        return Some(AnthropicAuth { api_key, told_by: format!("auth.order.anthropic names {id}") });
+        return Some(AnthropicAuth { api_key, source: format!("auth.order.anthropic names {id}") });
     }
     let kinds: Vec<bool> = profiles.into_iter().flatten().filter_map(|(_, p)| anthropic_profile(p)).collect();
     if let Some(&api_key) = kinds.first().filter(|first| kinds.iter().all(|kind| kind == *first)) {
         let kind = if api_key { "an API key" } else { "a subscription token" };
-        return Some(AnthropicAuth { api_key, told_by: format!("auth.profiles has {kind} for anthropic") });
+        return Some(AnthropicAuth { api_key, source: format!("auth.profiles has {kind} for anthropic") });
     }
     [("ANTHROPIC_OAUTH_TOKEN", false), ("ANTHROPIC_API_KEY", true)].into_iter().find_map(|(name, api_key)| {
         env.get(name)?;
-        Some(AnthropicAuth { api_key, told_by: format!("{name} is set in this environment") })
+        Some(AnthropicAuth { api_key, source: format!("{name} is set in this environment") })
     })
 }
 
@@ -113,7 +113,7 @@ fn anthropic_profile(profile: &Value) -> Option<bool> {
 }
 
 /// A configured model without a positive window gets one (compaction 7.4), so that a listed model always decides.
-fn model_defaults(root: &mut Value, applied: &mut Vec<Applied>) {
+fn model_defaults(root: &mut Value, applied: &mut Vec<AppliedDefault>) {
     let Some(providers) = root.pointer_mut("/models/providers").and_then(Value::as_object_mut) else {
         return;
     };
@@ -124,7 +124,7 @@ fn model_defaults(root: &mut Value, applied: &mut Vec<Applied>) {
             let window = positive(model.get("contextWindow")).unwrap_or_else(|| {
                 let key = format!("models.providers.{provider}.models.{index}.contextWindow");
                 let why = "a listed model without a window".to_owned();
-                applied.push(Applied { key, rule: "model default", why });
+                applied.push(AppliedDefault { key, rule: "model default", reason: why });
                 model["contextWindow"] = json!(200_000);
                 200_000.0
             });
@@ -136,7 +136,7 @@ fn model_defaults(root: &mut Value, applied: &mut Vec<Applied>) {
                     None => "a listed model without a length of answers",
                     Some(_) => "an answer is no longer than the window",
                 };
-                applied.push(Applied { key, rule: "model default", why: why.to_owned() });
+                applied.push(AppliedDefault { key, rule: "model default", reason: why.to_owned() });
             }
             model["maxTokens"] = json!(most);
         }
@@ -208,7 +208,7 @@ mod tests {
         let defaults = "agents.defaults.";
         let expected = ["contextPruning.mode", "contextPruning.ttl", "heartbeat.every", "compaction.mode"];
         assert_eq!(keys, expected.map(|key| format!("{defaults}{key}")));
-        assert_eq!(applied[0].why, "ANTHROPIC_API_KEY is set in this environment");
+        assert_eq!(applied[0].reason, "ANTHROPIC_API_KEY is set in this environment");
         assert_eq!(root.pointer("/agents/defaults/heartbeat/every"), Some(&json!("30m")));
     }
 

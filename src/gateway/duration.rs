@@ -8,31 +8,31 @@ const MINUTE: f64 = 60_000.0;
 /// minutes; several numbers need a unit each.
 pub fn parse_duration_ms(text: &JsString) -> Option<f64> {
     let text = text.trim().to_lowercase().to_string_lossy();
-    let (number, rest) = take_number(&text)?;
+    let (number, rest) = split_number(&text)?;
     if rest.is_empty() {
-        return finite(number * MINUTE);
+        return rounded_ms(number * MINUTE);
     }
     let mut total = 0.0;
     let mut rest = text.as_str();
     while !rest.is_empty() {
-        let (number, after) = take_number(rest)?;
-        let (unit, after) = take_unit(after)?;
+        let (number, after) = split_number(rest)?;
+        let (unit, after) = split_unit(after)?;
         total += number * unit;
         rest = after;
     }
-    finite(total)
+    rounded_ms(total)
 }
 
 /// The same where only one number with one unit is read (releases R10).
 pub fn parse_single_duration_ms(text: &JsString) -> Option<f64> {
     let lower = text.trim().to_lowercase().to_string_lossy();
-    let (_, rest) = take_number(&lower)?;
-    let single = rest.is_empty() || take_unit(rest).is_some_and(|(_, rest)| rest.is_empty());
+    let (_, rest) = split_number(&lower)?;
+    let single = rest.is_empty() || split_unit(rest).is_some_and(|(_, rest)| rest.is_empty());
     parse_duration_ms(text).filter(|_| single)
 }
 
 /// One or more ASCII digits, optionally a dot and one or more digits.
-fn take_number(text: &str) -> Option<(f64, &str)> {
+fn split_number(text: &str) -> Option<(f64, &str)> {
     let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
     let mut end = digits(0);
     if end == 0 {
@@ -48,14 +48,14 @@ fn take_number(text: &str) -> Option<(f64, &str)> {
 }
 
 /// A unit as milliseconds; `ms` is tried before `m`.
-fn take_unit(text: &str) -> Option<(f64, &str)> {
+fn split_unit(text: &str) -> Option<(f64, &str)> {
     [("ms", 1.0), ("s", 1000.0), ("m", MINUTE), ("h", 3_600_000.0), ("d", 86_400_000.0)]
         .into_iter()
         .find_map(|(name, ms)| text.strip_prefix(name).map(|rest| (ms, rest)))
 }
 
 /// Rounded once, half up; never negative here, so `round` is that.
-fn finite(ms: f64) -> Option<f64> {
+fn rounded_ms(ms: f64) -> Option<f64> {
     ms.is_finite().then(|| ms.round())
 }
 

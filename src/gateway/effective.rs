@@ -41,11 +41,11 @@ const SETTINGS: [(&str, &str); 31] = [
 ];
 
 /// Keys of a channel that limit how many turns are sent.
-const LIMITS: [&str; 2] = ["historyLimit", "dmHistoryLimit"];
+const LIMIT_KEYS: [&str; 2] = ["historyLimit", "dmHistoryLimit"];
 
 /// A setting in force.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Effective {
+pub struct ResolvedSetting {
     /// Its whole key.
     pub key: String,
     /// In force; null where nothing is.
@@ -53,36 +53,41 @@ pub struct Effective {
     /// Where it comes from.
     pub provenance: Provenance,
     /// Places it goes over, the strongest first.
-    pub over: Vec<Provenance>,
+    pub overridden: Vec<Provenance>,
 }
 
 /// Every setting that decides about sessions.
-pub fn effective(config: &GatewayConfig) -> Vec<Effective> {
-    let mut rows: Vec<Effective> = SETTINGS.iter().map(|(key, default)| one(config, key, default)).collect();
+pub fn list_settings(config: &GatewayConfig) -> Vec<ResolvedSetting> {
+    let mut rows: Vec<ResolvedSetting> =
+        SETTINGS.iter().map(|(key, default)| setting_at(config, key, default)).collect();
     let channels = config.value(&["channels"]).and_then(Value::as_object);
     for (channel, settings) in channels.into_iter().flat_map(js::Object::iter) {
         let channel = format!("channels.{}", channel.to_string_lossy());
-        let limits = LIMITS.iter().filter(|limit| settings.get(limit).is_some());
-        rows.extend(limits.map(|limit| one(config, &format!("{channel}.{limit}"), "null")));
+        let limits = LIMIT_KEYS.iter().filter(|limit| settings.get(limit).is_some());
+        rows.extend(limits.map(|limit| setting_at(config, &format!("{channel}.{limit}"), "null")));
         let people = settings.get("dms").and_then(Value::as_object);
         for (user, own) in people.into_iter().flat_map(js::Object::iter) {
             // An id may hold dots, so its row is made from the path itself.
             if own.get("historyLimit").is_some() {
                 let user = user.to_string_lossy();
                 let name = channel.strip_prefix("channels.").unwrap_or(&channel);
-                rows.push(row(config, &["channels", name, "dms", &user, "historyLimit"], Value::Null));
+                rows.push(setting_row(
+                    config,
+                    &["channels", name, "dms", &user, "historyLimit"],
+                    Value::Null,
+                ));
             }
         }
     }
     rows
 }
 
-fn one(config: &GatewayConfig, key: &str, default: &str) -> Effective {
+fn setting_at(config: &GatewayConfig, key: &str, default: &str) -> ResolvedSetting {
     let path: Vec<&str> = key.split('.').collect();
-    row(config, &path, js::parse(default).unwrap_or(Value::Null))
+    setting_row(config, &path, js::parse(default).unwrap_or(Value::Null))
 }
 
-fn row(config: &GatewayConfig, path: &[&str], default: Value) -> Effective {
+fn setting_row(config: &GatewayConfig, path: &[&str], default: Value) -> ResolvedSetting {
     let key = path.join(".");
     if key == "session.mainKey" {
         // Whatever is written, it is always this (store B5).
@@ -91,26 +96,31 @@ fn row(config: &GatewayConfig, path: &[&str], default: Value) -> Effective {
             Some(_) => Provenance::Rule { rule: "main key", why },
             None => Provenance::Default,
         };
-        return Effective { key, value: default, provenance, over: config.chain(path) };
+        return ResolvedSetting {
+            key,
+            value: default,
+            provenance,
+            overridden: config.provenance_chain(path),
+        };
     }
-    let mut over = config.chain(path);
+    let mut over = config.provenance_chain(path);
     let value = config.value(path).cloned();
     let provenance = config.provenance(path);
     if matches!(provenance, Provenance::File { .. }) && !over.is_empty() {
         over.remove(0);
     }
-    Effective { key, value: value.unwrap_or(default), provenance, over }
+    ResolvedSetting { key, value: value.unwrap_or(default), provenance, overridden: over }
 }
 
-impl Effective {
+impl ResolvedSetting {
     /// The places it goes over, in words: `over agents.json:3`; empty where there is none.
-    pub fn over_words(&self) -> String {
-        over_words(&self.over)
+    pub fn overridden_text(&self) -> String {
+        overridden_text(&self.overridden)
     }
 }
 
 /// Places that a value goes over, in words.
-pub fn over_words(over: &[Provenance]) -> String {
+pub fn overridden_text(over: &[Provenance]) -> String {
     let places: Vec<String> = over.iter().map(ToString::to_string).collect();
     if places.is_empty() { String::new() } else { format!("over {}", places.join(", over ")) }
 }

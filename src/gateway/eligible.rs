@@ -1,20 +1,20 @@
 //! For which models the gateway prunes at all: those whose provider caches prompts (pruning 3.6).
 
-use super::ruleset::{Eligible, Rules};
+use super::ruleset::{Eligibility, Rules};
 use crate::js::Value;
 
 /// How a run reaches its model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Route {
+pub struct ModelRoute {
     /// The interface by its name in the configuration, such as `anthropic-messages`.
     pub api: Option<String>,
     /// Where requests go; none for the provider's own address.
     pub base_url: Option<String>,
 }
 
-impl Route {
+impl ModelRoute {
     /// What the configuration says of a provider and one of its listed models; the model's own words go first.
-    pub fn of(config: &Value, provider: &str, model: &str) -> Self {
+    pub fn from_config(config: &Value, provider: &str, model: &str) -> Self {
         let provider = config.get("models").and_then(|models| models.get("providers")?.get(provider));
         let listed = provider.and_then(|provider| {
             let models = provider.get("models")?.as_array()?;
@@ -29,21 +29,21 @@ impl Route {
 }
 
 /// Whether pruning can be installed for a run by the rules of a version (pruning 8, row "Eligibility").
-pub fn eligible_under(rules: &Rules, provider: &str, model: &str, route: &Route) -> bool {
-    match rules.eligible {
-        Eligible::Caching => cache_ttl_eligible(provider, model),
-        Eligible::Anthropic => {
+pub fn is_eligible_under(rules: &Rules, provider: &str, model: &str, route: &ModelRoute) -> bool {
+    match rules.eligibility {
+        Eligibility::Caching => is_cache_ttl_eligible(provider, model),
+        Eligibility::Anthropic => {
             let (provider, model) = (provider.to_lowercase(), model.to_lowercase());
             provider == "anthropic" || provider == "openrouter" && model.starts_with("anthropic/")
         }
-        Eligible::Plugins => {
+        Eligibility::Plugins => {
             shipped_plugins(&provider.to_lowercase(), &model.to_lowercase()).unwrap_or(false)
         }
-        Eligible::PluginsOrApi => {
+        Eligibility::PluginsOrApi => {
             let (provider, model) = (provider.to_lowercase(), model.to_lowercase());
-            shipped_plugins(&provider, &model).unwrap_or_else(|| by_api(&provider, &model, route))
+            shipped_plugins(&provider, &model).unwrap_or_else(|| is_eligible_by_api(&provider, &model, route))
         }
-        Eligible::NewestPlugins => plugins_allow(&provider.to_lowercase(), &model.to_lowercase(), route),
+        Eligibility::NewestPlugins => plugins_allow(&provider.to_lowercase(), &model.to_lowercase(), route),
     }
 }
 
@@ -60,7 +60,7 @@ fn shipped_plugins(provider: &str, model: &str) -> Option<bool> {
 }
 
 /// The list by provider and interface, where no plug-in has an opinion (releases R17).
-fn by_api(provider: &str, model: &str, route: &Route) -> bool {
+fn is_eligible_by_api(provider: &str, model: &str, route: &ModelRoute) -> bool {
     match (provider, route.api.as_deref()) {
         ("anthropic" | "anthropic-vertex", _) | (_, Some("anthropic-messages"))
             if provider != "amazon-bedrock" =>
@@ -82,7 +82,7 @@ fn by_api(provider: &str, model: &str, route: &Route) -> bool {
 }
 
 /// What plugins say where a provider has one; the list for every other provider.
-fn plugins_allow(provider: &str, model: &str, route: &Route) -> bool {
+fn plugins_allow(provider: &str, model: &str, route: &ModelRoute) -> bool {
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| model.starts_with(prefix));
     let host = route.base_url.as_deref().map(host);
     let api = route.api.as_deref().or((provider == "google").then_some("google-generative-ai"));
@@ -110,7 +110,7 @@ fn host(url: &str) -> &str {
 
 /// Whether pruning can be installed for a run on this provider and model. Both are lower-cased, but neither trimmed
 /// nor expanded: `z.ai` is not `zai`.
-pub fn cache_ttl_eligible(provider: &str, model: &str) -> bool {
+pub fn is_cache_ttl_eligible(provider: &str, model: &str) -> bool {
     let starts_with_one_of = |prefixes: &[&str]| {
         let model = model.to_lowercase();
         prefixes.iter().any(|prefix| model.starts_with(prefix))
@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn providers_that_cache_are_eligible_whatever_the_model() {
         for provider in ["anthropic", "Anthropic", "moonshot", "zai", "ZAI"] {
-            assert!(cache_ttl_eligible(provider, "anything"), "{provider}");
-            assert!(cache_ttl_eligible(provider, ""), "{provider}");
+            assert!(is_cache_ttl_eligible(provider, "anything"), "{provider}");
+            assert!(is_cache_ttl_eligible(provider, ""), "{provider}");
         }
     }
 
@@ -152,14 +152,15 @@ mod tests {
             ("kilocode", "anthropic/x", true),
             ("kilocode", "zai/x", false),
         ] {
-            assert_eq!(cache_ttl_eligible(provider, model), expected, "{provider} {model}");
+            assert_eq!(is_cache_ttl_eligible(provider, model), expected, "{provider} {model}");
         }
     }
 
     #[test]
     fn the_version_before_knows_only_anthropic() {
-        let eligible =
-            |provider, model| eligible_under(Ruleset::V2026_2_19.rules(), provider, model, &Route::default());
+        let eligible = |provider, model| {
+            is_eligible_under(Ruleset::V2026_2_19.rules(), provider, model, &ModelRoute::default())
+        };
         assert!(eligible("anthropic", "x") && eligible("openrouter", "anthropic/x"));
         assert!(!eligible("zai", "glm-5") && !eligible("openrouter", "zai/glm-5"));
     }
@@ -171,7 +172,12 @@ mod tests {
             "openai":{"baseUrl":"https://proxy.example/v1"}}}}"#;
         let config = js::parse(config).unwrap();
         let eligible = |provider: &str, model: &str, config: &Value| {
-            eligible_under(Ruleset::V2026_9_2.rules(), provider, model, &Route::of(config, provider, model))
+            is_eligible_under(
+                Ruleset::V2026_9_2.rules(),
+                provider,
+                model,
+                &ModelRoute::from_config(config, provider, model),
+            )
         };
         let none = js::parse("{}").unwrap();
         for (provider, model, expected) in [
@@ -197,7 +203,7 @@ mod tests {
     #[test]
     fn aliases_and_other_providers_are_not_eligible() {
         for provider in ["amazon-bedrock", "z.ai", " anthropic", "openai", "google", ""] {
-            assert!(!cache_ttl_eligible(provider, "anthropic/claude"), "{provider}");
+            assert!(!is_cache_ttl_eligible(provider, "anthropic/claude"), "{provider}");
         }
     }
 }

@@ -1,18 +1,20 @@
 //! Where gateways of 2026.9 look for a turn limit: in the settings of the account first, where the key names one (pruning 8,
 //! row "Limit lookup"). Route hints and identity links are not known from a key and are not followed.
 
-use super::history_limit::{HistoryLimit, KINDS, history_limit, history_limit_of, without_thread};
+use super::history_limit::{
+    CONVERSATION_KINDS, HistoryLimit, find_history_limit, history_limit, without_thread,
+};
 use super::ruleset::{HistoryLookup, Rules};
 use crate::js::Value;
 
 /// The limit that applies to a session by the rules of a version. `config` is the whole configuration.
 pub fn history_limit_under(rules: &Rules, key: &str, config: &Value) -> Option<HistoryLimit> {
-    let places = |kinds: &[&str]| history_limit_of(key, config, kinds, false);
+    let places = |kinds: &[&str]| find_history_limit(key, config, kinds, false);
     match rules.history_lookup {
         HistoryLookup::Dm => places(&["dm"]),
         HistoryLookup::Direct => places(&["dm", "direct"]),
         HistoryLookup::Channel => history_limit(key, config),
-        HistoryLookup::NamedChannel => history_limit_of(key, config, &KINDS, true),
+        HistoryLookup::NamedChannel => find_history_limit(key, config, &CONVERSATION_KINDS, true),
         HistoryLookup::Account => account_limit(key, config),
     }
 }
@@ -34,13 +36,13 @@ fn account_limit(key: &str, config: &Value) -> Option<HistoryLimit> {
         all => all,
     };
     let (channel, rest) = segments.split_first()?;
-    let (channel, settings) = named(config.get("channels")?, channel)?;
+    let (channel, settings) = find_member(config.get("channels")?, channel)?;
     let (account, direct, peer) = match rest {
         [kind, peer @ ..] if is_direct(kind).is_some() => (None, is_direct(kind)?, peer),
         [account, kind, peer @ ..] => (Some(*account), is_direct(kind)?, peer),
         _ => return None,
     };
-    let account = account.and_then(|account| named(settings.get("accounts")?, account));
+    let account = account.and_then(|account| find_member(settings.get("accounts")?, account));
     let peer = peer.join(":");
     let peer = without_thread(&peer);
     // What the account says goes over what the channel says, key by key.
@@ -62,7 +64,7 @@ fn account_limit(key: &str, config: &Value) -> Option<HistoryLimit> {
 }
 
 /// A member by its name without regard to case and white space, with the name as it stands there.
-fn named<'a>(object: &'a Value, name: &str) -> Option<(String, &'a Value)> {
+fn find_member<'a>(object: &'a Value, name: &str) -> Option<(String, &'a Value)> {
     let plain = |name: &str| name.trim().to_lowercase();
     let wanted = plain(name);
     let mut members = object.as_object()?.iter();

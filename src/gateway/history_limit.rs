@@ -23,15 +23,15 @@ impl HistoryLimit {
 /// The limit that applies to a session (pruning 2.3). `config` is the whole configuration. Only
 /// `[agent:<id>:]<channel>:<kind>:<peer>` keys find one: keys with an account segment never do.
 pub fn history_limit(key: &str, config: &Value) -> Option<HistoryLimit> {
-    history_limit_of(key, config, &KINDS, false)
+    find_history_limit(key, config, &CONVERSATION_KINDS, false)
 }
 
 /// Kinds of conversation that have limits.
-pub(super) const KINDS: [&str; 4] = ["dm", "direct", "channel", "group"];
+pub(super) const CONVERSATION_KINDS: [&str; 4] = ["dm", "direct", "channel", "group"];
 
 /// The same for a version that knows only some kinds, or compares the names of channels without regard to case (releases
 /// R81).
-pub(super) fn history_limit_of(
+pub(super) fn find_history_limit(
     key: &str,
     config: &Value,
     kinds: &[&str],

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::config::{ConfigError, Source};
+use super::config::{ConfigError, SourceFile};
 use super::env::absolute;
 use super::lines;
 use super::secrets::is_secret_file;
@@ -17,10 +17,10 @@ const SKIPPED_KEYS: [&str; 3] = ["__proto__", "prototype", "constructor"];
 
 /// Reads `path` and all it includes. `sources` receives every file that was parsed, a later one having the last word
 /// over an earlier one, also when the reading fails.
-pub(super) fn read(path: &Path, sources: &mut Vec<Source>) -> Result<Value, ConfigError> {
+pub(super) fn read(path: &Path, sources: &mut Vec<SourceFile>) -> Result<Value, ConfigError> {
     let dir = path.parent().unwrap_or(Path::new("/")).to_path_buf();
     let real_dir = dir.canonicalize().unwrap_or_else(|_| dir.clone());
-    Reader { dir, real_dir, open: Vec::new(), sources }.file(path, &[])
+    Reader { dir, real_dir, open_files: Vec::new(), sources }.read_file(path, &[])
 }
 
 struct Reader<'a> {
@@ -28,45 +28,45 @@ struct Reader<'a> {
     dir: PathBuf,
     real_dir: PathBuf,
     /// Real paths of the files being read, outermost first.
-    open: Vec<PathBuf>,
-    sources: &'a mut Vec<Source>,
+    open_files: Vec<PathBuf>,
+    sources: &'a mut Vec<SourceFile>,
 }
 
 /// The file a value stands in, and where.
-struct At<'a> {
+struct IncludeSite<'a> {
     path: &'a Path,
     text: &'a str,
     /// Keys from the root of the whole configuration to the value.
     trail: &'a [String],
     /// How many of them lead to the file.
-    mount: usize,
+    mount_depth: usize,
 }
 
-impl At<'_> {
+impl IncludeSite<'_> {
     fn error(&self, what: impl Into<String>, next: &str) -> ConfigError {
-        let own = self.trail[self.mount..].iter().map(String::as_str);
+        let own = self.trail[self.mount_depth..].iter().map(String::as_str);
         let key: Vec<&str> = own.chain([INCLUDE]).collect();
-        let spot = lines::key_place(self.text, &key);
+        let spot = lines::key_position(self.text, &key);
         ConfigError {
             path: self.path.to_path_buf(),
             line: spot.map(|spot| spot.line),
             column: spot.map(|spot| spot.column),
-            what: what.into(),
-            next: next.to_owned(),
+            message: what.into(),
+            advice: next.to_owned(),
         }
     }
 }
 
 impl Reader<'_> {
-    fn file(&mut self, path: &Path, mount: &[String]) -> Result<Value, ConfigError> {
-        let limit = if self.open.is_empty() { MAX_TOP_BYTES } else { MAX_INCLUDED_BYTES };
+    fn read_file(&mut self, path: &Path, mount: &[String]) -> Result<Value, ConfigError> {
+        let limit = if self.open_files.is_empty() { MAX_TOP_BYTES } else { MAX_INCLUDED_BYTES };
         let text = read_text(path, limit)?;
         let value = parse(path, &text)?;
-        self.open.push(path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
+        self.open_files.push(path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
         let mut trail = mount.to_vec();
         let value = self.resolve(value, path, &text, &mut trail, mount.len());
-        self.open.pop();
-        self.sources.push(Source { path: path.to_path_buf(), text, mount: mount.to_vec() });
+        self.open_files.pop();
+        self.sources.push(SourceFile { path: path.to_path_buf(), text, mount: mount.to_vec() });
         value
     }
 
@@ -82,7 +82,9 @@ impl Reader<'_> {
             Value::Object(mut object) => {
                 let included = match object.shift_remove(INCLUDE) {
                     None => None,
-                    Some(include) => Some(self.included(&include, &At { path, text, trail, mount })?),
+                    Some(include) => Some(
+                        self.read_included(&include, &IncludeSite { path, text, trail, mount_depth: mount })?,
+                    ),
                 };
                 let mut own = Map::new();
                 for (key, item) in object {
@@ -95,7 +97,7 @@ impl Reader<'_> {
                     None => Ok(Value::Object(own)),
                     Some(included) if own.is_empty() => Ok(included),
                     Some(included @ Value::Object(_)) => Ok(merge(included, Value::Object(own))),
-                    Some(_) => Err(At { path, text, trail, mount }.error(
+                    Some(_) => Err(IncludeSite { path, text, trail, mount_depth: mount }.error(
                         "keys stand beside an included file that holds no object",
                         "remove the keys, or include a file that holds an object",
                     )),
@@ -114,7 +116,7 @@ impl Reader<'_> {
         }
     }
 
-    fn included(&mut self, include: &Value, at: &At<'_>) -> Result<Value, ConfigError> {
+    fn read_included(&mut self, include: &Value, at: &IncludeSite<'_>) -> Result<Value, ConfigError> {
         let names: Vec<&Value> = match include {
             Value::Array(items) => items.iter().collect(),
             one => vec![one],
@@ -126,8 +128,9 @@ impl Reader<'_> {
                     at.error("$include is neither a text nor a list of texts", "name the files to include")
                 );
             };
-            let path = self.check(name, at)?;
-            let value = self.file(&path, at.trail).map_err(|error| self.named(error, name, at))?;
+            let path = self.check_path(name, at)?;
+            let value =
+                self.read_file(&path, at.trail).map_err(|error| self.with_including_file(error, name, at))?;
             merged = Some(match merged {
                 None => value,
                 Some(before) => merge(before, value),
@@ -137,14 +140,14 @@ impl Reader<'_> {
     }
 
     /// A file that cannot be opened is reported where it is included.
-    fn named(&self, error: ConfigError, name: &str, at: &At<'_>) -> ConfigError {
-        if error.line.is_some() || self.open.contains(&error.path) {
+    fn with_including_file(&self, error: ConfigError, name: &str, at: &IncludeSite<'_>) -> ConfigError {
+        if error.line.is_some() || self.open_files.contains(&error.path) {
             return error;
         }
-        at.error(format!("included file {name:?}: {}", error.what), &error.next)
+        at.error(format!("included file {name:?}: {}", error.message), &error.advice)
     }
 
-    fn check(&self, name: &str, at: &At<'_>) -> Result<PathBuf, ConfigError> {
+    fn check_path(&self, name: &str, at: &IncludeSite<'_>) -> Result<PathBuf, ConfigError> {
         let base = at.path.parent().unwrap_or(Path::new("/"));
         let path = absolute(base, Path::new(name));
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -154,10 +157,10 @@ impl Reader<'_> {
             let next = "move the file below the directory of the main configuration";
             return Err(at.error(format!("included file {name:?} is outside {}", self.dir.display()), next));
         }
-        if self.open.contains(&real) {
+        if self.open_files.contains(&real) {
             return Err(at.error(format!("{name:?} includes itself"), "remove one of the $include keys"));
         }
-        if self.open.len() > MAX_INCLUDE_DEPTH {
+        if self.open_files.len() > MAX_INCLUDE_DEPTH {
             let what = format!("files include each other more than {MAX_INCLUDE_DEPTH} deep at {name:?}");
             return Err(at.error(what, "put the settings into fewer files"));
         }
@@ -170,8 +173,8 @@ fn read_text(path: &Path, limit: u64) -> Result<String, ConfigError> {
         path: path.to_path_buf(),
         line: None,
         column: None,
-        what,
-        next: "check the path and its permissions".to_owned(),
+        message: what,
+        advice: "check the path and its permissions".to_owned(),
     };
     if is_secret_file(path) {
         return Err(error("holds credentials and is not read".to_owned()));
@@ -192,11 +195,11 @@ fn parse(path: &Path, text: &str) -> Result<Value, ConfigError> {
         path: path.to_path_buf(),
         line,
         column,
-        what,
-        next: "correct the JSON5 at this place; the gateway runs on an empty configuration until then"
+        message: what,
+        advice: "correct the JSON5 at this place; the gateway runs on an empty configuration until then"
             .to_owned(),
     };
-    if lines::depth(text) > lines::MAX_DEPTH {
+    if lines::nesting_depth(text) > lines::MAX_DEPTH {
         return Err(error(None, None, format!("nests deeper than {} levels", lines::MAX_DEPTH)));
     }
     json5::from_str(text.trim_start_matches('\u{feff}')).map_err(|e| match (e.position(), e.code()) {

@@ -5,7 +5,7 @@ pub const MAX_DEPTH: usize = 200;
 
 /// A place in a text: line and column from 1, the column in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spot {
+pub struct TextPosition {
     /// The line.
     pub line: u32,
     /// The column.
@@ -15,14 +15,14 @@ pub struct Spot {
 /// Line (from 1) of the key or array item at `path`; items are named by their index. Of a repeated key the last one
 /// counts, as its value does. `None` when there is no such key, or where the text is no JSON5 before it.
 pub fn key_line(text: &str, path: &[&str]) -> Option<u32> {
-    key_place(text, path).map(|place| place.line)
+    key_position(text, path).map(|place| place.line)
 }
 
 /// Line and column (from 1, in characters) of the same.
-pub fn key_place(text: &str, path: &[&str]) -> Option<Spot> {
+pub fn key_position(text: &str, path: &[&str]) -> Option<TextPosition> {
     let mut found = None;
-    each_place(text, |at, spot| {
-        if at.is(path) {
+    for_each_position(text, |at, spot| {
+        if at.equals(path) {
             found = Some(spot);
         }
     });
@@ -30,22 +30,22 @@ pub fn key_place(text: &str, path: &[&str]) -> Option<Spot> {
 }
 
 /// Calls `visit` with every key and array item of a text and its place, in the order of the text.
-pub fn each_place(text: &str, mut visit: impl FnMut(At<'_>, Spot)) {
-    let mut stack: Vec<Place> = Vec::new();
-    walk(text, |token, line| {
+pub fn for_each_position(text: &str, mut visit: impl FnMut(KeyPath<'_>, TextPosition)) {
+    let mut stack: Vec<ContainerState> = Vec::new();
+    scan_tokens(text, |token, line| {
         match token {
             Token::Open(container) => {
                 begin_value(&stack, line, &mut visit);
-                stack.push(Place::new(container));
+                stack.push(ContainerState::new(container));
             }
             Token::Close => drop(stack.pop()),
             Token::Comma => {
                 if let Some(place) = stack.last_mut() {
-                    place.next();
+                    place.advance();
                 }
             }
             Token::Colon => {
-                if let Some(Place::Object { after_colon, .. }) = stack.last_mut() {
+                if let Some(ContainerState::Object { after_colon, .. }) = stack.last_mut() {
                     *after_colon = true;
                 }
             }
@@ -57,15 +57,15 @@ pub fn each_place(text: &str, mut visit: impl FnMut(At<'_>, Spot)) {
 
 /// Where a key or an item is: the keys and indices that lead to it.
 #[derive(Clone, Copy)]
-pub struct At<'a>(&'a [Place]);
+pub struct KeyPath<'a>(&'a [ContainerState]);
 
-impl std::fmt::Debug for At<'_> {
+impl std::fmt::Debug for KeyPath<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("At").field(&self.0.len()).finish()
     }
 }
 
-impl At<'_> {
+impl KeyPath<'_> {
     /// Steps from the root.
     pub fn depth(self) -> usize {
         self.0.len()
@@ -74,28 +74,28 @@ impl At<'_> {
     /// The key of a step; `None` where it is an index.
     pub fn key(&self, step: usize) -> Option<&str> {
         match self.0.get(step)? {
-            Place::Object { key, .. } => key.as_deref(),
-            Place::Array { .. } => None,
+            ContainerState::Object { key, .. } => key.as_deref(),
+            ContainerState::Array { .. } => None,
         }
     }
 
     /// The index of a step; `None` where it is a key.
     pub fn index(self, step: usize) -> Option<usize> {
         match self.0.get(step)? {
-            Place::Array { index } => Some(*index),
-            Place::Object { .. } => None,
+            ContainerState::Array { index } => Some(*index),
+            ContainerState::Object { .. } => None,
         }
     }
 
-    fn is(self, path: &[&str]) -> bool {
+    fn equals(self, path: &[&str]) -> bool {
         self.0.len() == path.len() && self.0.iter().zip(path).all(|(place, segment)| place.is_at(segment))
     }
 }
 
 /// Deepest nesting of brackets outside strings and comments.
-pub fn depth(text: &str) -> usize {
+pub fn nesting_depth(text: &str) -> usize {
     let (mut now, mut deepest) = (0_usize, 0);
-    walk(text, |token, _| {
+    scan_tokens(text, |token, _| {
         match token {
             Token::Open(_) => now += 1,
             Token::Close => now = now.saturating_sub(1),
@@ -123,12 +123,12 @@ enum Token {
 }
 
 /// Where in an open container the walk is.
-enum Place {
+enum ContainerState {
     Object { key: Option<String>, after_colon: bool },
     Array { index: usize },
 }
 
-impl Place {
+impl ContainerState {
     fn new(container: Container) -> Self {
         match container {
             Container::Object => Self::Object { key: None, after_colon: false },
@@ -136,7 +136,7 @@ impl Place {
         }
     }
 
-    fn next(&mut self) {
+    fn advance(&mut self) {
         match self {
             Self::Object { key, after_colon } => (*key, *after_colon) = (None, false),
             Self::Array { index } => *index += 1,
@@ -152,27 +152,36 @@ impl Place {
 }
 
 /// A value begins: an array item stands where its value begins.
-fn begin_value(stack: &[Place], line: Spot, visit: &mut impl FnMut(At<'_>, Spot)) {
-    if matches!(stack.last(), Some(Place::Array { .. })) {
-        visit(At(stack), line);
+fn begin_value(
+    stack: &[ContainerState],
+    line: TextPosition,
+    visit: &mut impl FnMut(KeyPath<'_>, TextPosition),
+) {
+    if matches!(stack.last(), Some(ContainerState::Array { .. })) {
+        visit(KeyPath(stack), line);
     }
 }
 
 /// A scalar is a key before the colon and a value elsewhere.
-fn scalar(stack: &mut [Place], text: &str, line: Spot, visit: &mut impl FnMut(At<'_>, Spot)) {
-    if let Some(Place::Object { key, after_colon: false }) = stack.last_mut() {
+fn scalar(
+    stack: &mut [ContainerState],
+    text: &str,
+    line: TextPosition,
+    visit: &mut impl FnMut(KeyPath<'_>, TextPosition),
+) {
+    if let Some(ContainerState::Object { key, after_colon: false }) = stack.last_mut() {
         *key = Some(text.to_owned());
-        visit(At(stack), line);
+        visit(KeyPath(stack), line);
     } else {
         begin_value(stack, line, visit);
     }
 }
 
 /// Calls `visit` for each token with its line until it returns false or the text ends.
-fn walk(text: &str, mut visit: impl FnMut(Token, Spot) -> bool) {
+fn scan_tokens(text: &str, mut visit: impl FnMut(Token, TextPosition) -> bool) {
     let mut cursor = Cursor { rest: text, line: 1, column: 1 };
     while let Some(c) = cursor.rest.chars().next() {
-        let line = Spot { line: cursor.line, column: cursor.column };
+        let line = TextPosition { line: cursor.line, column: cursor.column };
         let token = match c {
             '{' => Some(cursor.single(Token::Open(Container::Object))),
             '[' => Some(cursor.single(Token::Open(Container::Array))),
@@ -303,7 +312,7 @@ mod tests {
     #[test]
     fn columns_count_characters_from_one() {
         let place =
-            |path: &[&str]| key_place("{ é: 1,\n\t'b': [ 2,  {} ] }", path).map(|at| (at.line, at.column));
+            |path: &[&str]| key_position("{ é: 1,\n\t'b': [ 2,  {} ] }", path).map(|at| (at.line, at.column));
         assert_eq!(place(&["é"]), Some((1, 3)));
         assert_eq!(place(&["b"]), Some((2, 2)));
         assert_eq!((place(&["b", "0"]), place(&["b", "1"])), (Some((2, 9)), Some((2, 13))));
@@ -322,9 +331,9 @@ mod tests {
 
     #[test]
     fn depth_counts_brackets_outside_strings_and_comments() {
-        assert_eq!(depth("{a:[{}], b:'[[[[' /* [[[[ */}"), 3);
-        assert_eq!(depth(""), 0);
-        assert_eq!(depth(&"[".repeat(1_000_000)), MAX_DEPTH + 1);
+        assert_eq!(nesting_depth("{a:[{}], b:'[[[[' /* [[[[ */}"), 3);
+        assert_eq!(nesting_depth(""), 0);
+        assert_eq!(nesting_depth(&"[".repeat(1_000_000)), MAX_DEPTH + 1);
     }
 
     #[test]
@@ -338,7 +347,7 @@ mod tests {
         #[test]
         fn no_text_stops_the_walk_or_panics(text in "[{}\\[\\],:'\"/*\\\\u0-9a-z\r\n é\u{2028}]{0,60}") {
             key_line(&text, &["a", "0"]);
-            assert!(depth(&text) <= text.len());
+            assert!(nesting_depth(&text) <= text.len());
         }
 
         #[test]

@@ -12,7 +12,7 @@ pub const SOFT_THRESHOLD: f64 = 4_000.0;
 pub const FORCE_BYTES: f64 = 2_097_152.0;
 
 /// Where the compaction settings stand in the configuration.
-const COMPACTION: [&str; 3] = ["agents", "defaults", "compaction"];
+const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
 
 /// The settings in force.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,19 +30,23 @@ pub struct FlushSettings {
 /// The settings that a configuration says; a value of a wrong type counts as none.
 pub fn flush_settings(config: &GatewayConfig) -> FlushSettings {
     let path =
-        |key: &'static [&'static str]| -> Vec<&str> { COMPACTION.iter().chain(key).copied().collect() };
+        |key: &'static [&'static str]| -> Vec<&str> { COMPACTION_PATH.iter().chain(key).copied().collect() };
     let number = |key: &'static [&'static str], default: f64, read: fn(&Value) -> Option<f64>| {
         let own = config.value(&path(key)).and_then(read);
-        Setting { value: own.unwrap_or(default), default, provenance: of(config, &path(key), own.is_some()) }
+        Setting {
+            value: own.unwrap_or(default),
+            default,
+            provenance: setting_provenance(config, &path(key), own.is_some()),
+        }
     };
     let switch = path(&["memoryFlush", "enabled"]);
     let off = config.value(&switch) == Some(&Value::Bool(false));
     let set = config.value(&switch).and_then(Value::as_bool).is_some();
     FlushSettings {
-        enabled: Setting { value: !off, default: true, provenance: of(config, &switch, set) },
-        soft_tokens: number(&["memoryFlush", "softThresholdTokens"], SOFT_THRESHOLD, whole),
+        enabled: Setting { value: !off, default: true, provenance: setting_provenance(config, &switch, set) },
+        soft_tokens: number(&["memoryFlush", "softThresholdTokens"], SOFT_THRESHOLD, whole_number),
         force_bytes: number(&["memoryFlush", "forceFlushTranscriptBytes"], FORCE_BYTES, byte_size),
-        floor_tokens: number(&["reserveTokensFloor"], RESERVE_FLOOR, whole),
+        floor_tokens: number(&["reserveTokensFloor"], RESERVE_FLOOR, whole_number),
     }
 }
 
@@ -64,18 +68,18 @@ pub fn flush_settings_under(rules: &Rules, config: &GatewayConfig, window: f64) 
     settings
 }
 
-fn of(config: &GatewayConfig, path: &[&str], used: bool) -> Provenance {
+fn setting_provenance(config: &GatewayConfig, path: &[&str], used: bool) -> Provenance {
     if used { config.provenance(path) } else { Provenance::Default }
 }
 
 /// A finite number that is not negative, floored.
-fn whole(value: &Value) -> Option<f64> {
+fn whole_number(value: &Value) -> Option<f64> {
     value.as_f64().filter(|number| number.is_finite() && *number >= 0.0).map(f64::floor)
 }
 
 /// A number of bytes, or a text such as `2mb`; units count by 1024.
 fn byte_size(value: &Value) -> Option<f64> {
-    let Some(text) = value.as_str() else { return whole(value) };
+    let Some(text) = value.as_str() else { return whole_number(value) };
     let text = text.trim().to_lowercase().to_string_lossy();
     let digits = text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

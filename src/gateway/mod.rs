@@ -41,4 +41,4 @@ pub mod window_guard;
 pub mod window_lookup;
 pub mod window_rules;
 
-pub use defaults::Applied;
+pub use defaults::AppliedDefault;

@@ -5,19 +5,19 @@ use std::path::PathBuf;
 
 use crate::js::{Object, Value, parse, stringify, stringify_str};
 
-use super::setting_value::insert;
+use super::setting_value::insert_dotted;
 
 /// A path goes through the list of a provider's models: `models.providers.vllm.models[ID].contextWindow`.
-const IN_MODEL: &str = ".models[";
+const MODEL_LIST_MARKER: &str = ".models[";
 /// A path goes to what one model has of its own in pi's settings: `compaction.modelOverrides[p/m].reserveTokens`.
-const IN_OVERRIDE: &str = ".modelOverrides[";
+const MODEL_OVERRIDE_MARKER: &str = ".modelOverrides[";
 /// A path goes to a person's own settings: the id may hold dots itself.
-const IN_PERSON: &str = ".dms.";
+const PERSON_MARKER: &str = ".dms.";
 /// The one key that stands under a person's id.
-const OWN_LIMIT: &str = "historyLimit";
+const PERSON_LIMIT_KEY: &str = "historyLimit";
 
 /// Where a value stands, as far as its path can be taken apart.
-enum Place<'a> {
+enum PatchPath<'a> {
     Plain(&'a str),
     /// Path of the list, id of the model, key in it.
     Model(&'a str, &'a str, &'a str),
@@ -27,39 +27,43 @@ enum Place<'a> {
     Override(&'a str, &'a str, &'a str),
 }
 
-fn place(path: &str) -> Place<'_> {
-    if let Some((provider, rest)) = path.split_once(IN_MODEL) {
+fn parse_path(path: &str) -> PatchPath<'_> {
+    if let Some((provider, rest)) = path.split_once(MODEL_LIST_MARKER) {
         let (id, key) = rest.split_once("].").unwrap_or((rest, "contextWindow"));
-        return Place::Model(provider, id, key);
+        return PatchPath::Model(provider, id, key);
     }
-    if let Some((above, rest)) = path.split_once(IN_OVERRIDE) {
+    if let Some((above, rest)) = path.split_once(MODEL_OVERRIDE_MARKER) {
         let (model, key) = rest.split_once("].").unwrap_or((rest, "reserveTokens"));
-        return Place::Override(above, model, key);
+        return PatchPath::Override(above, model, key);
     }
     let person = path
-        .split_once(IN_PERSON)
-        .and_then(|(channel, rest)| Some((channel, rest.strip_suffix(OWN_LIMIT)?.strip_suffix('.')?)));
-    person.map_or(Place::Plain(path), |(channel, id)| Place::Person(channel, id))
+        .split_once(PERSON_MARKER)
+        .and_then(|(channel, rest)| Some((channel, rest.strip_suffix(PERSON_LIMIT_KEY)?.strip_suffix('.')?)));
+    person.map_or(PatchPath::Plain(path), |(channel, id)| PatchPath::Person(channel, id))
 }
 
 /// Paths and values as one object with two spaces a level, as the gateway writes its configuration; `{}` of nothing.
 pub fn patch<'a>(settings: impl IntoIterator<Item = (&'a str, Value)>) -> String {
     let mut root = Object::default();
     for (path, value) in settings {
-        match place(path) {
-            Place::Plain(path) => insert(&mut root, path, value),
-            Place::Model(provider, id, key) => {
+        match parse_path(path) {
+            PatchPath::Plain(path) => insert_dotted(&mut root, path, value),
+            PatchPath::Model(provider, id, key) => {
                 let model = Object::from([("id", Value::from(id)), (key, value)]);
                 let models = Value::Array(vec![Value::Object(model)]);
-                insert(&mut root, &format!("{provider}.models"), models);
+                insert_dotted(&mut root, &format!("{provider}.models"), models);
             }
-            Place::Override(above, model, key) => {
+            PatchPath::Override(above, model, key) => {
                 let path: Vec<&str> = above.split('.').chain(["modelOverrides", model, key]).collect();
                 insert_at(&mut root, &path, value);
             }
-            Place::Person(channel, id) => {
-                let limit = Value::Object(Object::from([(OWN_LIMIT, value)]));
-                insert(&mut root, &format!("{channel}.dms"), Value::Object(Object::from([(id, limit)])));
+            PatchPath::Person(channel, id) => {
+                let limit = Value::Object(Object::from([(PERSON_LIMIT_KEY, value)]));
+                insert_dotted(
+                    &mut root,
+                    &format!("{channel}.dms"),
+                    Value::Object(Object::from([(id, limit)])),
+                );
             }
         }
     }
@@ -81,30 +85,33 @@ fn insert_at(object: &mut Object, path: &[&str], value: Value) {
 
 /// The patches of settings that several files hold, each behind a comment that names its file; the gateway's own stands
 /// first and without one. With it the commands that make the gateway's part.
-pub fn patches(settings: &[Written]) -> (String, Vec<String>) {
+pub fn patches(settings: &[WrittenSetting]) -> (String, Vec<String>) {
     let mut files: Vec<Option<PathBuf>> = settings.iter().map(|written| written.file.clone()).collect();
     files.sort();
     files.dedup();
     let text = |file: &Option<PathBuf>| {
-        let object = patch(held_by(settings, file.as_ref()));
+        let object = patch(settings_in_file(settings, file.as_ref()));
         match file {
             Some(file) => format!("// {}\n{object}", file.display()),
             None => object,
         }
     };
     let texts: Vec<String> = files.iter().map(text).collect();
-    (texts.join("\n"), commands(held_by(settings, None)))
+    (texts.join("\n"), commands(settings_in_file(settings, None)))
 }
 
 /// What one file holds of the settings.
-fn held_by<'a>(settings: &'a [Written], file: Option<&'a PathBuf>) -> impl Iterator<Item = (&'a str, Value)> {
+fn settings_in_file<'a>(
+    settings: &'a [WrittenSetting],
+    file: Option<&'a PathBuf>,
+) -> impl Iterator<Item = (&'a str, Value)> {
     let own = settings.iter().filter(move |written| written.file.as_ref() == file);
     own.map(|written| (written.path.as_str(), written.value.clone()))
 }
 
 /// A value and where it is to be written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Written {
+pub struct WrittenSetting {
     /// The file; none for the gateway's `openclaw.json`.
     pub file: Option<PathBuf>,
     /// The path in it.
@@ -115,15 +122,15 @@ pub struct Written {
 
 /// One `openclaw config set` line for each value; none where a path has a part that is no plain name.
 pub fn commands<'a>(settings: impl IntoIterator<Item = (&'a str, Value)>) -> Vec<String> {
-    let plain = |(path, value): (&'a str, Value)| match place(path) {
-        Place::Plain(path) => Some(format!("openclaw config set {path} {}", word(&value))),
-        Place::Model(..) | Place::Person(..) | Place::Override(..) => None,
+    let plain = |(path, value): (&'a str, Value)| match parse_path(path) {
+        PatchPath::Plain(path) => Some(format!("openclaw config set {path} {}", shell_word(&value))),
+        PatchPath::Model(..) | PatchPath::Person(..) | PatchPath::Override(..) => None,
     };
     settings.into_iter().filter_map(plain).collect()
 }
 
 /// A value as a word of the shell. The command reads JSON where it can, else a text.
-fn word(value: &Value) -> String {
+fn shell_word(value: &Value) -> String {
     let text = match value.as_str().map(crate::js::JsString::to_string_lossy) {
         Some(text) if parse(&text).is_err() => text,
         _ => stringify(value),
@@ -181,7 +188,7 @@ mod tests {
 
     #[test]
     fn settings_of_two_programs_are_two_patches_each_named() {
-        let written = |file: Option<&str>, path: &str, value: f64| Written {
+        let written = |file: Option<&str>, path: &str, value: f64| WrittenSetting {
             file: file.map(PathBuf::from),
             path: path.to_owned(),
             value: value.into(),
@@ -213,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_value_is_one_word_of_the_shell_and_keeps_its_type() {
-        let word = |value: Value| word(&value);
+        let word = |value: Value| shell_word(&value);
         assert_eq!(word(Value::from("cache-ttl")), "cache-ttl");
         assert_eq!(word(Value::from("10")), "'\"10\"'");
         assert_eq!(word(Value::from("it's $HOME")), r"'it'\''s $HOME'");

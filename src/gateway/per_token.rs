@@ -4,21 +4,21 @@ use super::catalog;
 use crate::js::{JsString, Value};
 
 /// USD per million tokens below which no model is sold.
-const LEAST: f64 = 0.001;
+const MIN_PRICE: f64 = 0.001;
 /// How near to a millionth of the list price such a price is.
-const NEAR: std::ops::Range<f64> = 0.1..10.0;
+const RATIO_RANGE: std::ops::Range<f64> = 0.1..10.0;
 
 /// A model whose price is given per token.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct PerToken {
+pub(super) struct PerTokenPrice {
     /// Keys that lead to the price.
     pub trail: Vec<String>,
     /// What to say about it.
-    pub what: String,
+    pub message: String,
 }
 
 /// The models of `models.providers` with such a price, one finding each.
-pub(super) fn per_token(config: &Value) -> Vec<PerToken> {
+pub(super) fn find_per_token_prices(config: &Value) -> Vec<PerTokenPrice> {
     let providers =
         config.get("models").and_then(|models| models.get("providers")).and_then(Value::as_object);
     let mut found = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn per_token(config: &Value) -> Vec<PerToken> {
                 "the {key} price of {provider}/{model} is {usd} USD per million tokens: it looks like a price per token, \
                  so costs are a millionth of the true ones"
             );
-            found.push(PerToken { trail: trail.map(str::to_owned).to_vec(), what });
+            found.push(PerTokenPrice { trail: trail.map(str::to_owned).to_vec(), message: what });
         }
     }
     found
@@ -45,9 +45,9 @@ pub(super) fn per_token(config: &Value) -> Vec<PerToken> {
 fn suspicious(provider: &str, id: &str, model: &Value) -> Option<(&'static str, f64)> {
     let listed = catalog::find(provider, id).map(|entry| entry.price);
     ["input", "output"].into_iter().find_map(|key| {
-        let usd = model.get("cost")?.get(key)?.as_f64().filter(|usd| *usd > 0.0 && *usd < LEAST)?;
+        let usd = model.get("cost")?.get(key)?.as_f64().filter(|usd| *usd > 0.0 && *usd < MIN_PRICE)?;
         let list = listed.map(|price| if key == "input" { price.input } else { price.output });
-        list.is_none_or(|list| NEAR.contains(&(usd * 1e6 / list))).then_some((key, usd))
+        list.is_none_or(|list| RATIO_RANGE.contains(&(usd * 1e6 / list))).then_some((key, usd))
     })
 }
 
@@ -61,11 +61,11 @@ mod tests {
             let text = format!(
                 r#"{{"models":{{"providers":{{"anthropic":{{"models":[{{"id":"{model}","cost":{cost}}}]}}}}}}}}"#
             );
-            per_token(&crate::js::parse(&text).unwrap())
+            find_per_token_prices(&crate::js::parse(&text).unwrap())
         };
         let found = config("claude-sonnet-4-5", r#"{"input":0.000003,"output":0.000015}"#);
         assert_eq!(found.len(), 1);
-        assert!(found[0].what.contains("anthropic/claude-sonnet-4-5 is 0.000003 USD per million"));
+        assert!(found[0].message.contains("anthropic/claude-sonnet-4-5 is 0.000003 USD per million"));
         assert_eq!(found[0].trail.join("."), "models.providers.anthropic.models.0.cost.input");
         assert_eq!(config("own-model", r#"{"input":0.0000005,"output":2}"#).len(), 1);
         for cost in [r#"{"input":0,"output":0}"#, r#"{"input":3,"output":15}"#, r#"{"input":0.05}"#, "null"] {

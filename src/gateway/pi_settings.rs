@@ -3,8 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::compaction::{CompactionSettings, merged_settings, pi_compaction, pi_compaction_of, whole_tokens};
-use super::effective::Effective;
+use super::compaction::{
+    CompactionSettings, merge_settings, pi_compaction, pi_compaction_for_model, whole_tokens,
+};
+use super::effective::ResolvedSetting;
 use super::lines::key_line;
 use super::provenance::Provenance;
 use crate::js::{self, Object, Value};
@@ -35,14 +37,14 @@ const SETTINGS: [(&str, &str); 13] = [
 
 /// One settings file, as it is on disk.
 #[derive(Debug, Clone, PartialEq)]
-struct File {
+struct SettingsFile {
     path: PathBuf,
     text: String,
     /// Nothing where there is no such file, or no JSON in it, which is as good as none to pi.
     value: Option<Value>,
 }
 
-impl File {
+impl SettingsFile {
     fn read(path: &Path) -> Self {
         let text =
             if path.is_file() { std::fs::read_to_string(path).unwrap_or_default() } else { String::new() };
@@ -66,8 +68,8 @@ impl File {
 /// What pi's settings files say for the sessions of one working directory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PiSettings {
-    global: File,
-    project: Option<File>,
+    global: SettingsFile,
+    project: Option<SettingsFile>,
     merged: Value,
 }
 
@@ -77,7 +79,7 @@ pub struct TokenSetting {
     /// In force.
     pub value: f64,
     /// As the file has it, not checked; none at the default.
-    pub written: Option<Value>,
+    pub raw_value: Option<Value>,
     /// Origin.
     pub provenance: Provenance,
     /// The file to change.
@@ -89,10 +91,10 @@ pub struct TokenSetting {
 impl PiSettings {
     /// Reads the global file, and that of a project where there is one.
     pub fn read(global: &Path, project: Option<&Path>) -> Self {
-        let global = File::read(global);
-        let project = project.map(File::read).filter(|file| file.value.is_some());
+        let global = SettingsFile::read(global);
+        let project = project.map(SettingsFile::read).filter(|file| file.value.is_some());
         let merged =
-            merged_settings(global.value.as_ref(), project.as_ref().and_then(|file| file.value.as_ref()));
+            merge_settings(global.value.as_ref(), project.as_ref().and_then(|file| file.value.as_ref()));
         Self { global, project, merged }
     }
 
@@ -116,14 +118,14 @@ impl PiSettings {
     /// The settings of a compaction: before today's pi the plain ones.
     pub fn compaction(&self, model: Option<&str>) -> CompactionSettings {
         match model {
-            Some(model) => pi_compaction_of(&self.merged, model),
+            Some(model) => pi_compaction_for_model(&self.merged, model),
             None => pi_compaction(Some(&self.merged)),
         }
     }
 
     /// One token setting of a compaction, such as `reserveTokens`; `model` is `provider/id` where single models may have
     /// their own.
-    pub fn tokens(&self, key: &str, model: Option<&str>) -> TokenSetting {
+    pub fn token_setting(&self, key: &str, model: Option<&str>) -> TokenSetting {
         let in_force = self.compaction(model);
         let value =
             if key == "reserveTokens" { in_force.reserve_tokens } else { in_force.keep_recent_tokens };
@@ -152,7 +154,7 @@ impl PiSettings {
             },
             _ => provenance,
         };
-        TokenSetting { value, written, provenance, file, path: named }
+        TokenSetting { value, raw_value: written, provenance, file, path: named }
     }
 
     /// The file and line that say a value; the default where none does.
@@ -163,35 +165,40 @@ impl PiSettings {
     }
 
     /// Every setting that decides about sessions, models' own ones last.
-    pub fn rows(&self) -> Vec<Effective> {
-        let mut rows: Vec<Effective> = SETTINGS
+    pub fn effective_rows(&self) -> Vec<ResolvedSetting> {
+        let mut rows: Vec<ResolvedSetting> = SETTINGS
             .iter()
             .map(|(key, default)| {
                 let path: Vec<&str> = key.split('.').collect();
                 let token = key.strip_prefix("compaction.").filter(|key| key.ends_with("Tokens"));
-                let checked = token.map(|key| self.tokens(key, Some("")));
+                let checked = token.map(|key| self.token_setting(key, Some("")));
                 let default = || js::parse(default).unwrap_or(Value::Null);
                 let written = || path.iter().try_fold(&self.merged, |value, key| value.get(key)).cloned();
                 let (value, provenance) = match checked {
                     Some(checked) => (checked.value.into(), checked.provenance),
                     None => (written().unwrap_or_else(default), self.provenance(&path)),
                 };
-                Effective { key: (*key).to_owned(), value, provenance, over: self.over(&path) }
+                ResolvedSetting {
+                    key: (*key).to_owned(),
+                    value,
+                    provenance,
+                    overridden: self.overridden(&path),
+                }
             })
             .collect();
-        rows.extend(self.overrides());
+        rows.extend(self.model_overrides());
         rows
     }
 
     /// The global file's value where the project's goes over it.
-    fn over(&self, path: &[&str]) -> Vec<Provenance> {
+    fn overridden(&self, path: &[&str]) -> Vec<Provenance> {
         let both = self.project.as_ref().is_some_and(|file| file.get(path).is_some());
         let below = Some(&self.global).filter(|file| both && file.get(path).is_some());
         below.map(|file| file.provenance(path)).into_iter().collect()
     }
 
     /// A row for every value of every single model.
-    fn overrides(&self) -> Vec<Effective> {
+    fn model_overrides(&self) -> Vec<ResolvedSetting> {
         let models =
             self.merged.get("compaction").and_then(|raw| raw.get(OVERRIDES)).and_then(Value::as_object);
         let models = models.into_iter().flat_map(Object::iter);
@@ -201,11 +208,11 @@ impl PiSettings {
             for (key, value) in own.as_object().into_iter().flat_map(Object::iter) {
                 let key = key.to_string_lossy();
                 let path = ["compaction", OVERRIDES, model.as_str(), key.as_str()];
-                rows.push(Effective {
+                rows.push(ResolvedSetting {
                     key: format!("compaction.{OVERRIDES}[{model}].{key}"),
                     value: value.clone(),
                     provenance: self.provenance(&path),
-                    over: self.over(&path),
+                    overridden: self.overridden(&path),
                 });
             }
         }
@@ -238,7 +245,7 @@ mod tests {
     fn a_value_names_the_file_and_line_that_say_it() {
         let (dir, settings) = settings(GLOBAL, Some("{\"compaction\":{\"keepRecentTokens\":500}}"));
         let told = |key: &str, model: &str| {
-            let token = settings.tokens(key, Some(model));
+            let token = settings.token_setting(key, Some(model));
             (token.value, token.provenance.to_string(), token.path)
         };
         let at = |name: &str, line: u32| format!("{}:{line}", dir.path().join(name).display());
@@ -248,7 +255,7 @@ mod tests {
         assert_eq!(told("reserveTokens", "p/m"), own);
         assert_eq!(told("keepRecentTokens", "p/m").1, at("project.json", 1));
         // Before today's pi no model has its own.
-        assert_eq!(settings.tokens("reserveTokens", None).value, 9000.0);
+        assert_eq!(settings.token_setting("reserveTokens", None).value, 9000.0);
     }
 
     #[test]
@@ -256,27 +263,27 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let global = dir.path().join(FILE_NAME);
         let settings = PiSettings::read(&global, None);
-        let token = settings.tokens("keepRecentTokens", Some("p/m"));
+        let token = settings.token_setting("keepRecentTokens", Some("p/m"));
         assert_eq!((token.value, token.provenance, token.file), (20_000.0, Provenance::Default, global));
         assert_eq!(settings.files().count(), 0);
-        assert!(settings.rows().iter().all(|row| row.provenance == Provenance::Default));
+        assert!(settings.effective_rows().iter().all(|row| row.provenance == Provenance::Default));
     }
 
     #[test]
     fn a_value_that_pi_refuses_is_told_and_not_in_force() {
         let (_dir, settings) = settings(r#"{"compaction":{"reserveTokens":-5}}"#, None);
-        let token = settings.tokens("reserveTokens", Some("p/m"));
+        let token = settings.token_setting("reserveTokens", Some("p/m"));
         assert_eq!(token.value, 16_384.0);
         assert!(token.provenance.to_string().contains("which pi refuses"), "{}", token.provenance);
-        assert_eq!(token.written, Some((-5).into()));
+        assert_eq!(token.raw_value, Some((-5).into()));
     }
 
     #[test]
     fn rows_hold_every_setting_and_those_of_single_models() {
         let (_dir, settings) = settings(GLOBAL, Some(r#"{"compaction":{"reserveTokens":1}}"#));
-        let rows = settings.rows();
+        let rows = settings.effective_rows();
         let row = |key: &str| rows.iter().find(|row| row.key == key).unwrap();
-        assert_eq!(row("compaction.reserveTokens").over.len(), 1);
+        assert_eq!(row("compaction.reserveTokens").overridden.len(), 1);
         assert_eq!(row("compaction.modelOverrides[p/m].reserveTokens").value, 7000.into());
         assert_eq!(row("retry.maxRetries").value, 3.into());
         assert_eq!(rows.len(), SETTINGS.len() + 1);

@@ -40,7 +40,7 @@ pub enum Control {
 
 impl Control {
     /// Why it does not move; none where it does.
-    pub fn fixed(self) -> Option<&'static str> {
+    pub fn fixed_reason(self) -> Option<&'static str> {
         match self {
             Self::Fixed { why, .. } => Some(why),
             _ => None,
@@ -58,7 +58,7 @@ impl Control {
 }
 
 /// Why keys are fixed that were settings once (pruning 8, row "Config keys").
-const RETIRED: &str = "built in since 2026.8.1";
+const RETIRED_REASON: &str = "built in since 2026.8.1";
 
 /// What a slider counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,30 +94,32 @@ pub struct PruneSetting {
     pub provenance: Provenance,
 }
 
-type Read = fn(&PruneSettings) -> js::Value;
+type SettingReader = fn(&PruneSettings) -> js::Value;
 
-const fn chars(max: f64, step: f64) -> Control {
+const fn chars_slider(max: f64, step: f64) -> Control {
     Control::Slider { min: 0.0, max, step, unit: Unit::Chars }
 }
 
-const RATIO: Control = Control::Slider { min: 0.0, max: 1.0, step: 0.01, unit: Unit::Share };
-const TTL: Control =
+const RATIO_SLIDER: Control = Control::Slider { min: 0.0, max: 1.0, step: 0.01, unit: Unit::Share };
+const TTL_SLIDER: Control =
     Control::Slider { min: 0.0, max: 86_400_000.0, step: 60_000.0, unit: Unit::Milliseconds };
-const KEEP: Control = Control::Slider { min: 0.0, max: 20.0, step: 1.0, unit: Unit::Messages };
+const KEEP_SLIDER: Control = Control::Slider { min: 0.0, max: 20.0, step: 1.0, unit: Unit::Messages };
 
-const ROWS: [(&str, Control, Read); 12] = [
-    ("ttl", TTL, |s| js::Value::Number(s.ttl_ms)),
-    ("keepLastAssistants", KEEP, |s| js::Value::Number(s.keep_last_assistants)),
-    ("softTrimRatio", RATIO, |s| js::Value::Number(s.soft_trim_ratio)),
-    ("hardClearRatio", RATIO, |s| js::Value::Number(s.hard_clear_ratio)),
-    ("minPrunableToolChars", chars(400_000.0, 1000.0), |s| js::Value::Number(s.min_prunable_tool_chars)),
-    ("softTrim.maxChars", chars(40_000.0, 100.0), |s| js::Value::Number(s.soft_trim.max_chars)),
-    ("softTrim.headChars", chars(20_000.0, 100.0), |s| js::Value::Number(s.soft_trim.head_chars)),
-    ("softTrim.tailChars", chars(20_000.0, 100.0), |s| js::Value::Number(s.soft_trim.tail_chars)),
+const ROWS: [(&str, Control, SettingReader); 12] = [
+    ("ttl", TTL_SLIDER, |s| js::Value::Number(s.ttl_ms)),
+    ("keepLastAssistants", KEEP_SLIDER, |s| js::Value::Number(s.keep_last_assistants)),
+    ("softTrimRatio", RATIO_SLIDER, |s| js::Value::Number(s.soft_trim_ratio)),
+    ("hardClearRatio", RATIO_SLIDER, |s| js::Value::Number(s.hard_clear_ratio)),
+    ("minPrunableToolChars", chars_slider(400_000.0, 1000.0), |s| {
+        js::Value::Number(s.min_prunable_tool_chars)
+    }),
+    ("softTrim.maxChars", chars_slider(40_000.0, 100.0), |s| js::Value::Number(s.soft_trim.max_chars)),
+    ("softTrim.headChars", chars_slider(20_000.0, 100.0), |s| js::Value::Number(s.soft_trim.head_chars)),
+    ("softTrim.tailChars", chars_slider(20_000.0, 100.0), |s| js::Value::Number(s.soft_trim.tail_chars)),
     ("hardClear.enabled", Control::Switch, |s| js::Value::Bool(s.hard_clear.enabled)),
     ("hardClear.placeholder", Control::Text, |s| js::Value::String(s.hard_clear.placeholder.clone())),
-    ("tools.allow", Control::List, |s| list(s, "allow")),
-    ("tools.deny", Control::List, |s| list(s, "deny")),
+    ("tools.allow", Control::List, |s| tool_list(s, "allow")),
+    ("tools.deny", Control::List, |s| tool_list(s, "deny")),
 ];
 
 /// The `mode` switch first, then every other key of `contextPruning`, under this configuration. A key that
@@ -140,17 +142,21 @@ pub fn prune_settings(config: &GatewayConfig, ruleset: Ruleset) -> Vec<PruneSett
         let own = config.value(&path_of(key)).cloned();
         let (default, value) = (read(&defaults), read(&in_force));
         // A value that the checks refused is not the origin of what is in force.
-        let refused = own.is_some() && value == default && !same(key, own.as_ref(), &default);
+        let refused = own.is_some() && value == default && !is_default(key, own.as_ref(), &default);
         let provenance = if refused || !on { Provenance::Default } else { provenance(config, key) };
         let control = control_under(rules, key, *control);
-        let provenance = control.fixed().map_or(provenance, Provenance::Fixed);
+        let provenance = control.fixed_reason().map_or(provenance, Provenance::Fixed);
         PruneSetting { key, control, default, config: own, value, provenance }
     });
     std::iter::once(mode).chain(rows).collect()
 }
 
 fn control_under(rules: &Rules, key: &str, control: Control) -> Control {
-    if rules.prune_keys.reads(key) { control } else { Control::Fixed { unit: control.unit(), why: RETIRED } }
+    if rules.prune_keys.reads(key) {
+        control
+    } else {
+        Control::Fixed { unit: control.unit(), why: RETIRED_REASON }
+    }
 }
 
 fn path_of(key: &str) -> Vec<&str> {
@@ -162,7 +168,7 @@ fn provenance(config: &GatewayConfig, key: &str) -> Provenance {
 }
 
 /// Whether the configured value says what the default says: a duration is compared by its length.
-fn same(key: &str, own: Option<&js::Value>, default: &js::Value) -> bool {
+fn is_default(key: &str, own: Option<&js::Value>, default: &js::Value) -> bool {
     let duration =
         own.and_then(js::Value::as_str).filter(|_| key == "ttl").and_then(super::duration::parse_duration_ms);
     match duration {
@@ -171,7 +177,7 @@ fn same(key: &str, own: Option<&js::Value>, default: &js::Value) -> bool {
     }
 }
 
-fn list(settings: &PruneSettings, key: &str) -> js::Value {
+fn tool_list(settings: &PruneSettings, key: &str) -> js::Value {
     let items = settings.tools.get(key).and_then(js::Value::as_array);
     js::Value::Array(items.map(<[js::Value]>::to_vec).unwrap_or_default())
 }
@@ -239,7 +245,7 @@ mod tests {
         for ruleset in Ruleset::ALL {
             let rows = rows_under(ruleset, text);
             let fixed: Vec<&str> =
-                rows.iter().filter(|row| row.control.fixed().is_some()).map(|row| row.key).collect();
+                rows.iter().filter(|row| row.control.fixed_reason().is_some()).map(|row| row.key).collect();
             assert_eq!(rows.len(), 13);
             assert_eq!(fixed.len(), if ruleset >= Ruleset::V2026_8_1 { 7 } else { 0 }, "{fixed:?}");
         }
@@ -247,7 +253,10 @@ mod tests {
         let ratio = row(&newest, "softTrimRatio");
         assert_eq!(ratio.control, Control::Fixed { unit: Some(Unit::Share), why: "built in since 2026.8.1" });
         assert_eq!((&ratio.value, ratio.config), (&ratio.default, Some(js::Value::Number(0.1))));
-        assert_eq!((ratio.value, ratio.provenance), (js::Value::Number(0.3), Provenance::Fixed(RETIRED)));
+        assert_eq!(
+            (ratio.value, ratio.provenance),
+            (js::Value::Number(0.3), Provenance::Fixed(RETIRED_REASON))
+        );
         assert_eq!(line(&row(&newest, "ttl").provenance), Some(1));
     }
 

@@ -82,7 +82,7 @@ impl PruneSettings {
     }
 
     /// The settings under their names in the configuration; the ttl in ms, as `ttlMs`.
-    pub fn object(&self) -> js::Object {
+    pub fn to_object(&self) -> js::Object {
         let soft = js::Object::from([
             ("maxChars", self.soft_trim.max_chars),
             ("headChars", self.soft_trim.head_chars),
@@ -126,8 +126,8 @@ pub fn effective_settings_under(rules: &Rules, raw: Option<&js::Value>) -> Optio
     let mut settings = PruneSettings::built_in(rules);
     let read = if rules.duration.composite { parse_duration_ms } else { parse_single_duration_ms };
     let ttl = raw.get("ttl").and_then(js::Value::as_str).and_then(read);
-    set(&mut settings.ttl_ms, ttl.filter(|ms| *ms <= rules.duration.longest_ms));
-    if let Some(tools) = raw.get("tools").filter(|tools| js::truthy(Some(tools))) {
+    set_if_some(&mut settings.ttl_ms, ttl.filter(|ms| *ms <= rules.duration.longest_ms));
+    if let Some(tools) = raw.get("tools").filter(|tools| js::is_truthy(Some(tools))) {
         settings.tools = tools.clone();
     }
     if let Some(hard) = raw.get("hardClear") {
@@ -141,14 +141,14 @@ pub fn effective_settings_under(rules: &Rules, raw: Option<&js::Value>) -> Optio
 
 /// The keys that only earlier versions read.
 fn override_sizes(settings: &mut PruneSettings, raw: &js::Value) {
-    set(&mut settings.keep_last_assistants, count(raw, "keepLastAssistants"));
-    set(&mut settings.soft_trim_ratio, ratio(raw, "softTrimRatio"));
-    set(&mut settings.hard_clear_ratio, ratio(raw, "hardClearRatio"));
-    set(&mut settings.min_prunable_tool_chars, count(raw, "minPrunableToolChars"));
+    set_if_some(&mut settings.keep_last_assistants, whole_count(raw, "keepLastAssistants"));
+    set_if_some(&mut settings.soft_trim_ratio, ratio(raw, "softTrimRatio"));
+    set_if_some(&mut settings.hard_clear_ratio, ratio(raw, "hardClearRatio"));
+    set_if_some(&mut settings.min_prunable_tool_chars, whole_count(raw, "minPrunableToolChars"));
     if let Some(soft) = raw.get("softTrim") {
-        set(&mut settings.soft_trim.max_chars, count(soft, "maxChars"));
-        set(&mut settings.soft_trim.head_chars, count(soft, "headChars"));
-        set(&mut settings.soft_trim.tail_chars, count(soft, "tailChars"));
+        set_if_some(&mut settings.soft_trim.max_chars, whole_count(soft, "maxChars"));
+        set_if_some(&mut settings.soft_trim.head_chars, whole_count(soft, "headChars"));
+        set_if_some(&mut settings.soft_trim.tail_chars, whole_count(soft, "tailChars"));
     }
 }
 
@@ -162,7 +162,7 @@ fn override_hard_clear(settings: &mut HardClear, raw: &js::Value) {
     }
 }
 
-fn set(slot: &mut f64, value: Option<f64>) {
+fn set_if_some(slot: &mut f64, value: Option<f64>) {
     if let Some(value) = value {
         *slot = value;
     }
@@ -173,7 +173,7 @@ fn finite_number(object: &js::Value, key: &str) -> Option<f64> {
 }
 
 /// max(0, floor(x)); the sum turns a negative zero into zero.
-fn count(object: &js::Value, key: &str) -> Option<f64> {
+fn whole_count(object: &js::Value, key: &str) -> Option<f64> {
     finite_number(object, key).map(|number| number.floor().max(0.0) + 0.0)
 }
 

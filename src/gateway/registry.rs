@@ -8,11 +8,11 @@ use super::catalog::Price;
 use super::lines;
 use super::provenance::Provenance;
 use super::window::whole_positive;
-use crate::error::{Finding, Severity};
+use crate::error::{Diagnostic, Severity};
 use crate::js::{self, JsString, Value};
 
 /// Window of a listed model that names none, in tokens.
-const LISTED_WINDOW: f64 = 128_000.0;
+const DEFAULT_LISTED_WINDOW: f64 = 128_000.0;
 /// Larger files are no registry, bytes.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
@@ -35,7 +35,7 @@ pub struct RegistryModel {
     /// Tokens it takes.
     pub window: f64,
     /// The file names that window; else the runtime fills in its default.
-    pub names_window: bool,
+    pub has_own_window: bool,
     /// List price, where input and output are told.
     pub price: Option<Price>,
     /// The line of its window, else of itself.
@@ -44,7 +44,7 @@ pub struct RegistryModel {
 
 impl Registry {
     /// Reads the file of an agent dir. One that is not there lists nothing; one that cannot be read is a finding.
-    pub fn read(agent_dir: &Path, findings: &mut Vec<Finding>) -> Self {
+    pub fn read(agent_dir: &Path, findings: &mut Vec<Diagnostic>) -> Self {
         let path = agent_dir.join("models.json");
         let none = Self { path: path.clone(), models: Vec::new() };
         let Ok(meta) = std::fs::metadata(&path) else { return none };
@@ -58,7 +58,7 @@ impl Registry {
             Ok((value, text)) => Self { models: models(&value, &text), path },
             Err(error) => {
                 let next = "models it lists are taken from the catalogue until it can be read";
-                findings.push(Finding::new(
+                findings.push(Diagnostic::new(
                     &path,
                     Severity::Warning,
                     format!("cannot be read: {error}"),
@@ -83,7 +83,7 @@ impl Registry {
 
 fn models(value: &Value, text: &str) -> Vec<RegistryModel> {
     let providers = value.get("providers").and_then(Value::as_object);
-    let lines = ModelLines::of(text);
+    let lines = ModelLines::from_text(text);
     let mut found = Vec::new();
     for (provider, entry) in providers.into_iter().flat_map(js::Object::iter) {
         let provider = provider.to_string_lossy();
@@ -97,8 +97,8 @@ fn models(value: &Value, text: &str) -> Vec<RegistryModel> {
                 line: lines.line(&provider, at),
                 provider: provider.clone(),
                 id,
-                window: own.unwrap_or(LISTED_WINDOW),
-                names_window: own.is_some(),
+                window: own.unwrap_or(DEFAULT_LISTED_WINDOW),
+                has_own_window: own.is_some(),
                 price: price(model.get("cost")),
             });
         }
@@ -114,9 +114,9 @@ struct ModelLines {
 }
 
 impl ModelLines {
-    fn of(text: &str) -> Self {
+    fn from_text(text: &str) -> Self {
         let mut lines = Self::default();
-        lines::each_place(text, |at, spot| {
+        lines::for_each_position(text, |at, spot| {
             let is_model = at.key(0) == Some("providers") && at.key(2) == Some("models");
             let model = at.key(1).zip(at.index(3)).filter(|_| is_model);
             let Some((provider, index)) = model else { return };
@@ -151,7 +151,7 @@ fn price(cost: Option<&Value>) -> Option<Price> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> (Registry, Vec<Finding>) {
+    fn read(text: &str) -> (Registry, Vec<Diagnostic>) {
         let dir = tempfile::tempdir().unwrap();
         let mut file = std::fs::File::create(dir.path().join("models.json")).unwrap();
         std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::error::{Finding, Severity};
+use crate::error::{Diagnostic, Severity};
 use crate::js::{JsString, Value};
 
 /// What to know of a configuration in mode `remote`; none in any other.
-pub(super) fn finding(config: &Value, place: (PathBuf, Option<u32>)) -> Option<Finding> {
+pub(super) fn remote_diagnostic(config: &Value, place: (PathBuf, Option<u32>)) -> Option<Diagnostic> {
     let gateway = config.get("gateway")?;
     if !gateway.get("mode")?.str_is("remote") {
         return None;
@@ -15,7 +15,7 @@ pub(super) fn finding(config: &Value, place: (PathBuf, Option<u32>)) -> Option<F
     let text = |key: &str| {
         remote.and_then(|remote| remote.get(key)).and_then(Value::as_str).map(JsString::to_string_lossy)
     };
-    let ssh = text("sshTarget").filter(|target| is_plain(target));
+    let ssh = text("sshTarget").filter(|target| is_shell_safe(target));
     let host = ssh.clone().or_else(|| text("url").as_deref().and_then(host_of).map(str::to_owned));
     let (path, line) = place;
     let mut what =
@@ -28,7 +28,14 @@ pub(super) fn finding(config: &Value, place: (PathBuf, Option<u32>)) -> Option<F
     let next = format!(
         "run clawscope on {run}; or copy that host's state dir here and name it. What is shown is what lies here"
     );
-    Some(Finding { path, line: line.map(u64::from), entry: None, severity: Severity::Warning, what, next })
+    Some(Diagnostic {
+        path,
+        line: line.map(u64::from),
+        subject: None,
+        severity: Severity::Warning,
+        message: what,
+        advice: next,
+    })
 }
 
 /// The host of an address, without whoever signs in and without the port.
@@ -38,11 +45,11 @@ fn host_of(url: &str) -> Option<&str> {
     let host = authority.rsplit('@').next()?;
     let host =
         if host.starts_with('[') { host.split_inclusive(']').next()? } else { host.split(':').next()? };
-    Some(host).filter(|host| is_plain(host))
+    Some(host).filter(|host| is_shell_safe(host))
 }
 
 /// Whether a name can stand in a command line as it is.
-fn is_plain(name: &str) -> bool {
+fn is_shell_safe(name: &str) -> bool {
     let plain = |char: char| char.is_ascii_alphanumeric() || ".-_@[]:".contains(char);
     !name.is_empty() && !name.starts_with('-') && name.chars().all(plain)
 }
@@ -53,7 +60,7 @@ mod tests {
     use crate::js::parse;
 
     fn said(config: &str) -> Option<String> {
-        finding(&parse(config).unwrap(), (PathBuf::from("/c.json"), Some(3)))
+        remote_diagnostic(&parse(config).unwrap(), (PathBuf::from("/c.json"), Some(3)))
             .map(|finding| finding.to_string())
     }
 

@@ -28,7 +28,7 @@ pub enum ResetType {
 
 impl ResetType {
     /// Of a session key.
-    pub fn of(key: &str) -> Self {
+    pub fn from_key(key: &str) -> Self {
         let key = key.to_lowercase();
         let has = |marks: [&str; 2]| marks.iter().any(|mark| key.contains(mark));
         if has([":thread:", ":topic:"]) {
@@ -41,7 +41,7 @@ impl ResetType {
     }
 
     /// The key of `resetByType`.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Thread => "thread",
             Self::Group => "group",
@@ -61,7 +61,7 @@ pub enum ResetMode {
 
 impl ResetMode {
     /// The word in the configuration.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Daily => "daily",
             Self::Idle => "idle",
@@ -93,17 +93,17 @@ pub struct NextReset {
 
 /// The settings of a session by its key and channel.
 pub fn reset_policy(config: &GatewayConfig, key: &str, channel: Option<&str>) -> ResetPolicy {
-    let kind = ResetType::of(key);
-    let places = places(config, kind, channel);
+    let kind = ResetType::from_key(key);
+    let places = setting_objects(config, kind, channel);
     let by_channel = matches!(places.as_slice(), [(path, _)] if path.contains(&"resetByChannel"));
-    let find = |name: &str| places.iter().find_map(|(path, place)| at(config, path, place, name));
+    let find = |name: &str| places.iter().find_map(|(path, place)| setting_at(config, path, place, name));
     let legacy = || {
         let minutes =
             config.value(&["session", "idleMinutes"]).filter(|value| !value.is_null() && !by_channel)?;
         Some((minutes, config.provenance(&["session", "idleMinutes"])))
     };
     // An empty object says as much as one with keys: that the old key does not choose the mode.
-    let told = by_channel || ["reset", "resetByType"].into_iter().any(|key| is_told(config, key));
+    let told = by_channel || ["reset", "resetByType"].into_iter().any(|key| is_configured(config, key));
     let mode = match find("mode") {
         Some((mode, from)) if mode.str_is("idle") => (ResetMode::Idle, from),
         Some((_, from)) => (ResetMode::Daily, from),
@@ -128,10 +128,10 @@ pub fn reset_policy(config: &GatewayConfig, key: &str, channel: Option<&str>) ->
     ResetPolicy { kind, mode, at_hour, idle_minutes }
 }
 
-type Found<'a> = (&'a Value, Provenance);
+type FoundSetting<'a> = (&'a Value, Provenance);
 
 /// The objects that may tell, the strongest first: their keys, and the last one, which the configuration chose.
-fn places<'a>(
+fn setting_objects<'a>(
     config: &GatewayConfig,
     kind: ResetType,
     channel: Option<&str>,
@@ -146,7 +146,7 @@ fn places<'a>(
         |word: &str| config.value(&["session", "resetByType", word]).is_some_and(|value| !value.is_null());
     let mut places: Vec<(&[&str], String)> = Vec::new();
     // Old configurations say `dm` for `direct`.
-    let words: &[&str] = if kind == ResetType::Direct { &["direct", "dm"] } else { &[kind.word()] };
+    let words: &[&str] = if kind == ResetType::Direct { &["direct", "dm"] } else { &[kind.as_str()] };
     if let Some(word) = words.iter().find(|word| typed(word)) {
         places.push((&["session", "resetByType"], (*word).to_owned()));
     }
@@ -154,14 +154,19 @@ fn places<'a>(
     places
 }
 
-fn at<'a>(config: &'a GatewayConfig, path: &[&str], place: &str, name: &str) -> Option<Found<'a>> {
+fn setting_at<'a>(
+    config: &'a GatewayConfig,
+    path: &[&str],
+    place: &str,
+    name: &str,
+) -> Option<FoundSetting<'a>> {
     let full: Vec<&str> = path.iter().copied().chain([place, name]).collect();
     let value = config.value(&full).filter(|value| !value.is_null())?;
     Some((value, config.provenance(&full)))
 }
 
-fn is_told(config: &GatewayConfig, key: &str) -> bool {
-    config.value(&["session", key]).is_some_and(|value| crate::js::truthy(Some(value)))
+fn is_configured(config: &GatewayConfig, key: &str) -> bool {
+    config.value(&["session", key]).is_some_and(|value| crate::js::is_truthy(Some(value)))
 }
 
 fn whole_hour(hour: &Value) -> f64 {
@@ -226,7 +231,7 @@ mod tests {
         let mut keys = vec![from(&policy.mode.1), from(&policy.at_hour.1)];
         keys.extend(policy.idle_minutes.as_ref().map(|(_, origin)| from(origin)));
         (
-            policy.mode.0.word(),
+            policy.mode.0.as_str(),
             policy.at_hour.0,
             policy.idle_minutes.map_or(0.0, |(minutes, _)| minutes),
             keys,
@@ -278,7 +283,7 @@ mod tests {
         let zone = TimeZone::get(zone).unwrap();
         let updated: Timestamp = updated.parse().unwrap();
         let next = next_reset(&policy(config, MAIN, None), updated.as_millisecond() as f64, &zone).unwrap();
-        format!("{} {}", Timestamp::from_millisecond(next.at_ms as i64).unwrap(), next.mode.word())
+        format!("{} {}", Timestamp::from_millisecond(next.at_ms as i64).unwrap(), next.mode.as_str())
     }
 
     #[test]

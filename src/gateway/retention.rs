@@ -1,6 +1,6 @@
 //! How long a provider keeps the prefix of a prompt, as the configuration asks for it (compaction 10.7).
 
-use super::eligible::Route;
+use super::eligible::ModelRoute;
 use crate::js::Value;
 
 /// ms of a short retention.
@@ -36,7 +36,7 @@ impl Retention {
     }
 
     /// Its word in JSON.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Short => "5m",
@@ -47,8 +47,8 @@ impl Retention {
 
     /// For a model of an agent: the model's parameters, then those of the agent. A long retention is only sent to the
     /// providers' own addresses; Bedrock caches where it is told to, and Claude alone.
-    pub fn of(config: &Value, agent: &str, provider: &str, model: &str, route: &Route) -> Self {
-        let asked = asked(config, agent, provider, model);
+    pub fn for_model(config: &Value, agent: &str, provider: &str, model: &str, route: &ModelRoute) -> Self {
+        let asked = requested(config, agent, provider, model);
         let is_bedrock = provider == "amazon-bedrock";
         if is_bedrock && (asked.is_none() || !model.contains("claude")) {
             return Self::None;
@@ -64,7 +64,7 @@ impl Retention {
 }
 
 /// What the parameters say.
-fn asked(config: &Value, agent: &str, provider: &str, model: &str) -> Option<Retention> {
+fn requested(config: &Value, agent: &str, provider: &str, model: &str) -> Option<Retention> {
     let agents = config.get("agents")?;
     let of_model = || {
         let models = agents.get("defaults")?.get("models")?;
@@ -93,8 +93,8 @@ mod tests {
 
     fn of(config: &str, provider: &str, model: &str, url: Option<&str>) -> Retention {
         let config = parse(config).expect("test JSON");
-        let route = Route { api: None, base_url: url.map(str::to_owned) };
-        Retention::of(&config, "main", provider, model, &route)
+        let route = ModelRoute { api: None, base_url: url.map(str::to_owned) };
+        Retention::for_model(&config, "main", provider, model, &route)
     }
 
     const LONG: &str = r#"{"agents":{"defaults":{"models":{"anthropic/opus":{"params":{"cacheRetention":"long"}},

@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::ruleset::{Ruleset, Version};
-use crate::error::{Finding, Severity};
+use crate::error::{Diagnostic, Severity};
 
 /// The retired place.
-pub(super) const AGENT: &str = "agent";
+pub(super) const RETIRED_KEY: &str = "agent";
 /// Keys of it that went elsewhere.
 const MOVED_ELSEWHERE: [&str; 3] = ["tools", "elevated", "bash"];
 
 /// Moves the retired place to today's, whose own values win. Returns what to say about it; `place` is where it is written.
-pub(super) fn migrate(root: &mut Value, place: (PathBuf, Option<u32>)) -> Option<Finding> {
-    let retired = root.get(AGENT)?.as_object()?.clone();
+pub(super) fn migrate(root: &mut Value, place: (PathBuf, Option<u32>)) -> Option<Diagnostic> {
+    let retired = root.get(RETIRED_KEY)?.as_object()?.clone();
     let is_read = !is_newer(root);
     if is_read {
         let root = root.as_object_mut()?;
@@ -23,7 +23,7 @@ pub(super) fn migrate(root: &mut Value, place: (PathBuf, Option<u32>)) -> Option
         let defaults =
             agents.entry("defaults").or_insert_with(|| Value::Object(Map::new())).as_object_mut()?;
         let kept = retired.iter().filter(|(key, _)| !MOVED_ELSEWHERE.contains(&key.as_str()));
-        kept.for_each(|(key, value)| fill(defaults.entry(key.as_str()), value));
+        kept.for_each(|(key, value)| fill_missing(defaults.entry(key.as_str()), value));
     }
     let (severity, what) = if is_read {
         (
@@ -34,13 +34,13 @@ pub(super) fn migrate(root: &mut Value, place: (PathBuf, Option<u32>)) -> Option
         (Severity::Warning, "`agent` is ignored: this release reads agents.defaults alone")
     };
     let next = "write its keys to agents.defaults and remove it".to_owned();
-    Some(Finding {
+    Some(Diagnostic {
         path: place.0,
         line: place.1.map(u64::from),
-        entry: None,
+        subject: None,
         severity,
-        what: what.to_owned(),
-        next,
+        message: what.to_owned(),
+        advice: next,
     })
 }
 
@@ -51,10 +51,10 @@ fn is_newer(root: &Value) -> bool {
 }
 
 /// Fills in what is missing, objects key by key.
-fn fill(entry: serde_json::map::Entry<'_>, value: &Value) {
+fn fill_missing(entry: serde_json::map::Entry<'_>, value: &Value) {
     let own = entry.or_insert_with(|| value.clone());
     if let (Value::Object(own), Value::Object(value)) = (own, value) {
-        value.iter().for_each(|(key, value)| fill(own.entry(key.as_str()), value));
+        value.iter().for_each(|(key, value)| fill_missing(own.entry(key.as_str()), value));
     }
 }
 

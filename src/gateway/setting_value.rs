@@ -5,13 +5,13 @@ use crate::gateway::pruning::{PruneSettings, effective_settings};
 use crate::js::{Object, Value};
 
 /// A value on the grid of its steps. They are decimal: 0.1 + 0.2 is 0.3 on a slider.
-pub fn tidy(value: f64, step: f64) -> f64 {
+pub fn snap_to_step(value: f64, step: f64) -> f64 {
     let digits = if step >= 1.0 { 1.0 } else { 1.0 / step };
     (value * digits).round() / digits
 }
 
 /// Where a value stands on a slider's track, 0 to 1; none for other controls.
-pub fn share_of(row: &PruneSetting, value: &Value) -> Option<f64> {
+pub fn slider_position(row: &PruneSetting, value: &Value) -> Option<f64> {
     match row.control {
         Control::Slider { min, max, .. } => Some(((value.as_f64()? - min) / (max - min)).clamp(0.0, 1.0)),
         _ => None,
@@ -20,10 +20,10 @@ pub fn share_of(row: &PruneSetting, value: &Value) -> Option<f64> {
 
 /// Puts a value where the gateway's settings hold it. Going through the gateway's own reading keeps its
 /// checks and clamps.
-pub fn assign(settings: &mut PruneSettings, key: &str, value: &Value) {
+pub fn apply_value(settings: &mut PruneSettings, key: &str, value: &Value) {
     let mut raw = Object::default();
     raw.set("mode", Value::from("cache-ttl"));
-    insert(&mut raw, key, if key == "ttl" { ttl_text(value) } else { value.clone() });
+    insert_dotted(&mut raw, key, if key == "ttl" { ttl_text(value) } else { value.clone() });
     let Some(read) = effective_settings(Some(&Value::Object(raw))) else { return };
     match key {
         "ttl" => settings.ttl_ms = read.ttl_ms,
@@ -48,12 +48,12 @@ fn merge_tools(settings: &mut PruneSettings, key: &str, value: &Value) {
 }
 
 /// Inserts at a dotted key.
-pub fn insert(object: &mut Object, key: &str, value: Value) {
+pub fn insert_dotted(object: &mut Object, key: &str, value: Value) {
     match key.split_once('.') {
         None => object.set(key, value),
         Some((outer, inner)) => {
             let mut nested = object.get(outer).and_then(Value::as_object).cloned().unwrap_or_default();
-            insert(&mut nested, inner, value);
+            insert_dotted(&mut nested, inner, value);
             object.set(outer, Value::Object(nested));
         }
     }
@@ -76,7 +76,7 @@ pub fn duration_text(ms: f64) -> String {
 }
 
 /// A value as a person types it.
-pub fn plain_text(unit: Option<Unit>, value: &Value) -> String {
+pub fn input_text(unit: Option<Unit>, value: &Value) -> String {
     match value {
         Value::Number(ms) if unit == Some(Unit::Milliseconds) => duration_text(*ms),
         Value::Number(number) => crate::js::number_text(*number),

@@ -16,7 +16,7 @@ pub struct StateDir {
     /// Absolute.
     pub path: PathBuf,
     /// What named it.
-    pub why: StateDirSource,
+    pub source: StateDirSource,
     /// Whether there is anything at that path.
     pub exists: bool,
 }
@@ -31,12 +31,12 @@ pub enum StateDirSource {
     /// A place of an older version, which exists while the usual one does not.
     Legacy,
     /// The command line.
-    Given,
+    Flag,
 }
 
 /// The state dir (store A3). Only existence counts, not what is inside.
 pub fn state_dir(env: &Environment) -> StateDir {
-    let found = |path: PathBuf, why| StateDir { exists: path.exists(), path, why };
+    let found = |path: PathBuf, why| StateDir { exists: path.exists(), path, source: why };
     if let Some((name, value)) = STATE_DIR_VARS.iter().find_map(|name| Some((*name, env.get(name)?))) {
         return found(env.resolve(value), StateDirSource::Variable(name));
     }
@@ -68,12 +68,12 @@ pub fn config_in(dir: &Path) -> Option<PathBuf> {
 /// A profile name that the gateway would refuse.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("profile {0:?}: expected a letter or digit, then up to 63 letters, digits, `_` or `-`")]
-pub struct BadProfile(pub String);
+pub struct InvalidProfile(pub String);
 
 /// The environment under `--profile name` (store A4): state dir and configuration move unless variables name them.
-pub fn with_profile(env: &Environment, name: &str) -> Result<Environment, BadProfile> {
+pub fn with_profile(env: &Environment, name: &str) -> Result<Environment, InvalidProfile> {
     if !is_plain_name(name) {
-        return Err(BadProfile(name.to_owned()));
+        return Err(InvalidProfile(name.to_owned()));
     }
     let suffix = if name.eq_ignore_ascii_case("default") { String::new() } else { format!("-{name}") };
     let mut env = env.clone();
@@ -94,7 +94,7 @@ pub fn is_plain_name(name: &str) -> bool {
 }
 
 /// Where very old versions kept transcripts: literally `.openclaw/sessions` below the effective home (store A9).
-pub fn ancient_sessions_dir(env: &Environment) -> PathBuf {
+pub fn legacy_sessions_dir(env: &Environment) -> PathBuf {
     effective_home(env).join(".openclaw").join("sessions")
 }
 
@@ -132,7 +132,7 @@ mod tests {
         fn state_is(&self, vars: &[(&str, &str)], expected: &str, why: &StateDirSource) {
             let state = state_dir(&self.env(vars));
             assert_eq!(state.path, self.dir.path().join(expected));
-            assert_eq!(&state.why, why);
+            assert_eq!(&state.source, why);
         }
 
         #[track_caller]
@@ -220,7 +220,7 @@ mod tests {
     fn profile_names_are_checked() {
         let env = Environment::default();
         for bad in ["", "-a", "_a", "a b", "a/b", "ä", &"a".repeat(65)] {
-            assert_eq!(with_profile(&env, bad), Err(BadProfile(bad.to_owned())));
+            assert_eq!(with_profile(&env, bad), Err(InvalidProfile(bad.to_owned())));
         }
         assert!(with_profile(&env, "Work-2_x").is_ok());
     }

@@ -108,13 +108,13 @@ fn replace(text: &str, env: &Environment, mut missing: impl FnMut(&str)) -> Stri
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         if let Some((name, after)) =
-            rest.strip_prefix('$').and_then(variable).filter(|_| rest.starts_with("$${"))
+            rest.strip_prefix('$').and_then(parse_variable).filter(|_| rest.starts_with("$${"))
         {
             out.push_str("${");
             out.push_str(name);
             out.push('}');
             rest = after;
-        } else if let Some((name, after)) = variable(rest) {
+        } else if let Some((name, after)) = parse_variable(rest) {
             match env.get(name) {
                 Some(value) => out.push_str(value),
                 None => missing(name),
@@ -130,7 +130,7 @@ fn replace(text: &str, env: &Environment, mut missing: impl FnMut(&str)) -> Stri
 }
 
 /// `${NAME}` at the start of `text`: the name and what follows.
-fn variable(text: &str) -> Option<(&str, &str)> {
+fn parse_variable(text: &str) -> Option<(&str, &str)> {
     let (name, after) = text.strip_prefix("${")?.split_once('}')?;
     let first = name.bytes().next()?;
     let allowed = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';

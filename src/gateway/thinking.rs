@@ -1,15 +1,15 @@
 //! Whether a model is sent the thinking of earlier answers again (releases R18). The pruner weighs what is sent.
 
-use super::eligible::Route;
+use super::eligible::ModelRoute;
 use super::ruleset::Rules;
 
 /// Claude models that are sent it again, by parts of their ids.
-const SENT_AGAIN: [&str; 8] =
+const KEEPS_THINKING: [&str; 8] =
     ["opus-4", "sonnet-4", "haiku-4", "claude-5", "claude-6", "claude-7", "claude-8", "claude-9"];
 
 /// Whether only the thinking of the last answer is sent, by the rules of a version. What the hints of single providers said
 /// in 2026.4.1 is not known here; no Claude model of that time had them.
-pub fn drops_thinking(rules: &Rules, provider: &str, model: &str, route: &Route) -> bool {
+pub fn drops_thinking(rules: &Rules, provider: &str, model: &str, route: &ModelRoute) -> bool {
     if !rules.prune_size.signatures {
         return false;
     }
@@ -20,7 +20,7 @@ pub fn drops_thinking(rules: &Rules, provider: &str, model: &str, route: &Route)
     }
     let transport = matches!(provider.as_str(), "anthropic" | "anthropic-vertex")
         || route.api.as_deref() == Some("anthropic-messages");
-    let is_newer = || SENT_AGAIN.iter().any(|part| model.contains(part)) || has_two_digits(&model);
+    let is_newer = || KEEPS_THINKING.iter().any(|part| model.contains(part)) || has_two_digits(&model);
     is_claude && transport && !is_newer()
 }
 
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn only_older_claude_models_lose_it_and_only_since_4_1() {
         let drops = |ruleset: Ruleset, provider: &str, model: &str| {
-            drops_thinking(ruleset.rules(), provider, model, &Route::default())
+            drops_thinking(ruleset.rules(), provider, model, &ModelRoute::default())
         };
         assert!(drops(Ruleset::V2026_4_8, "anthropic", "claude-3-7-sonnet-20250219"));
         assert!(!drops(Ruleset::V2026_3_31, "anthropic", "claude-3-7-sonnet-20250219"));

@@ -13,7 +13,7 @@ pub struct ToolFilter {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Pattern {
     /// A lone `*`: every name, even one with line breaks.
-    Everything,
+    Any,
     /// No `*`: the equal name.
     Name(JsString),
     /// The texts between the stars; at least two, possibly empty.
@@ -30,7 +30,7 @@ impl ToolFilter {
     }
 
     /// Whether it lets every tool pass, whatever its name.
-    pub fn is_open(&self) -> bool {
+    pub fn allows_all(&self) -> bool {
         self.deny.is_empty() && self.allow.is_empty()
     }
 
@@ -38,14 +38,14 @@ impl ToolFilter {
     ///
     /// # Errors
     /// For a name that is no text.
-    pub fn prunable_named(&self, name: Option<&js::Value>) -> Result<bool, js::Throws> {
-        name.and_then(js::Value::as_str).ok_or(js::Throws)?;
-        Ok(self.prunable(name))
+    pub fn is_prunable_strict(&self, name: Option<&js::Value>) -> Result<bool, js::JsException> {
+        name.and_then(js::Value::as_str).ok_or(js::JsException)?;
+        Ok(self.is_prunable(name))
     }
 
     /// Whether results of this tool may be pruned. A missing or null name counts as the empty name.
-    pub fn prunable(&self, name: Option<&js::Value>) -> bool {
-        if self.is_open() {
+    pub fn is_prunable(&self, name: Option<&js::Value>) -> bool {
+        if self.allows_all() {
             return true;
         }
         let name = normalise(name);
@@ -57,7 +57,7 @@ impl ToolFilter {
 impl Pattern {
     fn new(text: JsString) -> Self {
         if text.eq_str("*") {
-            Self::Everything
+            Self::Any
         } else if text.units().contains(&STAR) {
             Self::Glob(text.units().split(|&u| u == STAR).map(|part| JsString::from(part.to_vec())).collect())
         } else {
@@ -67,7 +67,7 @@ impl Pattern {
 
     fn matches(&self, name: &JsString) -> bool {
         match self {
-            Self::Everything => true,
+            Self::Any => true,
             Self::Name(own) => own == name,
             Self::Glob(parts) => parts_match(parts, name.units()),
         }
@@ -123,7 +123,7 @@ mod tests {
 
     #[track_caller]
     fn check(json: &str, name: &str, expected: bool) {
-        assert_eq!(filter(json).prunable(Some(&js::Value::from(name))), expected, "{json} on {name:?}");
+        assert_eq!(filter(json).is_prunable(Some(&js::Value::from(name))), expected, "{json} on {name:?}");
     }
 
     #[test]
@@ -150,10 +150,10 @@ mod tests {
 
     #[test]
     fn a_missing_name_is_empty_and_equals_no_element() {
-        assert!(filter("{}").prunable(None));
-        assert!(filter(r#"{"allow":["*"]}"#).prunable(Some(&js::Value::Null)));
-        assert!(!filter(r#"{"allow":["undefined","null"]}"#).prunable(None));
-        assert!(!filter(r#"{"deny":["*"]}"#).prunable(None));
+        assert!(filter("{}").is_prunable(None));
+        assert!(filter(r#"{"allow":["*"]}"#).is_prunable(Some(&js::Value::Null)));
+        assert!(!filter(r#"{"allow":["undefined","null"]}"#).is_prunable(None));
+        assert!(!filter(r#"{"deny":["*"]}"#).is_prunable(None));
     }
 
     #[test]

@@ -7,48 +7,51 @@ use serde_json::Value;
 use super::ruleset::Version;
 
 /// What a key may hold.
-enum Shape {
+enum ValueSchema {
     OneOf(&'static [&'static str]),
     Text,
-    Switch,
-    Texts,
+    Bool,
+    TextList,
     /// A whole number, at least this.
-    Whole(f64),
+    Integer(f64),
     /// A number within these bounds.
     Number(f64, f64),
     /// An object with no other keys than these.
-    Strict(&'static [(&'static str, Shape)]),
+    Strict(&'static [(&'static str, ValueSchema)]),
     /// Checked by nothing here.
     Any,
 }
 
-use Shape::{Any, Number, OneOf, Strict, Switch, Text, Texts, Whole};
+use ValueSchema::{Any, Bool, Integer, Number, OneOf, Strict, Text, TextList};
 
-const PRUNING: Shape = Strict(&[
+const PRUNING: ValueSchema = Strict(&[
     ("mode", OneOf(&["off", "cache-ttl"])),
     ("ttl", Text),
-    ("keepLastAssistants", Whole(0.0)),
+    ("keepLastAssistants", Integer(0.0)),
     ("softTrimRatio", Number(0.0, 1.0)),
     ("hardClearRatio", Number(0.0, 1.0)),
-    ("minPrunableToolChars", Whole(0.0)),
-    ("tools", Strict(&[("allow", Texts), ("deny", Texts)])),
-    ("softTrim", Strict(&[("maxChars", Whole(0.0)), ("headChars", Whole(0.0)), ("tailChars", Whole(0.0))])),
-    ("hardClear", Strict(&[("enabled", Switch), ("placeholder", Text)])),
+    ("minPrunableToolChars", Integer(0.0)),
+    ("tools", Strict(&[("allow", TextList), ("deny", TextList)])),
+    (
+        "softTrim",
+        Strict(&[("maxChars", Integer(0.0)), ("headChars", Integer(0.0)), ("tailChars", Integer(0.0))]),
+    ),
+    ("hardClear", Strict(&[("enabled", Bool), ("placeholder", Text)])),
 ]);
 
-const COMPACTION: Shape = Strict(&[
+const COMPACTION: ValueSchema = Strict(&[
     ("mode", OneOf(&["default", "safeguard"])),
-    ("reserveTokens", Whole(0.0)),
-    ("keepRecentTokens", Whole(1.0)),
-    ("reserveTokensFloor", Whole(0.0)),
+    ("reserveTokens", Integer(0.0)),
+    ("keepRecentTokens", Integer(1.0)),
+    ("reserveTokensFloor", Integer(0.0)),
     ("maxHistoryShare", Number(0.1, 0.9)),
     ("identifierPolicy", OneOf(&["strict", "off", "custom"])),
     ("identifierInstructions", Text),
     (
         "memoryFlush",
         Strict(&[
-            ("enabled", Switch),
-            ("softThresholdTokens", Whole(0.0)),
+            ("enabled", Bool),
+            ("softThresholdTokens", Integer(0.0)),
             ("forceFlushTranscriptBytes", Any),
             ("prompt", Text),
             ("systemPrompt", Text),
@@ -56,7 +59,7 @@ const COMPACTION: Shape = Strict(&[
     ),
 ]);
 
-const CHECKED: [(&[&str], Shape); 4] = [
+const CHECKED_PATHS: [(&[&str], ValueSchema); 4] = [
     (&["agents", "defaults", "contextPruning"], PRUNING),
     (&["agents", "defaults", "compaction"], COMPACTION),
     (&["session", "store"], Text),
@@ -65,18 +68,18 @@ const CHECKED: [(&[&str], Shape); 4] = [
 
 /// A value the gateway refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refused {
+pub(super) struct InvalidValue {
     pub(super) trail: Vec<String>,
-    pub(super) what: String,
+    pub(super) message: String,
 }
 
 /// The first value that the gateway would refuse.
-pub(super) fn validate(root: &Value) -> Result<(), Refused> {
+pub(super) fn validate(root: &Value) -> Result<(), InvalidValue> {
     if !root.is_object() {
-        return Err(Refused { trail: Vec::new(), what: "expected an object at the top".to_owned() });
+        return Err(InvalidValue { trail: Vec::new(), message: "expected an object at the top".to_owned() });
     }
-    let later = written_later(root);
-    for (path, shape) in &CHECKED {
+    let later = is_from_newer_version(root);
+    for (path, shape) in &CHECKED_PATHS {
         let value = path.iter().try_fold(root, |value, key| value.get(key));
         if let Some(value) = value {
             check(value, shape, later, &mut path.iter().map(|&key| key.to_owned()).collect())?;
@@ -86,23 +89,28 @@ pub(super) fn validate(root: &Value) -> Result<(), Refused> {
 }
 
 /// Whether a version wrote this that may have keys which the reference does not know.
-fn written_later(root: &Value) -> bool {
+fn is_from_newer_version(root: &Value) -> bool {
     let version = root.pointer("/meta/lastTouchedVersion").and_then(Value::as_str);
     version.and_then(|text| text.parse().ok()).is_some_and(|version: Version| version.is_after_reference())
 }
 
-fn check(value: &Value, shape: &Shape, later: bool, trail: &mut Vec<String>) -> Result<(), Refused> {
+fn check(
+    value: &Value,
+    shape: &ValueSchema,
+    later: bool,
+    trail: &mut Vec<String>,
+) -> Result<(), InvalidValue> {
     let number_fits = |low: f64, high: f64| value.as_f64().is_some_and(|n| (low..=high).contains(&n));
     let (fits, expected) = match shape {
         Any => (true, String::new()),
         Text => (value.is_string(), "a text".to_owned()),
-        Switch => (value.is_boolean(), "true or false".to_owned()),
-        Texts => (
+        Bool => (value.is_boolean(), "true or false".to_owned()),
+        TextList => (
             value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
             "a list of texts".to_owned(),
         ),
         OneOf(words) => (value.as_str().is_some_and(|text| words.contains(&text)), one_of(words)),
-        Whole(least) => (
+        Integer(least) => (
             number_fits(*least, f64::MAX) && value.as_f64().is_some_and(|n| n.fract() == 0.0),
             format!("a whole number of at least {least}"),
         ),
@@ -112,18 +120,21 @@ fn check(value: &Value, shape: &Shape, later: bool, trail: &mut Vec<String>) -> 
     if fits {
         Ok(())
     } else {
-        Err(Refused { trail: trail.clone(), what: format!("expected {expected}, found {value}") })
+        Err(InvalidValue { trail: trail.clone(), message: format!("expected {expected}, found {value}") })
     }
 }
 
 fn check_object(
     value: &Value,
-    keys: &[(&str, Shape)],
+    keys: &[(&str, ValueSchema)],
     later: bool,
     trail: &mut Vec<String>,
-) -> Result<(), Refused> {
+) -> Result<(), InvalidValue> {
     let Some(object) = value.as_object() else {
-        return Err(Refused { trail: trail.clone(), what: format!("expected an object, found {value}") });
+        return Err(InvalidValue {
+            trail: trail.clone(),
+            message: format!("expected an object, found {value}"),
+        });
     };
     for (key, item) in object {
         trail.push(key.clone());
@@ -134,9 +145,9 @@ fn check_object(
         }
         let Some((_, shape)) = known else {
             let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
-            return Err(Refused {
+            return Err(InvalidValue {
                 trail: trail.clone(),
-                what: format!("unknown key; {} are known", names.join(", ")),
+                message: format!("unknown key; {} are known", names.join(", ")),
             });
         };
         check(item, shape, later, trail)?;
@@ -162,7 +173,7 @@ mod tests {
             refused.trail.join("."),
             format!("agents.defaults.contextPruning{key}"),
             "{}",
-            refused.what
+            refused.message
         );
     }
 

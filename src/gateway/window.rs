@@ -32,7 +32,7 @@ impl WindowSource {
 
 impl WindowSource {
     /// The same for people.
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::ModelsConfig => "config",
             Self::Model => "model",
@@ -51,7 +51,7 @@ pub struct WindowInfo {
     pub source: WindowSource,
     /// What the model takes, in tokens, whatever `contextTokens` says: the guard of every call goes by it (pruning
     /// 6.30).
-    pub own: f64,
+    pub model_tokens: f64,
 }
 
 /// The window for a run. `model_window` is the model's own, where one is known; `default_tokens` is only floored, not
@@ -70,8 +70,10 @@ pub fn resolve_window(
         (None, None) => (default_tokens.floor(), WindowSource::Default),
     };
     match config.and_then(context_tokens_cap) {
-        Some(cap) if cap < own => WindowInfo { tokens: cap, source: WindowSource::AgentContextTokens, own },
-        _ => WindowInfo { tokens: own, source, own },
+        Some(cap) if cap < own => {
+            WindowInfo { tokens: cap, source: WindowSource::AgentContextTokens, model_tokens: own }
+        }
+        _ => WindowInfo { tokens: own, source, model_tokens: own },
     }
 }
 
@@ -146,7 +148,7 @@ mod tests {
     #[test]
     fn what_the_model_takes_is_known_beside_the_cap() {
         let config = js::parse(MODELS).unwrap();
-        let own = |model| resolve_window(Some(&config), "anthropic", model, Some(1e6), 5.0).own;
+        let own = |model| resolve_window(Some(&config), "anthropic", model, Some(1e6), 5.0).model_tokens;
         assert_eq!((own("m1"), own("m2"), own("none")), (100_000.0, 1e6, 1e6));
     }
 
@@ -169,6 +171,9 @@ mod tests {
     fn a_model_the_catalogue_knows_needs_no_configuration() {
         let empty = js::parse("{}").unwrap();
         let info = window_of_model(&empty, "openai", "gpt-5.2");
-        assert_eq!(info, WindowInfo { tokens: 400_000.0, source: WindowSource::Model, own: 400_000.0 });
+        assert_eq!(
+            info,
+            WindowInfo { tokens: 400_000.0, source: WindowSource::Model, model_tokens: 400_000.0 }
+        );
     }
 }

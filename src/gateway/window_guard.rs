@@ -57,7 +57,7 @@ impl WindowGuard {
     }
 
     /// A word for the window: `too small`, `small`, or nothing.
-    pub fn word(&self) -> Option<&'static str> {
+    pub fn label(&self) -> Option<&'static str> {
         match (self.should_block, self.should_warn) {
             (true, _) => Some("too small"),
             (false, true) => Some("small"),
@@ -71,14 +71,14 @@ mod tests {
     use super::*;
 
     fn judged(tokens: f64) -> WindowGuard {
-        guard_window(WindowInfo { tokens, source: WindowSource::Model, own: tokens }, None, None)
+        guard_window(WindowInfo { tokens, source: WindowSource::Model, model_tokens: tokens }, None, None)
     }
 
     #[test]
     fn the_guard_warns_below_32000_and_blocks_below_16000() {
         let judge = |tokens| {
             let guard = judged(tokens);
-            (guard.tokens, guard.should_warn, guard.should_block, guard.word())
+            (guard.tokens, guard.should_warn, guard.should_block, guard.label())
         };
         assert_eq!(judge(32_000.0), (32_000.0, false, false, None));
         assert_eq!(judge(31_999.0), (31_999.0, true, false, Some("small")));
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn limits_count_as_at_least_one() {
-        let info = WindowInfo { tokens: 1.0, source: WindowSource::Model, own: 1.0 };
+        let info = WindowInfo { tokens: 1.0, source: WindowSource::Model, model_tokens: 1.0 };
         let guard = guard_window(info, Some(0.0), Some(-5.0));
         assert!(!guard.should_warn && !guard.should_block);
     }

@@ -39,7 +39,7 @@ pub fn window_for_status(config: &Value, provider: &str, model: &str) -> f64 {
 
 /// What settled the window of the status line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StatusWindow {
+pub enum StatusWindowSource {
     /// The parameter `context1m` of the model.
     Long,
     /// `contextWindow` of a listed model with this id, whoever sells it.
@@ -51,14 +51,14 @@ pub enum StatusWindow {
 }
 
 /// What settles [`window_for_status`].
-pub fn status_window_from(config: &Value, provider: &str, model: &str) -> StatusWindow {
+pub fn status_window_from(config: &Value, provider: &str, model: &str) -> StatusWindowSource {
     if wants_long(config, provider, model) {
-        return StatusWindow::Long;
+        return StatusWindowSource::Long;
     }
     match (configured_of_id(config, model), window_of_id(config, model)) {
-        (Some(_), _) => StatusWindow::SameId,
-        (None, Some(_)) => StatusWindow::Known,
-        (None, None) => StatusWindow::Default,
+        (Some(_), _) => StatusWindowSource::SameId,
+        (None, Some(_)) => StatusWindowSource::Known,
+        (None, None) => StatusWindowSource::Default,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What differs between versions about the window: which settings lower it, and when it is too small
 //! (compaction 12, rows "Window source" and "Window guard").
 
-use super::ruleset::{Names, Rules, WindowRule};
+use super::ruleset::{NameMatching, Rules, WindowRule};
 use super::window::{self, WindowInfo, WindowSource, context_tokens_cap, whole_positive};
 use crate::js::{JsString, Value, number_text};
 
@@ -24,12 +24,12 @@ pub fn window_under(
     known: Option<f64>,
 ) -> WindowInfo {
     let own = ModelWindow { tokens: None, window: known };
-    resolve_under(rules, Some(config), (provider, model), own, window::DEFAULT_WINDOW)
+    resolve_window_under(rules, Some(config), (provider, model), own, window::DEFAULT_WINDOW)
 }
 
 /// The same for all that may be known. `of` is provider and model; the default is only floored, not tested (compaction
 /// 7.1a).
-pub fn resolve_under(
+pub fn resolve_window_under(
     rules: &Rules,
     config: Option<&Value>,
     of: (&str, &str),
@@ -37,7 +37,7 @@ pub fn resolve_under(
     default_tokens: f64,
 ) -> WindowInfo {
     let rule = rules.window_source;
-    let lookup = Lookup::of(rule);
+    let lookup = ProviderLookup::from_rule(rule);
     let configured = config
         .and_then(|config| lookup.configured(config, of))
         .map(|tokens| (tokens, WindowSource::ModelsConfig));
@@ -49,7 +49,7 @@ pub fn resolve_under(
     let shares = rules.window_guard.block_share > 0.0;
     let usable = whole_positive(default_tokens).or(shares.then_some(rules.window_guard.warn_below));
     let default = (usable.unwrap_or(default_tokens.floor()), WindowSource::Default);
-    let info = |(tokens, source)| WindowInfo { tokens, source, own: tokens };
+    let info = |(tokens, source)| WindowInfo { tokens, source, model_tokens: tokens };
     match rule {
         WindowRule::First => {
             let cap = cap.map(|tokens| (tokens, WindowSource::AgentContextTokens));
@@ -59,7 +59,7 @@ pub fn resolve_under(
         WindowRule::Lowest { .. } => {
             let found = info(configured.or(known).unwrap_or(default));
             match cap {
-                Some(tokens) if tokens < found.own => {
+                Some(tokens) if tokens < found.model_tokens => {
                     WindowInfo { tokens, source: WindowSource::AgentContextTokens, ..found }
                 }
                 _ => found,
@@ -69,24 +69,24 @@ pub fn resolve_under(
 }
 
 /// How a model is looked for in `models.providers`.
-struct Lookup {
-    names: Names,
+struct ProviderLookup {
+    names: NameMatching,
     model_tokens: bool,
     prefixed: bool,
     lower: bool,
 }
 
-impl Lookup {
-    fn of(rule: WindowRule) -> Self {
+impl ProviderLookup {
+    fn from_rule(rule: WindowRule) -> Self {
         match rule {
             WindowRule::First => {
-                Self { names: Names::Exact, model_tokens: false, prefixed: false, lower: false }
+                Self { names: NameMatching::Exact, model_tokens: false, prefixed: false, lower: false }
             }
             WindowRule::Lowest { names, model_tokens, prefixed } => {
                 Self { names, model_tokens, prefixed, lower: false }
             }
             WindowRule::OfModel { lower } => {
-                Self { names: Names::AnyCase, model_tokens: true, prefixed: true, lower }
+                Self { names: NameMatching::AnyCase, model_tokens: true, prefixed: true, lower }
             }
         }
     }
@@ -94,7 +94,7 @@ impl Lookup {
     /// The first configured model with this id decides; a bad window there is not made good by a later one.
     fn configured(&self, config: &Value, (provider, model): (&str, &str)) -> Option<f64> {
         let providers = config.get("models")?.get("providers")?;
-        let listed = providers.get(provider).or_else(|| self.by_name(providers, provider))?;
+        let listed = providers.get(provider).or_else(|| self.find_provider(providers, provider))?;
         let models = listed.get("models")?.as_array()?;
         let with_provider = format!("{provider}/{model}");
         let is_it = |entry: &&Value| {
@@ -112,18 +112,20 @@ impl Lookup {
     }
 
     /// A provider by its name without regard to case and aliases.
-    fn by_name<'a>(&self, providers: &'a Value, provider: &str) -> Option<&'a Value> {
-        let wanted = self.name(provider);
-        let mut members = providers.as_object()?.iter().filter(|_| self.names != Names::Exact);
-        members.find(|(name, _)| self.name(&name.to_string_lossy()) == wanted).map(|(_, value)| value)
+    fn find_provider<'a>(&self, providers: &'a Value, provider: &str) -> Option<&'a Value> {
+        let wanted = self.normalise_name(provider);
+        let mut members = providers.as_object()?.iter().filter(|_| self.names != NameMatching::Exact);
+        members
+            .find(|(name, _)| self.normalise_name(&name.to_string_lossy()) == wanted)
+            .map(|(_, value)| value)
     }
 
     /// The name under which the gateway knows a provider (releases R72, asked of 3.31 to 7.1).
-    fn name(&self, name: &str) -> String {
+    fn normalise_name(&self, name: &str) -> String {
         let name = name.trim().to_lowercase();
-        let known = ALIASES.iter().filter(|_| self.names == Names::Aliases);
-        let alias =
-            known.chain(LATER_ALIASES.iter().filter(|_| self.names == Names::Aliases && self.model_tokens));
+        let known = ALIASES.iter().filter(|_| self.names == NameMatching::Aliases);
+        let alias = known
+            .chain(LATER_ALIASES.iter().filter(|_| self.names == NameMatching::Aliases && self.model_tokens));
         let alias = alias.into_iter().find(|(alias, _)| *alias == name);
         alias.map_or(name, |(_, known)| (*known).to_owned())
     }
@@ -160,7 +162,7 @@ pub struct WindowVerdict {
 /// Judges a window in tokens by the rules of a version. `reference` is the window that shares are taken of: the model's
 /// own. A window of 0 or less, or NaN, is unknown.
 pub fn judge_window(rules: &Rules, tokens: f64, reference: f64) -> WindowVerdict {
-    judge_by(rules, tokens, reference, WindowLimits::default())
+    judge_with_limits(rules, tokens, reference, WindowLimits::default())
 }
 
 /// Limits that stand for those of the version, in tokens; each counts as at least 1.
@@ -173,7 +175,7 @@ pub struct WindowLimits {
 }
 
 /// [`judge_window`] with limits that someone gave (releases R70, R71).
-pub fn judge_by(rules: &Rules, tokens: f64, reference: f64, given: WindowLimits) -> WindowVerdict {
+pub fn judge_with_limits(rules: &Rules, tokens: f64, reference: f64, given: WindowLimits) -> WindowVerdict {
     let guard = &rules.window_guard;
     let limit = |least: f64, share: f64| {
         let part = if reference > 0.0 { (reference * share).floor() } else { 0.0 };
@@ -237,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_refusal_names_tokens_source_and_minimum() {
-        let info = WindowInfo { tokens: 3000.0, source: WindowSource::Model, own: 3000.0 };
+        let info = WindowInfo { tokens: 3000.0, source: WindowSource::Model, model_tokens: 3000.0 };
         let verdict = judge_window(Ruleset::V2026_9_2.rules(), info.tokens, info.tokens);
         let text = "Model context window too small (3000 tokens; source=model). Minimum is 4000.";
         assert_eq!(too_small_text(info, &verdict), text);

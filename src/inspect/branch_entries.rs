@@ -3,15 +3,15 @@
 
 use std::collections::HashSet;
 
-use crate::context::since_reset;
+use crate::context::entries_since_reset;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::js::{Object, Value};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::store::intern::IdIx;
 
-impl Inspection {
+impl LoadedSession {
     /// The entries from the leaf looked at back to the root, root first, each naming the one before it as its parent. Where a
     /// reset bounds the context they begin with what that kept, behind the last name, model and thinking level before it.
     /// Messages that are never sent are left out, and so are resets. The runtime of the file era makes the same context of
@@ -22,30 +22,32 @@ impl Inspection {
     pub fn branch_entries(&self) -> Result<Vec<Value>, BodyError> {
         let (index, tree) = (&*self.index, &*self.tree);
         let Some(leaf) = tree.leaf(index, &self.leaf) else { return Ok(Vec::new()) };
-        let path = tree.walk(index, leaf);
-        let part = since_reset(index, tree, &path);
+        let path = tree.path_to(index, leaf);
+        let part = entries_since_reset(index, tree, &path);
         let before: HashSet<EntryIx> = part.iter().copied().collect();
-        let mut chosen = if tree.has_resets() { in_force(self, &path, &before) } else { Vec::new() };
+        let mut chosen =
+            if tree.has_resets() { effective_settings_entries(self, &path, &before) } else { Vec::new() };
         let stays = |ix: &EntryIx| {
             let entry = index.entry(*ix);
-            !(tree.has_resets() && (entry.kind == EntryKind::Reset || entry.excluded && !is_kept(self, *ix)))
+            !(tree.has_resets()
+                && (entry.kind == EntryKind::Reset || entry.is_excluded && !is_in_context(self, *ix)))
         };
         chosen.extend(part.iter().copied().filter(stays));
-        self.chained(&path, &chosen)
+        self.rechained(&path, &chosen)
     }
 
     /// The bodies of these entries, each naming the one before it, and a compaction the first of them that it kept.
-    fn chained(&self, path: &[EntryIx], chosen: &[EntryIx]) -> Result<Vec<Value>, BodyError> {
+    fn rechained(&self, path: &[EntryIx], chosen: &[EntryIx]) -> Result<Vec<Value>, BodyError> {
         let stays: HashSet<EntryIx> = chosen.iter().copied().collect();
         let mut lines: Vec<Value> = Vec::with_capacity(chosen.len());
         for ix in chosen {
-            let value = body::entry(&self.source, &self.index, *ix)?;
+            let value = body::read_entry(&self.source, &self.index, *ix)?;
             let Value::Object(mut object) = value else { continue };
             let parent = lines.last().and_then(|line| line.get("id")).cloned();
             object.set("parentId", parent.unwrap_or(Value::Null));
             object.remove("appendMode");
             if self.index.entry(*ix).kind == EntryKind::Compaction {
-                self.keep_from(&mut object, *ix, path, &stays);
+                self.retarget_first_kept(&mut object, *ix, path, &stays);
             }
             lines.push(Value::Object(object));
         }
@@ -53,7 +55,7 @@ impl Inspection {
     }
 
     /// A compaction keeps from the next entry that stays, where the one it names does not.
-    fn keep_from(
+    fn retarget_first_kept(
         &self,
         object: &mut Object,
         compaction: EntryIx,
@@ -70,13 +72,17 @@ impl Inspection {
 }
 
 /// Whether a message is part of the context: what a reset kept is, also where it says that it is not sent.
-fn is_kept(inspection: &Inspection, ix: EntryIx) -> bool {
+fn is_in_context(inspection: &LoadedSession, ix: EntryIx) -> bool {
     inspection.context.position(ix).is_some()
 }
 
 /// The last name, model and thinking level of a path that stand before what is left of it: the runtime takes them from all of
 /// the path (sqlite G3).
-fn in_force(inspection: &Inspection, path: &[EntryIx], left: &HashSet<EntryIx>) -> Vec<EntryIx> {
+fn effective_settings_entries(
+    inspection: &LoadedSession,
+    path: &[EntryIx],
+    left: &HashSet<EntryIx>,
+) -> Vec<EntryIx> {
     let kinds = [EntryKind::SessionInfo, EntryKind::ModelChange, EntryKind::ThinkingLevelChange];
     let last = |kind| {
         let is = |ix: &&EntryIx| inspection.index.entry(**ix).kind == kind && !left.contains(ix);
@@ -90,10 +96,10 @@ fn in_force(inspection: &Inspection, path: &[EntryIx], left: &HashSet<EntryIx>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::build;
+    use crate::context::build_context;
     use crate::gateway::ruleset::Ruleset;
     use crate::ids::LineIds;
-    use crate::inspect::testing::inspection;
+    use crate::inspect::testing::loaded_session;
     use crate::js;
     use crate::store::load::load_bytes;
     use crate::transcript::{Leaf, Tree};
@@ -107,26 +113,27 @@ mod tests {
     }
 
     /// The session as 2026.9 reads it.
-    fn session(lines: &[String]) -> Inspection {
+    fn session(lines: &[String]) -> LoadedSession {
         let text =
             std::iter::once(HEADER.to_owned()).chain(lines.iter().cloned()).collect::<Vec<_>>().join("\n")
                 + "\n";
-        let mut session = inspection(&text, 200_000.0);
-        session.ruleset.ruleset = Ruleset::V2026_9_2;
+        let mut session = loaded_session(&text, 200_000.0);
+        session.ruleset.id = Ruleset::V2026_9_2;
         let tree = Tree::under(Ruleset::V2026_9_2.rules(), &session.index);
-        session.context = std::sync::Arc::new(build(&session.index, &tree, &Leaf::Own).unwrap());
+        session.context = std::sync::Arc::new(build_context(&session.index, &tree, &Leaf::Own).unwrap());
         session.tree = std::sync::Arc::new(tree);
         session
     }
 
     /// The ids of the context that the file era makes of the exported lines, and of the one here.
-    fn contexts(session: &Inspection) -> (Vec<String>, Vec<String>) {
+    fn contexts(session: &LoadedSession) -> (Vec<String>, Vec<String>) {
         let lines: Vec<String> = session.branch_entries().unwrap().iter().map(js::stringify).collect();
         let text = format!("{}\n{}\n", HEADER.replace('4', "3"), lines.join("\n"));
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-        let read = build(&index, &Tree::new(&index), &Leaf::Own).unwrap();
-        let there = read.messages.iter().map(|message| index.name(message.entry)).collect();
-        let here = session.context.messages.iter().map(|message| session.index.name(message.entry)).collect();
+        let read = build_context(&index, &Tree::new(&index), &Leaf::Own).unwrap();
+        let there = read.messages.iter().map(|message| index.display_id(message.entry)).collect();
+        let here =
+            session.context.messages.iter().map(|message| session.index.display_id(message.entry)).collect();
         (there, here)
     }
 

@@ -2,9 +2,9 @@
 //! (sqlite F9, J4).
 
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
-use crate::inspect::excerpt::excerpt;
-use crate::redact::Secrets;
+use crate::inspect::LoadedSession;
+use crate::inspect::excerpt::read_excerpt;
+use crate::redact::SecretDisplay;
 use crate::store::entry::EntryKind;
 use crate::transcript::Leaf;
 
@@ -18,23 +18,25 @@ pub struct BranchTip {
     /// `message` entries from the root to there.
     pub messages: u64,
     /// What was said last.
-    pub headline: String,
+    pub last_words: String,
 }
 
-impl Inspection {
+impl LoadedSession {
     /// Every branch, the active one first, then the newest.
-    pub fn branch_tips(&self, secrets: Secrets) -> Vec<BranchTip> {
+    pub fn branch_tips(&self, secrets: SecretDisplay) -> Vec<BranchTip> {
         let own = self.tree.leaf(&self.index, &Leaf::Own);
         let tip = |leaf: EntryIx| {
-            let path = self.tree.walk(&self.index, leaf);
+            let path = self.tree.path_to(&self.index, leaf);
             let is_message = |ix: &&EntryIx| self.index.entry(**ix).kind == EntryKind::Message;
             let last = path.iter().rev().find(is_message);
-            let words = last.and_then(|ix| excerpt(&self.source, &self.index, *ix).ok());
+            let words = last.and_then(|ix| read_excerpt(&self.source, &self.index, *ix).ok());
             BranchTip {
                 leaf,
                 active: own == Some(leaf),
                 messages: path.iter().filter(is_message).count() as u64,
-                headline: words.map(|words| words.shown(secrets).words()).unwrap_or_default(),
+                last_words: words
+                    .map(|words| words.with_secrets(secrets).text_with_envelope())
+                    .unwrap_or_default(),
             }
         };
         self.tree.tips(&self.index).into_iter().map(tip).collect()

@@ -2,77 +2,77 @@
 
 use std::sync::Arc;
 
-use crate::commit::{Receipt, ReceiptKind, in_force, receipts};
-use crate::inspect::Inspection;
+use crate::commit::{Receipt, ReceiptKind, active_record_ids, receipts};
+use crate::inspect::LoadedSession;
 use crate::store::body::BodyError;
 
 /// Whether a commit can be taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Force {
+pub enum CommitStatus {
     /// The active branch comes from it.
     InForce,
     /// An undo took it back.
     Undone,
     /// The active branch is another one, that something else made active.
-    Elsewhere,
+    OtherBranch,
 }
 
-impl Force {
+impl CommitStatus {
     /// The word in JSON and on screen.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::InForce => "in force",
             Self::Undone => "undone",
-            Self::Elsewhere => "on another branch",
+            Self::OtherBranch => "on another branch",
         }
     }
 }
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Committed {
+pub struct CommitRecord {
     /// What the file tells of it.
     pub receipt: Receipt,
     /// Whether it is in force.
-    pub force: Force,
+    pub status: CommitStatus,
 }
 
-impl Committed {
+impl CommitRecord {
     /// What was done, in a few words: the steps of a commit, what an undo took back.
-    pub fn words(&self) -> String {
+    pub fn summary(&self) -> String {
         let receipt = &self.receipt;
         match (receipt.kind, &receipt.undoes) {
             (ReceiptKind::Undo, Some(undone)) => format!("undo of {undone}"),
             (ReceiptKind::Undo, None) => "undo".to_owned(),
-            (ReceiptKind::Commit, _) if receipt.steps.is_empty() => "commit".to_owned(),
+            (ReceiptKind::Commit, _) if receipt.policies.is_empty() => "commit".to_owned(),
             (ReceiptKind::Commit, _) => {
-                receipt.steps.iter().map(|step| step.policy.as_str()).collect::<Vec<_>>().join(", ")
+                receipt.policies.iter().map(|step| step.name.as_str()).collect::<Vec<_>>().join(", ")
             }
         }
     }
 }
 
 /// Every commit and undo of a session, in the order they were made.
-pub fn commits(inspection: &Inspection) -> Result<Vec<Committed>, BodyError> {
+pub fn list_commits(inspection: &LoadedSession) -> Result<Vec<CommitRecord>, BodyError> {
     let (index, source) = (&inspection.index, &inspection.source);
     let receipts = receipts(index, source)?;
-    let in_force = in_force(index, &inspection.tree, source)?;
+    let in_force = active_record_ids(index, &inspection.tree, source)?;
     let undone: Vec<String> = receipts.iter().filter_map(|receipt| receipt.undoes.clone()).collect();
     let force = |receipt: &Receipt| {
         if in_force.contains(&receipt.id) {
-            Force::InForce
+            CommitStatus::InForce
         } else if undone.contains(&receipt.id) {
-            Force::Undone
+            CommitStatus::Undone
         } else {
-            Force::Elsewhere
+            CommitStatus::OtherBranch
         }
     };
-    Ok(receipts.into_iter().map(|receipt| Committed { force: force(&receipt), receipt }).collect())
+    Ok(receipts.into_iter().map(|receipt| CommitRecord { status: force(&receipt), receipt }).collect())
 }
 
 /// The same, the newest first.
-pub fn newest_first(inspection: &Inspection) -> Result<Arc<Vec<Committed>>, BodyError> {
-    let mut commits = commits(inspection)?;
+pub fn list_commits_newest_first(inspection: &LoadedSession) -> Result<Arc<Vec<CommitRecord>>, BodyError> {
+    let mut commits = list_commits(inspection)?;
     commits.reverse();
     Ok(Arc::new(commits))
 }

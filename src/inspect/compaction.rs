@@ -8,7 +8,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::tokens::usage::last_usage;
 use crate::gateway::compaction::CompactionSettings;
 use crate::ids::EntryIx;
-use crate::inspect::{Inspection, Unmeasured};
+use crate::inspect::{LoadedSession, Unmeasured};
 use crate::plan::Plan;
 use crate::policy::Reason;
 use crate::policy::compact::{BranchEntry, Preparation};
@@ -18,7 +18,7 @@ use crate::store::entry::{EntryKind, Role};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompactionView {
     /// Whether the runtime would compact now.
-    pub trigger: Trigger,
+    pub trigger: CompactionTrigger,
     /// Tokens of the context as the runtime stores them with the compaction (compaction 3.9); NaN for odd usage.
     pub tokens_before: f64,
     /// The first entry that is kept.
@@ -26,15 +26,15 @@ pub struct CompactionView {
     /// The turn that the cut splits.
     pub split: Split,
     /// The summary of the compaction before, which the new one takes up (compaction 3.12).
-    pub previous: Part,
+    pub previous: MessageTotals,
     /// Summarised as history.
-    pub history: Part,
+    pub history: MessageTotals,
     /// Summarised as the beginning of a split turn.
-    pub turn_prefix: Part,
+    pub turn_prefix: MessageTotals,
     /// Kept as they are.
-    pub kept: Part,
+    pub kept: MessageTotals,
     /// Kept by the compaction before, and lost with this one (compaction 3.3).
-    pub lost: Part,
+    pub lost: MessageTotals,
     /// Tokens the summary is taken to have.
     pub summary_tokens: u64,
     /// Estimated tokens of the messages after it.
@@ -43,7 +43,7 @@ pub struct CompactionView {
 
 /// Messages and their estimated tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct MessageTotals {
     /// Messages.
     pub messages: u64,
     /// Tokens.
@@ -59,23 +59,23 @@ pub enum Split {
     Turn,
     /// It stands between two turns, but an entry before the person's message makes the runtime take the whole turn
     /// before for the beginning of a split one (compaction 3.8c).
-    False,
+    Misdetected,
 }
 
 impl Split {
     /// The word in JSON.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Turn => "turn",
-            Self::False => "false",
+            Self::Misdetected => "false",
         }
     }
 }
 
 /// Whether the runtime compacts by itself (compaction 2.7, 2.11).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Trigger {
+pub struct CompactionTrigger {
     /// Tokens of the last answer's own usage; none without one.
     pub tokens: Option<f64>,
     /// Above this many it compacts.
@@ -84,23 +84,23 @@ pub struct Trigger {
     pub fires: bool,
 }
 
-impl Inspection {
+impl LoadedSession {
     /// Whether the runtime would compact after the last answer on the path: by that answer's usage alone.
-    pub fn compaction_trigger(&self, plan: &Plan) -> Trigger {
-        self.trigger_under(&plan.settings.compaction)
+    pub fn compaction_trigger(&self, plan: &Plan) -> CompactionTrigger {
+        self.compaction_trigger_with(&plan.settings.compaction)
     }
 
     /// The same under these settings. What was counted before a summary, or on the branch that this one was copied
     /// from, is not looked at (compaction 2.13).
-    pub fn trigger_under(&self, settings: &CompactionSettings) -> Trigger {
-        let (window, rules) = (self.window.tokens, self.ruleset.ruleset.rules());
+    pub fn compaction_trigger_with(&self, settings: &CompactionSettings) -> CompactionTrigger {
+        let (window, rules) = (self.window.tokens, self.ruleset.id.rules());
         let stale = matches!(
             self.measured,
             Err(Unmeasured::SinceCompaction | Unmeasured::SinceReset | Unmeasured::SinceCommit)
         );
         let usage = last_usage(&self.index, &self.context.path).filter(|_| !stale);
         let tokens = usage.map(|(_, usage)| usage.context_tokens);
-        Trigger {
+        CompactionTrigger {
             tokens,
             threshold: settings.threshold(window),
             fires: tokens.is_some_and(|tokens| settings.should_compact_under(rules, tokens, window)),
@@ -110,55 +110,57 @@ impl Inspection {
     /// The compaction of a plan; none where it takes no part or finds nothing to do.
     pub fn compaction_view(&self, plan: &Plan) -> Option<CompactionView> {
         let preparation = plan.compaction?;
-        let branch = &self.closer.as_ref()?.branch;
-        let lost_until = preparation.previous.unwrap_or(0).min(preparation.start);
+        let branch = &self.details.as_ref()?.branch;
+        let lost_until = preparation.previous_compaction.unwrap_or(0).min(preparation.start);
         let sent: HashSet<EntryIx> = self.context.messages.iter().map(|message| message.entry).collect();
         let lost = branch[..lost_until].iter().filter(|entry| sent.contains(&entry.entry));
         Some(CompactionView {
             trigger: self.compaction_trigger(plan),
             tokens_before: preparation.tokens_before,
             first_kept: preparation.first_kept,
-            split: split(branch, &preparation),
+            split: detect_split(branch, &preparation),
             previous: previous_summary(plan),
-            history: part(branch, preparation.history(), preparation.previous),
-            turn_prefix: part(branch, preparation.turn_prefix(), preparation.previous),
-            kept: part(branch, kept(branch, &preparation), preparation.previous),
-            lost: lost.fold(Part::default(), add),
+            history: message_totals(branch, preparation.history(), preparation.previous_compaction),
+            turn_prefix: message_totals(branch, preparation.turn_prefix(), preparation.previous_compaction),
+            kept: message_totals(branch, kept_range(branch, &preparation), preparation.previous_compaction),
+            lost: lost.fold(MessageTotals::default(), add_entry),
             summary_tokens: plan.settings.summary_tokens,
             tokens_after: plan
                 .effects
                 .iter()
-                .find(|effect| effect.step == crate::policy::Step::Compact)?
+                .find(|effect| effect.policy == crate::policy::Policy::Compact)?
                 .tokens_after,
         })
     }
 }
 
-fn previous_summary(plan: &Plan) -> Part {
+fn previous_summary(plan: &Plan) -> MessageTotals {
     let fates = plan.fates().iter().zip(&*plan.tokens_before);
     fates.filter(|(fate, _)| fate.reason == Reason::PreviousSummary).fold(
-        Part::default(),
-        |part, (_, tokens)| Part { messages: part.messages + 1, tokens: part.tokens + tokens },
+        MessageTotals::default(),
+        |part, (_, tokens)| MessageTotals { messages: part.messages + 1, tokens: part.tokens + tokens },
     )
 }
 
-fn kept(branch: &[BranchEntry], preparation: &Preparation) -> Range<usize> {
+fn kept_range(branch: &[BranchEntry], preparation: &Preparation) -> Range<usize> {
     preparation.cut.first_kept..branch.len()
 }
 
 /// The messages of some entries, without the summary before, which is no part of what is considered.
-fn part(branch: &[BranchEntry], range: Range<usize>, previous: Option<usize>) -> Part {
-    range.filter(|at| Some(*at) != previous).map(|at| &branch[at]).fold(Part::default(), add)
+fn message_totals(branch: &[BranchEntry], range: Range<usize>, previous: Option<usize>) -> MessageTotals {
+    range.filter(|at| Some(*at) != previous).map(|at| &branch[at]).fold(MessageTotals::default(), add_entry)
 }
 
-fn add(part: Part, entry: &BranchEntry) -> Part {
+fn add_entry(part: MessageTotals, entry: &BranchEntry) -> MessageTotals {
     match entry.message {
-        Some(size) => Part { messages: part.messages + 1, tokens: part.tokens + estimate_or_zero(&size) },
+        Some(size) => {
+            MessageTotals { messages: part.messages + 1, tokens: part.tokens + estimate_or_zero(&size) }
+        }
         None => part,
     }
 }
 
-fn split(branch: &[BranchEntry], preparation: &Preparation) -> Split {
+fn detect_split(branch: &[BranchEntry], preparation: &Preparation) -> Split {
     if preparation.cut.turn_start.is_none() {
         return Split::None;
     }
@@ -167,21 +169,23 @@ fn split(branch: &[BranchEntry], preparation: &Preparation) -> Split {
         !matches!(cut.kind, EntryKind::Message | EntryKind::CustomMessage | EntryKind::BranchSummary);
     let first = branch[preparation.cut.first_kept..].iter().find(|entry| entry.kind == EntryKind::Message);
     let before_user = first.is_some_and(|entry| entry.role() == Some(Role::User));
-    if silent && before_user { Split::False } else { Split::Turn }
+    if silent && before_user { Split::Misdetected } else { Split::Turn }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::gateway::ruleset::Ruleset;
-    use crate::inspect::testing::{at, call, inspection, message, result, transcript, user};
+    use crate::inspect::testing::{call, entry_ix, loaded_session, message, result, transcript, user};
     use crate::policy::prune::Gate;
-    use crate::policy::{Reason, Step, StepSet, StepSettings};
+    use crate::policy::{Policy, PolicySet, PolicySettings, Reason};
 
     fn view(entries: &[String], keep: f64) -> CompactionView {
-        let inspection = inspection(&transcript(entries), 200_000.0).with_closer().expect("reads");
-        let mut settings =
-            StepSettings { steps: StepSet::of(&[Step::Compact]), ..inspection.configured.clone() };
+        let inspection = loaded_session(&transcript(entries), 200_000.0).load_details().expect("reads");
+        let mut settings = PolicySettings {
+            enabled: PolicySet::of(&[Policy::Compact]),
+            ..inspection.configured_settings.clone()
+        };
         settings.compaction.keep_recent_tokens = keep;
         let plan = inspection.plan(&settings, Gate::Off).expect("plans");
         inspection.compaction_view(&plan).expect("something to compact")
@@ -196,7 +200,7 @@ mod tests {
             result("c1", "exec", "12345678", ""),
         ];
         let view = view(&entries, 3.0);
-        assert_eq!((view.split, view.first_kept), (Split::Turn, at(2)));
+        assert_eq!((view.split, view.first_kept), (Split::Turn, entry_ix(2)));
         assert_eq!((view.history.messages, view.turn_prefix.messages, view.kept.messages), (1, 1, 2));
     }
 
@@ -206,7 +210,10 @@ mod tests {
             r#"{"type":"custom","customType":"openclaw.cache-ttl","data":{"timestamp":1}}"#.to_owned();
         let entries = [user("12345678"), call("c1", "exec", "{}"), touch, user("12345678")];
         let view = view(&entries, 2.0);
-        assert_eq!((view.split, view.history.messages, view.turn_prefix.messages), (Split::False, 0, 2));
+        assert_eq!(
+            (view.split, view.history.messages, view.turn_prefix.messages),
+            (Split::Misdetected, 0, 2)
+        );
     }
 
     #[test]
@@ -214,11 +221,11 @@ mod tests {
         let before =
             r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
         let entries = [user("12345678"), before, user("12345678"), user("12345678")];
-        let mut inspection = inspection(&transcript(&entries), 200_000.0);
-        inspection.ruleset.ruleset = Ruleset::V2026_9_2;
-        let inspection = inspection.with_closer().expect("reads");
-        let mut settings = StepSettings::built_in(Ruleset::V2026_9_2, 200_000.0);
-        settings.steps = StepSet::of(&[Step::Compact]);
+        let mut inspection = loaded_session(&transcript(&entries), 200_000.0);
+        inspection.ruleset.id = Ruleset::V2026_9_2;
+        let inspection = inspection.load_details().expect("reads");
+        let mut settings = PolicySettings::built_in(Ruleset::V2026_9_2, 200_000.0);
+        settings.enabled = PolicySet::of(&[Policy::Compact]);
         settings.compaction.keep_recent_tokens = 2.0;
         let plan = inspection.plan(&settings, Gate::Off).expect("plans");
         let view = inspection.compaction_view(&plan).expect("something to compact");
@@ -243,8 +250,8 @@ mod tests {
         };
         let settings = CompactionSettings { reserve_tokens: 20_000.0, ..CompactionSettings::default() };
         let trigger = |total, measured| {
-            let session = inspection(&transcript(&[user("go"), answer(total)]), 200_000.0);
-            Inspection { measured: Err(measured), ..session }.trigger_under(&settings)
+            let session = loaded_session(&transcript(&[user("go"), answer(total)]), 200_000.0);
+            LoadedSession { measured: Err(measured), ..session }.compaction_trigger_with(&settings)
         };
         assert!(!trigger(180_000, Unmeasured::NoUsage).fires);
         assert!(trigger(180_001, Unmeasured::NoUsage).fires);

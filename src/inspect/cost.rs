@@ -1,24 +1,28 @@
 //! A cost in words: recorded amounts bare, list prices with `~` and the reason beside them.
 
-use crate::inspect::words::{dollars, estimated_dollars};
+use crate::inspect::words::{format_estimated_usd, format_usd};
 use crate::replay::Cost;
 
 /// The cost of calls in words: `$30.33 recorded`, `~$14.70 at list prices (the file records $0)`. None where no call used
 /// anything.
-pub fn cost_words(cost: &Cost) -> Option<String> {
-    let recorded = cost.recorded.filter(|usd| *usd > 0.0).map(|usd| format!("{} recorded", dollars(usd)));
+pub fn describe_cost(cost: &Cost) -> Option<String> {
+    let recorded = cost.recorded.filter(|usd| *usd > 0.0).map(|usd| format!("{} recorded", format_usd(usd)));
     if !cost.is_estimated() {
         return recorded;
     }
     let zero = cost.recorded.map_or("the file records no cost", |_| "the file records $0");
     Some(match (recorded, cost.listed) {
         (Some(recorded), Some(listed)) if listed > 0.0 => {
-            format!("{recorded} + {} at list prices for {}", estimated_dollars(listed), without(cost))
+            format!(
+                "{recorded} + {} at list prices for {}",
+                format_estimated_usd(listed),
+                describe_unpriced(cost)
+            )
         }
         (Some(recorded), Some(_)) => recorded,
-        (Some(recorded), None) => format!("{recorded}, {} without a price", without(cost)),
+        (Some(recorded), None) => format!("{recorded}, {} without a price", describe_unpriced(cost)),
         (None, Some(listed)) if listed > 0.0 => {
-            format!("{} at list prices ({zero})", estimated_dollars(listed))
+            format!("{} at list prices ({zero})", format_estimated_usd(listed))
         }
         (None, Some(_)) => "free (config says $0)".to_owned(),
         (None, None) => format!("no price known ({zero})"),
@@ -27,23 +31,25 @@ pub fn cost_words(cost: &Cost) -> Option<String> {
 
 /// A cost in a column: `$30.33` where the file records all of it, else `~$14.70`; `free` at list prices of 0. None without
 /// a price.
-pub fn cost_short(cost: &Cost) -> Option<String> {
+pub fn format_cost(cost: &Cost) -> Option<String> {
     let total = cost.total()?;
-    Some(if total <= 0.0 { "free".to_owned() } else { amount(total, cost.is_estimated()) })
+    Some(if total <= 0.0 { "free".to_owned() } else { format_amount(total, cost.is_estimated()) })
 }
 
 /// An amount of US dollars, with `~` where a price list made it.
-pub fn amount(usd: f64, estimated: bool) -> String {
-    if estimated { estimated_dollars(usd) } else { dollars(usd) }
+pub fn format_amount(usd: f64, estimated: bool) -> String {
+    if estimated { format_estimated_usd(usd) } else { format_usd(usd) }
 }
 
 /// `12 calls and 2 summaries`.
-fn without(cost: &Cost) -> String {
+fn describe_unpriced(cost: &Cost) -> String {
     let part = |count: usize, one: &str, many: &str| {
         (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
     };
-    let parts =
-        [part(cost.calls_without, "call", "calls"), part(cost.summaries_without, "summary", "summaries")];
+    let parts = [
+        part(cost.unrecorded_calls, "call", "calls"),
+        part(cost.unrecorded_summaries, "summary", "summaries"),
+    ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
@@ -52,8 +58,8 @@ mod tests {
     use super::*;
 
     fn words(recorded: Option<f64>, listed: Option<f64>, calls_without: usize) -> String {
-        let cost = Cost { recorded, listed, calls_without, summaries_without: 0 };
-        cost_words(&cost).expect("there are calls")
+        let cost = Cost { recorded, listed, unrecorded_calls: calls_without, unrecorded_summaries: 0 };
+        describe_cost(&cost).expect("there are calls")
     }
 
     #[test]
@@ -65,13 +71,13 @@ mod tests {
         assert_eq!(words(Some(0.0), Some(0.0), 3), "free (config says $0)");
         assert_eq!(words(Some(0.0), None, 3), "no price known (the file records $0)");
         assert_eq!(words(Some(1.2), None, 1), "$1.20 recorded, 1 call without a price");
-        assert_eq!(cost_words(&Cost::default()), None);
+        assert_eq!(describe_cost(&Cost::default()), None);
     }
 
     #[test]
     fn a_column_marks_an_estimate_and_names_a_free_model() {
         let short = |recorded, listed, calls_without| {
-            cost_short(&Cost { recorded, listed, calls_without, summaries_without: 0 })
+            format_cost(&Cost { recorded, listed, unrecorded_calls: calls_without, unrecorded_summaries: 0 })
         };
         assert_eq!(short(Some(30.33), None, 0).as_deref(), Some("$30.33"));
         assert_eq!(short(Some(0.0), Some(14.7), 9).as_deref(), Some("~$14.70"));

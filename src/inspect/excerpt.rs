@@ -1,16 +1,16 @@
 //! One line of text for a row of the transcript.
 
-use crate::context::{ContextMessage, Made};
+use crate::context::{ContentSource, ContextMessage};
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::inspect::parts::arguments_line;
 use crate::js::{JsString, Value};
-use crate::redact::{self, Secrets};
+use crate::redact::{self, SecretDisplay};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Replacement, Role};
 use crate::store::index::Index;
 use crate::store::source::Source;
-use crate::transcript::envelope::opened;
+use crate::transcript::envelope::unwrap_message;
 
 /// Chars of an excerpt; a row is never wider.
 const EXCERPT_CHARS: usize = 240;
@@ -23,7 +23,7 @@ const ENVELOPE_UNITS: usize = 1 << 18;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Excerpt {
     /// What the envelope of a user message says, before the words.
-    pub mark: Option<String>,
+    pub envelope: Option<String>,
     /// The tool, for results and for assistant messages that only call tools.
     pub tool: Option<String>,
     /// The text: what was said, the arguments of the call, the summary, the name.
@@ -36,21 +36,21 @@ pub struct Excerpt {
 
 impl Excerpt {
     /// The excerpt with its secrets hidden or shown.
-    pub fn shown(&self, secrets: Secrets) -> &Self {
+    pub fn with_secrets(&self, secrets: SecretDisplay) -> &Self {
         match (secrets, &self.revealed) {
-            (Secrets::Shown, Some(revealed)) => revealed,
+            (SecretDisplay::Shown, Some(revealed)) => revealed,
             _ => self,
         }
     }
 
     /// The error, or the mark and the words.
     pub fn line(&self) -> String {
-        self.error.clone().unwrap_or_else(|| self.words())
+        self.error.clone().unwrap_or_else(|| self.text_with_envelope())
     }
 
     /// The mark and the words.
-    pub fn words(&self) -> String {
-        match &self.mark {
+    pub fn text_with_envelope(&self) -> String {
+        match &self.envelope {
             Some(mark) if self.text.is_empty() => mark.clone(),
             Some(mark) => format!("{mark} {}", self.text),
             None => self.text.clone(),
@@ -58,17 +58,17 @@ impl Excerpt {
     }
 
     /// What was read, masked and then cut.
-    fn finished(self) -> Self {
-        let hidden = self.each(|text| cut_chars(&redact::masked(text)));
-        let open = self.each(cut_chars);
+    fn redact_and_truncate(self) -> Self {
+        let hidden = self.map_texts(|text| truncate(&redact::masked(text)));
+        let open = self.map_texts(truncate);
         let revealed = (open != hidden).then(|| Box::new(open));
         Self { revealed, ..hidden }
     }
 
-    fn each(&self, change: impl Fn(&str) -> String) -> Self {
+    fn map_texts(&self, change: impl Fn(&str) -> String) -> Self {
         let some = |text: &Option<String>| text.as_deref().map(&change);
         Self {
-            mark: some(&self.mark),
+            envelope: some(&self.envelope),
             tool: some(&self.tool),
             text: change(&self.text),
             error: some(&self.error),
@@ -77,51 +77,54 @@ impl Excerpt {
     }
 }
 
-fn cut_chars(text: &str) -> String {
+fn truncate(text: &str) -> String {
     text.chars().take(EXCERPT_CHARS).collect()
 }
 
 /// Reads the excerpt of an entry.
-pub fn excerpt(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, BodyError> {
-    Ok(read(source, index, ix)?.finished())
+pub fn read_excerpt(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, BodyError> {
+    Ok(read_texts(source, index, ix)?.redact_and_truncate())
 }
 
 /// An entry's texts, not yet masked or cut.
-fn read(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, BodyError> {
-    let entry = body::entry(source, index, ix)?;
+fn read_texts(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, BodyError> {
+    let entry = body::read_entry(source, index, ix)?;
     let known = index.entry(ix);
     Ok(match known.kind {
-        EntryKind::Message => message(source, index, ix, entry.get("message"))?,
-        EntryKind::Compaction | EntryKind::BranchSummary => plain(entry.get("summary")),
-        EntryKind::CustomMessage => plain_content(entry.get("content")),
-        EntryKind::Custom => custom(&entry),
-        EntryKind::SessionInfo => labelled("name", entry.get("name")),
-        EntryKind::Label => labelled("label", entry.get("label")),
-        EntryKind::ThinkingLevelChange => labelled("thinking", entry.get("thinkingLevel")),
-        EntryKind::ModelChange => labelled("model", entry.get("modelId")),
-        EntryKind::Reset => labelled("reset", entry.get("reason")),
-        EntryKind::Leaf => labelled("leaf", entry.get("targetId")),
-        EntryKind::Usage => usage(index, ix, &entry),
-        EntryKind::ContextEdit => edit(&entry),
-        EntryKind::Unknown | EntryKind::Scalar => Excerpt { text: cut(&entry), ..Excerpt::default() },
+        EntryKind::Message => message_excerpt(source, index, ix, entry.get("message"))?,
+        EntryKind::Compaction | EntryKind::BranchSummary => value_excerpt(entry.get("summary")),
+        EntryKind::CustomMessage => content_excerpt(entry.get("content")),
+        EntryKind::Custom => custom_excerpt(&entry),
+        EntryKind::SessionInfo => labelled_excerpt("name", entry.get("name")),
+        EntryKind::Label => labelled_excerpt("label", entry.get("label")),
+        EntryKind::ThinkingLevelChange => labelled_excerpt("thinking", entry.get("thinkingLevel")),
+        EntryKind::ModelChange => labelled_excerpt("model", entry.get("modelId")),
+        EntryKind::Reset => labelled_excerpt("reset", entry.get("reason")),
+        EntryKind::Leaf => labelled_excerpt("leaf", entry.get("targetId")),
+        EntryKind::Usage => usage_excerpt(index, ix, &entry),
+        EntryKind::ContextEdit => edit_excerpt(&entry),
+        EntryKind::Unknown | EntryKind::Scalar => {
+            Excerpt { text: truncated_json(&entry), ..Excerpt::default() }
+        }
     })
 }
 
 /// The excerpt of an entry as the context has it: edited, or left out by an edit.
-pub fn excerpt_of(inspection: &Inspection, ix: EntryIx) -> Result<Excerpt, BodyError> {
-    Ok(read_edited(inspection, ix)?.finished())
+pub fn read_context_excerpt(inspection: &LoadedSession, ix: EntryIx) -> Result<Excerpt, BodyError> {
+    Ok(read_edited(inspection, ix)?.redact_and_truncate())
 }
 
-fn read_edited(inspection: &Inspection, ix: EntryIx) -> Result<Excerpt, BodyError> {
+fn read_edited(inspection: &LoadedSession, ix: EntryIx) -> Result<Excerpt, BodyError> {
     let index = &inspection.index;
-    let own = read(&inspection.source, index, ix)?;
+    let own = read_texts(&inspection.source, index, ix)?;
     let Some(edit) = inspection.context.edits.get(&ix) else { return Ok(own) };
     let Some(Replacement::Content(new)) = index.replacement(*edit) else {
-        let text = format!("left out by {} · {}", index.name(*edit), own.text);
+        let text = format!("left out by {} · {}", index.display_id(*edit), own.text);
         return Ok(Excerpt { text, ..own });
     };
     let is_user = index.entry(ix).role() == Some(Role::User);
-    let new = if is_user { said(new.get("content")) } else { plain_content(new.get("content")) }.text;
+    let new =
+        if is_user { user_excerpt(new.get("content")) } else { content_excerpt(new.get("content")) }.text;
     // A result is told by its call; everything else by what it says now.
     let text =
         if own.tool.is_some() { format!("{} · edited: {new}", own.text) } else { format!("edited: {new}") };
@@ -129,16 +132,20 @@ fn read_edited(inspection: &Inspection, ix: EntryIx) -> Result<Excerpt, BodyErro
 }
 
 /// The excerpt of a message of the context: what a compaction carries beside its summary is told as what it is.
-pub fn excerpt_sent(inspection: &Inspection, message: &ContextMessage) -> Result<Excerpt, BodyError> {
-    match inspection.index.system_message(message.entry).filter(|_| message.made == Made::Checkpoint) {
-        Some(system) => Ok(system_text(system).finished()),
-        None => excerpt_of(inspection, message.entry),
+pub fn read_sent_excerpt(inspection: &LoadedSession, message: &ContextMessage) -> Result<Excerpt, BodyError> {
+    match inspection
+        .index
+        .system_message(message.entry)
+        .filter(|_| message.content_source == ContentSource::Checkpoint)
+    {
+        Some(system) => Ok(system_excerpt(system).redact_and_truncate()),
+        None => read_context_excerpt(inspection, message.entry),
     }
 }
 
 /// What a system message says or changes: its text, else the sections it sets and the tools it adds and removes.
-fn system_text(message: &Value) -> Excerpt {
-    let own = plain_content(message.get("content"));
+fn system_excerpt(message: &Value) -> Excerpt {
+    let own = content_excerpt(message.get("content"));
     if !own.text.is_empty() {
         return own;
     }
@@ -156,9 +163,9 @@ fn system_text(message: &Value) -> Excerpt {
 }
 
 /// Who called a model beside the conversation, and what that took.
-fn usage(index: &Index, ix: EntryIx, entry: &Value) -> Excerpt {
+fn usage_excerpt(index: &Index, ix: EntryIx, entry: &Value) -> Excerpt {
     let text = |key: &str| entry.get(key).and_then(Value::as_str).map(JsString::to_string_lossy);
-    let took = index.beside.get(&ix).map(|usage| {
+    let took = index.unanchored_usage.get(&ix).map(|usage| {
         let tokens = usage.prompt_tokens() + usage.output;
         let cost = if usage.cost > 0.0 { format!(", ${:.4}", usage.cost) } else { String::new() };
         format!("{tokens:.0} tokens{cost}")
@@ -169,12 +176,12 @@ fn usage(index: &Index, ix: EntryIx, entry: &Value) -> Excerpt {
 }
 
 /// What an edit of the context does, and to which entry.
-fn edit(entry: &Value) -> Excerpt {
-    let target = entry.get("targetId").map(super::parts::plain).unwrap_or_default();
+fn edit_excerpt(entry: &Value) -> Excerpt {
+    let target = entry.get("targetId").map(super::parts::value_text).unwrap_or_default();
     let text = match entry.get("replacement") {
         Some(Value::Null) => format!("leaves out {target}"),
         Some(replacement) => {
-            let new = plain_content(replacement.get("content")).text;
+            let new = content_excerpt(replacement.get("content")).text;
             format!("{target} becomes: {new}")
         }
         None => format!("edits {target} without a replacement"),
@@ -182,7 +189,7 @@ fn edit(entry: &Value) -> Excerpt {
     Excerpt { text, ..Excerpt::default() }
 }
 
-fn message(
+fn message_excerpt(
     source: &Source,
     index: &Index,
     ix: EntryIx,
@@ -192,125 +199,128 @@ fn message(
     let role = index.entry(ix).role();
     Ok(match role {
         Some(Role::ToolResult) => {
-            let arguments = call_of(source, index, ix)?;
+            let arguments = call_arguments(source, index, ix)?;
             let tool = message.get("toolName").and_then(Value::as_str).map(JsString::to_string_lossy);
-            let text = arguments.unwrap_or_else(|| plain_content(message.get("content")).text);
+            let text = arguments.unwrap_or_else(|| content_excerpt(message.get("content")).text);
             Excerpt { tool, text, ..Excerpt::default() }
         }
-        Some(Role::Assistant) => assistant(message),
-        Some(Role::User) => said(message.get("content")),
-        Some(Role::System) => system_text(message),
-        Some(Role::BashExecution) => Excerpt { tool: Some("!".into()), ..plain(message.get("command")) },
-        Some(Role::BranchSummary | Role::CompactionSummary) => plain(message.get("summary")),
-        _ => plain_content(message.get("content")),
+        Some(Role::Assistant) => assistant_excerpt(message),
+        Some(Role::User) => user_excerpt(message.get("content")),
+        Some(Role::System) => system_excerpt(message),
+        Some(Role::BashExecution) => {
+            Excerpt { tool: Some("!".into()), ..value_excerpt(message.get("command")) }
+        }
+        Some(Role::BranchSummary | Role::CompactionSummary) => value_excerpt(message.get("summary")),
+        _ => content_excerpt(message.get("content")),
     })
 }
 
-fn assistant(message: &Value) -> Excerpt {
-    let mut excerpt = plain_content(message.get("content"));
+fn assistant_excerpt(message: &Value) -> Excerpt {
+    let mut excerpt = content_excerpt(message.get("content"));
     excerpt.error =
         message.get("errorMessage").and_then(Value::as_str).map(|text| first_line(&text.to_string_lossy()));
     if excerpt.text.is_empty() {
-        let call = blocks(message).find(|block| block_is(block, "toolCall"));
+        let call = content_blocks(message).find(|block| is_block_kind(block, "toolCall"));
         if let Some(call) = call {
             excerpt.tool = call.get("name").and_then(Value::as_str).map(JsString::to_string_lossy);
-            excerpt.text = call.get("arguments").map(call_line).unwrap_or_default();
-        } else if let Some(thinking) = blocks(message).find(|block| block_is(block, "thinking")) {
-            excerpt.text = plain(thinking.get("thinking")).text;
+            excerpt.text = call.get("arguments").map(format_arguments).unwrap_or_default();
+        } else if let Some(thinking) = content_blocks(message).find(|block| is_block_kind(block, "thinking"))
+        {
+            excerpt.text = value_excerpt(thinking.get("thinking")).text;
         }
     }
     excerpt
 }
 
-fn blocks(message: &Value) -> impl Iterator<Item = &Value> {
+fn content_blocks(message: &Value) -> impl Iterator<Item = &Value> {
     message.get("content").and_then(Value::as_array).unwrap_or_default().iter()
 }
 
-fn block_is(block: &Value, kind: &str) -> bool {
+fn is_block_kind(block: &Value, kind: &str) -> bool {
     block.get("type").is_some_and(|value| value.str_is(kind))
 }
 
 /// The arguments of the call a result answers: the nearest earlier assistant entry that holds it.
-fn call_of(source: &Source, index: &Index, ix: EntryIx) -> Result<Option<String>, BodyError> {
-    let Some(id) = index.entry(ix).message.and_then(|message| message.call) else { return Ok(None) };
-    let call = index.calls_before(ix).find(|call| call.id == Some(id));
+fn call_arguments(source: &Source, index: &Index, ix: EntryIx) -> Result<Option<String>, BodyError> {
+    let Some(id) = index.entry(ix).message.and_then(|message| message.call_id) else { return Ok(None) };
+    let call = index.tool_calls_before(ix).find(|call| call.id == Some(id));
     let Some(call) = call else { return Ok(None) };
-    let message = body::message(source, index, call.entry)?;
+    let message = body::read_message(source, index, call.entry)?;
     let wanted = index.ids.value(id);
     let arguments = message.as_ref().and_then(|message| {
-        let block = blocks(message).find(|block| block.get("id") == Some(&wanted))?;
-        block.get("arguments").map(call_line)
+        let block = content_blocks(message).find(|block| block.get("id") == Some(&wanted))?;
+        block.get("arguments").map(format_arguments)
     });
     Ok(arguments)
 }
 
 /// The arguments as a person would say them, on one line.
-fn call_line(arguments: &Value) -> String {
+fn format_arguments(arguments: &Value) -> String {
     first_line(&arguments_line(arguments))
 }
 
-fn plain(value: Option<&Value>) -> Excerpt {
+fn value_excerpt(value: Option<&Value>) -> Excerpt {
     let text = value
         .and_then(Value::as_str)
         .map(|text| first_line(&text.slice(0, 2 * READ_CHARS).to_string_lossy()));
     Excerpt { text: text.unwrap_or_default(), ..Excerpt::default() }
 }
 
-fn plain_content(content: Option<&Value>) -> Excerpt {
-    with_image(plain(text_of(content)), content)
+fn content_excerpt(content: Option<&Value>) -> Excerpt {
+    note_image(value_excerpt(first_text(content)), content)
 }
 
 /// The words of a user message, and the mark of its envelope. A gateway may put the envelope in a block of its own.
-fn said(content: Option<&Value>) -> Excerpt {
+fn user_excerpt(content: Option<&Value>) -> Excerpt {
     let mut excerpt = Excerpt::default();
-    for text in texts_of(content) {
+    for text in content_texts(content) {
         let text = text.slice(0, ENVELOPE_UNITS).to_string_lossy();
-        let opened = opened(&text);
-        excerpt.mark = excerpt.mark.or_else(|| opened.mark());
-        excerpt.text = first_line(opened.said);
+        let opened = unwrap_message(&text);
+        excerpt.envelope = excerpt.envelope.or_else(|| opened.mark_prefix());
+        excerpt.text = first_line(opened.text);
         if !excerpt.text.is_empty() {
             break;
         }
     }
-    with_image(excerpt, content)
+    note_image(excerpt, content)
 }
 
 /// Every text of a content: itself, or its blocks.
-pub(super) fn texts_of(content: Option<&Value>) -> impl Iterator<Item = &JsString> {
+pub(super) fn content_texts(content: Option<&Value>) -> impl Iterator<Item = &JsString> {
     let blocks = content.and_then(Value::as_array).unwrap_or_default().iter();
-    let texts = blocks.filter(|block| block_is(block, "text")).filter_map(|block| block.get("text"));
+    let texts = blocks.filter(|block| is_block_kind(block, "text")).filter_map(|block| block.get("text"));
     content.into_iter().chain(texts).filter_map(Value::as_str)
 }
 
 /// A content's text: itself, or its first block of text.
-fn text_of(content: Option<&Value>) -> Option<&Value> {
+fn first_text(content: Option<&Value>) -> Option<&Value> {
     match content {
-        Some(Value::Array(items)) => items.iter().find(|block| block_is(block, "text"))?.get("text"),
+        Some(Value::Array(items)) => items.iter().find(|block| is_block_kind(block, "text"))?.get("text"),
         other => other,
     }
 }
 
 /// Says that there is an image, where nothing else is there.
-fn with_image(excerpt: Excerpt, content: Option<&Value>) -> Excerpt {
+fn note_image(excerpt: Excerpt, content: Option<&Value>) -> Excerpt {
     let blocks = content.and_then(Value::as_array).unwrap_or_default();
-    let is_blank = excerpt.text.is_empty() && excerpt.mark.is_none();
-    if is_blank && blocks.iter().any(|block| block_is(block, "image")) {
+    let is_blank = excerpt.text.is_empty() && excerpt.envelope.is_none();
+    if is_blank && blocks.iter().any(|block| is_block_kind(block, "image")) {
         return Excerpt { text: "[image]".into(), ..excerpt };
     }
     excerpt
 }
 
-fn custom(entry: &Value) -> Excerpt {
+fn custom_excerpt(entry: &Value) -> Excerpt {
     let kind = entry.get("customType").and_then(Value::as_str).map(JsString::to_string_lossy);
-    let text = entry.get("data").map(cut).unwrap_or_default();
+    let text = entry.get("data").map(truncated_json).unwrap_or_default();
     Excerpt { tool: kind, text, ..Excerpt::default() }
 }
 
-fn labelled(what: &str, value: Option<&Value>) -> Excerpt {
-    Excerpt { tool: Some(what.to_owned()), ..plain(value) }
+fn labelled_excerpt(what: &str, value: Option<&Value>) -> Excerpt {
+    Excerpt { tool: Some(what.to_owned()), ..value_excerpt(value) }
 }
 
-fn cut(value: &Value) -> String {
+fn truncated_json(value: &Value) -> String {
     crate::js::stringify(value).chars().take(READ_CHARS).collect()
 }
 

@@ -9,21 +9,21 @@ use crate::ids::SessionKey;
 
 /// Where a count comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum SourceOfCount {
+pub enum CountSource {
     /// By rule, from chars.
     #[default]
-    Est,
+    Estimated,
     /// By rule, scaled to the counts of this session.
     Calibrated,
     /// Reported by the provider.
     Measured,
 }
 
-impl SourceOfCount {
+impl CountSource {
     /// The word in JSON and on screen.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Self::Est => "est",
+            Self::Estimated => "est",
             Self::Calibrated => "calibrated",
             Self::Measured => "measured",
         }
@@ -32,17 +32,17 @@ impl SourceOfCount {
 
 /// A number of tokens and where it comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct TokenCount {
     /// Tokens.
     pub tokens: u64,
     /// Estimated or measured.
-    pub source: SourceOfCount,
+    pub source: CountSource,
 }
 
-impl Counted {
+impl TokenCount {
     /// Whether it is an estimate.
     pub fn is_estimate(&self) -> bool {
-        self.source != SourceOfCount::Measured
+        self.source != CountSource::Measured
     }
 }
 
@@ -87,7 +87,7 @@ pub enum Mark {
 
 impl Mark {
     /// The word in JSON and on screen.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
             Self::Overflow => "overflow",
@@ -142,7 +142,7 @@ pub struct SessionItem {
     /// Window in tokens.
     pub window: u64,
     /// Tokens of the next prompt, where known.
-    pub tokens: Option<Counted>,
+    pub tokens: Option<TokenCount>,
     /// Entries of the transcript, once it was read.
     pub entries: Option<u64>,
     /// Compactions: as the row says, else counted.
@@ -159,7 +159,7 @@ pub struct SessionItem {
 
 impl SessionItem {
     /// Its title as a person says it: the channel and whom it is with, `telegram 8812`.
-    pub fn name(&self) -> Cow<'_, str> {
+    pub fn display_name(&self) -> Cow<'_, str> {
         let is_channel = |text: &str| {
             let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
             text.starts_with(|first: char| first.is_ascii_lowercase()) && text.bytes().all(plain)
@@ -175,7 +175,7 @@ impl SessionItem {
     }
 
     /// Its place among the sessions of its agent: newest first, what was put aside last.
-    pub fn rank(&self) -> ((bool, bool), Reverse<Option<i64>>, &SessionKey) {
+    pub fn sort_key(&self) -> ((bool, bool), Reverse<Option<i64>>, &SessionKey) {
         let aside = (self.marks.iter().any(|mark| mark.is_archive()), self.has(Mark::Orphan));
         (aside, Reverse(self.updated_ms), &self.key)
     }
@@ -195,7 +195,7 @@ impl SessionItem {
     }
 
     /// Share of the window its next prompt takes, in whole percent.
-    pub fn percent(&self) -> Option<u64> {
+    pub fn window_percent(&self) -> Option<u64> {
         let tokens = self.tokens?.tokens;
         (self.window > 0).then(|| (tokens * 100 + self.window / 2) / self.window)
     }
@@ -208,9 +208,9 @@ mod tests {
     #[test]
     fn a_title_reads_as_channel_and_peer() {
         let name = |title: &str| {
-            let mut item = testing::inspection("", 1.0).session;
+            let mut item = testing::loaded_session("", 1.0).item;
             item.title = title.to_owned();
-            item.name().into_owned()
+            item.display_name().into_owned()
         };
         assert_eq!(["telegram:8812", "slack:#infra"].map(name), ["telegram 8812", "slack #infra"]);
         let as_they_are =

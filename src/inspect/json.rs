@@ -1,11 +1,11 @@
 //! What every answer about a session begins with, as JSON.
 
-use crate::gateway::ruleset::Chosen;
+use crate::gateway::ruleset::RulesetChoice;
 use crate::inspect::{Mark, SessionItem};
 use crate::js::{Object, Value};
 
 /// Who a session is, as JSON.
-pub fn session_value(item: &SessionItem) -> Value {
+pub fn session_json(item: &SessionItem) -> Value {
     Value::from(Object::from([
         ("key", Value::from(item.key.0.as_str())),
         ("agent", Value::from(item.agent.as_str())),
@@ -16,12 +16,12 @@ pub fn session_value(item: &SessionItem) -> Value {
 }
 
 /// The ruleset as JSON.
-pub fn ruleset_value(chosen: &Chosen) -> Value {
+pub fn ruleset_json(chosen: &RulesetChoice) -> Value {
     Value::from(Object::from([
-        ("id", Value::from(chosen.ruleset.id())),
-        ("name", Value::from(chosen.ruleset.name())),
+        ("id", Value::from(chosen.id.id())),
+        ("name", Value::from(chosen.id.display_name())),
         ("release", Value::from(chosen.release.clone())),
-        ("from", Value::from(chosen.from_words())),
+        ("from", Value::from(chosen.provenance_text())),
         ("note", Value::from(chosen.note.clone())),
     ]))
 }

@@ -4,79 +4,83 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::commit::{LockState, journals_in, lock_state, unfinished as unfinished_commit};
-use crate::error::{Finding, Severity};
-use crate::gateway::ruleset::Chosen;
-use crate::inspect::item::{Counted, Mark, SessionItem, SourceOfCount};
-use crate::inspect::oddities::unfinished_finding;
-use crate::inspect::place::OpenPlace;
+use crate::commit::{LockState, find_interrupted as unfinished_commit, lock_state, transcripts_with_journal};
+use crate::error::{Diagnostic, Severity};
+use crate::gateway::ruleset::RulesetChoice;
+use crate::inspect::item::{CountSource, Mark, SessionItem, TokenCount};
+use crate::inspect::oddities::unfinished_commit_diagnostic;
+use crate::inspect::place::StoreLocation;
 use crate::store::archive::ArchiveReason;
-use crate::store::model::{ModelRef, model_of};
+use crate::store::model::{ModelRef, session_model};
 use crate::store::session::{Flag, Session};
-use crate::store::shape::Shape;
+use crate::store::shape::PathKind;
 use crate::store::survey::Store;
 
 /// A place as it was found.
 #[derive(Debug, Clone)]
-pub struct Listed {
+pub struct SessionListing {
     /// Everything found there.
     pub store: Arc<Store>,
     /// Its name for people.
     pub name: String,
     /// It is the embedded demo store.
-    pub demo: bool,
+    pub is_demo: bool,
     /// One item a session: grouped by agent, newest first, what was put aside last.
     pub items: Vec<SessionItem>,
     /// What could not be read or is odd.
-    pub findings: Vec<Finding>,
+    pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Listed {
+impl SessionListing {
     /// Why there is nothing to list, where the place itself is at fault.
-    pub fn refusal(&self) -> Option<String> {
-        let is_no_store = match self.store.shape {
-            Shape::Nothing(_) => true,
-            Shape::Database(_) => self.store.sessions.is_empty(),
+    pub fn place_error(&self) -> Option<String> {
+        let is_no_store = match self.store.path_kind {
+            PathKind::Nothing(_) => true,
+            PathKind::Database(_) => self.store.sessions.is_empty(),
             _ => false,
         };
-        let fault = self.findings.iter().rev().find(|finding| finding.severity == Severity::Error);
-        fault
-            .filter(|_| is_no_store)
-            .map(|fault| format!("{}: {}. {}", fault.path.display(), fault.what, capital(&fault.next)))
+        let fault = self.diagnostics.iter().rev().find(|finding| finding.severity == Severity::Error);
+        fault.filter(|_| is_no_store).map(|fault| {
+            format!("{}: {}. {}", fault.path.display(), fault.message, capitalize(&fault.advice))
+        })
     }
 }
 
-fn capital(text: &str) -> String {
+fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|first| first.to_uppercase().collect::<String>());
     first.unwrap_or_default() + chars.as_str()
 }
 
 /// Lists a place by the rules that its store tells. `now_ms` is the time locks are judged by.
-pub fn list(place: &OpenPlace, now_ms: i64) -> Listed {
-    list_under(place, None, now_ms)
+pub fn list_sessions(place: &StoreLocation, now_ms: i64) -> SessionListing {
+    list_sessions_with(place, None, now_ms)
 }
 
 /// Lists a place by the rules that someone asked for, else by those that its store tells.
-pub fn list_under(place: &OpenPlace, asked: Option<&Chosen>, now_ms: i64) -> Listed {
-    let store = survey_under(place, asked);
-    let mut findings = store.findings.clone();
-    if let Some(path) = place.missing() {
+pub fn list_sessions_with(
+    place: &StoreLocation,
+    asked: Option<&RulesetChoice>,
+    now_ms: i64,
+) -> SessionListing {
+    let store = survey_with(place, asked);
+    let mut findings = store.diagnostics.clone();
+    if let Some(path) = place.missing_store() {
         let next = "The embedded demo store is shown; name a PATH, or set OPENCLAW_STATE_DIR, for your own.";
-        findings.insert(0, Finding::new(path, Severity::Note, "there is no gateway store", next));
+        findings.insert(0, Diagnostic::new(path, Severity::Note, "there is no gateway store", next));
     }
-    findings.extend(left_alone(&store, now_ms));
-    Listed {
-        name: place.name(&store),
-        demo: place.is_demo(),
-        items: items(&store, now_ms),
-        findings,
+    findings.extend(abandoned_commits(&store, now_ms));
+    SessionListing {
+        name: place.display_name(&store),
+        is_demo: place.is_demo(),
+        items: list_items(&store, now_ms),
+        diagnostics: findings,
         store: Arc::new(store),
     }
 }
 
 /// What is found at a place, by the rules that someone asked for, else by those that its store tells.
-pub fn survey_under(place: &OpenPlace, asked: Option<&Chosen>) -> Store {
+pub fn survey_with(place: &StoreLocation, asked: Option<&RulesetChoice>) -> Store {
     let mut store = place.survey();
     if let Some(asked) = asked {
         store.ruleset = asked.clone();
@@ -84,12 +88,12 @@ pub fn survey_under(place: &OpenPlace, asked: Option<&Chosen>) -> Store {
     store
 }
 
-fn items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
-    let unfinished = unfinished_in(store);
+fn list_items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
+    let unfinished = unfinished_commit_paths(store);
     let order: HashMap<&str, usize> =
         store.agents.iter().enumerate().map(|(at, agent)| (agent.id.as_str(), at)).collect();
     let mut items: Vec<SessionItem> =
-        store.sessions.iter().map(|session| listed_item(store, session, now_ms)).collect();
+        store.sessions.iter().map(|session| list_item(store, session, now_ms)).collect();
     for item in
         items.iter_mut().filter(|item| item.path.as_ref().is_some_and(|path| unfinished.contains(path)))
     {
@@ -98,52 +102,53 @@ fn items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
     }
     items.sort_by_cached_key(|item| {
         let agent = order.get(item.agent.as_str()).copied().unwrap_or(usize::MAX);
-        let (aside, updated, key) = item.rank();
+        let (aside, updated, key) = item.sort_key();
         (agent, item.agent.clone(), aside, updated, key.clone())
     });
     items
 }
 
 /// The transcripts with a journal beside them: commits that run, or were broken off.
-pub fn unfinished_in(store: &Store) -> BTreeSet<PathBuf> {
+pub fn unfinished_commit_paths(store: &Store) -> BTreeSet<PathBuf> {
     let paths = store.sessions.iter().filter_map(|session| session.path.as_deref()?.parent());
     let folders: BTreeSet<&Path> = paths.collect();
-    folders.into_iter().flat_map(|folder| journals_in(folder).unwrap_or_default()).collect()
+    folders.into_iter().flat_map(|folder| transcripts_with_journal(folder).unwrap_or_default()).collect()
 }
 
 /// Commits that were broken off to files that no session has any more.
-fn left_alone(store: &Store, now_ms: i64) -> Vec<Finding> {
+fn abandoned_commits(store: &Store, now_ms: i64) -> Vec<Diagnostic> {
     let known = |path: &PathBuf| store.sessions.iter().any(|session| session.path.as_ref() == Some(path));
-    let left = unfinished_in(store).into_iter().filter(|path| !known(path));
+    let left = unfinished_commit_paths(store).into_iter().filter(|path| !known(path));
     let found = left.filter_map(|path| unfinished_commit(&path, now_ms).ok().flatten());
-    found.map(|found| unfinished_finding(&found)).collect()
+    found.map(|found| unfinished_commit_diagnostic(&found)).collect()
 }
 
 /// A session as rows, files and locks tell of it.
-pub fn listed_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem {
-    let row = session.row.as_ref();
-    let ModelRef { provider, model } = model_of(store, session).unwrap_or_else(|| configured(store, session));
-    let window = store.config.window(store.ruleset.ruleset.rules(), &session.agent, &provider, &model);
+pub fn list_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem {
+    let row = session.record.as_ref();
+    let ModelRef { provider, model } =
+        session_model(store, session).unwrap_or_else(|| configured_model(store, session));
+    let window = store.config.window(store.ruleset.id.rules(), &session.agent, &provider, &model);
     let window = window.tokens.max(0.0) as u64;
     let tokens = row.and_then(|row| row.total_tokens).map(|tokens| tokens as u64);
     let mut item = SessionItem {
         key: session.key.clone(),
         agent: session.agent.clone(),
-        kind: session.kind.name().to_owned(),
+        kind: session.kind.as_str().to_owned(),
         title: session.title.clone(),
         id: session.id.clone(),
         path: session.path.clone(),
         provider,
         model,
-        ruleset: store.ruleset.ruleset,
+        ruleset: store.ruleset.id,
         window,
-        tokens: tokens.map(|tokens| Counted { tokens, source: SourceOfCount::Measured }),
+        tokens: tokens.map(|tokens| TokenCount { tokens, source: CountSource::Measured }),
         entries: None,
         compactions: row.and_then(|row| row.compaction_count).map(|count| count.max(0.0) as u64),
         overflows: None,
         updated_ms: session.updated_ms(),
         bytes: session.bytes,
-        marks: session.flags.iter().filter_map(|flag| mark(*flag)).collect(),
+        marks: session.flags.iter().filter_map(|flag| mark_for_flag(*flag)).collect(),
     };
     item.marks.sort();
     if is_running(session, now_ms) {
@@ -153,12 +158,12 @@ pub fn listed_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem
 }
 
 /// What the configuration says for a session whose model nothing else tells.
-fn configured(store: &Store, session: &Session) -> ModelRef {
+fn configured_model(store: &Store, session: &Session) -> ModelRef {
     let named = store.config.default_model(&session.agent);
     named.map_or(ModelRef { provider: String::new(), model: String::new() }, ModelRef::parse)
 }
 
-fn mark(flag: Flag) -> Option<Mark> {
+fn mark_for_flag(flag: Flag) -> Option<Mark> {
     Some(match flag {
         Flag::Orphan => Mark::Orphan,
         Flag::Archived(ArchiveReason::Reset) => Mark::Reset,
@@ -169,22 +174,22 @@ fn mark(flag: Flag) -> Option<Mark> {
         Flag::Symlink => Mark::Symlink,
         Flag::ReadOnly => Mark::ReadOnly,
         Flag::Running => Mark::Running,
-        Flag::Earlier => Mark::Earlier,
-        Flag::Shelved => Mark::Archived,
+        Flag::Superseded => Mark::Earlier,
+        Flag::MarkedArchived => Mark::Archived,
         Flag::Cold => Mark::Cold,
         Flag::Imported => Mark::Imported,
         Flag::NotImported => Mark::NotImported,
         // A lock says that a run is going on only while someone holds it; a second key says nothing.
-        Flag::Locked | Flag::RunTwin => return None,
+        Flag::Locked | Flag::DuplicateRun => return None,
     })
 }
 
 /// A held lock is the sign of a run (store H11); one left behind is not. In a database the row says so (sqlite I5).
 fn is_running(session: &Session, now_ms: i64) -> bool {
-    if session.has(Flag::Running) {
+    if session.has_flag(Flag::Running) {
         return true;
     }
-    let path = session.path.as_deref().filter(|_| session.has(Flag::Locked));
+    let path = session.path.as_deref().filter(|_| session.has_flag(Flag::Locked));
     path.is_some_and(|path| matches!(lock_state(path, now_ms), Ok(LockState::Held { .. })))
 }
 
@@ -196,7 +201,7 @@ mod tests {
     use super::*;
     use crate::commit::{Clock, SystemClock};
     use crate::gateway::env::Environment;
-    use crate::inspect::place::Place;
+    use crate::inspect::place::StoreRequest;
     use crate::js::iso_text;
 
     fn write(dir: &Path, path: &str, text: &str) {
@@ -205,9 +210,9 @@ mod tests {
         std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
     }
 
-    fn listed(dir: &Path) -> Listed {
-        let place = OpenPlace::new(&Place::Path(dir.into()), Environment::default()).unwrap();
-        list(&place, SystemClock.now_ms())
+    fn listed(dir: &Path) -> SessionListing {
+        let place = StoreLocation::new(&StoreRequest::Path(dir.into()), Environment::default()).unwrap();
+        list_sessions(&place, SystemClock.now_ms())
     }
 
     #[test]
@@ -225,7 +230,7 @@ mod tests {
         let ids: Vec<&str> = listed.items.iter().map(|item| item.id.as_str()).collect();
         assert_eq!(ids, ["b", "a", "zz", "c"]);
         assert!(listed.items[2].has(Mark::Orphan) && listed.items[3].has(Mark::Reset));
-        assert_eq!((&listed.store.ruleset, listed.demo), (&Chosen::default(), false));
+        assert_eq!((&listed.store.ruleset, listed.is_demo), (&RulesetChoice::default(), false));
     }
 
     #[test]
@@ -237,7 +242,7 @@ mod tests {
             r#"{"agent:main:x":{"sessionId":"a","totalTokens":250000,"model":"claude-opus-4-6","modelProvider":"anthropic","compactionCount":2}}"#,
         );
         let item = &listed(dir.path()).items[0];
-        assert_eq!(item.tokens, Some(Counted { tokens: 250_000, source: SourceOfCount::Measured }));
+        assert_eq!(item.tokens, Some(TokenCount { tokens: 250_000, source: CountSource::Measured }));
         assert_eq!((item.window, item.compactions), (200_000, Some(2)));
         assert!(!item.has(Mark::Overflow) && item.has(Mark::Missing));
     }
@@ -264,7 +269,7 @@ mod tests {
     #[test]
     fn a_path_that_holds_nothing_is_refused_with_what_to_do() {
         let dir = tempfile::tempdir().unwrap();
-        let refusal = listed(&dir.path().join("nowhere")).refusal().unwrap();
+        let refusal = listed(&dir.path().join("nowhere")).place_error().unwrap();
         assert!(refusal.contains("nowhere: does not exist. Name a state dir"), "{refusal}");
     }
 }

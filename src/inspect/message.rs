@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 
-use crate::context::bodies::message_of;
-use crate::context::projection::with_replaced;
+use crate::context::bodies::entry_message;
+use crate::context::projection::replace_content;
 use crate::ids::EntryIx;
-use crate::inspect::{Inspection, facts, indent, parts};
+use crate::inspect::{LoadedSession, facts, indent, parts};
 use crate::js::Value;
 use crate::plan::{self, Plan};
 use crate::policy::MessageFate;
 use crate::store::body::{self, BodyError};
-use crate::store::entry::{Call, EntryKind, Replacement, Role};
+use crate::store::entry::{EntryKind, Replacement, Role, ToolCall};
 use crate::store::index::Index;
 
-pub use crate::inspect::parts::{of_entry as parts_of_entry, of_message as parts_of_message};
-pub use crate::inspect::why::why;
+pub use crate::inspect::parts::{entry_parts as parts_of_entry, message_parts as parts_of_message};
+pub use crate::inspect::why::explain_fate;
 
 /// What a part of a message is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,22 +64,22 @@ pub struct MessageText {
     /// Its parts.
     pub parts: Vec<TextPart>,
     /// The text under the plan, where the plan changes it.
-    pub after: Option<String>,
+    pub planned_text: Option<String>,
     /// Its fate under the plan.
     pub fate: Option<MessageFate>,
     /// The entry as it stands in the file.
-    pub line: String,
+    pub raw_line: String,
 }
 
 impl MessageText {
     /// Its text parts joined with one line feed each, as the pruner joins those of a result (pruning 5.7).
-    pub fn text(&self) -> Cow<'_, str> {
-        joined(&self.parts)
+    pub fn joined_text(&self) -> Cow<'_, str> {
+        join_texts(&self.parts)
     }
 
     /// The entry as it stands in the file, indented. Made anew each time: few look, and a result can be megabytes.
-    pub fn raw(&self) -> String {
-        indent::line(&self.line)
+    pub fn indented_json(&self) -> String {
+        indent::indent_line(&self.raw_line)
     }
 
     /// The value of a fact.
@@ -90,60 +90,64 @@ impl MessageText {
 
 /// Reads an entry back from its file: every role and every type of entry, with its fate and its text under
 /// the plan where it is a message of the inspected context. Fails where the file is gone or changed.
-pub fn read(inspection: &Inspection, entry: EntryIx, plan: Option<&Plan>) -> Result<MessageText, BodyError> {
+pub fn read_message(
+    inspection: &LoadedSession,
+    entry: EntryIx,
+    plan: Option<&Plan>,
+) -> Result<MessageText, BodyError> {
     let (source, index) = (&inspection.source, &*inspection.index);
     let known = index.entry(entry);
-    let line = body::line(source, index, entry)?;
-    let value = body::entry(source, index, entry)?;
-    let own = message_of(&value, known.kind);
-    let sent = edited(inspection, entry, &own);
+    let line = body::line_text(source, index, entry)?;
+    let value = body::read_entry(source, index, entry)?;
+    let own = entry_message(&value, known.kind);
+    let sent = apply_edit(inspection, entry, &own);
     let message = sent.as_ref().unwrap_or(&own);
-    let call = called(inspection, entry)?;
+    let call = find_call(inspection, entry)?;
     let position = inspection.context.position(entry);
     let fate = plan.zip(position).and_then(|(plan, position)| plan.fates().get(position).copied());
-    let edited = plan.zip(position).filter(|(plan, position)| !plan.edits(*position).is_empty());
+    let edited = plan.zip(position).filter(|(plan, position)| !plan.edits_at(*position).is_empty());
     let after = edited.map(|(plan, position)| {
-        let after = plan::after(message, position, plan);
-        joined(&parts::of_message(&after, known.role())).into_owned()
+        let after = plan::message_after(message, position, plan);
+        join_texts(&parts::message_parts(&after, known.role())).into_owned()
     });
     let answered = call.as_ref().map(|call| call.entry);
     Ok(MessageText {
         entry,
-        facts: facts::facts(index, entry, &value, message, answered)
+        facts: facts::entry_facts(index, entry, &value, message, answered)
             .into_iter()
             .chain(edit_fact(inspection, entry))
             .collect(),
-        title: title(index, entry, message, call),
+        title: message_title(index, entry, message, call),
         parts: match &sent {
-            Some(sent) => parts::of_message(sent, known.role()),
-            None => parts::of_entry(&value, known.kind, known.role()),
+            Some(sent) => parts::message_parts(sent, known.role()),
+            None => parts::entry_parts(&value, known.kind, known.role()),
         },
-        after,
+        planned_text: after,
         fate,
-        line,
+        raw_line: line,
     })
 }
 
 /// The message with the content that an edit gave it; none where none did.
-fn edited(inspection: &Inspection, entry: EntryIx, message: &Value) -> Option<Value> {
+fn apply_edit(inspection: &LoadedSession, entry: EntryIx, message: &Value) -> Option<Value> {
     match inspection.index.replacement(*inspection.context.edits.get(&entry)?)? {
-        Replacement::Content(new) => Some(with_replaced(message, new)),
+        Replacement::Content(new) => Some(replace_content(message, new)),
         Replacement::Omitted | Replacement::Missing => None,
     }
 }
 
 /// What an edit made of an entry, and which one: the text as it was is in the raw line.
-fn edit_fact(inspection: &Inspection, entry: EntryIx) -> Option<(&'static str, String)> {
+fn edit_fact(inspection: &LoadedSession, entry: EntryIx) -> Option<(&'static str, String)> {
     let index = &inspection.index;
     let edit = *inspection.context.edits.get(&entry)?;
     let what = match index.replacement(edit)? {
         Replacement::Content(_) => "content replaced by",
         Replacement::Omitted | Replacement::Missing => "left out by",
     };
-    Some(("edited", format!("{what} {}", index.name(edit))))
+    Some(("edited", format!("{what} {}", index.display_id(edit))))
 }
 
-fn joined(parts: &[TextPart]) -> Cow<'_, str> {
+fn join_texts(parts: &[TextPart]) -> Cow<'_, str> {
     let mut texts = parts.iter().filter(|part| part.kind == PartKind::Text).map(|part| part.text.as_str());
     match (texts.next(), texts.next()) {
         (None, _) => Cow::Borrowed(""),
@@ -155,7 +159,7 @@ fn joined(parts: &[TextPart]) -> Cow<'_, str> {
 }
 
 /// The call that a result answers.
-pub(super) struct Called {
+pub(super) struct AnsweredCall {
     /// The entry that holds it.
     pub(super) entry: EntryIx,
     /// Its arguments, on one line.
@@ -164,25 +168,33 @@ pub(super) struct Called {
 
 /// Finds the call: the nearest earlier assistant entry on the way to the root that holds its id, else the
 /// nearest earlier one of the file.
-pub(super) fn called(inspection: &Inspection, entry: EntryIx) -> Result<Option<Called>, BodyError> {
+pub(super) fn find_call(
+    inspection: &LoadedSession,
+    entry: EntryIx,
+) -> Result<Option<AnsweredCall>, BodyError> {
     let index = &*inspection.index;
     let known = index.entry(entry).message.filter(|message| message.role == Role::ToolResult);
-    let Some(id) = known.and_then(|message| message.call) else { return Ok(None) };
-    let holders = || index.calls_before(entry).filter(|call| call.id == Some(id));
-    let is_above = |call: &&Call| inspection.tree.leads_to(index, call.entry, entry);
+    let Some(id) = known.and_then(|message| message.call_id) else { return Ok(None) };
+    let holders = || index.tool_calls_before(entry).filter(|call| call.id == Some(id));
+    let is_above = |call: &&ToolCall| inspection.tree.leads_to(index, call.entry, entry);
     let holder = holders().find(is_above).or_else(|| holders().next());
     let Some(holder) = holder.map(|call| call.entry) else { return Ok(None) };
-    let message = body::message(&inspection.source, index, holder)?;
+    let message = body::read_message(&inspection.source, index, holder)?;
     let wanted = index.ids.value(id);
     let blocks = message.as_ref().and_then(|message| message.get("content")).and_then(Value::as_array);
     let block = blocks.unwrap_or_default().iter().find(|block| block.get("id") == Some(&wanted));
     let arguments = block.and_then(|block| block.get("arguments")).map(parts::arguments_line);
-    Ok(Some(Called { entry: holder, arguments }))
+    Ok(Some(AnsweredCall { entry: holder, arguments }))
 }
 
-fn title(index: &Index, entry: EntryIx, message: &Value, call: Option<Called>) -> (Option<String>, String) {
+fn message_title(
+    index: &Index,
+    entry: EntryIx,
+    message: &Value,
+    call: Option<AnsweredCall>,
+) -> (Option<String>, String) {
     let known = index.entry(entry);
-    let text = |key: &str| message.get(key).map(parts::plain);
+    let text = |key: &str| message.get(key).map(parts::value_text);
     match (known.kind, known.role()) {
         (EntryKind::Message, Some(Role::ToolResult)) => {
             let tool = text("toolName").unwrap_or_else(|| "tool".into());
@@ -192,12 +204,12 @@ fn title(index: &Index, entry: EntryIx, message: &Value, call: Option<Called>) -
             (Some("!".into()), text("command").unwrap_or_default())
         }
         (EntryKind::Message, Some(Role::Other)) => (None, text("role").unwrap_or_else(|| "message".into())),
-        (EntryKind::Message, Some(role)) => (None, role.word().into()),
+        (EntryKind::Message, Some(role)) => (None, role.as_str().into()),
         (EntryKind::Custom | EntryKind::CustomMessage, _) => {
-            let word = index.words.text(known.word).unwrap_or_default();
-            (Some(known.kind.word().replace('_', " ")), word)
+            let word = index.values.text(known.payload).unwrap_or_default();
+            (Some(known.kind.as_str().replace('_', " ")), word)
         }
-        (kind, _) => (None, kind.word().replace('_', " ")),
+        (kind, _) => (None, kind.as_str().replace('_', " ")),
     }
 }
 

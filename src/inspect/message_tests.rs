@@ -2,13 +2,15 @@
 
 use super::*;
 use crate::gateway::pruning::PruneSettings;
-use crate::inspect::testing::{at, call, inspection, message, plan, quoted, result, transcript, user};
-use crate::inspect::words::GROUP;
+use crate::inspect::testing::{
+    call, entry_ix, loaded_session, message, prune_plan, quoted, result, transcript, user,
+};
+use crate::inspect::words::DIGIT_SEPARATOR;
 use crate::policy::Fate;
 
 fn read_one(entries: &[String], number: usize) -> MessageText {
-    let inspection = inspection(&transcript(entries), 200_000.0);
-    read(&inspection, at(number), None).expect("memory does not change")
+    let inspection = loaded_session(&transcript(entries), 200_000.0);
+    read_message(&inspection, entry_ix(number), None).expect("memory does not change")
 }
 
 fn kinds(text: &MessageText) -> Vec<(PartKind, &str)> {
@@ -58,8 +60,8 @@ fn an_assistant_shows_thinking_text_calls_and_its_error() {
 fn what_the_provider_counted_is_told_with_its_cost() {
     let text = r#"{"role":"assistant","stopReason":"stop","usage":{"input":10,"output":812,"cacheRead":190000,"cacheWrite":2,"totalTokens":190824,"cost":{"total":0.41}},"content":[]}"#;
     let read = read_one(&[message(text)], 0);
-    assert_eq!(read.fact("prompt"), Some(format!("190{GROUP}012 measured").as_str()));
-    assert_eq!(read.fact("cached"), Some(format!("190{GROUP}000 read, 2 written").as_str()));
+    assert_eq!(read.fact("prompt"), Some(format!("190{DIGIT_SEPARATOR}012 measured").as_str()));
+    assert_eq!(read.fact("cached"), Some(format!("190{DIGIT_SEPARATOR}000 read, 2 written").as_str()));
     assert_eq!((read.fact("reply"), read.fact("cost")), (Some("812"), Some("$0.4100")));
 }
 
@@ -76,7 +78,7 @@ fn a_result_is_titled_by_its_call_and_tells_how_it_went() {
     let facts = ["tool", "exit", "took", "status", "error", "call"].map(|name| read.fact(name));
     let expected = ["exec", "1", "38.4 s", "failed", "yes", "→ e1"].map(Some);
     assert_eq!(facts, expected);
-    assert_eq!(read.text(), "total 18");
+    assert_eq!(read.joined_text(), "total 18");
 }
 
 #[test]
@@ -97,7 +99,7 @@ fn the_call_of_a_result_is_the_one_on_its_own_branch() {
     let mut text = transcript(&lines[..2]);
     text += &(fork("e0", &lines[2]).replacen('{', "{\"id\":\"e2\",", 1) + "\n");
     text += &(fork("e1", &lines[3]).replacen('{', "{\"id\":\"e3\",", 1) + "\n");
-    let read = read(&inspection(&text, 200_000.0), at(3), None).unwrap();
+    let read = read_message(&loaded_session(&text, 200_000.0), entry_ix(3), None).unwrap();
     assert_eq!((read.title.1.as_str(), read.fact("call")), ("first", Some("→ e1")));
 }
 
@@ -160,21 +162,21 @@ fn every_other_type_of_entry_has_its_text_and_facts() {
 fn an_entry_of_an_unknown_type_is_shown_as_it_is() {
     let read = read_one(&[r#"{"type":"usage","n":12345678901234567890}"#.to_owned()], 0);
     assert_eq!((read.fact("type"), read.parts[0].kind.clone()), (Some("usage"), PartKind::Other));
-    assert!(read.raw().contains("\"n\": 12345678901234567890"), "{}", read.raw());
+    assert!(read.indented_json().contains("\"n\": 12345678901234567890"), "{}", read.indented_json());
 }
 
 #[test]
 fn messages_of_other_roles_and_without_a_message_do_not_fail() {
     let system = read_one(&[message(r#"{"role":"system","content":"be kind"}"#)], 0);
-    assert_eq!((system.title.1.as_str(), system.text().as_ref()), ("system", "be kind"));
+    assert_eq!((system.title.1.as_str(), system.joined_text().as_ref()), ("system", "be kind"));
     let summary =
         read_one(&[message(r#"{"role":"compactionSummary","summary":"so far","tokensBefore":1}"#)], 0);
-    assert_eq!(summary.text(), "so far");
+    assert_eq!(summary.joined_text(), "so far");
     for odd in
         [r#"{"type":"message"}"#, r#"{"type":"message","message":null}"#, r#"{"type":"message","message":5}"#]
     {
         let read = read_one(&[odd.to_owned()], 0);
-        assert!(read.fact("role").is_some() && read.raw().starts_with('{'), "{odd}");
+        assert!(read.fact("role").is_some() && read.indented_json().starts_with('{'), "{odd}");
     }
     let odd = r#"{"role":"toolResult","content":[null,5,{"type":"text","text":5},{"type":"text"}]}"#;
     assert_eq!(read_one(&[message(odd)], 0).parts.len(), 4);
@@ -182,10 +184,10 @@ fn messages_of_other_roles_and_without_a_message_do_not_fail() {
 
 #[test]
 fn a_changed_file_is_an_error_that_names_the_line() {
-    let mut inspection = inspection(&transcript(&[user("one")]), 200_000.0);
+    let mut inspection = loaded_session(&transcript(&[user("one")]), 200_000.0);
     let other = transcript(&[user("two")]).replace("e0", "f0");
-    inspection.source = crate::store::source::Source::memory("memory.jsonl", other.as_bytes());
-    let error = read(&inspection, at(0), None).unwrap_err().to_string();
+    inspection.source = crate::store::source::Source::from_memory("memory.jsonl", other.as_bytes());
+    let error = read_message(&inspection, entry_ix(0), None).unwrap_err().to_string();
     assert!(error.contains("line 2") && error.contains("Reload"), "{error}");
 }
 
@@ -206,23 +208,23 @@ fn prunable() -> Vec<String> {
 
 #[test]
 fn a_trimmed_result_comes_with_what_the_plan_makes_of_it() {
-    let inspection = inspection(&transcript(&prunable()), 1_000.0);
-    let plan = plan(&inspection, &PruneSettings::default());
-    let read = |number| read(&inspection, at(number), Some(&plan)).unwrap();
+    let inspection = loaded_session(&transcript(&prunable()), 1_000.0);
+    let plan = prune_plan(&inspection, &PruneSettings::default());
+    let read = |number| read_message(&inspection, entry_ix(number), Some(&plan)).unwrap();
     let trimmed = read(2);
     assert_eq!(trimmed.fate.map(|fate| fate.fate), Some(Fate::SoftTrimmed));
-    let after = trimmed.after.expect("text after the plan");
+    let after = trimmed.planned_text.expect("text after the plan");
     assert!(after.ends_with("kept first 1500 chars and last 1500 chars of 5000 chars.]"), "{after}");
     let kept = read(7);
-    assert_eq!((kept.fate.map(|fate| fate.fate), kept.after), (Some(Fate::Protected), None));
+    assert_eq!((kept.fate.map(|fate| fate.fate), kept.planned_text), (Some(Fate::Protected), None));
 }
 
 #[test]
 fn a_cleared_result_becomes_the_placeholder() {
-    let inspection = inspection(&transcript(&prunable()), 1_000.0);
+    let inspection = loaded_session(&transcript(&prunable()), 1_000.0);
     let settings = PruneSettings { min_prunable_tool_chars: 0.0, ..PruneSettings::default() };
-    let plan = plan(&inspection, &settings);
-    let read = read(&inspection, at(2), Some(&plan)).unwrap();
-    assert_eq!(read.after.as_deref(), Some("[Old tool result content cleared]"));
-    assert_eq!(read.text().len(), 5_000);
+    let plan = prune_plan(&inspection, &settings);
+    let read = read_message(&inspection, entry_ix(2), Some(&plan)).unwrap();
+    assert_eq!(read.planned_text.as_deref(), Some("[Old tool result content cleared]"));
+    assert_eq!(read.joined_text().len(), 5_000);
 }

@@ -71,44 +71,44 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 pub use branches::BranchTip;
-pub use closer::{Closer, Known};
-pub use count::count;
-pub use item::{Counted, Mark, SessionItem, SourceOfCount};
+pub use closer::{ContextDetails, PreviousDetails};
+pub use count::load_item;
+pub use item::{CountSource, Mark, SessionItem, TokenCount};
 
-use crate::commit::Unfinished;
+use crate::commit::InterruptedCommit;
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_chars;
-use crate::error::Finding;
+use crate::error::Diagnostic;
 use crate::gateway::catalog::Price;
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::eligible::{Route, eligible_under};
+use crate::gateway::eligible::{ModelRoute, is_eligible_under};
 use crate::gateway::pruning::PruneSettings;
-use crate::gateway::ruleset::{Aggregate, Chosen, Guard, LegacyImages};
+use crate::gateway::ruleset::{Aggregate, Guard, LegacyImages, RulesetChoice};
 use crate::gateway::thinking::drops_thinking;
 use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::js::Value;
 use crate::plan::cache_cost::CacheCost;
-use crate::plan::{Asked, Plan, PlanError};
+use crate::plan::{Plan, PlanError, PlanInput};
 use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::prune::{Gate, gate_under};
-use crate::policy::settings::StepSetting;
-use crate::policy::{Step, StepSet, StepSettings};
+use crate::policy::settings::PolicySetting;
+use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::store::body::BodyError;
 use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
-use next_prompt::{Counts, NextPrompt};
-use overflow::{Overflow, Scope};
-use partial_usage::partial_usage;
+use next_prompt::{NextPrompt, PromptCounts};
+use overflow::{Overflow, OverflowScope};
+use partial_usage::find_partial_usage;
 use successor::Successor;
-use upkeep::Upkeep;
+use upkeep::ContextLimits;
 
 /// Tokens a provider counted for the last prompt, and the entry that says so.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measured {
+pub struct MeasuredPrompt {
     /// Prompt tokens: input + cacheRead + cacheWrite.
     pub prompt_tokens: u64,
     /// The assistant entry.
@@ -134,7 +134,7 @@ pub enum Unmeasured {
 
 impl Unmeasured {
     /// A few words in the place of the number.
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::NoUsage => "no usage recorded",
             Self::SinceCompaction => "none since summary",
@@ -148,9 +148,9 @@ impl Unmeasured {
 
 /// Everything known of one session.
 #[derive(Debug, Clone)]
-pub struct Inspection {
+pub struct LoadedSession {
     /// The row of the session list.
-    pub session: SessionItem,
+    pub item: SessionItem,
     /// Its open transcript.
     pub source: Source,
     /// Sizes of its entries.
@@ -168,135 +168,135 @@ pub struct Inspection {
     /// Model id.
     pub model: String,
     /// The rules it is read by.
-    pub ruleset: Chosen,
+    pub ruleset: RulesetChoice,
     /// How its model is reached, as far as the configuration tells.
-    pub route: Route,
+    pub route: ModelRoute,
     /// Window of the next call.
     pub window: WindowInfo,
     /// List price of the model: from config, else the catalogue; USD per million tokens.
     pub price: Option<Price>,
     /// Chars before the messages, where a run left a report.
-    pub fixed: Option<FixedChars>,
+    pub fixed_chars: Option<FixedChars>,
     /// That report, part by part.
-    pub report: Option<Arc<SystemPromptReport>>,
+    pub prompt_report: Option<Arc<SystemPromptReport>>,
     /// The last prompt a provider counted on this path, or why there is none.
-    pub measured: Result<Measured, Unmeasured>,
+    pub measured: Result<MeasuredPrompt, Unmeasured>,
     /// When the model last answered on this path, ms: by the message's own time, which a copy keeps.
-    pub last_call: Option<f64>,
+    pub last_call_ms: Option<f64>,
     /// The last cache touch, ms (pruning 4.3).
-    pub last_touch: Option<f64>,
+    pub last_cache_touch_ms: Option<f64>,
     /// The session that its key names now, where no row names this one.
     pub successor: Option<Successor>,
     /// What keeps it within its window.
-    pub upkeep: Upkeep,
+    pub limits: ContextLimits,
     /// The gateway's configuration.
     pub config: Arc<GatewayConfig>,
     /// Each setting of each step with its configured value and where that comes from.
-    pub settings: Vec<StepSetting>,
+    pub setting_rows: Vec<PolicySetting>,
     /// The configured settings; of pruning the defaults where it is off.
-    pub configured: StepSettings,
+    pub configured_settings: PolicySettings,
     /// What steps that look at more than sizes ask for; read when one of them is switched on.
-    pub closer: Option<Arc<Closer>>,
+    pub details: Option<Arc<ContextDetails>>,
     /// Whether the configuration switches pruning on.
-    pub configured_on: bool,
+    pub pruning_configured: bool,
     /// Its calls that did not fit, on every branch, in the order of the file.
     pub overflows: Arc<[Overflow]>,
     /// Answers of the path whose counts cannot be the whole prompt.
-    pub doubted: Arc<HashSet<EntryIx>>,
+    pub partial_counts: Arc<HashSet<EntryIx>>,
     /// The prompt of the next call by the best count there is.
     pub next_prompt: Arc<NextPrompt>,
     /// A commit to it that was broken off and not settled yet.
-    pub unfinished: Option<Unfinished>,
+    pub unfinished_commit: Option<InterruptedCommit>,
     /// Rises with every reading.
     pub epoch: Epoch,
     /// The reading this one only added entries to: what was known of those still holds.
-    pub grown_from: Option<Epoch>,
+    pub extends_epoch: Option<Epoch>,
 }
 
 /// What is inspected: a session, as it was read, down to one of its leaves. What was told of it holds for no other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
+pub struct SessionViewKey {
     key: SessionKey,
     epoch: Epoch,
     leaf: Option<EntryIx>,
 }
 
-impl Inspection {
+impl LoadedSession {
     /// Where its overflows are looked for.
-    pub fn overflow_scope(&self) -> Scope<'_> {
-        Scope {
+    pub fn overflow_scope(&self) -> OverflowScope<'_> {
+        OverflowScope {
             source: &self.source,
             index: &self.index,
             config: &self.config,
-            agent: &self.session.agent,
-            ruleset: self.ruleset.ruleset,
+            agent: &self.item.agent,
+            ruleset: self.ruleset.id,
         }
     }
 
     /// The release that last wrote the gateway's configuration, for people; the rules' own where nothing says.
-    pub fn release(&self) -> String {
+    pub fn gateway_release(&self) -> String {
         let written = self.config.value(&["meta", "lastTouchedVersion"]).and_then(Value::as_str);
-        match written.filter(|_| self.upkeep.gateway) {
+        match written.filter(|_| self.limits.is_gateway_run) {
             Some(version) => format!("OpenClaw {}", version.to_string_lossy()),
-            None => self.ruleset.ruleset.name().to_owned(),
+            None => self.ruleset.id.display_name().to_owned(),
         }
     }
 
     /// The overflow that an entry records, be it the first record of it or another.
     pub fn overflow_at(&self, entry: EntryIx) -> Option<&Overflow> {
-        self.overflows.iter().find(|overflow| overflow.entry == entry || overflow.again.contains(&entry))
+        self.overflows.iter().find(|overflow| overflow.entry == entry || overflow.duplicates.contains(&entry))
     }
 
     /// What is inspected.
-    pub fn subject(&self) -> Subject {
-        Subject { key: self.session.key.clone(), epoch: self.epoch, leaf: self.context.leaf }
+    pub fn view_key(&self) -> SessionViewKey {
+        SessionViewKey { key: self.item.key.clone(), epoch: self.epoch, leaf: self.context.leaf }
     }
 
     /// The gate under some settings at a moment (ms).
     pub fn gate(&self, on: bool, settings: &PruneSettings, now_ms: f64) -> Gate {
-        let rules = self.ruleset.ruleset.rules();
-        let eligible = eligible_under(rules, &self.provider, &self.model, &self.route);
-        gate_under(rules, on.then_some(settings), eligible, self.last_touch, now_ms)
+        let rules = self.ruleset.id.rules();
+        let eligible = is_eligible_under(rules, &self.provider, &self.model, &self.route);
+        gate_under(rules, on.then_some(settings), eligible, self.last_cache_touch_ms, now_ms)
     }
 
     /// Whether the model is sent the thinking of its last answer alone (releases R18).
     pub(in crate::inspect) fn drops_thinking(&self) -> bool {
-        drops_thinking(self.ruleset.ruleset.rules(), &self.provider, &self.model, &self.route)
+        drops_thinking(self.ruleset.id.rules(), &self.provider, &self.model, &self.route)
     }
 
     /// Tokens of the system prompt with its workspace files; tools are not among them.
     pub(in crate::inspect) fn system_prompt_tokens(&self) -> f64 {
-        self.fixed.map_or(0.0, |fixed| estimate_chars(fixed.system) as f64)
+        self.fixed_chars.map_or(0.0, |fixed| estimate_chars(fixed.system) as f64)
     }
 
     /// What a run and a call of the version go through by themselves (pruning 1.1–1.4, 8). Where the server clears,
     /// nothing new is pruned (pruning 7.10).
-    pub fn gateway_steps(&self) -> StepSet {
-        let rules = self.ruleset.ruleset.rules();
-        let server = self.configured.clear.by != ClearedBy::Client;
-        StepSet::of(&[Step::Repair, Step::History])
-            .with(Step::Images, rules.legacy_images != LegacyImages::Stay)
-            .with(Step::Prune, rules.pruner.is_active() && !server)
-            .with(Step::Clear, server)
-            .with(Step::Guard, rules.guard != Guard::None)
+    pub fn gateway_policies(&self) -> PolicySet {
+        let rules = self.ruleset.id.rules();
+        let server = self.configured_settings.clear.cleared_by != ClearedBy::Client;
+        PolicySet::of(&[Policy::Repair, Policy::History])
+            .with(Policy::Images, rules.legacy_images != LegacyImages::Stay)
+            .with(Policy::Prune, rules.pruner.is_active() && !server)
+            .with(Policy::Clear, server)
+            .with(Policy::Guard, rules.guard != Guard::None)
             .with(
-                Step::Reduce,
-                Step::Reduce.is_in(rules) && !matches!(rules.aggregate, Aggregate::Newest { .. }),
+                Policy::Reduce,
+                Policy::Reduce.is_supported_by(rules) && !matches!(rules.aggregate, Aggregate::Newest { .. }),
             )
-            .with(Step::Check, Step::Check.is_in(rules))
+            .with(Policy::Check, Policy::Check.is_supported_by(rules))
     }
 
     /// The plan of some steps, under these settings and a gate of the pruner.
-    pub fn plan(&self, settings: &StepSettings, gate: Gate) -> Result<Plan, PlanError> {
-        Plan::new(&Asked {
+    pub fn plan(&self, settings: &PolicySettings, gate: Gate) -> Result<Plan, PlanError> {
+        Plan::new(&PlanInput {
             index: &self.index,
             context: &self.context,
-            branch: self.closer.as_ref().map(|closer| closer.compacting()),
-            textures: self.closer.as_ref().map(|closer| closer.textures.as_slice()),
-            remembered: self.closer.as_ref().map(|closer| &closer.remembered),
+            branch: self.details.as_ref().map(|closer| closer.compaction_input()),
+            features: self.details.as_ref().map(|closer| closer.features.as_slice()),
+            remembered: self.details.as_ref().map(|closer| &closer.stored_pruning),
             settings,
             window: self.window.tokens,
-            guard_window: self.window.own,
+            guard_window: self.window.model_tokens,
             gate,
             drops_thinking: self.drops_thinking(),
             system_tokens: self.system_prompt_tokens(),
@@ -304,64 +304,65 @@ impl Inspection {
     }
 
     /// The same with what closer steps ask for, read from the transcript where it is not there yet.
-    pub fn with_closer(mut self) -> Result<Self, BodyError> {
-        if self.closer.is_none() {
-            let rules = self.ruleset.ruleset.rules();
-            self.closer = Some(Arc::new(Closer::read(&self.source, &self.index, &self.context, rules)?));
+    pub fn load_details(mut self) -> Result<Self, BodyError> {
+        if self.details.is_none() {
+            let rules = self.ruleset.id.rules();
+            self.details =
+                Some(Arc::new(ContextDetails::read(&self.source, &self.index, &self.context, rules)?));
         }
         Ok(self)
     }
 
     /// Everything found in the transcript: its lines first, then what is odd about it as a whole.
-    pub fn findings(&self) -> Vec<Finding> {
-        oddities::findings(self)
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        oddities::collect(self)
     }
 
     /// What a plan costs and saves at the provider's cache, where the model has a price.
     pub fn cache_cost(&self, plan: &Plan, now_ms: f64) -> Option<CacheCost> {
-        let idle_ms = self.last_call.map(|at| now_ms - at);
+        let idle_ms = self.last_call_ms.map(|at| now_ms - at);
         CacheCost::new(plan, self.price.as_ref()?, idle_ms)
     }
 
     /// Judges the counts of the path, and counts the next prompt by them. To be done again for another leaf.
-    pub fn count_prompt(&mut self) {
-        let prunes = self.configured_on && self.last_touch.is_some();
-        let doubted = partial_usage(&self.index, &self.context.path, prunes);
-        self.doubted = Arc::new(doubted);
-        self.next_prompt = Arc::new(NextPrompt::of(&self.counts()));
+    pub fn recount_prompt(&mut self) {
+        let prunes = self.pruning_configured && self.last_cache_touch_ms.is_some();
+        let doubted = find_partial_usage(&self.index, &self.context.path, prunes);
+        self.partial_counts = Arc::new(doubted);
+        self.next_prompt = Arc::new(NextPrompt::from_counts(&self.prompt_counts()));
     }
 
     /// What is counted of it.
-    fn counts(&self) -> Counts<'_> {
-        Counts {
+    fn prompt_counts(&self) -> PromptCounts<'_> {
+        PromptCounts {
             index: &self.index,
             context: &self.context,
             overflows: &self.overflows,
-            doubted: &self.doubted,
-            fixed: self.fixed,
+            partial_counts: &self.partial_counts,
+            fixed_chars: self.fixed_chars,
         }
     }
 
     /// Tokens before any message: system prompt, workspace files and tool schemas.
     pub fn fixed_tokens(&self) -> u64 {
-        Budget::before_messages(self.fixed).total()
+        Budget::fixed_only(self.fixed_chars).total()
     }
 
     /// What fills the window as things stand.
     pub fn budget(&self) -> Budget {
-        Budget::of(self.fixed, &self.context)
+        Budget::from_context(self.fixed_chars, &self.context)
     }
 
     /// Tokens of the next prompt that a plan frees.
-    pub fn freed_by(&self, plan: &Plan) -> u64 {
+    pub fn tokens_freed_by(&self, plan: &Plan) -> u64 {
         let after = self.next_prompt.budget_after(&self.context, plan);
         self.next_prompt.total.tokens.saturating_sub(after.total())
     }
 
     /// What would fill the window under a plan.
     pub fn budget_after(&self, plan: &Plan) -> Budget {
-        let mut budget = Budget::new(self.fixed, &self.context, |at| plan.tokens_after[at]);
-        for (size, tokens) in plan.made() {
+        let mut budget = Budget::new(self.fixed_chars, &self.context, |at| plan.tokens_after[at]);
+        for (size, tokens) in plan.added_messages() {
             budget.add_message(&size, tokens);
         }
         budget

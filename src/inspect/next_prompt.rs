@@ -8,90 +8,97 @@ use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
-use crate::inspect::overflow::{Overflow, Sign};
-use crate::inspect::weights::{FACTORS, grown_weights};
-use crate::inspect::{Counted, SourceOfCount};
+use crate::inspect::overflow::{Overflow, OverflowKind};
+use crate::inspect::weights::{FACTOR_RANGE, weights_from_growth};
+use crate::inspect::{CountSource, TokenCount};
 use crate::plan::Plan;
-use crate::store::entry::{EntryKind, Reading, Usage};
+use crate::store::entry::{EntryKind, ReadMode, Usage};
 use crate::store::index::Index;
 
 /// Estimated tokens of messages below which they do not tell how the provider counts.
-const ENOUGH: u64 = 2_000;
+const MIN_MESSAGE_TOKENS: u64 = 2_000;
 
 /// The counts of a session that speak for its prompts.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Counts<'a> {
+pub(super) struct PromptCounts<'a> {
     pub(super) index: &'a Index,
     pub(super) context: &'a Context,
     pub(super) overflows: &'a [Overflow],
     /// Answers whose counts cannot be the whole prompt.
-    pub(super) doubted: &'a HashSet<EntryIx>,
+    pub(super) partial_counts: &'a HashSet<EntryIx>,
     /// Chars before the messages, where a run left a report.
-    pub(super) fixed: Option<FixedChars>,
+    pub(super) fixed_chars: Option<FixedChars>,
 }
 
 /// The next prompt.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NextPrompt {
     /// Tokens of all of it.
-    pub total: Counted,
+    pub total: TokenCount,
     /// Tokens by chars/4.
-    pub estimate: u64,
+    pub estimated_tokens: u64,
     /// Tokens before the messages.
-    pub fixed: u64,
+    pub fixed_tokens: u64,
     /// Tokens of each message of the context, by the same count as the total.
-    pub messages: Vec<u64>,
-    chars: Option<FixedChars>,
+    pub message_tokens: Vec<u64>,
+    fixed_chars: Option<FixedChars>,
 }
 
 /// The last prompt of the path that a provider counted.
-struct Anchor {
+struct LastCount {
     entry: EntryIx,
     tokens: f64,
     /// Tokens of its answer, which the next prompt holds too.
-    answer: f64,
+    answer_tokens: f64,
 }
 
 impl NextPrompt {
-    pub(super) fn of(counts: &Counts<'_>) -> Self {
-        let by_chars = Budget::of(counts.fixed, counts.context);
+    pub(super) fn from_counts(counts: &PromptCounts<'_>) -> Self {
+        let by_chars = Budget::from_context(counts.fixed_chars, counts.context);
         let estimates =
             || counts.context.messages.iter().map(|message| estimate_or_zero(&message.size) as f64);
-        let grown = grown_weights(counts, None);
+        let grown = weights_from_growth(counts, None);
         let is_calibrated = grown.is_some();
         let weighed = match grown {
-            Some((fixed, weights)) => Weighed { fixed, messages: counts.of_messages(&weights) },
-            None => Weighed { fixed: by_chars.fixed() as f64, messages: estimates().collect() },
+            Some((fixed, weights)) => {
+                PromptWeights { fixed_tokens: fixed, message_tokens: counts.message_weights(&weights) }
+            }
+            None => PromptWeights {
+                fixed_tokens: by_chars.fixed_tokens() as f64,
+                message_tokens: estimates().collect(),
+            },
         };
-        let (weighed, source) = match counts.anchor() {
-            Some(anchor) => weighed.anchored(counts.context, &anchor),
-            None if is_calibrated => (weighed, SourceOfCount::Calibrated),
-            None => (weighed, SourceOfCount::Est),
+        let (weighed, source) = match counts.last_count() {
+            Some(anchor) => weighed.scaled_to(counts.context, &anchor),
+            None if is_calibrated => (weighed, CountSource::Calibrated),
+            None => (weighed, CountSource::Estimated),
         };
-        let (fixed, messages) = weighed.rounded();
-        let tokens = fixed + messages.iter().sum::<u64>();
+        let (fixed_tokens, message_tokens) = weighed.rounded();
+        let tokens = fixed_tokens + message_tokens.iter().sum::<u64>();
         Self {
-            total: Counted { tokens, source },
-            estimate: by_chars.total(),
-            fixed,
-            messages,
-            chars: counts.fixed,
+            total: TokenCount { tokens, source },
+            estimated_tokens: by_chars.total(),
+            fixed_tokens,
+            message_tokens,
+            fixed_chars: counts.fixed_chars,
         }
     }
 
     /// What fills the window.
     pub fn budget(&self, context: &Context) -> Budget {
-        Budget::with_fixed(self.chars, self.fixed, context, |at| self.messages.get(at).copied().unwrap_or(0))
+        Budget::with_fixed(self.fixed_chars, self.fixed_tokens, context, |at| {
+            self.message_tokens.get(at).copied().unwrap_or(0)
+        })
     }
 
     /// What would fill it under a plan: a message that is cut loses the same share of its tokens as of its chars.
     pub fn budget_after(&self, context: &Context, plan: &Plan) -> Budget {
         let scaled = |at: usize| {
-            let own = self.messages.get(at).copied().unwrap_or(0);
+            let own = self.message_tokens.get(at).copied().unwrap_or(0);
             Self::scaled(own, estimate_or_zero(&context.messages[at].size), plan.tokens_after[at])
         };
-        let mut budget = Budget::with_fixed(self.chars, self.fixed, context, scaled);
-        for (size, tokens) in plan.made() {
+        let mut budget = Budget::with_fixed(self.fixed_chars, self.fixed_tokens, context, scaled);
+        for (size, tokens) in plan.added_messages() {
             budget.add_message(&size, tokens);
         }
         budget
@@ -107,98 +114,99 @@ impl NextPrompt {
 
     /// Tokens before the messages, and tokens of the messages for one that chars/4 estimates: by them a threshold in chars is
     /// put on the scale of the total.
-    pub fn scale(&self) -> (u64, f64) {
-        let by_chars = self.estimate.saturating_sub(Budget::before_messages(self.chars).total());
-        let tokens: u64 = self.messages.iter().sum();
-        let factor = if by_chars < ENOUGH || tokens == 0 { 1.0 } else { tokens as f64 / by_chars as f64 };
-        (self.fixed, factor)
+    pub fn scale_factors(&self) -> (u64, f64) {
+        let by_chars = self.estimated_tokens.saturating_sub(Budget::fixed_only(self.fixed_chars).total());
+        let tokens: u64 = self.message_tokens.iter().sum();
+        let factor =
+            if by_chars < MIN_MESSAGE_TOKENS || tokens == 0 { 1.0 } else { tokens as f64 / by_chars as f64 };
+        (self.fixed_tokens, factor)
     }
 }
 
 /// Tokens before the messages and of each message.
-struct Weighed {
-    fixed: f64,
-    messages: Vec<f64>,
+struct PromptWeights {
+    fixed_tokens: f64,
+    message_tokens: Vec<f64>,
 }
 
-impl Weighed {
+impl PromptWeights {
     /// With what is up to the anchor as large as the anchor says.
-    fn anchored(mut self, context: &Context, anchor: &Anchor) -> (Self, SourceOfCount) {
+    fn scaled_to(mut self, context: &Context, anchor: &LastCount) -> (Self, CountSource) {
         let messages = &context.messages;
         let after = messages.iter().rposition(|message| message.entry == anchor.entry);
         let at = after.unwrap_or_else(|| messages.partition_point(|message| message.entry < anchor.entry));
-        let before: f64 = self.messages[..at].iter().sum();
-        let factor = ((anchor.tokens - self.fixed) / before).clamp(FACTORS.0, FACTORS.1);
+        let before: f64 = self.message_tokens[..at].iter().sum();
+        let factor = ((anchor.tokens - self.fixed_tokens) / before).clamp(FACTOR_RANGE.0, FACTOR_RANGE.1);
         let factor = if before > 0.0 { factor.min(anchor.tokens / before) } else { 1.0 };
-        self.messages[..at].iter_mut().for_each(|tokens| *tokens *= factor);
-        self.fixed = (anchor.tokens - before * factor).max(0.0);
+        self.message_tokens[..at].iter_mut().for_each(|tokens| *tokens *= factor);
+        self.fixed_tokens = (anchor.tokens - before * factor).max(0.0);
         let behind = if after.is_some() { at + 1 } else { at };
-        let is_last = self.messages[behind..].iter().all(|tokens| *tokens == 0.0);
-        if let Some(own) = self.messages[at..behind].first_mut() {
-            *own = if is_last { 0.0 } else { anchor.answer };
+        let is_last = self.message_tokens[behind..].iter().all(|tokens| *tokens == 0.0);
+        if let Some(own) = self.message_tokens[at..behind].first_mut() {
+            *own = if is_last { 0.0 } else { anchor.answer_tokens };
         }
-        (self, if is_last { SourceOfCount::Measured } else { SourceOfCount::Calibrated })
+        (self, if is_last { CountSource::Measured } else { CountSource::Calibrated })
     }
 
     /// In whole tokens, so that their sum is the sum rounded.
     fn rounded(&self) -> (u64, Vec<u64>) {
-        let fixed = self.fixed.max(0.0).round();
+        let fixed = self.fixed_tokens.max(0.0).round();
         let (mut sum, mut shared) = (fixed, fixed as u64);
         let whole = |tokens: &f64| {
             sum += tokens.max(0.0);
             let upto = sum.round() as u64;
             upto - std::mem::replace(&mut shared, upto)
         };
-        (fixed as u64, self.messages.iter().map(whole).collect())
+        (fixed as u64, self.message_tokens.iter().map(whole).collect())
     }
 }
 
-impl Counts<'_> {
+impl PromptCounts<'_> {
     /// Tokens before the messages by chars/4.
     pub(super) fn fixed_tokens(&self) -> u64 {
-        Budget::before_messages(self.fixed).total()
+        Budget::fixed_only(self.fixed_chars).total()
     }
 
     /// Prompts that the provider counted and refused, by their entries. What the gateway's own check says is no count.
-    pub(super) fn refused(&self) -> HashMap<EntryIx, f64> {
-        let counted = self.overflows.iter().filter(|overflow| overflow.sign != Sign::Precheck);
-        let prompts = counted.filter_map(|overflow| Some((overflow, overflow.prompt()?)));
+    pub(super) fn refused_prompts(&self) -> HashMap<EntryIx, f64> {
+        let counted = self.overflows.iter().filter(|overflow| overflow.kind != OverflowKind::Precheck);
+        let prompts = counted.filter_map(|overflow| Some((overflow, overflow.prompt_tokens()?)));
         let prompts = prompts.filter(|(_, prompt)| *prompt > 0);
         let entries = prompts.flat_map(|(overflow, prompt)| {
-            let all = std::iter::once(overflow.entry).chain(overflow.again.iter().copied());
+            let all = std::iter::once(overflow.entry).chain(overflow.duplicates.iter().copied());
             all.map(move |entry| (entry, prompt as f64))
         });
         entries.collect()
     }
 
     /// The weights of the messages of the context, out of those of the path.
-    fn of_messages(&self, weights: &[f64]) -> Vec<f64> {
+    fn message_weights(&self, weights: &[f64]) -> Vec<f64> {
         let mut by_entry = vec![0.0; self.index.entries.len()];
         for (ix, weight) in self.context.path.iter().zip(weights) {
-            by_entry[ix.at()] = *weight;
+            by_entry[ix.index()] = *weight;
         }
-        self.context.messages.iter().map(|message| by_entry[message.entry.at()]).collect()
+        self.context.messages.iter().map(|message| by_entry[message.entry.index()]).collect()
     }
 
     /// The last count of the path, unless the context was changed since.
-    fn anchor(&self) -> Option<Anchor> {
+    fn last_count(&self) -> Option<LastCount> {
         let (index, context) = (self.index, self.context);
-        let refused = self.refused();
+        let refused = self.refused_prompts();
         for ix in context.path.iter().rev() {
             let entry = index.entry(*ix);
-            let edited = index.reading == Reading::Projected && entry.kind == EntryKind::ContextEdit;
+            let edited = index.reading == ReadMode::Projected && entry.kind == EntryKind::ContextEdit;
             let changed = Some(*ix) == context.compaction || Some(*ix) == context.reset;
-            if changed || edited || super::count::is_commit(index, *ix) {
+            if changed || edited || super::count::is_committed_branch(index, *ix) {
                 return None;
             }
             if let Some(tokens) = refused.get(ix) {
-                return Some(Anchor { entry: *ix, tokens: *tokens, answer: 0.0 });
+                return Some(LastCount { entry: *ix, tokens: *tokens, answer_tokens: 0.0 });
             }
-            let usage = entry.message.filter(|_| entry.is_call()).and_then(|size| size.usage);
-            let usage = usage.filter(Usage::is_counted).filter(|_| !self.doubted.contains(ix));
+            let usage = entry.message.filter(|_| entry.is_model_call()).and_then(|size| size.usage);
+            let usage = usage.filter(Usage::has_prompt_tokens).filter(|_| !self.partial_counts.contains(ix));
             if let Some(usage) = usage {
                 let answer = Some(usage.output).filter(|tokens| tokens.is_finite()).unwrap_or(0.0);
-                return Some(Anchor { entry: *ix, tokens: usage.prompt_tokens(), answer });
+                return Some(LastCount { entry: *ix, tokens: usage.prompt_tokens(), answer_tokens: answer });
             }
         }
         None
@@ -208,10 +216,10 @@ impl Counts<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspect::Inspection;
-    use crate::inspect::testing::{inspection, message, plan, transcript, user};
+    use crate::inspect::LoadedSession;
+    use crate::inspect::testing::{loaded_session, message, prune_plan, transcript, user};
     use crate::plan::Plan;
-    use crate::policy::StepSettings;
+    use crate::policy::PolicySettings;
     use crate::policy::prune::Gate;
 
     fn answer(prompt: u64, output: u64) -> String {
@@ -230,15 +238,15 @@ mod tests {
         ))
     }
 
-    fn session(entries: &[String]) -> Inspection {
-        inspection(&transcript(entries), 200_000.0)
+    fn session(entries: &[String]) -> LoadedSession {
+        loaded_session(&transcript(entries), 200_000.0)
     }
 
-    fn adds_up(inspection: &Inspection) {
+    fn adds_up(inspection: &LoadedSession) {
         let prompt = &inspection.next_prompt;
         assert_eq!(prompt.budget(&inspection.context).total(), prompt.total.tokens);
-        let steps = StepSettings::default();
-        let nothing = StepSettings { steps: crate::policy::StepSet::NONE, ..steps };
+        let steps = PolicySettings::default();
+        let nothing = PolicySettings { enabled: crate::policy::PolicySet::NONE, ..steps };
         let nothing: Plan = inspection.plan(&nothing, Gate::Off).expect("a plan");
         assert_eq!(prompt.budget_after(&inspection.context, &nothing).total(), prompt.total.tokens);
     }
@@ -246,7 +254,7 @@ mod tests {
     #[test]
     fn without_a_count_chars_by_four_decide() {
         let inspection = session(&[user(&"word ".repeat(4_000))]);
-        let wanted = Counted { tokens: 5_000, source: SourceOfCount::Est };
+        let wanted = TokenCount { tokens: 5_000, source: CountSource::Estimated };
         assert_eq!(inspection.next_prompt.total, wanted);
         adds_up(&inspection);
     }
@@ -256,11 +264,11 @@ mod tests {
         let text = "word ".repeat(4_000);
         let mut entries = vec![user(&text), answer(8_000, 10)];
         let inspection = session(&entries);
-        assert_eq!(inspection.next_prompt.total, Counted { tokens: 8_000, source: SourceOfCount::Measured });
+        assert_eq!(inspection.next_prompt.total, TokenCount { tokens: 8_000, source: CountSource::Measured });
         adds_up(&inspection);
         entries.push(user(&text));
         let inspection = session(&entries);
-        let wanted = Counted { tokens: 13_010, source: SourceOfCount::Calibrated };
+        let wanted = TokenCount { tokens: 13_010, source: CountSource::Calibrated };
         assert_eq!(inspection.next_prompt.total, wanted, "the count, its answer, and what follows");
         adds_up(&inspection);
     }
@@ -272,7 +280,7 @@ mod tests {
         let inspection = session(&turns.chain([user(&text)]).collect::<Vec<_>>());
         let total = inspection.next_prompt.total;
         assert!(total.is_estimate() && (69_000..71_000).contains(&total.tokens), "{total:?}");
-        assert!(inspection.next_prompt.scale().1 > 1.9, "two tokens for one of chars/4");
+        assert!(inspection.next_prompt.scale_factors().1 > 1.9, "two tokens for one of chars/4");
         adds_up(&inspection);
     }
 
@@ -281,9 +289,9 @@ mod tests {
         let text = "word ".repeat(100_000);
         let refusal = refused("prompt is too long: 230000 tokens > 200000 maximum");
         let inspection = session(&[user(&text), refusal]);
-        let wanted = Counted { tokens: 230_000, source: SourceOfCount::Measured };
+        let wanted = TokenCount { tokens: 230_000, source: CountSource::Measured };
         assert_eq!(inspection.next_prompt.total, wanted);
-        assert_eq!(inspection.next_prompt.estimate, 125_000);
+        assert_eq!(inspection.next_prompt.estimated_tokens, 125_000);
         adds_up(&inspection);
     }
 
@@ -305,8 +313,8 @@ mod tests {
         let mut entries = vec![user("go"), call, result, answer(200_000, 1)];
         entries.extend((0..4).flat_map(|_| [user("on"), answer(200_000, 1)]));
         let inspection = session(&entries);
-        let plan = plan(&inspection, &crate::gateway::pruning::PruneSettings::default());
-        let freed = inspection.freed_by(&plan) as f64;
+        let plan = prune_plan(&inspection, &crate::gateway::pruning::PruneSettings::default());
+        let freed = inspection.tokens_freed_by(&plan) as f64;
         let by_chars = (plan.total_before() - plan.total_after()) as f64;
         assert!(by_chars > 90_000.0 && (1.8..2.1).contains(&(freed / by_chars)), "{freed} {by_chars}");
     }

@@ -1,57 +1,62 @@
 //! What is odd about a transcript as a whole, beyond its single lines: circles, parents that are not
 //! there, ids that stand twice, messages the runtime or its pruner fails on.
 
-use crate::commit::{Extent, Unfinished};
-use crate::error::{Finding, Severity};
+use crate::commit::{InterruptedCommit, WrittenExtent};
+use crate::error::{Diagnostic, Severity};
 use crate::ids::EntryIx;
-use crate::inspect::{Inspection, windows};
-use crate::store::index::{Index, Standing};
+use crate::inspect::{LoadedSession, windows};
+use crate::store::index::{Index, OpenStatus};
 use crate::transcript::Tree;
 
 /// Everything found in a transcript, its lines first. A kind of oddity is one finding, at the first
 /// entry that has it.
-pub(super) fn findings(inspection: &Inspection) -> Vec<Finding> {
-    let Inspection { index, tree, .. } = inspection;
-    let mut findings: Vec<Finding> = inspection.unfinished.iter().map(unfinished_finding).collect();
-    findings.extend(index.all_findings());
+pub(super) fn collect(inspection: &LoadedSession) -> Vec<Diagnostic> {
+    let LoadedSession { index, tree, .. } = inspection;
+    let mut findings: Vec<Diagnostic> =
+        inspection.unfinished_commit.iter().map(unfinished_commit_diagnostic).collect();
+    findings.extend(index.all_diagnostics());
     // A file the runtime cannot open has said so; what hangs together in it matters to nobody.
-    if matches!(index.standing, Standing::Throws { .. }) {
+    if matches!(index.open_status, OpenStatus::Throws { .. }) {
         return findings;
     }
     let found = [
-        circle(index, tree),
-        no_message(inspection),
+        parent_cycle(index, tree),
+        missing_message(inspection),
         unmeasurable(inspection),
         unknown_parents(index, tree),
-        repeated_ids(index, tree),
+        duplicate_ids(index, tree),
     ];
     findings.extend(found.into_iter().flatten());
-    findings.extend(windows::findings(inspection));
+    findings.extend(windows::collect(inspection));
     findings
 }
 
 /// A commit that was broken off: told first, since what follows may come of it.
-pub(super) fn unfinished_finding(unfinished: &Unfinished) -> Finding {
+pub(super) fn unfinished_commit_diagnostic(unfinished: &InterruptedCommit) -> Diagnostic {
     let severity = match unfinished.extent {
-        Extent::Torn { .. } | Extent::Overtaken => Severity::Error,
-        Extent::NotBegun | Extent::Whole { .. } | Extent::Replaced => Severity::Warning,
+        WrittenExtent::Partial { .. } | WrittenExtent::Overtaken => Severity::Error,
+        WrittenExtent::NotStarted | WrittenExtent::Complete { .. } | WrittenExtent::Replaced => {
+            Severity::Warning
+        }
     };
     let next = match unfinished.extent {
-        Extent::Torn { .. } => {
+        WrittenExtent::Partial { .. } => {
             "`clawscope doctor --repair` finishes it, or takes it back where it cannot be finished; until then the branch \
              that is shown holds a part of the commit. Reading changes nothing."
         }
         _ => "`clawscope doctor --repair` looks after it, and so does the next commit to this file.",
     };
-    Finding::new(&unfinished.path, severity, unfinished.sentence(), next)
+    Diagnostic::new(&unfinished.path, severity, unfinished.description(), next)
 }
 
-fn at(index: &Index, ix: EntryIx, severity: Severity, what: String, next: &str) -> Finding {
-    Finding::new(&*index.path, severity, what, next).at_line(index.entry(ix).line).about(index.name(ix))
+fn diagnostic_at(index: &Index, ix: EntryIx, severity: Severity, what: String, next: &str) -> Diagnostic {
+    Diagnostic::new(&*index.path, severity, what, next)
+        .at_line(index.entry(ix).line)
+        .about(index.display_id(ix))
 }
 
 /// The first entry that fits, with how many do.
-fn first(index: &Index, fits: impl Fn(EntryIx) -> bool) -> Option<(EntryIx, usize)> {
+fn first_match(index: &Index, fits: impl Fn(EntryIx) -> bool) -> Option<(EntryIx, usize)> {
     let mut all = index.iter().map(|(ix, _)| ix).filter(|ix| fits(*ix));
     let first = all.next()?;
     Some((first, 1 + all.count()))
@@ -62,37 +67,37 @@ fn and_more(count: usize) -> String {
 }
 
 /// Parents in a circle, or an entry that is its own parent (store J10, J11).
-fn circle(index: &Index, tree: &Tree) -> Option<Finding> {
+fn parent_cycle(index: &Index, tree: &Tree) -> Option<Diagnostic> {
     let own = |ix: EntryIx| {
         let entry = index.entry(ix);
         entry.parent.is_some() && entry.parent == entry.id
     };
     let (ix, count) = match tree.cyclic() {
-        [] => first(index, own)?,
+        [] => first_match(index, own)?,
         [first, ..] => (*first, tree.cyclic().len()),
     };
     let what = format!("the parents of this entry lead in a circle{}", and_more(count));
     let next = "The circle is cut where it closes; the runtime walks it for ever. Repair the file in a copy; nothing is written here.";
-    Some(at(index, ix, Severity::Error, what, next))
+    Some(diagnostic_at(index, ix, Severity::Error, what, next))
 }
 
 /// A message entry without its message, which keeps a context from being built (compaction 4.4b).
-fn no_message(inspection: &Inspection) -> Option<Finding> {
+fn missing_message(inspection: &LoadedSession) -> Option<Diagnostic> {
     let index = &inspection.index;
-    let (ix, _) = index.iter().rfind(|(_, entry)| entry.no_message && inspection.context_throws)?;
+    let (ix, _) = index.iter().rfind(|(_, entry)| entry.lacks_message && inspection.context_throws)?;
     let what = "an entry of type message holds no message: the runtime fails on every context with it";
     let next = "Nothing is sent from this leaf until the conversation goes on from an entry before it.";
-    Some(at(index, ix, Severity::Error, what.to_owned(), next))
+    Some(diagnostic_at(index, ix, Severity::Error, what.to_owned(), next))
 }
 
 /// A message of the context that the pruner fails on (pruning 4.7, 5.4).
-fn unmeasurable(inspection: &Inspection) -> Option<Finding> {
+fn unmeasurable(inspection: &LoadedSession) -> Option<Diagnostic> {
     let index = &inspection.index;
     let mut odd =
-        inspection.context.messages.iter().filter(|message| message.size.prune_chars.get().is_err());
+        inspection.context.messages.iter().filter(|message| message.size.prune_chars.value().is_err());
     let first = odd.next()?;
     let what = format!("the context pruner fails on the shape of this message{}", and_more(1 + odd.count()));
-    let (severity, next) = if inspection.ruleset.ruleset.is_pi() {
+    let (severity, next) = if inspection.ruleset.id.is_pi() {
         (
             Severity::Note,
             "pi prunes nothing by itself and goes on; a plan that prunes cannot be made over it.",
@@ -101,43 +106,43 @@ fn unmeasurable(inspection: &Inspection) -> Option<Finding> {
         let next = "While it is in the context the gateway prunes nothing. Look at its content; a compaction past it helps.";
         (Severity::Warning, next)
     };
-    Some(at(index, first.entry, severity, what, next))
+    Some(diagnostic_at(index, first.entry, severity, what, next))
 }
 
 /// A parent that no entry has as its id (store J10).
-fn unknown_parents(index: &Index, tree: &Tree) -> Option<Finding> {
+fn unknown_parents(index: &Index, tree: &Tree) -> Option<Diagnostic> {
     let unknown = |ix: EntryIx| {
         let parent = index.entry(ix).parent;
         parent.is_some_and(|id| tree.find(id).is_none() && index.ids.is_truthy(id))
     };
-    let (ix, count) = first(index, unknown)?;
+    let (ix, count) = first_match(index, unknown)?;
     let parent = index.entry(ix).parent.map_or("", |id| index.ids.text(id));
     let what = format!("its parent {parent} is not in the file{}", and_more(count));
     let next = "It starts a tree of its own, and a context that leads to it starts there, as in the runtime. An archive beside the file may hold what came before.";
-    Some(at(index, ix, Severity::Warning, what, next))
+    Some(diagnostic_at(index, ix, Severity::Warning, what, next))
 }
 
 /// An id that a later entry has too (store J9).
-fn repeated_ids(index: &Index, tree: &Tree) -> Option<Finding> {
+fn duplicate_ids(index: &Index, tree: &Tree) -> Option<Diagnostic> {
     let later = |ix: EntryIx| index.entry(ix).id.and_then(|id| tree.find(id)).filter(|found| *found != ix);
-    let (ix, count) = first(index, |ix| later(ix).is_some())?;
+    let (ix, count) = first_match(index, |ix| later(ix).is_some())?;
     let line = later(ix).map_or(0, |found| index.entry(found).line);
     let what = format!("line {line} has the same id{}", and_more(count));
     let next = "The later line counts, as in the runtime; the earlier one is on no branch. A commit to a branch through it is refused.";
-    Some(at(index, ix, Severity::Note, what, next))
+    Some(diagnostic_at(index, ix, Severity::Note, what, next))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspect::testing::inspection;
+    use crate::inspect::testing::loaded_session;
 
     /// What is found in a transcript of these lines: severity, line, entry, and how the text starts.
     fn found(lines: &[&str]) -> Vec<(Severity, Option<u64>, Option<String>, String)> {
         let header = r#"{"type":"session","version":3,"id":"s"}"#;
         let text = std::iter::once(header).chain(lines.iter().copied()).collect::<Vec<_>>().join("\n") + "\n";
-        let findings = inspection(&text, 200_000.0).findings();
-        findings.into_iter().map(|f| (f.severity, f.line, f.entry, f.what)).collect()
+        let findings = loaded_session(&text, 200_000.0).diagnostics();
+        findings.into_iter().map(|f| (f.severity, f.line, f.subject, f.message)).collect()
     }
 
     fn one(

@@ -5,34 +5,34 @@ use std::io::Write as _;
 use super::*;
 use crate::commit::{SystemClock, UndoTarget};
 use crate::gateway::env::Environment;
-use crate::inspect::list::{Listed, list};
-use crate::inspect::place::{OpenPlace, Place};
-use crate::inspect::write::{Ask, Check, WriteError, WriteRequest, prepare, preview, write};
-use crate::inspect::{Counted, SessionItem, SourceOfCount, count};
+use crate::inspect::list::{SessionListing, list_sessions};
+use crate::inspect::place::{StoreLocation, StoreRequest};
+use crate::inspect::write::{CheckStatus, WriteAction, WriteError, WriteRequest, prepare, preview, write};
+use crate::inspect::{CountSource, SessionItem, TokenCount, load_item};
 use crate::policy::prune::Gate;
 use crate::store::demo::NOW_MS;
 
-fn demo() -> (OpenPlace, Listed) {
-    let place = OpenPlace::new(&Place::Demo, Environment::default()).unwrap();
-    let listed = list(&place, NOW_MS);
+fn demo() -> (StoreLocation, SessionListing) {
+    let place = StoreLocation::new(&StoreRequest::Demo, Environment::default()).unwrap();
+    let listed = list_sessions(&place, NOW_MS);
     (place, listed)
 }
 
-fn item<'a>(listed: &'a Listed, part: &str) -> &'a SessionItem {
+fn item<'a>(listed: &'a SessionListing, part: &str) -> &'a SessionItem {
     listed.items.iter().find(|item| item.key.0.contains(part)).unwrap()
 }
 
-fn opened(listed: &Listed, part: &str, previous: Option<&Inspection>) -> Inspection {
+fn opened(listed: &SessionListing, part: &str, previous: Option<&LoadedSession>) -> LoadedSession {
     open(&listed.store, &item(listed, part).key, previous, NOW_MS, &mut |_, _| true).unwrap()
 }
 
-fn append(inspection: &Inspection, line: &str) {
+fn append(inspection: &LoadedSession, line: &str) {
     let mut file = std::fs::OpenOptions::new().append(true).open(inspection.source.path()).unwrap();
     writeln!(file, "{line}").unwrap();
 }
 
-fn plan(inspection: &Inspection) -> crate::plan::Plan {
-    inspection.plan(&inspection.configured, Gate::Open { idle_ms: 0.0 }).unwrap()
+fn plan(inspection: &LoadedSession) -> crate::plan::Plan {
+    inspection.plan(&inspection.configured_settings, Gate::Open { idle_ms: 0.0 }).unwrap()
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn every_session_of_the_demo_opens_or_says_why_not() {
         let opened = open(&listed.store, &item.key, None, NOW_MS, &mut |_, _| true);
         match opened {
             Ok(inspection) => {
-                let session = &inspection.session;
+                let session = &inspection.item;
                 assert_eq!(session.entries, Some(inspection.index.entries.len() as u64));
                 assert!(session.tokens.is_some() && session.compactions.is_some(), "{}", item.key);
                 assert!(session.updated_ms.is_some_and(|ms| ms <= NOW_MS), "{}", item.key);
@@ -59,14 +59,14 @@ fn every_session_of_the_demo_opens_or_says_why_not() {
 fn a_session_is_counted_as_opening_it_tells() {
     let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/transcripts");
     let (mut counted, mut failed) = (0, 0);
-    for place in [Place::Demo, Place::Path(recorded.into())] {
-        let place = OpenPlace::new(&place, Environment::default()).unwrap();
-        let store = list(&place, NOW_MS).store;
+    for place in [StoreRequest::Demo, StoreRequest::Path(recorded.into())] {
+        let place = StoreLocation::new(&place, Environment::default()).unwrap();
+        let store = list_sessions(&place, NOW_MS).store;
         for session in &store.sessions {
             let opened = open(&store, &session.key, None, NOW_MS, &mut |_, _| true);
-            match (opened, count(&store, session, NOW_MS, &mut |_, _| true)) {
+            match (opened, load_item(&store, session, NOW_MS, &mut |_, _| true)) {
                 (Ok(opened), Ok(item)) => {
-                    assert_eq!(opened.session, item);
+                    assert_eq!(opened.item, item);
                     counted += 1;
                 }
                 (Err(opened), Err(item)) => {
@@ -86,18 +86,22 @@ fn a_session_is_counted_as_opening_it_tells() {
 fn the_overflowed_session_carries_everything_the_screen_asks_for() {
     let (_place, listed) = demo();
     let inspection = opened(&listed, "telegram:direct:8812", None);
-    assert!(inspection.session.has(Mark::Overflow));
-    let counted = Counted { tokens: 203_412, source: SourceOfCount::Measured };
-    assert_eq!(inspection.session.tokens, Some(counted), "the refusal names it");
+    assert!(inspection.item.has(Mark::Overflow));
+    let counted = TokenCount { tokens: 203_412, source: CountSource::Measured };
+    assert_eq!(inspection.item.tokens, Some(counted), "the refusal names it");
     assert_eq!((inspection.provider.as_str(), inspection.window.tokens), ("anthropic", 200_000.0));
-    assert!(inspection.configured_on && inspection.last_touch.is_some() && !inspection.context_throws);
-    assert!(inspection.fixed.is_some_and(|fixed| fixed.system > fixed.files && fixed.tools > 0));
+    assert!(
+        inspection.pruning_configured
+            && inspection.last_cache_touch_ms.is_some()
+            && !inspection.context_throws
+    );
+    assert!(inspection.fixed_chars.is_some_and(|fixed| fixed.system > fixed.files && fixed.tools > 0));
     assert!(inspection.measured.is_ok_and(|measured| measured.prompt_tokens > 100_000));
     assert!(inspection.price.is_some_and(|price| price.output > price.input));
     assert!(!plan(&inspection).is_empty());
     let healthy = opened(&listed, "cron:", None);
-    assert!(!healthy.session.has(Mark::Overflow));
-    assert_eq!(healthy.session.tokens.map(|counted| counted.source), Some(SourceOfCount::Measured));
+    assert!(!healthy.item.has(Mark::Overflow));
+    assert_eq!(healthy.item.tokens.map(|counted| counted.source), Some(CountSource::Measured));
 }
 
 #[test]
@@ -107,7 +111,7 @@ fn only_what_was_added_is_read_again() {
     let same = opened(&listed, "cron:", Some(&before));
     assert!(Arc::ptr_eq(&before.index, &same.index));
     assert_eq!(same.epoch, before.epoch.next());
-    let parent = before.index.name(before.index.last().unwrap());
+    let parent = before.index.display_id(before.index.last().unwrap());
     append(
         &before,
         &format!(
@@ -115,7 +119,7 @@ fn only_what_was_added_is_read_again() {
         ),
     );
     let mut first_block = None;
-    let key = &before.session.key;
+    let key = &before.item.key;
     let grown = open(&listed.store, key, Some(&before), NOW_MS, &mut |done, _| {
         first_block.get_or_insert(done);
         true
@@ -143,29 +147,29 @@ fn a_plan_is_previewed_written_read_back_and_undone() {
     let before = opened(&listed, "telegram:direct:8812", None);
     let plan = plan(&before);
     let request = WriteRequest {
-        inspection: &before,
-        ask: Ask::Commit { plan: &plan, summary: None },
+        session: &before,
+        action: WriteAction::Commit { plan: &plan, summary: None },
         allow_orphan: false,
         now_ms: NOW_MS,
     };
     let prepared = prepare(&request).unwrap();
     let shown = preview(&request, &prepared, NOW_MS);
     let words: Vec<&str> = shown.checks.iter().map(|(_, words)| words.as_str()).collect();
-    assert_eq!(shown.checks[0].0, Check::Passed);
+    assert_eq!(shown.checks[0].0, CheckStatus::Passed);
     assert!(words[0].starts_with("unchanged since 1") && words[0].ends_with(" UTC"), "{words:?}");
     assert!(words.contains(&"lock free, taken on yes") && words.contains(&"sizes match the plan"));
     assert_eq!(before.source.len().unwrap(), shown.bytes, "a preview writes nothing");
     let written = write(&request, &SystemClock).unwrap();
-    assert!(written.line.contains(&format!("{} entries", shown.entries)), "{}", written.line);
+    assert!(written.message.contains(&format!("{} entries", shown.entries)), "{}", written.message);
     let after = opened(&listed, "telegram:direct:8812", Some(&before));
-    assert_eq!(after.budget().messages(), before.budget_after(&plan).messages());
+    assert_eq!(after.budget().message_tokens(), before.budget_after(&plan).message_tokens());
 
     let stale = write(&request, &SystemClock).unwrap_err();
     assert!(stale.is_refusal() && stale.to_string().contains("Reload the session"), "{stale}");
 
     let undo = WriteRequest {
-        inspection: &after,
-        ask: Ask::Undo(UndoTarget::LastCommit),
+        session: &after,
+        action: WriteAction::Undo(UndoTarget::LastCommit),
         allow_orphan: false,
         now_ms: NOW_MS,
     };
@@ -185,8 +189,8 @@ fn archives_and_orphans_are_refused() {
         let inspection = open(&listed.store, &item.key, None, NOW_MS, &mut |_, _| true).unwrap();
         let plan = plan(&inspection);
         let request = WriteRequest {
-            inspection: &inspection,
-            ask: Ask::Commit { plan: &plan, summary: None },
+            session: &inspection,
+            action: WriteAction::Commit { plan: &plan, summary: None },
             allow_orphan: false,
             now_ms: NOW_MS,
         };

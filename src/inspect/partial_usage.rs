@@ -9,61 +9,65 @@ use crate::store::entry::{Entry, EntryKind, Usage};
 use crate::store::index::Index;
 
 /// Share of the estimate below which a count is doubted. No script has so few tokens for its chars.
-const FAR_BELOW: f64 = 0.4;
+const PARTIAL_RATIO: f64 = 0.4;
 /// Estimated tokens below which what is said proves nothing.
-const ENOUGH: f64 = 6_000.0;
+const MIN_ESTIMATE: f64 = 6_000.0;
 /// Calls that must be so, before any of them is doubted: one alone may be another context's.
-const LEAST_CALLS: usize = 3;
+const MIN_CALLS: usize = 3;
 
 /// The answers of a path whose counts are doubted. Where pruning can act (`prunes`), small prompts are its doing.
-pub(super) fn partial_usage(index: &Index, path: &[EntryIx], prunes: bool) -> HashSet<EntryIx> {
+pub(super) fn find_partial_usage(index: &Index, path: &[EntryIx], prunes: bool) -> HashSet<EntryIx> {
     if prunes {
         return HashSet::new();
     }
-    let mut walk = Walk { places: Vec::with_capacity(path.len()), from: 0 };
+    let mut walk = PathEstimate { running_totals: Vec::with_capacity(path.len()), first_sent: 0 };
     let mut doubted = HashSet::new();
     for ix in path {
         let entry = index.entry(*ix);
         if entry.kind == EntryKind::Compaction {
-            walk.compact(index, entry);
+            walk.apply_compaction(index, entry);
         }
-        let prompt = entry.message.filter(|_| entry.is_call()).and_then(|size| size.usage);
-        let prompt = prompt.filter(Usage::is_counted).map(|usage| usage.prompt_tokens());
-        let estimate = walk.estimate();
-        if prompt.is_some_and(|prompt| estimate >= ENOUGH && prompt < FAR_BELOW * estimate) {
+        let prompt = entry.message.filter(|_| entry.is_model_call()).and_then(|size| size.usage);
+        let prompt = prompt.filter(Usage::has_prompt_tokens).map(|usage| usage.prompt_tokens());
+        let estimate = walk.tokens();
+        if prompt.is_some_and(|prompt| estimate >= MIN_ESTIMATE && prompt < PARTIAL_RATIO * estimate) {
             doubted.insert(*ix);
         }
         walk.push(*ix, entry);
     }
-    if doubted.len() < LEAST_CALLS { HashSet::new() } else { doubted }
+    if doubted.len() < MIN_CALLS { HashSet::new() } else { doubted }
 }
 
 /// What the context holds so far.
-struct Walk {
+struct PathEstimate {
     /// Entries with the sum of the estimates up to and with each.
-    places: Vec<(EntryIx, f64)>,
+    running_totals: Vec<(EntryIx, f64)>,
     /// The first place that is still sent.
-    from: usize,
+    first_sent: usize,
 }
 
-impl Walk {
+impl PathEstimate {
     fn push(&mut self, ix: EntryIx, entry: &Entry) {
-        let sent = entry.makes_message() || entry.kind == EntryKind::Compaction;
+        let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
         let tokens = entry.message.filter(|_| sent).map_or(0.0, |size| estimate_or_zero(&size) as f64);
-        let before = self.places.last().map_or(0.0, |(_, sum)| *sum);
-        self.places.push((ix, before + tokens));
+        let before = self.running_totals.last().map_or(0.0, |(_, sum)| *sum);
+        self.running_totals.push((ix, before + tokens));
     }
 
     /// From here on what the compaction kept is sent.
-    fn compact(&mut self, index: &Index, entry: &Entry) {
+    fn apply_compaction(&mut self, index: &Index, entry: &Entry) {
         let kept = |(ix, _): &(EntryIx, f64)| index.entry(*ix).id == entry.reference;
-        let named = entry.reference.and_then(|_| self.places.iter().rposition(kept));
-        self.from = named.unwrap_or(self.places.len());
+        let named = entry.reference.and_then(|_| self.running_totals.iter().rposition(kept));
+        self.first_sent = named.unwrap_or(self.running_totals.len());
     }
 
-    fn estimate(&self) -> f64 {
-        let all = self.places.last().map_or(0.0, |(_, sum)| *sum);
-        let before = self.from.checked_sub(1).and_then(|at| self.places.get(at)).map_or(0.0, |(_, sum)| *sum);
+    fn tokens(&self) -> f64 {
+        let all = self.running_totals.last().map_or(0.0, |(_, sum)| *sum);
+        let before = self
+            .first_sent
+            .checked_sub(1)
+            .and_then(|at| self.running_totals.get(at))
+            .map_or(0.0, |(_, sum)| *sum);
         all - before
     }
 }
@@ -71,7 +75,7 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspect::testing::{inspection, message, transcript, user};
+    use crate::inspect::testing::{loaded_session, message, transcript, user};
 
     fn doubted(counted: &[u64]) -> usize {
         let text = "word ".repeat(8_000);
@@ -82,8 +86,8 @@ mod tests {
             )));
             entries.push(user("and now?"));
         }
-        let made = inspection(&transcript(&entries), 200_000.0);
-        partial_usage(&made.index, &made.context.path, false).len()
+        let made = loaded_session(&transcript(&entries), 200_000.0);
+        find_partial_usage(&made.index, &made.context.path, false).len()
     }
 
     #[test]

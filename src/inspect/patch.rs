@@ -3,15 +3,15 @@
 
 use std::path::PathBuf;
 
-use crate::gateway::patch::{Written, patches};
+use crate::gateway::patch::{WrittenSetting, patches};
 use crate::gateway::prune_setting::Unit;
-use crate::gateway::setting_value::{plain_text, ttl_text};
-use crate::inspect::Inspection;
-use crate::inspect::change::Change;
-use crate::inspect::session_settings::{self, place};
+use crate::gateway::setting_value::{input_text, ttl_text};
+use crate::inspect::LoadedSession;
+use crate::inspect::change::SettingChange;
+use crate::inspect::session_settings::{self, config_path};
 use crate::js::Value;
-use crate::policy::Step;
-use crate::policy::settings::{Reader, StepSetting};
+use crate::policy::Policy;
+use crate::policy::settings::{PolicySetting, SettingOwner};
 
 /// Where the switch of the pruner stands.
 const MODE_PATH: &str = "agents.defaults.contextPruning.mode";
@@ -28,37 +28,37 @@ pub struct ConfigPatch {
 impl ConfigPatch {
     /// Of changed rows with their new values. A duration may be in ms or as the file holds it. Pruning is switched on
     /// where a setting of it is changed and it is off.
-    pub fn of_rows<'a>(on: bool, rows: impl IntoIterator<Item = (&'a StepSetting, &'a Value)>) -> Self {
-        Self::of(on, Vec::new(), &rows.into_iter().collect::<Vec<_>>())
+    pub fn from_rows<'a>(on: bool, rows: impl IntoIterator<Item = (&'a PolicySetting, &'a Value)>) -> Self {
+        Self::new(on, Vec::new(), &rows.into_iter().collect::<Vec<_>>())
     }
 
     /// Of changes of a session's settings; of the same key the last one counts.
-    pub fn of_changes(inspection: &Inspection, changes: &[Change]) -> Self {
+    pub fn from_changes(inspection: &LoadedSession, changes: &[SettingChange]) -> Self {
         let last = |key: &str| changes.iter().rev().find(|change| change.key == key);
-        let rows = inspection.settings.iter();
+        let rows = inspection.setting_rows.iter();
         let rows: Vec<_> = rows.filter_map(|row| Some((row, &last(&row.key())?.value))).collect();
         let of_session = session_settings::KEYS.iter().filter_map(|key| {
-            let (file, path) = place(inspection, key);
-            Some(Written { file, path, value: last(key)?.value.clone() })
+            let (file, path) = config_path(inspection, key);
+            Some(WrittenSetting { file, path, value: last(key)?.value.clone() })
         });
-        Self::of(inspection.configured_on, of_session.collect(), &rows)
+        Self::new(inspection.pruning_configured, of_session.collect(), &rows)
     }
 
-    fn of(on: bool, of_session: Vec<Written>, rows: &[(&StepSetting, &Value)]) -> Self {
+    fn new(on: bool, of_session: Vec<WrittenSetting>, rows: &[(&PolicySetting, &Value)]) -> Self {
         let mut settings = of_session;
         let mut comments = Vec::new();
         let mut write = |file: Option<&PathBuf>, path: &str, value: Value| {
-            settings.push(Written { file: file.cloned(), path: path.to_owned(), value });
+            settings.push(WrittenSetting { file: file.cloned(), path: path.to_owned(), value });
         };
-        let prunes = rows.iter().any(|(row, _)| row.step == Step::Prune);
+        let prunes = rows.iter().any(|(row, _)| row.policy == Policy::Prune);
         if prunes && !on && !rows.iter().any(|(row, _)| is_mode(row)) {
             write(None, MODE_PATH, Value::from("cache-ttl"));
         }
         for (row, value) in rows {
-            match &row.reader {
-                Reader::Gateway(path) => write(None, path, written(row, value)),
-                Reader::Runtime { file, path, .. } => write(Some(file), path, written(row, value)),
-                other => comments.push(comment(row, value, other)),
+            match &row.owner {
+                SettingOwner::Gateway(path) => write(None, path, config_value(row, value)),
+                SettingOwner::Runtime { file, path, .. } => write(Some(file), path, config_value(row, value)),
+                other => comments.push(location_comment(row, value, other)),
             }
         }
         let any = !settings.is_empty();
@@ -71,31 +71,31 @@ impl ConfigPatch {
 }
 
 /// The switch of the pruner, which is a text in the file.
-fn is_mode(row: &StepSetting) -> bool {
-    row.step == Step::Prune && row.row.key == "mode"
+fn is_mode(row: &PolicySetting) -> bool {
+    row.policy == Policy::Prune && row.setting.key == "mode"
 }
 
 /// A value as the file holds it.
-fn written(row: &StepSetting, value: &Value) -> Value {
+fn config_value(row: &PolicySetting, value: &Value) -> Value {
     match value.as_bool().filter(|_| is_mode(row)) {
         Some(on) => Value::from(if on { "cache-ttl" } else { "off" }),
-        None if row.row.control.unit() == Some(Unit::Milliseconds) => ttl_text(value),
+        None if row.setting.control.unit() == Some(Unit::Milliseconds) => ttl_text(value),
         None => value.clone(),
     }
 }
 
 /// Says where a value would have to be set instead.
-fn comment(row: &StepSetting, value: &Value, reader: &Reader) -> String {
+fn location_comment(row: &PolicySetting, value: &Value, reader: &SettingOwner) -> String {
     let why = match reader {
-        Reader::BuiltIn => "built into the gateway, no key sets it",
-        Reader::Server => "derived by the gateway, which asks it of the provider's server",
-        Reader::Client => "set by the client that sends the request, not by the gateway",
-        Reader::Gateway(_) | Reader::Runtime { .. } | Reader::Preview => {
+        SettingOwner::BuiltIn => "built into the gateway, no key sets it",
+        SettingOwner::Server => "derived by the gateway, which asks it of the provider's server",
+        SettingOwner::Client => "set by the client that sends the request, not by the gateway",
+        SettingOwner::Gateway(_) | SettingOwner::Runtime { .. } | SettingOwner::Preview => {
             "an assumption of this preview, nothing to set"
         }
     };
     // A value may hold anything a person typed; a comment ends with its line.
-    let value: String = plain_text(row.row.control.unit(), value);
+    let value: String = input_text(row.setting.control.unit(), value);
     let value: String = value.chars().filter(|character| !character.is_control()).collect();
     format!("// {} {value}: {why}", row.key())
 }

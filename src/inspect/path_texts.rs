@@ -8,18 +8,18 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use crate::context::bodies::into_message;
 use crate::gateway::ruleset::{Rules, Ruleset};
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
-use crate::inspect::estimators::Spoken;
+use crate::inspect::LoadedSession;
+use crate::inspect::estimators::SentSize;
 use crate::js::Json;
-use crate::policy::texture::Texture;
-use crate::store::body::{self, BodyError, Room};
+use crate::policy::texture::ContentFeatures;
+use crate::store::body::{self, BodyError, LineBuffer};
 use crate::store::entry::EntryKind;
 
 /// Asked now and then whether somebody still waits.
-pub type Wanted<'a> = &'a (dyn Fn() -> bool + Sync);
+pub type IsWanted<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// The texture of each entry that has a message; none where no step asks for them.
-pub type Textures = Arc<Vec<Option<Arc<Texture>>>>;
+pub type PathFeatures = Arc<Vec<Option<Arc<ContentFeatures>>>>;
 
 /// What was read of a path, entry by entry.
 #[derive(Debug, Clone)]
@@ -29,16 +29,16 @@ pub struct PathTexts {
     /// By whose rules.
     ruleset: Ruleset,
     /// What of each entry is sent.
-    pub spoken: Vec<Spoken>,
+    pub sent_sizes: Vec<SentSize>,
     /// The texture of each.
-    pub textures: Option<Textures>,
+    pub features: Option<PathFeatures>,
 }
 
 impl PathTexts {
     /// Of nothing.
-    pub fn none(inspection: &Inspection) -> Self {
-        let ruleset = inspection.ruleset.ruleset;
-        Self { path: Vec::new(), ruleset, spoken: Vec::new(), textures: None }
+    pub fn empty(inspection: &LoadedSession) -> Self {
+        let ruleset = inspection.ruleset.id;
+        Self { path: Vec::new(), ruleset, sent_sizes: Vec::new(), features: None }
     }
 
     /// Reads the path of a session; `known` is what was read before entries were added to it. What nobody waits for any
@@ -47,63 +47,67 @@ impl PathTexts {
     /// # Errors
     /// When an entry cannot be read again.
     pub fn read(
-        inspection: &Inspection,
+        inspection: &LoadedSession,
         with_textures: bool,
         known: Option<&Self>,
-        wanted: Wanted<'_>,
+        wanted: IsWanted<'_>,
     ) -> Result<Self, BodyError> {
         let path = &inspection.context.path;
         let known = known.filter(|known| {
-            known.ruleset == inspection.ruleset.ruleset && known.textures.is_some() >= with_textures
+            known.ruleset == inspection.ruleset.id && known.features.is_some() >= with_textures
         });
-        let same = known.map_or(0, |known| common(&known.path, path));
-        let rules = with_textures.then(|| inspection.ruleset.ruleset.rules());
-        let read = |room: &mut Room, ix: &EntryIx| {
-            if wanted() { of_entry(inspection, *ix, rules, room) } else { Ok((Spoken::default(), None)) }
+        let same = known.map_or(0, |known| shared_prefix_len(&known.path, path));
+        let rules = with_textures.then(|| inspection.ruleset.id.rules());
+        let read = |room: &mut LineBuffer, ix: &EntryIx| {
+            if wanted() { read_entry(inspection, *ix, rules, room) } else { Ok((SentSize::default(), None)) }
         };
         let added: Result<Vec<_>, BodyError> =
-            path[same..].par_iter().map_init(Room::default, read).collect();
-        let (added, its_textures): (Vec<Spoken>, Vec<Option<Arc<Texture>>>) = added?.into_iter().unzip();
-        let mut spoken = known.map_or_else(Vec::new, |known| known.spoken[..same].to_vec());
+            path[same..].par_iter().map_init(LineBuffer::default, read).collect();
+        let (added, its_textures): (Vec<SentSize>, Vec<Option<Arc<ContentFeatures>>>) =
+            added?.into_iter().unzip();
+        let mut spoken = known.map_or_else(Vec::new, |known| known.sent_sizes[..same].to_vec());
         spoken.extend(added);
         let textures = with_textures.then(|| {
-            let known = known.and_then(|known| known.textures.as_ref());
+            let known = known.and_then(|known| known.features.as_ref());
             let mut textures = known.map_or_else(Vec::new, |known| known[..same].to_vec());
             textures.extend(its_textures);
             Arc::new(textures)
         });
         // A last line without its end may still become another entry.
-        let open = inspection.index.unterminated && path.last().copied() == inspection.index.last();
+        let open = inspection.index.is_unterminated && path.last().copied() == inspection.index.last();
         let path = path[..path.len() - usize::from(open)].to_vec();
-        Ok(Self { path, ruleset: inspection.ruleset.ruleset, spoken, textures })
+        Ok(Self { path, ruleset: inspection.ruleset.id, sent_sizes: spoken, features: textures })
     }
 }
 
 /// How many entries two paths have in common from their roots on.
-fn common(one: &[EntryIx], other: &[EntryIx]) -> usize {
+fn shared_prefix_len(one: &[EntryIx], other: &[EntryIx]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
 /// What an entry says; nothing where it has no message that is sent.
-fn of_entry(
-    inspection: &Inspection,
+fn read_entry(
+    inspection: &LoadedSession,
     ix: EntryIx,
     rules: Option<&'static Rules>,
-    room: &mut Room,
-) -> Result<(Spoken, Option<Arc<Texture>>), BodyError> {
-    let Inspection { source, index, .. } = inspection;
+    room: &mut LineBuffer,
+) -> Result<(SentSize, Option<Arc<ContentFeatures>>), BodyError> {
+    let LoadedSession { source, index, .. } = inspection;
     let entry = index.entry(ix);
-    let sent = entry.makes_message() || entry.kind == EntryKind::Compaction;
+    let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
     if !sent || entry.message.is_none() {
-        return Ok((Spoken::default(), None));
+        return Ok((SentSize::default(), None));
     }
-    if let Some(message) = body::outlined(source, index, ix, room)? {
-        return Ok(asked(message, rules));
+    if let Some(message) = body::outline_message(source, index, ix, room)? {
+        return Ok(measure_message(message, rules));
     }
-    Ok(asked(&into_message(body::entry(source, index, ix)?, entry.kind), rules))
+    Ok(measure_message(&into_message(body::read_entry(source, index, ix)?, entry.kind), rules))
 }
 
 /// What is asked of one message; its texture by these rules.
-fn asked<'a>(message: impl Json<'a>, rules: Option<&'static Rules>) -> (Spoken, Option<Arc<Texture>>) {
-    (Spoken::of(message), rules.map(|rules| Arc::new(Texture::of_under(rules, message))))
+fn measure_message<'a>(
+    message: impl Json<'a>,
+    rules: Option<&'static Rules>,
+) -> (SentSize, Option<Arc<ContentFeatures>>) {
+    (SentSize::from_message(message), rules.map(|rules| Arc::new(ContentFeatures::of_under(rules, message))))
 }

@@ -8,13 +8,13 @@ use tempfile::TempDir;
 use crate::gateway::env::{Environment, effective_home};
 use crate::gateway::state_dir::state_dir;
 use crate::store::demo;
-use crate::store::pi_dirs::{named_session_dirs, pi_agent_dir};
-use crate::store::sqlite::Sizes;
-use crate::store::survey::{Store, survey, survey_again};
+use crate::store::pi_dirs::{configured_session_dirs, pi_agent_dir};
+use crate::store::sqlite::SizeCache;
+use crate::store::survey::{Store, discover, discover_with};
 
 /// What someone asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum StoreRequest {
     /// The resolved state dir, else pi's own sessions, else the demo.
     #[default]
     Default,
@@ -27,82 +27,88 @@ pub enum Place {
 /// A place that can be listed again and again. The demo store lies in a folder of its own, which goes
 /// when this does.
 #[derive(Debug)]
-pub struct OpenPlace {
+pub struct StoreLocation {
     env: Environment,
     path: Option<PathBuf>,
-    demo: Option<TempDir>,
-    asked_for_demo: bool,
+    demo_dir: Option<TempDir>,
+    demo_requested: bool,
     /// Kept from one look to the next.
-    sizes: Sizes,
+    size_cache: SizeCache,
 }
 
-impl OpenPlace {
+impl StoreLocation {
     /// Settles what a place means here; writes the demo store where that is what it means.
-    pub fn new(place: &Place, env: Environment) -> io::Result<Self> {
+    pub fn new(place: &StoreRequest, env: Environment) -> io::Result<Self> {
         let pi = pi_agent_dir(&env);
         let path = match place {
-            Place::Path(path) => Some(path.clone()),
-            Place::Default if has_sessions(&env, &pi) && !state_dir(&env).exists => Some(pi),
-            Place::Default | Place::Demo => None,
+            StoreRequest::Path(path) => Some(path.clone()),
+            StoreRequest::Default if has_pi_sessions(&env, &pi) && !state_dir(&env).exists => Some(pi),
+            StoreRequest::Default | StoreRequest::Demo => None,
         };
         let demo = match place {
-            Place::Demo => Some(demo_dir()?),
-            Place::Default if path.is_none() && !state_dir(&env).exists => Some(demo_dir()?),
-            Place::Default | Place::Path(_) => None,
+            StoreRequest::Demo => Some(create_demo_dir()?),
+            StoreRequest::Default if path.is_none() && !state_dir(&env).exists => Some(create_demo_dir()?),
+            StoreRequest::Default | StoreRequest::Path(_) => None,
         };
-        Ok(Self { env, path, demo, asked_for_demo: *place == Place::Demo, sizes: Sizes::default() })
+        Ok(Self {
+            env,
+            path,
+            demo_dir: demo,
+            demo_requested: *place == StoreRequest::Demo,
+            size_cache: SizeCache::default(),
+        })
     }
 
     /// Looks at the place as it is now.
     pub fn survey(&self) -> Store {
-        match &self.demo {
+        match &self.demo_dir {
             Some(dir) => {
-                survey(Some(dir.path()), &Environment::new([("HOME", "/nonexistent")], None, "/".into()))
+                discover(Some(dir.path()), &Environment::new([("HOME", "/nonexistent")], None, "/".into()))
             }
-            None => survey_again(self.path.as_deref(), &self.env, &self.sizes),
+            None => discover_with(self.path.as_deref(), &self.env, &self.size_cache),
         }
     }
 
     /// Whether it is the embedded demo store.
     pub fn is_demo(&self) -> bool {
-        self.demo.is_some()
+        self.demo_dir.is_some()
     }
 
     /// The store that was looked for and is not there, where the demo stands in for it.
-    pub fn missing(&self) -> Option<PathBuf> {
-        (self.is_demo() && !self.asked_for_demo).then(|| state_dir(&self.env).path)
+    pub fn missing_store(&self) -> Option<PathBuf> {
+        (self.is_demo() && !self.demo_requested).then(|| state_dir(&self.env).path)
     }
 
     /// The instant it is there (ms), where that is not the instant it is here: the demo's sessions have
     /// always just ended.
-    pub fn own_now_ms(&self) -> Option<i64> {
+    pub fn demo_now_ms(&self) -> Option<i64> {
         self.is_demo().then_some(demo::NOW_MS)
     }
 
     /// Its name for people: `demo store`, or the path with `~`.
-    pub fn name(&self, store: &Store) -> String {
+    pub fn display_name(&self, store: &Store) -> String {
         if self.is_demo() {
             return "demo store".to_owned();
         }
         let path = self.path.as_deref().unwrap_or(&store.state_dir);
-        short_path(path, &effective_home(&self.env))
+        abbreviate_home(path, &effective_home(&self.env))
     }
 }
 
 /// Whether pi has sessions here, at the usual place or where it was told to keep them.
-fn has_sessions(env: &Environment, agent_dir: &Path) -> bool {
-    let named = || named_session_dirs(env, agent_dir).into_iter().any(|named| named.path.is_dir());
+fn has_pi_sessions(env: &Environment, agent_dir: &Path) -> bool {
+    let named = || configured_session_dirs(env, agent_dir).into_iter().any(|named| named.path.is_dir());
     agent_dir.join("sessions").is_dir() || agent_dir.is_dir() && named()
 }
 
-fn demo_dir() -> io::Result<TempDir> {
+fn create_demo_dir() -> io::Result<TempDir> {
     let dir = tempfile::Builder::new().prefix("clawscope-demo-").tempdir()?;
     demo::write_to(dir.path())?;
     Ok(dir)
 }
 
 /// A path with `~` for the home.
-pub fn short_path(path: &Path, home: &Path) -> String {
+pub fn abbreviate_home(path: &Path, home: &Path) -> String {
     match path.strip_prefix(home) {
         Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
         Ok(rest) if home.components().count() > 1 => format!("~/{}", rest.display()),
@@ -121,21 +127,21 @@ mod tests {
     #[test]
     fn without_a_state_dir_the_demo_stands_in_and_says_for_what() {
         let home = tempfile::tempdir().unwrap();
-        let place = OpenPlace::new(&Place::Default, env(home.path())).unwrap();
+        let place = StoreLocation::new(&StoreRequest::Default, env(home.path())).unwrap();
         assert!(place.is_demo());
-        assert_eq!(place.missing(), Some(home.path().join(".openclaw")));
-        assert_eq!(place.own_now_ms(), Some(demo::NOW_MS));
+        assert_eq!(place.missing_store(), Some(home.path().join(".openclaw")));
+        assert_eq!(place.demo_now_ms(), Some(demo::NOW_MS));
         let store = place.survey();
         assert!(store.sessions.len() >= 10, "{} sessions", store.sessions.len());
-        assert_eq!(place.name(&store), "demo store");
+        assert_eq!(place.display_name(&store), "demo store");
     }
 
     #[test]
     fn the_demo_leaves_nothing_behind() {
         let home = tempfile::tempdir().unwrap();
-        let place = OpenPlace::new(&Place::Demo, env(home.path())).unwrap();
+        let place = StoreLocation::new(&StoreRequest::Demo, env(home.path())).unwrap();
         let dir = place.survey().state_dir;
-        assert!(dir.is_dir() && place.missing().is_none());
+        assert!(dir.is_dir() && place.missing_store().is_none());
         drop(place);
         assert!(!dir.exists());
     }
@@ -144,10 +150,10 @@ mod tests {
     fn the_state_dir_comes_before_pis_own_sessions_and_those_before_the_demo() {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(home.path().join(".pi/agent/sessions/--w--")).unwrap();
-        let place = OpenPlace::new(&Place::Default, env(home.path())).unwrap();
-        assert_eq!(place.name(&place.survey()), "~/.pi/agent");
+        let place = StoreLocation::new(&StoreRequest::Default, env(home.path())).unwrap();
+        assert_eq!(place.display_name(&place.survey()), "~/.pi/agent");
         std::fs::create_dir_all(home.path().join(".openclaw/agents")).unwrap();
-        let place = OpenPlace::new(&Place::Default, env(home.path())).unwrap();
-        assert_eq!(place.name(&place.survey()), "~/.openclaw");
+        let place = StoreLocation::new(&StoreRequest::Default, env(home.path())).unwrap();
+        assert_eq!(place.display_name(&place.survey()), "~/.openclaw");
     }
 }

@@ -4,39 +4,39 @@ use std::collections::HashMap;
 
 use crate::gateway::catalog::{self, Price};
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::js::Value;
-use crate::store::intern::WordIx;
+use crate::store::intern::ValueIx;
 
 /// The price of a model, USD per million tokens. A configured `cost` counts when it names at least input
 /// and output; cache prices it leaves out are 0.
 ///
 /// `registered` is what the agent's registry says of it.
-pub fn price(config: &Value, provider: &str, model: &str, registered: Option<Price>) -> Option<Price> {
+pub fn list_price(config: &Value, provider: &str, model: &str, registered: Option<Price>) -> Option<Price> {
     let listed = || catalog::find(provider, model).map(|entry| entry.price);
-    configured(config, provider, model).or(registered).or_else(listed)
+    configured_price(config, provider, model).or(registered).or_else(listed)
 }
 
 /// The list price of every model that these entries name.
-pub fn prices(
-    inspection: &Inspection,
+pub fn list_prices(
+    inspection: &LoadedSession,
     entries: impl Iterator<Item = EntryIx>,
-) -> HashMap<(WordIx, WordIx), Option<Price>> {
+) -> HashMap<(ValueIx, ValueIx), Option<Price>> {
     let index = &inspection.index;
     let mut prices = HashMap::new();
     for model in entries.filter_map(|ix| index.entry(ix).model) {
         prices.entry(model).or_insert_with(|| {
-            let (provider, id) = (index.words.text(model.0)?, index.words.text(model.1)?);
+            let (provider, id) = (index.values.text(model.0)?, index.values.text(model.1)?);
             // Of the model in force the agent's registry was asked already.
             let known =
                 inspection.price.filter(|_| (&provider, &id) == (&inspection.provider, &inspection.model));
-            price(&inspection.config.js, &provider, &id, known)
+            list_price(&inspection.config.js_root, &provider, &id, known)
         });
     }
     prices
 }
 
-fn configured(config: &Value, provider: &str, model: &str) -> Option<Price> {
+fn configured_price(config: &Value, provider: &str, model: &str) -> Option<Price> {
     let models = config.get("models")?.get("providers")?.get(provider)?.get("models")?.as_array()?;
     let entry = models.iter().find(|entry| entry.get("id").is_some_and(|id| id.str_is(model)))?;
     let cost = entry.get("cost")?;
@@ -62,7 +62,7 @@ mod tests {
                 {"id":"claude-sonnet-4-5","cost":{"input":1}}]}}}}"#,
         )
         .unwrap();
-        let price = |provider, model| price(&config, provider, model, None);
+        let price = |provider, model| list_price(&config, provider, model, None);
         let own = price("anthropic", "claude-opus-4-6").unwrap();
         assert_eq!((own.input, own.output, own.cache_read, own.cache_write), (1.0, 2.0, 0.5, 0.0));
         let listed = price("anthropic", "claude-sonnet-4-5").unwrap();

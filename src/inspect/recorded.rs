@@ -1,66 +1,72 @@
 //! What the record of a commit tells of its plan: every step that changed something, with the settings it ran with
 //! under the names they have in the configuration, and its tokens.
 
-use crate::commit::{Provenance, StepRecord};
+use crate::commit::{CommitProvenance, PolicyRecord};
 use crate::js::{Object, Value};
-use crate::plan::{MadeSummary, Plan, StepEffect};
-use crate::policy::{Step, StepSettings};
+use crate::plan::{CompactionSummary, Plan, PolicyEffect};
+use crate::policy::{Policy, PolicySettings};
 
 /// Name and version of the program, for the record in the file.
-pub(super) const TOOL: &str = concat!("clawscope ", env!("CARGO_PKG_VERSION"));
+pub(super) const TOOL_VERSION: &str = concat!("clawscope ", env!("CARGO_PKG_VERSION"));
 
 /// Where a plan comes from. With a summary its own length counts, not the one that was assumed.
-pub(super) fn provenance(plan: &Plan, summary: Option<&MadeSummary>) -> Provenance {
+pub(super) fn provenance(plan: &Plan, summary: Option<&CompactionSummary>) -> CommitProvenance {
     let mut compacted = false;
-    let mut record = |effect: &StepEffect| {
-        let before =
-            if compacted { plan.with_summary(summary, effect.tokens_before) } else { effect.tokens_before };
-        compacted |= effect.step == Step::Compact;
-        let after =
-            if compacted { plan.with_summary(summary, effect.tokens_after) } else { effect.tokens_after };
-        StepRecord {
-            policy: effect.step.word().to_owned(),
-            settings: settings(effect.step, plan),
+    let mut record = |effect: &PolicyEffect| {
+        let before = if compacted {
+            plan.tokens_with_summary(summary, effect.tokens_before)
+        } else {
+            effect.tokens_before
+        };
+        compacted |= effect.policy == Policy::Compact;
+        let after = if compacted {
+            plan.tokens_with_summary(summary, effect.tokens_after)
+        } else {
+            effect.tokens_after
+        };
+        PolicyRecord {
+            name: effect.policy.word().to_owned(),
+            settings: policy_settings_json(effect.policy, plan),
             tokens_before: before as f64,
             tokens_after: after as f64,
         }
     };
-    Provenance {
-        steps: plan.effects.iter().filter(|effect| effect.changed).map(&mut record).collect(),
+    CommitProvenance {
+        policies: plan.effects.iter().filter(|effect| effect.changed).map(&mut record).collect(),
         tokens_before: plan.total_before(),
-        tokens_after: plan.with_summary(summary, plan.total_after()),
-        tool: TOOL.to_owned(),
+        tokens_after: plan.tokens_with_summary(summary, plan.total_after()),
+        tool: TOOL_VERSION.to_owned(),
     }
 }
 
-fn settings(step: Step, plan: &Plan) -> Value {
-    let all: &StepSettings = &plan.settings;
+fn policy_settings_json(step: Policy, plan: &Plan) -> Value {
+    let all: &PolicySettings = &plan.settings;
     let object = match step {
-        Step::Compact => Object::from([
+        Policy::Compact => Object::from([
             ("reserveTokens", all.compaction.reserve_tokens),
             ("keepRecentTokens", all.compaction.keep_recent_tokens),
         ]),
-        Step::Truncate => Object::from([
+        Policy::Truncate => Object::from([
             ("window", plan.window),
             ("windowShare", all.truncate.window_share),
             ("maxChars", all.truncate.max_chars),
             ("minKeepChars", all.truncate.min_keep_chars),
         ]),
-        Step::History => Object::from([("historyLimit", all.history_limit)]),
-        Step::Guard => Object::from([
+        Policy::History => Object::from([("historyLimit", all.history_limit)]),
+        Policy::Guard => Object::from([
             ("window", plan.guard_window),
             ("budgetShare", all.guard.budget_share),
             ("singleShare", all.guard.single_share),
         ]),
-        Step::Prune => all.prune.object(),
-        Step::Clear => clear(all),
-        Step::Reduce => Object::from([("allChars", all.reduce.all_chars)]),
-        Step::Repair | Step::Images | Step::Check => Object::default(),
+        Policy::Prune => all.prune.to_object(),
+        Policy::Clear => clear_settings_json(all),
+        Policy::Reduce => Object::from([("allChars", all.reduce.all_chars)]),
+        Policy::Repair | Policy::Images | Policy::Check => Object::default(),
     };
     Value::Object(object)
 }
 
-fn clear(all: &StepSettings) -> Object {
+fn clear_settings_json(all: &PolicySettings) -> Object {
     let settings = &all.clear;
     let excluded = settings.exclude_tools.iter().cloned().map(Value::String).collect();
     Object::from([
@@ -68,7 +74,7 @@ fn clear(all: &StepSettings) -> Object {
         ("clearAtLeast", Value::Number(settings.clear_at_least)),
         ("keep", Value::Number(settings.keep)),
         ("clearToolInputs", Value::Bool(settings.clear_tool_inputs)),
-        ("counting", Value::from(settings.counting.word())),
+        ("counting", Value::from(settings.counting.as_str())),
         ("excludeTools", Value::Array(excluded)),
         ("placeholder", Value::String(settings.placeholder.clone())),
     ])

@@ -4,15 +4,15 @@
 
 use std::collections::HashSet;
 
-use crate::commit::{Labels, NewLine, index_with};
-use crate::context::build;
+use crate::commit::{Labels, NewLine, index_with_lines};
+use crate::context::build_context;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::ruleset;
-use crate::ids::{EntryIx, NewIds};
-use crate::inspect::Inspection;
-use crate::inspect::words::grouped;
+use crate::ids::{EntryIx, IdSource};
+use crate::inspect::LoadedSession;
+use crate::inspect::words::group_digits;
 use crate::js::{self, Value};
-use crate::policy::truncate::session::{Outcome, Rewrite, Session, rewrite};
+use crate::policy::truncate::session::{RewriteInput, RewriteOutcome, SessionRewrite, rewrite};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::transcript::{Leaf, Tree};
@@ -27,14 +27,14 @@ pub struct RewriteLoss {
     /// Branch summaries that would leave the context.
     pub branch_summaries: usize,
     /// The compaction whose kept messages would vanish.
-    pub dangling: Option<Dangling>,
+    pub dangling_compaction: Option<DanglingCompaction>,
     /// Messages behind an entry on which the gateway would fail half-way.
-    pub broken_off: usize,
+    pub unreached_messages: usize,
 }
 
 /// A compaction that would name as its first kept entry one that is not on the new branch (pruning 6.12).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dangling {
+pub struct DanglingCompaction {
     /// The compaction.
     pub compaction: String,
     /// The entry it would name.
@@ -47,45 +47,52 @@ pub struct Dangling {
 
 /// What would be lost if the gateway rewrote the session now; none where it would write nothing, or is of a version that
 /// does not lose anything.
-pub fn rewrite_loss(inspection: &Inspection) -> Result<Option<RewriteLoss>, BodyError> {
-    let Inspection { index, tree, source, .. } = inspection;
-    let loses = inspection.ruleset.ruleset.rules().rewrite == ruleset::Rewrite::Losing;
+pub fn find_rewrite_loss(inspection: &LoadedSession) -> Result<Option<RewriteLoss>, BodyError> {
+    let LoadedSession { index, tree, source, .. } = inspection;
+    let loses = inspection.ruleset.id.rules().rewrite == ruleset::Rewrite::Lossy;
     if inspection.leaf != Leaf::Own || !loses {
         return Ok(None);
     }
-    let session = Session { index, tree, window: inspection.window.tokens, now_ms: 0 };
-    let rewritten = rewrite(&session, &mut Counted::default(), |ix| body::entry(source, index, ix))?;
+    let session = RewriteInput { index, tree, window: inspection.window.tokens, now_ms: 0 };
+    let rewritten =
+        rewrite(&session, &mut SequentialIds::default(), |ix| body::read_entry(source, index, ix))?;
     let branch = tree.branch(index, &Leaf::Own);
     let first = rewritten.originals.first().and_then(|first| branch.iter().position(|ix| ix == first));
     let Some(first) = first else { return Ok(None) };
-    let in_force = Labels::in_force(index);
-    let labelled = |ix: &&EntryIx| index.entry(**ix).id.is_some_and(|id| in_force.of(id).is_some());
+    let in_force = Labels::from_index(index);
+    let labelled = |ix: &&EntryIx| index.entry(**ix).id.is_some_and(|id| in_force.get(id).is_some());
     let mut loss = RewriteLoss {
         results: match rewritten.outcome {
-            Outcome::Truncated { count } => count,
-            Outcome::Failed { .. } => 0,
+            RewriteOutcome::Truncated { count } => count,
+            RewriteOutcome::Failed { .. } => 0,
         },
         labels: branch[first..].iter().filter(labelled).count(),
         ..RewriteLoss::default()
     };
-    loss.add_messages(inspection, &lines(&rewritten));
+    loss.add_messages(inspection, &rewritten_lines(&rewritten));
     Ok(Some(loss))
 }
 
 impl RewriteLoss {
     /// Whether the gateway's rewrite would keep everything.
-    pub fn is_nothing(&self) -> bool {
-        self.labels + self.branch_summaries + self.broken_off == 0 && self.dangling.is_none()
+    pub fn is_empty(&self) -> bool {
+        self.labels + self.branch_summaries + self.unreached_messages == 0
+            && self.dangling_compaction.is_none()
     }
 
     /// What would be lost, in one sentence.
-    pub fn sentence(&self) -> String {
-        if self.is_nothing() {
+    pub fn description(&self) -> String {
+        if self.is_empty() {
             return "The gateway's own rewrite would lose nothing here.".to_owned();
         }
-        let mut parts: Vec<String> = self.dangling.iter().map(Dangling::words).collect();
+        let mut parts: Vec<String> =
+            self.dangling_compaction.iter().map(DanglingCompaction::description).collect();
         let counts = [
-            (self.broken_off, "message behind an entry it fails on", "messages behind an entry it fails on"),
+            (
+                self.unreached_messages,
+                "message behind an entry it fails on",
+                "messages behind an entry it fails on",
+            ),
             (self.branch_summaries, "branch summary", "branch summaries"),
             (self.labels, "label", "labels"),
         ];
@@ -97,11 +104,11 @@ impl RewriteLoss {
     }
 
     /// Compares the contexts: what is in the one and neither it nor a copy of it in the other.
-    fn add_messages(&mut self, inspection: &Inspection, lines: &[NewLine]) {
+    fn add_messages(&mut self, inspection: &LoadedSession, lines: &[NewLine]) {
         let (index, context) = (&inspection.index, &inspection.context);
-        let grown = index_with(index, lines);
-        let Ok(after) = build(&grown, &Tree::new(&grown), &Leaf::Own) else { return };
-        let original = |ix: EntryIx| match ix.at().checked_sub(index.entries.len()) {
+        let grown = index_with_lines(index, lines);
+        let Ok(after) = build_context(&grown, &Tree::new(&grown), &Leaf::Own) else { return };
+        let original = |ix: EntryIx| match ix.index().checked_sub(index.entries.len()) {
             Some(at) => lines[at].copy_of,
             None => Some(ix),
         };
@@ -117,11 +124,11 @@ impl RewriteLoss {
                 dangling.0 += 1;
                 dangling.1 += estimate_or_zero(&message.size);
             } else {
-                self.broken_off += 1;
+                self.unreached_messages += 1;
             }
         }
-        let of = |compaction: EntryIx| Dangling {
-            compaction: index.name(compaction),
+        let of = |compaction: EntryIx| DanglingCompaction {
+            compaction: index.display_id(compaction),
             first_kept: index
                 .entry(compaction)
                 .reference
@@ -129,24 +136,24 @@ impl RewriteLoss {
             messages: dangling.0,
             tokens: dangling.1,
         };
-        self.dangling = context.compaction.filter(|_| dangling.0 > 0).map(of);
+        self.dangling_compaction = context.compaction.filter(|_| dangling.0 > 0).map(of);
     }
 }
 
-impl Dangling {
-    fn words(&self) -> String {
+impl DanglingCompaction {
+    fn description(&self) -> String {
         let Self { compaction, first_kept, messages, tokens } = self;
         let what = if *messages == 1 { "message" } else { "messages" };
         format!(
             "{messages} {what} (~{} tokens) that the compaction {compaction} keeps from {first_kept}, an entry that \
              would not be on the new branch",
-            grouped(*tokens)
+            group_digits(*tokens)
         )
     }
 }
 
 /// The lines of a rewrite.
-fn lines(rewritten: &Rewrite) -> Vec<NewLine> {
+fn rewritten_lines(rewritten: &SessionRewrite) -> Vec<NewLine> {
     let line = |(value, original): (&Value, &EntryIx)| {
         let id = value.get("id").and_then(Value::as_str).map(js::JsString::to_string_lossy);
         NewLine { id: id.unwrap_or_default(), copy_of: Some(*original), text: js::stringify(value) }
@@ -156,9 +163,9 @@ fn lines(rewritten: &Rewrite) -> Vec<NewLine> {
 
 /// Ids for lines that are never written.
 #[derive(Debug, Default)]
-struct Counted(u64);
+struct SequentialIds(u64);
 
-impl NewIds for Counted {
+impl IdSource for SequentialIds {
     fn next_id(&mut self, _line: u64, taken: &dyn Fn(&str) -> bool) -> String {
         loop {
             self.0 += 1;
@@ -173,7 +180,7 @@ impl NewIds for Counted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspect::testing::{call, inspection, result, transcript, user};
+    use crate::inspect::testing::{call, loaded_session, result, transcript, user};
 
     /// A compaction, a branch summary or a label, as an entry.
     fn entry(members: &str) -> String {
@@ -194,23 +201,24 @@ mod tests {
             user("and now?"),
         ];
         entries.extend_from_slice(rest);
-        rewrite_loss(&inspection(&transcript(&entries), 1000.0)).expect("reads")
+        find_rewrite_loss(&loaded_session(&transcript(&entries), 1000.0)).expect("reads")
     }
 
     #[test]
     fn a_session_without_anything_to_lose_says_so() {
         let loss = loss(&[]).expect("a result is oversized");
         assert_eq!(loss, RewriteLoss { results: 1, ..RewriteLoss::default() });
-        assert_eq!(loss.sentence(), "The gateway's own rewrite would lose nothing here.");
+        assert_eq!(loss.description(), "The gateway's own rewrite would lose nothing here.");
     }
 
     #[test]
     fn what_a_compaction_keeps_behind_the_first_cut_vanishes() {
-        let lost = loss(&[compaction("e2"), user("more")]).expect("oversized").dangling.expect("dangles");
+        let lost =
+            loss(&[compaction("e2"), user("more")]).expect("oversized").dangling_compaction.expect("dangles");
         assert_eq!((lost.compaction.as_str(), lost.first_kept.as_str()), ("e4", "e2"));
         assert_eq!((lost.messages, lost.tokens), (2, 2250 + 2));
         // Named by an entry before the first cut, it keeps what it kept.
-        assert_eq!(loss(&[compaction("e1"), user("more")]).expect("oversized").dangling, None);
+        assert_eq!(loss(&[compaction("e1"), user("more")]).expect("oversized").dangling_compaction, None);
     }
 
     #[test]
@@ -221,9 +229,9 @@ mod tests {
         let here = r#","label":"here""#;
         let loss = loss(&[summary, label("e0", here), label("e3", here), label("e2", here), label("e2", "")]);
         let loss = loss.expect("oversized");
-        assert_eq!((loss.labels, loss.branch_summaries, loss.dangling.is_none()), (1, 1, true));
+        assert_eq!((loss.labels, loss.branch_summaries, loss.dangling_compaction.is_none()), (1, 1, true));
         assert_eq!(
-            loss.sentence(),
+            loss.description(),
             "The gateway's own rewrite would lose 1 branch summary, 1 label; a commit keeps all of it."
         );
     }
@@ -232,18 +240,22 @@ mod tests {
     fn what_follows_an_entry_on_which_it_fails_is_lost_too() {
         let loss = loss(&[entry(r#""type":"session_info","name":5"#), user("one"), user("two")]);
         let loss = loss.expect("it writes all the same");
-        assert_eq!((loss.results, loss.broken_off), (0, 2));
-        assert!(loss.sentence().contains("2 messages behind an entry it fails on"), "{}", loss.sentence());
+        assert_eq!((loss.results, loss.unreached_messages), (0, 2));
+        assert!(
+            loss.description().contains("2 messages behind an entry it fails on"),
+            "{}",
+            loss.description()
+        );
     }
 
     #[test]
     fn nothing_is_told_where_it_writes_nothing_or_another_version_runs() {
         let small = transcript(&[user("hi"), call("c1", "read", "{}"), result("c1", "read", "ok", "")]);
-        assert_eq!(rewrite_loss(&inspection(&small, 1000.0)).expect("reads"), None);
+        assert_eq!(find_rewrite_loss(&loaded_session(&small, 1000.0)).expect("reads"), None);
         let big = transcript(&[call("c1", "read", "{}"), result("c1", "read", &"x".repeat(9000), "")]);
-        let mut inspection = inspection(&big, 1000.0);
-        assert!(rewrite_loss(&inspection).expect("reads").is_some());
-        inspection.ruleset.ruleset = ruleset::Ruleset::V2026_9_2;
-        assert_eq!(rewrite_loss(&inspection).expect("reads"), None);
+        let mut inspection = loaded_session(&big, 1000.0);
+        assert!(find_rewrite_loss(&inspection).expect("reads").is_some());
+        inspection.ruleset.id = ruleset::Ruleset::V2026_9_2;
+        assert_eq!(find_rewrite_loss(&inspection).expect("reads"), None);
     }
 }

@@ -4,17 +4,17 @@ use memchr::memmem;
 
 use crate::ids::EntryIx;
 use crate::js::{JsString, Value};
-use crate::store::block::Block;
+use crate::store::block::AlignedBuffer;
 use crate::store::body::BodyError;
 use crate::store::index::Index;
 use crate::store::load::{Trim, parse_line};
 use crate::store::source::Source;
 
 /// Bytes read at a time.
-const BLOCK: usize = 1 << 20;
+const BLOCK_BYTES: usize = 1 << 20;
 
 /// Members that hold no text of anyone: names of kinds, references, signatures, counts.
-const NO_TEXT: [&str; 19] = [
+const NON_TEXT_KEYS: [&str; 19] = [
     "type",
     "parentId",
     "timestamp",
@@ -46,20 +46,20 @@ pub fn search(
     from: EntryIx,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<EntryIx>, BodyError> {
-    let words: Vec<Word> = query.split_whitespace().map(Word::new).collect();
+    let words: Vec<SearchWord> = query.split_whitespace().map(SearchWord::new).collect();
     let mut found = Vec::new();
     if words.is_empty() {
         return Ok(found);
     }
-    let mut part = Part::default();
+    let mut part = FileBlock::default();
     for (ix, entry) in index.iter().skip(from.0 as usize) {
-        if !part.holds(entry.offset, entry.bytes as usize) {
+        if !part.contains_line(entry.offset, entry.bytes as usize) {
             if !go_on() {
                 break;
             }
             part.read(source, index, ix)?;
         }
-        if entry_holds(part.line(entry.offset, entry.bytes as usize), &words) {
+        if entry_matches(part.line(entry.offset, entry.bytes as usize), &words) {
             found.push(ix);
         }
     }
@@ -67,39 +67,39 @@ pub fn search(
 }
 
 /// A word that is looked for.
-struct Word {
+struct SearchWord {
     text: String,
     /// In any case: `text` is in lower case then.
-    any_case: bool,
+    ignore_case: bool,
     /// Finds lines that may hold it before they are parsed; only for words that JSON writes as they are.
     finder: Option<memmem::Finder<'static>>,
 }
 
-impl Word {
+impl SearchWord {
     fn new(text: &str) -> Self {
-        let any_case = !text.chars().any(char::is_uppercase);
+        let ignore_case = !text.chars().any(char::is_uppercase);
         let lower = text.to_ascii_lowercase();
         let plain = lower.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte));
         let finder = plain.then(|| memmem::Finder::new(lower.as_bytes()).into_owned());
-        let text = if any_case { text.to_lowercase() } else { text.to_owned() };
-        Self { text, any_case, finder }
+        let text = if ignore_case { text.to_lowercase() } else { text.to_owned() };
+        Self { text, ignore_case, finder }
     }
 
-    fn is_in(&self, text: &str, lower: &str) -> bool {
-        if self.any_case { lower.contains(&self.text) } else { text.contains(&self.text) }
+    fn matches(&self, text: &str, lower: &str) -> bool {
+        if self.ignore_case { lower.contains(&self.text) } else { text.contains(&self.text) }
     }
 }
 
 /// A part of the file, and the same in ASCII lower case.
 #[derive(Default)]
-struct Part {
-    bytes: Block,
+struct FileBlock {
+    bytes: AlignedBuffer,
     lower: Vec<u8>,
 }
 
-impl Part {
-    fn holds(&self, at: u64, bytes: usize) -> bool {
-        let from = self.bytes.at();
+impl FileBlock {
+    fn contains_line(&self, at: u64, bytes: usize) -> bool {
+        let from = self.bytes.file_offset();
         at >= from && at + bytes as u64 <= from + self.bytes.len() as u64
     }
 
@@ -107,8 +107,8 @@ impl Part {
     fn read(&mut self, source: &Source, index: &Index, ix: EntryIx) -> Result<(), BodyError> {
         let entry = index.entry(ix);
         let rest = index.end.saturating_sub(entry.offset) as usize;
-        let wanted = rest.min(BLOCK).max(entry.bytes as usize);
-        let read = self.bytes.read_whole(source, entry.offset, wanted);
+        let wanted = rest.min(BLOCK_BYTES).max(entry.bytes as usize);
+        let read = self.bytes.read_exact(source, entry.offset, wanted);
         read.map_err(|error| BodyError::Read {
             path: source.path().display().to_string(),
             line: entry.line,
@@ -121,37 +121,37 @@ impl Part {
     }
 
     fn line(&self, at: u64, bytes: usize) -> (&[u8], &[u8]) {
-        let from = (at - self.bytes.at()) as usize;
+        let from = (at - self.bytes.file_offset()) as usize;
         (&self.bytes[from..from + bytes], &self.lower[from..from + bytes])
     }
 }
 
-fn entry_holds((line, lower): (&[u8], &[u8]), words: &[Word]) -> bool {
+fn entry_matches((line, lower): (&[u8], &[u8]), words: &[SearchWord]) -> bool {
     let escaped = || memmem::find(line, b"\\u").is_some();
-    let missing = |word: &Word| word.finder.as_ref().is_some_and(|finder| finder.find(lower).is_none());
+    let missing = |word: &SearchWord| word.finder.as_ref().is_some_and(|finder| finder.find(lower).is_none());
     if words.iter().any(missing) && !escaped() {
         return false;
     }
     let Ok(value) = parse_line(line, Trim::Both) else { return false };
     let mut text = String::new();
-    collect(&value, &mut text);
+    collect_texts(&value, &mut text);
     let lower = text.to_lowercase();
-    words.iter().all(|word| word.is_in(&text, &lower))
+    words.iter().all(|word| word.matches(&text, &lower))
 }
 
 /// Every text of an entry, a line each: what was said, thought, called with and returned, names, its id.
-fn collect(value: &Value, out: &mut String) {
+fn collect_texts(value: &Value, out: &mut String) {
     match value {
-        Value::String(text) => push(text, out),
-        Value::Array(items) => items.iter().for_each(|item| collect(item, out)),
+        Value::String(text) => push_text(text, out),
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, out)),
         Value::Object(object) => {
             let image = object.get("type").is_some_and(|kind| kind.str_is("image"));
             for (key, value) in object.iter() {
-                let is_text = !NO_TEXT.iter().any(|name| key.eq_str(name));
+                let is_text = !NON_TEXT_KEYS.iter().any(|name| key.eq_str(name));
                 if key.eq_str("arguments") {
-                    everything(value, out);
+                    collect_all_texts(value, out);
                 } else if is_text && !(image && key.eq_str("data")) {
-                    collect(value, out);
+                    collect_texts(value, out);
                 }
             }
         }
@@ -160,16 +160,16 @@ fn collect(value: &Value, out: &mut String) {
 }
 
 /// Every text below a value, whatever its name: arguments of a tool are the tool's own.
-fn everything(value: &Value, out: &mut String) {
+fn collect_all_texts(value: &Value, out: &mut String) {
     match value {
-        Value::String(text) => push(text, out),
-        Value::Array(items) => items.iter().for_each(|item| everything(item, out)),
-        Value::Object(object) => object.iter().for_each(|(_, value)| everything(value, out)),
+        Value::String(text) => push_text(text, out),
+        Value::Array(items) => items.iter().for_each(|item| collect_all_texts(item, out)),
+        Value::Object(object) => object.iter().for_each(|(_, value)| collect_all_texts(value, out)),
         _ => {}
     }
 }
 
-fn push(text: &JsString, out: &mut String) {
+fn push_text(text: &JsString, out: &mut String) {
     out.push_str(&text.to_string_lossy());
     out.push('\n');
 }
@@ -191,7 +191,7 @@ mod tests {
     ];
 
     fn found(query: &str) -> Vec<u32> {
-        let source = Source::memory("t.jsonl", (LINES.join("\n") + "\n").into_bytes());
+        let source = Source::from_memory("t.jsonl", (LINES.join("\n") + "\n").into_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).unwrap();
         search(&source, &index, query, EntryIx(0), &mut || true).unwrap().into_iter().map(|ix| ix.0).collect()
     }
@@ -223,14 +223,14 @@ mod tests {
 
     #[test]
     fn a_search_over_several_blocks_finds_the_same_and_can_be_stopped() {
-        let long = "x".repeat(BLOCK / 3);
+        let long = "x".repeat(BLOCK_BYTES / 3);
         let mut text = LINES[0].to_owned() + "\n";
         for at in 0..12 {
             let message = format!(r#"{{"role":"user","content":"{long} word{}"}}"#, at % 3);
             writeln!(text, r#"{{"type":"message","id":"e{at}","parentId":null,"message":{message}}}"#)
                 .unwrap();
         }
-        let source = Source::memory("t.jsonl", text.into_bytes());
+        let source = Source::from_memory("t.jsonl", text.into_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).unwrap();
         let all = search(&source, &index, "word1", EntryIx(0), &mut || true).unwrap();
         assert_eq!(all.iter().map(|ix| ix.0).collect::<Vec<_>>(), [1, 4, 7, 10]);

@@ -3,28 +3,29 @@
 
 use std::collections::BTreeSet;
 
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::js::{JsString, Value};
 use crate::policy::clear_tool_uses::ClearSettings;
-use crate::policy::clear_tool_uses::server::{ServerClearing, ServerFacts, server_state};
+use crate::policy::clear_tool_uses::server::{ServerClearRequest, ServerFacts, server_state};
 
 /// What the gateway asks of the server; none where it does not ask. Known tools are those whose results the session holds:
 /// those of the next call are not in a transcript.
-pub(super) fn server_clear(inspection: &Inspection, config: &Value) -> Option<ClearSettings> {
-    let Inspection { provider, route, configured, .. } = inspection;
-    let facts = ServerFacts::of(config, inspection.configured_on, provider, route);
-    let asks = inspection.ruleset.ruleset.rules().server_clearing && server_state(&facts).is_on();
-    let known = tools(inspection);
+pub(super) fn server_clear_settings(inspection: &LoadedSession, config: &Value) -> Option<ClearSettings> {
+    let LoadedSession { provider, route, configured_settings: configured, .. } = inspection;
+    let facts = ServerFacts::from_config(config, inspection.pruning_configured, provider, route);
+    let asks = inspection.ruleset.id.rules().server_clearing && server_state(&facts).is_on();
+    let known = known_tools(inspection);
     asks.then(|| {
-        let clearing = ServerClearing::new(inspection.window.tokens, Some(&configured.prune.tools), &known);
+        let clearing =
+            ServerClearRequest::new(inspection.window.tokens, Some(&configured.prune.tools), &known);
         clearing.settings(inspection.fixed_tokens())
     })
 }
 
-fn tools(inspection: &Inspection) -> BTreeSet<JsString> {
-    let words = inspection.context.messages.iter().map(|message| message.size.tool);
+fn known_tools(inspection: &LoadedSession) -> BTreeSet<JsString> {
+    let words = inspection.context.messages.iter().map(|message| message.size.tool_name);
     words
-        .filter_map(|word| inspection.index.words.value(word)?.as_str().cloned())
+        .filter_map(|word| inspection.index.values.value(word)?.as_str().cloned())
         .filter(|name| !name.is_empty())
         .collect()
 }
@@ -33,29 +34,29 @@ fn tools(inspection: &Inspection) -> BTreeSet<JsString> {
 mod tests {
     use super::*;
     use crate::gateway::ruleset::Ruleset;
-    use crate::inspect::testing::{call, inspection, result, transcript, user};
+    use crate::inspect::testing::{call, loaded_session, result, transcript, user};
     use crate::js;
     use crate::policy::clear_tool_uses::ClearedBy;
     use crate::policy::prune::Gate;
-    use crate::policy::{Reason, Step, StepSet, StepSettings};
+    use crate::policy::{Policy, PolicySet, PolicySettings, Reason};
 
-    fn session(chars: usize, ruleset: Ruleset) -> Inspection {
+    fn session(chars: usize, ruleset: Ruleset) -> LoadedSession {
         let long = "x".repeat(chars);
         let uses = (0..5).flat_map(|at| {
             let id = format!("c{at}");
             [call(&id, "exec", "{}"), result(&id, "exec", &long, "")]
         });
         let lines: Vec<String> = std::iter::once(user("go")).chain(uses).collect();
-        let mut inspection = inspection(&transcript(&lines), 200_000.0);
-        inspection.ruleset.ruleset = ruleset;
+        let mut inspection = loaded_session(&transcript(&lines), 200_000.0);
+        inspection.ruleset.id = ruleset;
         inspection
     }
 
     #[test]
     fn the_newest_gateway_asks_anthropic_alone_and_not_with_a_subscription() {
         let asks = |ruleset, config: &str, provider: &str| {
-            let session = Inspection { provider: provider.into(), ..session(1, ruleset) };
-            server_clear(&session, &js::parse(config).unwrap()).map(|settings| settings.trigger)
+            let session = LoadedSession { provider: provider.into(), ..session(1, ruleset) };
+            server_clear_settings(&session, &js::parse(config).unwrap()).map(|settings| settings.trigger)
         };
         let profile = |mode: &str| {
             format!(r#"{{"auth":{{"profiles":{{"a":{{"provider":"anthropic","mode":"{mode}"}}}}}}}}"#)
@@ -69,11 +70,15 @@ mod tests {
 
     /// The reasons of the five results.
     fn reasons(chars: usize) -> Vec<Reason> {
-        let session = session(chars, Ruleset::V2026_9_2).with_closer().expect("reads");
-        let clear = server_clear(&session, &Value::Null).expect("asks");
-        assert_eq!(clear.by, ClearedBy::Server { prompt_tokens: 0 });
-        let steps = StepSet::of(&[Step::Clear]);
-        let settings = StepSettings { steps, clear, ..StepSettings::built_in(Ruleset::V2026_9_2, 200_000.0) };
+        let session = session(chars, Ruleset::V2026_9_2).load_details().expect("reads");
+        let clear = server_clear_settings(&session, &Value::Null).expect("asks");
+        assert_eq!(clear.cleared_by, ClearedBy::Server { prompt_tokens: 0 });
+        let steps = PolicySet::of(&[Policy::Clear]);
+        let settings = PolicySettings {
+            enabled: steps,
+            clear,
+            ..PolicySettings::built_in(Ruleset::V2026_9_2, 200_000.0)
+        };
         let plan = session.plan(&settings, Gate::Off).expect("plans");
         [2, 4, 6, 8, 10].map(|at: usize| plan.fates()[at].reason).to_vec()
     }
@@ -93,11 +98,12 @@ mod tests {
             let id = format!("c{at}");
             lines.extend([call(&id, "exec", "{}"), result(&id, "exec", text, "")]);
         }
-        let mut session = inspection(&transcript(&lines), 200_000.0);
-        session.ruleset.ruleset = Ruleset::V2026_9_2;
-        let session = session.with_closer().expect("reads");
-        let clear = server_clear(&session, &Value::Null).expect("asks");
-        let settings = StepSettings { steps: StepSet::of(&[Step::Clear]), clear, ..StepSettings::default() };
+        let mut session = loaded_session(&transcript(&lines), 200_000.0);
+        session.ruleset.id = Ruleset::V2026_9_2;
+        let session = session.load_details().expect("reads");
+        let clear = server_clear_settings(&session, &Value::Null).expect("asks");
+        let settings =
+            PolicySettings { enabled: PolicySet::of(&[Policy::Clear]), clear, ..PolicySettings::default() };
         let plan = session.plan(&settings, Gate::Off).expect("plans");
         assert_eq!((plan.fates()[2].reason, plan.is_empty()), (Reason::TooLittleToClear, true));
     }

@@ -4,17 +4,17 @@ use std::collections::{HashMap, HashSet};
 
 use crate::gateway::catalog::Price;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
-use crate::inspect::price::prices;
+use crate::inspect::LoadedSession;
+use crate::inspect::price::list_prices;
 use crate::replay::Cost;
 use crate::store::entry::Usage;
 use crate::store::index::Index;
-use crate::store::intern::WordIx;
+use crate::store::intern::ValueIx;
 use crate::transcript::copied_in_file;
 
 /// Usage of several calls, summed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Spent {
+pub struct UsageTotals {
     /// How many were counted.
     pub calls: usize,
     /// Tokens neither read from nor written to the cache.
@@ -29,7 +29,7 @@ pub struct Spent {
     pub cost: Cost,
 }
 
-impl Spent {
+impl UsageTotals {
     fn add(mut self, usage: &Usage, price: Option<&Price>) -> Self {
         // What is odd about one count is not to spoil the sum.
         let finite = |value: f64| if value.is_finite() { value } else { 0.0 };
@@ -45,64 +45,71 @@ impl Spent {
 
 /// What a session took.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Spending {
+pub struct SessionUsage {
     /// Answers of the model, on every branch; copies left out, since they were paid for once.
-    pub answers: Spent,
+    pub answers: UsageTotals,
     /// Answers that failed or were aborted: billed all the same.
-    pub failed: Spent,
+    pub failed: UsageTotals,
     /// Work beside the conversation: `usage` entries, summaries of compactions and branches, calls made by tools.
-    pub beside: Spent,
+    pub side_calls: UsageTotals,
 }
 
-impl Spending {
+impl SessionUsage {
     /// The cost of all of them.
     pub fn cost(&self) -> Cost {
-        self.answers.cost.and(self.failed.cost).and(self.beside.cost)
+        self.answers.cost.combined_with(self.failed.cost).combined_with(self.side_calls.cost)
     }
 }
 
 /// What a whole transcript tells of its costs.
-pub fn spending(inspection: &Inspection) -> Spending {
+pub fn session_usage(inspection: &LoadedSession) -> SessionUsage {
     let index = &*inspection.index;
-    let prices = Prices::new(inspection);
+    let prices = PriceCache::new(inspection);
     let copies = copied_in_file(index);
     let answers: Vec<(EntryIx, Usage)> = index
         .iter()
         .filter(|(ix, _)| !copies.contains(ix))
-        .filter_map(|(ix, entry)| Some((ix, entry.message?.usage.filter(Usage::is_counted)?)))
+        .filter_map(|(ix, entry)| Some((ix, entry.message?.usage.filter(Usage::has_prompt_tokens)?)))
         .collect();
-    let mut beside: Vec<(EntryIx, Usage)> = index.beside.iter().map(|(ix, usage)| (*ix, *usage)).collect();
+    let mut beside: Vec<(EntryIx, Usage)> =
+        index.unanchored_usage.iter().map(|(ix, usage)| (*ix, *usage)).collect();
     // Sums of doubles depend on their order.
     beside.sort_by_key(|(ix, _)| *ix);
     let (failed, beside): (Vec<_>, Vec<_>) =
-        beside.into_iter().partition(|(ix, _)| index.entry(*ix).is_call());
+        beside.into_iter().partition(|(ix, _)| index.entry(*ix).is_model_call());
     let sum = |calls: Vec<(EntryIx, Usage)>| {
-        calls.iter().fold(Spent::default(), |spent, (ix, usage)| spent.add(usage, prices.of(*ix).as_ref()))
+        calls.iter().fold(UsageTotals::default(), |spent, (ix, usage)| {
+            spent.add(usage, prices.price_of(*ix).as_ref())
+        })
     };
-    Spending { answers: sum(answers), failed: sum(originals(index, failed)), beside: sum(beside) }
+    SessionUsage {
+        answers: sum(answers),
+        failed: sum(without_copies(index, failed)),
+        side_calls: sum(beside),
+    }
 }
 
 /// The list prices of the models of a transcript.
-pub(super) struct Prices<'a> {
-    inspection: &'a Inspection,
-    known: HashMap<(WordIx, WordIx), Option<Price>>,
+pub(super) struct PriceCache<'a> {
+    inspection: &'a LoadedSession,
+    prices: HashMap<(ValueIx, ValueIx), Option<Price>>,
 }
 
-impl<'a> Prices<'a> {
-    pub(super) fn new(inspection: &'a Inspection) -> Self {
+impl<'a> PriceCache<'a> {
+    pub(super) fn new(inspection: &'a LoadedSession) -> Self {
         let entries = inspection.index.iter().map(|(ix, _)| ix);
-        Self { inspection, known: prices(inspection, entries) }
+        Self { inspection, prices: list_prices(inspection, entries) }
     }
 
     /// The list price of the model that an entry names, else that of the session's model.
-    pub(super) fn of(&self, ix: EntryIx) -> Option<Price> {
+    pub(super) fn price_of(&self, ix: EntryIx) -> Option<Price> {
         let model = self.inspection.index.entry(ix).model;
-        model.map_or(self.inspection.price, |model| self.known.get(&model).copied().flatten())
+        model.map_or(self.inspection.price, |model| self.prices.get(&model).copied().flatten())
     }
 }
 
 /// Failed answers without their copies: a branch that was rewritten holds them again, with the same usage and text.
-fn originals(index: &Index, mut failed: Vec<(EntryIx, Usage)>) -> Vec<(EntryIx, Usage)> {
+fn without_copies(index: &Index, mut failed: Vec<(EntryIx, Usage)>) -> Vec<(EntryIx, Usage)> {
     let mut seen = HashSet::new();
     failed.retain(|(ix, usage)| {
         let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost];
@@ -114,7 +121,7 @@ fn originals(index: &Index, mut failed: Vec<(EntryIx, Usage)>) -> Vec<(EntryIx, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspect::testing::inspection;
+    use crate::inspect::testing::loaded_session;
 
     fn answer(id: &str, parent: &str, input: u32, cost: f64) -> String {
         format!(
@@ -135,19 +142,19 @@ mod tests {
             // A branch that was rewritten holds the first answer again.
             answer("c1", "m1", 10, 0.25),
         ];
-        let spent = spending(&inspection(&lines.join("\n"), 200_000.0));
+        let spent = session_usage(&loaded_session(&lines.join("\n"), 200_000.0));
         assert_eq!((spent.answers.calls, spent.answers.input, spent.answers.output), (2, 30.0, 10.0));
         assert_eq!((spent.answers.cache_read, spent.answers.cache_write), (4.0, 2.0));
         assert_eq!(
-            (spent.beside.calls, spent.beside.input, spent.beside.cost.recorded),
+            (spent.side_calls.calls, spent.side_calls.input, spent.side_calls.cost.recorded),
             (1, 100.0, Some(0.5))
         );
-        assert_eq!((spent.cost().recorded, spent.cost().calls_without), (Some(1.75), 0));
+        assert_eq!((spent.cost().recorded, spent.cost().unrecorded_calls), (Some(1.75), 0));
     }
 
     #[test]
     fn what_nobody_counted_costs_nothing_that_is_known() {
-        assert_eq!(Spending::default().cost(), Cost::default());
+        assert_eq!(SessionUsage::default().cost(), Cost::default());
     }
 
     #[test]
@@ -161,7 +168,7 @@ mod tests {
             failed("a1"),
             failed("c1"),
         ];
-        let spent = spending(&inspection(&lines.join("\n"), 200_000.0));
+        let spent = session_usage(&loaded_session(&lines.join("\n"), 200_000.0));
         assert_eq!((spent.answers.calls, spent.failed.calls), (0, 1));
         assert_eq!((spent.cost().recorded, spent.cost().is_estimated()), (Some(0.25), false));
     }

@@ -8,9 +8,9 @@ use crate::store::session::Session;
 use crate::store::survey::Store;
 
 /// The move of a key comes right with the failed call, ms.
-const SOON: f64 = 600_000.0;
+const MAX_DELAY_MS: f64 = 600_000.0;
 /// Transcripts whose first line is read.
-const MOST: usize = 200;
+const MAX_TRANSCRIPTS: usize = 200;
 
 /// The session that took over.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,40 +20,43 @@ pub struct Successor {
     /// Its session id.
     pub id: String,
     /// When it began, ms; NaN where nothing tells.
-    pub started: f64,
+    pub started_ms: f64,
     /// Its row names this session as the one before; else only the times say so.
-    pub told: bool,
+    pub named_by_row: bool,
 }
 
 /// The session that the key of a transcript without a row names now: one whose row says so, else the only one of the agent
 /// that began within minutes of the transcript's end.
-pub(super) fn successor(store: &Store, session: &Session, index: &Index) -> Option<Successor> {
-    if session.row.is_some() {
+pub(super) fn find_successor(store: &Store, session: &Session, index: &Index) -> Option<Successor> {
+    if session.record.is_some() {
         return None;
     }
-    let others = || store.sessions.iter().filter(|other| other.agent == session.agent && other.row.is_some());
+    let others =
+        || store.sessions.iter().filter(|other| other.agent == session.agent && other.record.is_some());
     others().next()?;
     let began = |other: &Session| {
-        other.path.as_deref().and_then(read_header).map_or(f64::NAN, |header| header.started)
+        other.path.as_deref().and_then(read_header).map_or(f64::NAN, |header| header.started_ms)
     };
     let before = |other: &&Session| {
-        let row = other.row.as_ref().and_then(|row| row.raw.get("previousSessionId"));
+        let row = other.record.as_ref().and_then(|row| row.raw.get("previousSessionId"));
         row.and_then(Value::as_str).is_some_and(|id| id.to_string_lossy() == session.id)
     };
     let found = |other: &Session, started: f64, told: bool| Successor {
         key: other.key.clone(),
         id: other.id.clone(),
-        started,
-        told,
+        started_ms: started,
+        named_by_row: told,
     };
     if let Some(other) = others().find(before) {
         return Some(found(other, began(other), true));
     }
     let ended =
-        index.entries.iter().map(|entry| entry.time).filter(|at| at.is_finite()).fold(f64::NAN, f64::max);
+        index.entries.iter().map(|entry| entry.time_ms).filter(|at| at.is_finite()).fold(f64::NAN, f64::max);
     // What was not written since cannot be it.
-    let since = others().filter(|other| other.updated_ms().is_some_and(|ms| ms as f64 >= ended)).take(MOST);
-    let soon = |at: f64| at >= ended && at - ended <= SOON;
+    let since = others()
+        .filter(|other| other.updated_ms().is_some_and(|ms| ms as f64 >= ended))
+        .take(MAX_TRANSCRIPTS);
+    let soon = |at: f64| at >= ended && at - ended <= MAX_DELAY_MS;
     let mut near = since.map(|other| (other, began(other))).filter(|(_, at)| soon(*at));
     let (other, at) = near.next()?;
     near.next().is_none().then(|| found(other, at, false))

@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::context::{bodies, since_reset};
+use crate::context::{bodies, entries_since_reset};
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::ruleset::{Estimate, Rules};
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::js::{JsString, Value};
 use crate::policy::compact::share::DEFAULT_HISTORY_SHARE;
 use crate::policy::compact::{
-    Before, BranchEntry, Calls, Compacting, Identifiers, Mode, NoSummary, Preparation, SummaryJob,
-    assumed_tokens, branch_as, calls, weighted_tokens,
+    BranchEntry, CompactionInput, Identifiers, NoSummary, PredictedCalls, Preparation, PreviousCompaction,
+    SummaryMode, SummarySpec, assumed_summary_tokens, branch_entries_for_runtime, predict_calls,
+    weighted_tokens,
 };
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
@@ -20,11 +21,11 @@ use crate::summarize::workspace_rules;
 
 /// A compaction that only lacks its summary.
 #[derive(Debug, Clone)]
-pub struct Compactable {
+pub struct PreparedCompaction {
     /// Where it cuts.
     pub preparation: Preparation,
     /// What is to be summarised, and how.
-    pub job: SummaryJob,
+    pub job: SummarySpec,
     /// Tokens a summary is assumed to have, from the session's earlier ones.
     pub assumed_tokens: f64,
 }
@@ -34,25 +35,25 @@ pub struct Compactable {
 pub enum NotCompactable {
     /// The branch ends with a compaction.
     #[error("Already compacted: the branch ends with a compaction (compaction 3.1)")]
-    Already,
+    AlreadyCompacted,
     /// Nothing stands before the kept part.
     #[error("Nothing to compact (session too small): the branch has no entry to cut at (compaction 3.1)")]
-    Nothing,
+    NothingToSummarize,
     /// The preparation throws.
     #[error("the runtime fails to prepare a compaction: a message has an odd shape (compaction 3.23)")]
-    Throws,
+    PreparationThrows,
     /// A text cannot be read back.
     #[error(transparent)]
-    Read(#[from] BodyError),
+    Body(#[from] BodyError),
 }
 
 /// What `agents.defaults.compaction` says of summaries (compaction 2.5, 2.6).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SummarySettings {
     /// Who summarises.
-    pub mode: Mode,
+    pub mode: SummaryMode,
     /// Share of the window a history may take.
-    pub share: f64,
+    pub history_share: f64,
     /// Whether identifiers must be kept.
     pub identifiers: Identifiers,
 }
@@ -60,14 +61,18 @@ pub struct SummarySettings {
 impl SummarySettings {
     /// Those of a gateway's configuration, defaults filled in. A version whose safeguard is never installed summarises as
     /// its runtime does (compaction 12, row "Safeguard active?").
-    pub fn of(rules: &Rules, config: &Value) -> Self {
+    pub fn from_config(rules: &Rules, config: &Value) -> Self {
         let raw = config.get("agents").and_then(|agents| agents.get("defaults")?.get("compaction"));
         let key = |key: &str| raw.and_then(|raw| raw.get(key));
         let is = |name: &str, word: &str| key(name).is_some_and(|value| value.str_is(word));
         let own = || key("identifierInstructions").and_then(Value::as_str).cloned().unwrap_or_default();
         Self {
-            mode: if rules.safeguard && is("mode", "safeguard") { Mode::Safeguard } else { Mode::Default },
-            share: key("maxHistoryShare").and_then(Value::as_f64).unwrap_or(DEFAULT_HISTORY_SHARE),
+            mode: if rules.safeguard && is("mode", "safeguard") {
+                SummaryMode::Safeguard
+            } else {
+                SummaryMode::Default
+            },
+            history_share: key("maxHistoryShare").and_then(Value::as_f64).unwrap_or(DEFAULT_HISTORY_SHARE),
             identifiers: match () {
                 () if is("identifierPolicy", "off") => Identifiers::Off,
                 () if is("identifierPolicy", "custom") => Identifiers::Custom(own()),
@@ -77,37 +82,37 @@ impl SummarySettings {
     }
 }
 
-impl Compactable {
+impl PreparedCompaction {
     /// Prepares a compaction of the leaf looked at. `settings` is reserve and keep; `now_ms` is when missing results would
     /// be invented (compaction 6.3). The workspace rules are read from the folder that the transcript names.
     pub fn new(
-        inspection: &Inspection,
+        inspection: &LoadedSession,
         settings: CompactionSettings,
         summary: SummarySettings,
         instructions: Option<&str>,
         now_ms: f64,
     ) -> Result<Self, NotCompactable> {
-        let read = |ix: EntryIx| body::entry(&inspection.source, &inspection.index, ix);
+        let read = |ix: EntryIx| body::read_entry(&inspection.source, &inspection.index, ix);
         let path = inspection.tree.branch(&inspection.index, &inspection.leaf);
-        let path = since_reset(&inspection.index, &inspection.tree, &path);
-        let branch = branch_as(&inspection.index, &path, read)?;
-        let prepared = prepared(inspection, &branch, settings.keep_recent_tokens)?;
-        let preparation = prepared.ok_or_else(|| why_not(&branch))?;
+        let path = entries_since_reset(&inspection.index, &inspection.tree, &path);
+        let branch = branch_entries_for_runtime(&inspection.index, &path, read)?;
+        let prepared = prepare(inspection, &branch, settings.keep_recent_tokens)?;
+        let preparation = prepared.ok_or_else(|| not_compactable_reason(&branch))?;
         let workspace = inspection.index.header.as_ref().and_then(|header| header.cwd.as_deref());
         let rules = match (summary.mode, workspace) {
-            (Mode::Safeguard, Some(folder)) => workspace_rules(Path::new(folder)),
+            (SummaryMode::Safeguard, Some(folder)) => workspace_rules(Path::new(folder)),
             _ => JsString::new(),
         };
-        let job = SummaryJob {
-            material: preparation.material(&branch, read)?,
+        let job = SummarySpec {
+            texts: preparation.read_texts(&branch, read)?,
             mode: summary.mode,
             window: inspection.window.tokens,
-            share: summary.share,
+            history_share: summary.history_share,
             reserve_tokens: settings.reserve_tokens,
             tokens_before: preparation.tokens_before,
             identifiers: summary.identifiers,
             instructions: instructions.map(JsString::from),
-            rules,
+            rules_section: rules,
             now_ms,
         };
         let assumed_tokens = assumed_summary(&branch, settings.reserve_tokens).tokens;
@@ -115,27 +120,27 @@ impl Compactable {
     }
 
     /// The calls that the gateway itself would make, when each succeeds.
-    pub fn calls(&self) -> Result<Calls, NoSummary> {
-        calls(&self.job, self.assumed_tokens)
+    pub fn gateway_calls(&self) -> Result<PredictedCalls, NoSummary> {
+        predict_calls(&self.job, self.assumed_tokens)
     }
 }
 
 /// Where the branch is cut by the rules that the session is read by.
-fn prepared(
-    inspection: &Inspection,
+fn prepare(
+    inspection: &LoadedSession,
     branch: &[BranchEntry],
     keep_tokens: f64,
 ) -> Result<Option<Preparation>, NotCompactable> {
-    let Inspection { source, index, context, .. } = inspection;
-    let rules = inspection.ruleset.ruleset.rules();
-    let before = Before::of(index, branch, |ix| body::entry(source, index, ix))?;
+    let LoadedSession { source, index, context, .. } = inspection;
+    let rules = inspection.ruleset.id.rules();
+    let before = PreviousCompaction::read(index, branch, |ix| body::read_entry(source, index, ix))?;
     let mut tokens = HashMap::new();
     for message in context.messages.iter().filter(|_| rules.estimate != Estimate::Units) {
-        let body = bodies::message(source, index, message)?;
+        let body = bodies::read_message(source, index, message)?;
         tokens.extend(weighted_tokens(rules, &body).map(|weighted| (message.entry, weighted)));
     }
-    let compacting = Compacting { branch, before: &before, tokens: &tokens };
-    compacting.prepare(rules, keep_tokens).map_err(|_| NotCompactable::Throws)
+    let compacting = CompactionInput { branch, previous: &before, weighted_tokens: &tokens };
+    compacting.prepare(rules, keep_tokens).map_err(|_| NotCompactable::PreparationThrows)
 }
 
 /// The length a summary is taken to have until one is made (compaction 5.21).
@@ -144,26 +149,29 @@ pub struct AssumedSummary {
     /// Tokens.
     pub tokens: f64,
     /// It is the average of the branch's earlier summaries, not a fixed assumption.
-    pub from_earlier: bool,
+    pub is_average: bool,
 }
 
 /// The length to assume for the next summary of a branch, under this reserve.
 pub fn assumed_summary(branch: &[BranchEntry], reserve_tokens: f64) -> AssumedSummary {
-    let earlier = earlier(branch);
-    AssumedSummary { tokens: assumed_tokens(&earlier, reserve_tokens), from_earlier: !earlier.is_empty() }
+    let earlier = earlier_summary_chars(branch);
+    AssumedSummary {
+        tokens: assumed_summary_tokens(&earlier, reserve_tokens),
+        is_average: !earlier.is_empty(),
+    }
 }
 
-fn why_not(branch: &[BranchEntry]) -> NotCompactable {
+fn not_compactable_reason(branch: &[BranchEntry]) -> NotCompactable {
     let ended = branch.last().is_some_and(|entry| entry.kind == EntryKind::Compaction);
-    if ended { NotCompactable::Already } else { NotCompactable::Nothing }
+    if ended { NotCompactable::AlreadyCompacted } else { NotCompactable::NothingToSummarize }
 }
 
 /// Chars of the branch's earlier summaries.
-fn earlier(branch: &[BranchEntry]) -> Vec<u64> {
+fn earlier_summary_chars(branch: &[BranchEntry]) -> Vec<u64> {
     let summaries = branch.iter().filter(|entry| entry.kind == EntryKind::Compaction);
     summaries
         .filter_map(|entry| entry.message)
-        .map(|size| size.pi_chars.chars())
+        .map(|size| size.pi_chars.whole_chars())
         .filter(|chars| *chars > 0)
         .collect()
 }
@@ -176,23 +184,23 @@ mod tests {
 
     fn settings(compaction: &str) -> SummarySettings {
         let text = format!(r#"{{"agents":{{"defaults":{{"compaction":{compaction}}}}}}}"#);
-        SummarySettings::of(Ruleset::V2026_3_2.rules(), &js::parse(&text).unwrap())
+        SummarySettings::from_config(Ruleset::V2026_3_2.rules(), &js::parse(&text).unwrap())
     }
 
     #[test]
     fn only_the_word_safeguard_switches_the_safeguard_on() {
-        assert_eq!(settings(r#"{"mode":"safeguard"}"#).mode, Mode::Safeguard);
+        assert_eq!(settings(r#"{"mode":"safeguard"}"#).mode, SummaryMode::Safeguard);
         for other in ["{}", r#"{"mode":"default"}"#, r#"{"mode":true}"#] {
-            assert_eq!(settings(other).mode, Mode::Default, "{other}");
+            assert_eq!(settings(other).mode, SummaryMode::Default, "{other}");
         }
-        assert_eq!(SummarySettings::of(Ruleset::V2026_3_2.rules(), &Value::Null).share, 0.5);
+        assert_eq!(SummarySettings::from_config(Ruleset::V2026_3_2.rules(), &Value::Null).history_share, 0.5);
         let on = js::parse(r#"{"agents":{"defaults":{"compaction":{"mode":"safeguard"}}}}"#).unwrap();
-        assert_eq!(SummarySettings::of(Ruleset::V2026_2_19.rules(), &on).mode, Mode::Default);
+        assert_eq!(SummarySettings::from_config(Ruleset::V2026_2_19.rules(), &on).mode, SummaryMode::Default);
     }
 
     #[test]
     fn share_and_identifiers_are_the_configured_ones() {
-        assert_eq!(settings(r#"{"maxHistoryShare":0.3}"#).share, 0.3);
+        assert_eq!(settings(r#"{"maxHistoryShare":0.3}"#).history_share, 0.3);
         assert_eq!(settings("{}").identifiers, Identifiers::Strict);
         assert_eq!(settings(r#"{"identifierPolicy":"off"}"#).identifiers, Identifiers::Off);
         let custom = settings(r#"{"identifierPolicy":"custom","identifierInstructions":"ids"}"#).identifiers;

@@ -2,14 +2,14 @@
 
 use crate::gateway::compaction::CompactionSettings;
 use crate::ids::Epoch;
-use crate::inspect::Inspection;
-use crate::inspect::making::no_summary_words;
-use crate::inspect::summary::{Compactable, SummarySettings};
-use crate::policy::compact::calls;
+use crate::inspect::LoadedSession;
+use crate::inspect::making::describe_no_summary;
+use crate::inspect::summary::{PreparedCompaction, SummarySettings};
+use crate::policy::compact::predict_calls;
 
 /// What the calls are asked for with: an answer to anything else is old.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CallsAsked {
+pub struct SummaryCallsRequest {
     /// The reading of the session.
     pub epoch: Epoch,
     /// Reserve and keep.
@@ -35,15 +35,16 @@ pub struct SummaryCalls {
 
 impl SummaryCalls {
     /// Tells them: everything that would be summarised is read. Or why the gateway would make none.
-    pub fn tell(
-        inspection: &Inspection,
-        asked: &CallsAsked,
+    pub fn predict(
+        inspection: &LoadedSession,
+        asked: &SummaryCallsRequest,
         summary: SummarySettings,
         now_ms: f64,
     ) -> Result<Self, String> {
-        let compactable = Compactable::new(inspection, asked.compaction, summary, None, now_ms);
+        let compactable = PreparedCompaction::new(inspection, asked.compaction, summary, None, now_ms);
         let job = compactable.map_err(|error| error.to_string())?.job;
-        let told = calls(&job, asked.summary_tokens as f64).map_err(|why| no_summary_words(&why))?;
+        let told =
+            predict_calls(&job, asked.summary_tokens as f64).map_err(|why| describe_no_summary(&why))?;
         Ok(Self {
             calls: told.calls.len() as u64,
             input_tokens: told.input_tokens(),
@@ -59,21 +60,21 @@ mod tests {
     use super::*;
     use crate::gateway::catalog::Price;
     use crate::gateway::ruleset::Ruleset;
-    use crate::inspect::testing::{inspection, message, transcript, user};
+    use crate::inspect::testing::{loaded_session, message, transcript, user};
     use crate::js::Value;
 
     fn told(turns: usize, keep_recent_tokens: f64) -> Result<SummaryCalls, String> {
         let answer =
             format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(4_000));
         let entries: Vec<String> = (0..turns).flat_map(|_| [user("go"), message(&answer)]).collect();
-        let mut session = inspection(&transcript(&entries), 200_000.0);
+        let mut session = loaded_session(&transcript(&entries), 200_000.0);
         session.price = Some(Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 });
         let compaction = CompactionSettings { keep_recent_tokens, ..CompactionSettings::default() };
-        let asked = CallsAsked { epoch: session.epoch, compaction, summary_tokens: 500 };
-        SummaryCalls::tell(
+        let asked = SummaryCallsRequest { epoch: session.epoch, compaction, summary_tokens: 500 };
+        SummaryCalls::predict(
             &session,
             &asked,
-            SummarySettings::of(Ruleset::V2026_3_2.rules(), &Value::Null),
+            SummarySettings::from_config(Ruleset::V2026_3_2.rules(), &Value::Null),
             0.0,
         )
     }

@@ -3,17 +3,17 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::context::build;
+use crate::context::build_context;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::window::{WindowInfo, WindowSource};
 use crate::ids::{EntryIx, Epoch, LineIds, SessionKey};
 use crate::inspect::next_prompt::NextPrompt;
-use crate::inspect::overflow::overflows;
-use crate::inspect::{Inspection, SessionItem};
+use crate::inspect::overflow::find_overflows;
+use crate::inspect::{LoadedSession, SessionItem};
 use crate::js;
 use crate::plan::Plan;
-use crate::policy::StepSettings;
+use crate::policy::PolicySettings;
 use crate::policy::prune::{Gate, last_touch};
 use crate::store::load::load;
 use crate::store::source::Source;
@@ -65,15 +65,15 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 /// A session read from memory, on an eligible model with this window.
-pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
-    let source = Source::memory("memory.jsonl", text.as_bytes());
+pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
+    let source = Source::from_memory("memory.jsonl", text.as_bytes());
     let index = load(&source, &mut LineIds, &mut |_, _| true).expect("memory is readable");
     let tree = Tree::new(&index);
-    let context = build(&index, &tree, &Leaf::Own);
+    let context = build_context(&index, &tree, &Leaf::Own);
     let context_throws = context.is_err();
     let context = context.unwrap_or_default();
-    let inspection = Inspection {
-        session: item(),
+    let inspection = LoadedSession {
+        item: item(),
         source,
         context_throws,
         context: Arc::new(context),
@@ -81,45 +81,45 @@ pub(crate) fn inspection(text: &str, window: f64) -> Inspection {
         leaf: Leaf::Own,
         provider: "anthropic".into(),
         model: "claude-opus-4-6".into(),
-        ruleset: crate::gateway::ruleset::Chosen::default(),
-        route: crate::gateway::eligible::Route::default(),
-        window: WindowInfo { tokens: window, source: WindowSource::Default, own: window },
+        ruleset: crate::gateway::ruleset::RulesetChoice::default(),
+        route: crate::gateway::eligible::ModelRoute::default(),
+        window: WindowInfo { tokens: window, source: WindowSource::Default, model_tokens: window },
         price: None,
-        fixed: None,
-        report: None,
+        fixed_chars: None,
+        prompt_report: None,
         measured: Err(crate::inspect::Unmeasured::NoUsage),
-        last_call: None,
-        last_touch: last_touch(&index),
-        unfinished: None,
+        last_call_ms: None,
+        last_cache_touch_ms: last_touch(&index),
+        unfinished_commit: None,
         overflows: Arc::default(),
-        doubted: Arc::default(),
+        partial_counts: Arc::default(),
         next_prompt: Arc::default(),
         index: Arc::new(index),
-        upkeep: crate::inspect::upkeep::Upkeep::default(),
+        limits: crate::inspect::upkeep::ContextLimits::default(),
         config: Arc::new(GatewayConfig::empty()),
-        settings: Vec::new(),
-        configured: StepSettings::default(),
-        closer: None,
-        configured_on: true,
+        setting_rows: Vec::new(),
+        configured_settings: PolicySettings::default(),
+        details: None,
+        pruning_configured: true,
         epoch: Epoch::default(),
         successor: None,
-        grown_from: None,
+        extends_epoch: None,
     };
-    let overflows = overflows(&inspection.overflow_scope());
-    let mut counted = Inspection { overflows: overflows.into(), ..inspection };
-    counted.next_prompt = Arc::new(NextPrompt::of(&counted.counts()));
+    let overflows = find_overflows(&inspection.overflow_scope());
+    let mut counted = LoadedSession { overflows: overflows.into(), ..inspection };
+    counted.next_prompt = Arc::new(NextPrompt::from_counts(&counted.prompt_counts()));
     counted
 }
 
 /// The plan of these settings with the gate open.
-pub(crate) fn plan(inspection: &Inspection, settings: &PruneSettings) -> Plan {
+pub(crate) fn prune_plan(inspection: &LoadedSession, settings: &PruneSettings) -> Plan {
     inspection
-        .plan(&StepSettings::prune(settings.clone()), Gate::Open { idle_ms: 1e9 })
+        .plan(&PolicySettings::pruning_only(settings.clone()), Gate::Open { idle_ms: 1e9 })
         .expect("these messages can be measured")
 }
 
 /// Where the entry `e<number>` stands.
-pub(crate) fn at(number: usize) -> EntryIx {
+pub(crate) fn entry_ix(number: usize) -> EntryIx {
     EntryIx(number as u32)
 }
 

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use crate::gateway::ruleset::PiChange;
 use crate::inspect::SessionItem;
-use crate::inspect::excerpt::texts_of;
+use crate::inspect::excerpt::content_texts;
 use crate::js::JsString;
-use crate::redact::{Secrets, masked};
+use crate::redact::{SecretDisplay, masked};
 use crate::store::body;
 use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 use crate::store::source::Source;
-use crate::transcript::envelope::{Opened, opened};
+use crate::transcript::envelope::{UnwrappedMessage, unwrap_message};
 use crate::transcript::labels;
 
 /// Chars of a title made from a text, the ellipsis included.
@@ -22,55 +22,56 @@ const SECRET_CHARS: usize = TITLE_CHARS + 512;
 const TEXT_UNITS: usize = 1 << 18;
 
 /// The title of a session, its secrets hidden or shown.
-pub fn shown_title(item: &SessionItem, secrets: Secrets) -> Cow<'_, str> {
-    match secrets.shown(&item.title) {
+pub fn shown_title(item: &SessionItem, secrets: SecretDisplay) -> Cow<'_, str> {
+    match secrets.apply(&item.title) {
         Cow::Borrowed(title) => Cow::Borrowed(title),
-        Cow::Owned(masked) => Cow::Owned(cut(&masked)),
+        Cow::Owned(masked) => Cow::Owned(truncate(&masked)),
     }
 }
 
 /// The name of a session as lists write it, its secrets hidden or shown. Masked first: the name of a channel loses the colon
 /// that tells a secret.
-pub fn shown_name(item: &SessionItem, secrets: Secrets) -> Cow<'_, str> {
+pub fn shown_name(item: &SessionItem, secrets: SecretDisplay) -> Cow<'_, str> {
     match shown_title(item, secrets) {
-        Cow::Borrowed(_) => item.name(),
-        Cow::Owned(title) => Cow::Owned(SessionItem { title, ..item.clone() }.name().into_owned()),
+        Cow::Borrowed(_) => item.display_name(),
+        Cow::Owned(title) => Cow::Owned(SessionItem { title, ..item.clone() }.display_name().into_owned()),
     }
 }
 
 /// The mark of an envelope before a title, and the title's words.
-pub fn split_mark(title: &str) -> (&str, &str) {
+pub fn split_envelope(title: &str) -> (&str, &str) {
     let end = title.starts_with('⟨').then(|| title.find('⟩')).flatten();
     title.split_at(end.map_or(0, |at| at + '⟩'.len_utf8()))
 }
 
 /// A name for a session no row names: its own (store K9), else what was asked first (store C10, R4).
 pub(super) fn title(source: &Source, index: &Index) -> Option<String> {
-    if let Some(name) = labels::name(index).filter(|_| index.pi.has(PiChange::ClearsNames)) {
+    if let Some(name) = labels::session_name(index).filter(|_| index.pi_release.has(PiChange::ClearsNames)) {
         return Some(one_line(&name));
     }
-    let named = !index.pi.has(PiChange::ClearsNames);
-    let names = index.asides().rev().filter(|(_, entry)| entry.kind == EntryKind::SessionInfo);
-    let mut names = names.filter_map(|(_, entry)| index.word_text(entry.word)).map(|name| one_line(&name));
+    let named = !index.pi_release.has(PiChange::ClearsNames);
+    let names = index.auxiliary_entries().rev().filter(|(_, entry)| entry.kind == EntryKind::SessionInfo);
+    let mut names =
+        names.filter_map(|(_, entry)| index.value_text(entry.payload)).map(|name| one_line(&name));
     let own = names.find(|name| named && !name.is_empty());
-    own.or_else(|| asked_first(source, index))
+    own.or_else(|| first_user_words(source, index))
 }
 
 /// The first words of the first user message. One that is all envelope gives its mark.
-fn asked_first(source: &Source, index: &Index) -> Option<String> {
+fn first_user_words(source: &Source, index: &Index) -> Option<String> {
     let asked = index.iter().find(|(_, entry)| entry.role() == Some(Role::User))?.0;
-    let message = body::message(source, index, asked).ok().flatten()?;
-    let texts: Vec<String> = texts_of(message.get("content")).map(words).collect();
-    let opened: Vec<_> = texts.iter().map(|text| opened(text)).collect();
-    let mark = opened.iter().find_map(Opened::mark);
-    let said = opened.iter().map(|opened| one_line(opened.said)).find(|said| !said.is_empty());
+    let message = body::read_message(source, index, asked).ok().flatten()?;
+    let texts: Vec<String> = content_texts(message.get("content")).map(title_words).collect();
+    let opened: Vec<_> = texts.iter().map(|text| unwrap_message(text)).collect();
+    let mark = opened.iter().find_map(UnwrappedMessage::mark_prefix);
+    let said = opened.iter().map(|opened| one_line(opened.text)).find(|said| !said.is_empty());
     match (mark, said) {
         (Some(mark), Some(said)) => Some(one_line(&format!("{mark} {said}"))),
         (mark, said) => mark.or(said),
     }
 }
 
-fn words(text: &JsString) -> String {
+fn title_words(text: &JsString) -> String {
     text.slice(0, TEXT_UNITS).to_string_lossy()
 }
 
@@ -90,10 +91,10 @@ fn one_line(text: &str) -> String {
     if long.chars().count() > TITLE_CHARS && matches!(masked(&long), Cow::Owned(_)) {
         return long;
     }
-    cut(&long)
+    truncate(&long)
 }
 
-fn cut(line: &str) -> String {
+fn truncate(line: &str) -> String {
     if line.chars().count() <= TITLE_CHARS {
         return line.to_owned();
     }
@@ -111,26 +112,26 @@ mod tests {
         let text = format!("{words} sk-ant-api03-Zx81Kq92Lm37Vb64Nc55Qw");
         let mut item = testing::item();
         item.title = one_line(&text);
-        assert_eq!(shown_title(&item, Secrets::Hidden), format!("{words} [redacted…"));
-        assert_eq!(shown_title(&item, Secrets::Shown), text);
+        assert_eq!(shown_title(&item, SecretDisplay::Hidden), format!("{words} [redacted…"));
+        assert_eq!(shown_title(&item, SecretDisplay::Shown), text);
     }
 
     #[test]
     fn a_secret_behind_a_word_that_looks_like_a_channel_is_masked() {
         let mut item = testing::item();
         item.title = "password:tall9-orange".to_owned();
-        assert_eq!(shown_name(&item, Secrets::Hidden), "password [redacted:value]");
-        assert_eq!(shown_title(&item, Secrets::Shown), "password:tall9-orange");
+        assert_eq!(shown_name(&item, SecretDisplay::Hidden), "password [redacted:value]");
+        assert_eq!(shown_title(&item, SecretDisplay::Shown), "password:tall9-orange");
         item.title = "telegram:8812".to_owned();
-        assert_eq!(shown_name(&item, Secrets::Hidden), "telegram 8812");
-        assert_eq!(shown_title(&item, Secrets::Hidden), "telegram:8812");
+        assert_eq!(shown_name(&item, SecretDisplay::Hidden), "telegram 8812");
+        assert_eq!(shown_title(&item, SecretDisplay::Hidden), "telegram:8812");
     }
 
     #[test]
     fn the_mark_of_a_title_is_split_from_its_words() {
-        assert_eq!(split_mark("⟨telegram⟩ find it"), ("⟨telegram⟩", " find it"));
-        assert_eq!(split_mark("⟨cron⟩"), ("⟨cron⟩", ""));
-        assert_eq!(split_mark("find ⟨it⟩"), ("", "find ⟨it⟩"));
+        assert_eq!(split_envelope("⟨telegram⟩ find it"), ("⟨telegram⟩", " find it"));
+        assert_eq!(split_envelope("⟨cron⟩"), ("⟨cron⟩", ""));
+        assert_eq!(split_envelope("find ⟨it⟩"), ("", "find ⟨it⟩"));
     }
 
     #[test]
@@ -140,6 +141,6 @@ mod tests {
         item.title = one_line(&text);
         assert_eq!(item.title.chars().count(), TITLE_CHARS);
         assert!(item.title.ends_with('…'));
-        assert_eq!(shown_title(&item, Secrets::Hidden), item.title);
+        assert_eq!(shown_title(&item, SecretDisplay::Hidden), item.title);
     }
 }

@@ -4,16 +4,16 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use crate::commit::{journal_of, unfinished};
+use crate::commit::{find_interrupted, transcript_for_journal};
 use crate::inspect::item::{Mark, SessionItem};
-use crate::inspect::list::listed_item;
+use crate::inspect::list::list_item;
 use crate::store::archive::is_jsonl_path;
 use crate::store::session::{Flag, Session};
 use crate::store::survey::Store;
 
 /// The sessions of a store by their transcripts.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct PathIndex {
     sessions: HashMap<PathBuf, Vec<usize>>,
     /// Files that look like transcripts, and were not listed when the store was looked at because of them.
     unlisted: BTreeSet<PathBuf>,
@@ -21,23 +21,23 @@ pub struct Places {
 
 /// What changes come to.
 #[derive(Debug, Default)]
-pub struct Touched {
+pub struct Invalidation {
     /// Sessions whose files changed, as they are now, with their lines of the list.
     pub sessions: Vec<(Session, SessionItem)>,
     /// Sessions may have come or gone, or settings changed: the store is to be looked at again.
-    pub whole: bool,
+    pub rescan: bool,
 }
 
 /// What one changed path is about.
-enum About<'a> {
+enum Affected<'a> {
     Nothing,
     Sessions(&'a [usize]),
-    Whole,
+    Store,
 }
 
-impl Places {
+impl PathIndex {
     /// The places of a store that was looked at because of these paths.
-    pub fn of(store: &Store, because: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub fn new(store: &Store, because: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut sessions: HashMap<PathBuf, Vec<usize>> = HashMap::new();
         for (at, session) in store.sessions.iter().enumerate() {
             if let Some(path) = &session.path {
@@ -50,52 +50,57 @@ impl Places {
     }
 
     /// What these changes come to, by the store whose places these are. `now_ms` is the time locks are judged by.
-    pub fn touched<'a>(
+    pub fn invalidated_by<'a>(
         &self,
         store: &Store,
         paths: impl IntoIterator<Item = &'a PathBuf>,
         now_ms: i64,
-    ) -> Touched {
-        let mut touched = Touched::default();
+    ) -> Invalidation {
+        let mut touched = Invalidation::default();
         let mut places = BTreeSet::new();
         for path in paths {
-            match self.about(store, path) {
-                About::Nothing => {}
-                About::Sessions(own) => places.extend(own),
-                About::Whole => touched.whole = true,
+            match self.affected_by(store, path) {
+                Affected::Nothing => {}
+                Affected::Sessions(own) => places.extend(own),
+                Affected::Store => touched.rescan = true,
             }
         }
         let now = |at: &usize| {
-            let session = store.sessions.get(*at)?.as_it_is();
-            let mut item = listed_item(store, &session, now_ms);
+            let session = store.sessions.get(*at)?.refreshed();
+            let mut item = list_item(store, &session, now_ms);
             let path = session.path.as_deref()?;
-            item.set_mark(Mark::Unfinished, unfinished(path, now_ms).is_ok_and(|found| found.is_some()));
+            item.set_mark(
+                Mark::Unfinished,
+                find_interrupted(path, now_ms).is_ok_and(|found| found.is_some()),
+            );
             Some((session, item))
         };
         touched.sessions = places.iter().filter_map(now).collect();
         touched
     }
 
-    fn about(&self, store: &Store, path: &Path) -> About<'_> {
+    fn affected_by(&self, store: &Store, path: &Path) -> Affected<'_> {
         if let Some(own) = self.sessions.get(path) {
-            let was_there = own.iter().any(|at| !store.sessions[*at].has(Flag::Missing));
+            let was_there = own.iter().any(|at| !store.sessions[*at].has_flag(Flag::Missing));
             return match (was_there, path.is_file()) {
-                (true, true) => About::Sessions(own),
-                (false, false) => About::Nothing,
+                (true, true) => Affected::Sessions(own),
+                (false, false) => Affected::Nothing,
                 // Where it is gone, another candidate may be the transcript by now (store E6).
-                _ => About::Whole,
+                _ => Affected::Store,
             };
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let beside =
-            name.strip_suffix(".lock").map(|name| path.with_file_name(name)).or_else(|| journal_of(path));
+        let beside = name
+            .strip_suffix(".lock")
+            .map(|name| path.with_file_name(name))
+            .or_else(|| transcript_for_journal(path));
         match beside {
             Some(transcript) => match self.sessions.get(&transcript) {
-                Some(own) => About::Sessions(own),
-                None => About::Nothing,
+                Some(own) => Affected::Sessions(own),
+                None => Affected::Nothing,
             },
-            None if self.unlisted.contains(path) && path.is_file() => About::Nothing,
-            None => About::Whole,
+            None if self.unlisted.contains(path) && path.is_file() => Affected::Nothing,
+            None => Affected::Store,
         }
     }
 }
@@ -106,7 +111,7 @@ mod tests {
 
     use super::*;
     use crate::gateway::env::Environment;
-    use crate::store::survey::survey;
+    use crate::store::survey::discover;
 
     fn write(dir: &Path, name: &str, text: &str) -> PathBuf {
         let path = dir.join("agents/main/sessions").join(name);
@@ -116,13 +121,13 @@ mod tests {
     }
 
     fn store(dir: &Path) -> Store {
-        survey(Some(dir), &Environment::new([("HOME", "/nowhere")], None, "/".into()))
+        discover(Some(dir), &Environment::new([("HOME", "/nowhere")], None, "/".into()))
     }
 
     /// The ids of the sessions that a change touches, and whether all is to be looked at.
-    fn told(places: &Places, store: &Store, path: &Path) -> (Vec<String>, bool) {
-        let touched = places.touched(store, [&path.to_path_buf()], 0);
-        (touched.sessions.iter().map(|(session, _)| session.id.clone()).collect(), touched.whole)
+    fn told(places: &PathIndex, store: &Store, path: &Path) -> (Vec<String>, bool) {
+        let touched = places.invalidated_by(store, [&path.to_path_buf()], 0);
+        (touched.sessions.iter().map(|(session, _)| session.id.clone()).collect(), touched.rescan)
     }
 
     #[test]
@@ -136,10 +141,10 @@ mod tests {
         let path = write(dir.path(), "a.jsonl", "");
         write(dir.path(), "b.jsonl", "");
         let store = store(dir.path());
-        let places = Places::of(&store, []);
+        let places = PathIndex::new(&store, []);
         write(dir.path(), "a.jsonl", "{\"type\":\"session\"}\n");
-        let touched = places.touched(&store, [&path], 0);
-        assert_eq!((touched.sessions[0].1.bytes, touched.whole), (19, false));
+        let touched = places.invalidated_by(&store, [&path], 0);
+        assert_eq!((touched.sessions[0].1.bytes, touched.rescan), (19, false));
         let lock = write(dir.path(), "a.jsonl.lock", "");
         assert_eq!(told(&places, &store, &lock), (vec!["a".to_owned()], false));
         let journal = path.with_file_name("a.jsonl.clawscope-journal");
@@ -157,7 +162,7 @@ mod tests {
         );
         let path = write(dir.path(), "a.jsonl", "");
         let known = store(dir.path());
-        let places = Places::of(&known, []);
+        let places = PathIndex::new(&known, []);
         let orphan = write(dir.path(), "c.jsonl", "");
         let archive = write(dir.path(), "a.jsonl.reset.2026-02-21T05-16-55.686Z", "");
         for path in [&rows, &orphan, &archive, &dir.path().join("openclaw.json"), &dir.path().to_path_buf()] {
@@ -178,7 +183,7 @@ mod tests {
         let log = dir.path().join("log.jsonl");
         std::fs::File::create(&log).unwrap();
         let store = store(dir.path());
-        assert_eq!(told(&Places::of(&store, []), &store, &log), (vec![], true));
-        assert_eq!(told(&Places::of(&store, [log.clone()]), &store, &log), (vec![], false));
+        assert_eq!(told(&PathIndex::new(&store, []), &store, &log), (vec![], true));
+        assert_eq!(told(&PathIndex::new(&store, [log.clone()]), &store, &log), (vec![], false));
     }
 }

@@ -6,14 +6,14 @@ use crate::gateway::memory_flush::{FlushSettings, flush_settings, flush_settings
 use crate::gateway::ruleset::{MemoryFlush, Ruleset};
 use crate::gateway::window::{DEFAULT_WINDOW, runtime_window};
 use crate::gateway::window_lookup::{
-    StatusWindow, flush_window, status_window_from, stored_window, window_for_status,
+    StatusWindowSource, flush_window, status_window_from, stored_window, window_for_status,
 };
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::inspect::lifecycle::Lifecycle;
-use crate::js::{Value, truthy};
-use crate::policy::memory_flush::{Flush, FlushFacts, LastCall, Skip, flush};
-use crate::store::key::Kind;
-use crate::store::rows::Row;
+use crate::js::{Value, is_truthy};
+use crate::policy::memory_flush::{Flush, FlushInput, FlushSkip, LastCall, flush_status};
+use crate::store::key::SessionKind;
+use crate::store::rows::SessionRecord;
 use crate::store::session::Session;
 use crate::store::survey::Store;
 
@@ -22,17 +22,17 @@ const CLI_PROVIDERS: [&str; 2] = ["claude-cli", "codex-cli"];
 
 /// What keeps a session within its window.
 #[derive(Debug, Clone)]
-pub struct Upkeep {
+pub struct ContextLimits {
     /// A gateway runs it; sessions of pi alone have neither flush nor recovery loop.
-    pub gateway: bool,
+    pub is_gateway_run: bool,
     /// It is a chat with people, which this version of the gateway resets in the end (compaction 8.19).
-    pub chat: bool,
+    pub is_chat: bool,
     /// Who writes the summaries.
-    pub mode: CompactionMode,
+    pub compaction_mode: CompactionMode,
     /// Settings of the memory flush.
     pub flush: FlushSettings,
     /// Why no flush runs here.
-    pub skipped: Option<Skip>,
+    pub flush_skip: Option<FlushSkip>,
     /// What begins it anew, where a gateway does so by itself.
     pub lifecycle: Option<Lifecycle>,
     /// Window of the runtime's own trigger, in tokens (compaction 2.8).
@@ -40,13 +40,13 @@ pub struct Upkeep {
     /// Window that the status line shows, in tokens (compaction 7.6).
     pub status_window: f64,
     /// What settled that.
-    pub status_from: StatusWindow,
+    pub status_window_source: StatusWindowSource,
     /// Window of the memory flush, in tokens (compaction 9.3).
     pub flush_window: f64,
     /// What a chat run stores as `contextTokens`, in tokens (compaction 7.7).
     pub stored_window: f64,
     /// What the row says.
-    pub row: StoredTotals,
+    pub stored_totals: StoredTotals,
 }
 
 /// Numbers of the row; absent where they are of another type.
@@ -59,9 +59,9 @@ pub struct StoredTotals {
     /// `contextTokens`.
     pub context_tokens: Option<f64>,
     /// `compactionCount`.
-    pub compactions: Option<f64>,
+    pub compaction_count: Option<f64>,
     /// `memoryFlushCompactionCount`.
-    pub flushed_at: Option<f64>,
+    pub flush_compaction_count: Option<f64>,
     /// `inputTokens`.
     pub input: Option<f64>,
     /// `cacheRead`.
@@ -71,14 +71,14 @@ pub struct StoredTotals {
 }
 
 impl StoredTotals {
-    fn of(row: &Row) -> Self {
+    fn from_row(row: &SessionRecord) -> Self {
         let number = |key: &str| row.raw.get(key).and_then(Value::as_f64);
         Self {
             total_tokens: number("totalTokens"),
             fresh: row.raw.get("totalTokensFresh").and_then(Value::as_bool),
             context_tokens: row.context_tokens,
-            compactions: number("compactionCount"),
-            flushed_at: number("memoryFlushCompactionCount"),
+            compaction_count: number("compactionCount"),
+            flush_compaction_count: number("memoryFlushCompactionCount"),
             input: number("inputTokens"),
             cache_read: number("cacheRead"),
             cache_write: number("cacheWrite"),
@@ -86,92 +86,100 @@ impl StoredTotals {
     }
 }
 
-impl Upkeep {
+impl ContextLimits {
     /// As the store has it, for a session on this model.
-    pub fn of(store: &Store, ruleset: Ruleset, session: &Session, (provider, model): (&str, &str)) -> Self {
-        let config = &store.config.js;
-        let row = session.row.as_ref();
-        let stored = row.map(StoredTotals::of).unwrap_or_default();
+    pub fn for_session(
+        store: &Store,
+        ruleset: Ruleset,
+        session: &Session,
+        (provider, model): (&str, &str),
+    ) -> Self {
+        let config = &store.config.js_root;
+        let row = session.record.as_ref();
+        let stored = row.map(StoredTotals::from_row).unwrap_or_default();
         let rules = ruleset.rules();
         let known = store.config.known_window(&session.agent, provider, model);
         Self {
-            gateway: !ruleset.is_pi(),
-            chat: is_chat(session.kind) && rules.recovery.resets_session,
-            mode: compaction_mode(rules, config),
+            is_gateway_run: !ruleset.is_pi(),
+            is_chat: is_chat(session.kind) && rules.recovery.resets_session,
+            compaction_mode: compaction_mode(rules, config),
             flush: flush_settings_under(rules, &store.config, flush_window(config, model)),
-            skipped: skipped(config, row, provider),
+            flush_skip: flush_skip_reason(config, row, provider),
             runtime_window: runtime_window(config, provider, model, known),
-            lifecycle: Lifecycle::of(store, session),
+            lifecycle: Lifecycle::for_session(store, session),
             status_window: window_for_status(config, provider, model),
-            status_from: status_window_from(config, provider, model),
+            status_window_source: status_window_from(config, provider, model),
             flush_window: flush_window(config, model),
             stored_window: stored_window(config, model, stored.context_tokens),
-            row: stored,
+            stored_totals: stored,
         }
     }
 }
 
-impl Default for Upkeep {
+impl Default for ContextLimits {
     /// A chat of a gateway without a configuration.
     fn default() -> Self {
         Self {
-            gateway: true,
-            chat: true,
-            mode: CompactionMode::Default,
+            is_gateway_run: true,
+            is_chat: true,
+            compaction_mode: CompactionMode::Default,
             flush: flush_settings(&crate::gateway::config::GatewayConfig::empty()),
-            skipped: None,
+            flush_skip: None,
             runtime_window: DEFAULT_WINDOW,
             lifecycle: None,
             status_window: DEFAULT_WINDOW,
-            status_from: StatusWindow::Default,
+            status_window_source: StatusWindowSource::Default,
             flush_window: DEFAULT_WINDOW,
             stored_window: DEFAULT_WINDOW,
-            row: StoredTotals::default(),
+            stored_totals: StoredTotals::default(),
         }
     }
 }
 
-fn is_chat(kind: Kind) -> bool {
-    !matches!(kind, Kind::Cron | Kind::Hook | Kind::Subagent | Kind::Acp | Kind::Pi)
+fn is_chat(kind: SessionKind) -> bool {
+    !matches!(
+        kind,
+        SessionKind::Cron | SessionKind::Hook | SessionKind::Subagent | SessionKind::Acp | SessionKind::Pi
+    )
 }
 
 /// Why no flush runs, as far as the store tells: what a run is for (a heartbeat, say) it does not (compaction 9.8).
-fn skipped(config: &Value, row: Option<&Row>, provider: &str) -> Option<Skip> {
-    let Some(row) = row else { return Some(Skip::NoRow) };
+fn flush_skip_reason(config: &Value, row: Option<&SessionRecord>, provider: &str) -> Option<FlushSkip> {
+    let Some(row) = row else { return Some(FlushSkip::NoRow) };
     let defaults = config.get("agents").and_then(|agents| agents.get("defaults"));
     let backends = defaults.and_then(|defaults| defaults.get("cliBackends"));
     if CLI_PROVIDERS.contains(&provider) || backends.is_some_and(|backends| backends.get(provider).is_some())
     {
-        return Some(Skip::CliBackend);
+        return Some(FlushSkip::CliBackend);
     }
-    let report = row.report();
+    let report = row.prompt_report_value();
     let sandbox = report.as_ref().and_then(|report| report.get("sandbox"));
-    let sandboxed = truthy(sandbox.and_then(|sandbox| sandbox.get("sandboxed")));
+    let sandboxed = is_truthy(sandbox.and_then(|sandbox| sandbox.get("sandboxed")));
     let access = defaults.and_then(|defaults| defaults.get("sandbox")?.get("workspaceAccess"));
     let writes = access.is_some_and(|access| access.str_is("rw"));
-    (sandboxed && !writes).then_some(Skip::ReadOnlySandbox)
+    (sandboxed && !writes).then_some(FlushSkip::ReadOnlySandbox)
 }
 
-impl Inspection {
+impl LoadedSession {
     /// Where the session stands with the memory flush, before a next message of unknown size; none where no gateway
     /// runs it.
     pub fn memory_flush(&self) -> Option<Flush> {
-        let upkeep = &self.upkeep;
-        let kind = self.ruleset.ruleset.rules().memory_flush;
+        let upkeep = &self.limits;
+        let kind = self.ruleset.id.rules().memory_flush;
         let reads_transcript = !matches!(kind, MemoryFlush::StoredTotal { .. });
-        let facts = FlushFacts {
+        let facts = FlushInput {
             window: upkeep.flush_window,
-            reserve_tokens: self.configured.compaction.reserve_tokens,
-            stored_tokens: upkeep.row.total_tokens,
-            fresh: upkeep.row.fresh,
+            reserve_tokens: self.configured_settings.compaction.reserve_tokens,
+            stored_tokens: upkeep.stored_totals.total_tokens,
+            fresh: upkeep.stored_totals.fresh,
             last_call: self.last_call_of_file().filter(|_| reads_transcript),
             message_tokens: 0.0,
-            bytes: (self.index.end + self.index.pending) as f64,
-            compactions: upkeep.row.compactions.unwrap_or(0.0),
-            flushed_at: upkeep.row.flushed_at,
-            skipped: upkeep.skipped,
+            bytes: (self.index.end + self.index.pending_bytes) as f64,
+            compactions: upkeep.stored_totals.compaction_count.unwrap_or(0.0),
+            flushed_at: upkeep.stored_totals.flush_compaction_count,
+            skipped: upkeep.flush_skip,
         };
-        upkeep.gateway.then(|| flush(&upkeep.flush, &facts))
+        upkeep.is_gateway_run.then(|| flush_status(&upkeep.flush, &facts))
     }
 
     /// The last usage in the file with a positive number, whatever its branch (compaction 9.5).

@@ -2,45 +2,45 @@
 //! and nowhere else, so that two places that show them agree.
 
 use crate::ids::EntryIx;
-use crate::replay::{CallReplay, RecordedLane, Totals};
+use crate::replay::{CallReplay, RecordedTrace, TraceTotals};
 
 /// All calls of a session under some settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Whole {
+pub struct ReplaySummary {
     /// Calls that do not fit.
     pub overflows: usize,
     /// The one that failed is among them.
-    pub failing: bool,
+    pub failing_call_overflows: bool,
     /// Tokens of that one; none where no call failed yet.
-    pub tokens: Option<u64>,
+    pub failing_call_tokens: Option<u64>,
     /// The provider counted those tokens.
-    pub counted: bool,
+    pub failing_call_measured: bool,
     /// Tokens of the largest prompt.
-    pub peak: u64,
+    pub peak_tokens: u64,
     /// The provider counted the largest prompt.
-    pub peak_counted: bool,
+    pub peak_measured: bool,
     /// What calls and summaries cost, USD; none without a price.
     pub cost: Option<f64>,
     /// Compactions.
     pub compactions: usize,
 }
 
-impl Whole {
+impl ReplaySummary {
     /// The sums of a lane. `failing` is the call that failed, none before anything did.
-    pub fn of(record: &RecordedLane, lane: &[CallReplay], failing: Option<EntryIx>) -> Self {
+    pub fn from_trace(record: &RecordedTrace, lane: &[CallReplay], failing: Option<EntryIx>) -> Self {
         let calls = &record.calls;
-        let over = |at: &usize| lane[*at].overflow || lane[*at].failed;
+        let over = |at: &usize| lane[*at].overflowed || lane[*at].failed;
         let failing = failing.and_then(|failing| calls.iter().position(|call| call.entry == failing));
-        let totals = Totals::of(calls, lane);
-        let counted = |at: Option<usize>| at.is_some_and(|at| lane[at].is_sized() && !lane[at].is_estimate());
+        let totals = TraceTotals::of(calls, lane);
+        let counted = |at: Option<usize>| at.is_some_and(|at| lane[at].has_size() && !lane[at].is_estimate());
         Self {
             overflows: (0..lane.len()).filter(over).count(),
-            failing: failing.is_some_and(|at| over(&at)),
-            tokens: failing.map(|at| lane[at].expected.max(0.0).round() as u64),
-            counted: counted(failing),
-            peak: totals.peak.0.max(0.0).round() as u64,
-            peak_counted: counted(totals.peak.1),
-            cost: totals.cost.map(|cost| cost + totals.summaries).filter(|cost| *cost > 0.0),
+            failing_call_overflows: failing.is_some_and(|at| over(&at)),
+            failing_call_tokens: failing.map(|at| lane[at].expected.max(0.0).round() as u64),
+            failing_call_measured: counted(failing),
+            peak_tokens: totals.peak.0.max(0.0).round() as u64,
+            peak_measured: counted(totals.peak.1),
+            cost: totals.cost.map(|cost| cost + totals.summary_cost).filter(|cost| *cost > 0.0),
             compactions: totals.compactions,
         }
     }

@@ -1,72 +1,76 @@
 //! Why truncation, repair, the guard and clearing do to a message what they do: the sentences.
 
 use crate::gateway::ruleset::Aggregate;
-use crate::inspect::why::Facts;
-use crate::inspect::words::{counted, of};
+use crate::inspect::why::FateExplainer;
+use crate::inspect::words::{format_count, quantity};
 use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::truncate::sized_result_chars;
 use crate::policy::{Fate, Reason};
 
-impl Facts<'_> {
+impl FateExplainer<'_> {
     /// The sentences of a reason that one of these steps gives; none for any other.
-    pub(super) fn of_closer_steps(&self, reason: Reason) -> Option<Vec<String>> {
+    pub(super) fn explain_policy(&self, reason: Reason) -> Option<Vec<String>> {
         Some(match reason {
-            Reason::OverLimit | Reason::OverAggregate | Reason::WithinLimit => self.truncated(reason),
+            Reason::OverLimit | Reason::OverAggregate | Reason::WithinLimit => {
+                self.explain_truncation(reason)
+            }
             Reason::GuardCut
             | Reason::GuardFitted
             | Reason::GuardCompacted
             | Reason::WithinGuard
-            | Reason::TooSmallToCompact => self.guarded(reason),
+            | Reason::TooSmallToCompact => self.explain_guard(reason),
             Reason::ClearedUse
             | Reason::BelowTrigger
             | Reason::KeptUse
             | Reason::ClearedAtLeast
-            | Reason::TooLittleToClear => self.clearing(reason),
-            _ => vec![self.repaired(reason)?],
+            | Reason::TooLittleToClear => self.explain_tool_clearing(reason),
+            _ => vec![self.explain_repair(reason)?],
         })
     }
 
     /// Against the limit of one result (pruning 6.2, 6.6).
-    fn truncated(&self, reason: Reason) -> Vec<String> {
+    fn explain_truncation(&self, reason: Reason) -> Vec<String> {
         let settings = &self.plan.settings.truncate;
         let rules = self.plan.settings.ruleset.rules();
         let most = settings.max_result_chars_under(rules, self.plan.window);
         if reason == Reason::OverAggregate {
-            return self.aggregated(match rules.aggregate {
+            return self.explain_aggregate(match rules.aggregate {
                 rule @ Aggregate::Weighted => rule.budget(self.plan.window, most, true),
                 _ => self.plan.settings.reduce.all_chars,
             });
         }
-        let limit = counted(most);
+        let limit = format_count(most);
         let relation = if reason == Reason::OverLimit { "are over" } else { "are not over" };
         let compared = match sized_result_chars(self.size) {
             Some(chars) => {
-                format!("Its {} {relation} the {limit} that one result may have.", of(chars, "char"))
+                format!("Its {} {relation} the {limit} that one result may have.", quantity(chars, "char"))
             }
             None => format!("Its chars {relation} the {limit} that one result may have."),
         };
         if reason == Reason::WithinLimit {
             return vec![compared];
         }
-        let stays = match self.fate.after.get() {
-            Ok(after) if Ok(after) != self.fate.before.get() => {
-                format!("{} stay, a note among them.", of(after, "char"))
+        let stays = match self.fate.after.value() {
+            Ok(after) if Ok(after) != self.fate.before.value() => {
+                format!("{} stay, a note among them.", quantity(after, "char"))
             }
             _ => format!(
                 "Every block keeps {} and the note, so nothing goes.",
-                of(settings.min_keep_chars, "char")
+                quantity(settings.min_keep_chars, "char")
             ),
         };
         vec![compared, stays]
     }
 
     /// Against what all results may have (pruning 8.3).
-    fn aggregated(&self, budget: f64) -> Vec<String> {
+    fn explain_aggregate(&self, budget: f64) -> Vec<String> {
         let stays = match self.fate.fate {
             Fate::Cleared => "A note that it was left out stays, as far as there is room.".to_owned(),
-            _ => format!("{} stay, a note among them.", of(self.fate.after.chars() as f64, "char")),
+            _ => {
+                format!("{} stay, a note among them.", quantity(self.fate.after.whole_chars() as f64, "char"))
+            }
         };
-        let budget = of(budget, "char");
+        let budget = quantity(budget, "char");
         vec![
             format!("All results together are over {budget}; the oldest that were answered give way."),
             stays,
@@ -74,10 +78,11 @@ impl Facts<'_> {
     }
 
     /// Against the limits of a call (pruning 6.33, 6.35).
-    fn guarded(&self, reason: Reason) -> Vec<String> {
+    fn explain_guard(&self, reason: Reason) -> Vec<String> {
         let Some(numbers) = self.plan.guarded else { return Vec::new() };
-        let (single, budget) = (of(numbers.limits.single, "char"), of(numbers.limits.budget, "char"));
-        let total = format!("All messages count {}", of(numbers.total, "char"));
+        let (single, budget) =
+            (quantity(numbers.limits.single, "char"), quantity(numbers.limits.budget, "char"));
+        let total = format!("All messages count {}", quantity(numbers.total, "char"));
         let relation = if numbers.total > numbers.limits.budget { "over" } else { "within" };
         let whole = format!("{total}, {relation} the guard's budget of {budget}.");
         match reason {
@@ -104,43 +109,49 @@ impl Facts<'_> {
     }
 
     /// Against the trigger and what is kept (pruning 7.2). Tokens are counted approximately.
-    fn clearing(&self, reason: Reason) -> Vec<String> {
+    fn explain_tool_clearing(&self, reason: Reason) -> Vec<String> {
         let settings = &self.plan.settings.clear;
         let Some(numbers) = self.plan.cleared else { return Vec::new() };
-        let trigger = counted(settings.trigger);
-        let whole = match settings.by {
+        let trigger = format_count(settings.trigger);
+        let whole = match settings.cleared_by {
             ClearedBy::Client => "All messages count",
             ClearedBy::Server { .. } => "The prompt counts",
         };
         let total = |relation| {
-            format!("{whole} ~{}, {relation} the trigger of {trigger}.", of(numbers.before as f64, "token"))
+            format!(
+                "{whole} ~{}, {relation} the trigger of {trigger}.",
+                quantity(numbers.tokens_before as f64, "token")
+            )
         };
         match reason {
             Reason::BelowTrigger => vec![total("not over")],
             Reason::KeptUse if settings.keep < 0.0 => {
-                vec![format!("Only the first {} may be cleared.", of(-settings.keep, "result"))]
+                vec![format!("Only the first {} may be cleared.", quantity(-settings.keep, "result"))]
             }
             Reason::KeptUse if settings.keep == 1.0 => vec!["The last result is kept.".into()],
             Reason::KeptUse => {
-                vec![format!("Among the last {}, which are kept.", of(settings.keep, "result"))]
+                vec![format!("Among the last {}, which are kept.", quantity(settings.keep, "result"))]
             }
             Reason::TooLittleToClear => vec![
                 total("over"),
                 format!(
                     "Less than {} could be cleared, so nothing is.",
-                    of(settings.clear_at_least, "token")
+                    quantity(settings.clear_at_least, "token")
                 ),
             ],
             Reason::ClearedAtLeast => vec![format!(
                 "Clearing older results reclaimed ~{}, which is at least {}.",
-                of(numbers.before.saturating_sub(numbers.after) as f64, "token"),
-                counted(settings.clear_at_least)
+                quantity(numbers.tokens_before.saturating_sub(numbers.tokens_after) as f64, "token"),
+                format_count(settings.clear_at_least)
             )],
             _ => vec![
                 total("over"),
-                match settings.by {
+                match settings.cleared_by {
                     ClearedBy::Client => {
-                        format!("A placeholder of {} stays.", of(settings.placeholder.len() as f64, "char"))
+                        format!(
+                            "A placeholder of {} stays.",
+                            quantity(settings.placeholder.len() as f64, "char")
+                        )
                     }
                     ClearedBy::Server { .. } => {
                         "The provider's server clears it, by a count of its own.".into()
@@ -151,7 +162,7 @@ impl Facts<'_> {
     }
 
     /// What needs no numbers.
-    fn repaired(&self, reason: Reason) -> Option<String> {
+    fn explain_repair(&self, reason: Reason) -> Option<String> {
         let sentence = match reason {
             Reason::OrphanResult => "No call before it has its id: a provider would refuse it.",
             Reason::DuplicateResult => "Its call has a result already.",

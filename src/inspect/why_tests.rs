@@ -2,16 +2,18 @@
 
 use super::*;
 use crate::gateway::pruning::PruneSettings;
-use crate::inspect::Inspection;
-use crate::inspect::testing::{at, call, inspection, message, plan, result, transcript, user};
-use crate::inspect::words::GROUP;
+use crate::inspect::LoadedSession;
+use crate::inspect::testing::{
+    call, entry_ix, loaded_session, message, prune_plan, result, transcript, user,
+};
+use crate::inspect::words::DIGIT_SEPARATOR;
 use crate::js;
-use crate::policy::StepSettings;
+use crate::policy::PolicySettings;
 
-fn session(window: f64) -> Inspection {
+fn session(window: f64) -> LoadedSession {
     let long = "x".repeat(5_000);
     let image = r#"{"role":"toolResult","toolCallId":"i","toolName":"shot","content":[{"type":"image","data":"QQ==","mimeType":"image/png"}]}"#;
-    inspection(
+    loaded_session(
         &transcript(&[
             result("c0", "exec", "before anyone spoke", ""),
             user("go"),
@@ -29,16 +31,19 @@ fn session(window: f64) -> Inspection {
 }
 
 /// The sentences for an entry, with plain spaces.
-fn says(inspection: &Inspection, plan: &Plan, entry: usize) -> Vec<String> {
-    let position = inspection.context.position(at(entry)).expect("part of the context");
+fn says(inspection: &LoadedSession, plan: &Plan, entry: usize) -> Vec<String> {
+    let position = inspection.context.position(entry_ix(entry)).expect("part of the context");
     let size = inspection.context.messages[position].size;
-    why(&plan.fates()[position], plan, &size).into_iter().map(|line| line.replace(GROUP, " ")).collect()
+    explain_fate(&plan.fates()[position], plan, &size)
+        .into_iter()
+        .map(|line| line.replace(DIGIT_SEPARATOR, " "))
+        .collect()
 }
 
 #[track_caller]
 fn check(settings: &PruneSettings, entry: usize, expected: &[&str]) {
     let inspection = session(10_000.0);
-    assert_eq!(says(&inspection, &plan(&inspection, settings), entry), expected);
+    assert_eq!(says(&inspection, &prune_plan(&inspection, settings), entry), expected);
 }
 
 fn settings() -> PruneSettings {
@@ -54,7 +59,7 @@ fn shields_name_what_they_protect_by() {
     newest.soft_trim.images =
         crate::gateway::ruleset::ImageResults::Replaced { odd_texts: true, whole_pairs: true };
     let inspection = session(10_000.0);
-    let lines = says(&inspection, &plan(&inspection, &newest), 4);
+    let lines = says(&inspection, &prune_plan(&inspection, &newest), 4);
     assert!(lines[0].ends_with("A line of text stands for each image."), "{lines:?}");
     check(&settings(), 9, &["Within the last 3 assistants: protected by position.", "pruning 5.2"]);
     let deny = js::parse(r#"{"deny":["browser"]}"#).unwrap();
@@ -118,10 +123,10 @@ fn what_spared_a_candidate_is_told_with_its_numbers() {
 #[test]
 fn what_stops_the_whole_policy_is_told_at_every_result() {
     let roomy = session(200_000.0);
-    let lines = says(&roomy, &plan(&roomy, &settings()), 2);
+    let lines = says(&roomy, &prune_plan(&roomy, &settings()), 2);
     assert_eq!(lines, ["Ratio 0.02 is below softTrimRatio 0.30.", "pruning 5.5"]);
     let nowhere = session(f64::NAN);
-    let lines = says(&nowhere, &plan(&nowhere, &settings()), 2);
+    let lines = says(&nowhere, &prune_plan(&nowhere, &settings()), 2);
     assert_eq!(lines, ["No usable window is known, so nothing is pruned.", "pruning 5.1"]);
     let keep = PruneSettings { keep_last_assistants: 9.0, ..settings() };
     check(&keep, 2, &["Fewer than 9 assistant messages, so nothing is pruned yet.", "pruning 5.2"]);
@@ -152,7 +157,7 @@ fn a_shut_gate_is_told_with_its_times() {
         ),
     ];
     for (gate, sentence, rule) in gates {
-        let plan = inspection.plan(&StepSettings::prune(settings()), gate).unwrap();
+        let plan = inspection.plan(&PolicySettings::pruning_only(settings()), gate).unwrap();
         assert_eq!(says(&inspection, &plan, 2), [sentence, rule], "{gate:?}");
     }
 }

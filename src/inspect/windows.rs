@@ -1,23 +1,23 @@
 //! What is odd about the windows that different places of the gateway go by.
 
-use crate::error::{Finding, Severity};
+use crate::error::{Diagnostic, Severity};
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window::WindowSource;
 use crate::gateway::window_guard::{WindowGuard, guard_window};
-use crate::gateway::window_lookup::StatusWindow;
+use crate::gateway::window_lookup::StatusWindowSource;
 use crate::gateway::window_rules::{WindowVerdict, judge_window, too_small_text};
-use crate::inspect::Inspection;
-use crate::inspect::overflow::Sign;
-use crate::inspect::words::counted;
-use crate::store::intern::WordIx;
+use crate::inspect::LoadedSession;
+use crate::inspect::overflow::OverflowKind;
+use crate::inspect::words::format_count;
+use crate::store::intern::ValueIx;
 
-impl Inspection {
+impl LoadedSession {
     /// What this version of the gateway thinks of the window of the next call (compaction 7.2; 12, row "Window
     /// guard"). pi alone has no such guard.
     pub fn window_guard(&self) -> WindowGuard {
         let verdict = self.window_verdict();
         let (should_warn, should_block) = (verdict.should_warn, verdict.should_block);
-        let on = self.upkeep.gateway;
+        let on = self.limits.is_gateway_run;
         let guard = guard_window(self.window, None, None);
         WindowGuard { should_warn: on && should_warn, should_block: on && should_block, ..guard }
     }
@@ -25,54 +25,58 @@ impl Inspection {
     /// Whether nobody named the window: it is the gateway's default, or the one that the runtime fills in for a listed
     /// model without one.
     pub fn is_window_assumed(&self) -> bool {
-        let listed = || self.config.registered(&self.session.agent, &self.provider, &self.model);
+        let listed = || self.config.registry_model(&self.item.agent, &self.provider, &self.model);
         match self.window.source {
             WindowSource::Default => true,
-            WindowSource::Model => listed().is_some_and(|(_, model)| !model.names_window),
+            WindowSource::Model => listed().is_some_and(|(_, model)| !model.has_own_window),
             WindowSource::ModelsConfig | WindowSource::AgentContextTokens => false,
         }
     }
 
     /// What settled the window, in words.
-    pub fn window_words(&self) -> &'static str {
-        if self.is_window_assumed() { WindowSource::Default.words() } else { self.window.source.words() }
+    pub fn describe_window_source(&self) -> &'static str {
+        if self.is_window_assumed() { WindowSource::Default.label() } else { self.window.source.label() }
     }
 
     /// The smallest window that refusals of the session's model name, in tokens, where that is below the believed one.
-    pub fn refused_window(&self) -> Option<u64> {
-        let is_own = |model: (WordIx, WordIx)| {
-            let names = (self.index.words.text(model.0), self.index.words.text(model.1));
+    pub fn smallest_refused_window(&self) -> Option<u64> {
+        let is_own = |model: (ValueIx, ValueIx)| {
+            let names = (self.index.values.text(model.0), self.index.values.text(model.1));
             names == (Some(self.provider.clone()), Some(self.model.clone()))
         };
-        let own = self.overflows.iter().filter(|overflow| overflow.sign == Sign::Refused);
+        let own = self.overflows.iter().filter(|overflow| overflow.kind == OverflowKind::Refused);
         let own = own.filter(|overflow| overflow.model.is_none_or(is_own));
-        let named = own.filter_map(|overflow| overflow.room().or_else(|| overflow.prompt()));
+        let named = own.filter_map(|overflow| overflow.prompt_limit().or_else(|| overflow.prompt_tokens()));
         named.filter(|tokens| *tokens > 0 && (*tokens as f64) < self.window.tokens).min()
     }
 
     fn window_verdict(&self) -> WindowVerdict {
-        let rules = self.ruleset.ruleset.rules();
-        judge_window(rules, self.window.tokens, self.upkeep.runtime_window)
+        let rules = self.ruleset.id.rules();
+        judge_window(rules, self.window.tokens, self.limits.runtime_window)
     }
 }
 
 /// Findings about the window: too small, or told differently elsewhere.
-pub(super) fn findings(inspection: &Inspection) -> Vec<Finding> {
-    if !inspection.upkeep.gateway {
+pub(super) fn collect(inspection: &LoadedSession) -> Vec<Diagnostic> {
+    if !inspection.limits.is_gateway_run {
         return Vec::new();
     }
-    guarded(inspection).into_iter().chain(status(inspection)).chain(stored(inspection)).collect()
+    guard_diagnostic(inspection)
+        .into_iter()
+        .chain(status_window_diagnostic(inspection))
+        .chain(stored_window_diagnostic(inspection))
+        .collect()
 }
 
-fn finding(inspection: &Inspection, severity: Severity, what: String, next: &str) -> Finding {
-    Finding::new(&*inspection.index.path, severity, what, next).about(inspection.session.key.0.as_str())
+fn diagnostic(inspection: &LoadedSession, severity: Severity, what: String, next: &str) -> Diagnostic {
+    Diagnostic::new(&*inspection.index.path, severity, what, next).about(inspection.item.key.0.as_str())
 }
 
 /// The gateway warns of the window, or refuses the model (compaction 7.2).
-fn guarded(inspection: &Inspection) -> Option<Finding> {
+fn guard_diagnostic(inspection: &LoadedSession) -> Option<Diagnostic> {
     let guard = inspection.window_guard();
     let log = guard.log_line(&inspection.provider, &inspection.model)?;
-    let newest = inspection.ruleset.ruleset == Ruleset::V2026_9_2;
+    let newest = inspection.ruleset.id == Ruleset::V2026_9_2;
     let error = guard.error().map(|error| {
         if newest { too_small_text(inspection.window, &inspection.window_verdict()) } else { error }
     });
@@ -90,63 +94,64 @@ fn guarded(inspection: &Inspection) -> Option<Finding> {
             "Of so small a window the reserve of a compaction leaves little or nothing: look at compaction.reserveTokensFloor.",
         ),
     };
-    Some(finding(inspection, Severity::Warning, what, next))
+    Some(diagnostic(inspection, Severity::Warning, what, next))
 }
 
 /// The status line promises another window than the runtime compacts by (compaction 7.6, 2.8).
-fn status(inspection: &Inspection) -> Option<Finding> {
-    let (shown, used) = (inspection.upkeep.status_window, inspection.upkeep.runtime_window);
+fn status_window_diagnostic(inspection: &LoadedSession) -> Option<Diagnostic> {
+    let (shown, used) = (inspection.limits.status_window, inspection.limits.runtime_window);
     let what = format!(
         "the status line shows a window of {}, but the runtime compacts by {}",
-        counted(shown),
-        counted(used)
+        format_count(shown),
+        format_count(used)
     );
-    let next = match inspection.upkeep.status_from {
-        StatusWindow::Long => {
+    let next = match inspection.limits.status_window_source {
+        StatusWindowSource::Long => {
             "The parameter context1m changes what is shown only: set contextWindow of the model in models.providers to what it really takes."
         }
-        StatusWindow::SameId => {
+        StatusWindowSource::SameId => {
             "The status line takes contextWindow of this model id at another provider of models.providers: give the model of this provider the window that it really takes."
         }
-        StatusWindow::Known => {
+        StatusWindowSource::Known => {
             "The status line knows the model's id from the catalogue; contextWindow of the model in models.providers, or the default for it, says less: set it to what the model really takes."
         }
-        StatusWindow::Default => {
+        StatusWindowSource::Default => {
             "The status line falls back on the default; contextWindow of the model in models.providers says less."
         }
     };
-    (shown > used && !inspection.model.is_empty()).then(|| finding(inspection, Severity::Warning, what, next))
+    (shown > used && !inspection.model.is_empty())
+        .then(|| diagnostic(inspection, Severity::Warning, what, next))
 }
 
 /// The row keeps another window than the one its next run goes by (compaction 7.7).
-fn stored(inspection: &Inspection) -> Option<Finding> {
-    let (stored, used) = (inspection.upkeep.row.context_tokens?, inspection.window.tokens);
-    let next_stored = inspection.upkeep.stored_window;
+fn stored_window_diagnostic(inspection: &LoadedSession) -> Option<Diagnostic> {
+    let (stored, used) = (inspection.limits.stored_totals.context_tokens?, inspection.window.tokens);
+    let next_stored = inspection.limits.stored_window;
     let again = if next_stored == stored { ", and stores it again" } else { "" };
     let what = format!(
         "its row says contextTokens {}, but the next run goes by {}{again}",
-        counted(stored),
-        counted(used)
+        format_count(stored),
+        format_count(used)
     );
     let next =
         "The share of the window that lists show comes from the row; rules go by the window of the run.";
-    (stored != used).then(|| finding(inspection, Severity::Note, what, next))
+    (stored != used).then(|| diagnostic(inspection, Severity::Note, what, next))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspect::testing::{inspection, transcript, user};
+    use crate::inspect::testing::{loaded_session, transcript, user};
 
-    fn found(change: fn(&mut Inspection)) -> Vec<(Severity, String)> {
-        let mut inspection = inspection(&transcript(&[user("x")]), 200_000.0);
+    fn found(change: fn(&mut LoadedSession)) -> Vec<(Severity, String)> {
+        let mut inspection = loaded_session(&transcript(&[user("x")]), 200_000.0);
         change(&mut inspection);
-        findings(&inspection).into_iter().map(|finding| (finding.severity, finding.what)).collect()
+        collect(&inspection).into_iter().map(|finding| (finding.severity, finding.message)).collect()
     }
 
     #[test]
     fn windows_that_agree_are_not_worth_a_word() {
-        assert_eq!(found(|it| it.upkeep.row.context_tokens = Some(200_000.0)), []);
+        assert_eq!(found(|it| it.limits.stored_totals.context_tokens = Some(200_000.0)), []);
     }
 
     #[test]
@@ -160,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_status_line_that_promises_a_million_is_told() {
-        let said = found(|it| it.upkeep.status_window = 1_048_576.0);
+        let said = found(|it| it.limits.status_window = 1_048_576.0);
         assert_eq!(said.len(), 1);
         assert!(
             said[0]
@@ -172,24 +177,24 @@ mod tests {
 
     #[test]
     fn a_window_that_nobody_named_says_so() {
-        let mut session = inspection(&transcript(&[user("x")]), 200_000.0);
-        assert_eq!(session.window_words(), "default, nobody named it");
+        let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
+        assert_eq!(session.describe_window_source(), "default, nobody named it");
         session.window.source = WindowSource::ModelsConfig;
-        assert_eq!(session.window_words(), "config");
-        assert_eq!(session.refused_window(), None);
+        assert_eq!(session.describe_window_source(), "config");
+        assert_eq!(session.smallest_refused_window(), None);
     }
 
     #[test]
     fn the_advice_names_the_key_that_disagrees_and_context1m_only_where_it_is_set() {
-        let mut session = inspection(&transcript(&[user("x")]), 200_000.0);
-        session.upkeep.status_window = 1_048_576.0;
+        let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
+        session.limits.status_window = 1_048_576.0;
         let mut next = |from| {
-            session.upkeep.status_from = from;
-            findings(&session)[0].next.clone()
+            session.limits.status_window_source = from;
+            collect(&session)[0].advice.clone()
         };
-        assert!(next(StatusWindow::Long).contains("context1m"));
-        assert!(next(StatusWindow::SameId).contains("another provider"));
-        for from in [StatusWindow::SameId, StatusWindow::Known, StatusWindow::Default] {
+        assert!(next(StatusWindowSource::Long).contains("context1m"));
+        assert!(next(StatusWindowSource::SameId).contains("another provider"));
+        for from in [StatusWindowSource::SameId, StatusWindowSource::Known, StatusWindowSource::Default] {
             let words = next(from);
             assert!(!words.contains("context1m") && words.contains("contextWindow"), "{words}");
         }
@@ -198,13 +203,13 @@ mod tests {
     #[test]
     fn a_row_that_keeps_another_window_is_told_and_pi_has_no_such_row() {
         let said = found(|it| {
-            it.upkeep.row.context_tokens = Some(100_000.0);
-            it.upkeep.stored_window = 100_000.0;
+            it.limits.stored_totals.context_tokens = Some(100_000.0);
+            it.limits.stored_window = 100_000.0;
         });
         assert_eq!(said.len(), 1);
         assert!(said[0].1.ends_with("and stores it again"));
         let pi = found(|it| {
-            it.upkeep.gateway = false;
+            it.limits.is_gateway_run = false;
             it.window.tokens = 8_000.0;
         });
         assert_eq!(pi, []);

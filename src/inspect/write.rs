@@ -3,17 +3,19 @@
 use std::path::PathBuf;
 
 use crate::commit::{
-    Clock, CommitError, CommitRequest, PlannedCompaction, Prepared, RandomIds, ReceiptKind, Refusal,
-    SessionStanding, Transcript, UndoRequest, UndoTarget, Way,
+    Clock, CommitError, CommitMethod, CommitRequest, PlannedCompaction, PreparedCommit, RandomIds,
+    ReceiptKind, Refusal, TranscriptInput, TranscriptStatus, UndoRequest, UndoTarget,
 };
-use crate::gateway::ruleset::{Reading, Ruleset};
+use crate::gateway::ruleset::{ReadMode, Ruleset};
 use crate::ids::EntryIx;
-use crate::inspect::recorded::{TOOL, provenance};
-use crate::inspect::words::grouped;
-use crate::inspect::write_checks::checks;
-use crate::inspect::{Inspection, Mark};
+use crate::inspect::recorded::{TOOL_VERSION, provenance};
+use crate::inspect::words::group_digits;
+use crate::inspect::write_checks::run_checks;
+use crate::inspect::{LoadedSession, Mark};
 use crate::js;
-use crate::plan::{EntryChange, InMemory, MadeSummary, Plan, changes, left_out};
+use crate::plan::{
+    CompactionSummary, EntryChange, Plan, UnwritableChanges, entry_changes, omitted_positions,
+};
 use crate::policy::compact::stored_summary;
 use crate::store::body::BodyError;
 use crate::store::measure::prune_chars;
@@ -21,14 +23,14 @@ use crate::store::sqlite::database_of;
 
 /// What is to be written to a session.
 #[derive(Debug, Clone)]
-pub enum Ask<'a> {
+pub enum WriteAction<'a> {
     /// A plan as a new branch; of a compaction alone, as the entry that ends the active one.
     Commit {
         /// The plan.
         plan: &'a Plan,
         /// What its compaction is written with. Without one a plan that compacts is refused: a summary that was not
         /// made, or failed, changes no file.
-        summary: Option<&'a MadeSummary>,
+        summary: Option<&'a CompactionSummary>,
     },
     /// An earlier branch as the active one.
     Undo(UndoTarget),
@@ -38,9 +40,9 @@ pub enum Ask<'a> {
 #[derive(Debug, Clone)]
 pub struct WriteRequest<'a> {
     /// The session, at its own leaf.
-    pub inspection: &'a Inspection,
+    pub session: &'a LoadedSession,
     /// What is to be written.
-    pub ask: Ask<'a>,
+    pub action: WriteAction<'a>,
     /// Write to a transcript that no row names (store G3).
     pub allow_orphan: bool,
     /// Time of the new entries, ms since 1970.
@@ -61,20 +63,20 @@ pub struct WritePreview {
     /// Messages that get an edit of their own on the active branch; 0 where a branch is copied.
     pub edits: usize,
     /// Which way it is written and why, in a sentence.
-    pub way: String,
+    pub method: String,
     /// The entry the new branch starts after; none for a new root.
-    pub from: Option<String>,
+    pub parent: Option<String>,
     /// The leaf now.
     pub old_leaf: String,
     /// Bytes that would be appended.
     pub appended_bytes: usize,
     /// Checks: passed or not, and the words.
-    pub checks: Vec<(Check, String)>,
+    pub checks: Vec<(CheckStatus, String)>,
 }
 
 /// How a check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Check {
+pub enum CheckStatus {
     /// Passed.
     Passed,
     /// Worth knowing.
@@ -83,11 +85,11 @@ pub enum Check {
 
 /// What was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteOutcome {
     /// One sentence for the status line.
-    pub line: String,
+    pub message: String,
     /// How to take it back, or what to do next.
-    pub next: String,
+    pub next_step: String,
 }
 
 /// Why nothing is written, or not as planned.
@@ -101,7 +103,7 @@ pub enum WriteError {
     Body(#[from] BodyError),
     /// A changed message has another size than the plan says: the text is not what was measured.
     #[error("{}: entry {entry} would have {found} chars and the plan says {planned}. Reload the session; if it happens again, please report it.", .path.display())]
-    Sizes {
+    SizeMismatch {
         /// The transcript.
         path: PathBuf,
         /// The entry.
@@ -112,12 +114,12 @@ pub enum WriteError {
         found: String,
     },
     /// The plan does what no transcript can hold.
-    #[error("{}: {}", .path.display(), .what.sentences())]
-    InMemory {
+    #[error("{}: {}", .path.display(), .reason.describe())]
+    NotStorable {
         /// The transcript.
         path: PathBuf,
         /// What.
-        what: InMemory,
+        reason: UnwritableChanges,
     },
     /// A compaction without a summary.
     #[error("{}: the plan compacts, and no summary was made yet. Make one first; nothing is written without it.", .path.display())]
@@ -138,43 +140,46 @@ impl WriteError {
 }
 
 /// Says what would be appended. Writes nothing.
-pub fn prepare(request: &WriteRequest<'_>) -> Result<Prepared, WriteError> {
-    let inspection = request.inspection;
-    if let Some(refusal) = in_database(request) {
+pub fn prepare(request: &WriteRequest<'_>) -> Result<PreparedCommit, WriteError> {
+    let inspection = request.session;
+    if let Some(refusal) = refuse_database(request) {
         return Err(refusal.into());
     }
-    let transcript = Transcript {
+    let transcript = TranscriptInput {
         index: &inspection.index,
         tree: &inspection.tree,
         source: &inspection.source,
-        standing: standing(inspection),
+        status: session_standing(inspection),
         allow_orphan: request.allow_orphan,
     };
     let new_ids = &mut RandomIds::default();
-    match &request.ask {
-        Ask::Undo(target) => {
+    match &request.action {
+        WriteAction::Undo(target) => {
             let undo = UndoRequest {
                 transcript,
                 target: target.clone(),
-                tool: TOOL.to_owned(),
+                tool: TOOL_VERSION.to_owned(),
                 now_ms: request.now_ms,
             };
             Ok(crate::commit::prepare_undo(&undo, new_ids)?)
         }
-        Ask::Commit { plan, summary } => {
-            let way = way_of(inspection.ruleset.ruleset);
-            let what = InMemory::of(plan, &inspection.context);
-            let what = if way == Way::Edits { what.with_edits() } else { what };
-            if !what.is_nothing() {
-                return Err(WriteError::InMemory { path: inspection.source.path().to_path_buf(), what });
+        WriteAction::Commit { plan, summary } => {
+            let way = write_method(inspection.ruleset.id);
+            let what = UnwritableChanges::of(plan, &inspection.context);
+            let what = if way == CommitMethod::Edits { what.allowing_context_edits() } else { what };
+            if !what.is_empty() {
+                return Err(WriteError::NotStorable {
+                    path: inspection.source.path().to_path_buf(),
+                    reason: what,
+                });
             }
             let commit = CommitRequest {
                 transcript,
                 leaf: &inspection.leaf,
                 changes: checked_changes(inspection, plan)?,
-                omitted: omitted(inspection, plan, way),
-                way,
-                compaction: compaction(inspection, plan, *summary)?,
+                omitted: omitted_entries(inspection, plan, way),
+                method: way,
+                compaction: planned_compaction(inspection, plan, *summary)?,
                 provenance: provenance(plan, *summary),
                 now_ms: request.now_ms,
             };
@@ -185,19 +190,19 @@ pub fn prepare(request: &WriteRequest<'_>) -> Result<Prepared, WriteError> {
 
 /// Into a database nothing is written, whatever it is; what leads to the same is told (sqlite J3, J4). An archive is refused as
 /// any other.
-fn in_database(request: &WriteRequest<'_>) -> Option<Refusal> {
-    let inspection = request.inspection;
+fn refuse_database(request: &WriteRequest<'_>) -> Option<Refusal> {
+    let inspection = request.session;
     let path = inspection.source.path();
-    if database_of(path).is_none() || standing(inspection) == SessionStanding::Archive {
+    if database_of(path).is_none() || session_standing(inspection) == TranscriptStatus::Archive {
         return None;
     }
-    let key = &inspection.session.key.0;
+    let key = &inspection.item.key.0;
     let call = |method: &str, params: &[(&str, &str)]| {
         let params = js::stringify(&js::Value::Object(params.iter().copied().collect()));
         format!("`openclaw gateway call {method} --params '{params}'`")
     };
-    let instead = match &request.ask {
-        Ask::Commit { plan, .. } => {
+    let instead = match &request.action {
+        WriteAction::Commit { plan, .. } => {
             let compacts = call("sessions.compact", &[("key", key)]);
             let compacts = plan.compaction.map(|_| format!(" A running gateway compacts it by {compacts}."));
             format!(
@@ -206,7 +211,7 @@ fn in_database(request: &WriteRequest<'_>) -> Option<Refusal> {
                 compacts.unwrap_or_default()
             )
         }
-        Ask::Undo(_) => format!(
+        WriteAction::Undo(_) => format!(
             "A running gateway goes to another branch by {}; `clawscope tree --json` lists them.",
             call("sessions.branches.switch", &[("sessionKey", key), ("leafEntryId", "…")])
         ),
@@ -215,34 +220,34 @@ fn in_database(request: &WriteRequest<'_>) -> Option<Refusal> {
 }
 
 /// What a person is asked about. `now_ms` is the time the lock is judged by.
-pub fn preview(request: &WriteRequest<'_>, prepared: &Prepared, now_ms: i64) -> WritePreview {
-    let inspection = request.inspection;
+pub fn preview(request: &WriteRequest<'_>, prepared: &PreparedCommit, now_ms: i64) -> WritePreview {
+    let inspection = request.session;
     WritePreview {
         path: prepared.path.to_path_buf(),
-        bytes: inspection.index.end + inspection.index.pending,
+        bytes: inspection.index.end + inspection.index.pending_bytes,
         entries: prepared.lines.len(),
         is_branch: prepared.is_branch(),
-        edits: prepared.edits(),
-        way: way_words(inspection.ruleset.ruleset, prepared),
-        from: prepared.parent.clone(),
+        edits: prepared.edit_count(),
+        method: describe_method(inspection.ruleset.id, prepared),
+        parent: prepared.parent.clone(),
         old_leaf: prepared.from_leaf.clone(),
-        appended_bytes: prepared.len(),
-        checks: checks(request, prepared, now_ms),
+        appended_bytes: prepared.byte_len(),
+        checks: run_checks(request, prepared, now_ms),
     }
 }
 
 /// How plans are written to sessions of a ruleset's runtime.
-fn way_of(ruleset: Ruleset) -> Way {
-    match ruleset.rules().reading {
-        Reading::Entries => Way::Branch,
-        Reading::Projected => Way::Edits,
+fn write_method(ruleset: Ruleset) -> CommitMethod {
+    match ruleset.rules().read_mode {
+        ReadMode::Entries => CommitMethod::Branch,
+        ReadMode::Projected => CommitMethod::Edits,
     }
 }
 
 /// Which way something is written, and why.
-fn way_words(ruleset: Ruleset, prepared: &Prepared) -> String {
-    let program = ruleset.name();
-    match (prepared.kind, prepared.edits()) {
+fn describe_method(ruleset: Ruleset, prepared: &PreparedCommit) -> String {
+    let program = ruleset.display_name();
+    match (prepared.kind, prepared.edit_count()) {
         (ReceiptKind::Undo, _) => {
             "one entry behind the branch before, which being last makes it the active one".into()
         }
@@ -257,14 +262,14 @@ fn way_words(ruleset: Ruleset, prepared: &Prepared) -> String {
 }
 
 /// The messages that leave the context without a compaction, where that can be written.
-fn omitted(inspection: &Inspection, plan: &Plan, way: Way) -> Vec<EntryIx> {
-    let left = || left_out(plan, &inspection.context);
+fn omitted_entries(inspection: &LoadedSession, plan: &Plan, way: CommitMethod) -> Vec<EntryIx> {
+    let left = || omitted_positions(plan, &inspection.context);
     let entry = |at: usize| inspection.context.messages[at].entry;
-    if way == Way::Edits { left().into_iter().map(entry).collect() } else { Vec::new() }
+    if way == CommitMethod::Edits { left().into_iter().map(entry).collect() } else { Vec::new() }
 }
 
 /// Prepares anew and appends it: the file must still be the one that was read. The lock is tried once.
-pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<Written, WriteError> {
+pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<WriteOutcome, WriteError> {
     let prepared = prepare(request)?;
     let written = crate::commit::write(&prepared, 0, clock)?;
     let entries = match written.lines {
@@ -272,37 +277,37 @@ pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<Written, W
         lines => format!("{lines} entries"),
     };
     Ok(match written.receipt.kind {
-        ReceiptKind::Commit => Written {
-            line: format!(
+        ReceiptKind::Commit => WriteOutcome {
+            message: format!(
                 "{} written: {entries}, {} bytes.",
-                match prepared.edits() {
+                match prepared.edit_count() {
                     0 if prepared.is_branch() => "Branch".to_owned(),
                     0 => "Summary".to_owned(),
                     1 => "1 context edit".to_owned(),
                     edits => format!("{edits} context edits"),
                 },
-                grouped(written.bytes)
+                group_digits(written.bytes)
             ),
-            next: "u takes it back.".to_owned(),
+            next_step: "u takes it back.".to_owned(),
         },
-        ReceiptKind::Undo => Written {
-            line: format!("Back on the branch before ({entries} appended)."),
-            next: "The branch left stays in the file.".to_owned(),
+        ReceiptKind::Undo => WriteOutcome {
+            message: format!("Back on the branch before ({entries} appended)."),
+            next_step: "The branch left stays in the file.".to_owned(),
         },
     })
 }
 
 /// The compaction of a plan with the summary that was made for it.
-fn compaction(
-    inspection: &Inspection,
+fn planned_compaction(
+    inspection: &LoadedSession,
     plan: &Plan,
-    summary: Option<&MadeSummary>,
+    summary: Option<&CompactionSummary>,
 ) -> Result<Option<PlannedCompaction>, WriteError> {
     let Some(preparation) = &plan.compaction else { return Ok(None) };
     let missing = || WriteError::NoSummary { path: inspection.source.path().to_path_buf() };
     let summary = summary.ok_or_else(missing)?;
     Ok(Some(PlannedCompaction {
-        summary: stored_summary(inspection.ruleset.ruleset.rules(), &summary.text),
+        summary: stored_summary(inspection.ruleset.id.rules(), &summary.text),
         first_kept: preparation.first_kept,
         tokens_before: preparation.tokens_before,
         details: summary.details.clone(),
@@ -310,31 +315,32 @@ fn compaction(
     }))
 }
 
-fn standing(inspection: &Inspection) -> SessionStanding {
-    let session = &inspection.session;
+fn session_standing(inspection: &LoadedSession) -> TranscriptStatus {
+    let session = &inspection.item;
     // A file whose entries are in a database is read by no program any more.
     let put_away = [Mark::Reset, Mark::Deleted, Mark::Backup, Mark::Imported];
     if put_away.into_iter().any(|mark| session.has(mark)) {
-        SessionStanding::Archive
+        TranscriptStatus::Archive
     } else if session.has(Mark::Orphan) || session.has(Mark::NotImported) {
-        SessionStanding::Orphan
+        TranscriptStatus::Orphan
     } else {
-        SessionStanding::Referenced
+        TranscriptStatus::Referenced
     }
 }
 
 /// The changed messages, each of the size that the plan promised.
-fn checked_changes(inspection: &Inspection, plan: &Plan) -> Result<Vec<EntryChange>, WriteError> {
+fn checked_changes(inspection: &LoadedSession, plan: &Plan) -> Result<Vec<EntryChange>, WriteError> {
     let (index, context) = (&inspection.index, &inspection.context);
-    let changes = changes(&inspection.source, index, context, plan)?;
+    let changes = entry_changes(&inspection.source, index, context, plan)?;
     for (change, (at, made)) in changes.iter().zip(plan.rewritten()) {
-        let planned = made.size(&context.messages[at].size).prune_chars.get();
+        let planned = made.size(&context.messages[at].size).prune_chars.value();
         let found = prune_chars(&change.message);
         if planned != found {
-            let text = |size: Result<f64, js::Throws>| size.map_or_else(|_| "no".into(), js::number_text);
-            return Err(WriteError::Sizes {
+            let text =
+                |size: Result<f64, js::JsException>| size.map_or_else(|_| "no".into(), js::number_text);
+            return Err(WriteError::SizeMismatch {
                 path: inspection.source.path().to_path_buf(),
-                entry: index.name(change.entry),
+                entry: index.display_id(change.entry),
                 planned: text(planned),
                 found: text(found),
             });

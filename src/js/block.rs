@@ -20,7 +20,7 @@ pub(super) struct Block<S: Simd> {
     /// Where it has control characters, which no string may hold as they are.
     pub(super) controls: u64,
     /// It holds a byte beyond ASCII somewhere.
-    pub(super) has_high: bool,
+    pub(super) has_non_ascii: bool,
 }
 
 #[expect(clippy::inline_always, reason = "only what is inlined is made of the instructions that were chosen")]
@@ -45,19 +45,19 @@ impl<S: Simd> Block<S> {
             quotes: bytes.simd_eq(b'"').to_bitmask(),
             backslashes: bytes.simd_eq(b'\\').to_bitmask(),
             controls: bytes.simd_lt(b' ').to_bitmask(),
-            has_high: bytes.simd_ge(0x80).any_true(),
+            has_non_ascii: bytes.simd_ge(0x80).any_true(),
         }
     }
 
     /// Where it has a byte.
     #[inline(always)]
-    pub(super) fn places(self, byte: u8) -> u64 {
+    pub(super) fn byte_mask(self, byte: u8) -> u64 {
         self.bytes.simd_eq(byte).to_bitmask()
     }
 
     /// Where characters go on, and where those of four bytes begin: in UTF-16 the former count nothing, the latter two.
     #[inline(always)]
-    pub(super) fn continued_and_wide(self) -> (u64, u64) {
+    pub(super) fn continuation_and_wide(self) -> (u64, u64) {
         let continued = (self.bytes & 0xC0).simd_eq(0x80).to_bitmask();
         (continued, self.bytes.simd_ge(0xF0).to_bitmask())
     }
@@ -82,7 +82,7 @@ impl<S: Simd> Block<S> {
 
 /// Every set of instructions that this machine has.
 #[cfg(test)]
-pub(super) fn levels() -> Vec<Level> {
+pub(super) fn simd_levels() -> Vec<Level> {
     let level = Level::new();
     #[cfg(target_arch = "x86_64")]
     let lower = [
@@ -111,9 +111,9 @@ mod tests {
         prop_assert_eq!(block.quotes, places(text, |byte| byte == b'"'));
         prop_assert_eq!(block.backslashes, places(text, |byte| byte == b'\\'));
         prop_assert_eq!(block.controls, places(text, |byte| byte < 0x20));
-        prop_assert_eq!(block.has_high, places(text, |byte| byte >= 0x80) != 0);
-        prop_assert_eq!(block.places(b'n'), places(text, |byte| byte == b'n'));
-        let (continued, wide) = block.continued_and_wide();
+        prop_assert_eq!(block.has_non_ascii, places(text, |byte| byte >= 0x80) != 0);
+        prop_assert_eq!(block.byte_mask(b'n'), places(text, |byte| byte == b'n'));
+        let (continued, wide) = block.continuation_and_wide();
         prop_assert_eq!(continued, places(text, |byte| byte & 0xC0 == 0x80));
         prop_assert_eq!(wide, places(text, |byte| byte >= 0xF0));
         Ok(())
@@ -139,7 +139,7 @@ mod tests {
         fn a_block_knows_where_its_bytes_are(
             text in proptest::collection::vec(prop_oneof![Just(b'"'), Just(b'\\'), any::<u8>()], 0..80),
         ) {
-            for level in levels() {
+            for level in simd_levels() {
                 dispatch!(level, simd => check_places(simd, &text))?;
             }
         }
@@ -148,7 +148,7 @@ mod tests {
         fn every_second_backslash_of_a_row_escapes_across_blocks(
             text in proptest::collection::vec(prop_oneof![4 => Just(b'\\'), 1 => Just(b'x')], 0..400),
         ) {
-            for level in levels() {
+            for level in simd_levels() {
                 dispatch!(level, simd => check_escaped(simd, &text))?;
             }
         }

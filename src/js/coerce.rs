@@ -6,7 +6,7 @@ use super::{JsString, Value, json, number_text};
 /// The real program throws here, and the whole operation fails (pruning 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the real program throws here")]
-pub struct Throws;
+pub struct JsException;
 
 /// A value turned into a string, as `String(value)` (pruning 0.7).
 pub fn to_text(value: Option<&Value>) -> JsString {
@@ -41,13 +41,13 @@ fn push_joined(items: &[Value], text: &mut JsString) {
 }
 
 /// Whether a condition on this value holds: all but absent, `null`, `false`, 0, NaN and `""`.
-pub fn truthy(value: Option<&Value>) -> bool {
-    json::holds(value)
+pub fn is_truthy(value: Option<&Value>) -> bool {
+    json::is_truthy(value)
 }
 
 /// The `.length` of a value: UTF-16 units of a text, items of an array, NaN for a number, boolean or
 /// object (pruning 0.7). Throws when absent or `null`.
-pub fn length_of(value: Option<&Value>) -> Result<f64, Throws> {
+pub fn length_of(value: Option<&Value>) -> Result<f64, JsException> {
     json::length(value)
 }
 
@@ -69,7 +69,7 @@ fn number_of_text(text: &JsString) -> f64 {
     let text = text.trim().to_string_lossy();
     let radix = |mark: [&str; 2], radix| {
         let digits = text.strip_prefix(mark[0]).or_else(|| text.strip_prefix(mark[1]))?;
-        Some(whole(digits, radix).unwrap_or(f64::NAN))
+        Some(parse_whole(digits, radix).unwrap_or(f64::NAN))
     };
     if let Some(number) =
         radix(["0x", "0X"], 16).or_else(|| radix(["0o", "0O"], 8)).or_else(|| radix(["0b", "0B"], 2))
@@ -88,7 +88,7 @@ fn number_of_text(text: &JsString) -> f64 {
     }
 }
 
-fn whole(digits: &str, radix: u32) -> Option<f64> {
+fn parse_whole(digits: &str, radix: u32) -> Option<f64> {
     let mut number = if digits.is_empty() { return None } else { 0.0 };
     for digit in digits.chars() {
         number = number * f64::from(radix) + f64::from(digit.to_digit(radix)?);
@@ -135,19 +135,19 @@ mod tests {
 
     #[test]
     fn only_seven_values_are_falsy() {
-        assert!(!truthy(None) && !truthy(Some(&Value::Number(f64::NAN))));
+        assert!(!is_truthy(None) && !is_truthy(Some(&Value::Number(f64::NAN))));
         for json in ["null", "false", "0", "-0", r#""""#] {
-            assert!(!truthy(Some(&parse(json).unwrap())), "{json}");
+            assert!(!is_truthy(Some(&parse(json).unwrap())), "{json}");
         }
         for json in ["true", "1", "-1", "1e400", r#""0""#, r#"" ""#, "[]", "{}"] {
-            assert!(truthy(Some(&parse(json).unwrap())), "{json}");
+            assert!(is_truthy(Some(&parse(json).unwrap())), "{json}");
         }
     }
 
     #[test]
     fn length_is_nan_for_values_without_one_and_throws_for_nothing() {
-        assert_eq!(length_of(None), Err(Throws));
-        assert_eq!(length_of(Some(&Value::Null)), Err(Throws));
+        assert_eq!(length_of(None), Err(JsException));
+        assert_eq!(length_of(Some(&Value::Null)), Err(JsException));
         assert_eq!(length_of(Some(&"a😀".into())), Ok(3.0));
         assert_eq!(length_of(Some(&parse("[1,[2,3]]").unwrap())), Ok(2.0));
         for json in ["5", "true", "{}"] {

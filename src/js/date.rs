@@ -18,7 +18,7 @@ pub fn date_value(value: Option<&Value>) -> f64 {
         None => f64::NAN,
         Some(Value::Null) => 0.0,
         Some(Value::Bool(bool)) => f64::from(u8::from(*bool)),
-        Some(Value::Number(number)) => clipped(*number),
+        Some(Value::Number(number)) => time_clip(*number),
         Some(Value::String(text)) => text_value(text),
         Some(Value::Array(_) | Value::Object(_)) => text_value(&to_text(value)),
     }
@@ -36,16 +36,16 @@ pub fn iso_text(ms: i64) -> String {
 }
 
 fn text_value(text: &JsString) -> f64 {
-    date_of_text(&text.to_string_lossy())
+    parse_date(&text.to_string_lossy())
 }
 
 /// The date value of a text, as [`date_value`].
-pub(crate) fn date_of_text(text: &str) -> f64 {
-    Reader { rest: text.as_bytes() }.date().map_or(f64::NAN, |ms| clipped(ms as f64))
+pub(crate) fn parse_date(text: &str) -> f64 {
+    Reader { rest: text.as_bytes() }.date().map_or(f64::NAN, |ms| time_clip(ms as f64))
 }
 
 /// Without fraction, NaN beyond the range of dates, and never -0.
-fn clipped(ms: f64) -> f64 {
+fn time_clip(ms: f64) -> f64 {
     if ms.abs() <= MAX_MS { ms.trunc() + 0.0 } else { f64::NAN }
 }
 
@@ -58,11 +58,11 @@ impl Reader<'_> {
     /// The whole text as ms since 1970.
     fn date(mut self) -> Option<i64> {
         let year = self.year()?;
-        let month = if self.take(b"-") { self.number(2, 1..=12)? } else { 1 };
+        let month = if self.eat(b"-") { self.number(2, 1..=12)? } else { 1 };
         // A day needs a month, and any month may have 31: the surplus rolls over.
-        let has_day = self.take(b"-");
+        let has_day = self.eat(b"-");
         let day = if has_day { self.number(2, 1..=31)? } else { 1 };
-        let time = if self.take(b"Tt") { self.time()? + self.zone()? } else { self.utc_mark() };
+        let time = if self.eat(b"Tt") { self.time()? + self.zone()? } else { self.utc_mark() };
         let ms = (days_from_civil(year, month, 1) + day - 1) * MS_PER_DAY + time;
         self.rest.is_empty().then_some(ms)
     }
@@ -79,14 +79,14 @@ impl Reader<'_> {
     /// `HH:MM` with seconds and a fraction that may be absent, in ms.
     fn time(&mut self) -> Option<i64> {
         let hour = self.number(2, 0..=24)?;
-        let minute = self.take(b":").then(|| self.number(2, 0..=59))??;
+        let minute = self.eat(b":").then(|| self.number(2, 0..=59))??;
         let mut rest = minute * MS_PER_MINUTE;
         let mut is_past_hour = minute > 0;
-        if self.take(b":") {
+        if self.eat(b":") {
             let second = self.number(2, 0..=59)?;
             rest += second * MS_PER_SECOND;
             is_past_hour |= second > 0;
-            if self.take(b".") {
+            if self.eat(b".") {
                 let (ms, any) = self.fraction()?;
                 rest += ms;
                 is_past_hour |= any;
@@ -114,18 +114,18 @@ impl Reader<'_> {
             _ => return Some(self.utc_mark()),
         };
         let hour = self.skip().number(2, 0..=23)?;
-        let minute = self.take(b":").then(|| self.number(2, 0..=59))??;
+        let minute = self.eat(b":").then(|| self.number(2, 0..=59))??;
         Some(sign * (hour * MS_PER_HOUR + minute * MS_PER_MINUTE))
     }
 
     /// Steps over a `Z`, which adds nothing.
     fn utc_mark(&mut self) -> i64 {
-        self.take(b"Zz");
+        self.eat(b"Zz");
         0
     }
 
     /// Steps over the next byte if it is one of `bytes`.
-    fn take(&mut self, bytes: &[u8]) -> bool {
+    fn eat(&mut self, bytes: &[u8]) -> bool {
         let found = self.rest.first().is_some_and(|byte| bytes.contains(byte));
         if found {
             self.skip();

@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::scan::Characters;
+use super::scan::CharacterSink;
 use super::stringify::stringify_len;
-use super::{JsString, Throws, Value};
+use super::{JsException, JsString, Value};
 
 /// A value without what a container holds and without the text of a string.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum JsonKind {
     /// `null`.
     Null,
     /// A boolean.
@@ -28,7 +28,7 @@ pub enum Kind {
 /// A JSON value that rules read.
 pub trait Json<'a>: Copy {
     /// What it is.
-    fn kind(self) -> Kind;
+    fn kind(self) -> JsonKind;
 
     /// The member `key`; `None` when absent and for everything that is no object.
     fn get(self, key: &str) -> Option<Self>;
@@ -46,31 +46,31 @@ pub trait Json<'a>: Copy {
     fn str_is(self, text: &str) -> bool;
 
     /// The length of its JSON text in UTF-16 units, as [`super::stringify_len`].
-    fn json_units(self) -> usize;
+    fn json_len(self) -> usize;
 
     /// The value with everything it holds.
-    fn value(self) -> Value;
+    fn to_value(self) -> Value;
 
     /// The same, borrowed where it is held in memory.
-    fn whole(self) -> Cow<'a, Value> {
-        Cow::Owned(self.value())
+    fn to_cow(self) -> Cow<'a, Value> {
+        Cow::Owned(self.to_value())
     }
 
     /// A text as it is, lone surrogates too; `None` of anything else.
-    fn string(self) -> Option<JsString>;
+    fn to_js_string(self) -> Option<JsString>;
 
     /// Tells a text run by run, as far as it is one.
-    fn tell(self, characters: &mut impl Characters);
+    fn visit_characters(self, characters: &mut impl CharacterSink);
 
     /// Whether this is `null`.
     fn is_null(self) -> bool {
-        self.kind() == Kind::Null
+        self.kind() == JsonKind::Null
     }
 
     /// The number, if this is one.
     fn as_f64(self) -> Option<f64> {
         match self.kind() {
-            Kind::Number(number) => Some(number),
+            JsonKind::Number(number) => Some(number),
             _ => None,
         }
     }
@@ -78,15 +78,15 @@ pub trait Json<'a>: Copy {
     /// The boolean, if this is one.
     fn as_bool(self) -> Option<bool> {
         match self.kind() {
-            Kind::Bool(bool) => Some(bool),
+            JsonKind::Bool(bool) => Some(bool),
             _ => None,
         }
     }
 
     /// UTF-16 units of a text; `None` of anything else.
-    fn units(self) -> Option<usize> {
+    fn unit_len(self) -> Option<usize> {
         match self.kind() {
-            Kind::String(units) => Some(units),
+            JsonKind::String(units) => Some(units),
             _ => None,
         }
     }
@@ -94,39 +94,39 @@ pub trait Json<'a>: Copy {
     /// Whether a condition on it holds: on all but `null`, `false`, 0, NaN and `""`.
     fn is_truthy(self) -> bool {
         match self.kind() {
-            Kind::Null => false,
-            Kind::Bool(bool) => bool,
-            Kind::Number(number) => number != 0.0 && !number.is_nan(),
-            Kind::String(units) => units > 0,
-            Kind::Array(_) | Kind::Object => true,
+            JsonKind::Null => false,
+            JsonKind::Bool(bool) => bool,
+            JsonKind::Number(number) => number != 0.0 && !number.is_nan(),
+            JsonKind::String(units) => units > 0,
+            JsonKind::Array(_) | JsonKind::Object => true,
         }
     }
 }
 
 /// The `.length` of a value: UTF-16 units of a text, items of an array, NaN for a number, boolean or
 /// object (pruning 0.7). Throws when absent or `null`.
-pub(crate) fn length<'a>(value: Option<impl Json<'a>>) -> Result<f64, Throws> {
+pub(crate) fn length<'a>(value: Option<impl Json<'a>>) -> Result<f64, JsException> {
     match value.map(Json::kind) {
-        None | Some(Kind::Null) => Err(Throws),
-        Some(Kind::String(length) | Kind::Array(length)) => Ok(length as f64),
-        Some(Kind::Bool(_) | Kind::Number(_) | Kind::Object) => Ok(f64::NAN),
+        None | Some(JsonKind::Null) => Err(JsException),
+        Some(JsonKind::String(length) | JsonKind::Array(length)) => Ok(length as f64),
+        Some(JsonKind::Bool(_) | JsonKind::Number(_) | JsonKind::Object) => Ok(f64::NAN),
     }
 }
 
 /// Whether a condition on a value that may be absent holds.
-pub(crate) fn holds<'a>(value: Option<impl Json<'a>>) -> bool {
+pub(crate) fn is_truthy<'a>(value: Option<impl Json<'a>>) -> bool {
     value.is_some_and(Json::is_truthy)
 }
 
 impl<'a> Json<'a> for &'a Value {
-    fn kind(self) -> Kind {
+    fn kind(self) -> JsonKind {
         match self {
-            Value::Null => Kind::Null,
-            Value::Bool(bool) => Kind::Bool(*bool),
-            Value::Number(number) => Kind::Number(*number),
-            Value::String(text) => Kind::String(text.len()),
-            Value::Array(items) => Kind::Array(items.len()),
-            Value::Object(_) => Kind::Object,
+            Value::Null => JsonKind::Null,
+            Value::Bool(bool) => JsonKind::Bool(*bool),
+            Value::Number(number) => JsonKind::Number(*number),
+            Value::String(text) => JsonKind::String(text.len()),
+            Value::Array(items) => JsonKind::Array(items.len()),
+            Value::Object(_) => JsonKind::Object,
         }
     }
 
@@ -150,23 +150,23 @@ impl<'a> Json<'a> for &'a Value {
         Value::str_is(self, text)
     }
 
-    fn json_units(self) -> usize {
+    fn json_len(self) -> usize {
         stringify_len(self)
     }
 
-    fn value(self) -> Value {
+    fn to_value(self) -> Value {
         self.clone()
     }
 
-    fn whole(self) -> Cow<'a, Value> {
+    fn to_cow(self) -> Cow<'a, Value> {
         Cow::Borrowed(self)
     }
 
-    fn string(self) -> Option<JsString> {
+    fn to_js_string(self) -> Option<JsString> {
         self.as_str().cloned()
     }
 
-    fn tell(self, characters: &mut impl Characters) {
+    fn visit_characters(self, characters: &mut impl CharacterSink) {
         let units = self.as_str().map_or(&[][..], JsString::units);
         for unit in units {
             characters.unit(*unit);

@@ -21,12 +21,12 @@ pub(super) struct Length {
 impl Length {
     /// Two numbers for it, 0 first where there is none. They are handed on in registers: strings are many and short, and what
     /// is written in small parts and read in large ones costs more than counting one.
-    fn packed(length: Option<Self>) -> (u64, u64) {
+    fn pack(length: Option<Self>) -> (u64, u64) {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         length.map_or((0, 0), |length| (pair(length.end, length.units), pair(length.json, length.escapes)))
     }
 
-    fn unpacked((first, second): (u64, u64)) -> Option<Self> {
+    fn unpack((first, second): (u64, u64)) -> Option<Self> {
         let [end, units, json, escapes] = [first >> 32, first, second >> 32, second].map(|part| part as u32);
         (end > 0).then_some(Self { end, units, json, escapes })
     }
@@ -35,14 +35,14 @@ impl Length {
 /// Counts the string whose first character, behind its opening quote, is at `from`. `None` where it is no string: it does
 /// not end, or holds something that it must not; [`Scanner::string`](super::scan::Scanner::string) tells what.
 pub(super) fn length(text: &str, from: usize) -> Option<Length> {
-    let packed = dispatch!(Level::new(), simd => Length::packed(length_by(simd, text.as_bytes(), from)));
-    Length::unpacked(packed)
+    let packed = dispatch!(Level::new(), simd => Length::pack(length_by(simd, text.as_bytes(), from)));
+    Length::unpack(packed)
 }
 
 #[expect(clippy::inline_always, reason = "only what is inlined is made of the instructions that were chosen")]
 #[inline(always)]
 fn length_by<S: Simd>(simd: S, text: &[u8], from: usize) -> Option<Length> {
-    let mut count = Count::default();
+    let mut count = LengthCounter::default();
     let mut carried = 0;
     let mut at = from;
     while at < text.len() {
@@ -54,7 +54,7 @@ fn length_by<S: Simd>(simd: S, text: &[u8], from: usize) -> Option<Length> {
         if block.controls & inside != 0 {
             return None;
         }
-        if block.has_high {
+        if block.has_non_ascii {
             count.characters(block, inside);
         }
         count.escapes(text, at, block, escaped & inside)?;
@@ -69,7 +69,7 @@ fn length_by<S: Simd>(simd: S, text: &[u8], from: usize) -> Option<Length> {
 
 /// What the bytes of a string are more or less than its units.
 #[derive(Debug, Default)]
-struct Count {
+struct LengthCounter {
     /// Bytes that go on a character, less the characters that are two units.
     fewer: isize,
     /// Backslashes that escape.
@@ -83,10 +83,10 @@ struct Count {
 }
 
 #[expect(clippy::inline_always, reason = "only what is inlined is made of the instructions that were chosen")]
-impl Count {
+impl LengthCounter {
     #[inline(always)]
     fn characters<S: Simd>(&mut self, block: Block<S>, inside: u64) {
-        let (continued, wide) = block.continued_and_wide();
+        let (continued, wide) = block.continuation_and_wide();
         self.fewer += (continued & inside).count_ones() as isize - (wide & inside).count_ones() as isize;
     }
 
@@ -95,7 +95,7 @@ impl Count {
     #[inline(always)]
     fn escapes<S: Simd>(&mut self, text: &[u8], at: usize, block: Block<S>, escaped: u64) -> Option<()> {
         self.escapes += escaped.count_ones() as usize;
-        let mut others = escaped & !(block.quotes | block.backslashes | block.places(b'n'));
+        let mut others = escaped & !(block.quotes | block.backslashes | block.byte_mask(b'n'));
         while others != 0 {
             let place = at + others.trailing_zeros() as usize;
             others &= others - 1;
@@ -145,17 +145,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::js::block::levels;
-    use crate::js::scan::{Characters, Scanner};
+    use crate::js::block::simd_levels;
+    use crate::js::scan::{CharacterSink, Scanner};
     use crate::js::{JsString, stringify_str};
 
     proptest! {
         #[test]
         fn every_set_of_instructions_counts_alike(text in r#"([ -~]|\\[nt"\\/u]|[0-9a-f]{4}|[é字😀\x01]){0,90}""#) {
-            let counted = levels().into_iter().map(|level| {
-                dispatch!(level, simd => Length::packed(length_by(simd, text.as_bytes(), 0)))
+            let counted = simd_levels().into_iter().map(|level| {
+                dispatch!(level, simd => Length::pack(length_by(simd, text.as_bytes(), 0)))
             });
-            let counted: Vec<_> = counted.map(Length::unpacked).collect();
+            let counted: Vec<_> = counted.map(Length::unpack).collect();
             prop_assert!(counted.iter().all(|length| *length == length_of(&text)), "{:?}", counted);
         }
     }
@@ -166,7 +166,7 @@ mod tests {
             units: Vec<u16>,
             escapes: u32,
         }
-        impl Characters for Counted {
+        impl CharacterSink for Counted {
             fn run(&mut self, run: &str) {
                 self.units.extend(run.encode_utf16());
             }

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::json::{Json, Kind};
+use super::json::{Json, JsonKind};
 use super::length::Length;
-use super::scan::{Atom, Characters, Container, Scanner, SyntaxError, Visitor};
+use super::scan::{Atom, CharacterSink, Container, Scanner, SyntaxError, Visitor};
 use super::stringify::{number_text, stringify_len};
 use super::{JsString, Value, parse};
 
@@ -21,9 +21,9 @@ pub struct Outline {
 /// A value, or the key of a member, which stands right before its value.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    what: What,
+    kind: NodeKind,
     /// What tells most texts apart at a look.
-    mark: u16,
+    fingerprint: u16,
     /// First byte in the text.
     start: u32,
     /// Byte after the last.
@@ -37,21 +37,21 @@ struct Node {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+enum NodeKind {
     Null,
     Bool(bool),
     Number,
     /// A text that stands as it is between its quotes.
-    Plain,
+    PlainText,
     /// A text with escapes.
-    Escaped,
+    EscapedText,
     Array,
     Object,
 }
 
 /// One value of an outlined text.
 #[derive(Debug, Clone, Copy)]
-pub struct Outlined<'a> {
+pub struct OutlinedValue<'a> {
     text: &'a str,
     nodes: &'a [Node],
     at: usize,
@@ -60,13 +60,13 @@ pub struct Outlined<'a> {
 impl Outline {
     /// Outlines a text; it is taken and refused exactly where [`parse()`](super::parse()) does. Texts are shorter than
     /// 4 GiB.
-    pub fn read<'a>(&'a mut self, text: &'a str) -> Result<Outlined<'a>, SyntaxError> {
+    pub fn read<'a>(&'a mut self, text: &'a str) -> Result<OutlinedValue<'a>, SyntaxError> {
         self.nodes.clear();
         self.open.clear();
         let mut scanner = Scanner::new(text);
         scanner.value(&mut Builder { outline: self })?;
-        scanner.end()?;
-        Ok(Outlined { text, nodes: &self.nodes, at: 0 })
+        scanner.expect_end()?;
+        Ok(OutlinedValue { text, nodes: &self.nodes, at: 0 })
     }
 }
 
@@ -86,19 +86,22 @@ impl Builder<'_> {
     fn text(&mut self, scanner: &mut Scanner<'_>, counts: bool) -> Result<(), SyntaxError> {
         let start = scanner.at() as u32;
         let Length { end, units, json, escapes } = scanner.length()?;
-        let what = if escapes > 0 { What::Escaped } else { What::Plain };
+        let what = if escapes > 0 { NodeKind::EscapedText } else { NodeKind::PlainText };
         let next = self.outline.nodes.len() as u32 + 1;
-        let mark = mark(&scanner.text().as_bytes()[start as usize + 1..end as usize - 1]);
-        self.add(Node { what, mark, start, end, next, count: units, json }, counts);
+        let mark = fingerprint(&scanner.text().as_bytes()[start as usize + 1..end as usize - 1]);
+        self.add(Node { kind: what, fingerprint: mark, start, end, next, count: units, json }, counts);
         Ok(())
     }
 }
 
 impl Visitor for Builder<'_> {
     fn open(&mut self, container: Container, at: usize) {
-        let what = if container == Container::Array { What::Array } else { What::Object };
+        let what = if container == Container::Array { NodeKind::Array } else { NodeKind::Object };
         let own = self.outline.nodes.len() as u32;
-        self.add(Node { what, mark: 0, start: at as u32, end: 0, next: 0, count: 0, json: 0 }, true);
+        self.add(
+            Node { kind: what, fingerprint: 0, start: at as u32, end: 0, next: 0, count: 0, json: 0 },
+            true,
+        );
         self.outline.open.push(own);
     }
 
@@ -120,23 +123,31 @@ impl Visitor for Builder<'_> {
 
     fn atom(&mut self, atom: Atom<'_>, start: usize, end: usize) {
         let what = match atom {
-            Atom::Null => What::Null,
-            Atom::Bool(bool) => What::Bool(bool),
-            Atom::Number(_) => What::Number,
+            Atom::Null => NodeKind::Null,
+            Atom::Bool(bool) => NodeKind::Bool(bool),
+            Atom::Number(_) => NodeKind::Number,
         };
         let next = self.outline.nodes.len() as u32 + 1;
-        let node = Node { what, mark: 0, start: start as u32, end: end as u32, next, count: 0, json: 0 };
+        let node = Node {
+            kind: what,
+            fingerprint: 0,
+            start: start as u32,
+            end: end as u32,
+            next,
+            count: 0,
+            json: 0,
+        };
         self.add(node, true);
     }
 }
 
 /// Length and outer bytes of a text: keys are asked for by name again and again, and few of an object share these.
-fn mark(text: &[u8]) -> u16 {
+fn fingerprint(text: &[u8]) -> u16 {
     let outer = text.first().map_or(0, |first| first.wrapping_mul(31)) ^ text.last().copied().unwrap_or(0);
     (text.len() as u16) << 8 | u16::from(outer)
 }
 
-impl<'a> Outlined<'a> {
+impl<'a> OutlinedValue<'a> {
     fn node(self) -> Node {
         self.nodes[self.at]
     }
@@ -148,15 +159,15 @@ impl<'a> Outlined<'a> {
     }
 
     /// A text that is written as it is, without its quotes.
-    pub fn plain(self) -> Option<&'a str> {
-        let Node { what, start, end, .. } = self.node();
-        (what == What::Plain).then(|| &self.text[start as usize + 1..end as usize - 1])
+    pub fn as_plain_text(self) -> Option<&'a str> {
+        let Node { kind: what, start, end, .. } = self.node();
+        (what == NodeKind::PlainText).then(|| &self.text[start as usize + 1..end as usize - 1])
     }
 
     /// What lies in a container, keys before their values; nothing in anything else.
-    fn inner(self) -> Siblings<'a> {
+    fn children(self) -> Siblings<'a> {
         let node = self.node();
-        let container = matches!(node.what, What::Array | What::Object);
+        let container = matches!(node.kind, NodeKind::Array | NodeKind::Object);
         Siblings {
             from: Self { at: self.at + 1, ..self },
             end: if container { node.next as usize } else { 0 },
@@ -165,19 +176,19 @@ impl<'a> Outlined<'a> {
 
     /// Keys and values of an object; nothing in anything else.
     fn members(self) -> impl Iterator<Item = (Self, Self)> {
-        let Node { what, next, .. } = self.node();
-        let end = if what == What::Object { next as usize } else { 0 };
+        let Node { kind: what, next, .. } = self.node();
+        let end = if what == NodeKind::Object { next as usize } else { 0 };
         let mut rest = Siblings { from: Self { at: self.at + 1, ..self }, end };
         std::iter::from_fn(move || Some((rest.next()?, rest.next()?)))
     }
 
     fn is_text(self, text: &str) -> bool {
-        let Node { what, start, end, .. } = self.node();
+        let Node { kind: what, start, end, .. } = self.node();
         match what {
-            What::Plain => {
+            NodeKind::PlainText => {
                 self.text.as_bytes().get(start as usize + 1..end as usize - 1) == Some(text.as_bytes())
             }
-            What::Escaped => self.value().str_is(text),
+            NodeKind::EscapedText => self.to_value().str_is(text),
             _ => false,
         }
     }
@@ -185,14 +196,14 @@ impl<'a> Outlined<'a> {
 
 /// Values one after the other.
 struct Siblings<'a> {
-    from: Outlined<'a>,
+    from: OutlinedValue<'a>,
     end: usize,
 }
 
 impl<'a> Iterator for Siblings<'a> {
-    type Item = Outlined<'a>;
+    type Item = OutlinedValue<'a>;
 
-    fn next(&mut self) -> Option<Outlined<'a>> {
+    fn next(&mut self) -> Option<OutlinedValue<'a>> {
         let at = self.from;
         if at.at >= self.end {
             return None;
@@ -202,26 +213,26 @@ impl<'a> Iterator for Siblings<'a> {
     }
 }
 
-impl<'a> Json<'a> for Outlined<'a> {
-    fn kind(self) -> Kind {
+impl<'a> Json<'a> for OutlinedValue<'a> {
+    fn kind(self) -> JsonKind {
         let node = self.node();
-        match node.what {
-            What::Null => Kind::Null,
-            What::Bool(bool) => Kind::Bool(bool),
-            What::Number => Kind::Number(self.raw().parse().unwrap_or(f64::NAN)),
-            What::Plain | What::Escaped => Kind::String(node.count as usize),
-            What::Array => Kind::Array(node.count as usize),
-            What::Object => Kind::Object,
+        match node.kind {
+            NodeKind::Null => JsonKind::Null,
+            NodeKind::Bool(bool) => JsonKind::Bool(bool),
+            NodeKind::Number => JsonKind::Number(self.raw().parse().unwrap_or(f64::NAN)),
+            NodeKind::PlainText | NodeKind::EscapedText => JsonKind::String(node.count as usize),
+            NodeKind::Array => JsonKind::Array(node.count as usize),
+            NodeKind::Object => JsonKind::Object,
         }
     }
 
     fn get(self, key: &str) -> Option<Self> {
-        let Node { what: What::Object, next: end, .. } = self.nodes[self.at] else { return None };
-        let sought = mark(key.as_bytes());
+        let Node { kind: NodeKind::Object, next: end, .. } = self.nodes[self.at] else { return None };
+        let sought = fingerprint(key.as_bytes());
         let (mut found, mut at) = (None, self.at + 1);
         while at < end as usize {
             let name = &self.nodes[at];
-            if name.mark == sought || name.what == What::Escaped {
+            if name.fingerprint == sought || name.kind == NodeKind::EscapedText {
                 // A repeated key has its last value.
                 found = if (Self { at, ..self }).is_text(key) { Some(at + 1) } else { found };
             }
@@ -231,45 +242,45 @@ impl<'a> Json<'a> for Outlined<'a> {
     }
 
     fn items(self) -> Option<impl Iterator<Item = Self>> {
-        (self.node().what == What::Array).then(|| self.inner())
+        (self.node().kind == NodeKind::Array).then(|| self.children())
     }
 
     fn text(self) -> Option<Cow<'a, str>> {
-        match self.node().what {
-            What::Plain => self.plain().map(Cow::Borrowed),
-            What::Escaped => self.value().as_str().map(|text| Cow::Owned(text.to_string_lossy())),
+        match self.node().kind {
+            NodeKind::PlainText => self.as_plain_text().map(Cow::Borrowed),
+            NodeKind::EscapedText => self.to_value().as_str().map(|text| Cow::Owned(text.to_string_lossy())),
             _ => None,
         }
     }
 
     fn span(self) -> Option<Range<u32>> {
-        let Node { what, start, end, .. } = self.node();
-        (what == What::Plain).then_some(start..end)
+        let Node { kind: what, start, end, .. } = self.node();
+        (what == NodeKind::PlainText).then_some(start..end)
     }
 
     fn str_is(self, text: &str) -> bool {
         self.is_text(text)
     }
 
-    fn json_units(self) -> usize {
+    fn json_len(self) -> usize {
         let node = self.node();
-        match node.what {
-            What::Null | What::Bool(_) => self.raw().len(),
-            What::Number => number_units(self.raw()),
-            What::Plain | What::Escaped => node.json as usize,
-            What::Array | What::Object => container_units(self),
+        match node.kind {
+            NodeKind::Null | NodeKind::Bool(_) => self.raw().len(),
+            NodeKind::Number => number_units(self.raw()),
+            NodeKind::PlainText | NodeKind::EscapedText => node.json as usize,
+            NodeKind::Array | NodeKind::Object => container_units(self),
         }
     }
 
-    fn value(self) -> Value {
+    fn to_value(self) -> Value {
         // What was outlined is JSON.
         parse(self.raw()).unwrap_or(Value::Null)
     }
 
-    fn string(self) -> Option<JsString> {
-        match self.node().what {
-            What::Plain => self.plain().map(JsString::from),
-            What::Escaped => match self.value() {
+    fn to_js_string(self) -> Option<JsString> {
+        match self.node().kind {
+            NodeKind::PlainText => self.as_plain_text().map(JsString::from),
+            NodeKind::EscapedText => match self.to_value() {
                 Value::String(text) => Some(text),
                 _ => None,
             },
@@ -277,12 +288,12 @@ impl<'a> Json<'a> for Outlined<'a> {
         }
     }
 
-    fn tell(self, characters: &mut impl Characters) {
-        match (self.node().what, self.plain()) {
+    fn visit_characters(self, characters: &mut impl CharacterSink) {
+        match (self.node().kind, self.as_plain_text()) {
             (_, Some("")) => {}
             (_, Some(plain)) => characters.run(plain),
             // What was outlined is a string.
-            (What::Escaped, _) => drop(Scanner::new(self.raw()).string(characters)),
+            (NodeKind::EscapedText, _) => drop(Scanner::new(self.raw()).string(characters)),
             _ => {}
         }
     }
@@ -300,36 +311,36 @@ fn number_units(digits: &str) -> usize {
 
 /// Units of a container: everything in it, and the commas and colons between. Only what is looked at one after the
 /// other is counted here; repeated keys are left to the value itself.
-fn container_units(container: Outlined<'_>) -> usize {
+fn container_units(container: OutlinedValue<'_>) -> usize {
     let node = container.node();
     let end = node.next as usize;
     let mut units = 0;
     for at in container.at..end {
-        let inner = Outlined { at, ..container };
-        units += match inner.node().what {
-            What::Array => 2 + (inner.node().count as usize).saturating_sub(1),
+        let inner = OutlinedValue { at, ..container };
+        units += match inner.node().kind {
+            NodeKind::Array => 2 + (inner.node().count as usize).saturating_sub(1),
             // A comma between members, a colon in each.
-            What::Object if has_repeated_key(inner) => return stringify_len(&container.value()),
-            What::Object => 2 + (2 * inner.node().count as usize).saturating_sub(1),
-            _ => inner.json_units(),
+            NodeKind::Object if has_repeated_key(inner) => return stringify_len(&container.to_value()),
+            NodeKind::Object => 2 + (2 * inner.node().count as usize).saturating_sub(1),
+            _ => inner.json_len(),
         };
     }
     units
 }
 
 /// Objects of more members are looked at as values: a hostile one must not cost the square of its size.
-const COMPARED: u32 = 24;
+const MAX_COMPARED_MEMBERS: u32 = 24;
 
 /// Whether two keys may be the same; keys with escapes may always be.
-fn has_repeated_key(object: Outlined<'_>) -> bool {
-    if object.node().count > COMPARED {
+fn has_repeated_key(object: OutlinedValue<'_>) -> bool {
+    if object.node().count > MAX_COMPARED_MEMBERS {
         return true;
     }
     let mut seen = 0;
     object.members().any(|(key, _)| {
         seen += 1;
-        key.plain().is_none_or(|name| {
-            object.members().take(seen - 1).any(|(earlier, _)| earlier.plain() == Some(name))
+        key.as_plain_text().is_none_or(|name| {
+            object.members().take(seen - 1).any(|(earlier, _)| earlier.as_plain_text() == Some(name))
         })
     })
 }
@@ -339,15 +350,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::js::{stringify, truthy};
+    use crate::js::{is_truthy, stringify};
 
     /// Everything that can be asked of a value is the same of its outline.
-    fn agree(value: &Value, outlined: Outlined<'_>) {
+    fn agree(value: &Value, outlined: OutlinedValue<'_>) {
         assert_eq!(format!("{:?}", value.kind()), format!("{:?}", outlined.kind()));
-        assert_eq!((value.json_units(), value), (outlined.json_units(), &outlined.value()));
-        assert_eq!((value.text(), truthy(Some(value))), (outlined.text(), outlined.is_truthy()));
+        assert_eq!((value.json_len(), value), (outlined.json_len(), &outlined.to_value()));
+        assert_eq!((value.text(), is_truthy(Some(value))), (outlined.text(), outlined.is_truthy()));
         if let Some(items) = value.as_array() {
-            let own: Vec<Outlined<'_>> = outlined.items().unwrap().collect();
+            let own: Vec<OutlinedValue<'_>> = outlined.items().unwrap().collect();
             assert_eq!(own.len(), items.len());
             items.iter().zip(own).for_each(|(value, outlined)| agree(value, outlined));
         }

@@ -1,6 +1,6 @@
 //! JSON text to values, as `JSON.parse` (store I1a).
 
-use super::scan::{Atom, Characters, Container, Scanner, SyntaxError, Visitor};
+use super::scan::{Atom, CharacterSink, Container, Scanner, SyntaxError, Visitor};
 use super::string::push_text;
 use super::{JsString, Object, Value};
 
@@ -11,10 +11,10 @@ use super::{JsString, Object, Value};
 /// for no more than one level, whatever the text.
 pub fn parse(text: &str) -> Result<Value, SyntaxError> {
     let mut scanner = Scanner::new(text);
-    let mut builder = Builder { open: Vec::new(), done: Value::Null, units: Vec::new() };
+    let mut builder = Builder { open: Vec::new(), result: Value::Null, units: Vec::new() };
     scanner.value(&mut builder)?;
-    scanner.end()?;
-    Ok(builder.done)
+    scanner.expect_end()?;
+    Ok(builder.result)
 }
 
 /// The string the scanner stands at; `units` is room that is used again for every string.
@@ -24,7 +24,7 @@ pub(super) fn read_string(scanner: &mut Scanner<'_>, units: &mut Vec<u16>) -> Re
     Ok(JsString::from(units.as_slice().to_vec()))
 }
 
-impl Characters for Vec<u16> {
+impl CharacterSink for Vec<u16> {
     fn run(&mut self, run: &str) {
         push_text(self, run);
     }
@@ -35,24 +35,24 @@ impl Characters for Vec<u16> {
 }
 
 /// A container whose end has not been read yet.
-enum Open {
+enum OpenContainer {
     Array(Vec<Value>),
     /// The last member has its key, and `null` until its value is read.
     Object(Vec<(JsString, Value)>),
 }
 
 struct Builder {
-    open: Vec<Open>,
-    done: Value,
+    open: Vec<OpenContainer>,
+    result: Value,
     units: Vec<u16>,
 }
 
 impl Builder {
-    fn put(&mut self, value: Value) {
+    fn push_value(&mut self, value: Value) {
         let place = match self.open.last_mut() {
-            None => &mut self.done,
-            Some(Open::Array(items)) => return items.push(value),
-            Some(Open::Object(members)) => match members.last_mut() {
+            None => &mut self.result,
+            Some(OpenContainer::Array(items)) => return items.push(value),
+            Some(OpenContainer::Object(members)) => match members.last_mut() {
                 Some((_, place)) => place,
                 None => return,
             },
@@ -64,22 +64,24 @@ impl Builder {
 impl Visitor for Builder {
     fn open(&mut self, container: Container, _: usize) {
         self.open.push(match container {
-            Container::Array => Open::Array(Vec::new()),
-            Container::Object => Open::Object(Vec::new()),
+            Container::Array => OpenContainer::Array(Vec::new()),
+            Container::Object => OpenContainer::Object(Vec::new()),
         });
     }
 
     fn close(&mut self, _: Container, _: usize) {
         match self.open.pop() {
-            Some(Open::Array(items)) => self.put(Value::Array(items)),
-            Some(Open::Object(members)) => self.put(Value::Object(Object::from_members(members))),
+            Some(OpenContainer::Array(items)) => self.push_value(Value::Array(items)),
+            Some(OpenContainer::Object(members)) => {
+                self.push_value(Value::Object(Object::from_members(members)));
+            }
             None => {}
         }
     }
 
     fn key(&mut self, scanner: &mut Scanner<'_>) -> Result<(), SyntaxError> {
         let key = read_string(scanner, &mut self.units)?;
-        if let Some(Open::Object(members)) = self.open.last_mut() {
+        if let Some(OpenContainer::Object(members)) = self.open.last_mut() {
             members.push((key, Value::Null));
         }
         Ok(())
@@ -87,12 +89,12 @@ impl Visitor for Builder {
 
     fn string(&mut self, scanner: &mut Scanner<'_>) -> Result<(), SyntaxError> {
         let text = read_string(scanner, &mut self.units)?;
-        self.put(Value::String(text));
+        self.push_value(Value::String(text));
         Ok(())
     }
 
     fn atom(&mut self, atom: Atom<'_>, _: usize, _: usize) {
-        self.put(match atom {
+        self.push_value(match atom {
             Atom::Null => Value::Null,
             Atom::Bool(bool) => Value::Bool(bool),
             // Every JSON number is one of Rust's, rounded to the nearest double and infinite on overflow.

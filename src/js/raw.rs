@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::JsString;
 use super::parse::read_string;
-use super::scan::{Atom, Characters, Container, Scanner, SyntaxError, Visitor};
+use super::scan::{Atom, CharacterSink, Container, Scanner, SyntaxError, Visitor};
 use super::stringify::{push_char, push_hex};
 
 /// One top-level member of an object's text.
@@ -22,16 +22,16 @@ pub struct Field {
 pub fn fields(object_text: &str) -> Result<Vec<Field>, SyntaxError> {
     let mut scanner = Scanner::new(object_text);
     scanner.skip_space();
-    if !scanner.take(b'{') {
+    if !scanner.eat(b'{') {
         return Err(scanner.expected("`{`"));
     }
-    scanner.nest();
+    scanner.enter();
     scanner.skip_space();
     let mut fields = Vec::new();
-    if !scanner.take(b'}') {
+    if !scanner.eat(b'}') {
         read_members(&mut scanner, &mut fields)?;
     }
-    scanner.end()?;
+    scanner.expect_end()?;
     Ok(fields)
 }
 
@@ -41,16 +41,16 @@ fn read_members(scanner: &mut Scanner<'_>, fields: &mut Vec<Field>) -> Result<()
     loop {
         scanner.skip_space();
         let key = read_string(scanner, &mut units)?;
-        scanner.colon()?;
+        scanner.expect_colon()?;
         scanner.skip_space();
         let start = scanner.at();
-        scanner.value(&mut Skip)?;
+        scanner.value(&mut Validator)?;
         fields.push(Field { key, value: start..scanner.at() });
         scanner.skip_space();
-        if scanner.take(b'}') {
+        if scanner.eat(b'}') {
             return Ok(());
         }
-        if !scanner.take(b',') {
+        if !scanner.eat(b',') {
             return Err(scanner.expected("`,` or `}`"));
         }
     }
@@ -63,14 +63,14 @@ pub fn compact(text: &str) -> Result<String, SyntaxError> {
     let mut scanner = Scanner::new(text);
     let mut writer = Writer { json: String::with_capacity(text.len()) };
     scanner.value(&mut writer)?;
-    scanner.end()?;
+    scanner.expect_end()?;
     Ok(writer.json)
 }
 
 /// Checks without keeping anything.
-struct Skip;
+struct Validator;
 
-impl Visitor for Skip {
+impl Visitor for Validator {
     fn open(&mut self, _: Container, _: usize) {}
 
     fn close(&mut self, _: Container, _: usize) {}
@@ -92,16 +92,16 @@ struct Writer {
 
 impl Writer {
     /// A comma, unless what comes next is the first of its container or the value of a key.
-    fn comma(&mut self) {
+    fn push_comma(&mut self) {
         if !matches!(self.json.as_bytes().last(), None | Some(b'[' | b'{' | b':')) {
             self.json.push(',');
         }
     }
 
     fn quoted(&mut self, scanner: &mut Scanner<'_>) -> Result<(), SyntaxError> {
-        self.comma();
+        self.push_comma();
         self.json.push('"');
-        let mut escaped = Escaped { json: &mut self.json, high: None };
+        let mut escaped = Reescaper { json: &mut self.json, high: None };
         scanner.string(&mut escaped)?;
         escaped.flush();
         self.json.push('"');
@@ -111,7 +111,7 @@ impl Writer {
 
 impl Visitor for Writer {
     fn open(&mut self, container: Container, _: usize) {
-        self.comma();
+        self.push_comma();
         self.json.push(match container {
             Container::Array => '[',
             Container::Object => '{',
@@ -136,7 +136,7 @@ impl Visitor for Writer {
     }
 
     fn atom(&mut self, atom: Atom<'_>, _: usize, _: usize) {
-        self.comma();
+        self.push_comma();
         self.json.push_str(match atom {
             Atom::Null => "null",
             Atom::Bool(true) => "true",
@@ -147,13 +147,13 @@ impl Visitor for Writer {
 }
 
 /// Escapes a string again while it is read.
-struct Escaped<'a> {
+struct Reescaper<'a> {
     json: &'a mut String,
     /// A high surrogate that was escaped; the next unit may complete it.
     high: Option<u16>,
 }
 
-impl Escaped<'_> {
+impl Reescaper<'_> {
     fn flush(&mut self) {
         if let Some(high) = self.high.take() {
             push_hex(self.json, high);
@@ -161,7 +161,7 @@ impl Escaped<'_> {
     }
 }
 
-impl Characters for Escaped<'_> {
+impl CharacterSink for Reescaper<'_> {
     fn run(&mut self, run: &str) {
         self.flush();
         self.json.push_str(run);

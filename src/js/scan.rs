@@ -18,12 +18,12 @@ pub struct SyntaxError {
 }
 
 /// What the scanner expects where a text nests deeper than [`MAX_DEPTH`].
-const DEEPER: &str = "no deeper nesting";
+const TOO_DEEP: &str = "no deeper nesting";
 
 impl SyntaxError {
     /// The text may be JSON all the same: it only nests deeper than [`MAX_DEPTH`], which the real parser reads.
     pub fn is_too_deep(&self) -> bool {
-        self.what == DEEPER
+        self.what == TOO_DEEP
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) trait Visitor {
 }
 
 /// What is done with the pieces of a string.
-pub trait Characters {
+pub trait CharacterSink {
     /// Characters that stand for themselves; neither quotes, backslashes nor control characters.
     fn run(&mut self, run: &str);
     /// What one escape stands for; may be half a surrogate pair.
@@ -82,9 +82,9 @@ pub trait Characters {
 }
 
 /// Pieces of a string that only need to be right.
-pub(super) struct Unread;
+pub(super) struct DiscardedCharacters;
 
-impl Characters for Unread {
+impl CharacterSink for DiscardedCharacters {
     fn run(&mut self, _: &str) {}
 
     fn unit(&mut self, _: u16) {}
@@ -118,7 +118,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Values read from here on lie inside a container the caller has opened itself.
-    pub(super) const fn nest(&mut self) {
+    pub(super) const fn enter(&mut self) {
         self.max_depth -= 1;
     }
 
@@ -130,14 +130,14 @@ impl<'a> Scanner<'a> {
     }
 
     /// Steps over `byte` if it is the next one.
-    pub(super) fn take(&mut self, byte: u8) -> bool {
+    pub(super) fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
     /// Nothing but white space may follow.
-    pub(super) fn end(&mut self) -> Result<(), SyntaxError> {
+    pub(super) fn expect_end(&mut self) -> Result<(), SyntaxError> {
         self.skip_space();
         if self.at == self.text.len() { Ok(()) } else { Err(self.expected("the end of the text")) }
     }
@@ -150,14 +150,14 @@ impl<'a> Scanner<'a> {
             match self.opening() {
                 None => self.scalar(visitor)?,
                 Some(_) if open.len() == self.max_depth => {
-                    return Err(self.expected(DEEPER));
+                    return Err(self.expected(TOO_DEEP));
                 }
                 Some(container) => {
                     self.at += 1;
                     open.push(container);
                     visitor.open(container, self.at - 1);
                     self.skip_space();
-                    if !self.take(container.closer()) {
+                    if !self.eat(container.closer()) {
                         self.begin_item(container, visitor)?;
                         continue;
                     }
@@ -179,12 +179,12 @@ impl<'a> Scanner<'a> {
     ) -> Result<bool, SyntaxError> {
         while let Some(&container) = open.last() {
             self.skip_space();
-            if self.take(b',') {
+            if self.eat(b',') {
                 self.skip_space();
                 self.begin_item(container, visitor)?;
                 return Ok(true);
             }
-            if !self.take(container.closer()) {
+            if !self.eat(container.closer()) {
                 return Err(self.expected(container.after_value()));
             }
             open.pop();
@@ -199,13 +199,13 @@ impl<'a> Scanner<'a> {
             return Ok(());
         }
         visitor.key(self)?;
-        self.colon()
+        self.expect_colon()
     }
 
     /// Steps over the colon after a key.
-    pub(super) fn colon(&mut self) -> Result<(), SyntaxError> {
+    pub(super) fn expect_colon(&mut self) -> Result<(), SyntaxError> {
         self.skip_space();
-        if self.take(b':') { Ok(()) } else { Err(self.expected("`:`")) }
+        if self.eat(b':') { Ok(()) } else { Err(self.expected("`:`")) }
     }
 
     fn opening(&self) -> Option<Container> {
@@ -240,15 +240,15 @@ impl<'a> Scanner<'a> {
 
     fn number(&mut self) -> Result<&'a str, SyntaxError> {
         let start = self.at;
-        self.take(b'-');
-        if !self.take(b'0') {
+        self.eat(b'-');
+        if !self.eat(b'0') {
             self.digits()?;
         }
-        if self.take(b'.') {
+        if self.eat(b'.') {
             self.digits()?;
         }
-        if self.take(b'e') || self.take(b'E') {
-            let _sign = self.take(b'+') || self.take(b'-');
+        if self.eat(b'e') || self.eat(b'E') {
+            let _sign = self.eat(b'+') || self.eat(b'-');
             self.digits()?;
         }
         Ok(&self.text[start..self.at])
@@ -262,13 +262,13 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads a string from its opening to its closing quote.
-    pub(super) fn string<C: Characters>(&mut self, characters: &mut C) -> Result<(), SyntaxError> {
-        if !self.take(b'"') {
+    pub(super) fn string<C: CharacterSink>(&mut self, characters: &mut C) -> Result<(), SyntaxError> {
+        if !self.eat(b'"') {
             return Err(self.expected("a string in double quotes"));
         }
         loop {
             self.run(characters)?;
-            if self.take(b'"') {
+            if self.eat(b'"') {
                 return Ok(());
             }
             self.at += 1;
@@ -280,20 +280,20 @@ impl<'a> Scanner<'a> {
     #[inline]
     pub(super) fn length(&mut self) -> Result<Length, SyntaxError> {
         let length = if self.peek() == Some(b'"') { length(self.text, self.at + 1) } else { None };
-        let Some(length) = length else { return Err(self.not_counted()) };
+        let Some(length) = length else { return Err(self.string_error()) };
         self.at = length.end as usize;
         Ok(length)
     }
 
     /// What is wrong with a string is told where it is read.
     #[cold]
-    fn not_counted(&mut self) -> SyntaxError {
-        let read = self.string(&mut Unread);
+    fn string_error(&mut self) -> SyntaxError {
+        let read = self.string(&mut DiscardedCharacters);
         read.err().unwrap_or_else(|| self.expected("a string that can be counted"))
     }
 
     /// Steps to the next quote or backslash.
-    fn run<C: Characters>(&mut self, characters: &mut C) -> Result<(), SyntaxError> {
+    fn run<C: CharacterSink>(&mut self, characters: &mut C) -> Result<(), SyntaxError> {
         let rest = &self.text[self.at..];
         let Some(length) = memchr::memchr2(b'"', b'\\', rest.as_bytes()) else {
             return Err(SyntaxError { at: self.text.len(), what: "a closing `\"`" });

@@ -62,14 +62,14 @@ impl JsString {
     /// Without the white space of ECMAScript at both ends (pruning 0.3).
     #[must_use]
     pub fn trim(&self) -> Self {
-        let Some(start) = self.0.iter().position(|&unit| !is_white(unit)) else { return Self::new() };
-        let end = self.0.iter().rposition(|&unit| !is_white(unit)).map_or(start, |last| last + 1);
+        let Some(start) = self.0.iter().position(|&unit| !is_white_space(unit)) else { return Self::new() };
+        let end = self.0.iter().rposition(|&unit| !is_white_space(unit)).map_or(start, |last| last + 1);
         self.slice(start, end)
     }
 
     /// Whether nothing is left after [`trim`](Self::trim) (pruning 0.3).
     pub fn is_blank(&self) -> bool {
-        self.0.iter().all(|&unit| is_white(unit))
+        self.0.iter().all(|&unit| is_white_space(unit))
     }
 
     /// The full, locale-independent lower-case mapping; lone surrogates stay (pruning 0.3).
@@ -111,11 +111,11 @@ pub(super) fn push_text(units: &mut Vec<u16>, text: &str) {
 
 /// Whether ECMAScript's trim removes this character (pruning 0.3).
 pub fn is_trimmed(char: char) -> bool {
-    u16::try_from(u32::from(char)).is_ok_and(is_white)
+    u16::try_from(u32::from(char)).is_ok_and(is_white_space)
 }
 
 /// The white space `trim` removes (pruning 0.3); not Rust's set, which has U+0085 and lacks U+FEFF.
-const fn is_white(unit: u16) -> bool {
+const fn is_white_space(unit: u16) -> bool {
     matches!(
         unit,
         0x09..=0x0D

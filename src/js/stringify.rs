@@ -15,7 +15,7 @@ pub fn stringify(value: &Value) -> String {
 
 /// "JSON length" (pruning 0.4): the length of [`stringify()`] in UTF-16 units.
 pub fn stringify_len(value: &Value) -> usize {
-    let mut length = Length(0);
+    let mut length = LengthSink(0);
     write(value, &mut length);
     length.0
 }
@@ -59,9 +59,9 @@ impl Sink for String {
     }
 }
 
-struct Length(usize);
+struct LengthSink(usize);
 
-impl Sink for Length {
+impl Sink for LengthSink {
     fn ascii(&mut self, text: &str) {
         self.0 += text.len();
     }
@@ -106,9 +106,9 @@ pub(super) fn push_hex(json: &mut String, unit: u16) {
 }
 
 /// A container of which some values are still to be written.
-struct Open<'a> {
+struct PendingContainer<'a> {
     rest: Rest<'a>,
-    begun: bool,
+    is_started: bool,
 }
 
 enum Rest<'a> {
@@ -128,11 +128,11 @@ fn write(value: &Value, sink: &mut impl Sink) {
             Value::String(text) => sink.string(text),
             Value::Array(items) => {
                 sink.ascii("[");
-                open.push(Open { rest: Rest::Items(items.iter()), begun: false });
+                open.push(PendingContainer { rest: Rest::Items(items.iter()), is_started: false });
             }
             Value::Object(object) => {
                 sink.ascii("{");
-                open.push(Open { rest: Rest::Members(object.members()), begun: false });
+                open.push(PendingContainer { rest: Rest::Members(object.members()), is_started: false });
             }
         }
         next = next_value(&mut open, sink);
@@ -148,8 +148,8 @@ fn write_number(number: f64, sink: &mut impl Sink) {
 }
 
 /// Closes every container that is through, and writes up to the next value, if there is one.
-fn next_value<'a>(open: &mut Vec<Open<'a>>, sink: &mut impl Sink) -> Option<&'a Value> {
-    while let Some(Open { rest, begun }) = open.last_mut() {
+fn next_value<'a>(open: &mut Vec<PendingContainer<'a>>, sink: &mut impl Sink) -> Option<&'a Value> {
+    while let Some(PendingContainer { rest, is_started: begun }) = open.last_mut() {
         let comma = if std::mem::replace(begun, true) { "," } else { "" };
         match rest {
             Rest::Items(items) => {

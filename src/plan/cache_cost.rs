@@ -16,16 +16,16 @@ pub struct CacheCost {
     /// What each later call saves, the cache warm.
     pub later_calls: f64,
     /// The prefix is still cached.
-    pub warm: bool,
+    pub is_warm: bool,
 }
 
 impl CacheCost {
     /// The price of a plan. `idle_ms` is the time since the last call; unknown means that nothing is cached.
     pub fn new(plan: &Plan, price: &Price, idle_ms: Option<f64>) -> Option<Self> {
-        let first = plan.fates().iter().position(|message| message.fate.changes())?;
+        let first = plan.fates().iter().position(|message| message.fate.is_change())?;
         let tokens = |counts: &[u64]| counts[first..].iter().sum::<u64>() as f64 / 1e6;
         // What is made stands behind the first change: at a cut, or behind a call.
-        let made = plan.tokens_made as f64 / 1e6;
+        let made = plan.tokens_added as f64 / 1e6;
         let (before, after) = (tokens(&plan.tokens_before), tokens(&plan.tokens_after) + made);
         let warm = idle_ms.is_some_and(|idle| idle < RETENTION_MS);
         // Where writing to the cache has no price of its own it costs what input costs.
@@ -34,12 +34,12 @@ impl CacheCost {
         Some(Self {
             next_call: after * write - without,
             later_calls: (before - after) * price.cache_read,
-            warm,
+            is_warm: warm,
         })
     }
 
     /// After how many calls a dearer next call is paid back; none where it never is, or costs nothing.
-    pub fn paid_back_after(&self) -> Option<u64> {
+    pub fn calls_to_break_even(&self) -> Option<u64> {
         let dearer = self.next_call > 0.0 && self.later_calls > 0.0;
         dearer.then(|| (self.next_call / self.later_calls).ceil() as u64)
     }
@@ -48,10 +48,10 @@ impl CacheCost {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::build;
+    use crate::context::build_context;
     use crate::ids::LineIds;
-    use crate::plan::Asked;
-    use crate::policy::StepSettings;
+    use crate::plan::PlanInput;
+    use crate::policy::PolicySettings;
     use crate::policy::prune::Gate;
     use crate::store::load::load_bytes;
     use crate::transcript::{Leaf, Tree};
@@ -74,14 +74,14 @@ mod tests {
         let lines: Vec<String> = messages.iter().enumerate().map(|(at, text)| message(at, text)).collect();
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
-        Plan::new(&Asked {
+        let context = build_context(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        Plan::new(&PlanInput {
             index: &index,
             context: &context,
             branch: None,
-            textures: None,
+            features: None,
             remembered: None,
-            settings: &StepSettings::default(),
+            settings: &PolicySettings::default(),
             window: 200_000.0,
             guard_window: 200_000.0,
             gate: Gate::Open { idle_ms: 0.0 },
@@ -97,18 +97,18 @@ mod tests {
         let after = 3087_f64.div_euclid(4.0) + 1.0;
         assert_eq!(cost.next_call, after / 1e6 * 6.25 - 0.1 * 0.5);
         assert_eq!(cost.later_calls, (0.1 - after / 1e6) * 0.5);
-        assert!(cost.warm);
+        assert!(cost.is_warm);
     }
 
     #[test]
     fn a_cold_cache_makes_the_next_call_cheaper_by_what_leaves() {
         let cost = CacheCost::new(&plan(), &OPUS, Some(RETENTION_MS)).expect("a price");
-        assert!(!cost.warm && cost.next_call < -0.6 && cost.paid_back_after().is_none());
+        assert!(!cost.is_warm && cost.next_call < -0.6 && cost.calls_to_break_even().is_none());
     }
 
     #[test]
     fn a_dearer_call_is_paid_back_by_the_later_ones() {
-        let cost = CacheCost { next_call: 0.41, later_calls: 0.14, warm: true };
-        assert_eq!(cost.paid_back_after(), Some(3));
+        let cost = CacheCost { next_call: 0.41, later_calls: 0.14, is_warm: true };
+        assert_eq!(cost.calls_to_break_even(), Some(3));
     }
 }

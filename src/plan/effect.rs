@@ -1,12 +1,12 @@
 //! What one step of a plan does, in numbers.
 
-use crate::policy::{Fate, MessageFate, Step};
+use crate::policy::{Fate, MessageFate, Policy};
 
 /// One step and what it leaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepEffect {
+pub struct PolicyEffect {
     /// The step.
-    pub step: Step,
+    pub policy: Policy,
     /// It replaced something, be it by the same bytes.
     pub changed: bool,
     /// Messages it was given.
@@ -21,10 +21,10 @@ pub struct StepEffect {
     pub counts: [usize; 7],
 }
 
-impl StepEffect {
+impl PolicyEffect {
     /// `before` and `after`: messages and estimated tokens of the list it was given, and of the one it left.
     pub(super) fn new(
-        step: Step,
+        policy: Policy,
         fates: &[MessageFate],
         before: (usize, u64),
         after: (usize, u64),
@@ -37,7 +37,7 @@ impl StepEffect {
         }
         let counts = std::array::from_fn(|fate| counts[0][fate] + counts[1][fate]);
         Self {
-            step,
+            policy,
             changed,
             messages_before: before.0,
             messages_after: after.0,
@@ -53,7 +53,7 @@ impl StepEffect {
     }
 
     /// How many messages it changed or took away.
-    pub fn changes(&self) -> usize {
-        Fate::ALL.iter().filter(|fate| fate.changes()).map(|fate| self.count(*fate)).sum()
+    pub fn changed_count(&self) -> usize {
+        Fate::ALL.iter().filter(|fate| fate.is_change()).map(|fate| self.count(*fate)).sum()
     }
 }

@@ -5,40 +5,40 @@ use std::sync::Arc;
 use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::context::{Context, ContextMessage};
 use crate::gateway::ruleset::Preflight;
-use crate::js::Throws;
+use crate::js::JsException;
 use crate::plan::Plan;
-use crate::plan::effect::StepEffect;
-use crate::policy::clear_tool_uses::{Cleared, clear_list};
-use crate::policy::compact::{Compacting, Preparation, compact_list};
-use crate::policy::guard::{Guarded, guard_list};
+use crate::plan::effect::PolicyEffect;
+use crate::policy::clear_tool_uses::{ClearTotals, clear_list};
+use crate::policy::compact::{CompactionInput, Preparation, compact_list};
+use crate::policy::guard::{GuardOutcome, guard_list};
 use crate::policy::history_batches::limit_history_under;
 use crate::policy::images::remove_seen_images;
-use crate::policy::list::{Change, From, Item, List};
-use crate::policy::preflight::{self, Checked, Pressure, check, pressure_of};
-use crate::policy::prune::projections::Snapshot;
-use crate::policy::prune::{Gate, Outcome, RoundInput, prune_list, prune_round_list};
+use crate::policy::list::{MessageChange, MessageList, MessageOrigin, PlannedMessage};
+use crate::policy::preflight::{self, PreflightResult, Pressure, check, sum_pressure};
+use crate::policy::prune::projections::ProjectionSnapshot;
+use crate::policy::prune::{Gate, PruneOutcome, RoundInput, prune_list, prune_round_list};
 use crate::policy::repair::{pair_list, repair_list};
-use crate::policy::texture::Texture;
+use crate::policy::texture::ContentFeatures;
 use crate::policy::truncate::{reduce_list, reducible_chars, truncate_list};
-use crate::policy::{MessageFate, Reason, Step, StepSettings};
-use crate::store::entry::Size;
+use crate::policy::{MessageFate, Policy, PolicySettings, Reason};
+use crate::store::entry::CharCount;
 use crate::store::index::Index;
 
 /// What a plan is made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct PlanInput<'a> {
     /// The transcript.
     pub index: &'a Index,
     /// The context.
     pub context: &'a Context,
     /// Its branch as a compaction looks at it; none where it was not read.
-    pub branch: Option<Compacting<'a>>,
+    pub branch: Option<CompactionInput<'a>>,
     /// Textures of its messages; none where they were not read.
-    pub textures: Option<&'a [Texture]>,
+    pub features: Option<&'a [ContentFeatures]>,
     /// What the gateway remembers of pruned and cut results; none where that was not read.
-    pub remembered: Option<&'a Snapshot>,
+    pub remembered: Option<&'a ProjectionSnapshot>,
     /// The steps and their parameters.
-    pub settings: &'a StepSettings,
+    pub settings: &'a PolicySettings,
     /// Window in tokens; NaN when none is known.
     pub window: f64,
     /// Window of the model itself in tokens, which the guard goes by (pruning 6.30); NaN when none is known.
@@ -56,30 +56,30 @@ pub struct Asked<'a> {
 pub enum PlanError {
     /// A message has a shape that the real program fails on in this step.
     #[error("a message has a shape that the runtime fails on in the step `{}`", .0.word())]
-    Throws(Step),
+    Throws(Policy),
     /// The step looks at more than sizes, and the texts were not read yet.
     #[error("the step `{}` looks at the texts, which are not read yet", .0.word())]
-    NeedsTexts(Step),
+    NeedsTexts(Policy),
 }
 
-struct Run<'a> {
-    asked: &'a Asked<'a>,
-    list: List<'a>,
+struct PlanRun<'a> {
+    input: &'a PlanInput<'a>,
+    list: MessageList<'a>,
     /// Estimated tokens of each message of the context.
     tokens_before: Arc<[u64]>,
     /// Estimated tokens of each message of the list as it is now.
     tokens: Vec<u64>,
     fates: Vec<MessageFate>,
-    effects: Vec<StepEffect>,
-    outcome: Outcome,
+    effects: Vec<PolicyEffect>,
+    outcome: PruneOutcome,
     compaction: Option<Preparation>,
-    guarded: Option<Guarded>,
-    checked: Option<Checked>,
-    cleared: Option<Cleared>,
+    guarded: Option<GuardOutcome>,
+    checked: Option<PreflightResult>,
+    cleared: Option<ClearTotals>,
 }
 
 /// What a step did.
-struct Done {
+struct PolicyOutcome {
     /// The fate of each message it was given.
     fates: Vec<MessageFate>,
     /// It replaced something.
@@ -88,66 +88,68 @@ struct Done {
     replaced: Option<Vec<usize>>,
 }
 
-impl Done {
-    fn all(fates: Vec<MessageFate>, changed: bool) -> Self {
+impl PolicyOutcome {
+    fn new(fates: Vec<MessageFate>, changed: bool) -> Self {
         Self { fates, changed, replaced: None }
     }
 }
 
-pub(super) fn run(asked: &Asked<'_>) -> Result<Plan, PlanError> {
-    let tokens_before = Arc::clone(asked.context.messages.tokens());
-    let mut run = Run {
-        asked,
-        list: List::of(asked.context, asked.textures),
+pub(super) fn run(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
+    let tokens_before = Arc::clone(input.context.messages.tokens());
+    let mut run = PlanRun {
+        input,
+        list: MessageList::from_context(input.context, input.features),
         tokens: tokens_before.to_vec(),
         tokens_before,
         fates: Vec::new(),
         effects: Vec::new(),
-        outcome: Outcome::none(asked.context.messages.len()),
+        outcome: PruneOutcome::not_run(input.context.messages.len()),
         compaction: None,
         guarded: None,
         checked: None,
         cleared: None,
     };
-    let steps = asked.settings.steps;
+    let steps = input.settings.enabled;
     for step in steps.iter() {
-        run.step(step)?;
-        if step == Step::History && steps.has(Step::Repair) {
-            run.pair_again();
+        run.apply(step)?;
+        if step == Policy::History && steps.has(Policy::Repair) {
+            run.repair_after_history();
         }
     }
-    Ok(run.plan())
+    Ok(run.finish())
 }
 
-impl Run<'_> {
-    fn step(&mut self, step: Step) -> Result<(), PlanError> {
-        if step.needs_texture(self.asked.settings.ruleset.rules()) && self.asked.textures.is_none() {
+impl PlanRun<'_> {
+    fn apply(&mut self, step: Policy) -> Result<(), PlanError> {
+        if step.needs_features(self.input.settings.ruleset.rules()) && self.input.features.is_none() {
             return Err(PlanError::NeedsTexts(step));
         }
         let positions = self.positions();
-        let done = self.done_by(step)?;
-        self.took(step, done, positions.as_deref());
+        let done = self.run_policy(step)?;
+        self.record_effect(step, done, positions.as_deref());
         Ok(())
     }
 
     /// Keeps what a step did to the messages it was given, which stood at these positions.
-    fn took(&mut self, step: Step, done: Done, positions: Option<&[Option<usize>]>) {
+    fn record_effect(&mut self, step: Policy, done: PolicyOutcome, positions: Option<&[Option<usize>]>) {
         let before = (self.tokens.len(), self.tokens.iter().sum());
         match done.replaced {
             Some(replaced) => replaced.iter().for_each(|at| self.tokens[*at] = self.tokens_of(*at)),
             None => self.tokens = (0..self.list.len()).map(|at| self.tokens_of(at)).collect(),
         }
         let after = (self.tokens.len(), self.tokens.iter().sum());
-        self.effects.push(StepEffect::new(step, &done.fates, before, after, done.changed));
+        self.effects.push(PolicyEffect::new(step, &done.fates, before, after, done.changed));
         self.merge(done.fates, positions);
     }
 
     /// Tokens of a message of the list as it is now; those of one that nothing was done to are known.
     fn tokens_of(&self, at: usize) -> u64 {
-        match &self.list.items()[at] {
-            Item { from: From::Context(position), change: None } => self.tokens_before[*position as usize],
-            Item { change: Some(Change::OneText { chars, .. }), .. } => {
-                estimate_chars(Size::new(Ok(*chars)).chars())
+        match &self.list.messages()[at] {
+            PlannedMessage { origin: MessageOrigin::Context(position), change: None } => {
+                self.tokens_before[*position as usize]
+            }
+            PlannedMessage { change: Some(MessageChange::SingleText { chars, .. }), .. } => {
+                estimate_chars(CharCount::new(Ok(*chars)).whole_chars())
             }
             _ => estimate_or_zero(&self.list.size(at)),
         }
@@ -155,27 +157,32 @@ impl Run<'_> {
 
     /// Repairs what the history limit left: pairing alone, and an effect of its own where it changes something
     /// (pruning 1.1, step 7).
-    fn pair_again(&mut self) {
+    fn repair_after_history(&mut self) {
         let positions = self.positions();
         let repaired = pair_list(&mut self.list);
         if repaired.changed {
-            self.took(Step::Repair, Done::all(repaired.fates, true), positions.as_deref());
+            self.record_effect(
+                Policy::Repair,
+                PolicyOutcome::new(repaired.fates, true),
+                positions.as_deref(),
+            );
         }
     }
 
     /// Where the messages of the list stand in the context; none while each is at its own place.
     fn positions(&self) -> Option<Vec<Option<usize>>> {
-        (!self.list.is_whole()).then(|| self.list.items().iter().map(Item::position).collect())
+        (!self.list.is_in_context_order())
+            .then(|| self.list.messages().iter().map(PlannedMessage::position).collect())
     }
 
     /// Takes a step.
-    fn done_by(&mut self, step: Step) -> Result<Done, PlanError> {
-        let Asked { settings, index, window, gate, .. } = *self.asked;
-        let throws = |Throws| PlanError::Throws(step);
+    fn run_policy(&mut self, step: Policy) -> Result<PolicyOutcome, PlanError> {
+        let PlanInput { settings, index, window, gate, .. } = *self.input;
+        let throws = |JsException| PlanError::Throws(step);
         let rules = settings.ruleset.rules();
         let fates = match step {
-            Step::Compact => {
-                let compacting = self.asked.branch.ok_or(PlanError::NeedsTexts(step))?;
+            Policy::Compact => {
+                let compacting = self.input.branch.ok_or(PlanError::NeedsTexts(step))?;
                 let keep = settings.compaction.keep_recent_tokens;
                 let compacted =
                     compact_list(&mut self.list, rules, &compacting, keep, settings.summary_tokens)
@@ -183,17 +190,19 @@ impl Run<'_> {
                 self.compaction = compacted.preparation;
                 compacted.fates
             }
-            Step::History => limit_history_under(rules, &mut self.list, settings.history_limit),
-            Step::Images => remove_seen_images(&mut self.list, rules),
-            Step::Reduce => reduce_list(&mut self.list, rules, window, &settings.truncate, &settings.reduce),
-            Step::Check => {
+            Policy::History => limit_history_under(rules, &mut self.list, settings.history_limit),
+            Policy::Images => remove_seen_images(&mut self.list, rules),
+            Policy::Reduce => {
+                reduce_list(&mut self.list, rules, window, &settings.truncate, &settings.reduce)
+            }
+            Policy::Check => {
                 self.checked = self.check();
                 self.list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect()
             }
-            Step::Prune => {
-                let exact = rules.looks_at_letters() && self.asked.textures.is_some();
-                let (list, words, prune) = (&mut self.list, &index.words, &settings.prune);
-                let Asked { remembered, drops_thinking, .. } = *self.asked;
+            Policy::Prune => {
+                let exact = rules.needs_text_features() && self.input.features.is_some();
+                let (list, words, prune) = (&mut self.list, &index.values, &settings.prune);
+                let PlanInput { remembered, drops_thinking, .. } = *self.input;
                 let outcome = if exact {
                     let input =
                         RoundInput { words, settings: prune, window, gate, remembered, drops_thinking };
@@ -201,59 +210,69 @@ impl Run<'_> {
                 } else {
                     prune_list(list, rules, words, prune, window, gate).map_err(throws)?
                 };
-                return Ok(self.pruned(outcome));
+                return Ok(self.record_pruning(outcome));
             }
-            Step::Truncate => truncate_list(&mut self.list, rules, window, &settings.truncate),
-            Step::Repair => {
+            Policy::Truncate => truncate_list(&mut self.list, rules, window, &settings.truncate),
+            Policy::Repair => {
                 let repaired = repair_list(&mut self.list);
-                return Ok(Done::all(repaired.fates, repaired.changed));
+                return Ok(PolicyOutcome::new(repaired.fates, repaired.changed));
             }
-            Step::Guard => {
-                let window = self.asked.guard_window;
+            Policy::Guard => {
+                let window = self.input.guard_window;
                 let (fates, guarded) =
                     guard_list(&mut self.list, rules, window, &settings.guard).map_err(throws)?;
                 self.guarded = guarded;
                 fates
             }
-            Step::Clear => {
+            Policy::Clear => {
                 let (fates, cleared) = clear_list(&mut self.list, &settings.clear).map_err(throws)?;
                 self.cleared = Some(cleared);
                 fates
             }
         };
-        let changed = fates.iter().any(|fate| fate.fate.changes())
-            || self.compaction.is_some() && step == Step::Compact;
-        Ok(Done::all(fates, changed))
+        let changed = fates.iter().any(|fate| fate.fate.is_change())
+            || self.compaction.is_some() && step == Policy::Compact;
+        Ok(PolicyOutcome::new(fates, changed))
     }
 
     /// Checks the messages as they are now, with system prompt and the message to come (releases R60–R62).
-    fn check(&self) -> Option<Checked> {
-        let Asked { settings, window, system_tokens, .. } = *self.asked;
+    fn check(&self) -> Option<PreflightResult> {
+        let PlanInput { settings, window, system_tokens, .. } = *self.input;
         let rules = settings.ruleset.rules();
         let prompt = settings.check.prompt_tokens;
         let (counted, sum) = match rules.preflight {
             Preflight::Pressure(_) => {
                 let pressure =
-                    |at| self.list.texture(at).map_or_else(Pressure::default, |texture| texture.pressure);
-                let (counted, messages) = pressure_of((0..self.list.len()).map(pressure));
+                    |at| self.list.features_at(at).map_or_else(Pressure::default, |texture| texture.pressure);
+                let (counted, messages) = sum_pressure((0..self.list.len()).map(pressure));
                 (counted, messages + system_tokens + prompt)
             }
             _ => (0.0, self.tokens.iter().sum::<u64>() as f64 + prompt),
         };
         let reducible_chars = reducible_chars(&self.list, rules, window, &settings.truncate);
         let reserve = settings.compaction.reserve_tokens;
-        check(rules, &preflight::Asked { window, reserve, counted, sum, reducible_chars })
+        check(
+            rules,
+            &preflight::PreflightInput {
+                window,
+                reserve,
+                counted_tokens: counted,
+                estimated_tokens: sum,
+                reducible_chars,
+            },
+        )
     }
 
     /// Keeps the numbers of pruning, its positions told as those of the context.
-    fn pruned(&mut self, mut outcome: Outcome) -> Done {
+    fn record_pruning(&mut self, mut outcome: PruneOutcome) -> PolicyOutcome {
         let fates = std::mem::take(&mut outcome.fates);
         let replaced = std::mem::take(&mut outcome.replaced);
-        let count = self.asked.context.messages.len();
-        let position = |at: usize| self.list.items()[at..].iter().find_map(Item::position).unwrap_or(count);
+        let count = self.input.context.messages.len();
+        let position =
+            |at: usize| self.list.messages()[at..].iter().find_map(PlannedMessage::position).unwrap_or(count);
         (outcome.start, outcome.cutoff) = (position(outcome.start), position(outcome.cutoff));
         self.outcome = outcome;
-        Done { fates, changed: !replaced.is_empty(), replaced: Some(replaced) }
+        PolicyOutcome { fates, changed: !replaced.is_empty(), replaced: Some(replaced) }
     }
 
     /// The fate of a message is that of the last step that changes it; until one does, the last word said of it.
@@ -276,11 +295,11 @@ impl Run<'_> {
     /// Tokens of each message of the context after all steps, and of those that stand in no file.
     fn tokens_after(&mut self) -> (Vec<u64>, u64) {
         let tokens = std::mem::take(&mut self.tokens);
-        if self.list.is_whole() {
+        if self.list.is_in_context_order() {
             return (tokens, 0);
         }
         let (mut after, mut made) = (vec![0; self.tokens_before.len()], 0);
-        for (item, tokens) in self.list.items().iter().zip(tokens) {
+        for (item, tokens) in self.list.messages().iter().zip(tokens) {
             match item.position() {
                 Some(position) => after[position] = tokens,
                 None => made += tokens,
@@ -289,8 +308,8 @@ impl Run<'_> {
         (after, made)
     }
 
-    fn plan(mut self) -> Plan {
-        let Asked { context, settings, window, guard_window, gate, .. } = *self.asked;
+    fn finish(mut self) -> Plan {
+        let PlanInput { context, settings, window, guard_window, gate, .. } = *self.input;
         if self.fates.is_empty() {
             let kept = |message: &ContextMessage| MessageFate::kept(&message.size, Reason::Untouched);
             self.fates = context.messages.iter().map(kept).collect();
@@ -303,17 +322,17 @@ impl Run<'_> {
             window,
             guard_window,
             gate,
-            outcome: self.outcome,
+            pruning: self.outcome,
             compaction: self.compaction,
             guarded: self.guarded,
             checked: self.checked,
             cleared: self.cleared,
             effects: self.effects,
-            items,
-            shared,
+            messages: items,
+            shared_edits: shared,
             tokens_after,
             tokens_before: self.tokens_before,
-            tokens_made,
+            tokens_added: tokens_made,
             fates: self.fates,
             changed,
         }
@@ -321,7 +340,7 @@ impl Run<'_> {
 }
 
 fn merge(known: &mut MessageFate, fate: &MessageFate) {
-    if fate.fate.changes() || !known.fate.changes() && fate.reason != Reason::Untouched {
+    if fate.fate.is_change() || !known.fate.is_change() && fate.reason != Reason::Untouched {
         *known = MessageFate { before: known.before, ..*fate };
     }
 }

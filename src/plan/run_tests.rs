@@ -1,27 +1,27 @@
 //! Steps one after another.
 
 use super::*;
-use crate::policy::StepSet;
-use crate::policy::list::From;
-use crate::policy::testing::{List as Messages, calls, result};
+use crate::policy::PolicySet;
+use crate::policy::list::MessageOrigin;
+use crate::policy::testing::{ListFixture as Messages, calls, result};
 
 const USER: &str = r#"{"role":"user","content":"go"}"#;
 
-fn plan(messages: &Messages, settings: &StepSettings, textures: bool) -> Result<Plan, PlanError> {
+fn plan(messages: &Messages, settings: &PolicySettings, textures: bool) -> Result<Plan, PlanError> {
     plan_behind(Gate::Off, messages, settings, textures)
 }
 
 fn plan_behind(
     gate: Gate,
     messages: &Messages,
-    settings: &StepSettings,
+    settings: &PolicySettings,
     textures: bool,
 ) -> Result<Plan, PlanError> {
-    Plan::new(&Asked {
+    Plan::new(&PlanInput {
         index: &messages.index,
         context: &messages.context,
         branch: None,
-        textures: textures.then_some(messages.textures.as_slice()),
+        features: textures.then_some(messages.features.as_slice()),
         remembered: None,
         settings,
         window: 10_000.0,
@@ -32,8 +32,8 @@ fn plan_behind(
     })
 }
 
-fn settings(steps: &[Step]) -> StepSettings {
-    StepSettings { steps: StepSet::of(steps), history_limit: 1.0, ..StepSettings::default() }
+fn settings(steps: &[Policy]) -> PolicySettings {
+    PolicySettings { enabled: PolicySet::of(steps), history_limit: 1.0, ..PolicySettings::default() }
 }
 
 /// An id is used twice: while the first turn is there, its result is the only one.
@@ -44,39 +44,39 @@ fn reused() -> Messages {
 
 #[test]
 fn what_the_history_limit_leaves_is_paired_again() {
-    let plan = plan(&reused(), &settings(&[Step::Repair, Step::History]), true).expect("plans");
-    let steps: Vec<(Step, usize, usize)> = plan
+    let plan = plan(&reused(), &settings(&[Policy::Repair, Policy::History]), true).expect("plans");
+    let steps: Vec<(Policy, usize, usize)> = plan
         .effects
         .iter()
-        .map(|effect| (effect.step, effect.messages_before, effect.messages_after))
+        .map(|effect| (effect.policy, effect.messages_before, effect.messages_after))
         .collect();
-    assert_eq!(steps, [(Step::Repair, 6, 5), (Step::History, 5, 2), (Step::Repair, 2, 3)]);
-    let from: Vec<Option<usize>> = plan.items.iter().map(Item::position).collect();
+    assert_eq!(steps, [(Policy::Repair, 6, 5), (Policy::History, 5, 2), (Policy::Repair, 2, 3)]);
+    let from: Vec<Option<usize>> = plan.messages.iter().map(PlannedMessage::position).collect();
     assert_eq!(from, [Some(3), Some(4), None]);
-    assert!(matches!(plan.items[2].from, From::Missing(_)) && plan.tokens_made > 0);
+    assert!(matches!(plan.messages[2].origin, MessageOrigin::Missing(_)) && plan.tokens_added > 0);
     assert_eq!(plan.fates()[5].reason, Reason::DuplicateResult);
 }
 
 #[test]
 fn history_alone_pairs_nothing_and_repair_alone_pairs_once() {
-    let history = plan(&reused(), &settings(&[Step::History]), true).expect("plans");
-    assert_eq!((history.effects.len(), history.items.len()), (1, 3));
-    let repair = plan(&reused(), &settings(&[Step::Repair]), true).expect("plans");
-    assert_eq!((repair.effects.len(), repair.items.len()), (1, 5));
+    let history = plan(&reused(), &settings(&[Policy::History]), true).expect("plans");
+    assert_eq!((history.effects.len(), history.messages.len()), (1, 3));
+    let repair = plan(&reused(), &settings(&[Policy::Repair]), true).expect("plans");
+    assert_eq!((repair.effects.len(), repair.messages.len()), (1, 5));
 }
 
 #[test]
 fn details_that_go_change_nothing_that_is_sent() {
     let messages = Messages::of(&[USER, &calls(&["c"]), &result("c", "a")]);
-    let plan = plan(&messages, &settings(&[Step::Repair]), true).expect("plans");
-    assert!(plan.is_empty() && !plan.edits(2).is_empty());
-    assert!(plan.edits(2).iter().all(|edit| !edit.is_written()));
+    let plan = plan(&messages, &settings(&[Policy::Repair]), true).expect("plans");
+    assert!(plan.is_empty() && !plan.edits_at(2).is_empty());
+    assert!(plan.edits_at(2).iter().all(|edit| !edit.is_written()));
 }
 
 #[test]
 fn closer_steps_ask_for_texts() {
-    let rules = StepSettings::default().ruleset.rules();
-    for step in Step::ALL.into_iter().filter(|step| step.needs_texture(rules)) {
+    let rules = PolicySettings::default().ruleset.rules();
+    for step in Policy::ALL.into_iter().filter(|step| step.needs_features(rules)) {
         let refused = plan(&reused(), &settings(&[step]), false).map(|_| ());
         assert_eq!(refused, Err(PlanError::NeedsTexts(step)));
     }
@@ -87,13 +87,13 @@ fn pruning_goes_by_what_the_step_before_it_left() {
     let big = result("c", &"x".repeat(100_000));
     let call = calls(&["c"]);
     let messages = Messages::of(&[USER, &call, &big, &call, &call, &call]);
-    let planned = |steps: &[Step]| {
+    let planned = |steps: &[Policy]| {
         plan_behind(Gate::Open { idle_ms: 1e9 }, &messages, &settings(steps), true).expect("plans")
     };
-    let (_, left) = planned(&[Step::Truncate]).total_chars().expect("measurable");
-    let (written, _) = planned(&[Step::Prune]).total_chars().expect("measurable");
+    let (_, left) = planned(&[Policy::Truncate]).total_chars().expect("measurable");
+    let (written, _) = planned(&[Policy::Prune]).total_chars().expect("measurable");
     assert!(left < written / 2.0, "it is truncated: {left}");
-    let ratio = |steps: &[Step]| planned(steps).outcome.ratio_before;
-    assert_eq!(ratio(&[Step::Prune]), written / 40_000.0);
-    assert_eq!(ratio(&[Step::Truncate, Step::Prune]), left / 40_000.0);
+    let ratio = |steps: &[Policy]| planned(steps).pruning.ratio_before;
+    assert_eq!(ratio(&[Policy::Prune]), written / 40_000.0);
+    assert_eq!(ratio(&[Policy::Truncate, Policy::Prune]), left / 40_000.0);
 }

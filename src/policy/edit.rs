@@ -6,15 +6,15 @@ use std::sync::Arc;
 use crate::gateway::pruning::SoftTrim;
 use crate::gateway::ruleset::{Aggregate, Ends, Notice, Truncation};
 use crate::js::{JsString, Object, Value};
-use crate::policy::clear_tool_uses::{cleared_use, without_arguments};
+use crate::policy::clear_tool_uses::{cleared_result, without_arguments};
 use crate::policy::guard::{compacted_message, cut_message, halved_message, trimmed_message};
 use crate::policy::guard_2026_9::fitted_result;
 use crate::policy::media_2026_9::without_media;
 use crate::policy::prune::projections::with_texts;
 use crate::policy::prune::{cleared_message, soft_trimmed_message};
-use crate::policy::repair::{renamed, repaired_message};
-use crate::policy::truncate::{Cut, Way, truncated_message_by};
-use crate::store::entry::{MessageSize, Role, Size};
+use crate::policy::repair::{rename_result, repaired_message};
+use crate::policy::truncate::{CutOptions, Reduction, truncated_message_by};
+use crate::store::entry::{CharCount, MessageSize, Role};
 
 /// The text that stands for an image the model has seen (pruning 1.6).
 pub const IMAGE_REMOVED: &str = "[image data removed - already processed by model]";
@@ -27,7 +27,7 @@ pub enum Edit {
     /// A placeholder stands for a tool result (pruning 5.10).
     Placeholder(Arc<JsString>),
     /// These texts stand for the texts of a tool result, as they were sent before (pruning 8.2).
-    Texts(Vec<JsString>),
+    ReplaceTexts(Vec<JsString>),
     /// Images of a user message or a tool result become a text (pruning 1.6, releases R50).
     RemoveImages,
     /// The text blocks of a tool result share a limit (pruning 6.6).
@@ -37,16 +37,16 @@ pub enum Edit {
         /// Chars that every cut block keeps.
         min_keep_chars: f64,
         /// How a text is cut.
-        by: Truncation,
+        truncation: Truncation,
     },
     /// A tool result gives way to what all of them may have together (releases R35–R38).
     Reduce {
         /// How.
-        by: Way,
+        reduction: Reduction,
         /// How texts are cut.
         ends: Ends,
         /// Which results give way.
-        rule: Aggregate,
+        aggregate: Aggregate,
     },
     /// The guard holds a tool result to a limit (pruning 6.33).
     GuardCut {
@@ -61,7 +61,7 @@ pub enum Edit {
     /// The guard holds a tool result to half its limit in units (releases R42, R43).
     GuardHalve {
         /// The limit, chars as the guard counts them.
-        single: f64,
+        max_chars: f64,
         /// Counts what is missing, where the version does that.
         notice: Option<Notice>,
     },
@@ -70,7 +70,7 @@ pub enum Edit {
         /// How texts are cut.
         ends: Ends,
         /// What stays, chars as the guard counts them.
-        most: f64,
+        max_chars: f64,
     },
     /// Images and references to media become texts (pruning 8, row "Legacy images").
     RemoveMedia,
@@ -79,13 +79,13 @@ pub enum Edit {
     /// Unusable tool calls go, and what is odd about the others (compaction 6.7).
     RepairInputs,
     /// A result gets this tool name (compaction 6.4).
-    ToolName(JsString),
+    RenameTool(JsString),
     /// The details of a tool result go, which no model is ever sent (pruning 1.1).
     StripDetails,
     /// A placeholder stands for the result of a tool use, and its details go (pruning 7.2e).
-    ClearUse(JsString),
+    ClearToolResult(JsString),
     /// The calls with these ids lose their arguments (pruning 7.2f).
-    ClearInputs(Vec<JsString>),
+    ClearToolInputs(Vec<JsString>),
 }
 
 impl Edit {
@@ -95,24 +95,24 @@ impl Edit {
         match self {
             Self::SoftTrim(settings) => soft_trimmed_message(message, settings).ok().flatten(),
             Self::Placeholder(text) => Some(cleared_message(message, text)),
-            Self::Texts(texts) => Some(with_texts(message, texts)),
+            Self::ReplaceTexts(texts) => Some(with_texts(message, texts)),
             Self::RemoveImages => without_images(message),
-            Self::Truncate { max_chars, min_keep_chars, by } => {
-                let cut = Cut { min_keep_chars: *min_keep_chars, ..Cut::default() };
+            Self::Truncate { max_chars, min_keep_chars, truncation: by } => {
+                let cut = CutOptions { min_keep_chars: *min_keep_chars, ..CutOptions::default() };
                 truncated_message_by(*by, message, *max_chars, &cut)
             }
             Self::GuardFit { max_chars } => fitted_result(message, *max_chars),
-            Self::Reduce { by, ends, rule } => by.apply(*ends, *rule, message),
-            Self::GuardHalve { single, notice } => Some(halved_message(message, *single, *notice)),
-            Self::GuardTrim { ends, most } => trimmed_message(message, *ends, *most),
+            Self::Reduce { reduction: by, ends, aggregate: rule } => by.apply(*ends, *rule, message),
+            Self::GuardHalve { max_chars: single, notice } => Some(halved_message(message, *single, *notice)),
+            Self::GuardTrim { ends, max_chars: most } => trimmed_message(message, *ends, *most),
             Self::RemoveMedia => without_media(message, true),
             Self::GuardCut { max_chars } => Some(cut_message(message, *max_chars)),
             Self::GuardCompact => Some(compacted_message(message)),
             Self::RepairInputs => repaired_message(message),
-            Self::ToolName(name) => Some(renamed(message, name)),
+            Self::RenameTool(name) => Some(rename_result(message, name)),
             Self::StripDetails => without_details(message),
-            Self::ClearUse(placeholder) => Some(cleared_use(message, placeholder)),
-            Self::ClearInputs(ids) => without_arguments(message, ids),
+            Self::ClearToolResult(placeholder) => Some(cleared_result(message, placeholder)),
+            Self::ClearToolInputs(ids) => without_arguments(message, ids),
         }
         .unwrap_or_else(|| message.clone())
     }
@@ -130,24 +130,24 @@ pub fn apply_all(edits: &[Edit], message: &Value) -> Value {
 }
 
 /// The sizes of a tool result whose content is one text block of this many chars.
-pub fn one_text(before: &MessageSize, chars: f64) -> MessageSize {
+pub fn single_text_size(before: &MessageSize, chars: f64) -> MessageSize {
     MessageSize {
-        pi_chars: Size::new(Ok(chars)),
-        prune_chars: Size::new(Ok(chars)),
+        pi_chars: CharCount::new(Ok(chars)),
+        prune_chars: CharCount::new(Ok(chars)),
         joined_chars: chars,
         text_blocks: 1,
         images: 0,
         text_chars: chars as u32,
-        odd: false,
+        needs_body: false,
         ..*before
     }
 }
 
 /// The sizes of a user message whose images have become texts.
-pub fn images_removed(before: &MessageSize) -> MessageSize {
+pub fn size_without_images(before: &MessageSize) -> MessageSize {
     let images = before.images;
     let text = IMAGE_REMOVED.len() as f64 * f64::from(images);
-    let grown = |size: Size, by: f64| Size::new(size.get().map(|chars| chars + by));
+    let grown = |size: CharCount, by: f64| CharCount::new(size.value().map(|chars| chars + by));
     MessageSize {
         pi_chars: grown(before.pi_chars, text),
         prune_chars: grown(

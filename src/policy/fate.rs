@@ -1,7 +1,7 @@
 //! What a policy does to a message, and why.
 
 use crate::policy::reason::Reason;
-use crate::store::entry::{MessageSize, Size};
+use crate::store::entry::{CharCount, MessageSize};
 
 /// What becomes of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -61,7 +61,7 @@ impl Fate {
     }
 
     /// Whether the message differs under the plan.
-    pub fn changes(self) -> bool {
+    pub fn is_change(self) -> bool {
         !matches!(self, Self::Kept | Self::Protected)
     }
 }
@@ -69,17 +69,17 @@ impl Fate {
 impl MessageFate {
     /// A message as it is, for this reason.
     pub fn kept(size: &MessageSize, reason: Reason) -> Self {
-        Self::kept_at(size.prune_chars, reason)
+        Self::kept_with_chars(size.prune_chars, reason)
     }
 
     /// A message of so many chars as it is, for this reason.
-    pub fn kept_at(chars: Size, reason: Reason) -> Self {
+    pub fn kept_with_chars(chars: CharCount, reason: Reason) -> Self {
         Self { fate: Fate::Kept, reason, before: chars, after: chars }
     }
 
     /// A message that leaves the list.
-    pub fn gone(size: &MessageSize, fate: Fate, reason: Reason) -> Self {
-        Self { fate, reason, before: size.prune_chars, after: Size::ZERO }
+    pub fn removed(size: &MessageSize, fate: Fate, reason: Reason) -> Self {
+        Self { fate, reason, before: size.prune_chars, after: CharCount::ZERO }
     }
 }
 
@@ -91,7 +91,7 @@ pub struct MessageFate {
     /// Why.
     pub reason: Reason,
     /// Its chars before, as the policy counts them.
-    pub before: Size,
+    pub before: CharCount,
     /// Its chars after, as the policy counts them.
-    pub after: Size,
+    pub after: CharCount,
 }

@@ -2,118 +2,126 @@
 //! be told has its body in its texture, and is edited to see.
 
 use crate::js::JsString;
-use crate::policy::clear_tool_uses::Sketch;
-use crate::policy::edit::{Edit, IMAGE_REMOVED, images_removed};
-use crate::policy::guard::{COMPACTED, IMAGE_CHARS, cut_texture};
-use crate::policy::prune::{joined_text, trimmed_text};
-use crate::policy::repair::Shape;
-use crate::policy::texture::{Block, Content, Text, Texture, size_after};
-use crate::policy::truncate::{Cut, truncated_content};
-use crate::store::entry::{MessageSize, Role, Size};
+use crate::policy::clear_tool_uses::MessageDigest;
+use crate::policy::edit::{Edit, IMAGE_REMOVED, size_without_images};
+use crate::policy::guard::{COMPACTED, IMAGE_CHARS, cut_metrics};
+use crate::policy::prune::{joined_metrics, trimmed_metrics};
+use crate::policy::repair::PairingShape;
+use crate::policy::texture::{ContentBlock, ContentFeatures, ResultContent, TextMetrics, size_after};
+use crate::policy::truncate::{CutOptions, truncated_content};
+use crate::store::entry::{CharCount, MessageSize, Role};
 
 impl Edit {
     /// The sizes and the texture of a message after it.
-    pub fn foretell(&self, size: &MessageSize, texture: &Texture) -> (MessageSize, Texture) {
+    pub fn predict(&self, size: &MessageSize, texture: &ContentFeatures) -> (MessageSize, ContentFeatures) {
         if let Some(body) = &texture.body {
             let made = self.apply(body);
-            return (size_after(size, &made), texture.again(&made));
+            return (size_after(size, &made), texture.remeasure(&made));
         }
         match self {
-            Self::RemoveImages => (images_removed(size), without_images(size, texture)),
-            Self::ClearInputs(ids) => without_arguments(ids, size, texture),
-            Self::ToolName(name) => (*size, renamed(name, texture)),
+            Self::RemoveImages => (size_without_images(size), without_images(size, texture)),
+            Self::ClearToolInputs(ids) => without_arguments(ids, size, texture),
+            Self::RenameTool(name) => (*size, renamed(name, texture)),
             Self::StripDetails => (*size, texture.without_details()),
             // Only messages that keep their body are repaired, trimmed by the letters of their texts, or sent as before.
             Self::RepairInputs
             | Self::RemoveMedia
-            | Self::Texts(_)
+            | Self::ReplaceTexts(_)
             | Self::Reduce { .. }
             | Self::GuardHalve { .. }
             | Self::GuardTrim { .. }
             | Self::GuardFit { .. } => (*size, texture.clone()),
-            _ if size.role == Role::ToolResult => self.of_result(size, texture),
+            _ if size.role == Role::ToolResult => self.predict_result(size, texture),
             _ => (*size, texture.clone()),
         }
     }
 
     /// The same for edits that give a tool result another content.
-    fn of_result(&self, size: &MessageSize, texture: &Texture) -> (MessageSize, Texture) {
-        let one = |text: Text| Content::Blocks(vec![Block::Text(text)]);
+    fn predict_result(
+        &self,
+        size: &MessageSize,
+        texture: &ContentFeatures,
+    ) -> (MessageSize, ContentFeatures) {
+        let one = |text: TextMetrics| ResultContent::Blocks(vec![ContentBlock::Text(text)]);
         let (content, texture) = match self {
             Self::SoftTrim(settings) => {
-                (one(trimmed_text(settings, &joined_text(settings, texture))), texture.clone())
+                (one(trimmed_metrics(settings, &joined_metrics(settings, texture))), texture.clone())
             }
-            Self::Placeholder(text) => (one(Text::of(text)), texture.clone()),
-            Self::ClearUse(text) => (one(Text::of(text)), texture.without_details()),
-            Self::Truncate { max_chars, min_keep_chars, by } => {
-                let cut = Cut { min_keep_chars: *min_keep_chars, ..Cut::default() };
+            Self::Placeholder(text) => (one(TextMetrics::of(text)), texture.clone()),
+            Self::ClearToolResult(text) => (one(TextMetrics::of(text)), texture.without_details()),
+            Self::Truncate { max_chars, min_keep_chars, truncation: by } => {
+                let cut = CutOptions { min_keep_chars: *min_keep_chars, ..CutOptions::default() };
                 let content = truncated_content(*by, &texture.content, *max_chars, &cut);
                 (content.unwrap_or_else(|| texture.content.clone()), texture.clone())
             }
             Self::GuardCut { max_chars } => {
                 let text = match &texture.content {
-                    Content::Text(text) => text.clone(),
-                    content => Text::joined(content.texts()),
+                    ResultContent::Text(text) => text.clone(),
+                    content => TextMetrics::joined(content.texts()),
                 };
-                (same_form(&texture.content, cut_texture(&text, *max_chars)), texture.without_details())
+                (content_like(&texture.content, cut_metrics(&text, *max_chars)), texture.without_details())
             }
             Self::GuardCompact => {
-                let text = Text::of(&COMPACTED.into());
-                (same_form(&texture.content, text), texture.without_details())
+                let text = TextMetrics::of(&COMPACTED.into());
+                (content_like(&texture.content, text), texture.without_details())
             }
             _ => (texture.content.clone(), texture.clone()),
         };
-        (content.sized(size), texture.with_content(content))
+        (content.message_size(size), texture.with_content(content))
     }
 }
 
 /// A text as the guard puts it in the place of a content: a string for a string, else one block (pruning 6.33).
-fn same_form(content: &Content, text: Text) -> Content {
+fn content_like(content: &ResultContent, text: TextMetrics) -> ResultContent {
     match content {
-        Content::Text(_) => Content::Text(text),
-        _ => Content::Blocks(vec![Block::Text(text)]),
+        ResultContent::Text(_) => ResultContent::Text(text),
+        _ => ResultContent::Blocks(vec![ContentBlock::Text(text)]),
     }
 }
 
-fn without_images(size: &MessageSize, texture: &Texture) -> Texture {
+fn without_images(size: &MessageSize, texture: &ContentFeatures) -> ContentFeatures {
     let images = size.images as usize;
     let mut texture = texture.clone();
     texture.guard.chars =
-        less(texture.guard.chars, (IMAGE_CHARS - IMAGE_REMOVED.len() as f64) * images as f64);
-    if let Ok(Some(Sketch::Human { content })) = &mut texture.sketch {
+        reduced_size(texture.guard.chars, (IMAGE_CHARS - IMAGE_REMOVED.len() as f64) * images as f64);
+    if let Ok(Some(MessageDigest::Human { content })) = &mut texture.digest {
         content.code_points += IMAGE_REMOVED.len() * images;
         content.images -= images;
     }
     texture
 }
 
-fn renamed(name: &JsString, texture: &Texture) -> Texture {
+fn renamed(name: &JsString, texture: &ContentFeatures) -> ContentFeatures {
     let mut texture = texture.clone();
-    if let Shape::Result { name: old, .. } = &mut texture.shape {
+    if let PairingShape::Result { name: old, .. } = &mut texture.shape {
         *old = Some(name.clone());
     }
-    if let Ok(Some(Sketch::Tool { name: old, .. })) = &mut texture.sketch {
+    if let Ok(Some(MessageDigest::Tool { name: old, .. })) = &mut texture.digest {
         *old = Some(name.clone());
     }
     texture
 }
 
-fn without_arguments(ids: &[JsString], size: &MessageSize, texture: &Texture) -> (MessageSize, Texture) {
+fn without_arguments(
+    ids: &[JsString],
+    size: &MessageSize,
+    texture: &ContentFeatures,
+) -> (MessageSize, ContentFeatures) {
     let mut texture = texture.clone();
-    let gone = match &mut texture.sketch {
+    let gone = match &mut texture.digest {
         Ok(Some(sketch)) => ids.iter().map(|id| sketch.clear_arguments(id)).sum::<i64>(),
         _ => 0,
     };
-    texture.guard.chars = less(texture.guard.chars, gone as f64);
+    texture.guard.chars = reduced_size(texture.guard.chars, gone as f64);
     let size = MessageSize {
-        pi_chars: less(size.pi_chars, gone as f64),
-        prune_chars: less(size.prune_chars, gone as f64),
-        call_chars: (i64::from(size.call_chars) - gone) as u32,
+        pi_chars: reduced_size(size.pi_chars, gone as f64),
+        prune_chars: reduced_size(size.prune_chars, gone as f64),
+        tool_call_chars: (i64::from(size.tool_call_chars) - gone) as u32,
         ..*size
     };
     (size, texture)
 }
 
-fn less(size: Size, chars: f64) -> Size {
-    Size::new(size.get().map(|size| size - chars))
+fn reduced_size(size: CharCount, chars: f64) -> CharCount {
+    CharCount::new(size.value().map(|size| size - chars))
 }

@@ -1,21 +1,21 @@
 //! The guard of every call in gateways since 2026.8.1: each tool result held to a share of the window, texts cut and surplus
 //! images left out (pruning 8.7). Chars of texts weigh double here.
 
-use crate::context::tokens::weighted::{GUARD, weighted_length};
+use crate::context::tokens::weighted::{GUARD_WEIGHT, weighted_length};
 use crate::gateway::ruleset::Notice;
 use crate::js::{self, JsString, Value};
 use crate::policy::truncate::MIN_KEEP_CHARS;
-use crate::policy::truncate::v2026_9::{Manner, truncated_result, truncated_text, with_content};
+use crate::policy::truncate::v2026_9::{WeightedCutOptions, truncated_result, truncated_text, with_content};
 
 /// Least that one result may have.
-const LEAST_CHARS: f64 = 1024.0;
+const MIN_CHARS: f64 = 1024.0;
 /// What an image counts.
 const IMAGE_CHARS: f64 = 16_000.0;
 
 /// Chars that one result may have for a window in tokens.
 pub fn guard_chars(tokens: f64) -> f64 {
     let tokens = if tokens.is_nan() { 1.0 } else { tokens.floor().max(1.0) };
-    (tokens * 2.0 * 0.5).floor().max(LEAST_CHARS)
+    (tokens * 2.0 * 0.5).floor().max(MIN_CHARS)
 }
 
 /// The copy of a tool result that a window in tokens leaves room for; none when it has room as it is, or is no
@@ -31,7 +31,7 @@ pub fn counted_chars(message: &Value) -> f64 {
         return 0.0;
     }
     match message.get("content") {
-        Some(Value::String(text)) => weighted_length(text, GUARD),
+        Some(Value::String(text)) => weighted_length(text, GUARD_WEIGHT),
         Some(Value::Array(blocks)) => blocks_chars(blocks),
         _ => 0.0,
     }
@@ -39,7 +39,7 @@ pub fn counted_chars(message: &Value) -> f64 {
 
 fn blocks_chars<'a>(blocks: impl IntoIterator<Item = &'a Value>) -> f64 {
     let chars = |block: &Value| match (block_text(block), block) {
-        (Some(text), _) => weighted_length(text, GUARD),
+        (Some(text), _) => weighted_length(text, GUARD_WEIGHT),
         _ if is_image(block) => IMAGE_CHARS,
         (None, Value::String(text)) => text.len() as f64 * 2.0,
         _ => js::stringify_len(block) as f64 * 2.0,
@@ -62,7 +62,7 @@ pub fn fitted_result(message: &Value, limit: f64) -> Option<Value> {
     let blocks = match message.get("content")? {
         Value::Array(blocks) => blocks,
         Value::String(text) => {
-            let text = truncated_text(text, limit, 0.0, Manner::GUARD)?;
+            let text = truncated_text(text, limit, 0.0, WeightedCutOptions::GUARD)?;
             let mut new = message.as_object()?.clone();
             new.set("content", Value::String(text));
             new.remove("details");
@@ -74,8 +74,8 @@ pub fn fitted_result(message: &Value, limit: f64) -> Option<Value> {
     let most = images.min((limit / IMAGE_CHARS).floor() as usize);
     for kept in (0..=most).rev() {
         let stays = with_images(blocks, kept);
-        let note = (images > kept).then(|| omitted(images - kept, kept == 0));
-        let fitted = projected(message, &stays, note, limit);
+        let note = (images > kept).then(|| omitted_images_note(images - kept, kept == 0));
+        let fitted = with_limited_texts(message, &stays, note, limit);
         let content = fitted.get("content").and_then(Value::as_array).unwrap_or_default();
         let is_empty = |block: &Value| block_text(block).is_none_or(JsString::is_empty);
         let lost = stays.iter().zip(content).any(|(old, new)| !is_empty(old) && is_empty(new));
@@ -87,12 +87,12 @@ pub fn fitted_result(message: &Value, limit: f64) -> Option<Value> {
         blocks.iter().partition(|block| block_text(block).is_some());
     let texts: Vec<Value> = texts.into_iter().cloned().collect();
     let gone = (blocks_chars(others) / 2.0).floor().max(1.0);
-    let note = if images > 0 { omitted(images, true) } else { Notice::CountAndAdvice.text(gone) };
-    Some(projected(message, &texts, Some(note), limit))
+    let note = if images > 0 { omitted_images_note(images, true) } else { Notice::CountAndAdvice.text(gone) };
+    Some(with_limited_texts(message, &texts, Some(note), limit))
 }
 
 /// A copy with these blocks and a note behind them, its texts cut to what the others leave.
-fn projected(message: &Value, blocks: &[Value], note: Option<JsString>, limit: f64) -> Value {
+fn with_limited_texts(message: &Value, blocks: &[Value], note: Option<JsString>, limit: f64) -> Value {
     let note = note.map(|note| {
         let members = [("type", Value::from("text")), ("text", Value::String(note))];
         Value::Object(members.into_iter().collect())
@@ -100,7 +100,7 @@ fn projected(message: &Value, blocks: &[Value], note: Option<JsString>, limit: f
     let taken = blocks_chars(blocks.iter().filter(|block| block_text(block).is_none()).chain(&note));
     let kept = with_content(message, blocks.to_vec());
     let room = (limit - taken).max(0.0);
-    let mut new = truncated_result(&kept, room, MIN_KEEP_CHARS, Manner::GUARD).unwrap_or(kept);
+    let mut new = truncated_result(&kept, room, MIN_KEEP_CHARS, WeightedCutOptions::GUARD).unwrap_or(kept);
     let mut content = new.get("content").and_then(Value::as_array).unwrap_or_default().to_vec();
     content.extend(note);
     new = with_content(&new, content);
@@ -125,7 +125,7 @@ fn with_images(blocks: &[Value], kept: usize) -> Vec<Value> {
 }
 
 /// The note about images that are left out.
-fn omitted(count: usize, none_fits: bool) -> JsString {
+fn omitted_images_note(count: usize, none_fits: bool) -> JsString {
     let images = if count == 1 { "image" } else { "images" };
     let none = if none_fits { "; no images fit the context limit" } else { "" };
     format!("[{count} {images} omitted from context{none}; rerun with fewer images]").as_str().into()
@@ -171,7 +171,7 @@ mod tests {
         let new = guarded_result(&result(1001, 0), 2000.0).unwrap();
         let (_, texts) = content(&new);
         assert!(texts[0].ends_with("rerun with narrower args if needed]"));
-        assert!(weighted_length(&texts[0].as_str().into(), GUARD) <= 2000.0);
+        assert!(weighted_length(&texts[0].as_str().into(), GUARD_WEIGHT) <= 2000.0);
         assert!(new.get("details").is_none() && new.get("toolName").is_some());
     }
 
@@ -181,7 +181,7 @@ mod tests {
         let new = guarded_result(&js::parse(&text).unwrap(), 2000.0).unwrap();
         let text = new.get("content").and_then(Value::as_str).unwrap();
         assert!(text.to_string_lossy().ends_with("rerun with narrower args if needed]"));
-        assert!(weighted_length(text, GUARD) <= 2000.0 && new.get("details").is_none());
+        assert!(weighted_length(text, GUARD_WEIGHT) <= 2000.0 && new.get("details").is_none());
     }
 
     #[test]

@@ -2,60 +2,64 @@
 //! turns, and keeps what precedes the conversation (pruning 8.4).
 
 use crate::context::ContextMessage;
-use crate::gateway::ruleset::{History, Rules};
+use crate::gateway::ruleset::{HistoryLimitRule, Rules};
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::history_limit::{first_kept, first_kept_role, limit_history};
-use crate::policy::list::List;
+use crate::policy::list::MessageList;
 use crate::policy::reason::Reason;
 use crate::store::entry::{MessageSize, Role};
 
 /// What a turn limit leaves of a list: its first messages, and those from a position on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
+pub struct RetainedRange {
     /// Leading messages that stay.
     pub prelude: usize,
     /// The first of the others that stays; the prelude's length where none is cut.
     pub from: usize,
 }
 
-impl Kept {
+impl RetainedRange {
     const ALL: Self = Self { prelude: 0, from: 0 };
 
     /// Whether a message stays.
-    pub fn keeps(&self, at: usize) -> bool {
+    pub fn contains(&self, at: usize) -> bool {
         at < self.prelude || at >= self.from
     }
 }
 
 /// Drops what the limit drops by the rules of a version, and tells the fate of every message it was given.
-pub fn limit_history_under(rules: &Rules, list: &mut List, limit: f64) -> Vec<MessageFate> {
+pub fn limit_history_under(rules: &Rules, list: &mut MessageList, limit: f64) -> Vec<MessageFate> {
     let roles: Vec<Role> = list.sizes().map(|size| size.role).collect();
-    let kept = match rules.history {
-        History::None => Kept::ALL,
-        History::Exact => return limit_history(list, limit),
-        History::ExactWithPrelude => kept_with_prelude(&roles, limit),
-        History::Batches => kept_in_batches(&roles, limit),
+    let kept = match rules.history_limit {
+        HistoryLimitRule::None => RetainedRange::ALL,
+        HistoryLimitRule::Exact => return limit_history(list, limit),
+        HistoryLimitRule::ExactWithPrelude => retained_with_prelude(&roles, limit),
+        HistoryLimitRule::Batches => retained_in_batches(&roles, limit),
     };
     let fate = |(at, size): (usize, MessageSize)| {
-        if kept.keeps(at) {
+        if kept.contains(at) {
             MessageFate::kept(&size, Reason::Untouched)
         } else {
-            MessageFate::gone(&size, Fate::Dropped, Reason::BeyondHistoryLimit)
+            MessageFate::removed(&size, Fate::Dropped, Reason::BeyondHistoryLimit)
         }
     };
     let fates = list.sizes().enumerate().map(fate).collect();
-    list.items_mut().drain(kept.prelude..kept.from);
+    list.messages_mut().drain(kept.prelude..kept.from);
     fates
 }
 
 /// What a limit of user turns leaves by the rules of a version. A limit of 0 or less, or NaN, cuts nothing.
-pub fn kept_under(rules: &Rules, messages: &[ContextMessage], limit: f64) -> Kept {
-    match rules.history {
-        History::None => Kept::ALL,
-        History::Exact => Kept { prelude: 0, from: first_kept(messages, limit) },
-        History::ExactWithPrelude | History::Batches => {
+pub fn retained_under(rules: &Rules, messages: &[ContextMessage], limit: f64) -> RetainedRange {
+    match rules.history_limit {
+        HistoryLimitRule::None => RetainedRange::ALL,
+        HistoryLimitRule::Exact => RetainedRange { prelude: 0, from: first_kept(messages, limit) },
+        HistoryLimitRule::ExactWithPrelude | HistoryLimitRule::Batches => {
             let roles: Vec<Role> = messages.iter().map(|message| message.size.role).collect();
-            let kept = if rules.history == History::Batches { kept_in_batches } else { kept_with_prelude };
+            let kept = if rules.history_limit == HistoryLimitRule::Batches {
+                retained_in_batches
+            } else {
+                retained_with_prelude
+            };
             kept(&roles, limit)
         }
     }
@@ -63,30 +67,30 @@ pub fn kept_under(rules: &Rules, messages: &[ContextMessage], limit: f64) -> Kep
 
 /// What a limit leaves of messages of these roles: exactly so many turns, and leading messages of other roles than user
 /// and assistant (releases R80).
-pub fn kept_with_prelude(roles: &[Role], limit: f64) -> Kept {
+pub fn retained_with_prelude(roles: &[Role], limit: f64) -> RetainedRange {
     let from = first_kept_role(roles.iter().copied(), limit);
     let prelude = roles.iter().position(|role| matches!(role, Role::User | Role::Assistant));
-    Kept { prelude: prelude.unwrap_or(roles.len()).min(from), from }
+    RetainedRange { prelude: prelude.unwrap_or(roles.len()).min(from), from }
 }
 
 /// What a limit leaves of messages of these roles. The least that is kept is the whole part t of the limit, the most is
 /// m = 1.5 t rounded up: with more than m turns, t + ((turns − t) mod (m − t + 1)) stay. Leading messages of
 /// other roles than user and assistant always do.
-pub fn kept_in_batches(roles: &[Role], limit: f64) -> Kept {
+pub fn retained_in_batches(roles: &[Role], limit: f64) -> RetainedRange {
     if limit.is_nan() || limit <= 0.0 {
-        return Kept::ALL;
+        return RetainedRange::ALL;
     }
     let turns: Vec<usize> = (0..roles.len()).filter(|at| roles[*at] == Role::User).collect();
     let (count, least) = (turns.len() as f64, limit.floor());
     let most = (1.5 * least).ceil();
     if count <= most {
-        return Kept::ALL;
+        return RetainedRange::ALL;
     }
     let kept = least + (count - least) % (most - least + 1.0);
     let from = turns.get(turns.len() - kept as usize).copied().unwrap_or(roles.len());
     let prelude = roles.iter().position(|role| matches!(role, Role::User | Role::Assistant));
     let prelude = prelude.unwrap_or(roles.len()).min(from);
-    Kept { prelude, from }
+    RetainedRange { prelude, from }
 }
 
 #[cfg(test)]
@@ -107,8 +111,8 @@ mod tests {
 
     fn turns_kept(turns: usize, limit: f64) -> usize {
         let roles = roles(&"uar".repeat(turns));
-        let kept = kept_in_batches(&roles, limit);
-        (0..roles.len()).filter(|at| kept.keeps(*at) && roles[*at] == Role::User).count()
+        let kept = retained_in_batches(&roles, limit);
+        (0..roles.len()).filter(|at| kept.contains(*at) && roles[*at] == Role::User).count()
     }
 
     #[test]
@@ -124,21 +128,21 @@ mod tests {
     #[test]
     fn a_summary_before_the_conversation_stays() {
         let roles = roles("suauauau");
-        let kept = kept_in_batches(&roles, 1.0);
-        assert_eq!(kept, Kept { prelude: 1, from: 5 });
-        assert_eq!((0..8).filter(|at| kept.keeps(*at)).collect::<Vec<_>>(), [0, 5, 6, 7]);
+        let kept = retained_in_batches(&roles, 1.0);
+        assert_eq!(kept, RetainedRange { prelude: 1, from: 5 });
+        assert_eq!((0..8).filter(|at| kept.contains(*at)).collect::<Vec<_>>(), [0, 5, 6, 7]);
     }
 
     #[test]
     fn no_limit_cuts_nothing() {
         for limit in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(kept_in_batches(&roles("uuuu"), limit), Kept::ALL);
+            assert_eq!(retained_in_batches(&roles("uuuu"), limit), RetainedRange::ALL);
         }
-        assert_eq!(kept_under(Ruleset::Pi0_55.rules(), &[], 1.0), Kept::ALL);
+        assert_eq!(retained_under(Ruleset::Pi0_55.rules(), &[], 1.0), RetainedRange::ALL);
     }
 
     #[test]
     fn a_limit_below_one_leaves_only_what_precedes_the_conversation() {
-        assert_eq!(kept_in_batches(&roles("sua"), 0.5), Kept { prelude: 1, from: 3 });
+        assert_eq!(retained_in_batches(&roles("sua"), 0.5), RetainedRange { prelude: 1, from: 3 });
     }
 }

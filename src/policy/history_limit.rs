@@ -2,16 +2,16 @@
 
 use crate::context::ContextMessage;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::List;
+use crate::policy::list::MessageList;
 use crate::policy::reason::Reason;
 use crate::store::entry::Role;
 
 /// Drops what the limit drops, and tells the fate of every message it was given.
-pub fn limit_history(list: &mut List, limit: f64) -> Vec<MessageFate> {
+pub fn limit_history(list: &mut MessageList, limit: f64) -> Vec<MessageFate> {
     let first = first_kept_role(list.sizes().map(|size| size.role), limit);
     let fates = list.sizes().enumerate().map(|(at, size)| {
         if at < first {
-            MessageFate::gone(&size, Fate::Dropped, Reason::BeyondHistoryLimit)
+            MessageFate::removed(&size, Fate::Dropped, Reason::BeyondHistoryLimit)
         } else {
             MessageFate::kept(&size, Reason::Untouched)
         }
@@ -58,7 +58,7 @@ mod tests {
     use std::fmt::Write as _;
 
     use super::*;
-    use crate::context::build;
+    use crate::context::build_context;
     use crate::ids::LineIds;
     use crate::store::load::load_bytes;
     use crate::transcript::{Leaf, Tree};
@@ -81,7 +81,7 @@ mod tests {
             .unwrap();
         }
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-        build(&index, &Tree::new(&index), &Leaf::Own).unwrap().messages.to_vec()
+        build_context(&index, &Tree::new(&index), &Leaf::Own).unwrap().messages.to_vec()
     }
 
     #[track_caller]

@@ -3,24 +3,26 @@
 //! "Legacy images"). The version before the reference leaves them.
 
 use crate::gateway::ruleset::{KeptTurns, LegacyImages, Rules};
-use crate::policy::edit::{Edit, has_legacy_images, images_removed};
+use crate::policy::edit::{Edit, has_legacy_images, size_without_images};
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::List;
+use crate::policy::list::MessageList;
 use crate::policy::media_2026_9::first_of_last_turns;
 use crate::policy::reason::Reason;
 use crate::store::entry::Role;
 
 /// Replaces the images that a version takes for seen, and tells the fate of every message.
-pub fn remove_seen_images(list: &mut List, rules: &Rules) -> Vec<MessageFate> {
+pub fn remove_seen_images(list: &mut MessageList, rules: &Rules) -> Vec<MessageFate> {
     match rules.legacy_images {
         LegacyImages::Stay => list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect(),
-        LegacyImages::BeforeLastAnswer { results } => before_last_answer(list, results),
-        LegacyImages::BeforeLastTurns { turns, references } => before_last_turns(list, turns, references),
+        LegacyImages::BeforeLastAnswer { results } => remove_before_last_answer(list, results),
+        LegacyImages::BeforeLastTurns { turns, references } => {
+            remove_before_last_turns(list, turns, references)
+        }
     }
 }
 
 /// Replaces images and references before the turns that stay as they are.
-fn before_last_turns(list: &mut List, turns: KeptTurns, references: bool) -> Vec<MessageFate> {
+fn remove_before_last_turns(list: &mut MessageList, turns: KeptTurns, references: bool) -> Vec<MessageFate> {
     let roles = list.sizes().map(|size| size.role);
     let end = first_of_last_turns(roles, turns).unwrap_or(0);
     let mut fates: Vec<MessageFate> =
@@ -31,9 +33,9 @@ fn before_last_turns(list: &mut List, turns: KeptTurns, references: bool) -> Vec
         (Edit::RemoveImages, Reason::SeenImages)
     };
     for (at, fate) in fates.iter_mut().enumerate().take(end) {
-        let letters = list.texture(at).and_then(|texture| texture.letters);
+        let letters = list.features_at(at).and_then(|texture| texture.text_features);
         if letters.is_some_and(|letters| letters.has_media) {
-            list.make(at, edit.clone());
+            list.apply_edit(at, &edit);
             let after = list.size(at).prune_chars;
             *fate = MessageFate { fate: Fate::Cleared, reason, after, ..*fate };
         }
@@ -41,17 +43,17 @@ fn before_last_turns(list: &mut List, turns: KeptTurns, references: bool) -> Vec
     fates
 }
 
-fn before_last_answer(list: &mut List, results: bool) -> Vec<MessageFate> {
+fn remove_before_last_answer(list: &mut MessageList, results: bool) -> Vec<MessageFate> {
     let last_answer = list.sizes().rposition(|size| size.role == Role::Assistant).unwrap_or(0);
     let mut fates: Vec<MessageFate> =
         list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect();
     for (at, fate) in fates.iter_mut().enumerate().take(last_answer) {
         let size = list.size(at);
         if has_legacy_images(&size, results) {
-            let told = list.texture(at).map(|texture| Edit::RemoveImages.foretell(&size, texture));
-            let (after, texture) =
-                told.map_or_else(|| (images_removed(&size), None), |(size, texture)| (size, Some(texture)));
-            list.edit(at, Edit::RemoveImages, after, texture);
+            let predicted = list.features_at(at).map(|texture| Edit::RemoveImages.predict(&size, texture));
+            let (after, texture) = predicted
+                .map_or_else(|| (size_without_images(&size), None), |(size, texture)| (size, Some(texture)));
+            list.push_edit(at, Edit::RemoveImages, after, texture);
             *fate = MessageFate {
                 fate: Fate::Cleared,
                 reason: Reason::SeenImages,
@@ -66,15 +68,15 @@ fn before_last_answer(list: &mut List, results: bool) -> Vec<MessageFate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::build;
+    use crate::context::build_context;
     use crate::gateway::ruleset::Ruleset;
     use crate::ids::LineIds;
     use crate::js;
     use crate::policy::edit::apply_all;
     use crate::policy::media_2026_9::without_seen_media;
-    use crate::policy::testing::List as Messages;
+    use crate::policy::testing::ListFixture as Messages;
     use crate::store::load::load_bytes;
-    use crate::store::scan::size_message;
+    use crate::store::scan::measure_message;
     use crate::transcript::{Leaf, Tree};
 
     const PICTURE: &str =
@@ -89,14 +91,14 @@ mod tests {
         let lines: Vec<String> = messages.iter().enumerate().map(entry).collect();
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
-        let mut list = List::of(&context, None);
+        let context = build_context(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let mut list = MessageList::from_context(&context, None);
         let fates = remove_seen_images(&mut list, Ruleset::V2026_3_2.rules());
-        for ((at, item), message) in list.items().iter().enumerate().zip(messages) {
+        for ((at, item), message) in list.messages().iter().enumerate().zip(messages) {
             let message = js::parse(message).expect("test JSON");
             let made = apply_all(list.edits(at), &message);
             let predicted = list.size(item.position().expect("of the context"));
-            assert_eq!(size_message(&made).size, predicted);
+            assert_eq!(measure_message(&made).size, predicted);
         }
         fates.iter().map(|fate| fate.fate).collect()
     }
@@ -131,7 +133,7 @@ mod tests {
         let gone: Vec<usize> = fates_under(Ruleset::V2026_9_2, &turns)
             .iter()
             .enumerate()
-            .filter(|(_, fate)| fate.changes())
+            .filter(|(_, fate)| fate.is_change())
             .map(|(at, _)| at)
             .collect();
         assert_eq!(gone, [0, 2]);

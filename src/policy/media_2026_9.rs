@@ -85,7 +85,7 @@ fn without_references(text: &JsString) -> Option<JsString> {
     let mut new = Vec::with_capacity(units.len());
     let (mut at, mut found) = (0, false);
     while at < units.len() {
-        if let Some(length) = reference_at(units, at) {
+        if let Some(length) = reference_len(units, at) {
             new.extend(SEEN_REFERENCE.encode_utf16());
             at += length;
             found = true;
@@ -99,19 +99,19 @@ fn without_references(text: &JsString) -> Option<JsString> {
 
 /// Length of the reference that begins here: `[media attached: …]`, also with `1/2` before the colon; `[Image: source: …]`;
 /// `media://inbound/` and a name.
-fn reference_at(units: &[u16], at: usize) -> Option<usize> {
+fn reference_len(units: &[u16], at: usize) -> Option<usize> {
     let rest = &units[at..];
-    if let Some(end) = starts(rest, "[media attached") {
-        let end = end + counted(&rest[end..]);
-        return Some(end + bracket_end(&rest[end..])?);
+    if let Some(end) = prefix_len(rest, "[media attached") {
+        let end = end + counter_len(&rest[end..]);
+        return Some(end + bracket_len(&rest[end..])?);
     }
-    if let Some(end) = starts(rest, "[image:") {
-        let end = end + blanks(&rest[end..]);
-        let end = end + starts(&rest[end..], "source")?;
-        return Some(end + bracket_end(&rest[end..])?);
+    if let Some(end) = prefix_len(rest, "[image:") {
+        let end = end + blank_len(&rest[end..]);
+        let end = end + prefix_len(&rest[end..], "source")?;
+        return Some(end + bracket_len(&rest[end..])?);
     }
     let joined = at > 0 && is_word(units[at - 1]);
-    let end = starts(rest, "media://inbound/").filter(|_| !joined)?;
+    let end = prefix_len(rest, "media://inbound/").filter(|_| !joined)?;
     let name = rest[end..]
         .iter()
         .take_while(|unit| !is_blank(**unit) && !b"]/\\".iter().any(|sign| u16::from(*sign) == **unit));
@@ -119,7 +119,7 @@ fn reference_at(units: &[u16], at: usize) -> Option<usize> {
 }
 
 /// Length of a beginning in any case of its letters.
-fn starts(units: &[u16], word: &str) -> Option<usize> {
+fn prefix_len(units: &[u16], word: &str) -> Option<usize> {
     let lower = |unit: u16| u8::try_from(unit).map_or(unit, |byte| u16::from(byte.to_ascii_lowercase()));
     let fits = units.len() >= word.len()
         && units.iter().zip(word.bytes()).all(|(unit, byte)| lower(*unit) == u16::from(byte));
@@ -127,11 +127,11 @@ fn starts(units: &[u16], word: &str) -> Option<usize> {
 }
 
 /// Length of ` 1/2`, where it stands here.
-fn counted(units: &[u16]) -> usize {
+fn counter_len(units: &[u16]) -> usize {
     let digits = |units: &[u16]| {
         units.iter().take_while(|unit| u8::try_from(**unit).is_ok_and(|byte| byte.is_ascii_digit())).count()
     };
-    let white = blanks(units);
+    let white = blank_len(units);
     let first = digits(&units[white..]);
     let slash = white + first;
     let second = if units.get(slash) == Some(&u16::from(b'/')) { digits(&units[slash + 1..]) } else { 0 };
@@ -139,7 +139,7 @@ fn counted(units: &[u16]) -> usize {
 }
 
 /// Length of a colon, something and the bracket that ends it.
-fn bracket_end(units: &[u16]) -> Option<usize> {
+fn bracket_len(units: &[u16]) -> Option<usize> {
     if units.first() != Some(&u16::from(b':')) {
         return None;
     }
@@ -147,7 +147,7 @@ fn bracket_end(units: &[u16]) -> Option<usize> {
     (end > 1).then_some(end + 1)
 }
 
-fn blanks(units: &[u16]) -> usize {
+fn blank_len(units: &[u16]) -> usize {
     units.iter().take_while(|unit| is_blank(**unit)).count()
 }
 

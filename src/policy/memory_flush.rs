@@ -17,7 +17,7 @@ pub struct LastCall {
 
 /// What is known before a message is taken.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FlushFacts {
+pub struct FlushInput {
     /// Window of the model as the flush looks it up, in tokens (compaction 9.3).
     pub window: f64,
     /// Reserve of the compaction, in tokens, which decides whether the flush comes in time.
@@ -37,12 +37,12 @@ pub struct FlushFacts {
     /// `memoryFlushCompactionCount` of the row: at which count the last flush ran.
     pub flushed_at: Option<f64>,
     /// Why no flush runs in this session at all.
-    pub skipped: Option<Skip>,
+    pub skipped: Option<FlushSkip>,
 }
 
 /// Why a session is left out (compaction 9.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Skip {
+pub enum FlushSkip {
     /// The store has no row for it.
     NoRow,
     /// A command-line program runs its model.
@@ -51,9 +51,9 @@ pub enum Skip {
     ReadOnlySandbox,
 }
 
-impl Skip {
+impl FlushSkip {
     /// Why, in a few words.
-    pub fn words(self) -> &'static str {
+    pub fn reason(self) -> &'static str {
         match self {
             Self::NoRow => "the store has no row for this session",
             Self::CliBackend => "a command-line program runs its model",
@@ -64,7 +64,7 @@ impl Skip {
 
 /// What makes a flush due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trigger {
+pub enum FlushTrigger {
     /// The tokens reached the threshold (compaction 9.3).
     Tokens,
     /// The transcript reached its size (compaction 9.7).
@@ -79,14 +79,14 @@ pub enum FlushState {
     /// Reserve and soft threshold take the whole window (compaction 9.3).
     Never,
     /// This session is left out (compaction 9.8).
-    Skipped(Skip),
+    Skipped(FlushSkip),
     /// It ran at this compaction count already; the next one comes after a compaction (compaction 9.6).
     Flushed {
         /// The count.
         at: f64,
     },
     /// It runs before the next message.
-    Due(Trigger),
+    Due(FlushTrigger),
     /// So many tokens are missing.
     Waiting {
         /// Tokens to go, more than 0.
@@ -106,10 +106,10 @@ impl FlushState {
     pub fn rule(self) -> &'static str {
         match self {
             Self::Off => "compaction 9.1",
-            Self::Never | Self::Due(Trigger::Tokens) | Self::Waiting { .. } => "compaction 9.3",
+            Self::Never | Self::Due(FlushTrigger::Tokens) | Self::Waiting { .. } => "compaction 9.3",
             Self::Skipped(_) => "compaction 9.8",
             Self::Flushed { .. } => "compaction 9.6",
-            Self::Due(Trigger::Bytes) => "compaction 9.7",
+            Self::Due(FlushTrigger::Bytes) => "compaction 9.7",
             Self::NoTotal => "compaction 9.4",
         }
     }
@@ -130,11 +130,11 @@ impl FlushState {
 
 /// A total that is compared with the threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Total {
+pub struct FlushTotal {
     /// Tokens.
     pub tokens: f64,
     /// Projected from the transcript, not as stored (compaction 9.5).
-    pub projected: bool,
+    pub is_projected: bool,
 }
 
 /// The answer.
@@ -145,10 +145,10 @@ pub struct Flush {
     /// From this total on a flush is due, in tokens (compaction 9.3).
     pub threshold: f64,
     /// The total known now.
-    pub total: Option<Total>,
+    pub total: Option<FlushTotal>,
     /// The compaction comes before the flush: the reserve is larger than floor and soft threshold together
     /// (compaction 9.9).
-    pub late: bool,
+    pub compacts_first: bool,
 }
 
 /// T: from this total on a flush is due, in tokens; 0 where it never is (compaction 9.3).
@@ -157,7 +157,7 @@ pub fn threshold(settings: &FlushSettings, window: f64) -> f64 {
 }
 
 /// Whether a flush is due.
-pub fn flush(settings: &FlushSettings, facts: &FlushFacts) -> Flush {
+pub fn flush_status(settings: &FlushSettings, facts: &FlushInput) -> Flush {
     let threshold = threshold(settings, facts.window);
     let total = total(facts, threshold);
     let bytes = settings.force_bytes.value;
@@ -168,32 +168,32 @@ pub fn flush(settings: &FlushSettings, facts: &FlushFacts) -> Flush {
     } else if let Some(at) = facts.flushed_at.filter(|at| *at == facts.compactions) {
         FlushState::Flushed { at }
     } else if threshold > 0.0 && total.is_some_and(|total| total.tokens >= threshold) {
-        FlushState::Due(Trigger::Tokens)
+        FlushState::Due(FlushTrigger::Tokens)
     } else if bytes > 0.0 && facts.bytes >= bytes {
-        FlushState::Due(Trigger::Bytes)
+        FlushState::Due(FlushTrigger::Bytes)
     } else if threshold <= 0.0 {
         FlushState::Never
     } else {
         total.map_or(FlushState::NoTotal, |total| FlushState::Waiting { tokens: threshold - total.tokens })
     };
     let late = facts.reserve_tokens > settings.floor_tokens.value + settings.soft_tokens.value;
-    Flush { state, threshold, total, late }
+    Flush { state, threshold, total, compacts_first: late }
 }
 
 /// The projected total where there is one, else the stored one unless it is marked stale (compaction 9.4).
-fn total(facts: &FlushFacts, threshold: f64) -> Option<Total> {
+fn total(facts: &FlushInput, threshold: f64) -> Option<FlushTotal> {
     let stored = facts.stored_tokens.filter(|tokens| tokens.is_finite() && *tokens >= 0.0);
-    let projected = projected(facts, stored, threshold).filter(|tokens| *tokens > 0.0);
-    let projected = projected.map(|tokens| Total { tokens: tokens.floor(), projected: true });
+    let projected = projected_total(facts, stored, threshold).filter(|tokens| *tokens > 0.0);
+    let projected = projected.map(|tokens| FlushTotal { tokens: tokens.floor(), is_projected: true });
     projected.or_else(|| {
         let usable = stored.filter(|_| facts.fresh != Some(false));
-        usable.map(|tokens| Total { tokens, projected: false })
+        usable.map(|tokens| FlushTotal { tokens, is_projected: false })
     })
 }
 
 /// The larger of the fresh stored total and the last prompt of the transcript, where that is read, with the last
 /// answer and the coming message (compaction 9.5).
-fn projected(facts: &FlushFacts, stored: Option<f64>, threshold: f64) -> Option<f64> {
+fn projected_total(facts: &FlushInput, stored: Option<f64>, threshold: f64) -> Option<f64> {
     let fresh = stored.filter(|_| facts.fresh == Some(true));
     let near = |tokens: f64| threshold > 0.0 && tokens + facts.message_tokens >= threshold - READ_MARGIN;
     let read = facts.last_call.filter(|_| fresh.is_none_or(near));
@@ -212,8 +212,8 @@ mod tests {
         flush_settings(&GatewayConfig::empty())
     }
 
-    fn facts() -> FlushFacts {
-        FlushFacts {
+    fn facts() -> FlushInput {
+        FlushInput {
             window: 200_000.0,
             reserve_tokens: 20_000.0,
             stored_tokens: Some(100_000.0),
@@ -227,38 +227,38 @@ mod tests {
         }
     }
 
-    fn state(facts: &FlushFacts) -> FlushState {
-        flush(&settings(), facts).state
+    fn state(facts: &FlushInput) -> FlushState {
+        flush_status(&settings(), facts).state
     }
 
     #[test]
     fn with_the_defaults_a_flush_is_due_from_176000_tokens_on() {
-        assert_eq!(flush(&settings(), &facts()).threshold, 176_000.0);
+        assert_eq!(flush_status(&settings(), &facts()).threshold, 176_000.0);
         assert_eq!(state(&facts()), FlushState::Waiting { tokens: 76_000.0 });
-        let at = |tokens| state(&FlushFacts { stored_tokens: Some(tokens), ..facts() });
+        let at = |tokens| state(&FlushInput { stored_tokens: Some(tokens), ..facts() });
         assert_eq!(at(175_999.0), FlushState::Waiting { tokens: 1.0 });
-        assert_eq!(at(176_000.0), FlushState::Due(Trigger::Tokens));
-        assert_eq!(state(&FlushFacts { window: 24_000.0, ..facts() }), FlushState::Never);
+        assert_eq!(at(176_000.0), FlushState::Due(FlushTrigger::Tokens));
+        assert_eq!(state(&FlushInput { window: 24_000.0, ..facts() }), FlushState::Never);
     }
 
     #[test]
     fn a_stale_total_says_nothing_and_the_transcript_is_read_instead() {
-        let stale = FlushFacts { fresh: Some(false), ..facts() };
+        let stale = FlushInput { fresh: Some(false), ..facts() };
         assert_eq!(state(&stale), FlushState::NoTotal);
         let last_call = Some(LastCall { prompt_tokens: 150_000.0, output_tokens: 500.0 });
-        let read = flush(&settings(), &FlushFacts { last_call, ..stale });
-        assert_eq!(read.total, Some(Total { tokens: 150_500.0, projected: true }));
+        let read = flush_status(&settings(), &FlushInput { last_call, ..stale });
+        assert_eq!(read.total, Some(FlushTotal { tokens: 150_500.0, is_projected: true }));
         // An absent flag counts as fresh only while nothing is projected.
-        let absent = flush(&settings(), &FlushFacts { fresh: None, ..facts() });
-        assert_eq!(absent.total, Some(Total { tokens: 100_000.0, projected: false }));
+        let absent = flush_status(&settings(), &FlushInput { fresh: None, ..facts() });
+        assert_eq!(absent.total, Some(FlushTotal { tokens: 100_000.0, is_projected: false }));
     }
 
     #[test]
     fn the_transcript_is_read_near_the_threshold_and_the_larger_prompt_counts() {
         let last_call = Some(LastCall { prompt_tokens: 172_000.0, output_tokens: 900.0 });
         let total = |stored: f64, message_tokens| {
-            let facts = FlushFacts { stored_tokens: Some(stored), last_call, message_tokens, ..facts() };
-            flush(&settings(), &facts).total.map(|total| total.tokens)
+            let facts = FlushInput { stored_tokens: Some(stored), last_call, message_tokens, ..facts() };
+            flush_status(&settings(), &facts).total.map(|total| total.tokens)
         };
         assert_eq!(total(167_807.0, 0.0), Some(167_807.0));
         assert_eq!(total(167_808.0, 0.0), Some(172_900.0));
@@ -268,37 +268,39 @@ mod tests {
 
     #[test]
     fn there_is_one_flush_a_cycle_and_a_count_of_nothing_is_zero() {
-        let due = FlushFacts { stored_tokens: Some(190_000.0), ..facts() };
-        assert_eq!(state(&FlushFacts { flushed_at: Some(0.0), ..due }), FlushState::Flushed { at: 0.0 });
-        let next = FlushFacts { flushed_at: Some(0.0), compactions: 1.0, ..due };
-        assert_eq!(state(&next), FlushState::Due(Trigger::Tokens));
+        let due = FlushInput { stored_tokens: Some(190_000.0), ..facts() };
+        assert_eq!(state(&FlushInput { flushed_at: Some(0.0), ..due }), FlushState::Flushed { at: 0.0 });
+        let next = FlushInput { flushed_at: Some(0.0), compactions: 1.0, ..due };
+        assert_eq!(state(&next), FlushState::Due(FlushTrigger::Tokens));
     }
 
     #[test]
     fn a_large_transcript_is_flushed_whatever_the_tokens_but_once_a_cycle_too() {
-        let large = FlushFacts { bytes: 2_097_152.0, ..facts() };
-        assert_eq!(state(&large), FlushState::Due(Trigger::Bytes));
-        assert_eq!(state(&FlushFacts { bytes: 2_097_151.0, ..large }), state(&facts()));
-        assert_eq!(state(&FlushFacts { flushed_at: Some(0.0), ..large }), FlushState::Flushed { at: 0.0 });
+        let large = FlushInput { bytes: 2_097_152.0, ..facts() };
+        assert_eq!(state(&large), FlushState::Due(FlushTrigger::Bytes));
+        assert_eq!(state(&FlushInput { bytes: 2_097_151.0, ..large }), state(&facts()));
+        assert_eq!(state(&FlushInput { flushed_at: Some(0.0), ..large }), FlushState::Flushed { at: 0.0 });
         let mut unlimited = settings();
         unlimited.force_bytes.value = 0.0;
-        assert_eq!(flush(&unlimited, &large).state, FlushState::Waiting { tokens: 76_000.0 });
+        assert_eq!(flush_status(&unlimited, &large).state, FlushState::Waiting { tokens: 76_000.0 });
     }
 
     #[test]
     fn what_is_off_or_left_out_is_never_due() {
-        let due = FlushFacts { stored_tokens: Some(190_000.0), ..facts() };
+        let due = FlushInput { stored_tokens: Some(190_000.0), ..facts() };
         let mut off = settings();
         off.enabled.value = false;
-        assert_eq!(flush(&off, &due).state, FlushState::Off);
-        let skipped = FlushFacts { skipped: Some(Skip::CliBackend), ..due };
-        assert_eq!(state(&skipped), FlushState::Skipped(Skip::CliBackend));
+        assert_eq!(flush_status(&off, &due).state, FlushState::Off);
+        let skipped = FlushInput { skipped: Some(FlushSkip::CliBackend), ..due };
+        assert_eq!(state(&skipped), FlushState::Skipped(FlushSkip::CliBackend));
         assert_eq!(state(&skipped).rule(), "compaction 9.8");
     }
 
     #[test]
     fn a_large_reserve_makes_the_flush_late() {
-        let late = |reserve_tokens| flush(&settings(), &FlushFacts { reserve_tokens, ..facts() }).late;
+        let late = |reserve_tokens| {
+            flush_status(&settings(), &FlushInput { reserve_tokens, ..facts() }).compacts_first
+        };
         assert_eq!((late(24_000.0), late(24_001.0)), (false, true));
     }
 }

@@ -29,5 +29,5 @@ pub mod truncate;
 
 pub use fate::{Fate, MessageFate};
 pub use reason::Reason;
-pub use settings::StepSettings;
-pub use step::{Step, StepSet};
+pub use settings::PolicySettings;
+pub use step::{Policy, PolicySet};

@@ -5,7 +5,7 @@ use crate::gateway::ruleset::{Aggregate, Guard, LegacyImages, Preflight, Rules, 
 
 /// One trimming rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Step {
+pub enum Policy {
     /// Old messages give way to a summary (compaction 1–5).
     Compact,
     /// Oversized tool results are cut in the transcript (pruning 6b).
@@ -30,7 +30,7 @@ pub enum Step {
 
 /// When a step is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Moment {
+pub enum Phase {
     /// It is written to the transcript.
     Transcript,
     /// Once, when a run begins.
@@ -39,7 +39,7 @@ pub enum Moment {
     Call,
 }
 
-impl Step {
+impl Policy {
     /// Every step, in order.
     pub const ALL: [Self; 10] = [
         Self::Compact,
@@ -76,16 +76,16 @@ impl Step {
     }
 
     /// When it is taken.
-    pub fn moment(self) -> Moment {
+    pub fn phase(self) -> Phase {
         match self {
-            Self::Compact | Self::Truncate => Moment::Transcript,
-            Self::Repair | Self::History | Self::Images | Self::Reduce | Self::Check => Moment::Run,
-            Self::Prune | Self::Guard | Self::Clear => Moment::Call,
+            Self::Compact | Self::Truncate => Phase::Transcript,
+            Self::Repair | Self::History | Self::Images | Self::Reduce | Self::Check => Phase::Run,
+            Self::Prune | Self::Guard | Self::Clear => Phase::Call,
         }
     }
 
     /// Whether a version takes it (pruning 8, releases R2).
-    pub fn is_in(self, rules: &Rules) -> bool {
+    pub fn is_supported_by(self, rules: &Rules) -> bool {
         match self {
             Self::Compact | Self::Repair | Self::History | Self::Clear => true,
             Self::Truncate => rules.truncation != Truncation::None,
@@ -98,13 +98,13 @@ impl Step {
     }
 
     /// The steps that are shown for a version, in order: those it takes, and those that most versions take.
-    pub fn shown(rules: &Rules) -> Vec<Self> {
+    pub fn visible_for(rules: &Rules) -> Vec<Self> {
         let rare = |step: &Self| matches!(step, Self::Reduce | Self::Check);
-        Self::ALL.into_iter().filter(|step| !rare(step) || step.is_in(rules)).collect()
+        Self::ALL.into_iter().filter(|step| !rare(step) || step.is_supported_by(rules)).collect()
     }
 
     /// Whether it needs to know more of a message than its sizes (see [`super::texture`]) by the rules of a version.
-    pub fn needs_texture(self, rules: &Rules) -> bool {
+    pub fn needs_features(self, rules: &Rules) -> bool {
         match self {
             Self::Truncate | Self::Repair | Self::Reduce | Self::Check | Self::Guard | Self::Clear => true,
             Self::Images => matches!(rules.legacy_images, LegacyImages::BeforeLastTurns { .. }),
@@ -115,25 +115,25 @@ impl Step {
 
 /// Some of the steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct StepSet(u16);
+pub struct PolicySet(u16);
 
-impl StepSet {
+impl PolicySet {
     /// None.
     pub const NONE: Self = Self(0);
 
     /// These steps.
-    pub fn of(steps: &[Step]) -> Self {
+    pub fn of(steps: &[Policy]) -> Self {
         steps.iter().fold(Self::NONE, |set, step| set.with(*step, true))
     }
 
     /// Whether a step is among them.
-    pub fn has(self, step: Step) -> bool {
+    pub fn has(self, step: Policy) -> bool {
         self.0 & (1 << step as u8) != 0
     }
 
     /// The same set with a step in or out.
     #[must_use]
-    pub fn with(self, step: Step, on: bool) -> Self {
+    pub fn with(self, step: Policy, on: bool) -> Self {
         let bit = 1 << step as u8;
         Self(if on { self.0 | bit } else { self.0 & !bit })
     }
@@ -145,20 +145,20 @@ impl StepSet {
     }
 
     /// The steps, in order.
-    pub fn iter(self) -> impl Iterator<Item = Step> {
-        Step::ALL.into_iter().filter(move |step| self.has(*step))
+    pub fn iter(self) -> impl Iterator<Item = Policy> {
+        Policy::ALL.into_iter().filter(move |step| self.has(*step))
     }
 
     /// Whether one of them is told better where more than sizes is known, by the rules of a version. Pruning as 2026.9 does it
     /// can do without: it is told from sizes then, and nothing remembered is applied.
-    pub fn looks_closer(self, rules: &Rules) -> bool {
-        self.needs_texture(rules)
-            || self.has(Step::Prune) && rules.pruner.is_active() && rules.looks_at_letters()
+    pub fn uses_features(self, rules: &Rules) -> bool {
+        self.needs_features(rules)
+            || self.has(Policy::Prune) && rules.pruner.is_active() && rules.needs_text_features()
     }
 
     /// Whether one of them needs more than sizes by the rules of a version.
-    pub fn needs_texture(self, rules: &Rules) -> bool {
-        self.iter().any(|step| step.needs_texture(rules))
+    pub fn needs_features(self, rules: &Rules) -> bool {
+        self.iter().any(|step| step.needs_features(rules))
     }
 
     /// Whether there is none.
@@ -174,20 +174,23 @@ mod tests {
 
     #[test]
     fn steps_go_from_the_transcript_to_the_call() {
-        let moments: Vec<Moment> = Step::ALL.into_iter().map(Step::moment).collect();
+        let moments: Vec<Phase> = Policy::ALL.into_iter().map(Policy::phase).collect();
         assert!(moments.is_sorted());
-        assert!(Step::ALL.into_iter().all(|step| Step::from_word(step.word()) == Some(step)));
+        assert!(Policy::ALL.into_iter().all(|step| Policy::from_word(step.word()) == Some(step)));
     }
 
     #[test]
     fn a_set_keeps_the_order_of_a_run_whatever_it_was_made_from() {
-        let set = StepSet::of(&[Step::Prune, Step::History]);
-        assert_eq!(set.iter().collect::<Vec<_>>(), [Step::History, Step::Prune]);
-        assert_eq!(set.with(Step::History, false), StepSet::of(&[Step::Prune]));
+        let set = PolicySet::of(&[Policy::Prune, Policy::History]);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [Policy::History, Policy::Prune]);
+        assert_eq!(set.with(Policy::History, false), PolicySet::of(&[Policy::Prune]));
         let rules = Ruleset::default().rules();
-        assert!(!set.needs_texture(rules) && set.with(Step::Guard, true).needs_texture(rules));
-        let images = StepSet::of(&[Step::Images]);
-        assert!(!images.needs_texture(rules) && images.needs_texture(Ruleset::V2026_9_2.rules()));
-        assert_eq!(set.without(StepSet::of(&[Step::Prune, Step::Clear])), StepSet::of(&[Step::History]));
+        assert!(!set.needs_features(rules) && set.with(Policy::Guard, true).needs_features(rules));
+        let images = PolicySet::of(&[Policy::Images]);
+        assert!(!images.needs_features(rules) && images.needs_features(Ruleset::V2026_9_2.rules()));
+        assert_eq!(
+            set.without(PolicySet::of(&[Policy::Prune, Policy::Clear])),
+            PolicySet::of(&[Policy::History])
+        );
     }
 }

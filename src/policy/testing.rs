@@ -1,28 +1,28 @@
 //! Lists for tests of the steps that look at more than sizes.
 
-use crate::context::{Context, build};
+use crate::context::{Context, build_context};
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::LineIds;
 use crate::js::{self, Value};
 use crate::policy::edit::apply_all;
 use crate::policy::list;
-use crate::policy::texture::Texture;
+use crate::policy::texture::ContentFeatures;
 use crate::store::entry::MessageSize;
 use crate::store::index::Index;
 use crate::store::load::load_bytes;
-use crate::store::scan::size_message;
+use crate::store::scan::measure_message;
 use crate::transcript::{Leaf, Tree};
 
 /// Messages and what a plan knows of them.
-pub(crate) struct List {
+pub(crate) struct ListFixture {
     pub(crate) bodies: Vec<Value>,
     pub(crate) index: Index,
     pub(crate) context: Context,
-    pub(crate) textures: Vec<Texture>,
+    pub(crate) features: Vec<ContentFeatures>,
     ruleset: Ruleset,
 }
 
-impl List {
+impl ListFixture {
     /// A context of these messages, each its JSON.
     pub(crate) fn of<T: AsRef<str>>(messages: &[T]) -> Self {
         Self::under(Ruleset::default(), messages)
@@ -38,41 +38,43 @@ impl List {
         let lines: Vec<String> = messages.iter().enumerate().map(entry).collect();
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let context = build_context(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
         let bodies: Vec<Value> =
             messages.iter().map(|message| js::parse(message.as_ref()).expect("test JSON")).collect();
-        let textures = bodies.iter().map(|body| Texture::of_under(ruleset.rules(), body)).collect();
-        Self { bodies, index, context, textures, ruleset }
+        let features = bodies.iter().map(|body| ContentFeatures::of_under(ruleset.rules(), body)).collect();
+        Self { bodies, index, context, features, ruleset }
     }
 
     /// The list before any step.
-    pub(crate) fn list(&self) -> list::List<'_> {
-        list::List::of(&self.context, Some(&self.textures))
+    pub(crate) fn list(&self) -> list::MessageList<'_> {
+        list::MessageList::from_context(&self.context, Some(&self.features))
     }
 
     /// The messages a list comes to, checked to have the sizes and the textures that were foretold.
     #[track_caller]
-    pub(crate) fn check(&self, list: &list::List) -> Vec<Value> {
-        let made = list.items().iter().enumerate().map(|(at, item)| {
-            let body = match &item.from {
-                list::From::Context(position) => self.bodies[*position as usize].clone(),
-                list::From::Missing(missing) => missing.message(0.0),
-                list::From::Checkpoint | list::From::Summary => panic!("no step of these makes summaries"),
+    pub(crate) fn check(&self, list: &list::MessageList) -> Vec<Value> {
+        let made = list.messages().iter().enumerate().map(|(at, item)| {
+            let body = match &item.origin {
+                list::MessageOrigin::Context(position) => self.bodies[*position as usize].clone(),
+                list::MessageOrigin::Missing(missing) => missing.message(0.0),
+                list::MessageOrigin::Checkpoint | list::MessageOrigin::Summary => {
+                    panic!("no step of these makes summaries")
+                }
             };
             let made = apply_all(list.edits(at), &body);
-            let size = size_message(&made).size;
+            let size = measure_message(&made).size;
             let told = list.size(at);
             assert_eq!(
                 size,
-                MessageSize { tool: size.tool, call: size.call, ..told },
+                MessageSize { tool_name: size.tool_name, call_id: size.call_id, ..told },
                 "{:?}",
                 list.edits(at)
             );
-            let texture = match item.from {
-                list::From::Context(_) => Texture::of_under(self.ruleset.rules(), &made),
-                _ => Texture::of(&made),
+            let texture = match item.origin {
+                list::MessageOrigin::Context(_) => ContentFeatures::of_under(self.ruleset.rules(), &made),
+                _ => ContentFeatures::of(&made),
             };
-            assert_eq!(list.texture(at), Some(&texture), "{:?}", list.edits(at));
+            assert_eq!(list.features_at(at), Some(&texture), "{:?}", list.edits(at));
             made
         });
         made.collect()

@@ -5,22 +5,22 @@ use std::collections::HashMap;
 use regex::Regex;
 
 /// Shorter secrets are only looked for where they are told as such: a short word stands in many texts.
-const LEAST: usize = 8;
+const MIN_SECRET_CHARS: usize = 8;
 /// Chars of a secret's beginning or end that are still told as a piece of it.
-const PIECE: usize = 16;
+const PIECE_CHARS: usize = 16;
 /// Secrets at least so long are looked for in pieces.
-const LONG: usize = 24;
+const LONG_SECRET_CHARS: usize = 24;
 
 /// A place in a text: from byte, to byte, kind and number of the secret.
-pub(super) type Found = (usize, usize, &'static str, usize);
+pub(super) type SecretSpan = (usize, usize, &'static str, usize);
 
 /// What is looked for in one text after another.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct KnownSecrets {
     /// Any of the needles; none when there is nothing to look for.
     needles: Option<Regex>,
     /// The secrets of each needle.
-    meant: HashMap<String, Vec<Needle>>,
+    secrets_by_needle: HashMap<String, Vec<Needle>>,
 }
 
 #[derive(Debug, Clone)]
@@ -29,26 +29,26 @@ struct Needle {
     kind: &'static str,
     number: usize,
     /// Where in the secret the needle stands.
-    at: usize,
+    offset: usize,
 }
 
-impl Known {
+impl KnownSecrets {
     pub(super) fn new<'a>(secrets: impl Iterator<Item = (&'a str, (&'static str, usize))>) -> Self {
-        let mut meant: HashMap<String, Vec<Needle>> = HashMap::new();
+        let mut secrets_by_needle: HashMap<String, Vec<Needle>> = HashMap::new();
         for (secret, (kind, number)) in secrets {
             for part in parts(secret) {
                 for (at, piece) in pieces(part) {
-                    let needle = Needle { secret: part.to_owned(), kind, number, at };
-                    meant.entry(piece.to_owned()).or_default().push(needle);
+                    let needle = Needle { secret: part.to_owned(), kind, number, offset: at };
+                    secrets_by_needle.entry(piece.to_owned()).or_default().push(needle);
                 }
             }
         }
-        let mut texts: Vec<&String> = meant.keys().collect();
+        let mut texts: Vec<&String> = secrets_by_needle.keys().collect();
         texts.sort_unstable_by_key(|text| (std::cmp::Reverse(text.len()), *text));
         let pattern = texts.iter().map(|text| regex::escape(text)).collect::<Vec<_>>().join("|");
         let built = regex::RegexBuilder::new(&pattern).size_limit(1 << 28).build();
         let needles = if pattern.is_empty() { None } else { built.ok() };
-        Self { needles, meant }
+        Self { needles, secrets_by_needle }
     }
 
     /// Whether there is nothing to look for.
@@ -57,19 +57,19 @@ impl Known {
     }
 
     /// Every place: in order, each as long as the text goes along with the secret.
-    pub(super) fn find(&self, text: &str) -> Vec<Found> {
+    pub(super) fn find(&self, text: &str) -> Vec<SecretSpan> {
         let Some(needles) = &self.needles else { return Vec::new() };
         let mut found = Vec::new();
         let mut from = 0;
         while let Some(hit) = needles.find_at(text, from) {
-            let meant = self.meant.get(hit.as_str()).map(Vec::as_slice).unwrap_or_default();
+            let meant = self.secrets_by_needle.get(hit.as_str()).map(Vec::as_slice).unwrap_or_default();
             let widest = meant
                 .iter()
-                .map(|needle| (needle.around(text, hit.start(), hit.end()), needle))
+                .map(|needle| (needle.widen(text, hit.start(), hit.end()), needle))
                 .max_by_key(|((start, end), _)| end - start);
             from = hit.end();
             if let Some(((start, end), needle)) = widest
-                && stands_apart(text, start, end, &needle.secret)
+                && is_whole_word(text, start, end, &needle.secret)
             {
                 found.push((start, end, needle.kind, needle.number));
                 from = end.max(hit.end());
@@ -81,14 +81,14 @@ impl Known {
 
 impl Needle {
     /// The place of the needle, widened while text and secret agree.
-    fn around(&self, text: &str, start: usize, end: usize) -> (usize, usize) {
+    fn widen(&self, text: &str, start: usize, end: usize) -> (usize, usize) {
         let length = end - start;
         let agree = |one: &[u8], other: &[u8]| one.iter().zip(other).take_while(|(a, b)| a == b).count();
-        let after = agree(&text.as_bytes()[end..], &self.secret.as_bytes()[self.at + length..]);
+        let after = agree(&text.as_bytes()[end..], &self.secret.as_bytes()[self.offset + length..]);
         let back = |text: &str| text.bytes().rev().collect::<Vec<u8>>();
-        let reach = start.saturating_sub(self.at);
+        let reach = start.saturating_sub(self.offset);
         let head = (reach..=start).find(|at| text.is_char_boundary(*at)).unwrap_or(start);
-        let before = agree(&back(&text[head..start]), &back(&self.secret[..self.at]));
+        let before = agree(&back(&text[head..start]), &back(&self.secret[..self.offset]));
         let from = (start - before..=start).find(|at| text.is_char_boundary(*at)).unwrap_or(start);
         let to = (end..=end + after).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(end);
         (from, to)
@@ -96,9 +96,10 @@ impl Needle {
 }
 
 /// A secret of few chars must be a word of its own.
-fn stands_apart(text: &str, start: usize, end: usize, secret: &str) -> bool {
+fn is_whole_word(text: &str, start: usize, end: usize, secret: &str) -> bool {
     let letter = |char: Option<char>| char.is_some_and(char::is_alphanumeric);
-    secret.len() >= PIECE || !letter(text[..start].chars().next_back()) && !letter(text[end..].chars().next())
+    secret.len() >= PIECE_CHARS
+        || !letter(text[..start].chars().next_back()) && !letter(text[end..].chars().next())
 }
 
 /// A secret of several lines is known by each of them, in whatever way they are joined.
@@ -107,21 +108,21 @@ fn parts(secret: &str) -> Vec<&str> {
     let lines: Vec<&str> =
         lines.map(|line| line.trim_matches(|char: char| " \t>|\"',+\\".contains(char))).collect();
     if lines.len() < 2 {
-        return if is_telling(secret) { vec![secret] } else { Vec::new() };
+        return if is_distinctive(secret) { vec![secret] } else { Vec::new() };
     }
-    lines.into_iter().filter(|line| line.len() >= LONG && !line.starts_with("-----")).collect()
+    lines.into_iter().filter(|line| line.len() >= LONG_SECRET_CHARS && !line.starts_with("-----")).collect()
 }
 
 /// Whether a secret is told from a word by itself.
-fn is_telling(secret: &str) -> bool {
+fn is_distinctive(secret: &str) -> bool {
     let plain = secret.chars().all(char::is_alphabetic);
-    secret.len() >= LEAST && (!plain || secret.len() >= LONG)
+    secret.len() >= MIN_SECRET_CHARS && (!plain || secret.len() >= LONG_SECRET_CHARS)
 }
 
 /// What is looked for of a secret: it, or, of a long one, how it begins and how it ends.
 fn pieces(secret: &str) -> Vec<(usize, &str)> {
-    let (head, tail) = (PIECE, secret.len().saturating_sub(PIECE));
-    if secret.len() < LONG || !secret.is_char_boundary(head) || !secret.is_char_boundary(tail) {
+    let (head, tail) = (PIECE_CHARS, secret.len().saturating_sub(PIECE_CHARS));
+    if secret.len() < LONG_SECRET_CHARS || !secret.is_char_boundary(head) || !secret.is_char_boundary(tail) {
         return vec![(0, secret)];
     }
     vec![(0, &secret[..head]), (tail, &secret[tail..])]
@@ -134,7 +135,7 @@ mod tests {
     const KEY: &str = "0123456789abcdefghijklmnopqrstuvwxyz";
 
     fn found(secret: &str, text: &str) -> Vec<String> {
-        let known = Known::new([(secret, ("value", 1))].into_iter());
+        let known = KnownSecrets::new([(secret, ("value", 1))].into_iter());
         known.find(text).into_iter().map(|(from, to, ..)| text[from..to].to_owned()).collect()
     }
 

@@ -19,13 +19,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use screen::redact_screen;
-pub use short::{Secrets, load, masked};
+pub use short::{SecretDisplay, compile_rules, masked};
 
 use crate::js::{JsString, Object, Value};
-use known::Known;
-use plain::Plain;
+use known::KnownSecrets;
+use plain::CleanTexts;
 use rules::{COMPILED, is_placeholder};
-use views::{View, packed, views};
+use views::{DecodedView, base64_texts, views};
 
 /// An image of one transparent pixel: no rule can look into a picture.
 const BLANK_IMAGE: &str =
@@ -35,30 +35,30 @@ const BLANK_IMAGE: &str =
 #[derive(Debug, Default)]
 pub struct Redactor {
     /// Nothing is replaced.
-    off: bool,
+    is_off: bool,
     /// Kind and number of each secret, by its text.
     secrets: BTreeMap<String, (&'static str, usize)>,
     /// How secrets are written where that is not as they are: behind escapes, in base64.
-    written: BTreeSet<String>,
+    encoded_forms: BTreeSet<String>,
     /// How many of each kind there are.
     counts: BTreeMap<&'static str, usize>,
     /// What is looked for everywhere; none until the first text is redacted.
-    known: Option<Known>,
+    known: Option<KnownSecrets>,
     /// Images were left out.
-    images: usize,
+    removed_images: usize,
     /// Digests of texts that tell no secret: every text is looked through once to learn and once to replace.
-    plain: Plain,
+    clean_texts: CleanTexts,
 }
 
 impl Redactor {
     /// One that replaces nothing.
-    pub fn off() -> Self {
-        Self { off: true, ..Self::default() }
+    pub fn disabled() -> Self {
+        Self { is_off: true, ..Self::default() }
     }
 
     /// Whether it replaces anything.
-    pub fn is_on(&self) -> bool {
-        !self.off
+    pub fn is_enabled(&self) -> bool {
+        !self.is_off
     }
 
     /// How many secrets were found, by kind.
@@ -67,26 +67,26 @@ impl Redactor {
     }
 
     /// How many images were replaced.
-    pub fn images(&self) -> usize {
-        self.images
+    pub fn removed_images(&self) -> usize {
+        self.removed_images
     }
 
     /// Looks through a text.
     pub fn learn(&mut self, text: &str) {
-        if self.off {
+        if self.is_off {
             return;
         }
-        if self.plain.has(text) {
+        if self.clean_texts.contains(text) {
             return;
         }
-        let told = told(text, &views(text));
+        let told = detect(text, &views(text));
         if told.is_empty() {
-            self.plain.add(text);
+            self.clean_texts.add(text);
         }
-        for Told { from, to, kind, secret } in told {
-            self.note(&secret, kind);
+        for DetectedSecret { from, to, kind, secret } in told {
+            self.record(&secret, kind);
             if secret != text[from..to] {
-                self.written.insert(text[from..to].to_owned());
+                self.encoded_forms.insert(text[from..to].to_owned());
             }
         }
     }
@@ -94,20 +94,20 @@ impl Redactor {
     /// Looks through every text of a value, and takes the values of keys that name secrets. Arguments of calls are often
     /// JSON in a text; that is looked through as text.
     pub fn learn_value(&mut self, value: &Value) {
-        if self.off {
+        if self.is_off {
             return;
         }
         match value {
             Value::String(text) => self.learn(&text.to_string_lossy()),
             Value::Array(items) => items.iter().for_each(|item| self.learn_value(item)),
             Value::Object(object) => {
-                for (key, value) in object.iter().filter(|(key, _)| !is_picture(object, key)) {
+                for (key, value) in object.iter().filter(|(key, _)| !is_image_data(object, key)) {
                     self.learn(&key.to_string_lossy());
                     match value {
-                        Value::String(text) if names::is_secret(key) => {
+                        Value::String(text) if names::is_secret_name(key) => {
                             let text = text.to_string_lossy();
                             if !is_placeholder(&text) {
-                                self.note(&text, names::KIND);
+                                self.record(&text, names::NAMED_KIND);
                             }
                         }
                         other => self.learn_value(other),
@@ -118,7 +118,7 @@ impl Redactor {
         }
     }
 
-    fn note(&mut self, secret: &str, kind: &'static str) -> usize {
+    fn record(&mut self, secret: &str, kind: &'static str) -> usize {
         if let Some((_, number)) = self.secrets.get(secret) {
             return *number;
         }
@@ -131,17 +131,17 @@ impl Redactor {
 
     /// What stands for a secret: the same for the same text.
     fn placeholder(&mut self, secret: &str, kind: &'static str) -> String {
-        let number = self.note(secret, kind);
+        let number = self.record(secret, kind);
         let kind = self.secrets.get(secret).map_or(kind, |(kind, _)| kind);
         format!("[redacted:{kind}:{number}]")
     }
 
     /// The text without its secrets.
-    pub fn text<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
-        if self.off || text.is_empty() {
+    pub fn redact_text<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
+        if self.is_off || text.is_empty() {
             return Cow::Borrowed(text);
         }
-        let places = self.places(text);
+        let places = self.replacements(text);
         if places.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -157,22 +157,23 @@ impl Redactor {
     }
 
     /// Where secrets stand in a text, as bytes, with what is put there: in order, none over another.
-    fn places(&mut self, text: &str) -> Vec<(usize, usize, String)> {
-        if self.secrets.is_empty() && self.plain.has(text) {
+    fn replacements(&mut self, text: &str) -> Vec<(usize, usize, String)> {
+        if self.secrets.is_empty() && self.clean_texts.contains(text) {
             return Vec::new();
         }
         let views = views(text);
-        let told = if self.plain.has(text) { Vec::new() } else { told(text, &views) };
+        let told = if self.clean_texts.contains(text) { Vec::new() } else { detect(text, &views) };
         let mut places: Vec<(usize, usize, String)> = Vec::with_capacity(told.len());
-        for Told { from, to, kind, secret } in told {
+        for DetectedSecret { from, to, kind, secret } in told {
             // A rule may take more of a text than the secret that is known to stand there, never less.
             let placeholder = self.placeholder(&secret, kind);
             places.push((from, to, placeholder));
         }
         if self.known.is_none() {
-            self.known = Some(Known::new(self.secrets.iter().map(|(text, named)| (text.as_str(), *named))));
+            self.known =
+                Some(KnownSecrets::new(self.secrets.iter().map(|(text, named)| (text.as_str(), *named))));
         }
-        let found = self.known.as_ref().map(|known| known_in(known, text, &views)).unwrap_or_default();
+        let found = self.known.as_ref().map(|known| find_known(known, text, &views)).unwrap_or_default();
         for (from, to, kind, number) in found {
             if places.iter().all(|place| to <= place.0 || place.1 <= from) {
                 places.push((from, to, format!("[redacted:{kind}:{number}]")));
@@ -183,12 +184,12 @@ impl Redactor {
     }
 
     /// The same for text of the gateway; halves of surrogate pairs stay what they are.
-    pub fn js(&mut self, text: &JsString) -> JsString {
-        if self.off {
+    pub fn redact_js(&mut self, text: &JsString) -> JsString {
+        if self.is_off {
             return text.clone();
         }
         let plain = text.to_string_lossy();
-        let places = self.places(&plain);
+        let places = self.replacements(&plain);
         if places.is_empty() {
             return text.clone();
         }
@@ -206,31 +207,33 @@ impl Redactor {
     }
 
     /// A value without secrets: texts, keys, the values of keys that name secrets; images are left blank.
-    pub fn value(&mut self, value: &Value) -> Value {
-        if self.off {
+    pub fn redact_value(&mut self, value: &Value) -> Value {
+        if self.is_off {
             return value.clone();
         }
         match value {
-            Value::String(text) => Value::String(self.js(text)),
-            Value::Array(items) => Value::Array(items.iter().map(|item| self.value(item)).collect()),
-            Value::Object(object) => Value::Object(self.object(object)),
+            Value::String(text) => Value::String(self.redact_js(text)),
+            Value::Array(items) => Value::Array(items.iter().map(|item| self.redact_value(item)).collect()),
+            Value::Object(object) => Value::Object(self.redact_object(object)),
             plain => plain.clone(),
         }
     }
 
-    fn object(&mut self, object: &Object) -> Object {
+    fn redact_object(&mut self, object: &Object) -> Object {
         let mut out = Object::default();
         for (key, value) in object.iter() {
-            let name = self.js(key);
+            let name = self.redact_js(key);
             let value = match value {
-                Value::String(text) if names::is_secret(key) && !is_placeholder(&text.to_string_lossy()) => {
-                    Value::from(self.placeholder(&text.to_string_lossy(), names::KIND))
+                Value::String(text)
+                    if names::is_secret_name(key) && !is_placeholder(&text.to_string_lossy()) =>
+                {
+                    Value::from(self.placeholder(&text.to_string_lossy(), names::NAMED_KIND))
                 }
-                Value::String(text) if is_picture(object, key) && !text.is_empty() => {
-                    self.images += 1;
+                Value::String(text) if is_image_data(object, key) && !text.is_empty() => {
+                    self.removed_images += 1;
                     Value::from(BLANK_IMAGE)
                 }
-                other => self.value(other),
+                other => self.redact_value(other),
             };
             out.insert(name, value);
         }
@@ -240,7 +243,7 @@ impl Redactor {
 
 /// A secret that a text tells: its bytes there, its kind, and it itself without escapes.
 #[derive(Debug)]
-struct Told {
+struct DetectedSecret {
     from: usize,
     to: usize,
     kind: &'static str,
@@ -248,30 +251,30 @@ struct Told {
 }
 
 /// Every secret that a text tells, behind escapes and in base64 too; none over another.
-fn told(text: &str, views: &[View]) -> Vec<Told> {
-    let of = |hit: &rules::Hit, text: &str, (from, to)| Told {
+fn detect(text: &str, views: &[DecodedView]) -> Vec<DetectedSecret> {
+    let of = |hit: &rules::Hit, text: &str, (from, to)| DetectedSecret {
         from,
         to,
         kind: hit.kind,
         secret: text[hit.from..hit.to].to_owned(),
     };
-    let mut told: Vec<Told> =
-        COMPILED.hits(text).iter().map(|hit| of(hit, text, (hit.from, hit.to))).collect();
+    let mut told: Vec<DetectedSecret> =
+        COMPILED.find_hits(text).iter().map(|hit| of(hit, text, (hit.from, hit.to))).collect();
     for view in views {
-        for hit in COMPILED.hits(&view.text) {
-            add(&mut told, of(&hit, &view.text, view.place(hit.from, hit.to)));
+        for hit in COMPILED.find_hits(&view.text) {
+            merge_detected(&mut told, of(&hit, &view.text, view.original_range(hit.from, hit.to)));
         }
     }
-    for (from, to, inner) in packed(text) {
-        if let Some(hit) = COMPILED.hits(&inner).first() {
-            add(&mut told, of(hit, &inner, (from, to)));
+    for (from, to, inner) in base64_texts(text) {
+        if let Some(hit) = COMPILED.find_hits(&inner).first() {
+            merge_detected(&mut told, of(hit, &inner, (from, to)));
         }
     }
     told
 }
 
 /// Adds a secret to others: what lies within another is told already, and what reaches beyond one takes it in.
-fn add(told: &mut Vec<Told>, mut new: Told) {
+fn merge_detected(told: &mut Vec<DetectedSecret>, mut new: DetectedSecret) {
     if told.iter().any(|other| other.from <= new.from && new.to <= other.to) {
         return;
     }
@@ -286,23 +289,23 @@ fn add(told: &mut Vec<Told>, mut new: Told) {
 }
 
 /// Where known secrets stand, behind escapes and in base64 too.
-fn known_in(known: &Known, text: &str, views: &[View]) -> Vec<known::Found> {
+fn find_known(known: &KnownSecrets, text: &str, views: &[DecodedView]) -> Vec<known::SecretSpan> {
     if known.is_empty() {
         return Vec::new();
     }
     let mut found = known.find(text);
-    let mut add = |new: known::Found| {
+    let mut add = |new: known::SecretSpan| {
         if found.iter().all(|other| new.1 <= other.0 || other.1 <= new.0) {
             found.push(new);
         }
     };
     for view in views {
         for (from, to, kind, number) in known.find(&view.text) {
-            let (from, to) = view.place(from, to);
+            let (from, to) = view.original_range(from, to);
             add((from, to, kind, number));
         }
     }
-    for (from, to, inner) in packed(text) {
+    for (from, to, inner) in base64_texts(text) {
         if let Some((.., kind, number)) = known.find(&inner).first() {
             add((from, to, kind, *number));
         }
@@ -311,7 +314,7 @@ fn known_in(known: &Known, text: &str, views: &[View]) -> Vec<known::Found> {
 }
 
 /// Whether a member is the data of an image.
-fn is_picture(object: &Object, key: &JsString) -> bool {
+fn is_image_data(object: &Object, key: &JsString) -> bool {
     key.eq_str("data") && object.get("type").is_some_and(|kind| kind.str_is("image"))
 }
 

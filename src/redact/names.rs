@@ -3,10 +3,10 @@
 use crate::js::JsString;
 
 /// The kind of a secret that only its key tells.
-pub(super) const KIND: &str = "value";
+pub(super) const NAMED_KIND: &str = "value";
 
 /// Ends of names whose values are secrets, in lower case and without `_` and `-`.
-const ENDS: [&str; 24] = [
+const SECRET_SUFFIXES: [&str; 24] = [
     "password",
     "passwd",
     "pwd",
@@ -34,7 +34,7 @@ const ENDS: [&str; 24] = [
 ];
 
 /// Names that end so and hold something else: places in a list, counts, switches.
-const OTHERS: [&str; 8] = [
+const HARMLESS_NAMES: [&str; 8] = [
     "pagetoken",
     "nextpagetoken",
     "nexttoken",
@@ -46,14 +46,14 @@ const OTHERS: [&str; 8] = [
 ];
 
 /// Whether the value of a key is a secret.
-pub(super) fn is_secret(key: &JsString) -> bool {
+pub(super) fn is_secret_name(key: &JsString) -> bool {
     if key.len() > 64 {
         return false;
     }
     let key = key.to_string_lossy();
     let name: String =
         key.chars().filter(|char| !"_- ".contains(*char)).flat_map(char::to_lowercase).collect();
-    ENDS.iter().any(|end| name.ends_with(end)) && !OTHERS.contains(&name.as_str())
+    SECRET_SUFFIXES.iter().any(|end| name.ends_with(end)) && !HARMLESS_NAMES.contains(&name.as_str())
 }
 
 #[cfg(test)]
@@ -71,10 +71,10 @@ mod tests {
             "gateway.auth.token",
             "appSecret",
         ] {
-            assert!(is_secret(&name.into()), "{name}");
+            assert!(is_secret_name(&name.into()), "{name}");
         }
         for name in ["totalTokens", "tokens", "key", "nextPageToken", "sessionKey", "publicKey", "text"] {
-            assert!(!is_secret(&name.into()), "{name}");
+            assert!(!is_secret_name(&name.into()), "{name}");
         }
     }
 }

@@ -5,22 +5,22 @@ use std::hash::{BuildHasher as _, RandomState};
 
 /// Digests of 128 bits: two texts of one document never share one by chance.
 #[derive(Debug, Default)]
-pub(super) struct Plain {
+pub(super) struct CleanTexts {
     keys: (RandomState, RandomState),
-    known: HashSet<(u64, u64)>,
+    digests: HashSet<(u64, u64)>,
 }
 
-impl Plain {
+impl CleanTexts {
     fn digest(&self, text: &str) -> (u64, u64) {
         (self.keys.0.hash_one(text), self.keys.1.hash_one(text))
     }
 
     pub(super) fn add(&mut self, text: &str) {
         let digest = self.digest(text);
-        self.known.insert(digest);
+        self.digests.insert(digest);
     }
 
-    pub(super) fn has(&self, text: &str) -> bool {
-        !self.known.is_empty() && self.known.contains(&self.digest(text))
+    pub(super) fn contains(&self, text: &str) -> bool {
+        !self.digests.is_empty() && self.digests.contains(&self.digest(text))
     }
 }

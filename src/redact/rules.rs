@@ -28,12 +28,12 @@ struct Rule {
     pattern: &'static str,
     proof: Proof,
     /// Letters of which some stand in every match; empty where those that the pattern begins with do.
-    needs: Needs,
+    prefilter: Prefilter,
 }
 
 /// Letters without which a rule takes nothing of a text.
 #[derive(Debug, Clone, Copy)]
-enum Needs {
+enum Prefilter {
     /// Those that the pattern begins with.
     Start,
     /// One of these.
@@ -43,25 +43,25 @@ enum Needs {
 }
 
 impl Rule {
-    const fn with(self, letters: &'static [&'static str]) -> Self {
-        Self { needs: Needs::Exact(letters), ..self }
+    const fn with_letters(self, letters: &'static [&'static str]) -> Self {
+        Self { prefilter: Prefilter::Exact(letters), ..self }
     }
 
-    const fn folded(self, letters: &'static [&'static str]) -> Self {
-        Self { needs: Needs::Folded(letters), ..self }
+    const fn with_folded_letters(self, letters: &'static [&'static str]) -> Self {
+        Self { prefilter: Prefilter::Folded(letters), ..self }
     }
 }
 
 const fn shape(kind: &'static str, pattern: &'static str) -> Rule {
-    Rule { kind, pattern, proof: Proof::Shape, needs: Needs::Start }
+    Rule { kind, pattern, proof: Proof::Shape, prefilter: Prefilter::Start }
 }
 
 const fn named(kind: &'static str, pattern: &'static str) -> Rule {
-    Rule { kind, pattern, proof: Proof::Named, needs: Needs::Start }
+    Rule { kind, pattern, proof: Proof::Named, prefilter: Prefilter::Start }
 }
 
 const fn loose(kind: &'static str, pattern: &'static str) -> Rule {
-    Rule { kind, pattern, proof: Proof::Loose, needs: Needs::Start }
+    Rule { kind, pattern, proof: Proof::Loose, prefilter: Prefilter::Start }
 }
 
 /// A name whose value is a secret, as the end of a longer name.
@@ -102,19 +102,19 @@ const RULES: &[Rule] = &[
     shape("slack-token", r"\bxapp-\d-[A-Za-z0-9-]{8,}"),
     shape("slack-webhook", r"\bhooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{12,})"),
     // A bot's number, a colon, and 35 characters; `bot` stands before it in addresses.
-    shape("telegram-token", r"(?:\b|bot)(\d{6,12}:[A-Za-z0-9_-]{33,37})").with(&[":"]),
-    shape("discord-token", r"\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}").with(&["."]),
+    shape("telegram-token", r"(?:\b|bot)(\d{6,12}:[A-Za-z0-9_-]{33,37})").with_letters(&[":"]),
+    shape("discord-token", r"\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}").with_letters(&["."]),
     shape("discord-webhook", r"\bdiscord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([A-Za-z0-9_-]{20,})"),
-    shape("aws-key-id", r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}\b").with(&["AKIA", "ASIA", "ABIA", "ACCA", "A3T"]),
-    shape("aws-secret", r#"(?i:aws|secret)[^\n]{0,30}?["'=:\s]([0-9a-zA-Z/+]{40})(?:["'\s\\,]|$)"#).folded(&["aws", "secret"]),
-    shape("azure-key", r"(?i:AccountKey|SharedAccessKey)=([A-Za-z0-9+/=]{20,})").folded(&["accountkey=", "sharedaccesskey="]),
+    shape("aws-key-id", r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}\b").with_letters(&["AKIA", "ASIA", "ABIA", "ACCA", "A3T"]),
+    shape("aws-secret", r#"(?i:aws|secret)[^\n]{0,30}?["'=:\s]([0-9a-zA-Z/+]{40})(?:["'\s\\,]|$)"#).with_folded_letters(&["aws", "secret"]),
+    shape("azure-key", r"(?i:AccountKey|SharedAccessKey)=([A-Za-z0-9+/=]{20,})").with_folded_letters(&["accountkey=", "sharedaccesskey="]),
     shape("jwt", r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}"),
-    shape("stripe-key", r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{12,}").with(&["_live_", "_test_"]),
+    shape("stripe-key", r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{12,}").with_letters(&["_live_", "_test_"]),
     shape("webhook-secret", r"\bwhsec_[A-Za-z0-9+/=]{16,}"),
     shape("npm-token", r"\bnpm_[A-Za-z0-9]{30,}"),
     shape("pypi-token", r"\bpypi-[A-Za-z0-9_-]{16,}"),
     shape("crates-token", r"\bcio[A-Za-z0-9]{32}\b"),
-    shape("huggingface-token", r"\b(?:hf_|api_org_)[A-Za-z0-9]{24,}").with(&["hf_", "api_org_"]),
+    shape("huggingface-token", r"\b(?:hf_|api_org_)[A-Za-z0-9]{24,}").with_letters(&["hf_", "api_org_"]),
     shape("groq-key", r"\bgsk_[A-Za-z0-9]{24,}"),
     shape("xai-key", r"\bxai-[A-Za-z0-9]{24,}"),
     shape("perplexity-key", r"\bpplx-[A-Za-z0-9]{24,}"),
@@ -126,47 +126,47 @@ const RULES: &[Rule] = &[
     shape("firecrawl-key", r"\bfc-[a-f0-9]{32}\b"),
     shape("brave-key", r"\bBSA[A-Za-z0-9_-]{24,}"),
     shape("sendgrid-key", r"\bSG\.[A-Za-z0-9_-]{12,}\.[A-Za-z0-9_-]{12,}"),
-    shape("twilio-key", r"\b(?:SK|AC)[0-9a-f]{32}\b").with(&["SK", "AC"]),
+    shape("twilio-key", r"\b(?:SK|AC)[0-9a-f]{32}\b").with_letters(&["SK", "AC"]),
     shape("mailgun-key", r"\bkey-[0-9a-f]{32}\b"),
     shape("digitalocean-token", r"\bdo[opr]_v1_[a-f0-9]{32,}"),
     shape("shopify-token", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{24,}"),
-    shape("square-token", r"\b(?:EAAA|sq0[a-z]{3}-)[A-Za-z0-9_-]{22,}").with(&["EAAA", "sq0"]),
-    shape("notion-token", r"\b(?:ntn_|secret_)[A-Za-z0-9]{40,}").with(&["ntn_", "secret_"]),
+    shape("square-token", r"\b(?:EAAA|sq0[a-z]{3}-)[A-Za-z0-9_-]{22,}").with_letters(&["EAAA", "sq0"]),
+    shape("notion-token", r"\b(?:ntn_|secret_)[A-Za-z0-9]{40,}").with_letters(&["ntn_", "secret_"]),
     shape("linear-key", r"\blin_(?:api|oauth)_[A-Za-z0-9]{24,}"),
     shape("atlassian-token", r"\bATATT3[A-Za-z0-9_=-]{40,}"),
     shape("vault-token", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}"),
     shape("databricks-token", r"\bdapi[a-f0-9]{32}(?:-\d)?\b"),
     shape("tailscale-key", r"\btskey-[a-z]+-[A-Za-z0-9-]{10,}"),
-    shape("fly-token", r"\b(?:fo1_[A-Za-z0-9_-]{32,}|fm\d[a-z]?_[A-Za-z0-9+/=_-]{40,})").with(&["fo1_", "fm"]),
-    shape("matrix-token", r"\b(?:syt|mat)_[A-Za-z0-9_-]{20,}").with(&["syt_", "mat_"]),
+    shape("fly-token", r"\b(?:fo1_[A-Za-z0-9_-]{32,}|fm\d[a-z]?_[A-Za-z0-9+/=_-]{40,})").with_letters(&["fo1_", "fm"]),
+    shape("matrix-token", r"\b(?:syt|mat)_[A-Za-z0-9_-]{20,}").with_letters(&["syt_", "mat_"]),
     shape("supabase-key", r"\bsb(?:p|_secret)_[A-Za-z0-9_-]{20,}"),
     shape("sentry-token", r"\bsntry[su]_[A-Za-z0-9+/=_-]{32,}"),
     shape("grafana-token", r"\bgl(?:c|sa)_[A-Za-z0-9+/=_]{32,}"),
     shape("doppler-token", r"\bdp\.(?:pt|st|ct|sa)\.[A-Za-z0-9_.-]{20,}"),
     shape("pulumi-token", r"\bpul-[a-f0-9]{40}\b"),
-    shape("terraform-token", r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}").with(&[".atlasv1."]),
-    named("url-password", r#"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/?#@"'<>`\[]*:([^\s/?#@"'<>`]+)@"#).with(&["://"]),
+    shape("terraform-token", r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}").with_letters(&[".atlasv1."]),
+    named("url-password", r#"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/?#@"'<>`\[]*:([^\s/?#@"'<>`]+)@"#).with_letters(&["://"]),
     shape("url-token", r"\bhttps?://([A-Za-z0-9_.-]{20,})@"),
     named(
         "url-parameter",
         r#"(?i)[?&](?:access_token|refresh_token|id_token|auth_token|token|api_?key|apikey|secret|client_secret|password|passwd|pwd|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature)=([^&\s"'<>#\\]{6,})"#,
-    ).folded(PARAMETERS),
-    loose("url-parameter", r#"(?i)[?&](?:key|code|auth|session|sid)=([^&\s"'<>#\\]{16,})"#).folded(&["key=", "code=", "auth=", "session=", "sid="]),
+    ).with_folded_letters(PARAMETERS),
+    loose("url-parameter", r#"(?i)[?&](?:key|code|auth|session|sid)=([^&\s"'<>#\\]{16,})"#).with_folded_letters(&["key=", "code=", "auth=", "session=", "sid="]),
     named(
         "authorization",
         r#"(?i)\bauthorization["'\\]*\s*[:=,]\s*["'\\]*(?:(?:bearer|basic|token|digest|apikey|bot|negotiate|aws4-hmac-sha256)\s+)?([^\s"',;\\]{6,})"#,
-    ).folded(&["authorization"]),
-    loose("authorization", r"(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{12,})").folded(&["bearer"]),
+    ).with_folded_letters(&["authorization"]),
+    loose("authorization", r"(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{12,})").with_folded_letters(&["bearer"]),
     named(
         "authorization",
         r#"(?i)\b(?:x-api-key|x-auth-token|x-access-token|x-goog-api-key|x-gitlab-token|x-vault-token|private-token|api-key|proxy-authorization|x-openclaw-token)["'\\]*\s*[:=]\s*["'\\]*([^\s"',;\\]{6,})"#,
-    ).folded(&["api-key", "-token", "-authorization"]),
-    named("cookie", r#"(?i)\b(?:set-)?cookie["'\\]*\s*:\s*["'\\]*([A-Za-z0-9_.-]+=[^"'\r\n\\]{4,})"#).folded(&["cookie"]),
+    ).with_folded_letters(&["api-key", "-token", "-authorization"]),
+    named("cookie", r#"(?i)\b(?:set-)?cookie["'\\]*\s*:\s*["'\\]*([A-Za-z0-9_.-]+=[^"'\r\n\\]{4,})"#).with_folded_letters(&["cookie"]),
     // `NAME=value` as in `.env`, shells and units; upper case says that it is meant.
     named(
         "env",
         r#"\b[A-Z][A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|PWD|PASSPHRASE|PASS|CREDENTIALS?|API_?KEY|(?:ACCESS|PRIVATE|SECRET|SIGNING|ENCRYPTION|AUTH|MASTER|SERVICE|ACCOUNT)_KEY(?:_ID)?|_KEY|_DSN|DATABASE_URL)\s?=\s?(?:\\?"((?:[^"\\\n]|\\[^"n])+)\\?"|'([^'\n]+)'|([^\s"'`;,&|)<>\\]+))"#,
-    ).with(&["TOKEN", "SECRET", "PASS", "PWD", "CREDENTIAL", "KEY", "_DSN", "DATABASE_URL"]),
+    ).with_letters(&["TOKEN", "SECRET", "PASS", "PWD", "CREDENTIAL", "KEY", "_DSN", "DATABASE_URL"]),
     // `"name": "value"` as in JSON, YAML, TOML and code; the quotes may be escaped once more.
     named(
         "value",
@@ -175,7 +175,7 @@ const RULES: &[Rule] = &[
             secret_name!(),
             r#"\\?["']?\s*(?::|=>|=|:=)\s*(?:\\"((?:[^"\\\n])+)\\"|"((?:[^"\\\n]|\\.)+)"|'([^'\n]+)')"#
         ),
-    ).folded(NAMES),
+    ).with_folded_letters(NAMES),
     // `name: value` without quotes: YAML, prose, command lines.
     loose(
         "value",
@@ -184,22 +184,22 @@ const RULES: &[Rule] = &[
             secret_name!(),
             r#"["']?(?:\s*(?::|=>|=|:=)\s*|\s+is\s+)([^\s"'`;,)}\]<>\\]{6,})"#
         ),
-    ).folded(NAMES),
+    ).with_folded_letters(NAMES),
     loose(
         "value",
         r#"(?i)--?(?:password|passwd|token|secret|api-?key|auth-token|access-token|client-secret)[ =]["']?([^\s"'`;]{6,})"#,
-    ).folded(&["-pass", "-token", "-secret", "-api", "-auth", "-access", "-client"]),
-    loose("value", r#"(?i)\b(?:curl|wget)\b[^\n]*?\s(?:-u|--user)[ =]["']?[^\s:"']+:([^\s"']{4,})"#).folded(&["curl", "wget"]),
+    ).with_folded_letters(&["-pass", "-token", "-secret", "-api", "-auth", "-access", "-client"]),
+    loose("value", r#"(?i)\b(?:curl|wget)\b[^\n]*?\s(?:-u|--user)[ =]["']?[^\s:"']+:([^\s"']{4,})"#).with_folded_letters(&["curl", "wget"]),
 ];
 
 /// Every rule, each compiled where a text first calls for it.
-pub(super) struct Rules {
-    each: Vec<Tried>,
+pub(super) struct CompiledRules {
+    rules: Vec<CompiledRule>,
 }
 
-struct Tried {
+struct CompiledRule {
     rule: &'static Rule,
-    needs: Vec<Finder<'static>>,
+    finders: Vec<Finder<'static>>,
     regex: OnceLock<Regex>,
 }
 
@@ -214,17 +214,17 @@ pub(super) struct Hit {
 /// The rules.
 ///
 /// A pattern that does not compile would be left out; a test holds that none is.
-pub(super) static COMPILED: LazyLock<Rules> =
-    LazyLock::new(|| Rules { each: RULES.iter().map(Tried::new).collect() });
+pub(super) static COMPILED: LazyLock<CompiledRules> =
+    LazyLock::new(|| CompiledRules { rules: RULES.iter().map(CompiledRule::new).collect() });
 
 /// A text as rules look for their letters in it.
-struct Letters<'a> {
+struct SearchText<'a> {
     exact: &'a [u8],
     /// In lower case; none where letters of other scripts may stand for one of these.
     folded: OnceCell<Option<Vec<u8>>>,
 }
 
-impl<'a> Letters<'a> {
+impl<'a> SearchText<'a> {
     fn new(text: &'a str) -> Self {
         Self { exact: text.as_bytes(), folded: OnceCell::new() }
     }
@@ -240,33 +240,33 @@ impl<'a> Letters<'a> {
     }
 }
 
-impl Tried {
+impl CompiledRule {
     fn new(rule: &'static Rule) -> Self {
-        let needs = match rule.needs {
-            Needs::Start => vec![Finder::new(&start(rule.pattern)).into_owned()],
-            Needs::Exact(letters) | Needs::Folded(letters) => {
+        let finders = match rule.prefilter {
+            Prefilter::Start => vec![Finder::new(&prefix_letters(rule.pattern)).into_owned()],
+            Prefilter::Exact(letters) | Prefilter::Folded(letters) => {
                 letters.iter().map(|letters| Finder::new(*letters)).collect()
             }
         };
-        Self { rule, needs, regex: OnceLock::new() }
+        Self { rule, finders, regex: OnceLock::new() }
     }
 
     /// Whether the rule may take anything of a text: looking for a few letters is far cheaper than for a pattern.
-    fn may_match(&self, letters: &Letters<'_>) -> bool {
-        let text = match self.rule.needs {
-            Needs::Folded(_) => letters.folded(),
-            Needs::Start | Needs::Exact(_) => Some(letters.exact),
+    fn may_match(&self, letters: &SearchText<'_>) -> bool {
+        let text = match self.rule.prefilter {
+            Prefilter::Folded(_) => letters.folded(),
+            Prefilter::Start | Prefilter::Exact(_) => Some(letters.exact),
         };
-        text.is_none_or(|text| self.needs.iter().any(|needs| needs.find(text).is_some()))
+        text.is_none_or(|text| self.finders.iter().any(|needs| needs.find(text).is_some()))
     }
 
     fn regex(&self) -> &Regex {
-        self.regex.get_or_init(|| compiled(self.rule.pattern))
+        self.regex.get_or_init(|| compile(self.rule.pattern))
     }
 }
 
 /// The letters that every match of a pattern begins with.
-fn start(pattern: &str) -> String {
+fn prefix_letters(pattern: &str) -> String {
     let pattern = pattern.strip_prefix(r"\b").unwrap_or(pattern);
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
     let mut letters: String = pattern.chars().take_while(is_plain).collect();
@@ -277,31 +277,31 @@ fn start(pattern: &str) -> String {
 }
 
 /// Words of a secret are ASCII: a letter of another script before it does not make it part of a longer word.
-fn ascii(pattern: &str) -> String {
+fn ascii_pattern(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)")
 }
 
-fn compiled(pattern: &str) -> Regex {
-    let built = regex::RegexBuilder::new(&ascii(pattern)).size_limit(1 << 24).build();
-    built.unwrap_or_else(|_| LazyLock::force(&NOTHING).clone())
+fn compile(pattern: &str) -> Regex {
+    let built = regex::RegexBuilder::new(&ascii_pattern(pattern)).size_limit(1 << 24).build();
+    built.unwrap_or_else(|_| LazyLock::force(&MATCH_NOTHING).clone())
 }
 
 #[expect(clippy::unwrap_used, reason = "a pattern of one class, which compiles")]
-static NOTHING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[^\s\S]").unwrap());
+static MATCH_NOTHING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[^\s\S]").unwrap());
 
-impl Rules {
+impl CompiledRules {
     /// What the rules take of a text: in order, no two over each other; the earliest rule of the table wins.
-    pub(super) fn hits(&self, text: &str) -> Vec<Hit> {
+    pub(super) fn find_hits(&self, text: &str) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
-        let letters = Letters::new(text);
-        for tried in self.each.iter().filter(|tried| tried.may_match(&letters)) {
+        let letters = SearchText::new(text);
+        for tried in self.rules.iter().filter(|tried| tried.may_match(&letters)) {
             let rule = tried.rule;
             for found in tried.regex().captures_iter(text) {
                 let groups = found.iter().skip(1).flatten().last();
                 let Some(secret) = groups.or_else(|| found.get(0)) else { continue };
                 let (from, to) = (secret.start(), secret.end());
                 let clear = hits.iter().all(|hit| to <= hit.from || hit.to <= from);
-                if clear && proven(secret.as_str(), rule.proof) && !stands_in_placeholder(text, from) {
+                if clear && is_proven(secret.as_str(), rule.proof) && !is_in_placeholder(text, from) {
                     hits.push(Hit { from, to, kind: rule.kind });
                 }
             }
@@ -312,13 +312,13 @@ impl Rules {
 }
 
 /// Whether a place lies in what stands for a secret already: the kinds of secrets are names that rules look for.
-fn stands_in_placeholder(text: &str, at: usize) -> bool {
+fn is_in_placeholder(text: &str, at: usize) -> bool {
     let before = &text[..at];
     let closed = before.rfind(']').map_or(0, |end| end + 1);
     before[closed..].contains("[redacted:")
 }
 
-fn proven(secret: &str, proof: Proof) -> bool {
+fn is_proven(secret: &str, proof: Proof) -> bool {
     match proof {
         Proof::Shape => true,
         Proof::Named => !is_placeholder(secret),
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn every_pattern_compiles() {
         for rule in RULES {
-            let built = regex::RegexBuilder::new(&ascii(rule.pattern)).size_limit(1 << 24).build();
+            let built = regex::RegexBuilder::new(&ascii_pattern(rule.pattern)).size_limit(1 << 24).build();
             assert!(built.is_ok(), "{}: {built:?}", rule.pattern);
         }
     }
@@ -405,7 +405,7 @@ mod tests {
     fn hits_of_all(text: &str) -> Vec<(usize, usize, &'static str)> {
         let all = RULES.iter().flat_map(|rule| {
             let found: Vec<_> =
-                compiled(rule.pattern).find_iter(text).map(|at| (at.start(), at.end())).collect();
+                compile(rule.pattern).find_iter(text).map(|at| (at.start(), at.end())).collect();
             found.into_iter().map(|(from, to)| (from, to, rule.pattern))
         });
         all.collect()
@@ -413,9 +413,9 @@ mod tests {
 
     #[test]
     fn every_rule_looks_for_letters_that_its_matches_have() {
-        for tried in &COMPILED.each {
-            assert!(!tried.needs.is_empty(), "{}", tried.rule.pattern);
-            assert!(tried.needs.iter().all(|needs| !needs.needle().is_empty()), "{}", tried.rule.pattern);
+        for tried in &COMPILED.rules {
+            assert!(!tried.finders.is_empty(), "{}", tried.rule.pattern);
+            assert!(tried.finders.iter().all(|needs| !needs.needle().is_empty()), "{}", tried.rule.pattern);
         }
         let hex = "0123456789abcdef".repeat(4);
         let long = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE2gI4kM6oQ8sU0wY".repeat(2);
@@ -498,9 +498,9 @@ mod tests {
                 &format!("{long}.{long}.{long}@h"),
             ] {
                 let text = format!("x {front}{rest} y {front}\"{rest}\"");
-                let letters = Letters::new(&text);
+                let letters = SearchText::new(&text);
                 for (.., pattern) in hits_of_all(&text) {
-                    let tried = COMPILED.each.iter().find(|tried| tried.rule.pattern == pattern).unwrap();
+                    let tried = COMPILED.rules.iter().find(|tried| tried.rule.pattern == pattern).unwrap();
                     assert!(tried.may_match(&letters), "{pattern} takes {text}");
                 }
             }
@@ -510,7 +510,7 @@ mod tests {
     #[test]
     fn what_stands_for_a_secret_is_none_whatever_follows_it() {
         for text in ["[redacted:authorization:1]%27%20x", "[redacted:cookie:2]a=b; c=defghijkl"] {
-            assert_eq!(COMPILED.hits(text), [], "{text}");
+            assert_eq!(COMPILED.find_hits(text), [], "{text}");
         }
     }
 
@@ -537,7 +537,7 @@ mod tests {
             "sk-fading-circle is a class",
             "12:30:45 and 1234567:8",
         ] {
-            assert_eq!(COMPILED.hits(text), [], "{text}");
+            assert_eq!(COMPILED.find_hits(text), [], "{text}");
         }
     }
 }

@@ -5,27 +5,27 @@ use std::collections::HashSet;
 use ratatui::buffer::Buffer;
 
 use super::views::views;
-use super::{Redactor, told};
+use super::{Redactor, detect};
 
 /// What stands in each cell of a secret.
 const MASK: &str = "█";
 /// Cells of a row that agree with a piece of a secret this long are part of it.
-const GRAM: usize = 8;
+const GRAM_LEN: usize = 8;
 
 /// Masks every cell that belongs to a secret: one whose shape shows in its row, or a piece of one that the document knows.
 /// Answers how many cells.
 pub fn redact_screen(buffer: &mut Buffer, redactor: &Redactor) -> usize {
-    if !redactor.is_on() {
+    if !redactor.is_enabled() {
         return 0;
     }
     let grams = grams(redactor);
-    let rows: Vec<Row> = (0..buffer.area.height).map(|y| Row::read(buffer, y)).collect();
+    let rows: Vec<ScreenRow> = (0..buffer.area.height).map(|y| ScreenRow::read(buffer, y)).collect();
     let mut marked: Vec<Vec<bool>> = rows.iter().map(|row| vec![false; row.chars.len()]).collect();
     for (row, marked) in rows.iter().zip(&mut marked) {
         row.mark_shapes(marked);
         row.mark_grams(&grams, marked);
     }
-    mark_ends(&rows, &mut marked, redactor);
+    mark_wrapped(&rows, &mut marked, redactor);
     let mut masked = 0;
     for (y, (row, marked)) in rows.iter().zip(&marked).enumerate() {
         for (at, _) in marked.iter().enumerate().filter(|(_, marked)| **marked) {
@@ -40,12 +40,12 @@ pub fn redact_screen(buffer: &mut Buffer, redactor: &Redactor) -> usize {
 }
 
 /// One row: its characters, each with its column.
-struct Row {
+struct ScreenRow {
     chars: Vec<char>,
     columns: Vec<u16>,
 }
 
-impl Row {
+impl ScreenRow {
     fn read(buffer: &Buffer, y: u16) -> Self {
         let (mut chars, mut columns) = (Vec::new(), Vec::new());
         for x in 0..buffer.area.width {
@@ -59,7 +59,7 @@ impl Row {
     fn mark_shapes(&self, marked: &mut [bool]) {
         let text: String = self.chars.iter().collect();
         let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
-        for hit in told(&text, &views(&text)) {
+        for hit in detect(&text, &views(&text)) {
             for (at, start) in starts.iter().enumerate() {
                 marked[at] |= (hit.from..hit.to).contains(start);
             }
@@ -67,10 +67,10 @@ impl Row {
     }
 
     fn mark_grams(&self, grams: &HashSet<String>, marked: &mut [bool]) {
-        for at in 0..self.chars.len().saturating_sub(GRAM - 1) {
-            let gram: String = self.chars[at..at + GRAM].iter().collect();
+        for at in 0..self.chars.len().saturating_sub(GRAM_LEN - 1) {
+            let gram: String = self.chars[at..at + GRAM_LEN].iter().collect();
             if grams.contains(&gram) {
-                marked[at..at + GRAM].fill(true);
+                marked[at..at + GRAM_LEN].fill(true);
             }
         }
     }
@@ -79,37 +79,42 @@ impl Row {
 /// Pieces of every known secret that is not a plain word.
 fn grams(redactor: &Redactor) -> HashSet<String> {
     let mut grams = HashSet::new();
-    for secret in redactor.secrets.keys().chain(&redactor.written) {
+    for secret in redactor.secrets.keys().chain(&redactor.encoded_forms) {
         let chars: Vec<char> = secret.chars().filter(|char| !char.is_control()).collect();
         // How a secret begins is told by itself, even where that is a prefix that all of its kind have.
-        let telling = chars.windows(GRAM).enumerate().filter(|(at, gram)| *at == 0 || is_telling(gram));
+        let telling =
+            chars.windows(GRAM_LEN).enumerate().filter(|(at, gram)| *at == 0 || is_distinctive(gram));
         grams.extend(telling.map(|(_, gram)| gram.iter().collect::<String>()));
     }
     grams
 }
 
 /// Whether a piece is more than letters of a word and signs that many texts hold.
-fn is_telling(gram: &[char]) -> bool {
+fn is_distinctive(gram: &[char]) -> bool {
     let digits = gram.iter().any(char::is_ascii_digit);
     let mixed = gram.iter().any(|char| char.is_uppercase()) && gram.iter().any(|char| char.is_lowercase());
     digits || mixed
 }
 
 /// Where a secret breaks off at the end of a line, its last few characters begin the next one.
-fn mark_ends(rows: &[Row], marked: &mut [Vec<bool>], redactor: &Redactor) {
-    let secrets: Vec<Vec<char>> =
-        redactor.secrets.keys().chain(&redactor.written).map(|secret| secret.chars().collect()).collect();
+fn mark_wrapped(rows: &[ScreenRow], marked: &mut [Vec<bool>], redactor: &Redactor) {
+    let secrets: Vec<Vec<char>> = redactor
+        .secrets
+        .keys()
+        .chain(&redactor.encoded_forms)
+        .map(|secret| secret.chars().collect())
+        .collect();
     for y in 1..rows.len() {
         let above = &rows[y - 1];
-        let ends: Vec<usize> = (GRAM..=above.chars.len())
+        let ends: Vec<usize> = (GRAM_LEN..=above.chars.len())
             .filter(|end| marked[y - 1][end - 1] && !marked[y - 1].get(*end).copied().unwrap_or(false))
             .collect();
         for end in ends {
-            let piece = &above.chars[end - GRAM..end];
+            let piece = &above.chars[end - GRAM_LEN..end];
             for secret in &secrets {
-                let Some(at) = secret.windows(GRAM).position(|gram| gram == piece) else { continue };
-                let rest = &secret[at + GRAM..];
-                let rest = &rest[..rest.len().min(GRAM)];
+                let Some(at) = secret.windows(GRAM_LEN).position(|gram| gram == piece) else { continue };
+                let rest = &secret[at + GRAM_LEN..];
+                let rest = &rest[..rest.len().min(GRAM_LEN)];
                 mark_start(&rows[y], &mut marked[y], rest);
             }
         }
@@ -117,7 +122,7 @@ fn mark_ends(rows: &[Row], marked: &mut [Vec<bool>], redactor: &Redactor) {
 }
 
 /// Marks `rest` where a line of some pane begins with it.
-fn mark_start(row: &Row, marked: &mut [bool], rest: &[char]) {
+fn mark_start(row: &ScreenRow, marked: &mut [bool], rest: &[char]) {
     if rest.is_empty() {
         return;
     }
@@ -172,6 +177,6 @@ mod tests {
 
     #[test]
     fn nothing_is_masked_when_it_is_off() {
-        assert!(drawn(&[KEY.to_owned()], &Redactor::off()).contains(KEY));
+        assert!(drawn(&[KEY.to_owned()], &Redactor::disabled()).contains(KEY));
     }
 }

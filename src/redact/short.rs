@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::known::Known;
+use super::known::KnownSecrets;
 use super::rules::COMPILED;
 use super::views::views;
-use super::{Told, known_in, told};
+use super::{DetectedSecret, detect, find_known};
 
 /// Whether lists and rows show the secrets of their texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Secrets {
+pub enum SecretDisplay {
     /// A placeholder is shown instead.
     #[default]
     Hidden,
@@ -19,9 +19,9 @@ pub enum Secrets {
     Shown,
 }
 
-impl Secrets {
+impl SecretDisplay {
     /// The text as it is shown.
-    pub fn shown(self, text: &str) -> Cow<'_, str> {
+    pub fn apply(self, text: &str) -> Cow<'_, str> {
         match self {
             Self::Hidden => masked(text),
             Self::Shown => Cow::Borrowed(text),
@@ -30,23 +30,23 @@ impl Secrets {
 }
 
 /// Compiles the rules, which takes longer than a frame: begun beside the screen, no frame waits for it.
-pub fn load() {
+pub fn compile_rules() {
     LazyLock::force(&COMPILED);
 }
 
 /// The text with `[redacted:kind]` in the place of each secret.
 pub fn masked(text: &str) -> Cow<'_, str> {
     let views = views(text);
-    let found = told(text, &views);
+    let found = detect(text, &views);
     if found.is_empty() {
         return Cow::Borrowed(text);
     }
     let secrets: HashSet<(&str, &'static str)> =
-        found.iter().map(|Told { secret, kind, .. }| (secret.as_str(), *kind)).collect();
-    let known = Known::new(secrets.into_iter().map(|(secret, kind)| (secret, (kind, 0))));
+        found.iter().map(|DetectedSecret { secret, kind, .. }| (secret.as_str(), *kind)).collect();
+    let known = KnownSecrets::new(secrets.into_iter().map(|(secret, kind)| (secret, (kind, 0))));
     let mut places: Vec<(usize, usize, &str)> =
         found.iter().map(|told| (told.from, told.to, told.kind)).collect();
-    for (from, to, kind, _) in known_in(&known, text, &views) {
+    for (from, to, kind, _) in find_known(&known, text, &views) {
         if places.iter().all(|place| to <= place.0 || place.1 <= from) {
             places.push((from, to, kind));
         }
@@ -81,8 +81,8 @@ mod tests {
             masked("password=tall9-orange then tall9-orange"),
             "password=[redacted:value] then [redacted:value]"
         );
-        assert_eq!(Secrets::Shown.shown(key), key);
-        assert_eq!(Secrets::default().shown(key), "[redacted:anthropic-key]");
+        assert_eq!(SecretDisplay::Shown.apply(key), key);
+        assert_eq!(SecretDisplay::default().apply(key), "[redacted:anthropic-key]");
     }
 
     #[test]

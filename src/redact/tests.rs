@@ -13,7 +13,7 @@ use secrets::{random, samples};
 fn redacted(text: &str) -> String {
     let mut redactor = Redactor::default();
     redactor.learn(text);
-    redactor.text(text).into_owned()
+    redactor.redact_text(text).into_owned()
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn every_shape_is_gone_from_texts_in_json_and_from_json_in_texts() {
         ]));
         let mut redactor = Redactor::default();
         redactor.learn_value(&value);
-        let text = js::stringify(&redactor.value(&value));
+        let text = js::stringify(&redactor.redact_value(&value));
         assert!(!text.contains(&sample.secret), "{}: {text}", sample.name);
     }
 }
@@ -86,9 +86,9 @@ fn every_shape_is_gone_however_its_text_is_escaped() {
 fn a_secret_told_once_is_known_behind_escapes_and_has_the_same_placeholder() {
     let mut redactor = Redactor::default();
     redactor.learn("password: \"tall/9-orange\"");
-    assert_eq!(redactor.text("x=tall%2F9-orange&y"), "x=[redacted:value:1]&y");
-    assert_eq!(redactor.text(r#"\"tall\/9-orange\""#), r#"\"[redacted:value:1]\""#);
-    assert_eq!(redactor.text("x dXNlcjp0YWxsLzktb3Jhbmdl y"), "x [redacted:value:1] y");
+    assert_eq!(redactor.redact_text("x=tall%2F9-orange&y"), "x=[redacted:value:1]&y");
+    assert_eq!(redactor.redact_text(r#"\"tall\/9-orange\""#), r#"\"[redacted:value:1]\""#);
+    assert_eq!(redactor.redact_text("x dXNlcjp0YWxsLzktb3Jhbmdl y"), "x [redacted:value:1] y");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn the_same_secret_has_the_same_placeholder_wherever_it_stands() {
     for text in &texts {
         redactor.learn(text);
     }
-    let all: Vec<String> = texts.iter().map(|text| redactor.text(text).into_owned()).collect();
+    let all: Vec<String> = texts.iter().map(|text| redactor.redact_text(text).into_owned()).collect();
     assert_eq!(all[0], "GITHUB_TOKEN=[redacted:github-token:1]");
     assert_eq!(all[1], "use [redacted:github-token:2]");
     assert_eq!(all[2], "git push https://[redacted:github-token:1]@github.com");
@@ -113,11 +113,11 @@ fn a_secret_that_was_told_once_is_known_everywhere() {
     let mut redactor = Redactor::default();
     let password = "tall9-orange";
     redactor.learn(&format!("password: \"{password}\""));
-    assert_eq!(redactor.text("try tall9-orange then"), "try [redacted:value:1] then");
+    assert_eq!(redactor.redact_text("try tall9-orange then"), "try [redacted:value:1] then");
     let config = js::parse(r#"{"channels":{"telegram":{"botToken":"aB3-not-a-known-shape"}}}"#).unwrap();
     redactor.learn_value(&config);
-    assert_eq!(redactor.text("got aB3-not-a-known-shape"), "got [redacted:value:2]");
-    assert!(!js::stringify(&redactor.value(&config)).contains("aB3-not"));
+    assert_eq!(redactor.redact_text("got aB3-not-a-known-shape"), "got [redacted:value:2]");
+    assert!(!js::stringify(&redactor.redact_value(&config)).contains("aB3-not"));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn what_a_cut_left_of_a_secret_goes_too() {
     let mut redactor = Redactor::default();
     redactor.learn(&key);
     let cut = format!("begins {}\n...\n{} ends", &key[..40], &key[60..]);
-    let text = redactor.text(&cut).into_owned();
+    let text = redactor.redact_text(&cut).into_owned();
     assert_eq!(text, "begins [redacted:anthropic-key:2]\n...\n[redacted:anthropic-key:1] ends");
 }
 
@@ -139,7 +139,7 @@ fn halves_of_characters_stay_where_they_are() {
     units.extend(" password: 'q1w2e3r4t5' ".encode_utf16());
     units.push(0xDC00);
     let text = JsString::from(units);
-    let out = redactor.js(&text);
+    let out = redactor.redact_js(&text);
     assert_eq!(out.units()[..2], [0xE9, 0xD800]);
     assert_eq!(out.units().last(), Some(&0xDC00));
     assert!(out.to_string_lossy().contains("password: '[redacted:value:1]'"));
@@ -151,17 +151,17 @@ fn pictures_are_left_blank_and_other_data_stays() {
         r#"[{"type":"image","data":"iVBOabc","mimeType":"image/png"},{"type":"custom","data":"iVBOabc"}]"#,
     );
     let mut redactor = Redactor::default();
-    let text = js::stringify(&redactor.value(&value.unwrap()));
+    let text = js::stringify(&redactor.redact_value(&value.unwrap()));
     assert!(text.contains(BLANK_IMAGE) && text.matches("iVBOabc").count() == 1, "{text}");
-    assert_eq!(redactor.images(), 1);
+    assert_eq!(redactor.removed_images(), 1);
 }
 
 #[test]
 fn off_means_off() {
-    let mut redactor = Redactor::off();
+    let mut redactor = Redactor::disabled();
     let text = format!("GITHUB_TOKEN=ghp_{}", random(4, 36, "abc123"));
     redactor.learn(&text);
-    assert_eq!(redactor.text(&text), text);
+    assert_eq!(redactor.redact_text(&text), text);
     assert!(redactor.counts().is_empty());
 }
 

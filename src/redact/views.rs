@@ -9,40 +9,40 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use regex::Regex;
 
 /// Escapes are undone so often, one way: JSON in JSON in JSON.
-const LEVELS: usize = 3;
+const MAX_LEVELS: usize = 3;
 /// Chars of base64 whose bytes tell whether it is one of text.
-const HEAD: usize = 32;
+const SNIFF_CHARS: usize = 32;
 
 /// A text with its escapes undone.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct View {
+pub(super) struct DecodedView {
     pub text: String,
     /// Of each byte, and of the end, the byte of the original that it comes from.
-    at: Vec<usize>,
+    offsets: Vec<usize>,
 }
 
-impl View {
+impl DecodedView {
     fn of(text: &str) -> Self {
-        Self { text: text.to_owned(), at: (0..=text.len()).collect() }
+        Self { text: text.to_owned(), offsets: (0..=text.len()).collect() }
     }
 
     /// Where bytes of this text stand in the original, escapes included.
-    pub(super) fn place(&self, from: usize, to: usize) -> (usize, usize) {
-        let at = |byte: usize| self.at.get(byte).or(self.at.last()).copied().unwrap_or(0);
+    pub(super) fn original_range(&self, from: usize, to: usize) -> (usize, usize) {
+        let at = |byte: usize| self.offsets.get(byte).or(self.offsets.last()).copied().unwrap_or(0);
         (at(from), at(to))
     }
 }
 
 /// A text as it is without the backslashes of JSON, without those of JSON in JSON, and without percent signs; none where
 /// it has no such escape.
-pub(super) fn views(text: &str) -> Vec<View> {
-    let mut views: Vec<View> = Vec::new();
+pub(super) fn views(text: &str) -> Vec<DecodedView> {
+    let mut views: Vec<DecodedView> = Vec::new();
     if !text.contains(['\\', '%']) {
         return views;
     }
     for undo in [unescaped, decoded] {
-        for _ in 0..LEVELS {
-            let next = undo(views.last().unwrap_or(&View::of(text)));
+        for _ in 0..MAX_LEVELS {
+            let next = undo(views.last().unwrap_or(&DecodedView::of(text)));
             let Some(next) = next else { break };
             views.push(next);
         }
@@ -51,9 +51,11 @@ pub(super) fn views(text: &str) -> Vec<View> {
 }
 
 /// Undoes one level of backslashes.
-fn unescaped(view: &View) -> Option<View> {
-    let mut out =
-        View { text: String::with_capacity(view.text.len()), at: Vec::with_capacity(view.at.len()) };
+fn unescaped(view: &DecodedView) -> Option<DecodedView> {
+    let mut out = DecodedView {
+        text: String::with_capacity(view.text.len()),
+        offsets: Vec::with_capacity(view.offsets.len()),
+    };
     let mut chars = view.text.char_indices().peekable();
     let mut changed = false;
     while let Some((from, char)) = chars.next() {
@@ -67,9 +69,9 @@ fn unescaped(view: &View) -> Option<View> {
                 chars.next();
             }
         }
-        push(&mut out, meant.map_or(char, |(char, _)| char), view.at[from]);
+        push(&mut out, meant.map_or(char, |(char, _)| char), view.offsets[from]);
     }
-    out.at.push(*view.at.last()?);
+    out.offsets.push(*view.offsets.last()?);
     changed.then_some(out)
 }
 
@@ -89,19 +91,22 @@ fn escape(next: char, text: &str) -> Option<(char, usize)> {
     }
 }
 
-fn push(out: &mut View, char: char, at: usize) {
+fn push(out: &mut DecodedView, char: char, at: usize) {
     out.text.push(char);
-    (0..char.len_utf8()).for_each(|_| out.at.push(at));
+    (0..char.len_utf8()).for_each(|_| out.offsets.push(at));
 }
 
 /// Undoes one level of percent signs; bytes that are no text stay as they are.
-fn decoded(view: &View) -> Option<View> {
+fn decoded(view: &DecodedView) -> Option<DecodedView> {
     let bytes = view.text.as_bytes();
     let byte = |at: usize| {
         let hex = view.text.get(at..at + 3)?.strip_prefix('%')?;
         hex.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u8::from_str_radix(hex, 16).ok())?
     };
-    let mut out = View { text: String::with_capacity(bytes.len()), at: Vec::with_capacity(view.at.len()) };
+    let mut out = DecodedView {
+        text: String::with_capacity(bytes.len()),
+        offsets: Vec::with_capacity(view.offsets.len()),
+    };
     let (mut from, mut changed) = (0, false);
     while from < bytes.len() {
         let run: Vec<u8> = (from..).step_by(3).map_while(byte).collect();
@@ -110,30 +115,30 @@ fn decoded(view: &View) -> Option<View> {
             Ok(text) if !text.is_empty() => {
                 changed = true;
                 out.text.push_str(&text);
-                out.at.extend((from..end).step_by(3).map(|at| view.at[at]));
+                out.offsets.extend((from..end).step_by(3).map(|at| view.offsets[at]));
                 from = end;
             }
             _ => {
                 let char = view.text[from..].chars().next()?;
-                push(&mut out, char, view.at[from]);
+                push(&mut out, char, view.offsets[from]);
                 from += char.len_utf8();
             }
         }
     }
-    out.at.push(*view.at.last()?);
+    out.offsets.push(*view.offsets.last()?);
     changed.then_some(out)
 }
 
 #[expect(clippy::unwrap_used, reason = "a pattern that a test compiles")]
-static PACKED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z0-9+/_-]{20,}={0,2}").unwrap());
+static BASE64: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z0-9+/_-]{20,}={0,2}").unwrap());
 
 /// Base64 of text: from byte, to byte, and the text.
-pub(super) fn packed(text: &str) -> Vec<(usize, usize, String)> {
-    let of = |found: regex::Match<'_>| Some((found.start(), found.end(), unpacked(found.as_str())?));
-    PACKED.find_iter(text).filter_map(of).collect()
+pub(super) fn base64_texts(text: &str) -> Vec<(usize, usize, String)> {
+    let of = |found: regex::Match<'_>| Some((found.start(), found.end(), decode_base64(found.as_str())?));
+    BASE64.find_iter(text).filter_map(of).collect()
 }
 
-fn unpacked(text: &str) -> Option<String> {
+fn decode_base64(text: &str) -> Option<String> {
     let text = text.trim_end_matches('=');
     let config = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
@@ -143,7 +148,7 @@ fn unpacked(text: &str) -> Option<String> {
     let is_text =
         |bytes: &[u8]| bytes.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..));
     // Most long words and every picture are told by their beginning.
-    let head = engine.decode(text.get(..HEAD.min(text.len() / 4 * 4))?).ok()?;
+    let head = engine.decode(text.get(..SNIFF_CHARS.min(text.len() / 4 * 4))?).ok()?;
     is_text(&head).then_some(())?;
     let bytes = engine.decode(text).ok()?;
     is_text(&bytes).then(|| String::from_utf8(bytes).ok())?
@@ -168,12 +173,12 @@ mod tests {
         );
         for view in &views {
             let from = view.text.find('b').unwrap();
-            let (start, end) = view.place(from, from + 1);
+            let (start, end) = view.original_range(from, from + 1);
             assert!(text[start..end].starts_with('b'), "{:?}", &text[start..end]);
         }
         let last = views.last().unwrap();
         let from = last.text.find('A').unwrap();
-        let (start, end) = last.place(from, last.text.len());
+        let (start, end) = last.original_range(from, last.text.len());
         assert_eq!(&text[start..end], r"\u0041");
     }
 
@@ -186,7 +191,7 @@ mod tests {
     #[test]
     fn base64_of_text_is_told_from_words_and_pictures() {
         let text = "x dXNlcjpwYXNzd29yZC1vZi11c2Vy y iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB src/export/redact/tests/some_file";
-        let found: Vec<String> = packed(text).into_iter().map(|(.., text)| text).collect();
+        let found: Vec<String> = base64_texts(text).into_iter().map(|(.., text)| text).collect();
         assert_eq!(found, ["user:password-of-user"]);
     }
 }

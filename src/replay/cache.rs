@@ -6,11 +6,11 @@ use crate::gateway::retention::Retention;
 use crate::store::entry::Usage;
 
 /// Prompts that are remembered: a pruned one and the unpruned one before it may be alive at once.
-const REMEMBERED: usize = 4;
+const MAX_PROMPTS: usize = 4;
 
 /// The tokens of one call by what they cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Split {
+pub struct TokenSplit {
     /// Prompt tokens read from the cache.
     pub read: f64,
     /// Prompt tokens written to it.
@@ -21,16 +21,22 @@ pub struct Split {
     pub output: f64,
 }
 
-impl Split {
+impl TokenSplit {
     /// Whether there is nothing to pay for.
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_zero(&self) -> bool {
         [self.read, self.write, self.input, self.output].iter().all(|tokens| *tokens == 0.0)
     }
 
     /// A request of so many tokens, of which the first `reusable` are in the cache and the last `uncached` stand behind
     /// the last breakpoint (compaction 10.11). Where writing has no price of its own, nothing is marked as written;
     /// where reading has none, the provider sells no cache.
-    pub fn of(request: f64, reusable: f64, uncached: f64, output: f64, price: Option<&Price>) -> Self {
+    pub fn for_request(
+        request: f64,
+        reusable: f64,
+        uncached: f64,
+        output: f64,
+        price: Option<&Price>,
+    ) -> Self {
         let (reads, writes) =
             price.map_or((true, true), |price| (price.cache_read > 0.0, price.cache_write > 0.0));
         let read = if reads { reusable.clamp(0.0, request.max(0.0)) } else { 0.0 };
@@ -40,7 +46,7 @@ impl Split {
     }
 
     /// What the provider counted. Parts that are no number count 0.
-    pub fn recorded(usage: &Usage) -> Self {
+    pub fn from_usage(usage: &Usage) -> Self {
         let known = |tokens: f64| if tokens.is_finite() { tokens.max(0.0) } else { 0.0 };
         Self {
             read: known(usage.cache_read),
@@ -64,12 +70,12 @@ impl Split {
 
 /// A prompt that was sent.
 #[derive(Debug, Clone, PartialEq)]
-struct Cached<M, E> {
+struct CachedPrompt<M, E> {
     /// When it was sent, ms.
-    at: f64,
-    model: M,
+    sent_at: f64,
+    key: M,
     /// How many of its first messages still stand as they were.
-    valid: usize,
+    valid_len: usize,
     edits: E,
 }
 
@@ -78,7 +84,7 @@ struct Cached<M, E> {
 #[derive(Debug, Clone)]
 pub struct PrefixCache<M, E> {
     retention_ms: f64,
-    prompts: Vec<Cached<M, E>>,
+    prompts: Vec<CachedPrompt<M, E>>,
 }
 
 /// Nothing is remembered, for no time.
@@ -95,18 +101,25 @@ impl<M: PartialEq, E> PrefixCache<M, E> {
     }
 
     /// The list behind the prompts changed from a message on: what was cached holds only up to there.
-    pub fn changed_from(&mut self, first: usize) {
+    pub fn invalidate_from(&mut self, first: usize) {
         for prompt in &mut self.prompts {
-            prompt.valid = prompt.valid.min(first);
+            prompt.valid_len = prompt.valid_len.min(first);
         }
     }
 
     /// How many of the first messages of a prompt are in the cache; none where nothing of it is, not even what stands
     /// before the messages. A time that is not known keeps nothing alive. `differs` is the first message at which what
     /// was done to the prompt is not what was done to one that was sent.
-    pub fn reusable(&self, at: f64, model: &M, len: usize, differs: impl Fn(&E) -> usize) -> Option<usize> {
-        let alive = |prompt: &&Cached<M, E>| prompt.model == *model && at - prompt.at < self.retention_ms;
-        let common = |prompt: &Cached<M, E>| match prompt.valid.min(len) {
+    pub fn reusable_len(
+        &self,
+        at: f64,
+        model: &M,
+        len: usize,
+        differs: impl Fn(&E) -> usize,
+    ) -> Option<usize> {
+        let alive =
+            |prompt: &&CachedPrompt<M, E>| prompt.key == *model && at - prompt.sent_at < self.retention_ms;
+        let common = |prompt: &CachedPrompt<M, E>| match prompt.valid_len.min(len) {
             0 => 0,
             most => most.min(differs(&prompt.edits)),
         };
@@ -114,11 +127,11 @@ impl<M: PartialEq, E> PrefixCache<M, E> {
     }
 
     /// A prompt was sent.
-    pub fn sent(&mut self, at: f64, model: M, len: usize, edits: E) {
-        if self.prompts.len() == REMEMBERED {
+    pub fn record_prompt(&mut self, at: f64, model: M, len: usize, edits: E) {
+        if self.prompts.len() == MAX_PROMPTS {
             self.prompts.remove(0);
         }
-        self.prompts.push(Cached { at, model, valid: len, edits });
+        self.prompts.push(CachedPrompt { sent_at: at, key: model, valid_len: len, edits });
     }
 
     /// What was done to each prompt.
@@ -147,59 +160,59 @@ mod tests {
         find("anthropic", "claude-opus-4-6").expect("in the catalogue").price
     }
 
-    fn cents(split: &Split) -> f64 {
+    fn cents(split: &TokenSplit) -> f64 {
         (split.cost(&opus()) * 100.0).round()
     }
 
     /// The worked example of compaction 10.4.
     #[test]
     fn a_hundred_thousand_tokens_cost_ten_cents_warm_and_sixty_three_cold_and_nineteen_once_compacted() {
-        let warm = Split::of(100_000.0, 90_000.0, 10_000.0, 0.0, Some(&opus()));
+        let warm = TokenSplit::for_request(100_000.0, 90_000.0, 10_000.0, 0.0, Some(&opus()));
         assert_eq!((warm.read, warm.write, warm.input), (90_000.0, 0.0, 10_000.0));
         assert_eq!((warm.cost(&opus()), cents(&warm)), (0.095, 10.0));
-        let cold = Split::of(100_000.0, 0.0, 0.0, 0.0, Some(&opus()));
+        let cold = TokenSplit::for_request(100_000.0, 0.0, 0.0, 0.0, Some(&opus()));
         assert_eq!((cold.cost(&opus()), cents(&cold)), (0.625, 63.0));
-        let compacted = Split::of(30_000.0, 0.0, 0.0, 0.0, Some(&opus()));
+        let compacted = TokenSplit::for_request(30_000.0, 0.0, 0.0, 0.0, Some(&opus()));
         assert_eq!((compacted.cost(&opus()), cents(&compacted)), (0.1875, 19.0));
     }
 
     #[test]
     fn a_provider_that_sells_no_cache_takes_everything_as_input() {
         let price = Price { input: 2.0, output: 8.0, cache_read: 0.0, cache_write: 0.0 };
-        let split = Split::of(1e6, 9e5, 0.0, 1e6, Some(&price));
+        let split = TokenSplit::for_request(1e6, 9e5, 0.0, 1e6, Some(&price));
         assert_eq!((split.read, split.write, split.input, split.cost(&price)), (0.0, 0.0, 1e6, 10.0));
         let automatic = Price { cache_read: 0.5, ..price };
-        let split = Split::of(1e6, 9e5, 0.0, 0.0, Some(&automatic));
+        let split = TokenSplit::for_request(1e6, 9e5, 0.0, 0.0, Some(&automatic));
         assert_eq!((split.read, split.write, split.input), (9e5, 0.0, 1e5));
     }
 
     #[test]
     fn a_growing_prompt_reads_what_was_sent_before_until_the_retention_has_passed() {
         let mut cache = PrefixCache::new(Retention::Short);
-        assert_eq!(cache.reusable(0.0, &1, 5, differs(&[])), None);
-        cache.sent(0.0, 1, 5, Vec::new());
-        assert_eq!(cache.reusable(299_999.0, &1, 7, differs(&[])), Some(5));
-        assert_eq!(cache.reusable(300_000.0, &1, 7, differs(&[])), None);
-        assert_eq!(cache.reusable(1.0, &2, 7, differs(&[])), None);
-        assert_eq!(cache.reusable(f64::NAN, &1, 7, differs(&[])), None);
+        assert_eq!(cache.reusable_len(0.0, &1, 5, differs(&[])), None);
+        cache.record_prompt(0.0, 1, 5, Vec::new());
+        assert_eq!(cache.reusable_len(299_999.0, &1, 7, differs(&[])), Some(5));
+        assert_eq!(cache.reusable_len(300_000.0, &1, 7, differs(&[])), None);
+        assert_eq!(cache.reusable_len(1.0, &2, 7, differs(&[])), None);
+        assert_eq!(cache.reusable_len(f64::NAN, &1, 7, differs(&[])), None);
     }
 
     #[test]
     fn a_pruned_prompt_is_cached_up_to_its_first_change_and_the_unpruned_one_beside_it() {
         let mut cache = PrefixCache::new(Retention::Long);
-        cache.sent(0.0, 1, 10, Vec::new());
-        assert_eq!(cache.reusable(1.0, &1, 11, differs(&[(3, 9), (6, 9)])), Some(3));
-        cache.sent(1.0, 1, 11, vec![(3, 9), (6, 9)]);
-        assert_eq!(cache.reusable(2.0, &1, 12, differs(&[])), Some(10));
-        assert_eq!(cache.reusable(2.0, &1, 12, differs(&[(3, 9), (6, 9), (11, 9)])), Some(11));
-        assert_eq!(cache.reusable(2.0, &1, 12, differs(&[(3, 9), (6, 5)])), Some(6));
+        cache.record_prompt(0.0, 1, 10, Vec::new());
+        assert_eq!(cache.reusable_len(1.0, &1, 11, differs(&[(3, 9), (6, 9)])), Some(3));
+        cache.record_prompt(1.0, 1, 11, vec![(3, 9), (6, 9)]);
+        assert_eq!(cache.reusable_len(2.0, &1, 12, differs(&[])), Some(10));
+        assert_eq!(cache.reusable_len(2.0, &1, 12, differs(&[(3, 9), (6, 9), (11, 9)])), Some(11));
+        assert_eq!(cache.reusable_len(2.0, &1, 12, differs(&[(3, 9), (6, 5)])), Some(6));
     }
 
     #[test]
     fn a_compaction_leaves_what_stands_before_the_messages() {
         let mut cache = PrefixCache::new(Retention::Short);
-        cache.sent(0.0, 1, 10, Vec::new());
-        cache.changed_from(0);
-        assert_eq!(cache.reusable(1.0, &1, 3, differs(&[])), Some(0));
+        cache.record_prompt(0.0, 1, 10, Vec::new());
+        cache.invalidate_from(0);
+        assert_eq!(cache.reusable_len(1.0, &1, 3, differs(&[])), Some(0));
     }
 }

@@ -2,42 +2,48 @@
 //! not (releases R60–R62).
 
 use crate::gateway::ruleset::Preflight;
-use crate::policy::Step;
-use crate::policy::preflight::{Asked, Route, check};
+use crate::policy::Policy;
+use crate::policy::preflight::{PreflightInput, Route, check};
 use crate::policy::truncate::reducible_chars;
-use crate::replay::calls::Call;
-use crate::replay::lane::Lane;
+use crate::replay::calls::ModelCall;
+use crate::replay::lane::Trace;
 use crate::replay::outcome::CallReplay;
 
-impl Lane<'_> {
+impl Trace<'_> {
     /// What the check says of the prompt of a call; none where the version makes none before it. It stands before the first
     /// call of a run, and before every call where it is repeated inside a tool loop.
-    pub(super) fn checked(&self, call: &Call) -> Option<Route> {
-        let settings = &self.settings.steps;
-        if !settings.steps.has(Step::Check) || !(self.starts_run || settings.check.mid_turn) {
+    pub(super) fn preflight_route(&self, call: &ModelCall) -> Option<Route> {
+        let settings = &self.settings.policies;
+        if !settings.enabled.has(Policy::Check) || !(self.starts_run || settings.check.mid_turn) {
             return None;
         }
         let rules = settings.ruleset.rules();
         let window =
-            self.session.other_model(&call.mind).map_or(self.settings.window, |limits| limits.runtime);
-        let (counted, sum) = self.counted(rules.preflight);
+            self.session.model_limits(&call.cache_key).map_or(self.settings.window, |limits| limits.runtime);
+        let (counted, sum) = self.preflight_tokens(rules.preflight);
         let reserve = settings.compaction.reserve_tokens;
-        let asked = Asked { window, reserve, counted, sum, reducible_chars: 0.0 };
-        let route = check(rules, &asked)?.route;
+        let request = PreflightInput {
+            window,
+            reserve,
+            counted_tokens: counted,
+            estimated_tokens: sum,
+            reducible_chars: 0.0,
+        };
+        let route = check(rules, &request)?.route;
         if route == Route::Fits || window.is_nan() {
             return Some(Route::Fits);
         }
-        let list = self.arena.list(self.items());
+        let list = self.arena.list(self.messages());
         let reducible_chars = reducible_chars(&list, rules, window, &settings.truncate);
-        Some(check(rules, &Asked { reducible_chars, ..asked })?.route)
+        Some(check(rules, &PreflightInput { reducible_chars, ..request })?.route)
     }
 
     /// Tokens counted by the provider, for a version that uses them, and estimated tokens. Such a version records the
     /// provider's count with each answer, so the last answer's count is used even if an older gateway wrote the transcript.
-    fn counted(&self, preflight: Preflight) -> (f64, f64) {
-        let Preflight::Pressure(rule) = preflight else { return (0.0, self.held().check) };
+    fn preflight_tokens(&self, preflight: Preflight) -> (f64, f64) {
+        let Preflight::Pressure(rule) = preflight else { return (0.0, self.totals().check_tokens) };
         let system = self.session.system_tokens;
-        let counted = self.last.map(|last| last.tokens).filter(|tokens| tokens.is_finite());
+        let counted = self.last_call.map(|last| last.tokens).filter(|tokens| tokens.is_finite());
         // What was cut or compacted since is not what was counted.
         let is_known = rule.provider_count
             && self.compacted.is_none()
@@ -45,22 +51,22 @@ impl Lane<'_> {
             && self.loaded.is_none();
         match (counted.filter(|_| is_known), self.last_answer) {
             (Some(tokens), Some(at)) if at >= self.run_start.from => {
-                (tokens, self.sums.held(at + 1, self.upto).check + system)
+                (tokens, self.prefix_sums.range(at + 1, self.messages_seen).check_tokens + system)
             }
-            _ => (0.0, self.held().check + system),
+            _ => (0.0, self.totals().check_tokens + system),
         }
     }
 
     /// Does what the check asks for. Where the rules of the record asked for it too and nothing of it is written, it did not
     /// happen, and does not here.
-    pub(super) fn heed(&mut self, call: &Call, record: &CallReplay, route: Route) {
-        let asked = record.checked.is_some_and(|route| route != Route::Fits);
-        if route == Route::Fits || asked && record.compacted.is_none() {
+    pub(super) fn apply_route(&mut self, call: &ModelCall, record: &CallReplay, route: Route) {
+        let was_requested = record.checked.is_some_and(|route| route != Route::Fits);
+        if route == Route::Fits || was_requested && record.compacted.is_none() {
             return;
         }
         if matches!(route, Route::Compact | Route::CompactThenTruncate)
-            && self.compacts
-            && self.settings.steps.compaction.enabled
+            && self.may_compact
+            && self.settings.policies.compaction.enabled
         {
             self.compact(call.entry, false);
         }

@@ -5,58 +5,62 @@
 use std::ops::Range;
 
 use crate::ids::EntryIx;
-use crate::policy::clear_tool_uses::{CallSketch, ClearSettings, ClearedBy, Sketch, candidates};
+use crate::policy::clear_tool_uses::{CallDigest, ClearSettings, ClearedBy, MessageDigest, clearable_count};
 use crate::policy::edit::Edit;
-use crate::policy::texture::Texture;
-use crate::policy::{Step, StepSettings};
-use crate::replay::Session;
-use crate::replay::arena::Arena;
-use crate::replay::digest::Digest;
-use crate::replay::edits::Reach;
-use crate::replay::ground::Ground;
-use crate::replay::held::{Edits, Held};
-use crate::replay::lane::Lane;
-use crate::replay::outcome::Trimmed;
-use crate::replay::prune::Guarded;
-use crate::replay::sums::Measure;
-use crate::replay::work::Worked;
+use crate::policy::texture::ContentFeatures;
+use crate::policy::{Policy, PolicySettings};
+use crate::replay::ReplaySession;
+use crate::replay::arena::MessageArena;
+use crate::replay::digest::EditDigest;
+use crate::replay::edits::GuardRange;
+use crate::replay::ground::ReplayBase;
+use crate::replay::held::{EditTotals, RangeTotals};
+use crate::replay::lane::Trace;
+use crate::replay::outcome::TrimStats;
+use crate::replay::prune::GuardedResult;
+use crate::replay::sums::MessageMeasure;
+use crate::replay::work::StepOutcome;
 use crate::store::entry::MessageSize;
 
 /// Which results may be cleared, and by what.
 #[derive(Debug, Clone)]
-pub(super) struct Clearing {
+pub(super) struct ClearModel {
     edit: Edit,
-    may_go: Vec<bool>,
+    is_clearable: Vec<bool>,
 }
 
-fn sketch(texture: &Texture) -> Option<&Sketch> {
-    texture.sketch.as_ref().ok()?.as_ref()
+fn clearing_digest(texture: &ContentFeatures) -> Option<&MessageDigest> {
+    texture.digest.as_ref().ok()?.as_ref()
 }
 
 /// Whether clearing counts a message among the results.
-pub(super) fn is_use(texture: &Texture) -> bool {
-    matches!(sketch(texture), Some(Sketch::Tool { .. }))
+pub(super) fn counts_as_result(texture: &ContentFeatures) -> bool {
+    matches!(clearing_digest(texture), Some(MessageDigest::Tool { .. }))
 }
 
-impl Clearing {
+impl ClearModel {
     /// Under some settings; none where clearing takes no part, or empties the arguments of calls too: which of several equal
     /// replies that meets is a matter of the list.
-    pub(super) fn new(session: &Session<'_>, ground: &Ground, settings: &StepSettings) -> Option<Self> {
+    pub(super) fn new(
+        session: &ReplaySession<'_>,
+        base: &ReplayBase,
+        settings: &PolicySettings,
+    ) -> Option<Self> {
         let clear = &settings.clear;
-        if !settings.steps.has(Step::Clear) || clear.clear_tool_inputs {
+        if !settings.enabled.has(Policy::Clear) || clear.clear_tool_inputs {
             return None;
         }
-        let mut calls: &[CallSketch] = &[];
-        let mut may_go = Vec::with_capacity(ground.len());
-        for at in 0..ground.len() {
+        let mut calls: &[CallDigest] = &[];
+        let mut may_go = Vec::with_capacity(base.len());
+        for at in 0..base.len() {
             let texture =
-                if ground.is_missing(at) { ground.missing_texture(at) } else { ground.texture(session, at) };
-            let result = match texture.and_then(sketch) {
-                Some(Sketch::Ai { calls: own, .. }) => {
+                if base.is_missing(at) { base.missing_features(at) } else { base.features(session, at) };
+            let result = match texture.and_then(clearing_digest) {
+                Some(MessageDigest::Ai { calls: own, .. }) => {
                     calls = own;
                     None
                 }
-                Some(Sketch::Tool { call, name, .. }) => {
+                Some(MessageDigest::Tool { call, name, .. }) => {
                     let called = calls.iter().find(|own| own.id == *call);
                     called.map(|own| name.as_ref().filter(|name| !name.is_empty()).unwrap_or(&own.name))
                 }
@@ -64,113 +68,125 @@ impl Clearing {
             };
             may_go.push(result.is_some_and(|name| !clear.exclude_tools.contains(name)));
         }
-        Some(Self { edit: Edit::ClearUse(clear.placeholder.clone()), may_go })
+        Some(Self { edit: Edit::ClearToolResult(clear.placeholder.clone()), is_clearable: may_go })
     }
 
     /// What clearing makes of a result; none of one that stays.
-    pub(super) fn of(
+    pub(super) fn edit_totals(
         &self,
-        arena: &Arena<'_>,
-        measure: &Measure,
+        arena: &MessageArena<'_>,
+        measure: &MessageMeasure,
         at: usize,
         size: &MessageSize,
-        texture: &Texture,
-    ) -> Option<Edits> {
-        if !self.may_go.get(at).copied().unwrap_or(false) {
+        texture: &ContentFeatures,
+    ) -> Option<EditTotals> {
+        if !self.is_clearable.get(at).copied().unwrap_or(false) {
             return None;
         }
-        let (after, left) = self.edit.foretell(size, texture);
-        let tokens = arena.weigh(at, &after);
-        Some(Edits {
+        let (after, left) = self.edit.predict(size, texture);
+        let tokens = arena.estimate_tokens(at, &after);
+        Some(EditTotals {
             chars: 0.0,
-            tokens: arena.weigh(at, size) - tokens,
-            clear: measure.counted(size, Some(texture)) - measure.counted(&after, Some(&left)),
+            tokens: arena.estimate_tokens(at, size) - tokens,
+            clear_tokens: measure.clear_tokens(size, Some(texture))
+                - measure.clear_tokens(&after, Some(&left)),
             trimmed: 0,
             cleared: 1,
-            digest: Digest::default().with((at, tokens.round() as u64)),
+            edit_digest: EditDigest::default().with_edit((at, tokens.round() as u64)),
         })
     }
 }
 
 /// Whether clearing acts on messages of so many tokens, and of how many results it goes over the oldest.
-fn begins(settings: &ClearSettings, tokens: f64, results: usize) -> Option<usize> {
-    let is_over = tokens + settings.by.prompt_tokens() as f64 > settings.trigger;
-    let count = candidates(results, settings.keep).ok().filter(|_| is_over)?;
+fn results_to_clear(settings: &ClearSettings, tokens: f64, results: usize) -> Option<usize> {
+    let is_over = tokens + settings.cleared_by.prompt_tokens() as f64 > settings.trigger;
+    let count = clearable_count(results, settings.keep).ok().filter(|_| is_over)?;
     (count > 0).then_some(count)
 }
 
 /// Whether a server leaves all as it is, as it would free too little.
-fn is_too_little(settings: &ClearSettings, clearable: f64) -> bool {
-    settings.by != ClearedBy::Client && clearable < settings.clear_at_least
+fn frees_too_little(settings: &ClearSettings, clearable: f64) -> bool {
+    settings.cleared_by != ClearedBy::Client && clearable < settings.clear_at_least
 }
 
 /// Tokens at which a client stops; none where it does not.
-fn enough(settings: &ClearSettings) -> Option<f64> {
-    Some(settings.clear_at_least).filter(|least| settings.by == ClearedBy::Client && *least > 0.0)
+fn stop_after_tokens(settings: &ClearSettings) -> Option<f64> {
+    Some(settings.clear_at_least).filter(|least| settings.cleared_by == ClearedBy::Client && *least > 0.0)
 }
 
-impl Lane<'_> {
+impl Trace<'_> {
     /// What the guard and clearing do to a call of which all messages are those of the path and can be counted.
-    pub(super) fn by_sums(&self, held: &Held) -> Worked {
-        let mut reach = self.guard_reach(held);
+    pub(super) fn outcome_from_totals(&self, totals: &RangeTotals) -> StepOutcome {
+        let mut reach = self.guard_range(totals);
         let (from, to) = (reach.from, reach.to);
-        let guarded = self.done_within(&reach, from, to);
-        let mut cleared = Trimmed::default();
+        let guarded = self.edits_within(&reach, from, to);
+        let mut cleared = TrimStats::default();
         let mut done = guarded;
-        if let Some(uses) = self.uses(held, &reach, guarded.clear) {
-            reach.uses = uses;
-            done = self.done_within(&reach, from, to);
-            let count = self.sums.held(uses.0, uses.1).used.cleared;
-            cleared = Trimmed { trimmed: 0, cleared: count, tokens: done.tokens - guarded.tokens };
+        if let Some(uses) = self.cleared_range(totals, &reach, guarded.clear_tokens) {
+            reach.cleared = uses;
+            done = self.edits_within(&reach, from, to);
+            let count = self.prefix_sums.range(uses.0, uses.1).cleared.cleared;
+            cleared = TrimStats { trimmed: 0, cleared: count, tokens: done.tokens - guarded.tokens };
         }
         let count = guarded.count() + cleared.cleared;
-        Worked {
-            guarded: Trimmed { trimmed: guarded.trimmed, cleared: guarded.cleared, tokens: guarded.tokens },
+        StepOutcome {
+            guarded: TrimStats { trimmed: guarded.trimmed, cleared: guarded.cleared, tokens: guarded.tokens },
             cleared,
-            less: done.tokens,
-            digest: done.digest,
-            first: self.first_edited(&reach),
-            reach: Some(reach).filter(|_| count > 0),
-            stopped: self.measure.stops(held.guard - self.guard_gains(&reach)),
-            ..Worked::default()
+            freed_tokens: done.tokens,
+            edit_digest: done.edit_digest,
+            first_changed: self.first_edited(&reach),
+            guard_range: Some(reach).filter(|_| count > 0),
+            stopped: self.measure.stops(totals.guard_chars - self.guard_freed_chars(&reach)),
+            ..StepOutcome::default()
         }
     }
 
     /// The first message of a stretch that is edited.
-    fn first_edited(&self, reach: &Reach) -> Option<EntryIx> {
-        let first = |from: usize, to: usize, is_edited: fn(&Held) -> bool| {
-            let first = self.sums.first(from, to, is_edited);
+    fn first_edited(&self, reach: &GuardRange) -> Option<EntryIx> {
+        let first = |from: usize, to: usize, is_edited: fn(&RangeTotals) -> bool| {
+            let first = self.prefix_sums.find_first(from, to, is_edited);
             (first < to).then_some(first)
         };
-        let gone = first(reach.from, reach.reached, |held| held.gone.count() > 0);
-        let guarded = gone.or_else(|| first(reach.reached, reach.to, |held| held.cut.count() > 0));
-        let cleared = first(reach.uses.0, reach.uses.1, |held| held.used.count() > 0);
+        let gone = first(reach.from, reach.compacted_until, |held| held.guard_compacted.count() > 0);
+        let guarded =
+            gone.or_else(|| first(reach.compacted_until, reach.to, |held| held.guard_cut.count() > 0));
+        let cleared = first(reach.cleared.0, reach.cleared.1, |held| held.cleared.count() > 0);
         let first = guarded.into_iter().chain(cleared).min()?;
         self.arena.entry(first)
     }
 
     /// The messages that clearing goes over; none where it clears nothing. `guarded` are tokens that the guard took before.
-    fn uses(&self, held: &Held, reach: &Reach, guarded: f64) -> Option<(usize, usize)> {
-        let settings = &self.settings.steps.clear;
+    fn cleared_range(
+        &self,
+        totals: &RangeTotals,
+        reach: &GuardRange,
+        guarded: f64,
+    ) -> Option<(usize, usize)> {
+        let settings = &self.settings.policies.clear;
         let (from, to) = (reach.from, reach.to);
-        if !self.measure.clears() {
+        if !self.measure.has_clearing() {
             return None;
         }
-        let count = begins(settings, held.clear - guarded, held.uses as usize)?;
-        let kept = (self.sums.first(from, to, |held| held.uses as usize >= count) + 1).min(to);
+        let count =
+            results_to_clear(settings, totals.clear_tokens - guarded, totals.clearing_results as usize)?;
+        let kept = (self.prefix_sums.find_first(from, to, |held| held.clearing_results as usize >= count)
+            + 1)
+        .min(to);
         let first = self.first_reply(from).min(kept);
-        let used = self.sums.held(first, kept);
-        if used.used.count() == 0 || is_too_little(settings, used.clearable - self.below(reach, first, kept))
+        let used = self.prefix_sums.range(first, kept);
+        if used.cleared.count() == 0
+            || frees_too_little(settings, used.clearable - self.guarded_clear_tokens(reach, first, kept))
         {
             return None;
         }
-        let Some(enough) = enough(settings) else { return Some((first, kept)) };
+        let Some(enough) = stop_after_tokens(settings) else { return Some((first, kept)) };
         let mut reclaimed = 0.0;
         for at in self.results_within(first, kept) {
-            let held = self.sums.at(*at);
-            if held.used.count() > 0 {
-                let guarded = if *at < reach.reached { held.gone } else { held.cut };
-                reclaimed += held.used.clear - guarded.clear;
+            let totals = self.prefix_sums.message(*at);
+            if totals.cleared.count() > 0 {
+                let guarded =
+                    if *at < reach.compacted_until { totals.guard_compacted } else { totals.guard_cut };
+                reclaimed += totals.cleared.clear_tokens - guarded.clear_tokens;
                 if reclaimed >= enough {
                     return Some((first, at + 1));
                 }
@@ -180,38 +196,43 @@ impl Lane<'_> {
     }
 
     /// Tokens that the guard took of results that may be cleared, as clearing counts them.
-    fn below(&self, reach: &Reach, from: usize, to: usize) -> f64 {
-        let border = reach.reached.clamp(from, to);
-        self.sums.held(from, border).used_gone.clear + self.sums.held(border, to).used_cut.clear
+    fn guarded_clear_tokens(&self, reach: &GuardRange, from: usize, to: usize) -> f64 {
+        let border = reach.compacted_until.clamp(from, to);
+        self.prefix_sums.range(from, border).cleared_compacted.clear_tokens
+            + self.prefix_sums.range(border, to).cleared_cut.clear_tokens
     }
 
     /// The first reply from a message on: results before it answer no call that is sent.
     fn first_reply(&self, from: usize) -> usize {
-        let replies = &self.arena.ground.replies;
+        let replies = &self.arena.base.replies;
         let first = replies.partition_point(|at| *at < from);
-        replies.get(first).copied().unwrap_or(self.upto)
+        replies.get(first).copied().unwrap_or(self.messages_seen)
     }
 
     /// The same among the results of a pruned list, which come to so many tokens with all other messages.
-    pub(super) fn uses_of(&self, tokens: f64, results: &[Guarded]) -> Range<usize> {
-        let settings = &self.settings.steps.clear;
-        let uses: Vec<usize> = (0..results.len()).filter(|nth| results[*nth].held.uses > 0).collect();
-        let Some(count) = begins(settings, tokens, uses.len()).filter(|_| self.measure.clears()) else {
+    pub(super) fn cleared_results(&self, tokens: f64, results: &[GuardedResult]) -> Range<usize> {
+        let settings = &self.settings.policies.clear;
+        let uses: Vec<usize> =
+            (0..results.len()).filter(|nth| results[*nth].totals.clearing_results > 0).collect();
+        let Some(count) =
+            results_to_clear(settings, tokens, uses.len()).filter(|_| self.measure.has_clearing())
+        else {
             return 0..0;
         };
         let reply = self.first_reply(self.run_start.from);
         let first = results.partition_point(|result| result.at() < reply);
         let kept = (uses[count - 1] + 1).max(first);
-        let goes = |nth: &usize| results[*nth].held.used.count() > 0;
+        let goes = |nth: &usize| results[*nth].totals.cleared.count() > 0;
         let old = || (first..kept).filter(goes);
-        let clearable = old().map(|nth| results[nth].held.clear - results[nth].done.clear).sum();
-        if is_too_little(settings, clearable) {
+        let clearable =
+            old().map(|nth| results[nth].totals.clear_tokens - results[nth].edits.clear_tokens).sum();
+        if frees_too_little(settings, clearable) {
             return 0..0;
         }
-        let Some(enough) = enough(settings) else { return first..kept };
+        let Some(enough) = stop_after_tokens(settings) else { return first..kept };
         let mut reclaimed = 0.0;
         for nth in old() {
-            reclaimed += results[nth].held.used.clear - results[nth].done.clear;
+            reclaimed += results[nth].totals.cleared.clear_tokens - results[nth].edits.clear_tokens;
             if reclaimed >= enough {
                 return first..nth + 1;
             }

@@ -1,7 +1,7 @@
 //! The cost of calls: what the file records, and list prices beside it where the file records nothing or 0.
 
 use crate::gateway::catalog::Price;
-use crate::replay::cache::Split;
+use crate::replay::cache::TokenSplit;
 use crate::store::entry::Usage;
 
 /// The cost of some calls and summaries, USD.
@@ -12,35 +12,35 @@ pub struct Cost {
     /// List prices of the calls without a recorded cost; none where no price is known or needed.
     pub listed: Option<f64>,
     /// Calls that used tokens and have no recorded cost above 0.
-    pub calls_without: usize,
+    pub unrecorded_calls: usize,
     /// The same of summaries.
-    pub summaries_without: usize,
+    pub unrecorded_summaries: usize,
 }
 
 impl Cost {
     /// Adds one call that used tokens: its recorded cost counts where it is above 0, else its list price.
     pub fn add_call(&mut self, recorded: Option<f64>, listed: Option<f64>) {
-        self.calls_without += usize::from(self.add(recorded, listed));
+        self.unrecorded_calls += usize::from(self.add(recorded, listed));
     }
 
     /// Adds the summaries of `times` compactions in the same way.
     pub fn add_summaries(&mut self, times: usize, recorded: Option<f64>, listed: Option<f64>) {
-        self.summaries_without += if self.add(recorded, listed) { times } else { 0 };
+        self.unrecorded_summaries += if self.add(recorded, listed) { times } else { 0 };
     }
 
     /// Adds a call by what the provider counted.
     pub fn add_usage(&mut self, usage: &Usage, price: Option<&Price>) {
-        self.add_call(in_file(usage), price.map(|price| Split::recorded(usage).cost(price)));
+        self.add_call(file_cost(usage), price.map(|price| TokenSplit::from_usage(usage).cost(price)));
     }
 
     /// Both sums together.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub fn combined_with(self, other: Self) -> Self {
         Self {
             recorded: sum(self.recorded, other.recorded),
             listed: sum(self.listed, other.listed),
-            calls_without: self.calls_without + other.calls_without,
-            summaries_without: self.summaries_without + other.summaries_without,
+            unrecorded_calls: self.unrecorded_calls + other.unrecorded_calls,
+            unrecorded_summaries: self.unrecorded_summaries + other.unrecorded_summaries,
         }
     }
 
@@ -52,7 +52,7 @@ impl Cost {
 
     /// Whether a part of the total is estimated or missing.
     pub fn is_estimated(&self) -> bool {
-        self.calls_without + self.summaries_without > 0
+        self.unrecorded_calls + self.unrecorded_summaries > 0
     }
 
     /// Adds one of either kind; whether its recorded cost is missing or 0.
@@ -67,7 +67,7 @@ impl Cost {
 }
 
 /// The cost that the file records for a call, USD; none where that is no amount.
-pub fn in_file(usage: &Usage) -> Option<f64> {
+pub fn file_cost(usage: &Usage) -> Option<f64> {
     Some(usage.cost).filter(|usd| usd.is_finite() && *usd >= 0.0)
 }
 
@@ -90,8 +90,8 @@ mod tests {
             cache_write: 0.0,
             context_tokens: 1e6,
             cost,
-            is_text: false,
-            is_told: false,
+            is_text_sum: false,
+            is_reported_total: false,
         }
     }
 
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!((cost.total(), cost.is_estimated()), (Some(1.25), false));
         cost.add_usage(&usage(0.0), Some(&PRICE));
         cost.add_usage(&usage(f64::NAN), Some(&PRICE));
-        assert_eq!((cost.recorded, cost.listed, cost.calls_without), (Some(1.25), Some(10.0), 2));
+        assert_eq!((cost.recorded, cost.listed, cost.unrecorded_calls), (Some(1.25), Some(10.0), 2));
         assert_eq!(cost.total(), Some(11.25));
     }
 

@@ -3,24 +3,24 @@
 
 use std::ops::{Add, Sub};
 
-use crate::replay::edits::Edited;
+use crate::replay::edits::EditedMessage;
 
 /// Edits in any order: those of a stretch of messages are the difference of two sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Digest {
+pub(super) struct EditDigest {
     count: u64,
     sum: u64,
 }
 
-impl Digest {
+impl EditDigest {
     /// With one edit more.
     #[must_use]
-    pub(super) fn with(self, (at, after): Edited) -> Self {
+    pub(super) fn with_edit(self, (at, after): EditedMessage) -> Self {
         self + Self { count: 1, sum: mix(mix(at as u64) ^ after) }
     }
 }
 
-impl Add for Digest {
+impl Add for EditDigest {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -28,7 +28,7 @@ impl Add for Digest {
     }
 }
 
-impl Sub for Digest {
+impl Sub for EditDigest {
     type Output = Self;
 
     fn sub(self, other: Self) -> Self {
@@ -50,7 +50,9 @@ mod tests {
 
     #[test]
     fn edits_are_the_same_whatever_their_order_and_others_wherever_one_differs() {
-        let of = |edits: &[Edited]| edits.iter().fold(Digest::default(), |digest, edit| digest.with(*edit));
+        let of = |edits: &[EditedMessage]| {
+            edits.iter().fold(EditDigest::default(), |digest, edit| digest.with_edit(*edit))
+        };
         assert_eq!(of(&[(3, 9), (6, 4)]), of(&[(6, 4), (3, 9)]));
         assert_eq!(of(&[(3, 9), (6, 4)]) - of(&[(6, 4)]), of(&[(3, 9)]));
         for other in

@@ -1,36 +1,36 @@
 //! What was done to the messages of one prompt, so that two prompts can be held against each other: what the guard and
 //! clearing did as borders in the sums of the lane, everything else edit by edit.
 
-use crate::replay::held::{Edits, Held};
-use crate::replay::lane::{Lane, Start};
+use crate::replay::held::{EditTotals, RangeTotals};
+use crate::replay::lane::{Start, Trace};
 
 /// A message of a prompt and how many tokens were left of it. The message is named by its place on the path, in lists that
 /// are no stretch of the path by its place in the list.
-pub(super) type Edited = (usize, u64);
+pub(super) type EditedMessage = (usize, u64);
 
 /// A stretch of the path that the guard went over, and clearing behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reach {
+pub(super) struct GuardRange {
     /// Its first message.
     pub(super) from: usize,
     /// Those before this one gave way, as far as they can.
-    pub(super) reached: usize,
+    pub(super) compacted_until: usize,
     /// Those from there to here were held to the limit of one.
     pub(super) to: usize,
     /// Of the messages from the first to before the second all results were cleared that clearing may clear.
-    pub(super) uses: (usize, usize),
+    pub(super) cleared: (usize, usize),
 }
 
-impl Reach {
+impl GuardRange {
     /// Up to a message, and no farther.
-    fn until(self, to: usize) -> Self {
-        let uses = (self.uses.0.min(to), self.uses.1.min(to));
-        Self { reached: self.reached.min(to), to, uses, ..self }
+    fn clipped_to(self, to: usize) -> Self {
+        let uses = (self.cleared.0.min(to), self.cleared.1.min(to));
+        Self { compacted_until: self.compacted_until.min(to), to, cleared: uses, ..self }
     }
 
     /// Whether results at a place were cleared.
     fn clears(&self, at: usize) -> bool {
-        (self.uses.0..self.uses.1).contains(&at)
+        (self.cleared.0..self.cleared.1).contains(&at)
     }
 }
 
@@ -39,61 +39,69 @@ impl Reach {
 pub(super) struct PromptEdits {
     /// Where the prompt begins; none where its messages are named by where they stand in it.
     pub(super) start: Option<Start>,
-    pub(super) reach: Option<Reach>,
+    pub(super) guard_range: Option<GuardRange>,
     /// Those behind it.
-    pub(super) listed: Vec<Edited>,
+    pub(super) listed_edits: Vec<EditedMessage>,
 }
 
 impl PromptEdits {
     /// Whether nothing was done.
     pub(super) fn is_empty(&self) -> bool {
-        self.reach.is_none() && self.listed.is_empty()
+        self.guard_range.is_none() && self.listed_edits.is_empty()
     }
 }
 
 /// What became of a message that holds this.
-fn edited(held: &Held, at: usize, reach: &Reach) -> Option<Edited> {
-    let done = match held.used.count() {
-        1.. if reach.clears(at) => &held.used,
-        _ if at < reach.reached => &held.gone,
-        _ => &held.cut,
+fn edited(totals: &RangeTotals, at: usize, reach: &GuardRange) -> Option<EditedMessage> {
+    let done = match totals.cleared.count() {
+        1.. if reach.clears(at) => &totals.cleared,
+        _ if at < reach.compacted_until => &totals.guard_compacted,
+        _ => &totals.guard_cut,
     };
-    (done.count() > 0).then(|| (at, (held.tokens - done.tokens).round() as u64))
+    (done.count() > 0).then(|| (at, (totals.tokens - done.tokens).round() as u64))
 }
 
-impl Lane<'_> {
+impl Trace<'_> {
     /// What the guard and clearing did to some messages of a stretch.
-    pub(super) fn done_within(&self, reach: &Reach, from: usize, to: usize) -> Edits {
-        let mut borders = [from, reach.reached, reach.uses.0, reach.uses.1, to].map(|at| at.clamp(from, to));
+    pub(super) fn edits_within(&self, reach: &GuardRange, from: usize, to: usize) -> EditTotals {
+        let mut borders =
+            [from, reach.compacted_until, reach.cleared.0, reach.cleared.1, to].map(|at| at.clamp(from, to));
         borders.sort_unstable();
         let pieces = borders.windows(2).filter(|piece| piece[0] < piece[1]);
-        pieces.fold(Edits::default(), |done, piece| {
-            let held = self.sums.held(piece[0], piece[1]);
-            let is_reached = piece[0] < reach.reached;
-            let (guarded, below) =
-                if is_reached { (held.gone, held.used_gone) } else { (held.cut, held.used_cut) };
-            done + if reach.clears(piece[0]) { guarded - below + held.used } else { guarded }
+        pieces.fold(EditTotals::default(), |done, piece| {
+            let totals = self.prefix_sums.range(piece[0], piece[1]);
+            let is_reached = piece[0] < reach.compacted_until;
+            let (guarded, below) = if is_reached {
+                (totals.guard_compacted, totals.cleared_compacted)
+            } else {
+                (totals.guard_cut, totals.cleared_cut)
+            };
+            done + if reach.clears(piece[0]) { guarded - below + totals.cleared } else { guarded }
         })
     }
 
     /// What became of a message of the path.
-    fn edited_at(&self, at: usize, reach: &Reach) -> Option<Edited> {
-        edited(&self.sums.at(at), at, reach)
+    fn edited_at(&self, at: usize, reach: &GuardRange) -> Option<EditedMessage> {
+        edited(&self.prefix_sums.message(at), at, reach)
     }
 
     /// The edits of a prompt from a place on.
-    fn edits_from<'a>(&'a self, edits: &'a PromptEdits, from: usize) -> impl Iterator<Item = Edited> + 'a {
-        let reached = edits.reach.into_iter().flat_map(move |reach| {
+    fn edits_from<'a>(
+        &'a self,
+        edits: &'a PromptEdits,
+        from: usize,
+    ) -> impl Iterator<Item = EditedMessage> + 'a {
+        let reached = edits.guard_range.into_iter().flat_map(move |reach| {
             self.results_within(reach.from.max(from), reach.to)
                 .iter()
                 .filter_map(move |at| self.edited_at(*at, &reach))
         });
-        reached.chain(edits.listed.iter().copied().skip_while(move |(at, _)| *at < from))
+        reached.chain(edits.listed_edits.iter().copied().skip_while(move |(at, _)| *at < from))
     }
 
     /// The results of the path that stand in a stretch of it.
     pub(super) fn results_within(&self, from: usize, to: usize) -> &[usize] {
-        let results = &self.arena.ground.results;
+        let results = &self.arena.base.results;
         let first = results.partition_point(|at| *at < from);
         let count = results[first..].partition_point(|at| *at < to);
         &results[first..first + count]
@@ -104,19 +112,23 @@ impl Lane<'_> {
         if one.is_empty() && other.is_empty() {
             return usize::MAX;
         }
-        match (one.reach, other.reach) {
+        match (one.guard_range, other.guard_range) {
             (Some(a), Some(b)) if a.from == b.from && one.start == other.start => {
                 let both = a.to.min(b.to);
                 // Messages of which the borders lie on the same side are the same in both.
                 let differs = |at: &&usize| {
-                    let held = self.sums.at(**at);
-                    edited(&held, **at, &a) != edited(&held, **at, &b)
+                    let totals = self.prefix_sums.message(**at);
+                    edited(&totals, **at, &a) != edited(&totals, **at, &b)
                 };
                 let between = |one: usize, other: usize| {
                     let (near, far) = (one.min(other).min(both), one.max(other).min(both));
                     self.results_within(near, far).iter().find(differs)
                 };
-                let borders = [(a.reached, b.reached), (a.uses.0, b.uses.0), (a.uses.1, b.uses.1)];
+                let borders = [
+                    (a.compacted_until, b.compacted_until),
+                    (a.cleared.0, b.cleared.0),
+                    (a.cleared.1, b.cleared.1),
+                ];
                 match borders.into_iter().filter_map(|(one, other)| between(one, other)).min() {
                     Some(at) => self.index_in(one, *at),
                     None => self.difference_from(one, other, both),
@@ -134,7 +146,7 @@ impl Lane<'_> {
                 (None, None) => return usize::MAX,
                 (one, other) if one == other => {}
                 (one, other) => {
-                    let place = |edited: Option<Edited>| edited.map_or(usize::MAX, |(at, _)| at);
+                    let place = |edited: Option<EditedMessage>| edited.map_or(usize::MAX, |(at, _)| at);
                     return place(one).min(place(other));
                 }
             }
@@ -144,7 +156,9 @@ impl Lane<'_> {
     /// Where a message that was edited stands in a prompt.
     pub(super) fn index_in(&self, edits: &PromptEdits, at: usize) -> usize {
         match edits.start {
-            Some(start) => usize::from(start.front.is_some()) + self.sent(start.from, at.max(start.from)),
+            Some(start) => {
+                usize::from(start.summary.is_some()) + self.sent_count(start.from, at.max(start.from))
+            }
             None => at,
         }
     }
@@ -153,11 +167,11 @@ impl Lane<'_> {
     pub(super) fn list_edits_from(&mut self, first: usize) {
         let mut prompts = std::mem::take(&mut self.cache);
         for edits in prompts.edits_mut() {
-            let Some(reach) = edits.reach.filter(|reach| reach.to > first) else { continue };
-            let listed: Vec<Edited> = self.edits_from(edits, first.max(reach.from)).collect();
-            let reach = reach.until(first);
-            edits.listed = listed;
-            edits.reach = Some(reach).filter(|reach| reach.to > reach.from);
+            let Some(reach) = edits.guard_range.filter(|reach| reach.to > first) else { continue };
+            let listed: Vec<EditedMessage> = self.edits_from(edits, first.max(reach.from)).collect();
+            let reach = reach.clipped_to(first);
+            edits.listed_edits = listed;
+            edits.guard_range = Some(reach).filter(|reach| reach.to > reach.from);
         }
         self.cache = prompts;
     }

@@ -3,44 +3,45 @@
 //! comes to depends on nothing else, so that what a call's guard does is told by running sums and a search.
 
 use crate::gateway::ruleset::{Guard, Notice, Truncation};
-use crate::policy::StepSettings;
+use crate::policy::PolicySettings;
 use crate::policy::edit::Edit;
-use crate::policy::guard::{COMPACTED, Limits, result_chars};
-use crate::policy::texture::{Block, Content, Text, Texture};
-use crate::replay::arena::Arena;
-use crate::replay::digest::Digest;
-use crate::replay::edits::Reach;
-use crate::replay::held::{Edits, Held};
-use crate::replay::lane::Lane;
-use crate::replay::sums::Measure;
+use crate::policy::guard::{COMPACTED, GuardLimits, result_chars};
+use crate::policy::texture::{ContentBlock, ContentFeatures, ResultContent, TextMetrics};
+use crate::replay::arena::MessageArena;
+use crate::replay::digest::EditDigest;
+use crate::replay::edits::GuardRange;
+use crate::replay::held::{EditTotals, RangeTotals};
+use crate::replay::lane::Trace;
+use crate::replay::sums::MessageMeasure;
 use crate::store::entry::MessageSize;
 
 /// What the guard holds results to.
 #[derive(Debug, Clone)]
-pub(super) struct Guarding {
+pub(super) struct GuardModel {
     rule: Guard,
     /// Counts what a cut result lost, where the version does that.
     notice: Option<Notice>,
-    limits: Limits,
+    limits: GuardLimits,
     /// What a content of one text, and one of blocks, becomes once the result gave way.
-    compacted: [Content; 2],
+    compacted: [ResultContent; 2],
 }
 
 /// A result as the guard leaves it.
-struct Made {
+struct GuardedSize {
     chars: f64,
     tokens: f64,
     /// Tokens as clearing counts them.
-    clear: f64,
+    clear_tokens: f64,
 }
 
-impl Guarding {
+impl GuardModel {
     /// For a window in tokens; none where the version has no guard.
-    pub(super) fn new(window: f64, settings: &StepSettings) -> Option<Self> {
+    pub(super) fn new(window: f64, settings: &PolicySettings) -> Option<Self> {
         let rules = settings.ruleset.rules();
-        let text = Text::of(&COMPACTED.into());
-        let compacted = [Content::Text(text.clone()), Content::Blocks(vec![Block::Text(text)])];
-        let limits = Limits::under(rules, window, &settings.guard)?;
+        let text = TextMetrics::of(&COMPACTED.into());
+        let compacted =
+            [ResultContent::Text(text.clone()), ResultContent::Blocks(vec![ContentBlock::Text(text)])];
+        let limits = GuardLimits::under(rules, window, &settings.guard)?;
         let notice = match (rules.guard, rules.truncation) {
             (Guard::SingleThenStop, Truncation::Ends(ends)) => Some(ends.notice),
             _ => None,
@@ -50,7 +51,7 @@ impl Guarding {
 
     /// Whether only the list of messages decides which results give way: newest first, and not all alike (releases R42).
     /// `chars` are those of all messages once each result is within its own limit.
-    pub(super) fn is_by_list(&self, chars: f64) -> bool {
+    pub(super) fn needs_list(&self, chars: f64) -> bool {
         self.rule == Guard::NewestFirst && chars > self.limits.budget
     }
 
@@ -65,101 +66,108 @@ impl Guarding {
     }
 
     /// What becomes of a message that is held to the limit of one, and once it gave way.
-    pub(super) fn of(
+    pub(super) fn edit_totals(
         &self,
-        arena: &Arena<'_>,
-        measure: &Measure,
+        arena: &MessageArena<'_>,
+        measure: &MessageMeasure,
         at: usize,
         size: &MessageSize,
-        texture: &Texture,
-    ) -> (Edits, Edits) {
-        let own = texture.guard.chars.get().unwrap_or(0.0);
-        let (tokens, clear) = (arena.weigh(at, size), measure.counted(size, Some(texture)));
-        let done = |made: &Made, from: f64, trimmed: u32| Edits {
+        texture: &ContentFeatures,
+    ) -> (EditTotals, EditTotals) {
+        let own = texture.guard.chars.value().unwrap_or(0.0);
+        let (tokens, clear) = (arena.estimate_tokens(at, size), measure.clear_tokens(size, Some(texture)));
+        let done = |made: &GuardedSize, from: f64, trimmed: u32| EditTotals {
             chars: (from - made.chars).max(0.0),
             tokens: tokens - made.tokens,
-            clear: clear - made.clear,
+            clear_tokens: clear - made.clear_tokens,
             trimmed,
             cleared: 1 - trimmed,
-            digest: Digest::default().with((at, made.tokens.round() as u64)),
+            edit_digest: EditDigest::default().with_edit((at, made.tokens.round() as u64)),
         };
-        let made = self.cut((arena, measure), at, size, texture);
+        let made = self.truncate_result((arena, measure), at, size, texture);
         // Cutting may lengthen: what it takes is signed.
-        let cut = made.as_ref().map(|made| Edits { chars: own - made.chars, ..done(made, own, 1) });
+        let cut = made.as_ref().map(|made| EditTotals { chars: own - made.chars, ..done(made, own, 1) });
         let left = made.map_or(own, |made| made.chars);
         let may_go = matches!(self.rule, Guard::Placeholders { .. }) && texture.guard.is_result;
         let cut = cut.unwrap_or_default();
         if !may_go || left <= COMPACTED.len() as f64 {
-            return (cut, Edits { chars: 0.0, ..cut });
+            return (cut, EditTotals { chars: 0.0, ..cut });
         }
-        (cut, done(&self.gone((arena, measure), at, size, texture), left, 0))
+        (cut, done(&self.compact_result((arena, measure), at, size, texture), left, 0))
     }
 
     /// A result over the limit of one.
-    fn cut(
+    fn truncate_result(
         &self,
-        (arena, measure): (&Arena<'_>, &Measure),
+        (arena, measure): (&MessageArena<'_>, &MessageMeasure),
         at: usize,
         size: &MessageSize,
-        texture: &Texture,
-    ) -> Option<Made> {
-        let own = texture.guard.chars.get().unwrap_or(0.0);
+        texture: &ContentFeatures,
+    ) -> Option<GuardedSize> {
+        let own = texture.guard.chars.value().unwrap_or(0.0);
         let max_chars = self.limits.single;
         let edit = match self.rule {
             Guard::Placeholders { .. } if texture.guard.is_result && own > max_chars => {
                 Edit::GuardCut { max_chars }
             }
             Guard::NewestFirst | Guard::SingleThenStop if texture.guard.is_result && own > max_chars => {
-                Edit::GuardHalve { single: max_chars, notice: self.notice }
+                Edit::GuardHalve { max_chars, notice: self.notice }
             }
-            Guard::Single if texture.letters.is_some_and(|letters| letters.guard_chars > max_chars) => {
+            Guard::Single if texture.text_features.is_some_and(|letters| letters.guard_chars > max_chars) => {
                 Edit::GuardFit { max_chars }
             }
             _ => return None,
         };
-        let (size, texture) = edit.foretell(size, texture);
-        let chars = texture.guard.chars.get().unwrap_or(own);
-        let clear = measure.counted(&size, Some(&texture));
-        Some(Made { chars, tokens: arena.weigh(at, &size), clear })
+        let (size, texture) = edit.predict(size, texture);
+        let chars = texture.guard.chars.value().unwrap_or(own);
+        let clear = measure.clear_tokens(&size, Some(&texture));
+        Some(GuardedSize { chars, tokens: arena.estimate_tokens(at, &size), clear_tokens: clear })
     }
 
     /// A result that gave way.
-    fn gone(
+    fn compact_result(
         &self,
-        (arena, measure): (&Arena<'_>, &Measure),
+        (arena, measure): (&MessageArena<'_>, &MessageMeasure),
         at: usize,
         size: &MessageSize,
-        texture: &Texture,
-    ) -> Made {
-        if measure.clears() || texture.body.is_some() || size.role != crate::store::entry::Role::ToolResult {
-            let (size, after) = Edit::GuardCompact.foretell(size, texture);
-            let chars = after.guard.chars.get().unwrap_or(f64::NAN);
-            let clear = measure.counted(&size, Some(&after));
-            return Made { chars, tokens: arena.weigh(at, &size), clear };
+        texture: &ContentFeatures,
+    ) -> GuardedSize {
+        if measure.has_clearing()
+            || texture.body.is_some()
+            || size.role != crate::store::entry::Role::ToolResult
+        {
+            let (size, after) = Edit::GuardCompact.predict(size, texture);
+            let chars = after.guard.chars.value().unwrap_or(f64::NAN);
+            let clear = measure.clear_tokens(&size, Some(&after));
+            return GuardedSize { chars, tokens: arena.estimate_tokens(at, &size), clear_tokens: clear };
         }
         let [text, blocks] = &self.compacted;
-        let content = if matches!(texture.content, Content::Text(_)) { text } else { blocks };
+        let content = if matches!(texture.content, ResultContent::Text(_)) { text } else { blocks };
         let chars = result_chars(content.guard_chars(), None);
-        Made { chars, tokens: arena.weigh(at, &content.sized(size)), clear: 0.0 }
+        GuardedSize {
+            chars,
+            tokens: arena.estimate_tokens(at, &content.message_size(size)),
+            clear_tokens: 0.0,
+        }
     }
 }
 
-impl Lane<'_> {
+impl Trace<'_> {
     /// How far the guard goes in a call of which all messages are those of the path and can be counted.
-    pub(super) fn guard_reach(&self, held: &Held) -> Reach {
-        let (from, to) = (self.run_start.from, self.upto);
-        let needed = held.guard - held.cut.chars - self.measure.budget();
+    pub(super) fn guard_range(&self, totals: &RangeTotals) -> GuardRange {
+        let (from, to) = (self.run_start.from, self.messages_seen);
+        let needed = totals.guard_chars - totals.guard_cut.chars - self.measure.budget();
         let reached = if needed > 0.0 {
-            (self.sums.first(from, to, |held| held.gone.chars >= needed) + 1).min(to)
+            (self.prefix_sums.find_first(from, to, |held| held.guard_compacted.chars >= needed) + 1).min(to)
         } else {
             from
         };
-        Reach { from, reached, to, uses: (to, to) }
+        GuardRange { from, compacted_until: reached, to, cleared: (to, to) }
     }
 
     /// Chars that the guard takes from the messages of its reach.
-    pub(super) fn guard_gains(&self, reach: &Reach) -> f64 {
-        let cut = self.sums.held(reach.from, reach.to).cut.chars;
-        cut + self.sums.held(reach.from, reach.reached).gone.chars
+    pub(super) fn guard_freed_chars(&self, reach: &GuardRange) -> f64 {
+        let cut = self.prefix_sums.range(reach.from, reach.to).guard_cut.chars;
+        cut + self.prefix_sums.range(reach.from, reach.compacted_until).guard_compacted.chars
     }
 }

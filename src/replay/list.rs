@@ -1,104 +1,111 @@
 //! The list a lane would send now: how long it is, what it holds, and where its messages stand on the path.
 
-use crate::policy::list::Item;
-use crate::replay::held::Held;
-use crate::replay::lane::{Lane, Loaded, Start};
+use crate::policy::list::PlannedMessage;
+use crate::replay::held::RangeTotals;
+use crate::replay::lane::{Loaded, Start, Trace};
 use crate::store::entry::Role;
 
-impl Lane<'_> {
+impl Trace<'_> {
     /// Messages of the list now.
     pub(super) fn list_len(&self) -> usize {
         match &self.loaded {
-            Some(loaded) => loaded.items.len() + self.upto - self.run_from,
-            None => usize::from(self.run_start.front.is_some()) + self.sent(self.run_start.from, self.upto),
+            Some(loaded) => loaded.messages.len() + self.messages_seen - self.run_base_len,
+            None => {
+                usize::from(self.run_start.summary.is_some())
+                    + self.sent_count(self.run_start.from, self.messages_seen)
+            }
         }
     }
 
     /// A message of the list.
-    pub(super) fn item_at(&self, at: usize) -> Item {
+    pub(super) fn message_at(&self, at: usize) -> PlannedMessage {
         if let Some(loaded) = &self.loaded {
-            let own = loaded.items.get(at).cloned();
-            return own.unwrap_or_else(|| self.arena.item(self.run_from + at - loaded.items.len()));
+            let own = loaded.messages.get(at).cloned();
+            return own.unwrap_or_else(|| {
+                self.arena.planned_message(self.run_base_len + at - loaded.messages.len())
+            });
         }
-        self.arena.item(self.place_at(at))
+        self.arena.planned_message(self.arena_index(at))
     }
 
     /// Where a message of a list stands that is that of the path.
-    pub(super) fn place_at(&self, at: usize) -> usize {
-        match self.run_start.front {
+    pub(super) fn arena_index(&self, at: usize) -> usize {
+        match self.run_start.summary {
             Some(front) if at == 0 => front,
-            front => self.behind(at - usize::from(front.is_some())),
+            front => self.arena_index_after(at - usize::from(front.is_some())),
         }
     }
 
     /// Where the first messages of the list behind its summary end, so many of them.
-    pub(super) fn behind(&self, count: usize) -> usize {
+    pub(super) fn arena_index_after(&self, count: usize) -> usize {
         let from = self.run_start.from;
-        if self.arena.ground.special.is_empty() {
+        if self.arena.base.repair_changes.is_empty() {
             return from + count;
         }
-        self.sums.first(from, self.upto, |held| held.count as usize > count)
+        self.prefix_sums.find_first(from, self.messages_seen, |held| held.count as usize > count)
     }
 
     /// How many messages of a stretch of the path are sent.
-    pub(super) fn sent(&self, from: usize, to: usize) -> usize {
-        self.sums.held(from, to).count as usize
+    pub(super) fn sent_count(&self, from: usize, to: usize) -> usize {
+        self.prefix_sums.range(from, to).count as usize
     }
 
     /// The list now.
-    pub(super) fn items(&self) -> Vec<Item> {
+    pub(super) fn messages(&self) -> Vec<PlannedMessage> {
         if self.loaded.is_some() {
-            return (0..self.list_len()).map(|at| self.item_at(at)).collect();
+            return (0..self.list_len()).map(|at| self.message_at(at)).collect();
         }
-        self.list_places().map(|at| self.arena.item(at)).collect()
+        self.arena_indices().map(|at| self.arena.planned_message(at)).collect()
     }
 
     /// Where the messages of a list stand that is no loaded one.
-    pub(super) fn list_places(&self) -> impl Iterator<Item = usize> + '_ {
-        let sent = (self.run_start.from..self.upto).filter(|at| !self.arena.is_left_out(*at));
-        self.run_start.front.into_iter().chain(sent)
+    pub(super) fn arena_indices(&self) -> impl Iterator<Item = usize> + '_ {
+        let sent = (self.run_start.from..self.messages_seen).filter(|at| !self.arena.is_omitted(*at));
+        self.run_start.summary.into_iter().chain(sent)
     }
 
     pub(super) fn role_at(&self, at: usize) -> Role {
-        self.arena.size(self.place_at(at)).role
+        self.arena.size(self.arena_index(at)).role
     }
 
     /// Where a message of the path stands in the list.
-    pub(super) fn index_of(&self, place: usize) -> usize {
+    pub(super) fn list_index(&self, place: usize) -> usize {
         if self.loaded.is_some() {
             return 0;
         }
         let from = self.run_start.from;
-        usize::from(self.run_start.front.is_some()) + self.sent(from, place.max(from))
+        usize::from(self.run_start.summary.is_some()) + self.sent_count(from, place.max(from))
     }
 
     /// What the whole list holds.
-    pub(super) fn held(&self) -> Held {
+    pub(super) fn totals(&self) -> RangeTotals {
         if let Some(loaded) = &self.loaded {
-            return loaded.held + self.sums.held(self.run_from, self.upto);
+            return loaded.totals + self.prefix_sums.range(self.run_base_len, self.messages_seen);
         }
-        let front = self.run_start.front;
-        let front = front.map_or_else(Held::default, |at| self.measure.of(&self.arena, at));
-        front + self.sums.held(self.run_start.from, self.upto)
+        let front = self.run_start.summary;
+        let front =
+            front.map_or_else(RangeTotals::default, |at| self.measure.message_totals(&self.arena, at));
+        front + self.prefix_sums.range(self.run_start.from, self.messages_seen)
     }
 
     /// Tokens of the first messages of the list.
-    pub(super) fn prefix(&self, count: usize) -> f64 {
+    pub(super) fn prefix_tokens(&self, count: usize) -> f64 {
         if let Some(loaded) = &self.loaded {
-            let own = loaded.items.len();
-            let rest = self.sums.held(self.run_from, self.run_from + count.saturating_sub(own));
-            return loaded.sums[count.min(own)] + rest.tokens;
+            let own = loaded.messages.len();
+            let rest =
+                self.prefix_sums.range(self.run_base_len, self.run_base_len + count.saturating_sub(own));
+            return loaded.prefix_tokens[count.min(own)] + rest.tokens;
         }
-        let Some(front) = self.run_start.front else {
-            return self.sums.held(self.run_start.from, self.behind(count)).tokens;
+        let Some(front) = self.run_start.summary else {
+            return self.prefix_sums.range(self.run_start.from, self.arena_index_after(count)).tokens;
         };
         let Some(behind) = count.checked_sub(1) else { return 0.0 };
-        let summary = self.arena.weigh(front, self.arena.size(front));
-        summary + self.sums.held(self.run_start.from, self.behind(behind)).tokens
+        let summary = self.arena.estimate_tokens(front, self.arena.size(front));
+        summary + self.prefix_sums.range(self.run_start.from, self.arena_index_after(behind)).tokens
     }
 
     /// The first message that the list of this run does not have from the one before; none where it only goes on.
-    pub(super) fn first_change(
+    pub(super) fn first_list_change(
         &self,
         start: Start,
         loaded: Option<&Loaded>,
@@ -106,25 +113,25 @@ impl Lane<'_> {
     ) -> Option<usize> {
         if loaded.is_none() && self.loaded.is_none() {
             // Results without a call at the front of a kept part go, and the summary before them stays.
-            let kept = start.front == self.run_start.front && start.from == self.session_start.from;
-            let only_results = kept && self.history.cleared == 0;
-            let first = if only_results { usize::from(start.front.is_some()) } else { 0 };
+            let kept = start.summary == self.run_start.summary && start.from == self.session_start.from;
+            let only_results = kept && self.history_trim.cleared == 0;
+            let first = if only_results { usize::from(start.summary.is_some()) } else { 0 };
             return (start != self.run_start).then_some(first);
         }
-        let front = usize::from(start.front.is_some());
+        let front = usize::from(start.summary.is_some());
         let before = |at: usize| match loaded {
             Some(loaded) => loaded
-                .items
+                .messages
                 .get(at)
                 .cloned()
-                .unwrap_or_else(|| self.arena.item(run_from + at - loaded.items.len())),
-            None if at < front => self.arena.item(start.front.unwrap_or(0)),
-            None => self.arena.item(start.from + at - front),
+                .unwrap_or_else(|| self.arena.planned_message(run_from + at - loaded.messages.len())),
+            None if at < front => self.arena.planned_message(start.summary.unwrap_or(0)),
+            None => self.arena.planned_message(start.from + at - front),
         };
         let count = match loaded {
-            Some(loaded) => loaded.items.len() + self.upto - run_from,
-            None => front + self.upto - start.from,
+            Some(loaded) => loaded.messages.len() + self.messages_seen - run_from,
+            None => front + self.messages_seen - start.from,
         };
-        (0..count).find(|at| *at >= self.list_len() || before(*at) != self.item_at(*at))
+        (0..count).find(|at| *at >= self.list_len() || before(*at) != self.message_at(*at))
     }
 }

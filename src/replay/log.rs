@@ -3,16 +3,16 @@
 
 use crate::ids::EntryIx;
 use crate::replay::Replay;
-use crate::replay::outcome::{CallReplay, Trimmed};
+use crate::replay::outcome::{CallReplay, TrimStats};
 
 /// A policy that fires at least so often is judged.
-const OFTEN: usize = 3;
+const MIN_FIRINGS: usize = 3;
 /// It should free so much of the window each time.
-const LEAST_SHARE: f64 = 0.02;
+const MIN_FREED_SHARE: f64 = 0.02;
 
 /// What fired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FiredKind {
+pub enum PolicyEventKind {
     /// Pruning.
     Prune,
     /// The guard of every call.
@@ -29,7 +29,7 @@ pub enum FiredKind {
     Truncate,
 }
 
-impl FiredKind {
+impl PolicyEventKind {
     /// Every kind.
     pub const ALL: [Self; 7] =
         [Self::Prune, Self::Guard, Self::Clear, Self::History, Self::Reduce, Self::Compact, Self::Truncate];
@@ -50,9 +50,9 @@ impl FiredKind {
 
 /// One time that a policy did something. One that does the same to every call of a stretch fired once.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fired {
+pub struct PolicyEvent {
     /// What.
-    pub kind: FiredKind,
+    pub kind: PolicyEventKind,
     /// At which call, counted from 0.
     pub call: usize,
     /// Calls in a row that it holds for.
@@ -71,9 +71,9 @@ pub struct Fired {
 
 /// How often a policy fired and what came of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Often {
+pub struct FiringStats {
     /// Which.
-    pub kind: FiredKind,
+    pub kind: PolicyEventKind,
     /// Times.
     pub times: usize,
     /// Tokens less, of all times.
@@ -81,98 +81,105 @@ pub struct Often {
     /// Cost of all times, USD.
     pub cost: f64,
     /// Every how many calls, on average.
-    pub every: f64,
+    pub call_interval: f64,
     /// It fires too often: it frees less than a fiftieth of the window each time.
-    pub too_often: bool,
+    pub is_too_frequent: bool,
 }
 
 /// The record of a lane.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Record {
+pub struct FiringLog {
     /// Each time, in order.
-    pub fired: Vec<Fired>,
+    pub events: Vec<PolicyEvent>,
     /// Each policy that fired.
-    pub often: Vec<Often>,
+    pub stats: Vec<FiringStats>,
 }
 
 /// The record of the simulated lane. `window` is the provider's, in tokens.
-pub fn record(replay: &Replay, window: f64) -> Record {
-    let mut fired: Vec<Fired> = Vec::new();
-    let mut open: [Option<(usize, Trimmed)>; 7] = [None; 7];
+pub fn firing_log(replay: &Replay, window: f64) -> FiringLog {
+    let mut fired: Vec<PolicyEvent> = Vec::new();
+    let mut open: [Option<(usize, TrimStats)>; 7] = [None; 7];
     for (at, call) in replay.simulated.iter().enumerate() {
-        for kind in FiredKind::ALL {
-            let Some((done, cost)) = at_call(call, kind) else {
+        for kind in PolicyEventKind::ALL {
+            let Some((done, cost)) = event_at(call, kind) else {
                 open[kind as usize] = None;
                 continue;
             };
             let goes_on = open[kind as usize].filter(|(_, before)| *before == done);
-            if let Some((known, _)) = goes_on.filter(|_| !is_event(kind)) {
+            if let Some((known, _)) = goes_on.filter(|_| !is_separate_event(kind)) {
                 fired[known].calls += 1;
                 continue;
             }
             open[kind as usize] = Some((fired.len(), done));
-            fired.push(Fired {
+            fired.push(PolicyEvent {
                 kind,
                 call: at,
                 calls: 1,
                 time: replay.calls[at].started,
                 messages: done.trimmed + done.cleared,
-                first: call.first_changed.filter(|_| is_of_call(kind)),
+                first: call.first_changed.filter(|_| is_per_call(kind)),
                 tokens: done.tokens,
                 cost,
             });
         }
     }
-    let often = FiredKind::ALL.into_iter().filter_map(|kind| often(&fired, kind, replay.calls.len(), window));
-    Record { often: often.collect(), fired }
+    let often = PolicyEventKind::ALL
+        .into_iter()
+        .filter_map(|kind| firing_stats(&fired, kind, replay.calls.len(), window));
+    FiringLog { stats: often.collect(), events: fired }
 }
 
 /// Whether every time counts by itself.
-fn is_event(kind: FiredKind) -> bool {
-    matches!(kind, FiredKind::Compact | FiredKind::Truncate | FiredKind::Prune)
+fn is_separate_event(kind: PolicyEventKind) -> bool {
+    matches!(kind, PolicyEventKind::Compact | PolicyEventKind::Truncate | PolicyEventKind::Prune)
 }
 
 /// Whether it changes messages for one call alone.
-fn is_of_call(kind: FiredKind) -> bool {
-    matches!(kind, FiredKind::Prune | FiredKind::Guard | FiredKind::Clear)
+fn is_per_call(kind: PolicyEventKind) -> bool {
+    matches!(kind, PolicyEventKind::Prune | PolicyEventKind::Guard | PolicyEventKind::Clear)
 }
 
 /// What a policy did at a call, and the cost of it.
-fn at_call(call: &CallReplay, kind: FiredKind) -> Option<(Trimmed, Option<f64>)> {
+fn event_at(call: &CallReplay, kind: PolicyEventKind) -> Option<(TrimStats, Option<f64>)> {
     let of_calls = [call.pruned, call.guarded, call.cleared];
     let all: f64 = of_calls.iter().map(|done| done.tokens).sum();
     // What several steps cost together is told apart by what each took away.
-    let share = |done: Trimmed| {
+    let share = |done: TrimStats| {
         let share = if all == 0.0 { 0.0 } else { done.tokens / all };
         (done, call.cache_cost.map(|cost| cost * share))
     };
-    let written = |done: Option<crate::replay::Compacting>| {
+    let written = |done: Option<crate::replay::CompactionEvent>| {
         let done = done?;
-        let trimmed = Trimmed { trimmed: 0, cleared: done.messages, tokens: done.tokens };
+        let trimmed = TrimStats { trimmed: 0, cleared: done.messages, tokens: done.tokens };
         Some((trimmed, done.summary_cost))
     };
     let found = match kind {
-        FiredKind::Prune => share(call.pruned),
-        FiredKind::Guard => share(call.guarded),
-        FiredKind::Clear => share(call.cleared),
-        FiredKind::History => (call.history, None),
-        FiredKind::Reduce => (call.reduced, None),
-        FiredKind::Compact => return written(call.compacted),
-        FiredKind::Truncate => return written(call.truncated),
+        PolicyEventKind::Prune => share(call.pruned),
+        PolicyEventKind::Guard => share(call.guarded),
+        PolicyEventKind::Clear => share(call.cleared),
+        PolicyEventKind::History => (call.history_trim, None),
+        PolicyEventKind::Reduce => (call.reduce_trim, None),
+        PolicyEventKind::Compact => return written(call.compacted),
+        PolicyEventKind::Truncate => return written(call.truncated),
     };
-    Some(found).filter(|(done, _)| done.is_some())
+    Some(found).filter(|(done, _)| done.has_changes())
 }
 
-fn often(fired: &[Fired], kind: FiredKind, calls: usize, window: f64) -> Option<Often> {
+fn firing_stats(
+    fired: &[PolicyEvent],
+    kind: PolicyEventKind,
+    calls: usize,
+    window: f64,
+) -> Option<FiringStats> {
     let own = || fired.iter().filter(|fired| fired.kind == kind);
     let times = own().count();
     let tokens: f64 = own().map(|fired| fired.tokens).sum();
-    (times > 0).then(|| Often {
+    (times > 0).then(|| FiringStats {
         kind,
         times,
         tokens,
         cost: own().filter_map(|fired| fired.cost).sum(),
-        every: calls as f64 / times as f64,
-        too_often: times >= OFTEN && tokens / (times as f64) < window * LEAST_SHARE,
+        call_interval: calls as f64 / times as f64,
+        is_too_frequent: times >= MIN_FIRINGS && tokens / (times as f64) < window * MIN_FREED_SHARE,
     })
 }

@@ -34,13 +34,13 @@ mod sums;
 mod totals;
 mod work;
 
-pub use calls::{Call, Mind, Refused, calls};
+pub use calls::{CacheKey, ModelCall, RefusedCall, model_calls};
 pub use cost::Cost;
-pub use evidence::contradicted;
-pub use lanes::{RecordedLane, recorded_lane, replay, simulated_lane, simulated_totals};
-pub use log::{Fired, FiredKind, Often, Record, record};
-pub use outcome::{CallReplay, Compacting, PromptSize, Trimmed};
-pub use totals::Totals;
+pub use evidence::contradicted_policies;
+pub use lanes::{RecordedTrace, recorded_trace, replay, simulated_totals, simulated_trace};
+pub use log::{FiringLog, FiringStats, PolicyEvent, PolicyEventKind, firing_log};
+pub use outcome::{CallReplay, CompactionEvent, PromptSizeSource, TrimStats};
+pub use totals::TraceTotals;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -50,10 +50,10 @@ use crate::gateway::compaction::CompactionMode;
 use crate::gateway::retention::Retention;
 use crate::ids::EntryIx;
 use crate::policy::compact::BranchEntry;
-use crate::policy::texture::Texture;
-use crate::policy::{Step, StepSettings};
+use crate::policy::texture::ContentFeatures;
+use crate::policy::{Policy, PolicySettings};
 use crate::store::index::Index;
-use crate::store::intern::WordIx;
+use crate::store::intern::ValueIx;
 
 /// Tokens by factors fitted to this session's own usage.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +66,7 @@ pub struct Calibrated<'a> {
 
 /// What is replayed. Everything is in order of the path where nothing else is said.
 #[derive(Debug, Clone, Copy)]
-pub struct Session<'a> {
+pub struct ReplaySession<'a> {
     /// Sizes.
     pub index: &'a Index,
     /// Entries from the root to the leaf.
@@ -74,17 +74,17 @@ pub struct Session<'a> {
     /// The same as a compaction looks at them.
     pub branch: &'a [BranchEntry],
     /// The texture of each entry that has a message; none where texts were not read, and no step asks for them.
-    pub textures: Option<&'a [Option<Arc<Texture>>]>,
+    pub features: Option<&'a [Option<Arc<ContentFeatures>>]>,
     /// Calls whose texts say that the prompt was too large, in file order.
-    pub refused: &'a [Refused],
+    pub refused: &'a [RefusedCall],
     /// Calls that were answered, but cut short: prompt and reply together filled the window.
-    pub cut: &'a HashSet<EntryIx>,
+    pub cut_short: &'a HashSet<EntryIx>,
     /// Answers whose counts cannot be the whole prompt, and are no measure.
-    pub doubted: &'a HashSet<EntryIx>,
+    pub unreliable_answers: &'a HashSet<EntryIx>,
     /// Cache touches that count, in file order, with their time in ms (pruning 4.3).
-    pub touches: &'a [(EntryIx, f64)],
+    pub cache_touches: &'a [(EntryIx, f64)],
     /// Pruning can be installed for the model (pruning 3.6).
-    pub eligible: bool,
+    pub prune_eligible: bool,
     /// Tokens before the messages, by chars.
     pub fixed_tokens: u64,
     /// Those of the system prompt among them.
@@ -98,7 +98,7 @@ pub struct Session<'a> {
     /// The runtime's window, in tokens (compaction 2.8).
     pub runtime_window: f64,
     /// The windows of other models of the path: a call is judged by the model that it was made with.
-    pub windows: &'a HashMap<(WordIx, WordIx), ModelLimits>,
+    pub windows: &'a HashMap<(ValueIx, ValueIx), ModelLimits>,
     /// Who writes summaries.
     pub mode: CompactionMode,
     /// How long prompts are cached.
@@ -106,33 +106,33 @@ pub struct Session<'a> {
     /// Price of the model, and of each other one of the path.
     pub price: Option<Price>,
     /// Prices of models by the words of the path.
-    pub prices: &'a HashMap<(WordIx, WordIx), Option<Price>>,
+    pub prices: &'a HashMap<(ValueIx, ValueIx), Option<Price>>,
 }
 
-impl Session<'_> {
+impl ReplaySession<'_> {
     /// Tokens before the messages.
     fn fixed(&self) -> f64 {
-        self.calibrated.map_or(self.fixed_tokens as f64, |fit| exact::exact(fit.fixed))
+        self.calibrated.map_or(self.fixed_tokens as f64, |fit| exact::fixed_point(fit.fixed))
     }
 
     /// What the provider of a call takes, in tokens.
-    fn provider_window(&self, mind: &Mind) -> f64 {
-        self.other_model(mind).map_or(self.provider_window, |limits| limits.provider)
+    fn provider_window(&self, mind: &CacheKey) -> f64 {
+        self.model_limits(mind).map_or(self.provider_window, |limits| limits.provider)
     }
 
     /// What the runtime's trigger goes by after a call, in tokens.
-    fn runtime_window(&self, mind: &Mind, settings: &Settings) -> f64 {
-        let own = settings.assumed.runtime_window.unwrap_or(self.runtime_window);
-        self.other_model(mind).map_or(own, |limits| limits.runtime)
+    fn runtime_window(&self, mind: &CacheKey, settings: &Settings) -> f64 {
+        let own = settings.assumptions.runtime_window.unwrap_or(self.runtime_window);
+        self.model_limits(mind).map_or(own, |limits| limits.runtime)
     }
 
-    fn other_model(&self, mind: &Mind) -> Option<&ModelLimits> {
+    fn model_limits(&self, mind: &CacheKey) -> Option<&ModelLimits> {
         self.windows.get(&mind.model?)
     }
 
     /// The price of a call.
-    fn price_of(&self, call: &Call) -> Option<Price> {
-        let of_model = call.mind.model.and_then(|model| self.prices.get(&model).copied());
+    fn price_of(&self, call: &ModelCall) -> Option<Price> {
+        let of_model = call.cache_key.model.and_then(|model| self.prices.get(&model).copied());
         of_model.unwrap_or(self.price)
     }
 }
@@ -141,7 +141,7 @@ impl Session<'_> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// The steps and their parameters.
-    pub steps: StepSettings,
+    pub policies: PolicySettings,
     /// Pruning is on.
     pub prune_on: bool,
     /// Window of the pruner, in tokens, `contextTokens` considered.
@@ -149,20 +149,20 @@ pub struct Settings {
     /// Window of the model itself, in tokens, which the guard goes by (pruning 6.30).
     pub guard_window: f64,
     /// What else differs from the record.
-    pub assumed: Assumed,
+    pub assumptions: Assumptions,
 }
 
 /// Differences from the record that no setting of a step makes. By default there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Assumed {
+pub struct Assumptions {
     /// Window of the runtime's own trigger for the session's model, in tokens (compaction 2.8).
     pub runtime_window: Option<f64>,
     /// Tokens by which the prompt is smaller before its messages.
-    pub fixed_less: f64,
+    pub fixed_reduction: f64,
     /// Pruning is installed, whatever the provider.
-    pub eligible: bool,
+    pub prune_eligible: bool,
     /// The provider counted every call, also where the record has no usage.
-    pub counted: bool,
+    pub assume_usage: bool,
 }
 
 /// The windows of one model, in tokens; NaN where nobody knows.
@@ -178,7 +178,7 @@ pub struct ModelLimits {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
     /// The calls of the record.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ModelCall>,
     /// Each of them under the settings in force.
     pub recorded: Vec<CallReplay>,
     /// Each of them under the others.
@@ -189,15 +189,15 @@ pub struct Replay {
 
 impl Replay {
     /// What all calls come to, recorded and simulated.
-    pub fn totals(&self) -> [Totals; 2] {
-        [&self.recorded, &self.simulated].map(|lane| Totals::of(&self.calls, lane))
+    pub fn totals(&self) -> [TraceTotals; 2] {
+        [&self.recorded, &self.simulated].map(|lane| TraceTotals::of(&self.calls, lane))
     }
 }
 
 impl Settings {
     /// Whether this lane decides by itself when to compact.
-    fn compacts(&self) -> bool {
-        self.steps.steps.has(Step::Compact)
+    fn has_compaction(&self) -> bool {
+        self.policies.enabled.has(Policy::Compact)
     }
 }
 

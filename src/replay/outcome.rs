@@ -4,12 +4,12 @@ use crate::context::before_compaction::TokensBefore;
 use crate::ids::EntryIx;
 use crate::policy::preflight::Route;
 use crate::policy::prune::Gate;
-use crate::replay::cache::Split;
-use crate::replay::digest::Digest;
+use crate::replay::cache::TokenSplit;
+use crate::replay::digest::EditDigest;
 
 /// What one step changed in a prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Trimmed {
+pub struct TrimStats {
     /// Messages of which a part stays.
     pub trimmed: u32,
     /// Messages that a placeholder stands for, or that are left out.
@@ -18,20 +18,20 @@ pub struct Trimmed {
     pub tokens: f64,
 }
 
-impl Trimmed {
+impl TrimStats {
     /// Whether it changed anything.
-    pub fn is_some(&self) -> bool {
+    pub fn has_changes(&self) -> bool {
         self.trimmed + self.cleared > 0
     }
 }
 
 /// A compaction, or a cut of large results in the transcript, before a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Compacting {
+pub struct CompactionEvent {
     /// The provider had refused the prompt; without it the threshold was passed (compaction 2.11).
     pub by_overflow: bool,
     /// It stands in the transcript.
-    pub recorded: bool,
+    pub is_recorded: bool,
     /// Messages that went.
     pub messages: u32,
     /// Tokens less.
@@ -41,20 +41,20 @@ pub struct Compacting {
     /// The cost that the file records for the summary, USD; of several compactions before one call the sum.
     pub summary_recorded: Option<f64>,
     /// Compactions since the call before.
-    pub times: u32,
+    pub count: u32,
     /// Tokens of the context before the first of them; none where only the simulation compacts.
-    pub before: Option<TokensBefore>,
+    pub tokens_before: Option<TokensBefore>,
 }
 
-impl Compacting {
+impl CompactionEvent {
     /// Tokens before it: as the transcript says, else those of the call behind it and what the compaction took away.
-    pub fn before_tokens(&self, after: f64) -> TokensBefore {
-        self.before.unwrap_or_else(|| TokensBefore::estimate(after + self.tokens))
+    pub fn tokens_before_or_estimate(&self, after: f64) -> TokensBefore {
+        self.tokens_before.unwrap_or_else(|| TokensBefore::estimate(after + self.tokens))
     }
 
     /// This one and another behind it, before the same call.
     #[must_use]
-    pub(super) fn then(self, later: Self) -> Self {
+    pub(super) fn followed_by(self, later: Self) -> Self {
         let sum = |one: Option<f64>, other: Option<f64>| {
             one.zip(other).map(|(one, other)| one + other).or(one).or(other)
         };
@@ -63,8 +63,8 @@ impl Compacting {
             tokens: self.tokens + later.tokens,
             summary_cost: sum(self.summary_cost, later.summary_cost),
             summary_recorded: sum(self.summary_recorded, later.summary_recorded),
-            times: self.times + later.times,
-            before: self.before.or(later.before),
+            count: self.count + later.count,
+            tokens_before: self.tokens_before.or(later.tokens_before),
             ..later
         }
     }
@@ -72,25 +72,25 @@ impl Compacting {
 
 /// What tells two prompts of one call apart: which messages, and what was done to them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Prompt {
+pub(super) struct PromptKey {
     /// The summary at the front; of one that is assumed the place where it was made.
-    pub(super) front: Option<(EntryIx, bool)>,
+    pub(super) summary: Option<(EntryIx, bool)>,
     /// The first message behind it.
     pub(super) from: usize,
     /// Messages in all.
     pub(super) len: usize,
     /// Tokens of its messages before anything was done for this call.
-    pub(super) base: f64,
-    pub(super) edits: Digest,
+    pub(super) base_tokens: f64,
+    pub(super) edits: EditDigest,
 }
 
 /// Who says how large a prompt was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PromptSize {
+pub enum PromptSizeSource {
     /// The provider counted it.
     Counted,
     /// The refusal names it.
-    Named,
+    FromRefusal,
     /// A rule estimates it.
     Estimated,
     /// Nobody: the call was refused or failed without a number. `expected` is only what it must have been at least.
@@ -106,80 +106,80 @@ pub struct CallReplay {
     /// estimate where it counted nothing.
     pub expected: f64,
     /// The prompt did not fit. A compaction may have made the second try fit.
-    pub overflow: bool,
+    pub overflowed: bool,
     /// It did not fit in the end either: there was no answer.
     pub failed: bool,
     /// Who says how large the prompt was.
-    pub size: PromptSize,
+    pub size_source: PromptSizeSource,
     /// Messages of the prompt.
     pub messages: usize,
     /// What the pruner's gate said.
     pub gate: Gate,
     /// What pruning did.
-    pub pruned: Trimmed,
+    pub pruned: TrimStats,
     /// What the guard did.
-    pub guarded: Trimmed,
+    pub guarded: TrimStats,
     /// What the clearing of tool uses did.
-    pub cleared: Trimmed,
+    pub cleared: TrimStats,
     /// What the turn limit left out for this run.
-    pub history: Trimmed,
+    pub history_trim: TrimStats,
     /// What the budget of all tool results took of what this run began with.
-    pub reduced: Trimmed,
+    pub reduce_trim: TrimStats,
     /// What the check before the prompt said; none where the version has none, or makes none before this call.
     pub checked: Option<Route>,
     /// The compaction before it.
-    pub compacted: Option<Compacting>,
+    pub compacted: Option<CompactionEvent>,
     /// The compaction that the transcript holds after it, where it is the last call.
-    pub compacted_after: Option<Compacting>,
+    pub compacted_after: Option<CompactionEvent>,
     /// Large results were cut in the transcript before it.
-    pub truncated: Option<Compacting>,
+    pub truncated: Option<CompactionEvent>,
     /// The first message that differs from the transcript for this call.
     pub first_changed: Option<EntryIx>,
     /// Its tokens by what they cost.
-    pub split: Split,
+    pub split: TokenSplit,
     /// Their cost, USD: what the file records above 0, else the list price; none where neither is known.
     pub cost: Option<f64>,
     /// The cost that the file records for exactly these tokens, USD, 0 included.
     pub recorded_cost: Option<f64>,
     /// What they cost by the model of the cache, whatever was recorded.
-    pub modelled: Option<f64>,
+    pub modelled_cost: Option<f64>,
     /// The split is what the provider counted, not the model of the cache.
-    pub measured: bool,
+    pub is_measured: bool,
     /// What the steps of this call add to its cost at the cache, USD; negative where it is cheaper at once.
     pub cache_cost: Option<f64>,
     /// Cost of all calls so far, and of their summaries.
     pub total_cost: f64,
-    pub(super) prompt: Prompt,
+    pub(super) prompt: PromptKey,
 }
 
 impl CallReplay {
     /// Messages that are trimmed for this call.
-    pub fn trimmed(&self) -> u32 {
+    pub fn trimmed_count(&self) -> u32 {
         self.pruned.trimmed + self.guarded.trimmed + self.cleared.trimmed
     }
 
     /// Messages that are cleared for this call.
-    pub fn cleared(&self) -> u32 {
+    pub fn cleared_count(&self) -> u32 {
         self.pruned.cleared + self.guarded.cleared + self.cleared.cleared
     }
 
     /// Whether anybody says how large the prompt was, if only an estimate.
-    pub fn is_sized(&self) -> bool {
-        self.size != PromptSize::Unknown
+    pub fn has_size(&self) -> bool {
+        self.size_source != PromptSizeSource::Unknown
     }
 
     /// Whether a rule estimated the size of the prompt.
     pub fn is_estimate(&self) -> bool {
-        self.size == PromptSize::Estimated
+        self.size_source == PromptSizeSource::Estimated
     }
 
     /// The word for a prompt that nobody names a size of.
-    pub fn without_size(&self) -> &'static str {
-        if self.overflow { "refused" } else { "failed" }
+    pub fn missing_size_label(&self) -> &'static str {
+        if self.overflowed { "refused" } else { "failed" }
     }
 
     /// Whether a prompt is the same one.
-    pub(super) fn is_like(&self, other: &Prompt) -> bool {
+    pub(super) fn has_same_prompt(&self, other: &PromptKey) -> bool {
         self.prompt == *other
     }
 }

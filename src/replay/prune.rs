@@ -2,50 +2,50 @@
 //! once while it stays as it is (pruning 5, 6.33–6.35).
 
 use crate::js::Value;
-use crate::policy::Step;
-use crate::policy::edit::{Edit, one_text};
-use crate::policy::prune::{Clearing, Trimming, cutoff_among, keeps_images};
-use crate::replay::digest::Digest;
-use crate::replay::held::{Edits, Held};
-use crate::replay::lane::Lane;
-use crate::replay::work::Worked;
+use crate::policy::Policy;
+use crate::policy::edit::{Edit, single_text_size};
+use crate::policy::prune::{HardClearer, SoftTrimmer, cutoff_among, keeps_images};
+use crate::replay::digest::EditDigest;
+use crate::replay::held::{EditTotals, RangeTotals};
+use crate::replay::lane::Trace;
+use crate::replay::work::StepOutcome;
 use crate::store::entry::{MessageSize, Role};
 
 /// What pruning makes of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Form {
+pub(super) enum PrunedForm {
     Trimmed,
     Cleared,
 }
 
 /// A result that the guard went over.
-pub(super) struct Guarded {
+pub(super) struct GuardedResult {
     at: usize,
     /// Its tokens before any step.
     before: f64,
     is_pruned: bool,
     /// As pruning left it.
-    pub(super) held: Held,
+    pub(super) totals: RangeTotals,
     /// What the guard did.
-    pub(super) done: Edits,
+    pub(super) edits: EditTotals,
 }
 
-impl Guarded {
+impl GuardedResult {
     /// Where it stands.
     pub(super) fn at(&self) -> usize {
         self.at
     }
 }
 
-impl Worked {
+impl StepOutcome {
     /// Adds what became of a result.
-    fn take(&mut self, result: &Guarded, clears: bool) {
-        let Guarded { at, before, is_pruned, held, done } = result;
+    fn add_result(&mut self, result: &GuardedResult, clears: bool) {
+        let GuardedResult { at, before, is_pruned, totals: held, edits: done } = result;
         self.guarded.trimmed += done.trimmed;
         self.guarded.cleared += done.cleared;
         self.guarded.tokens += done.tokens;
         let guarded = held.tokens - done.tokens;
-        let after = if clears { held.tokens - held.used.tokens } else { guarded };
+        let after = if clears { held.tokens - held.cleared.tokens } else { guarded };
         if clears {
             self.cleared.cleared += 1;
             self.cleared.tokens += guarded - after;
@@ -57,150 +57,160 @@ impl Worked {
 }
 
 /// A result that pruning changes.
-struct Pruned {
+struct PrunedResult {
     at: usize,
-    form: Form,
+    form: PrunedForm,
 }
 
-impl Lane<'_> {
+impl Trace<'_> {
     /// Prunes a call of which all messages are those of the path and can be counted, and lets the guard follow.
-    pub(super) fn prune_alone(&mut self, held: &Held) -> Worked {
-        let pruned = self.pruned(held);
+    pub(super) fn prune_without_list(&mut self, totals: &RangeTotals) -> StepOutcome {
+        let pruned = self.results_to_prune(totals);
         if pruned.is_empty() {
-            return self.by_sums(held);
+            return self.outcome_from_totals(totals);
         }
-        let mut worked = Worked { touched: true, ..Worked::default() };
-        let forms: Vec<(usize, Form, Held)> =
-            pruned.iter().map(|pruned| (pruned.at, pruned.form, self.form(pruned))).collect();
-        let mut over = held.guard - held.cut.chars - self.measure.budget();
+        let mut worked = StepOutcome { was_pruned: true, ..StepOutcome::default() };
+        let forms: Vec<(usize, PrunedForm, RangeTotals)> =
+            pruned.iter().map(|pruned| (pruned.at, pruned.form, self.totals_when_pruned(pruned))).collect();
+        let mut over = totals.guard_chars - totals.guard_cut.chars - self.measure.budget();
         for (at, form, made) in &forms {
-            let own = self.sums.at(*at);
-            over += (made.guard - made.cut.chars) - (own.guard - own.cut.chars);
+            let own = self.prefix_sums.message(*at);
+            over += (made.guard_chars - made.guard_cut.chars) - (own.guard_chars - own.guard_cut.chars);
             match form {
-                Form::Trimmed => worked.pruned.trimmed += 1,
-                Form::Cleared => worked.pruned.cleared += 1,
+                PrunedForm::Trimmed => worked.pruned.trimmed += 1,
+                PrunedForm::Cleared => worked.pruned.cleared += 1,
             }
             worked.pruned.tokens += own.tokens - made.tokens;
         }
-        self.guard_pruned(held, &forms, over, &mut worked);
+        self.guard_pruned(totals, &forms, over, &mut worked);
         worked
     }
 
     /// What the guard and clearing make of a pruned list: `needed` is what it is over the guard's budget.
-    fn guard_pruned(&self, all: &Held, forms: &[(usize, Form, Held)], needed: f64, worked: &mut Worked) {
+    fn guard_pruned(
+        &self,
+        all: &RangeTotals,
+        forms: &[(usize, PrunedForm, RangeTotals)],
+        needed: f64,
+        worked: &mut StepOutcome,
+    ) {
         let (mut gained, mut reaches) = (0.0, needed > 0.0);
-        let mut left = all.guard;
+        let mut left = all.guard_chars;
         let mut forms = forms.iter().peekable();
         let mut results = Vec::new();
-        let mut counted = all.clear;
-        for at in self.results_within(self.run_start.from, self.upto) {
-            let own = self.sums.at(*at);
+        let mut counted = all.clear_tokens;
+        for at in self.results_within(self.run_start.from, self.messages_seen) {
+            let own = self.prefix_sums.message(*at);
             let made = forms.next_if(|(form, _, _)| form == at).map(|(_, _, made)| *made);
-            let held = made.unwrap_or(own);
-            let done = if reaches { held.gone } else { held.cut };
-            left += held.guard - own.guard - held.cut.chars;
-            left -= if reaches { held.gone.chars } else { 0.0 };
+            let totals = made.unwrap_or(own);
+            let done = if reaches { totals.guard_compacted } else { totals.guard_cut };
+            left += totals.guard_chars - own.guard_chars - totals.guard_cut.chars;
+            left -= if reaches { totals.guard_compacted.chars } else { 0.0 };
             if reaches {
                 gained += done.chars;
                 reaches = !(gained >= needed && done.chars > 0.0);
             }
-            counted += held.clear - done.clear - own.clear;
+            counted += totals.clear_tokens - done.clear_tokens - own.clear_tokens;
             let is_pruned = made.is_some();
-            results.push(Guarded { at: *at, before: own.tokens, is_pruned, held, done });
+            results.push(GuardedResult { at: *at, before: own.tokens, is_pruned, totals, edits: done });
         }
         worked.stopped = self.measure.stops(left);
-        let gone = self.uses_of(counted, &results);
+        let gone = self.cleared_results(counted, &results);
         for (nth, result) in results.iter().enumerate() {
-            let clears = gone.contains(&nth) && result.held.used.count() > 0;
-            worked.take(result, clears);
+            let clears = gone.contains(&nth) && result.totals.cleared.count() > 0;
+            worked.add_result(result, clears);
         }
-        worked.less = worked.edits.iter().map(|(_, _, less)| less).sum();
+        worked.freed_tokens = worked.edits.iter().map(|(_, _, less)| less).sum();
         let edited = worked.edits.iter().map(|(at, after, _)| (*at, after.round() as u64));
-        worked.digest = edited.fold(Digest::default(), Digest::with);
-        worked.first = worked.edits.first().and_then(|(at, _, _)| self.arena.entry(*at));
+        worked.edit_digest = edited.fold(EditDigest::default(), EditDigest::with_edit);
+        worked.first_changed = worked.edits.first().and_then(|(at, _, _)| self.arena.entry(*at));
     }
 
     /// The results that pruning changes, in order.
-    fn pruned(&mut self, held: &Held) -> Vec<Pruned> {
-        let settings = &self.settings.steps.prune;
+    fn results_to_prune(&mut self, totals: &RangeTotals) -> Vec<PrunedResult> {
+        let settings = &self.settings.policies.prune;
         let window = self.settings.window;
-        let ground = self.arena.ground;
-        let (from, to) = (self.run_start.from, self.upto);
+        let base = self.arena.base;
+        let (from, to) = (self.run_start.from, self.messages_seen);
         let stretch =
             |places: &[usize]| places.partition_point(|at| *at < from)..places.partition_point(|at| *at < to);
-        let replies = &ground.replies[stretch(&ground.replies)];
+        let replies = &base.replies[stretch(&base.replies)];
         let Some(cutoff) = cutoff_among(replies, to, settings.keep_last_assistants) else {
             return Vec::new();
         };
-        let Some(start) = ground.users[stretch(&ground.users)].first().copied() else { return Vec::new() };
+        let Some(start) = base.users[stretch(&base.users)].first().copied() else { return Vec::new() };
         if window.is_nan() || window <= 0.0 {
             return Vec::new();
         }
-        let mut clearing = Clearing::new(settings, window, held.prune);
+        let mut clearing = HardClearer::new(settings, window, totals.prune_chars);
         if clearing.ratio() < settings.soft_trim_ratio {
             return Vec::new();
         }
-        let trimming = Trimming::new(&settings.soft_trim);
+        let trimming = SoftTrimmer::new(&settings.soft_trim);
         let mut candidates: Vec<(usize, f64, bool)> = Vec::new();
         for at in self.results_within(start, cutoff) {
             let size = self.arena.size(*at);
-            if size.role != Role::ToolResult || self.arena.is_left_out(*at) || !self.may_prune(*at, size) {
+            if size.role != Role::ToolResult || self.arena.is_omitted(*at) || !self.may_prune(*at, size) {
                 continue;
             }
-            let before = size.prune_chars.get().unwrap_or(0.0);
-            let trimmed = trimming.chars(&size.result());
+            let before = size.prune_chars.value().unwrap_or(0.0);
+            let trimmed = trimming.chars_after(&size.tool_result_size());
             let after = trimmed.unwrap_or(before);
-            clearing.total += after - before;
+            clearing.total_chars += after - before;
             candidates.push((*at, after, trimmed.is_some()));
         }
         let chars: Vec<f64> = candidates.iter().map(|(_, chars, _)| *chars).collect();
-        let cleared = clearing.cleared(&chars, chars.iter().sum()).unwrap_or(0);
+        let cleared = clearing.count_cleared(&chars, chars.iter().sum()).unwrap_or(0);
         let form = |(nth, (at, _, trimmed)): (usize, &(usize, f64, bool))| {
-            let form = if nth < cleared { Some(Form::Cleared) } else { trimmed.then_some(Form::Trimmed) };
-            form.map(|form| Pruned { at: *at, form })
+            let form = if nth < cleared {
+                Some(PrunedForm::Cleared)
+            } else {
+                trimmed.then_some(PrunedForm::Trimmed)
+            };
+            form.map(|form| PrunedResult { at: *at, form })
         };
         candidates.iter().enumerate().filter_map(form).collect()
     }
 
     /// Whether nothing shields a result but its place (pruning 5.12).
     fn may_prune(&self, at: usize, size: &MessageSize) -> bool {
-        let by_tool = match self.arena.ground.missing.get(&at) {
+        let by_tool = match self.arena.base.missing.get(&at) {
             Some(missing) => {
                 let name = Value::String(missing.result.name.clone());
-                self.settings.steps.prune.tool_filter().prunable(Some(&name))
+                self.settings.policies.prune.tool_filter().is_prunable(Some(&name))
             }
-            None => self.prunable_tools.get(&size.tool).copied().unwrap_or(false),
+            None => self.prunable_tools.get(&size.tool_name).copied().unwrap_or(false),
         };
-        by_tool && !keeps_images(&self.settings.steps.prune, size.images)
+        by_tool && !keeps_images(&self.settings.policies.prune, size.images)
     }
 
     /// What a pruned result comes to, told once while its details stay or are gone.
-    fn form(&mut self, pruned: &Pruned) -> Held {
-        let key = (pruned.at, pruned.form, pruned.at < self.stripped);
-        if let Some(known) = self.forms.get(&key) {
+    fn totals_when_pruned(&mut self, pruned: &PrunedResult) -> RangeTotals {
+        let key = (pruned.at, pruned.form, pruned.at < self.stripped_until);
+        if let Some(known) = self.pruned_totals.get(&key) {
             return *known;
         }
-        let settings = &self.settings.steps.prune;
+        let settings = &self.settings.policies.prune;
         let size = *self.arena.size(pruned.at);
         let (edit, chars) = match pruned.form {
-            Form::Trimmed => {
-                let chars = Trimming::new(&settings.soft_trim).chars(&size.result());
+            PrunedForm::Trimmed => {
+                let chars = SoftTrimmer::new(&settings.soft_trim).chars_after(&size.tool_result_size());
                 (Edit::SoftTrim(settings.soft_trim), chars.unwrap_or(0.0))
             }
-            Form::Cleared => {
+            PrunedForm::Cleared => {
                 let placeholder = settings.hard_clear.placeholder.clone();
                 let chars = placeholder.len() as f64;
                 (Edit::Placeholder(placeholder.into()), chars)
             }
         };
-        let after = one_text(&size, chars);
-        let texture = self.arena.texture(pruned.at).filter(|_| {
-            let steps = self.settings.steps.steps;
-            steps.has(Step::Guard) || steps.has(Step::Clear)
+        let after = single_text_size(&size, chars);
+        let texture = self.arena.features(pruned.at).filter(|_| {
+            let steps = self.settings.policies.enabled;
+            steps.has(Policy::Guard) || steps.has(Policy::Clear)
         });
-        let texture = texture.map(|texture| edit.foretell(&size, texture).1);
-        let held = self.measure.edited(&self.arena, pruned.at, &after, texture.as_ref());
-        self.forms.insert(key, held);
-        held
+        let texture = texture.map(|texture| edit.predict(&size, texture).1);
+        let totals = self.measure.edited_totals(&self.arena, pruned.at, &after, texture.as_ref());
+        self.pruned_totals.insert(key, totals);
+        totals
     }
 }

@@ -2,46 +2,46 @@
 //! compaction 2.11, 10.11).
 
 use crate::ids::EntryIx;
-use crate::policy::Step;
+use crate::policy::Policy;
 use crate::policy::prune::{Gate, gate_under};
-use crate::replay::cache::Split;
-use crate::replay::calls::Call;
-use crate::replay::cost::in_file;
-use crate::replay::digest::Digest;
+use crate::replay::cache::TokenSplit;
+use crate::replay::calls::ModelCall;
+use crate::replay::cost::file_cost;
+use crate::replay::digest::EditDigest;
 use crate::replay::edits::PromptEdits;
-use crate::replay::held::Held;
-use crate::replay::lane::Lane;
-use crate::replay::outcome::{CallReplay, Prompt, PromptSize, Trimmed};
-use crate::replay::room::Room;
+use crate::replay::held::RangeTotals;
+use crate::replay::lane::Trace;
+use crate::replay::outcome::{CallReplay, PromptKey, PromptSizeSource, TrimStats};
+use crate::replay::room::PromptLimit;
 
 /// Chars per token of the window (pruning 5.1).
 const CHARS_PER_TOKEN: f64 = 4.0;
 
 /// A prompt as it is sent.
-struct Sent {
+struct SentPrompt {
     tokens: f64,
     gate: Gate,
-    pruned: Trimmed,
-    guarded: Trimmed,
-    cleared: Trimmed,
+    pruned: TrimStats,
+    guarded: TrimStats,
+    cleared: TrimStats,
     first_changed: Option<EntryIx>,
-    prompt: Prompt,
+    prompt: PromptKey,
     edits: PromptEdits,
     /// Tokens less than without the edits, and of each that is listed.
-    less: f64,
-    listed_less: Vec<f64>,
+    freed_tokens: f64,
+    listed_freed: Vec<f64>,
     /// The guard ends the call before it is sent (releases R41).
     stopped: bool,
 }
 
-impl Lane<'_> {
+impl Trace<'_> {
     /// What becomes of a call. The record's own lane takes what happened for granted.
-    pub(super) fn answer(&mut self, call: &Call, record: Option<&CallReplay>) -> CallReplay {
-        let checked = self.checked(call);
+    pub(super) fn resolve_call(&mut self, call: &ModelCall, record: Option<&CallReplay>) -> CallReplay {
+        let checked = self.preflight_route(call);
         if let (Some(record), Some(route)) = (record, checked) {
-            self.heed(call, record, route);
+            self.apply_route(call, record, route);
         }
-        let mut sent = self.send(call);
+        let mut sent = self.build_prompt(call);
         let (expected, overflow, failed) = match record {
             None => {
                 let refused = call.refused.is_some();
@@ -49,22 +49,24 @@ impl Lane<'_> {
                 (tokens, refused || call.cut_short, refused && call.usage.is_none())
             }
             Some(record) => {
-                let room = Room::of(self.session, call, record.expected);
+                let room = PromptLimit::of(self.session, call, record.expected);
                 // What the provider counted, moved by what the settings change.
-                let expected = |sent: &Sent| (record.expected + (sent.tokens - record.tokens)).max(0.0);
-                let compacts = self.compacts && self.settings.steps.compaction.enabled;
-                if compacts && self.compacts_before(expected(&sent)) && self.compact(call.entry, false) {
-                    sent = self.send(call);
+                let expected = |sent: &SentPrompt| (record.expected + (sent.tokens - record.tokens)).max(0.0);
+                let compacts = self.may_compact && self.settings.policies.compaction.enabled;
+                if compacts && self.should_compact_before(expected(&sent)) && self.compact(call.entry, false)
+                {
+                    sent = self.build_prompt(call);
                 }
                 // A recorded call that got an answer was not ended by the guard.
-                let stopped =
-                    |sent: &Sent| sent.stopped && (call.refused.is_some() || sent.tokens > record.tokens);
+                let stopped = |sent: &SentPrompt| {
+                    sent.stopped && (call.refused.is_some() || sent.tokens > record.tokens)
+                };
                 let overflow = expected(&sent) > room.fits || stopped(&sent);
                 if overflow && compacts && self.compact(call.entry, true) {
-                    sent = self.send(call);
+                    sent = self.build_prompt(call);
                 }
                 if expected(&sent) > room.fits && self.truncate() {
-                    sent = self.send(call);
+                    sent = self.build_prompt(call);
                 }
                 // A reply was cut for want of room; how much it lacked nobody knows, so that any less of a prompt may do.
                 let cut_short = call.cut_short && expected(&sent) >= record.expected;
@@ -72,167 +74,174 @@ impl Lane<'_> {
                 (expected(&sent), overflow || cut_short, failed)
             }
         };
-        CallReplay { checked, ..self.pay(call, record, sent, expected, (overflow, failed)) }
+        CallReplay { checked, ..self.account_call(call, record, sent, expected, (overflow, failed)) }
     }
 
     /// What the provider counted, or a refusal says; one without a number was larger than every prompt that was accepted.
-    fn recorded_tokens(call: &Call, estimated: f64) -> f64 {
-        let told = call.refused.map(|refused| refused.requested.unwrap_or(estimated.max(refused.least)));
-        call.measured().or(told.filter(|tokens| tokens.is_finite())).unwrap_or(estimated)
+    fn recorded_tokens(call: &ModelCall, estimated: f64) -> f64 {
+        let refused_tokens =
+            call.refused.map(|refused| refused.requested.unwrap_or(estimated.max(refused.min_tokens)));
+        call.measured_tokens().or(refused_tokens.filter(|tokens| tokens.is_finite())).unwrap_or(estimated)
     }
 
     /// Tokens before the messages.
     pub(super) fn fixed(&self) -> f64 {
-        self.session.fixed() - self.settings.assumed.fixed_less
+        self.session.fixed() - self.settings.assumptions.fixed_reduction
     }
 
     /// Whether pruning can be installed for the model.
     pub(super) fn is_eligible(&self) -> bool {
-        self.session.eligible || self.settings.assumed.eligible
+        self.session.prune_eligible || self.settings.assumptions.prune_eligible
     }
 
     /// The prompt at this moment. Where a pruner changes it, the touch is now (pruning 4.6).
-    fn send(&mut self, call: &Call) -> Sent {
-        let settings = &self.settings.steps;
+    fn build_prompt(&mut self, call: &ModelCall) -> SentPrompt {
+        let settings = &self.settings.policies;
         let gate = gate_under(
             settings.ruleset.rules(),
             self.settings.prune_on.then_some(&settings.prune),
             self.is_eligible(),
-            self.touch,
+            self.last_touch,
             call.started,
         );
-        let held = self.held();
-        let prompt = Prompt {
-            front: self.run_start.front.map(|at| self.arena.summary(at)),
+        let totals = self.totals();
+        let prompt = PromptKey {
+            summary: self.run_start.summary.map(|at| self.arena.summary_key(at)),
             from: self.run_start.from,
             len: self.list_len(),
-            base: held.tokens,
-            edits: Digest::default(),
+            base_tokens: totals.tokens,
+            edits: EditDigest::default(),
         };
         let fixed = self.fixed();
-        let mut sent = Sent {
-            tokens: fixed + held.tokens,
+        let mut sent = SentPrompt {
+            tokens: fixed + totals.tokens,
             gate,
-            pruned: Trimmed::default(),
-            guarded: Trimmed::default(),
-            cleared: Trimmed::default(),
+            pruned: TrimStats::default(),
+            guarded: TrimStats::default(),
+            cleared: TrimStats::default(),
             first_changed: None,
             prompt,
             edits: PromptEdits {
                 start: Some(self.run_start).filter(|_| self.loaded.is_none()),
                 ..PromptEdits::default()
             },
-            less: 0.0,
-            listed_less: Vec::new(),
+            freed_tokens: 0.0,
+            listed_freed: Vec::new(),
             stopped: false,
         };
-        let may = self.may_act(&held, gate);
-        let guards = self.measure.guards_by_list(&held);
+        let may = self.policies_may_act(&totals, gate);
+        let guards = self.measure.guard_needs_list(&totals);
         if guards || may.iter().any(|may| *may) {
             let worked = match may {
-                _ if guards || self.loaded.is_some() || self.is_edited || held.odd > 0 => self.work(gate),
-                [_, _, true] if settings.clear.clear_tool_inputs => self.work(gate),
+                _ if guards || self.loaded.is_some() || self.has_context_edits || totals.odd > 0 => {
+                    self.apply_to_list(gate)
+                }
+                [_, _, true] if settings.clear.clear_tool_inputs => self.apply_to_list(gate),
                 // Only texts tell what a weighed message comes to once it is trimmed.
-                [true, ..] if held.weighed > 0 => self.work(gate),
-                [true, ..] => self.prune_alone(&held),
-                [false, ..] => self.by_sums(&held),
+                [true, ..] if totals.reweighted > 0 => self.apply_to_list(gate),
+                [true, ..] => self.prune_without_list(&totals),
+                [false, ..] => self.outcome_from_totals(&totals),
             };
-            if worked.touched {
-                self.touch = Some(call.started);
+            if worked.was_pruned {
+                self.last_touch = Some(call.started);
             }
-            sent.tokens -= worked.less;
-            sent.less = worked.less;
-            sent.prompt.edits = worked.digest;
-            sent.edits.reach = worked.reach;
-            sent.first_changed = worked.first;
+            sent.tokens -= worked.freed_tokens;
+            sent.freed_tokens = worked.freed_tokens;
+            sent.prompt.edits = worked.edit_digest;
+            sent.edits.guard_range = worked.guard_range;
+            sent.first_changed = worked.first_changed;
             sent.stopped = worked.stopped;
             (sent.pruned, sent.guarded, sent.cleared) = (worked.pruned, worked.guarded, worked.cleared);
             for (at, after, less) in worked.edits {
-                sent.edits.listed.push((at, after.round() as u64));
-                sent.listed_less.push(less);
+                sent.edits.listed_edits.push((at, after.round() as u64));
+                sent.listed_freed.push(less);
             }
         }
         sent
     }
 
     /// Whether pruning, the guard and clearing can change anything of a list that holds this much.
-    fn may_act(&self, held: &Held, gate: Gate) -> [bool; 3] {
-        let settings = &self.settings.steps;
-        let steps = settings.steps;
-        let ratio = held.prune / (self.settings.window * CHARS_PER_TOKEN);
-        let unsure = held.odd > 0;
+    fn policies_may_act(&self, totals: &RangeTotals, gate: Gate) -> [bool; 3] {
+        let settings = &self.settings.policies;
+        let steps = settings.enabled;
+        let ratio = totals.prune_chars / (self.settings.window * CHARS_PER_TOKEN);
+        let unsure = totals.odd > 0;
         let is_over = |limit: f64, tokens: f64| limit.is_nan() || tokens > limit;
         [
-            steps.has(Step::Prune)
+            steps.has(Policy::Prune)
                 && gate.is_open()
                 && (unsure || ratio.is_nan() || ratio >= settings.prune.soft_trim_ratio),
-            steps.has(Step::Guard)
+            steps.has(Policy::Guard)
                 && (unsure
-                    || held.cut.count() > 0
-                    || self.measure.stops(held.guard - held.cut.chars)
-                    || is_over(self.measure.budget(), held.guard - held.cut.chars)),
-            steps.has(Step::Clear)
+                    || totals.guard_cut.count() > 0
+                    || self.measure.stops(totals.guard_chars - totals.guard_cut.chars)
+                    || is_over(self.measure.budget(), totals.guard_chars - totals.guard_cut.chars)),
+            steps.has(Policy::Clear)
                 && (unsure
                     || is_over(
                         settings.clear.trigger,
-                        held.clear + settings.clear.by.prompt_tokens() as f64,
+                        totals.clear_tokens + settings.clear.cleared_by.prompt_tokens() as f64,
                     )),
         ]
     }
 
     /// Splits the prompt by what it costs and adds up.
-    fn pay(
+    fn account_call(
         &mut self,
-        call: &Call,
+        call: &ModelCall,
         record: Option<&CallReplay>,
-        sent: Sent,
+        sent: SentPrompt,
         expected: f64,
         (overflow, failed): (bool, bool),
     ) -> CallReplay {
         let price = self.session.price_of(call);
         // What was refused and fits now has an answer to be paid for, unless the call after it is that answer.
         let answers = record.is_some() && call.refused.is_some() && !call.retried;
-        let free = failed || call.failed() && !answers;
+        let free = failed || call.is_failed() && !answers;
         let billed = call.billed.filter(|_| free);
-        let same = record.is_none_or(|record| record.is_like(&sent.prompt));
-        let measured = same && self.was_same && call.usage.is_some() && !free;
-        self.was_same = same;
+        let same = record.is_none_or(|record| record.has_same_prompt(&sent.prompt));
+        let measured = same && self.matched_record && call.usage.is_some() && !free;
+        self.matched_record = same;
         let size = match record {
-            None => recorded_size(call),
-            Some(record) if same && failed == record.failed => record.size,
-            Some(record) if record.is_sized() || call.refused.is_some() && !failed => PromptSize::Estimated,
-            Some(_) => PromptSize::Unknown,
+            None => recorded_size_source(call),
+            Some(record) if same && failed == record.failed => record.size_source,
+            Some(record) if record.has_size() || call.refused.is_some() && !failed => {
+                PromptSizeSource::Estimated
+            }
+            Some(_) => PromptSizeSource::Unknown,
         };
-        let output = self.output(call);
-        let modelled = self.split(call, &sent, expected, output, true);
-        let cost_of = |split: &Split| price.map(|price| split.cost(&price));
-        let plain = (!sent.edits.is_empty()).then(|| self.split(call, &sent, expected, output, false));
+        let output = self.output_tokens(call);
+        let modelled = self.split_tokens(call, &sent, expected, output, true);
+        let cost_of = |split: &TokenSplit| price.map(|price| split.cost(&price));
+        let plain = (!sent.edits.is_empty()).then(|| self.split_tokens(call, &sent, expected, output, false));
         let split = match call.usage {
-            _ if billed.is_some() => billed.map_or_else(Split::default, |usage| Split::recorded(&usage)),
-            _ if free => Split::default(),
-            Some(usage) if measured => Split::recorded(&usage),
+            _ if billed.is_some() => {
+                billed.map_or_else(TokenSplit::default, |usage| TokenSplit::from_usage(&usage))
+            }
+            _ if free => TokenSplit::default(),
+            Some(usage) if measured => TokenSplit::from_usage(&usage),
             _ => modelled,
         };
-        let recorded_cost = call.usage.filter(|_| measured).or(billed).and_then(|usage| in_file(&usage));
+        let recorded_cost = call.usage.filter(|_| measured).or(billed).and_then(|usage| file_cost(&usage));
         let cost = recorded_cost.filter(|usd| *usd > 0.0).or_else(|| cost_of(&split));
         let summary = self.compacted.and_then(|compacted| compacted.summary_cost).unwrap_or(0.0);
         self.total_cost += cost.unwrap_or(0.0) + summary;
         if !free {
-            self.cache.sent(call.started, call.mind, sent.prompt.len, sent.edits);
+            self.cache.record_prompt(call.started, call.cache_key, sent.prompt.len, sent.edits);
         }
         CallReplay {
             tokens: sent.tokens,
             expected,
-            overflow,
+            overflowed: overflow,
             failed,
-            size,
+            size_source: size,
             messages: sent.prompt.len,
             gate: sent.gate,
             pruned: sent.pruned,
             guarded: sent.guarded,
             cleared: sent.cleared,
-            history: self.history,
-            reduced: self.reduced,
+            history_trim: self.history_trim,
+            reduce_trim: self.reduce_trim,
             checked: None,
             compacted: self.compacted.take(),
             compacted_after: None,
@@ -241,8 +250,8 @@ impl Lane<'_> {
             split,
             cost,
             recorded_cost,
-            modelled: if free { Some(0.0) } else { cost_of(&modelled) },
-            measured,
+            modelled_cost: if free { Some(0.0) } else { cost_of(&modelled) },
+            is_measured: measured,
             cache_cost: plain
                 .filter(|_| !free)
                 .and_then(|plain| Some(cost_of(&modelled)? - cost_of(&plain)?)),
@@ -252,9 +261,9 @@ impl Lane<'_> {
     }
 
     /// Tokens of the answer: as counted, else estimated; of one that was never given the mean of those before it.
-    fn output(&self, call: &Call) -> f64 {
-        if call.failed() {
-            let (tokens, count) = self.answered;
+    fn output_tokens(&self, call: &ModelCall) -> f64 {
+        if call.is_failed() {
+            let (tokens, count) = self.counted_answers;
             return if count > 0.0 { tokens / count } else { 0.0 };
         }
         let counted = call.usage.map(|usage| usage.output).filter(|tokens| tokens.is_finite());
@@ -265,48 +274,55 @@ impl Lane<'_> {
     }
 
     /// The split of a prompt by the model of the cache, with the edits of this call or without them.
-    fn split(&self, call: &Call, sent: &Sent, expected: f64, output: f64, edited: bool) -> Split {
+    fn split_tokens(
+        &self,
+        call: &ModelCall,
+        sent: &SentPrompt,
+        expected: f64,
+        output: f64,
+        edited: bool,
+    ) -> TokenSplit {
         let price = self.session.price_of(call);
         let none = PromptEdits { start: sent.edits.start, ..PromptEdits::default() };
-        let (edits, less) = if edited { (&sent.edits, 0.0) } else { (&none, sent.less) };
+        let (edits, less) = if edited { (&sent.edits, 0.0) } else { (&none, sent.freed_tokens) };
         let tokens = sent.tokens + less;
-        let reusable = self
-            .cache
-            .reusable(call.started, &call.mind, sent.prompt.len, |other| self.first_difference(edits, other));
+        let reusable = self.cache.reusable_len(call.started, &call.cache_key, sent.prompt.len, |other| {
+            self.first_difference(edits, other)
+        });
         let read = reusable.map_or(0.0, |count| {
-            let gone = if edited { self.less_before(sent, count) } else { 0.0 };
-            self.fixed() + self.prefix(count) - gone
+            let gone = if edited { self.freed_before(sent, count) } else { 0.0 };
+            self.fixed() + self.prefix_tokens(count) - gone
         });
         let request = expected + less;
         let scale = if tokens > 0.0 { request / tokens } else { 0.0 };
-        Split::of(request, read * scale, 0.0, output, price.as_ref())
+        TokenSplit::for_request(request, read * scale, 0.0, output, price.as_ref())
     }
 }
 
-impl Lane<'_> {
+impl Trace<'_> {
     /// Tokens that the edits of a prompt took from its first messages.
-    fn less_before(&self, sent: &Sent, count: usize) -> f64 {
+    fn freed_before(&self, sent: &SentPrompt, count: usize) -> f64 {
         let edits = &sent.edits;
-        let reach = edits.reach.filter(|_| count > 0);
+        let reach = edits.guard_range.filter(|_| count > 0);
         let reached = reach.map_or(0.0, |reach| {
-            let front = usize::from(self.run_start.front.is_some());
-            let border = self.behind(count - front).clamp(reach.from, reach.to);
-            self.done_within(&reach, reach.from, border).tokens
+            let front = usize::from(self.run_start.summary.is_some());
+            let border = self.arena_index_after(count - front).clamp(reach.from, reach.to);
+            self.edits_within(&reach, reach.from, border).tokens
         });
-        let listed = edits.listed.iter().zip(&sent.listed_less);
+        let listed = edits.listed_edits.iter().zip(&sent.listed_freed);
         let listed = listed.filter(|((at, _), _)| self.index_in(edits, *at) < count);
         reached + listed.map(|(_, less)| less).sum::<f64>()
     }
 }
 
 /// Who says how large the prompt of a recorded call was.
-fn recorded_size(call: &Call) -> PromptSize {
-    if call.measured().is_some() {
-        return PromptSize::Counted;
+fn recorded_size_source(call: &ModelCall) -> PromptSizeSource {
+    if call.measured_tokens().is_some() {
+        return PromptSizeSource::Counted;
     }
     match call.refused {
-        Some(refused) if refused.requested.is_some() => PromptSize::Named,
-        None if !call.failed() => PromptSize::Estimated,
-        _ => PromptSize::Unknown,
+        Some(refused) if refused.requested.is_some() => PromptSizeSource::FromRefusal,
+        None if !call.is_failed() => PromptSizeSource::Estimated,
+        _ => PromptSizeSource::Unknown,
     }
 }

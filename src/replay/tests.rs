@@ -10,8 +10,8 @@ use crate::gateway::catalog::find;
 use crate::gateway::pruning::PruneSettings;
 use crate::ids::LineIds;
 use crate::js;
-use crate::policy::StepSet;
-use crate::policy::compact::branch;
+use crate::policy::PolicySet;
+use crate::policy::compact::branch_entries;
 use crate::policy::prune::Gate;
 use crate::store::load::load_bytes;
 
@@ -81,24 +81,29 @@ impl Script {
     }
 
     /// Replays it with a provider that takes `window` tokens. The record has no steps.
-    fn replay(&self, simulated: &Settings, window: f64, refused: &[Refused]) -> Replay {
+    fn replay(&self, simulated: &Settings, window: f64, refused: &[RefusedCall]) -> Replay {
         self.with_session(window, refused, |session| replay(session, &settings(&[]), simulated))
     }
 
-    fn with_session<T>(&self, window: f64, refused: &[Refused], ask: impl FnOnce(&Session<'_>) -> T) -> T {
+    fn with_session<T>(
+        &self,
+        window: f64,
+        refused: &[RefusedCall],
+        ask: impl FnOnce(&ReplaySession<'_>) -> T,
+    ) -> T {
         let index = self.index();
         let path: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
-        let branch = branch(&index, &path, |_| Ok::<_, ()>(js::Value::Null)).expect("reads");
-        let session = Session {
+        let branch = branch_entries(&index, &path, |_| Ok::<_, ()>(js::Value::Null)).expect("reads");
+        let session = ReplaySession {
             index: &index,
             path: &path,
             branch: &branch,
-            textures: None,
+            features: None,
             refused,
-            cut: &HashSet::new(),
-            doubted: &HashSet::new(),
-            touches: &[],
-            eligible: true,
+            cut_short: &HashSet::new(),
+            unreliable_answers: &HashSet::new(),
+            cache_touches: &[],
+            prune_eligible: true,
             fixed_tokens: 0,
             system_tokens: 0.0,
             drops_thinking: false,
@@ -115,27 +120,27 @@ impl Script {
     }
 }
 
-fn refused_at(entry: u32, requested: Option<f64>, limit: Option<f64>) -> Refused {
-    Refused { entry: EntryIx(entry), requested, limit, least: 0.0, bytes: false }
+fn refused_at(entry: u32, requested: Option<f64>, limit: Option<f64>) -> RefusedCall {
+    RefusedCall { entry: EntryIx(entry), requested, limit, min_tokens: 0.0, is_byte_limit: false }
 }
 
-fn settings(steps: &[Step]) -> Settings {
-    let mut all = StepSettings::prune(PruneSettings {
+fn settings(steps: &[Policy]) -> Settings {
+    let mut all = PolicySettings::pruning_only(PruneSettings {
         keep_last_assistants: 1.0,
         soft_trim_ratio: 0.1,
         min_prunable_tool_chars: 1.0,
         ..PruneSettings::default()
     });
-    all.steps = StepSet::of(steps);
+    all.enabled = PolicySet::of(steps);
     all.compaction.keep_recent_tokens = 100.0;
     all.compaction.reserve_tokens = 1_000.0;
     all.summary_tokens = 50;
     Settings {
-        steps: all,
+        policies: all,
         prune_on: true,
         window: 10_000.0,
         guard_window: 10_000.0,
-        assumed: Assumed::default(),
+        assumptions: Assumptions::default(),
     }
 }
 
@@ -147,8 +152,8 @@ fn idle(minutes: i64) -> Script {
 
 #[test]
 fn after_an_idle_time_the_first_call_is_pruned_and_the_next_within_the_ttl_is_not() {
-    let replay = idle(5).replay(&settings(&[Step::Prune]), 200_000.0, &[]);
-    let pruned: Vec<bool> = replay.simulated.iter().map(|call| call.pruned.is_some()).collect();
+    let replay = idle(5).replay(&settings(&[Policy::Prune]), 200_000.0, &[]);
+    let pruned: Vec<bool> = replay.simulated.iter().map(|call| call.pruned.has_changes()).collect();
     assert_eq!(pruned, [false, false, true, false]);
     let gates = replay.simulated.iter().map(|call| call.gate);
     let words: Vec<&str> = gates.map(|gate| gate.reason().map_or("open", |reason| reason.word())).collect();
@@ -162,23 +167,23 @@ fn after_an_idle_time_the_first_call_is_pruned_and_the_next_within_the_ttl_is_no
 
 #[test]
 fn a_minute_less_than_the_ttl_prunes_nothing() {
-    let replay = idle(4).replay(&settings(&[Step::Prune]), 200_000.0, &[]);
-    assert!(replay.simulated.iter().all(|call| !call.pruned.is_some()));
-    assert_eq!(record(&replay, 200_000.0), Record { fired: Vec::new(), often: Vec::new() });
+    let replay = idle(4).replay(&settings(&[Policy::Prune]), 200_000.0, &[]);
+    assert!(replay.simulated.iter().all(|call| !call.pruned.has_changes()));
+    assert_eq!(firing_log(&replay, 200_000.0), FiringLog { events: Vec::new(), stats: Vec::new() });
 }
 
 #[test]
 fn a_pruned_prompt_is_written_to_the_cold_cache_and_the_unpruned_one_after_it_again() {
-    let replay = idle(5).replay(&settings(&[Step::Prune]), 200_000.0, &[]);
+    let replay = idle(5).replay(&settings(&[Policy::Prune]), 200_000.0, &[]);
     let [_, _, pruned, unpruned] = &replay.simulated[..] else { panic!("four calls") };
-    assert!(!pruned.measured && pruned.split.read == 0.0 && pruned.split.write == pruned.expected);
+    assert!(!pruned.is_measured && pruned.split.read == 0.0 && pruned.split.write == pruned.expected);
     // What stands before the pruned result is all that the next call can read.
     assert!(unpruned.split.read < 10.0 && unpruned.split.write > 5_000.0, "{:?}", unpruned.split);
     assert!(pruned.cache_cost.expect("a price") < 0.0);
-    let fired = record(&replay, 200_000.0).fired;
+    let fired = firing_log(&replay, 200_000.0).events;
     assert_eq!(
         fired.iter().map(|fired| (fired.kind, fired.call)).collect::<Vec<_>>(),
-        [(FiredKind::Prune, 2)]
+        [(PolicyEventKind::Prune, 2)]
     );
     assert_eq!(fired[0].first, Some(EntryIx(2)));
 }
@@ -198,7 +203,7 @@ fn two_runs(count: u64) -> Script {
 #[test]
 fn the_threshold_is_passed_by_more_than_window_less_reserve() {
     let at = |count| {
-        let replay = two_runs(count).replay(&settings(&[Step::Compact]), 10_000.0, &[]);
+        let replay = two_runs(count).replay(&settings(&[Policy::Compact]), 10_000.0, &[]);
         replay.simulated.iter().map(|call| call.compacted.is_some()).collect::<Vec<_>>()
     };
     assert_eq!(at(9_000), [false, false, false]);
@@ -207,10 +212,10 @@ fn the_threshold_is_passed_by_more_than_window_less_reserve() {
 
 #[test]
 fn a_compaction_frees_what_it_summarises_and_the_cache_begins_anew() {
-    let replay = two_runs(9_001).replay(&settings(&[Step::Compact]), 10_000.0, &[]);
+    let replay = two_runs(9_001).replay(&settings(&[Policy::Compact]), 10_000.0, &[]);
     let (before, after) = (&replay.recorded[2], &replay.simulated[2]);
     let compacted = after.compacted.expect("compacted");
-    assert!(!compacted.by_overflow && !compacted.recorded);
+    assert!(!compacted.by_overflow && !compacted.is_recorded);
     assert_eq!(before.tokens - after.tokens, compacted.tokens);
     assert_eq!(after.split.read, 0.0);
     assert!(compacted.summary_cost.expect("a price") > 0.0);
@@ -220,15 +225,15 @@ fn a_compaction_frees_what_it_summarises_and_the_cache_begins_anew() {
 fn a_refused_prompt_is_compacted_and_fits_the_second_time() {
     let script = two_runs(5_000).after(1).user().refused("prompt is too long: 12000 tokens > 10000 maximum");
     let refused = [refused_at(7, Some(12_000.0), Some(10_000.0))];
-    let mut compacting = settings(&[Step::Compact]);
-    compacting.steps.compaction.keep_recent_tokens = 1.0;
+    let mut compacting = settings(&[Policy::Compact]);
+    compacting.policies.compaction.keep_recent_tokens = 1.0;
     let replay = script.replay(&compacting, 11_500.0, &refused);
     let (recorded, simulated) = (&replay.recorded[3], &replay.simulated[3]);
-    assert!(recorded.overflow && recorded.failed && recorded.expected == 12_000.0);
-    assert!(simulated.overflow && !simulated.failed, "{simulated:?}");
+    assert!(recorded.overflowed && recorded.failed && recorded.expected == 12_000.0);
+    assert!(simulated.overflowed && !simulated.failed, "{simulated:?}");
     assert!(simulated.compacted.is_some_and(|compacted| compacted.by_overflow));
     let alone = script.replay(&settings(&[]), 11_500.0, &refused);
-    assert!(alone.simulated[3].overflow && alone.simulated[3].failed);
+    assert!(alone.simulated[3].overflowed && alone.simulated[3].failed);
     assert_eq!(alone.totals()[1].overflows, 1);
 }
 
@@ -236,7 +241,7 @@ fn a_refused_prompt_is_compacted_and_fits_the_second_time() {
 fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
     let silent = [refused_at(3, None, None)];
     let replay = two_runs(12_000).replay(&settings(&[]), 10_000.0, &silent);
-    let overflows: Vec<bool> = replay.recorded.iter().map(|call| call.overflow).collect();
+    let overflows: Vec<bool> = replay.recorded.iter().map(|call| call.overflowed).collect();
     assert_eq!(overflows, [false, true, false]);
     // There was an answer all the same.
     assert!(!replay.recorded[1].failed);
@@ -244,7 +249,8 @@ fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
 
 /// Both lanes under the same settings, call by call: whether each fits, and whether it was answered.
 fn fates(replay: &Replay) -> [Vec<(bool, bool)>; 2] {
-    [&replay.recorded, &replay.simulated].map(|lane| lane.iter().map(|it| (it.overflow, it.failed)).collect())
+    [&replay.recorded, &replay.simulated]
+        .map(|lane| lane.iter().map(|it| (it.overflowed, it.failed)).collect())
 }
 
 #[test]
@@ -275,13 +281,13 @@ fn the_settings_in_force_bring_the_record_again() {
 fn what_was_refused_and_fits_now_is_paid_for_once() {
     let script = idle(70).user().refused("prompt is too long: 12000 tokens > 10000 maximum");
     let refused = [refused_at(9, Some(12_000.0), Some(10_000.0))];
-    let fitting = Settings { steps: settings(&[Step::History]).steps, ..settings(&[]) };
+    let fitting = Settings { policies: settings(&[Policy::History]).policies, ..settings(&[]) };
     let mut limited = fitting.clone();
-    limited.steps.history_limit = 1.0;
+    limited.policies.history_limit = 1.0;
     let replay = script.replay(&limited, 10_000.0, &refused);
     let (recorded, simulated) = (&replay.recorded[4], &replay.simulated[4]);
     assert!(recorded.failed && recorded.cost == Some(0.0), "{recorded:?}");
-    assert!(!simulated.overflow && simulated.cost > Some(0.0), "{simulated:?}");
+    assert!(!simulated.overflowed && simulated.cost > Some(0.0), "{simulated:?}");
     assert_eq!(simulated.split.output, 10.0, "an answer as long as those before it");
     // The call after it makes the same request again and has the answer.
     let replay = script.answer(5_300, false).replay(&limited, 10_000.0, &refused);
@@ -304,31 +310,31 @@ fn a_policy_that_frees_next_to_nothing_again_and_again_fires_too_often() {
     for _ in 0..4 {
         script = script.after(6).user().answer(5_000, false);
     }
-    let replay = script.replay(&settings(&[Step::Prune]), 200_000.0, &[]);
-    let often = |window: f64| record(&replay, window).often;
-    assert_eq!((often(200_000.0)[0].times, often(200_000.0)[0].too_often), (4, false));
-    assert!(often(1e6)[0].too_often, "{:?}", often(1e6));
+    let replay = script.replay(&settings(&[Policy::Prune]), 200_000.0, &[]);
+    let often = |window: f64| firing_log(&replay, window).stats;
+    assert_eq!((often(200_000.0)[0].times, often(200_000.0)[0].is_too_frequent), (4, false));
+    assert!(often(1e6)[0].is_too_frequent, "{:?}", often(1e6));
 }
 
 #[test]
 fn a_lane_by_itself_is_the_one_beside_the_record_and_stops_when_nobody_waits() {
     fn shared<T: Send + Sync>() {}
     let script = idle(5);
-    let (prune, nothing) = (settings(&[Step::Prune]), settings(&[]));
+    let (prune, nothing) = (settings(&[Policy::Prune]), settings(&[]));
     let replay = script.replay(&prune, 200_000.0, &[]);
     script.with_session(200_000.0, &[], |session| {
         let always = || true;
-        let record = recorded_lane(session, &nothing, &always).expect("wanted");
-        assert_eq!((record.calls.len(), &record.lane), (replay.calls.len(), &replay.recorded));
-        let lane = simulated_lane(session, &prune, &record, &always).expect("wanted");
+        let record = recorded_trace(session, &nothing, &always).expect("wanted");
+        assert_eq!((record.calls.len(), &record.trace), (replay.calls.len(), &replay.recorded));
+        let lane = simulated_trace(session, &prune, &record, &always).expect("wanted");
         assert_eq!(lane, replay.simulated);
         assert_eq!(simulated_totals(session, &prune, &record, &always), Some(replay.totals()[1]));
         let asked = std::cell::Cell::new(0);
         let twice = || asked.replace(asked.get() + 1) < 2;
-        assert_eq!(simulated_lane(session, &prune, &record, &twice), None);
+        assert_eq!(simulated_trace(session, &prune, &record, &twice), None);
         assert_eq!(asked.get(), 3);
     });
-    shared::<(RecordedLane, Session<'_>, Settings)>();
+    shared::<(RecordedTrace, ReplaySession<'_>, Settings)>();
 }
 
 #[test]
@@ -344,8 +350,8 @@ fn a_refused_call_is_the_largest_prompt_only_where_the_refusal_names_its_tokens(
     let named = totals(Some(12_000.0));
     assert_eq!((named.peak, named.answered), ((12_000.0, Some(3)), unnamed.answered));
     let replay = script.replay(&settings(&[]), 10_000.0, &[refused_at(7, None, None)]);
-    assert!(!replay.recorded[3].is_sized() && !replay.simulated[3].is_sized());
-    assert_eq!(replay.recorded[3].without_size(), "refused");
+    assert!(!replay.recorded[3].has_size() && !replay.simulated[3].has_size());
+    assert_eq!(replay.recorded[3].missing_size_label(), "refused");
 }
 
 /// A compaction of everything so far; `before` is how the file says what it had.
@@ -358,8 +364,8 @@ fn compacted(script: Script, before: &str) -> Script {
 fn tokens_before_a_compaction_are_those_of_the_file_else_of_the_last_counted_prompt() {
     let before = |script: Script| {
         let replay = script.user().answer(700, false).replay(&settings(&[]), 10_000.0, &[]);
-        let done = replay.recorded[2].compacted.expect("a compaction").before_tokens(0.0);
-        (done.tokens, done.estimated)
+        let done = replay.recorded[2].compacted.expect("a compaction").tokens_before_or_estimate(0.0);
+        (done.tokens, done.is_estimate)
     };
     let script = || Script::default().user().answer(3_000, false).user().answer(4_000, false);
     assert_eq!(before(compacted(script(), r#","tokensBefore":9000"#)), (9_000.0, false));
@@ -373,8 +379,8 @@ fn compactions_before_one_call_and_behind_the_last_one_all_count() {
     let replay = compacted(twice, r#","tokensBefore":800"#).replay(&settings(&[]), 10_000.0, &[]);
     assert_eq!(replay.totals().map(|total| total.compactions), [3, 3]);
     let last = replay.recorded[1].compacted_after.expect("behind the last call");
-    assert_eq!(last.before_tokens(0.0).tokens, 800.0);
-    assert_eq!(replay.totals()[0].spent.summaries_without, 3);
+    assert_eq!(last.tokens_before_or_estimate(0.0).tokens, 800.0);
+    assert_eq!(replay.totals()[0].cost_breakdown.unrecorded_summaries, 3);
 }
 
 #[test]
@@ -386,12 +392,12 @@ fn a_recorded_cost_of_zero_leaves_the_list_price_as_an_estimate() {
     };
     let spent = |costs: [&str; 2]| {
         let script = Script::default().user().entry(&usage(costs[0])).user().entry(&usage(costs[1]));
-        script.replay(&settings(&[]), 2e6, &[]).totals()[0].spent
+        script.replay(&settings(&[]), 2e6, &[]).totals()[0].cost_breakdown
     };
     let [zero, paid] = [r#","cost":{"total":0}"#, r#","cost":{"total":1.25}"#];
     let free = spent([zero, zero]);
-    assert_eq!((free.recorded, free.listed, free.calls_without), (Some(0.0), Some(10.0), 2));
+    assert_eq!((free.recorded, free.listed, free.unrecorded_calls), (Some(0.0), Some(10.0), 2));
     let mixed = spent([paid, ""]);
-    assert_eq!((mixed.recorded, mixed.listed, mixed.calls_without), (Some(1.25), Some(5.0), 1));
+    assert_eq!((mixed.recorded, mixed.listed, mixed.unrecorded_calls), (Some(1.25), Some(5.0), 1));
     assert_eq!(mixed.total(), Some(6.25));
 }

@@ -2,93 +2,104 @@
 //! not tell enough of, after edits of the context, and where clearing empties the arguments of calls.
 
 use crate::ids::EntryIx;
-use crate::js::Throws;
+use crate::js::JsException;
 use crate::policy::clear_tool_uses::clear_list;
 use crate::policy::guard::guard_list;
-use crate::policy::list::{Item, List};
-use crate::policy::prune::{Gate, Outcome, RoundInput, prune_list, prune_round_list};
-use crate::policy::{Fate, MessageFate, Step};
-use crate::replay::arena::Arena;
-use crate::replay::digest::Digest;
-use crate::replay::edits::Reach;
-use crate::replay::lane::Lane;
-use crate::replay::outcome::Trimmed;
+use crate::policy::list::{MessageList, PlannedMessage};
+use crate::policy::prune::{Gate, PruneOutcome, RoundInput, prune_list, prune_round_list};
+use crate::policy::{Fate, MessageFate, Policy};
+use crate::replay::arena::MessageArena;
+use crate::replay::digest::EditDigest;
+use crate::replay::edits::GuardRange;
+use crate::replay::lane::Trace;
+use crate::replay::outcome::TrimStats;
 
 /// What the steps of one call did to a list.
 #[derive(Default)]
-pub(super) struct Worked {
-    pub(super) pruned: Trimmed,
-    pub(super) guarded: Trimmed,
-    pub(super) cleared: Trimmed,
+pub(super) struct StepOutcome {
+    pub(super) pruned: TrimStats,
+    pub(super) guarded: TrimStats,
+    pub(super) cleared: TrimStats,
     /// What the guard alone did.
-    pub(super) reach: Option<Reach>,
+    pub(super) guard_range: Option<GuardRange>,
     /// Everything else: place, tokens after, and tokens less.
     pub(super) edits: Vec<(usize, f64, f64)>,
     /// Tokens less, of all edits.
-    pub(super) less: f64,
-    pub(super) digest: Digest,
-    pub(super) first: Option<EntryIx>,
+    pub(super) freed_tokens: f64,
+    pub(super) edit_digest: EditDigest,
+    pub(super) first_changed: Option<EntryIx>,
     /// Pruning replaced something, be it by the same bytes.
-    pub(super) touched: bool,
+    pub(super) was_pruned: bool,
     /// The guard ends the call.
     pub(super) stopped: bool,
 }
 
-impl Lane<'_> {
+impl Trace<'_> {
     /// Takes the steps of a call. One that the real program fails on leaves the list as it was.
-    pub(super) fn work(&self, gate: Gate) -> Worked {
-        let settings = &self.settings.steps;
-        let (arena, steps) = (&self.arena, settings.steps);
-        let items = self.items();
-        let before: Vec<f64> = items.iter().map(|item| arena.weigh_item(item)).collect();
+    pub(super) fn apply_to_list(&self, gate: Gate) -> StepOutcome {
+        let settings = &self.settings.policies;
+        let (arena, steps) = (&self.arena, settings.enabled);
+        let items = self.messages();
+        let before: Vec<f64> = items.iter().map(|item| arena.estimate_message_tokens(item)).collect();
         let mut tokens = before.clone();
         let mut list = arena.list(items);
         let (mut pruned, mut guarded, mut cleared) = Default::default();
         let (mut touched, mut stopped) = (false, false);
-        if steps.has(Step::Prune)
+        if steps.has(Policy::Prune)
             && let Ok(outcome) = self.prune(&mut list, gate)
         {
-            touched = outcome.changes();
+            touched = outcome.has_changes();
             pruned = tally(arena, &list, &outcome.fates, &mut tokens);
         }
-        if steps.has(Step::Guard)
+        if steps.has(Policy::Guard)
             && let Ok((fates, numbers)) =
                 guard_list(&mut list, settings.ruleset.rules(), self.settings.guard_window, &settings.guard)
         {
             guarded = tally(arena, &list, &fates, &mut tokens);
             stopped = numbers.is_some_and(|numbers| numbers.stopped);
         }
-        if steps.has(Step::Clear)
+        if steps.has(Policy::Clear)
             && let Ok((fates, _)) = clear_list(&mut list, &settings.clear)
         {
             cleared = tally(arena, &list, &fates, &mut tokens);
         }
-        let is_new = |at: usize, item: &Item| item.edit_count() > self.item_edits(at);
-        let edits = list.items().iter().enumerate().filter(|(at, item)| is_new(*at, item));
-        let shift = self.shift();
+        let is_new = |at: usize, item: &PlannedMessage| item.edit_count() > self.initial_edit_count(at);
+        let edits = list.messages().iter().enumerate().filter(|(at, item)| is_new(*at, item));
+        let shift = self.list_offset();
         let edits: Vec<usize> = edits.map(|(at, _)| at).collect();
-        let first = edits.first().and_then(|at| list.items()[*at].position());
+        let first = edits.first().and_then(|at| list.messages()[*at].position());
         let first = first.map(|at| arena.context.messages[at].entry);
         let less = edits.iter().map(|at| before[*at] - tokens[*at]).sum();
         // Lists that are no stretch of the path stand for one that begins where they do.
         let places: Vec<usize> = match self.loaded {
             Some(_) => (0..before.len()).map(|at| at.wrapping_add(shift)).collect(),
-            None => self.list_places().collect(),
+            None => self.arena_indices().collect(),
         };
         let edited = edits.iter().map(|at| (places[*at], tokens[*at].round() as u64));
-        let digest = edited.fold(Digest::default(), Digest::with);
+        let digest = edited.fold(EditDigest::default(), EditDigest::with_edit);
         let named = |at: usize| if self.loaded.is_some() { at } else { places[at] };
         let edit = |at: usize| (named(at), tokens[at], before[at] - tokens[at]);
         let edits: Vec<(usize, f64, f64)> = edits.into_iter().map(edit).collect();
-        Worked { pruned, guarded, cleared, edits, less, digest, first, touched, stopped, reach: None }
+        StepOutcome {
+            pruned,
+            guarded,
+            cleared,
+            edits,
+            freed_tokens: less,
+            edit_digest: digest,
+            first_changed: first,
+            was_pruned: touched,
+            stopped,
+            guard_range: None,
+        }
     }
 
     /// Prunes a list anew: by the texts where the version weighs them, else by sizes.
-    fn prune(&self, list: &mut List<'_>, gate: Gate) -> Result<Outcome, Throws> {
-        let settings = &self.settings.steps;
-        let (rules, words) = (settings.ruleset.rules(), &self.session.index.words);
+    fn prune(&self, list: &mut MessageList<'_>, gate: Gate) -> Result<PruneOutcome, JsException> {
+        let settings = &self.settings.policies;
+        let (rules, words) = (settings.ruleset.rules(), &self.session.index.values);
         let (settings, window) = (&settings.prune, self.settings.window);
-        if !rules.looks_at_letters() || self.session.textures.is_none() {
+        if !rules.needs_text_features() || self.session.features.is_none() {
             return prune_list(list, rules, words, settings, window, gate);
         }
         let drops_thinking = self.session.drops_thinking;
@@ -101,19 +112,24 @@ impl Lane<'_> {
     }
 
     /// How far the first message of the list stands from its place on the path, wrapping.
-    pub(super) fn shift(&self) -> usize {
-        self.run_start.from.wrapping_sub(usize::from(self.run_start.front.is_some()))
+    pub(super) fn list_offset(&self) -> usize {
+        self.run_start.from.wrapping_sub(usize::from(self.run_start.summary.is_some()))
     }
 
     /// Edits that an item of the list has from the beginning of the run.
-    fn item_edits(&self, at: usize) -> usize {
-        self.loaded.as_ref().and_then(|loaded| loaded.items.get(at)).map_or(0, Item::edit_count)
+    fn initial_edit_count(&self, at: usize) -> usize {
+        self.loaded.as_ref().and_then(|loaded| loaded.messages.get(at)).map_or(0, PlannedMessage::edit_count)
     }
 }
 
 /// What a step did; `tokens` are those of each message before it, and after it when this returns.
-fn tally(arena: &Arena, list: &List<'_>, fates: &[MessageFate], tokens: &mut [f64]) -> Trimmed {
-    let mut done = Trimmed::default();
+fn tally(
+    arena: &MessageArena,
+    list: &MessageList<'_>,
+    fates: &[MessageFate],
+    tokens: &mut [f64],
+) -> TrimStats {
+    let mut done = TrimStats::default();
     for (at, fate) in fates.iter().enumerate() {
         let counted = match fate.fate {
             Fate::SoftTrimmed | Fate::Truncated => &mut done.trimmed,
@@ -121,7 +137,7 @@ fn tally(arena: &Arena, list: &List<'_>, fates: &[MessageFate], tokens: &mut [f6
             _ => continue,
         };
         *counted += 1;
-        let after = arena.weigh_item(&list.items()[at]);
+        let after = arena.estimate_message_tokens(&list.messages()[at]);
         done.tokens += tokens[at] - after;
         tokens[at] = after;
     }

@@ -5,20 +5,24 @@ use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::app::event::Event;
 use crate::runtime::input::Input;
-use crate::runtime::r#loop::Shell;
+use crate::runtime::r#loop::EventLoop;
 use crate::runtime::pager;
-use crate::runtime::signals::{Caught, stop};
+use crate::runtime::signals::{SignalAction, stop};
 use crate::runtime::terminal::restore;
 
-impl Shell {
+impl EventLoop {
     /// Does what a signal says.
-    pub(super) async fn obey(&mut self, caught: Caught, input: Input) -> anyhow::Result<Input> {
+    pub(super) async fn handle_signal(
+        &mut self,
+        caught: SignalAction,
+        input: Input,
+    ) -> anyhow::Result<Input> {
         match caught {
-            Caught::Quit => self.quit = true,
-            Caught::Suspend => return self.suspend(input).await,
-            Caught::Resumed => {
-                self.screen.forget().context("the terminal is gone")?;
-                self.dirty = true;
+            SignalAction::Quit => self.should_quit = true,
+            SignalAction::Suspend => return self.suspend(input).await,
+            SignalAction::Resume => {
+                self.screen.invalidate().context("the terminal is gone")?;
+                self.needs_redraw = true;
             }
         }
         Ok(input)
@@ -29,7 +33,7 @@ impl Shell {
         input.stop().await;
         restore();
         stop().context("the program cannot be stopped")?;
-        self.take_terminal_again()
+        self.resume_terminal()
     }
 
     /// Shows a text in the pager and waits for its end.
@@ -37,24 +41,24 @@ impl Shell {
         input.stop().await;
         restore();
         let shown = pager::show(text, &self.env);
-        let input = self.take_terminal_again()?;
+        let input = self.resume_terminal()?;
         if let Err(error) = shown {
             let pager = self.env.get("PAGER").unwrap_or("less").to_owned();
-            self.tell(Event::Failed(format!(
+            self.dispatch(Event::Failure(format!(
                 "The pager {pager} cannot be run: {error}. Set PAGER to another."
             )));
         }
         Ok(input)
     }
 
-    fn take_terminal_again(&mut self) -> anyhow::Result<Input> {
+    fn resume_terminal(&mut self) -> anyhow::Result<Input> {
         self.screen.enter().context("the terminal cannot be taken again")?;
         if let Ok((width, height)) = crossterm::terminal::size()
             && (width, height) != self.app.size
         {
-            self.tell(Event::Resize { width, height });
+            self.dispatch(Event::Resize { width, height });
         }
-        self.dirty = true;
+        self.needs_redraw = true;
         Ok(Input::start(false))
     }
 }

@@ -16,28 +16,28 @@ pub(super) enum Background {
 
 /// What was found, and whether the terminal still owes an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct DetectedBackground {
     /// The background, where anyone told.
     pub(super) background: Option<Background>,
     /// The question went out and no answer came in time: it may still come.
-    pub(super) unanswered: bool,
+    pub(super) awaits_response: bool,
 }
 
 /// Finds the background. The terminal must be in raw mode and nobody else may read it.
-pub(super) fn detect(env: &Environment) -> Found {
-    let told = env.get("COLORFGBG").and_then(from_colorfgbg);
+pub(super) fn detect(env: &Environment) -> DetectedBackground {
+    let told = env.get("COLORFGBG").and_then(parse_colorfgbg);
     let can_answer = !matches!(env.get("TERM"), None | Some("dumb" | "linux"));
     if told.is_some() || !can_answer {
-        return Found { background: told, unanswered: false };
+        return DetectedBackground { background: told, awaits_response: false };
     }
     // A terminal that cannot be asked is as good as one that does not answer.
-    let answer = ask().unwrap_or_default();
+    let answer = query_terminal().unwrap_or_default();
     let text = String::from_utf8_lossy(&answer);
-    Found { background: from_answer(&text), unanswered: !is_whole(&text) }
+    DetectedBackground { background: parse_response(&text), awaits_response: !is_complete(&text) }
 }
 
 /// `15;0` or `15;default;0`: the last number is the background's colour; 7 and 9–15 are light ones.
-fn from_colorfgbg(text: &str) -> Option<Background> {
+fn parse_colorfgbg(text: &str) -> Option<Background> {
     let colour: u8 = text.rsplit(';').next()?.parse().ok()?;
     let light = colour == 7 || (9..=15).contains(&colour);
     (colour <= 15).then_some(if light { Background::Light } else { Background::Dark })
@@ -45,15 +45,15 @@ fn from_colorfgbg(text: &str) -> Option<Background> {
 
 /// The colour question (OSC 11), and behind it one that every terminal answers, so that a terminal
 /// without an answer to the first one is not waited for.
-const QUESTION: &[u8] = b"\x1b]11;?\x1b\\\x1b[c";
+const QUERY: &[u8] = b"\x1b]11;?\x1b\\\x1b[c";
 
 /// Whether the answer to the second question is there.
-fn is_whole(answer: &str) -> bool {
+fn is_complete(answer: &str) -> bool {
     answer.rsplit_once("\x1b[?").is_some_and(|(_, rest)| rest.contains('c'))
 }
 
 /// `rgb:RRRR/GGGG/BBBB` with one to four digits each.
-fn from_answer(answer: &str) -> Option<Background> {
+fn parse_response(answer: &str) -> Option<Background> {
     let rest = answer.split_once("]11;")?.1;
     let colours = rest.split_once("rgb:").or_else(|| rest.split_once("rgba:"))?.1;
     let part = |text: &str| {
@@ -68,7 +68,7 @@ fn from_answer(answer: &str) -> Option<Background> {
 }
 
 #[cfg(unix)]
-fn ask() -> io::Result<Vec<u8>> {
+fn query_terminal() -> io::Result<Vec<u8>> {
     use std::fs::File;
     use std::io::{IsTerminal, Read, Write};
     use std::os::fd::AsFd;
@@ -79,11 +79,11 @@ fn ask() -> io::Result<Vec<u8>> {
     if !io::stdin().is_terminal() {
         return Ok(Vec::new());
     }
-    super::terminal::tty()?.write_all(QUESTION)?;
+    super::terminal::tty()?.write_all(QUERY)?;
     let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let deadline = Instant::now() + Duration::from_millis(100);
     let mut answer = Vec::new();
-    while !is_whole(&String::from_utf8_lossy(&answer)) {
+    while !is_complete(&String::from_utf8_lossy(&answer)) {
         let left = deadline.saturating_duration_since(Instant::now());
         let left = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
         let mut waiting = [PollFd::new(&input, PollFlags::IN)];
@@ -102,7 +102,7 @@ fn ask() -> io::Result<Vec<u8>> {
 
 #[cfg(not(unix))]
 fn ask() -> io::Result<Vec<u8>> {
-    let _ = QUESTION;
+    let _ = QUERY;
     Ok(b"\x1b[?c".to_vec())
 }
 
@@ -121,10 +121,13 @@ mod tests {
             ("", None),
             ("0;99", None),
         ] {
-            assert_eq!(from_colorfgbg(text), expected, "{text}");
+            assert_eq!(parse_colorfgbg(text), expected, "{text}");
         }
         let env = Environment::new([("COLORFGBG", "0;15"), ("TERM", "xterm")], None, "/".into());
-        assert_eq!(detect(&env), Found { background: Some(Background::Light), unanswered: false });
+        assert_eq!(
+            detect(&env),
+            DetectedBackground { background: Some(Background::Light), awaits_response: false }
+        );
     }
 
     #[test]
@@ -138,14 +141,14 @@ mod tests {
             ("\x1b[?62c", None),
             ("", None),
         ] {
-            assert_eq!(from_answer(text), expected, "{text:?}");
+            assert_eq!(parse_response(text), expected, "{text:?}");
         }
     }
 
     #[test]
     fn the_second_answer_ends_the_waiting() {
-        assert!(is_whole("\x1b]11;rgb:0/0/0\x1b\\\x1b[?62;4c"));
-        assert!(!is_whole("\x1b]11;rgb:0c/0c/0c\x1b\\"));
-        assert!(!is_whole(""));
+        assert!(is_complete("\x1b]11;rgb:0/0/0\x1b\\\x1b[?62;4c"));
+        assert!(!is_complete("\x1b]11;rgb:0c/0c/0c\x1b\\"));
+        assert!(!is_complete(""));
     }
 }

@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
 use crate::gateway::env::Environment;
-use crate::inspect::place::short_path;
-use crate::inspect::words::grouped;
+use crate::inspect::place::abbreviate_home;
+use crate::inspect::words::group_digits;
 
 /// Terminals drop longer texts silently; bytes.
-pub(super) const TERMINAL_BYTES: usize = 100_000;
+pub(super) const MAX_TERMINAL_BYTES: usize = 100_000;
 
 /// A program that takes a clipboard's text on its standard input.
 type Program = (&'static str, &'static [&'static str]);
@@ -33,23 +33,23 @@ fn programs(env: &Environment) -> Vec<Program> {
 /// Hands the text to the desktop, or to a file when it is too long for the terminal, and says what became
 /// of it. The terminal's part is done before. Waits for other programs.
 pub(super) fn copy(text: &str, what: &str, env: &Environment) -> Result<String, String> {
-    let piped = programs(env).into_iter().any(|program| pipe(program, text).is_ok());
-    if piped || text.len() <= TERMINAL_BYTES {
-        return Ok(format!("Copied {what}: {} chars.", grouped(text.encode_utf16().count() as u64)));
+    let piped = programs(env).into_iter().any(|program| pipe_to(program, text).is_ok());
+    if piped || text.len() <= MAX_TERMINAL_BYTES {
+        return Ok(format!("Copied {what}: {} chars.", group_digits(text.encode_utf16().count() as u64)));
     }
-    let path = to_file(text).map_err(|error| {
+    let path = write_temp_file(text).map_err(|error| {
         format!("{what} is too long for the terminal's clipboard, and no file could be written: {error}.")
     })?;
     let home = crate::gateway::env::effective_home(env);
     Ok(format!(
         "{what} is too long for the terminal's clipboard ({} bytes): written to {}.",
-        grouped(text.len() as u64),
-        short_path(&path, &home)
+        group_digits(text.len() as u64),
+        abbreviate_home(&path, &home)
     ))
 }
 
 /// Gives a program the text; an error when it is not there or refuses.
-fn pipe((name, arguments): Program, text: &str) -> io::Result<()> {
+fn pipe_to((name, arguments): Program, text: &str) -> io::Result<()> {
     let mut child = Command::new(name)
         .args(arguments)
         .stdin(Stdio::piped())
@@ -63,7 +63,7 @@ fn pipe((name, arguments): Program, text: &str) -> io::Result<()> {
 }
 
 /// A file that stays, for the person alone.
-fn to_file(text: &str) -> io::Result<std::path::PathBuf> {
+fn write_temp_file(text: &str) -> io::Result<std::path::PathBuf> {
     let mut file = tempfile::Builder::new().prefix("clawscope-").suffix(".txt").tempfile()?;
     file.write_all(text.as_bytes())?;
     let (_, path) = file.keep()?;
@@ -78,7 +78,7 @@ mod tests {
     fn without_a_desktop_a_long_text_becomes_a_file_and_the_words_say_where() {
         let env = Environment::new([("HOME", "/nowhere")], None, "/".into());
         assert_eq!(copy("héllo", "message", &env).unwrap(), "Copied message: 5 chars.");
-        let long = "x".repeat(TERMINAL_BYTES + 1);
+        let long = "x".repeat(MAX_TERMINAL_BYTES + 1);
         let said = copy(&long, "message", &env).unwrap();
         let path = said.rsplit_once("written to ").unwrap().1.trim_end_matches('.');
         assert_eq!(std::fs::read_to_string(path).unwrap(), long);
@@ -98,8 +98,8 @@ mod tests {
                 ["wl-copy", "xclip", "xsel"]
             );
         }
-        assert!(pipe(("clawscope-no-such-program", &[]), "x").is_err());
-        assert!(pipe(("false", &[]), "x").is_err());
-        assert!(pipe(("cat", &[]), "x").is_ok());
+        assert!(pipe_to(("clawscope-no-such-program", &[]), "x").is_err());
+        assert!(pipe_to(("false", &[]), "x").is_err());
+        assert!(pipe_to(("cat", &[]), "x").is_ok());
     }
 }

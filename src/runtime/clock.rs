@@ -12,16 +12,16 @@ pub(super) struct Clock {
 impl Clock {
     /// A clock that shows `ms` (since 1970) at this moment; without it, the system's own time.
     pub(super) fn starting_at(ms: Option<i64>) -> Self {
-        Self { offset_ms: ms.map_or(0, |ms| ms - system_ms()) }
+        Self { offset_ms: ms.map_or(0, |ms| ms - system_now_ms()) }
     }
 
     /// Now, ms since 1970.
     pub(super) fn now_ms(self) -> i64 {
-        system_ms() + self.offset_ms
+        system_now_ms() + self.offset_ms
     }
 }
 
 /// The system's time, ms since 1970: what locks are judged by.
-pub(super) fn system_ms() -> i64 {
+pub(super) fn system_now_ms() -> i64 {
     SystemClock.now_ms()
 }

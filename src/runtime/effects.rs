@@ -4,373 +4,403 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::app::compare::{SweepAsked, SweepSaid, swept};
-use crate::app::effect::{Effect, Write};
+use crate::app::compare::{SweepQuery, SweepUpdate, run_sweep};
+use crate::app::effect::{Effect, PendingWrite};
 use crate::app::event::Event;
-use crate::commit::{SystemClock, SystemDisk, settle};
+use crate::commit::{SystemClock, SystemDisk, recover_commit};
 use crate::explain::explain;
 use crate::ids::{EntryIx, SessionKey};
 use crate::inspect::breakdown::heavy_blocks;
-use crate::inspect::commits::newest_first;
-use crate::inspect::compare::compared;
+use crate::inspect::commits::list_commits_newest_first;
+use crate::inspect::compare::compare_branches;
 use crate::inspect::estimators::{self, EstimatesError};
 use crate::inspect::open::{OpenError, open, open_from};
 use crate::inspect::overflow::Overflow;
-use crate::inspect::recovery::recovery_of;
+use crate::inspect::recovery::load_recovery;
 use crate::inspect::search::search;
 use crate::inspect::summary::SummarySettings;
-use crate::inspect::summary_calls::{CallsAsked, SummaryCalls};
-use crate::inspect::timeline::{Recording, Timeline};
-use crate::inspect::write::{Ask, WriteRequest, prepare, preview, write};
-use crate::inspect::{Closer, Inspection, message};
+use crate::inspect::summary_calls::{SummaryCalls, SummaryCallsRequest};
+use crate::inspect::timeline::{RecordedSession, Timeline};
+use crate::inspect::write::{WriteAction, WriteRequest, prepare, preview, write};
+use crate::inspect::{ContextDetails, LoadedSession, message};
 use crate::plan::Plan;
-use crate::policy::StepSet;
+use crate::policy::PolicySet;
 use crate::replay::Settings;
-use crate::runtime::clipboard::{self, TERMINAL_BYTES};
-use crate::runtime::clock::system_ms;
-use crate::runtime::jobs::{Kind, Said, Throttle};
-use crate::runtime::r#loop::Shell;
-use crate::runtime::save::save;
-use crate::store::archive::archive_of;
+use crate::runtime::clipboard::{self, MAX_TERMINAL_BYTES};
+use crate::runtime::clock::system_now_ms;
+use crate::runtime::jobs::{JobKind, JobMessage, Throttle};
+use crate::runtime::r#loop::EventLoop;
+use crate::runtime::save::save_unique;
+use crate::store::archive::find_archive;
 use crate::store::session::Session;
 use crate::store::survey::Store;
 use crate::sweep::Cell;
 use crate::ui::highlight;
 
 /// Progress is told at most so often: a screen shows no more.
-const PROGRESS_EVERY: Duration = Duration::from_millis(50);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 
-impl Shell {
+impl EventLoop {
     /// Performs an effect, or gives it to a job.
     pub(super) fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::List { demo } => self.list(demo),
-            Effect::Relist { paths } => self.relisting.ask(paths),
-            Effect::Follow(ruleset) => self.library.follow(ruleset),
-            Effect::Open { key } => self.open(key),
-            Effect::Refresh { inspection } => self.refresh(inspection),
-            Effect::LookAtCall { inspection, overflow } => self.look_at_call(inspection, *overflow),
-            Effect::ReadExcerpts { inspection, entries } => {
-                self.excerpts.ask(&mut self.jobs, inspection, entries);
+            Effect::ListSessions { demo } => self.list(demo),
+            Effect::RefreshListing { paths } => self.relist_queue.enqueue(paths),
+            Effect::UseRuleset(ruleset) => self.store_loader.set_ruleset(ruleset),
+            Effect::OpenSession { key } => self.open(key),
+            Effect::RefreshSession { session: inspection } => self.refresh(inspection),
+            Effect::LoadSessionAtCall { session: inspection, overflow } => {
+                self.open_at_call(inspection, *overflow);
             }
-            Effect::ReadMessage { inspection, entry, plan } => self.read_message(inspection, entry, plan),
-            Effect::ReadTexts { inspection } => self.read_texts(inspection),
-            Effect::TellCalls { inspection, asked } => self.tell_calls(inspection, asked),
-            Effect::ReadBlocks { inspection, entries } => self.read_blocks(inspection, entries),
-            Effect::Search { inspection, query, from } => self.search(inspection, query, from),
-            Effect::Estimate { inspection } => self.estimate(inspection),
-            Effect::StopEstimates => self.jobs.cancel(Kind::Estimates),
-            Effect::ReadRecovery { inspection } => self.read_recovery(inspection),
-            Effect::Summarise { inspection, plan, agreed } => self.summarise(inspection, plan, agreed),
+            Effect::ReadExcerpts { session: inspection, entries } => {
+                self.excerpt_queue.enqueue(&mut self.jobs, inspection, entries);
+            }
+            Effect::ReadMessage { session: inspection, entry, plan } => {
+                self.read_message(inspection, entry, plan);
+            }
+            Effect::LoadDetails { session: inspection } => self.load_details(inspection),
+            Effect::PredictSummaryCalls { session: inspection, request: asked } => {
+                self.predict_summary_calls(inspection, asked);
+            }
+            Effect::ReadBlocks { session: inspection, entries } => self.read_blocks(inspection, entries),
+            Effect::Search { session: inspection, query, from } => self.search(inspection, query, from),
+            Effect::ComputeEstimates { session: inspection } => self.estimate(inspection),
+            Effect::StopEstimates => self.jobs.cancel(JobKind::Estimates),
+            Effect::ReadRecovery { session: inspection } => self.read_recovery(inspection),
+            Effect::Summarise { session: inspection, plan, consented: agreed } => {
+                self.summarise(inspection, plan, agreed);
+            }
             Effect::StopSummary => self.stop_summary(),
-            Effect::Explain { inspection } => self.explain(inspection),
-            Effect::ReadCommits { inspection } => self.read_commits(inspection),
-            Effect::CompareBranches { inspection, leaves } => self.compare_branches(inspection, leaves),
-            Effect::Repair { path } => self.repair(path),
-            Effect::ReadRecording { inspection, steps, known } => {
+            Effect::Explain { session: inspection } => self.explain(inspection),
+            Effect::ReadCommits { session: inspection } => self.read_commits(inspection),
+            Effect::CompareBranches { session: inspection, leaves } => {
+                self.compare_branches(inspection, leaves);
+            }
+            Effect::RepairCommit { path } => self.repair(path),
+            Effect::ReadRecording { session: inspection, policies: steps, previous: known } => {
                 self.read_recording(inspection, steps, known);
             }
-            Effect::Replay { recording, settings, request } => {
+            Effect::Replay { recording, settings, request_id: request } => {
                 self.replay(recording, settings.map(|settings| *settings), request);
             }
-            Effect::Sweep { recording, asked, request } => self.sweep(recording, *asked, request),
-            Effect::StopSweep => self.jobs.cancel(Kind::Sweep),
-            Effect::Prepare(write) => self.prepare(write),
+            Effect::Sweep { recording, query: asked, request_id: request } => {
+                self.sweep(recording, *asked, request);
+            }
+            Effect::StopSweep => self.jobs.cancel(JobKind::Sweep),
+            Effect::PreviewWrite(write) => self.prepare_write(write),
             Effect::Write(write) => self.write(write),
-            Effect::Copy { text, what } => self.copy(text, what),
-            Effect::Page(text) => self.page = Some(text),
-            Effect::Save { name, text } => self.save(name, text),
-            Effect::Export { format, inspection, plan, made } => self.export(format, inspection, plan, made),
-            Effect::SaveScreen { inspection } => self.save_screen(inspection),
-            Effect::Mouse(on) => self.mouse(on),
-            Effect::TimerAt(ms) => drop(self.timers.insert(ms)),
-            Effect::Forget { epoch } => self.excerpts.forget(epoch),
-            Effect::Quit => self.quit = true,
+            Effect::Copy { text, label: what } => self.copy(text, what),
+            Effect::ShowInPager(text) => self.pending_page = Some(text),
+            Effect::SaveFile { name, text } => self.save(name, text),
+            Effect::Export { format, session: inspection, plan, summary: made } => {
+                self.export(format, inspection, plan, made);
+            }
+            Effect::SaveScreen { session: inspection } => self.save_screen(inspection),
+            Effect::CaptureMouse(on) => self.set_mouse(on),
+            Effect::SetTimer(ms) => drop(self.timers.insert(ms)),
+            Effect::DropStale { epoch } => self.excerpt_queue.drop_older(epoch),
+            Effect::Quit => self.should_quit = true,
         }
     }
 
     pub(super) fn list(&mut self, demo: bool) {
-        let lister = self.library.lister(demo);
-        self.jobs.follow(Kind::List, move |ticket| {
+        let lister = self.store_loader.list_job(demo);
+        self.jobs.start_after_current(JobKind::List, move |ticket| {
             let (began_ms, told) = lister();
             match told {
-                Ok((listed, place)) => ticket.say(Said::Listed(Box::new(listed), place, began_ms)),
-                Err(refusal) => ticket.send(Event::ListFailed(refusal)),
+                Ok((listed, place)) => {
+                    ticket.send_message(JobMessage::Listed(Box::new(listed), place, began_ms));
+                }
+                Err(refusal) => ticket.send_event(Event::ListFailed(refusal)),
             }
         });
     }
 
     fn open(&mut self, key: SessionKey) {
-        let Some(store) = self.library.store.clone() else { return };
-        let epoch = self.library.next_epoch();
-        self.jobs.cancel(Kind::Refresh);
-        self.jobs.start(Kind::Open, move |ticket| {
-            let mut throttle = Throttle::new(PROGRESS_EVERY);
-            let opened = open(&store, &key, None, system_ms(), &mut |done, total| {
-                if throttle.passes() {
-                    ticket.send(Event::Progress { key: key.clone(), done, total });
+        let Some(store) = self.store_loader.store.clone() else { return };
+        let epoch = self.store_loader.next_epoch();
+        self.jobs.cancel(JobKind::Refresh);
+        self.jobs.start(JobKind::Open, move |ticket| {
+            let mut throttle = Throttle::new(PROGRESS_INTERVAL);
+            let opened = open(&store, &key, None, system_now_ms(), &mut |done, total| {
+                if throttle.try_pass() {
+                    ticket.send_event(Event::OpenProgress { key: key.clone(), done, total });
                 }
-                ticket.is_wanted()
+                ticket.is_current()
             });
             match opened {
-                Ok(inspection) => ticket.send(Event::Opened(Box::new(Inspection { epoch, ..inspection }))),
+                Ok(inspection) => {
+                    ticket.send_event(Event::Opened(Box::new(LoadedSession { epoch, ..inspection })));
+                }
                 Err(error) if error.is_stopped() => {}
-                Err(error) => ticket.send(Event::OpenFailed { key, error: error.to_string() }),
+                Err(error) => ticket.send_event(Event::OpenFailed { key, error: error.to_string() }),
             }
         });
     }
 
-    fn refresh(&mut self, known: Arc<Inspection>) {
-        let Some(store) = self.library.store.clone() else { return };
-        let epoch = self.library.next_epoch();
-        self.jobs.follow(Kind::Refresh, move |ticket| {
-            let key = &known.session.key;
-            match open(&store, key, Some(&known), system_ms(), &mut |_, _| ticket.is_wanted()) {
-                Ok(inspection) => ticket.send(Event::Opened(Box::new(Inspection { epoch, ..inspection }))),
+    fn refresh(&mut self, known: Arc<LoadedSession>) {
+        let Some(store) = self.store_loader.store.clone() else { return };
+        let epoch = self.store_loader.next_epoch();
+        self.jobs.start_after_current(JobKind::Refresh, move |ticket| {
+            let key = &known.item.key;
+            match open(&store, key, Some(&known), system_now_ms(), &mut |_, _| ticket.is_current()) {
+                Ok(inspection) => {
+                    ticket.send_event(Event::Opened(Box::new(LoadedSession { epoch, ..inspection })));
+                }
                 Err(error) if error.is_stopped() => {}
                 Err(OpenError::NotWritten { .. } | OpenError::Unknown { .. }) => {
                     let path = known.source.path();
                     let name = path.file_name().unwrap_or(path.as_os_str()).display();
-                    let archive = archive_of(path, known.index.identity);
+                    let archive = find_archive(path, known.index.identity);
                     let archive = archive.as_deref().and_then(Path::file_name).map(|name| name.display());
                     let fate =
                         archive.map_or("is gone".to_owned(), |archive| format!("was put aside as {archive}"));
                     let words = format!("{name} {fate}; what was read of it stays here.");
-                    if let Some(last) = read_to_its_end(&store, &known) {
-                        ticket.send(Event::Opened(Box::new(Inspection { epoch, ..last })));
+                    if let Some(last) = read_remaining(&store, &known) {
+                        ticket.send_event(Event::Opened(Box::new(LoadedSession { epoch, ..last })));
                     }
-                    ticket.send(Event::RefreshFailed(words));
+                    ticket.send_event(Event::RefreshFailed(words));
                 }
-                Err(error) => ticket.send(Event::RefreshFailed(error.to_string())),
+                Err(error) => ticket.send_event(Event::RefreshFailed(error.to_string())),
             }
         });
     }
 
-    fn read_recovery(&mut self, inspection: Arc<Inspection>) {
-        self.jobs.start(Kind::Recovery, move |ticket| {
-            let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
-            ticket.send(Event::Recovery { epoch: inspection.epoch, view });
+    fn read_recovery(&mut self, inspection: Arc<LoadedSession>) {
+        self.jobs.start(JobKind::Recovery, move |ticket| {
+            let view = load_recovery(&inspection).map(Arc::new).map_err(|error| error.to_string());
+            ticket.send_event(Event::Recovery { epoch: inspection.epoch, recovery: view });
         });
     }
 
-    fn read_commits(&mut self, inspection: Arc<Inspection>) {
-        self.jobs.start(Kind::Branches, move |ticket| {
-            let view = newest_first(&inspection).map_err(|error| error.to_string());
-            ticket.send(Event::Commits { epoch: inspection.epoch, view });
+    fn read_commits(&mut self, inspection: Arc<LoadedSession>) {
+        self.jobs.start(JobKind::Branches, move |ticket| {
+            let view = list_commits_newest_first(&inspection).map_err(|error| error.to_string());
+            ticket.send_event(Event::Commits { epoch: inspection.epoch, commits: view });
         });
     }
 
-    fn compare_branches(&mut self, inspection: Arc<Inspection>, leaves: [Option<EntryIx>; 2]) {
-        self.jobs.start(Kind::Branches, move |ticket| {
-            let view = compared(&inspection, leaves).map(Arc::new);
-            ticket.send(Event::BranchesCompared { epoch: inspection.epoch, view });
+    fn compare_branches(&mut self, inspection: Arc<LoadedSession>, leaves: [Option<EntryIx>; 2]) {
+        self.jobs.start(JobKind::Branches, move |ticket| {
+            let view = compare_branches(&inspection, leaves).map(Arc::new);
+            ticket.send_event(Event::BranchesCompared { epoch: inspection.epoch, comparison: view });
         });
     }
 
     fn repair(&mut self, path: PathBuf) {
-        self.jobs.add(Kind::Write, move |ticket| {
-            let told = match settle(&path, 0, &SystemClock, &SystemDisk) {
-                Ok(Some(settled)) => Ok(settled.sentence()),
+        self.jobs.enqueue(JobKind::Write, move |ticket| {
+            let told = match recover_commit(&path, 0, &SystemClock, &SystemDisk) {
+                Ok(Some(settled)) => Ok(settled.description()),
                 Ok(None) => Ok("It was settled already.".to_owned()),
                 Err(error) => Err(error.to_string()),
             };
-            ticket.send(Event::Repaired(told));
+            ticket.send_event(Event::Repaired(told));
         });
     }
 
-    fn look_at_call(&mut self, inspection: Arc<Inspection>, overflow: Overflow) {
-        self.jobs.start(Kind::Look, move |ticket| {
+    fn open_at_call(&mut self, inspection: Arc<LoadedSession>, overflow: Overflow) {
+        self.jobs.start(JobKind::OpenAtCall, move |ticket| {
             let then = inspection.at_failed_call(&overflow).map(Arc::new);
-            ticket.send(Event::LookedAtCall { epoch: inspection.epoch, inspection: then });
+            ticket.send_event(Event::SessionAtCall { epoch: inspection.epoch, session: then });
         });
     }
 
-    fn explain(&mut self, inspection: Arc<Inspection>) {
-        self.jobs.start(Kind::Explain, move |ticket| {
+    fn explain(&mut self, inspection: Arc<LoadedSession>) {
+        self.jobs.start(JobKind::Explain, move |ticket| {
             let view = explain(&inspection).map(Arc::new).map_err(|error| error.to_string());
-            ticket.send(Event::Explained { epoch: inspection.epoch, view });
+            ticket.send_event(Event::Explanation { epoch: inspection.epoch, explanation: view });
         });
     }
 
-    fn read_recording(&mut self, inspection: Arc<Inspection>, steps: StepSet, known: Option<Arc<Recording>>) {
-        self.jobs.follow(Kind::Recording, move |ticket| {
+    fn read_recording(
+        &mut self,
+        inspection: Arc<LoadedSession>,
+        steps: PolicySet,
+        known: Option<Arc<RecordedSession>>,
+    ) {
+        self.jobs.start_after_current(JobKind::Recording, move |ticket| {
             let epoch = inspection.epoch;
-            let recording = Recording::read(inspection, steps, known.as_deref(), &|| ticket.is_wanted());
+            let recording =
+                RecordedSession::read(inspection, steps, known.as_deref(), &|| ticket.is_current());
             let recording = recording.map(|read| read.map(Arc::new)).map_err(|error| error.to_string());
             if let Some(recording) = recording.transpose() {
-                ticket.send(Event::Recording { epoch, recording });
+                ticket.send_event(Event::Recording { epoch, recording });
             }
         });
     }
 
-    fn replay(&mut self, recording: Arc<Recording>, settings: Option<Settings>, request: u64) {
-        self.jobs.follow(Kind::Replay, move |ticket| {
-            let timeline = Timeline::new(recording, settings, &|| ticket.is_wanted());
+    fn replay(&mut self, recording: Arc<RecordedSession>, settings: Option<Settings>, request: u64) {
+        self.jobs.start_after_current(JobKind::Replay, move |ticket| {
+            let timeline = Timeline::new(recording, settings, &|| ticket.is_current());
             if let Some(timeline) = timeline.map(Arc::new) {
-                ticket.send(Event::Replayed { request, timeline });
+                ticket.send_event(Event::Replayed { request_id: request, timeline });
             }
         });
     }
 
-    fn sweep(&mut self, recording: Arc<Recording>, asked: SweepAsked, request: u64) {
-        self.jobs.start(Kind::Sweep, move |ticket| {
-            let throttle = Mutex::new((Throttle::new(PROGRESS_EVERY), Vec::new()));
+    fn sweep(&mut self, recording: Arc<RecordedSession>, asked: SweepQuery, request: u64) {
+        self.jobs.start(JobKind::Sweep, move |ticket| {
+            let throttle = Mutex::new((Throttle::new(PROGRESS_INTERVAL), Vec::new()));
             // Cells are told in handfuls: a screen shows no more.
             let tell = |at: usize, cell: &Cell| {
                 let Ok(mut held) = throttle.lock() else { return };
                 let (throttle, cells) = &mut *held;
                 cells.push((at, cell.clone()));
-                if throttle.passes() {
+                if throttle.try_pass() {
                     let cells = std::mem::take(cells);
-                    ticket.send(Event::Swept { request, said: SweepSaid::Cells(cells) });
+                    ticket
+                        .send_event(Event::Sweep { request_id: request, update: SweepUpdate::Cells(cells) });
                 }
             };
-            let said = |said| ticket.send(Event::Swept { request, said });
-            if let Some(done) = swept(&recording, asked, &|| ticket.is_wanted(), &said, &tell) {
+            let said = |said| ticket.send_event(Event::Sweep { request_id: request, update: said });
+            if let Some(done) = run_sweep(&recording, asked, &|| ticket.is_current(), &said, &tell) {
                 said(done);
             }
         });
     }
 
-    fn read_message(&mut self, inspection: Arc<Inspection>, entry: EntryIx, plan: Option<Arc<Plan>>) {
-        self.jobs.start(Kind::Message, move |ticket| {
-            let text = message::read(&inspection, entry, plan.as_deref());
+    fn read_message(&mut self, inspection: Arc<LoadedSession>, entry: EntryIx, plan: Option<Arc<Plan>>) {
+        self.jobs.start(JobKind::Message, move |ticket| {
+            let text = message::read_message(&inspection, entry, plan.as_deref());
             let text = text.map(Arc::new).map_err(|error| error.to_string());
-            ticket.send(Event::Message { epoch: inspection.epoch, entry, text });
+            ticket.send_event(Event::Message { epoch: inspection.epoch, entry, text });
             // The message is there before its colours are.
             if highlight::load() {
-                ticket.send(Event::Timer);
+                ticket.send_event(Event::Timer);
             }
         });
     }
 
-    fn read_texts(&mut self, inspection: Arc<Inspection>) {
-        self.jobs.start(Kind::Texts, move |ticket| {
-            let Inspection { source, index, context, .. } = &*inspection;
-            let rules = inspection.ruleset.ruleset.rules();
-            let read = Closer::read_while(source, index, context, rules, None, &mut || ticket.is_wanted());
+    fn load_details(&mut self, inspection: Arc<LoadedSession>) {
+        self.jobs.start(JobKind::Details, move |ticket| {
+            let LoadedSession { source, index, context, .. } = &*inspection;
+            let rules = inspection.ruleset.id.rules();
+            let read =
+                ContextDetails::read_while(source, index, context, rules, None, &mut || ticket.is_current());
             let closer = read.map(|closer| closer.map(Arc::new)).map_err(|error| error.to_string());
             if let Some(closer) = closer.transpose() {
-                ticket.send(Event::Texts { subject: inspection.subject(), closer });
+                ticket.send_event(Event::Details { subject: inspection.view_key(), details: closer });
             }
         });
     }
 
-    fn tell_calls(&mut self, inspection: Arc<Inspection>, asked: CallsAsked) {
-        let Some(store) = self.library.store.clone() else { return };
+    fn predict_summary_calls(&mut self, inspection: Arc<LoadedSession>, asked: SummaryCallsRequest) {
+        let Some(store) = self.store_loader.store.clone() else { return };
         let now_ms = self.clock.now_ms() as f64;
-        self.jobs.start(Kind::Calls, move |ticket| {
-            let rules = inspection.ruleset.ruleset.rules();
-            let summary = SummarySettings::of(rules, &store.config.js);
-            let told = SummaryCalls::tell(&inspection, &asked, summary, now_ms);
-            ticket.send(Event::Calls { asked, told });
+        self.jobs.start(JobKind::SummaryCalls, move |ticket| {
+            let rules = inspection.ruleset.id.rules();
+            let summary = SummarySettings::from_config(rules, &store.config.js_root);
+            let told = SummaryCalls::predict(&inspection, &asked, summary, now_ms);
+            ticket.send_event(Event::SummaryCalls { request: asked, calls: told });
         });
     }
 
-    fn read_blocks(&mut self, inspection: Arc<Inspection>, entries: Vec<EntryIx>) {
-        self.jobs.start(Kind::Blocks, move |ticket| {
-            let blocks = heavy_blocks(&inspection, &entries, &mut || ticket.is_wanted());
-            ticket.send(Event::Blocks { epoch: inspection.epoch, blocks });
+    fn read_blocks(&mut self, inspection: Arc<LoadedSession>, entries: Vec<EntryIx>) {
+        self.jobs.start(JobKind::Blocks, move |ticket| {
+            let blocks = heavy_blocks(&inspection, &entries, &mut || ticket.is_current());
+            ticket.send_event(Event::Blocks { epoch: inspection.epoch, blocks });
         });
     }
 
-    fn search(&mut self, inspection: Arc<Inspection>, query: String, from: EntryIx) {
-        self.jobs.start(Kind::Search, move |ticket| {
+    fn search(&mut self, inspection: Arc<LoadedSession>, query: String, from: EntryIx) {
+        self.jobs.start(JobKind::Search, move |ticket| {
             let found =
-                search(&inspection.source, &inspection.index, &query, from, &mut || ticket.is_wanted());
+                search(&inspection.source, &inspection.index, &query, from, &mut || ticket.is_current());
             match found {
-                Ok(matches) => ticket.send(Event::Found { epoch: inspection.epoch, query, from, matches }),
-                Err(error) => ticket.send(Event::Failed(error.to_string())),
+                Ok(matches) => {
+                    ticket.send_event(Event::SearchMatches { epoch: inspection.epoch, query, from, matches });
+                }
+                Err(error) => ticket.send_event(Event::Failure(error.to_string())),
             }
         });
     }
 
     /// A session that grows steadily must not keep its estimates from ever being there.
-    fn estimate(&mut self, inspection: Arc<Inspection>) {
-        self.jobs.follow(Kind::Estimates, move |ticket| {
-            let mut throttle = Throttle::new(PROGRESS_EVERY);
+    fn estimate(&mut self, inspection: Arc<LoadedSession>) {
+        self.jobs.start_after_current(JobKind::Estimates, move |ticket| {
+            let mut throttle = Throttle::new(PROGRESS_INTERVAL);
             let epoch = inspection.epoch;
             let estimates = estimators::read(&inspection, &mut |done, total| {
-                if throttle.passes() {
-                    ticket.send(Event::Estimating { epoch, done, total });
+                if throttle.try_pass() {
+                    ticket.send_event(Event::EstimateProgress { epoch, done, total });
                 }
-                ticket.is_wanted()
+                ticket.is_current()
             });
             let estimates = match estimates {
                 Err(EstimatesError::Stopped) => return,
                 made => made.map(Arc::new).map_err(|error| error.to_string()),
             };
-            ticket.send(Event::Estimated { epoch, estimates });
+            ticket.send_event(Event::Estimates { epoch, estimates });
         });
     }
 
-    fn prepare(&mut self, asked: Write) {
+    fn prepare_write(&mut self, asked: PendingWrite) {
         let now_ms = self.clock.now_ms();
-        self.jobs.start(Kind::Prepare, move |ticket| {
-            let request = request(&asked, now_ms);
-            let shown = prepare(&request).map(|prepared| preview(&request, &prepared, system_ms()));
-            ticket.send(Event::Prepared(shown.map_err(|error| error.to_string())));
+        self.jobs.start(JobKind::PrepareWrite, move |ticket| {
+            let request = write_request(&asked, now_ms);
+            let shown = prepare(&request).map(|prepared| preview(&request, &prepared, system_now_ms()));
+            ticket.send_event(Event::WritePreviewed(shown.map_err(|error| error.to_string())));
         });
     }
 
-    fn write(&mut self, asked: Write) {
+    fn write(&mut self, asked: PendingWrite) {
         let now_ms = self.clock.now_ms();
-        self.jobs.add(Kind::Write, move |ticket| {
-            let written = write(&request(&asked, now_ms), &SystemClock);
-            ticket.send(Event::Written(written.map_err(|error| error.to_string())));
+        self.jobs.enqueue(JobKind::Write, move |ticket| {
+            let written = write(&write_request(&asked, now_ms), &SystemClock);
+            ticket.send_event(Event::Written(written.map_err(|error| error.to_string())));
         });
     }
 
     fn copy(&mut self, text: String, what: &'static str) {
-        if text.len() <= TERMINAL_BYTES
-            && let Err(error) = self.screen.copy(&text)
+        if text.len() <= MAX_TERMINAL_BYTES
+            && let Err(error) = self.screen.copy_to_clipboard(&text)
         {
-            self.tell(Event::Failed(format!("The terminal did not take the text: {error}.")));
+            self.dispatch(Event::Failure(format!("The terminal did not take the text: {error}.")));
             return;
         }
         let env = self.env.clone();
-        self.jobs.add(Kind::Outside, move |ticket| {
-            ticket.send(match clipboard::copy(&text, what, &env) {
-                Ok(said) => Event::Said(said),
-                Err(error) => Event::Failed(error),
+        self.jobs.enqueue(JobKind::External, move |ticket| {
+            ticket.send_event(match clipboard::copy(&text, what, &env) {
+                Ok(said) => Event::Notice(said),
+                Err(error) => Event::Failure(error),
             });
         });
     }
 
     fn save(&mut self, name: String, text: String) {
         let folder = self.env.cwd.clone();
-        self.jobs.add(Kind::Outside, move |ticket| {
-            ticket.send(match save(&folder, &name, &text) {
-                Ok(path) => Event::Said(format!("Saved as {}.", path.display())),
-                Err(error) => Event::Failed(error),
+        self.jobs.enqueue(JobKind::External, move |ticket| {
+            ticket.send_event(match save_unique(&folder, &name, &text) {
+                Ok(path) => Event::Notice(format!("Saved as {}.", path.display())),
+                Err(error) => Event::Failure(error),
             });
         });
     }
 
-    fn mouse(&mut self, on: bool) {
+    fn set_mouse(&mut self, on: bool) {
         if let Err(error) = self.screen.set_mouse(on) {
-            self.tell(Event::Failed(format!("The terminal did not take the mouse: {error}.")));
+            self.dispatch(Event::Failure(format!("The terminal did not take the mouse: {error}.")));
         }
     }
 }
 
 /// What was added to a transcript before it went: it stays readable while it is open here.
-fn read_to_its_end(store: &Store, known: &Inspection) -> Option<Inspection> {
-    let session = store.sessions.iter().find(|session| session.key == known.session.key)?;
+fn read_remaining(store: &Store, known: &LoadedSession) -> Option<LoadedSession> {
+    let session = store.sessions.iter().find(|session| session.key == known.item.key)?;
     let session = Session { path: Some(known.source.path().to_path_buf()), ..session.clone() };
     let source = known.source.clone();
-    let last = open_from(store, &session, source, Some(known), system_ms(), &mut |_, _| true).ok()?;
-    (last.grown_from.is_some() && last.index.end > known.index.end).then_some(last)
+    let last = open_from(store, &session, source, Some(known), system_now_ms(), &mut |_, _| true).ok()?;
+    (last.extends_epoch.is_some() && last.index.end > known.index.end).then_some(last)
 }
 
 /// The same request for the preview and for the write.
-fn request(asked: &Write, now_ms: i64) -> WriteRequest<'_> {
+fn write_request(asked: &PendingWrite, now_ms: i64) -> WriteRequest<'_> {
     let (inspection, ask) = match asked {
-        Write::Commit { inspection, plan, made } => {
+        PendingWrite::Commit { session: inspection, plan, summary: made } => {
             let summary = made.as_ref().map(|made| &made.summary);
-            (inspection, Ask::Commit { plan, summary })
+            (inspection, WriteAction::Commit { plan, summary })
         }
-        Write::Undo { inspection, target } => (inspection, Ask::Undo(target.clone())),
+        PendingWrite::Undo { session: inspection, target } => (inspection, WriteAction::Undo(target.clone())),
     };
-    WriteRequest { inspection, ask, allow_orphan: false, now_ms }
+    WriteRequest { session: inspection, action: ask, allow_orphan: false, now_ms }
 }

@@ -3,62 +3,64 @@
 use std::sync::Arc;
 
 use crate::app::event::Event;
-use crate::export::{Format, Wanted, export, file_name};
-use crate::inspect::Inspection;
-use crate::inspect::making::Made;
+use crate::export::{ExportRequest, Format, export, file_name};
+use crate::inspect::LoadedSession;
+use crate::inspect::making::SummaryResult;
 use crate::plan::Plan;
 use crate::redact::Redactor;
-use crate::runtime::jobs::Kind;
-use crate::runtime::r#loop::Shell;
-use crate::runtime::picture::{cells, drawn};
-use crate::runtime::save::save;
+use crate::runtime::jobs::JobKind;
+use crate::runtime::r#loop::EventLoop;
+use crate::runtime::picture::{render_cells, render_svg};
+use crate::runtime::save::save_unique;
 
 /// The name of a picture's file.
-const PICTURE: &str = "clawscope-screen.svg";
+const PICTURE_FILE_NAME: &str = "clawscope-screen.svg";
 
-impl Shell {
+impl EventLoop {
     pub(super) fn export(
         &mut self,
         format: Format,
-        inspection: Arc<Inspection>,
+        inspection: Arc<LoadedSession>,
         plan: Option<Arc<Plan>>,
-        made: Option<Arc<Made>>,
+        made: Option<Arc<SummaryResult>>,
     ) {
         let (folder, now_ms) = (self.env.cwd.clone(), self.clock.now_ms());
-        self.jobs.add(Kind::Outside, move |ticket| {
+        self.jobs.enqueue(JobKind::External, move |ticket| {
             let made = made.as_ref().map(|made| &made.summary);
             let plan = plan.as_deref().map(|plan| (plan, made));
-            let wanted = Wanted { inspection: &inspection, plan, now_ms, redact: true, shape_only: false };
-            let name = file_name(&inspection.session, format.extension());
+            let wanted =
+                ExportRequest { session: &inspection, plan, now_ms, redact: true, shape_only: false };
+            let name = file_name(&inspection.item, format.extension());
             let saved = export(&wanted, format).map_err(|error| error.to_string()).and_then(|exported| {
-                let path = save(&folder, &name, &exported.text)?;
-                Ok((path, exported.words().unwrap_or_default()))
+                let path = save_unique(&folder, &name, &exported.text)?;
+                Ok((path, exported.removal_text().unwrap_or_default()))
             });
-            ticket.send(match saved {
-                Ok((path, words)) => Event::Said(format!("Saved as {}: {words}.", path.display())),
-                Err(error) => Event::Failed(error),
+            ticket.send_event(match saved {
+                Ok((path, words)) => Event::Notice(format!("Saved as {}: {words}.", path.display())),
+                Err(error) => Event::Failure(error),
             });
         });
     }
 
     /// The cells are taken at once; looking for secrets may take a while.
-    pub(super) fn save_screen(&mut self, inspection: Option<Arc<Inspection>>) {
-        let theme = self.themes.get(&self.app.options).clone();
-        let buffer = cells(&self.app, &theme);
+    pub(super) fn save_screen(&mut self, inspection: Option<Arc<LoadedSession>>) {
+        let theme = self.themes.current(&self.app.options).clone();
+        let buffer = render_cells(&self.app, &theme);
         let (folder, now_ms) = (self.env.cwd.clone(), self.clock.now_ms());
-        self.jobs.add(Kind::Outside, move |ticket| {
+        self.jobs.enqueue(JobKind::External, move |ticket| {
             let redactor = inspection.as_ref().map_or_else(
                 || Ok(Redactor::default()),
                 |inspection| {
-                    Wanted { inspection, plan: None, now_ms, redact: true, shape_only: false }.redactor()
+                    ExportRequest { session: inspection, plan: None, now_ms, redact: true, shape_only: false }
+                        .redactor()
                 },
             );
-            let saved = redactor
-                .map_err(|error| error.to_string())
-                .and_then(|redactor| save(&folder, PICTURE, &drawn(buffer, &theme, &redactor)));
-            ticket.send(match saved {
-                Ok(path) => Event::Said(format!("Saved as {}.", path.display())),
-                Err(error) => Event::Failed(error),
+            let saved = redactor.map_err(|error| error.to_string()).and_then(|redactor| {
+                save_unique(&folder, PICTURE_FILE_NAME, &render_svg(buffer, &theme, &redactor))
+            });
+            ticket.send_event(match saved {
+                Ok(path) => Event::Notice(format!("Saved as {}.", path.display())),
+                Err(error) => Event::Failure(error),
             });
         });
     }

@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 
 use crate::app::App;
 use crate::app::event::Event;
-use crate::inspect::place::Place;
+use crate::inspect::place::StoreRequest;
 use crate::runtime::RunOptions;
-use crate::runtime::library::Library;
-use crate::runtime::r#loop::Shell;
-use crate::runtime::terminal::Screen;
+use crate::runtime::library::StoreLoader;
+use crate::runtime::r#loop::EventLoop;
+use crate::runtime::terminal::TerminalScreen;
 use crate::runtime::themes::Themes;
 
 /// How often a condition is looked at that nothing announces.
-const TICK: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A running program that nobody sees.
-pub struct Headless(Shell);
+pub struct Headless(EventLoop);
 
 impl fmt::Debug for Headless {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -27,11 +27,11 @@ impl fmt::Debug for Headless {
 
 impl Headless {
     /// Starts it on a place, inside a tokio runtime.
-    pub fn start(place: Place, options: RunOptions, size: (u16, u16)) -> anyhow::Result<Self> {
+    pub fn start(place: StoreRequest, options: RunOptions, size: (u16, u16)) -> anyhow::Result<Self> {
         let themes = Themes::new(&options)?;
-        let library = Library::of(place, &options);
-        let mut shell = Shell::new(library, options, themes, Screen::none(), size);
-        shell.begin();
+        let library = StoreLoader::from_options(place, &options);
+        let mut shell = EventLoop::new(library, options, themes, TerminalScreen::headless(), size);
+        shell.start();
         Ok(Self(shell))
     }
 
@@ -41,12 +41,12 @@ impl Headless {
     }
 
     /// Gives it a key, or anything else that happens.
-    pub fn tell(&mut self, event: Event) {
-        self.0.tell(event);
+    pub fn dispatch(&mut self, event: Event) {
+        self.0.dispatch(event);
     }
 
     /// Lets it run until something is so; false when it is not so in this time.
-    pub async fn until(
+    pub async fn run_until(
         &mut self,
         at_most: Duration,
         mut is: impl FnMut(&App) -> bool,
@@ -56,7 +56,7 @@ impl Headless {
             if Instant::now() >= deadline {
                 return Ok(false);
             }
-            self.0.step(TICK).await?;
+            self.0.step(CHECK_INTERVAL).await?;
         }
         Ok(true)
     }

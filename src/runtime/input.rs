@@ -14,7 +14,7 @@ use crate::app::event::Event;
 pub(super) struct Input {
     task: JoinHandle<()>,
     receiver: UnboundedReceiver<TerminalEvent>,
-    answer: LateAnswer,
+    late_response: LateResponse,
 }
 
 impl Input {
@@ -31,31 +31,31 @@ impl Input {
                 }
             }
         });
-        Self { task, receiver, answer: LateAnswer { awaited: unanswered, inside: false } }
+        Self { task, receiver, late_response: LateResponse { is_expected: unanswered, is_inside: false } }
     }
 
     /// The next event; none when the terminal is gone.
     pub(super) async fn next(&mut self) -> Option<Event> {
         loop {
             let event = self.receiver.recv().await?;
-            if let Some(event) = self.take(event) {
+            if let Some(event) = self.convert(event) {
                 return Some(event);
             }
         }
     }
 
     /// An event that waits already.
-    pub(super) fn waiting(&mut self) -> Option<Event> {
+    pub(super) fn try_next(&mut self) -> Option<Event> {
         while let Ok(event) = self.receiver.try_recv() {
-            if let Some(event) = self.take(event) {
+            if let Some(event) = self.convert(event) {
                 return Some(event);
             }
         }
         None
     }
 
-    fn take(&mut self, event: TerminalEvent) -> Option<Event> {
-        if self.answer.swallows(&event) { None } else { event_of(event) }
+    fn convert(&mut self, event: TerminalEvent) -> Option<Event> {
+        if self.late_response.consumes(&event) { None } else { from_terminal_event(event) }
     }
 
     /// Stops reading, so that another program may.
@@ -67,7 +67,7 @@ impl Input {
 }
 
 /// What the state machine is told of; releases of keys and movements without a button are nothing to it.
-fn event_of(event: TerminalEvent) -> Option<Event> {
+fn from_terminal_event(event: TerminalEvent) -> Option<Event> {
     match event {
         TerminalEvent::Key(key) if key.kind != KeyEventKind::Release => Some(Event::Key(key)),
         TerminalEvent::Mouse(mouse) if mouse.kind != MouseEventKind::Moved => Some(Event::Mouse(mouse)),
@@ -80,23 +80,23 @@ fn event_of(event: TerminalEvent) -> Option<Event> {
 /// An answer to a question about colours that came after its deadline: it looks like typing, `alt-]` and
 /// then text up to BEL or ST, and must not act as keys.
 #[derive(Debug, Clone, Copy)]
-struct LateAnswer {
-    awaited: bool,
-    inside: bool,
+struct LateResponse {
+    is_expected: bool,
+    is_inside: bool,
 }
 
-impl LateAnswer {
-    fn swallows(&mut self, event: &TerminalEvent) -> bool {
+impl LateResponse {
+    fn consumes(&mut self, event: &TerminalEvent) -> bool {
         let TerminalEvent::Key(key) = event else { return false };
         let with = |code, modifiers| key.code == KeyCode::Char(code) && key.modifiers == modifiers;
-        if !self.inside {
-            self.inside = self.awaited && with(']', KeyModifiers::ALT);
-            self.awaited &= !self.inside;
-            return self.inside;
+        if !self.is_inside {
+            self.is_inside = self.is_expected && with(']', KeyModifiers::ALT);
+            self.is_expected &= !self.is_inside;
+            return self.is_inside;
         }
         let ends = with('g', KeyModifiers::CONTROL) || with('\\', KeyModifiers::ALT);
         let is_text = matches!(key.code, KeyCode::Char(_));
-        self.inside = !ends && is_text;
+        self.is_inside = !ends && is_text;
         ends || is_text
     }
 }
@@ -111,8 +111,8 @@ mod tests {
         TerminalEvent::Key(KeyEvent::new(code, modifiers))
     }
 
-    fn swallowed(answer: &mut LateAnswer, keys: &[(char, KeyModifiers)]) -> Vec<bool> {
-        keys.iter().map(|(char, with)| answer.swallows(&key(KeyCode::Char(*char), *with))).collect()
+    fn swallowed(answer: &mut LateResponse, keys: &[(char, KeyModifiers)]) -> Vec<bool> {
+        keys.iter().map(|(char, with)| answer.consumes(&key(KeyCode::Char(*char), *with))).collect()
     }
 
     #[test]
@@ -127,9 +127,9 @@ mod tests {
             ('q', none),
             (']', KeyModifiers::ALT),
         ];
-        let mut answer = LateAnswer { awaited: true, inside: false };
+        let mut answer = LateResponse { is_expected: true, is_inside: false };
         assert_eq!(swallowed(&mut answer, &keys), [false, true, true, true, true, false, false]);
-        let mut nothing_asked = LateAnswer { awaited: false, inside: false };
+        let mut nothing_asked = LateResponse { is_expected: false, is_inside: false };
         assert_eq!(swallowed(&mut nothing_asked, &keys), [false; 7]);
     }
 
@@ -137,11 +137,11 @@ mod tests {
     fn movements_and_releases_are_nothing_to_the_state() {
         let moved =
             MouseEvent { kind: MouseEventKind::Moved, column: 1, row: 1, modifiers: KeyModifiers::NONE };
-        assert!(event_of(TerminalEvent::Mouse(moved)).is_none());
+        assert!(from_terminal_event(TerminalEvent::Mouse(moved)).is_none());
         let mut released = KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE);
         released.kind = KeyEventKind::Release;
-        assert!(event_of(TerminalEvent::Key(released)).is_none());
-        assert!(event_of(TerminalEvent::FocusGained).is_none());
-        assert!(matches!(event_of(TerminalEvent::Paste("x".into())), Some(Event::Paste(_))));
+        assert!(from_terminal_event(TerminalEvent::Key(released)).is_none());
+        assert!(from_terminal_event(TerminalEvent::FocusGained).is_none());
+        assert!(matches!(from_terminal_event(TerminalEvent::Paste("x".into())), Some(Event::Paste(_))));
     }
 }

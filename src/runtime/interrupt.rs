@@ -5,7 +5,7 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
-use crate::runtime::signals::{Caught, Signals, stop};
+use crate::runtime::signals::{SignalAction, Signals, stop};
 
 /// Does `work` on this thread. When the system tells the program to leave, `end` is called, once for every time, and the
 /// work is waited for.
@@ -26,9 +26,9 @@ pub fn interruptible<T>(end: impl Fn() + Send + 'static, work: impl FnOnce() -> 
                 tokio::select! {
                     _ = &mut wait => break,
                     caught = signals.next() => match caught {
-                        Caught::Quit => end(),
-                        Caught::Suspend => _ = stop(),
-                        Caught::Resumed => {}
+                        SignalAction::Quit => end(),
+                        SignalAction::Suspend => _ = stop(),
+                        SignalAction::Resume => {}
                     },
                 }
             }

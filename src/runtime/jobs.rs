@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::app::event::Event;
-use crate::inspect::list::Listed;
-use crate::inspect::place::OpenPlace;
-use crate::inspect::touched::Touched;
+use crate::inspect::list::SessionListing;
+use crate::inspect::place::StoreLocation;
+use crate::inspect::touched::Invalidation;
 use crate::store::survey::Store;
 
 /// What a job is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(super) enum JobKind {
     /// Listing a store.
     List,
     /// Looking at what changed on disk.
-    Touch,
+    Invalidate,
     /// Reading what the list says of its sessions.
     Count,
     /// Reading that again of sessions that are written to.
@@ -32,15 +32,15 @@ pub(super) enum Kind {
     /// Reading what was added to it.
     Refresh,
     /// Looking at it as it was when a call was made.
-    Look,
+    OpenAtCall,
     /// Texts of rows.
     Excerpts,
     /// The message under the cursor.
     Message,
     /// What steps ask for that look at more than sizes.
-    Texts,
+    Details,
     /// The calls of a summary.
-    Calls,
+    SummaryCalls,
     /// The heaviest blocks of a window.
     Blocks,
     /// What is recorded of an overflow.
@@ -62,30 +62,30 @@ pub(super) enum Kind {
     /// Making a summary.
     Summary,
     /// Checking what a write would do.
-    Prepare,
+    PrepareWrite,
     /// Writing; never taken back.
     Write,
     /// Handing text to other programs and files.
-    Outside,
+    External,
 }
 
 /// What comes back from a job.
 #[derive(Debug)]
-pub(super) struct Report {
-    kind: Kind,
+pub(super) struct JobReport {
+    kind: JobKind,
     generation: u64,
-    said: Said,
+    message: JobMessage,
 }
 
 /// What a job says.
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum JobMessage {
     /// Something for the state machine.
     Event(Box<Event>),
     /// A place was listed, beginning at this moment (ms since 1970).
-    Listed(Box<Listed>, Arc<OpenPlace>, i64),
+    Listed(Box<SessionListing>, Arc<StoreLocation>, i64),
     /// What changed files come to, by the store that was listed then; these were the files.
-    Touched(Box<Touched>, Arc<Store>, BTreeSet<PathBuf>),
+    Invalidated(Box<Invalidation>, Arc<Store>, BTreeSet<PathBuf>),
     /// The job is over.
     Done {
         /// It ended in a panic: a fault of this program.
@@ -95,112 +95,116 @@ pub(super) enum Said {
 
 /// A job's view of itself.
 #[derive(Debug, Clone)]
-pub(super) struct Ticket {
-    kind: Kind,
+pub(super) struct JobHandle {
+    kind: JobKind,
     generation: u64,
-    wanted: Arc<AtomicU64>,
-    reports: UnboundedSender<Report>,
+    current_generation: Arc<AtomicU64>,
+    reports: UnboundedSender<JobReport>,
 }
 
-impl Ticket {
+impl JobHandle {
     /// Whether its answer is still wanted; long work asks now and then.
-    pub(super) fn is_wanted(&self) -> bool {
-        self.wanted.load(Ordering::Acquire) == self.generation
+    pub(super) fn is_current(&self) -> bool {
+        self.current_generation.load(Ordering::Acquire) == self.generation
     }
 
     /// Tells the state machine something.
-    pub(super) fn send(&self, event: Event) {
-        self.say(Said::Event(Box::new(event)));
+    pub(super) fn send_event(&self, event: Event) {
+        self.send_message(JobMessage::Event(Box::new(event)));
     }
 
     /// Says something to the loop.
-    pub(super) fn say(&self, said: Said) {
+    pub(super) fn send_message(&self, said: JobMessage) {
         // Nobody listens only when the program is ending.
-        drop(self.reports.send(Report { kind: self.kind, generation: self.generation, said }));
+        drop(self.reports.send(JobReport { kind: self.kind, generation: self.generation, message: said }));
     }
 }
 
-type Work = Box<dyn FnOnce(&Ticket) + Send>;
+type Work = Box<dyn FnOnce(&JobHandle) + Send>;
 
 /// One kind's running job and what waits.
 #[derive(Default)]
-struct Slot {
-    wanted: Arc<AtomicU64>,
-    running: bool,
-    waiting: VecDeque<Work>,
+struct JobSlot {
+    current_generation: Arc<AtomicU64>,
+    is_running: bool,
+    queued: VecDeque<Work>,
 }
 
 /// All jobs.
 pub(super) struct Jobs {
-    slots: HashMap<Kind, Slot>,
-    reports: UnboundedSender<Report>,
+    slots: HashMap<JobKind, JobSlot>,
+    reports: UnboundedSender<JobReport>,
 }
 
 impl Jobs {
     /// Jobs that report to `reports`.
-    pub(super) fn new(reports: UnboundedSender<Report>) -> Self {
+    pub(super) fn new(reports: UnboundedSender<JobReport>) -> Self {
         Self { slots: HashMap::new(), reports }
     }
 
     /// The newest request wins: the running job is told to stop, and what waited is forgotten.
-    pub(super) fn start(&mut self, kind: Kind, work: impl FnOnce(&Ticket) + Send + 'static) {
+    pub(super) fn start(&mut self, kind: JobKind, work: impl FnOnce(&JobHandle) + Send + 'static) {
         self.cancel(kind);
-        self.add(kind, work);
+        self.enqueue(kind, work);
     }
 
     /// The running job may finish, and then the newest request is next; what waited is forgotten.
-    pub(super) fn follow(&mut self, kind: Kind, work: impl FnOnce(&Ticket) + Send + 'static) {
-        self.slots.entry(kind).or_default().waiting.clear();
-        self.add(kind, work);
+    pub(super) fn start_after_current(
+        &mut self,
+        kind: JobKind,
+        work: impl FnOnce(&JobHandle) + Send + 'static,
+    ) {
+        self.slots.entry(kind).or_default().queued.clear();
+        self.enqueue(kind, work);
     }
 
     /// One after the other, and none is forgotten.
-    pub(super) fn add(&mut self, kind: Kind, work: impl FnOnce(&Ticket) + Send + 'static) {
-        self.slots.entry(kind).or_default().waiting.push_back(Box::new(work));
+    pub(super) fn enqueue(&mut self, kind: JobKind, work: impl FnOnce(&JobHandle) + Send + 'static) {
+        self.slots.entry(kind).or_default().queued.push_back(Box::new(work));
         self.run_next(kind);
     }
 
     /// Drops what was asked of a kind.
-    pub(super) fn cancel(&mut self, kind: Kind) {
+    pub(super) fn cancel(&mut self, kind: JobKind) {
         let slot = self.slots.entry(kind).or_default();
-        slot.wanted.fetch_add(1, Ordering::AcqRel);
-        slot.waiting.clear();
+        slot.current_generation.fetch_add(1, Ordering::AcqRel);
+        slot.queued.clear();
     }
 
     /// Whether a job of this kind runs.
-    pub(super) fn is_running(&self, kind: Kind) -> bool {
-        self.slots.get(&kind).is_some_and(|slot| slot.running)
+    pub(super) fn is_running(&self, kind: JobKind) -> bool {
+        self.slots.get(&kind).is_some_and(|slot| slot.is_running)
     }
 
     /// Takes a report: what it says, unless nobody wants it any more.
-    pub(super) fn take(&mut self, report: Report) -> Option<Said> {
-        if matches!(report.said, Said::Done { .. }) {
-            self.slots.entry(report.kind).or_default().running = false;
+    pub(super) fn accept(&mut self, report: JobReport) -> Option<JobMessage> {
+        if matches!(report.message, JobMessage::Done { .. }) {
+            self.slots.entry(report.kind).or_default().is_running = false;
             self.run_next(report.kind);
-            return Some(report.said);
+            return Some(report.message);
         }
-        let wanted = self.slots.get(&report.kind)?.wanted.load(Ordering::Acquire);
-        (wanted == report.generation).then_some(report.said)
+        let wanted = self.slots.get(&report.kind)?.current_generation.load(Ordering::Acquire);
+        (wanted == report.generation).then_some(report.message)
     }
 
-    fn run_next(&mut self, kind: Kind) {
+    fn run_next(&mut self, kind: JobKind) {
         let slot = self.slots.entry(kind).or_default();
-        if slot.running {
+        if slot.is_running {
             return;
         }
-        let Some(work) = slot.waiting.pop_front() else { return };
-        slot.running = true;
-        let ticket = Ticket {
+        let Some(work) = slot.queued.pop_front() else { return };
+        slot.is_running = true;
+        let ticket = JobHandle {
             kind,
-            generation: slot.wanted.load(Ordering::Acquire),
-            wanted: Arc::clone(&slot.wanted),
+            generation: slot.current_generation.load(Ordering::Acquire),
+            current_generation: Arc::clone(&slot.current_generation),
             reports: self.reports.clone(),
         };
         let own = ticket.clone();
         let job = tokio::task::spawn_blocking(move || work(&own));
         tokio::spawn(async move {
             let panicked = job.await.is_err_and(|error| error.is_panic());
-            ticket.say(Said::Done { panicked });
+            ticket.send_message(JobMessage::Done { panicked });
         });
     }
 }
@@ -208,19 +212,19 @@ impl Jobs {
 /// Lets something through at most so often.
 #[derive(Debug)]
 pub(super) struct Throttle {
-    every: Duration,
+    interval: Duration,
     last: Option<Instant>,
 }
 
 impl Throttle {
     /// At most once in this time.
-    pub(super) fn new(every: Duration) -> Self {
-        Self { every, last: None }
+    pub(super) fn new(interval: Duration) -> Self {
+        Self { interval, last: None }
     }
 
     /// Whether it may pass now.
-    pub(super) fn passes(&mut self) -> bool {
-        let passes = self.last.is_none_or(|last| last.elapsed() >= self.every);
+    pub(super) fn try_pass(&mut self) -> bool {
+        let passes = self.last.is_none_or(|last| last.elapsed() >= self.interval);
         if passes {
             self.last = Some(Instant::now());
         }
@@ -239,17 +243,17 @@ mod tests {
     const DEADLINE: Duration = Duration::from_secs(10);
 
     fn said(text: &str) -> Event {
-        Event::Said(text.to_owned())
+        Event::Notice(text.to_owned())
     }
 
     /// Takes reports until every job is over; what was said meanwhile.
-    async fn until_quiet(jobs: &mut Jobs, reports: &mut UnboundedReceiver<Report>) -> Vec<String> {
+    async fn until_quiet(jobs: &mut Jobs, reports: &mut UnboundedReceiver<JobReport>) -> Vec<String> {
         let mut heard = Vec::new();
-        while jobs.slots.values().any(|slot| slot.running) {
+        while jobs.slots.values().any(|slot| slot.is_running) {
             let report = tokio::time::timeout(DEADLINE, reports.recv()).await.unwrap().unwrap();
-            match jobs.take(report) {
-                Some(Said::Event(event)) => heard.push(format!("{event:?}")),
-                Some(Said::Done { panicked: true }) => heard.push("panicked".into()),
+            match jobs.accept(report) {
+                Some(JobMessage::Event(event)) => heard.push(format!("{event:?}")),
+                Some(JobMessage::Done { panicked: true }) => heard.push("panicked".into()),
                 _ => {}
             }
         }
@@ -262,16 +266,16 @@ mod tests {
         let mut jobs = Jobs::new(sender);
         let (begun, has_begun) = mpsc::channel();
         let (release, released) = mpsc::channel::<()>();
-        jobs.start(Kind::Open, move |ticket| {
+        jobs.start(JobKind::Open, move |ticket| {
             begun.send(()).unwrap();
-            ticket.send(said("before"));
+            ticket.send_event(said("before"));
             released.recv_timeout(DEADLINE).unwrap();
-            assert!(!ticket.is_wanted());
-            ticket.send(said("late"));
+            assert!(!ticket.is_current());
+            ticket.send_event(said("late"));
         });
         has_begun.recv_timeout(DEADLINE).unwrap();
-        jobs.start(Kind::Open, |ticket| ticket.send(said("between")));
-        jobs.start(Kind::Open, |ticket| ticket.send(said("newest")));
+        jobs.start(JobKind::Open, |ticket| ticket.send_event(said("between")));
+        jobs.start(JobKind::Open, |ticket| ticket.send_event(said("newest")));
         release.send(()).unwrap();
         assert_eq!(until_quiet(&mut jobs, &mut reports).await, [r#"Said("newest")"#]);
     }
@@ -281,12 +285,12 @@ mod tests {
         let (sender, mut reports) = unbounded_channel();
         let mut jobs = Jobs::new(sender);
         let (release, released) = mpsc::channel::<()>();
-        jobs.follow(Kind::List, move |ticket| {
+        jobs.start_after_current(JobKind::List, move |ticket| {
             released.recv_timeout(DEADLINE).unwrap();
-            ticket.send(said("begun"));
+            ticket.send_event(said("begun"));
         });
-        jobs.follow(Kind::List, |ticket| ticket.send(said("between")));
-        jobs.follow(Kind::List, |ticket| ticket.send(said("newest")));
+        jobs.start_after_current(JobKind::List, |ticket| ticket.send_event(said("between")));
+        jobs.start_after_current(JobKind::List, |ticket| ticket.send_event(said("newest")));
         release.send(()).unwrap();
         assert_eq!(until_quiet(&mut jobs, &mut reports).await, [r#"Said("begun")"#, r#"Said("newest")"#]);
     }
@@ -296,7 +300,7 @@ mod tests {
         let (sender, mut reports) = unbounded_channel();
         let mut jobs = Jobs::new(sender);
         for at in 0..4 {
-            jobs.add(Kind::Outside, move |ticket| ticket.send(said(&at.to_string())));
+            jobs.enqueue(JobKind::External, move |ticket| ticket.send_event(said(&at.to_string())));
         }
         let heard = until_quiet(&mut jobs, &mut reports).await;
         assert_eq!(heard, [0, 1, 2, 3].map(|at| format!(r#"Said("{at}")"#)));
@@ -306,9 +310,9 @@ mod tests {
     async fn kinds_do_not_disturb_each_other_and_a_cancelled_one_is_silent() {
         let (sender, mut reports) = unbounded_channel();
         let mut jobs = Jobs::new(sender);
-        jobs.start(Kind::Search, |ticket| ticket.send(said("search")));
-        jobs.start(Kind::Message, |ticket| ticket.send(said("message")));
-        jobs.cancel(Kind::Search);
+        jobs.start(JobKind::Search, |ticket| ticket.send_event(said("search")));
+        jobs.start(JobKind::Message, |ticket| ticket.send_event(said("message")));
+        jobs.cancel(JobKind::Search);
         assert_eq!(until_quiet(&mut jobs, &mut reports).await, [r#"Said("message")"#]);
     }
 
@@ -316,17 +320,17 @@ mod tests {
     async fn a_panic_in_a_job_is_told_and_the_next_one_runs() {
         let (sender, mut reports) = unbounded_channel();
         let mut jobs = Jobs::new(sender);
-        jobs.start(Kind::List, |_| panic!("on purpose"));
+        jobs.start(JobKind::List, |_| panic!("on purpose"));
         assert_eq!(until_quiet(&mut jobs, &mut reports).await, ["panicked"]);
-        jobs.start(Kind::List, |ticket| ticket.send(said("again")));
+        jobs.start(JobKind::List, |ticket| ticket.send_event(said("again")));
         assert_eq!(until_quiet(&mut jobs, &mut reports).await, [r#"Said("again")"#]);
     }
 
     #[test]
     fn a_throttle_lets_the_first_through_and_holds_the_next() {
         let mut throttle = Throttle::new(Duration::from_hours(1));
-        assert!(throttle.passes());
-        assert!(!throttle.passes());
-        assert!(Throttle { last: Some(Instant::now()), every: Duration::ZERO }.passes());
+        assert!(throttle.try_pass());
+        assert!(!throttle.try_pass());
+        assert!(Throttle { last: Some(Instant::now()), interval: Duration::ZERO }.try_pass());
     }
 }

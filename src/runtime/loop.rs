@@ -12,110 +12,110 @@ use crate::app::App;
 use crate::app::event::Event;
 use crate::config::SummarizerConfig;
 use crate::gateway::env::Environment;
-use crate::inspect::list::Listed;
-use crate::inspect::place::OpenPlace;
+use crate::inspect::list::SessionListing;
+use crate::inspect::place::StoreLocation;
 use crate::runtime::RunOptions;
 use crate::runtime::away::is_suspend_key;
 use crate::runtime::clock::Clock;
-use crate::runtime::counting::Counts;
-use crate::runtime::excerpts::Excerpts;
+use crate::runtime::counting::SessionCounts;
+use crate::runtime::excerpts::ExcerptQueue;
 use crate::runtime::input::Input;
-use crate::runtime::jobs::{Jobs, Kind, Report, Said};
-use crate::runtime::library::{Library, listing};
-use crate::runtime::relisting::Relisting;
-use crate::runtime::signals::{Caught, Signals};
-use crate::runtime::terminal::Screen;
+use crate::runtime::jobs::{JobKind, JobMessage, JobReport, Jobs};
+use crate::runtime::library::{StoreLoader, to_listing};
+use crate::runtime::relisting::RelistQueue;
+use crate::runtime::signals::{SignalAction, Signals};
+use crate::runtime::terminal::TerminalScreen;
 use crate::runtime::themes::Themes;
-use crate::runtime::watch::{Told, Watch, Ways, databases_of, folders_of, in_words};
-use crate::summarize::Cancel;
+use crate::runtime::watch::{Watch, WatchEvent, WatchMode, describe_polled, store_databases, store_folders};
+use crate::summarize::CancelToken;
 use crate::ui;
 
 /// Frames follow each other at most so fast.
-const FRAME: Duration = Duration::from_millis(8);
+const FRAME_INTERVAL: Duration = Duration::from_millis(8);
 /// Events taken before a frame is due all the same.
-const DRAIN: usize = 1000;
+const MAX_EVENTS_PER_FRAME: usize = 1000;
 
 /// Everything around the state.
-pub(super) struct Shell {
+pub(super) struct EventLoop {
     pub(super) app: App,
     pub(super) themes: Themes,
-    pub(super) screen: Screen,
+    pub(super) screen: TerminalScreen,
     pub(super) env: Environment,
-    pub(super) library: Library,
+    pub(super) store_loader: StoreLoader,
     pub(super) jobs: Jobs,
-    pub(super) excerpts: Excerpts,
-    pub(super) counts: Counts,
-    pub(super) relisting: Relisting,
+    pub(super) excerpt_queue: ExcerptQueue,
+    pub(super) session_counts: SessionCounts,
+    pub(super) relist_queue: RelistQueue,
     /// Who writes summaries.
     pub(super) summarizer: SummarizerConfig,
     /// Ends the summary that is being made.
-    pub(super) summary: Cancel,
+    pub(super) summary_cancel: CancelToken,
     pub(super) clock: Clock,
     /// Moments at which the state wants to be told, ms.
     pub(super) timers: BTreeSet<i64>,
     /// A text that waits for the pager.
-    pub(super) page: Option<String>,
+    pub(super) pending_page: Option<String>,
     /// The person leaves.
-    pub(super) quit: bool,
+    pub(super) should_quit: bool,
     /// The person pressed ctrl-z.
-    suspend: bool,
+    should_suspend: bool,
     /// The place whose clock is in force.
-    place: Option<Arc<OpenPlace>>,
-    reports: UnboundedReceiver<Report>,
-    changes: UnboundedReceiver<Told>,
+    active_place: Option<Arc<StoreLocation>>,
+    reports: UnboundedReceiver<JobReport>,
+    watch_events: UnboundedReceiver<WatchEvent>,
     watch: Watch,
     /// Something changed since the last frame.
-    pub(super) dirty: bool,
+    pub(super) needs_redraw: bool,
     last_frame: Option<Instant>,
 }
 
 /// What the loop woke up for.
 #[derive(Debug)]
-enum Woken {
-    Signal(Caught),
+enum WakeReason {
+    Signal(SignalAction),
     /// None when the terminal is gone.
     Input(Option<Event>),
-    Report(Report),
-    Told(Told),
+    Report(JobReport),
+    Watch(WatchEvent),
     /// A timer, or the next frame, is due.
-    Time,
+    Timer,
 }
 
-impl Shell {
+impl EventLoop {
     pub(super) fn new(
-        library: Library,
+        store_loader: StoreLoader,
         options: RunOptions,
         themes: Themes,
-        screen: Screen,
+        screen: TerminalScreen,
         size: (u16, u16),
     ) -> Self {
         let (reporter, reports) = unbounded_channel();
-        let (changed, changes) = unbounded_channel();
-        let ways = Ways::of(&options.environment);
+        let (changed, watch_events) = unbounded_channel();
+        let ways = WatchMode::from_env(&options.environment);
         let mut app = App::new(options.app, size);
-        app.options.theme = themes.first;
+        app.options.theme = themes.initial;
         Self {
             app,
             themes,
             screen,
-            library,
+            store_loader,
             env: options.environment,
             jobs: Jobs::new(reporter),
-            excerpts: Excerpts::default(),
-            counts: Counts::default(),
-            relisting: Relisting::default(),
+            excerpt_queue: ExcerptQueue::default(),
+            session_counts: SessionCounts::default(),
+            relist_queue: RelistQueue::default(),
             summarizer: options.summarizer,
-            summary: Cancel::new(),
+            summary_cancel: CancelToken::new(),
             clock: Clock::default(),
             timers: BTreeSet::new(),
-            page: None,
-            quit: false,
-            suspend: false,
-            place: None,
+            pending_page: None,
+            should_quit: false,
+            should_suspend: false,
+            active_place: None,
             reports,
-            changes,
+            watch_events,
             watch: Watch::start(ways, move |told| changed.send(told).is_ok()),
-            dirty: true,
+            needs_redraw: true,
             last_frame: None,
         }
     }
@@ -124,18 +124,18 @@ impl Shell {
     pub(super) async fn run(mut self, unanswered: bool) -> anyhow::Result<()> {
         let mut signals = Signals::new().context("signals cannot be received")?;
         let mut input = Input::start(unanswered);
-        self.begin();
-        while !self.quit {
+        self.start();
+        while !self.should_quit {
             self.draw_if_due()?;
             let woken = self.wait(&mut signals, &mut input).await;
             match woken {
-                Woken::Signal(caught) => input = self.obey(caught, input).await?,
-                other => self.take(other)?,
+                WakeReason::Signal(caught) => input = self.handle_signal(caught, input).await?,
+                other => self.handle_wake(other)?,
             }
-            if self.drain(&mut input)? {
+            if self.drain_events(&mut input)? {
                 input = self.suspend(input).await?;
             }
-            if let Some(text) = self.page.take() {
+            if let Some(text) = self.pending_page.take() {
                 input = self.show_in_pager(&text, input).await?;
                 // A ctrl-c meant for the pager reached us too.
                 signals = Signals::new().context("signals cannot be received")?;
@@ -145,158 +145,167 @@ impl Shell {
     }
 
     /// Does what is done before anything happened.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn start(&mut self) {
         self.app.now_ms = self.clock.now_ms();
         for effect in self.app.start(false) {
             self.perform(effect);
         }
     }
 
-    async fn wait(&mut self, signals: &mut Signals, input: &mut Input) -> Woken {
-        let due = self.next_moment();
+    async fn wait(&mut self, signals: &mut Signals, input: &mut Input) -> WakeReason {
+        let due = self.next_deadline();
         tokio::select! {
             biased;
-            caught = signals.next() => Woken::Signal(caught),
-            event = input.next() => Woken::Input(event),
-            Some(report) = self.reports.recv() => Woken::Report(report),
-            Some(told) = self.changes.recv() => Woken::Told(told),
-            () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => Woken::Time,
+            caught = signals.next() => WakeReason::Signal(caught),
+            event = input.next() => WakeReason::Input(event),
+            Some(report) = self.reports.recv() => WakeReason::Report(report),
+            Some(told) = self.watch_events.recv() => WakeReason::Watch(told),
+            () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => WakeReason::Timer,
         }
     }
 
     /// Waits at most so long for something that is no key, and takes it: the program without a terminal.
     pub(super) async fn step(&mut self, at_most: Duration) -> anyhow::Result<()> {
-        self.dirty = false;
-        let wait = self.next_moment().map_or(at_most, |due| due.min(at_most));
+        self.needs_redraw = false;
+        let wait = self.next_deadline().map_or(at_most, |due| due.min(at_most));
         let woken = tokio::select! {
-            Some(report) = self.reports.recv() => Woken::Report(report),
-            Some(told) = self.changes.recv() => Woken::Told(told),
-            () = tokio::time::sleep(wait) => Woken::Time,
+            Some(report) = self.reports.recv() => WakeReason::Report(report),
+            Some(told) = self.watch_events.recv() => WakeReason::Watch(told),
+            () = tokio::time::sleep(wait) => WakeReason::Timer,
         };
-        self.take(woken)
+        self.handle_wake(woken)
     }
 
     /// How long until the next timer or frame; none when there is nothing to wake up for.
-    fn next_moment(&self) -> Option<Duration> {
+    fn next_deadline(&self) -> Option<Duration> {
         let now_ms = self.clock.now_ms();
         let timer =
             self.timers.first().map(|at| Duration::from_millis(at.saturating_sub(now_ms).max(0) as u64));
-        let frame = self.last_frame.filter(|_| self.dirty).map(|last| FRAME.saturating_sub(last.elapsed()));
-        [timer, frame, self.relisting.wait()].into_iter().flatten().min()
+        let frame = self
+            .last_frame
+            .filter(|_| self.needs_redraw)
+            .map(|last| FRAME_INTERVAL.saturating_sub(last.elapsed()));
+        [timer, frame, self.relist_queue.next_delay()].into_iter().flatten().min()
     }
 
-    fn take(&mut self, woken: Woken) -> anyhow::Result<()> {
+    fn handle_wake(&mut self, woken: WakeReason) -> anyhow::Result<()> {
         match woken {
-            Woken::Input(Some(event)) => self.tell(event),
-            Woken::Input(None) => self.quit = true,
-            Woken::Report(report) => self.heed(report)?,
-            Woken::Told(Told::Changed(paths)) => self.tell(Event::Changed(paths)),
-            Woken::Told(Told::Polled(polled)) => self.tell(Event::Polled(in_words(&polled))),
-            Woken::Time | Woken::Signal(_) => {}
+            WakeReason::Input(Some(event)) => self.dispatch(event),
+            WakeReason::Input(None) => self.should_quit = true,
+            WakeReason::Report(report) => self.handle_report(report)?,
+            WakeReason::Watch(WatchEvent::Changed(paths)) => self.dispatch(Event::FilesChanged(paths)),
+            WakeReason::Watch(WatchEvent::Polled(polled)) => {
+                self.dispatch(Event::PollingChanged(describe_polled(&polled)));
+            }
+            WakeReason::Timer | WakeReason::Signal(_) => {}
         }
         let now_ms = self.clock.now_ms();
         if self.timers.first().is_some_and(|at| *at <= now_ms) {
             self.timers = self.timers.split_off(&(now_ms + 1));
-            self.tell(Event::Timer);
+            self.dispatch(Event::Timer);
         }
-        self.relist();
+        self.start_due_work();
         Ok(())
     }
 
     /// Takes everything that waits. Answers whether ctrl-z was among it.
-    fn drain(&mut self, input: &mut Input) -> anyhow::Result<bool> {
-        for _ in 0..DRAIN {
-            if self.quit || self.page.is_some() || self.suspend {
+    fn drain_events(&mut self, input: &mut Input) -> anyhow::Result<bool> {
+        for _ in 0..MAX_EVENTS_PER_FRAME {
+            if self.should_quit || self.pending_page.is_some() || self.should_suspend {
                 break;
             }
-            if let Some(event) = input.waiting() {
-                self.take(Woken::Input(Some(event)))?;
+            if let Some(event) = input.try_next() {
+                self.handle_wake(WakeReason::Input(Some(event)))?;
             } else if let Ok(report) = self.reports.try_recv() {
-                self.take(Woken::Report(report))?;
-            } else if let Ok(told) = self.changes.try_recv() {
-                self.take(Woken::Told(told))?;
+                self.handle_wake(WakeReason::Report(report))?;
+            } else if let Ok(told) = self.watch_events.try_recv() {
+                self.handle_wake(WakeReason::Watch(told))?;
             } else {
                 break;
             }
         }
-        Ok(std::mem::take(&mut self.suspend))
+        Ok(std::mem::take(&mut self.should_suspend))
     }
 
     /// Gives the state an event and performs what it asks for.
-    pub(super) fn tell(&mut self, event: Event) {
+    pub(super) fn dispatch(&mut self, event: Event) {
         if is_suspend_key(&event) {
-            self.suspend = true;
+            self.should_suspend = true;
             return;
         }
         if let Event::Resize { width, height } = event {
             // A terminal that is gone shows in the next frame.
             drop(self.screen.resize(width.max(1), height.max(1)));
         }
-        self.dirty = true;
+        self.needs_redraw = true;
         for effect in self.app.update(event, self.clock.now_ms()) {
             self.perform(effect);
         }
     }
 
-    fn heed(&mut self, report: Report) -> anyhow::Result<()> {
-        match self.jobs.take(report) {
-            Some(Said::Event(event)) => self.tell(*event),
-            Some(Said::Listed(listed, place, began_ms)) => self.listed(*listed, place, began_ms),
-            Some(Said::Touched(touched, store, paths)) => self.touched(*touched, &store, paths),
-            Some(Said::Done { panicked: true }) => bail!("a fault of this program ended it; see above"),
-            Some(Said::Done { panicked: false }) => self.excerpts.run(&mut self.jobs),
+    fn handle_report(&mut self, report: JobReport) -> anyhow::Result<()> {
+        match self.jobs.accept(report) {
+            Some(JobMessage::Event(event)) => self.dispatch(*event),
+            Some(JobMessage::Listed(listed, place, began_ms)) => self.apply_listing(*listed, place, began_ms),
+            Some(JobMessage::Invalidated(touched, store, paths)) => {
+                self.apply_invalidation(*touched, &store, paths);
+            }
+            Some(JobMessage::Done { panicked: true }) => bail!("a fault of this program ended it; see above"),
+            Some(JobMessage::Done { panicked: false }) => self.excerpt_queue.start_reader(&mut self.jobs),
             None => {}
         }
         Ok(())
     }
 
     /// A list came: its store is the one to open sessions of, to follow, and to count.
-    fn listed(&mut self, mut listed: Listed, place: Arc<OpenPlace>, began_ms: i64) {
-        if !self.place.as_ref().is_some_and(|known| Arc::ptr_eq(known, &place)) {
-            self.clock = Clock::starting_at(place.own_now_ms());
+    fn apply_listing(&mut self, mut listed: SessionListing, place: Arc<StoreLocation>, began_ms: i64) {
+        if !self.active_place.as_ref().is_some_and(|known| Arc::ptr_eq(known, &place)) {
+            self.clock = Clock::starting_at(place.demo_now_ms());
             // What was to go at a moment of the other clock goes now.
             self.app.toast = None;
             self.timers.clear();
-            self.jobs.cancel(Kind::Count);
-            self.place = Some(place);
+            self.jobs.cancel(JobKind::Count);
+            self.active_place = Some(place);
         }
-        let unknown = self.counts.fill(&listed.store, &mut listed.items);
-        self.watch.set(folders_of(&listed.store), began_ms);
-        self.watch.follow(databases_of(&listed.store));
-        self.library.store = Some(Arc::clone(&listed.store));
-        self.relisting.listed(&listed.store);
-        self.tell(Event::Listed(Box::new(listing(&listed))));
+        let unknown = self.session_counts.apply_known(&listed.store, &mut listed.items);
+        self.watch.set_folders(store_folders(&listed.store), began_ms);
+        self.watch.set_databases(store_databases(&listed.store));
+        self.store_loader.store = Some(Arc::clone(&listed.store));
+        self.relist_queue.apply_listing(&listed.store);
+        self.dispatch(Event::Listed(Box::new(to_listing(&listed))));
         if !unknown.is_empty() {
-            let (counts, store) = (self.counts.clone(), listed.store);
-            self.jobs.follow(Kind::Count, move |ticket| counts.read(&store, &unknown, ticket));
+            let (counts, store) = (self.session_counts.clone(), listed.store);
+            self.jobs.start_after_current(JobKind::Count, move |ticket| {
+                counts.count_sessions(&store, &unknown, ticket);
+            });
         }
     }
 
     fn draw_if_due(&mut self) -> anyhow::Result<()> {
-        let due = self.last_frame.is_none_or(|last| last.elapsed() >= FRAME);
-        if !self.dirty || !due {
+        let due = self.last_frame.is_none_or(|last| last.elapsed() >= FRAME_INTERVAL);
+        if !self.needs_redraw || !due {
             return Ok(());
         }
-        let theme = self.themes.get(&self.app.options);
+        let theme = self.themes.current(&self.app.options);
         let app = &self.app;
         self.screen.draw(|frame| ui::draw(app, theme, frame)).context("the terminal is gone")?;
-        self.dirty = false;
+        self.needs_redraw = false;
         self.last_frame = Some(Instant::now());
         #[cfg(debug_assertions)]
-        panic_where_a_test_asks(&self.app);
+        panic_for_test(&self.app);
         Ok(())
     }
 
     /// A write that has begun is brought to its end: leaving is no reason to lose its answer.
     async fn finish_writes(&mut self) -> anyhow::Result<()> {
         self.stop_summary();
-        while self.jobs.is_running(Kind::Write) {
+        while self.jobs.is_running(JobKind::Write) {
             let Some(report) = self.reports.recv().await else { break };
-            if let Some(Said::Done { panicked: true }) = self.jobs.take(report) {
+            if let Some(JobMessage::Done { panicked: true }) = self.jobs.accept(report) {
                 bail!("a fault of this program ended it; see above");
             }
         }
-        for kind in [Kind::Open, Kind::Refresh, Kind::Count, Kind::Recount, Kind::Search] {
+        for kind in [JobKind::Open, JobKind::Refresh, JobKind::Count, JobKind::Recount, JobKind::Search] {
             self.jobs.cancel(kind);
         }
         Ok(())
@@ -306,7 +315,7 @@ impl Shell {
 /// Lets a test see what a panic in the middle of the work leaves behind.
 #[cfg(debug_assertions)]
 #[expect(clippy::manual_assert, clippy::panic, reason = "this is the panic that the test asks for")]
-fn panic_where_a_test_asks(app: &App) {
+fn panic_for_test(app: &App) {
     if app.listing.is_some() && std::env::var_os("CLAWSCOPE_TEST_PANIC").is_some_and(|value| value == "1") {
         panic!("a test asked for this panic");
     }

@@ -40,17 +40,17 @@ use anyhow::{Context, bail};
 use crate::app::state::Options;
 use crate::config::SummarizerConfig;
 use crate::gateway::env::Environment;
-use crate::gateway::ruleset::Chosen;
-use crate::inspect::place::Place;
-use crate::runtime::library::Library;
-use crate::runtime::r#loop::Shell;
-use crate::runtime::terminal::{Screen, restore_on_panic};
+use crate::gateway::ruleset::RulesetChoice;
+use crate::inspect::place::StoreRequest;
+use crate::runtime::library::StoreLoader;
+use crate::runtime::r#loop::EventLoop;
+use crate::runtime::terminal::{TerminalScreen, restore_on_panic};
 use crate::runtime::themes::Themes;
 
 /// Threads for work beside the screen. Each kind of work has one running job at most.
 const JOB_THREADS: usize = 16;
 /// How long reading jobs are waited for at the end. They are told to stop; a write is always waited for.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How the program is started.
 #[derive(Debug, Clone)]
@@ -64,7 +64,7 @@ pub struct RunOptions {
     /// Only this agent's sessions.
     pub agent: Option<String>,
     /// The rules asked for; none: as the store tells.
-    pub ruleset: Option<Chosen>,
+    pub ruleset: Option<RulesetChoice>,
     /// Who writes summaries.
     pub summarizer: SummarizerConfig,
     /// The environment of the process.
@@ -87,7 +87,7 @@ impl Default for RunOptions {
 
 /// Runs the screen until the person leaves, or the system says so. The terminal is given back on every
 /// way out, a panic included.
-pub fn run(place: Place, options: RunOptions) -> anyhow::Result<()> {
+pub fn run(place: StoreRequest, options: RunOptions) -> anyhow::Result<()> {
     if !std::io::stdout().is_terminal() {
         bail!("standard output is no terminal. `clawscope sessions` and the other commands print instead.");
     }
@@ -99,12 +99,12 @@ pub fn run(place: Place, options: RunOptions) -> anyhow::Result<()> {
         .build()
         .context("no threads could be started")?;
     restore_on_panic();
-    let mut library = Library::of(place, &options);
-    library.begin();
-    let screen = Screen::open(options.app.mouse, size).context("the terminal cannot be taken")?;
-    let unanswered = themes.choose(&options);
-    let result =
-        runtime.block_on(async { Shell::new(library, options, themes, screen, size).run(unanswered).await });
-    runtime.shutdown_timeout(LAST_WORDS);
+    let mut library = StoreLoader::from_options(place, &options);
+    library.prefetch();
+    let screen = TerminalScreen::open(options.app.mouse, size).context("the terminal cannot be taken")?;
+    let unanswered = themes.detect_initial(&options);
+    let result = runtime
+        .block_on(async { EventLoop::new(library, options, themes, screen, size).run(unanswered).await });
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     result
 }

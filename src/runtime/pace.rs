@@ -4,34 +4,34 @@
 use std::time::{Duration, Instant};
 
 /// A rest is so many times as long as the work before it.
-const REST: u32 = 4;
+const REST_FACTOR: u32 = 4;
 
 /// When the next look is due.
 #[derive(Debug, Default)]
-pub struct Pace {
-    free_at: Option<Instant>,
-    least: Duration,
+pub struct Backoff {
+    ready_at: Option<Instant>,
+    min_rest: Duration,
 }
 
-impl Pace {
+impl Backoff {
     /// One whose rests are at least so long.
-    pub fn every(least: Duration) -> Self {
-        Self { free_at: None, least }
+    pub fn with_min_rest(min_rest: Duration) -> Self {
+        Self { ready_at: None, min_rest }
     }
 
     /// Whether the rest is over.
     pub fn is_due(&self) -> bool {
-        self.wait().is_zero()
+        self.remaining().is_zero()
     }
 
     /// How long the rest still takes.
-    pub fn wait(&self) -> Duration {
-        self.free_at.map_or(Duration::ZERO, |at| at.saturating_duration_since(Instant::now()))
+    pub fn remaining(&self) -> Duration {
+        self.ready_at.map_or(Duration::ZERO, |at| at.saturating_duration_since(Instant::now()))
     }
 
     /// Work ended just now, after so long.
-    pub fn took(&mut self, time: Duration) {
-        self.free_at = Some(Instant::now() + (time * REST).max(self.least));
+    pub fn record(&mut self, time: Duration) {
+        self.ready_at = Some(Instant::now() + (time * REST_FACTOR).max(self.min_rest));
     }
 }
 
@@ -41,11 +41,11 @@ mod tests {
 
     #[test]
     fn long_work_is_followed_by_a_longer_rest_and_none_by_none() {
-        let mut pace = Pace::default();
+        let mut pace = Backoff::default();
         assert!(pace.is_due());
-        pace.took(Duration::from_hours(1));
-        assert!(!pace.is_due() && pace.wait() > Duration::from_hours(3));
-        pace.took(Duration::ZERO);
+        pace.record(Duration::from_hours(1));
+        assert!(!pace.is_due() && pace.remaining() > Duration::from_hours(3));
+        pace.record(Duration::ZERO);
         assert!(pace.is_due());
     }
 }

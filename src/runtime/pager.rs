@@ -14,7 +14,7 @@ pub(super) fn show(text: &str, env: &Environment) -> io::Result<()> {
     for line in text.lines() {
         writeln!(file, "{}", visible(line))?;
     }
-    let mut command = command(env.get("PAGER"));
+    let mut command = pager_command(env.get("PAGER"));
     let ended = command.stdin(Stdio::from(File::open(file.path())?)).status()?;
     // Leaving a pager with ctrl-c is leaving it.
     match ended.code() {
@@ -24,7 +24,7 @@ pub(super) fn show(text: &str, env: &Environment) -> io::Result<()> {
 }
 
 /// `$PAGER` is a command line for the shell, by custom.
-fn command(pager: Option<&str>) -> Command {
+fn pager_command(pager: Option<&str>) -> Command {
     let mut command = if cfg!(windows) { Command::new("cmd") } else { Command::new("sh") };
     let fallback = if cfg!(windows) { "more" } else { "less" };
     command.arg(if cfg!(windows) { "/C" } else { "-c" }).arg(pager.unwrap_or(fallback));

@@ -8,122 +8,129 @@ use std::time::Duration;
 
 use crate::app::event::Event;
 use crate::ids::SessionKey;
-use crate::inspect::touched::{Places, Touched};
-use crate::runtime::clock::system_ms;
-use crate::runtime::jobs::{Kind, Said};
-use crate::runtime::r#loop::Shell;
-use crate::runtime::rounds::Round;
+use crate::inspect::touched::{Invalidation, PathIndex};
+use crate::runtime::clock::system_now_ms;
+use crate::runtime::jobs::{JobKind, JobMessage};
+use crate::runtime::r#loop::EventLoop;
+use crate::runtime::rounds::WorkQueue;
 use crate::store::session::Session;
 use crate::store::survey::Store;
 
 /// A session that is written to is counted at most so often.
-const COUNT_EVERY: Duration = Duration::from_secs(1);
+const COUNT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What waits to be looked at.
 #[derive(Debug)]
-pub(super) struct Relisting {
+pub(super) struct RelistQueue {
     /// Where the sessions of the store that was listed last lie.
-    places: Arc<Places>,
-    touches: Round<PathBuf>,
+    path_index: Arc<PathIndex>,
+    changed_paths: WorkQueue<PathBuf>,
     /// Because of these paths the whole store is to be looked at.
-    surveys: Round<PathBuf>,
+    surveys: WorkQueue<PathBuf>,
     /// The paths that the look which runs, or the last one, was because of.
-    because: BTreeSet<PathBuf>,
-    recounts: Round<SessionKey>,
+    survey_causes: BTreeSet<PathBuf>,
+    recounts: WorkQueue<SessionKey>,
     /// What was touched while the whole store was looked at: that look may be older.
-    meanwhile: BTreeSet<PathBuf>,
+    changed_during_survey: BTreeSet<PathBuf>,
 }
 
-impl Default for Relisting {
+impl Default for RelistQueue {
     fn default() -> Self {
         Self {
-            places: Arc::default(),
-            touches: Round::every(Duration::ZERO),
-            surveys: Round::every(Duration::ZERO),
-            because: BTreeSet::new(),
-            recounts: Round::every(COUNT_EVERY),
-            meanwhile: BTreeSet::new(),
+            path_index: Arc::default(),
+            changed_paths: WorkQueue::with_min_rest(Duration::ZERO),
+            surveys: WorkQueue::with_min_rest(Duration::ZERO),
+            survey_causes: BTreeSet::new(),
+            recounts: WorkQueue::with_min_rest(COUNT_INTERVAL),
+            changed_during_survey: BTreeSet::new(),
         }
     }
 }
 
-impl Relisting {
+impl RelistQueue {
     /// Changes to look at.
-    pub(super) fn ask(&mut self, paths: Vec<PathBuf>) {
-        self.touches.ask(paths);
+    pub(super) fn enqueue(&mut self, paths: Vec<PathBuf>) {
+        self.changed_paths.enqueue(paths);
     }
 
     /// A list of the whole store came.
-    pub(super) fn listed(&mut self, store: &Store) {
-        self.places = Arc::new(Places::of(store, std::mem::take(&mut self.because)));
-        self.touches.ask(std::mem::take(&mut self.meanwhile));
+    pub(super) fn apply_listing(&mut self, store: &Store) {
+        self.path_index = Arc::new(PathIndex::new(store, std::mem::take(&mut self.survey_causes)));
+        self.changed_paths.enqueue(std::mem::take(&mut self.changed_during_survey));
     }
 
     /// How long until something may begin; none while nothing waits for its time.
-    pub(super) fn wait(&self) -> Option<Duration> {
-        [self.touches.wait(), self.surveys.wait(), self.recounts.wait()].into_iter().flatten().min()
+    pub(super) fn next_delay(&self) -> Option<Duration> {
+        [self.changed_paths.delay(), self.surveys.delay(), self.recounts.delay()].into_iter().flatten().min()
     }
 }
 
-impl Shell {
+impl EventLoop {
     /// Begins what waits and may begin.
-    pub(super) fn relist(&mut self) {
-        let running = [Kind::Touch, Kind::List, Kind::Recount].map(|kind| self.jobs.is_running(kind));
-        let relisting = &mut self.relisting;
+    pub(super) fn start_due_work(&mut self) {
+        let running =
+            [JobKind::Invalidate, JobKind::List, JobKind::Recount].map(|kind| self.jobs.is_running(kind));
+        let relisting = &mut self.relist_queue;
         if !running[0] {
-            relisting.touches.end();
+            relisting.changed_paths.finish();
         }
         if !running[1] {
-            relisting.surveys.end();
+            relisting.surveys.finish();
         }
         if !running[2] {
-            relisting.recounts.end();
+            relisting.recounts.finish();
         }
-        let Some(store) = self.library.store.clone() else { return };
-        if let Some(paths) = self.relisting.touches.begin() {
-            self.touch(Arc::clone(&store), paths);
+        let Some(store) = self.store_loader.store.clone() else { return };
+        if let Some(paths) = self.relist_queue.changed_paths.try_start() {
+            self.start_invalidation(Arc::clone(&store), paths);
         }
-        if let Some(keys) = self.relisting.recounts.begin() {
-            let counts = self.counts.clone();
-            self.jobs.follow(Kind::Recount, move |ticket| counts.recount(&store, &keys, ticket));
+        if let Some(keys) = self.relist_queue.recounts.try_start() {
+            let counts = self.session_counts.clone();
+            self.jobs
+                .start_after_current(JobKind::Recount, move |ticket| counts.recount(&store, &keys, ticket));
         }
         if !running[1]
-            && let Some(because) = self.relisting.surveys.begin()
+            && let Some(because) = self.relist_queue.surveys.try_start()
         {
-            self.relisting.because.extend(because);
+            self.relist_queue.survey_causes.extend(because);
             let demo = self.app.listing.as_ref().is_some_and(|listing| listing.demo);
             self.list(demo);
         }
     }
 
-    fn touch(&mut self, store: Arc<Store>, paths: BTreeSet<PathBuf>) {
-        let places = Arc::clone(&self.relisting.places);
-        self.jobs.follow(Kind::Touch, move |ticket| {
-            let touched = places.touched(&store, &paths, system_ms());
-            ticket.say(Said::Touched(Box::new(touched), store, paths));
+    fn start_invalidation(&mut self, store: Arc<Store>, paths: BTreeSet<PathBuf>) {
+        let places = Arc::clone(&self.relist_queue.path_index);
+        self.jobs.start_after_current(JobKind::Invalidate, move |ticket| {
+            let touched = places.invalidated_by(&store, &paths, system_now_ms());
+            ticket.send_message(JobMessage::Invalidated(Box::new(touched), store, paths));
         });
     }
 
     /// What changed files come to is known.
-    pub(super) fn touched(&mut self, touched: Touched, store: &Arc<Store>, paths: BTreeSet<PathBuf>) {
-        if !self.library.store.as_ref().is_some_and(|now| Arc::ptr_eq(now, store)) {
+    pub(super) fn apply_invalidation(
+        &mut self,
+        touched: Invalidation,
+        store: &Arc<Store>,
+        paths: BTreeSet<PathBuf>,
+    ) {
+        if !self.store_loader.store.as_ref().is_some_and(|now| Arc::ptr_eq(now, store)) {
             // Another list came meanwhile, and its rows are newer.
-            self.relisting.touches.ask(paths);
+            self.relist_queue.changed_paths.enqueue(paths);
             return;
         }
-        if touched.whole {
-            self.relisting.surveys.ask(paths.iter().cloned());
+        if touched.rescan {
+            self.relist_queue.surveys.enqueue(paths.iter().cloned());
         }
-        if self.jobs.is_running(Kind::List) {
-            self.relisting.meanwhile.extend(paths);
+        if self.jobs.is_running(JobKind::List) {
+            self.relist_queue.changed_during_survey.extend(paths);
         }
         let (sessions, mut items): (Vec<Session>, Vec<_>) =
-            touched.sessions.into_iter().filter(|(session, _)| self.library.lists(session)).unzip();
+            touched.sessions.into_iter().filter(|(session, _)| self.store_loader.includes(session)).unzip();
         if items.is_empty() {
             return;
         }
-        let unknown = self.counts.take_over(store, &sessions, &mut items);
-        self.relisting.recounts.ask(unknown);
-        self.tell(Event::Relisted(items));
+        let unknown = self.session_counts.apply_outdated(store, &sessions, &mut items);
+        self.relist_queue.recounts.enqueue(unknown);
+        self.dispatch(Event::ItemsChanged(items));
     }
 }

@@ -5,13 +5,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Names tried before giving up.
-const TRIES: u32 = 1000;
+const MAX_TRIES: u32 = 1000;
 
 /// Writes a new file; a number goes before the extension when the name is taken. Nothing is ever
 /// overwritten.
-pub(super) fn save(folder: &Path, name: &str, text: &str) -> Result<PathBuf, String> {
-    for number in 1..=TRIES {
-        let path = folder.join(numbered(name, number));
+pub(super) fn save_unique(folder: &Path, name: &str, text: &str) -> Result<PathBuf, String> {
+    for number in 1..=MAX_TRIES {
+        let path = folder.join(numbered_name(name, number));
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
         match file.and_then(|mut file| file.write_all(text.as_bytes())) {
             Ok(()) => return Ok(path),
@@ -19,7 +19,7 @@ pub(super) fn save(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Str
             Err(error) => return Err(format!("{}: cannot be written: {error}.", path.display())),
         }
     }
-    Err(format!("{}: every name up to {TRIES} is taken. Remove some.", folder.join(name).display()))
+    Err(format!("{}: every name up to {MAX_TRIES} is taken. Remove some.", folder.join(name).display()))
 }
 
 /// Writes a file where a person says. What stands there is replaced only when that was asked for, and then whole: the
@@ -30,7 +30,7 @@ pub fn save_as(path: &Path, text: &str, replace: bool) -> Result<(), SaveError> 
     if !replace {
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         return match file.and_then(|mut file| file.write_all(text.as_bytes())) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(SaveError::Taken),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(SaveError::AlreadyExists),
             other => other.map_err(failed),
         };
     }
@@ -45,12 +45,12 @@ pub fn save_as(path: &Path, text: &str, replace: bool) -> Result<(), SaveError> 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SaveError {
     /// Another stands there.
-    Taken,
+    AlreadyExists,
     /// The system refuses.
     Failed(String),
 }
 
-fn numbered(name: &str, number: u32) -> String {
+fn numbered_name(name: &str, number: u32) -> String {
     match name.rsplit_once('.') {
         _ if number == 1 => name.to_owned(),
         Some((stem, extension)) if !stem.is_empty() => format!("{stem}-{number}.{extension}"),
@@ -67,7 +67,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.html");
         save_as(&path, "one, long", false).unwrap();
-        assert_eq!(save_as(&path, "two", false), Err(SaveError::Taken));
+        assert_eq!(save_as(&path, "two", false), Err(SaveError::AlreadyExists));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one, long");
         save_as(&path, "two", true).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
@@ -80,12 +80,12 @@ mod tests {
     fn nothing_is_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let paths: Vec<PathBuf> =
-            ["a", "b", "c"].map(|text| save(dir.path(), "plan.json", text).unwrap()).into();
+            ["a", "b", "c"].map(|text| save_unique(dir.path(), "plan.json", text).unwrap()).into();
         let names: Vec<_> = paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
         assert_eq!(names, ["plan.json", "plan-2.json", "plan-3.json"]);
         assert_eq!(std::fs::read_to_string(&paths[0]).unwrap(), "a");
-        assert_eq!(numbered("plan", 2), "plan-2");
-        let error = save(&dir.path().join("nowhere"), "x", "").unwrap_err();
+        assert_eq!(numbered_name("plan", 2), "plan-2");
+        let error = save_unique(&dir.path().join("nowhere"), "x", "").unwrap_err();
         assert!(error.contains("cannot be written"), "{error}");
     }
 }

@@ -4,13 +4,13 @@ use std::io;
 
 /// A signal that means something here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Caught {
+pub(super) enum SignalAction {
     /// Leave, orderly (SIGTERM, SIGHUP, SIGINT).
     Quit,
     /// Give the terminal back and stop (SIGTSTP).
     Suspend,
     /// The program runs on after a stop; the terminal may look like anything (SIGCONT).
-    Resumed,
+    Resume,
 }
 
 #[cfg(unix)]
@@ -20,7 +20,7 @@ pub(super) use unix::{Signals, stop};
 mod unix {
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    use super::{Caught, io};
+    use super::{SignalAction, io};
 
     /// Waits for signals.
     #[derive(Debug)]
@@ -46,14 +46,14 @@ mod unix {
             })
         }
 
-        pub(in crate::runtime) async fn next(&mut self) -> Caught {
+        pub(in crate::runtime) async fn next(&mut self) -> SignalAction {
             tokio::select! {
                 biased;
-                _ = self.terminate.recv() => Caught::Quit,
-                _ = self.hang_up.recv() => Caught::Quit,
-                _ = self.interrupt.recv() => Caught::Quit,
-                _ = self.suspend.recv() => Caught::Suspend,
-                _ = self.resume.recv() => Caught::Resumed,
+                _ = self.terminate.recv() => SignalAction::Quit,
+                _ = self.hang_up.recv() => SignalAction::Quit,
+                _ = self.interrupt.recv() => SignalAction::Quit,
+                _ = self.suspend.recv() => SignalAction::Suspend,
+                _ = self.resume.recv() => SignalAction::Resume,
             }
         }
     }
@@ -81,9 +81,9 @@ mod other {
             Ok(Self)
         }
 
-        pub(in crate::runtime) async fn next(&mut self) -> Caught {
+        pub(in crate::runtime) async fn next(&mut self) -> SignalAction {
             match tokio::signal::ctrl_c().await {
-                Ok(()) => Caught::Quit,
+                Ok(()) => SignalAction::Quit,
                 Err(_) => std::future::pending().await,
             }
         }

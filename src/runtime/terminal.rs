@@ -21,54 +21,54 @@ use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
 /// Whether the terminal is ours. The panic hook has nothing but this to know it by.
-static TAKEN: AtomicBool = AtomicBool::new(false);
+static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 
 /// Movements without a button: many wake-ups and nothing to do for them.
-const NO_MOVEMENTS: &str = "\x1b[?1003l";
+const DISABLE_MOUSE_MOTION: &str = "\x1b[?1003l";
 
 /// The terminal while it is ours. Dropping it gives it back.
 #[derive(Debug)]
-pub(super) struct Screen {
+pub(super) struct TerminalScreen {
     /// None: nothing is drawn.
     terminal: Option<Terminal<CrosstermBackend<BufWriter<File>>>>,
-    mouse: bool,
+    captures_mouse: bool,
     area: Rect,
 }
 
-impl Screen {
+impl TerminalScreen {
     /// Takes the terminal.
     pub(super) fn open(mouse: bool, size: (u16, u16)) -> io::Result<Self> {
         let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, tty()?));
         // A fixed area: a frame has the size that the state knows, also while the terminal is resized.
         let area = Rect::new(0, 0, size.0, size.1);
         let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
-        let mut screen = Self { terminal: Some(terminal), mouse, area };
+        let mut screen = Self { terminal: Some(terminal), captures_mouse: mouse, area };
         screen.enter()?;
         Ok(screen)
     }
 
     /// None at all.
-    pub(super) fn none() -> Self {
-        Self { terminal: None, mouse: false, area: Rect::default() }
+    pub(super) fn headless() -> Self {
+        Self { terminal: None, captures_mouse: false, area: Rect::default() }
     }
 
     /// Takes the terminal again after [`restore`]; the next frame is drawn whole.
     pub(super) fn enter(&mut self) -> io::Result<()> {
         let Some(terminal) = &mut self.terminal else { return Ok(()) };
-        TAKEN.store(true, Ordering::SeqCst);
+        IS_ACTIVE.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
         execute!(terminal.backend_mut(), EnterAlternateScreen, EnableBracketedPaste, Hide)?;
-        self.set_mouse(self.mouse)?;
-        self.forget()
+        self.set_mouse(self.captures_mouse)?;
+        self.invalidate()
     }
 
     /// Takes the mouse, or leaves it to the terminal.
     pub(super) fn set_mouse(&mut self, on: bool) -> io::Result<()> {
-        self.mouse = on;
+        self.captures_mouse = on;
         let Some(terminal) = &mut self.terminal else { return Ok(()) };
         let backend = terminal.backend_mut();
         if on {
-            execute!(backend, EnableMouseCapture, Print(NO_MOVEMENTS))
+            execute!(backend, EnableMouseCapture, Print(DISABLE_MOUSE_MOTION))
         } else {
             execute!(backend, DisableMouseCapture)
         }
@@ -77,19 +77,19 @@ impl Screen {
     /// Sets the size frames have from now on.
     pub(super) fn resize(&mut self, width: u16, height: u16) -> io::Result<()> {
         self.area = Rect::new(0, 0, width, height);
-        self.forget()
+        self.invalidate()
     }
 
     /// Everything is drawn anew next time: something else wrote to the terminal. (Clearing would first ask
     /// the terminal where its cursor is, and wait for the answer.)
-    pub(super) fn forget(&mut self) -> io::Result<()> {
+    pub(super) fn invalidate(&mut self) -> io::Result<()> {
         self.terminal.as_mut().map_or(Ok(()), |terminal| terminal.resize(self.area))
     }
 
     /// Draws a frame, shown by the terminal all at once. After a panic elsewhere gave the terminal back,
     /// nothing is drawn any more.
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        let Some(terminal) = self.terminal.as_mut().filter(|_| TAKEN.load(Ordering::SeqCst)) else {
+        let Some(terminal) = self.terminal.as_mut().filter(|_| IS_ACTIVE.load(Ordering::SeqCst)) else {
             return Ok(());
         };
         queue!(terminal.backend_mut(), BeginSynchronizedUpdate)?;
@@ -98,13 +98,13 @@ impl Screen {
     }
 
     /// Asks the terminal to put a text on the clipboard (OSC 52).
-    pub(super) fn copy(&mut self, text: &str) -> io::Result<()> {
+    pub(super) fn copy_to_clipboard(&mut self, text: &str) -> io::Result<()> {
         let Some(terminal) = &mut self.terminal else { return Ok(()) };
         execute!(terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
     }
 }
 
-impl Drop for Screen {
+impl Drop for TerminalScreen {
     fn drop(&mut self) {
         restore();
     }
@@ -113,7 +113,7 @@ impl Drop for Screen {
 /// Gives the terminal back, if it is ours: as it was, with the cursor, on the screen it was on. Writes
 /// past every buffer and lock, so that a panic in the middle of a frame is no obstacle.
 pub(super) fn restore() {
-    if !TAKEN.swap(false, Ordering::SeqCst) {
+    if !IS_ACTIVE.swap(false, Ordering::SeqCst) {
         return;
     }
     let mut bytes = Vec::new();

@@ -14,9 +14,9 @@ pub(super) struct Themes {
     /// The theme in force by its index, with the colours of this terminal.
     loaded: Option<(usize, Theme)>,
     /// The theme without colours, for what cannot be loaded.
-    plain: Theme,
+    colourless: Theme,
     /// The index of the theme to begin with.
-    pub(super) first: usize,
+    pub(super) initial: usize,
 }
 
 impl Themes {
@@ -30,36 +30,42 @@ impl Themes {
         let plain = names.iter().map(|name| Theme::load(name, ColourDepth::None));
         let mut plain = plain.collect::<Result<Vec<Theme>, _>>()?;
         anyhow::ensure!(!plain.is_empty(), "no theme is named; `dark`, `light` and `mono` are built in");
-        Ok(Self { depth, ascii: options.ascii, loaded: None, plain: plain.swap_remove(first), first })
+        Ok(Self {
+            depth,
+            ascii: options.ascii,
+            loaded: None,
+            colourless: plain.swap_remove(first),
+            initial: first,
+        })
     }
 
     /// Chooses by terminal and environment, where the person did not. Answers whether the terminal still
     /// owes an answer.
-    pub(super) fn choose(&mut self, options: &RunOptions) -> bool {
+    pub(super) fn detect_initial(&mut self, options: &RunOptions) -> bool {
         if !options.auto_theme {
             return false;
         }
-        let (name, unanswered) = fitting(&options.environment, self.depth);
+        let (name, unanswered) = detect_theme(&options.environment, self.depth);
         if let Some(at) = options.app.themes.iter().position(|theme| theme == name) {
-            self.first = at;
+            self.initial = at;
         }
         unanswered
     }
 
     /// The theme the state asks for.
-    pub(super) fn get(&mut self, options: &Options) -> &Theme {
+    pub(super) fn current(&mut self, options: &Options) -> &Theme {
         if self.loaded.as_ref().is_none_or(|(at, _)| *at != options.theme)
             && let Some(name) = options.themes.get(options.theme)
             && let Ok(theme) = Theme::load(name, self.depth)
         {
             self.loaded = Some((options.theme, theme.with_ascii(self.ascii)));
         }
-        self.loaded.as_ref().map_or(&self.plain, |(_, theme)| theme)
+        self.loaded.as_ref().map_or(&self.colourless, |(_, theme)| theme)
     }
 }
 
 /// The built-in theme that fits, and whether the terminal still owes an answer.
-fn fitting(env: &Environment, depth: ColourDepth) -> (&'static str, bool) {
+fn detect_theme(env: &Environment, depth: ColourDepth) -> (&'static str, bool) {
     if depth == ColourDepth::None {
         return ("mono", false);
     }
@@ -68,7 +74,7 @@ fn fitting(env: &Environment, depth: ColourDepth) -> (&'static str, bool) {
         Some(Background::Light) => "light",
         Some(Background::Dark) | None => "dark",
     };
-    (name, found.unanswered)
+    (name, found.awaits_response)
 }
 
 #[cfg(test)]
@@ -83,8 +89,8 @@ mod tests {
     fn chosen(vars: &[(&str, &str)]) -> usize {
         let options = options(vars);
         let mut themes = Themes::new(&options).unwrap();
-        assert!(!themes.choose(&options));
-        themes.first
+        assert!(!themes.detect_initial(&options));
+        themes.initial
     }
 
     #[test]
@@ -96,8 +102,8 @@ mod tests {
         own.auto_theme = false;
         own.app.theme = 1;
         let mut themes = Themes::new(&own).unwrap();
-        themes.choose(&own);
-        assert_eq!(themes.first, 1);
+        themes.detect_initial(&own);
+        assert_eq!(themes.initial, 1);
     }
 
     #[test]
@@ -105,9 +111,9 @@ mod tests {
         let mut own = options(&[("TERM", "xterm-256color")]);
         let mut themes = Themes::new(&own).unwrap();
         own.app.theme = 1;
-        assert_eq!(themes.get(&own.app).name(), "light");
+        assert_eq!(themes.current(&own.app).name(), "light");
         own.app.theme = 99;
-        assert_eq!(themes.get(&own.app).name(), "light");
+        assert_eq!(themes.current(&own.app).name(), "light");
         own.app.themes = vec!["nope".into()];
         assert!(Themes::new(&own).unwrap_err().to_string().contains("nope"));
     }

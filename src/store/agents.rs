@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::locate::{sessions_dir, store_path};
-use crate::error::{Finding, Severity};
+use crate::error::{Diagnostic, Severity};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::Environment;
 
@@ -14,24 +14,28 @@ pub struct Agent {
     /// Normalised id.
     pub id: String,
     /// It has a directory.
-    pub on_disk: bool,
+    pub is_on_disk: bool,
     /// The configuration names it, or it is the default agent.
-    pub configured: bool,
+    pub is_configured: bool,
 }
 
 /// Union of what is on disk and what is configured, with the default agent.
-pub(super) fn agents(config: &GatewayConfig, state: &Path, findings: &mut Vec<Finding>) -> Vec<Agent> {
+pub(super) fn find_agents(
+    config: &GatewayConfig,
+    state: &Path,
+    findings: &mut Vec<Diagnostic>,
+) -> Vec<Agent> {
     let dir = state.join("agents");
     let on_disk: BTreeSet<String> = match std::fs::read_dir(&dir) {
         Ok(entries) => entries
             .flatten()
-            .filter(|e| e.path().is_dir() && !leads_to_sibling(&e.path()))
+            .filter(|e| e.path().is_dir() && !links_to_sibling(&e.path()))
             .filter_map(|e| e.file_name().into_string().ok())
             .collect(),
         Err(error) => {
             if error.kind() != std::io::ErrorKind::NotFound {
                 let what = format!("cannot be listed: {error}");
-                findings.push(Finding::new(
+                findings.push(Diagnostic::new(
                     &dir,
                     Severity::Error,
                     what,
@@ -45,14 +49,14 @@ pub(super) fn agents(config: &GatewayConfig, state: &Path, findings: &mut Vec<Fi
     configured.insert(config.default_agent_id());
     let agent = |id: &String| Agent {
         id: id.clone(),
-        on_disk: on_disk.contains(id),
-        configured: configured.contains(id),
+        is_on_disk: on_disk.contains(id),
+        is_configured: configured.contains(id),
     };
     on_disk.union(&configured).map(agent).collect()
 }
 
 /// A link to another agent's directory, which would show the same sessions twice.
-fn leads_to_sibling(dir: &Path) -> bool {
+fn links_to_sibling(dir: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     dir.is_symlink()
         && real(dir).is_some_and(|target| target.parent() == dir.parent().and_then(real).as_deref())
@@ -60,26 +64,26 @@ fn leads_to_sibling(dir: &Path) -> bool {
 
 /// The store file of every agent with the agent it belongs to; a shared one once, for the default agent. A relative
 /// `session.store` is a finding.
-pub(super) fn store_files(
+pub(super) fn find_store_files(
     config: &GatewayConfig,
     env: &Environment,
     state: &Path,
     agents: &[Agent],
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<Diagnostic>,
 ) -> Vec<(String, PathBuf)> {
     let mut files: Vec<(String, PathBuf)> = Vec::new();
     for agent in agents {
         let found = store_path(config, env, state, &agent.id);
-        if found.relative && files.is_empty() {
+        if found.is_relative && files.is_empty() {
             let path = config.path.clone().unwrap_or_default();
             let what =
                 "session.store is relative: it starts where the gateway was started, which is unknown here";
             let next = format!("write the whole path; {} was tried", found.path.display());
-            findings.push(Finding::new(path, Severity::Warning, what, next));
+            findings.push(Diagnostic::new(path, Severity::Warning, what, next));
         }
         let is_rows = found.path.extension().is_none_or(|extension| extension != "sqlite");
         if is_rows && files.iter().all(|(_, path)| *path != found.path) {
-            let owner = if found.shared { config.default_agent_id() } else { agent.id.clone() };
+            let owner = if found.is_shared { config.default_agent_id() } else { agent.id.clone() };
             files.push((owner, found.path));
         }
     }
@@ -87,7 +91,7 @@ pub(super) fn store_files(
 }
 
 /// Directories that may hold transcripts, with the agent they belong to.
-pub(super) fn transcript_dirs(files: &[(String, PathBuf)], state: &Path) -> Vec<(String, PathBuf)> {
+pub(super) fn find_transcript_dirs(files: &[(String, PathBuf)], state: &Path) -> Vec<(String, PathBuf)> {
     let mut dirs: Vec<(String, PathBuf)> = Vec::new();
     for (agent, rows) in files {
         let beside = rows.parent().unwrap_or(Path::new("/")).to_path_buf();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::js;
 use crate::store::index::FileIdentity;
 use crate::store::loose_name;
-use crate::store::source::identity;
+use crate::store::source::file_identity;
 
 /// Why a transcript was put aside (store F2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ impl ArchiveReason {
     const ALL: [Self; 3] = [Self::Reset, Self::Deleted, Self::Bak];
 
     /// As in file names.
-    pub fn name(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Reset => "reset",
             Self::Deleted => "deleted",
@@ -55,7 +55,7 @@ pub enum FileKind<'a> {
     /// A transcript that an import into a database moved aside: its name before (sqlite A6).
     MovedAside(&'a str),
     /// `sessions.json`.
-    Rows,
+    StoreFile,
     /// A lock on the named file.
     Lock(&'a str),
     /// The gateway's record of its runs, or the pointer to one: no session (trajectory 2).
@@ -67,7 +67,7 @@ pub enum FileKind<'a> {
 /// Tells a file by its name.
 pub fn classify(name: &str) -> FileKind<'_> {
     if name == "sessions.json" {
-        FileKind::Rows
+        FileKind::StoreFile
     } else if is_recording(name) {
         FileKind::Recording
     } else if let Some(locked) = name.strip_suffix(".lock") {
@@ -127,23 +127,23 @@ fn is_recording(name: &str) -> bool {
 /// behind that, and `.zst` where it is packed (sqlite E5). Copies that other programs and people made are known by the
 /// word for a copy in their names.
 pub fn parse_archive_name(name: &str) -> Option<ArchiveName<'_>> {
-    written_by_gateway(name).or_else(|| loose_name::parse(name))
+    parse_gateway_archive_name(name).or_else(|| loose_name::parse(name))
 }
 
-fn written_by_gateway(name: &str) -> Option<ArchiveName<'_>> {
+fn parse_gateway_archive_name(name: &str) -> Option<ArchiveName<'_>> {
     let (front, is_packed) = name.strip_suffix(".zst").map_or((name, false), |front| (front, true));
     ArchiveReason::ALL.into_iter().find_map(|reason| {
-        let (original, rest) = front.rsplit_once(&format!(".{}.", reason.name()))?;
+        let (original, rest) = front.rsplit_once(&format!(".{}.", reason.as_str()))?;
         let generation = rest.rsplit_once('.').filter(|(_, end)| is_generation(end));
         let (stamp, left_a_database) = generation.map_or((rest, false), |(stamp, _)| (stamp, true));
-        let time_ms = stamp_ms(stamp).filter(|_| left_a_database || !is_packed)?;
+        let time_ms = parse_stamp_ms(stamp).filter(|_| left_a_database || !is_packed)?;
         Some(ArchiveName { original, reason, time_ms: Some(time_ms), is_packed })
             .filter(|_| !original.is_empty())
     })
 }
 
 /// The archive that a file was renamed to (store F1).
-pub fn archive_of(path: &Path, file: FileIdentity) -> Option<PathBuf> {
+pub fn find_archive(path: &Path, file: FileIdentity) -> Option<PathBuf> {
     let name = path.file_name()?.to_string_lossy().into_owned();
     let is_own = |other: &str| match classify(other) {
         FileKind::Archive(archive) => archive.original == name,
@@ -153,7 +153,7 @@ pub fn archive_of(path: &Path, file: FileIdentity) -> Option<PathBuf> {
     let archives = beside.filter(|entry| is_own(&entry.file_name().to_string_lossy()));
     archives.map(|entry| entry.path()).find(|path| {
         let meta = fs::symlink_metadata(path).ok();
-        meta.is_some_and(|meta| identity(&meta) == file)
+        meta.is_some_and(|meta| file_identity(&meta) == file)
     })
 }
 
@@ -163,7 +163,7 @@ fn is_generation(text: &str) -> bool {
 }
 
 /// `YYYY-MM-DDTHH-MM-SS(.mmm)?Z`: only the time's dashes were colons.
-pub(super) fn stamp_ms(stamp: &str) -> Option<i64> {
+pub(super) fn parse_stamp_ms(stamp: &str) -> Option<i64> {
     let shape =
         |text: &str| text.bytes().map(|b| if b.is_ascii_digit() { b'0' } else { b }).collect::<Vec<_>>();
     if !matches!(shape(stamp).as_slice(), b"0000-00-00T00-00-00Z" | b"0000-00-00T00-00-00.000Z") {
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn files_are_told_by_their_names() {
         assert_eq!(classify("a.jsonl"), FileKind::Transcript);
-        assert_eq!(classify("sessions.json"), FileKind::Rows);
+        assert_eq!(classify("sessions.json"), FileKind::StoreFile);
         assert_eq!(classify("a.jsonl.lock"), FileKind::Lock("a.jsonl"));
         assert!(matches!(classify("a.jsonl.bak.1970-01-01T00-00-00Z"), FileKind::Archive(_)));
         for name in

@@ -4,49 +4,49 @@
 use std::io;
 use std::ops::Deref;
 
-use crate::store::source::{Source, shorter};
+use crate::store::source::{Source, truncated_error};
 
 /// Bytes of a line of the cache.
-const LINE: usize = 64;
+const CACHE_LINE_BYTES: usize = 64;
 
 /// A stretch of a file; its room is used again by the next one.
 #[derive(Debug, Default)]
-pub(crate) struct Block {
-    room: Vec<u8>,
+pub(crate) struct AlignedBuffer {
+    buffer: Vec<u8>,
     /// Where the stretch begins and ends in the room.
-    from: usize,
-    to: usize,
+    start: usize,
+    end: usize,
     /// Its first byte in the file.
-    at: u64,
+    file_offset: u64,
 }
 
-impl Deref for Block {
+impl Deref for AlignedBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.room[self.from..self.to]
+        &self.buffer[self.start..self.end]
     }
 }
 
-impl Block {
+impl AlignedBuffer {
     /// Its first byte in the file.
-    pub(crate) fn at(&self) -> u64 {
-        self.at
+    pub(crate) fn file_offset(&self) -> u64 {
+        self.file_offset
     }
 
     /// Nothing is in it any more.
     pub(crate) fn clear(&mut self) {
-        self.to = self.from;
+        self.end = self.start;
     }
 
     /// Keeps the first bytes alone.
     pub(crate) fn truncate(&mut self, bytes: usize) {
-        self.to = self.to.min(self.from + bytes);
+        self.end = self.end.min(self.start + bytes);
     }
 
     /// Gives back the room that only a stretch longer than this asked for.
     pub(crate) fn shrink_to(&mut self, bytes: usize) {
-        if self.room.len() > bytes {
+        if self.buffer.len() > bytes {
             *self = Self::default();
         }
     }
@@ -56,53 +56,53 @@ impl Block {
     /// # Errors
     /// What the system says.
     pub(crate) fn read(&mut self, source: &Source, at: u64, end: u64) -> io::Result<()> {
-        (self.at, self.to) = (at, self.from);
-        self.read_on(source, end).map(drop)
+        (self.file_offset, self.end) = (at, self.start);
+        self.read_more(source, end).map(drop)
     }
 
     /// Reads exactly these bytes in the place of those it holds.
     ///
     /// # Errors
     /// What the system says, or that the file ends before them.
-    pub(crate) fn read_whole(&mut self, source: &Source, at: u64, bytes: usize) -> io::Result<()> {
+    pub(crate) fn read_exact(&mut self, source: &Source, at: u64, bytes: usize) -> io::Result<()> {
         self.read(source, at, at + bytes as u64)?;
-        if self.len() == bytes { Ok(()) } else { Err(shorter()) }
+        if self.len() == bytes { Ok(()) } else { Err(truncated_error()) }
     }
 
     /// Reads on behind what it holds, up to `end` of the file. Answers how many bytes there were.
     ///
     /// # Errors
     /// What the system says.
-    pub(crate) fn read_on(&mut self, source: &Source, end: u64) -> io::Result<usize> {
+    pub(crate) fn read_more(&mut self, source: &Source, end: u64) -> io::Result<usize> {
         let held = self.len();
-        let next = self.at + held as u64;
+        let next = self.file_offset + held as u64;
         let wanted = end.saturating_sub(next) as usize;
-        self.make_room(wanted);
+        self.reserve(wanted);
         let mut filled = 0;
         while filled < wanted {
-            let room = &mut self.room[self.to..self.to + wanted - filled];
+            let room = &mut self.buffer[self.end..self.end + wanted - filled];
             let count = source.read_at(room, next + filled as u64)?;
             if count == 0 {
                 break;
             }
             filled += count;
-            self.to += count;
+            self.end += count;
         }
         Ok(filled)
     }
 
     /// Makes room for so many more bytes, and has all of them lie as in the file.
-    fn make_room(&mut self, wanted: usize) {
+    fn reserve(&mut self, wanted: usize) {
         let held = self.len();
-        let needed = held + wanted + LINE;
-        if self.room.len() < needed {
-            self.room.resize(needed, 0);
+        let needed = held + wanted + CACHE_LINE_BYTES;
+        if self.buffer.len() < needed {
+            self.buffer.resize(needed, 0);
         }
-        let from = (self.at as usize).wrapping_sub(self.room.as_ptr().addr()) % LINE;
-        if held > 0 && from != self.from {
-            self.room.copy_within(self.from..self.to, from);
+        let from = (self.file_offset as usize).wrapping_sub(self.buffer.as_ptr().addr()) % CACHE_LINE_BYTES;
+        if held > 0 && from != self.start {
+            self.buffer.copy_within(self.start..self.end, from);
         }
-        (self.from, self.to) = (from, from + held);
+        (self.start, self.end) = (from, from + held);
     }
 }
 
@@ -118,22 +118,22 @@ mod tests {
             reads in proptest::collection::vec((0..9_000_u64, 0..3_000_u64, 0..3_000_u64, 0..4_000_usize), 1..8),
         ) {
             let bytes: Vec<u8> = (0..10_000_u32).map(|at| (at % 251) as u8).collect();
-            let source = Source::memory("f", bytes.as_slice());
+            let source = Source::from_memory("f", bytes.as_slice());
             let stands = |from: u64, to: u64| {
                 let end = bytes.len() as u64;
                 &bytes[from.min(end) as usize..to.min(end) as usize]
             };
-            let mut block = Block::default();
+            let mut block = AlignedBuffer::default();
             for (at, first, second, kept) in reads {
                 block.read(&source, at, at + first).unwrap();
                 prop_assert_eq!(&*block, stands(at, at + first));
-                let more = block.read_on(&source, at + first + second).unwrap();
+                let more = block.read_more(&source, at + first + second).unwrap();
                 prop_assert_eq!(&*block, stands(at, at + first + second));
                 prop_assert_eq!(more, stands(at + first, at + first + second).len());
-                prop_assert_eq!(block.as_ptr().addr() % LINE, at as usize % LINE);
+                prop_assert_eq!(block.as_ptr().addr() % CACHE_LINE_BYTES, at as usize % CACHE_LINE_BYTES);
                 block.truncate(kept);
                 prop_assert_eq!(&*block, &stands(at, at + first + second)[..kept.min(stands(at, at + first + second).len())]);
-                prop_assert_eq!(block.at(), at);
+                prop_assert_eq!(block.file_offset(), at);
             }
         }
     }

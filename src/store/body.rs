@@ -4,12 +4,12 @@
 use std::io;
 
 use crate::ids::EntryIx;
-use crate::js::{self, Json, Outline, Outlined, Value};
-use crate::store::block::Block;
+use crate::js::{self, Json, Outline, OutlinedValue, Value};
+use crate::store::block::AlignedBuffer;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::load::{Trim, parse_line};
-use crate::store::scan::renamed_hook;
+use crate::store::scan::rename_hook;
 use crate::store::source::Source;
 
 /// Why a body could not be read again.
@@ -36,15 +36,20 @@ pub enum BodyError {
 }
 
 /// The text of an entry's line, without its end; invalid UTF-8 as U+FFFD.
-pub fn line(source: &Source, index: &Index, ix: EntryIx) -> Result<String, BodyError> {
-    let mut bytes = Block::default();
-    read_line(source, index, ix, &mut bytes)?;
+pub fn line_text(source: &Source, index: &Index, ix: EntryIx) -> Result<String, BodyError> {
+    let mut bytes = AlignedBuffer::default();
+    read_line_bytes(source, index, ix, &mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).trim_matches(js::is_trimmed).to_owned())
 }
 
-fn read_line(source: &Source, index: &Index, ix: EntryIx, room: &mut Block) -> Result<(), BodyError> {
+fn read_line_bytes(
+    source: &Source,
+    index: &Index,
+    ix: EntryIx,
+    room: &mut AlignedBuffer,
+) -> Result<(), BodyError> {
     let entry = index.entry(ix);
-    let read = room.read_whole(source, entry.offset, entry.bytes as usize);
+    let read = room.read_exact(source, entry.offset, entry.bytes as usize);
     read.map_err(|error| BodyError::Read {
         path: source.path().display().to_string(),
         line: entry.line,
@@ -53,59 +58,59 @@ fn read_line(source: &Source, index: &Index, ix: EntryIx, room: &mut Block) -> R
 }
 
 /// An entry as the runtime holds it after opening the file.
-pub fn entry(source: &Source, index: &Index, ix: EntryIx) -> Result<Value, BodyError> {
-    let mut bytes = Block::default();
-    read_line(source, index, ix, &mut bytes)?;
+pub fn read_entry(source: &Source, index: &Index, ix: EntryIx) -> Result<Value, BodyError> {
+    let mut bytes = AlignedBuffer::default();
+    read_line_bytes(source, index, ix, &mut bytes)?;
     let known = index.entry(ix);
     let changed = || BodyError::Changed { path: source.path().display().to_string(), line: known.line };
     let value = parse_line(&bytes, Trim::Both).map_err(|_| changed())?;
-    let (to_v2, _) = index.migration();
+    let (to_v2, _) = index.migration_steps();
     if !to_v2 && value.get("id").filter(|id| id.as_str().is_some()).cloned() != string_id(index, ix) {
         return Err(changed());
     }
-    Ok(migrated(value, index, ix))
+    Ok(migrate(value, index, ix))
 }
 
 /// Room for a line and its outline, used again by those who read many.
 #[derive(Debug, Default)]
-pub struct Room {
-    bytes: Block,
+pub struct LineBuffer {
+    bytes: AlignedBuffer,
     outline: Outline,
 }
 
 /// The message of a `message` entry outlined: for those who measure, and keep nothing. None where the line has to be read
 /// as a value: migrated entries, other kinds, lines with more than JSON in them.
-pub fn outlined<'r>(
+pub fn outline_message<'r>(
     source: &Source,
     index: &Index,
     ix: EntryIx,
-    room: &'r mut Room,
-) -> Result<Option<Outlined<'r>>, BodyError> {
+    room: &'r mut LineBuffer,
+) -> Result<Option<OutlinedValue<'r>>, BodyError> {
     let known = index.entry(ix);
-    if known.kind != EntryKind::Message || index.migration() != (false, false) {
+    if known.kind != EntryKind::Message || index.migration_steps() != (false, false) {
         return Ok(None);
     }
-    read_line(source, index, ix, &mut room.bytes)?;
+    read_line_bytes(source, index, ix, &mut room.bytes)?;
     let Ok(text) = std::str::from_utf8(&room.bytes) else { return Ok(None) };
     let Ok(line) = room.outline.read(text) else { return Ok(None) };
-    if !is_known_id(index, ix, line.get("id")) {
+    if !matches_known_id(index, ix, line.get("id")) {
         return Err(BodyError::Changed { path: source.path().display().to_string(), line: known.line });
     }
     Ok(line.get("message"))
 }
 
 /// Whether an id of a line is the one that was read there before.
-fn is_known_id(index: &Index, ix: EntryIx, id: Option<Outlined<'_>>) -> bool {
+fn matches_known_id(index: &Index, ix: EntryIx, id: Option<OutlinedValue<'_>>) -> bool {
     let known = index.entry(ix).id.filter(|id| index.ids.is_string(*id));
-    match (known, id.and_then(Outlined::plain)) {
+    match (known, id.and_then(OutlinedValue::as_plain_text)) {
         (Some(known), Some(plain)) if index.ids.text(known) == plain => true,
-        _ => id.and_then(Json::string).map(Value::String) == string_id(index, ix),
+        _ => id.and_then(Json::to_js_string).map(Value::String) == string_id(index, ix),
     }
 }
 
 /// The message of a `message` entry, as the runtime holds it; absent or null ones are none.
-pub fn message(source: &Source, index: &Index, ix: EntryIx) -> Result<Option<Value>, BodyError> {
-    let value = entry(source, index, ix)?;
+pub fn read_message(source: &Source, index: &Index, ix: EntryIx) -> Result<Option<Value>, BodyError> {
+    let value = read_entry(source, index, ix)?;
     Ok(value.get("message").filter(|message| !message.is_null()).cloned())
 }
 
@@ -114,8 +119,8 @@ fn string_id(index: &Index, ix: EntryIx) -> Option<Value> {
 }
 
 /// The steps of store L2 and L3 on one entry. New keys go to the end of the object (L4).
-fn migrated(mut value: Value, index: &Index, ix: EntryIx) -> Value {
-    let (to_v2, to_v3) = index.migration();
+fn migrate(mut value: Value, index: &Index, ix: EntryIx) -> Value {
+    let (to_v2, to_v3) = index.migration_steps();
     let Value::Object(object) = &mut value else { return value };
     let entry = index.entry(ix);
     if to_v2 {
@@ -132,7 +137,7 @@ fn migrated(mut value: Value, index: &Index, ix: EntryIx) -> Value {
     }
     if to_v3
         && entry.kind == EntryKind::Message
-        && let Some(renamed) = object.get("message").and_then(renamed_hook)
+        && let Some(renamed) = object.get("message").and_then(rename_hook)
     {
         object.set("message", renamed);
     }

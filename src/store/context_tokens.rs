@@ -1,8 +1,8 @@
 //! The tokens that a usage anchors an estimate on, added as JavaScript adds them: a text takes the others in as text
 //! (compaction 1.10).
 
-use crate::js::json::holds;
-use crate::js::{Json, Kind, Value, number_text, to_number};
+use crate::js::json::is_truthy;
+use crate::js::{Json, JsonKind, Value, number_text, to_number};
 
 const COMPONENTS: [&str; 4] = ["input", "output", "cacheRead", "cacheWrite"];
 
@@ -10,15 +10,15 @@ const COMPONENTS: [&str; 4] = ["input", "output", "cacheRead", "cacheWrite"];
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContextTokens {
     /// As JavaScript compares them; NaN where they are no number.
-    pub number: f64,
+    pub count: f64,
     /// They are a text: adding to them appends digits.
-    pub is_text: bool,
+    pub is_text_sum: bool,
     /// They are what the usage says of the whole context.
-    pub is_told: bool,
+    pub is_reported_total: bool,
 }
 
 /// A term of a sum.
-enum Term {
+enum Addend {
     Number(f64),
     Text(String),
 }
@@ -26,43 +26,45 @@ enum Term {
 impl ContextTokens {
     /// `totalTokens` when truthy, else the four components added; a missing one makes NaN. What a usage says of the whole
     /// context, as gateways since 2026.7.1 write it, stands for both (releases R21).
-    pub fn of<'a>(usage: impl Json<'a>) -> Self {
+    pub fn from_usage<'a>(usage: impl Json<'a>) -> Self {
         let told = usage.get("contextUsage");
         let told = told.filter(|told| told.get("state").is_some_and(|state| state.str_is("available")));
         if let Some(number) = told.and_then(|told| told.get("totalTokens")?.as_f64()) {
-            return Self { number, is_text: false, is_told: true };
+            return Self { count: number, is_text_sum: false, is_reported_total: true };
         }
         let total = usage.get("totalTokens");
-        let sum = if holds(total) {
-            Term::of(total)
+        let sum = if is_truthy(total) {
+            Addend::from_json(total)
         } else {
-            let terms = COMPONENTS.iter().map(|name| Term::of(usage.get(name)));
-            terms.reduce(Term::plus).unwrap_or(Term::Number(f64::NAN))
+            let terms = COMPONENTS.iter().map(|name| Addend::from_json(usage.get(name)));
+            terms.reduce(Addend::plus).unwrap_or(Addend::Number(f64::NAN))
         };
         match sum {
-            Term::Number(number) => Self { number, is_text: false, is_told: false },
-            Term::Text(text) => {
-                Self { number: to_number(Some(&Value::from(text))), is_text: true, is_told: false }
-            }
+            Addend::Number(number) => Self { count: number, is_text_sum: false, is_reported_total: false },
+            Addend::Text(text) => Self {
+                count: to_number(Some(&Value::from(text))),
+                is_text_sum: true,
+                is_reported_total: false,
+            },
         }
     }
 }
 
 /// A number of tokens added to counted ones; a text of digits is continued.
-pub fn tokens_with(number: f64, is_text: bool, more: f64) -> f64 {
+pub fn add_tokens(number: f64, is_text: bool, more: f64) -> f64 {
     if !is_text {
         return number + more;
     }
     to_number(Some(&Value::from(number_text(number) + &number_text(more))))
 }
 
-impl Term {
-    fn of<'a>(value: Option<impl Json<'a>>) -> Self {
+impl Addend {
+    fn from_json<'a>(value: Option<impl Json<'a>>) -> Self {
         match value.map(Json::kind) {
-            Some(Kind::Number(number)) => Self::Number(number),
-            Some(Kind::Null | Kind::Bool(false)) => Self::Number(0.0),
-            Some(Kind::Bool(true)) => Self::Number(1.0),
-            Some(Kind::String(_)) => {
+            Some(JsonKind::Number(number)) => Self::Number(number),
+            Some(JsonKind::Null | JsonKind::Bool(false)) => Self::Number(0.0),
+            Some(JsonKind::Bool(true)) => Self::Number(1.0),
+            Some(JsonKind::String(_)) => {
                 Self::Text(value.and_then(Json::text).map(std::borrow::Cow::into_owned).unwrap_or_default())
             }
             // A list or an object becomes a text too, of which hardly one is a number.
@@ -73,12 +75,12 @@ impl Term {
     fn plus(self, other: Self) -> Self {
         match (self, other) {
             (Self::Number(one), Self::Number(other)) => Self::Number(one + other),
-            (one, other) => Self::Text(one.text() + &other.text()),
+            (one, other) => Self::Text(one.into_text() + &other.into_text()),
         }
     }
 
     /// Absent and NaN differ as texts; both make a text that is no number.
-    fn text(self) -> String {
+    fn into_text(self) -> String {
         match self {
             Self::Number(number) => number_text(number),
             Self::Text(text) => text,
@@ -92,17 +94,17 @@ mod tests {
     use crate::js::parse;
 
     fn tokens(usage: &str) -> (f64, bool) {
-        let tokens = ContextTokens::of(&parse(usage).unwrap());
-        (tokens.number, tokens.is_text)
+        let tokens = ContextTokens::from_usage(&parse(usage).unwrap());
+        (tokens.count, tokens.is_text_sum)
     }
 
     #[test]
     fn a_text_is_a_number_of_tokens_and_continues_the_sum_as_digits() {
         assert_eq!(tokens(r#"{"totalTokens":"1200"}"#), (1200.0, true));
-        assert_eq!(tokens_with(1200.0, true, 34.0), 120_034.0);
-        assert_eq!(tokens_with(1200.0, true, 0.0), 12_000.0, "a sum with 0 appends it too");
-        assert_eq!(tokens_with(1200.0, false, 34.0), 1234.0);
-        assert!(tokens_with(f64::NAN, true, 34.0).is_nan());
+        assert_eq!(add_tokens(1200.0, true, 34.0), 120_034.0);
+        assert_eq!(add_tokens(1200.0, true, 0.0), 12_000.0, "a sum with 0 appends it too");
+        assert_eq!(add_tokens(1200.0, false, 34.0), 1234.0);
+        assert!(add_tokens(f64::NAN, true, 34.0).is_nan());
     }
 
     #[test]

@@ -9,8 +9,8 @@ use crate::ids::SessionKey;
 /// Gives every session that came to a key too late another one. A row whose own text is the key comes
 /// before one whose key was completed (store D1), and rows come before orphans and archives, which only
 /// have made-up keys (store G2).
-pub(super) fn distinct_keys(sessions: &mut [Session]) {
-    let own = |session: &Session| session.row.as_ref().is_some_and(|row| row.key.trim() == session.key.0);
+pub(super) fn make_keys_unique(sessions: &mut [Session]) {
+    let own = |session: &Session| session.record.as_ref().is_some_and(|row| row.key.trim() == session.key.0);
     let mut taken = HashSet::new();
     let mut late = Vec::new();
     for rank in [true, false] {
@@ -21,16 +21,16 @@ pub(super) fn distinct_keys(sessions: &mut [Session]) {
         }
     }
     for at in late {
-        let key = free_key(&sessions[at], &taken);
+        let key = unused_key(&sessions[at], &taken);
         taken.insert(key.clone());
         sessions[at].key = SessionKey(key);
     }
 }
 
 /// The row's own text, the sentinel with its agent, the file's name, or the key with the id behind it.
-fn free_key(session: &Session, taken: &HashSet<String>) -> String {
+fn unused_key(session: &Session, taken: &HashSet<String>) -> String {
     let Session { key, agent, id, .. } = session;
-    let raw = session.row.as_ref().map(|row| row.key.trim());
+    let raw = session.record.as_ref().map(|row| row.key.trim());
     let file = session.path.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
     let front = if key.0.starts_with("pi:") { "" } else { "agent:" };
     let named = match raw {
@@ -52,7 +52,7 @@ mod tests {
     use std::path::Path;
 
     use crate::gateway::env::Environment;
-    use crate::store::survey::{Store, survey};
+    use crate::store::survey::{Store, discover};
 
     fn store(files: &[(&str, &str)]) -> (tempfile::TempDir, Store) {
         let dir = tempfile::tempdir().unwrap();
@@ -61,7 +61,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
         }
-        let store = survey(Some(dir.path()), &Environment::default());
+        let store = discover(Some(dir.path()), &Environment::default());
         (dir, store)
     }
 

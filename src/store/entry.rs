@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-pub use crate::gateway::ruleset::{PiChange, PiRelease, Reading};
+pub use crate::gateway::ruleset::{PiChange, PiRelease, ReadMode};
 
 use crate::ids::EntryIx;
-use crate::js::{Throws, Value};
-use crate::store::context_tokens::tokens_with;
-use crate::store::intern::{IdIx, WordIx};
+use crate::js::{JsException, Value};
+use crate::store::context_tokens::add_tokens;
+use crate::store::intern::{IdIx, ValueIx};
 use crate::store::measure::PI_IMAGE_CHARS;
 
 /// What an edit puts in the place of a message (store-pi-1.5 D4).
@@ -80,7 +80,7 @@ impl EntryKind {
     }
 
     /// The word used on screen and in JSON: the `type` text where there is one.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Message => "message",
             Self::ThinkingLevelChange => "thinking_level_change",
@@ -142,7 +142,7 @@ impl Role {
     }
 
     /// The word used on screen and in JSON: the runtime's own name of the role.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Assistant => "assistant",
@@ -191,39 +191,39 @@ impl StopReason {
 /// A number of chars (UTF-16 units) as the real programs count it: a double that may be NaN for odd
 /// input, or nothing where they throw (pruning 0.7).
 #[derive(Debug, Clone, Copy)]
-pub struct Size(f64);
+pub struct CharCount(f64);
 
 /// The NaN that stands for an exception; no other has these bits.
-const THROWN: u64 = 0x7FF8_0000_0000_0001;
+const THROWN_NAN: u64 = 0x7FF8_0000_0000_0001;
 
-impl Size {
+impl CharCount {
     /// A size of nothing.
     pub const ZERO: Self = Self(0.0);
 
     /// The size that measuring gave.
-    pub fn new(measured: Result<f64, Throws>) -> Self {
+    pub fn new(measured: Result<f64, JsException>) -> Self {
         Self(match measured {
             Ok(chars) if chars.is_nan() => f64::NAN,
             Ok(chars) => chars,
-            Err(Throws) => f64::from_bits(THROWN),
+            Err(JsException) => f64::from_bits(THROWN_NAN),
         })
     }
 
     /// The number, or the exception the real program would raise.
-    pub fn get(self) -> Result<f64, Throws> {
-        if self.0.to_bits() == THROWN { Err(Throws) } else { Ok(self.0) }
+    pub fn value(self) -> Result<f64, JsException> {
+        if self.0.to_bits() == THROWN_NAN { Err(JsException) } else { Ok(self.0) }
     }
 
     /// For people: whole chars, with what cannot be measured as 0.
-    pub fn chars(self) -> u64 {
+    pub fn whole_chars(self) -> u64 {
         // Of NaN and of what is below zero nothing is left; nobody holds infinitely much.
         if self.0.is_finite() { self.0 as u64 } else { 0 }
     }
 }
 
-impl PartialEq for Size {
+impl PartialEq for CharCount {
     fn eq(&self, other: &Self) -> bool {
-        self.get() == other.get()
+        self.value() == other.value()
     }
 }
 
@@ -241,9 +241,9 @@ pub struct Usage {
     /// What the runtime anchors its estimate on (compaction 1.10); NaN for odd usage.
     pub context_tokens: f64,
     /// Those tokens are a text, to which a sum appends digits.
-    pub is_text: bool,
+    pub is_text_sum: bool,
     /// They are what the usage says of the whole context, which gateways before 2026.7.1 do not look at (releases R21).
-    pub is_told: bool,
+    pub is_reported_total: bool,
     /// Recorded cost of the call, USD; NaN when not recorded.
     pub cost: f64,
 }
@@ -255,19 +255,19 @@ impl Usage {
     }
 
     /// The tokens that the runtime estimates for a context with these after the anchor.
-    pub fn tokens_with(&self, trailing: f64) -> f64 {
-        tokens_with(self.context_tokens, self.is_text, trailing)
+    pub fn context_tokens_with(&self, trailing: f64) -> f64 {
+        add_tokens(self.context_tokens, self.is_text_sum, trailing)
     }
 
     /// Whether it says how large the prompt was.
-    pub fn is_counted(&self) -> bool {
+    pub fn has_prompt_tokens(&self) -> bool {
         self.prompt_tokens() >= 1.0 && self.prompt_tokens().is_finite()
     }
 }
 
 /// What trimming asks of a tool result: see the fields of the same names in [`MessageSize`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ResultSize {
+pub struct ToolResultSize {
     /// Chars of its text blocks, joined.
     pub joined_chars: f64,
     /// Text blocks.
@@ -275,7 +275,7 @@ pub struct ResultSize {
     /// Image blocks.
     pub images: u32,
     /// Sizes do not tell what trimming makes of it.
-    pub odd: bool,
+    pub needs_body: bool,
 }
 
 /// The sizes of one message: everything that estimates and policies ask for, without its text.
@@ -284,9 +284,9 @@ pub struct MessageSize {
     /// Who speaks.
     pub role: Role,
     /// Chars as pi's estimate counts them (compaction 1.2–1.9).
-    pub pi_chars: Size,
+    pub pi_chars: CharCount,
     /// Chars as the context pruner counts them (pruning 5.4).
-    pub prune_chars: Size,
+    pub prune_chars: CharCount,
     /// Chars of the text blocks joined with one LF each (pruning 5.7, step 2); only for tool results.
     pub joined_chars: f64,
     /// Text blocks of an array content.
@@ -298,37 +298,37 @@ pub struct MessageSize {
     /// Chars of thinking blocks.
     pub thinking_chars: u32,
     /// Chars of tool calls: names and arguments as JSON; of a system message, of the tools it adds as JSON.
-    pub call_chars: u32,
+    pub tool_call_chars: u32,
     /// Name of the tool of a tool result: any JSON value, or absent.
-    pub tool: WordIx,
-    /// The call a tool result answers; the calls of an assistant message are in [`Entry::calls`].
-    pub call: Option<IdIx>,
+    pub tool_name: ValueIx,
+    /// The call a tool result answers; the calls of an assistant message are in [`Entry::tool_calls`].
+    pub call_id: Option<IdIx>,
     /// How the call ended; [`StopReason::Other`] for all but assistant messages.
-    pub stop: StopReason,
+    pub stop_reason: StopReason,
     /// Valid usage (compaction 1.11), for assistant messages.
     pub usage: Option<Usage>,
     /// A tool result marked as an error.
     pub is_error: bool,
     /// An assistant message whose text is `NO_REPLY`: the person saw nothing of it (compaction 9.10).
-    pub silent: bool,
+    pub is_no_reply: bool,
     /// An assistant message that the gateway wrote without asking a model, such as a delivery mirror (store I5).
-    pub synthetic: bool,
+    pub is_synthetic: bool,
     /// A tool result holds a text block whose text is no string: what trimming makes
     /// of it cannot be told from sizes, so the policy asks for its texts (`Index::odd`).
-    pub odd: bool,
+    pub needs_body: bool,
 }
 
 impl MessageSize {
     /// The same as a release of pi counts them. Newer ones weigh images of users, and take only a usage above 0 for an
     /// anchor (store-pi-1.5 E1, E3); to older ones a system message weighs nothing (compaction 1.1).
     #[must_use]
-    pub fn read_as(mut self, pi: impl Into<PiRelease>) -> Self {
+    pub fn for_release(mut self, pi: impl Into<PiRelease>) -> Self {
         let pi = pi.into();
         match self.role {
-            Role::System if !pi.has(PiChange::Projects) => self.pi_chars = Size::ZERO,
+            Role::System if !pi.has(PiChange::Projects) => self.pi_chars = CharCount::ZERO,
             Role::User if pi.has(PiChange::WeighsUserImages) => {
                 let images = f64::from(self.images) * PI_IMAGE_CHARS;
-                self.pi_chars = Size::new(self.pi_chars.get().map(|chars| chars + images));
+                self.pi_chars = CharCount::new(self.pi_chars.value().map(|chars| chars + images));
             }
             Role::Assistant if pi.has(PiChange::NeedsUsage) => {
                 self.usage = self.usage.filter(|usage| usage.context_tokens > 0.0);
@@ -339,40 +339,40 @@ impl MessageSize {
     }
 
     /// What trimming asks of it, where it is a tool result.
-    pub fn result(&self) -> ResultSize {
-        let Self { joined_chars, text_blocks, images, odd, .. } = *self;
-        ResultSize { joined_chars, text_blocks, images, odd }
+    pub fn tool_result_size(&self) -> ToolResultSize {
+        let Self { joined_chars, text_blocks, images, needs_body: odd, .. } = *self;
+        ToolResultSize { joined_chars, text_blocks, images, needs_body: odd }
     }
 
     /// The sizes of nothing.
-    pub const NOTHING: Self = Self {
+    pub const EMPTY: Self = Self {
         role: Role::Other,
-        pi_chars: Size::ZERO,
-        prune_chars: Size::ZERO,
+        pi_chars: CharCount::ZERO,
+        prune_chars: CharCount::ZERO,
         joined_chars: 0.0,
         text_blocks: 0,
         images: 0,
         text_chars: 0,
         thinking_chars: 0,
-        call_chars: 0,
-        tool: WordIx::ABSENT,
-        call: None,
-        stop: StopReason::Other,
+        tool_call_chars: 0,
+        tool_name: ValueIx::ABSENT,
+        call_id: None,
+        stop_reason: StopReason::Other,
         usage: None,
         is_error: false,
-        silent: false,
-        synthetic: false,
-        odd: false,
+        is_no_reply: false,
+        is_synthetic: false,
+        needs_body: false,
     };
 }
 
 /// What a line says of its place among the others beside its parent's id (sqlite F1, F2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Link {
+pub struct TreeLink {
     /// Its `parentId`.
     pub parent: ParentKey,
     /// Its `appendMode`.
-    pub mode: AppendMode,
+    pub append_mode: AppendMode,
 }
 
 /// A `parentId` as the line has it.
@@ -384,7 +384,7 @@ pub enum ParentKey {
     /// `null`.
     Null,
     /// A value that can be a parent: [`Entry::parent`].
-    Named,
+    Usable,
     /// A value that can be none: false, 0, an empty text.
     Falsy,
 }
@@ -410,11 +410,11 @@ pub struct Entry {
     pub id: Option<IdIx>,
     /// Its id is `null`, not absent: as the last entry it leaves the runtime with an empty context, where an
     /// absent id does not (compaction 4.1, 4.1a).
-    pub null_id: bool,
+    pub has_null_id: bool,
     /// The parent it names; none when that is falsy (store K2).
     pub parent: Option<IdIx>,
     /// What the line says of its place beside that.
-    pub link: Link,
+    pub link: TreeLink,
     /// First byte of the line in the file.
     pub offset: u64,
     /// Bytes of the line, without its end.
@@ -422,31 +422,31 @@ pub struct Entry {
     /// Line number, counted from 1.
     pub line: u64,
     /// `timestamp` as a JavaScript date value: ms since the epoch, or NaN (compaction 3.10b).
-    pub time: f64,
+    pub time_ms: f64,
     /// Id it refers to: `firstKeptEntryId`, `targetId` or `fromId`.
     pub reference: Option<IdIx>,
     /// Its word: `customType`, `thinkingLevel`, `label`, `name`, `kind`, or the `reason` of a reset.
-    pub word: WordIx,
+    pub payload: ValueIx,
     /// Provider and model id: of a `model_change`, or of an assistant message (compaction 4.5a).
-    pub model: Option<(WordIx, WordIx)>,
+    pub model: Option<(ValueIx, ValueIx)>,
     /// Its number: `tokensBefore` of a compaction, `data.timestamp` of a custom entry; NaN otherwise.
-    pub number: f64,
+    pub payload_number: f64,
     /// A `message` entry whose `message` is absent or null: building a context through it throws
     /// (compaction 4.4b).
-    pub no_message: bool,
+    pub lacks_message: bool,
     /// Its message says `excludeFromContext: true` (sqlite G2).
-    pub excluded: bool,
+    pub is_excluded: bool,
     /// What it contributes to a context, where it does: sizes of the message it holds or becomes.
     pub message: Option<MessageSize>,
     /// Its tool calls, as a range of `Index::calls`.
-    pub calls: (u32, u32),
+    pub tool_calls: (u32, u32),
 }
 
 impl Entry {
     /// Whether this entry becomes a message of the context (store K5, compaction 4.4): `message`
     /// entries always, custom messages, branch summaries with a summary. Compactions do so at the
     /// front of a context only, and are asked for there.
-    pub fn makes_message(&self) -> bool {
+    pub fn becomes_message(&self) -> bool {
         match self.kind {
             EntryKind::Message | EntryKind::CustomMessage => true,
             EntryKind::BranchSummary => self.message.is_some(),
@@ -454,15 +454,15 @@ impl Entry {
         }
     }
 
-    /// Whether it is no message of the person, the model or a tool ([`Index::asides`](super::index::Index::asides)).
-    pub(super) fn is_aside(&self) -> bool {
+    /// Whether it is no message of the person, the model or a tool ([`Index::asides`](super::index::Index::auxiliary_entries)).
+    pub(super) fn is_auxiliary(&self) -> bool {
         self.kind != EntryKind::Message || self.role() == Some(Role::System)
     }
 
     /// Whether a model was asked for this message. Answers that the gateway writes itself, such as the mirror of a
     /// delivery, are no calls (store I5).
-    pub fn is_call(&self) -> bool {
-        let answers = |size: &MessageSize| size.role == Role::Assistant && !size.synthetic;
+    pub fn is_model_call(&self) -> bool {
+        let answers = |size: &MessageSize| size.role == Role::Assistant && !size.is_synthetic;
         self.kind == EntryKind::Message && self.message.as_ref().is_some_and(answers)
     }
 
@@ -474,13 +474,13 @@ impl Entry {
 
 /// A tool call inside an assistant message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Call {
+pub struct ToolCall {
     /// The entry that holds it.
     pub entry: EntryIx,
     /// Call id, where it is there.
     pub id: Option<IdIx>,
     /// Tool name: any JSON value, or absent.
-    pub name: WordIx,
+    pub name: ValueIx,
     /// Chars of its name and its arguments as JSON (compaction 1.3).
     pub chars: u32,
 }

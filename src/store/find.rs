@@ -14,7 +14,7 @@ const MAX_CANDIDATES: usize = 10;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
     /// No session fits.
-    #[error("no session is called {text:?}; expected a key, an id or its start, or a path{}", listed(", such as", .candidates))]
+    #[error("no session is called {text:?}; expected a key, an id or its start, or a path{}", format_candidates(", such as", .candidates))]
     NotFound {
         /// As given.
         text: String,
@@ -22,7 +22,7 @@ pub enum FindError {
         candidates: Vec<String>,
     },
     /// Several sessions fit.
-    #[error("{text:?} means {count} sessions; give more of the id or the whole key{}", listed(":", .candidates))]
+    #[error("{text:?} means {count} sessions; give more of the id or the whole key{}", format_candidates(":", .candidates))]
     Ambiguous {
         /// As given.
         text: String,
@@ -33,7 +33,7 @@ pub enum FindError {
     },
 }
 
-fn listed(lead: &str, candidates: &[String]) -> String {
+fn format_candidates(lead: &str, candidates: &[String]) -> String {
     if candidates.is_empty() { String::new() } else { format!("{lead} {}", candidates.join(", ")) }
 }
 
@@ -72,10 +72,10 @@ pub fn find_session<'a>(store: &'a Store, text: &str, cwd: &Path) -> Result<&'a 
             fits.sort_by_key(|session| std::cmp::Reverse(session.updated_ms()));
             fits.truncate(1);
         }
-        match preferred(&fits).as_slice() {
+        match best_ranked(&fits).as_slice() {
             [] => {}
             [one] => return Ok(one),
-            several => return Err(ambiguous(text, several)),
+            several => return Err(ambiguous_error(text, several)),
         }
     }
     let candidates =
@@ -84,16 +84,16 @@ pub fn find_session<'a>(store: &'a Store, text: &str, cwd: &Path) -> Result<&'a 
 }
 
 /// Those of the first rank that has any: named by a row, earlier transcripts and left-over files, orphans and files, archives.
-fn preferred<'a>(fits: &[&'a Session]) -> Vec<&'a Session> {
+fn best_ranked<'a>(fits: &[&'a Session]) -> Vec<&'a Session> {
     let left = |session: &Session| {
-        [Flag::Earlier, Flag::Imported, Flag::NotImported].into_iter().any(|flag| session.has(flag))
+        [Flag::Superseded, Flag::Imported, Flag::NotImported].into_iter().any(|flag| session.has_flag(flag))
     };
-    let rank = |session: &Session| (session.archived(), session.row.is_none(), left(session));
+    let rank = |session: &Session| (session.is_archived(), session.record.is_none(), left(session));
     let best = fits.iter().map(|session| rank(session)).min();
     fits.iter().copied().filter(|session| Some(rank(session)) == best).collect()
 }
 
-fn ambiguous(text: &str, several: &[&Session]) -> FindError {
+fn ambiguous_error(text: &str, several: &[&Session]) -> FindError {
     let candidates = several.iter().take(MAX_CANDIDATES).map(|s| format!("{} ({})", s.key, s.id)).collect();
     FindError::Ambiguous { text: text.to_owned(), count: several.len(), candidates }
 }
@@ -102,7 +102,7 @@ fn ambiguous(text: &str, several: &[&Session]) -> FindError {
 mod tests {
     use super::*;
     use crate::gateway::env::Environment;
-    use crate::store::survey::survey;
+    use crate::store::survey::discover;
     use std::io::Write;
 
     fn store() -> (tempfile::TempDir, Store) {
@@ -120,7 +120,7 @@ mod tests {
         write("abc1.jsonl", "{\"type\":\"session\",\"id\":\"abc1\"}\n");
         write("abc1.jsonl.bak.2026-02-21T05-16-55.686Z", "");
         write("abz9.jsonl", "");
-        let store = survey(Some(dir.path()), &Environment::new([("HOME", "/nowhere")], None, "/".into()));
+        let store = discover(Some(dir.path()), &Environment::new([("HOME", "/nowhere")], None, "/".into()));
         (dir, store)
     }
 
@@ -152,7 +152,7 @@ mod tests {
         let (dir, store) = store();
         let path = dir.path().join("agents/main/sessions/abc1.jsonl.bak.2026-02-21T05-16-55.686Z");
         let found = find_session(&store, path.to_str().unwrap(), Path::new("/")).unwrap();
-        assert!(found.archived());
+        assert!(found.is_archived());
     }
 
     #[test]

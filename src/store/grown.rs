@@ -5,27 +5,27 @@ use std::ops::Index;
 use std::sync::Arc;
 
 /// Items of a chunk.
-const CHUNK: usize = 1024;
+const CHUNK_LEN: usize = 1024;
 
 /// A list whose copies share all but its last items.
 #[derive(Debug, Clone)]
-pub struct Grown<T> {
+pub struct SharedVec<T> {
     /// Full chunks.
-    full: Vec<Arc<Vec<T>>>,
+    full_chunks: Vec<Arc<Vec<T>>>,
     /// What follows them: at most a chunk, and something wherever there is anything at all.
     tail: Vec<T>,
 }
 
-impl<T> Default for Grown<T> {
+impl<T> Default for SharedVec<T> {
     fn default() -> Self {
-        Self { full: Vec::new(), tail: Vec::new() }
+        Self { full_chunks: Vec::new(), tail: Vec::new() }
     }
 }
 
-impl<T> Grown<T> {
+impl<T> SharedVec<T> {
     /// Number of items.
     pub fn len(&self) -> usize {
-        self.full.len() * CHUNK + self.tail.len()
+        self.full_chunks.len() * CHUNK_LEN + self.tail.len()
     }
 
     /// Whether there is none.
@@ -35,9 +35,9 @@ impl<T> Grown<T> {
 
     /// The item at a place.
     pub fn get(&self, at: usize) -> Option<&T> {
-        match self.full.get(at / CHUNK) {
-            Some(chunk) => chunk.get(at % CHUNK),
-            None => self.tail.get(at - self.full.len() * CHUNK),
+        match self.full_chunks.get(at / CHUNK_LEN) {
+            Some(chunk) => chunk.get(at % CHUNK_LEN),
+            None => self.tail.get(at - self.full_chunks.len() * CHUNK_LEN),
         }
     }
 
@@ -53,36 +53,36 @@ impl<T> Grown<T> {
 
     /// Every item.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator + Clone {
-        self.since(0)
+        self.iter_from(0)
     }
 
     /// Every item from a place on; none where that is behind the end.
-    pub fn since(&self, at: usize) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator + Clone {
+    pub fn iter_from(&self, at: usize) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator + Clone {
         (at.min(self.len())..self.len()).map(|at| &self[at])
     }
 
     /// How many items stand before the first for which this no longer holds; it holds for none behind that.
     pub fn partition_point(&self, holds: impl Fn(&T) -> bool) -> usize {
-        let chunks = self.full.partition_point(|chunk| chunk.last().is_some_and(&holds));
-        let last = self.full.get(chunks).map_or(&self.tail, |chunk| &**chunk);
-        chunks * CHUNK + last.partition_point(holds)
+        let chunks = self.full_chunks.partition_point(|chunk| chunk.last().is_some_and(&holds));
+        let last = self.full_chunks.get(chunks).map_or(&self.tail, |chunk| &**chunk);
+        chunks * CHUNK_LEN + last.partition_point(holds)
     }
 
     /// Adds an item.
     pub fn push(&mut self, item: T) {
-        if self.tail.len() == CHUNK {
-            self.full.push(Arc::new(std::mem::replace(&mut self.tail, Vec::with_capacity(CHUNK))));
+        if self.tail.len() == CHUNK_LEN {
+            self.full_chunks.push(Arc::new(std::mem::replace(&mut self.tail, Vec::with_capacity(CHUNK_LEN))));
         }
         self.tail.push(item);
     }
 }
 
-impl<T: Clone> Grown<T> {
+impl<T: Clone> SharedVec<T> {
     /// Takes the last item away.
     pub fn pop(&mut self) -> Option<T> {
         let last = self.tail.pop();
         if self.tail.is_empty()
-            && let Some(chunk) = self.full.pop()
+            && let Some(chunk) = self.full_chunks.pop()
         {
             self.tail = Arc::unwrap_or_clone(chunk);
         }
@@ -90,24 +90,24 @@ impl<T: Clone> Grown<T> {
     }
 }
 
-impl<T> Index<usize> for Grown<T> {
+impl<T> Index<usize> for SharedVec<T> {
     type Output = T;
 
     fn index(&self, at: usize) -> &T {
-        match self.full.get(at / CHUNK) {
-            Some(chunk) => &chunk[at % CHUNK],
-            None => &self.tail[at - self.full.len() * CHUNK],
+        match self.full_chunks.get(at / CHUNK_LEN) {
+            Some(chunk) => &chunk[at % CHUNK_LEN],
+            None => &self.tail[at - self.full_chunks.len() * CHUNK_LEN],
         }
     }
 }
 
-impl<T: PartialEq> PartialEq for Grown<T> {
+impl<T: PartialEq> PartialEq for SharedVec<T> {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
     }
 }
 
-impl<T> FromIterator<T> for Grown<T> {
+impl<T> FromIterator<T> for SharedVec<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         let mut grown = Self::default();
         items.into_iter().for_each(|item| grown.push(item));
@@ -121,16 +121,17 @@ mod tests {
 
     #[test]
     fn it_is_the_list_of_what_was_added() {
-        for count in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 3 * CHUNK + 7] {
-            let mut grown: Grown<usize> = (0..count).collect();
+        for count in [0, 1, CHUNK_LEN - 1, CHUNK_LEN, CHUNK_LEN + 1, 3 * CHUNK_LEN, 3 * CHUNK_LEN + 7] {
+            let mut grown: SharedVec<usize> = (0..count).collect();
             assert_eq!((grown.len(), grown.is_empty()), (count, count == 0));
             assert!(grown.iter().copied().eq(0..count) && grown.iter().rev().copied().eq((0..count).rev()));
             assert!((0..count).all(|at| grown[at] == at && grown.get(at) == Some(&at)));
             assert_eq!((grown.get(count), grown.last().copied()), (None, count.checked_sub(1)));
             assert!(
-                grown.since(count / 2).copied().eq(count / 2..count) && grown.since(count + 5).len() == 0
+                grown.iter_from(count / 2).copied().eq(count / 2..count)
+                    && grown.iter_from(count + 5).len() == 0
             );
-            for at in [0, 1, CHUNK, count / 2, count] {
+            for at in [0, 1, CHUNK_LEN, count / 2, count] {
                 assert_eq!(grown.partition_point(|item| *item < at), at.min(count));
             }
             for at in (0..count).rev() {
@@ -142,13 +143,13 @@ mod tests {
 
     #[test]
     fn a_copy_that_grows_shares_what_was_there_and_leaves_it_as_it_is() {
-        let before: Grown<usize> = (0..2 * CHUNK + 3).collect();
+        let before: SharedVec<usize> = (0..2 * CHUNK_LEN + 3).collect();
         let mut after = before.clone();
         after.pop();
         after.push(7);
         after.push(8);
-        assert_eq!((before.len(), after.len()), (2 * CHUNK + 3, 2 * CHUNK + 4));
-        assert_eq!((before.last(), after.last()), (Some(&(2 * CHUNK + 2)), Some(&8)));
-        assert!(before.full.iter().zip(&after.full).all(|(old, new)| Arc::ptr_eq(old, new)));
+        assert_eq!((before.len(), after.len()), (2 * CHUNK_LEN + 3, 2 * CHUNK_LEN + 4));
+        assert_eq!((before.last(), after.last()), (Some(&(2 * CHUNK_LEN + 2)), Some(&8)));
+        assert!(before.full_chunks.iter().zip(&after.full_chunks).all(|(old, new)| Arc::ptr_eq(old, new)));
     }
 }

@@ -8,7 +8,7 @@ use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Value};
 
 /// How far into a file the header is looked for, in bytes (store-pi-1.5 A6).
-const HEADER_BYTES: u64 = 1 << 20;
+const MAX_HEADER_BYTES: u64 = 1 << 20;
 
 /// What a header says.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,18 +20,18 @@ pub struct Header {
     /// Working directory of the session, where it says one.
     pub cwd: Option<String>,
     /// When it was begun, ms since the epoch; NaN where it does not say.
-    pub started: f64,
+    pub started_ms: f64,
 }
 
 impl Header {
     /// The header in the first line that parses; none where that is another line (store J2, J3).
-    pub fn of(value: &Value) -> Option<Self> {
+    pub fn from_value(value: &Value) -> Option<Self> {
         let is_header = value.get("type")?.str_is("session");
         let text_of = |key: &str| Some(value.get(key)?.as_str()?.to_string_lossy());
         let id = text_of("id").filter(|_| is_header)?;
         let cwd = text_of("cwd").filter(|cwd| !cwd.is_empty());
         let started = js::date_value(value.get("timestamp"));
-        Some(Self { id, version: version(value.get("version")), cwd, started })
+        Some(Self { id, version: parse_version(value.get("version")), cwd, started_ms: started })
     }
 }
 
@@ -41,7 +41,7 @@ pub fn read_header(path: &Path) -> Option<Header> {
     if is_secret_file(path) || !path.is_file() {
         return None;
     }
-    let mut reader = BufReader::new(File::open(path).ok()?.take(HEADER_BYTES));
+    let mut reader = BufReader::new(File::open(path).ok()?.take(MAX_HEADER_BYTES));
     let mut line = Vec::new();
     let mut first = true;
     // Almost always the first line is it: no more than that is read.
@@ -49,7 +49,7 @@ pub fn read_header(path: &Path) -> Option<Header> {
         let text = String::from_utf8_lossy(&line);
         let text = if std::mem::take(&mut first) { text.trim_start_matches('\u{feff}') } else { &text };
         if let Ok(value) = js::parse(text.trim()) {
-            return Header::of(&value);
+            return Header::from_value(&value);
         }
         line.clear();
     }
@@ -60,11 +60,11 @@ pub fn read_header(path: &Path) -> Option<Header> {
 #[cfg(test)]
 fn parse_header(text: &str) -> Option<Header> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().filter(|line| !line.trim().is_empty());
-    Header::of(&lines.find_map(|line| js::parse(line).ok())?)
+    Header::from_value(&lines.find_map(|line| js::parse(line).ok())?)
 }
 
 /// `version ?? 1` as a JavaScript number (store L1).
-fn version(value: Option<&Value>) -> f64 {
+fn parse_version(value: Option<&Value>) -> f64 {
     match value {
         None | Some(Value::Null) => 1.0,
         Some(Value::Number(number)) => *number,
@@ -85,7 +85,7 @@ mod tests {
     fn the_first_parseable_line_decides() {
         let header =
             r#"{"type":"session","version":3,"id":"s1","timestamp":"1970-01-01T00:00:01.000Z","cwd":"/w"}"#;
-        let expected = Header { id: "s1".into(), version: 3.0, cwd: Some("/w".into()), started: 1_000.0 };
+        let expected = Header { id: "s1".into(), version: 3.0, cwd: Some("/w".into()), started_ms: 1_000.0 };
         assert_eq!(parse_header(header), Some(expected.clone()));
         assert_eq!(
             parse_header(&format!("\u{feff}\n\r\n{{junk\n{header}\n{{\"type\":\"message\"}}")),

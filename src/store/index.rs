@@ -5,21 +5,21 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{Finding, Severity};
+use crate::error::{Diagnostic, Severity};
 use crate::gateway::ruleset::{PiChange, PiRelease};
-use crate::ids::{EntryIx, NewIds};
+use crate::ids::{EntryIx, IdSource};
 use crate::js::{self, Value};
-use crate::store::entry::{Call, Entry, EntryKind, Reading, Replacement, Usage};
-use crate::store::grown::Grown;
+use crate::store::entry::{Entry, EntryKind, ReadMode, Replacement, ToolCall, Usage};
+use crate::store::grown::SharedVec;
 use crate::store::header::Header;
-use crate::store::intern::{IdIx, Ids, WordIx, Words};
-use crate::store::scan::{Kept, Scanned, ScannedMessage, scan};
+use crate::store::intern::{IdIx, IdTable, ValueIx, ValueTable};
+use crate::store::scan::{ProjectionData, ScannedLine, ScannedMessage, scan};
 
 /// How the real runtime would take the file when it opens it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum OpenStatus {
     /// It opens.
-    Fine,
+    Opens,
     /// No line could be read.
     Empty,
     /// The first line that parses is no header: the runtime would empty the file (store J3). Read here in
@@ -42,7 +42,7 @@ pub struct FileIdentity {
 }
 
 /// The first and the last bytes of what was read.
-pub type Ends = (Box<[u8]>, Box<[u8]>);
+pub type EdgeBytes = (Box<[u8]>, Box<[u8]>);
 
 /// Everything known of a transcript without its bodies.
 #[derive(Debug, Clone)]
@@ -50,88 +50,88 @@ pub struct Index {
     /// Where it was read from.
     pub path: Arc<Path>,
     /// How the runtime it belongs to reads it.
-    pub reading: Reading,
+    pub reading: ReadMode,
     /// The release of pi that it is read as.
-    pub pi: PiRelease,
+    pub pi_release: PiRelease,
     /// It holds lines that the two readings take differently: it must be read anew to change between them.
-    pub reads_differently: bool,
+    pub depends_on_reading: bool,
     /// How the runtime would take it.
-    pub standing: Standing,
+    pub open_status: OpenStatus,
     /// Its header, unless it has none.
     pub header: Option<Header>,
     /// Its entries in file order; the header and its duplicates are none (store J8).
-    pub entries: Grown<Entry>,
-    /// Those that are no part of the talk: see [`Index::asides`].
-    asides: Grown<EntryIx>,
+    pub entries: SharedVec<Entry>,
+    /// Those that are no part of the talk: see [`Index::auxiliary_entries`].
+    auxiliary_entries: SharedVec<EntryIx>,
     /// Ids of entries and calls.
-    pub ids: Ids,
+    pub ids: IdTable,
     /// Tool names, models, custom types, labels, names.
-    pub words: Words,
+    pub values: ValueTable,
     /// Tool calls, grouped by entry.
-    pub calls: Vec<Call>,
+    pub tool_calls: Vec<ToolCall>,
     /// Messages whose sizes do not tell what trimming makes of them, and leaf rows.
-    pub odd: HashMap<EntryIx, Arc<Value>>,
+    pub retained_bodies: HashMap<EntryIx, Arc<Value>>,
     /// What a projection asks for beside sizes: edits, system messages, checkpoints.
-    pub kept: HashMap<EntryIx, Kept>,
+    pub projection_data: HashMap<EntryIx, ProjectionData>,
     /// The usage of failed and aborted answers, and of work beside the conversation: `usage` entries, summaries, nested calls of tools (store-pi-1.5
     /// B12).
-    pub beside: HashMap<EntryIx, Usage>,
+    pub unanchored_usage: HashMap<EntryIx, Usage>,
     /// What was odd about the file.
-    pub findings: Vec<Finding>,
+    pub diagnostics: Vec<Diagnostic>,
     /// Lines that hold something and could not be read.
     pub bad_lines: u64,
     /// Bytes read into entries; growth is read from here.
     pub end: u64,
     /// Bytes after `end`: a last line without its end that does not parse yet (store J7).
-    pub pending: u64,
+    pub pending_bytes: u64,
     /// The last entry's line has no end yet (store J7).
-    pub unterminated: bool,
+    pub is_unterminated: bool,
     /// Lines read.
-    pub lines: u64,
+    pub line_count: u64,
     /// Which file it was.
     pub identity: FileIdentity,
     /// The first and the last bytes before `end`: a file that kept them has grown, any other was rewritten.
-    pub ends: Ends,
+    pub edge_bytes: EdgeBytes,
     /// Headers and entries by line, for the indexes of version 1 (store L2); empty for later versions.
-    positions: Vec<Option<EntryIx>>,
+    entries_by_line: Vec<Option<EntryIx>>,
 }
 
 /// Findings kept one by one; more are counted in the last one.
-const FINDINGS_KEPT: u64 = 50;
+const MAX_DIAGNOSTICS: u64 = 50;
 
 impl Index {
     /// An index of nothing, to push lines into.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into().into(),
-            reading: Reading::default(),
-            pi: PiRelease::default(),
-            reads_differently: false,
-            standing: Standing::Empty,
+            reading: ReadMode::default(),
+            pi_release: PiRelease::default(),
+            depends_on_reading: false,
+            open_status: OpenStatus::Empty,
             header: None,
-            entries: Grown::default(),
-            asides: Grown::default(),
-            ids: Ids::default(),
-            words: Words::default(),
-            calls: Vec::new(),
-            odd: HashMap::new(),
-            kept: HashMap::new(),
-            beside: HashMap::new(),
-            findings: Vec::new(),
+            entries: SharedVec::default(),
+            auxiliary_entries: SharedVec::default(),
+            ids: IdTable::default(),
+            values: ValueTable::default(),
+            tool_calls: Vec::new(),
+            retained_bodies: HashMap::new(),
+            projection_data: HashMap::new(),
+            unanchored_usage: HashMap::new(),
+            diagnostics: Vec::new(),
             bad_lines: 0,
             end: 0,
-            pending: 0,
-            unterminated: false,
-            lines: 0,
+            pending_bytes: 0,
+            is_unterminated: false,
+            line_count: 0,
             identity: FileIdentity::default(),
-            ends: (Box::default(), Box::default()),
-            positions: Vec::new(),
+            edge_bytes: (Box::default(), Box::default()),
+            entries_by_line: Vec::new(),
         }
     }
 
     /// The entry at an index.
     pub fn entry(&self, ix: EntryIx) -> &Entry {
-        &self.entries[ix.at()]
+        &self.entries[ix.index()]
     }
 
     /// Every entry with its index.
@@ -141,12 +141,12 @@ impl Index {
 
     /// The entries that are no message of the person, the model or a tool, in file order: names, labels, touches, compactions
     /// and the like, and system messages. They are few, and looked for each time a line was added.
-    pub fn asides(&self) -> impl DoubleEndedIterator<Item = (EntryIx, &Entry)> {
-        self.asides.iter().map(|ix| (*ix, self.entry(*ix)))
+    pub fn auxiliary_entries(&self) -> impl DoubleEndedIterator<Item = (EntryIx, &Entry)> {
+        self.auxiliary_entries.iter().map(|ix| (*ix, self.entry(*ix)))
     }
 
     /// The id of an entry for people and JSON; entries without one are named by their line.
-    pub fn name(&self, ix: EntryIx) -> String {
+    pub fn display_id(&self, ix: EntryIx) -> String {
         let entry = self.entry(ix);
         entry.id.map_or_else(|| format!("line {}", entry.line), |id| self.ids.text(id).to_owned())
     }
@@ -157,15 +157,15 @@ impl Index {
     }
 
     /// The tool calls of the entries before one, the nearest first.
-    pub fn calls_before(&self, ix: EntryIx) -> impl Iterator<Item = &Call> {
-        let end = self.calls.partition_point(|call| call.entry < ix);
-        self.calls[..end].iter().rev()
+    pub fn tool_calls_before(&self, ix: EntryIx) -> impl Iterator<Item = &ToolCall> {
+        let end = self.tool_calls.partition_point(|call| call.entry < ix);
+        self.tool_calls[..end].iter().rev()
     }
 
     /// The tool calls of an entry.
-    pub fn calls_of(&self, ix: EntryIx) -> &[Call] {
-        let (from, to) = self.entry(ix).calls;
-        &self.calls[from as usize..to as usize]
+    pub fn tool_calls_of(&self, ix: EntryIx) -> &[ToolCall] {
+        let (from, to) = self.entry(ix).tool_calls;
+        &self.tool_calls[from as usize..to as usize]
     }
 
     /// The file's version as JavaScript compares it; 3 when there is no header.
@@ -174,7 +174,7 @@ impl Index {
     }
 
     /// Whether the file is migrated in memory, step by step (store L1): to version 2, to version 3.
-    pub fn migration(&self) -> (bool, bool) {
+    pub fn migration_steps(&self) -> (bool, bool) {
         (self.version() < 2.0, self.version() < 3.0)
     }
 
@@ -192,16 +192,16 @@ impl Index {
     }
 
     /// Notes something about the file.
-    pub fn find(&mut self, severity: Severity, line: Option<u64>, what: String, next: &str) {
-        let mut finding = Finding::new(self.path.to_path_buf(), severity, what, next);
+    pub fn add_diagnostic(&mut self, severity: Severity, line: Option<u64>, what: String, next: &str) {
+        let mut finding = Diagnostic::new(self.path.to_path_buf(), severity, what, next);
         finding.line = line;
-        self.findings.push(finding);
+        self.diagnostics.push(finding);
     }
 
     /// Notes a line that could not be read.
-    pub fn push_bad(&mut self, line: u64, bytes: usize, why: js::SyntaxError) {
+    pub fn record_bad_line(&mut self, line: u64, bytes: usize, why: js::SyntaxError) {
         self.bad_lines += 1;
-        if self.bad_lines <= FINDINGS_KEPT {
+        if self.bad_lines <= MAX_DIAGNOSTICS {
             let (what, next) = if why.is_too_deep() {
                 let what = format!("nests deeper than {} levels, {bytes} bytes", js::MAX_DEPTH);
                 (
@@ -212,29 +212,29 @@ impl Index {
                 let next = "The line is left out, as the runtime does; the tree is whole without it.";
                 (format!("not JSON, {bytes} bytes: {why}"), next)
             };
-            self.find(Severity::Warning, Some(line), what, next);
-        } else if self.bad_lines == FINDINGS_KEPT + 1 {
+            self.add_diagnostic(Severity::Warning, Some(line), what, next);
+        } else if self.bad_lines == MAX_DIAGNOSTICS + 1 {
             let next = "Look at the file itself: it may be no transcript.";
-            self.find(Severity::Warning, Some(line), "more lines could not be read".into(), next);
+            self.add_diagnostic(Severity::Warning, Some(line), "more lines could not be read".into(), next);
         }
     }
 
     /// Everything that was found, with what the end of the file looks like now (store J7).
-    pub fn all_findings(&self) -> Vec<Finding> {
+    pub fn all_diagnostics(&self) -> Vec<Diagnostic> {
         let note = |line, what: String, next: &str| {
-            let mut finding = Finding::new(self.path.to_path_buf(), Severity::Note, what, next);
+            let mut finding = Diagnostic::new(self.path.to_path_buf(), Severity::Note, what, next);
             finding.line = line;
             finding
         };
         let writer = "A writer is probably in the middle of a line; it is read again when it grows.";
-        let mut findings = self.findings.clone();
-        if self.unterminated {
-            findings.push(note(Some(self.lines), "the last line has no line end".into(), writer));
-        } else if self.pending > 0 {
-            let what = format!("{} bytes after the last line end are not JSON yet", self.pending);
-            findings.push(note(Some(self.lines + 1), what, writer));
+        let mut findings = self.diagnostics.clone();
+        if self.is_unterminated {
+            findings.push(note(Some(self.line_count), "the last line has no line end".into(), writer));
+        } else if self.pending_bytes > 0 {
+            let what = format!("{} bytes after the last line end are not JSON yet", self.pending_bytes);
+            findings.push(note(Some(self.line_count + 1), what, writer));
         }
-        if self.standing == Standing::Empty {
+        if self.open_status == OpenStatus::Empty {
             findings.push(note(None, "empty".into(), "There is nothing to read yet."));
         }
         findings
@@ -242,86 +242,92 @@ impl Index {
 
     /// What an edit puts in the place of its target; none of other entries.
     pub fn replacement(&self, edit: EntryIx) -> Option<&Replacement> {
-        match self.kept.get(&edit)? {
-            Kept::Edit(replacement) => Some(replacement),
+        match self.projection_data.get(&edit)? {
+            ProjectionData::Edit(replacement) => Some(replacement),
             _ => None,
         }
     }
 
     /// The system message that an entry is, or carries as a compaction.
     pub fn system_message(&self, ix: EntryIx) -> Option<&Arc<Value>> {
-        match self.kept.get(&ix)? {
-            Kept::Checkpoint(message) => Some(message),
-            Kept::Message(message) => {
+        match self.projection_data.get(&ix)? {
+            ProjectionData::Checkpoint(message) => Some(message),
+            ProjectionData::Message(message) => {
                 (self.entry(ix).role() == Some(crate::store::entry::Role::System)).then_some(message)
             }
-            Kept::Edit(_) => None,
+            ProjectionData::Edit(_) => None,
         }
     }
 
     /// Takes the next line as it was parsed.
-    pub fn push(&mut self, value: &Value, place: Place, new_ids: &mut dyn NewIds) {
-        if self.standing == Standing::Empty && !self.drops(!js::truthy(Some(value))) {
-            self.open(value, place.line);
+    pub fn push_parsed(&mut self, value: &Value, place: LinePosition, new_ids: &mut dyn IdSource) {
+        if self.open_status == OpenStatus::Empty && !self.is_junk(!js::is_truthy(Some(value))) {
+            self.parse_first_line(value, place.line);
         }
-        let (_, to_v3) = self.migration();
-        self.take(scan(value, to_v3), b"", place, new_ids);
+        let (_, to_v3) = self.migration_steps();
+        self.push_scanned(scan(value, to_v3), b"", place, new_ids);
     }
 
-    /// Takes the next line as it was scanned; `text` is what its names stand in. The first one is [pushed](Self::push).
-    pub(crate) fn take(&mut self, scanned: Scanned, text: &[u8], place: Place, new_ids: &mut dyn NewIds) {
-        self.reads_differently |= scanned.falsy;
-        if self.drops(scanned.falsy) {
+    /// Takes the next line as it was scanned; `text` is what its names stand in. The first one is [pushed](Self::push_parsed).
+    pub(crate) fn push_scanned(
+        &mut self,
+        scanned: ScannedLine,
+        text: &[u8],
+        place: LinePosition,
+        new_ids: &mut dyn IdSource,
+    ) {
+        self.depends_on_reading |= scanned.is_falsy;
+        if self.is_junk(scanned.is_falsy) {
             return;
         }
-        if scanned.null {
-            self.throws(place.line, "the line is `null`");
+        if scanned.is_null {
+            self.mark_throws(place.line, "the line is `null`");
             return;
         }
-        let (to_v2, _) = self.migration();
-        if scanned.kind == Some(EntryKind::Scalar) && to_v2 && !scanned.array {
-            self.throws(place.line, "a bare value in a version 1 file");
+        let (to_v2, _) = self.migration_steps();
+        if scanned.kind == Some(EntryKind::Scalar) && to_v2 && !scanned.is_array {
+            self.mark_throws(place.line, "a bare value in a version 1 file");
         }
         let ix = scanned.kind.map(|kind| self.push_entry(kind, scanned, text, place));
         if to_v2 {
-            self.positions.push(ix.map(|(ix, _)| ix));
+            self.entries_by_line.push(ix.map(|(ix, _)| ix));
             if let Some((ix, kept_index)) = ix {
-                self.migrate(ix, kept_index, place.line, new_ids);
+                self.migrate_to_v2(ix, kept_index, place.line, new_ids);
             }
         }
     }
 
     /// Whether a falsy line is a line of junk (store-pi-1.5 C2).
-    fn drops(&self, falsy: bool) -> bool {
-        falsy && self.pi.has(PiChange::ReadsLines)
+    fn is_junk(&self, falsy: bool) -> bool {
+        falsy && self.pi_release.has(PiChange::ReadsLines)
     }
 
     /// Takes what is read for what a release of pi makes of it.
-    pub fn set_pi(&mut self, pi: PiRelease) {
-        self.pi = pi;
+    pub fn set_pi_release(&mut self, pi: PiRelease) {
+        self.pi_release = pi;
         self.reading = pi.reading();
     }
 
-    fn throws(&mut self, line: u64, what: &str) {
-        if self.standing == Standing::Fine || self.standing == Standing::Empty {
-            self.standing = Standing::Throws { line };
+    fn mark_throws(&mut self, line: u64, what: &str) {
+        if self.open_status == OpenStatus::Opens || self.open_status == OpenStatus::Empty {
+            self.open_status = OpenStatus::Throws { line };
         }
         let next = "The runtime cannot open this file; remove the line in a copy. Nothing is written here.";
-        self.find(Severity::Error, Some(line), what.to_owned(), next);
+        self.add_diagnostic(Severity::Error, Some(line), what.to_owned(), next);
     }
 
     /// The first line that parses decides whether the file is a session (store J2, J3).
-    fn open(&mut self, value: &Value, line: u64) {
-        match Header::of(value) {
+    fn parse_first_line(&mut self, value: &Value, line: u64) {
+        match Header::from_value(value) {
             Some(header) => {
                 self.header = Some(header);
-                self.standing = Standing::Fine;
+                self.open_status = OpenStatus::Opens;
             }
             None if value.is_null() => {}
             None => {
-                self.standing = Standing::NoHeader;
+                self.open_status = OpenStatus::NoHeader;
                 let next = "A runtime refuses this file, pi before 0.80.3 would empty it on opening: copy it first. Read here without a header; never written.";
-                self.find(Severity::Error, Some(line), "no session header".into(), next);
+                self.add_diagnostic(Severity::Error, Some(line), "no session header".into(), next);
             }
         }
     }
@@ -329,42 +335,42 @@ impl Index {
     fn push_entry(
         &mut self,
         kind: EntryKind,
-        scanned: Scanned,
+        scanned: ScannedLine,
         text: &[u8],
-        place: Place,
+        place: LinePosition,
     ) -> (EntryIx, Option<f64>) {
         let ix = EntryIx(self.entries.len() as u32);
-        let calls_from = self.calls.len() as u32;
-        let kept_index = scanned.kept_index;
+        let calls_from = self.tool_calls.len() as u32;
+        let kept_index = scanned.first_kept_index;
         let message = scanned.message.as_ref().map(|message| self.intern_message(ix, message, text));
         let entry = Entry {
             kind,
-            id: self.ids.of_name(&scanned.id, text),
-            null_id: scanned.id.is_null(),
-            parent: self.ids.of_name(&scanned.parent, text),
+            id: self.ids.intern_scanned(&scanned.id, text),
+            has_null_id: scanned.id.is_null(),
+            parent: self.ids.intern_scanned(&scanned.parent, text),
             link: scanned.link,
             offset: place.offset,
             bytes: place.bytes,
             line: place.line,
-            time: scanned.time,
-            reference: self.ids.of_name(&scanned.reference, text),
-            word: self.words.of_name(&scanned.word, text),
+            time_ms: scanned.time_ms,
+            reference: self.ids.intern_scanned(&scanned.reference, text),
+            payload: self.values.intern_scanned(&scanned.payload, text),
             model: scanned.model.map(|(provider, model)| {
-                (self.words.of_name(&provider, text), self.words.of_name(&model, text))
+                (self.values.intern_scanned(&provider, text), self.values.intern_scanned(&model, text))
             }),
-            number: scanned.number,
-            no_message: scanned.no_message,
-            excluded: scanned.excluded,
+            payload_number: scanned.payload_number,
+            lacks_message: scanned.lacks_message,
+            is_excluded: scanned.is_excluded,
             message,
-            calls: (calls_from, self.calls.len() as u32),
+            tool_calls: (calls_from, self.tool_calls.len() as u32),
         };
-        if let Some(body) = scanned.body {
-            self.odd.insert(ix, Arc::new(body));
+        if let Some(body) = scanned.retained_body {
+            self.retained_bodies.insert(ix, Arc::new(body));
         }
-        self.kept.extend(scanned.kept.map(|kept| (ix, kept)));
-        self.beside.extend(scanned.beside.map(|usage| (ix, usage)));
-        if entry.is_aside() {
-            self.asides.push(ix);
+        self.projection_data.extend(scanned.projection_data.map(|kept| (ix, kept)));
+        self.unanchored_usage.extend(scanned.unanchored_usage.map(|usage| (ix, usage)));
+        if entry.is_auxiliary() {
+            self.auxiliary_entries.push(ix);
         }
         self.entries.push(entry);
         (ix, kept_index)
@@ -376,74 +382,75 @@ impl Index {
         message: &ScannedMessage,
         text: &[u8],
     ) -> crate::store::entry::MessageSize {
-        for call in &message.calls {
-            let call = Call {
+        for call in &message.tool_calls {
+            let call = ToolCall {
                 entry: ix,
-                id: self.ids.of_name(&call.id, text),
-                name: self.words.of_name(&call.name, text),
+                id: self.ids.intern_scanned(&call.id, text),
+                name: self.values.intern_scanned(&call.name, text),
                 chars: call.chars,
             };
-            self.calls.push(call);
+            self.tool_calls.push(call);
         }
         let mut size = message.size;
-        size.tool = self.words.of_name(&message.tool, text);
-        size.call = self.ids.of_name(&message.call, text);
+        size.tool_name = self.values.intern_scanned(&message.tool_name, text);
+        size.call_id = self.ids.intern_scanned(&message.call_id, text);
         size
     }
 
     /// The step from version 1 to 2, in memory only (store L2, L2a, L5).
-    fn migrate(&mut self, ix: EntryIx, kept_index: Option<f64>, line: u64, new_ids: &mut dyn NewIds) {
+    fn migrate_to_v2(&mut self, ix: EntryIx, kept_index: Option<f64>, line: u64, new_ids: &mut dyn IdSource) {
         let ids = &self.ids;
         let text = new_ids.next_id(line, &|text| ids.find(text).is_some());
-        let id = self.ids.of_text(&text);
-        let parent = ix.at().checked_sub(1).and_then(|before| self.entries[before].id);
+        let id = self.ids.intern_text(&text);
+        let parent = ix.index().checked_sub(1).and_then(|before| self.entries[before].id);
         // It was added just now.
         let Some(entry) = self.entries.last_mut() else { return };
         entry.id = Some(id);
-        entry.null_id = false;
+        entry.has_null_id = false;
         entry.parent = parent;
-        let kept = kept_index.filter(|_| entry.kind == EntryKind::Compaction).and_then(|at| self.kept_at(at));
+        let kept =
+            kept_index.filter(|_| entry.kind == EntryKind::Compaction).and_then(|at| self.first_kept_id(at));
         if let Some(entry) = self.entries.last_mut() {
             entry.reference = kept.or(entry.reference);
         }
     }
 
-    fn kept_at(&self, at: f64) -> Option<IdIx> {
-        let whole = at >= 0.0 && at.fract() == 0.0 && at < self.positions.len() as f64;
-        let ix = self.positions.get(at as usize).copied().flatten().filter(|_| whole)?;
-        self.entries[ix.at()].id
+    fn first_kept_id(&self, at: f64) -> Option<IdIx> {
+        let whole = at >= 0.0 && at.fract() == 0.0 && at < self.entries_by_line.len() as f64;
+        let ix = self.entries_by_line.get(at as usize).copied().flatten().filter(|_| whole)?;
+        self.entries[ix.index()].id
     }
 
     /// Takes back the last entry, when its line had no end and grew (store J7).
     pub fn pop_unterminated(&mut self) {
-        if !self.unterminated {
+        if !self.is_unterminated {
             return;
         }
-        self.unterminated = false;
+        self.is_unterminated = false;
         if let Some(entry) = self.entries.pop() {
-            self.calls.truncate(entry.calls.0 as usize);
-            self.positions.pop();
+            self.tool_calls.truncate(entry.tool_calls.0 as usize);
+            self.entries_by_line.pop();
             let ix = EntryIx(self.entries.len() as u32);
-            if entry.is_aside() {
-                self.asides.pop();
+            if entry.is_auxiliary() {
+                self.auxiliary_entries.pop();
             }
-            self.odd.remove(&ix);
-            self.kept.remove(&ix);
-            self.beside.remove(&ix);
+            self.retained_bodies.remove(&ix);
+            self.projection_data.remove(&ix);
+            self.unanchored_usage.remove(&ix);
             self.end = entry.offset;
-            self.lines = entry.line - 1;
+            self.line_count = entry.line - 1;
         }
     }
 
     /// The word of an entry as text.
-    pub fn word_text(&self, word: WordIx) -> Option<String> {
-        self.words.text(word)
+    pub fn value_text(&self, word: ValueIx) -> Option<String> {
+        self.values.text(word)
     }
 }
 
 /// Where a line stands.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct LinePosition {
     /// First byte.
     pub offset: u64,
     /// Bytes without the line end.

@@ -10,36 +10,36 @@ use super::sqlite::{self, Database, Events};
 
 /// Where the entries of a session are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Kept {
+pub enum Location {
     /// In a transcript of its own.
     #[default]
     File,
     /// In a transcript that was packed when it was put aside (sqlite E5).
-    Packed,
+    PackedFile,
     /// In a database, under this session id: as rows, or in a cold archive that those were moved to (sqlite E1, E4).
-    Rows {
+    DatabaseRows {
         /// The database.
         database: PathBuf,
         /// The session id.
-        session: String,
+        session_id: String,
     },
     /// In a database, as a deletion or a reset left it (sqlite C9).
-    Archive {
+    DatabaseArchive {
         /// The database.
         database: PathBuf,
         /// The session id.
-        session: String,
+        session_id: String,
         /// The generation of the history that was put aside.
         generation: String,
     },
 }
 
-impl Kept {
+impl Location {
     /// The database it is in, where it is in one.
     pub fn database(&self) -> Option<&Path> {
         match self {
-            Self::File | Self::Packed => None,
-            Self::Rows { database, .. } | Self::Archive { database, .. } => Some(database),
+            Self::File | Self::PackedFile => None,
+            Self::DatabaseRows { database, .. } | Self::DatabaseArchive { database, .. } => Some(database),
         }
     }
 
@@ -50,32 +50,32 @@ impl Kept {
             |(file, identity)| Source::Unpacked { path: path.into(), file: Arc::new(file), identity };
         match self {
             Self::File => Source::open(path),
-            Self::Packed => {
-                let identity = super::source::identity(&std::fs::metadata(path)?);
-                Ok(unpacked((sqlite::unpacked_file(path)?, identity)))
+            Self::PackedFile => {
+                let identity = super::source::file_identity(&std::fs::metadata(path)?);
+                Ok(unpacked((sqlite::unpack_file(path)?, identity)))
             }
-            Self::Rows { database, session } => {
+            Self::DatabaseRows { database, session_id: session } => {
                 let known = known.and_then(Source::events).filter(|known| known.path() == path);
-                let database = opened(database, known)?;
+                let database = open_database(database, known)?;
                 let events = Events::read(&database, session, known).map_err(io::Error::other)?;
                 if !events.is_empty() {
-                    return Ok(Source::Rows(Arc::new(events)));
+                    return Ok(Source::DatabaseRows(Arc::new(events)));
                 }
                 let cold = sqlite::cold_lines(&database, session)?;
-                Ok(cold.map_or_else(|| Source::Rows(Arc::new(events)), unpacked))
+                Ok(cold.map_or_else(|| Source::DatabaseRows(Arc::new(events)), unpacked))
             }
-            Self::Archive { database, session, generation } => {
-                let database = opened(database, None)?;
-                Ok(unpacked(sqlite::unpacked_archive(&database, session, generation)?))
+            Self::DatabaseArchive { database, session_id: session, generation } => {
+                let database = open_database(database, None)?;
+                Ok(unpacked(sqlite::unpack_archive(&database, session, generation)?))
             }
         }
     }
 }
 
 /// The connection of an earlier look while the same file lies there, else a new one (sqlite H8).
-fn opened(path: &Path, known: Option<&Events>) -> io::Result<Arc<Database>> {
+fn open_database(path: &Path, known: Option<&Events>) -> io::Result<Arc<Database>> {
     match known.map(Events::database) {
-        Some(database) if !database.is_still() && !database.is_replaced() => Ok(Arc::clone(database)),
+        Some(database) if !database.is_immutable() && !database.is_replaced() => Ok(Arc::clone(database)),
         _ => Database::open(path).map(Arc::new).map_err(io::Error::other),
     }
 }

@@ -4,7 +4,7 @@ use crate::gateway::config::normalise_agent_id;
 
 /// What a session is, for lists and filters (store D5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum SessionKind {
     /// An agent's main conversation.
     Main,
     /// One person.
@@ -41,9 +41,9 @@ pub enum Kind {
     File,
 }
 
-impl Kind {
+impl SessionKind {
     /// The word for it, on screen and in JSON.
-    pub fn name(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Main => "main",
             Self::Direct => "direct",
@@ -96,7 +96,7 @@ pub fn parse_key(key: &str) -> ParsedKey {
 }
 
 /// The part after the agent, or the whole of a key without one. Lower case.
-pub fn rest_of(key: &str) -> String {
+pub fn key_without_agent(key: &str) -> String {
     match parse_key(key) {
         ParsedKey::Agent { rest, .. } | ParsedKey::Bare(rest) => rest,
         ParsedKey::Malformed => key.trim().to_lowercase(),
@@ -104,29 +104,29 @@ pub fn rest_of(key: &str) -> String {
 }
 
 /// What a session with this key is; `chat_type` is its row's (store D5, first match).
-pub fn kind_of(key: &str, chat_type: Option<&str>) -> Kind {
-    let rest = rest_of(key);
+pub fn session_kind(key: &str, chat_type: Option<&str>) -> SessionKind {
+    let rest = key_without_agent(key);
     let tokens: Vec<&str> = rest.split(':').collect();
     let has = |token: &str| tokens.contains(&token);
     let shapes = [
-        (rest == "global", Kind::Global),
-        (rest == "unknown", Kind::Unknown),
-        (rest.starts_with("cron:"), Kind::Cron),
-        (rest.starts_with("hook:"), Kind::Hook),
-        (rest.starts_with("subagent:") || rest.contains(":subagent:"), Kind::Subagent),
-        (rest.starts_with("acp:"), Kind::Acp),
-        (has("slash"), Kind::Slash),
-        (has("group") || chat_type == Some("group"), Kind::Group),
-        (has("channel"), Kind::Channel),
-        (has("room"), Kind::Room),
-        (has("direct") || has("dm"), Kind::Direct),
-        (rest == "main", Kind::Main),
+        (rest == "global", SessionKind::Global),
+        (rest == "unknown", SessionKind::Unknown),
+        (rest.starts_with("cron:"), SessionKind::Cron),
+        (rest.starts_with("hook:"), SessionKind::Hook),
+        (rest.starts_with("subagent:") || rest.contains(":subagent:"), SessionKind::Subagent),
+        (rest.starts_with("acp:"), SessionKind::Acp),
+        (has("slash"), SessionKind::Slash),
+        (has("group") || chat_type == Some("group"), SessionKind::Group),
+        (has("channel"), SessionKind::Channel),
+        (has("room"), SessionKind::Room),
+        (has("direct") || has("dm"), SessionKind::Direct),
+        (rest == "main", SessionKind::Main),
         // The key tells nothing: the row may.
-        (chat_type == Some("channel"), Kind::Channel),
-        (chat_type == Some("room"), Kind::Room),
-        (chat_type == Some("direct"), Kind::Direct),
+        (chat_type == Some("channel"), SessionKind::Channel),
+        (chat_type == Some("room"), SessionKind::Room),
+        (chat_type == Some("direct"), SessionKind::Direct),
     ];
-    shapes.into_iter().find(|(matches, _)| *matches).map_or(Kind::Other, |(_, kind)| kind)
+    shapes.into_iter().find(|(matches, _)| *matches).map_or(SessionKind::Other, |(_, kind)| kind)
 }
 
 /// A thread's id and the key of the chat it belongs to (store D6).
@@ -139,7 +139,7 @@ pub struct Thread<'a> {
 }
 
 /// The last `:thread:` or `:topic:` of a key, in any case.
-pub(super) fn thread_of(key: &str) -> Option<Thread<'_>> {
+pub(super) fn parse_thread(key: &str) -> Option<Thread<'_>> {
     // ASCII folding keeps byte positions.
     let folded = key.to_ascii_lowercase();
     let marks = [":thread:", ":topic:"].into_iter();
@@ -149,7 +149,7 @@ pub(super) fn thread_of(key: &str) -> Option<Thread<'_>> {
 
 /// Whether this is the second key of a cron run, whose row equals that of the base key (store D4).
 pub fn is_cron_run(key: &str) -> bool {
-    let rest = rest_of(key);
+    let rest = key_without_agent(key);
     let parts: Vec<&str> = rest.split(':').collect();
     matches!(parts.as_slice(), ["cron", job, "run", run] if !job.is_empty() && !run.is_empty())
 }
@@ -166,9 +166,9 @@ pub struct Peer {
 }
 
 /// The pieces of `[<channel>:[<account>:]](direct|dm|group|channel|room):<id>`.
-pub fn peer_of(key: &str) -> Peer {
-    let rest = rest_of(key);
-    let rest = thread_of(&rest).map_or(rest.as_str(), |thread| thread.parent);
+pub fn parse_peer(key: &str) -> Peer {
+    let rest = key_without_agent(key);
+    let rest = parse_thread(&rest).map_or(rest.as_str(), |thread| thread.parent);
     let tokens: Vec<&str> = rest.split(':').collect();
     let is_kind = |token: &&str| ["direct", "dm", "group", "channel", "room", "slash"].contains(token);
     let Some(at) = tokens.iter().take(3).position(is_kind) else { return Peer::default() };
@@ -211,36 +211,36 @@ mod tests {
     #[test]
     fn every_shape_of_key_has_its_kind() {
         for (rest, kind) in [
-            ("main", Kind::Main),
-            ("direct:42", Kind::Direct),
-            ("telegram:direct:42", Kind::Direct),
-            ("telegram:acct:dm:42", Kind::Direct),
-            ("telegram:group:-100:topic:5", Kind::Group),
-            ("slack:channel:c1:thread:17.5", Kind::Channel),
-            ("matrix:room:!x", Kind::Room),
-            ("subagent:0f", Kind::Subagent),
-            ("telegram:direct:42:subagent:0f", Kind::Subagent),
-            ("acp:0f", Kind::Acp),
-            ("cron:daily", Kind::Cron),
-            ("cron:daily:run:0f", Kind::Cron),
-            ("hook:gmail:1", Kind::Hook),
-            ("telegram:slash:42", Kind::Slash),
-            ("twitch:somebody", Kind::Other),
+            ("main", SessionKind::Main),
+            ("direct:42", SessionKind::Direct),
+            ("telegram:direct:42", SessionKind::Direct),
+            ("telegram:acct:dm:42", SessionKind::Direct),
+            ("telegram:group:-100:topic:5", SessionKind::Group),
+            ("slack:channel:c1:thread:17.5", SessionKind::Channel),
+            ("matrix:room:!x", SessionKind::Room),
+            ("subagent:0f", SessionKind::Subagent),
+            ("telegram:direct:42:subagent:0f", SessionKind::Subagent),
+            ("acp:0f", SessionKind::Acp),
+            ("cron:daily", SessionKind::Cron),
+            ("cron:daily:run:0f", SessionKind::Cron),
+            ("hook:gmail:1", SessionKind::Hook),
+            ("telegram:slash:42", SessionKind::Slash),
+            ("twitch:somebody", SessionKind::Other),
         ] {
-            assert_eq!(kind_of(&format!("agent:main:{rest}"), None), kind, "{rest}");
-            assert_eq!(kind_of(rest, None), kind, "bare {rest}");
+            assert_eq!(session_kind(&format!("agent:main:{rest}"), None), kind, "{rest}");
+            assert_eq!(session_kind(rest, None), kind, "bare {rest}");
         }
-        assert_eq!(kind_of("global", None), Kind::Global);
-        assert_eq!(kind_of("UNKNOWN", None), Kind::Unknown);
-        assert_eq!(kind_of("agent:main", None), Kind::Other);
+        assert_eq!(session_kind("global", None), SessionKind::Global);
+        assert_eq!(session_kind("UNKNOWN", None), SessionKind::Unknown);
+        assert_eq!(session_kind("agent:main", None), SessionKind::Other);
     }
 
     #[test]
     fn the_row_tells_the_kind_where_the_key_does_not() {
-        assert_eq!(kind_of("agent:main:twitch:x", Some("group")), Kind::Group);
-        assert_eq!(kind_of("agent:main:twitch:x", Some("direct")), Kind::Direct);
-        assert_eq!(kind_of("agent:main:main", Some("direct")), Kind::Main);
-        assert_eq!(kind_of("agent:main:cron:x", Some("group")), Kind::Cron);
+        assert_eq!(session_kind("agent:main:twitch:x", Some("group")), SessionKind::Group);
+        assert_eq!(session_kind("agent:main:twitch:x", Some("direct")), SessionKind::Direct);
+        assert_eq!(session_kind("agent:main:main", Some("direct")), SessionKind::Main);
+        assert_eq!(session_kind("agent:main:cron:x", Some("group")), SessionKind::Cron);
     }
 
     #[test]
@@ -253,7 +253,7 @@ mod tests {
             ("a:thread:", Some(("a", ""))),
             ("thread:1", None),
         ] {
-            let found = thread_of(key).map(|thread| (thread.parent, thread.id));
+            let found = parse_thread(key).map(|thread| (thread.parent, thread.id));
             assert_eq!(found, expected, "{key}");
         }
     }
@@ -284,7 +284,7 @@ mod tests {
             ("agent:main:direct:42", peer("", "", "42")),
             ("agent:main:main", Peer::default()),
         ] {
-            assert_eq!(peer_of(key), expected, "{key}");
+            assert_eq!(parse_peer(key), expected, "{key}");
         }
     }
 }

@@ -5,21 +5,21 @@ use std::path::Path;
 
 use super::archive::{ArchiveName, FileKind, classify};
 use super::loose_name;
-use crate::error::{Finding, Severity};
+use crate::error::{Diagnostic, Severity};
 
 /// What lies in a directory. Names are in order.
 #[derive(Debug, Default)]
-pub(super) struct Listing {
+pub(super) struct DirListing {
     pub(super) transcripts: Vec<String>,
     pub(super) archives: Vec<String>,
     /// Transcripts that an import into a database moved here.
     pub(super) moved_aside: Vec<String>,
     /// Names of files that a lock lies beside.
-    pub(super) locked: HashSet<String>,
-    pub(super) findings: Vec<Finding>,
+    pub(super) locked_names: HashSet<String>,
+    pub(super) diagnostics: Vec<Diagnostic>,
 }
 
-impl Listing {
+impl DirListing {
     /// Reads a directory. A missing one is empty; one that cannot be read is a finding.
     pub(super) fn read(dir: &Path) -> Self {
         let mut listing = Self::default();
@@ -32,7 +32,7 @@ impl Listing {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => {
                 let what = format!("cannot be listed: {error}");
-                listing.findings.push(Finding::new(
+                listing.diagnostics.push(Diagnostic::new(
                     dir,
                     Severity::Error,
                     what,
@@ -49,15 +49,15 @@ impl Listing {
     fn add(&mut self, name: String) {
         match classify(&name) {
             FileKind::Transcript => self.transcripts.push(name),
-            FileKind::Archive(archive) if is_of_transcript(&name, archive) => self.archives.push(name),
-            FileKind::Lock(locked) => drop(self.locked.insert(locked.to_owned())),
+            FileKind::Archive(archive) if is_transcript_archive(&name, archive) => self.archives.push(name),
+            FileKind::Lock(locked) => drop(self.locked_names.insert(locked.to_owned())),
             FileKind::MovedAside(_) => self.moved_aside.push(name),
-            FileKind::Archive(_) | FileKind::Rows | FileKind::Recording | FileKind::Other => {}
+            FileKind::Archive(_) | FileKind::StoreFile | FileKind::Recording | FileKind::Other => {}
         }
     }
 }
 
 /// Store files have backups too.
-fn is_of_transcript(name: &str, archive: ArchiveName<'_>) -> bool {
+fn is_transcript_archive(name: &str, archive: ArchiveName<'_>) -> bool {
     archive.original.contains(".jsonl") || loose_name::parse(name).is_some()
 }

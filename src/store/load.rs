@@ -3,17 +3,17 @@
 use std::io;
 
 use crate::gateway::ruleset::{PiChange, PiRelease};
-use crate::ids::NewIds;
+use crate::ids::IdSource;
 use crate::js::{self, JsString};
-use crate::store::entry::Reading;
-use crate::store::feed::Feed;
-use crate::store::index::{Ends, FileIdentity, Index, Place, Standing};
-use crate::store::pieces::{Pass, Piece, Room, said};
-use crate::store::scan::Scanned;
+use crate::store::entry::ReadMode;
+use crate::store::feed::ChunkQueue;
+use crate::store::index::{EdgeBytes, FileIdentity, Index, LinePosition, OpenStatus};
+use crate::store::pieces::{Chunk, ReadBuffers, ReadPass, scan_line};
+use crate::store::scan::ScannedLine;
 use crate::store::source::Source;
 
 /// Told how far the reading is: bytes done, bytes in all. Answering false stops it.
-pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
+pub type ProgressFn<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
 /// Why a transcript could not be indexed.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +28,7 @@ pub enum LoadError {
     },
     /// The reading was stopped.
     #[error("{path}: reading was stopped")]
-    Stopped {
+    Cancelled {
         /// The file.
         path: String,
     },
@@ -36,9 +36,9 @@ pub enum LoadError {
 
 /// What became of a file since it was indexed (store Q2).
 #[derive(Debug)]
-pub enum Growth {
+pub enum FileChange {
     /// Nothing that shows.
-    Same,
+    Unchanged,
     /// It grew: the old index with the new entries.
     Grown(Box<Index>),
     /// It is another file, or shorter, or its known end changed: read anew.
@@ -46,98 +46,103 @@ pub enum Growth {
 }
 
 /// Indexes a whole transcript as runtimes read it that take entries one by one.
-pub fn load(source: &Source, new_ids: &mut dyn NewIds, progress: Progress) -> Result<Index, LoadError> {
-    load_as(source, Reading::Entries, new_ids, progress)
+pub fn load(source: &Source, new_ids: &mut dyn IdSource, progress: ProgressFn) -> Result<Index, LoadError> {
+    load_for_release(source, ReadMode::Entries, new_ids, progress)
 }
 
 /// Indexes a whole transcript as a release of pi reads it. Newer ones trim nothing and drop falsy lines
 /// (store-pi-1.5 C1, C2).
-pub fn load_as(
+pub fn load_for_release(
     source: &Source,
     pi: impl Into<PiRelease>,
-    new_ids: &mut dyn NewIds,
-    progress: Progress,
+    new_ids: &mut dyn IdSource,
+    progress: ProgressFn,
 ) -> Result<Index, LoadError> {
     let mut index = Index::new(source.path());
-    index.set_pi(pi.into());
+    index.set_pi_release(pi.into());
     index.identity = source.identity().map_err(|error| read_error(source, error))?;
-    read_on(&mut index, source, new_ids, progress)?;
+    read_appended(&mut index, source, new_ids, progress)?;
     Ok(index)
 }
 
 /// Indexes bytes in memory.
-pub fn load_bytes(path: &str, bytes: &[u8], new_ids: &mut dyn NewIds) -> Index {
-    let source = Source::memory(path, bytes);
+pub fn load_bytes(path: &str, bytes: &[u8], new_ids: &mut dyn IdSource) -> Index {
+    let source = Source::from_memory(path, bytes);
     load(&source, new_ids, &mut |_, _| true).unwrap_or_else(|_| Index::new(path))
 }
 
 /// Follows a transcript: indexes what was added, or everything when it is another file by now.
 /// `source` is the file as it is at the path now.
-pub fn grow(
+pub fn refresh(
     index: &Index,
     source: &Source,
-    new_ids: &mut dyn NewIds,
-    progress: Progress,
-) -> Result<Growth, LoadError> {
+    new_ids: &mut dyn IdSource,
+    progress: ProgressFn,
+) -> Result<FileChange, LoadError> {
     let fail = |error| read_error(source, error);
     let len = source.len().map_err(fail)?;
-    let known = index.end + index.pending;
-    if len < known || !Extent::of(index).is_still_in(source) {
-        return Ok(Growth::Replaced(Box::new(load_as(source, index.pi, new_ids, progress)?)));
+    let known = index.end + index.pending_bytes;
+    if len < known || !FilePrefix::from_index(index).is_unchanged_in(source) {
+        return Ok(FileChange::Replaced(Box::new(load_for_release(
+            source,
+            index.pi_release,
+            new_ids,
+            progress,
+        )?)));
     }
     if len == known {
-        return Ok(Growth::Same);
+        return Ok(FileChange::Unchanged);
     }
     let mut grown = index.clone();
     grown.pop_unterminated();
-    read_on(&mut grown, source, new_ids, progress)?;
-    Ok(Growth::Grown(Box::new(grown)))
+    read_appended(&mut grown, source, new_ids, progress)?;
+    Ok(FileChange::Grown(Box::new(grown)))
 }
 
 /// How far a transcript is known, and what tells it from another one in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Extent {
+pub struct FilePrefix {
     /// Which file it is.
     pub identity: FileIdentity,
     /// Bytes that are known, from the beginning.
     pub end: u64,
     /// The bytes at both ends of those.
-    ends: Ends,
+    edge_bytes: EdgeBytes,
 }
 
-impl Extent {
+impl FilePrefix {
     /// What an index covers.
-    pub fn of(index: &Index) -> Self {
-        Self { identity: index.identity, end: index.end, ends: index.ends.clone() }
+    pub fn from_index(index: &Index) -> Self {
+        Self { identity: index.identity, end: index.end, edge_bytes: index.edge_bytes.clone() }
     }
 
     /// The first bytes of a file, none of its entries read.
-    pub fn up_to(source: &Source, end: u64) -> io::Result<Self> {
-        Ok(Self { identity: source.identity()?, end, ends: probe(source, end)? })
+    pub fn read(source: &Source, end: u64) -> io::Result<Self> {
+        Ok(Self { identity: source.identity()?, end, edge_bytes: read_edge_bytes(source, end)? })
     }
 
     /// Whether what is known still stands where it stood: a file that was replaced is another one, and a rewrite in
     /// place keeps the inode (store Q2).
-    pub fn is_still_in(&self, source: &Source) -> bool {
+    pub fn is_unchanged_in(&self, source: &Source) -> bool {
         source.identity().is_ok_and(|identity| identity == self.identity)
             && source.len().is_ok_and(|len| len >= self.end)
-            && probe(source, self.end).is_ok_and(|ends| ends == self.ends)
+            && read_edge_bytes(source, self.end).is_ok_and(|ends| ends == self.edge_bytes)
     }
 }
 
 /// Bytes at both ends of what is known that must stay for a file to count as grown.
-const PROBE: u64 = 256;
+const EDGE_LEN: u64 = 256;
 
 /// The bytes at both ends of what is known.
-fn probe(source: &Source, end: u64) -> io::Result<Ends> {
-    let count = end.min(PROBE);
+fn read_edge_bytes(source: &Source, end: u64) -> io::Result<EdgeBytes> {
+    let count = end.min(EDGE_LEN);
     let head = source.read_span(0, count as usize)?;
     let tail = source.read_span(end - count, count as usize)?;
     Ok((head.into(), tail.into()))
 }
 
-fn stopped(source: &Source) -> LoadError {
-    LoadError::Stopped { path: source.path().display().to_string() }
+fn cancelled_error(source: &Source) -> LoadError {
+    LoadError::Cancelled { path: source.path().display().to_string() }
 }
 
 fn read_error(source: &Source, error: io::Error) -> LoadError {
@@ -146,92 +151,97 @@ fn read_error(source: &Source, error: io::Error) -> LoadError {
 
 /// Reads from `index.end` to the end of the file as it is now: the first lines one by one, as they decide how the others
 /// are read, then the others on every core.
-fn read_on(
+fn read_appended(
     index: &mut Index,
     source: &Source,
-    new_ids: &mut dyn NewIds,
-    progress: Progress,
+    new_ids: &mut dyn IdSource,
+    progress: ProgressFn,
 ) -> Result<(), LoadError> {
     let fail = |error| read_error(source, error);
     let total = source.len().map_err(fail)?;
     let start = index.end;
-    let mut taken = Taken { index, bad: None, end: start, rest: Vec::new(), new_ids };
-    let opening = Pass { source, total, rename_hooks: false };
-    let mut room = Room::of_this_thread();
-    let at = taken.open(opening, start, &mut room).map_err(fail)?;
+    let mut taken = Loader { index, bad_line: None, end: start, rest: Vec::new(), new_ids };
+    let opening = ReadPass { source, total, rename_hooks: false };
+    let mut room = ReadBuffers::take_thread_local();
+    let at = taken.load_first_lines(opening, start, &mut room).map_err(fail)?;
     if !progress(at, total) {
-        return Err(stopped(source));
+        return Err(cancelled_error(source));
     }
     if at < total {
-        let pass = Pass { rename_hooks: taken.index.migration().1, ..opening };
-        pieces(&mut taken, pass, at, &mut room, progress)?;
+        let pass = ReadPass { rename_hooks: taken.index.migration_steps().1, ..opening };
+        read_chunks(&mut taken, pass, at, &mut room, progress)?;
     }
-    room.leave();
-    let Taken { index, bad, end, rest, new_ids } = taken;
+    room.return_to_thread();
+    let Loader { index, bad_line: bad, end, rest, new_ids } = taken;
     index.end = end;
-    finish(index, &rest, bad, new_ids);
-    index.ids.settle();
-    index.ends = probe(source, index.end).map_err(fail)?;
+    finish_last_line(index, &rest, bad, new_ids);
+    index.ids.freeze();
+    index.edge_bytes = read_edge_bytes(source, index.end).map_err(fail)?;
     Ok(())
 }
 
 /// Reads on from `at` piece by piece: while the lines of one are taken, those of the next are scanned.
-fn pieces(
-    taken: &mut Taken<'_>,
-    pass: Pass<'_>,
+fn read_chunks(
+    taken: &mut Loader<'_>,
+    pass: ReadPass<'_>,
     at: u64,
-    room: &mut Room,
-    progress: Progress,
+    room: &mut ReadBuffers,
+    progress: ProgressFn,
 ) -> Result<(), LoadError> {
     let mut goes_on = true;
-    let feed = Feed::new(pass, at, std::mem::take(&mut room.pieces));
-    let left = feed.each(|piece, end| {
-        taken.piece(piece);
+    let feed = ChunkQueue::new(pass, at, std::mem::take(&mut room.chunks));
+    let left = feed.for_each(|piece, end| {
+        taken.push_chunk(piece);
         goes_on = progress(end, pass.total);
         goes_on
     });
-    room.pieces = left.map_err(|error| read_error(pass.source, error))?;
-    if goes_on { Ok(()) } else { Err(stopped(pass.source)) }
+    room.chunks = left.map_err(|error| read_error(pass.source, error))?;
+    if goes_on { Ok(()) } else { Err(cancelled_error(pass.source)) }
 }
 
 /// A line that did not parse, kept until a later line shows that it was not the last one.
 struct BadLine {
     bytes: Vec<u8>,
-    place: Place,
-    why: js::SyntaxError,
+    position: LinePosition,
+    error: js::SyntaxError,
 }
 
 /// An index on its way through a file.
-struct Taken<'a> {
+struct Loader<'a> {
     index: &'a mut Index,
-    bad: Option<BadLine>,
+    bad_line: Option<BadLine>,
     /// The byte after the last line end.
     end: u64,
     /// What stands behind it.
     rest: Vec<u8>,
-    new_ids: &'a mut dyn NewIds,
+    new_ids: &'a mut dyn IdSource,
 }
 
-impl Taken<'_> {
+impl Loader<'_> {
     /// Takes lines until it is known what kind of file it is; answers how far it was read.
-    fn open(&mut self, pass: Pass<'_>, start: u64, room: &mut Room) -> io::Result<u64> {
+    fn load_first_lines(
+        &mut self,
+        pass: ReadPass<'_>,
+        start: u64,
+        room: &mut ReadBuffers,
+    ) -> io::Result<u64> {
         let mut at = start;
-        let Room { beginning: piece, outline, .. } = room;
+        let ReadBuffers { beginning: piece, outline, .. } = room;
         loop {
-            let end = piece.begin(pass, at, at == start)?;
+            let end = piece.read_beginning(pass, at, at == start)?;
             let lines = piece.take_lines();
             for line in &lines {
                 let bytes = piece.bytes_of(line);
-                let rename_hooks = self.index.migration().1;
-                let said = match self.index.standing {
-                    Standing::Empty => None,
-                    _ => said(bytes, outline, rename_hooks),
+                let rename_hooks = self.index.migration_steps().1;
+                let said = match self.index.open_status {
+                    OpenStatus::Empty => None,
+                    _ => scan_line(bytes, outline, rename_hooks),
                 };
-                self.line(said, bytes, piece.offset_of(line));
+                self.push_line(said, bytes, piece.offset_of(line));
             }
             piece.put_back(lines);
-            self.rest(piece);
-            if end >= pass.total || self.index.standing != Standing::Empty {
+            self.save_rest(piece);
+            if end >= pass.total || self.index.open_status != OpenStatus::Empty {
                 return Ok(end);
             }
             at = end;
@@ -239,81 +249,81 @@ impl Taken<'_> {
     }
 
     /// Takes the next line; `said` is none of a blank one, and before it is known what kind of file it is.
-    fn line(&mut self, said: Option<Result<Scanned, js::SyntaxError>>, bytes: &[u8], offset: u64) {
-        let Self { index, bad, new_ids, .. } = self;
-        index.lines += 1;
+    fn push_line(&mut self, said: Option<Result<ScannedLine, js::SyntaxError>>, bytes: &[u8], offset: u64) {
+        let Self { index, bad_line: bad, new_ids, .. } = self;
+        index.line_count += 1;
         self.end = offset + bytes.len() as u64 + 1;
-        let place = Place { offset, bytes: bytes.len() as u32, line: index.lines };
+        let place = LinePosition { offset, bytes: bytes.len() as u32, line: index.line_count };
         if is_blank(bytes) {
             return;
         }
         if let Some(bad) = bad.take() {
-            index.push_bad(bad.place.line, bad.bytes.len(), bad.why);
+            index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error);
         }
         let taken = match said {
-            Some(said) => said.map(|scanned| index.take(scanned, bytes, place, *new_ids)),
+            Some(said) => said.map(|scanned| index.push_scanned(scanned, bytes, place, *new_ids)),
             // The whole text is trimmed before it is split (store I1a), so only the very first line may start, and only
             // the very last one end, with white space that JSON does not know.
-            None => parse_line(bytes, trimmed_by(index, bytes, Trim::Start))
-                .map(|value| index.push(&value, place, *new_ids)),
+            None => parse_line(bytes, effective_trim(index, bytes, Trim::Start))
+                .map(|value| index.push_parsed(&value, place, *new_ids)),
         };
         if let Err(why) = taken {
-            *bad = Some(BadLine { bytes: bytes.to_vec(), place, why });
+            *bad = Some(BadLine { bytes: bytes.to_vec(), position: place, error: why });
         }
     }
 
     /// Keeps what follows the last line end.
-    fn rest(&mut self, piece: &Piece) {
+    fn save_rest(&mut self, piece: &Chunk) {
         if !piece.rest().is_empty() {
             self.rest = piece.rest().to_vec();
         }
     }
 
-    fn piece(&mut self, piece: &mut Piece) {
+    fn push_chunk(&mut self, piece: &mut Chunk) {
         let mut lines = piece.take_lines();
         for line in &mut lines {
-            let said = line.said.take();
-            self.line(said, piece.bytes_of(line), piece.offset_of(line));
+            let said = line.scanned.take();
+            self.push_line(said, piece.bytes_of(line), piece.offset_of(line));
         }
         piece.put_back(lines);
-        self.rest(piece);
+        self.save_rest(piece);
     }
 }
 
 /// The end of the file: the last line may lack its end, or end in white space that was trimmed away.
-fn finish(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dyn NewIds) {
+fn finish_last_line(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dyn IdSource) {
     if is_blank(rest) {
-        index.pending = rest.len() as u64;
+        index.pending_bytes = rest.len() as u64;
         if let Some(bad) = bad {
             retry_trimmed(index, &bad, new_ids);
         }
         return;
     }
     if let Some(bad) = bad {
-        index.push_bad(bad.place.line, bad.bytes.len(), bad.why);
+        index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error);
     }
-    let place = Place { offset: index.end, bytes: rest.len() as u32, line: index.lines + 1 };
+    let place = LinePosition { offset: index.end, bytes: rest.len() as u32, line: index.line_count + 1 };
     let before = index.entries.len();
-    match parse_line(rest, trimmed_by(index, rest, Trim::of_last(index))) {
+    match parse_line(rest, effective_trim(index, rest, Trim::for_last_line(index))) {
         Ok(value) => {
-            index.push(&value, place, new_ids);
-            index.pending = 0;
+            index.push_parsed(&value, place, new_ids);
+            index.pending_bytes = 0;
             if index.entries.len() > before {
-                index.lines += 1;
+                index.line_count += 1;
                 index.end += rest.len() as u64;
-                index.unterminated = true;
+                index.is_unterminated = true;
             } else {
-                index.pending = rest.len() as u64;
+                index.pending_bytes = rest.len() as u64;
             }
         }
-        Err(_) => index.pending = rest.len() as u64,
+        Err(_) => index.pending_bytes = rest.len() as u64,
     }
 }
 
-fn retry_trimmed(index: &mut Index, bad: &BadLine, new_ids: &mut dyn NewIds) {
-    match parse_line(&bad.bytes, trimmed_by(index, &bad.bytes, Trim::of_last(index))) {
-        Ok(value) => index.push(&value, bad.place, new_ids),
-        Err(_) => index.push_bad(bad.place.line, bad.bytes.len(), bad.why),
+fn retry_trimmed(index: &mut Index, bad: &BadLine, new_ids: &mut dyn IdSource) {
+    match parse_line(&bad.bytes, effective_trim(index, &bad.bytes, Trim::for_last_line(index))) {
+        Ok(value) => index.push_parsed(&value, bad.position, new_ids),
+        Err(_) => index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error),
     }
 }
 
@@ -332,38 +342,38 @@ pub(crate) enum Trim {
 
 impl Trim {
     /// Of the last line of a file: what came before it is in the index.
-    fn of_last(index: &Index) -> Self {
-        if index.standing == Standing::Empty { Self::Both } else { Self::End }
+    fn for_last_line(index: &Index) -> Self {
+        if index.open_status == OpenStatus::Empty { Self::Both } else { Self::End }
     }
 
-    fn start(self) -> bool {
+    fn trims_start(self) -> bool {
         matches!(self, Self::Start | Self::Both)
     }
 
-    fn end(self) -> bool {
+    fn trims_end(self) -> bool {
         matches!(self, Self::End | Self::Both)
     }
 }
 
 /// What of a line is trimmed by the runtime that reads the file; notes where that makes a difference.
-fn trimmed_by(index: &mut Index, bytes: &[u8], trim: Trim) -> Trim {
+fn effective_trim(index: &mut Index, bytes: &[u8], trim: Trim) -> Trim {
     let beyond_json = |char: char| js::is_trimmed(char) && !matches!(char, ' ' | '\t' | '\r' | '\n');
     if trim != Trim::None {
         let text = String::from_utf8_lossy(bytes);
-        index.reads_differently |=
-            trim.start() && text.starts_with(beyond_json) || trim.end() && text.ends_with(beyond_json);
+        index.depends_on_reading |= trim.trims_start() && text.starts_with(beyond_json)
+            || trim.trims_end() && text.ends_with(beyond_json);
     }
-    if index.pi.has(PiChange::ReadsLines) { Trim::None } else { trim }
+    if index.pi_release.has(PiChange::ReadsLines) { Trim::None } else { trim }
 }
 
 /// One line as the runtime parses it: invalid UTF-8 becomes U+FFFD (store I1a).
 pub(crate) fn parse_line(bytes: &[u8], trim: Trim) -> Result<js::Value, js::SyntaxError> {
     let text = String::from_utf8_lossy(bytes);
     let mut text: &str = &text;
-    if trim.start() {
+    if trim.trims_start() {
         text = text.trim_start_matches(js::is_trimmed);
     }
-    if trim.end() {
+    if trim.trims_end() {
         text = text.trim_end_matches(js::is_trimmed);
     }
     js::parse(text)
@@ -390,10 +400,10 @@ mod tests {
         let deep = "[".repeat(js::MAX_DEPTH + 1) + &"]".repeat(js::MAX_DEPTH + 1);
         let text = format!("{{\"type\":\"session\",\"id\":\"s\"}}\n{deep}\n{{}}\n");
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-        let finding = &index.findings[0];
+        let finding = &index.diagnostics[0];
         assert_eq!((finding.line, index.bad_lines), (Some(2), 1));
-        assert!(finding.what.starts_with("nests deeper than 4096 levels"), "{finding}");
-        assert!(finding.next.contains("the runtime may read it"), "{finding}");
+        assert!(finding.message.starts_with("nests deeper than 4096 levels"), "{finding}");
+        assert!(finding.advice.contains("the runtime may read it"), "{finding}");
     }
 
     #[test]
@@ -405,12 +415,12 @@ mod tests {
         );
         let known = text.find("\n{\"type\":\"custom\",\"id\":\"b\"").unwrap();
         let known = load_bytes("t.jsonl", &text.as_bytes()[..known], &mut LineIds);
-        assert!(known.unterminated && known.asides().count() == 1);
-        let source = Source::memory("t.jsonl", text.as_bytes());
-        let Ok(Growth::Grown(grown)) = grow(&known, &source, &mut LineIds, &mut |_, _| true) else {
+        assert!(known.is_unterminated && known.auxiliary_entries().count() == 1);
+        let source = Source::from_memory("t.jsonl", text.as_bytes());
+        let Ok(FileChange::Grown(grown)) = refresh(&known, &source, &mut LineIds, &mut |_, _| true) else {
             panic!("it grew")
         };
-        assert_eq!(grown.asides().map(|(ix, _)| ix.at()).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(grown.auxiliary_entries().map(|(ix, _)| ix.index()).collect::<Vec<_>>(), [0, 1]);
     }
 
     /// Some lines as a runtime, a person and a hostile writer leave them.
@@ -443,13 +453,13 @@ mod tests {
         let mut offset = 0;
         let header = format!(r#"{{"type":"session","version":{version},"id":"s"}}"#).into_bytes();
         for bytes in std::iter::once(&header).chain(lines) {
-            index.lines += 1;
-            let place = Place { offset, bytes: bytes.len() as u32, line: index.lines };
+            index.line_count += 1;
+            let place = LinePosition { offset, bytes: bytes.len() as u32, line: index.line_count };
             offset += bytes.len() as u64 + 1;
             if !is_blank(bytes) {
                 match parse_line(bytes, Trim::None) {
-                    Ok(value) => index.push(&value, place, &mut LineIds),
-                    Err(why) => index.push_bad(place.line, bytes.len(), why),
+                    Ok(value) => index.push_parsed(&value, place, &mut LineIds),
+                    Err(why) => index.record_bad_line(place.line, bytes.len(), why),
                 }
             }
         }
@@ -472,11 +482,11 @@ mod tests {
             let index = load_bytes("t.jsonl", &text, &mut LineIds);
             let expected = one_by_one(&lines, version);
             prop_assert_eq!(format!("{:?}", &index.entries), format!("{:?}", &expected.entries));
-            prop_assert_eq!(format!("{:?}", &index.calls), format!("{:?}", &expected.calls));
-            prop_assert_eq!(format!("{:?}", &index.findings), format!("{:?}", &expected.findings));
-            prop_assert_eq!(&index.odd, &expected.odd);
-            prop_assert_eq!((index.pending, index.unterminated), (0, false));
-            prop_assert_eq!((index.end, index.lines, index.bad_lines), (text.len() as u64, expected.lines, expected.bad_lines));
+            prop_assert_eq!(format!("{:?}", &index.tool_calls), format!("{:?}", &expected.tool_calls));
+            prop_assert_eq!(format!("{:?}", &index.diagnostics), format!("{:?}", &expected.diagnostics));
+            prop_assert_eq!(&index.retained_bodies, &expected.retained_bodies);
+            prop_assert_eq!((index.pending_bytes, index.is_unterminated), (0, false));
+            prop_assert_eq!((index.end, index.line_count, index.bad_lines), (text.len() as u64, expected.line_count, expected.bad_lines));
             prop_assert!(index.ids.iter().eq(expected.ids.iter()));
         }
     }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use super::archive::is_jsonl;
-use super::key::thread_of;
-use super::rows::Row;
+use super::key::parse_thread;
+use super::rows::SessionRecord;
 use crate::gateway::config::{GatewayConfig, normalise_agent_id};
 use crate::gateway::env::{Environment, absolute};
 use crate::gateway::secrets::is_secret_file;
@@ -18,9 +18,9 @@ pub struct StorePath {
     /// Absolute.
     pub path: PathBuf,
     /// One file serves all agents.
-    pub shared: bool,
+    pub is_shared: bool,
     /// Configured with a relative path: where it starts is known only to the running gateway.
-    pub relative: bool,
+    pub is_relative: bool,
 }
 
 /// The store file of an agent: `session.store`, else the usual place.
@@ -28,12 +28,12 @@ pub fn store_path(config: &GatewayConfig, env: &Environment, state: &Path, agent
     let usual = || sessions_dir(state, agent).join("sessions.json");
     let configured = config.root.pointer("/session/store").and_then(serde_json::Value::as_str).map(str::trim);
     let Some(text) = configured.filter(|text| !text.is_empty()) else {
-        return StorePath { path: usual(), shared: false, relative: false };
+        return StorePath { path: usual(), is_shared: false, is_relative: false };
     };
     let shared = !text.contains("{agentId}");
     let text = text.replace("{agentId}", &normalise_agent_id(agent));
     let relative = Path::new(&text).is_relative() && !text.starts_with('~');
-    StorePath { path: env.resolve(&text), shared, relative }
+    StorePath { path: env.resolve(&text), is_shared: shared, is_relative: relative }
 }
 
 /// `S/agents/A/sessions` (store A6).
@@ -49,7 +49,7 @@ fn is_safe_id(id: &str) -> bool {
 
 /// Everything that decides where a row's transcript may be.
 #[derive(Debug, Clone)]
-pub struct Place<'a> {
+pub struct TranscriptLocator<'a> {
     /// Directory of the store file.
     pub sessions_dir: &'a Path,
     /// Agent of the row.
@@ -57,76 +57,83 @@ pub struct Place<'a> {
     /// State dir, for agents' usual places.
     pub state: &'a Path,
     /// Where very old versions kept transcripts (store A9).
-    pub ancient: Option<&'a Path>,
+    pub legacy_dir: Option<&'a Path>,
     /// `sessions_dir` without links.
-    base: PathBuf,
+    real_sessions_dir: PathBuf,
     /// The state dir's `agents`, without links.
-    agents: PathBuf,
+    real_agents_dir: PathBuf,
     /// Transcripts of threads in `sessions_dir` by session id, listed where a row first asks.
     threads: OnceCell<HashMap<String, Vec<String>>>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> TranscriptLocator<'a> {
     /// A place; asks the file system for the real paths once, for all rows.
-    pub fn new(sessions_dir: &'a Path, agent: &'a str, state: &'a Path, ancient: Option<&'a Path>) -> Self {
+    pub fn new(
+        sessions_dir: &'a Path,
+        agent: &'a str,
+        state: &'a Path,
+        legacy_dir: Option<&'a Path>,
+    ) -> Self {
         Self {
             sessions_dir,
             agent,
             state,
-            ancient,
-            base: real(sessions_dir),
-            agents: real(&state.join("agents")),
+            legacy_dir,
+            real_sessions_dir: real_path(sessions_dir),
+            real_agents_dir: real_path(&state.join("agents")),
             threads: OnceCell::new(),
         }
     }
 
     /// The transcript of a session in a thread (store E3): that of the row's own thread, else the only one.
-    fn thread_file(&self, row: &Row) -> Option<PathBuf> {
+    fn thread_file(&self, row: &SessionRecord) -> Option<PathBuf> {
         let files =
-            self.threads.get_or_init(|| threads_in(self.sessions_dir)).get(row.session_id.as_deref()?)?;
-        let own = thread_in(row).and_then(|thread| files.iter().find(|name| is_of_thread(name, &thread)));
+            self.threads.get_or_init(|| list_threads(self.sessions_dir)).get(row.session_id.as_deref()?)?;
+        let own = thread_id(row).and_then(|thread| files.iter().find(|name| names_thread(name, &thread)));
         let only = files.first().filter(|_| files.len() == 1);
         own.or(only).map(|name| self.sessions_dir.join(name))
     }
 
-    /// As [`real`]; of a file in the sessions dir it is enough to know that it is no link.
-    fn real(&self, path: &Path) -> PathBuf {
+    /// As [`real_path`]; of a file in the sessions dir it is enough to know that it is no link.
+    fn real_path(&self, path: &Path) -> PathBuf {
         let name = path.file_name().filter(|_| path.parent() == Some(self.sessions_dir));
         let plain = path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());
-        name.filter(|_| plain).map_or_else(|| real(path), |name| self.base.join(name))
+        name.filter(|_| plain).map_or_else(|| real_path(path), |name| self.real_sessions_dir.join(name))
     }
 
     /// Below a sessions dir of this store.
-    fn holds(&self, path: &Path) -> bool {
-        let agents = self.base.parent().and_then(Path::parent).filter(|dir| dir.ends_with("agents"));
-        let roots = [Some(self.base.as_path()), agents, Some(self.agents.as_path())];
+    fn contains(&self, path: &Path) -> bool {
+        let agents =
+            self.real_sessions_dir.parent().and_then(Path::parent).filter(|dir| dir.ends_with("agents"));
+        let roots = [Some(self.real_sessions_dir.as_path()), agents, Some(self.real_agents_dir.as_path())];
         roots.into_iter().flatten().any(|root| path.starts_with(root))
     }
 }
 
 /// A row's transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Located {
+pub struct LocatedTranscript {
     /// The file to read or, when there is none yet, the one the gateway would make.
     pub path: PathBuf,
     /// Whether it is there.
     pub exists: bool,
     /// The row names a place outside this store, such as one on another machine.
-    pub foreign: bool,
+    pub is_foreign: bool,
 }
 
 /// Finds a row's transcript: the first candidate that is a file (store E6), else the first candidate. `None` when
 /// the row has neither a usable id nor a usable `sessionFile`.
-pub fn locate(row: &Row, place: &Place<'_>) -> Option<Located> {
+pub fn locate(row: &SessionRecord, place: &TranscriptLocator<'_>) -> Option<LocatedTranscript> {
     let named = row.session_file.as_deref();
     let resolved = named.and_then(|text| resolve_session_file(text, place));
-    let outside = resolved.as_deref().is_some_and(|path| !place.holds(path));
+    let outside = resolved.as_deref().is_some_and(|path| !place.contains(path));
     let foreign = named.is_some() && (resolved.is_none() || outside) || named.is_some_and(is_windows_path);
     // A store that was copied here still names the places it came from; the file lies beside the rows.
-    let beside = named.filter(|_| foreign).and_then(own_file_name).map(|name| place.sessions_dir.join(name));
+    let beside =
+        named.filter(|_| foreign).and_then(transcript_file_name).map(|name| place.sessions_dir.join(name));
     let by_id = row.session_id.as_deref().filter(|id| is_safe_id(id)).map(|id| format!("{id}.jsonl"));
     let usual = sessions_dir(place.state, place.agent);
-    let dirs = [Some(place.sessions_dir), Some(usual.as_path()), place.ancient];
+    let dirs = [Some(place.sessions_dir), Some(usual.as_path()), place.legacy_dir];
     let by_id = dirs.into_iter().flatten().filter_map(|dir| Some(dir.join(by_id.as_deref()?)));
     let resolved = resolved.filter(|_| !named.is_some_and(is_windows_path));
     let candidates: Vec<PathBuf> = resolved.into_iter().chain(beside).chain(by_id).collect();
@@ -134,13 +141,13 @@ pub fn locate(row: &Row, place: &Place<'_>) -> Option<Located> {
     let found = found.or_else(|| place.thread_file(row).filter(|_| named.is_none()));
     let exists = found.is_some();
     let path = found.or_else(|| candidates.into_iter().find(|path| !is_secret_file(path)))?;
-    Some(Located { path, exists, foreign })
+    Some(LocatedTranscript { path, exists, is_foreign: foreign })
 }
 
 /// Rule E5: the path a row's `sessionFile` stands for, or `None` when it is not to be followed.
-fn resolve_session_file(text: &str, place: &Place<'_>) -> Option<PathBuf> {
+fn resolve_session_file(text: &str, place: &TranscriptLocator<'_>) -> Option<PathBuf> {
     let text = text.trim();
-    let base = &place.base;
+    let base = &place.real_sessions_dir;
     let given = Path::new(text);
     if text.is_empty() {
         return None;
@@ -150,27 +157,28 @@ fn resolve_session_file(text: &str, place: &Place<'_>) -> Option<PathBuf> {
         // The gateway looks only at the first dots; a detour that leaves the directory later is refused here as well.
         return (!text.starts_with("..") && &path != base && path.starts_with(base)).then_some(path);
     }
-    let path = place.real(&absolute(Path::new("/"), given));
-    if let Some(inside) = below(base, &path) {
+    let path = place.real_path(&absolute(Path::new("/"), given));
+    if let Some(inside) = resolve_below(base, &path) {
         return Some(inside);
     }
     let extracted = agent_in_path(&path);
     let agents = [Some(place.agent.to_owned()), extracted.map(str::to_owned)];
     let in_agent_dirs = agents.into_iter().flatten().map(|id| normalise_agent_id(&id)).find_map(|agent| {
-        let sibling = sibling_sessions_dir(base, &agent).and_then(|dir| below(&real(&dir), &path));
-        sibling.or_else(|| below(&real(&sessions_dir(place.state, &agent)), &path))
+        let sibling =
+            sibling_sessions_dir(base, &agent).and_then(|dir| resolve_below(&real_path(&dir), &path));
+        sibling.or_else(|| resolve_below(&real_path(&sessions_dir(place.state, &agent)), &path))
     });
     in_agent_dirs.or_else(|| is_store_shaped(&path, extracted?).then(|| path.clone()))
 }
 
 /// What parts the session id from the thread in a name.
-pub(super) const TOPIC: &str = "-topic-";
+pub(super) const TOPIC_SEPARATOR: &str = "-topic-";
 
-fn threads_in(dir: &Path) -> HashMap<String, Vec<String>> {
+fn list_threads(dir: &Path) -> HashMap<String, Vec<String>> {
     let mut threads: HashMap<String, Vec<String>> = HashMap::new();
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if let Some((id, _)) = name.split_once(TOPIC).filter(|_| is_jsonl(&name)) {
+        if let Some((id, _)) = name.split_once(TOPIC_SEPARATOR).filter(|_| is_jsonl(&name)) {
             threads.entry(id.to_owned()).or_default().push(name);
         }
     }
@@ -178,23 +186,23 @@ fn threads_in(dir: &Path) -> HashMap<String, Vec<String>> {
 }
 
 /// The thread of a row: its key's, else the one it was last reached in.
-fn thread_in(row: &Row) -> Option<String> {
+fn thread_id(row: &SessionRecord) -> Option<String> {
     let reached = || {
         let within = |part: &str| row.raw.get(part)?.get("threadId");
         let values = [row.raw.get("lastThreadId"), within("deliveryContext"), within("origin")];
         let given = values.into_iter().flatten().filter(|value| !value.is_null());
         given.map(|value| js::to_text(Some(value)).to_string_lossy()).find(|text| !text.is_empty())
     };
-    thread_of(&row.key).map(|thread| thread.id.to_owned()).or_else(reached)
+    parse_thread(&row.key).map(|thread| thread.id.to_owned()).or_else(reached)
 }
 
 /// Whether a name is that of a thread. Keys are in lower case, names are percent-encoded.
-fn is_of_thread(name: &str, thread: &str) -> bool {
-    let own = name.split_once(TOPIC).and_then(|(_, rest)| rest.strip_suffix(".jsonl"));
-    own.is_some_and(|own| percent_decoded(own).to_lowercase() == thread.to_lowercase())
+fn names_thread(name: &str, thread: &str) -> bool {
+    let own = name.split_once(TOPIC_SEPARATOR).and_then(|(_, rest)| rest.strip_suffix(".jsonl"));
+    own.is_some_and(|own| percent_decode(own).to_lowercase() == thread.to_lowercase())
 }
 
-fn percent_decoded(text: &str) -> String {
+fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, behind @ ..] = rest {
@@ -207,11 +215,11 @@ fn percent_decoded(text: &str) -> String {
 }
 
 /// `path` when it lies below `dir`.
-fn below(dir: &Path, path: &Path) -> Option<PathBuf> {
+fn resolve_below(dir: &Path, path: &Path) -> Option<PathBuf> {
     (path != dir && path.starts_with(dir)).then(|| path.to_path_buf())
 }
 
-fn real(path: &Path) -> PathBuf {
+fn real_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
@@ -240,7 +248,7 @@ fn is_windows_path(text: &str) -> bool {
 }
 
 /// The last part of a path of any system, if it can be a transcript.
-fn own_file_name(text: &str) -> Option<&str> {
+fn transcript_file_name(text: &str) -> Option<&str> {
     let name = text.trim().rsplit(['/', '\\']).next()?;
     let plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
     (plain && is_jsonl(name)).then_some(name)

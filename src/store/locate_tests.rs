@@ -1,5 +1,5 @@
 use super::*;
-use crate::store::rows::parse_rows;
+use crate::store::rows::parse_records;
 use std::fs::{File, create_dir_all};
 
 struct State {
@@ -22,17 +22,17 @@ impl State {
 
     fn resolve(&self, text: &str) -> Option<PathBuf> {
         let sessions = self.root.join("agents/main/sessions");
-        resolve_session_file(text, &Place::new(&sessions, "main", &self.root, None))
+        resolve_session_file(text, &TranscriptLocator::new(&sessions, "main", &self.root, None))
     }
 
     fn locate(&self, row: &str) -> Option<(String, bool, bool)> {
         let sessions = self.root.join("agents/main/sessions");
         let ancient = self.root.join("old/sessions");
-        let place = Place::new(&sessions, "main", &self.root, Some(&ancient));
-        let row = parse_rows(Path::new("x"), &format!("{{\"k\":{row}}}")).rows.remove(0);
+        let place = TranscriptLocator::new(&sessions, "main", &self.root, Some(&ancient));
+        let row = parse_records(Path::new("x"), &format!("{{\"k\":{row}}}")).records.remove(0);
         let found = locate(&row, &place)?;
         let path = found.path.strip_prefix(&self.root).unwrap_or(&found.path).to_string_lossy().into_owned();
-        Some((path, found.exists, found.foreign))
+        Some((path, found.exists, found.is_foreign))
     }
 }
 
@@ -164,7 +164,7 @@ fn the_store_file_follows_the_configuration() {
         std::io::Write::write_all(&mut File::create(&path).unwrap(), text.as_bytes()).unwrap();
         let found =
             store_path(&GatewayConfig::load(Some(&path), &env, home.path()), &env, Path::new("/s"), agent);
-        (found.path, found.shared, found.relative)
+        (found.path, found.is_shared, found.is_relative)
     };
     assert_eq!(with("", "main"), ("/s/agents/main/sessions/sessions.json".into(), false, false));
     assert_eq!(with("/x/{agentId}/{agentId}.json", "A b"), ("/x/a-b/a-b.json".into(), false, false));

@@ -1,7 +1,7 @@
 //! Names of transcripts that other programs, other releases and people put aside: `….jsonl.deleted.<ms>`,
 //! `….jsonl.full_backup`, `….bak.jsonl`, `….jsonl~`. They follow no rule but hold a word for a copy.
 
-use super::archive::{ArchiveName, ArchiveReason, stamp_ms};
+use super::archive::{ArchiveName, ArchiveReason, parse_stamp_ms};
 
 const EXTENSION: &str = "jsonl";
 /// A word that no name of a session ends in by chance.
@@ -20,7 +20,7 @@ const MARKS: [(&str, ArchiveReason); 9] = [
 ];
 
 /// One dotted part that marks an archive.
-struct Mark<'a> {
+struct ArchiveMark<'a> {
     word: &'static str,
     reason: ArchiveReason,
     /// The rest of the part: nothing, a number or a time.
@@ -35,7 +35,7 @@ pub(super) fn parse(name: &str) -> Option<ArchiveName<'_>> {
     {
         return Some(archive(original, ArchiveReason::Bak, None));
     }
-    let (at, mark) = name.rmatch_indices('.').find_map(|(at, _)| Some((at, mark_at(&name[at + 1..])?)))?;
+    let (at, mark) = name.rmatch_indices('.').find_map(|(at, _)| Some((at, parse_mark(&name[at + 1..])?)))?;
     let (original, behind) = (&name[..at], &name[at + 1 + mark.word.len() + mark.stamp.len()..]);
     let is_inside = behind.strip_suffix(EXTENSION).is_some_and(|front| front.ends_with('.'));
     let stamp = behind.strip_suffix(".jsonl").unwrap_or(behind);
@@ -46,14 +46,14 @@ pub(super) fn parse(name: &str) -> Option<ArchiveName<'_>> {
     // `a.old.jsonl` may be a session of that name.
     let is_sure = !stamp.is_empty() || ["bak", "backup", FULL_BACKUP].contains(&mark.word);
     let is_archive = was_transcript || is_bare || is_inside && is_sure;
-    (is_archive && !original.is_empty()).then(|| archive(original, mark.reason, time_of(stamp)))
+    (is_archive && !original.is_empty()).then(|| archive(original, mark.reason, parse_stamp(stamp)))
 }
 
 /// The mark that a name begins with, where nothing but numbers and times stand behind it.
-fn mark_at(text: &str) -> Option<Mark<'_>> {
+fn parse_mark(text: &str) -> Option<ArchiveMark<'_>> {
     let (part, behind) = text.split_once('.').unwrap_or((text, ""));
     let behind = behind.strip_suffix(EXTENSION).unwrap_or(behind);
-    let word = part.trim_end_matches(|c: char| is_of_stamp(c) && !c.is_ascii_alphabetic() || c == '_');
+    let word = part.trim_end_matches(|c: char| is_stamp_char(c) && !c.is_ascii_alphabetic() || c == '_');
     let word = MARKS.iter().find(|(mark, _)| word.eq_ignore_ascii_case(mark)).or_else(|| {
         let starts = |mark: &str| part.get(..mark.len()).is_some_and(|own| own.eq_ignore_ascii_case(mark));
         let is_cut = |mark: &str| part[mark.len()..].starts_with(['-', '_']);
@@ -61,21 +61,21 @@ fn mark_at(text: &str) -> Option<Mark<'_>> {
     });
     let (word, reason) = *word?;
     let stamp = &part[word.len()..];
-    let numbers = |text: &str| text.chars().all(|c| is_of_stamp(c) || matches!(c, '.' | '_'));
-    (numbers(stamp) && numbers(behind)).then_some(Mark { word, reason, stamp })
+    let numbers = |text: &str| text.chars().all(|c| is_stamp_char(c) || matches!(c, '.' | '_'));
+    (numbers(stamp) && numbers(behind)).then_some(ArchiveMark { word, reason, stamp })
 }
 
 /// A character of a number or of an ISO time.
-fn is_of_stamp(c: char) -> bool {
+fn is_stamp_char(c: char) -> bool {
     c.is_ascii_digit() || matches!(c, 'T' | 'Z' | ':' | '-' | '+')
 }
 
 /// The time that a stamp says: an ISO time with dashes or colons, ms or seconds since the epoch. A repair writes its
 /// process id before that (store F3).
-fn time_of(stamp: &str) -> Option<i64> {
+fn parse_stamp(stamp: &str) -> Option<i64> {
     let last = stamp.rsplit('-').next().unwrap_or(stamp);
     let number = |text: &str| text.parse::<i64>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
-    match (stamp_ms(&stamp.replace(':', "-")), number(last), last.len()) {
+    match (parse_stamp_ms(&stamp.replace(':', "-")), number(last), last.len()) {
         (Some(ms), ..) | (None, Some(ms), 13) => Some(ms),
         (None, Some(seconds), 10) => Some(seconds * 1000),
         _ => None,

@@ -1,8 +1,8 @@
 //! Sizes of one message, measured once when its line is read. The two char counts follow the real
 //! programs to the letter, odd values and exceptions included (pruning 0.7).
 
-use crate::js::json::{holds, length};
-use crate::js::{Json, Kind, Throws, Value};
+use crate::js::json::{is_truthy, length};
+use crate::js::{JsException, Json, JsonKind, Value};
 use crate::store::entry::Role;
 
 /// Chars an image block counts in pi's estimate (compaction 1.5).
@@ -18,38 +18,40 @@ pub fn role_of<'a>(message: impl Json<'a>) -> Role {
 }
 
 /// Chars as pi's `estimateTokens` counts them before dividing by 4 (compaction 1.1–1.9).
-pub fn pi_chars<'a>(message: impl Json<'a>) -> Result<f64, Throws> {
+pub fn pi_chars<'a>(message: impl Json<'a>) -> Result<f64, JsException> {
     let content = message.get("content");
     let role = role_of(message);
     match role {
         Role::User => match content.map(Json::kind) {
-            Some(Kind::String(units)) => Ok(units as f64),
-            Some(Kind::Array(_)) => sum(content, |block| pi_block_chars(role, block)),
+            Some(JsonKind::String(units)) => Ok(units as f64),
+            Some(JsonKind::Array(_)) => sum_blocks(content, |block| pi_block_chars(role, block)),
             _ => Ok(0.0),
         },
-        Role::Assistant => sum(content, |block| pi_block_chars(role, block)),
+        Role::Assistant => sum_blocks(content, |block| pi_block_chars(role, block)),
         Role::ToolResult | Role::Custom => match content.map(Json::kind) {
-            Some(Kind::String(units)) => Ok(units as f64),
-            _ => sum(content, |block| pi_block_chars(role, block)),
+            Some(JsonKind::String(units)) => Ok(units as f64),
+            _ => sum_blocks(content, |block| pi_block_chars(role, block)),
         },
         Role::BashExecution => Ok(length(message.get("command"))? + length(message.get("output"))?),
         Role::BranchSummary | Role::CompactionSummary => length(message.get("summary")),
-        Role::System => system_chars(&message.value()),
+        Role::System => system_chars(&message.to_value()),
         Role::Other => Ok(0.0),
     }
 }
 
 /// Chars of a system message: its content as a user's, images included, each section's text, and the tools it adds as
 /// JSON (store-pi-1.5 E1).
-fn system_chars(message: &Value) -> Result<f64, Throws> {
+fn system_chars(message: &Value) -> Result<f64, JsException> {
     let content = message.get("content");
     let content = match content.map(Json::kind) {
-        Some(Kind::String(units)) => units as f64,
-        Some(Kind::Array(_)) => sum(content, |block| Ok(pi_text(block)? + image(block, PI_IMAGE_CHARS)?))?,
+        Some(JsonKind::String(units)) => units as f64,
+        Some(JsonKind::Array(_)) => {
+            sum_blocks(content, |block| Ok(pi_text_chars(block)? + image_chars(block, PI_IMAGE_CHARS)?))?
+        }
         _ => 0.0,
     };
     let sections = section_texts(message).try_fold(0.0, |sum, text| Ok(sum + length(Some(text))?))?;
-    let tools = message.get("toolsAdded").map_or(0, Json::json_units);
+    let tools = message.get("toolsAdded").map_or(0, Json::json_len);
     Ok(content + sections + tools as f64)
 }
 
@@ -64,104 +66,111 @@ fn section_texts(message: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Chars as the context pruner counts them (pruning 5.4).
-pub fn prune_chars<'a>(message: impl Json<'a>) -> Result<f64, Throws> {
+pub fn prune_chars<'a>(message: impl Json<'a>) -> Result<f64, JsException> {
     let content = message.get("content");
     match role_of(message) {
         Role::User => match content.map(Json::kind) {
-            Some(Kind::String(units)) => Ok(units as f64),
-            _ => sum(content, prune_block),
+            Some(JsonKind::String(units)) => Ok(units as f64),
+            _ => sum_blocks(content, prune_block_chars),
         },
-        Role::ToolResult => sum(content, prune_block),
-        Role::Assistant => sum(content, prune_assistant_block),
+        Role::ToolResult => sum_blocks(content, prune_block_chars),
+        Role::Assistant => sum_blocks(content, prune_assistant_block_chars),
         _ => Ok(PRUNE_OTHER_CHARS),
     }
 }
 
 /// The items of a content that is walked: an array's; none of a string, whose characters match no
 /// block type; anything else throws (pruning 0.7).
-pub fn blocks(content: Option<&Value>) -> Result<&[Value], Throws> {
+pub fn blocks(content: Option<&Value>) -> Result<&[Value], JsException> {
     match content {
         Some(Value::Array(items)) => Ok(items),
         Some(Value::String(_)) => Ok(&[]),
-        _ => Err(Throws),
+        _ => Err(JsException),
     }
 }
 
 /// Whether a block has this type; a null block throws.
-pub fn block_is<'a>(block: impl Json<'a>, kind: &str) -> Result<bool, Throws> {
+pub fn is_block_type<'a>(block: impl Json<'a>, kind: &str) -> Result<bool, JsException> {
     if block.is_null() {
-        return Err(Throws);
+        return Err(JsException);
     }
     Ok(block.get("type").is_some_and(|value| value.str_is(kind)))
 }
 
 /// The sizes of a content's items together, where it is walked as [`blocks`] tells.
-fn sum<'a, J: Json<'a>>(content: Option<J>, size: impl Fn(J) -> Result<f64, Throws>) -> Result<f64, Throws> {
+fn sum_blocks<'a, J: Json<'a>>(
+    content: Option<J>,
+    size: impl Fn(J) -> Result<f64, JsException>,
+) -> Result<f64, JsException> {
     match content.and_then(Json::items) {
         Some(mut items) => items.try_fold(0.0, |total, block| Ok(total + size(block)?)),
-        None if content.is_some_and(|content| content.units().is_some()) => Ok(0.0),
-        None => Err(Throws),
+        None if content.is_some_and(|content| content.unit_len().is_some()) => Ok(0.0),
+        None => Err(JsException),
     }
 }
 
-fn image<'a>(block: impl Json<'a>, chars: f64) -> Result<f64, Throws> {
-    Ok(if block_is(block, "image")? { chars } else { 0.0 })
+fn image_chars<'a>(block: impl Json<'a>, chars: f64) -> Result<f64, JsException> {
+    Ok(if is_block_type(block, "image")? { chars } else { 0.0 })
 }
 
 /// Chars that one block of a content counts in pi's estimate, by the role of its message (compaction
 /// 1.2–1.5).
-pub fn pi_block_chars<'a>(role: Role, block: impl Json<'a>) -> Result<f64, Throws> {
+pub fn pi_block_chars<'a>(role: Role, block: impl Json<'a>) -> Result<f64, JsException> {
     match role {
-        Role::User => pi_text(block),
-        Role::Assistant => pi_assistant_block(block),
-        Role::ToolResult | Role::Custom => Ok(pi_text(block)? + image(block, PI_IMAGE_CHARS)?),
+        Role::User => pi_text_chars(block),
+        Role::Assistant => pi_assistant_block_chars(block),
+        Role::ToolResult | Role::Custom => Ok(pi_text_chars(block)? + image_chars(block, PI_IMAGE_CHARS)?),
         _ => Ok(0.0),
     }
 }
 
 /// A text block with truthy text; a falsy text is skipped (compaction 1.8a).
-fn pi_text<'a>(block: impl Json<'a>) -> Result<f64, Throws> {
+fn pi_text_chars<'a>(block: impl Json<'a>) -> Result<f64, JsException> {
     let text = block.get("text");
-    if block_is(block, "text")? && holds(text) { length(text) } else { Ok(0.0) }
+    if is_block_type(block, "text")? && is_truthy(text) { length(text) } else { Ok(0.0) }
 }
 
-fn pi_assistant_block<'a>(block: impl Json<'a>) -> Result<f64, Throws> {
-    if block_is(block, "text")? {
+fn pi_assistant_block_chars<'a>(block: impl Json<'a>) -> Result<f64, JsException> {
+    if is_block_type(block, "text")? {
         length(block.get("text"))
-    } else if block_is(block, "thinking")? {
+    } else if is_block_type(block, "thinking")? {
         length(block.get("thinking"))
-    } else if block_is(block, "toolCall")? {
-        let arguments = block.get("arguments").ok_or(Throws)?;
-        Ok(length(block.get("name"))? + arguments.json_units() as f64)
+    } else if is_block_type(block, "toolCall")? {
+        let arguments = block.get("arguments").ok_or(JsException)?;
+        Ok(length(block.get("name"))? + arguments.json_len() as f64)
     } else {
         Ok(0.0)
     }
 }
 
-fn prune_block<'a>(block: impl Json<'a>) -> Result<f64, Throws> {
-    if block_is(block, "text")? { length(block.get("text")) } else { image(block, PRUNE_IMAGE_CHARS) }
+fn prune_block_chars<'a>(block: impl Json<'a>) -> Result<f64, JsException> {
+    if is_block_type(block, "text")? {
+        length(block.get("text"))
+    } else {
+        image_chars(block, PRUNE_IMAGE_CHARS)
+    }
 }
 
-fn prune_assistant_block<'a>(block: impl Json<'a>) -> Result<f64, Throws> {
-    if block_is(block, "text")? {
+fn prune_assistant_block_chars<'a>(block: impl Json<'a>) -> Result<f64, JsException> {
+    if is_block_type(block, "text")? {
         length(block.get("text"))
-    } else if block_is(block, "thinking")? {
+    } else if is_block_type(block, "thinking")? {
         length(block.get("thinking"))
-    } else if block_is(block, "toolCall")? {
-        Ok(prune_arguments(block.get("arguments")))
+    } else if is_block_type(block, "toolCall")? {
+        Ok(prune_argument_chars(block.get("arguments")))
     } else {
         Ok(0.0)
     }
 }
 
 /// Absent and null arguments count as `{}`.
-fn prune_arguments<'a>(arguments: Option<impl Json<'a>>) -> f64 {
-    arguments.filter(|arguments| !arguments.is_null()).map_or(2.0, |arguments| arguments.json_units() as f64)
+fn prune_argument_chars<'a>(arguments: Option<impl Json<'a>>) -> f64 {
+    arguments.filter(|arguments| !arguments.is_null()).map_or(2.0, |arguments| arguments.json_len() as f64)
 }
 
 /// What the index notes of a content beside the two counts. Blocks it does not know weigh nothing.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub struct Parts {
+pub struct ContentSizes {
     /// Text blocks joined with one LF each (pruning 5.7): chars, NaN when a text is no string.
     pub joined_chars: f64,
     /// Text blocks of an array content.
@@ -173,56 +182,56 @@ pub struct Parts {
     /// Chars of thinking.
     pub thinking_chars: u32,
     /// Chars of tool calls: names and arguments; of a system message, of the tools it adds as JSON.
-    pub call_chars: u32,
+    pub tool_call_chars: u32,
     /// A text block holds something that is no string.
-    pub odd: bool,
+    pub needs_body: bool,
 }
 
 /// The parts of a message's content (or of the text fields of the roles without content).
-pub fn parts<'a>(message: impl Json<'a>) -> Parts {
-    let mut parts = Parts::default();
+pub fn content_sizes<'a>(message: impl Json<'a>) -> ContentSizes {
+    let mut parts = ContentSizes::default();
     for field in ["command", "output", "summary"] {
-        parts.text_chars += chars_of(message.get(field));
+        parts.text_chars += json_chars(message.get(field));
     }
     let content = message.get("content");
-    parts.text_chars += chars_of(content);
-    content.and_then(Json::items).into_iter().flatten().for_each(|block| parts.add(block));
+    parts.text_chars += json_chars(content);
+    content.and_then(Json::items).into_iter().flatten().for_each(|block| parts.add_block(block));
     parts.joined_chars += f64::from(parts.text_blocks.saturating_sub(1));
     if role_of(message) == Role::System {
-        let message = &message.value();
-        parts.text_chars += section_texts(message).map(|text| chars_of(Some(text))).sum::<u32>();
-        parts.call_chars = message.get("toolsAdded").map_or(0, Json::json_units) as u32;
+        let message = &message.to_value();
+        parts.text_chars += section_texts(message).map(|text| json_chars(Some(text))).sum::<u32>();
+        parts.tool_call_chars = message.get("toolsAdded").map_or(0, Json::json_len) as u32;
     }
     parts
 }
 
-impl Parts {
-    fn add<'a>(&mut self, block: impl Json<'a>) {
-        let is = |kind| block_is(block, kind).unwrap_or(false);
+impl ContentSizes {
+    fn add_block<'a>(&mut self, block: impl Json<'a>) {
+        let is = |kind| is_block_type(block, kind).unwrap_or(false);
         if is("text") {
             let text = block.get("text");
             self.text_blocks += 1;
-            self.text_chars += chars_of(text);
+            self.text_chars += json_chars(text);
             self.joined_chars += length(text).unwrap_or(f64::NAN);
-            self.odd |= text.and_then(Json::units).is_none();
+            self.needs_body |= text.and_then(Json::unit_len).is_none();
         } else if is("image") {
             self.images += 1;
         } else if is("thinking") {
-            self.thinking_chars += chars_of(block.get("thinking"));
+            self.thinking_chars += json_chars(block.get("thinking"));
         } else if is("toolCall") {
-            self.call_chars += call_chars(block);
+            self.tool_call_chars += tool_call_chars(block);
         }
     }
 }
 
 /// Chars of a tool call: its name, and its arguments as JSON.
-pub fn call_chars<'a>(block: impl Json<'a>) -> u32 {
-    let arguments = block.get("arguments").map_or(0, Json::json_units);
-    chars_of(block.get("name")) + arguments as u32
+pub fn tool_call_chars<'a>(block: impl Json<'a>) -> u32 {
+    let arguments = block.get("arguments").map_or(0, Json::json_len);
+    json_chars(block.get("name")) + arguments as u32
 }
 
-fn chars_of<'a>(value: Option<impl Json<'a>>) -> u32 {
-    value.and_then(Json::units).unwrap_or(0) as u32
+fn json_chars<'a>(value: Option<impl Json<'a>>) -> u32 {
+    value.and_then(Json::unit_len).unwrap_or(0) as u32
 }
 
 #[cfg(test)]
@@ -257,7 +266,7 @@ mod tests {
             message(r#"{"role":"assistant","content":[{"type":"toolCall","name":"","arguments":null}]}"#);
         assert_eq!((pi_chars(&null), prune_chars(&null)), (Ok(4.0), Ok(2.0)));
         let absent = message(r#"{"role":"assistant","content":[{"type":"toolCall","name":""}]}"#);
-        assert_eq!((pi_chars(&absent), prune_chars(&absent)), (Err(Throws), Ok(2.0)));
+        assert_eq!((pi_chars(&absent), prune_chars(&absent)), (Err(JsException), Ok(2.0)));
     }
 
     #[test]
@@ -265,7 +274,7 @@ mod tests {
         let number = message(r#"{"role":"toolResult","content":[{"type":"text","text":5}]}"#);
         assert!(prune_chars(&number).is_ok_and(f64::is_nan));
         let missing = message(r#"{"role":"toolResult","content":[{"type":"text"}]}"#);
-        assert_eq!((pi_chars(&missing), prune_chars(&missing)), (Ok(0.0), Err(Throws)));
+        assert_eq!((pi_chars(&missing), prune_chars(&missing)), (Ok(0.0), Err(JsException)));
     }
 
     #[test]
@@ -299,7 +308,7 @@ mod tests {
         let result = message(
             r#"{"role":"toolResult","content":[{"type":"text","text":"abc"},{"type":"image"},{"type":"text","text":"de"}]}"#,
         );
-        let parts = parts(&result);
+        let parts = content_sizes(&result);
         assert_eq!((parts.joined_chars, parts.text_blocks, parts.images), (6.0, 2, 1));
     }
 }

@@ -27,8 +27,8 @@ impl ModelRef {
 
 /// The model of a session with a row: the row's, else the configured one, else the gateway's (store C9). `None` for
 /// sessions without a row: only their transcripts tell.
-pub fn model_of(store: &Store, session: &Session) -> Option<ModelRef> {
-    let row = session.row.as_ref()?;
+pub fn session_model(store: &Store, session: &Session) -> Option<ModelRef> {
+    let row = session.record.as_ref()?;
     let configured = ModelRef::parse(store.config.default_model(&session.agent).unwrap_or(DEFAULT_MODEL));
     let Some(model) = row.model.clone() else { return Some(configured) };
     let provider = row.provider.clone().unwrap_or(configured.provider);
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
     use crate::gateway::env::Environment;
     use crate::gateway::window::{WindowSource, window_of_model};
-    use crate::store::survey::survey;
+    use crate::store::survey::discover;
     use std::io::Write;
 
     #[test]
@@ -62,15 +62,15 @@ mod tests {
             "agent:ops:d":{"sessionId":"d"}}"#,
         );
         write("agents/main/sessions/o.jsonl", "");
-        let store = survey(Some(dir.path()), &Environment::default());
+        let store = discover(Some(dir.path()), &Environment::default());
         let seen: Vec<_> = store
             .sessions
             .iter()
             .map(|session| {
-                let Some(ModelRef { provider, model }) = model_of(&store, session) else {
+                let Some(ModelRef { provider, model }) = session_model(&store, session) else {
                     return Default::default();
                 };
-                let window = window_of_model(&store.config.js, &provider, &model);
+                let window = window_of_model(&store.config.js_root, &provider, &model);
                 (format!("{provider}/{model}"), Some((window.tokens, window.source)))
             })
             .collect();

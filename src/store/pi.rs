@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use super::archive::is_jsonl_path;
 use super::entry::Role;
-use super::kept::Kept;
-use super::key::Kind;
+use super::kept::Location;
+use super::key::SessionKind;
 use super::measure::role_of;
-use super::pi_dirs::{named_session_dirs, pi_agent_dir};
-use super::session::{Session, stem_of};
-use super::sessions::header_id_and_cwd;
+use super::pi_dirs::{configured_session_dirs, pi_agent_dir};
+use super::session::{Session, session_stem};
+use super::sessions::read_id_and_cwd;
 use super::shape::{is_pi_cwd_dir, is_pi_transcript};
 use super::source::Source;
-use crate::error::{Finding, Severity};
+use crate::error::{Diagnostic, Severity};
 use crate::gateway::env::Environment;
 use crate::gateway::secrets::is_secret_file;
 use crate::ids::SessionKey;
@@ -30,52 +30,56 @@ pub const PI_AGENT: &str = "pi";
 /// Sessions of an agent dir: those of a session dir that is named instead, those below `sessions`, and files that one old
 /// version left in the agent dir itself (store R5, store-pi-1.5 A2). The variable counts for the environment's own agent
 /// dir alone.
-pub fn agent_dir_sessions(dir: &Path, env: &Environment, findings: &mut Vec<Finding>) -> Vec<Session> {
+pub fn list_agent_dir_sessions(
+    dir: &Path,
+    env: &Environment,
+    findings: &mut Vec<Diagnostic>,
+) -> Vec<Session> {
     let own = pi_agent_dir(env) == dir;
-    let named = named_session_dirs(env, dir).into_iter().filter(|named| own && named.path.is_dir());
+    let named = configured_session_dirs(env, dir).into_iter().filter(|named| own && named.path.is_dir());
     let mut seen = HashSet::new();
     let mut sessions = Vec::new();
     for named in named.collect::<Vec<_>>() {
         if sessions.is_empty() {
-            let what = format!("new sessions of pi go here, as {} says", named.from);
+            let what = format!("new sessions of pi go here, as {} says", named.source);
             let next = "Sessions of all projects lie in one such folder; those below `sessions` of the agent dir are shown too.";
-            findings.push(Finding::new(&named.path, Severity::Note, what, next));
+            findings.push(Diagnostic::new(&named.path, Severity::Note, what, next));
         }
-        sessions.extend(sessions_in(&named.path, findings));
+        sessions.extend(list_sessions(&named.path, findings));
     }
-    sessions.extend(sessions_in(&dir.join("sessions"), findings));
-    sessions.extend(transcripts_in(dir, findings).iter().map(|path| session_of(path)));
+    sessions.extend(list_sessions(&dir.join("sessions"), findings));
+    sessions.extend(list_transcripts(dir, findings).iter().map(|path| read_session(path)));
     sessions.retain(|session| session.path.clone().is_none_or(|path| seen.insert(path)));
     if own {
-        findings.extend(lost_directories(&sessions));
+        findings.extend(missing_cwd_diagnostics(&sessions));
     }
     sessions
 }
 
 /// Working directories that are not there any more, each once with its first session: pi asks, or fails
 /// (store-pi-1.5 L3).
-fn lost_directories(sessions: &[Session]) -> Vec<Finding> {
+fn missing_cwd_diagnostics(sessions: &[Session]) -> Vec<Diagnostic> {
     let mut looked_at = HashSet::new();
     let lost = sessions.iter().filter_map(|session| {
         let cwd = session.cwd.as_deref().filter(|cwd| Path::new(cwd).is_absolute())?;
         let path = session.path.as_ref().filter(|_| looked_at.insert(cwd) && !Path::new(cwd).exists())?;
         let what = format!("its working directory {cwd} is not there any more");
         let next = "Interactive pi asks where to go on; without a terminal it refuses the sessions of that directory.";
-        Some(Finding::new(path, Severity::Note, what, next).about(session.key.0.as_str()))
+        Some(Diagnostic::new(path, Severity::Note, what, next).about(session.key.0.as_str()))
     });
     lost.collect()
 }
 
 /// Sessions of a sessions dir: files in it (`--session-dir`), in its directories per working directory, and in whatever
 /// directories group those or lie in them.
-pub fn sessions_in(dir: &Path, findings: &mut Vec<Finding>) -> Vec<Session> {
-    let mut paths = transcripts_in(dir, findings);
-    for sub in folders_below(dir) {
+pub fn list_sessions(dir: &Path, findings: &mut Vec<Diagnostic>) -> Vec<Session> {
+    let mut paths = list_transcripts(dir, findings);
+    for sub in list_folders_below(dir) {
         let is_pis = is_in_cwd_dir(&sub, dir);
-        let found = transcripts_in(&sub, findings).into_iter();
+        let found = list_transcripts(&sub, findings).into_iter();
         paths.extend(found.filter(|path| is_pis || is_session_file(path)));
     }
-    paths.iter().map(|path| session_of(path)).collect()
+    paths.iter().map(|path| read_session(path)).collect()
 }
 
 /// Whether pi would have written here: in a directory of a working directory, at any depth below `root`.
@@ -87,50 +91,50 @@ fn is_in_cwd_dir(dir: &Path, root: &Path) -> bool {
 /// In other folders only what is surely a session counts: any program may keep lines of JSON there.
 fn is_session_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    is_pi_transcript(&name) || header_id_and_cwd(path).0.is_some()
+    is_pi_transcript(&name) || read_id_and_cwd(path).0.is_some()
 }
 
-pub(super) fn session_of(path: &Path) -> Session {
-    let (id, cwd) = header_id_and_cwd(path);
-    let stem = stem_of(path);
+pub(super) fn read_session(path: &Path) -> Session {
+    let (id, cwd) = read_id_and_cwd(path);
+    let stem = session_stem(path);
     // An id may hold `_` itself: what stands behind the first one is it (store-pi-1.5 A4).
     let id = id.unwrap_or_else(|| stem.split_once('_').map_or(stem.as_str(), |(_, id)| id).to_owned());
     let project = cwd.as_deref().and_then(|cwd| cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()));
     let mut session = Session {
         key: SessionKey(format!("{PI_AGENT}:{id}")),
         agent: PI_AGENT.to_owned(),
-        kind: Kind::Pi,
+        kind: SessionKind::Pi,
         title: project.unwrap_or(&stem).to_owned(),
         id,
         path: Some(path.to_path_buf()),
-        kept: Kept::File,
-        row: None,
+        location: Location::File,
+        record: None,
         cwd,
         flags: Vec::new(),
         bytes: 0,
         modified_ms: None,
         active_ms: None,
     };
-    session.examine();
+    session.load_file_metadata();
     session.active_ms = last_activity(path, session.bytes);
     session
 }
 
 /// Bytes at the end of a transcript in which its last message is looked for.
-const TAIL: u64 = 32 * 1024;
+const TAIL_BYTES: u64 = 32 * 1024;
 
 /// When a user or the model last spoke, by the end of a transcript; none where no such message lies there. Ms. System
 /// messages and bookkeeping are no activity (store-pi-1.5 A6).
 fn last_activity(path: &Path, bytes: u64) -> Option<i64> {
     let source = Source::open(path).ok()?;
-    let from = bytes.saturating_sub(TAIL);
+    let from = bytes.saturating_sub(TAIL_BYTES);
     let tail = source.read_span(from, (bytes - from) as usize).ok()?;
     let text = String::from_utf8_lossy(&tail);
     let mut lines = text.rsplit('\n').filter_map(|line| js::parse(line).ok());
-    lines.find_map(|line| time_of_message(&line))
+    lines.find_map(|line| message_time(&line))
 }
 
-fn time_of_message(line: &Value) -> Option<i64> {
+fn message_time(line: &Value) -> Option<i64> {
     let message = line.get("message")?;
     let speaks = matches!(role_of(message), Role::User | Role::Assistant);
     let own = message.get("timestamp").and_then(Value::as_f64).filter(|ms| ms.is_finite());
@@ -139,13 +143,13 @@ fn time_of_message(line: &Value) -> Option<i64> {
 }
 
 /// Every `*.jsonl` directly in a directory, by name. A directory that cannot be read is a finding; a missing one is not.
-fn transcripts_in(dir: &Path, findings: &mut Vec<Finding>) -> Vec<PathBuf> {
+fn list_transcripts(dir: &Path, findings: &mut Vec<Diagnostic>) -> Vec<PathBuf> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) => {
             if error.kind() != std::io::ErrorKind::NotFound {
                 let what = format!("cannot be listed: {error}");
-                findings.push(Finding::new(
+                findings.push(Diagnostic::new(
                     dir,
                     Severity::Error,
                     what,
@@ -163,11 +167,11 @@ fn transcripts_in(dir: &Path, findings: &mut Vec<Finding>) -> Vec<PathBuf> {
 
 /// Every folder below a directory, by path, as deep as sessions are grouped; a folder that links lead to twice is
 /// entered once.
-fn folders_below(root: &Path) -> Vec<PathBuf> {
+fn list_folders_below(root: &Path) -> Vec<PathBuf> {
     let mut seen: HashSet<PathBuf> = root.canonicalize().into_iter().collect();
     let (mut found, mut level) = (Vec::new(), vec![root.to_path_buf()]);
     for _ in 0..MAX_DEPTH {
-        let below = level.iter().flat_map(|dir| folders_in(dir));
+        let below = level.iter().flat_map(|dir| list_folders(dir));
         level = below.filter(|dir| dir.canonicalize().is_ok_and(|real| seen.insert(real))).collect();
         level.truncate(MAX_FOLDERS.saturating_sub(found.len()));
         found.extend(level.iter().cloned());
@@ -176,7 +180,7 @@ fn folders_below(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn folders_in(dir: &Path) -> Vec<PathBuf> {
+fn list_folders(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let is_shown = |entry: &std::fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
     let mut dirs: Vec<PathBuf> =
@@ -214,7 +218,7 @@ mod tests {
         write(&dir.path().join("auth.json"), "{}");
         let mut findings = Vec::new();
         let env = Environment::new([("HOME", "/h")], None, "/w".into());
-        let sessions = agent_dir_sessions(dir.path(), &env, &mut findings);
+        let sessions = list_agent_dir_sessions(dir.path(), &env, &mut findings);
         let seen: Vec<_> = sessions.iter().map(|s| (s.id.as_str(), s.title.as_str())).collect();
         let expected = ["b", "a", "zz", "run", "x", "deep", "c"]
             .map(|id| (id, if id == "zz" { "2026_zz" } else { "app" }));
@@ -222,9 +226,9 @@ mod tests {
         assert_eq!(findings, []);
         let own =
             Environment::new([("PI_CODING_AGENT_DIR", dir.path().to_string_lossy())], None, "/w".into());
-        agent_dir_sessions(dir.path(), &own, &mut findings);
+        list_agent_dir_sessions(dir.path(), &own, &mut findings);
         assert_eq!(findings.len(), 1, "{findings:?}");
-        assert!(findings[0].what.contains("/home/u/app is not there"), "{findings:?}");
+        assert!(findings[0].message.contains("/home/u/app is not there"), "{findings:?}");
         assert_eq!(sessions[1].key.0, "pi:a");
         assert_eq!(sessions[1].cwd.as_deref(), Some("/home/u/app"));
         assert!(sessions[1].bytes > 0 && sessions[1].modified_ms.is_some());
@@ -244,9 +248,9 @@ mod tests {
         ];
         let env = Environment::new(vars, None, "/w".into());
         let mut findings = Vec::new();
-        let sessions = agent_dir_sessions(&dir.path().join("agent"), &env, &mut findings);
+        let sessions = list_agent_dir_sessions(&dir.path().join("agent"), &env, &mut findings);
         assert_eq!(sessions.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), ["a_b", "usual"]);
-        assert!(findings[0].what.ends_with("as PI_CODING_AGENT_SESSION_DIR says"), "{findings:?}");
+        assert!(findings[0].message.ends_with("as PI_CODING_AGENT_SESSION_DIR says"), "{findings:?}");
     }
 
     #[test]
@@ -260,8 +264,8 @@ mod tests {
             r#"{"type":"usage","timestamp":"2026-10-21T05:16:55.686Z"}"#,
         ];
         write(&path, &(lines.join("\n") + "\n"));
-        assert_eq!(session_of(&path).updated_ms(), Some(7));
+        assert_eq!(read_session(&path).updated_ms(), Some(7));
         write(&path, lines[0]);
-        assert!(session_of(&path).updated_ms() > Some(8), "the file's own time");
+        assert!(read_session(&path).updated_ms() > Some(8), "the file's own time");
     }
 }

@@ -3,30 +3,30 @@
 
 use std::path::{Path, PathBuf};
 
-use super::shape::Shape;
+use super::shape::PathKind;
 use crate::gateway::env::Environment;
 use crate::gateway::pi_settings::{FILE_NAME, PiSettings};
 use crate::js::{self, Value};
 
 /// The variable that names a session dir.
-const SESSION_DIR: &str = "PI_CODING_AGENT_SESSION_DIR";
+const SESSION_DIR_VARIABLE: &str = "PI_CODING_AGENT_SESSION_DIR";
 /// The setting that does.
 const SESSION_DIR_KEY: &str = "sessionDir";
 
 /// A directory that is looked into, and what names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamedDir {
+pub struct ConfiguredDir {
     /// The directory.
     pub path: PathBuf,
     /// The variable, or the file and key.
-    pub from: String,
+    pub source: String,
 }
 
 /// pi's agent dir (store-pi-1.5 A1): `PI_CODING_AGENT_DIR`, else `.pi/agent` in the user's home. The gateway's own home
 /// variable does not count. The value is taken as it stands, blanks included.
 pub fn pi_agent_dir(env: &Environment) -> PathBuf {
     match env.verbatim("PI_CODING_AGENT_DIR") {
-        Some(own) => expanded(env, own),
+        Some(own) => expand_path(env, own),
         None => home(env).join(".pi").join("agent"),
     }
 }
@@ -37,7 +37,7 @@ fn home(env: &Environment) -> PathBuf {
 }
 
 /// A path as pi reads it: `~`, `~/…` and `file:` URLs are expanded, a relative one starts at the working directory.
-fn expanded(env: &Environment, text: &str) -> PathBuf {
+fn expand_path(env: &Environment, text: &str) -> PathBuf {
     if text == "~" {
         return home(env);
     }
@@ -50,34 +50,34 @@ fn expanded(env: &Environment, text: &str) -> PathBuf {
 /// The session dirs that are named instead of the usual one, the one that pi takes first: of the variable, of the
 /// project's settings, of the global ones (store-pi-1.5 A2). A relative one of a settings file is looked for in the working
 /// directory, where pi does, and beside the file, where other readers do.
-pub fn named_session_dirs(env: &Environment, agent_dir: &Path) -> Vec<NamedDir> {
+pub fn configured_session_dirs(env: &Environment, agent_dir: &Path) -> Vec<ConfiguredDir> {
     let mut dirs = Vec::new();
-    if let Some(own) = env.verbatim(SESSION_DIR) {
-        dirs.push(NamedDir { path: expanded(env, own), from: SESSION_DIR.to_owned() });
+    if let Some(own) = env.verbatim(SESSION_DIR_VARIABLE) {
+        dirs.push(ConfiguredDir { path: expand_path(env, own), source: SESSION_DIR_VARIABLE.to_owned() });
     }
     for file in [env.cwd.join(".pi/settings.json"), agent_dir.join("settings.json")] {
-        let Some(text) = setting(&file) else { continue };
+        let Some(text) = session_dir_setting(&file) else { continue };
         let from = format!("{}: {SESSION_DIR_KEY}", file.display());
         let beside = file.parent().map(|dir| dir.join(&text));
         let relative = Path::new(&text).is_relative() && !text.starts_with('~') && !text.starts_with("file:");
-        dirs.push(NamedDir { path: expanded(env, &text), from: from.clone() });
-        dirs.extend(beside.filter(|_| relative).map(|path| NamedDir { path, from }));
+        dirs.push(ConfiguredDir { path: expand_path(env, &text), source: from.clone() });
+        dirs.extend(beside.filter(|_| relative).map(|path| ConfiguredDir { path, source: from }));
     }
     dirs
 }
 
-fn setting(file: &Path) -> Option<String> {
-    let settings = settings_of(file)?;
+fn session_dir_setting(file: &Path) -> Option<String> {
+    let settings = read_settings_file(file)?;
     let text = settings.get(SESSION_DIR_KEY).and_then(Value::as_str)?.to_string_lossy();
     (!text.is_empty()).then_some(text)
 }
 
 /// The agent dir that a place of pi's belongs to: where its global settings and its models lie, or would.
-pub fn agent_dir_of(shape: &Shape) -> Option<PathBuf> {
+pub fn agent_dir_of(shape: &PathKind) -> Option<PathBuf> {
     let (place, levels) = match shape {
-        Shape::PiAgentDir(dir) => return Some(dir.clone()),
-        Shape::PiSessions(dir) => (dir, 2),
-        Shape::Transcript(file) => (file, 3),
+        PathKind::PiAgentDir(dir) => return Some(dir.clone()),
+        PathKind::PiSessionsDir(dir) => (dir, 2),
+        PathKind::Transcript(file) => (file, 3),
         _ => return None,
     };
     let above = || place.ancestors().skip(1).take(levels);
@@ -87,14 +87,14 @@ pub fn agent_dir_of(shape: &Shape) -> Option<PathBuf> {
 }
 
 /// pi's settings for the sessions of a working directory; none where the place is not pi's.
-pub fn settings_at(shape: &Shape, cwd: Option<&str>) -> Option<PiSettings> {
+pub fn load_settings(shape: &PathKind, cwd: Option<&str>) -> Option<PiSettings> {
     let global = agent_dir_of(shape)?.join(FILE_NAME);
     let project = cwd.map(|cwd| Path::new(cwd).join(".pi").join(FILE_NAME));
     Some(PiSettings::read(&global, project.as_deref()))
 }
 
 /// A settings file; one that is not there, or no JSON, is as good as none, as in pi.
-pub fn settings_of(file: &Path) -> Option<Value> {
+pub fn read_settings_file(file: &Path) -> Option<Value> {
     let text = file.is_file().then(|| std::fs::read_to_string(file).ok())??;
     js::parse(&text).ok()
 }
@@ -133,11 +133,14 @@ mod tests {
         let agent = dir.path().join("agent");
         let project = dir.path().join("project");
         let paths = |vars: &[(&str, &str)]| -> Vec<PathBuf> {
-            named_session_dirs(&env(vars, &project), &agent).into_iter().map(|named| named.path).collect()
+            configured_session_dirs(&env(vars, &project), &agent)
+                .into_iter()
+                .map(|named| named.path)
+                .collect()
         };
         assert_eq!(paths(&[]), [project.join("own"), agent.join("own")]);
         write("project/.pi/settings.json", r#"{"sessionDir":"~/s"}"#);
-        let vars = [("HOME", "/h"), (SESSION_DIR, "/env")];
+        let vars = [("HOME", "/h"), (SESSION_DIR_VARIABLE, "/env")];
         let expected = [PathBuf::from("/env"), "/h/s".into(), project.join("own"), agent.join("own")];
         assert_eq!(paths(&vars), expected);
         write("agent/settings.json", "{");

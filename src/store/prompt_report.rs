@@ -4,7 +4,7 @@
 use crate::js::Value;
 
 /// Sizes above this are no sizes (a trillion chars); sums of any number of them stay whole.
-const MOST_CHARS: f64 = 1e12;
+const MAX_CHARS: f64 = 1e12;
 
 /// What was sent before the first message.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +65,7 @@ pub enum ReportSource {
 
 impl ReportSource {
     /// The word in the file and on screen.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Run => "run",
             Self::Estimate => "estimate",
@@ -82,7 +82,7 @@ pub struct Sandbox {
     /// `off`, `non-main`, `all`.
     pub mode: Option<String>,
     /// Whether this session was in one.
-    pub sandboxed: Option<bool>,
+    pub is_sandboxed: Option<bool>,
 }
 
 /// One workspace file in the prompt.
@@ -97,9 +97,9 @@ pub struct InjectedFile {
     /// Size in the prompt; a missing file has a notice there.
     pub injected_chars: u64,
     /// Cut to a limit.
-    pub truncated: bool,
+    pub is_truncated: bool,
     /// Expected, but not there.
-    pub missing: bool,
+    pub is_missing: bool,
 }
 
 /// One skill in the prompt.
@@ -121,17 +121,17 @@ pub struct ToolSize {
     /// Its parameters as JSON.
     pub schema_chars: u64,
     /// Its parameters, where they are told.
-    pub properties: Option<u64>,
+    pub property_count: Option<u64>,
 }
 
 impl SystemPromptReport {
     /// Reads a row's report; `None` when it is no object. Sizes of a wrong type count as 0.
-    pub fn new(raw: &Value) -> Option<Self> {
+    pub fn from_value(raw: &Value) -> Option<Self> {
         raw.as_object()?;
-        let text = |key: &str| super::rows::text_of(raw.get(key));
+        let text = |key: &str| super::rows::trimmed_text(raw.get(key));
         let size = |group: &str, key: &str| raw.get(group).map_or(0, |value| size_of(value, key));
         Some(Self {
-            source: source_of(raw),
+            source: parse_source(raw),
             generated_at: raw.get("generatedAt").and_then(Value::as_f64).filter(|ms| ms.is_finite()),
             session_id: text("sessionId"),
             provider: text("provider"),
@@ -139,27 +139,27 @@ impl SystemPromptReport {
             workspace: text("workspaceDir"),
             max_file_chars: known_size(raw, "bootstrapMaxChars"),
             max_total_chars: known_size(raw, "bootstrapTotalMaxChars"),
-            sandbox: raw.get("sandbox").and_then(Sandbox::new),
+            sandbox: raw.get("sandbox").and_then(Sandbox::from_value),
             system_chars: size("systemPrompt", "chars"),
             project_chars: size("systemPrompt", "projectContextChars"),
             skills_chars: size("skills", "promptChars"),
             tool_list_chars: size("tools", "listChars"),
             tool_schema_chars: size("tools", "schemaChars"),
-            files: items(raw.get("injectedWorkspaceFiles")).iter().map(InjectedFile::new).collect(),
-            skills: entries(raw, "skills").iter().map(SkillSize::new).collect(),
-            tools: entries(raw, "tools").iter().map(ToolSize::new).collect(),
+            files: items(raw.get("injectedWorkspaceFiles")).iter().map(InjectedFile::from_value).collect(),
+            skills: group_entries(raw, "skills").iter().map(SkillSize::from_value).collect(),
+            tools: group_entries(raw, "tools").iter().map(ToolSize::from_value).collect(),
             raw: raw.clone(),
         })
     }
 
     /// Files that were cut to a limit.
-    pub fn truncated(&self) -> impl Iterator<Item = &InjectedFile> {
-        self.files.iter().filter(|file| file.truncated && !file.missing)
+    pub fn truncated_files(&self) -> impl Iterator<Item = &InjectedFile> {
+        self.files.iter().filter(|file| file.is_truncated && !file.is_missing)
     }
 
     /// Files that were expected and are not there.
-    pub fn missing(&self) -> impl Iterator<Item = &InjectedFile> {
-        self.files.iter().filter(|file| file.missing)
+    pub fn missing_files(&self) -> impl Iterator<Item = &InjectedFile> {
+        self.files.iter().filter(|file| file.is_missing)
     }
 
     /// Chars of the descriptions of all tools.
@@ -169,56 +169,56 @@ impl SystemPromptReport {
 }
 
 impl Sandbox {
-    fn new(raw: &Value) -> Option<Self> {
+    fn from_value(raw: &Value) -> Option<Self> {
         raw.as_object()?;
         Some(Self {
-            mode: super::rows::text_of(raw.get("mode")),
-            sandboxed: raw.get("sandboxed").and_then(Value::as_bool),
+            mode: super::rows::trimmed_text(raw.get("mode")),
+            is_sandboxed: raw.get("sandboxed").and_then(Value::as_bool),
         })
     }
 }
 
 impl InjectedFile {
-    fn new(raw: &Value) -> Self {
+    fn from_value(raw: &Value) -> Self {
         let flag = |key: &str| raw.get(key).and_then(Value::as_bool).unwrap_or_default();
         Self {
             name: name_of(raw),
-            path: super::rows::text_of(raw.get("path")),
+            path: super::rows::trimmed_text(raw.get("path")),
             raw_chars: size_of(raw, "rawChars"),
             injected_chars: size_of(raw, "injectedChars"),
-            truncated: flag("truncated"),
-            missing: flag("missing"),
+            is_truncated: flag("truncated"),
+            is_missing: flag("missing"),
         }
     }
 
     /// The word for how it went: `ok`, `truncated`, `missing`.
     pub fn status(&self) -> &'static str {
         match self {
-            Self { missing: true, .. } => "missing",
-            Self { truncated: true, .. } => "truncated",
+            Self { is_missing: true, .. } => "missing",
+            Self { is_truncated: true, .. } => "truncated",
             _ => "ok",
         }
     }
 }
 
 impl SkillSize {
-    fn new(raw: &Value) -> Self {
+    fn from_value(raw: &Value) -> Self {
         Self { name: name_of(raw), chars: size_of(raw, "blockChars") }
     }
 }
 
 impl ToolSize {
-    fn new(raw: &Value) -> Self {
+    fn from_value(raw: &Value) -> Self {
         Self {
             name: name_of(raw),
             summary_chars: size_of(raw, "summaryChars"),
             schema_chars: size_of(raw, "schemaChars"),
-            properties: known_size(raw, "propertiesCount"),
+            property_count: known_size(raw, "propertiesCount"),
         }
     }
 }
 
-fn source_of(raw: &Value) -> ReportSource {
+fn parse_source(raw: &Value) -> ReportSource {
     match raw.get("source") {
         Some(source) if source.str_is("run") => ReportSource::Run,
         Some(source) if source.str_is("estimate") => ReportSource::Estimate,
@@ -227,7 +227,7 @@ fn source_of(raw: &Value) -> ReportSource {
     }
 }
 
-fn entries<'a>(raw: &'a Value, group: &str) -> &'a [Value] {
+fn group_entries<'a>(raw: &'a Value, group: &str) -> &'a [Value] {
     items(raw.get(group).and_then(|group| group.get("entries")))
 }
 
@@ -236,12 +236,12 @@ fn items(value: Option<&Value>) -> &[Value] {
 }
 
 fn name_of(raw: &Value) -> String {
-    super::rows::text_of(raw.get("name")).unwrap_or_default()
+    super::rows::trimmed_text(raw.get("name")).unwrap_or_default()
 }
 
 fn known_size(raw: &Value, key: &str) -> Option<u64> {
     let size = raw.get(key).and_then(Value::as_f64)?;
-    (0.0..=MOST_CHARS).contains(&size).then_some(size as u64)
+    (0.0..=MAX_CHARS).contains(&size).then_some(size as u64)
 }
 
 fn size_of(raw: &Value, key: &str) -> u64 {
@@ -254,7 +254,7 @@ mod tests {
     use crate::js;
 
     fn report(json: &str) -> SystemPromptReport {
-        SystemPromptReport::new(&js::parse(json).unwrap()).unwrap()
+        SystemPromptReport::from_value(&js::parse(json).unwrap()).unwrap()
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(report.tools, [exec, ToolSize::default()]);
         assert_eq!((report.files[0].injected_chars, report.files[0].status()), (8_000, "truncated"));
         assert_eq!(report.files[1..], [InjectedFile::default(), InjectedFile::default()]);
-        assert_eq!(SystemPromptReport::new(&Value::Null), None);
+        assert_eq!(SystemPromptReport::from_value(&Value::Null), None);
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
         );
         assert_eq!((full.source, full.generated_at), (ReportSource::Run, Some(5.0)));
         assert_eq!((full.max_file_chars, full.max_total_chars), (Some(20_000), Some(150_000)));
-        assert_eq!(full.sandbox, Some(Sandbox { mode: Some("all".into()), sandboxed: Some(true) }));
+        assert_eq!(full.sandbox, Some(Sandbox { mode: Some("all".into()), is_sandboxed: Some(true) }));
         assert_eq!(full.skills, [SkillSize { name: "tmux".into(), chars: 886 }]);
         assert!(full.raw.get("zzz").is_some());
         let odd = report(

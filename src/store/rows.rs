@@ -3,24 +3,24 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::key::peer_of;
+use super::key::parse_peer;
 use super::prompt_report::SystemPromptReport;
-use super::rows_file::read_rows;
-use crate::error::{Finding, Severity};
+use super::rows_file::read_records;
+use crate::error::{Diagnostic, Severity};
 use crate::gateway::lines::key_line;
 use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Object, Value};
 
 /// Rows reported one by one before the rest is only counted.
-const MAX_ROW_FINDINGS: usize = 20;
+const MAX_RECORD_DIAGNOSTICS: usize = 20;
 /// The text of all skills, which each row repeats and nothing here asks for: most of a store file.
-const SKILLS: &str = "skillsSnapshot";
+const SKILLS_KEY: &str = "skillsSnapshot";
 /// What told the sizes of the system prompt, nearly all of what is left.
-const REPORT: &str = "systemPromptReport";
+const PROMPT_REPORT_KEY: &str = "systemPromptReport";
 
 /// One session row. Every field may be missing; `raw` has those that have no place of their own (store C5).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct SessionRecord {
     /// Key as written in the file.
     pub key: String,
     /// Transcript identity.
@@ -52,45 +52,47 @@ pub struct Row {
     /// The row as it stands in the file, but for the skills and the report of the system prompt.
     pub raw: Value,
     /// JSON text of that report.
-    report: Option<Box<str>>,
+    prompt_report_text: Option<Box<str>>,
 }
 
 /// Rows of a store file and what is wrong with it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Rows {
+pub struct SessionRecords {
     /// In the file's order.
-    pub rows: Vec<Row>,
+    pub records: Vec<SessionRecord>,
     /// Never empty when rows were lost.
-    pub findings: Vec<Finding>,
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Reads a store file. A missing one has no rows and no finding; any other failure is a finding, because the gateway
 /// takes such a file for an empty one and replaces it at its next write (store C2).
-pub fn load_rows(path: &Path) -> Rows {
+pub fn load_records(path: &Path) -> SessionRecords {
     match std::fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Rows::default(),
-        Ok(_) if is_secret_file(path) => return unreadable(path, None, "leads to a file with credentials"),
-        Ok(meta) if !meta.is_file() => return unreadable(path, None, "is not a regular file"),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return SessionRecords::default(),
+        Ok(_) if is_secret_file(path) => {
+            return unreadable_file(path, None, "leads to a file with credentials");
+        }
+        Ok(meta) if !meta.is_file() => return unreadable_file(path, None, "is not a regular file"),
         _ => {}
     }
-    if let Ok(Some(rows)) = File::open(path).and_then(read_rows) {
-        return Rows { rows, findings: Vec::new() };
+    if let Ok(Some(rows)) = File::open(path).and_then(read_records) {
+        return SessionRecords { records: rows, diagnostics: Vec::new() };
     }
     match std::fs::read(path) {
-        Ok(bytes) => parse_rows(path, &String::from_utf8_lossy(&bytes)),
-        Err(error) => unreadable(path, None, &format!("cannot be read: {error}")),
+        Ok(bytes) => parse_records(path, &String::from_utf8_lossy(&bytes)),
+        Err(error) => unreadable_file(path, None, &format!("cannot be read: {error}")),
     }
 }
 
 /// The rows in a store file's text; `path` is for the findings.
-pub(super) fn parse_rows(path: &Path, text: &str) -> Rows {
+pub(super) fn parse_records(path: &Path, text: &str) -> SessionRecords {
     if text.trim().is_empty() {
-        return unreadable(path, None, "is empty");
+        return unreadable_file(path, None, "is empty");
     }
     let object = match js::parse(text) {
         Ok(Value::Object(object)) => object,
         Ok(other) => {
-            return unreadable(
+            return unreadable_file(
                 path,
                 None,
                 &format!("expected an object of rows, found {}", other.kind_name()),
@@ -99,32 +101,37 @@ pub(super) fn parse_rows(path: &Path, text: &str) -> Rows {
         Err(error) => {
             let line =
                 memchr::memchr_iter(b'\n', &text.as_bytes()[..error.at.min(text.len())]).count() as u64 + 1;
-            return unreadable(path, Some(line), &error.to_string());
+            return unreadable_file(path, Some(line), &error.to_string());
         }
     };
-    let mut out = Rows::default();
+    let mut out = SessionRecords::default();
     let mut unreported = 0_usize;
     for (key, value) in object {
         let key = key.to_string_lossy();
         if value.as_object().is_some() {
-            out.rows.push(Row::new(key, value));
-        } else if out.findings.len() < MAX_ROW_FINDINGS {
-            out.findings.push(bad_row(path, text, &key, &value));
+            out.records.push(SessionRecord::new(key, value));
+        } else if out.diagnostics.len() < MAX_RECORD_DIAGNOSTICS {
+            out.diagnostics.push(bad_record(path, text, &key, &value));
         } else {
             unreported += 1;
         }
     }
     if unreported > 0 {
         let what = format!("{unreported} more rows are no objects");
-        out.findings.push(Finding::new(path, Severity::Warning, what, "restore the file from a backup"));
+        out.diagnostics.push(Diagnostic::new(
+            path,
+            Severity::Warning,
+            what,
+            "restore the file from a backup",
+        ));
     }
     out
 }
 
-fn bad_row(path: &Path, text: &str, key: &str, value: &Value) -> Finding {
+fn bad_record(path: &Path, text: &str, key: &str, value: &Value) -> Diagnostic {
     let what = format!("expected an object as the row, found {}", value.kind_name());
     let finding =
-        Finding::new(path, Severity::Warning, what, "the row is left out; the gateway ignores it too")
+        Diagnostic::new(path, Severity::Warning, what, "the row is left out; the gateway ignores it too")
             .about(key);
     match key_line(text, &[key]) {
         Some(line) => finding.at_line(u64::from(line)),
@@ -132,36 +139,41 @@ fn bad_row(path: &Path, text: &str, key: &str, value: &Value) -> Finding {
     }
 }
 
-fn unreadable(path: &Path, line: Option<u64>, what: &str) -> Rows {
+fn unreadable_file(path: &Path, line: Option<u64>, what: &str) -> SessionRecords {
     let next = "sessions are listed from their transcripts instead; restore the file before the gateway writes it again";
-    let finding = Finding::new(path, Severity::Error, format!("unreadable store: {what}"), next);
-    Rows { rows: Vec::new(), findings: vec![line.map_or(finding.clone(), |line| finding.at_line(line))] }
+    let finding = Diagnostic::new(path, Severity::Error, format!("unreadable store: {what}"), next);
+    SessionRecords {
+        records: Vec::new(),
+        diagnostics: vec![line.map_or(finding.clone(), |line| finding.at_line(line))],
+    }
 }
 
-impl Row {
+impl SessionRecord {
     fn new(key: String, mut raw: Value) -> Self {
         let object = raw.as_object_mut();
         let report = object.and_then(|object| {
-            object.remove(SKILLS);
-            object.remove(REPORT)
+            object.remove(SKILLS_KEY);
+            object.remove(PROMPT_REPORT_KEY)
         });
-        Self::of_members(key, raw, report.map(|report| js::stringify(&report).into()))
+        Self::from_members(key, raw, report.map(|report| js::stringify(&report).into()))
     }
 
     /// Of a row's JSON text; none where it is no object. What is not kept is checked and skipped.
-    pub(super) fn of_text(key: String, text: &str) -> Option<Self> {
+    pub(super) fn from_text(key: String, text: &str) -> Option<Self> {
         let mut fields = js::fields(text).ok()?;
-        fields.retain(|field| field.key != SKILLS);
-        let report =
-            fields.iter().rfind(|field| field.key == REPORT).map(|field| text[field.value.clone()].into());
-        let kept = fields.into_iter().filter(|field| field.key != REPORT);
+        fields.retain(|field| field.key != SKILLS_KEY);
+        let report = fields
+            .iter()
+            .rfind(|field| field.key == PROMPT_REPORT_KEY)
+            .map(|field| text[field.value.clone()].into());
+        let kept = fields.into_iter().filter(|field| field.key != PROMPT_REPORT_KEY);
         let kept = kept.map(|field| Ok((field.key, js::parse(&text[field.value])?)));
         let members: Result<Object, js::SyntaxError> = kept.collect();
-        Some(Self::of_members(key, members.ok()?.into(), report))
+        Some(Self::from_members(key, members.ok()?.into(), report))
     }
 
-    fn of_members(key: String, raw: Value, report: Option<Box<str>>) -> Self {
-        let text = |name: &str| text_of(raw.get(name));
+    fn from_members(key: String, raw: Value, prompt_report_text: Option<Box<str>>) -> Self {
+        let text = |name: &str| trimmed_text(raw.get(name));
         let number = |name: &str| raw.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
         let (provider, model) = match text("model") {
             Some(model) => (text("modelProvider"), Some(model)),
@@ -184,17 +196,17 @@ impl Row {
             spawned_by: text("spawnedBy"),
             key,
             raw,
-            report,
+            prompt_report_text,
         }
     }
 }
 
-impl Row {
+impl SessionRecord {
     /// A record of a database (sqlite D): a total counts only where its version stands beside it (sqlite D3), and the channel
     /// is told by the delivery (sqlite D1). A `sessionFile` there is a marker, no path (sqlite D5).
-    pub(super) fn of_database(key: String, raw: Value) -> Self {
+    pub(super) fn from_database(key: String, raw: Value) -> Self {
         let row = Self::new(key, raw);
-        let delivery = |part: &str| text_of(row.raw.get("delivery")?.get(part)?.get("channel"));
+        let delivery = |part: &str| trimmed_text(row.raw.get("delivery")?.get(part)?.get("channel"));
         let channel = row.channel.clone().or_else(|| delivery("route")).or_else(|| delivery("context"));
         let is_versioned = row.raw.get("totalTokensVersion").is_some();
         Self { total_tokens: row.total_tokens.filter(|_| is_versioned), session_file: None, channel, ..row }
@@ -202,30 +214,30 @@ impl Row {
 
     /// Sizes of the system prompt at the last run (store C6); read when asked for, as it is the largest part of a row.
     pub fn prompt_report(&self) -> Option<SystemPromptReport> {
-        SystemPromptReport::new(&self.report()?)
+        SystemPromptReport::from_value(&self.prompt_report_value()?)
     }
 
     /// The same as it stands in the row.
-    pub fn report(&self) -> Option<Value> {
-        js::parse(self.report.as_deref()?).ok()
+    pub fn prompt_report_value(&self) -> Option<Value> {
+        js::parse(self.prompt_report_text.as_deref()?).ok()
     }
 }
 
 /// A text that is not blank, trimmed.
-pub(super) fn text_of(value: Option<&Value>) -> Option<String> {
+pub(super) fn trimmed_text(value: Option<&Value>) -> Option<String> {
     Some(value?.as_str()?.trim().to_string_lossy()).filter(|text| !text.is_empty())
 }
 
 /// `channel`; rows of older versions call it `provider` (store C3).
 fn channel_of(raw: &Value) -> Option<String> {
-    let own = text_of(raw.get("channel")).or_else(|| text_of(raw.get("provider")));
-    own.or_else(|| text_of(raw.get("lastChannel"))).or_else(|| text_of(raw.get("lastProvider")))
+    let own = trimmed_text(raw.get("channel")).or_else(|| trimmed_text(raw.get("provider")));
+    own.or_else(|| trimmed_text(raw.get("lastChannel"))).or_else(|| trimmed_text(raw.get("lastProvider")))
 }
 
 /// Rule C10: the given name, else channel and group, else the label, else where the chat came from.
 fn display_name(key: &str, raw: &Value) -> Option<String> {
-    let text = |name: &str| text_of(raw.get(name));
-    let peer = peer_of(key);
+    let text = |name: &str| trimmed_text(raw.get(name));
+    let peer = parse_peer(key);
     let group = || {
         let channel = channel_of(raw).or(peer.channel)?;
         let group_channel = text("groupChannel").or_else(|| text("room"));
@@ -233,7 +245,7 @@ fn display_name(key: &str, raw: &Value) -> Option<String> {
         let token = token.or_else(|| text("groupId")).or(peer.id)?;
         Some(format!("{channel}:{token}"))
     };
-    let origin = || text_of(raw.get("origin")?.get("label"));
+    let origin = || trimmed_text(raw.get("origin")?.get("label"));
     text("displayName").or_else(group).or_else(|| text("label")).or_else(origin)
 }
 
@@ -241,12 +253,12 @@ fn display_name(key: &str, raw: &Value) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Rows {
-        parse_rows(Path::new("/s/sessions.json"), text)
+    fn parse(text: &str) -> SessionRecords {
+        parse_records(Path::new("/s/sessions.json"), text)
     }
 
-    fn row(json: &str) -> Row {
-        parse(&format!(r#"{{"agent:main:telegram:direct:42":{json}}}"#)).rows.remove(0)
+    fn row(json: &str) -> SessionRecord {
+        parse(&format!(r#"{{"agent:main:telegram:direct:42":{json}}}"#)).records.remove(0)
     }
 
     #[test]
@@ -266,7 +278,9 @@ mod tests {
     #[test]
     fn the_skills_are_left_out_and_the_report_is_read_when_asked_for() {
         let json = r#"{"skillsSnapshot":{"prompt":"long"},"systemPromptReport":1,"zzz":2,"systemPromptReport":{"source":"run","skills":{"promptChars":7}}}"#;
-        for row in [row(json), Row::of_text("agent:main:telegram:direct:42".into(), json).unwrap()] {
+        for row in
+            [row(json), SessionRecord::from_text("agent:main:telegram:direct:42".into(), json).unwrap()]
+        {
             assert_eq!(js::stringify(&row.raw), r#"{"zzz":2}"#);
             assert_eq!(row.prompt_report().unwrap().skills_chars, 7);
         }
@@ -309,7 +323,7 @@ mod tests {
             assert_eq!(row(json).display_name.as_deref(), Some(expected), "{json}");
         }
         let main =
-            |json: &str| parse(&format!(r#"{{"agent:main:main":{json}}}"#)).rows.remove(0).display_name;
+            |json: &str| parse(&format!(r#"{{"agent:main:main":{json}}}"#)).records.remove(0).display_name;
         assert_eq!(
             main(r#"{"channel":"telegram","label":"L","origin":{"label":"O"}}"#).as_deref(),
             Some("L")
@@ -321,13 +335,13 @@ mod tests {
     #[test]
     fn rows_that_are_no_objects_are_findings_with_their_line() {
         let rows = parse("{\n  \"a\": {},\n  \"b\": null,\n  \"c\": [1]\n}");
-        assert_eq!(rows.rows.len(), 1);
-        let places: Vec<_> = rows.findings.iter().map(|f| (f.entry.as_deref(), f.line)).collect();
+        assert_eq!(rows.records.len(), 1);
+        let places: Vec<_> = rows.diagnostics.iter().map(|f| (f.subject.as_deref(), f.line)).collect();
         assert_eq!(places, [(Some("b"), Some(3)), (Some("c"), Some(4))]);
         let many: Vec<String> = (0..100).map(|i| format!("\"k{i}\":0")).collect();
         let rows = parse(&format!("{{{}}}", many.join(",")));
-        assert_eq!(rows.findings.len(), MAX_ROW_FINDINGS + 1);
-        assert!(rows.findings.last().unwrap().what.starts_with("80 more"));
+        assert_eq!(rows.diagnostics.len(), MAX_RECORD_DIAGNOSTICS + 1);
+        assert!(rows.diagnostics.last().unwrap().message.starts_with("80 more"));
     }
 
     #[test]
@@ -336,17 +350,17 @@ mod tests {
             [("{\n\"a\": {},\n  oops\n}", Some(3)), ("[]", None), ("", None), ("{\"a\":{}", Some(1))]
         {
             let rows = parse(text);
-            assert!(rows.rows.is_empty());
-            let finding = &rows.findings[0];
+            assert!(rows.records.is_empty());
+            let finding = &rows.diagnostics[0];
             assert_eq!((finding.severity, finding.line), (Severity::Error, line), "{finding}");
-            assert!(finding.what.starts_with("unreadable store: "), "{finding}");
+            assert!(finding.message.starts_with("unreadable store: "), "{finding}");
         }
     }
 
     #[test]
     fn a_missing_file_has_no_rows_and_a_directory_is_a_finding() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(load_rows(&dir.path().join("sessions.json")), Rows::default());
-        assert_eq!(load_rows(dir.path()).findings.len(), 1);
+        assert_eq!(load_records(&dir.path().join("sessions.json")), SessionRecords::default());
+        assert_eq!(load_records(dir.path()).diagnostics.len(), 1);
     }
 }

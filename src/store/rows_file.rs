@@ -7,21 +7,21 @@ use std::ops::Range;
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use super::rows::Row;
+use super::rows::SessionRecord;
 use crate::js;
 
 /// Bytes read at a time.
-const BLOCK: usize = 1 << 20;
+const READ_BYTES: usize = 1 << 20;
 /// Rows nest a few levels; what nests deeper is left to the reader that knows the limit.
-const DEEP: u32 = 64;
+const MAX_DEPTH: u32 = 64;
 
 /// The rows of a store file, in its order. None where anything about it is unusual: then it takes the whole text to tell
 /// what it says and what is wrong with it.
-pub(super) fn read_rows(file: impl Read) -> io::Result<Option<Vec<Row>>> {
-    read_in_blocks(file, BLOCK)
+pub(super) fn read_records(file: impl Read) -> io::Result<Option<Vec<SessionRecord>>> {
+    read_in_blocks(file, READ_BYTES)
 }
 
-fn read_in_blocks(mut file: impl Read, block: usize) -> io::Result<Option<Vec<Row>>> {
+fn read_in_blocks(mut file: impl Read, block: usize) -> io::Result<Option<Vec<SessionRecord>>> {
     let mut splitter = Splitter::default();
     let (mut bytes, mut rows) = (Vec::new(), Vec::new());
     loop {
@@ -29,24 +29,29 @@ fn read_in_blocks(mut file: impl Read, block: usize) -> io::Result<Option<Vec<Ro
         let wanted = block.max(bytes.len());
         let count = file.by_ref().take(wanted as u64).read_to_end(&mut bytes)?;
         let members = splitter.split(&bytes);
-        let read: Option<Vec<Row>> = members.par_iter().map(|member| row(&bytes, member)).collect();
-        let Some(read) = read.filter(|_| splitter.state != State::Odd) else { return Ok(None) };
+        let read: Option<Vec<SessionRecord>> =
+            members.par_iter().map(|member| parse_record(&bytes, member)).collect();
+        let Some(read) = read.filter(|_| splitter.state != SplitterState::Unexpected) else {
+            return Ok(None);
+        };
         rows.extend(read);
         if count == 0 {
-            return Ok(Some(rows).filter(|rows| splitter.state == State::Closed && keys_are_plain(rows)));
+            return Ok(
+                Some(rows).filter(|rows| splitter.state == SplitterState::Closed && has_plain_keys(rows))
+            );
         }
-        bytes.drain(..splitter.forget());
+        bytes.drain(..splitter.discard_complete());
     }
 }
 
-fn row(bytes: &[u8], member: &Member) -> Option<Row> {
+fn parse_record(bytes: &[u8], member: &Member) -> Option<SessionRecord> {
     let text = |range: &Range<usize>| std::str::from_utf8(&bytes[range.clone()]).ok();
     let key = js::parse(text(&member.key)?).ok()?;
-    Row::of_text(key.as_str()?.to_string_lossy(), text(&member.value)?)
+    SessionRecord::from_text(key.as_str()?.to_string_lossy(), text(&member.value)?)
 }
 
 /// Whether keys stay where they stand: a repeated key has its last value, and those that are numbers come first.
-fn keys_are_plain(rows: &[Row]) -> bool {
+fn has_plain_keys(rows: &[SessionRecord]) -> bool {
     let keys: HashSet<&str> = rows.iter().map(|row| row.key.as_str()).collect();
     keys.len() == rows.len() && !keys.iter().any(|key| key.bytes().all(|byte| byte.is_ascii_digit()))
 }
@@ -60,7 +65,7 @@ struct Member {
 
 /// What comes next in the outer object.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SplitterState {
     /// Its brace.
     #[default]
     Start,
@@ -77,19 +82,19 @@ enum State {
     /// Nothing but blanks.
     Closed,
     /// It is something else than an object of objects.
-    Odd,
+    Unexpected,
 }
 
 /// Finds the members of the outer object without looking at what is in them.
 #[derive(Debug, Default)]
 struct Splitter {
-    state: State,
+    state: SplitterState,
     /// Looked at so far.
-    at: usize,
+    position: usize,
     /// The member that is not complete yet.
     member: Member,
     /// Within a string.
-    quoted: bool,
+    in_string: bool,
     /// Objects open inside the outer one.
     depth: u32,
 }
@@ -98,28 +103,28 @@ impl Splitter {
     /// The members that are complete by now; goes on where it stopped, with more bytes behind those it saw.
     fn split(&mut self, bytes: &[u8]) -> Vec<Member> {
         let mut members = Vec::new();
-        while self.at < bytes.len() && self.state != State::Odd {
-            if self.quoted {
-                if !self.leave_string(bytes) {
+        while self.position < bytes.len() && self.state != SplitterState::Unexpected {
+            if self.in_string {
+                if !self.skip_string(bytes) {
                     break;
                 }
             } else if self.depth > 0 {
-                self.step_in_row(bytes, &mut members);
+                self.step_in_record(bytes, &mut members);
             } else {
-                self.step(bytes[self.at]);
+                self.step(bytes[self.position]);
             }
         }
         members
     }
 
     /// What stands before the incomplete member is done with; answers how many bytes that are.
-    fn forget(&mut self) -> usize {
+    fn discard_complete(&mut self) -> usize {
         let done = match self.state {
-            State::Key | State::First if self.quoted => self.member.key.start,
-            State::Colon | State::Value => self.member.key.start,
-            _ => self.at,
+            SplitterState::Key | SplitterState::First if self.in_string => self.member.key.start,
+            SplitterState::Colon | SplitterState::Value => self.member.key.start,
+            _ => self.position,
         };
-        self.at -= done;
+        self.position -= done;
         for range in [&mut self.member.key, &mut self.member.value] {
             *range = range.start.saturating_sub(done)..range.end.saturating_sub(done);
         }
@@ -127,26 +132,26 @@ impl Splitter {
     }
 
     /// Steps to the end of a string; false where that has not been read yet.
-    fn leave_string(&mut self, bytes: &[u8]) -> bool {
+    fn skip_string(&mut self, bytes: &[u8]) -> bool {
         loop {
-            match memchr::memchr2(b'"', b'\\', &bytes[self.at..]) {
+            match memchr::memchr2(b'"', b'\\', &bytes[self.position..]) {
                 None => {
-                    self.at = bytes.len();
+                    self.position = bytes.len();
                     return false;
                 }
-                Some(run) if bytes[self.at + run] == b'\\' => {
-                    if self.at + run + 1 == bytes.len() {
-                        self.at += run;
+                Some(run) if bytes[self.position + run] == b'\\' => {
+                    if self.position + run + 1 == bytes.len() {
+                        self.position += run;
                         return false;
                     }
-                    self.at += run + 2;
+                    self.position += run + 2;
                 }
                 Some(run) => {
-                    self.at += run + 1;
-                    self.quoted = false;
+                    self.position += run + 1;
+                    self.in_string = false;
                     if self.depth == 0 {
-                        self.member.key.end = self.at;
-                        self.state = State::Colon;
+                        self.member.key.end = self.position;
+                        self.state = SplitterState::Colon;
                     }
                     return true;
                 }
@@ -155,46 +160,46 @@ impl Splitter {
     }
 
     /// Steps behind the next string, or brace, of a row.
-    fn step_in_row(&mut self, bytes: &[u8], members: &mut Vec<Member>) {
-        let Some(run) = memchr::memchr3(b'"', b'{', b'}', &bytes[self.at..]) else {
-            self.at = bytes.len();
+    fn step_in_record(&mut self, bytes: &[u8], members: &mut Vec<Member>) {
+        let Some(run) = memchr::memchr3(b'"', b'{', b'}', &bytes[self.position..]) else {
+            self.position = bytes.len();
             return;
         };
-        self.at += run + 1;
-        match bytes[self.at - 1] {
-            b'"' => self.quoted = true,
-            b'{' if self.depth == DEEP => self.state = State::Odd,
+        self.position += run + 1;
+        match bytes[self.position - 1] {
+            b'"' => self.in_string = true,
+            b'{' if self.depth == MAX_DEPTH => self.state = SplitterState::Unexpected,
             b'{' => self.depth += 1,
             _ => self.depth -= 1,
         }
         if self.depth == 0 {
-            self.member.value.end = self.at;
-            self.state = State::Comma;
+            self.member.value.end = self.position;
+            self.state = SplitterState::Comma;
             members.push(self.member.clone());
         }
     }
 
     /// Steps over one byte between keys and rows.
     fn step(&mut self, byte: u8) {
-        let own = self.at;
-        self.at += 1;
+        let own = self.position;
+        self.position += 1;
         self.state = match (self.state, byte) {
             (state, b' ' | b'\t' | b'\r' | b'\n') => state,
-            (State::Start, b'{') => State::First,
-            (state @ (State::First | State::Key), b'"') => {
+            (SplitterState::Start, b'{') => SplitterState::First,
+            (state @ (SplitterState::First | SplitterState::Key), b'"') => {
                 self.member.key.start = own;
-                self.quoted = true;
+                self.in_string = true;
                 state
             }
-            (State::Colon, b':') => State::Value,
-            (State::Value, b'{') => {
+            (SplitterState::Colon, b':') => SplitterState::Value,
+            (SplitterState::Value, b'{') => {
                 self.member.value.start = own;
                 self.depth = 1;
-                State::Value
+                SplitterState::Value
             }
-            (State::Comma, b',') => State::Key,
-            (State::First | State::Comma, b'}') => State::Closed,
-            _ => State::Odd,
+            (SplitterState::Comma, b',') => SplitterState::Key,
+            (SplitterState::First | SplitterState::Comma, b'}') => SplitterState::Closed,
+            _ => SplitterState::Unexpected,
         };
     }
 }
@@ -206,20 +211,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::store::rows::parse_rows;
+    use crate::store::rows::parse_records;
 
     /// What is read block by block, where that is enough.
-    fn read(text: &str, block: usize) -> Option<Vec<Row>> {
+    fn read(text: &str, block: usize) -> Option<Vec<SessionRecord>> {
         read_in_blocks(text.as_bytes(), block).unwrap()
     }
 
     #[test]
     fn blocks_of_any_size_give_the_rows_of_the_whole_text() {
         let text = "\n{ \"a\\\"}\" : {\"sessionId\":\"s\\\\\",\"x\":[{\"y\":\"}{\\\"\"}],\"skillsSnapshot\":{\"prompt\":\"\\\\\\\"{漢😀\"}},\r\n\t\"b\":{} }\n ";
-        let whole = parse_rows(Path::new("s"), text);
-        assert_eq!((whole.rows.len(), whole.findings.len()), (2, 0));
+        let whole = parse_records(Path::new("s"), text);
+        assert_eq!((whole.records.len(), whole.diagnostics.len()), (2, 0));
         for block in 1..text.len() + 2 {
-            assert_eq!(read(text, block).as_ref(), Some(&whole.rows), "blocks of {block}");
+            assert_eq!(read(text, block).as_ref(), Some(&whole.records), "blocks of {block}");
         }
         assert_eq!(read("{}", 1), Some(Vec::new()));
     }
@@ -267,9 +272,9 @@ mod tests {
         ) {
             let text = if wrapped { format!("{{\"k1\":{{\"a\":\"{}\"}},\"k2\":{{{text}}}}}", text.replace(['\\', '"'], "\\\"")) } else { text };
             if let Some(rows) = read(&text, block) {
-                let whole = parse_rows(Path::new("s"), &text);
-                prop_assert_eq!(&rows, &whole.rows);
-                prop_assert!(whole.findings.is_empty());
+                let whole = parse_records(Path::new("s"), &text);
+                prop_assert_eq!(&rows, &whole.records);
+                prop_assert!(whole.diagnostics.is_empty());
             }
         }
     }

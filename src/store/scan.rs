@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::js::json::holds;
-use crate::js::{self, Json, Kind, Value};
+use crate::js::json::is_truthy;
+use crate::js::{self, Json, JsonKind, Value};
 use crate::store::context_tokens::ContextTokens;
 use crate::store::entry::{
-    AppendMode, EntryKind, Link, MessageSize, ParentKey, Replacement, Role, Size, StopReason, Usage,
+    AppendMode, CharCount, EntryKind, MessageSize, ParentKey, Replacement, Role, StopReason, TreeLink, Usage,
 };
-use crate::store::intern::{Name, WordIx};
+use crate::store::intern::{ScannedValue, ValueIx};
 use crate::store::measure;
-use crate::store::silent::is_silent_message;
+use crate::store::silent::is_no_reply_message;
 
 /// The provider that the gateway names in answers it writes itself (store I5).
 const SYNTHETIC_PROVIDER: &str = "openclaw";
@@ -19,51 +19,51 @@ const SYNTHETIC_MODELS: [&str; 2] = ["delivery-mirror", "gateway-injected"];
 
 /// What one JSON line says, before its ids and words are interned.
 #[derive(Debug, PartialEq)]
-pub struct Scanned {
+pub struct ScannedLine {
     /// Its type; none for a header line.
     pub kind: Option<EntryKind>,
     /// The line is `null`.
-    pub null: bool,
+    pub is_null: bool,
     /// The line is an array.
-    pub array: bool,
+    pub is_array: bool,
     /// The line is `null`, `false`, 0 or `""`.
-    pub falsy: bool,
+    pub is_falsy: bool,
     /// Its id.
-    pub id: Name,
+    pub id: ScannedValue,
     /// Its `parentId`.
-    pub parent: Name,
+    pub parent: ScannedValue,
     /// What it says of its place beside that.
-    pub link: Link,
+    pub link: TreeLink,
     /// `timestamp` as a date value (ms or NaN).
-    pub time: f64,
+    pub time_ms: f64,
     /// `firstKeptEntryId`, `targetId` or `fromId`. Those of a leaf row stay in its body.
-    pub reference: Name,
+    pub reference: ScannedValue,
     /// `customType`, `thinkingLevel`, `label` or `name`.
-    pub word: Name,
+    pub payload: ScannedValue,
     /// Provider and model id.
-    pub model: Option<(Name, Name)>,
+    pub model: Option<(ScannedValue, ScannedValue)>,
     /// `tokensBefore` or `data.timestamp`.
-    pub number: f64,
+    pub payload_number: f64,
     /// `firstKeptEntryIndex` of a version 1 compaction.
-    pub kept_index: Option<f64>,
+    pub first_kept_index: Option<f64>,
     /// A `message` entry without a message.
-    pub no_message: bool,
+    pub lacks_message: bool,
     /// The message says `excludeFromContext: true`.
-    pub excluded: bool,
+    pub is_excluded: bool,
     /// Sizes of the message, with its tool name, call id and calls.
     pub message: Option<ScannedMessage>,
     /// What a projection asks for beside sizes.
-    pub kept: Option<Kept>,
+    pub projection_data: Option<ProjectionData>,
     /// The usage of model work that anchors no estimate: beside the conversation (store-pi-1.5 B12), and of failed and
     /// aborted answers.
-    pub beside: Option<Usage>,
+    pub unanchored_usage: Option<Usage>,
     /// The line itself, kept only where sizes do not tell enough, for a leaf row and for a header.
-    pub body: Option<Value>,
+    pub retained_body: Option<Value>,
 }
 
 /// What is kept of an entry beside its sizes, because a projection asks for it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kept {
+pub enum ProjectionData {
     /// What a `context_edit` puts in the place of its target.
     Edit(Replacement),
     /// A system message, or a message without a content: the runtime gives it one, and then it has other sizes
@@ -79,61 +79,61 @@ pub struct ScannedMessage {
     /// Its sizes; tool and call are not interned yet.
     pub size: MessageSize,
     /// `toolName` of a tool result.
-    pub tool: Name,
+    pub tool_name: ScannedValue,
     /// `toolCallId` of a tool result.
-    pub call: Name,
+    pub call_id: ScannedValue,
     /// The tool calls of an assistant message.
-    pub calls: Vec<ScannedCall>,
+    pub tool_calls: Vec<ScannedToolCall>,
 }
 
 /// A tool call of a scanned message.
 #[derive(Debug, PartialEq)]
-pub struct ScannedCall {
+pub struct ScannedToolCall {
     /// Its id.
-    pub id: Name,
+    pub id: ScannedValue,
     /// Name of the tool.
-    pub name: Name,
+    pub name: ScannedValue,
     /// Chars of the name and of the arguments as JSON.
     pub chars: u32,
 }
 
 /// Reads one line, parsed or outlined. `rename_hooks` is the step from version 2 to 3 (store L3).
-pub fn scan<'a>(line: impl Json<'a>, rename_hooks: bool) -> Scanned {
-    let kind = kind_of(line);
-    let mut scanned = Scanned {
+pub fn scan<'a>(line: impl Json<'a>, rename_hooks: bool) -> ScannedLine {
+    let kind = entry_kind(line);
+    let mut scanned = ScannedLine {
         kind,
-        null: line.is_null(),
-        array: matches!(line.kind(), Kind::Array(_)),
-        falsy: !line.is_truthy(),
-        id: Name::of(line.get("id")),
-        parent: Name::of(line.get("parentId").filter(|parent| parent.is_truthy())),
-        link: link_of(line),
-        time: time_of(line.get("timestamp")),
-        reference: Name::Absent,
-        word: Name::Absent,
+        is_null: line.is_null(),
+        is_array: matches!(line.kind(), JsonKind::Array(_)),
+        is_falsy: !line.is_truthy(),
+        id: ScannedValue::from_json(line.get("id")),
+        parent: ScannedValue::from_json(line.get("parentId").filter(|parent| parent.is_truthy())),
+        link: scan_link(line),
+        time_ms: parse_time(line.get("timestamp")),
+        reference: ScannedValue::Absent,
+        payload: ScannedValue::Absent,
         model: None,
-        number: f64::NAN,
-        kept_index: None,
-        no_message: false,
-        excluded: false,
+        payload_number: f64::NAN,
+        first_kept_index: None,
+        lacks_message: false,
+        is_excluded: false,
         message: None,
-        kept: None,
-        beside: None,
-        body: None,
+        projection_data: None,
+        unanchored_usage: None,
+        retained_body: None,
     };
     match kind {
-        None | Some(EntryKind::Leaf) => scanned.body = Some(line.value()),
+        None | Some(EntryKind::Leaf) => scanned.retained_body = Some(line.to_value()),
         Some(EntryKind::Message) => scan_message(&mut scanned, line, rename_hooks),
-        Some(kind) => scan_other(&mut scanned, line, kind),
+        Some(kind) => scan_non_message(&mut scanned, line, kind),
     }
     scanned
 }
 
-fn link_of<'a>(line: impl Json<'a>) -> Link {
+fn scan_link<'a>(line: impl Json<'a>) -> TreeLink {
     let parent = match line.get("parentId") {
         None => ParentKey::Absent,
         Some(parent) if parent.is_null() => ParentKey::Null,
-        Some(parent) if parent.is_truthy() => ParentKey::Named,
+        Some(parent) if parent.is_truthy() => ParentKey::Usable,
         Some(_) => ParentKey::Falsy,
     };
     let mode = match line.get("appendMode") {
@@ -141,56 +141,59 @@ fn link_of<'a>(line: impl Json<'a>) -> Link {
         Some(mode) if mode.str_is("side") => AppendMode::Side,
         Some(_) => AppendMode::Other,
     };
-    Link { parent, mode }
+    TreeLink { parent, append_mode: mode }
 }
 
-fn time_of<'a>(timestamp: Option<impl Json<'a>>) -> f64 {
+fn parse_time<'a>(timestamp: Option<impl Json<'a>>) -> f64 {
     match timestamp.and_then(Json::text) {
-        Some(text) => js::date_of_text(&text),
-        None => js::date_value(timestamp.map(Json::value).as_ref()),
+        Some(text) => js::parse_date(&text),
+        None => js::date_value(timestamp.map(Json::to_value).as_ref()),
     }
 }
 
 /// The kind of a line; none for a header (an object of type `session`).
-fn kind_of<'a>(line: impl Json<'a>) -> Option<EntryKind> {
-    if line.kind() != Kind::Object {
+fn entry_kind<'a>(line: impl Json<'a>) -> Option<EntryKind> {
+    if line.kind() != JsonKind::Object {
         return Some(EntryKind::Scalar);
     }
     let Some(text) = line.get("type").and_then(Json::text) else { return Some(EntryKind::Unknown) };
     (text != "session").then(|| EntryKind::from_type(&text))
 }
 
-fn scan_message<'a>(scanned: &mut Scanned, line: impl Json<'a>, rename_hooks: bool) {
+fn scan_message<'a>(scanned: &mut ScannedLine, line: impl Json<'a>, rename_hooks: bool) {
     let Some(message) = line.get("message").filter(|message| !message.is_null()) else {
-        scanned.no_message = true;
+        scanned.lacks_message = true;
         return;
     };
     let hook = rename_hooks && message.get("role").is_some_and(|role| role.str_is("hookMessage"));
-    let renamed = hook.then(|| renamed_hook(&message.value())).flatten();
-    let sized = renamed.as_ref().map_or_else(|| size_message(message), size_message);
-    scanned.excluded =
-        message.get("excludeFromContext").is_some_and(|flag| flag.value() == Value::Bool(true));
+    let renamed = hook.then(|| rename_hook(&message.to_value())).flatten();
+    let sized = renamed.as_ref().map_or_else(|| measure_message(message), measure_message);
+    scanned.is_excluded =
+        message.get("excludeFromContext").is_some_and(|flag| flag.to_value() == Value::Bool(true));
     if sized.size.role == Role::Assistant {
-        scanned.model = Some((Name::of(message.get("provider")), Name::of(message.get("model"))));
+        scanned.model = Some((
+            ScannedValue::from_json(message.get("provider")),
+            ScannedValue::from_json(message.get("model")),
+        ));
     }
-    let odd = sized.size.odd;
+    let odd = sized.size.needs_body;
     let lacks_content = message.get("content").is_none_or(Json::is_null);
     let speaks = matches!(sized.size.role, Role::User | Role::Assistant | Role::ToolResult);
     if sized.size.role == Role::System || speaks && lacks_content {
-        scanned.kept = Some(Kept::Message(Arc::new(message.value())));
+        scanned.projection_data = Some(ProjectionData::Message(Arc::new(message.to_value())));
     }
-    scanned.beside = match sized.size.role {
-        Role::ToolResult => spent(message.get("usage")),
-        _ => billed(message, &sized.size),
+    scanned.unanchored_usage = match sized.size.role {
+        Role::ToolResult => side_usage(message.get("usage")),
+        _ => billed_usage(message, &sized.size),
     };
     scanned.message = Some(sized);
     if odd {
-        scanned.body = Some(message.value());
+        scanned.retained_body = Some(message.to_value());
     }
 }
 
 /// The content that a runtime which projects gives to a message without one (store-pi-1.5 C7).
-pub fn with_content(message: &Value) -> Option<Value> {
+pub fn with_empty_content(message: &Value) -> Option<Value> {
     if !message.get("content").is_none_or(Value::is_null) {
         return None;
     }
@@ -205,124 +208,131 @@ pub fn with_content(message: &Value) -> Option<Value> {
 }
 
 /// A version 2 `hookMessage` as the `custom` message it is called since (store L3).
-pub fn renamed_hook(message: &Value) -> Option<Value> {
+pub fn rename_hook(message: &Value) -> Option<Value> {
     let is_hook = message.get("role").is_some_and(|role| role.str_is("hookMessage"));
     let mut object = message.as_object().filter(|_| is_hook)?.clone();
     object.set("role", Value::from("custom"));
     Some(Value::Object(object))
 }
 
-fn scan_other<'a>(scanned: &mut Scanned, line: impl Json<'a>, kind: EntryKind) {
-    let field = |name| Name::of(line.get(name));
+fn scan_non_message<'a>(scanned: &mut ScannedLine, line: impl Json<'a>, kind: EntryKind) {
+    let field = |name| ScannedValue::from_json(line.get(name));
     let number = |name| line.get(name).and_then(Json::as_f64);
     match kind {
-        EntryKind::ThinkingLevelChange => scanned.word = field("thinkingLevel"),
+        EntryKind::ThinkingLevelChange => scanned.payload = field("thinkingLevel"),
         EntryKind::ModelChange => scanned.model = Some((field("provider"), field("modelId"))),
-        EntryKind::SessionInfo => scanned.word = field("name"),
-        EntryKind::Label => (scanned.word, scanned.reference) = (field("label"), field("targetId")),
+        EntryKind::SessionInfo => scanned.payload = field("name"),
+        EntryKind::Label => (scanned.payload, scanned.reference) = (field("label"), field("targetId")),
         EntryKind::Custom => {
-            scanned.word = field("customType");
+            scanned.payload = field("customType");
             let at = line.get("data").and_then(|data| data.get("timestamp"));
-            scanned.number = at.and_then(Json::as_f64).unwrap_or(f64::NAN);
+            scanned.payload_number = at.and_then(Json::as_f64).unwrap_or(f64::NAN);
         }
         EntryKind::Compaction => {
             scanned.reference = field("firstKeptEntryId");
-            scanned.number = number("tokensBefore").unwrap_or(f64::NAN);
-            scanned.kept_index = number("firstKeptEntryIndex");
-            scanned.beside = spent(line.get("usage"));
+            scanned.payload_number = number("tokensBefore").unwrap_or(f64::NAN);
+            scanned.first_kept_index = number("firstKeptEntryIndex");
+            scanned.unanchored_usage = side_usage(line.get("usage"));
             let checkpoint = line.get("systemMessage").filter(|message| message.is_truthy());
-            scanned.kept = checkpoint.map(|message| Kept::Checkpoint(Arc::new(message.value())));
-            scanned.message = Some(size_message(&built(line, "compactionSummary")));
+            scanned.projection_data =
+                checkpoint.map(|message| ProjectionData::Checkpoint(Arc::new(message.to_value())));
+            scanned.message = Some(measure_message(&build_message(line, "compactionSummary")));
         }
         EntryKind::BranchSummary => {
             scanned.reference = field("fromId");
-            scanned.beside = spent(line.get("usage"));
-            if holds(line.get("summary")) {
-                scanned.message = Some(size_message(&built(line, "branchSummary")));
+            scanned.unanchored_usage = side_usage(line.get("usage"));
+            if is_truthy(line.get("summary")) {
+                scanned.message = Some(measure_message(&build_message(line, "branchSummary")));
             }
         }
         EntryKind::CustomMessage => {
-            scanned.word = field("customType");
-            let mut built = built(line, "custom");
-            scanned.message = Some(size_message(&built));
+            scanned.payload = field("customType");
+            let mut built = build_message(line, "custom");
+            scanned.message = Some(measure_message(&built));
             let lacks_content = line.get("content").is_none_or(Json::is_null);
             if let (true, Some(object)) = (lacks_content, built.as_object_mut()) {
                 object.set("content", Value::Array(Vec::new()));
-                scanned.kept = Some(Kept::Message(Arc::new(built)));
+                scanned.projection_data = Some(ProjectionData::Message(Arc::new(built)));
             }
         }
         EntryKind::Usage => {
-            scanned.word = field("kind");
-            scanned.beside = spent(line.get("usage"));
+            scanned.payload = field("kind");
+            scanned.unanchored_usage = side_usage(line.get("usage"));
         }
         EntryKind::ContextEdit => {
             scanned.reference = field("targetId");
-            scanned.kept = Some(Kept::Edit(match line.get("replacement") {
+            scanned.projection_data = Some(ProjectionData::Edit(match line.get("replacement") {
                 None => Replacement::Missing,
                 Some(value) if value.is_null() => Replacement::Omitted,
-                Some(value) => Replacement::Content(Arc::new(value.value())),
+                Some(value) => Replacement::Content(Arc::new(value.to_value())),
             }));
         }
-        EntryKind::Reset => (scanned.word, scanned.reference) = (field("reason"), field("firstKeptEntryId")),
+        EntryKind::Reset => {
+            (scanned.payload, scanned.reference) = (field("reason"), field("firstKeptEntryId"));
+        }
         EntryKind::Message | EntryKind::Leaf | EntryKind::Unknown | EntryKind::Scalar => {}
     }
 }
 
 /// The fields that sizes depend on, of a message built from an entry (compaction 3.10a).
-fn built<'a>(line: impl Json<'a>, role: &str) -> Value {
+fn build_message<'a>(line: impl Json<'a>, role: &str) -> Value {
     let mut object = js::Object::default();
     object.set("role", Value::from(role));
     let field = if role == "custom" { "content" } else { "summary" };
     if let Some(value) = line.get(field) {
-        object.set(field, value.value());
+        object.set(field, value.to_value());
     }
     Value::Object(object)
 }
 
 /// Measures one message, as it stands in an entry or was built from one.
-pub fn size_message<'a>(message: impl Json<'a>) -> ScannedMessage {
+pub fn measure_message<'a>(message: impl Json<'a>) -> ScannedMessage {
     let role = measure::role_of(message);
-    let parts = measure::parts(message);
+    let parts = measure::content_sizes(message);
     let stop = message.get("stopReason").and_then(Json::text);
     let stop = stop.map_or(StopReason::Other, |text| StopReason::from_text(&text));
     let size = MessageSize {
         role,
-        pi_chars: Size::new(measure::pi_chars(message)),
-        prune_chars: Size::new(measure::prune_chars(message)),
+        pi_chars: CharCount::new(measure::pi_chars(message)),
+        prune_chars: CharCount::new(measure::prune_chars(message)),
         joined_chars: parts.joined_chars,
         text_blocks: parts.text_blocks,
         images: parts.images,
         text_chars: parts.text_chars,
         thinking_chars: parts.thinking_chars,
-        call_chars: parts.call_chars,
-        tool: WordIx::ABSENT,
-        call: None,
-        stop,
-        usage: (role == Role::Assistant).then(|| usage_of(message, stop)).flatten(),
-        silent: role == Role::Assistant && is_silent_message(message),
-        synthetic: role == Role::Assistant && is_synthetic(message),
+        tool_call_chars: parts.tool_call_chars,
+        tool_name: ValueIx::ABSENT,
+        call_id: None,
+        stop_reason: stop,
+        usage: (role == Role::Assistant).then(|| anchor_usage(message, stop)).flatten(),
+        is_no_reply: role == Role::Assistant && is_no_reply_message(message),
+        is_synthetic: role == Role::Assistant && is_synthetic(message),
         is_error: message.get("isError").and_then(Json::as_bool).unwrap_or(false),
-        odd: role == Role::ToolResult && parts.odd,
+        needs_body: role == Role::ToolResult && parts.needs_body,
     };
     let result = role == Role::ToolResult;
     ScannedMessage {
         size,
-        tool: Name::of(message.get("toolName").filter(|_| result)),
-        call: Name::of(message.get("toolCallId").filter(|_| result)),
-        calls: if role == Role::Assistant { calls_of(message, parts.call_chars) } else { Vec::new() },
+        tool_name: ScannedValue::from_json(message.get("toolName").filter(|_| result)),
+        call_id: ScannedValue::from_json(message.get("toolCallId").filter(|_| result)),
+        tool_calls: if role == Role::Assistant {
+            scan_tool_calls(message, parts.tool_call_chars)
+        } else {
+            Vec::new()
+        },
     }
 }
 
 /// The calls of a message. `all` are their chars together: those of the only one, where there is one.
-fn calls_of<'a>(message: impl Json<'a>, all: u32) -> Vec<ScannedCall> {
+fn scan_tool_calls<'a>(message: impl Json<'a>, all: u32) -> Vec<ScannedToolCall> {
     let blocks = message.get("content").and_then(Json::items).into_iter().flatten();
-    let is_call = |block: &_| measure::block_is(*block, "toolCall").unwrap_or(false);
-    let scanned = blocks.filter(is_call).map(|block| ScannedCall {
-        id: Name::of(block.get("id")),
-        name: Name::of(block.get("name")),
-        chars: measure::call_chars(block),
+    let is_call = |block: &_| measure::is_block_type(*block, "toolCall").unwrap_or(false);
+    let scanned = blocks.filter(is_call).map(|block| ScannedToolCall {
+        id: ScannedValue::from_json(block.get("id")),
+        name: ScannedValue::from_json(block.get("name")),
+        chars: measure::tool_call_chars(block),
     });
-    let mut calls: Vec<ScannedCall> = scanned.collect();
+    let mut calls: Vec<ScannedToolCall> = scanned.collect();
     if let [call] = &mut calls[..] {
         call.chars = all;
     }
@@ -331,12 +341,12 @@ fn calls_of<'a>(message: impl Json<'a>, all: u32) -> Vec<ScannedCall> {
 
 /// Usage that is valid as an anchor: truthy, and the call neither failed nor was aborted
 /// (compaction 1.11).
-fn usage_of<'a>(message: impl Json<'a>, stop: StopReason) -> Option<Usage> {
+fn anchor_usage<'a>(message: impl Json<'a>, stop: StopReason) -> Option<Usage> {
     let usage = message.get("usage").filter(|usage| usage.is_truthy())?;
     if matches!(stop, StopReason::Error | StopReason::Aborted) {
         return None;
     }
-    Some(usage_from(usage))
+    Some(parse_usage(usage))
 }
 
 /// Whether the gateway wrote an answer without asking a model (store I5).
@@ -346,29 +356,29 @@ pub fn is_synthetic<'a>(message: impl Json<'a>) -> bool {
 }
 
 /// The usage of a call that failed or was aborted: it anchors no estimate, but it was billed.
-fn billed<'a>(message: impl Json<'a>, size: &MessageSize) -> Option<Usage> {
-    let failed = matches!(size.stop, StopReason::Error | StopReason::Aborted);
-    let usage = spent(message.get("usage")).filter(|_| failed && size.role == Role::Assistant)?;
+fn billed_usage<'a>(message: impl Json<'a>, size: &MessageSize) -> Option<Usage> {
+    let failed = matches!(size.stop_reason, StopReason::Error | StopReason::Aborted);
+    let usage = side_usage(message.get("usage")).filter(|_| failed && size.role == Role::Assistant)?;
     (usage.prompt_tokens() + usage.output > 0.0).then_some(usage)
 }
 
 /// The usage of work beside the conversation, where it is recorded.
-fn spent<'a>(usage: Option<impl Json<'a>>) -> Option<Usage> {
-    usage.filter(|usage| usage.kind() == Kind::Object).map(usage_from)
+fn side_usage<'a>(usage: Option<impl Json<'a>>) -> Option<Usage> {
+    usage.filter(|usage| usage.kind() == JsonKind::Object).map(parse_usage)
 }
 
-fn usage_from<'a>(usage: impl Json<'a>) -> Usage {
+fn parse_usage<'a>(usage: impl Json<'a>) -> Usage {
     let component = |name| usage.get(name).and_then(Json::as_f64).unwrap_or(0.0);
     let cost = usage.get("cost").and_then(|cost| cost.get("total")).and_then(Json::as_f64);
-    let tokens = ContextTokens::of(usage);
+    let tokens = ContextTokens::from_usage(usage);
     Usage {
         input: component("input"),
         output: component("output"),
         cache_read: component("cacheRead"),
         cache_write: component("cacheWrite"),
-        context_tokens: tokens.number,
-        is_text: tokens.is_text,
-        is_told: tokens.is_told,
+        context_tokens: tokens.count,
+        is_text_sum: tokens.is_text_sum,
+        is_reported_total: tokens.is_reported_total,
         cost: cost.unwrap_or(f64::NAN),
     }
 }
@@ -377,7 +387,7 @@ fn usage_from<'a>(usage: impl Json<'a>) -> Usage {
 mod tests {
     use super::*;
 
-    fn scanned(json: &str) -> Scanned {
+    fn scanned(json: &str) -> ScannedLine {
         scan(&js::parse(json).expect("test JSON"), false)
     }
 
@@ -409,8 +419,8 @@ mod tests {
             let line =
                 format!(r#"{{"type":"message","message":{{"role":"assistant","content":[{blocks}]}}}}"#);
             let message = scanned(&line).message.expect("a message");
-            let own: Vec<u32> = message.calls.iter().map(|call| call.chars).collect();
-            assert_eq!(own.iter().sum::<u32>(), message.size.call_chars);
+            let own: Vec<u32> = message.tool_calls.iter().map(|call| call.chars).collect();
+            assert_eq!(own.iter().sum::<u32>(), message.size.tool_call_chars);
             own
         };
         let exec = r#"{"type":"toolCall","name":"exec","arguments":{"a":1.0}}"#;
@@ -428,7 +438,7 @@ mod tests {
             let line = format!(
                 r#"{{"type":"message","message":{{"role":"{role}","content":[{{"type":"text","text":"NO_REPLY"}}]}}}}"#
             );
-            scanned(&line).message.map(|message| message.size.silent)
+            scanned(&line).message.map(|message| message.size.is_no_reply)
         };
         assert_eq!((silent("assistant"), silent("user")), (Some(true), Some(false)));
         assert_eq!(size_of::<MessageSize>(), 120);
@@ -442,8 +452,8 @@ mod tests {
 
     #[test]
     fn a_falsy_parent_is_no_parent() {
-        assert!(scanned(r#"{"type":"label","parentId":""}"#).parent == Name::Absent);
-        assert!(scanned(r#"{"type":"label","parentId":0}"#).parent == Name::Absent);
-        assert!(scanned(r#"{"type":"label","parentId":5}"#).parent != Name::Absent);
+        assert!(scanned(r#"{"type":"label","parentId":""}"#).parent == ScannedValue::Absent);
+        assert!(scanned(r#"{"type":"label","parentId":0}"#).parent == ScannedValue::Absent);
+        assert!(scanned(r#"{"type":"label","parentId":5}"#).parent != ScannedValue::Absent);
     }
 }

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::archive::ArchiveReason;
-use super::kept::Kept;
-use super::key::Kind;
-use super::rows::Row;
+use super::kept::Location;
+use super::key::SessionKind;
+use super::rows::SessionRecord;
 use crate::ids::SessionKey;
 
 /// Something about a session that a list marks.
@@ -24,15 +24,15 @@ pub enum Flag {
     /// The transcript may not be written.
     ReadOnly,
     /// A cron run listed under a second key, which is left out (store D4).
-    RunTwin,
+    DuplicateRun,
     /// The row names a place outside this store.
     ForeignPath,
     /// A run is writing to it, by its row in a database (sqlite I5).
     Running,
     /// A transcript that its key no longer points to (sqlite F10).
-    Earlier,
+    Superseded,
     /// Archived by its row in a database.
-    Shelved,
+    MarkedArchived,
     /// Its entries were moved from the tables to an archive (sqlite E4).
     Cold,
     /// A file left over from before its entries were taken into the database.
@@ -43,7 +43,7 @@ pub enum Flag {
 
 impl Flag {
     /// The word for it, on screen and in JSON.
-    pub fn name(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Orphan => "orphan",
             Self::Archived(_) => "archived",
@@ -51,11 +51,11 @@ impl Flag {
             Self::Locked => "locked",
             Self::Symlink => "symlink",
             Self::ReadOnly => "read-only",
-            Self::RunTwin => "run-twin",
+            Self::DuplicateRun => "run-twin",
             Self::ForeignPath => "foreign-path",
             Self::Running => "running",
-            Self::Earlier => "earlier",
-            Self::Shelved => "shelved",
+            Self::Superseded => "earlier",
+            Self::MarkedArchived => "shelved",
             Self::Cold => "cold",
             Self::Imported => "imported",
             Self::NotImported => "not-imported",
@@ -71,18 +71,18 @@ pub struct Session {
     /// Agent id; `pi` for sessions of the pi coding agent.
     pub agent: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: SessionKind,
     /// Session id: the row's, else the transcript's, else its file name without the extension.
     pub id: String,
     /// Name to show; never empty.
     pub title: String,
     /// The transcript, or where it would be; `None` when the row names none at all. One in a database goes by the path of
-    /// that and its id (see [`super::sqlite::path_in`]).
+    /// that and its id (see [`super::sqlite::item_path`]).
     pub path: Option<PathBuf>,
     /// Where its entries are kept.
-    pub kept: Kept,
+    pub location: Location,
     /// The store's record.
-    pub row: Option<Row>,
+    pub record: Option<SessionRecord>,
     /// Working directory, where the header was read for it.
     pub cwd: Option<String>,
     /// In order, without repetition.
@@ -97,48 +97,48 @@ pub struct Session {
 
 impl Session {
     /// Whether it has this flag.
-    pub fn has(&self, flag: Flag) -> bool {
+    pub fn has_flag(&self, flag: Flag) -> bool {
         self.flags.contains(&flag)
     }
 
     /// Put aside, for whatever reason.
-    pub fn archived(&self) -> bool {
+    pub fn is_archived(&self) -> bool {
         self.flags.iter().any(|flag| matches!(flag, Flag::Archived(_)))
     }
 
     /// The time of the row's last update, else when someone last spoke, else that of the file, in ms since the epoch.
     pub fn updated_ms(&self) -> Option<i64> {
-        let row = self.row.as_ref().and_then(|row| row.updated_at).map(|ms| ms as i64);
+        let row = self.record.as_ref().and_then(|row| row.updated_at).map(|ms| ms as i64);
         row.or(self.active_ms).or(self.modified_ms)
     }
 
     /// The same session with its file as it is now.
     #[must_use]
-    pub fn as_it_is(&self) -> Self {
+    pub fn refreshed(&self) -> Self {
         let mut session = self.clone();
-        if session.kept.database().is_some() {
+        if session.location.database().is_some() {
             return session;
         }
         let of_file = [Flag::Missing, Flag::Locked, Flag::Symlink, Flag::ReadOnly];
         session.flags.retain(|flag| !of_file.contains(flag));
         (session.bytes, session.modified_ms) = (0, None);
-        session.examine();
-        if session.path.as_deref().is_some_and(|path| lock_beside(path).exists()) {
-            session.flag(Flag::Locked);
+        session.load_file_metadata();
+        if session.path.as_deref().is_some_and(|path| lock_path(path).exists()) {
+            session.add_flag(Flag::Locked);
         }
         session
     }
 
-    pub(super) fn flag(&mut self, flag: Flag) {
+    pub(super) fn add_flag(&mut self, flag: Flag) {
         if let Err(at) = self.flags.binary_search(&flag) {
             self.flags.insert(at, flag);
         }
     }
 
     /// Fills in what the file system tells about the transcript.
-    pub(super) fn examine(&mut self) {
+    pub(super) fn load_file_metadata(&mut self) {
         let Some(path) = self.path.clone() else {
-            self.flag(Flag::Missing);
+            self.add_flag(Flag::Missing);
             return;
         };
         let own = std::fs::symlink_metadata(&path);
@@ -148,19 +148,19 @@ impl Session {
                 self.bytes = meta.len();
                 self.modified_ms = meta.modified().ok().and_then(ms_since_epoch);
                 if meta.permissions().readonly() {
-                    self.flag(Flag::ReadOnly);
+                    self.add_flag(Flag::ReadOnly);
                 }
             }
-            _ => self.flag(Flag::Missing),
+            _ => self.add_flag(Flag::Missing),
         }
         if is_link {
-            self.flag(Flag::Symlink);
+            self.add_flag(Flag::Symlink);
         }
     }
 }
 
 /// Where a lock on a transcript lies (store H1).
-fn lock_beside(path: &Path) -> PathBuf {
+fn lock_path(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".lock");
     path.with_file_name(name)
@@ -172,7 +172,7 @@ fn ms_since_epoch(time: std::time::SystemTime) -> Option<i64> {
 }
 
 /// File name without `.jsonl` and without a topic (store G2).
-pub(super) fn stem_of(path: &Path) -> String {
+pub(super) fn session_stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.strip_suffix(".jsonl").unwrap_or(&name).to_owned()
 }

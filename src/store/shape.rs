@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::archive::{FileKind, classify, is_jsonl};
-use super::sqlite::DATABASE;
+use super::sqlite::DATABASE_NAME;
 use crate::gateway::secrets::is_secret_file;
 use crate::gateway::state_dir::config_in;
 
@@ -12,19 +12,19 @@ const MAX_GROUPS: usize = 100;
 
 /// What there is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shape {
+pub enum PathKind {
     /// A gateway's state dir.
     StateDir(PathBuf),
     /// One agent of a gateway: its sessions dir.
-    Sessions(PathBuf),
+    SessionsDir(PathBuf),
     /// A store file.
-    Rows(PathBuf),
+    StoreFile(PathBuf),
     /// A transcript.
     Transcript(PathBuf),
     /// pi's agent dir.
     PiAgentDir(PathBuf),
     /// pi's sessions dir: one directory per working directory, or one of those, or a flat one.
-    PiSessions(PathBuf),
+    PiSessionsDir(PathBuf),
     /// A database of an agent, from 2026.9 on.
     Database(PathBuf),
     /// Nothing, or nothing that holds sessions.
@@ -32,84 +32,86 @@ pub enum Shape {
 }
 
 /// Tells what is at an absolute path, by its name and by what lies in it.
-pub fn shape_of(path: &Path) -> Shape {
+pub fn classify_path(path: &Path) -> PathKind {
     let own = path.to_path_buf();
     if path.is_dir() {
-        return shape_of_dir(path);
+        return classify_dir(path);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if !path.is_file() || is_secret_file(path) || matches!(classify(&name), FileKind::Recording) {
-        return Shape::Nothing(own);
+        return PathKind::Nothing(own);
     }
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("json") => Shape::Rows(own),
-        Some("sqlite" | "db") => Shape::Database(own),
-        _ => Shape::Transcript(own),
+        Some("json") => PathKind::StoreFile(own),
+        Some("sqlite" | "db") => PathKind::Database(own),
+        _ => PathKind::Transcript(own),
     }
 }
 
-fn shape_of_dir(dir: &Path) -> Shape {
+fn classify_dir(dir: &Path) -> PathKind {
     let own = dir.to_path_buf();
     let sessions = dir.join("sessions");
-    let names = Names::of(dir);
-    let below = Names::of(&sessions);
+    let names = DirNames::read(dir);
+    let below = DirNames::read(&sessions);
     let is_agents_child = |dir: &Path| dir.parent().is_some_and(|parent| parent.ends_with("agents"));
-    let database =
-        [dir.join(DATABASE), dir.join("agent").join(DATABASE)].into_iter().find(|path| path.is_file());
+    let database = [dir.join(DATABASE_NAME), dir.join("agent").join(DATABASE_NAME)]
+        .into_iter()
+        .find(|path| path.is_file());
     if dir.join("agents").is_dir() || config_in(dir).is_some() {
-        Shape::StateDir(own)
+        PathKind::StateDir(own)
     } else if let Some(database) = database {
-        Shape::Database(database)
-    } else if names.has("sessions.json")
+        PathKind::Database(database)
+    } else if names.contains("sessions.json")
         || (dir.ends_with("sessions") && dir.parent().is_some_and(is_agents_child))
     {
-        Shape::Sessions(own)
-    } else if below.has("sessions.json") || (sessions.is_dir() && is_agents_child(dir)) {
-        Shape::Sessions(sessions)
-    } else if below.any(is_pi_cwd_dir) || names.has("settings.json") && sessions.is_dir() {
-        Shape::PiAgentDir(own)
-    } else if names.any(is_pi_cwd_dir) || names.any(is_pi_transcript) || is_pi_dir_with(dir, &names) {
-        Shape::PiSessions(own)
+        PathKind::SessionsDir(own)
+    } else if below.contains("sessions.json") || (sessions.is_dir() && is_agents_child(dir)) {
+        PathKind::SessionsDir(sessions)
+    } else if below.any(is_pi_cwd_dir) || names.contains("settings.json") && sessions.is_dir() {
+        PathKind::PiAgentDir(own)
+    } else if names.any(is_pi_cwd_dir) || names.any(is_pi_transcript) || looks_like_pi_dir(dir, &names) {
+        PathKind::PiSessionsDir(own)
     } else if below.any(is_pi_transcript) {
-        Shape::PiSessions(sessions)
+        PathKind::PiSessionsDir(sessions)
     } else if names.any(is_jsonl) {
-        Shape::Sessions(own)
+        PathKind::SessionsDir(own)
     } else if below.any(is_jsonl) {
-        Shape::Sessions(sessions)
-    } else if holds_nested(dir) {
-        Shape::PiSessions(own)
+        PathKind::SessionsDir(sessions)
+    } else if has_nested_sessions(dir) {
+        PathKind::PiSessionsDir(own)
     } else {
-        Shape::Nothing(own)
+        PathKind::Nothing(own)
     }
 }
 
 /// A directory of one working directory of pi's, whatever its files are called.
-fn is_pi_dir_with(dir: &Path, names: &Names) -> bool {
+fn looks_like_pi_dir(dir: &Path, names: &DirNames) -> bool {
     let is_own = dir.file_name().is_some_and(|name| is_pi_cwd_dir(&name.to_string_lossy()));
     is_own && names.any(is_jsonl)
 }
 
 /// Whether pi's directories lie one or two levels further down, as where sessions are grouped by project.
-fn holds_nested(dir: &Path) -> bool {
+fn has_nested_sessions(dir: &Path) -> bool {
     let below = |dir: &Path| {
         let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
         entries.take(MAX_GROUPS).map(|entry| entry.path()).filter(|path| path.is_dir()).collect::<Vec<_>>()
     };
-    let is_pis = |dir: &PathBuf| Names::of(dir).any(|name| is_pi_cwd_dir(name) || is_pi_transcript(name));
+    let is_pis =
+        |dir: &PathBuf| DirNames::read(dir).any(|name| is_pi_cwd_dir(name) || is_pi_transcript(name));
     let groups = below(dir);
     groups.iter().any(is_pis) || groups.iter().any(|group| below(group).iter().any(is_pis))
 }
 
 /// The names in a directory; none when it cannot be read.
-struct Names(Vec<String>);
+struct DirNames(Vec<String>);
 
-impl Names {
-    fn of(dir: &Path) -> Self {
+impl DirNames {
+    fn read(dir: &Path) -> Self {
         let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
         Self(entries.filter_map(|entry| entry.file_name().into_string().ok()).collect())
     }
 
-    fn has(&self, name: &str) -> bool {
+    fn contains(&self, name: &str) -> bool {
         self.0.iter().any(|own| own == name)
     }
 

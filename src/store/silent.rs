@@ -3,19 +3,19 @@
 use crate::js::{Json, is_trimmed};
 
 /// The whole text of a silent reply.
-pub const SILENT_TOKEN: &str = "NO_REPLY";
+pub const NO_REPLY_TOKEN: &str = "NO_REPLY";
 /// Texts longer than this are never looked at: chars of a token with white space around it.
-const LONGEST: usize = 64;
+const MAX_CHARS: usize = 64;
 
 /// Whether a text is exactly the token, with white space around it or none.
-pub fn is_silent(text: &str) -> bool {
-    text.trim_matches(is_trimmed) == SILENT_TOKEN
+pub fn is_no_reply(text: &str) -> bool {
+    text.trim_matches(is_trimmed) == NO_REPLY_TOKEN
 }
 
 /// A delivered text without the token at its end; nothing where nothing remains: silent in effect.
-pub fn without_token(text: &str) -> Option<&str> {
+pub fn strip_token(text: &str) -> Option<&str> {
     let trimmed = text.trim_matches(is_trimmed);
-    let before = text.trim_end_matches(is_trimmed).strip_suffix(SILENT_TOKEN);
+    let before = text.trim_end_matches(is_trimmed).strip_suffix(NO_REPLY_TOKEN);
     let stands_apart =
         |before: &&str| before.is_empty() || before.ends_with('*') || before.ends_with(is_trimmed);
     let Some(before) = before.filter(stands_apart) else { return Some(trimmed) };
@@ -25,15 +25,15 @@ pub fn without_token(text: &str) -> Option<&str> {
 }
 
 /// Whether the text blocks of an assistant message say nothing to the person.
-pub fn is_silent_message<'a>(message: impl Json<'a>) -> bool {
+pub fn is_no_reply_message<'a>(message: impl Json<'a>) -> bool {
     let blocks = || message.get("content").and_then(Json::items).into_iter().flatten();
     let texts = || blocks().filter(|block| block.get("type").is_some_and(|kind| kind.str_is("text")));
-    let chars: usize = texts().filter_map(|block| block.get("text")?.units()).sum();
-    if chars < SILENT_TOKEN.len() || chars > LONGEST {
+    let chars: usize = texts().filter_map(|block| block.get("text")?.unit_len()).sum();
+    if chars < NO_REPLY_TOKEN.len() || chars > MAX_CHARS {
         return false;
     }
     let text = texts().filter_map(|block| block.get("text")?.text()).collect::<Vec<_>>().join("\n");
-    is_silent(&text) || without_token(&text).is_none()
+    is_no_reply(&text) || strip_token(&text).is_none()
 }
 
 #[cfg(test)]
@@ -51,22 +51,24 @@ mod tests {
             ("NO_REPLY done", false),
             ("", false),
         ] {
-            assert_eq!(is_silent(text), silent, "{text:?}");
+            assert_eq!(is_no_reply(text), silent, "{text:?}");
         }
     }
 
     #[test]
     fn a_token_at_the_end_is_taken_off_and_what_is_left_is_delivered() {
-        assert_eq!(without_token("**NO_REPLY"), None);
-        assert_eq!(without_token("Written down. NO_REPLY \n"), Some("Written down."));
-        assert_eq!(without_token("xNO_REPLY"), Some("xNO_REPLY"));
-        assert_eq!(without_token(" hello "), Some("hello"));
+        assert_eq!(strip_token("**NO_REPLY"), None);
+        assert_eq!(strip_token("Written down. NO_REPLY \n"), Some("Written down."));
+        assert_eq!(strip_token("xNO_REPLY"), Some("xNO_REPLY"));
+        assert_eq!(strip_token(" hello "), Some("hello"));
     }
 
     #[test]
     fn the_text_blocks_of_a_message_decide_whatever_it_thinks_or_calls() {
         let silent = |content: &str| {
-            is_silent_message(&js::parse(&format!(r#"{{"role":"assistant","content":{content}}}"#)).unwrap())
+            is_no_reply_message(
+                &js::parse(&format!(r#"{{"role":"assistant","content":{content}}}"#)).unwrap(),
+            )
         };
         assert!(silent(r#"[{"type":"thinking","thinking":"hm"},{"type":"text","text":"NO_REPLY"}]"#));
         assert!(!silent(r#"[{"type":"text","text":"All is well."}]"#));

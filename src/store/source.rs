@@ -29,7 +29,7 @@ pub enum Source {
         identity: FileIdentity,
     },
     /// The events of one session in a database.
-    Rows(Arc<Events>),
+    DatabaseRows(Arc<Events>),
     /// Bytes in memory.
     Memory {
         /// The name it goes by.
@@ -46,7 +46,7 @@ impl Source {
     }
 
     /// Bytes in memory under a name.
-    pub fn memory(path: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Self {
+    pub fn from_memory(path: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Self {
         Self::Memory { path: path.into().into(), bytes: bytes.into() }
     }
 
@@ -54,14 +54,14 @@ impl Source {
     pub fn path(&self) -> &Path {
         match self {
             Self::File { path, .. } | Self::Unpacked { path, .. } | Self::Memory { path, .. } => path,
-            Self::Rows(events) => events.path(),
+            Self::DatabaseRows(events) => events.path(),
         }
     }
 
     /// The rows of a database, where it is those.
     pub fn events(&self) -> Option<&Events> {
         match self {
-            Self::Rows(events) => Some(events),
+            Self::DatabaseRows(events) => Some(events),
             _ => None,
         }
     }
@@ -70,7 +70,7 @@ impl Source {
     pub fn len(&self) -> io::Result<u64> {
         match self {
             Self::File { file, .. } | Self::Unpacked { file, .. } => Ok(file.metadata()?.len()),
-            Self::Rows(events) => Ok(events.len()),
+            Self::DatabaseRows(events) => Ok(events.len()),
             Self::Memory { bytes, .. } => Ok(bytes.len() as u64),
         }
     }
@@ -83,9 +83,9 @@ impl Source {
     /// Which file it is.
     pub fn identity(&self) -> io::Result<FileIdentity> {
         match self {
-            Self::File { file, .. } => Ok(identity(&file.metadata()?)),
+            Self::File { file, .. } => Ok(file_identity(&file.metadata()?)),
             Self::Unpacked { identity, .. } => Ok(*identity),
-            Self::Rows(events) => Ok(events.identity()),
+            Self::DatabaseRows(events) => Ok(events.identity()),
             Self::Memory { .. } => Ok(FileIdentity::default()),
         }
     }
@@ -94,7 +94,7 @@ impl Source {
     pub fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         match self {
             Self::File { file, .. } | Self::Unpacked { file, .. } => read_file_at(file, buffer, at),
-            Self::Rows(events) => events.read_at(buffer, at),
+            Self::DatabaseRows(events) => events.read_at(buffer, at),
             Self::Memory { bytes, .. } => {
                 let from = (at as usize).min(bytes.len());
                 let count = buffer.len().min(bytes.len() - from);
@@ -111,7 +111,7 @@ impl Source {
         while done < bytes {
             let count = self.read_at(&mut buffer[done..], at + done as u64)?;
             if count == 0 {
-                return Err(shorter());
+                return Err(truncated_error());
             }
             done += count;
         }
@@ -120,7 +120,7 @@ impl Source {
 }
 
 /// Bytes that were there are not any more.
-pub(super) fn shorter() -> io::Error {
+pub(super) fn truncated_error() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")
 }
 
@@ -135,7 +135,7 @@ fn read_file_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
 }
 
 /// Device and inode of a file; zeros where the system has none.
-pub fn identity(metadata: &std::fs::Metadata) -> FileIdentity {
+pub fn file_identity(metadata: &std::fs::Metadata) -> FileIdentity {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;

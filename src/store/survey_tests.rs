@@ -1,5 +1,5 @@
 use super::*;
-use crate::store::key::Kind;
+use crate::store::key::SessionKind;
 use std::io::Write;
 
 struct Made {
@@ -26,17 +26,17 @@ impl Made {
     }
 
     fn survey(&self, path: &str) -> Store {
-        survey(Some(Path::new(path)), &self.env())
+        discover(Some(Path::new(path)), &self.env())
     }
 }
 
-fn seen(store: &Store) -> Vec<(&str, &str, Kind)> {
+fn seen(store: &Store) -> Vec<(&str, &str, SessionKind)> {
     store.sessions.iter().map(|s| (s.agent.as_str(), s.id.as_str(), s.kind)).collect()
 }
 
 fn flags(store: &Store, id: &str) -> Vec<&'static str> {
     let session = store.sessions.iter().find(|session| session.id == id).unwrap();
-    session.flags.iter().map(|flag| flag.name()).collect()
+    session.flags.iter().map(|flag| flag.as_str()).collect()
 }
 
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"ID\",\"cwd\":\"/w\"}\n";
@@ -73,22 +73,23 @@ fn whole() -> Made {
 fn a_state_dir_lists_every_agent_and_session() {
     let made = whole();
     let store = made.survey("s");
-    let agents: Vec<_> = store.agents.iter().map(|a| (a.id.as_str(), a.on_disk, a.configured)).collect();
+    let agents: Vec<_> =
+        store.agents.iter().map(|a| (a.id.as_str(), a.is_on_disk, a.is_configured)).collect();
     assert_eq!(agents, [("main", true, true), ("ops", true, false), ("planned", false, true)]);
     assert_eq!(
         seen(&store),
         [
-            ("main", "a", Kind::Main),
-            ("main", "b", Kind::Direct),
-            ("main", "c", Kind::Cron),
-            ("main", "old", Kind::Cron),
-            ("main", "f", Kind::Channel),
-            ("main", "../x", Kind::Other),
-            ("main", "g", Kind::Global),
-            ("main", "fork", Kind::Orphan),
-            ("main", "z-topic-5", Kind::Orphan),
-            ("main", "a", Kind::Archive),
-            ("ops", "p", Kind::Orphan),
+            ("main", "a", SessionKind::Main),
+            ("main", "b", SessionKind::Direct),
+            ("main", "c", SessionKind::Cron),
+            ("main", "old", SessionKind::Cron),
+            ("main", "f", SessionKind::Channel),
+            ("main", "../x", SessionKind::Other),
+            ("main", "g", SessionKind::Global),
+            ("main", "fork", SessionKind::Orphan),
+            ("main", "z-topic-5", SessionKind::Orphan),
+            ("main", "a", SessionKind::Archive),
+            ("ops", "p", SessionKind::Orphan),
         ]
     );
 }
@@ -111,10 +112,10 @@ fn sessions_carry_the_flags_that_lists_mark() {
 #[test]
 fn what_cannot_be_read_is_a_finding_and_the_rest_is_listed() {
     let store = whole().survey("s");
-    let errors: Vec<_> = store.findings.iter().filter(|f| f.severity == Severity::Error).collect();
+    let errors: Vec<_> = store.diagnostics.iter().filter(|f| f.severity == Severity::Error).collect();
     assert_eq!(errors.len(), 1);
     assert!(errors[0].path.ends_with("agents/ops/sessions/sessions.json") && errors[0].line == Some(2));
-    let warned: Vec<_> = store.findings.iter().filter_map(|f| f.entry.as_deref()).collect();
+    let warned: Vec<_> = store.diagnostics.iter().filter_map(|f| f.subject.as_deref()).collect();
     assert_eq!(warned, ["agent:main:bad"]);
 }
 
@@ -129,19 +130,19 @@ fn every_path_into_a_store_shows_its_part_of_it() {
         assert_eq!(store.agents.len(), 1, "{path}");
     }
     let one = made.survey("s/agents/main/sessions/a.jsonl");
-    assert_eq!(seen(&one), [("main", "a", Kind::Main)]);
-    assert!(one.sessions[0].row.is_some());
+    assert_eq!(seen(&one), [("main", "a", SessionKind::Main)]);
+    assert!(one.sessions[0].record.is_some());
     let archive = made.survey("s/agents/main/sessions/a.jsonl.reset.2026-02-21T05-16-55.686Z");
-    assert_eq!(seen(&archive), [("main", "a", Kind::Archive)]);
+    assert_eq!(seen(&archive), [("main", "a", SessionKind::Archive)]);
 }
 
 #[test]
 fn a_transcript_alone_is_a_session() {
     let made = Made::new(&[("x/t.jsonl", &HEADER.replace("ID", "t1"))]);
     let store = made.survey("x/t.jsonl");
-    assert_eq!(seen(&store), [("main", "t1", Kind::File)]);
+    assert_eq!(seen(&store), [("main", "t1", SessionKind::File)]);
     assert_eq!(store.sessions[0].title, "t");
-    assert_eq!(seen(&made.survey("x")), [("main", "t1", Kind::Orphan)]);
+    assert_eq!(seen(&made.survey("x")), [("main", "t1", SessionKind::Orphan)]);
 }
 
 #[test]
@@ -151,8 +152,8 @@ fn pi_directories_are_told_from_a_gateways() {
     let made = Made::new(&[(&inner, &HEADER.replace("ID", "p1")), ("agent/auth.json", "secret")]);
     for path in ["agent", "agent/sessions", "agent/sessions/--w--"] {
         let store = made.survey(path);
-        assert_eq!(seen(&store), [("pi", "p1", Kind::Pi)], "{path}");
-        assert_eq!(store.findings, [], "{path}");
+        assert_eq!(seen(&store), [("pi", "p1", SessionKind::Pi)], "{path}");
+        assert_eq!(store.diagnostics, [], "{path}");
     }
 }
 
@@ -163,19 +164,19 @@ fn nothing_there_is_said_and_not_an_empty_list() {
         [("gone", "does not exist"), ("empty", "holds no sessions"), ("agent.sqlite", "has schema version 0")]
     {
         let store = made.survey(path);
-        assert!(store.findings[0].what.starts_with(what), "{path}: {}", store.findings[0]);
-        assert_eq!(store.findings[0].severity, Severity::Error);
+        assert!(store.diagnostics[0].message.starts_with(what), "{path}: {}", store.diagnostics[0]);
+        assert_eq!(store.diagnostics[0].severity, Severity::Error);
     }
 }
 
 #[test]
 fn without_a_path_the_environment_names_the_state_dir() {
     let made = Made::new(&[("home/.openclaw/agents/main/sessions/x.jsonl", &HEADER.replace("ID", "x"))]);
-    let store = survey(None, &made.env());
+    let store = discover(None, &made.env());
     assert_eq!(store.state_dir, made.at("home/.openclaw"));
-    assert_eq!(seen(&store), [("main", "x", Kind::Orphan)]);
+    assert_eq!(seen(&store), [("main", "x", SessionKind::Orphan)]);
     let none = Made::new(&[]);
-    assert!(matches!(survey(None, &none.env()).shape, Shape::Nothing(_)));
+    assert!(matches!(discover(None, &none.env()).path_kind, PathKind::Nothing(_)));
 }
 
 #[test]
@@ -189,7 +190,7 @@ fn a_shared_store_file_is_read_once_and_its_keys_name_the_agents() {
         ("home/all/a.jsonl", &HEADER.replace("ID", "a")),
     ]);
     let store = made.survey("s");
-    assert_eq!(seen(&store), [("main", "a", Kind::Main), ("ops", "b", Kind::Other)]);
+    assert_eq!(seen(&store), [("main", "a", SessionKind::Main), ("ops", "b", SessionKind::Other)]);
 }
 
 #[test]
@@ -199,7 +200,7 @@ fn a_broken_configuration_is_a_finding_and_sessions_are_listed_all_the_same() {
         ("s/agents/main/sessions/x.jsonl", &HEADER.replace("ID", "x")),
     ]);
     let store = made.survey("s");
-    assert!(store.findings[0].path.ends_with("openclaw.json"));
+    assert!(store.diagnostics[0].path.ends_with("openclaw.json"));
     assert_eq!(store.sessions.len(), 1);
 }
 
@@ -217,7 +218,7 @@ fn links_and_read_only_files_are_flagged() {
     assert_eq!(flags(&store, "x"), ["orphan", "read-only"]);
     assert_eq!(flags(&store, "dangling"), ["orphan", "missing", "symlink"]);
     assert_eq!(store.sessions.len(), 2);
-    assert!(matches!(made.survey("auth.json").shape, Shape::Nothing(_)));
+    assert!(matches!(made.survey("auth.json").path_kind, PathKind::Nothing(_)));
 }
 
 #[cfg(unix)]
@@ -229,7 +230,7 @@ fn a_pipe_in_the_sessions_dir_does_not_hang_the_survey() {
     assert!(made_pipe.is_ok_and(|status| status.success()));
     let store = made.survey("s");
     assert_eq!(flags(&store, "pipe"), ["orphan", "missing"]);
-    let found: Vec<_> = store.findings.iter().map(|f| (f.path.clone(), f.what.as_str())).collect();
+    let found: Vec<_> = store.diagnostics.iter().map(|f| (f.path.clone(), f.message.as_str())).collect();
     assert_eq!(found, [(pipe, "is not a regular file")]);
 }
 
@@ -252,9 +253,9 @@ fn an_empty_database_is_told_and_the_files_beside_it_are_listed() {
         ("s/agents/main/sessions/x.jsonl", &HEADER.replace("ID", "x")),
     ]);
     let store = made.survey("s");
-    let [finding] = store.findings.as_slice() else { panic!("{:?}", store.findings) };
+    let [finding] = store.diagnostics.as_slice() else { panic!("{:?}", store.diagnostics) };
     assert!(
-        finding.path.ends_with("openclaw-agent.sqlite") && finding.what.starts_with("is empty"),
+        finding.path.ends_with("openclaw-agent.sqlite") && finding.message.starts_with("is empty"),
         "{finding}"
     );
     assert_eq!((store.databases.len(), store.sessions.len()), (0, 1));
@@ -264,7 +265,7 @@ fn an_empty_database_is_told_and_the_files_beside_it_are_listed() {
 fn ruleset(made: &Made, place: &str, id: &str) -> (String, bool) {
     let store = made.survey(place);
     let session = store.sessions.iter().find(|session| session.id == id).unwrap();
-    (store.ruleset.ruleset.id().to_owned(), session.row.is_none() && !store.is_of_gateway())
+    (store.ruleset.id.id().to_owned(), session.record.is_none() && !store.is_gateway())
 }
 
 #[test]
@@ -284,13 +285,13 @@ fn recordings_are_no_sessions_and_copies_by_other_hands_are_archives() {
     let marks: Vec<_> = store.sessions.iter().map(flags_of).collect();
     assert_eq!(marks, ["orphan", "archived", "archived", "archived"]);
     assert!(store.sessions.iter().all(|session| session.id == "a"), "{:?}", seen(&store));
-    assert!(store.findings.is_empty(), "{:?}", store.findings);
+    assert!(store.diagnostics.is_empty(), "{:?}", store.diagnostics);
     let named = made.survey(&format!("{dir}/a.trajectory.jsonl"));
-    assert!(named.sessions.is_empty() && named.findings[0].what.contains("recording of its runs"));
+    assert!(named.sessions.is_empty() && named.diagnostics[0].message.contains("recording of its runs"));
 }
 
 fn flags_of(session: &Session) -> String {
-    session.flags.iter().map(|flag| flag.name()).collect::<Vec<_>>().join(" ")
+    session.flags.iter().map(|flag| flag.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -321,5 +322,5 @@ fn a_file_has_the_same_rules_by_its_path_and_in_its_folder() {
 #[test]
 fn sessions_that_are_grouped_by_project_are_pis() {
     let made = Made::new(&[("all/team/--w--/2026_p.jsonl", &HEADER.replace("ID", "p"))]);
-    assert_eq!(seen(&made.survey("all")), [("pi", "p", Kind::Pi)]);
+    assert_eq!(seen(&made.survey("all")), [("pi", "p", SessionKind::Pi)]);
 }

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 /// Shared by whoever waits for a summary and whoever may not want it any more. Clones are the same token.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<(Mutex<bool>, Condvar)>);
+pub struct CancelToken(Arc<(Mutex<bool>, Condvar)>);
 
-impl Cancel {
+impl CancelToken {
     /// A token that nobody has used.
     pub fn new() -> Self {
         Self::default()
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_wait_ends_when_another_thread_cancels() {
-        let cancel = Cancel::new();
+        let cancel = CancelToken::new();
         assert!(!cancel.wait(Duration::from_millis(1)) && !cancel.is_cancelled());
         let other = cancel.clone();
         let thread = std::thread::spawn(move || other.cancel());

@@ -3,13 +3,13 @@
 use crate::config::SummarizerConfig;
 use crate::gateway::env::Environment;
 use crate::summarize::command::CommandSummarizer;
-use crate::summarize::extractive::Extractive;
-use crate::summarize::http::{Address, AddressError, HttpSummarizer, Key};
+use crate::summarize::extractive::ExtractiveSummarizer;
+use crate::summarize::http::{Address, AddressError, ApiKey, HttpSummarizer};
 use crate::summarize::{Summarizer, SummarizerKind};
 
 /// Settings that do not make a summarizer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ChooseError {
+pub enum SummarizerError {
     /// `command` without a program.
     #[error(
         "summarizer command: no program is named. Set command = [\"PROGRAM\", \"ARGUMENT\"] under [summarizer] in config.toml."
@@ -32,25 +32,28 @@ pub enum ChooseError {
 }
 
 /// A summarizer of this kind with the settings of the file. A key is read here, from the variable that the file names.
-pub fn choose(
+pub fn build_summarizer(
     kind: SummarizerKind,
     config: &SummarizerConfig,
     env: &Environment,
-) -> Result<Box<dyn Summarizer>, ChooseError> {
+) -> Result<Box<dyn Summarizer>, SummarizerError> {
     match kind {
-        SummarizerKind::Extractive => Ok(Box::new(Extractive)),
+        SummarizerKind::Extractive => Ok(Box::new(ExtractiveSummarizer)),
         SummarizerKind::Command => {
-            let (program, arguments) = config.command.split_first().ok_or(ChooseError::NoProgram)?;
+            let (program, arguments) = config.command.split_first().ok_or(SummarizerError::NoProgram)?;
             Ok(Box::new(CommandSummarizer::new(program.clone(), arguments.to_vec(), config.timeout)))
         }
         SummarizerKind::Http => {
-            let model =
-                config.model.clone().filter(|model| !model.trim().is_empty()).ok_or(ChooseError::NoModel)?;
+            let model = config
+                .model
+                .clone()
+                .filter(|model| !model.trim().is_empty())
+                .ok_or(SummarizerError::NoModel)?;
             let url = config.url.as_deref().unwrap_or(config.api.default_url());
             let address = Address::new(url, config.key_env.is_some())?;
-            let no_key = |variable: &String| ChooseError::NoKey { variable: variable.clone() };
+            let no_key = |variable: &String| SummarizerError::NoKey { variable: variable.clone() };
             let key = config.key_env.as_ref();
-            let key = key.map(|name| Key::from_env(name, env).ok_or_else(|| no_key(name))).transpose()?;
+            let key = key.map(|name| ApiKey::from_env(name, env).ok_or_else(|| no_key(name))).transpose()?;
             Ok(Box::new(HttpSummarizer::new(config.api, address, model, key, config.timeout)))
         }
     }
@@ -60,17 +63,17 @@ pub fn choose(
 mod tests {
     use super::*;
 
-    fn chosen(kind: SummarizerKind, config: &SummarizerConfig) -> Result<SummarizerKind, ChooseError> {
+    fn chosen(kind: SummarizerKind, config: &SummarizerConfig) -> Result<SummarizerKind, SummarizerError> {
         let env = Environment::new([("KEY", "k")], None, "/".into());
-        choose(kind, config, &env).map(|summarizer| summarizer.kind())
+        build_summarizer(kind, config, &env).map(|summarizer| summarizer.kind())
     }
 
     #[test]
     fn without_settings_only_the_extractive_one_works() {
         let config = SummarizerConfig::default();
         assert_eq!(chosen(SummarizerKind::Extractive, &config), Ok(SummarizerKind::Extractive));
-        assert_eq!(chosen(SummarizerKind::Command, &config), Err(ChooseError::NoProgram));
-        assert_eq!(chosen(SummarizerKind::Http, &config), Err(ChooseError::NoModel));
+        assert_eq!(chosen(SummarizerKind::Command, &config), Err(SummarizerError::NoProgram));
+        assert_eq!(chosen(SummarizerKind::Http, &config), Err(SummarizerError::NoModel));
     }
 
     #[test]
@@ -82,7 +85,7 @@ mod tests {
         };
         assert_eq!(chosen(SummarizerKind::Http, &config("KEY")), Ok(SummarizerKind::Http));
         let missing = chosen(SummarizerKind::Http, &config("OTHER")).unwrap_err();
-        assert_eq!(missing, ChooseError::NoKey { variable: "OTHER".to_owned() });
+        assert_eq!(missing, SummarizerError::NoKey { variable: "OTHER".to_owned() });
         let plain = SummarizerConfig { url: Some("http://example.com".to_owned()), ..config("KEY") };
         assert!(chosen(SummarizerKind::Http, &plain).unwrap_err().to_string().contains("https"));
     }

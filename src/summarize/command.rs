@@ -8,19 +8,19 @@ mod child;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use child::{Child, Grown};
+use child::{Child, OutputState};
 
 use crate::policy::compact::SummaryRequest;
-use crate::policy::compact::request::SYSTEM;
-use crate::summarize::{Answer, CallError, Cancel, Summarizer, SummarizerKind, prompt};
+use crate::policy::compact::request::SYSTEM_PROMPT;
+use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind, prompt};
 
 /// Bytes of a summary at most.
-pub const MAX_OUTPUT: usize = 1 << 20;
+pub const MAX_OUTPUT_BYTES: usize = 1 << 20;
 
 /// How often a running program is looked at.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// How long a program that ended may leave its output open to what it started.
-const LINGER: Duration = Duration::from_secs(1);
+const OUTPUT_GRACE: Duration = Duration::from_secs(1);
 
 /// A program as summarizer.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ impl CommandSummarizer {
     }
 
     fn spawn(&self, request: &SummaryRequest<'_>) -> Result<Child, CallError> {
-        let input = format!("{SYSTEM}\n\n{}", prompt(request)?);
+        let input = format!("{SYSTEM_PROMPT}\n\n{}", prompt(request)?);
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
@@ -47,60 +47,68 @@ impl CommandSummarizer {
             .stderr(Stdio::piped());
         Child::spawn(command, input.into_bytes()).map_err(|error| {
             let name = &self.program;
-            CallError::Hopeless(format!(
+            CallError::Permanent(format!(
                 "{name}: cannot be started: {error}. Check `command` under [summarizer]."
             ))
         })
     }
 
     /// Waits for the program to end.
-    fn end(&self, child: &mut Child, cancel: &Cancel) -> Result<ExitStatus, CallError> {
+    fn wait_for_end(&self, child: &mut Child, cancel: &CancelToken) -> Result<ExitStatus, CallError> {
         let begun = Instant::now();
         loop {
-            if child.output() == Grown::TooLarge {
+            if child.output_state() == OutputState::TooLarge {
                 return Err(CallError::Refused(format!(
-                    "{}: wrote more than {MAX_OUTPUT} bytes",
+                    "{}: wrote more than {MAX_OUTPUT_BYTES} bytes",
                     self.program
                 )));
             }
             match child.status() {
                 Ok(Some(status)) => return Ok(status),
                 Ok(None) => {}
-                Err(error) => return Err(CallError::passing(format!("{}: is lost: {error}", self.program))),
+                Err(error) => {
+                    return Err(CallError::transient(format!("{}: is lost: {error}", self.program)));
+                }
             }
             if begun.elapsed() >= self.timeout {
                 let seconds = self.timeout.as_secs_f64();
                 let why = format!(
                     "{}: no end after {seconds} s; it was stopped{}",
                     self.program,
-                    child.last_words()
+                    child.stderr_tail()
                 );
-                return Err(CallError::passing(why));
+                return Err(CallError::transient(why));
             }
-            if cancel.wait(LOOK) {
+            if cancel.wait(POLL_INTERVAL) {
                 return Err(CallError::Cancelled);
             }
         }
     }
 
     /// The text of a program that ended well.
-    fn text(&self, child: &mut Child, status: ExitStatus, cancel: &Cancel) -> Result<String, CallError> {
+    fn read_summary(
+        &self,
+        child: &mut Child,
+        status: ExitStatus,
+        cancel: &CancelToken,
+    ) -> Result<String, CallError> {
         let begun = Instant::now();
         // What a program said last may still be on its way when it has ended.
-        let speaks =
-            |child: &Child| child.output() == Grown::Open || !status.success() && !child.has_spoken();
-        while speaks(child) && begun.elapsed() < LINGER && !cancel.wait(LOOK) {}
+        let speaks = |child: &Child| {
+            child.output_state() == OutputState::Open || !status.success() && !child.is_stderr_closed()
+        };
+        while speaks(child) && begun.elapsed() < OUTPUT_GRACE && !cancel.wait(POLL_INTERVAL) {}
         let name = &self.program;
         if !status.success() {
-            return Err(CallError::passing(format!("{name}: ended with {status}{}", child.last_words())));
+            return Err(CallError::transient(format!("{name}: ended with {status}{}", child.stderr_tail())));
         }
-        if child.output() == Grown::TooLarge {
-            return Err(CallError::Refused(format!("{name}: wrote more than {MAX_OUTPUT} bytes")));
+        if child.output_state() == OutputState::TooLarge {
+            return Err(CallError::Refused(format!("{name}: wrote more than {MAX_OUTPUT_BYTES} bytes")));
         }
         let text = String::from_utf8(child.take_output())
             .map_err(|_| CallError::Refused(format!("{name}: wrote what is no UTF-8")))?;
         match text.trim() {
-            "" => Err(CallError::passing(format!("{name}: wrote nothing{}", child.last_words()))),
+            "" => Err(CallError::transient(format!("{name}: wrote nothing{}", child.stderr_tail()))),
             text => Ok(text.to_owned()),
         }
     }
@@ -111,11 +119,11 @@ impl Summarizer for CommandSummarizer {
         SummarizerKind::Command
     }
 
-    fn summarise(&self, request: &SummaryRequest<'_>, cancel: &Cancel) -> Result<Answer, CallError> {
+    fn summarise(&self, request: &SummaryRequest<'_>, cancel: &CancelToken) -> Result<Answer, CallError> {
         let mut child = self.spawn(request)?;
         // Dropping the child stops it, and whatever it started and left behind.
-        let status = self.end(&mut child, cancel)?;
-        self.text(&mut child, status, cancel).map(Answer::of)
+        let status = self.wait_for_end(&mut child, cancel)?;
+        self.read_summary(&mut child, status, cancel).map(Answer::from_text)
     }
 }
 

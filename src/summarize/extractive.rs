@@ -11,124 +11,129 @@ mod envelope;
 mod facts;
 mod words;
 
-use calls::{Outcome, ToolWork};
-use carried::Carried;
-use draft::{Draft, Part, Weight};
+use calls::{CallOutcome, ToolWork};
+use carried::CarriedLines;
+use draft::{SummaryDraft, SummaryPart, Weight};
 use facts::Facts;
 use words::{one_line, shortened};
 
-use crate::policy::compact::{Form, Purpose, SummaryRequest};
-use crate::summarize::{Answer, CallError, Cancel, Summarizer, SummarizerKind};
+use crate::policy::compact::{SummaryForm, SummaryPurpose, SummaryRequest};
+use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind};
 
 /// Chars of the first request at most.
-const FIRST_REQUEST: usize = 600;
+const FIRST_REQUEST_CHARS: usize = 600;
 /// Chars of any other line at most.
-const LINE: usize = 240;
+const LINE_CHARS: usize = 240;
 /// Later requests that are told.
-const REQUESTS: usize = 8;
+const MAX_REQUESTS: usize = 8;
 /// Tools whose files are listed (compaction 3.13).
 const FILE_TOOLS: [&str; 3] = ["read", "write", "edit"];
 /// Tokens that are used even where fewer are allowed: less says nothing.
-const LEAST_TOKENS: f64 = 128.0;
+const MIN_TOKENS: f64 = 128.0;
 /// What the last line begins with, by which it is known again.
-const SIGNED: &str = "Extractive summary:";
+const SIGNATURE: &str = "Extractive summary:";
 
 /// The offline summarizer.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Extractive;
+pub struct ExtractiveSummarizer;
 
-impl Summarizer for Extractive {
+impl Summarizer for ExtractiveSummarizer {
     fn kind(&self) -> SummarizerKind {
         SummarizerKind::Extractive
     }
 
-    fn takes_any_length(&self) -> bool {
+    fn accepts_any_length(&self) -> bool {
         true
     }
 
-    fn summarise(&self, request: &SummaryRequest<'_>, cancel: &Cancel) -> Result<Answer, CallError> {
+    fn summarise(&self, request: &SummaryRequest<'_>, cancel: &CancelToken) -> Result<Answer, CallError> {
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
-        let facts = Facts::of(request.messages);
-        let carried = request.previous.map(|text| Carried::of(&text.to_string_lossy())).unwrap_or_default();
+        let facts = Facts::from_messages(request.messages);
+        let carried = request
+            .previous_summary
+            .map(|text| CarriedLines::from_summary(&text.to_string_lossy()))
+            .unwrap_or_default();
         // The gateway asks for the beginning of a turn in the other form, but means the same (compaction 5.16).
-        let of_turn = request.form == Form::TurnPrefix || request.purpose == Purpose::TurnPrefix;
+        let of_turn =
+            request.form == SummaryForm::TurnPrefix || request.purpose == SummaryPurpose::TurnPrefix;
         let mut draft = if of_turn { turn_prefix(&facts) } else { checkpoint(&facts, &carried) };
-        let last = if of_turn { Part::Suffix } else { Part::Context };
+        let last = if of_turn { SummaryPart::Suffix } else { SummaryPart::Context };
         draft.add(last, Weight::Key, signature(&facts, request.messages.len()));
-        let chars = request.max_tokens.max(LEAST_TOKENS) * 4.0;
-        Ok(Answer::of(draft.text(chars as usize)))
+        let chars = request.max_tokens.max(MIN_TOKENS) * 4.0;
+        Ok(Answer::from_text(draft.into_text(chars as usize)))
     }
 }
 
 /// Goal, constraints, progress, decisions, next steps and context.
-fn checkpoint(facts: &Facts, carried: &Carried) -> Draft {
-    let mut draft = Draft::checkpoint();
+fn checkpoint(facts: &Facts, carried: &CarriedLines) -> SummaryDraft {
+    let mut draft = SummaryDraft::checkpoint();
     carry(&mut draft, carried);
     goal(&mut draft, facts);
     for rule in &facts.rules {
-        draft.add(Part::Constraints, Weight::Main, format!("\"{rule}\""));
+        draft.add(SummaryPart::Constraints, Weight::Main, format!("\"{rule}\""));
     }
-    work(&mut draft, facts, Part::Done);
-    open(&mut draft, facts);
+    work(&mut draft, facts, SummaryPart::Done);
+    open_work(&mut draft, facts);
     for decision in &facts.decisions {
-        draft.add(Part::Decisions, Weight::Main, decision.clone());
+        draft.add(SummaryPart::Decisions, Weight::Main, decision.clone());
     }
     for step in &facts.next_steps {
-        draft.add(Part::Next, Weight::Main, step.clone());
+        draft.add(SummaryPart::Next, Weight::Main, step.clone());
     }
-    context(&mut draft, facts, Part::Context);
+    context(&mut draft, facts, SummaryPart::Context);
     draft
 }
 
 /// Original request, early progress and what the suffix needs.
-fn turn_prefix(facts: &Facts) -> Draft {
-    let mut draft = Draft::turn_prefix();
+fn turn_prefix(facts: &Facts) -> SummaryDraft {
+    let mut draft = SummaryDraft::turn_prefix();
     for (at, request) in facts.requests.iter().enumerate() {
-        let (chars, weight) = if at == 0 { (FIRST_REQUEST * 2, Weight::Key) } else { (LINE, Weight::Main) };
-        draft.add(Part::Request, weight, request.words(chars));
+        let (chars, weight) =
+            if at == 0 { (FIRST_REQUEST_CHARS * 2, Weight::Key) } else { (LINE_CHARS, Weight::Main) };
+        draft.add(SummaryPart::Request, weight, request.text(chars));
     }
-    work(&mut draft, facts, Part::Early);
+    work(&mut draft, facts, SummaryPart::Early);
     for decision in &facts.decisions {
-        draft.add(Part::Early, Weight::Side, decision.clone());
+        draft.add(SummaryPart::Early, Weight::Side, decision.clone());
     }
-    failures(&mut draft, facts, Part::Suffix);
-    context(&mut draft, facts, Part::Suffix);
+    failures(&mut draft, facts, SummaryPart::Suffix);
+    context(&mut draft, facts, SummaryPart::Suffix);
     draft
 }
 
 /// What an earlier summary says, part by part; it goes before what is new.
-fn carry(draft: &mut Draft, carried: &Carried) {
+fn carry(draft: &mut SummaryDraft, carried: &CarriedLines) {
     for (part, line) in carried.lines() {
-        let weight = if part == Part::Goal { Weight::Main } else { Weight::Side };
+        let weight = if part == SummaryPart::Goal { Weight::Main } else { Weight::Side };
         draft.add(part, weight, line.to_owned());
     }
 }
 
-fn goal(draft: &mut Draft, facts: &Facts) {
+fn goal(draft: &mut SummaryDraft, facts: &Facts) {
     let Some((first, later)) = facts.requests.split_first() else { return };
-    draft.add(Part::Goal, Weight::Key, first.words(FIRST_REQUEST));
+    draft.add(SummaryPart::Goal, Weight::Key, first.text(FIRST_REQUEST_CHARS));
     // The newest requests say best what is wanted by now.
-    let skipped = later.len().saturating_sub(REQUESTS);
+    let skipped = later.len().saturating_sub(MAX_REQUESTS);
     for (at, request) in later.iter().skip(skipped).enumerate() {
         let weight = if skipped + at + 1 == later.len() { Weight::Key } else { Weight::Main };
-        draft.add(Part::Goal, weight, format!("then: {}", request.words(LINE)));
+        draft.add(SummaryPart::Goal, weight, format!("then: {}", request.text(LINE_CHARS)));
     }
     if skipped > 0 {
-        draft.add(Part::Goal, Weight::Side, format!("({skipped} other requests in between)"));
+        draft.add(SummaryPart::Goal, Weight::Side, format!("({skipped} other requests in between)"));
     }
 }
 
 /// What was done with which tools and files.
-fn work(draft: &mut Draft, facts: &Facts, part: Part) {
-    for (files, verb) in [(&facts.changed, "changed"), (&facts.read, "read")] {
+fn work(draft: &mut SummaryDraft, facts: &Facts, part: SummaryPart) {
+    for (files, verb) in [(&facts.changed_files, "changed"), (&facts.read_files, "read")] {
         let weight = if verb == "changed" { Weight::Key } else { Weight::Side };
         if !files.is_empty() {
-            draft.add(part, weight, format!("{verb} {}", listed(files, 6)));
+            draft.add(part, weight, format!("{verb} {}", join_limited(files, 6)));
         }
     }
-    for tool in facts.work.tools() {
+    for tool in facts.calls.tools() {
         // What the files say already is not said again.
         if tool.failed > 0 || !FILE_TOOLS.contains(&tool.name.as_str()) {
             draft.add(part, Weight::Main, tool_line(&tool));
@@ -146,47 +151,51 @@ fn tool_line(tool: &ToolWork) -> String {
 }
 
 /// What was being worked on, what fails still, and what was asked last.
-fn open(draft: &mut Draft, facts: &Facts) {
+fn open_work(draft: &mut SummaryDraft, facts: &Facts) {
     if let Some(request) = facts.open_request() {
         draft.add(
-            Part::InProgress,
+            SummaryPart::InProgress,
             Weight::Key,
-            format!("not answered yet: {}", shortened(request, LINE * 2)),
+            format!("not answered yet: {}", shortened(request, LINE_CHARS * 2)),
         );
-        draft.add(Part::Next, Weight::Key, format!("answer: {}", shortened(request, LINE)));
+        draft.add(SummaryPart::Next, Weight::Key, format!("answer: {}", shortened(request, LINE_CHARS)));
     }
-    for call in facts.work.pending() {
-        draft.add(Part::InProgress, Weight::Main, format!("called without a result yet: {}", call.words()));
+    for call in facts.calls.pending() {
+        draft.add(
+            SummaryPart::InProgress,
+            Weight::Main,
+            format!("called without a result yet: {}", call.text()),
+        );
     }
     if let Some(question) = &facts.question {
-        draft.add(Part::Next, Weight::Key, format!("the person was asked: {question}"));
+        draft.add(SummaryPart::Next, Weight::Key, format!("the person was asked: {question}"));
     }
-    failures(draft, facts, Part::Blocked);
+    failures(draft, facts, SummaryPart::Blocked);
 }
 
-fn failures(draft: &mut Draft, facts: &Facts, part: Part) {
-    for call in facts.work.unresolved() {
-        let Outcome::Failed(text) = &call.outcome else { continue };
+fn failures(draft: &mut SummaryDraft, facts: &Facts, part: SummaryPart) {
+    for call in facts.calls.unresolved() {
+        let CallOutcome::Failed(text) = &call.outcome else { continue };
         draft.add(
             part,
             Weight::Main,
-            format!("{} failed: {}", call.words(), shortened(&one_line(text), LINE)),
+            format!("{} failed: {}", call.text(), shortened(&one_line(text), LINE_CHARS)),
         );
     }
 }
 
-fn context(draft: &mut Draft, facts: &Facts, part: Part) {
-    for text in &facts.told_summaries {
-        draft.add(part, Weight::Side, format!("from another branch: {}", shortened(text, LINE * 2)));
+fn context(draft: &mut SummaryDraft, facts: &Facts, part: SummaryPart) {
+    for text in &facts.branch_summaries {
+        draft.add(part, Weight::Side, format!("from another branch: {}", shortened(text, LINE_CHARS * 2)));
     }
     if let Some(answer) = &facts.last_answer {
-        draft.add(part, Weight::Key, format!("last answer: {}", shortened(answer, LINE * 2)));
+        draft.add(part, Weight::Key, format!("last answer: {}", shortened(answer, LINE_CHARS * 2)));
     }
     if let Some(error) = &facts.last_error {
         draft.add(
             part,
             Weight::Main,
-            format!("the last answer ended with an error: {}", shortened(error, LINE)),
+            format!("the last answer ended with an error: {}", shortened(error, LINE_CHARS)),
         );
     }
     let names = facts.names();
@@ -200,12 +209,12 @@ fn signature(facts: &Facts, messages: usize) -> String {
         Some((first, last)) => format!(", {first} to {last}"),
         None => String::new(),
     };
-    let calls = facts.work.calls();
-    format!("{SIGNED} quoted from {messages} messages and {calls} tool calls{span}; no model was asked.")
+    let calls = facts.calls.count();
+    format!("{SIGNATURE} quoted from {messages} messages and {calls} tool calls{span}; no model was asked.")
 }
 
 /// The last `most` of a list, with how many there are besides.
-fn listed(items: &[String], most: usize) -> String {
+fn join_limited(items: &[String], most: usize) -> String {
     let skipped = items.len().saturating_sub(most);
     let more = if skipped > 0 { format!(" and {skipped} more") } else { String::new() };
     format!("{}{more}", items[skipped..].join(", "))

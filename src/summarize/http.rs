@@ -14,22 +14,22 @@ use ureq::http::{Response, StatusCode};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
-pub use key::{Address, AddressError, Key};
+pub use key::{Address, AddressError, ApiKey};
 
 use crate::config::Api;
 use crate::policy::compact::SummaryRequest;
-use crate::summarize::{Answer, CallError, Cancel, Summarizer, SummarizerKind, prompt};
+use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind, prompt};
 
 /// Bytes of an answer at most.
-const MAX_ANSWER: u64 = 8 << 20;
+const MAX_ANSWER_BYTES: u64 = 8 << 20;
 /// Bytes of an error's body that are read.
-const MAX_ERROR: u64 = 64 << 10;
+const MAX_ERROR_BYTES: u64 = 64 << 10;
 /// Chars of an error's text that are told.
-const TOLD: usize = 400;
+const ERROR_TEXT_CHARS: usize = 400;
 /// How long a connection may take to be made.
-const CONNECT: Duration = Duration::from_secs(20);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 /// How often it is looked whether someone cancelled.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A model as summarizer.
 #[derive(Debug, Clone)]
@@ -37,13 +37,13 @@ pub struct HttpSummarizer {
     api: Api,
     address: Address,
     model: String,
-    key: Option<Key>,
+    key: Option<ApiKey>,
     timeout: Duration,
 }
 
 impl HttpSummarizer {
     /// `model` at `address`; each call may take `timeout`, its answer included.
-    pub fn new(api: Api, address: Address, model: String, key: Option<Key>, timeout: Duration) -> Self {
+    pub fn new(api: Api, address: Address, model: String, key: Option<ApiKey>, timeout: Duration) -> Self {
         Self { api, address, model, key, timeout }
     }
 
@@ -65,16 +65,16 @@ impl HttpSummarizer {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
-            .timeout_connect(Some(CONNECT))
+            .timeout_connect(Some(CONNECT_TIMEOUT))
             .timeout_global(Some(self.timeout));
         // What is on this machine is asked without the proxy that the environment may name.
-        let config = if self.address.is_here() { config.proxy(None) } else { config };
+        let config = if self.address.is_local() { config.proxy(None) } else { config };
         config.build().into()
     }
 
     /// Sends the request and reads the answer, on the thread of the caller.
     fn exchange(&self, agent: &Agent, body: &str) -> Result<Answer, CallError> {
-        let mut post = agent.post(self.address.of(self.api)).header("content-type", "application/json");
+        let mut post = agent.post(self.address.endpoint(self.api)).header("content-type", "application/json");
         if self.api == Api::Anthropic {
             post = post.header("anthropic-version", wire::ANTHROPIC_VERSION);
         }
@@ -82,76 +82,77 @@ impl HttpSummarizer {
             let (name, value) = key.header(self.api);
             post = post.header(name, value);
         }
-        let mut response = post.send(body).map_err(|error| self.unsent(&error))?;
+        let mut response = post.send(body).map_err(|error| self.transport_error(&error))?;
         if !response.status().is_success() {
-            return Err(self.refused(&mut response));
+            return Err(self.status_error(&mut response));
         }
-        let text = response.body_mut().with_config().limit(MAX_ANSWER).lossy_utf8(true).read_to_string();
-        let text = text.map_err(|error| self.unsent(&error))?;
-        wire::answer(self.api, &text).map_err(|error| match error {
-            wire::NoText::Odd(what) => CallError::passing(self.told(&what)),
-            wire::NoText::Refused(what) => CallError::Refused(self.told(&what)),
+        let text =
+            response.body_mut().with_config().limit(MAX_ANSWER_BYTES).lossy_utf8(true).read_to_string();
+        let text = text.map_err(|error| self.transport_error(&error))?;
+        wire::parse_answer(self.api, &text).map_err(|error| match error {
+            wire::ResponseError::Malformed(what) => CallError::transient(self.error_message(&what)),
+            wire::ResponseError::Refused(what) => CallError::Refused(self.error_message(&what)),
         })
     }
 
     /// A call that brought no status, or no whole answer.
-    fn unsent(&self, error: &ureq::Error) -> CallError {
+    fn transport_error(&self, error: &ureq::Error) -> CallError {
         match error {
             ureq::Error::BadUri(_)
             | ureq::Error::Tls(_)
             | ureq::Error::RequireHttpsOnly(_)
-            | ureq::Error::Http(_) => CallError::Hopeless(self.told(&error.to_string())),
+            | ureq::Error::Http(_) => CallError::Permanent(self.error_message(&error.to_string())),
             ureq::Error::BodyExceedsLimit(most) => {
-                CallError::Refused(self.told(&format!("the answer is longer than {most} bytes")))
+                CallError::Refused(self.error_message(&format!("the answer is longer than {most} bytes")))
             }
-            ureq::Error::Timeout(_) => {
-                CallError::passing(self.told(&format!("no answer within {} s", self.timeout.as_secs_f64())))
-            }
-            _ => CallError::passing(self.told(&error.to_string())),
+            ureq::Error::Timeout(_) => CallError::transient(
+                self.error_message(&format!("no answer within {} s", self.timeout.as_secs_f64())),
+            ),
+            _ => CallError::transient(self.error_message(&error.to_string())),
         }
     }
 
     /// A status that is no success.
-    fn refused(&self, response: &mut Response<Body>) -> CallError {
+    fn status_error(&self, response: &mut Response<Body>) -> CallError {
         let status = response.status();
         let retry_after_ms = response
             .headers()
             .get("retry-after")
             .and_then(|value| wire::retry_after_ms(value.to_str().ok()?));
-        let body = response.body_mut().with_config().limit(MAX_ERROR).lossy_utf8(true).read_to_string();
+        let body = response.body_mut().with_config().limit(MAX_ERROR_BYTES).lossy_utf8(true).read_to_string();
         let mut what = format!("{} {}", status.as_u16(), status.canonical_reason().unwrap_or_default());
         let said = wire::error_text(&body.unwrap_or_default());
         if !said.is_empty() {
             what.push_str(": ");
             what.push_str(&said);
         }
-        let told = self.told(what.trim());
+        let told = self.error_message(what.trim());
         match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CallError::Hopeless(match &self.key {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CallError::Permanent(match &self.key {
                 Some(key) => format!("{told}. Check the key in {}.", key.variable()),
                 None => format!("{told}. Name the variable with the key: key-env under [summarizer]."),
             }),
             StatusCode::NOT_FOUND | StatusCode::PAYMENT_REQUIRED => {
-                CallError::Hopeless(format!("{told}. Check url and model under [summarizer]."))
+                CallError::Permanent(format!("{told}. Check url and model under [summarizer]."))
             }
-            _ if status.is_redirection() => CallError::Hopeless(format!(
+            _ if status.is_redirection() => CallError::Permanent(format!(
                 "{told}. It points elsewhere; set url under [summarizer] to that."
             )),
             StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT => {
-                CallError::Passing { what: told, retry_after_ms }
+                CallError::Transient { what: told, retry_after_ms }
             }
-            _ if status.is_server_error() => CallError::Passing { what: told, retry_after_ms },
+            _ if status.is_server_error() => CallError::Transient { what: told, retry_after_ms },
             _ => CallError::Refused(told),
         }
     }
 
     /// What happened, with the host before it and without a key in it.
-    fn told(&self, what: &str) -> String {
+    fn error_message(&self, what: &str) -> String {
         let what: String = match &self.key {
-            Some(key) => key.removed_from(what),
+            Some(key) => key.redact_from(what),
             None => what.to_owned(),
         };
-        let mut short: String = what.chars().take(TOLD).collect();
+        let mut short: String = what.chars().take(ERROR_TEXT_CHARS).collect();
         if short.len() < what.len() {
             short.push('…');
         }
@@ -164,16 +165,19 @@ impl Summarizer for HttpSummarizer {
         SummarizerKind::Http
     }
 
-    fn summarise(&self, request: &SummaryRequest<'_>, cancel: &Cancel) -> Result<Answer, CallError> {
-        let body = wire::request(self.api, &self.address, &self.model, &prompt(request)?, request.max_tokens);
+    fn summarise(&self, request: &SummaryRequest<'_>, cancel: &CancelToken) -> Result<Answer, CallError> {
+        let body =
+            wire::request_body(self.api, &self.address, &self.model, &prompt(request)?, request.max_tokens);
         let (agent, own, (sender, receiver)) = (self.agent(), self.clone(), mpsc::channel());
         let running = agent.clone();
         thread::spawn(move || _ = sender.send(own.exchange(&running, &body)));
         loop {
-            match receiver.recv_timeout(LOOK) {
+            match receiver.recv_timeout(POLL_INTERVAL) {
                 Ok(result) => return result,
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(CallError::passing(self.told("the request ended without an answer")));
+                    return Err(CallError::transient(
+                        self.error_message("the request ended without an answer"),
+                    ));
                 }
                 Err(RecvTimeoutError::Timeout) if cancel.is_cancelled() => {
                     agent.shutdown();

@@ -15,13 +15,13 @@ mod workspace;
 
 use std::fmt;
 
-pub use cancel::Cancel;
-pub use choose::{ChooseError, choose};
-pub use run::{MadeCall, Progress, Summary, SummaryError, Tokens, run};
+pub use cancel::CancelToken;
+pub use choose::{SummarizerError, build_summarizer};
+pub use run::{CallTokens, Summary, SummaryCallRecord, SummaryError, SummaryProgress, run};
 pub use workspace::workspace_rules;
 
 pub use crate::config::SummarizerKind;
-pub use crate::policy::compact::{Mode, SummaryJob};
+pub use crate::policy::compact::{SummaryMode, SummarySpec};
 
 use crate::policy::compact::SummaryRequest;
 
@@ -31,12 +31,12 @@ pub trait Summarizer: fmt::Debug + Send + Sync {
     fn kind(&self) -> SummarizerKind;
 
     /// It takes a conversation of any length: nothing is split and nothing dropped for it.
-    fn takes_any_length(&self) -> bool {
+    fn accepts_any_length(&self) -> bool {
         false
     }
 
     /// The summary for one request, or why there is none. Returns soon after `cancel` is used.
-    fn summarise(&self, request: &SummaryRequest<'_>, cancel: &Cancel) -> Result<Answer, CallError>;
+    fn summarise(&self, request: &SummaryRequest<'_>, cancel: &CancelToken) -> Result<Answer, CallError>;
 }
 
 /// The answer to one call.
@@ -45,15 +45,15 @@ pub struct Answer {
     /// The summary; not blank.
     pub text: String,
     /// What the provider counted, where it says.
-    pub measured: Option<Tokens>,
+    pub measured: Option<CallTokens>,
     /// The answer ended at its limit, not where it wanted to.
-    pub cut: bool,
+    pub truncated: bool,
 }
 
 impl Answer {
     /// A text that nobody counted.
-    pub fn of(text: String) -> Self {
-        Self { text, measured: None, cut: false }
+    pub fn from_text(text: String) -> Self {
+        Self { text, measured: None, truncated: false }
     }
 }
 
@@ -65,13 +65,13 @@ pub enum CallError {
     Cancelled,
     /// No other request would do better: a wrong key, a program that is not there.
     #[error("{0}")]
-    Hopeless(String),
+    Permanent(String),
     /// This very request will not do; a smaller one may.
     #[error("{0}")]
     Refused(String),
     /// It may do the next time.
     #[error("{what}")]
-    Passing {
+    Transient {
         /// What happened.
         what: String,
         /// How long the other side asks to wait, in ms.
@@ -81,8 +81,8 @@ pub enum CallError {
 
 impl CallError {
     /// Something that may pass, without a time named.
-    pub fn passing(what: impl Into<String>) -> Self {
-        Self::Passing { what: what.into(), retry_after_ms: None }
+    pub fn transient(what: impl Into<String>) -> Self {
+        Self::Transient { what: what.into(), retry_after_ms: None }
     }
 }
 

@@ -4,19 +4,19 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use crate::js::JsString;
-use crate::policy::compact::retry::{ATTEMPTS, wait_ms};
+use crate::policy::compact::retry::{MAX_CALL_ATTEMPTS, wait_ms};
 use crate::policy::compact::{
-    self, Answers, Cancel as Cancelled, Ended, NoAnswer, NoSummary, Purpose, SummaryJob, SummaryRequest,
-    Written,
+    self, Aborted, AnswerFailure, CancelReason as Cancelled, NoSummary, StoredSummary, SummaryModel,
+    SummaryPurpose, SummaryRequest, SummarySpec,
 };
-use crate::summarize::{Answer, CallError, Cancel, Summarizer, SummarizerKind};
+use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind};
 
 /// A server that asks for a longer wait than this, in ms, is not waited for.
-const LONGEST_RETRY_AFTER_MS: u64 = 60_000;
+const MAX_RETRY_AFTER_MS: u64 = 60_000;
 
 /// Tokens of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tokens {
+pub struct CallTokens {
     /// Of what was sent.
     pub input: u64,
     /// Of what came back.
@@ -25,13 +25,13 @@ pub struct Tokens {
 
 /// How far a summary is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
+pub struct SummaryProgress {
     /// The call that begins, or is tried again, from 1.
     pub call: usize,
     /// Calls in all, when each succeeds; never fewer than `call`.
-    pub of: usize,
+    pub total_calls: usize,
     /// What it summarises.
-    pub purpose: Purpose,
+    pub purpose: SummaryPurpose,
     /// Tokens of its input, by estimate.
     pub tokens: u64,
     /// Which attempt, from 1 to 3.
@@ -42,36 +42,36 @@ pub struct Progress {
 
 /// One call that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MadeCall {
+pub struct SummaryCallRecord {
     /// What it summarised.
-    pub purpose: Purpose,
+    pub purpose: SummaryPurpose,
     /// It merged partial summaries.
     pub merges: bool,
     /// Messages in it.
     pub messages: usize,
     /// Tokens of its input and answer, by estimate.
-    pub estimated: Tokens,
+    pub estimated: CallTokens,
     /// What the provider counted, where it says.
-    pub measured: Option<Tokens>,
+    pub measured: Option<CallTokens>,
     /// Attempts it took.
     pub attempts: u32,
     /// The answer ended at its limit.
-    pub cut: bool,
+    pub truncated: bool,
 }
 
 /// A summary, stored nowhere yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// Its parts and details.
-    pub written: Written,
+    pub written: StoredSummary,
     /// The text as a compaction stores it.
     pub text: JsString,
     /// Who wrote it.
     pub kind: SummarizerKind,
     /// The calls it took, those that were repeated for a fallback included.
-    pub calls: Vec<MadeCall>,
+    pub calls: Vec<SummaryCallRecord>,
     /// Notes on messages that were too large and are in no summary (compaction 5.14).
-    pub left_out: Vec<JsString>,
+    pub omission_notes: Vec<JsString>,
 }
 
 /// Why there is no summary. Nothing was changed anywhere.
@@ -81,7 +81,7 @@ pub enum SummaryError {
     #[error("cancelled; nothing was changed")]
     Cancelled,
     /// The gateway itself would cancel the compaction and keep the history.
-    #[error("{} ({})", .0.words(), .0.rule())]
+    #[error("{} ({})", .0.description(), .0.rule())]
     NotCompacted(Cancelled),
     /// The summarizer has no answer.
     #[error("{why}")]
@@ -96,23 +96,23 @@ pub enum SummaryError {
 /// Makes a summary. `progress` is told of every attempt before it begins. What fails for good, and what the gateway would
 /// replace by its text of last resort, is an error here: no history is worth less than that text.
 pub fn run(
-    job: &SummaryJob,
+    job: &SummarySpec,
     summarizer: &dyn Summarizer,
-    cancel: &Cancel,
-    progress: &mut dyn FnMut(Progress),
+    cancel: &CancelToken,
+    progress: &mut dyn FnMut(SummaryProgress),
 ) -> Result<Summary, SummaryError> {
-    let window = if summarizer.takes_any_length() { f64::INFINITY } else { job.window };
-    let assumed = compact::assumed_tokens(&[], job.reserve_tokens);
-    let of = compact::calls_within(job, window, assumed).map_or(0, |told| told.calls.len());
-    let mut run = Run {
+    let window = if summarizer.accepts_any_length() { f64::INFINITY } else { job.window };
+    let assumed = compact::assumed_summary_tokens(&[], job.reserve_tokens);
+    let of = compact::predict_calls_within(job, window, assumed).map_or(0, |told| told.calls.len());
+    let mut run = SummaryRun {
         summarizer,
         cancel,
         progress,
-        of,
+        total_calls: of,
         calls: Vec::new(),
-        left_out: Vec::new(),
-        refused: None,
-        ended: None,
+        omission_notes: Vec::new(),
+        refused_prompt: None,
+        error: None,
     };
     match compact::summarise_within(job, window, &mut run) {
         Ok(written) => Ok(Summary {
@@ -120,73 +120,73 @@ pub fn run(
             written,
             kind: summarizer.kind(),
             calls: run.calls,
-            left_out: run.left_out,
+            omission_notes: run.omission_notes,
         }),
         Err(NoSummary::Cancelled(reason)) => Err(SummaryError::NotCompacted(reason)),
         Err(NoSummary::Failed(why)) => Err(SummaryError::Failed { why, gateway_stores: None }),
-        Err(NoSummary::Ended) => Err(run.ended.unwrap_or(SummaryError::Cancelled)),
+        Err(NoSummary::Aborted) => Err(run.error.unwrap_or(SummaryError::Cancelled)),
     }
 }
 
-struct Run<'a> {
+struct SummaryRun<'a> {
     summarizer: &'a dyn Summarizer,
-    cancel: &'a Cancel,
-    progress: &'a mut dyn FnMut(Progress),
-    of: usize,
-    calls: Vec<MadeCall>,
-    left_out: Vec<JsString>,
+    cancel: &'a CancelToken,
+    progress: &'a mut dyn FnMut(SummaryProgress),
+    total_calls: usize,
+    calls: Vec<SummaryCallRecord>,
+    omission_notes: Vec<JsString>,
     /// A prompt that was refused, and why: it is not worth a second call.
-    refused: Option<(JsString, String)>,
+    refused_prompt: Option<(JsString, String)>,
     /// Why nothing more is called.
-    ended: Option<SummaryError>,
+    error: Option<SummaryError>,
 }
 
-impl Answers for Run<'_> {
-    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, NoAnswer> {
-        if let Some((prompt, why)) = &self.refused
+impl SummaryModel for SummaryRun<'_> {
+    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, AnswerFailure> {
+        if let Some((prompt, why)) = &self.refused_prompt
             && request.prompt().is_ok_and(|own| own == *prompt)
         {
-            return Err(NoAnswer::Failed(why.clone()));
+            return Err(AnswerFailure::Failed(why.clone()));
         }
-        self.calls.push(MadeCall {
+        self.calls.push(SummaryCallRecord {
             purpose: request.purpose,
-            merges: request.merges,
+            merges: request.is_merge,
             messages: request.messages.len(),
-            estimated: Tokens { input: request.input_tokens().unwrap_or(0), output: 0 },
+            estimated: CallTokens { input: request.input_tokens().unwrap_or(0), output: 0 },
             measured: None,
             attempts: 0,
-            cut: false,
+            truncated: false,
         });
         let mut wait = 0;
         loop {
             match self.attempt(request, wait) {
                 // An answer that came too late is not wanted either.
-                Ok(_) if self.cancel.is_cancelled() => return Err(self.end(SummaryError::Cancelled)),
-                Ok(answer) => return Ok(self.taken(answer)),
+                Ok(_) if self.cancel.is_cancelled() => return Err(self.abort(SummaryError::Cancelled)),
+                Ok(answer) => return Ok(self.accept(answer)),
                 Err(error) => wait = self.next_wait(request, error)?,
             }
         }
     }
 
-    fn left_out(&mut self, notes: &[JsString]) {
-        self.left_out.extend_from_slice(notes);
+    fn report_omitted(&mut self, notes: &[JsString]) {
+        self.omission_notes.extend_from_slice(notes);
     }
 
-    fn unavailable(&mut self, text: &JsString, why: &str) -> Result<(), Ended> {
-        self.ended = Some(SummaryError::Failed { why: why.to_owned(), gateway_stores: Some(text.clone()) });
-        Err(Ended)
+    fn accept_fallback(&mut self, text: &JsString, why: &str) -> Result<(), Aborted> {
+        self.error = Some(SummaryError::Failed { why: why.to_owned(), gateway_stores: Some(text.clone()) });
+        Err(Aborted)
     }
 }
 
-impl Run<'_> {
+impl SummaryRun<'_> {
     /// One attempt, `wait_ms` from now.
     fn attempt(&mut self, request: &SummaryRequest<'_>, wait_ms: u64) -> Result<Answer, CallError> {
         let number = self.calls.len();
         let Some(call) = self.calls.last_mut() else { return Err(CallError::Cancelled) };
         call.attempts += 1;
-        (self.progress)(Progress {
+        (self.progress)(SummaryProgress {
             call: number,
-            of: self.of.max(number),
+            total_calls: self.total_calls.max(number),
             purpose: request.purpose,
             tokens: call.estimated.input,
             attempt: call.attempts,
@@ -198,42 +198,42 @@ impl Run<'_> {
         self.summarizer.summarise(request, self.cancel)
     }
 
-    fn taken(&mut self, answer: Answer) -> JsString {
+    fn accept(&mut self, answer: Answer) -> JsString {
         let text = JsString::from(answer.text);
         if let Some(call) = self.calls.last_mut() {
             call.estimated.output = (text.len() as u64).div_ceil(4);
-            (call.measured, call.cut) = (answer.measured, answer.cut);
+            (call.measured, call.truncated) = (answer.measured, answer.truncated);
         }
         text
     }
 
     /// How long to wait before the next attempt, in ms, if there is one (compaction 5.15).
-    fn next_wait(&mut self, request: &SummaryRequest<'_>, error: CallError) -> Result<u64, NoAnswer> {
-        let attempts = self.calls.last().map_or(ATTEMPTS, |call| call.attempts);
+    fn next_wait(&mut self, request: &SummaryRequest<'_>, error: CallError) -> Result<u64, AnswerFailure> {
+        let attempts = self.calls.last().map_or(MAX_CALL_ATTEMPTS, |call| call.attempts);
         match error {
-            _ if self.cancel.is_cancelled() => Err(self.end(SummaryError::Cancelled)),
-            CallError::Cancelled => Err(self.end(SummaryError::Cancelled)),
-            CallError::Hopeless(why) => Err(self.end(SummaryError::Failed { why, gateway_stores: None })),
+            _ if self.cancel.is_cancelled() => Err(self.abort(SummaryError::Cancelled)),
+            CallError::Cancelled => Err(self.abort(SummaryError::Cancelled)),
+            CallError::Permanent(why) => Err(self.abort(SummaryError::Failed { why, gateway_stores: None })),
             CallError::Refused(why) => {
-                self.refused = request.prompt().ok().map(|prompt| (prompt, why.clone()));
-                Err(NoAnswer::Failed(why))
+                self.refused_prompt = request.prompt().ok().map(|prompt| (prompt, why.clone()));
+                Err(AnswerFailure::Failed(why))
             }
-            CallError::Passing { what, retry_after_ms: Some(asked) } if asked > LONGEST_RETRY_AFTER_MS => {
+            CallError::Transient { what, retry_after_ms: Some(asked) } if asked > MAX_RETRY_AFTER_MS => {
                 let why = format!("{what}; it asks to wait {} s. Try again then.", asked.div_ceil(1000));
-                Err(self.end(SummaryError::Failed { why, gateway_stores: None }))
+                Err(self.abort(SummaryError::Failed { why, gateway_stores: None }))
             }
-            CallError::Passing { what, .. } if attempts >= ATTEMPTS => {
-                Err(NoAnswer::Failed(format!("{what} ({ATTEMPTS} attempts)")))
+            CallError::Transient { what, .. } if attempts >= MAX_CALL_ATTEMPTS => {
+                Err(AnswerFailure::Failed(format!("{what} ({MAX_CALL_ATTEMPTS} attempts)")))
             }
-            CallError::Passing { retry_after_ms, .. } => {
+            CallError::Transient { retry_after_ms, .. } => {
                 Ok((wait_ms(attempts, jitter()) as u64).max(retry_after_ms.unwrap_or(0)))
             }
         }
     }
 
-    fn end(&mut self, error: SummaryError) -> NoAnswer {
-        self.ended = Some(error);
-        NoAnswer::Ended
+    fn abort(&mut self, error: SummaryError) -> AnswerFailure {
+        self.error = Some(error);
+        AnswerFailure::Aborted
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::policy::compact::testing::{job, users};
-use crate::policy::compact::{Mode, calls};
+use crate::policy::compact::{SummaryMode, predict_calls};
 
 /// Answers from a list; a text once the list is empty.
 #[derive(Debug, Default)]
@@ -26,11 +26,11 @@ impl Summarizer for Told {
         SummarizerKind::Command
     }
 
-    fn summarise(&self, _: &SummaryRequest<'_>, cancel: &Cancel) -> Result<Answer, CallError> {
+    fn summarise(&self, _: &SummaryRequest<'_>, cancel: &CancelToken) -> Result<Answer, CallError> {
         if self.cancels {
             cancel.cancel();
         }
-        self.answers.lock().unwrap().pop().unwrap_or_else(|| Ok(Answer::of("text".to_owned())))
+        self.answers.lock().unwrap().pop().unwrap_or_else(|| Ok(Answer::from_text("text".to_owned())))
     }
 }
 
@@ -38,11 +38,11 @@ impl Summarizer for Told {
 type Attempt = (usize, usize, u32);
 
 /// What came of it, and every attempt.
-fn made(job: &SummaryJob, told: &Told) -> (Result<Summary, SummaryError>, Vec<Attempt>) {
+fn made(job: &SummarySpec, told: &Told) -> (Result<Summary, SummaryError>, Vec<Attempt>) {
     let mut seen = Vec::new();
-    let result = run(job, told, &Cancel::new(), &mut |progress| {
+    let result = run(job, told, &CancelToken::new(), &mut |progress| {
         assert_eq!(progress.wait_ms == 0, progress.attempt == 1);
-        seen.push((progress.call, progress.of, progress.attempt));
+        seen.push((progress.call, progress.total_calls, progress.attempt));
     });
     (result, seen)
 }
@@ -51,10 +51,10 @@ fn made(job: &SummaryJob, told: &Told) -> (Result<Summary, SummaryError>, Vec<At
 fn the_calls_made_are_the_calls_told() {
     let job = job(users(80, 4000));
     let (summary, seen) = made(&job, &Told::default());
-    let (summary, told) = (summary.unwrap(), calls(&job, 1.0).unwrap());
+    let (summary, told) = (summary.unwrap(), predict_calls(&job, 1.0).unwrap());
     assert_eq!(seen, [(1, 3, 1), (2, 3, 1), (3, 3, 1)]);
     assert_eq!(summary.text, "text");
-    let shape = |call: &MadeCall| (call.messages, call.merges, call.attempts);
+    let shape = |call: &SummaryCallRecord| (call.messages, call.merges, call.attempts);
     assert_eq!(
         summary.calls.iter().map(shape).collect::<Vec<_>>(),
         [(40, false, 1), (40, false, 1), (2, true, 1)]
@@ -64,7 +64,7 @@ fn the_calls_made_are_the_calls_told() {
 
 #[test]
 fn a_call_is_tried_three_times_and_then_left_to_the_fallbacks() {
-    let passing = || CallError::passing("busy");
+    let passing = || CallError::transient("busy");
     let (summary, seen) = made(&job(users(2, 400)), &Told::new([passing(), passing()]));
     assert_eq!((summary.unwrap().calls[0].attempts, seen), (3, vec![(1, 1, 1), (1, 1, 2), (1, 1, 3)]));
     // Three more attempts without anything left out: a dead provider costs six (compaction 5.14).
@@ -77,10 +77,11 @@ fn a_call_is_tried_three_times_and_then_left_to_the_fallbacks() {
 
 #[test]
 fn a_wait_that_is_asked_for_is_waited_and_one_that_is_too_long_is_not() {
-    let asking = |ms| CallError::Passing { what: "busy".to_owned(), retry_after_ms: Some(ms) };
+    let asking = |ms| CallError::Transient { what: "busy".to_owned(), retry_after_ms: Some(ms) };
     let mut waits = Vec::new();
     let told = Told::new([asking(700)]);
-    run(&job(users(2, 400)), &told, &Cancel::new(), &mut |progress| waits.push(progress.wait_ms)).unwrap();
+    run(&job(users(2, 400)), &told, &CancelToken::new(), &mut |progress| waits.push(progress.wait_ms))
+        .unwrap();
     assert_eq!(waits.len(), 2);
     assert!(waits[1] >= 700, "{waits:?}");
     let (late, seen) = made(&job(users(2, 400)), &Told::new([asking(61_000)]));
@@ -98,23 +99,23 @@ fn what_was_refused_is_not_asked_again_but_a_smaller_request_is() {
     messages.extend(users(2, 400));
     let (partial, _) = made(&job(messages), &Told::new([refused()]));
     let partial = partial.unwrap();
-    assert_eq!(partial.left_out.len(), 1);
+    assert_eq!(partial.omission_notes.len(), 1);
     assert!(partial.text.to_string_lossy().ends_with("omitted from summary]"));
 }
 
 #[test]
 fn what_is_hopeless_ends_at_once() {
-    let (none, seen) = made(&job(users(80, 4000)), &Told::new([CallError::Hopeless("no key".to_owned())]));
+    let (none, seen) = made(&job(users(80, 4000)), &Told::new([CallError::Permanent("no key".to_owned())]));
     assert_eq!(none, Err(SummaryError::Failed { why: "no key".to_owned(), gateway_stores: None }));
     assert_eq!(seen.len(), 1);
 }
 
 #[test]
 fn cancel_ends_before_during_and_between_calls() {
-    let cancel = Cancel::new();
+    let cancel = CancelToken::new();
     cancel.cancel();
     assert_eq!(run(&job(users(2, 4)), &Told::default(), &cancel, &mut |_| {}), Err(SummaryError::Cancelled));
-    let during = Told { cancels: true, ..Told::new([CallError::passing("busy")]) };
+    let during = Told { cancels: true, ..Told::new([CallError::transient("busy")]) };
     assert_eq!(made(&job(users(2, 4)), &during).0, Err(SummaryError::Cancelled));
     // An answer that came too late is dropped, and the calls after it are not made.
     let late = Told { cancels: true, ..Told::default() };
@@ -126,7 +127,7 @@ fn cancel_ends_before_during_and_between_calls() {
 fn the_gateways_own_reasons_and_the_runtimes_failure_are_told() {
     let (none, _) = made(&job(Vec::new()), &Told::default());
     assert!(none.unwrap_err().to_string().ends_with("(compaction 5.1)"));
-    let by_runtime = SummaryJob { mode: Mode::Default, ..job(users(2, 4)) };
+    let by_runtime = SummarySpec { mode: SummaryMode::Default, ..job(users(2, 4)) };
     let (none, _) = made(&by_runtime, &Told::new([CallError::Refused("too long".to_owned())]));
     assert_eq!(none, Err(SummaryError::Failed { why: "too long".to_owned(), gateway_stores: None }));
 }

@@ -8,22 +8,22 @@ use crate::js::JsString;
 use crate::policy::compact::rules::rules_section;
 
 /// Bytes of an `AGENTS.md` that are read at most: a device by that name must not fill the memory.
-const MOST: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 
 /// The section of rules in the workspace's `AGENTS.md`; empty where there is none, where it leads out of the workspace, or
 /// where it cannot be read, as for the gateway.
 pub fn workspace_rules(workspace: &Path) -> JsString {
-    text(workspace).map(|text| rules_section(&text)).unwrap_or_default()
+    read_rules(workspace).map(|text| rules_section(&text)).unwrap_or_default()
 }
 
-fn text(workspace: &Path) -> Option<JsString> {
+fn read_rules(workspace: &Path) -> Option<JsString> {
     let root = workspace.canonicalize().ok()?;
     let path = root.join("AGENTS.md").canonicalize().ok()?;
     if !path.starts_with(&root) || !path.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
+    File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned().into())
 }
 

@@ -3,19 +3,19 @@
 
 use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::prune_setting::{Control, Unit};
-use crate::gateway::setting_value::{duration_text, plain_text, ttl_text};
-use crate::inspect::Inspection;
-use crate::inspect::change::{Change, ChangeError, full_key, parse_change, why_missing};
+use crate::gateway::setting_value::{duration_text, input_text, ttl_text};
+use crate::inspect::LoadedSession;
+use crate::inspect::change::{ChangeError, SettingChange, describe_missing, full_key, parse_change};
 use crate::inspect::session_settings::{self, CONTEXT_TOKENS, CONTEXT_WINDOW, is_session_setting};
-use crate::inspect::simulated::simulated;
+use crate::inspect::simulated::simulate_settings;
 use crate::js::{Value, number_text};
-use crate::policy::settings::{Reader, StepSetting};
-use crate::policy::{Step, StepSet};
+use crate::policy::settings::{PolicySetting, SettingOwner};
+use crate::policy::{Policy, PolicySet};
 
 /// The option that axes are given by.
 const OPTION: &str = "--vary";
 /// Values of one axis at most.
-pub const MOST_VALUES: usize = 200;
+pub const MAX_VALUES: usize = 200;
 
 /// An axis that cannot be read: the key, what was found, what is expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +30,7 @@ impl From<ChangeError> for AxisError {
 
 /// One value of an axis.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Point {
+pub struct AxisPoint {
     /// As the configuration would hold it; none where the setting is left as it is because its step is off.
     pub value: Option<Value>,
     /// As a number, a duration in ms; none for words.
@@ -45,28 +45,28 @@ pub struct Axis {
     /// The key as `--set` takes it.
     pub key: String,
     /// The step it belongs to; none for the window.
-    pub step: Option<Step>,
+    pub policy: Option<Policy>,
     /// What is counted.
     pub unit: Option<Unit>,
     /// Its values.
-    pub points: Vec<Point>,
+    pub points: Vec<AxisPoint>,
     /// The one that is in force now.
     pub current: usize,
 }
 
 /// What axes are read against.
 #[derive(Debug, Clone, Copy)]
-pub struct Ground<'a> {
+pub struct AxisContext<'a> {
     /// The session.
-    pub inspection: &'a Inspection,
+    pub session: &'a LoadedSession,
     /// Changes that hold in every cell.
-    pub base: &'a [Change],
+    pub base: &'a [SettingChange],
 }
 
 impl Axis {
     /// The step that a change of it moves: its own, or compaction where its trigger goes by the model's window.
-    pub fn moved_step(&self) -> Option<Step> {
-        self.step.or((self.key == CONTEXT_WINDOW).then_some(Step::Compact))
+    pub fn affected_policy(&self) -> Option<Policy> {
+        self.policy.or((self.key == CONTEXT_WINDOW).then_some(Policy::Compact))
     }
 
     /// Reads `KEY=A..B:STEP` or `KEY=a,b,c`.
@@ -74,41 +74,45 @@ impl Axis {
     /// # Errors
     /// When there is no such key, the version does not have it, no key of the gateway sets it, or a value is none that the
     /// gateway would take.
-    pub fn parse(ground: &Ground<'_>, text: &str) -> Result<Self, AxisError> {
+    pub fn parse(ground: &AxisContext<'_>, text: &str) -> Result<Self, AxisError> {
         let Some((key, values)) = text.split_once('=') else {
             return Err(AxisError(format!(
                 "{OPTION} {text:?}: expected KEY=A..B:STEP or KEY=a,b,c, such as contextPruning.softTrimRatio=0.1..0.4:0.1"
             )));
         };
         let key = full_key(OPTION, key)?;
-        let row = settable(ground, &key)?;
-        let unit = row.map_or(Some(Unit::Tokens), |row| row.row.control.unit());
+        let row = settable_row(ground, &key)?;
+        let unit = row.map_or(Some(Unit::Tokens), |row| row.setting.control.unit());
         let values = values.trim();
         let texts = if values.contains("..") {
-            range(&key, values, unit)?
+            expand_range(&key, values, unit)?
         } else {
             values.split(',').map(|value| value.trim().to_owned()).collect()
         };
-        Self::of_texts(ground, &key, &texts)
+        Self::from_texts(ground, &key, &texts)
     }
 
     /// An axis of these values, as the command line would give them.
     ///
     /// # Errors
     /// As [`Self::parse`].
-    pub fn of_texts(ground: &Ground<'_>, key: &str, texts: &[impl AsRef<str>]) -> Result<Self, AxisError> {
-        let row = settable(ground, key)?;
-        if texts.len() > MOST_VALUES {
+    pub fn from_texts(
+        ground: &AxisContext<'_>,
+        key: &str,
+        texts: &[impl AsRef<str>],
+    ) -> Result<Self, AxisError> {
+        let row = settable_row(ground, key)?;
+        if texts.len() > MAX_VALUES {
             let count = texts.len();
             return Err(AxisError(format!(
-                "{OPTION} {key}: {count} values; expected {MOST_VALUES} at most. Take a larger step."
+                "{OPTION} {key}: {count} values; expected {MAX_VALUES} at most. Take a larger step."
             )));
         }
-        let unit = row.map_or(Some(Unit::Tokens), |row| row.row.control.unit());
-        let mut points = vec![current(ground, key, row)];
+        let unit = row.map_or(Some(Unit::Tokens), |row| row.setting.control.unit());
+        let mut points = vec![current_point(ground, key, row)];
         for text in texts {
             let change = parse_change(OPTION, &format!("{key}={}", text.as_ref()))?;
-            let point = point(unit, change.value);
+            let point = new_point(unit, change.value);
             if !points.iter().any(|known| known.is_same(&point)) {
                 points.push(point);
             }
@@ -116,18 +120,18 @@ impl Axis {
         let now = points[0].clone();
         // What is left as it is comes first, then numbers by size; words stay in the order they were given in.
         points.sort_by(|a, b| {
-            let order = |point: &Point| point.value.is_some().then_some(point.number.unwrap_or(f64::MAX));
+            let order = |point: &AxisPoint| point.value.is_some().then_some(point.number.unwrap_or(f64::MAX));
             order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal)
         });
         let current = points.iter().position(|point| *point == now).unwrap_or(0);
-        Ok(Self { key: key.to_owned(), step: row.map(|row| row.step), unit, points, current })
+        Ok(Self { key: key.to_owned(), policy: row.map(|row| row.policy), unit, points, current })
     }
 
     /// The change that a point makes; none at the current one.
-    pub fn change(&self, at: usize) -> Option<Change> {
+    pub fn change(&self, at: usize) -> Option<SettingChange> {
         let value = self.points.get(at).filter(|_| at != self.current)?.value.clone()?;
         let origin = crate::gateway::provenance::Provenance::Tuned;
-        Some(Change { key: self.key.clone(), step: self.step, value, origin })
+        Some(SettingChange { key: self.key.clone(), policy: self.policy, value, origin })
     }
 
     /// How far a point lies from the current one: as a share of the axis, from its least to its largest number; 1 between
@@ -155,7 +159,7 @@ impl Axis {
     }
 }
 
-impl Point {
+impl AxisPoint {
     fn is_same(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {
             (Some(one), Some(another)) if self.number.is_none() => one == another,
@@ -167,10 +171,10 @@ impl Point {
 }
 
 /// The row of a key that can be varied; none for the window.
-fn settable<'a>(ground: &Ground<'a>, key: &str) -> Result<Option<&'a StepSetting>, AxisError> {
+fn settable_row<'a>(ground: &AxisContext<'a>, key: &str) -> Result<Option<&'a PolicySetting>, AxisError> {
     let refuse = |why: &str| Err(AxisError(format!("{OPTION} {key}: {why}")));
-    let name = ground.inspection.ruleset.ruleset.name();
-    if let Some(why) = why_missing(ground.inspection, key) {
+    let name = ground.session.ruleset.id.display_name();
+    if let Some(why) = describe_missing(ground.session, key) {
         return refuse(&format!(
             "cannot be set: {name} does not read it ({why}). Leave it out, or name another version with --ruleset."
         ));
@@ -181,43 +185,47 @@ fn settable<'a>(ground: &Ground<'a>, key: &str) -> Result<Option<&'a StepSetting
     if is_session_setting(key) {
         return Ok(None);
     }
-    let Some(row) = ground.inspection.settings.iter().find(|row| row.key() == key) else {
+    let Some(row) = ground.session.setting_rows.iter().find(|row| row.key() == key) else {
         return refuse(&format!("{name} has no such setting. `clawscope doctor` lists those it has."));
     };
-    match (row.row.control, &row.reader) {
+    match (row.setting.control, &row.owner) {
         (Control::List | Control::Text, _) => {
             refuse("holds words, not a number, a duration or a switch. Give it with --set.")
         }
-        (_, Reader::BuiltIn) => {
+        (_, SettingOwner::BuiltIn) => {
             refuse(&format!("cannot be set: {name} has it built in, and no key sets it."))
         }
-        (_, Reader::Server) => {
+        (_, SettingOwner::Server) => {
             refuse(&format!("cannot be set: {name} derives what it asks of the provider's server."))
         }
-        (_, Reader::Preview) => {
+        (_, SettingOwner::Preview) => {
             refuse("cannot be set for this session: no key of the gateway holds it. Give it with --set.")
         }
-        (_, Reader::Gateway(_) | Reader::Runtime { .. } | Reader::Client) => Ok(Some(row)),
+        (_, SettingOwner::Gateway(_) | SettingOwner::Runtime { .. } | SettingOwner::Client) => Ok(Some(row)),
     }
 }
 
 /// The value in force, with the changes that hold everywhere.
-fn current(ground: &Ground<'_>, key: &str, row: Option<&StepSetting>) -> Point {
-    let now = simulated(ground.inspection, ground.base, StepSet::NONE);
+fn current_point(ground: &AxisContext<'_>, key: &str, row: Option<&PolicySetting>) -> AxisPoint {
+    let now = simulate_settings(ground.session, ground.base, PolicySet::NONE);
     let Some(row) = row else {
         let own = ground.base.iter().all(|change| change.key != CONTEXT_WINDOW) || key != CONTEXT_TOKENS;
-        let value = if own { session_settings::current(ground.inspection, key) } else { now.window.tokens };
-        return point(Some(Unit::Tokens), value.into());
+        let value =
+            if own { session_settings::current_value(ground.session, key) } else { now.window.tokens };
+        return new_point(Some(Unit::Tokens), value.into());
     };
-    let is_mode = row.step == Step::Prune && row.row.key == "mode";
+    let is_mode = row.policy == Policy::Prune && row.setting.key == "mode";
     if is_mode {
-        return point(None, Value::from(if now.on { "cache-ttl" } else { "off" }));
+        return new_point(None, Value::from(if now.prune_on { "cache-ttl" } else { "off" }));
     }
-    let unit = row.row.control.unit();
-    let value =
-        if unit == Some(Unit::Milliseconds) { ttl_text(&row.row.value) } else { row.row.value.clone() };
-    let mut point = point(unit, value);
-    if row.step == Step::Prune && !now.on {
+    let unit = row.setting.control.unit();
+    let value = if unit == Some(Unit::Milliseconds) {
+        ttl_text(&row.setting.value)
+    } else {
+        row.setting.value.clone()
+    };
+    let mut point = new_point(unit, value);
+    if row.policy == Policy::Prune && !now.prune_on {
         (point.value, point.text) = (None, "as is".to_owned());
     }
     debug_assert_eq!(key, row.key());
@@ -225,17 +233,17 @@ fn current(ground: &Ground<'_>, key: &str, row: Option<&StepSetting>) -> Point {
 }
 
 /// A value of the configuration.
-fn point(unit: Option<Unit>, value: Value) -> Point {
+fn new_point(unit: Option<Unit>, value: Value) -> AxisPoint {
     let ms = value.as_str().filter(|_| unit == Some(Unit::Milliseconds)).and_then(parse_duration_ms);
     let text = match ms {
         Some(ms) => duration_text(ms),
-        None => plain_text(unit, &value),
+        None => input_text(unit, &value),
     };
-    Point { number: ms.or_else(|| value.as_f64()), text, value: Some(value) }
+    AxisPoint { number: ms.or_else(|| value.as_f64()), text, value: Some(value) }
 }
 
 /// The values of `A..B:STEP`, as texts.
-fn range(key: &str, text: &str, unit: Option<Unit>) -> Result<Vec<String>, AxisError> {
+fn expand_range(key: &str, text: &str, unit: Option<Unit>) -> Result<Vec<String>, AxisError> {
     let wrong = |what: &str| {
         let example = if unit == Some(Unit::Milliseconds) { "15m..2h:15m" } else { "0.1..0.4:0.1" };
         AxisError(format!("{OPTION} {key}: {text:?} {what}; expected A..B:STEP, such as {example}, or a,b,c"))
@@ -259,9 +267,9 @@ fn range(key: &str, text: &str, unit: Option<Unit>) -> Result<Vec<String>, AxisE
         return Err(wrong("has a step of nothing"));
     }
     let count = ((b - a) / by + 1e-9).floor() + 1.0;
-    if count > MOST_VALUES as f64 {
+    if count > MAX_VALUES as f64 {
         return Err(AxisError(format!(
-            "{OPTION} {key}: {count} values; expected {MOST_VALUES} at most. Take a larger step."
+            "{OPTION} {key}: {count} values; expected {MAX_VALUES} at most. Take a larger step."
         )));
     }
     let decimals = [from, step].map(|text| text.trim().split_once('.').map_or(0, |(_, digits)| digits.len()));

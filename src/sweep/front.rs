@@ -14,7 +14,7 @@ fn compare(one: &[f64; 3], other: &[f64; 3]) -> Ordering {
 }
 
 /// The Pareto front: those that none dominates, in their own order. Less is better in each of the three.
-pub fn pareto(values: &[[f64; 3]]) -> Vec<usize> {
+pub fn pareto_front(values: &[[f64; 3]]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| compare(&values[*a], &values[*b]));
     // Whoever dominates comes first in this order, so that the front so far is all there is to look at.
@@ -30,11 +30,11 @@ pub fn pareto(values: &[[f64; 3]]) -> Vec<usize> {
 
 /// What a change comes to, for the search of the smallest.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weighed {
+pub struct CellScore {
     /// Whether every call fits, the head-room included.
     pub fits: bool,
     /// Settings that differ from the current ones.
-    pub keys: usize,
+    pub changed_keys: usize,
     /// How far they lie from the current ones, in axes.
     pub distance: f64,
     /// USD.
@@ -45,10 +45,10 @@ pub struct Weighed {
 
 /// The smallest change that fits: fewest settings, then the least distance, then the cheaper one, then the one with the
 /// lower peak, then the first. None where nothing fits.
-pub fn smallest(cells: &[Weighed]) -> Option<usize> {
+pub fn smallest_fitting(cells: &[CellScore]) -> Option<usize> {
     let fitting = cells.iter().enumerate().filter(|(_, cell)| cell.fits);
     let least = fitting.min_by(|(_, one), (_, other)| {
-        let keys = one.keys.cmp(&other.keys);
+        let keys = one.changed_keys.cmp(&other.changed_keys);
         keys.then(compare(&[one.distance, one.cost, one.peak], &[other.distance, other.cost, other.peak]))
     });
     least.map(|(at, _)| at)
@@ -59,11 +59,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn weighed() -> impl Strategy<Value = Weighed> {
+    fn weighed() -> impl Strategy<Value = CellScore> {
         (any::<bool>(), 0..4_usize, 0..4_u8, 0..4_u8, 0..4_u8).prop_map(
             |(fits, keys, distance, cost, peak)| {
                 let [distance, cost, peak] = [distance, cost, peak].map(f64::from);
-                Weighed { fits, keys, distance, cost, peak }
+                CellScore { fits, changed_keys: keys, distance, cost, peak }
             },
         )
     }
@@ -77,15 +77,15 @@ mod tests {
                 (0..3).all(|axis| other[axis] <= mine[axis]) && *other != mine
             });
             let naive: Vec<usize> = (0..values.len()).filter(|at| !beaten(at)).collect();
-            prop_assert_eq!(pareto(&values), naive);
+            prop_assert_eq!(pareto_front(&values), naive);
         }
 
         #[test]
         fn the_smallest_change_is_that_of_looking_at_all(cells in prop::collection::vec(weighed(), 0..40)) {
-            let rank = |cell: &Weighed| (cell.keys, cell.distance as u8, cell.cost as u8, cell.peak as u8);
+            let rank = |cell: &CellScore| (cell.changed_keys, cell.distance as u8, cell.cost as u8, cell.peak as u8);
             let mut all: Vec<usize> = (0..cells.len()).filter(|at| cells[*at].fits).collect();
             all.sort_by_key(|at| (rank(&cells[*at]), *at));
-            prop_assert_eq!(smallest(&cells), all.first().copied());
+            prop_assert_eq!(smallest_fitting(&cells), all.first().copied());
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::sweep::axis::{Axis, AxisError};
 
 /// Cells of a grid at most: each is a replay of the whole session.
-pub const MOST_CELLS: usize = 4096;
+pub const MAX_CELLS: usize = 4096;
 
 /// The number of values of each axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,8 +15,8 @@ impl Grid {
     /// Of axes.
     ///
     /// # Errors
-    /// When two axes have one key, or there would be more than [`MOST_CELLS`].
-    pub fn of(axes: &[Axis]) -> Result<Self, AxisError> {
+    /// When two axes have one key, or there would be more than [`MAX_CELLS`].
+    pub fn from_axes(axes: &[Axis]) -> Result<Self, AxisError> {
         for (at, axis) in axes.iter().enumerate() {
             if axes[..at].iter().any(|other| other.key == axis.key) {
                 return Err(AxisError(format!(
@@ -28,9 +28,9 @@ impl Grid {
         let lens: Vec<usize> = axes.iter().map(|axis| axis.points.len()).collect();
         let cells = lens.iter().try_fold(1_usize, |cells, len| cells.checked_mul(*len));
         match cells {
-            Some(cells) if cells <= MOST_CELLS => Ok(Self { lens }),
+            Some(cells) if cells <= MAX_CELLS => Ok(Self { lens }),
             _ => Err(AxisError(format!(
-                "--vary: {} come to {} cells; expected {MOST_CELLS} at most. Take fewer values, or fewer axes.",
+                "--vary: {} come to {} cells; expected {MAX_CELLS} at most. Take fewer values, or fewer axes.",
                 lens.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × "),
                 cells.map_or_else(|| "too many".to_owned(), |cells| cells.to_string()),
             ))),
@@ -48,7 +48,7 @@ impl Grid {
     }
 
     /// The value of each axis in a cell.
-    pub fn at(&self, cell: usize) -> Vec<usize> {
+    pub fn points_of(&self, cell: usize) -> Vec<usize> {
         let mut rest = cell;
         let mut at = vec![0; self.lens.len()];
         for (place, len) in at.iter_mut().zip(&self.lens).rev() {
@@ -58,7 +58,7 @@ impl Grid {
     }
 
     /// The cell of these values.
-    pub fn cell(&self, at: &[usize]) -> usize {
+    pub fn cell_index(&self, at: &[usize]) -> usize {
         at.iter().zip(&self.lens).fold(0, |cell, (place, len)| cell * len + place)
     }
 }

@@ -1,40 +1,40 @@
 //! A sweep as JSON: one function for the command and for the file that the screen saves.
 
-use crate::inspect::Inspection;
-use crate::inspect::change::Change;
-use crate::inspect::json::{ruleset_value, session_value};
+use crate::inspect::LoadedSession;
+use crate::inspect::change::SettingChange;
+use crate::inspect::json::{ruleset_json, session_json};
 use crate::js::{Object, Value};
-use crate::replay::Totals;
+use crate::replay::TraceTotals;
 use crate::sweep::{Axis, Cell, Sweep};
 
 /// The session, the rules it goes by, and the sweep.
-pub fn answer(inspection: &Inspection, sweep: &Sweep) -> Object {
+pub fn sweep_document(inspection: &LoadedSession, sweep: &Sweep) -> Object {
     let mut answer = Object::from([
-        ("session", session_value(&inspection.session)),
-        ("ruleset", ruleset_value(&inspection.ruleset)),
+        ("session", session_json(&inspection.item)),
+        ("ruleset", ruleset_json(&inspection.ruleset)),
     ]);
-    for (key, value) in members(inspection, sweep) {
+    for (key, value) in sweep_members(inspection, sweep) {
         answer.insert(key, value);
     }
     answer
 }
 
 /// Axes, cells, the front and the smallest change. Tokens are whole; what nobody knows is null.
-fn members(inspection: &Inspection, sweep: &Sweep) -> Object {
+fn sweep_members(inspection: &LoadedSession, sweep: &Sweep) -> Object {
     let cells = sweep.cells.iter().map(|cell| cell_value(sweep, cell));
     let indexes = |cells: &[usize]| Value::from(cells.iter().map(|at| Value::from(*at)).collect::<Vec<_>>());
-    let steps = sweep.steps.iter().map(|step| Value::from(step.word()));
-    let smallest = sweep.smallest.map_or(Value::Null, |cell| smallest_value(inspection, sweep, cell));
+    let steps = sweep.policies.iter().map(|step| Value::from(step.word()));
+    let smallest = sweep.smallest_fitting.map_or(Value::Null, |cell| smallest_value(inspection, sweep, cell));
     Object::from([
         ("providerWindow", whole(sweep.window)),
         ("headroom", whole(sweep.headroom)),
         ("policy", Value::from(steps.collect::<Vec<_>>())),
-        ("base", set_value(&sweep.base)),
+        ("base", changes_value(&sweep.base)),
         ("axes", Value::from(sweep.axes.iter().map(axis_value).collect::<Vec<_>>())),
         ("recorded", recorded_value(&sweep.recorded)),
         ("current", Value::from(sweep.current)),
         ("cells", Value::from(cells.collect::<Vec<_>>())),
-        ("pareto", indexes(&sweep.pareto)),
+        ("pareto", indexes(&sweep.pareto_front)),
         ("tradeOffs", indexes(&sweep.trade_offs())),
         ("smallestChange", smallest),
     ])
@@ -60,7 +60,7 @@ fn axis_value(axis: &Axis) -> Value {
 /// Every axis with its value, but for those that are left as they are because their step is off.
 fn cell_value(sweep: &Sweep, cell: &Cell) -> Value {
     let mut set = Object::default();
-    for (axis, at) in sweep.axes.iter().zip(&cell.at) {
+    for (axis, at) in sweep.axes.iter().zip(&cell.points) {
         if let Some(value) = &axis.points[*at].value {
             set.set(&axis.key, value.clone());
         }
@@ -68,19 +68,19 @@ fn cell_value(sweep: &Sweep, cell: &Cell) -> Value {
     Value::from(Object::from([
         ("set", Value::from(set)),
         ("overflows", Value::from(cell.overflows())),
-        ("failed", Value::from(cell.failed())),
+        ("failed", Value::from(cell.failed_calls())),
         ("fits", Value::from(sweep.fits(cell))),
         ("peak", whole(cell.peak())),
         ("cost", usd(cell.cost())),
-        ("cleared", whole(cell.cleared())),
-        ("leftOutPerCall", whole(cell.left_out())),
-        ("summaries", Value::from(cell.summaries())),
-        ("changes", Value::from(cell.keys)),
+        ("cleared", whole(cell.cleared_tokens())),
+        ("leftOutPerCall", whole(cell.cleared_tokens_per_call())),
+        ("summaries", Value::from(cell.summary_count())),
+        ("changes", Value::from(cell.changed_keys)),
         ("distance", Value::Number(cell.distance)),
     ]))
 }
 
-fn set_value(changes: &[Change]) -> Value {
+fn changes_value(changes: &[SettingChange]) -> Value {
     let mut set = Object::default();
     for change in changes {
         set.set(&change.key, change.value.clone());
@@ -88,25 +88,25 @@ fn set_value(changes: &[Change]) -> Value {
     Value::from(set)
 }
 
-fn smallest_value(inspection: &Inspection, sweep: &Sweep, cell: usize) -> Value {
+fn smallest_value(inspection: &LoadedSession, sweep: &Sweep, cell: usize) -> Value {
     let patch = sweep.patch(inspection, cell);
     let commands = patch.commands.iter().map(|line| Value::from(line.as_str()));
     Value::from(Object::from([
-        ("set", set_value(&sweep.own_changes(cell))),
+        ("set", changes_value(&sweep.axis_changes(cell))),
         ("cell", Value::from(cell)),
         ("patch", Value::from(patch.text.as_str())),
         ("commands", Value::from(commands.collect::<Vec<_>>())),
     ]))
 }
 
-fn recorded_value(totals: &Totals) -> Value {
+fn recorded_value(totals: &TraceTotals) -> Value {
     Value::from(Object::from([
         ("calls", Value::from(totals.calls)),
         ("overflows", Value::from(totals.overflows)),
         ("failed", Value::from(totals.failed)),
         ("peak", whole(totals.peak.0)),
-        ("cost", usd(totals.spent.total())),
-        ("cleared", whole(totals.withheld)),
+        ("cost", usd(totals.cost_breakdown.total())),
+        ("cleared", whole(totals.withheld_tokens)),
         ("summaries", Value::from(totals.compactions)),
     ]))
 }

@@ -14,40 +14,40 @@ mod front;
 mod grid;
 pub mod json;
 
-pub use axis::{Axis, AxisError, Ground, MOST_VALUES, Point};
+pub use axis::{Axis, AxisContext, AxisError, AxisPoint, MAX_VALUES};
 pub use cell::Cell;
 pub use choose::{default_axes, usual_axes};
-pub use front::{Weighed, pareto, smallest};
-pub use grid::{Grid, MOST_CELLS};
+pub use front::{CellScore, pareto_front, smallest_fitting};
+pub use grid::{Grid, MAX_CELLS};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::inspect::Inspection;
-use crate::inspect::change::Change;
+use crate::inspect::LoadedSession;
+use crate::inspect::change::SettingChange;
 use crate::inspect::patch::ConfigPatch;
-use crate::inspect::simulated::simulated;
-use crate::inspect::timeline::Recording;
-use crate::inspect::words::grouped;
-use crate::policy::StepSet;
-use crate::replay::{Settings, Totals, simulated_totals};
+use crate::inspect::simulated::simulate_settings;
+use crate::inspect::timeline::RecordedSession;
+use crate::inspect::words::group_digits;
+use crate::policy::PolicySet;
+use crate::replay::{Settings, TraceTotals, simulated_totals};
 
 /// What is asked.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct SweepSpec {
     /// What is varied.
     pub axes: Vec<Axis>,
     /// Changes that hold in every cell.
-    pub base: Vec<Change>,
+    pub base: Vec<SettingChange>,
     /// The steps that take part in every cell.
-    pub steps: StepSet,
+    pub policies: PolicySet,
     /// Tokens that every prompt has to leave free of the window.
     pub headroom: f64,
 }
 
 /// Whether anybody still waits for the answer.
-pub type Wanted<'a> = &'a (dyn Fn() -> bool + Sync);
+pub type KeepRunning<'a> = &'a (dyn Fn() -> bool + Sync);
 /// Takes cells as they are known, in any order.
-pub type Tell<'a> = &'a (dyn Fn(usize, &Cell) + Sync);
+pub type OnCell<'a> = &'a (dyn Fn(usize, &Cell) + Sync);
 
 /// All cells, and what is best of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,37 +57,37 @@ pub struct Sweep {
     /// How cells are numbered.
     pub grid: Grid,
     /// Changes that hold in every cell.
-    pub base: Vec<Change>,
+    pub base: Vec<SettingChange>,
     /// The steps that took part in every cell.
-    pub steps: StepSet,
+    pub policies: PolicySet,
     /// What the provider takes, in tokens; NaN when nobody knows.
     pub window: f64,
     /// Tokens that were to be left free.
     pub headroom: f64,
     /// What the record comes to.
-    pub recorded: Totals,
+    pub recorded: TraceTotals,
     /// The cells.
     pub cells: Vec<Cell>,
     /// The cell in which nothing is changed.
     pub current: usize,
     /// Cells that none beats in cost, peak and tokens withheld.
-    pub pareto: Vec<usize>,
+    pub pareto_front: Vec<usize>,
     /// The smallest change after which all fits; none where no cell does.
-    pub smallest: Option<usize>,
+    pub smallest_fitting: Option<usize>,
 }
 
 impl Sweep {
     /// Whether every call of a cell fits, with the head-room asked for.
     pub fn fits(&self, cell: &Cell) -> bool {
-        fits(cell, self.window, self.headroom)
+        cell_fits(cell, self.window, self.headroom)
     }
 
     /// What has to be known where every call fits as things are: that the record had some that did not.
-    pub fn doubt(&self) -> Option<String> {
-        let fits_now = self.smallest == Some(self.current);
+    pub fn caveat(&self) -> Option<String> {
+        let fits_now = self.smallest_fitting == Some(self.current);
         let refused = self.recorded.overflows;
         (fits_now && refused > 0).then(|| {
-            let calls = if refused == 1 { "1 call" } else { &format!("{} calls", grouped(refused as u64)) };
+            let calls = if refused == 1 { "1 call" } else { &format!("{} calls", group_digits(refused as u64)) };
             format!(
                 "the record has {calls} that did not fit: in the cells compactions are made where the settings say, not where they were"
             )
@@ -95,55 +95,59 @@ impl Sweep {
     }
 
     /// Everything that is changed in a cell: what holds in every one, and its own.
-    pub fn changes(&self, cell: usize) -> Vec<Change> {
-        let own = self.own_changes(cell);
+    pub fn changes(&self, cell: usize) -> Vec<SettingChange> {
+        let own = self.axis_changes(cell);
         self.base.iter().cloned().chain(own).collect()
     }
 
     /// What is changed in a cell beside what holds in every one.
-    pub fn own_changes(&self, cell: usize) -> Vec<Change> {
-        changes_at(&self.axes, &self.grid.at(cell))
+    pub fn axis_changes(&self, cell: usize) -> Vec<SettingChange> {
+        changes_of_points(&self.axes, &self.grid.points_of(cell))
     }
 
     /// The changes of a cell, written down.
-    pub fn patch(&self, inspection: &Inspection, cell: usize) -> ConfigPatch {
-        ConfigPatch::of_changes(inspection, &self.changes(cell))
+    pub fn patch(&self, inspection: &LoadedSession, cell: usize) -> ConfigPatch {
+        ConfigPatch::from_changes(inspection, &self.changes(cell))
     }
 
     /// The best trade-offs for people: of the front the cells where no call overflows, or all of it where there is none such;
     /// of those that come to the same the smallest change alone; the cheapest first.
     pub fn trade_offs(&self) -> Vec<usize> {
         let fitting = |cell: &usize| self.cells[*cell].overflows() == 0;
-        let any = self.pareto.iter().any(fitting);
+        let any = self.pareto_front.iter().any(fitting);
         let mut cells: Vec<usize> =
-            self.pareto.iter().copied().filter(|cell| !any || fitting(cell)).collect();
+            self.pareto_front.iter().copied().filter(|cell| !any || fitting(cell)).collect();
         let rank = |cell: &usize| {
             let of = &self.cells[*cell];
-            let [cost, peak, withheld] = of.weights();
-            (cost, peak, withheld, of.keys as f64, of.distance)
+            let [cost, peak, withheld] = of.trade_off_values();
+            (cost, peak, withheld, of.changed_keys as f64, of.distance)
         };
         cells.sort_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal));
-        cells.dedup_by(|b, a| self.cells[*a].weights() == self.cells[*b].weights());
+        cells.dedup_by(|b, a| self.cells[*a].trade_off_values() == self.cells[*b].trade_off_values());
         cells
     }
 }
 
 /// Whether every call of a cell fits, and where room is to be left its largest prompt leaves that of the window.
-fn fits(cell: &Cell, window: f64, headroom: f64) -> bool {
+fn cell_fits(cell: &Cell, window: f64, headroom: f64) -> bool {
     // A window that nobody knows keeps nothing from fitting, and what was answered fits above one too.
     let spares = headroom <= 0.0 || window.is_nan() || cell.peak() <= window - headroom;
-    cell.overflows() == 0 && cell.failed() == 0 && spares
+    cell.overflows() == 0 && cell.failed_calls() == 0 && spares
 }
 
 /// What the points of a cell change.
-fn changes_at(axes: &[Axis], at: &[usize]) -> Vec<Change> {
+fn changes_of_points(axes: &[Axis], at: &[usize]) -> Vec<SettingChange> {
     axes.iter().zip(at).filter_map(|(axis, point)| axis.change(*point)).collect()
 }
 
 /// The settings of a lane under some changes, and whether they switch pruning on.
-fn settings_under(inspection: &Inspection, changes: &[Change], steps: StepSet) -> (Settings, bool) {
-    let simulated = simulated(inspection, changes, steps);
-    (simulated.replayed(), simulated.switched_on)
+fn settings_under(
+    inspection: &LoadedSession,
+    changes: &[SettingChange],
+    steps: PolicySet,
+) -> (Settings, bool) {
+    let simulated = simulate_settings(inspection, changes, steps);
+    (simulated.replay_settings(), simulated.prune_switched_on)
 }
 
 /// Replays a session in every cell of a grid; none once nobody waits for it any more.
@@ -151,27 +155,27 @@ fn settings_under(inspection: &Inspection, changes: &[Change], steps: StepSet) -
 /// # Errors
 /// When the grid has too many cells, or two axes of one key.
 pub fn sweep(
-    recording: &Recording,
-    asked: Asked,
-    wanted: Wanted<'_>,
-    tell: Tell<'_>,
+    recording: &RecordedSession,
+    asked: SweepSpec,
+    wanted: KeepRunning<'_>,
+    tell: OnCell<'_>,
 ) -> Result<Option<Sweep>, AxisError> {
-    let grid = Grid::of(&asked.axes)?;
-    let bare = bare_cells(&recording.inspection, &asked, &grid);
-    let Some(cells) = fill(recording, &bare, wanted, tell) else { return Ok(None) };
-    let window = recording.material.provider_window;
-    let weighed: Vec<Weighed> =
-        cells.iter().map(|cell| cell.weighed(fits(cell, window, asked.headroom))).collect();
-    let weights: Vec<[f64; 3]> = cells.iter().map(Cell::weights).collect();
+    let grid = Grid::from_axes(&asked.axes)?;
+    let bare = cells_to_replay(&recording.session, &asked, &grid);
+    let Some(cells) = replay_cells(recording, &bare, wanted, tell) else { return Ok(None) };
+    let window = recording.inputs.provider_window;
+    let weighed: Vec<CellScore> =
+        cells.iter().map(|cell| cell.score(cell_fits(cell, window, asked.headroom))).collect();
+    let weights: Vec<[f64; 3]> = cells.iter().map(Cell::trade_off_values).collect();
     let now: Vec<usize> = asked.axes.iter().map(|axis| axis.current).collect();
     Ok(Some(Sweep {
-        current: grid.cell(&now),
-        pareto: pareto(&weights),
-        smallest: smallest(&weighed),
-        recorded: recording.lane.totals(),
+        current: grid.cell_index(&now),
+        pareto_front: pareto_front(&weights),
+        smallest_fitting: smallest_fitting(&weighed),
+        recorded: recording.trace.totals(),
         axes: asked.axes,
         base: asked.base,
-        steps: asked.steps,
+        policies: asked.policies,
         headroom: asked.headroom,
         window,
         grid,
@@ -180,29 +184,29 @@ pub fn sweep(
 }
 
 /// The cells with their settings, nothing replayed.
-fn bare_cells(inspection: &Inspection, asked: &Asked, grid: &Grid) -> Vec<(Cell, Settings)> {
-    let base_on = settings_under(inspection, &asked.base, asked.steps).1;
+fn cells_to_replay(inspection: &LoadedSession, asked: &SweepSpec, grid: &Grid) -> Vec<(Cell, Settings)> {
+    let base_on = settings_under(inspection, &asked.base, asked.policies).1;
     let bare = |cell: usize| {
-        let at = grid.at(cell);
-        let own = changes_at(&asked.axes, &at);
+        let at = grid.points_of(cell);
+        let own = changes_of_points(&asked.axes, &at);
         let keys = own.len();
         let distance = asked.axes.iter().zip(&at).map(|(axis, point)| axis.distance(*point)).sum();
-        let changes: Vec<Change> = asked.base.iter().cloned().chain(own).collect();
-        let (settings, switched_on) = settings_under(inspection, &changes, asked.steps);
+        let changes: Vec<SettingChange> = asked.base.iter().cloned().chain(own).collect();
+        let (settings, switched_on) = settings_under(inspection, &changes, asked.policies);
         let keys = keys + usize::from(switched_on && !base_on);
-        (Cell { at, keys, distance, totals: Totals::default() }, settings)
+        (Cell { points: at, changed_keys: keys, distance, totals: TraceTotals::default() }, settings)
     };
     (0..grid.len()).map(bare).collect()
 }
 
 /// Replays each of them, at once as far as there are cores.
-fn fill(
-    recording: &Recording,
+fn replay_cells(
+    recording: &RecordedSession,
     bare: &[(Cell, Settings)],
-    wanted: Wanted<'_>,
-    tell: Tell<'_>,
+    wanted: KeepRunning<'_>,
+    tell: OnCell<'_>,
 ) -> Option<Vec<Cell>> {
-    let session = recording.material.session(&recording.inspection);
+    let session = recording.inputs.replay_session(&recording.session);
     // For each group of equal settings its cells.
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, (_, settings)) in bare.iter().enumerate() {
@@ -214,7 +218,7 @@ fn fill(
     let replayed: Option<Vec<Vec<(usize, Cell)>>> = groups
         .par_iter()
         .map(|group| {
-            let totals = simulated_totals(&session, &bare[group[0]].1, &recording.lane, &wanted)?;
+            let totals = simulated_totals(&session, &bare[group[0]].1, &recording.trace, &wanted)?;
             let filled = |at: &usize| (*at, Cell { totals, ..bare[*at].0.clone() });
             let cells: Vec<(usize, Cell)> = group.iter().map(filled).collect();
             for (at, cell) in &cells {

@@ -4,7 +4,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
 
 /// Marks kept on one base character; more would climb over the rows above.
-const MARKS: usize = 2;
+const MAX_MARKS: usize = 2;
 
 /// A character that every terminal draws in the same way, whatever stands beside it.
 pub(super) fn is_plain(character: char) -> bool {
@@ -25,23 +25,25 @@ pub(super) fn push_cluster(cluster: &str, out: &mut String) {
     let mut marks = 0;
     let joined = cluster.chars().any(is_pictograph);
     for character in cluster.chars() {
-        match shape(character) {
-            Shape::Selector | Shape::Tone if has_base => {}
-            Shape::Joiner if joined => {}
-            Shape::Mark if has_base && marks >= MARKS => {}
-            Shape::Mark if has_base => {
+        match classify(character) {
+            CharClass::Selector | CharClass::Tone if has_base => {}
+            CharClass::Joiner if joined => {}
+            CharClass::Mark if has_base && marks >= MAX_MARKS => {}
+            CharClass::Mark if has_base => {
                 out.push(character);
                 marks += 1;
             }
             // A code point is no base: what follows in the cluster would not stand on it.
-            Shape::Mark => (has_base, marks) = (push_lone_mark(character, out), 1),
-            Shape::Regional(letter) => {
+            CharClass::Mark => (has_base, marks) = (push_lone_mark(character, out), 1),
+            CharClass::Regional(letter) => {
                 out.push(letter);
                 has_base = true;
             }
-            Shape::Blank => out.push(' '),
-            Shape::Hidden | Shape::Selector | Shape::Joiner | Shape::Tone => push_code(character, out),
-            Shape::Base => {
+            CharClass::Blank => out.push(' '),
+            CharClass::Hidden | CharClass::Selector | CharClass::Joiner | CharClass::Tone => {
+                push_code_point(character, out);
+            }
+            CharClass::Base => {
                 out.push(character);
                 (has_base, marks) = (true, 0);
             }
@@ -57,13 +59,13 @@ fn push_lone_mark(character: char, out: &mut String) -> bool {
     if stands {
         out.push_str(&circled);
     } else {
-        push_code(character, out);
+        push_code_point(character, out);
     }
     stands
 }
 
 /// What a character does to the cells around it.
-enum Shape {
+enum CharClass {
     /// It has a width.
     Base,
     /// It stands on the character before.
@@ -82,22 +84,22 @@ enum Shape {
     Hidden,
 }
 
-fn shape(character: char) -> Shape {
+fn classify(character: char) -> CharClass {
     match character {
-        '\u{200d}' => Shape::Joiner,
-        '\u{fe00}'..='\u{fe0f}' | '\u{20e3}' => Shape::Selector,
-        '\u{1f3fb}'..='\u{1f3ff}' => Shape::Tone,
+        '\u{200d}' => CharClass::Joiner,
+        '\u{fe00}'..='\u{fe0f}' | '\u{20e3}' => CharClass::Selector,
+        '\u{1f3fb}'..='\u{1f3ff}' => CharClass::Tone,
         '\u{1f1e6}'..='\u{1f1ff}' => {
             let letter = (character as u32 - 0x1f1e6) as u8 + b'A';
-            Shape::Regional(char::from(letter))
+            CharClass::Regional(char::from(letter))
         }
-        '\u{a0}' => Shape::Base,
-        '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => Shape::Blank,
-        _ if is_hidden(character) => Shape::Hidden,
+        '\u{a0}' => CharClass::Base,
+        '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => CharClass::Blank,
+        _ if is_hidden(character) => CharClass::Hidden,
         _ => match character.width() {
-            None => Shape::Hidden,
-            Some(0) => Shape::Mark,
-            Some(_) => Shape::Base,
+            None => CharClass::Hidden,
+            Some(0) => CharClass::Mark,
+            Some(_) => CharClass::Base,
         },
     }
 }
@@ -129,7 +131,7 @@ fn is_pictograph(character: char) -> bool {
 }
 
 /// A picture for the old control characters, the code point for everything else.
-fn push_code(character: char, out: &mut String) {
+fn push_code_point(character: char, out: &mut String) {
     let code = character as u32;
     match code {
         0..=0x1f => out.extend(char::from_u32(0x2400 + code)),

@@ -15,15 +15,15 @@ use crate::store::index::Index;
 /// What tells one counted answer from another and stays when it is copied: its usage, and how much it says, thinks and
 /// calls. Arguments of calls may be cleared in a copy.
 #[derive(PartialEq, Eq, Hash)]
-struct Likeness {
+struct AnswerKey {
     usage: [u64; 5],
     text: u32,
     thinking: u32,
     calls: u32,
 }
 
-impl Likeness {
-    fn of(entry: &Entry) -> Option<Self> {
+impl AnswerKey {
+    fn from_entry(entry: &Entry) -> Option<Self> {
         let size = entry.message?;
         let usage = size.usage?;
         let usage = [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost];
@@ -31,7 +31,7 @@ impl Likeness {
             usage: usage.map(f64::to_bits),
             text: size.text_chars,
             thinking: size.thinking_chars,
-            calls: entry.calls.1 - entry.calls.0,
+            calls: entry.tool_calls.1 - entry.tool_calls.0,
         })
     }
 }
@@ -40,13 +40,14 @@ impl Likeness {
 pub fn copied_in_file(index: &Index) -> HashSet<EntryIx> {
     let hasher = RandomState::default();
     let mut seen: HashTable<(u64, EntryIx)> = HashTable::new();
-    let counted = |entry: &Entry| entry.message.and_then(|size| size.usage).is_some_and(|it| it.is_counted());
+    let counted =
+        |entry: &Entry| entry.message.and_then(|size| size.usage).is_some_and(|it| it.has_prompt_tokens());
     let told = index.iter().filter(|(_, entry)| counted(entry));
-    let alike = told.filter_map(|(ix, entry)| Some((ix, Likeness::of(entry)?)));
-    let is_copy = |(ix, likeness): &(EntryIx, Likeness)| {
+    let alike = told.filter_map(|(ix, entry)| Some((ix, AnswerKey::from_entry(entry)?)));
+    let is_copy = |(ix, likeness): &(EntryIx, AnswerKey)| {
         let hash = hasher.hash_one(likeness);
         let is_like = |(known, other): &(u64, EntryIx)| {
-            *known == hash && Likeness::of(index.entry(*other)).as_ref() == Some(likeness)
+            *known == hash && AnswerKey::from_entry(index.entry(*other)).as_ref() == Some(likeness)
         };
         match seen.entry(hash, is_like, |(hash, _)| *hash) {
             Place::Occupied(_) => true,
@@ -64,12 +65,13 @@ pub fn copied_answers(index: &Index, path: &[EntryIx]) -> HashSet<EntryIx> {
     let on_path: HashSet<EntryIx, RandomState> = path.iter().copied().collect();
     let beside = index.iter().rev().filter(|(ix, _)| !on_path.contains(ix));
     // Of several alike the first of the file stays.
-    let beside: HashMap<Likeness, EntryIx, RandomState> =
-        beside.filter_map(|(ix, entry)| Some((Likeness::of(entry)?, ix))).collect();
+    let beside: HashMap<AnswerKey, EntryIx, RandomState> =
+        beside.filter_map(|(ix, entry)| Some((AnswerKey::from_entry(entry)?, ix))).collect();
     let is_copy = |ix: &EntryIx| {
         let entry = index.entry(*ix);
-        let counted = entry.message.and_then(|size| size.usage).is_some_and(|usage| usage.is_counted());
-        let original = Likeness::of(entry).and_then(|likeness| beside.get(&likeness));
+        let counted =
+            entry.message.and_then(|size| size.usage).is_some_and(|usage| usage.has_prompt_tokens());
+        let original = AnswerKey::from_entry(entry).and_then(|likeness| beside.get(&likeness));
         counted && original.is_some_and(|original| original < ix)
     };
     path.iter().copied().filter(is_copy).collect()

@@ -8,18 +8,18 @@ use crate::transcript::Tree;
 
 /// An entry in that order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drawn {
+pub struct OrderedEntry {
     /// The entry.
     pub entry: EntryIx,
     /// Branches it is away from the trunk.
     pub depth: usize,
     /// The first of a branch.
-    pub forks: bool,
+    pub starts_branch: bool,
 }
 
 /// Depth first; of several children the one of `trunk`, else the last, continues the line, and the others branch off before
 /// it. Entries of a cycle stand at the end.
-pub fn drawn<S: BuildHasher>(tree: &Tree, trunk: &HashSet<EntryIx, S>) -> Vec<Drawn> {
+pub fn drawing_order<S: BuildHasher>(tree: &Tree, trunk: &HashSet<EntryIx, S>) -> Vec<OrderedEntry> {
     let mut nodes = Vec::new();
     let mut open = Vec::new();
     push_siblings(tree.roots(), trunk, 0, &mut open);
@@ -27,7 +27,11 @@ pub fn drawn<S: BuildHasher>(tree: &Tree, trunk: &HashSet<EntryIx, S>) -> Vec<Dr
         push_siblings(tree.children(node.entry), trunk, node.depth, &mut open);
         nodes.push(node);
     }
-    nodes.extend(tree.cyclic().iter().map(|entry| Drawn { entry: *entry, depth: 0, forks: true }));
+    nodes.extend(tree.cyclic().iter().map(|entry| OrderedEntry {
+        entry: *entry,
+        depth: 0,
+        starts_branch: true,
+    }));
     nodes
 }
 
@@ -36,11 +40,11 @@ fn push_siblings<S: BuildHasher>(
     siblings: &[EntryIx],
     trunk: &HashSet<EntryIx, S>,
     depth: usize,
-    open: &mut Vec<Drawn>,
+    open: &mut Vec<OrderedEntry>,
 ) {
     let main = siblings.iter().find(|ix| trunk.contains(ix)).or(siblings.last()).copied();
     let Some(main) = main else { return };
-    open.push(Drawn { entry: main, depth, forks: false });
+    open.push(OrderedEntry { entry: main, depth, starts_branch: false });
     let branches = siblings.iter().rev().filter(|ix| **ix != main);
-    open.extend(branches.map(|ix| Drawn { entry: *ix, depth: depth + 1, forks: true }));
+    open.extend(branches.map(|ix| OrderedEntry { entry: *ix, depth: depth + 1, starts_branch: true }));
 }

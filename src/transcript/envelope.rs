@@ -15,42 +15,47 @@ use marks::Marks;
 
 /// A message without its envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Opened<'a> {
+pub struct UnwrappedMessage<'a> {
     /// Few words for each part of the envelope that says something: `cron nightly-report`, `telegram`, `lark group`.
     pub marks: Vec<String>,
     /// The person's own words; empty where there is nothing but an envelope.
-    pub said: &'a str,
+    pub text: &'a str,
 }
 
-impl Opened<'_> {
+impl UnwrappedMessage<'_> {
     /// The marks as they are shown before the words; none where there are no marks.
-    pub fn mark(&self) -> Option<String> {
+    pub fn mark_prefix(&self) -> Option<String> {
         (!self.marks.is_empty()).then(|| format!("⟨{}⟩", self.marks.join(" · ")))
     }
 }
 
 /// Takes one kind of envelope from the front of a text and answers what is behind it.
-type Kind = for<'a> fn(&'a str, &mut Marks) -> Option<&'a str>;
+type Stripper = for<'a> fn(&'a str, &mut Marks) -> Option<&'a str>;
 
 /// Every kind. The sentences of a gateway come last: they are the longest to compare.
-const KINDS: [Kind; 5] =
-    [head::system_events, head::brackets, block::metadata, block::frame, notice::sentence];
+const STRIPPERS: [Stripper; 5] = [
+    head::strip_system_events,
+    head::strip_brackets,
+    block::strip_metadata,
+    block::strip_frame,
+    notice::strip_sentence,
+];
 
 /// Takes the envelope off a message. A text without one comes back as it is.
-pub fn opened(text: &str) -> Opened<'_> {
+pub fn unwrap_message(text: &str) -> UnwrappedMessage<'_> {
     let mut marks = Marks::default();
     let mut rest = text.trim_start();
-    while let Some(after) = KINDS.iter().find_map(|kind| kind(rest, &mut marks)) {
+    while let Some(after) = STRIPPERS.iter().find_map(|kind| kind(rest, &mut marks)) {
         // A kind that takes nothing would be tried forever.
         if after.len() >= rest.len() {
             break;
         }
         rest = after.trim_start();
     }
-    let said = trailer::cut(trailer::without_context(rest), &mut marks);
-    let marks = marks.words();
+    let said = trailer::strip_trailer(trailer::strip_context(rest), &mut marks);
+    let marks = marks.into_words();
     let is_bare = said.len() == text.trim().len() || (said.is_empty() && marks.is_empty());
-    Opened { marks, said: if is_bare { text } else { said } }
+    UnwrappedMessage { marks, text: if is_bare { text } else { said } }
 }
 
 #[cfg(test)]

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 
 use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
-use crate::js::{JsString, Throws, Value};
+use crate::js::{JsException, JsString, Value};
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::transcript::Tree;
 
 /// The label of each labelled entry: of all branches the last value wins, an empty one clears.
-pub fn labels(index: &Index, tree: &Tree) -> HashMap<EntryIx, String> {
+pub fn resolve_labels(index: &Index, tree: &Tree) -> HashMap<EntryIx, String> {
     let mut labels = HashMap::new();
-    for (_, entry) in index.asides().filter(|(_, entry)| entry.kind == EntryKind::Label) {
+    for (_, entry) in index.auxiliary_entries().filter(|(_, entry)| entry.kind == EntryKind::Label) {
         let Some(target) = entry.reference.and_then(|id| tree.find(id)) else { continue };
-        match index.words.text(entry.word).filter(|text| !text.is_empty()) {
+        match index.values.text(entry.payload).filter(|text| !text.is_empty()) {
             Some(text) => labels.insert(target, text),
             None => labels.remove(&target),
         };
@@ -24,21 +24,21 @@ pub fn labels(index: &Index, tree: &Tree) -> HashMap<EntryIx, String> {
 
 /// The session's name: the last non-empty one, of any branch; to newer runtimes the last one of all, which clears it where
 /// it is empty (store-pi-1.5 B6).
-pub fn name(index: &Index) -> Option<String> {
-    if index.pi.has(PiChange::ClearsNames) {
-        return last_name(index).ok().flatten().map(|name| name.to_string_lossy());
+pub fn session_name(index: &Index) -> Option<String> {
+    if index.pi_release.has(PiChange::ClearsNames) {
+        return last_session_name(index).ok().flatten().map(|name| name.to_string_lossy());
     }
-    let names = index.asides().rev().filter(|(_, entry)| entry.kind == EntryKind::SessionInfo);
-    names.filter_map(|(_, entry)| index.words.text(entry.word)).find(|name| !name.trim().is_empty())
+    let names = index.auxiliary_entries().rev().filter(|(_, entry)| entry.kind == EntryKind::SessionInfo);
+    names.filter_map(|(_, entry)| index.values.text(entry.payload)).find(|name| !name.trim().is_empty())
 }
 
 /// The last name of a file, trimmed; none where it is absent or blank. Throws at one that is no text.
-pub fn last_name(index: &Index) -> Result<Option<JsString>, Throws> {
-    let last = index.asides().rev().find(|(_, entry)| entry.kind == EntryKind::SessionInfo);
-    match last.and_then(|(_, entry)| index.words.value(entry.word)) {
+pub fn last_session_name(index: &Index) -> Result<Option<JsString>, JsException> {
+    let last = index.auxiliary_entries().rev().find(|(_, entry)| entry.kind == EntryKind::SessionInfo);
+    match last.and_then(|(_, entry)| index.values.value(entry.payload)) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(name)) => Ok(Some(name.trim()).filter(|name| !name.is_empty())),
-        Some(_) => Err(Throws),
+        Some(_) => Err(JsException),
     }
 }
 
@@ -52,7 +52,7 @@ mod tests {
     fn half_of_a_surrogate_pair_stays_in_the_name() {
         let text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"session_info\",\"id\":\"a\",\"parentId\":null,\"name\":\" x\\ud83d \"}\n";
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-        let name = last_name(&index).unwrap().unwrap();
+        let name = last_session_name(&index).unwrap().unwrap();
         assert_eq!(crate::js::stringify(&Value::String(name)), "\"x\\ud83d\"");
     }
 }

@@ -11,7 +11,7 @@ use crate::store::intern::IdIx;
 
 /// A row that takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Node {
+pub(super) struct RowNode {
     pub(super) entry: EntryIx,
     /// The id it hangs from, after all corrections; of a leaf row the entry it points to.
     pub(super) parent: Option<IdIx>,
@@ -20,9 +20,9 @@ pub(super) struct Node {
 
 /// What the pass finds.
 #[derive(Debug, Clone, Default)]
-pub(super) struct LeafRows {
+pub(super) struct LeafResolution {
     /// The last row of each id that takes part.
-    pub(super) nodes: HashMap<IdIx, Node>,
+    pub(super) nodes: HashMap<IdIx, RowNode>,
     /// Where the session stands; none before the first entry.
     pub(super) leaf: Option<IdIx>,
     /// What the next entry would name as its parent.
@@ -30,19 +30,19 @@ pub(super) struct LeafRows {
     /// A row set the leaf by an explicit parent, or a leaf row did. Otherwise there is no tree: all rows count, in order (F6).
     pub(super) is_explicit: bool,
     /// There was a reset.
-    reset_seen: bool,
+    has_reset: bool,
     /// The last reset and what hangs from it.
     since_reset: HashSet<IdIx>,
     /// Leaf rows that point to nothing.
-    invalid: HashSet<IdIx>,
+    invalid_leaf_rows: HashSet<IdIx>,
     /// The last row of each id that is no leaf row, also where a leaf row took its id later.
-    said: HashMap<IdIx, EntryIx>,
+    entry_rows: HashMap<IdIx, EntryIx>,
     /// What some row hangs from, also one whose id came again.
     parents: HashSet<IdIx>,
 }
 
 /// Whether a row of this kind can be where a session stands.
-fn is_canonical(kind: EntryKind) -> bool {
+fn can_be_leaf(kind: EntryKind) -> bool {
     matches!(
         kind,
         EntryKind::Message
@@ -58,85 +58,85 @@ fn is_canonical(kind: EntryKind) -> bool {
     )
 }
 
-impl LeafRows {
+impl LeafResolution {
     /// One pass over all rows.
-    pub(super) fn of(index: &Index) -> Self {
+    pub(super) fn resolve(index: &Index) -> Self {
         let mut rows = Self::default();
         for (ix, entry) in index.iter() {
-            let Some(id) = entry.id.filter(|id| is_name(index, *id)) else { continue };
-            let parent = entry.parent.filter(|parent| is_name(index, *parent));
+            let Some(id) = entry.id.filter(|id| is_usable_id(index, *id)) else { continue };
+            let parent = entry.parent.filter(|parent| is_usable_id(index, *parent));
             let is_odd = match entry.link.parent {
-                ParentKey::Absent => !is_canonical(entry.kind),
+                ParentKey::Absent => !can_be_leaf(entry.kind),
                 ParentKey::Null => false,
-                ParentKey::Named => parent.is_none(),
+                ParentKey::Usable => parent.is_none(),
                 ParentKey::Falsy => true,
             };
             if is_odd {
                 continue;
             }
             match entry.kind {
-                EntryKind::Leaf => rows.take_leaf_row(index, ix, id, parent),
-                _ => rows.take(ix, entry, id, parent),
+                EntryKind::Leaf => rows.apply_leaf_row(index, ix, id, parent),
+                _ => rows.apply_row(ix, entry, id, parent),
             }
         }
         rows
     }
 
     /// A leaf row (F2). One that cannot be read as such is passed over.
-    fn take_leaf_row(&mut self, index: &Index, ix: EntryIx, id: IdIx, own_parent: Option<IdIx>) {
-        let Some(body) = index.odd.get(&ix) else { return };
-        let named = |key: &str| named(index, body.get(key));
+    fn apply_leaf_row(&mut self, index: &Index, ix: EntryIx, id: IdIx, own_parent: Option<IdIx>) {
+        let Some(body) = index.retained_bodies.get(&ix) else { return };
+        let named = |key: &str| parse_target(index, body.get(key));
         let Some(mut target) = named("targetId") else { return };
         let append =
             if body.get("appendParentId").is_some() { named("appendParentId") } else { Some(target) };
         let Some(mut append) = append else { return };
-        if index.entry(ix).link.mode == AppendMode::Other {
+        if index.entry(ix).link.append_mode == AppendMode::Other {
             return;
         }
-        if self.reset_seen
+        if self.has_reset
             && self.leaf.is_some()
-            && target.known().is_none_or(|target| !self.since_reset.contains(&target))
+            && target.id().is_none_or(|target| !self.since_reset.contains(&target))
         {
-            (target, append) = (Target::of(self.leaf), Target::of(self.leaf));
+            (target, append) = (LeafTarget::from_id(self.leaf), LeafTarget::from_id(self.leaf));
         }
-        if !self.leads_somewhere(target) || !self.leads_somewhere(append) {
-            self.invalid.insert(id);
-            self.nodes.insert(id, Node { entry: ix, parent: own_parent, is_leaf_row: true });
+        if !self.is_valid_target(target) || !self.is_valid_target(append) {
+            self.invalid_leaf_rows.insert(id);
+            self.nodes.insert(id, RowNode { entry: ix, parent: own_parent, is_leaf_row: true });
             return;
         }
-        self.nodes.insert(id, Node { entry: ix, parent: target.known(), is_leaf_row: true });
-        if target.known().is_some_and(|target| self.since_reset.contains(&target)) {
+        self.nodes.insert(id, RowNode { entry: ix, parent: target.id(), is_leaf_row: true });
+        if target.id().is_some_and(|target| self.since_reset.contains(&target)) {
             self.since_reset.insert(id);
         }
-        (self.append_parent, self.leaf) = (append.known(), target.known());
+        (self.append_parent, self.leaf) = (append.id(), target.id());
         self.is_explicit = true;
     }
 
     /// Before the first entry, or a row that takes part and is no leaf row that points to nothing.
-    fn leads_somewhere(&self, target: Target) -> bool {
+    fn is_valid_target(&self, target: LeafTarget) -> bool {
         match target {
-            Target::Nothing => true,
-            Target::Row(id) => self.nodes.contains_key(&id) && !self.invalid.contains(&id),
-            Target::Unknown => false,
+            LeafTarget::Nothing => true,
+            LeafTarget::Row(id) => self.nodes.contains_key(&id) && !self.invalid_leaf_rows.contains(&id),
+            LeafTarget::Unknown => false,
         }
     }
 
     /// Any other row (F3–F5).
-    fn take(&mut self, ix: EntryIx, entry: &Entry, id: IdIx, named: Option<IdIx>) {
-        let (canonical, side) = (is_canonical(entry.kind), entry.link.mode == AppendMode::Side);
+    fn apply_row(&mut self, ix: EntryIx, entry: &Entry, id: IdIx, named: Option<IdIx>) {
+        let (canonical, side) = (can_be_leaf(entry.kind), entry.link.append_mode == AppendMode::Side);
         let has_key = entry.link.parent != ParentKey::Absent;
         let mut parent = if has_key { named } else { self.leaf };
         if canonical {
             if !side && self.is_overtaken(parent, has_key) {
                 parent = self.leaf;
             }
-            parent = self.past_leaf_rows(parent);
+            parent = self.skip_leaf_rows(parent);
         }
-        self.nodes.insert(id, Node { entry: ix, parent, is_leaf_row: false });
+        self.nodes.insert(id, RowNode { entry: ix, parent, is_leaf_row: false });
         self.parents.extend(parent);
-        self.said.insert(id, ix);
+        self.entry_rows.insert(id, ix);
         if entry.kind == EntryKind::Reset {
-            self.reset_seen = true;
+            self.has_reset = true;
             self.since_reset = HashSet::from([id]);
         } else if parent.is_some_and(|parent| self.since_reset.contains(&parent)) {
             self.since_reset.insert(id);
@@ -151,7 +151,7 @@ impl LeafRows {
     /// Whether a row's parent gives way to the leaf (F3).
     fn is_overtaken(&self, parent: Option<IdIx>, has_key: bool) -> bool {
         let is_before_reset =
-            || self.reset_seen && parent.is_none_or(|parent| !self.since_reset.contains(&parent));
+            || self.has_reset && parent.is_none_or(|parent| !self.since_reset.contains(&parent));
         let is_unknown =
             || self.leaf.is_some() && parent.is_some_and(|parent| !self.nodes.contains_key(&parent));
         let is_appended = || parent == self.append_parent && self.leaf != self.append_parent;
@@ -159,7 +159,7 @@ impl LeafRows {
     }
 
     /// The first parent that is no leaf row (F4).
-    fn past_leaf_rows(&self, mut parent: Option<IdIx>) -> Option<IdIx> {
+    fn skip_leaf_rows(&self, mut parent: Option<IdIx>) -> Option<IdIx> {
         let mut seen = HashSet::new();
         while let Some(id) = parent
             && let Some(node) = self.nodes.get(&id)
@@ -172,9 +172,9 @@ impl LeafRows {
     }
 
     /// The row that a row hangs from, leaf rows passed over.
-    pub(super) fn above(&self, index: &Index, ix: EntryIx) -> Option<EntryIx> {
+    pub(super) fn parent_entry(&self, index: &Index, ix: EntryIx) -> Option<EntryIx> {
         let node = index.entry(ix).id.and_then(|id| self.nodes.get(&id)).filter(|node| node.entry == ix)?;
-        let parent = self.nodes.get(&self.past_leaf_rows(node.parent)?)?;
+        let parent = self.nodes.get(&self.skip_leaf_rows(node.parent)?)?;
         (!parent.is_leaf_row).then_some(parent.entry)
     }
 
@@ -199,7 +199,7 @@ impl LeafRows {
     /// The ends of branches: rows that are the leaf or that no row names as its parent. The leaf first, then the newest (F9).
     pub(super) fn tips(&self) -> Vec<EntryIx> {
         let is_leaf = |id: &IdIx| Some(*id) == self.leaf;
-        let ends = self.said.iter().filter(|(id, _)| is_leaf(id) || !self.parents.contains(id));
+        let ends = self.entry_rows.iter().filter(|(id, _)| is_leaf(id) || !self.parents.contains(id));
         let mut tips: Vec<(bool, EntryIx)> = ends.map(|(id, entry)| (is_leaf(id), *entry)).collect();
         tips.sort_by_key(|(is_leaf, entry)| std::cmp::Reverse((*is_leaf, *entry)));
         tips.into_iter().map(|(_, entry)| entry).collect()
@@ -208,7 +208,7 @@ impl LeafRows {
 
 /// What a leaf row points to.
 #[derive(Debug, Clone, Copy)]
-enum Target {
+enum LeafTarget {
     /// Before the first entry.
     Nothing,
     /// This id.
@@ -217,12 +217,12 @@ enum Target {
     Unknown,
 }
 
-impl Target {
-    fn of(id: Option<IdIx>) -> Self {
+impl LeafTarget {
+    fn from_id(id: Option<IdIx>) -> Self {
         id.map_or(Self::Nothing, Self::Row)
     }
 
-    fn known(self) -> Option<IdIx> {
+    fn id(self) -> Option<IdIx> {
         match self {
             Self::Row(id) => Some(id),
             Self::Nothing | Self::Unknown => None,
@@ -231,18 +231,18 @@ impl Target {
 }
 
 /// `null`, or a text that is not blank; none for anything else.
-fn named(index: &Index, value: Option<&Value>) -> Option<Target> {
+fn parse_target(index: &Index, value: Option<&Value>) -> Option<LeafTarget> {
     match value? {
-        Value::Null => Some(Target::Nothing),
+        Value::Null => Some(LeafTarget::Nothing),
         Value::String(text) if !text.is_blank() => {
-            Some(index.ids.find(&text.to_string_lossy()).map_or(Target::Unknown, Target::Row))
+            Some(index.ids.find(&text.to_string_lossy()).map_or(LeafTarget::Unknown, LeafTarget::Row))
         }
         _ => None,
     }
 }
 
 /// Whether an id is a text that is not blank.
-fn is_name(index: &Index, id: IdIx) -> bool {
+fn is_usable_id(index: &Index, id: IdIx) -> bool {
     index.ids.is_string(id) && !index.ids.text(id).trim_matches(js::is_trimmed).is_empty()
 }
 
@@ -274,16 +274,16 @@ mod tests {
             let header = r#"{"type":"session","version":3,"id":"s"}"#.to_owned();
             let lines: Vec<String> = std::iter::once(header).chain(rows.iter().map(js::stringify)).collect();
             let index = load_bytes("t.jsonl", (lines.join("\n") + "\n").as_bytes(), &mut LineIds);
-            let found = LeafRows::of(&index);
+            let found = LeafResolution::resolve(&index);
             let name = |id: IdIx| index.ids.text(id).to_owned();
             let context = lines.join("\n");
             assert_eq!(found.leaf.map(name), text(vector.get("leaf")), "leaf of {at}:\n{context}");
             let append = text(vector.get("appendParent"));
             assert_eq!(found.append_parent.map(name), append, "append parent of {at}:\n{context}");
             let path = found.leaf.map(|leaf| found.path(leaf)).unwrap_or_default();
-            let path: Vec<String> = path.into_iter().map(|ix| index.name(ix)).collect();
+            let path: Vec<String> = path.into_iter().map(|ix| index.display_id(ix)).collect();
             assert_eq!(path, texts(vector.get("path")), "path of {at}:\n{context}");
-            let tips: BTreeSet<String> = found.tips().into_iter().map(|ix| index.name(ix)).collect();
+            let tips: BTreeSet<String> = found.tips().into_iter().map(|ix| index.display_id(ix)).collect();
             let expected: BTreeSet<String> = texts(vector.get("tips")).into_iter().collect();
             assert_eq!(tips, expected, "tips of {at}:\n{context}");
         }

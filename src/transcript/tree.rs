@@ -1,6 +1,6 @@
 //! The tree that `parentId` spans, as flat vectors of indices (store K).
 
-use super::leaf_rows::LeafRows;
+use super::leaf_rows::LeafResolution;
 use crate::gateway::ruleset::{Branching, Rules};
 use crate::ids::EntryIx;
 use crate::store::entry::EntryKind;
@@ -30,7 +30,7 @@ pub struct Tree {
     roots: Vec<EntryIx>,
     cyclic: Vec<EntryIx>,
     /// What the rows of a later gateway say of the leaf and the paths (sqlite F); none where the last entry is the leaf.
-    rows: Option<LeafRows>,
+    leaf_resolution: Option<LeafResolution>,
 }
 
 impl Tree {
@@ -38,31 +38,32 @@ impl Tree {
     pub fn under(rules: &Rules, index: &Index) -> Self {
         match rules.branching {
             Branching::LastEntry => Self::new(index),
-            Branching::LeafRows => Self::of_leaf_rows(index),
+            Branching::LeafRows => Self::from_leaf_rows(index),
         }
     }
 
     /// Spans the tree. A parent that is unknown, or the entry itself, makes a root (store J10); of
     /// entries with the same id the later one is found (store J9).
     pub fn new(index: &Index) -> Self {
-        let by_id = by_id(index, index.iter().filter_map(|(ix, entry)| Some((entry.id?, ix))));
+        let by_id = index_by_id(index, index.iter().filter_map(|(ix, entry)| Some((entry.id?, ix))));
         let parents: Vec<Option<EntryIx>> = index
             .iter()
-            .map(|(ix, entry)| entry.parent.and_then(|id| by_id[id.at()]).filter(|parent| *parent != ix))
+            .map(|(ix, entry)| entry.parent.and_then(|id| by_id[id.index()]).filter(|parent| *parent != ix))
             .collect();
-        Self { parents, by_id, ..Self::default() }.spanned(index)
+        Self { parents, by_id, ..Self::default() }.with_links(index)
     }
 
     /// The same by the rules of 2026.9: leaf rows are no part of it (sqlite F6).
-    fn of_leaf_rows(index: &Index) -> Self {
-        let rows = LeafRows::of(index);
-        let by_id = by_id(index, rows.nodes.iter().map(|(id, node)| (*id, node.entry)));
-        let parents = index.iter().map(|(ix, _)| rows.above(index, ix)).collect();
-        Self { parents, by_id, rows: Some(rows), ..Self::default() }.spanned(index)
+    fn from_leaf_rows(index: &Index) -> Self {
+        let rows = LeafResolution::resolve(index);
+        let by_id = index_by_id(index, rows.nodes.iter().map(|(id, node)| (*id, node.entry)));
+        let parents = index.iter().map(|(ix, _)| rows.parent_entry(index, ix)).collect();
+        Self { parents, by_id, leaf_resolution: Some(rows), ..Self::default() }.with_links(index)
     }
 
-    fn spanned(mut self, index: &Index) -> Self {
-        let is_part = |ix: &EntryIx| self.rows.is_none() || index.entry(*ix).kind != EntryKind::Leaf;
+    fn with_links(mut self, index: &Index) -> Self {
+        let is_part =
+            |ix: &EntryIx| self.leaf_resolution.is_none() || index.entry(*ix).kind != EntryKind::Leaf;
         let all: Vec<EntryIx> = (0..self.parents.len() as u32).map(EntryIx).filter(is_part).collect();
         self.roots = all.iter().copied().filter(|ix| self.parent(*ix).is_none()).collect();
         self.collect_children(index, &all);
@@ -74,7 +75,7 @@ impl Tree {
     fn collect_children(&mut self, index: &Index, all: &[EntryIx]) {
         let mut counts = vec![0_u32; self.parents.len() + 1];
         for parent in all.iter().filter_map(|ix| self.parent(*ix)) {
-            counts[parent.at() + 1] += 1;
+            counts[parent.index() + 1] += 1;
         }
         for at in 1..counts.len() {
             counts[at] += counts[at - 1];
@@ -83,14 +84,14 @@ impl Tree {
         self.children = vec![EntryIx(0); counts.last().copied().unwrap_or(0) as usize];
         let mut next = counts;
         for ix in all {
-            if let Some(parent) = self.parents[ix.at()] {
-                self.children[next[parent.at()] as usize] = *ix;
-                next[parent.at()] += 1;
+            if let Some(parent) = self.parents[ix.index()] {
+                self.children[next[parent.index()] as usize] = *ix;
+                next[parent.index()] += 1;
             }
         }
         for (from, to) in &self.child_ranges {
             let siblings = &mut self.children[*from as usize..*to as usize];
-            siblings.sort_by(|a, b| index.entry(*a).time.total_cmp(&index.entry(*b).time));
+            siblings.sort_by(|a, b| index.entry(*a).time_ms.total_cmp(&index.entry(*b).time_ms));
         }
     }
 
@@ -99,20 +100,20 @@ impl Tree {
         let mut seen = vec![false; self.parents.len()];
         let mut open: Vec<EntryIx> = self.roots.clone();
         while let Some(ix) = open.pop() {
-            seen[ix.at()] = true;
+            seen[ix.index()] = true;
             open.extend(self.children(ix));
         }
-        all.iter().copied().filter(|ix| !seen[ix.at()]).collect()
+        all.iter().copied().filter(|ix| !seen[ix.index()]).collect()
     }
 
     /// The parent of an entry, unless it is a root.
     pub fn parent(&self, ix: EntryIx) -> Option<EntryIx> {
-        self.parents[ix.at()]
+        self.parents[ix.index()]
     }
 
     /// The children of an entry.
     pub fn children(&self, ix: EntryIx) -> &[EntryIx] {
-        let (from, to) = self.child_ranges[ix.at()];
+        let (from, to) = self.child_ranges[ix.index()];
         &self.children[from as usize..to as usize]
     }
 
@@ -128,11 +129,11 @@ impl Tree {
 
     /// The entry with an id.
     pub fn find(&self, id: IdIx) -> Option<EntryIx> {
-        self.by_id.get(id.at()).copied().flatten()
+        self.by_id.get(id.index()).copied().flatten()
     }
 
     /// The entry with an id given as text.
-    pub fn find_text(&self, index: &Index, id: &str) -> Option<EntryIx> {
+    pub fn find_by_text(&self, index: &Index, id: &str) -> Option<EntryIx> {
         self.find(index.ids.find(id)?)
     }
 
@@ -140,10 +141,10 @@ impl Tree {
     /// back to the session's own leaf (compaction 4.1, 4.1a).
     pub fn leaf(&self, index: &Index, leaf: &Leaf) -> Option<EntryIx> {
         let named =
-            |id: &str| self.find_text(index, id).filter(|ix| !id.is_empty() && self.is_part(index, *ix));
-        match (leaf, &self.rows) {
+            |id: &str| self.find_by_text(index, id).filter(|ix| !id.is_empty() && self.contains(index, *ix));
+        match (leaf, &self.leaf_resolution) {
             (Leaf::Before, _) => None,
-            (Leaf::Own, None) => index.last().filter(|ix| !index.entry(*ix).null_id),
+            (Leaf::Own, None) => index.last().filter(|ix| !index.entry(*ix).has_null_id),
             (Leaf::Own, Some(rows)) => self.own_leaf(index, rows),
             (Leaf::Id(id), None) => named(id).or_else(|| index.last()),
             (Leaf::Id(id), Some(rows)) => named(id).or_else(|| self.own_leaf(index, rows)),
@@ -151,26 +152,26 @@ impl Tree {
     }
 
     /// Where the session stands by its rows; the last of them where there is no tree (sqlite F6).
-    fn own_leaf(&self, index: &Index, rows: &LeafRows) -> Option<EntryIx> {
+    fn own_leaf(&self, index: &Index, rows: &LeafResolution) -> Option<EntryIx> {
         if rows.is_explicit {
             return rows.leaf.and_then(|id| self.find(id));
         }
-        index.iter().rev().map(|(ix, _)| ix).find(|ix| self.is_part(index, *ix))
+        index.iter().rev().map(|(ix, _)| ix).find(|ix| self.contains(index, *ix))
     }
 
     /// Whether an entry is one of the tree: leaf rows only say where the session stands (sqlite F6).
-    pub fn is_part(&self, index: &Index, ix: EntryIx) -> bool {
-        self.rows.is_none() || index.entry(ix).kind != EntryKind::Leaf
+    pub fn contains(&self, index: &Index, ix: EntryIx) -> bool {
+        self.leaf_resolution.is_none() || index.entry(ix).kind != EntryKind::Leaf
     }
 
     /// Whether a `reset` bounds a context here (sqlite G2).
     pub fn has_resets(&self) -> bool {
-        self.rows.is_some()
+        self.leaf_resolution.is_some()
     }
 
     /// The entry that what comes next names as its parent; none before the first (sqlite F5).
     pub fn append_parent(&self, index: &Index) -> Option<EntryIx> {
-        match &self.rows {
+        match &self.leaf_resolution {
             None => index.last(),
             Some(rows) => rows.append_parent.and_then(|id| self.find(id)),
         }
@@ -178,27 +179,27 @@ impl Tree {
 
     /// The ends of all branches: the session's own first, then the newest (sqlite F9).
     pub fn tips(&self, index: &Index) -> Vec<EntryIx> {
-        if let Some(rows) = self.rows.as_ref().filter(|rows| rows.is_explicit) {
+        if let Some(rows) = self.leaf_resolution.as_ref().filter(|rows| rows.is_explicit) {
             return rows.tips();
         }
         let own = self.leaf(index, &Leaf::Own);
         let ends = index.iter().rev().map(|(ix, _)| ix);
         let ends =
-            ends.filter(|ix| Some(*ix) != own && self.is_part(index, *ix) && self.children(*ix).is_empty());
+            ends.filter(|ix| Some(*ix) != own && self.contains(index, *ix) && self.children(*ix).is_empty());
         own.into_iter().chain(ends).collect()
     }
 
     /// Entries from the root to this one (store K2). A cycle is cut where it closes; by the rules of 2026.9 it leaves nothing
     /// (sqlite F6).
-    pub fn walk(&self, index: &Index, leaf: EntryIx) -> Vec<EntryIx> {
-        if let Some(rows) = &self.rows {
-            return self.walk_rows(index, rows, leaf);
+    pub fn path_to(&self, index: &Index, leaf: EntryIx) -> Vec<EntryIx> {
+        if let Some(rows) = &self.leaf_resolution {
+            return self.path_by_rows(index, rows, leaf);
         }
         let mut path = vec![leaf];
         let mut seen = vec![false; self.parents.len()];
-        seen[leaf.at()] = true;
+        seen[leaf.index()] = true;
         while let Some(parent) = path.last().and_then(|ix| self.parent(*ix)) {
-            if std::mem::replace(&mut seen[parent.at()], true) {
+            if std::mem::replace(&mut seen[parent.index()], true) {
                 break;
             }
             path.push(parent);
@@ -209,17 +210,17 @@ impl Tree {
 
     /// Whether an entry is on the way from the root to another one, or that itself.
     pub fn leads_to(&self, index: &Index, above: EntryIx, leaf: EntryIx) -> bool {
-        if self.rows.is_some() {
-            return self.walk(index, leaf).contains(&above);
+        if self.leaf_resolution.is_some() {
+            return self.path_to(index, leaf).contains(&above);
         }
         // Where parents lead in a circle it is gone round once.
         let way = std::iter::successors(Some(leaf), |ix| self.parent(*ix)).take(self.parents.len());
         way.into_iter().any(|ix| ix == above)
     }
 
-    fn walk_rows(&self, index: &Index, rows: &LeafRows, leaf: EntryIx) -> Vec<EntryIx> {
+    fn path_by_rows(&self, index: &Index, rows: &LeafResolution, leaf: EntryIx) -> Vec<EntryIx> {
         if !rows.is_explicit && self.own_leaf(index, rows) == Some(leaf) {
-            return index.iter().map(|(ix, _)| ix).filter(|ix| self.is_part(index, *ix)).collect();
+            return index.iter().map(|(ix, _)| ix).filter(|ix| self.contains(index, *ix)).collect();
         }
         let known = index.entry(leaf).id.filter(|id| self.find(*id) == Some(leaf));
         known.map_or_else(|| vec![leaf], |id| rows.path(id))
@@ -230,14 +231,14 @@ impl Tree {
     pub fn branch(&self, index: &Index, leaf: &Leaf) -> Vec<EntryIx> {
         let found = match leaf {
             Leaf::Before => None,
-            Leaf::Id(id) => self.find_text(index, id).filter(|_| !id.is_empty()),
+            Leaf::Id(id) => self.find_by_text(index, id).filter(|_| !id.is_empty()),
             Leaf::Own => self.leaf(index, leaf).filter(|ix| self.has_resets() || has_truthy_id(index, *ix)),
         };
-        found.map(|ix| self.walk(index, ix)).unwrap_or_default()
+        found.map(|ix| self.path_to(index, ix)).unwrap_or_default()
     }
 
     /// Number of entries that hang below this one, itself not counted.
-    pub fn descendants(&self, ix: EntryIx) -> usize {
+    pub fn descendant_count(&self, ix: EntryIx) -> usize {
         let mut open: Vec<EntryIx> = self.children(ix).to_vec();
         let mut count = 0;
         while let Some(ix) = open.pop() {
@@ -249,9 +250,9 @@ impl Tree {
 }
 
 /// The entry of each id, the last one where several are told.
-fn by_id(index: &Index, told: impl Iterator<Item = (IdIx, EntryIx)>) -> Vec<Option<EntryIx>> {
+fn index_by_id(index: &Index, told: impl Iterator<Item = (IdIx, EntryIx)>) -> Vec<Option<EntryIx>> {
     let mut entries = vec![None; index.ids.len()];
-    told.for_each(|(id, ix)| entries[id.at()] = Some(ix));
+    told.for_each(|(id, ix)| entries[id.index()] = Some(ix));
     entries
 }
 
@@ -272,7 +273,7 @@ mod tests {
     }
 
     fn names(index: &Index, path: &[EntryIx]) -> Vec<String> {
-        path.iter().map(|ix| index.name(*ix)).collect()
+        path.iter().map(|ix| index.display_id(*ix)).collect()
     }
 
     #[test]
@@ -303,7 +304,7 @@ mod tests {
             r#"{"type":"custom","id":"b","parentId":"a"}"#,
         ]);
         let tree = Tree::new(&index);
-        assert_eq!(tree.walk(&index, EntryIx(1)).len(), 2);
+        assert_eq!(tree.path_to(&index, EntryIx(1)).len(), 2);
         assert_eq!(tree.cyclic().len(), 2);
     }
 

@@ -3,66 +3,70 @@
 use crate::gateway::ruleset::{PiChange, PiMark, PiRelease, Ruleset};
 use crate::store::entry::{Entry, EntryKind, Role};
 use crate::store::index::Index;
-use crate::store::scan::Kept;
+use crate::store::scan::ProjectionData;
 
 /// Custom entries in which a virtual model keeps its state.
 const VIRTUAL_MODEL: &str = "pi.virtual-model-state";
 
 /// The first releases that write what only pi writes.
-const GIVES_UUID_7: PiRelease = PiRelease([0, 67, 1]);
-const KEEPS_SYSTEM: PiRelease = PiChange::KeepsSystemMessages.since();
-const EDITS: PiRelease = PiChange::Projects.since();
-const ROUTES: PiRelease = PiChange::CountsNestedCalls.since();
+const UUID_7_SINCE: PiRelease = PiRelease([0, 67, 1]);
+const SYSTEM_MESSAGES_SINCE: PiRelease = PiChange::KeepsSystemMessages.since();
+const EDITS_SINCE: PiRelease = PiChange::Projects.since();
+const VIRTUAL_MODELS_SINCE: PiRelease = PiChange::CountsNestedCalls.since();
 
 /// What tells which pi wrote a transcript last; none where nothing does, which proves nothing. The mark of the newest release
 /// counts.
 pub fn pi_mark(index: &Index) -> Option<PiMark> {
-    let marks = index.asides().filter_map(|(ix, entry)| {
-        let (since, what) = mark_of(entry, index, index.kept.get(&ix))?;
+    let marks = index.auxiliary_entries().filter_map(|(ix, entry)| {
+        let (since, what) = entry_mark(entry, index, index.projection_data.get(&ix))?;
         Some((since, entry.line, what))
     });
     let newest = marks.max_by_key(|(since, line, _)| (*since, std::cmp::Reverse(*line)));
     if let Some((since, line, what)) = newest {
-        let why = format!("line {line} is {what}, which pi writes since {}", minor(since));
+        let why = format!("line {line} is {what}, which pi writes since {}", format_minor(since));
         // Nothing tells that a file is not newer still.
-        return Some(PiMark { since, ruleset: Ruleset::Pi1_5, why });
+        return Some(PiMark { since, ruleset: Ruleset::Pi1_5, reason: why });
     }
     let header = index.header.as_ref().filter(|header| is_uuid_7(&header.id));
-    header.map(|_| of_uuid_7(index.has_assistant()))
+    header.map(|_| uuid_7_mark(index.has_assistant()))
 }
 
 /// The mark of an id. A pi that keeps system messages writes one before the first answer.
-fn of_uuid_7(has_answer: bool) -> PiMark {
-    let id = format!("its id is a UUID of version 7, as pi gives since {}", minor(GIVES_UUID_7));
+fn uuid_7_mark(has_answer: bool) -> PiMark {
+    let id = format!("its id is a UUID of version 7, as pi gives since {}", format_minor(UUID_7_SINCE));
     let (ruleset, why) = if has_answer {
-        let before = minor(KEEPS_SYSTEM);
+        let before = format_minor(SYSTEM_MESSAGES_SINCE);
         (Ruleset::Pi0_84_4, format!("{id}, and it has answers without a system message, as before {before}"))
     } else {
         (Ruleset::Pi1_5, id)
     };
-    PiMark { since: GIVES_UUID_7, ruleset, why }
+    PiMark { since: UUID_7_SINCE, ruleset, reason: why }
 }
 
-fn minor(PiRelease([major, minor, _]): PiRelease) -> String {
+fn format_minor(PiRelease([major, minor, _]): PiRelease) -> String {
     format!("{major}.{minor}")
 }
 
-fn mark_of(entry: &Entry, index: &Index, kept: Option<&Kept>) -> Option<(PiRelease, &'static str)> {
+fn entry_mark(
+    entry: &Entry,
+    index: &Index,
+    kept: Option<&ProjectionData>,
+) -> Option<(PiRelease, &'static str)> {
     match (entry.kind, kept) {
         (EntryKind::Custom, _) => {
-            let name = index.words.value(entry.word).is_some_and(|word| word.str_is(VIRTUAL_MODEL));
-            name.then_some((ROUTES, "the state of a virtual model"))
+            let name = index.values.value(entry.payload).is_some_and(|word| word.str_is(VIRTUAL_MODEL));
+            name.then_some((VIRTUAL_MODELS_SINCE, "the state of a virtual model"))
         }
-        (EntryKind::ContextEdit, _) => Some((EDITS, "a context_edit")),
+        (EntryKind::ContextEdit, _) => Some((EDITS_SINCE, "a context_edit")),
         (EntryKind::Compaction, _) if entry.id.is_some() && entry.reference == entry.id => {
-            Some((EDITS, "a compaction that keeps nothing"))
+            Some((EDITS_SINCE, "a compaction that keeps nothing"))
         }
-        (EntryKind::Usage, _) => Some((KEEPS_SYSTEM, "a usage entry")),
-        (EntryKind::Compaction, Some(Kept::Checkpoint(_))) => {
-            Some((KEEPS_SYSTEM, "a compaction with a systemMessage"))
+        (EntryKind::Usage, _) => Some((SYSTEM_MESSAGES_SINCE, "a usage entry")),
+        (EntryKind::Compaction, Some(ProjectionData::Checkpoint(_))) => {
+            Some((SYSTEM_MESSAGES_SINCE, "a compaction with a systemMessage"))
         }
         (EntryKind::Message, _) if entry.role() == Some(Role::System) => {
-            Some((KEEPS_SYSTEM, "a system message"))
+            Some((SYSTEM_MESSAGES_SINCE, "a system message"))
         }
         _ => None,
     }
@@ -110,14 +114,14 @@ mod tests {
         ] {
             let mark = mark("s", &[line]).unwrap();
             assert_eq!((mark.since, mark.ruleset), (PiRelease(since), Ruleset::Pi1_5), "{line}");
-            assert!(mark.why.starts_with("line 2 is "), "{}", mark.why);
+            assert!(mark.reason.starts_with("line 2 is "), "{}", mark.reason);
         }
         assert_eq!(mark("s", &[USER, ANSWER]), None);
     }
 
     #[test]
     fn the_newest_mark_counts() {
-        let why = mark("s", &[SYSTEM, USER, EDIT]).unwrap().why;
+        let why = mark("s", &[SYSTEM, USER, EDIT]).unwrap().reason;
         assert_eq!(why, "line 4 is a context_edit, which pi writes since 0.87");
     }
 

@@ -6,25 +6,25 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::branches::{BranchesScreen, COMMITS_HEAD, COMPARE_HEAD, CommitsScreen};
+use crate::app::branches::{BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, CommitsScreen};
 use crate::commit::ReceiptKind;
-use crate::inspect::Inspection;
-use crate::inspect::commits::{Committed, Force};
-use crate::inspect::compare::{Branch, Change, Comparison, Row};
+use crate::inspect::LoadedSession;
+use crate::inspect::commits::{CommitRecord, CommitStatus};
+use crate::inspect::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
 use crate::text;
-use crate::ui::theme::{Ground, Role, Theme};
-use crate::ui::widgets::number::{counted, estimate, moment};
-use crate::ui::widgets::{blank, note, on_title, put, put_right, put_spans, row_of, scrollbar, title};
+use crate::ui::theme::{BackgroundRole, Role, Theme};
+use crate::ui::widgets::number::{estimate, pluralised, time_of_day};
+use crate::ui::widgets::{clear, note, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
 /// Columns of an id as pi gives them; with less room for it the number is left out.
 const SHORT_ID: u16 = 8;
 
 /// Draws the list of commits over everything between header and status line.
-pub(super) fn commits(app: &App, theme: &Theme, screen: &CommitsScreen, area: Rect, buf: &mut Buffer) {
-    blank(theme, buf, area);
+pub(super) fn draw_commits(app: &App, theme: &Theme, screen: &CommitsScreen, area: Rect, buf: &mut Buffer) {
+    clear(theme, buf, area);
     let after = title(theme, buf, area, "Commits", true);
-    let rows = match &screen.view {
+    let rows = match &screen.commits {
         Some(Ok(rows)) if rows.is_empty() => {
             return note(
                 theme,
@@ -38,7 +38,7 @@ pub(super) fn commits(app: &App, theme: &Theme, screen: &CommitsScreen, area: Re
         Some(Err(error)) => return note(theme, "They cannot be told", error, area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
-    let in_force = rows.iter().filter(|committed| committed.force == Force::InForce).count();
+    let in_force = rows.iter().filter(|committed| committed.status == CommitStatus::InForce).count();
     let words = format!("{in_force} of {} in force", rows.len());
     on_title(
         buf,
@@ -49,11 +49,11 @@ pub(super) fn commits(app: &App, theme: &Theme, screen: &CommitsScreen, area: Re
     );
     let columns = Columns::new(area);
     columns.heading(theme, area.y + 2, buf);
-    let list = below(area, COMMITS_HEAD);
-    for (y, (at, committed)) in visible(list, rows, screen.scroll.top) {
-        let line = row_of(list, y);
+    let list = below(area, COMMITS_HEADER_ROWS);
+    for (y, (at, committed)) in visible_rows(list, rows, screen.scroll.top) {
+        let line = row_at(list, y);
         if at == screen.scroll.cursor {
-            frame_box::selected(theme, buf, line, theme.ground(Ground::Selected));
+            frame_box::selected(theme, buf, line, theme.background(BackgroundRole::Selected));
         }
         columns.row(app, theme, committed, line, buf);
     }
@@ -64,7 +64,7 @@ fn below(area: Rect, head: u16) -> Rect {
     Rect { y: area.y + head, height: area.height.saturating_sub(head), ..area }
 }
 
-fn visible<T>(list: Rect, rows: &[T], top: usize) -> impl Iterator<Item = (u16, (usize, &T))> {
+fn visible_rows<T>(list: Rect, rows: &[T], top: usize) -> impl Iterator<Item = (u16, (usize, &T))> {
     let top = top.min(rows.len().saturating_sub(usize::from(list.height)));
     (list.y..list.bottom()).zip(rows.iter().enumerate().skip(top))
 }
@@ -98,18 +98,18 @@ impl Columns {
         put(buf, (self.state.0, y), self.state.1, "state", style);
     }
 
-    fn row(&self, app: &App, theme: &Theme, committed: &Committed, line: Rect, buf: &mut Buffer) {
+    fn row(&self, app: &App, theme: &Theme, committed: &CommitRecord, line: Rect, buf: &mut Buffer) {
         let (receipt, y) = (&committed.receipt, line.y);
         let text = theme.style(Role::Text);
         put(buf, (self.id, y), self.id + 9, &receipt.id, text);
-        let time = moment(receipt.time, app.now_ms).unwrap_or_else(|| glyphs::NONE.to_owned());
+        let time = time_of_day(receipt.time, app.now_ms).unwrap_or_else(|| glyphs::UNKNOWN.to_owned());
         put(buf, (self.time.0, y), self.time.1, &time, theme.style(Role::Muted));
         let changed = match (receipt.kind, receipt.changed.len()) {
-            (ReceiptKind::Commit, count @ 1..) => format!(" · {} changed", counted(count as u64, "entry")),
+            (ReceiptKind::Commit, count @ 1..) => format!(" · {} changed", pluralised(count as u64, "entry")),
             _ => String::new(),
         };
         let what = [
-            Span::styled(committed.words(), text),
+            Span::styled(committed.summary(), text),
             Span::styled(changed, theme.style(Role::Muted)),
             Span::styled(format!(" · left {}", receipt.from_leaf), theme.style(Role::Muted)),
         ];
@@ -122,32 +122,38 @@ impl Columns {
             ];
             put_right(buf, y, self.tokens.0, self.tokens.1, &tokens);
         }
-        let (sign, role) = match committed.force {
-            Force::InForce => (glyphs::ON, Role::You),
-            Force::Undone | Force::Elsewhere => (glyphs::OFF, Role::Muted),
+        let (sign, role) = match committed.status {
+            CommitStatus::InForce => (glyphs::ON, Role::User),
+            CommitStatus::Undone | CommitStatus::OtherBranch => (glyphs::OFF, Role::Muted),
         };
         let x = put(buf, (self.state.0, y), self.state.1, sign, theme.style(role)) + 1;
-        put(buf, (x, y), self.state.1, committed.force.word(), theme.style(role));
+        put(buf, (x, y), self.state.1, committed.status.as_str(), theme.style(role));
     }
 }
 
 /// Draws a comparison over everything between header and status line.
-pub(super) fn compare(app: &App, theme: &Theme, screen: &BranchesScreen, area: Rect, buf: &mut Buffer) {
-    blank(theme, buf, area);
+pub(super) fn draw_comparison(
+    app: &App,
+    theme: &Theme,
+    screen: &BranchesScreen,
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    clear(theme, buf, area);
     let after = title(theme, buf, area, "Two branches", true);
-    let view = match &screen.view {
+    let view = match &screen.comparison {
         Some(Ok(view)) => view,
         Some(Err(error)) => return note(theme, "They cannot be compared", error, area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
-    let Some(inspection) = app.inspection() else { return };
-    let parting = view.parting.map_or_else(
+    let Some(inspection) = app.displayed_session() else { return };
+    let parting = view.fork_point.map_or_else(
         || "nothing in common".to_owned(),
         |entry| {
             format!(
                 "{} in common, up to {}",
-                counted(view.shared as u64, "entry"),
-                inspection.index.name(entry)
+                pluralised(view.shared_entries as u64, "entry"),
+                inspection.index.display_id(entry)
             )
         },
     );
@@ -159,12 +165,12 @@ pub(super) fn compare(app: &App, theme: &Theme, screen: &BranchesScreen, area: R
         &[Span::styled(parting, theme.style(Role::Muted))],
     );
     facts(theme, view, area, buf);
-    changes(theme, view, Rect { y: area.y + COMPARE_HEAD - 2, height: 1, ..area }, buf);
-    let (list, rows) = (below(area, COMPARE_HEAD), screen.rows());
-    for (y, (at, row)) in visible(list, &rows, screen.scroll.top) {
-        let line = row_of(list, y);
+    changes(theme, view, Rect { y: area.y + COMPARE_HEADER_ROWS - 2, height: 1, ..area }, buf);
+    let (list, rows) = (below(area, COMPARE_HEADER_ROWS), screen.rows());
+    for (y, (at, row)) in visible_rows(list, &rows, screen.scroll.top) {
+        let line = row_at(list, y);
         if at == screen.scroll.cursor {
-            frame_box::selected(theme, buf, line, theme.ground(Ground::Selected));
+            frame_box::selected(theme, buf, line, theme.background(BackgroundRole::Selected));
         }
         message(theme, inspection, row, line, buf);
     }
@@ -172,28 +178,28 @@ pub(super) fn compare(app: &App, theme: &Theme, screen: &BranchesScreen, area: R
 }
 
 /// Columns of a fact's name, and of each branch.
-const NAMES: u16 = 26;
-const SIDE: u16 = 22;
+const NAME_WIDTH: u16 = 26;
+const SIDE_WIDTH: u16 = 22;
 
-fn facts(theme: &Theme, view: &Comparison, area: Rect, buf: &mut Buffer) {
+fn facts(theme: &Theme, view: &BranchComparison, area: Rect, buf: &mut Buffer) {
     let (x, end) = (area.x + 2, area.right().saturating_sub(1));
     let sides = [("first", &view.first), ("second", &view.second)];
-    for ((name, branch), from) in sides.into_iter().zip([x + NAMES, x + NAMES + SIDE]) {
-        let to = (from + SIDE - 2).min(end);
+    for ((name, branch), from) in sides.into_iter().zip([x + NAME_WIDTH, x + NAME_WIDTH + SIDE_WIDTH]) {
+        let to = (from + SIDE_WIDTH - 2).min(end);
         put_right(buf, area.y + 1, from, to, &[Span::styled(name, theme.style(Role::Muted))]);
-        for ((_, of), y) in Branch::FACTS.iter().zip(area.y + 2..) {
+        for ((_, of), y) in ComparedBranch::FACTS.iter().zip(area.y + 2..) {
             put_right(buf, y, from, to, &[Span::styled(of(branch), theme.style(Role::Text))]);
         }
     }
-    for ((name, _), y) in Branch::FACTS.iter().zip(area.y + 2..) {
-        put(buf, (x, y), x + NAMES, name, theme.style(Role::Muted));
+    for ((name, _), y) in ComparedBranch::FACTS.iter().zip(area.y + 2..) {
+        put(buf, (x, y), x + NAME_WIDTH, name, theme.style(Role::Muted));
     }
 }
 
 /// How many messages changed in which way, on one line.
-fn changes(theme: &Theme, view: &Comparison, line: Rect, buf: &mut Buffer) {
+fn changes(theme: &Theme, view: &BranchComparison, line: Rect, buf: &mut Buffer) {
     let mut spans = Vec::new();
-    for change in Change::ALL {
+    for change in MessageChange::ALL {
         let (count, [first, second]) = view.count(change);
         if count == 0 {
             continue;
@@ -202,44 +208,45 @@ fn changes(theme: &Theme, view: &Comparison, line: Rect, buf: &mut Buffer) {
             spans.push(Span::raw("   "));
         }
         let tokens = match change {
-            Change::Differs => format!(" {} {} {}", estimate(first), glyphs::ARROW, estimate(second)),
+            MessageChange::Changed => format!(" {} {} {}", estimate(first), glyphs::ARROW, estimate(second)),
             _ => format!(" {}", estimate(first.max(second))),
         };
-        let sign = if change == Change::Same { String::new() } else { format!("{} ", change.sign()) };
+        let sign =
+            if change == MessageChange::Identical { String::new() } else { format!("{} ", change.sign()) };
         spans.push(Span::styled(sign, style(theme, change)));
-        spans.push(Span::styled(format!("{count} {}", change.words()), theme.style(Role::Text)));
+        spans.push(Span::styled(format!("{count} {}", change.label()), theme.style(Role::Text)));
         spans.push(Span::styled(tokens, theme.style(Role::Muted)));
     }
     put_spans(buf, (line.x + 2, line.y), line.right().saturating_sub(1), &spans);
 }
 
-fn style(theme: &Theme, change: Change) -> Style {
+fn style(theme: &Theme, change: MessageChange) -> Style {
     theme.style(match change {
-        Change::Same => Role::Muted,
-        Change::Differs => Role::Plan,
-        Change::OnlyFirst => Role::Warn,
-        Change::OnlySecond => Role::You,
+        MessageChange::Identical => Role::Muted,
+        MessageChange::Changed => Role::Plan,
+        MessageChange::OnlyFirst => Role::Warn,
+        MessageChange::OnlySecond => Role::User,
     })
 }
 
-fn message(theme: &Theme, inspection: &Inspection, row: &Row, line: Rect, buf: &mut Buffer) {
+fn message(theme: &Theme, inspection: &LoadedSession, row: &ComparedMessage, line: Rect, buf: &mut Buffer) {
     let (x, end) = (line.x + 2, line.right().saturating_sub(1));
     put(buf, (x, line.y), end, row.change.sign(), style(theme, row.change));
-    let after = put(buf, (x + 2, line.y), x + NAMES - 1, row.role.word(), theme.style(Role::Text));
+    let after = put(buf, (x + 2, line.y), x + NAME_WIDTH - 1, row.role.as_str(), theme.style(Role::Text));
     let tool = row.tool(&inspection.index).unwrap_or_default();
-    put(buf, (after + 1, line.y), x + NAMES - 1, &tool, theme.style(Role::Muted));
-    let columns = [x + NAMES, x + NAMES + SIDE];
+    put(buf, (after + 1, line.y), x + NAME_WIDTH - 1, &tool, theme.style(Role::Muted));
+    let columns = [x + NAME_WIDTH, x + NAME_WIDTH + SIDE_WIDTH];
     for ((entry, tokens), from) in row.entries.iter().zip(row.tokens).zip(columns) {
-        let to = (from + SIDE - 2).min(end);
+        let to = (from + SIDE_WIDTH - 2).min(end);
         let Some(entry) = entry else { continue };
         // Ids of 2026.9 are as wide as the column: they give way to the number.
         let tokens = estimate(tokens);
         let name_to = to.saturating_sub(text::width(&tokens) as u16 + 2);
         if name_to < from + SHORT_ID {
-            put(buf, (from, line.y), to, &inspection.index.name(*entry), theme.style(Role::Muted));
+            put(buf, (from, line.y), to, &inspection.index.display_id(*entry), theme.style(Role::Muted));
             continue;
         }
-        put(buf, (from, line.y), name_to, &inspection.index.name(*entry), theme.style(Role::Muted));
+        put(buf, (from, line.y), name_to, &inspection.index.display_id(*entry), theme.style(Role::Muted));
         put_right(buf, line.y, name_to, to, &[Span::styled(tokens, theme.style(Role::Text))]);
     }
 }

@@ -6,20 +6,20 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::breakdown::{BreakdownScreen, FOOT};
-use crate::app::wrap::rows;
-use crate::context::budget::Part;
+use crate::app::breakdown::{BreakdownScreen, FOOTER_ROWS};
+use crate::app::wrap::wrap_rows;
+use crate::context::budget::BudgetPart;
 use crate::inspect::breakdown::{Figure, Line, Section, SectionKind};
 use crate::text;
-use crate::ui::theme::{Ground, Role, Theme};
+use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::number::{estimate, percent, round_thousands, thousands};
-use crate::ui::widgets::{ThinBar, blank, on_title, put, put_right, put_spans, row_of, scrollbar, title};
+use crate::ui::widgets::{ThinBar, clear, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
 /// Columns of a number, of a share, and of what a number becomes.
-const NUMBER: u16 = 8;
-const SHARE: u16 = 5;
-const AFTER: u16 = 9;
+const NUMBER_WIDTH: u16 = 8;
+const SHARE_WIDTH: u16 = 5;
+const AFTER_WIDTH: u16 = 9;
 
 /// Where things stand in a row.
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ struct Columns {
 }
 
 /// The tokens of a row.
-struct Tokens {
+struct RowTokens {
     kind: SectionKind,
     figure: Figure,
     after: Option<u64>,
@@ -52,8 +52,8 @@ struct View<'a> {
 /// Draws the screen between the budget bar and the status line.
 pub(super) fn draw(app: &App, theme: &Theme, screen: &BreakdownScreen, buf: &mut Buffer) {
     let area = app.breakdown_area();
-    blank(theme, buf, area);
-    let window = app.inspection().map_or(0, |inspection| inspection.window.tokens.max(0.0) as u64);
+    clear(theme, buf, area);
+    let window = app.displayed_session().map_or(0, |inspection| inspection.window.tokens.max(0.0) as u64);
     heading(theme, screen, window, area, buf);
     let view = View {
         theme,
@@ -61,20 +61,20 @@ pub(super) fn draw(app: &App, theme: &Theme, screen: &BreakdownScreen, buf: &mut
         window,
         largest: largest(screen),
     };
-    let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1 + FOOT), ..area };
+    let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1 + FOOTER_ROWS), ..area };
     let top = screen.scroll.top.min(screen.rows.len().saturating_sub(usize::from(list.height)));
-    for (y, (at, section, line)) in (list.y..list.bottom()).zip(screen.shown().skip(top)) {
-        let row = row_of(list, y);
+    for (y, (at, section, line)) in (list.y..list.bottom()).zip(screen.numbered_rows().skip(top)) {
+        let row = row_at(list, y);
         if at == screen.scroll.cursor {
-            frame_box::selected(theme, buf, row, theme.ground(Ground::Selected));
+            frame_box::selected(theme, buf, row, theme.background(BackgroundRole::Selected));
         }
         match line {
-            None => view.section(section, screen.open.contains(&section.kind), row, buf),
+            None => view.section(section, screen.unfolded.contains(&section.kind), row, buf),
             Some(line) => view.line(section, line, row, buf),
         }
     }
     scrollbar(theme, buf, Rect { width: list.width.saturating_sub(1), ..list }, top, screen.rows.len());
-    foot(theme, screen, Rect { y: list.bottom(), height: FOOT.min(area.height), ..area }, buf);
+    foot(theme, screen, Rect { y: list.bottom(), height: FOOTER_ROWS.min(area.height), ..area }, buf);
 }
 
 fn columns(width: u16, plan: bool) -> Columns {
@@ -90,7 +90,7 @@ fn columns(width: u16, plan: bool) -> Columns {
 
 fn largest(screen: &BreakdownScreen) -> u64 {
     let parts = screen.sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
-    parts.filter_map(|section| section.figure.amount()).max().unwrap_or(0).max(1)
+    parts.filter_map(|section| section.figure.tokens()).max().unwrap_or(0).max(1)
 }
 
 /// The title, and how full the window is.
@@ -123,76 +123,78 @@ impl View<'_> {
             put_spans(buf, (row.x + 3, row.y), end, &[self.letter(part)]);
         }
         put(buf, (row.x + 5, row.y), end, section.title, theme.bold(Role::Bright));
-        let tokens = Tokens { kind: section.kind, figure: section.figure, after: section.after };
+        let tokens = RowTokens { kind: section.kind, figure: section.figure, after: section.after };
         let x = self.numbers(&tokens, theme.bold(Role::Bright), row, buf);
         let x = self.bar(&tokens, x, row, buf);
-        self.note(&section.note, section.warns, x, row, buf);
+        self.note(&section.note, section.has_warning, x, row, buf);
     }
 
     fn line(&self, section: &Section, line: &Line, row: Rect, buf: &mut Buffer) {
         let theme = self.theme;
         let x = row.x + 5 + 2 * u16::from(line.depth);
-        let role = if line.warns { Role::Warn } else { Role::Text };
+        let role = if line.has_warning { Role::Warn } else { Role::Text };
         put(buf, (x, row.y), row.x + self.columns.label, &line.label, theme.style(role));
-        let tokens = Tokens { kind: section.kind, figure: line.figure, after: line.after };
+        let tokens = RowTokens { kind: section.kind, figure: line.figure, after: line.after };
         let x = self.numbers(&tokens, theme.style(Role::Text), row, buf);
         let x = self.bar(&tokens, x, row, buf);
-        self.note(&line.note, line.warns, x, row, buf);
+        self.note(&line.note, line.has_warning, x, row, buf);
     }
 
     /// The letter of a part on its colour, as in the legend of the bar.
-    fn letter<'s>(&self, part: Part) -> Span<'s> {
-        let style = if self.theme.letters() {
+    fn letter<'s>(&self, part: BudgetPart) -> Span<'s> {
+        let style = if self.theme.uses_letters() {
             self.theme.bold(Role::Text)
         } else {
-            let (ground, ink) = self.theme.part(part, false);
+            let (ground, ink) = self.theme.part_colours(part, false);
             Style::new().fg(ink).bg(ground)
         };
         Span::styled(part.letter().to_string(), style)
     }
 
     /// Tokens, what they become, and the share of the window; answers the column after.
-    fn numbers(&self, tokens: &Tokens, style: Style, row: Rect, buf: &mut Buffer) -> u16 {
+    fn numbers(&self, tokens: &RowTokens, style: Style, row: Rect, buf: &mut Buffer) -> u16 {
         let (theme, figure, after) = (self.theme, tokens.figure, tokens.after);
         let from = row.x + self.columns.label;
-        let mut end = from + NUMBER;
+        let mut end = from + NUMBER_WIDTH;
         put_right(buf, row.y, from, end, &[Span::styled(figure_text(figure), style)]);
         if self.columns.plan {
-            let changed = after.filter(|after| figure.amount() != Some(*after));
+            let changed = after.filter(|after| figure.tokens() != Some(*after));
             if let Some(after) = changed {
                 put(buf, (end + 1, row.y), end + 2, glyphs::ARROW, theme.style(Role::Faint));
                 put_right(
                     buf,
                     row.y,
                     end + 2,
-                    end + AFTER,
+                    end + AFTER_WIDTH,
                     &[Span::styled(thousands(after), theme.style(Role::Plan))],
                 );
             }
-            end += AFTER;
+            end += AFTER_WIDTH;
         }
-        let tokens = after.or(figure.amount()).filter(|_| figure != Figure::Unknown);
+        let tokens = after.or(figure.tokens()).filter(|_| figure != Figure::Unknown);
         let share = tokens.and_then(|tokens| Some((tokens, percent(tokens, self.window)?)));
         let words = share.map_or_else(String::new, |(tokens, share)| match share {
             0 if tokens > 0 => "<1%".to_owned(),
             share => format!("{share}%"),
         });
-        put_right(buf, row.y, end, end + SHARE, &[Span::styled(words, theme.style(Role::Muted))]);
-        end + SHARE
+        put_right(buf, row.y, end, end + SHARE_WIDTH, &[Span::styled(words, theme.style(Role::Muted))]);
+        end + SHARE_WIDTH
     }
 
     /// The bar, with what a plan frees as its tail; answers the column after.
-    fn bar(&self, tokens: &Tokens, x: u16, row: Rect, buf: &mut Buffer) -> u16 {
+    fn bar(&self, tokens: &RowTokens, x: u16, row: Rect, buf: &mut Buffer) -> u16 {
         let (theme, x) = (self.theme, x + 2);
         if self.columns.bar == 0 {
             return x;
         }
         let style = match tokens.kind {
-            SectionKind::Part(part) if !theme.letters() => Style::new().fg(theme.part(part, false).0),
+            SectionKind::Part(part) if !theme.uses_letters() => {
+                Style::new().fg(theme.part_colours(part, false).0)
+            }
             _ => theme.style(Role::Ghost),
         };
         let share = |tokens: u64| tokens as f64 / self.largest as f64;
-        let before = tokens.figure.amount().unwrap_or(0);
+        let before = tokens.figure.tokens().unwrap_or(0);
         let bar = ThinBar {
             share: share(tokens.after.unwrap_or(before)),
             tail: tokens.after.map_or(0.0, |_| share(before)),
@@ -214,12 +216,12 @@ impl View<'_> {
 
 fn figure_text(figure: Figure) -> String {
     match figure {
-        Figure::Est(tokens) => estimate(tokens),
+        Figure::Estimated(tokens) => estimate(tokens),
         Figure::Measured(tokens) => thousands(tokens),
         Figure::Difference(tokens) => {
             format!("{}{}", if tokens < 0 { "−" } else { "+" }, thousands(tokens.unsigned_abs()))
         }
-        Figure::Unknown => glyphs::NONE.to_owned(),
+        Figure::Unknown => glyphs::UNKNOWN.to_owned(),
     }
 }
 
@@ -230,7 +232,9 @@ fn foot(theme: &Theme, screen: &BreakdownScreen, area: Rect, buf: &mut Buffer) {
     }
     let Some((section, line)) = screen.selected() else { return };
     let (words, note, warns) = line
-        .map_or((&section.words, &section.note, section.warns), |line| (&line.words, &line.note, line.warns));
+        .map_or((&section.explanation, &section.note, section.has_warning), |line| {
+            (&line.explanation, &line.note, line.has_warning)
+        });
     let words = match (words.is_empty(), note.is_empty()) {
         (true, _) => note.clone(),
         (false, false) if section.kind == SectionKind::Heaviest && line.is_some() => {
@@ -241,7 +245,7 @@ fn foot(theme: &Theme, screen: &BreakdownScreen, area: Rect, buf: &mut Buffer) {
     let shown = text::visible(&words);
     let room = usize::from(area.width.saturating_sub(3));
     let style = theme.style(if warns { Role::Warn } else { Role::Text });
-    let ranges = rows(&shown, room);
+    let ranges = wrap_rows(&shown, room);
     for (y, at) in (area.y + 1..area.bottom()).zip(0..) {
         let Some(range) = ranges.get(at) else { break };
         let last = y + 1 == area.bottom();

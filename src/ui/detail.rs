@@ -6,20 +6,20 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use crate::app::App;
-use crate::app::diff::chars_of;
+use crate::app::diff::count_chars;
 use crate::app::message::{FACTS_COLUMNS, MessageScreen, MessageView};
-use crate::app::message_head::Verdict;
+use crate::app::message_head::FateSummary;
 use crate::inspect::message::MessageText;
-use crate::inspect::words::{counted, grouped};
+use crate::inspect::words::{format_count, group_digits};
 use crate::policy::Fate;
 use crate::text;
-use crate::ui::message::{self, fact_style, saving, share_text, side_facts, title_spans};
+use crate::ui::message::{self, fact_style, saving_text, share_text, side_facts, title_spans};
 use crate::ui::message_body::BodyPainter;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{on_title, put, put_spans, scrollbar, title};
 
 /// Columns of the names of facts.
-const NAME: u16 = 8;
+const NAME_WIDTH: u16 = 8;
 /// Rows of the title at most.
 const TITLE_ROWS: usize = 3;
 
@@ -29,42 +29,48 @@ pub fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 }
 
 /// Facts, and the text beside them; of what the plan changes, before and after.
-pub(super) fn beside(app: &App, theme: &Theme, screen: &MessageScreen, area: Rect, buf: &mut Buffer) {
-    let text = &screen.shown.message;
+pub(super) fn draw_side_by_side(
+    app: &App,
+    theme: &Theme,
+    screen: &MessageScreen,
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let text = &screen.layout.message;
     let facts = Rect { width: (FACTS_COLUMNS as u16).min(area.width), ..area };
     let kind = if text.fact("role") == Some("toolResult") { "Result" } else { "Message" };
     let after = title(theme, buf, facts, kind, false);
-    if app.message.found.is_some() && screen.shown.body.two {
-        on_title(buf, facts.y, after, facts.right(), &[message::place(app, theme, screen)]);
+    if app.message.current_match.is_some() && screen.layout.body.side_by_side {
+        on_title(buf, facts.y, after, facts.right(), &[message::position_span(app, theme, screen)]);
     }
     facts_column(app, theme, text, facts, buf);
     let rest = Rect { x: facts.right(), width: area.width - facts.width, ..area };
-    let painter = BodyPainter::new(app, theme, &screen.shown, screen.body_rows);
-    let verdict = app.verdict(text);
-    let chars = grouped(chars_of(&text.text()));
-    if screen.shown.body.two {
+    let painter = BodyPainter::new(app, theme, &screen.layout, screen.body_rows);
+    let verdict = app.fate_summary(text);
+    let chars = group_digits(count_chars(&text.joined_text()));
+    if screen.layout.body.side_by_side {
         let left = Rect { width: rest.width - rest.width / 2, ..rest };
         let right = Rect { x: left.right(), width: rest.width / 2, ..rest };
         let tokens = verdict.as_ref().map_or((0, 0), |verdict| verdict.tokens);
-        let after = grouped(text.after.as_deref().map_or(0, chars_of));
+        let after = group_digits(text.planned_text.as_deref().map_or(0, count_chars));
         column(theme, left, ("Before", false), &side_facts(theme, &chars, tokens.0), buf);
         column(theme, right, ("After", true), &side_facts(theme, &after, tokens.1), buf);
         for (area, is_right) in [(left, false), (right, true)] {
             painter.draw(text_area(area, screen), is_right, buf);
             let track = Rect { x: area.right() - 1, width: 1, ..text_area(area, screen) };
-            scrollbar(theme, buf, track, app.message.top, screen.shown.rows());
+            scrollbar(theme, buf, track, app.message.top, screen.layout.rows());
         }
         return;
     }
-    let name = match screen.shown.look.form.view {
+    let name = match screen.layout.options.body_options.view {
         MessageView::Raw => "Raw",
-        _ if text.after.is_some() => "Under the plan",
+        _ if text.planned_text.is_some() => "Under the plan",
         _ => "Text",
     };
-    column(theme, rest, (name, true), &[message::place(app, theme, screen)], buf);
+    column(theme, rest, (name, true), &[message::position_span(app, theme, screen)], buf);
     painter.draw(text_area(rest, screen), false, buf);
     let track = Rect { x: rest.right() - 1, width: 1, ..text_area(rest, screen) };
-    scrollbar(theme, buf, track, app.message.top, screen.shown.rows());
+    scrollbar(theme, buf, track, app.message.top, screen.layout.rows());
 }
 
 fn column(
@@ -80,7 +86,7 @@ fn column(
 
 /// Below the title and a blank row; a hairline and a blank on the left, the scrollbar on the right.
 fn text_area(area: Rect, screen: &MessageScreen) -> Rect {
-    let head = screen.head.len() as u16;
+    let head = screen.header.len() as u16;
     let height = area.height.saturating_sub(1 + head).min(screen.body_rows as u16);
     Rect { x: area.x + 2, y: area.y + 1 + head, width: area.width.saturating_sub(3), height }
 }
@@ -104,16 +110,22 @@ impl Column<'_> {
     }
 
     fn fact(&mut self, theme: &Theme, name: &str, value: &str, style: Style) {
-        let width = self.area.width.saturating_sub(NAME);
+        let width = self.area.width.saturating_sub(NAME_WIDTH);
         let lines = text::wrap(value, usize::from(width));
         for (at, line) in lines.into_iter().take(2).enumerate() {
             if self.y >= self.area.bottom() {
                 return;
             }
             if at == 0 {
-                put(self.buf, (self.area.x, self.y), self.area.x + NAME - 1, name, theme.style(Role::Muted));
+                put(
+                    self.buf,
+                    (self.area.x, self.y),
+                    self.area.x + NAME_WIDTH - 1,
+                    name,
+                    theme.style(Role::Muted),
+                );
             }
-            put(self.buf, (self.area.x + NAME, self.y), self.area.right(), &line, style);
+            put(self.buf, (self.area.x + NAME_WIDTH, self.y), self.area.right(), &line, style);
             self.y += 1;
         }
     }
@@ -128,15 +140,15 @@ fn facts_column(app: &App, theme: &Theme, message: &MessageText, area: Rect, buf
     };
     let mut column = Column { area: inner, y: inner.y, buf };
     column_title(theme, message, &mut column);
-    if let Some(verdict) = app.verdict(message) {
-        let window = app.inspection().map_or(0, |inspection| inspection.window.tokens as u64);
+    if let Some(verdict) = app.fate_summary(message) {
+        let window = app.displayed_session().map_or(0, |inspection| inspection.window.tokens as u64);
         column_verdict(app, theme, &verdict, window, &mut column);
     }
     for (name, value) in &message.facts {
         column.fact(theme, name, value, fact_style(theme, name, value));
     }
     if app.plan.is_none()
-        && let Some((_, Some(share))) = app.message_weight(message)
+        && let Some((_, Some(share))) = app.message_tokens(message)
     {
         column.fact(theme, "share", &share_text(share), theme.style(Role::Text));
     }
@@ -157,12 +169,12 @@ fn column_title(theme: &Theme, message: &MessageText, column: &mut Column) {
     column.y += 1;
 }
 
-fn column_verdict(app: &App, theme: &Theme, verdict: &Verdict, window: u64, column: &mut Column) {
+fn column_verdict(app: &App, theme: &Theme, verdict: &FateSummary, window: u64, column: &mut Column) {
     let fate = verdict.fate.fate;
     let style = theme.fate(fate).add_modifier(Modifier::BOLD);
     column.lines(&format!("{} {}", fate.sign(), fate.word()), style, 1);
     column.y += 1;
-    for sentence in &verdict.why {
+    for sentence in &verdict.reasons {
         column.lines(sentence, theme.style(Role::Text), 6);
     }
     column.y += 1;
@@ -170,12 +182,12 @@ fn column_verdict(app: &App, theme: &Theme, verdict: &Verdict, window: u64, colu
     column.fact(theme, "rule", verdict.fate.reason.rule(), text);
     if let Some(plan) = app.plan.as_ref().filter(|_| fate == Fate::SoftTrimmed) {
         let trim = &plan.settings.prune.soft_trim;
-        column.fact(theme, "head", &format!("{} chars", counted(trim.head_chars)), text);
-        column.fact(theme, "tail", &format!("{} chars", counted(trim.tail_chars)), text);
+        column.fact(theme, "head", &format!("{} chars", format_count(trim.head_chars)), text);
+        column.fact(theme, "tail", &format!("{} chars", format_count(trim.tail_chars)), text);
     }
-    if fate.changes() {
+    if fate.is_change() {
         let (before, after) = verdict.tokens;
-        column.fact(theme, "saves", &saving(before, after, window), theme.style(Role::Plan));
+        column.fact(theme, "saves", &saving_text(before, after, window), theme.style(Role::Plan));
     }
     column.y += 1;
 }

@@ -11,14 +11,14 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::action::Action;
-use crate::app::effect::Write;
-use crate::app::event::{Check, WritePreview};
-use crate::app::keymap::Context;
+use crate::app::effect::PendingWrite;
+use crate::app::event::{CheckStatus, WritePreview};
+use crate::app::keymap::KeyContext;
 use crate::app::state::{WriteDialog, WriteStage};
-use crate::app::summary::{DIALOG_COLUMNS, Summarising, dialog_line};
+use crate::app::summary::{DIALOG_COLUMNS, SummaryStage, dialog_line_columns};
 use crate::commit::UndoTarget;
-use crate::inspect::Inspection;
-use crate::inspect::words::cost_words;
+use crate::inspect::LoadedSession;
+use crate::inspect::words::describe_cache_cost;
 use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
 use crate::policy::Fate;
@@ -28,31 +28,31 @@ use crate::ui::frame_box::{self, Frame};
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{bytes, counted, estimate, percent, round_thousands};
+use crate::ui::widgets::number::{estimate, format_bytes, percent, pluralised, round_thousands};
 use crate::ui::widgets::{ThinBar, put, put_spans, spans_width};
 
 /// Columns of the box.
 const WIDTH: u16 = DIALOG_COLUMNS;
 /// Columns of the labels in it.
-const LABEL: u16 = 13;
+const LABEL_WIDTH: u16 = 13;
 
 /// A line of the dialog.
-enum Line<'a> {
+enum DialogLine<'a> {
     Blank,
     /// A label and what it says.
     Field(&'a str, Vec<Span<'a>>),
     /// The same of which way it is written: what a small screen leaves out before any check.
-    Way(&'a str, Vec<Span<'a>>),
+    Method(&'a str, Vec<Span<'a>>),
     /// Shares of the window: after, now.
     Bar(f64, f64),
     /// A hairline over the keys.
     Rule,
     /// Words without a label.
-    Words(Vec<Span<'a>>),
+    Text(Vec<Span<'a>>),
 }
 
 /// What yes does.
-fn yes_words(preview: &WritePreview) -> &'static str {
+fn confirm_text(preview: &WritePreview) -> &'static str {
     match (preview.is_branch, preview.edits) {
         (true, _) => "write branch",
         (false, 0) => "append it",
@@ -63,9 +63,9 @@ fn yes_words(preview: &WritePreview) -> &'static str {
 /// Draws the dialog over the screen.
 pub(super) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &mut Buffer) {
     theme.backdrop(app.layout().above_status(app.size), buf);
-    let inner = dialog_line(buf.area.width) as u16;
+    let inner = dialog_line_columns(buf.area.width) as u16;
     let rows = usize::from(buf.area.height).saturating_sub(5);
-    let lines = fitted(Builder { app, theme, width: inner, rows }.lines(dialog), rows);
+    let lines = fit_lines(Builder { app, theme, width: inner, rows }.lines(dialog), rows);
     let frame = Frame { title: title(dialog), width: WIDTH, height: lines.len() as u16 + 4 };
     let area = frame.draw(theme, buf);
     let body = Rect {
@@ -80,42 +80,44 @@ pub(super) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &mut Buf
 }
 
 /// Whether a session is in a database, where nothing is written (sqlite J3).
-fn is_in_database(inspection: &Inspection) -> bool {
+fn is_in_database(inspection: &LoadedSession) -> bool {
     database_of(inspection.source.path()).is_some()
 }
 
 fn title(dialog: &WriteDialog) -> &'static str {
     match (&dialog.stage, &dialog.write) {
         (WriteStage::Refused(_), _) => "Refused",
-        (WriteStage::NoSummary(_), _) => "No summary",
-        (WriteStage::Summarising(Summarising::Offered(_)), _) => "Make the summary?",
+        (WriteStage::SummaryFailed(_), _) => "No summary",
+        (WriteStage::Summarising(SummaryStage::Offered(_)), _) => "Make the summary?",
         (WriteStage::Summarising(_), _) => "Summarise before the commit",
-        (WriteStage::Asking(preview), Write::Commit { .. }) if preview.edits > 0 => {
+        (WriteStage::Confirming(preview), PendingWrite::Commit { .. }) if preview.edits > 0 => {
             "Write this plan as context edits?"
         }
-        (WriteStage::Asking(preview), Write::Commit { .. }) if !preview.is_branch => "Append a compaction?",
-        (WriteStage::Asking(_), Write::Commit { .. }) => "Write this plan as a new branch?",
-        (_, Write::Commit { plan, .. }) if plan.compaction.is_some() => "Write this plan?",
-        (_, Write::Commit { .. }) => "Write this plan as a new branch?",
-        (_, Write::Undo { target: UndoTarget::Entry(_), .. }) => {
+        (WriteStage::Confirming(preview), PendingWrite::Commit { .. }) if !preview.is_branch => {
+            "Append a compaction?"
+        }
+        (WriteStage::Confirming(_), PendingWrite::Commit { .. }) => "Write this plan as a new branch?",
+        (_, PendingWrite::Commit { plan, .. }) if plan.compaction.is_some() => "Write this plan?",
+        (_, PendingWrite::Commit { .. }) => "Write this plan as a new branch?",
+        (_, PendingWrite::Undo { target: UndoTarget::Entry(_), .. }) => {
             "Make the branch before this commit active again?"
         }
-        (_, Write::Undo { .. }) => "Make the branch before the last commit active again?",
+        (_, PendingWrite::Undo { .. }) => "Make the branch before the last commit active again?",
     }
 }
 
-fn draw_line(theme: &Theme, line: &Line, row: Rect, frame: Rect, buf: &mut Buffer) {
-    let value = row.x + LABEL;
+fn draw_line(theme: &Theme, line: &DialogLine, row: Rect, frame: Rect, buf: &mut Buffer) {
+    let value = row.x + LABEL_WIDTH;
     match line {
-        Line::Blank => {}
-        Line::Field(label, spans) | Line::Way(label, spans) => {
+        DialogLine::Blank => {}
+        DialogLine::Field(label, spans) | DialogLine::Method(label, spans) => {
             put(buf, (row.x, row.y), value, label, theme.style(Role::Muted));
             put_spans(buf, (value, row.y), row.right(), spans);
         }
-        Line::Words(spans) => {
+        DialogLine::Text(spans) => {
             put_spans(buf, (row.x, row.y), row.right(), spans);
         }
-        Line::Bar(after, now) => {
+        DialogLine::Bar(after, now) => {
             let width = row.right().saturating_sub(value).min(54);
             for x in value..value + width {
                 put(buf, (x, row.y), row.right(), glyphs::DASHES, theme.style(Role::Faint));
@@ -128,7 +130,7 @@ fn draw_line(theme: &Theme, line: &Line, row: Rect, frame: Rect, buf: &mut Buffe
             };
             bar.draw(buf, (value, row.y), width);
         }
-        Line::Rule => frame_box::rule(theme, buf, frame, row.y),
+        DialogLine::Rule => frame_box::rule(theme, buf, frame, row.y),
     }
 }
 
@@ -157,11 +159,11 @@ fn short_path(path: &Path, room: usize) -> String {
 }
 
 /// Lines that fit: blank ones go first, then the bar, whose numbers stand above it, then which way it is written.
-fn fitted(mut lines: Vec<Line>, rows: usize) -> Vec<Line> {
-    let least: [fn(&Line) -> bool; 3] = [
-        |line| matches!(line, Line::Blank),
-        |line| matches!(line, Line::Bar(..)),
-        |line| matches!(line, Line::Way(..)),
+fn fit_lines(mut lines: Vec<DialogLine>, rows: usize) -> Vec<DialogLine> {
+    let least: [fn(&DialogLine) -> bool; 3] = [
+        |line| matches!(line, DialogLine::Blank),
+        |line| matches!(line, DialogLine::Bar(..)),
+        |line| matches!(line, DialogLine::Method(..)),
     ];
     for least in least {
         while lines.len() > rows
@@ -190,37 +192,44 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn lines(&self, dialog: &'a WriteDialog) -> Vec<Line<'a>> {
+    fn lines(&self, dialog: &'a WriteDialog) -> Vec<DialogLine<'a>> {
         let inspection = match &dialog.write {
-            Write::Commit { inspection, .. } | Write::Undo { inspection, .. } => inspection,
+            PendingWrite::Commit { session: inspection, .. }
+            | PendingWrite::Undo { session: inspection, .. } => inspection,
         };
-        let mut lines = vec![self.field("session", inspection.session.key.0.clone())];
+        let mut lines = vec![self.field("session", inspection.item.key.0.clone())];
         match &dialog.stage {
             WriteStage::Waiting => {
-                lines.extend([Line::Blank, self.words("Reading what was added to the file…", Role::Muted)]);
+                lines.extend([
+                    DialogLine::Blank,
+                    self.text_line("Reading what was added to the file…", Role::Muted),
+                ]);
             }
             WriteStage::Checking => {
-                lines.extend([Line::Blank, self.words("Checking what would be written…", Role::Muted)]);
+                lines.extend([
+                    DialogLine::Blank,
+                    self.text_line("Checking what would be written…", Role::Muted),
+                ]);
                 lines.extend(self.keys(&[(Action::No, "cancel")]));
             }
             WriteStage::Writing => {
-                lines.extend([Line::Blank, self.words("Writing…", Role::Bright)]);
+                lines.extend([DialogLine::Blank, self.text_line("Writing…", Role::Bright)]);
             }
             WriteStage::Summarising(stage) => lines.extend(self.summarising(stage)),
-            WriteStage::Asking(preview) => lines.extend(self.asking(dialog, preview, inspection)),
-            WriteStage::NoSummary(why) => {
+            WriteStage::Confirming(preview) => lines.extend(self.confirmation(dialog, preview, inspection)),
+            WriteStage::SummaryFailed(why) => {
                 lines.extend(self.refused(why));
                 lines.extend(self.keys(&[(Action::No, "close")]));
             }
             WriteStage::Refused(reason) => {
                 lines.extend(self.refused(reason));
                 let (is_commit, in_database) = match &dialog.write {
-                    Write::Commit { inspection, .. } => (true, is_in_database(inspection)),
-                    Write::Undo { inspection, .. } => (false, is_in_database(inspection)),
+                    PendingWrite::Commit { session: inspection, .. } => (true, is_in_database(inspection)),
+                    PendingWrite::Undo { session: inspection, .. } => (false, is_in_database(inspection)),
                 };
                 // Reloading opens no database to writing.
                 let instead = match (in_database, is_commit) {
-                    _ if inspection.unfinished.is_some() => {
+                    _ if inspection.unfinished_commit.is_some() => {
                         Some((Action::Repair, "settle what was broken off"))
                     }
                     (true, true) => Some((Action::CopyPatch, "copy the patch")),
@@ -234,28 +243,30 @@ impl<'a> Builder<'a> {
         lines
     }
 
-    fn asking(
+    fn confirmation(
         &self,
         dialog: &'a WriteDialog,
         preview: &'a WritePreview,
-        inspection: &Inspection,
-    ) -> Vec<Line<'a>> {
+        inspection: &LoadedSession,
+    ) -> Vec<DialogLine<'a>> {
         let mut lines = vec![self.file(preview)];
         let mut summary_at = None;
-        if let Write::Commit { plan, made, .. } = &dialog.write {
+        if let PendingWrite::Commit { plan, summary: made, .. } = &dialog.write {
             lines.extend(self.plan(inspection, plan));
             summary_at = made.as_ref().map(|made| (lines.len(), made));
         }
         lines.extend(self.appends(dialog, preview));
-        if let Write::Commit { plan, .. } = &dialog.write {
+        if let PendingWrite::Commit { plan, .. } = &dialog.write {
             lines.extend(self.cost(inspection.cache_cost(plan, self.app.now_ms as f64).as_ref()));
         }
         lines.extend(self.checks(preview));
         lines.extend(self.keys(&Self::offers(dialog, preview)));
         if let Some((at, made)) = summary_at {
             // The session's line stands above these, and the summary's own head among its lines.
-            let taken = lines.iter().filter(|line| !matches!(line, Line::Blank | Line::Bar(..))).count() + 2;
-            let told = self.made(dialog, made, self.rows.saturating_sub(taken));
+            let taken =
+                lines.iter().filter(|line| !matches!(line, DialogLine::Blank | DialogLine::Bar(..))).count()
+                    + 2;
+            let told = self.summary_result(dialog, made, self.rows.saturating_sub(taken));
             lines.splice(at..at, told);
         }
         lines
@@ -263,37 +274,37 @@ impl<'a> Builder<'a> {
 
     fn offers(dialog: &WriteDialog, preview: &WritePreview) -> Vec<(Action, &'static str)> {
         match dialog.write {
-            Write::Commit { .. } => vec![
-                (Action::Yes, yes_words(preview)),
+            PendingWrite::Commit { .. } => vec![
+                (Action::Yes, confirm_text(preview)),
                 (Action::No, "cancel"),
                 (Action::Diff, "diff"),
                 (Action::SavePlan, "save plan as JSON"),
             ],
-            Write::Undo { .. } => vec![(Action::Yes, "write"), (Action::No, "cancel")],
+            PendingWrite::Undo { .. } => vec![(Action::Yes, "write"), (Action::No, "cancel")],
         }
     }
 
-    fn words(&self, words: &'a str, role: Role) -> Line<'a> {
-        Line::Words(vec![Span::styled(words, self.theme.style(role))])
+    fn text_line(&self, words: &'a str, role: Role) -> DialogLine<'a> {
+        DialogLine::Text(vec![Span::styled(words, self.theme.style(role))])
     }
 
-    fn field(&self, label: &'a str, words: String) -> Line<'a> {
-        Line::Field(label, vec![Span::styled(words, self.theme.style(Role::Text))])
+    fn field(&self, label: &'a str, words: String) -> DialogLine<'a> {
+        DialogLine::Field(label, vec![Span::styled(words, self.theme.style(Role::Text))])
     }
 
     fn muted(&self, words: impl Into<String>) -> Span<'a> {
         Span::styled(words.into(), self.theme.style(Role::Muted))
     }
 
-    fn file(&self, preview: &WritePreview) -> Line<'a> {
-        let added = bytes(preview.appended_bytes as u64);
-        let size = self.muted(format!("   {} + {added}", bytes(preview.bytes)));
-        let room = self.width.saturating_sub(LABEL + spans_width(std::slice::from_ref(&size)));
+    fn file(&self, preview: &WritePreview) -> DialogLine<'a> {
+        let added = format_bytes(preview.appended_bytes as u64);
+        let size = self.muted(format!("   {} + {added}", format_bytes(preview.bytes)));
+        let room = self.width.saturating_sub(LABEL_WIDTH + spans_width(std::slice::from_ref(&size)));
         let path = short_path(&preview.path, usize::from(room));
-        Line::Field("file", vec![Span::styled(path, self.theme.style(Role::Text)), size])
+        DialogLine::Field("file", vec![Span::styled(path, self.theme.style(Role::Text)), size])
     }
 
-    fn plan(&self, inspection: &Inspection, plan: &Plan) -> Vec<Line<'a>> {
+    fn plan(&self, inspection: &LoadedSession, plan: &Plan) -> Vec<DialogLine<'a>> {
         let (prompt, context) = (&inspection.next_prompt, &inspection.context);
         let (now, after) = (prompt.total.tokens, prompt.budget_after(context, plan).total());
         let window = inspection.window.tokens.max(0.0) as u64;
@@ -309,11 +320,11 @@ impl<'a> Builder<'a> {
         }
         let share = |tokens: u64| tokens as f64 / window.max(1) as f64;
         vec![
-            Line::Blank,
-            Line::Field("next prompt", prompt),
-            Line::Bar(share(after), share(now)),
-            Line::Blank,
-            Line::Field("changes", self.fates(plan)),
+            DialogLine::Blank,
+            DialogLine::Field("next prompt", prompt),
+            DialogLine::Bar(share(after), share(now)),
+            DialogLine::Blank,
+            DialogLine::Field("changes", self.fates(plan)),
         ]
     }
 
@@ -343,9 +354,9 @@ impl<'a> Builder<'a> {
         spans
     }
 
-    fn appends(&self, dialog: &WriteDialog, preview: &WritePreview) -> Vec<Line<'a>> {
-        let from = preview.from.clone().unwrap_or_else(|| "the start".to_owned());
-        let goes_on = matches!(dialog.write, Write::Commit { .. }) && !preview.is_branch;
+    fn appends(&self, dialog: &WriteDialog, preview: &WritePreview) -> Vec<DialogLine<'a>> {
+        let from = preview.parent.clone().unwrap_or_else(|| "the start".to_owned());
+        let goes_on = matches!(dialog.write, PendingWrite::Commit { .. }) && !preview.is_branch;
         let keeps = match (goes_on, preview.edits) {
             (true, 0) => "every byte that stands there",
             (true, _) => "every byte and every id: undo goes on from before the edits",
@@ -353,10 +364,10 @@ impl<'a> Builder<'a> {
         };
         let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
         vec![
-            Line::Field(
+            DialogLine::Field(
                 "appends",
                 vec![
-                    text(counted(preview.entries as u64, "entry")),
+                    text(pluralised(preview.entries as u64, "entry")),
                     self.muted(" from "),
                     text(from),
                     self.muted(", leaf moves "),
@@ -368,41 +379,49 @@ impl<'a> Builder<'a> {
             self.field("keeps", keeps.to_owned()),
         ]
         .into_iter()
-        .chain(matches!(dialog.write, Write::Commit { .. }).then(|| self.way(preview)).into_iter().flatten())
+        .chain(
+            matches!(dialog.write, PendingWrite::Commit { .. })
+                .then(|| self.method_lines(preview))
+                .into_iter()
+                .flatten(),
+        )
         .collect()
     }
 
     /// Which way it is written and why, in whole lines.
-    fn way(&self, preview: &WritePreview) -> Vec<Line<'a>> {
-        let lines = text::wrap(&preview.way, usize::from(self.width.saturating_sub(LABEL)));
+    fn method_lines(&self, preview: &WritePreview) -> Vec<DialogLine<'a>> {
+        let lines = text::wrap(&preview.method, usize::from(self.width.saturating_sub(LABEL_WIDTH)));
         let labels = std::iter::once("way").chain(std::iter::repeat(""));
         let line = |(label, words): (&'static str, String)| {
-            Line::Way(label, vec![Span::styled(words, self.theme.style(Role::Text))])
+            DialogLine::Method(label, vec![Span::styled(words, self.theme.style(Role::Text))])
         };
         labels.zip(lines).map(line).collect()
     }
 
     /// What the change costs at the provider's cache, or why that cannot be told.
-    fn cost(&self, cost: Option<&CacheCost>) -> Vec<Line<'a>> {
+    fn cost(&self, cost: Option<&CacheCost>) -> Vec<DialogLine<'a>> {
         let Some(cost) = cost else {
-            return vec![Line::Field("cost", vec![self.muted("\u{2014} no price known for this model")])];
+            return vec![DialogLine::Field(
+                "cost",
+                vec![self.muted("\u{2014} no price known for this model")],
+            )];
         };
-        let (next, later) = cost_words(cost);
+        let (next, later) = describe_cache_cost(cost);
         let (amount, why) = next.split_once(' ').unwrap_or((next.as_str(), ""));
         let role = if cost.next_call > 0.0 { Role::Warn } else { Role::Plan };
         let amount = Span::styled(amount.to_owned(), self.theme.bold(role));
         let why = Span::styled(format!(" {why}"), self.theme.style(Role::Text));
-        vec![Line::Field("cost", vec![amount, why]), Line::Field("", vec![self.muted(later)])]
+        vec![DialogLine::Field("cost", vec![amount, why]), DialogLine::Field("", vec![self.muted(later)])]
     }
 
     /// Passed ones two to a line where they fit; warnings in whole sentences.
-    fn checks(&self, preview: &WritePreview) -> Vec<Line<'a>> {
-        let room = usize::from(self.width.saturating_sub(LABEL));
+    fn checks(&self, preview: &WritePreview) -> Vec<DialogLine<'a>> {
+        let room = usize::from(self.width.saturating_sub(LABEL_WIDTH));
         let second = room * 11 / 20;
         let mut lines: Vec<Vec<Span>> = Vec::new();
         for (check, words) in &preview.checks {
-            let passed = *check == Check::Passed;
-            let (sign, role) = if passed { (glyphs::PASSED, Role::You) } else { ("!", Role::Warn) };
+            let passed = *check == CheckStatus::Passed;
+            let (sign, role) = if passed { (glyphs::PASSED, Role::User) } else { ("!", Role::Warn) };
             let sign = Span::styled(sign, self.theme.style(role));
             let text = |line: String| Span::styled(format!(" {line}"), self.theme.style(Role::Text));
             let width = text::width(words) + 2;
@@ -419,15 +438,15 @@ impl<'a> Builder<'a> {
             lines.extend(wrapped.map(|line| vec![Span::raw(" "), text(line), Span::raw("")]));
         }
         let labels = std::iter::once("checks").chain(std::iter::repeat(""));
-        let fields = labels.zip(lines).map(|(label, spans)| Line::Field(label, spans));
-        std::iter::once(Line::Blank).chain(fields).collect()
+        let fields = labels.zip(lines).map(|(label, spans)| DialogLine::Field(label, spans));
+        std::iter::once(DialogLine::Blank).chain(fields).collect()
     }
 
-    fn refused(&self, reason: &str) -> Vec<Line<'a>> {
+    fn refused(&self, reason: &str) -> Vec<DialogLine<'a>> {
         let theme = self.theme;
         let head = Span::styled(format!("{} Not written", glyphs::REFUSED), theme.bold(Role::Danger));
-        let mut lines = vec![Line::Blank, Line::Words(vec![head])];
-        let words = |line: String| Line::Words(vec![Span::styled(line, theme.style(Role::Text))]);
+        let mut lines = vec![DialogLine::Blank, DialogLine::Text(vec![head])];
+        let words = |line: String| DialogLine::Text(vec![Span::styled(line, theme.style(Role::Text))]);
         lines.extend(text::wrap(reason, usize::from(self.width)).into_iter().map(words));
         if !reason.to_lowercase().contains("nothing was") {
             lines.push(words("Nothing was touched.".to_owned()));
@@ -435,11 +454,11 @@ impl<'a> Builder<'a> {
         lines
     }
 
-    fn keys(&self, offers: &[(Action, &'a str)]) -> Vec<Line<'a>> {
+    fn keys(&self, offers: &[(Action, &'a str)]) -> Vec<DialogLine<'a>> {
         let mut spans = Vec::new();
         for (at, (action, words)) in offers.iter().enumerate() {
             let leads = *action == Action::Yes;
-            let key = first_key(self.app, Context::Dialog, *action);
+            let key = first_key(self.app, KeyContext::Dialog, *action);
             let role = if leads { Role::Plan } else { Role::Text };
             if at > 0 {
                 spans.push(Span::raw("    "));
@@ -448,6 +467,6 @@ impl<'a> Builder<'a> {
             let style = if leads { self.theme.bold(Role::Bright) } else { self.theme.style(Role::Muted) };
             spans.push(Span::styled(format!("  {words}"), style));
         }
-        vec![Line::Rule, Line::Words(spans)]
+        vec![DialogLine::Rule, DialogLine::Text(spans)]
     }
 }

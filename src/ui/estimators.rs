@@ -6,58 +6,58 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::estimators::{EstimatorsView, Reading, lines_above};
+use crate::app::estimators::{EstimatesState, EstimatorsScreen, header_rows};
 use crate::app::scroll::Scroll;
-use crate::inspect::Inspection;
-use crate::inspect::estimators::{Call, Estimates, Estimator, words};
+use crate::inspect::LoadedSession;
+use crate::inspect::estimators::{Estimates, Estimator, MeasuredCall, words};
 use crate::text;
-use crate::ui::theme::{Ground, Role, Theme};
-use crate::ui::widgets::number::{bytes, counted, grouped};
-use crate::ui::widgets::{ThinBar, blank, on_title, put, put_right, put_spans, row_of, scrollbar, title};
+use crate::ui::theme::{BackgroundRole, Role, Theme};
+use crate::ui::widgets::number::{format_bytes, grouped, pluralised};
+use crate::ui::widgets::{ThinBar, clear, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
 /// Where the numbers of an estimator end, from the left: next prompt, last error, mean, lean, worst.
-const ENDS: [u16; 5] = [23, 32, 41, 50, 58];
+const COLUMN_ENDS: [u16; 5] = [23, 32, 41, 50, 58];
 /// Their heads.
-const HEADS: [&str; 5] = ["next prompt", "last", "mean", "lean", "worst"];
+const COLUMN_HEADINGS: [&str; 5] = ["next prompt", "last", "mean", "lean", "worst"];
 /// Where the words about an estimator start, and the bar of its mean error.
-const WORDS: u16 = 62;
+const NOTE_COLUMN: u16 = 62;
 const MEAN_BAR: u16 = 12;
 /// Where the table's counts end, from the left.
-const COUNTED: u16 = 17;
+const COUNT_COLUMN_END: u16 = 17;
 /// Least cells of a bar in the table.
-const LEAST_BAR: u16 = 12;
+const MIN_BAR: u16 = 12;
 /// Errors from which a number is costly, and from which it is useless.
-const COSTLY: f64 = 0.1;
-const USELESS: f64 = 0.25;
+const COSTLY_ERROR: f64 = 0.1;
+const USELESS_ERROR: f64 = 0.25;
 
 /// Draws the panel over everything between header and status line.
-pub(super) fn draw(app: &App, theme: &Theme, view: &EstimatorsView, area: Rect, buf: &mut Buffer) {
-    blank(theme, buf, area);
+pub(super) fn draw(app: &App, theme: &Theme, view: &EstimatorsScreen, area: Rect, buf: &mut Buffer) {
+    clear(theme, buf, area);
     let from = title(theme, buf, area, "Estimators", true);
-    let Some(inspection) = app.inspection() else { return };
-    match &view.reading {
-        Reading::Going(done, total) => going(theme, (*done, *total), area, buf),
-        Reading::Failed(error) => {
+    let Some(inspection) = app.displayed_session() else { return };
+    match &view.state {
+        EstimatesState::Reading(done, total) => draw_progress(theme, (*done, *total), area, buf),
+        EstimatesState::Failed(error) => {
             put(buf, (area.x + 2, area.y + 2), area.right(), error, theme.style(Role::Danger));
         }
-        Reading::Done(estimates) => {
-            let count = counted(estimates.calls.len() as u64, "counted call");
+        EstimatesState::Done(estimates) => {
+            let count = pluralised(estimates.calls.len() as u64, "counted call");
             let count = Span::styled(count, theme.style(Role::Muted));
             on_title(buf, area.y, from, area.right().saturating_sub(1), &[count]);
             let largest = estimates.calls.iter().map(|call| call.measured).max().unwrap_or(1).max(1) as f64;
-            let panel = Panel { theme, inspection, estimates, largest };
+            let panel = Panel { theme, session: inspection, estimates, largest };
             panel.summary(area, buf);
             panel.table(view.scroll, area, buf);
         }
     }
 }
 
-fn going(theme: &Theme, (done, total): (u64, u64), area: Rect, buf: &mut Buffer) {
+fn draw_progress(theme: &Theme, (done, total): (u64, u64), area: Rect, buf: &mut Buffer) {
     let at = (area.x + 2, area.y + 2);
     let x = put(buf, at, area.right(), "Reading every message of the path…", theme.style(Role::Text));
     if total > 0 {
-        let far = format!("  {} of {}", bytes(done), bytes(total));
+        let far = format!("  {} of {}", format_bytes(done), format_bytes(total));
         put(buf, (x, at.1), area.right(), &far, theme.style(Role::Muted));
     }
 }
@@ -65,7 +65,7 @@ fn going(theme: &Theme, (done, total): (u64, u64), area: Rect, buf: &mut Buffer)
 /// What every part of the panel is drawn from.
 struct Panel<'a> {
     theme: &'a Theme,
-    inspection: &'a Inspection,
+    session: &'a LoadedSession,
     estimates: &'a Estimates,
     /// The largest count: a whole bar.
     largest: f64,
@@ -75,101 +75,102 @@ impl Panel<'_> {
     /// Lines above the table: headline, notes, and a row for each estimator.
     fn summary(&self, area: Rect, buf: &mut Buffer) {
         let (theme, estimates) = (self.theme, self.estimates);
-        let roomy = lines_above(area.height) > lines_above(0);
+        let roomy = header_rows(area.height) > header_rows(0);
         let end = area.right().saturating_sub(1);
         let headline = [words::headline(estimates), words::short_headline(estimates)];
         let fits = |line: &&String| text::width(line) < usize::from(end.saturating_sub(area.x));
         let headline = headline.iter().find(fits).unwrap_or(&headline[1]);
         put(buf, (area.x + 1, area.y + 1), end, headline, theme.bold(Role::Bright));
-        for (y, note) in (area.y + 2..).zip(notes(self.inspection, estimates, roomy)) {
+        for (y, note) in (area.y + 2..).zip(notes(self.session, estimates, roomy)) {
             put(buf, (area.x + 1, y), end, &note, theme.style(Role::Muted));
         }
         let y = area.y + if roomy { 7 } else { 3 };
         head(theme, (area.x, y), end, buf);
         for (y, estimator) in (y + 1..).zip(Estimator::ALL) {
-            estimator_row(theme, estimates, estimator, row_of(area, y), buf);
+            estimator_row(theme, estimates, estimator, row_at(area, y), buf);
         }
     }
 
     /// The calls in sight.
     fn table(&self, scroll: Scroll, area: Rect, buf: &mut Buffer) {
-        let above = lines_above(area.height);
+        let above = header_rows(area.height);
         let calls = &self.estimates.calls;
         let list = Rect { y: area.y + above, height: area.height.saturating_sub(above), ..area };
-        table_head(self.theme, self.estimates, row_of(area, list.y - 1), buf);
+        table_head(self.theme, self.estimates, row_at(area, list.y - 1), buf);
         let top = scroll.top.min(calls.len().saturating_sub(usize::from(list.height)));
         for (y, (at, call)) in (list.y..list.bottom()).zip(calls.iter().enumerate().skip(top)) {
             if at == scroll.cursor {
-                let ground = self.theme.ground(Ground::Selected);
-                frame_box::selected(self.theme, buf, row_of(list, y), ground);
+                let ground = self.theme.background(BackgroundRole::Selected);
+                frame_box::selected(self.theme, buf, row_at(list, y), ground);
             }
-            self.call_row(call, row_of(list, y), buf);
+            self.call_row(call, row_at(list, y), buf);
         }
         scrollbar(self.theme, buf, list, top, calls.len());
     }
 }
 
 /// What the numbers rest on; with little room only how the fit came out.
-fn notes(inspection: &Inspection, estimates: &Estimates, roomy: bool) -> Vec<String> {
-    let factors = words::factors(estimates);
+fn notes(inspection: &LoadedSession, estimates: &Estimates, roomy: bool) -> Vec<String> {
+    let factors = words::describe_factors(estimates);
     if !roomy {
         return vec![factors];
     }
-    let mut notes = vec![words::fixed(estimates), words::tokenizer(estimates, inspection), factors];
-    notes.extend(words::sureness(estimates));
+    let mut notes =
+        vec![words::describe_fixed(estimates), words::describe_tokenizer(estimates, inspection), factors];
+    notes.extend(words::describe_confidence(estimates));
     notes
 }
 
 fn head(theme: &Theme, (x, y): (u16, u16), end: u16, buf: &mut Buffer) {
     let style = theme.style(Role::Muted);
     put(buf, (x + 1, y), end, "estimator", style);
-    for (column, name) in ENDS.into_iter().zip(HEADS) {
-        right(buf, y, x, (x + column).min(end), name, style);
+    for (column, name) in COLUMN_ENDS.into_iter().zip(COLUMN_HEADINGS) {
+        put_text_right(buf, y, x, (x + column).min(end), name, style);
     }
 }
 
 /// Text that ends before a column.
-fn right(buf: &mut Buffer, y: u16, from: u16, end: u16, text: &str, style: Style) {
+fn put_text_right(buf: &mut Buffer, y: u16, from: u16, end: u16, text: &str, style: Style) {
     put_right(buf, y, from, end, &[Span::styled(text, style)]);
 }
 
 fn estimator_row(theme: &Theme, estimates: &Estimates, estimator: Estimator, row: Rect, buf: &mut Buffer) {
     let (x, end) = (row.x, row.right().saturating_sub(1));
     let deviation = estimates.deviation(estimator);
-    put(buf, (x + 1, row.y), end, estimator.short(), theme.style(Role::Text));
-    let now = estimates.now.of(estimator).map(|tokens| format!("~{}", grouped(tokens as i64)));
-    let last = estimates.last().and_then(|call| call.error(estimator));
+    put(buf, (x + 1, row.y), end, estimator.short_name(), theme.style(Role::Text));
+    let now = estimates.next_prompt.get(estimator).map(|tokens| format!("~{}", grouped(tokens as i64)));
+    let last = estimates.last_reliable_call().and_then(|call| call.error(estimator));
     let cells = [
         (now, theme.style(Role::Bright)),
-        (last.map(words::signed), error_style(theme, last)),
-        (deviation.map(|it| words::unsigned(it.mean)), error_style(theme, deviation.map(|it| it.mean))),
-        (deviation.map(|it| words::signed(it.bias)), theme.style(Role::Text)),
-        (deviation.map(|it| words::unsigned(it.max)), theme.style(Role::Text)),
+        (last.map(words::format_signed_error), error_style(theme, last)),
+        (deviation.map(|it| words::format_error(it.mean)), error_style(theme, deviation.map(|it| it.mean))),
+        (deviation.map(|it| words::format_signed_error(it.bias)), theme.style(Role::Text)),
+        (deviation.map(|it| words::format_error(it.max)), theme.style(Role::Text)),
     ];
-    for (column, (text, style)) in ENDS.into_iter().zip(cells) {
-        let none = (glyphs::NONE.to_owned(), theme.style(Role::Muted));
+    for (column, (text, style)) in COLUMN_ENDS.into_iter().zip(cells) {
+        let none = (glyphs::UNKNOWN.to_owned(), theme.style(Role::Muted));
         let (text, style) = text.map_or(none, |text| (text, style));
-        right(buf, row.y, x, (x + column).min(end), &text, style);
+        put_text_right(buf, row.y, x, (x + column).min(end), &text, style);
     }
-    if x + WORDS + MEAN_BAR + 2 >= end {
+    if x + NOTE_COLUMN + MEAN_BAR + 2 >= end {
         return;
     }
     if let Some(deviation) = deviation {
         let style = error_style(theme, Some(deviation.mean));
         let bar = ThinBar { share: deviation.mean, tail: 0.0, style, tail_style: style };
-        bar.draw(buf, (x + WORDS, row.y), MEAN_BAR);
+        bar.draw(buf, (x + NOTE_COLUMN, row.y), MEAN_BAR);
     }
-    let at = x + WORDS + MEAN_BAR + 2;
-    if usize::from(end.saturating_sub(at)) >= estimator.words().len() {
-        put(buf, (at, row.y), end, estimator.words(), theme.style(Role::Muted));
+    let at = x + NOTE_COLUMN + MEAN_BAR + 2;
+    if usize::from(end.saturating_sub(at)) >= estimator.description().len() {
+        put(buf, (at, row.y), end, estimator.description(), theme.style(Role::Muted));
     }
 }
 
 /// How an error looks: quiet while it does no harm.
 fn error_style(theme: &Theme, error: Option<f64>) -> Style {
     theme.style(match error.map_or(0.0, f64::abs) {
-        USELESS.. => Role::Danger,
-        COSTLY.. => Role::Warn,
+        USELESS_ERROR.. => Role::Danger,
+        COSTLY_ERROR.. => Role::Warn,
         _ => Role::Text,
     })
 }
@@ -185,19 +186,19 @@ fn column_width(width: u16) -> u16 {
 
 /// Where the bar starts, and its cells; none where there is no room.
 fn bar_of(row: Rect) -> Option<(u16, u16)> {
-    let from = row.x + COUNTED + column_width(row.width) * 6 + 3;
+    let from = row.x + COUNT_COLUMN_END + column_width(row.width) * 6 + 3;
     let cells = row.right().saturating_sub(2 + from);
-    (cells >= LEAST_BAR && row.right() > from + 2).then_some((from, cells))
+    (cells >= MIN_BAR && row.right() > from + 2).then_some((from, cells))
 }
 
 fn table_head(theme: &Theme, estimates: &Estimates, row: Rect, buf: &mut Buffer) {
     let style = theme.style(Role::Muted);
     let (x, end) = (row.x, row.right().saturating_sub(1));
     put(buf, (x + 1, row.y), end, "answer", style);
-    right(buf, row.y, x, (x + COUNTED).min(end), "counted", style);
+    put_text_right(buf, row.y, x, (x + COUNT_COLUMN_END).min(end), "counted", style);
     for (at, estimator) in (1..).zip(Estimator::ALL) {
-        let column = x + COUNTED + column_width(row.width) * at;
-        right(buf, row.y, x, column.min(end), estimator.short(), style);
+        let column = x + COUNT_COLUMN_END + column_width(row.width) * at;
+        put_text_right(buf, row.y, x, column.min(end), estimator.short_name(), style);
     }
     if let Some((from, _)) = bar_of(row) {
         let legend = [
@@ -213,21 +214,28 @@ fn table_head(theme: &Theme, estimates: &Estimates, row: Rect, buf: &mut Buffer)
 }
 
 impl Panel<'_> {
-    fn call_row(&self, call: &Call, row: Rect, buf: &mut Buffer) {
+    fn call_row(&self, call: &MeasuredCall, row: Rect, buf: &mut Buffer) {
         let (theme, x, end) = (self.theme, row.x, row.right().saturating_sub(1));
         let quiet = |style: Style| if call.shrunk { theme.style(Role::Muted) } else { style };
-        let name = self.inspection.index.name(call.entry);
+        let name = self.session.index.display_id(call.entry);
         let after = put(buf, (x + 1, row.y), x + 9, &name, theme.style(Role::Muted));
         if call.shrunk {
             put(buf, (after, row.y), x + 10, "*", theme.style(Role::Muted));
         }
         let measured = grouped(call.measured as i64);
-        right(buf, row.y, x + 9, (x + COUNTED).min(end), &measured, quiet(theme.style(Role::Bright)));
+        put_text_right(
+            buf,
+            row.y,
+            x + 9,
+            (x + COUNT_COLUMN_END).min(end),
+            &measured,
+            quiet(theme.style(Role::Bright)),
+        );
         for (at, estimator) in (1..).zip(Estimator::ALL) {
             let error = call.error(estimator);
-            let text = error.map_or_else(|| glyphs::NONE.to_owned(), words::signed);
-            let column = x + COUNTED + column_width(row.width) * at;
-            right(buf, row.y, x, column.min(end), &text, quiet(error_style(theme, error)));
+            let text = error.map_or_else(|| glyphs::UNKNOWN.to_owned(), words::format_signed_error);
+            let column = x + COUNT_COLUMN_END + column_width(row.width) * at;
+            put_text_right(buf, row.y, x, column.min(end), &text, quiet(error_style(theme, error)));
         }
         if let Some((from, cells)) = bar_of(row) {
             self.call_bar(call).draw(buf, (from, row.y), cells);
@@ -235,10 +243,10 @@ impl Panel<'_> {
     }
 
     /// What chars/4 says, and up to where the count goes beyond it.
-    fn call_bar(&self, call: &Call) -> ThinBar {
+    fn call_bar(&self, call: &MeasuredCall) -> ThinBar {
         let share = |tokens: u64| tokens as f64 / self.largest;
         ThinBar {
-            share: share(call.numbers.of(Estimator::Pi).unwrap_or(0)),
+            share: share(call.estimates.get(Estimator::Pi).unwrap_or(0)),
             tail: share(call.measured),
             style: self.theme.style(Role::Assistant),
             tail_style: self.theme.style(Role::Warn),

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use crate::ui::glyphs;
-use crate::ui::theme::{Ground, Role, Theme};
+use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::put;
 
 /// A box in the middle of the screen, as large as it wants and fits.
@@ -41,7 +41,7 @@ impl Frame<'_> {
 }
 
 fn clear(theme: &Theme, buf: &mut Buffer, area: Rect) {
-    let style = theme.style(Role::Text).patch(theme.ground(Ground::Surface));
+    let style = theme.style(Role::Text).patch(theme.background(BackgroundRole::Surface));
     for position in area.intersection(buf.area).positions() {
         let cell = &mut buf[position];
         cell.reset();
@@ -95,6 +95,6 @@ pub(super) fn inside(area: Rect) -> Rect {
 
 /// A row that is under the cursor of a list in a box.
 pub(super) fn selected(theme: &Theme, buf: &mut Buffer, row: Rect, style: Style) {
-    crate::ui::widgets::tint(buf, row, style);
+    crate::ui::widgets::apply_style(buf, row, style);
     put(buf, (row.x, row.y), row.right(), glyphs::CURSOR, theme.style(Role::Focus));
 }

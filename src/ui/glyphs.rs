@@ -21,7 +21,7 @@ pub const END: &str = "└";
 /// A branch leaves; the way to the window.
 pub const DASHES: &str = "┄";
 /// Where a mark was.
-pub const WAS: &str = "┊";
+pub const OLD_MARK: &str = "┊";
 /// The cursor.
 pub const CURSOR: &str = "▌";
 /// The protected zone.
@@ -47,11 +47,11 @@ pub const REFUSED: &str = "✗";
 /// A guard that was kept from acting.
 pub const BLOCKED: &str = "■";
 /// Nothing known.
-pub const NONE: &str = "—";
+pub const UNKNOWN: &str = "—";
 /// Free, without colour.
 pub const FREE: &str = "·";
 /// The point under the cursor.
-pub const HERE: &str = "◉";
+pub const SELECTED_POINT: &str = "◉";
 /// Under the column of a cursor.
 pub const POINTER: &str = "▲";
 /// Eighths of a cell from the left, one to seven.
@@ -138,10 +138,24 @@ mod tests {
             assert_eq!(from.chars().count(), to.chars().count(), "{from}");
         }
         let fates = Fate::ALL.map(Fate::sign);
-        let signs =
-            [ON, OFF, ALERT, FOLDED, OPEN, TICK, LINE, END, DASHES, WAS, CURSOR, ZONE, ARROW, HEAVY, HALF];
-        let more =
-            [HERE, POINTER, "⣿", "⠁", LIGHT, FREED, FREED_SHADE, THUMB, PASSED, REFUSED, BLOCKED, NONE, FREE];
+        let signs = [
+            ON, OFF, ALERT, FOLDED, OPEN, TICK, LINE, END, DASHES, OLD_MARK, CURSOR, ZONE, ARROW, HEAVY, HALF,
+        ];
+        let more = [
+            SELECTED_POINT,
+            POINTER,
+            "⣿",
+            "⠁",
+            LIGHT,
+            FREED,
+            FREED_SHADE,
+            THUMB,
+            PASSED,
+            REFUSED,
+            BLOCKED,
+            UNKNOWN,
+            FREE,
+        ];
         for sign in fates.into_iter().chain(signs).chain(more).chain(EIGHTHS_UP) {
             assert!(sign.is_ascii() || ascii_of(sign).is_some(), "{sign}");
         }

@@ -6,32 +6,32 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::action::Action;
-use crate::app::keymap::Context;
-use crate::app::layout::{Breadth, Pane};
-use crate::app::state::{Live, Overlay};
+use crate::app::keymap::KeyContext;
+use crate::app::layout::{Pane, WidthClass};
+use crate::app::state::{Overlay, UpdateMode};
 use crate::app::target::Target;
 use crate::error::Severity;
 use crate::gateway::ruleset::Ruleset;
 use crate::inspect::title::shown_name;
-use crate::inspect::{Inspection, Mark};
+use crate::inspect::{LoadedSession, Mark};
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
-use crate::ui::theme::{Ground, Role, Theme};
-use crate::ui::widgets::number::{counted, grouped, moment, round_thousands};
-use crate::ui::widgets::{put_facts, put_facts_right, spans_width, tint};
+use crate::ui::theme::{BackgroundRole, Role, Theme};
+use crate::ui::widgets::number::{grouped, pluralised, round_thousands, time_of_day};
+use crate::ui::widgets::{apply_style, put_facts, put_facts_right, spans_width};
 
 type Fact<'a> = Vec<Span<'a>>;
 
 /// Draws the header line.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    tint(buf, area, theme.ground(Ground::Surface));
-    let (left, right) = match app.layout().breadth {
+    apply_style(buf, area, theme.background(BackgroundRole::Surface));
+    let (left, right) = match app.layout().width_class {
         breadth if matches!(app.overlay, Some(Overlay::Timeline)) => on_page("Timeline", app, theme, breadth),
         breadth if matches!(app.overlay, Some(Overlay::Explain(_))) => {
             on_page("Explain", app, theme, breadth)
         }
-        breadth if app.zoom && app.focus == Pane::Message => crumbs(app, theme, breadth),
-        Breadth::Medium | Breadth::Wide => (program(app, theme), store(app, theme)),
+        breadth if app.zoom && app.focus == Pane::Message => breadcrumbs(app, theme, breadth),
+        WidthClass::Medium | WidthClass::Wide => (program(app, theme), store(app, theme)),
         breadth => (short_session(app, theme, breadth), short_state(app, theme)),
     };
     let end = area.right().saturating_sub(1);
@@ -44,11 +44,13 @@ fn on_page<'a>(
     page: &'a str,
     app: &'a App,
     theme: &Theme,
-    breadth: Breadth,
+    breadth: WidthClass,
 ) -> (Vec<Fact<'a>>, Vec<Fact<'a>>) {
-    let roomy = breadth >= Breadth::Medium;
-    let name =
-        app.inspection().map(|inspection| shown_name(&inspection.session, app.secrets)).unwrap_or_default();
+    let roomy = breadth >= WidthClass::Medium;
+    let name = app
+        .displayed_session()
+        .map(|inspection| shown_name(&inspection.item, app.secrets))
+        .unwrap_or_default();
     let mut way = Vec::new();
     if roomy {
         way.extend([Span::styled("clawscope", theme.bold(Role::Bright)), Span::raw("   ")]);
@@ -58,26 +60,26 @@ fn on_page<'a>(
         Span::styled(if roomy { "  ›  " } else { " › " }, theme.style(Role::Muted)),
         Span::styled(page, theme.bold(Role::Bright)),
     ]);
-    let mut right = vec![live(app, theme)];
+    let mut right = vec![live_state(app, theme)];
     // The page is of one session, whose rules may be others than the store's.
-    let rules = app.inspection().map(|open| open.ruleset.ruleset);
-    let rules = rules.or_else(|| Some(app.listing.as_ref()?.ruleset.ruleset));
+    let rules = app.displayed_session().map(|open| open.ruleset.id);
+    let rules = rules.or_else(|| Some(app.listing.as_ref()?.ruleset.id));
     if let Some(rules) = rules.filter(|_| roomy) {
-        right.push(vec![Span::styled(rules.name(), theme.style(Role::Muted))]);
+        right.push(vec![Span::styled(rules.display_name(), theme.style(Role::Muted))]);
     }
     right.push(help(app, theme, if roomy { " help" } else { "" }));
     (vec![way], right)
 }
 
 /// Over a message on the whole screen: the way to it, and which of how many it is.
-fn crumbs<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> (Vec<Fact<'a>>, Vec<Fact<'a>>) {
-    let roomy = breadth >= Breadth::Medium;
-    let Some(inspection) = app.inspection() else { return (program(app, theme), store(app, theme)) };
+fn breadcrumbs<'a>(app: &'a App, theme: &Theme, breadth: WidthClass) -> (Vec<Fact<'a>>, Vec<Fact<'a>>) {
+    let roomy = breadth >= WidthClass::Medium;
+    let Some(inspection) = app.displayed_session() else { return (program(app, theme), store(app, theme)) };
     let mut way = Vec::new();
     if roomy {
         way.extend([Span::styled("clawscope", theme.bold(Role::Bright)), Span::raw("   ")]);
     }
-    way.push(Span::styled(shown_name(&inspection.session, app.secrets), theme.style(Role::Text)));
+    way.push(Span::styled(shown_name(&inspection.item, app.secrets), theme.style(Role::Text)));
     if let Some(message) = &app.message.text {
         let (tool, words) = &message.title;
         way.push(Span::styled(if roomy { "  ›  " } else { " › " }, theme.style(Role::Muted)));
@@ -92,35 +94,35 @@ fn crumbs<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> (Vec<Fact<'a>>, 
 
 /// One of several.
 struct Rank {
-    of: &'static str,
-    at: usize,
+    group: &'static str,
+    position: usize,
     count: usize,
 }
 
 impl Rank {
     fn spans<'a>(self, theme: &Theme, words: bool) -> Fact<'a> {
         let muted = |text: String| Span::styled(text, theme.style(Role::Muted));
-        let (at, count) = (grouped(self.at as i64), grouped(self.count as i64));
+        let (at, count) = (grouped(self.position as i64), grouped(self.count as i64));
         if !words {
             return vec![muted(format!("{at}/{count}"))];
         }
-        let of = if self.of.is_empty() { String::new() } else { format!("{} ", self.of) };
+        let of = if self.group.is_empty() { String::new() } else { format!("{} ", self.group) };
         vec![muted(of), Span::styled(at, theme.style(Role::Text)), muted(format!(" of {count}"))]
     }
 }
 
 /// The place of the message on the path, and among those of the same fate.
-fn ranks(app: &App, inspection: &Inspection) -> Vec<Rank> {
+fn ranks(app: &App, inspection: &LoadedSession) -> Vec<Rank> {
     let Some(entry) = app.selected_entry() else { return Vec::new() };
     let path = &inspection.context.path;
     let on_path = path.iter().position(|ix| *ix == entry);
     let mut ranks: Vec<Rank> =
-        on_path.map(|at| Rank { of: "entry", at: at + 1, count: path.len() }).into_iter().collect();
+        on_path.map(|at| Rank { group: "entry", position: at + 1, count: path.len() }).into_iter().collect();
     let fated = app.plan.as_ref().and_then(|plan| {
         let at = inspection.context.position(entry)?;
-        let fate = plan.fates().get(at).map(|message| message.fate).filter(|fate| fate.changes())?;
+        let fate = plan.fates().get(at).map(|message| message.fate).filter(|fate| fate.is_change())?;
         let before = plan.fates()[..=at].iter().filter(|message| message.fate == fate).count();
-        Some(Rank { of: fate.word(), at: before, count: plan.count(fate) })
+        Some(Rank { group: fate.word(), position: before, count: plan.count(fate) })
     });
     ranks.extend(fated);
     ranks
@@ -129,8 +131,8 @@ fn ranks(app: &App, inspection: &Inspection) -> Vec<Rank> {
 fn program<'a>(app: &'a App, theme: &Theme) -> Vec<Fact<'a>> {
     let mut facts = vec![vec![Span::styled("clawscope", theme.bold(Role::Bright))]];
     if let Some(listing) = &app.listing {
-        facts.push(vec![Span::styled(listing.place.as_str(), theme.style(Role::Text))]);
-        facts.push(vec![Span::styled(rules_name(app, listing.ruleset.ruleset), theme.style(Role::Muted))]);
+        facts.push(vec![Span::styled(listing.store_label.as_str(), theme.style(Role::Text))]);
+        facts.push(vec![Span::styled(rules_name(app, listing.ruleset.id), theme.style(Role::Muted))]);
     }
     facts
 }
@@ -138,43 +140,43 @@ fn program<'a>(app: &'a App, theme: &Theme) -> Vec<Fact<'a>> {
 /// Whose rules are in force: those of the open session, else of all that are listed. pi's transcripts tell theirs when they
 /// are read; until then, and where they differ, only pi is sure.
 fn rules_name(app: &App, store: Ruleset) -> &'static str {
-    if let Some(open) = app.inspection() {
-        return open.ruleset.ruleset.name();
+    if let Some(open) = app.displayed_session() {
+        return open.ruleset.id.display_name();
     }
     let mut items = app.sessions.items.iter();
     match items.next() {
         Some(first) if items.any(|item| item.ruleset != first.ruleset) || first.entries.is_none() => {
-            if store.is_pi() { "pi" } else { store.name() }
+            if store.is_pi() { "pi" } else { store.display_name() }
         }
-        Some(first) => first.ruleset.name(),
-        None => store.name(),
+        Some(first) => first.ruleset.display_name(),
+        None => store.display_name(),
     }
 }
 
 fn store<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     let muted = |text: String| vec![Span::styled(text, theme.style(Role::Muted))];
-    let mut facts = vec![live(app, theme)];
+    let mut facts = vec![live_state(app, theme)];
     if let Some(listing) = &app.listing {
         // A transcript of its own belongs to none.
-        if listing.agents > 0 {
-            facts.push(muted(counted(listing.agents as u64, "agent")));
+        if listing.agent_count > 0 {
+            facts.push(muted(pluralised(listing.agent_count as u64, "agent")));
         }
-        facts.push(muted(counted(app.sessions.items.len() as u64, "session")));
+        facts.push(muted(pluralised(app.sessions.items.len() as u64, "session")));
     }
     facts.push(help(app, theme, " help"));
     facts
 }
 
-fn live<'a>(app: &App, theme: &Theme) -> Fact<'a> {
-    match app.live {
-        Live::Live => vec![
-            Span::styled(glyphs::ON, theme.style(Role::You)),
+fn live_state<'a>(app: &App, theme: &Theme) -> Fact<'a> {
+    match app.update_mode {
+        UpdateMode::Live => vec![
+            Span::styled(glyphs::ON, theme.style(Role::User)),
             Span::styled(" live", theme.bold(Role::Text)),
-            Span::styled(if app.polled.is_some() { ", polled" } else { "" }, theme.style(Role::Warn)),
+            Span::styled(if app.polling_reason.is_some() { ", polled" } else { "" }, theme.style(Role::Warn)),
         ],
-        Live::Paused { changes } => {
+        UpdateMode::Paused { changes } => {
             let waiting = if changes > 0 {
-                format!(", {} wait", counted(changes.into(), "change"))
+                format!(", {} wait", pluralised(changes.into(), "change"))
             } else {
                 String::new()
             };
@@ -187,43 +189,44 @@ fn live<'a>(app: &App, theme: &Theme) -> Fact<'a> {
 }
 
 fn help<'a>(app: &App, theme: &Theme, words: &'a str) -> Fact<'a> {
-    let key = first_key(app, Context::Global, Action::Help);
+    let key = first_key(app, KeyContext::Global, Action::Help);
     vec![Span::styled(key, theme.bold(Role::Text)), Span::styled(words, theme.style(Role::Muted))]
 }
 
 /// In narrow layouts the header is the session line too.
-fn short_session<'a>(app: &'a App, theme: &Theme, breadth: Breadth) -> Vec<Fact<'a>> {
-    let Some(inspection) = app.inspection() else { return program(app, theme) };
+fn short_session<'a>(app: &'a App, theme: &Theme, breadth: WidthClass) -> Vec<Fact<'a>> {
+    let Some(inspection) = app.displayed_session() else { return program(app, theme) };
     let mut facts =
-        vec![vec![Span::styled(shown_name(&inspection.session, app.secrets), theme.bold(Role::Bright))]];
+        vec![vec![Span::styled(shown_name(&inspection.item, app.secrets), theme.bold(Role::Bright))]];
     // There is no line for the switch.
     if app.target != Target::NextCall {
-        facts.push(vec![Span::styled(app.target.words(), theme.style(Role::Plan))]);
+        facts.push(vec![Span::styled(app.target.label(), theme.style(Role::Plan))]);
         return facts;
     }
-    if breadth == Breadth::Narrow {
+    if breadth == WidthClass::Narrow {
         facts.push(vec![Span::styled(inspection.model.as_str(), theme.style(Role::Muted))]);
         let window = Span::styled(window_text(inspection), theme.style(Role::Muted));
-        facts.push(vec![window, guard(inspection, theme)]);
+        facts.push(vec![window, window_guard(inspection, theme)]);
     }
     facts
 }
 
 fn short_state<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     let failed =
-        app.inspection().map(|inspection| failures(app, inspection, theme, true)).unwrap_or_default();
-    let gone = app.left().map(|_| Span::styled("left", theme.style(Role::Warn))).into_iter().collect();
-    vec![gone, failed, live(app, theme), help(app, theme, "")]
+        app.displayed_session().map(|inspection| failures(app, inspection, theme, true)).unwrap_or_default();
+    let gone =
+        app.source_status().map(|_| Span::styled("left", theme.style(Role::Warn))).into_iter().collect();
+    vec![gone, failed, live_state(app, theme), help(app, theme, "")]
 }
 
 /// Draws the line of the open session.
 pub(super) fn session_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    let Some(inspection) = app.inspection() else { return };
+    let Some(inspection) = app.displayed_session() else { return };
     let end = area.right().saturating_sub(1);
     let about = about(inspection, theme);
     let mut right = vec![
-        left(app, theme),
-        findings(app, inspection, theme),
+        source_status(app, theme),
+        diagnostics(app, inspection, theme),
         failures(app, inspection, theme, false),
         last_call(app, inspection, theme),
     ];
@@ -239,64 +242,64 @@ pub(super) fn session_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffe
     put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &about);
 }
 
-fn about<'a>(inspection: &'a Inspection, theme: &Theme) -> Vec<Fact<'a>> {
+fn about<'a>(inspection: &'a LoadedSession, theme: &Theme) -> Vec<Fact<'a>> {
     let muted = |text: String| Span::styled(text, theme.style(Role::Muted));
     let assumed = inspection.is_window_assumed();
     let source_style = theme.style(if assumed { Role::Warn } else { Role::Muted });
-    let source = inspection.window_words();
+    let source = inspection.describe_window_source();
     let refused = inspection
-        .refused_window()
+        .smallest_refused_window()
         .map(|tokens| format!(" · provider refused at {}", grouped(tokens as i64)));
-    let compactions = inspection.session.compactions.unwrap_or(0);
+    let compactions = inspection.item.compactions.unwrap_or(0);
     vec![
-        vec![Span::styled(inspection.session.key.0.as_str(), theme.bold(Role::Bright))],
+        vec![Span::styled(inspection.item.key.0.as_str(), theme.bold(Role::Bright))],
         vec![muted(inspection.model.clone())],
         vec![
             muted(format!("window {} ", window_text(inspection))),
             Span::styled(format!("({source})"), source_style),
             Span::styled(refused.unwrap_or_default(), theme.style(Role::Warn)),
-            guard(inspection, theme),
+            window_guard(inspection, theme),
         ],
-        if compactions > 0 { vec![muted(counted(compactions, "compaction"))] } else { Vec::new() },
+        if compactions > 0 { vec![muted(pluralised(compactions, "compaction"))] } else { Vec::new() },
     ]
 }
 
 /// What the gateway thinks of a small window (compaction 7.2).
-fn guard<'a>(inspection: &Inspection, theme: &Theme) -> Span<'a> {
+fn window_guard<'a>(inspection: &LoadedSession, theme: &Theme) -> Span<'a> {
     let guard = inspection.window_guard();
     let role = if guard.should_block { Role::Danger } else { Role::Warn };
-    let word = guard.word().map(|word| format!(" {word}"));
+    let word = guard.label().map(|word| format!(" {word}"));
     Span::styled(word.unwrap_or_default(), theme.style(role))
 }
 
-fn window_text(inspection: &Inspection) -> String {
+fn window_text(inspection: &LoadedSession) -> String {
     round_thousands(inspection.window.tokens.max(0.0) as u64)
 }
 
 /// What became of a transcript that does not lie any more where it was read.
-fn left<'a>(app: &App, theme: &Theme) -> Fact<'a> {
-    let words = app.left().map(|left| Span::styled(left.words(), theme.style(Role::Warn)));
+fn source_status<'a>(app: &App, theme: &Theme) -> Fact<'a> {
+    let words = app.source_status().map(|left| Span::styled(left.description(), theme.style(Role::Warn)));
     words.into_iter().collect()
 }
 
 /// Whether it overflowed, and how many calls on this path failed.
-fn failures<'a>(app: &App, inspection: &Inspection, theme: &Theme, short: bool) -> Fact<'a> {
-    let count = app.figures.failed;
-    let overflow = inspection.session.has(Mark::Overflow);
+fn failures<'a>(app: &App, inspection: &LoadedSession, theme: &Theme, short: bool) -> Fact<'a> {
+    let count = app.plan_totals.failed_calls;
+    let overflow = inspection.item.has(Mark::Overflow);
     let words = match (overflow, count, short) {
         (false, 0, _) => return Vec::new(),
         (true, 0 | 1, _) => "overflow".to_owned(),
         (_, count, true) => count.to_string(),
-        (true, count, false) => format!("overflow, {}", counted(count, "failed call")),
-        (false, count, false) => counted(count, "failed call"),
+        (true, count, false) => format!("overflow, {}", pluralised(count, "failed call")),
+        (false, count, false) => pluralised(count, "failed call"),
     };
     let role = if overflow { Role::Danger } else { Role::Warn };
     vec![Span::styled(format!("{} {words}", glyphs::ALERT), theme.style(role))]
 }
 
 /// What was found while reading that a person should look at.
-fn findings<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Fact<'a> {
-    let serious = |finding: &&crate::error::Finding| finding.severity > Severity::Note;
+fn diagnostics<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Fact<'a> {
+    let serious = |finding: &&crate::error::Diagnostic| finding.severity > Severity::Note;
     let found = app.transcript.iter().flat_map(|pane| &pane.findings);
     let count = found.filter(serious).count() as u64;
     let broken = app.listing.as_ref().is_some_and(|listing| listing.config_error.is_some());
@@ -304,15 +307,15 @@ fn findings<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Fact<'a> {
         _ if broken => "config error: defaults in force".to_owned(),
         _ if inspection.context_throws => "no context can be built".to_owned(),
         _ if count == 0 => return Vec::new(),
-        0 => counted(count, "finding"),
-        lines => format!("{} could not be read", counted(lines, "line")),
+        0 => pluralised(count, "finding"),
+        lines => format!("{} could not be read", pluralised(lines, "line")),
     };
-    let key = first_key(app, Context::Global, Action::Findings);
+    let key = first_key(app, KeyContext::Global, Action::Findings);
     vec![Span::styled(format!("{key} {words}"), theme.style(Role::Warn))]
 }
 
-fn last_call<'a>(app: &App, inspection: &Inspection, theme: &Theme) -> Fact<'a> {
-    let at = inspection.last_call.and_then(|at| moment(at, app.now_ms));
+fn last_call<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Fact<'a> {
+    let at = inspection.last_call_ms.and_then(|at| time_of_day(at, app.now_ms));
     let words = at.map_or_else(|| "no call yet".to_owned(), |at| format!("last call {at}\u{a0}UTC"));
     vec![Span::styled(words, theme.style(Role::Muted))]
 }

@@ -5,15 +5,15 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::action::{ACTIONS, Action, Group};
-use crate::app::keymap::Context;
+use crate::app::action::{ACTIONS, Action, ActionGroup};
+use crate::app::keymap::KeyContext;
 use crate::ui::frame_box::{Frame, inside};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{put, put_spans, scrollbar};
 
 /// Columns of one column of keys, and of the keys in it.
-const COLUMN: u16 = 41;
-const KEYS: u16 = 14;
+const COLUMN_WIDTH: u16 = 41;
+const KEYS_WIDTH: u16 = 14;
 
 /// A line of a column.
 enum Line {
@@ -25,17 +25,17 @@ enum Line {
 /// Draws the help over the screen.
 pub(super) fn draw(app: &App, theme: &Theme, top: usize, buf: &mut Buffer) {
     theme.backdrop(app.layout().above_status(app.size), buf);
-    let columns = (buf.area.width.saturating_sub(6) / COLUMN).clamp(1, 3);
+    let columns = (buf.area.width.saturating_sub(6) / COLUMN_WIDTH).clamp(1, 3);
     let groups = groups(app);
     let rows = rows_of(&groups, columns);
-    let frame = Frame { title: "Keys", width: columns * COLUMN + 4, height: rows as u16 + 4 };
+    let frame = Frame { title: "Keys", width: columns * COLUMN_WIDTH + 4, height: rows as u16 + 4 };
     let body = inside(frame.draw(theme, buf));
     let list = Rect { y: body.y + 1, height: body.height.saturating_sub(1), ..body };
     let top = top.min(rows.saturating_sub(usize::from(list.height)));
     for (column, part) in columns_of(&groups, rows).into_iter().enumerate() {
-        let x = list.x + 1 + COLUMN * column as u16;
+        let x = list.x + 1 + COLUMN_WIDTH * column as u16;
         for (y, line) in (list.y..list.bottom()).zip(part.iter().skip(top)) {
-            draw_line(theme, line, (x, y), (x + COLUMN - 1).min(list.right()), buf);
+            draw_line(theme, line, (x, y), (x + COLUMN_WIDTH - 1).min(list.right()), buf);
         }
     }
     scrollbar(theme, buf, Rect { width: list.width + 1, ..list }, top, rows);
@@ -48,19 +48,19 @@ fn draw_line(theme: &Theme, line: &Line, at: (u16, u16), end: u16, buf: &mut Buf
             put(buf, at, end, words, theme.bold(Role::Focus));
         }
         Line::Keys(keys, words) => {
-            put_spans(buf, at, at.0 + KEYS - 1, &[Span::styled(keys.as_str(), theme.bold(Role::Text))]);
-            put(buf, (at.0 + KEYS, at.1), end, words, theme.style(Role::Muted));
+            put_spans(buf, at, at.0 + KEYS_WIDTH - 1, &[Span::styled(keys.as_str(), theme.bold(Role::Text))]);
+            put(buf, (at.0 + KEYS_WIDTH, at.1), end, words, theme.style(Role::Muted));
         }
     }
 }
 
 fn groups(app: &App) -> Vec<Vec<Line>> {
-    let of = |group: Group| {
+    let of = |group: ActionGroup| {
         let rows = ACTIONS.iter().filter(move |row| row.2 == group);
         let keys = rows.map(move |row| (keys(app, group, row.0), row.3)).filter(|(keys, _)| !keys.is_empty());
         std::iter::once(Line::Heading(group.name())).chain(keys.map(|(keys, words)| Line::Keys(keys, words)))
     };
-    Group::ALL
+    ActionGroup::ALL
         .into_iter()
         .map(|group| of(group).collect())
         .filter(|lines: &Vec<Line>| lines.len() > 1)
@@ -68,22 +68,28 @@ fn groups(app: &App) -> Vec<Vec<Line>> {
 }
 
 /// The keys of an action where its group is at home, else where it is bound at all.
-fn keys(app: &App, group: Group, action: Action) -> String {
+fn keys(app: &App, group: ActionGroup, action: Action) -> String {
     let home = match group {
-        Group::Move | Group::Transcript => Context::Transcript,
-        Group::Message => Context::Message,
-        Group::Tuning => Context::Tuning,
-        Group::Timeline => Context::Timeline,
-        Group::Compare => Context::Compare,
-        Group::Screen | Group::Commit | Group::Program => Context::Global,
+        ActionGroup::Move | ActionGroup::Transcript => KeyContext::Transcript,
+        ActionGroup::Message => KeyContext::Message,
+        ActionGroup::Tuning => KeyContext::Tuning,
+        ActionGroup::Timeline => KeyContext::Timeline,
+        ActionGroup::Compare => KeyContext::Compare,
+        ActionGroup::Screen | ActionGroup::Commit | ActionGroup::Program => KeyContext::Global,
     };
-    let places =
-        [home, Context::Global, Context::Transcript, Context::Tuning, Context::Message, Context::Dialog];
-    let bound = places.into_iter().map(|place| app.options.keymap.keys(place, action));
+    let places = [
+        home,
+        KeyContext::Global,
+        KeyContext::Transcript,
+        KeyContext::Tuning,
+        KeyContext::Message,
+        KeyContext::Dialog,
+    ];
+    let bound = places.into_iter().map(|place| app.options.keymap.keys_for(place, action));
     let keys = bound.into_iter().find(|keys| !keys.is_empty()).unwrap_or_default();
     let mut shown = String::new();
     for key in keys {
-        if !shown.is_empty() && shown.len() + 1 + key.len() >= usize::from(KEYS) {
+        if !shown.is_empty() && shown.len() + 1 + key.len() >= usize::from(KEYS_WIDTH) {
             break;
         }
         if !shown.is_empty() {

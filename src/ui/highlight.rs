@@ -8,19 +8,19 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-use crate::app::body::{Body, Content, Line, Piece, Tone};
-use crate::app::shown::Shown;
+use crate::app::body::{BodyLine, ContentKind, LineTone, MessageBody, TextLine};
+use crate::app::shown::MessageLayout;
 use crate::text;
 use crate::ui::theme::Role;
 
 /// Lines parsed before the first and after the last one in sight.
-const AROUND: usize = 40;
+const CONTEXT_LINES: usize = 40;
 /// Bytes of a line that is still parsed.
-const LONGEST: usize = 2_000;
+const MAX_LINE_BYTES: usize = 2_000;
 /// Bytes parsed at a time; lines behind them stay plain.
-const BUDGET: usize = 48_000;
+const PARSE_BUDGET_BYTES: usize = 48_000;
 /// Bytes at the start of a text that its language is guessed from.
-const GUESSED_FROM: usize = 400;
+const GUESS_BYTES: usize = 400;
 
 /// Coloured pieces of a visible line.
 pub type Spans = Vec<(Range<usize>, Role)>;
@@ -28,7 +28,7 @@ pub type Spans = Vec<(Range<usize>, Role)>;
 static SYNTAXES: OnceLock<SyntaxSet> = OnceLock::new();
 
 thread_local! {
-    static LAST: RefCell<Option<Window>> = const { RefCell::new(None) };
+    static LAST: RefCell<Option<ParsedWindow>> = const { RefCell::new(None) };
 }
 
 /// Loads the syntaxes; answers whether they were not loaded before. Takes some tens of ms: call it on a
@@ -43,28 +43,28 @@ pub fn load() -> bool {
 }
 
 /// Lines that have been parsed.
-struct Window {
-    of: Weak<Shown>,
+struct ParsedWindow {
+    body: Weak<MessageLayout>,
     first: usize,
     lines: Vec<[Spans; 2]>,
 }
 
-impl Window {
-    fn holds(&self, shown: &Arc<Shown>, lines: &Range<usize>) -> bool {
-        std::ptr::eq(self.of.as_ptr(), Arc::as_ptr(shown))
+impl ParsedWindow {
+    fn covers(&self, shown: &Arc<MessageLayout>, lines: &Range<usize>) -> bool {
+        std::ptr::eq(self.body.as_ptr(), Arc::as_ptr(shown))
             && self.first <= lines.start
             && lines.end <= self.first + self.lines.len()
     }
 }
 
 /// Colours of both sides of the lines in sight, by line. Empty until the syntaxes are loaded.
-pub fn spans(shown: &Arc<Shown>, lines: Range<usize>) -> Vec<[Spans; 2]> {
+pub fn spans(shown: &Arc<MessageLayout>, lines: Range<usize>) -> Vec<[Spans; 2]> {
     let Some(set) = SYNTAXES.get() else { return Vec::new() };
-    if !shown.body.texts.iter().any(|text| is_code(&text.content)) {
+    if !shown.body.texts.iter().any(|text| is_code(&text.kind)) {
         return Vec::new();
     }
     LAST.with_borrow_mut(|last| {
-        if !last.as_ref().is_some_and(|window| window.holds(shown, &lines)) {
+        if !last.as_ref().is_some_and(|window| window.covers(shown, &lines)) {
             *last = Some(parse(set, shown, &lines));
         }
         let Some(window) = last else { return Vec::new() };
@@ -73,17 +73,17 @@ pub fn spans(shown: &Arc<Shown>, lines: Range<usize>) -> Vec<[Spans; 2]> {
     })
 }
 
-fn is_code(content: &Content) -> bool {
-    !matches!(content, Content::Thinking | Content::Error)
+fn is_code(content: &ContentKind) -> bool {
+    !matches!(content, ContentKind::Thinking | ContentKind::Error)
 }
 
-fn syntax_of<'a>(set: &'a SyntaxSet, content: &Content, text: &str) -> Option<&'a SyntaxReference> {
+fn syntax_of<'a>(set: &'a SyntaxSet, content: &ContentKind, text: &str) -> Option<&'a SyntaxReference> {
     match content {
-        Content::Json => set.find_syntax_by_extension("json"),
-        Content::Output { path } => {
+        ContentKind::Json => set.find_syntax_by_extension("json"),
+        ContentKind::Output { path } => {
             let extension = path.as_deref().and_then(extension);
             let named = extension.and_then(|extension| set.find_syntax_by_extension(&extension));
-            named.or_else(|| guessed(set, text)).filter(|syntax| syntax.name != "Plain Text")
+            named.or_else(|| guess_syntax(set, text)).filter(|syntax| syntax.name != "Plain Text")
         }
         _ => None,
     }
@@ -96,8 +96,8 @@ fn extension(path: &str) -> Option<String> {
 }
 
 /// JSON and diffs by how they begin, scripts and markup by their first line.
-fn guessed<'a>(set: &'a SyntaxSet, text: &str) -> Option<&'a SyntaxReference> {
-    let start = crate::app::shown::head(text, GUESSED_FROM).trim_start();
+fn guess_syntax<'a>(set: &'a SyntaxSet, text: &str) -> Option<&'a SyntaxReference> {
+    let start = crate::app::shown::truncate_bytes(text, GUESS_BYTES).trim_start();
     let object = start.starts_with('{') && start[1..].trim_start().starts_with(['"', '}']);
     let array = start.starts_with('[') && start[1..].trim_start().starts_with(['{', '"', '[']);
     let starts_diff = ["diff --git ", "--- a/", "@@ -", "Index: "].iter().any(|mark| start.starts_with(mark));
@@ -121,48 +121,50 @@ struct Parser<'a> {
     in_fence: bool,
 }
 
-fn parse(set: &SyntaxSet, shown: &Arc<Shown>, lines: &Range<usize>) -> Window {
+fn parse(set: &SyntaxSet, shown: &Arc<MessageLayout>, lines: &Range<usize>) -> ParsedWindow {
     let body = &shown.body;
-    let first = lines.start.saturating_sub(AROUND);
-    let end = (lines.end + AROUND).min(body.lines.len()).max(lines.end);
+    let first = lines.start.saturating_sub(CONTEXT_LINES);
+    let end = (lines.end + CONTEXT_LINES).min(body.lines.len()).max(lines.end);
     let mut parsers = HashMap::new();
-    let mut left = BUDGET;
+    let mut left = PARSE_BUDGET_BYTES;
     let parsed = (first..end).map(|at| {
-        let mut side = |piece: Option<&Piece>| {
-            let piece = piece
-                .filter(|piece| piece.tone != Tone::Added && is_code(&body.texts[piece.text].content))?;
+        let mut side = |piece: Option<&TextLine>| {
+            let piece = piece.filter(|piece| {
+                piece.tone != LineTone::Added && is_code(&body.texts[piece.text_index].kind)
+            })?;
             let line = body.text(piece);
-            if line.len() > LONGEST || line.len() > left {
+            if line.len() > MAX_LINE_BYTES || line.len() > left {
                 return None;
             }
             left -= line.len();
-            let parser =
-                parsers.entry(piece.text).or_insert_with(|| Parser::new(set, body, piece.text, first));
+            let parser = parsers
+                .entry(piece.text_index)
+                .or_insert_with(|| Parser::new(set, body, piece.text_index, first));
             Some(parser.line(set, &text::visible(line)))
         };
         let (one, two) = match body.lines.get(at) {
-            Some(Line::One(piece)) => (Some(piece), None),
-            Some(Line::Two(left, right)) => (left.as_ref(), right.as_ref()),
+            Some(BodyLine::Single(piece)) => (Some(piece), None),
+            Some(BodyLine::SideBySide(left, right)) => (left.as_ref(), right.as_ref()),
             _ => (None, None),
         };
         [side(one).unwrap_or_default(), side(two).unwrap_or_default()]
     });
-    Window { of: Arc::downgrade(shown), first, lines: parsed.collect() }
+    ParsedWindow { body: Arc::downgrade(shown), first, lines: parsed.collect() }
 }
 
 impl<'a> Parser<'a> {
-    fn new(set: &'a SyntaxSet, body: &Body, text: usize, first: usize) -> Self {
+    fn new(set: &'a SyntaxSet, body: &MessageBody, text: usize, first: usize) -> Self {
         let known = &body.texts[text];
         let mut parser = Self {
-            syntax: syntax_of(set, &known.content, &known.text),
+            syntax: syntax_of(set, &known.kind, &known.text),
             state: None,
-            prose: known.content == Content::Prose,
+            prose: known.kind == ContentKind::Prose,
             in_fence: false,
         };
         if parser.prose {
             let before = body.lines[..first.min(body.lines.len())].iter();
             let pieces = before.filter_map(|line| match line {
-                Line::One(piece) if piece.text == text => Some(body.text(piece)),
+                BodyLine::Single(piece) if piece.text_index == text => Some(body.text(piece)),
                 _ => None,
             });
             pieces.filter(|line| is_fence(line)).for_each(|line| parser.fence(set, line));

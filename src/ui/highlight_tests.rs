@@ -3,29 +3,38 @@
 use std::time::Instant;
 
 use super::*;
-use crate::app::body::Form;
+use crate::app::body::BodyOptions;
 use crate::app::message::MessageView;
-use crate::app::shown::Look;
+use crate::app::shown::ViewOptions;
 use crate::inspect::message::{MessageText, PartKind, TextPart};
 
-fn shown(role: &str, title: &str, text: &str) -> Arc<Shown> {
+fn shown(role: &str, title: &str, text: &str) -> Arc<MessageLayout> {
     let message = MessageText {
         entry: crate::ids::EntryIx(0),
         facts: vec![("role", role.into())],
         title: (Some("read".into()), title.into()),
         parts: vec![TextPart { kind: PartKind::Text, text: text.into() }],
-        after: None,
+        planned_text: None,
         fate: None,
-        line: "{}".into(),
+        raw_line: "{}".into(),
     };
-    let form = Form { view: MessageView::Text, two: false, end: false, hide_thinking: false, unfold: false };
-    Arc::new(Shown::new(&Arc::new(message), Look { form, wrap: false, columns: (80, 0) }))
+    let form = BodyOptions {
+        view: MessageView::Text,
+        side_by_side: false,
+        show_end: false,
+        hide_thinking: false,
+        unfold: false,
+    };
+    Arc::new(MessageLayout::new(
+        &Arc::new(message),
+        ViewOptions { body_options: form, wrap: false, columns: (80, 0) },
+    ))
 }
 
-fn coloured(shown: &Arc<Shown>, line: usize) -> Vec<(String, Role)> {
+fn coloured(shown: &Arc<MessageLayout>, line: usize) -> Vec<(String, Role)> {
     load();
     let spans = spans(shown, line..line + 1);
-    let Line::One(piece) = &shown.body.lines[line] else { panic!("a line of text") };
+    let BodyLine::Single(piece) = &shown.body.lines[line] else { panic!("a line of text") };
     let text = text::visible(shown.body.text(piece)).into_owned();
     spans[0][0].iter().map(|(range, role)| (text[range.clone()].to_owned(), *role)).collect()
 }
@@ -34,7 +43,7 @@ fn language_of(title: &str, text: &str) -> Option<String> {
     load();
     let body = &shown("toolResult", title, text).body;
     let set = SYNTAXES.get()?;
-    syntax_of(set, &body.texts[0].content, &body.texts[0].text).map(|syntax| syntax.name.clone())
+    syntax_of(set, &body.texts[0].kind, &body.texts[0].text).map(|syntax| syntax.name.clone())
 }
 
 #[test]
@@ -99,5 +108,5 @@ fn only_lines_around_those_in_sight_are_parsed() {
     // Far less than the seconds that parsing the whole would take, even without optimisation.
     assert!(started.elapsed().as_millis() < 1_000, "{:?}", started.elapsed());
     let parsed = LAST.with_borrow(|last| last.as_ref().map_or(0, |window| window.lines.len()));
-    assert!((40..=40 + 2 * AROUND).contains(&parsed), "{parsed}");
+    assert!((40..=40 + 2 * CONTEXT_LINES).contains(&parsed), "{parsed}");
 }

@@ -6,10 +6,10 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::action::Action;
-use crate::app::keymap::Context;
+use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
 use crate::app::message::MessageScreen;
-use crate::app::message_head::HeadLine;
+use crate::app::message_head::HeaderLine;
 use crate::inspect::message::MessageText;
 use crate::text;
 use crate::ui::detail;
@@ -23,7 +23,7 @@ use crate::ui::widgets::{
 };
 
 /// Columns of the names of facts.
-const NAME: u16 = 8;
+const NAME_WIDTH: u16 = 8;
 
 /// Draws the message pane. On a wide full screen facts, before and after stand side by side.
 pub fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
@@ -32,28 +32,28 @@ pub fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         return;
     }
     let screen = app.message_screen();
-    if let Some(screen) = screen.as_ref().filter(|screen| app.message.stands_beside(screen.room)) {
-        return detail::beside(app, theme, screen, area, buf);
+    if let Some(screen) = screen.as_ref().filter(|screen| app.message.has_side_facts(screen.area)) {
+        return detail::draw_side_by_side(app, theme, screen, area, buf);
     }
     // The tabs of the narrowest layout are the title line.
     if app.layout().tabs.is_empty() {
         let after = title(theme, buf, area, Pane::Message.title(), app.focus == Pane::Message);
-        let place = screen.as_ref().map(|screen| place(app, theme, screen));
+        let place = screen.as_ref().map(|screen| position_span(app, theme, screen));
         on_title(buf, area.y, after, area.right(), place.as_slice());
     }
     let Some(screen) = screen else { return without_text(app, theme, area, buf) };
     let inner = inside(area);
-    let message = &screen.shown.message;
-    for (y, line) in (inner.y..inner.bottom()).zip(&screen.head) {
+    let message = &screen.layout.message;
+    for (y, line) in (inner.y..inner.bottom()).zip(&screen.header) {
         head_line(app, theme, message, line, Rect { y, height: 1, ..inner }, buf);
     }
-    let head = (screen.head.len() as u16).min(inner.height);
+    let head = (screen.header.len() as u16).min(inner.height);
     let rows = (screen.body_rows as u16).min(inner.height - head);
     let body = Rect { y: inner.y + head, height: rows, ..inner };
-    BodyPainter::new(app, theme, &screen.shown, screen.body_rows).draw(body, false, buf);
+    BodyPainter::new(app, theme, &screen.layout, screen.body_rows).draw(body, false, buf);
     let track = Rect { x: area.right() - 1, y: body.y, width: 1, height: body.height };
-    scrollbar(theme, buf, track, app.message.top, screen.shown.rows());
-    if screen.foot {
+    scrollbar(theme, buf, track, app.message.top, screen.layout.rows());
+    if screen.has_footer {
         foot(app, theme, Rect { y: area.bottom() - 1, height: 1, ..inner }, buf);
     }
 }
@@ -68,7 +68,7 @@ fn inside(area: Rect) -> Rect {
 /// What stands there before, or instead of, a message.
 fn without_text(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let inner = inside(area);
-    let (what, where_) = match (&app.message.error, app.message.wanted) {
+    let (what, where_) = match (&app.message.error, app.message.requested) {
         (Some(error), _) => ("The message cannot be read", error.as_str()),
         (None, Some(_)) => return,
         (None, None) => ("No message", "Move the cursor in the transcript to read one."),
@@ -82,53 +82,59 @@ fn without_text(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 }
 
 /// On the title line: the match the search is at, else the page and how many there are.
-pub(super) fn place<'a>(app: &App, theme: &Theme, screen: &MessageScreen) -> Span<'a> {
+pub(super) fn position_span<'a>(app: &App, theme: &Theme, screen: &MessageScreen) -> Span<'a> {
     let style = theme.style(Role::Muted);
-    if let Some(found) = app.message.found {
-        return Span::styled(format!("match {} of {}", found.at + 1, found.count), style);
+    if let Some(found) = app.message.current_match {
+        return Span::styled(format!("match {} of {}", found.index + 1, found.count), style);
     }
     let height = screen.body_rows.max(1);
-    let pages = screen.shown.rows().div_ceil(height).max(1);
-    let last = app.message.top + height >= screen.shown.rows();
+    let pages = screen.layout.rows().div_ceil(height).max(1);
+    let last = app.message.top + height >= screen.layout.rows();
     let page = if last { pages } else { app.message.top / height + 1 };
     Span::styled(format!("{page}/{pages}"), style)
 }
 
-fn head_line(app: &App, theme: &Theme, message: &MessageText, line: &HeadLine, at: Rect, buf: &mut Buffer) {
+fn head_line(app: &App, theme: &Theme, message: &MessageText, line: &HeaderLine, at: Rect, buf: &mut Buffer) {
     let (start, end) = ((at.x, at.y), at.right());
     match line {
-        HeadLine::Title => {
+        HeaderLine::Title => {
             put_spans(buf, start, end, &title_spans(theme, message));
         }
-        HeadLine::TitleAndFate => {
+        HeaderLine::TitleAndFate => {
             let right = fate_spans(app, theme, message, true);
             let room = end.saturating_sub(spans_width(&right) + 2).max(at.x);
             put_spans(buf, start, room, &title_spans(theme, message));
             put_right(buf, at.y, room, end, &right);
         }
-        HeadLine::Facts => {
+        HeaderLine::Facts => {
             put(buf, start, end, &facts_line(message), theme.style(Role::Muted));
         }
-        HeadLine::Weight => weight(app, theme, message, at, buf),
-        HeadLine::Fate => {
+        HeaderLine::Tokens => draw_size(app, theme, message, at, buf),
+        HeaderLine::Fate => {
             put_spans(buf, start, end, &fate_spans(app, theme, message, false));
         }
-        HeadLine::Why(words, rule) => {
+        HeaderLine::Reason(words, rule) => {
             put(buf, start, end, words, theme.style(Role::Text));
             let rule =
                 rule.map(|rule| Span::styled(rule.replace("pruning", "rule"), theme.style(Role::Muted)));
             put_facts_right(buf, at.y, at.x + text::width(words) as u16, end, &[rule.into_iter().collect()]);
         }
-        HeadLine::Pair(one, two) => {
+        HeaderLine::FactPair(one, two) => {
             let half = at.width.div_ceil(2);
             for (at_x, fact) in [(at.x, Some(*one)), (at.x + half, *two)] {
                 let Some((name, value)) = fact.and_then(|fact| message.facts.get(fact)) else { continue };
                 let end = (at_x + half).min(end);
                 put(buf, (at_x, at.y), end, name, theme.style(Role::Muted));
-                put(buf, (at_x + NAME, at.y), end.saturating_sub(1), value, fact_style(theme, name, value));
+                put(
+                    buf,
+                    (at_x + NAME_WIDTH, at.y),
+                    end.saturating_sub(1),
+                    value,
+                    fact_style(theme, name, value),
+                );
             }
         }
-        HeadLine::Blank => {}
+        HeaderLine::Blank => {}
     }
 }
 
@@ -138,7 +144,7 @@ pub(super) fn fact_style(theme: &Theme, name: &str, value: &str) -> ratatui::sty
         "call" if value.starts_with(glyphs::ARROW) => theme.style(Role::Focus),
         "error" => theme.style(Role::Danger),
         "exit" if value != "0" => theme.style(Role::Danger),
-        _ if value.starts_with(glyphs::NONE) => theme.style(Role::Muted),
+        _ if value.starts_with(glyphs::UNKNOWN) => theme.style(Role::Muted),
         _ => theme.style(Role::Text),
     }
 }
@@ -163,10 +169,10 @@ fn facts_line(message: &MessageText) -> String {
     facts.join(" · ")
 }
 
-fn weight(app: &App, theme: &Theme, message: &MessageText, at: Rect, buf: &mut Buffer) {
+fn draw_size(app: &App, theme: &Theme, message: &MessageText, at: Rect, buf: &mut Buffer) {
     let muted = |text: String| vec![Span::styled(text, theme.style(Role::Muted))];
     let mut facts = Vec::new();
-    if let Some((tokens, share)) = app.message_weight(message) {
+    if let Some((tokens, share)) = app.message_tokens(message) {
         facts.push(vec![Span::styled(estimate(tokens), theme.bold(Role::Bright))]);
         facts.push(muted(share.map_or_else(|| "not in the prompt".into(), share_text)));
     }
@@ -186,7 +192,7 @@ pub(super) fn share_text(share: u64) -> String {
 
 /// Sign and word of the fate, and what it does to the tokens.
 fn fate_spans<'a>(app: &App, theme: &Theme, message: &MessageText, short: bool) -> Vec<Span<'a>> {
-    let Some(verdict) = app.verdict(message) else { return Vec::new() };
+    let Some(verdict) = app.fate_summary(message) else { return Vec::new() };
     let fate = verdict.fate.fate;
     let style = theme.fate(fate);
     let bold = style.add_modifier(ratatui::style::Modifier::BOLD);
@@ -196,7 +202,7 @@ fn fate_spans<'a>(app: &App, theme: &Theme, message: &MessageText, short: bool) 
     }
     let (before, after) = verdict.tokens;
     spans.push(Span::styled(estimate(before), theme.style(Role::Muted)));
-    if fate.changes() {
+    if fate.is_change() {
         spans.push(Span::styled(" → ", theme.style(Role::Faint)));
         spans.push(Span::styled(estimate(after), bold));
     }
@@ -212,9 +218,9 @@ fn foot(app: &App, theme: &Theme, at: Rect, buf: &mut Buffer) {
         (Action::Pager, "open"),
         (Action::Wrap, "wrap"),
     ];
-    let context = if app.focus == Pane::Message { Context::Message } else { Context::Transcript };
+    let context = if app.focus == Pane::Message { KeyContext::Message } else { KeyContext::Transcript };
     let key = |(action, words): (Action, &'static str)| {
-        let key = app.options.keymap.keys(context, action).into_iter().next()?;
+        let key = app.options.keymap.keys_for(context, action).into_iter().next()?;
         Some(vec![
             Span::styled(key, theme.bold(Role::Text)),
             Span::styled(format!(" {words}"), theme.style(Role::Muted)),
@@ -234,7 +240,7 @@ pub(super) fn side_facts<'a>(theme: &Theme, chars: &str, tokens: u64) -> Vec<Spa
 }
 
 /// What a change saves, and its share of what the window holds.
-pub(super) fn saving(before: u64, after: u64, window: u64) -> String {
+pub(super) fn saving_text(before: u64, after: u64, window: u64) -> String {
     let saved = before.saturating_sub(after);
     let share = percent(saved, window).filter(|share| *share > 0);
     let share = share.map(|share| format!("  {share}%")).unwrap_or_default();

@@ -11,21 +11,21 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::body::{Content, Line, Piece, Tone};
-use crate::app::shown::Shown;
+use crate::app::body::{BodyLine, ContentKind, LineTone, TextLine};
+use crate::app::shown::MessageLayout;
 use crate::app::wrap::occurrences;
-use crate::inspect::words::grouped;
+use crate::inspect::words::group_digits;
 use crate::policy::Fate;
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::highlight::{self, Spans};
-use crate::ui::theme::{Ground, Role, Theme};
-use crate::ui::widgets::{put, put_spans, spans_width, tint};
+use crate::ui::theme::{BackgroundRole, Role, Theme};
+use crate::ui::widgets::{apply_style, put, put_spans, spans_width};
 
 /// Bytes of a line that are looked at for a word of failure.
-const LOOKED_AT: usize = 400;
+const SEVERITY_SCAN_BYTES: usize = 400;
 /// What tools write when something went wrong.
-const FAILURES: [&str; 14] = [
+const FAILURE_WORDS: [&str; 14] = [
     "error:",
     "Error:",
     "ERROR",
@@ -42,39 +42,39 @@ const FAILURES: [&str; 14] = [
     "command not found",
 ];
 /// What they write when something may go wrong.
-const WARNINGS: [&str; 4] = ["warning:", "Warning:", "WARN", "warning["];
+const WARNING_WORDS: [&str; 4] = ["warning:", "Warning:", "WARN", "warning["];
 
 /// Bytes from which on a line is long: it is not laid out anew with every frame.
-const LONG: usize = 4_096;
+const LONG_LINE_BYTES: usize = 4_096;
 
 /// A line of a message as it is written.
 #[derive(Debug)]
-struct LaidOut {
+struct LineLayout {
     visible: String,
     rows: Vec<Range<usize>>,
     /// Where it holds the words that were searched for.
-    found: Vec<Range<usize>>,
+    matches: Vec<Range<usize>>,
 }
 
 /// A line of a message, one of its sides, and what was searched for in it.
-type Known = (Weak<Shown>, (usize, bool), String, Arc<LaidOut>);
+type CachedLine = (Weak<MessageLayout>, (usize, bool), String, Arc<LineLayout>);
 
 thread_local! {
-    static LONG_LINE: RefCell<Option<Known>> = const { RefCell::new(None) };
+    static LONG_LINE: RefCell<Option<CachedLine>> = const { RefCell::new(None) };
 }
 
 /// Draws the rows of a message from the pane's top on, or the right side of them.
 #[derive(Debug)]
 pub(super) struct BodyPainter<'a> {
     theme: &'a Theme,
-    shown: &'a Arc<Shown>,
+    shown: &'a Arc<MessageLayout>,
     query: &'a str,
     /// Row of the current match.
     current: Option<usize>,
     /// The fate under the plan, for the colour of marks.
     fate: Option<Fate>,
     /// The key that unfolds.
-    unfold: Option<String>,
+    unfold_key: Option<String>,
     top: usize,
     first_line: usize,
     colours: Vec<[Spans; 2]>,
@@ -82,9 +82,9 @@ pub(super) struct BodyPainter<'a> {
 
 impl<'a> BodyPainter<'a> {
     /// Looks at what is in sight in so many rows.
-    pub(super) fn new(app: &'a App, theme: &'a Theme, shown: &'a Arc<Shown>, rows: usize) -> Self {
+    pub(super) fn new(app: &'a App, theme: &'a Theme, shown: &'a Arc<MessageLayout>, rows: usize) -> Self {
         let top = app.message.top.min(shown.rows().saturating_sub(1));
-        let line = |row: usize| shown.at(row).map_or(shown.body.lines.len(), |(line, _)| line);
+        let line = |row: usize| shown.line_at(row).map_or(shown.body.lines.len(), |(line, _)| line);
         let lines = line(top)..(line(top + rows.max(1) - 1) + 1).min(shown.body.lines.len()).max(line(top));
         let keys = &app.options.keymap;
         let fold = crate::app::action::Action::Fold;
@@ -92,9 +92,9 @@ impl<'a> BodyPainter<'a> {
             theme,
             shown,
             query: &app.message.query,
-            current: app.message.found.map(|found| found.row),
+            current: app.message.current_match.map(|found| found.row),
             fate: shown.message.fate.map(|fate| fate.fate),
-            unfold: keys.keys(crate::app::keymap::Context::Message, fold).first().cloned(),
+            unfold_key: keys.keys_for(crate::app::keymap::KeyContext::Message, fold).first().cloned(),
             top,
             first_line: lines.start,
             colours: highlight::spans(shown, lines),
@@ -103,20 +103,20 @@ impl<'a> BodyPainter<'a> {
 
     /// Draws one side into an area of the pane's text.
     pub(super) fn draw(&self, area: Rect, right: bool, buf: &mut Buffer) {
-        let mut laid_out: Option<(usize, Arc<LaidOut>)> = None;
+        let mut laid_out: Option<(usize, Arc<LineLayout>)> = None;
         for y in 0..area.height {
             let row = self.top + usize::from(y);
-            let Some((line, sub)) = self.shown.at(row) else { break };
+            let Some((line, sub)) = self.shown.line_at(row) else { break };
             let at = Rect { y: area.y + y, height: 1, ..area };
             let piece = match &self.shown.body.lines[line] {
-                Line::One(piece) => Some(piece),
-                Line::Two(one, two) => if right { two } else { one }.as_ref(),
+                BodyLine::Single(piece) => Some(piece),
+                BodyLine::SideBySide(one, two) => if right { two } else { one }.as_ref(),
                 _ => None,
             };
             if let Some(piece) = piece {
                 // A line of megabytes fills the screen with its rows: it is wrapped once.
                 if laid_out.as_ref().is_none_or(|(of, _)| *of != line) {
-                    laid_out = Some((line, self.laid_out(piece, line, right)));
+                    laid_out = Some((line, self.line_layout(piece, line, right)));
                 }
                 if let Some((_, laid_out)) = &laid_out {
                     self.piece(piece, laid_out, (row, line, sub), right, at, buf);
@@ -124,25 +124,25 @@ impl<'a> BodyPainter<'a> {
                 continue;
             }
             match &self.shown.body.lines[line] {
-                Line::Two(..) => self.hatch(at, buf),
-                Line::Heading(name, words) => self.heading(name, words, at, buf),
-                Line::Cut(chars) => self.cut(*chars, at, buf),
-                Line::Fold(_) if right => self.hatch(at, buf),
-                Line::Fold(lines) => self.fold(*lines, at, buf),
-                Line::End => self.end(at, buf),
-                Line::One(_) | Line::Blank => {}
+                BodyLine::SideBySide(..) => self.hatch(at, buf),
+                BodyLine::Heading(name, words) => self.heading(name, words, at, buf),
+                BodyLine::RemovedChars(chars) => self.cut(*chars, at, buf),
+                BodyLine::FoldedLines(_) if right => self.hatch(at, buf),
+                BodyLine::FoldedLines(lines) => self.fold(*lines, at, buf),
+                BodyLine::End => self.end(at, buf),
+                BodyLine::Single(_) | BodyLine::Blank => {}
             }
         }
     }
 
     /// A line's rows, once for all of them; a long line also once for all frames, until another one is looked at.
-    fn laid_out(&self, piece: &Piece, line: usize, right: bool) -> Arc<LaidOut> {
+    fn line_layout(&self, piece: &TextLine, line: usize, right: bool) -> Arc<LineLayout> {
         let lay_out = || {
-            let (visible, rows) = self.shown.piece_rows(piece, right);
+            let (visible, rows) = self.shown.text_line_rows(piece, right);
             let found = occurrences(&visible, self.query);
-            Arc::new(LaidOut { visible, rows, found })
+            Arc::new(LineLayout { visible, rows, matches: found })
         };
-        if piece.range.len() < LONG {
+        if piece.range.len() < LONG_LINE_BYTES {
             return lay_out();
         }
         LONG_LINE.with_borrow_mut(|last| {
@@ -179,20 +179,20 @@ impl<'a> BodyPainter<'a> {
     }
 
     fn cut(&self, chars: u64, at: Rect, buf: &mut Buffer) {
-        tint(buf, at, self.theme.ground(Ground::Surface));
+        apply_style(buf, at, self.theme.background(BackgroundRole::Surface));
         let words = if chars == 1 { "char leaves" } else { "chars leave" };
-        let text = format!("⋯ {} {words} the prompt ⋯", grouped(chars));
+        let text = format!("⋯ {} {words} the prompt ⋯", group_digits(chars));
         let width = text::width(&text) as u16;
         let x = at.x + at.width.saturating_sub(width) / 2;
         put(buf, (x, at.y), at.right(), &text, self.mark());
     }
 
     fn fold(&self, lines: usize, at: Rect, buf: &mut Buffer) {
-        tint(buf, at, self.theme.ground(Ground::Removed));
+        apply_style(buf, at, self.theme.background(BackgroundRole::Removed));
         let words = if lines == 1 { "line" } else { "lines" };
-        let key = self.unfold.as_ref().map(|key| format!("   {key} shows them")).unwrap_or_default();
-        let short = format!("⋯ {} more {words} ⋯", grouped(lines as u64));
-        let long = format!("⋯ {} more {words}{key} ⋯", grouped(lines as u64));
+        let key = self.unfold_key.as_ref().map(|key| format!("   {key} shows them")).unwrap_or_default();
+        let short = format!("⋯ {} more {words} ⋯", group_digits(lines as u64));
+        let long = format!("⋯ {} more {words}{key} ⋯", group_digits(lines as u64));
         let x = at.x + self.gutter();
         let fits = text::width(&long) <= usize::from(at.right().saturating_sub(x));
         put(buf, (x, at.y), at.right(), if fits { &long } else { &short }, self.mark());
@@ -208,7 +208,7 @@ impl<'a> BodyPainter<'a> {
     }
 
     fn hatch(&self, at: Rect, buf: &mut Buffer) {
-        let style = match self.theme.ground(Ground::Hatch).bg {
+        let style = match self.theme.background(BackgroundRole::Hatch).bg {
             Some(colour) => Style::new().fg(colour),
             // Without colour the missing lines stay blank.
             None => return,
@@ -220,30 +220,30 @@ impl<'a> BodyPainter<'a> {
 
     fn piece(
         &self,
-        piece: &Piece,
-        laid_out: &LaidOut,
+        piece: &TextLine,
+        laid_out: &LineLayout,
         (row, line, sub): (usize, usize, usize),
         right: bool,
         at: Rect,
         buf: &mut Buffer,
     ) {
         let ground = match piece.tone {
-            Tone::Removed => Some(Ground::Removed),
-            Tone::Added => Some(Ground::Added),
+            LineTone::Removed => Some(BackgroundRole::Removed),
+            LineTone::Added => Some(BackgroundRole::Added),
             _ => None,
         };
-        if let Some(ground) = ground.filter(|_| self.shown.body.signs) {
-            tint(buf, at, self.theme.ground(ground));
+        if let Some(ground) = ground.filter(|_| self.shown.body.has_signs) {
+            apply_style(buf, at, self.theme.background(ground));
         }
         if sub == 0 {
             self.number(piece, at, buf);
         }
-        let LaidOut { visible, rows, .. } = laid_out;
+        let LineLayout { visible, rows, .. } = laid_out;
         let Some(part) = rows.get(sub).cloned() else { return };
         let patches = self.patches(piece, laid_out, (row, line), right);
         let x = at.x + self.gutter();
         let columns = usize::from(at.right().saturating_sub(x));
-        let line = Styled { visible, row: part, patches: &patches, base: self.style(piece, visible) };
+        let line = StyledRow { visible, row: part, patches: &patches, base: self.style(piece, visible) };
         let next = line.write((x, at.y), columns, buf);
         if sub + 1 == rows.len() {
             self.after(piece, next, at, buf);
@@ -251,31 +251,31 @@ impl<'a> BodyPainter<'a> {
     }
 
     /// The sign of a changed line, and its number.
-    fn number(&self, piece: &Piece, at: Rect, buf: &mut Buffer) {
+    fn number(&self, piece: &TextLine, at: Rect, buf: &mut Buffer) {
         let end = at.x + self.gutter();
-        if self.shown.body.signs {
+        if self.shown.body.has_signs {
             let (sign, role) = match piece.tone {
-                Tone::Removed => ("-", Role::Warn),
-                Tone::Added => ("+", Role::Plan),
+                LineTone::Removed => ("-", Role::Warn),
+                LineTone::Added => ("+", Role::Plan),
                 _ => (" ", Role::Text),
             };
             put(buf, (at.x, at.y), end, sign, self.theme.style(role));
         }
         let Some(number) = piece.number else { return };
         let text = number.to_string();
-        let role = if piece.tone == Tone::Removed { Role::Muted } else { Role::Ghost };
+        let role = if piece.tone == LineTone::Removed { Role::Muted } else { Role::Ghost };
         let x = end.saturating_sub(2 + text.len() as u16).max(at.x);
         put(buf, (x, at.y), end, &text, self.theme.style(role));
     }
 
     /// The style of a whole line.
-    fn style(&self, piece: &Piece, visible: &str) -> Style {
-        let role = match (piece.tone, &self.shown.body.texts[piece.text].content) {
-            (Tone::Removed | Tone::Faded, _) => Role::Muted,
-            (Tone::Added, _) => Role::Plan,
-            (_, Content::Error) => Role::Danger,
-            (_, Content::Thinking) => Role::Muted,
-            (_, Content::Output { path: None }) => severity(visible),
+    fn style(&self, piece: &TextLine, visible: &str) -> Style {
+        let role = match (piece.tone, &self.shown.body.texts[piece.text_index].kind) {
+            (LineTone::Removed | LineTone::Faded, _) => Role::Muted,
+            (LineTone::Added, _) => Role::Plan,
+            (_, ContentKind::Error) => Role::Danger,
+            (_, ContentKind::Thinking) => Role::Muted,
+            (_, ContentKind::Output { path: None }) => severity(visible),
             _ => Role::Text,
         };
         self.theme.style(role)
@@ -284,41 +284,41 @@ impl<'a> BodyPainter<'a> {
     /// What is styled otherwise inside a line: code, what leaves, what was searched for.
     fn patches(
         &self,
-        piece: &Piece,
-        LaidOut { visible, found, .. }: &LaidOut,
+        piece: &TextLine,
+        LineLayout { visible, matches: found, .. }: &LineLayout,
         (row, line): (usize, usize),
         right: bool,
     ) -> Vec<(Range<usize>, Style)> {
         let mut patches = Vec::new();
-        if piece.tone == Tone::Plain {
+        if piece.tone == LineTone::Plain {
             let colours = self.colours.get(line.wrapping_sub(self.first_line));
             let spans = colours.map_or(&[][..], |sides| &sides[usize::from(right)]);
             patches.extend(spans.iter().map(|(range, role)| (range.clone(), self.theme.style(*role))));
         }
-        if self.shown.body.texts[piece.text].content == Content::Arguments
+        if self.shown.body.texts[piece.text_index].kind == ContentKind::Arguments
             && let Some(colon) = key_end(visible)
         {
             patches.push((0..colon, self.theme.style(Role::Muted)));
         }
-        if !piece.removed.is_empty() {
+        if !piece.removed_range.is_empty() {
             let raw = self.shown.body.text(piece);
-            let to_visible = |at: usize| text::visible(crate::app::shown::head(raw, at)).len();
-            let range = to_visible(piece.removed.start)..to_visible(piece.removed.end);
-            let style = self.theme.style(Role::Muted).patch(self.theme.ground(Ground::Removed));
+            let to_visible = |at: usize| text::visible(crate::app::shown::truncate_bytes(raw, at)).len();
+            let range = to_visible(piece.removed_range.start)..to_visible(piece.removed_range.end);
+            let style = self.theme.style(Role::Muted).patch(self.theme.background(BackgroundRole::Removed));
             patches.push((range, style));
         }
-        let hot = self.theme.ground(Ground::Hot).add_modifier(Modifier::UNDERLINED);
+        let hot = self.theme.background(BackgroundRole::Hot).add_modifier(Modifier::UNDERLINED);
         let current = if self.current == Some(row) { hot.add_modifier(Modifier::BOLD) } else { hot };
         patches.extend(found.iter().map(|range| (range.clone(), current)));
         patches
     }
 
     /// Behind a line: where the text is cut.
-    fn after(&self, piece: &Piece, x: u16, at: Rect, buf: &mut Buffer) {
-        let Some(chars) = piece.cut_at else { return };
+    fn after(&self, piece: &TextLine, x: u16, at: Rect, buf: &mut Buffer) {
+        let Some(chars) = piece.cut_after_chars else { return };
         let spans = [
             Span::styled(" │ ", self.theme.style(Role::Text)),
-            Span::styled(format!("cut at char {}", grouped(chars)), self.theme.style(Role::Muted)),
+            Span::styled(format!("cut at char {}", group_digits(chars)), self.theme.style(Role::Muted)),
         ];
         let x = x.min(at.right().saturating_sub(spans_width(&spans)));
         put_spans(buf, (x.max(at.x + self.gutter()), at.y), at.right(), &spans);
@@ -326,17 +326,17 @@ impl<'a> BodyPainter<'a> {
 }
 
 /// A row of a line with its styles.
-struct Styled<'a> {
+struct StyledRow<'a> {
     visible: &'a str,
     row: Range<usize>,
     patches: &'a [(Range<usize>, Style)],
     base: Style,
 }
 
-impl Styled<'_> {
+impl StyledRow<'_> {
     /// Writes it, cut where it does not fit; answers the column after it.
     fn write(&self, (x, y): (u16, u16), columns: usize, buf: &mut Buffer) -> u16 {
-        let (shown, used) = text::cut(&self.visible[self.row.clone()], columns);
+        let (shown, used) = text::truncate(&self.visible[self.row.clone()], columns);
         let end = x + columns as u16;
         let mut edges: Vec<usize> = vec![0, shown.len()];
         let moved = self.patches.iter().filter_map(|(range, style)| {
@@ -363,10 +363,10 @@ impl Styled<'_> {
 
 /// Whether a line of output tells of a failure or a warning.
 fn severity(line: &str) -> Role {
-    let start = crate::app::shown::head(line, LOOKED_AT);
-    if FAILURES.iter().any(|word| start.contains(word)) {
+    let start = crate::app::shown::truncate_bytes(line, SEVERITY_SCAN_BYTES);
+    if FAILURE_WORDS.iter().any(|word| start.contains(word)) {
         Role::Danger
-    } else if WARNINGS.iter().any(|word| start.contains(word)) {
+    } else if WARNING_WORDS.iter().any(|word| start.contains(word)) {
         Role::Warn
     } else {
         Role::Text

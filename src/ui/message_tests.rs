@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::app::message::MessageView;
-use crate::app::message_testing::{open, select};
+use crate::app::message_testing::{open, select_entry};
 use crate::ui::highlight;
 use crate::ui::theme::ColourDepth;
 
@@ -79,7 +79,7 @@ fn hex(colour: ratatui::style::Color) -> String {
 fn zoomed(size: (u16, u16), entry: usize, plan: bool) -> App {
     let mut app = open(size, entry, plan);
     app.zoom = true;
-    app.prepare_message();
+    app.update_message_layout();
     app
 }
 
@@ -161,7 +161,7 @@ fn what_a_tool_wrote_never_reaches_a_cell_as_it_is() {
 #[test]
 fn failures_in_a_log_are_red_and_code_is_coloured_instead() {
     let mut app = zoomed((130, 36), 2, false);
-    app.step_message(isize::MAX / 2);
+    app.scroll_message(isize::MAX / 2);
     let buf = drawn(&app, &theme("dark"));
     let row = |needle: &str, buf: &Buffer| {
         let rows: Vec<String> = text_of(buf).lines().map(str::to_owned).collect();
@@ -208,7 +208,7 @@ fn no_size_and_no_message_panics() {
         }
     }
     let mut app = open((130, 36), 2, true);
-    select(&mut app, 4);
+    select_entry(&mut app, 4);
     let mut tiny = Buffer::empty(Rect::new(0, 0, 3, 2));
     draw(&app, &theme("dark"), Rect::new(0, 0, 130, 36), &mut tiny);
     draw(&app, &theme("dark"), Rect::new(0, 0, 0, 0), &mut tiny);
@@ -217,7 +217,7 @@ fn no_size_and_no_message_panics() {
 #[test]
 fn a_message_that_cannot_be_read_says_why() {
     let mut app = open((130, 36), 2, false);
-    app.message.take(Err("memory.jsonl line 4: changed since it was read. Reload the session.".into()));
+    app.message.set_text(Err("memory.jsonl line 4: changed since it was read. Reload the session.".into()));
     let text = text_of(&drawn(&app, &theme("dark")));
     assert!(text.contains("The message cannot be read") && text.contains("line 4"), "{text}");
 }

@@ -35,10 +35,10 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
 
 use crate::app::App;
-use crate::app::layout::{Breadth, Layout, Pane};
+use crate::app::layout::{Layout, Pane, WidthClass};
 use crate::app::state::Overlay;
-use theme::{Ground, Role, Theme};
-use widgets::{put, put_spans, tint};
+use theme::{BackgroundRole, Role, Theme};
+use widgets::{apply_style, put, put_spans};
 
 /// Draws the screen.
 pub fn draw(app: &App, theme: &Theme, frame: &mut Frame) {
@@ -52,14 +52,14 @@ pub fn draw(app: &App, theme: &Theme, frame: &mut Frame) {
 /// The buffer's size goes before the size in the state.
 pub fn render(app: &App, theme: &Theme, buf: &mut Buffer) -> Option<Position> {
     let area = buf.area;
-    tint(buf, area, theme.base());
+    apply_style(buf, area, theme.base());
     let layout = app.layout();
     let fits = area.width >= app.size.0 && area.height >= app.size.1;
-    let cursor = if layout.breadth == Breadth::TooSmall || !fits {
-        states::too_small(theme, area, buf);
+    let cursor = if layout.width_class == WidthClass::TooSmall || !fits {
+        states::draw_too_small(theme, area, buf);
         None
     } else {
-        screen(app, theme, &layout, buf)
+        draw_screen(app, theme, &layout, buf)
     };
     theme.even_selection(buf);
     if theme.is_ascii() {
@@ -68,27 +68,29 @@ pub fn render(app: &App, theme: &Theme, buf: &mut Buffer) -> Option<Position> {
     cursor
 }
 
-fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option<Position> {
+fn draw_screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option<Position> {
     header::draw(app, theme, layout.header, buf);
     let below = layout.above_status(app.size);
     let body = Rect { y: layout.header.bottom(), height: below.bottom() - layout.header.bottom(), ..below };
     let mut cursor = None;
-    if !states::store(app, theme, body, buf) {
-        cursor = main(app, theme, layout, buf);
+    if !states::draw_store_state(app, theme, body, buf) {
+        cursor = draw_main(app, theme, layout, buf);
     }
     let typing = status::draw(app, theme, layout.status, buf);
     match &app.overlay {
         None => {}
         Some(Overlay::Help { top }) => help::draw(app, theme, *top, buf),
-        Some(Overlay::Palette { text, at }) => cursor = Some(palette::draw(app, theme, text, *at, buf)),
+        Some(Overlay::Palette { text, selected: at }) => {
+            cursor = Some(palette::draw(app, theme, text, *at, buf));
+        }
         Some(Overlay::Findings { scroll }) => findings::draw(app, theme, *scroll, body, buf),
-        Some(Overlay::Steps(screen)) => steps::draw(app, theme, screen, buf),
+        Some(Overlay::Policies(screen)) => steps::draw(app, theme, screen, buf),
         Some(Overlay::Estimators(view)) => estimators::draw(app, theme, view, body, buf),
         Some(Overlay::Breakdown(screen)) => breakdown::draw(app, theme, screen, buf),
         Some(Overlay::Recovery(screen)) => recovery::draw(app, theme, screen, body, buf),
         Some(Overlay::Explain(screen)) => explain::draw(app, theme, screen, body, buf),
-        Some(Overlay::Commits(screen)) => branches::commits(app, theme, screen, body, buf),
-        Some(Overlay::Branches(screen)) => branches::compare(app, theme, screen, body, buf),
+        Some(Overlay::Commits(screen)) => branches::draw_commits(app, theme, screen, body, buf),
+        Some(Overlay::Branches(screen)) => branches::draw_comparison(app, theme, screen, body, buf),
         Some(Overlay::Timeline) => timeline::draw(app, theme, body, buf),
         Some(Overlay::Compare) => compare::draw(app, theme, body, buf),
         Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
@@ -96,7 +98,7 @@ fn screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option
     cursor.or(typing)
 }
 
-fn main(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option<Position> {
+fn draw_main(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option<Position> {
     if !layout.session_line.is_empty() {
         header::session_line(app, theme, layout.session_line, buf);
     }
@@ -104,7 +106,7 @@ fn main(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option<P
         budget::draw(app, theme, layout, buf);
     }
     if !layout.tabs.is_empty() {
-        tabs(app, theme, layout.tabs, buf);
+        draw_tabs(app, theme, layout.tabs, buf);
     }
     let mut cursor = None;
     for pane in [Pane::Sessions, Pane::Transcript, Pane::Message, Pane::Tuning] {
@@ -119,14 +121,14 @@ fn main(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option<P
             Pane::Tuning => tuning::draw(app, theme, area, buf),
         }
     }
-    sessions::scrolled(app, theme, layout.sessions, buf);
-    transcript::scrolled(app, theme, layout.transcript, buf);
+    sessions::draw_scrollbar(app, theme, layout.sessions, buf);
+    transcript::draw_scrollbar(app, theme, layout.transcript, buf);
     tuning::note(app, theme, layout.note, buf);
     cursor
 }
 
 /// The tabs of the narrowest layout, each in its quarter of the line.
-fn tabs(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+fn draw_tabs(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     for x in area.left()..area.right() {
         put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));
     }
@@ -139,9 +141,9 @@ fn tabs(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 }
 
 /// What the last key changed: its ground for a moment, or an underline until the next key.
-fn hot(app: &App, theme: &Theme) -> Style {
+fn changed_style(app: &App, theme: &Theme) -> Style {
     if app.options.motion {
-        theme.ground(Ground::Hot)
+        theme.background(BackgroundRole::Hot)
     } else {
         Style::new().add_modifier(Modifier::UNDERLINED)
     }

@@ -5,13 +5,13 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::keymap::Context;
+use crate::app::keymap::KeyContext;
 use crate::app::keys::palette_rows;
-use crate::app::state::{Prompt, Purpose};
+use crate::app::state::{InputPurpose, LineInput};
 use crate::ui::frame_box::{Frame, inside, selected};
-use crate::ui::status::{first_key, typed_text};
-use crate::ui::theme::{Ground, Role, Theme};
-use crate::ui::widgets::{put, put_right, row_of, scrollbar};
+use crate::ui::status::{draw_input, first_key};
+use crate::ui::theme::{BackgroundRole, Role, Theme};
+use crate::ui::widgets::{put, put_right, row_at, scrollbar};
 
 const WIDTH: u16 = 64;
 const HEIGHT: u16 = 18;
@@ -22,9 +22,9 @@ pub(super) fn draw(app: &App, theme: &Theme, text: &str, at: usize, buf: &mut Bu
     let frame = Frame { title: "Run", width: WIDTH, height: HEIGHT };
     let area = frame.draw(theme, buf);
     let body = inside(area);
-    let prompt = Prompt::new(Purpose::Search, text.to_owned());
+    let prompt = LineInput::new(InputPurpose::Search, text.to_owned());
     let x = put(buf, (body.x + 1, body.y), body.right(), ": ", theme.bold(Role::Muted));
-    let cursor = typed_text(&prompt, theme, (x, body.y), body.right(), buf);
+    let cursor = draw_input(&prompt, theme, (x, body.y), body.right(), buf);
     let rows = palette_rows(text);
     let list = Rect { y: body.y + 2, height: body.height.saturating_sub(2), ..body };
     if rows.is_empty() {
@@ -34,12 +34,18 @@ pub(super) fn draw(app: &App, theme: &Theme, text: &str, at: usize, buf: &mut Bu
     let height = usize::from(list.height).max(1);
     let top = (at + 1).saturating_sub(height);
     for (y, (row, action)) in (list.y..list.bottom()).zip(rows.iter().enumerate().skip(top)) {
-        let line = row_of(list, y);
+        let line = row_at(list, y);
         if row == at {
-            selected(theme, buf, line, theme.ground(Ground::Selected));
+            selected(theme, buf, line, theme.background(BackgroundRole::Selected));
         }
-        let key = [Context::Global, Context::Transcript, Context::Message, Context::Tuning, Context::Dialog]
-            .map(|context| first_key(app, context, action.0));
+        let key = [
+            KeyContext::Global,
+            KeyContext::Transcript,
+            KeyContext::Message,
+            KeyContext::Tuning,
+            KeyContext::Dialog,
+        ]
+        .map(|context| first_key(app, context, action.0));
         let key = key.into_iter().find(|key| !key.is_empty()).unwrap_or_default();
         let style = if row == at { theme.bold(Role::Bright) } else { theme.style(Role::Text) };
         let name_end = put(buf, (list.x + 1, y), list.right() - 12, action.1, style).max(list.x + 22);

@@ -6,14 +6,14 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::recovery::{FOOT_ROWS, HEAD_ROWS, RecoveryScreen};
-use crate::inspect::recovery::{RecoveryRow, RecoveryView, RowKind, Sign, lent_rules};
+use crate::app::recovery::{FOOTER_ROWS, HEADER_ROWS, RecoveryScreen};
+use crate::inspect::recovery::{RecoveryRow, RecoveryView, RowKind, RowMark, borrowed_rules};
 use crate::policy::recovery::ErrorSource;
 use crate::text;
-use crate::ui::theme::{Ground, Role, Theme};
-use crate::ui::widgets::number::{counted, estimate, moment, round_thousands, thousands};
+use crate::ui::theme::{BackgroundRole, Role, Theme};
+use crate::ui::widgets::number::{estimate, pluralised, round_thousands, thousands, time_of_day};
 use crate::ui::widgets::{
-    blank, note, on_title, put, put_facts, put_right, put_spans, row_of, scrollbar, title,
+    clear, note, on_title, put, put_facts, put_right, put_spans, row_at, scrollbar, title,
 };
 use crate::ui::{frame_box, glyphs};
 
@@ -63,36 +63,39 @@ impl Columns {
 
 /// Draws the screen over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, screen: &RecoveryScreen, area: Rect, buf: &mut Buffer) {
-    blank(theme, buf, area);
+    clear(theme, buf, area);
     let after = title(theme, buf, area, "Recovery", true);
-    let view = match &screen.view {
+    let view = match &screen.result {
         Some(Ok(view)) => view,
         Some(Err(error)) => return note(theme, "It cannot be told", error, area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
     earlier(theme, view, (after, area.y), area.right().saturating_sub(1), buf);
     head(app, theme, view, area, buf);
-    let list =
-        Rect { y: area.y + HEAD_ROWS, height: area.height.saturating_sub(HEAD_ROWS + FOOT_ROWS), ..area };
+    let list = Rect {
+        y: area.y + HEADER_ROWS,
+        height: area.height.saturating_sub(HEADER_ROWS + FOOTER_ROWS),
+        ..area
+    };
     let top = screen.scroll.top.min(view.rows.len().saturating_sub(usize::from(list.height)));
     let columns = Columns::new(area);
-    columns.heading(theme, view.happened(), list.y.saturating_sub(1), buf);
+    columns.heading(theme, view.is_recorded(), list.y.saturating_sub(1), buf);
     for (y, (at, row)) in (list.y..list.bottom()).zip(view.rows.iter().enumerate().skip(top)) {
-        let line = row_of(list, y);
+        let line = row_at(list, y);
         if at == screen.scroll.cursor {
-            frame_box::selected(theme, buf, line, theme.ground(Ground::Selected));
+            frame_box::selected(theme, buf, line, theme.background(BackgroundRole::Selected));
         }
-        Line { theme, view, columns: &columns, area: line }.draw(row, view.rows.get(at + 1), buf);
+        RecoveryLine { theme, view, columns: &columns, area: line }.draw(row, view.rows.get(at + 1), buf);
     }
     scrollbar(theme, buf, list, top, view.rows.len());
     if let Some(row) = screen.selected() {
-        foot(theme, row, Rect { y: list.bottom(), height: FOOT_ROWS, ..area }, buf);
+        foot(theme, row, Rect { y: list.bottom(), height: FOOTER_ROWS, ..area }, buf);
     }
 }
 
 fn earlier(theme: &Theme, view: &RecoveryView, at: (u16, u16), end: u16, buf: &mut Buffer) {
-    if view.earlier > 0 {
-        let words = format!("{} before it", counted(view.earlier as u64, "overflow"));
+    if view.earlier_overflows > 0 {
+        let words = format!("{} before it", pluralised(view.earlier_overflows as u64, "overflow"));
         on_title(buf, at.1, at.0, end, &[Span::styled(words, theme.style(Role::Muted))]);
     }
 }
@@ -103,12 +106,13 @@ fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buf
     let refusal = &view.refusal;
     let (words, style) = match (refusal.entry, refusal.source) {
         (None, _) => ("No overflow is recorded. If the next call overflowed:", theme.bold(Role::Bright)),
-        (_, ErrorSource::Silent) => (ErrorSource::Silent.words(), theme.style(Role::Danger)),
+        (_, ErrorSource::Silent) => (ErrorSource::Silent.label(), theme.style(Role::Danger)),
         _ => (refusal.text.as_str(), theme.style(Role::Danger)),
     };
-    let x_words = if view.happened() { put(buf, (x, area.y + 1), end, glyphs::ALERT, style) + 1 } else { x };
+    let x_words =
+        if view.is_recorded() { put(buf, (x, area.y + 1), end, glyphs::ALERT, style) + 1 } else { x };
     put(buf, (x_words, area.y + 1), end, words, style);
-    let Some(inspection) = app.inspection() else { return };
+    let Some(inspection) = app.displayed_session() else { return };
     let muted = |text: String| vec![Span::styled(text, theme.style(Role::Muted))];
     let named = |name: &str, value: String| {
         vec![
@@ -118,31 +122,31 @@ fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buf
     };
     let round = |tokens: f64| round_thousands(tokens.max(0.0) as u64);
     let mut facts = Vec::new();
-    facts.extend(moment(refusal.at, app.now_ms).map(|at| muted(format!("{at}\u{a0}UTC"))));
+    facts.extend(time_of_day(refusal.time_ms, app.now_ms).map(|at| muted(format!("{at}\u{a0}UTC"))));
     facts.push(named("window", round(inspection.window.tokens)));
-    facts.push(named("compaction", inspection.upkeep.mode.name().to_owned()));
-    facts.push(named("reserve", round(inspection.configured.compaction.reserve_tokens)));
-    facts.push(named("keeps", round(inspection.configured.compaction.keep_recent_tokens)));
-    if let Some(lent) = lent_rules(inspection.ruleset.ruleset) {
-        let words = format!("by the rules of {}", lent.of.id());
+    facts.push(named("compaction", inspection.limits.compaction_mode.as_str().to_owned()));
+    facts.push(named("reserve", round(inspection.configured_settings.compaction.reserve_tokens)));
+    facts.push(named("keeps", round(inspection.configured_settings.compaction.keep_recent_tokens)));
+    if let Some(lent) = borrowed_rules(inspection.ruleset.id) {
+        let words = format!("by the rules of {}", lent.ruleset.id());
         facts.insert(0, vec![Span::styled(words, theme.style(Role::Warn))]);
     }
     put_facts(buf, (x, area.y + 2), end, &facts);
 }
 
-struct Line<'a> {
+struct RecoveryLine<'a> {
     theme: &'a Theme,
     view: &'a RecoveryView,
     columns: &'a Columns,
     area: Rect,
 }
 
-impl Line<'_> {
+impl RecoveryLine<'_> {
     fn draw(&self, row: &RecoveryRow, next: Option<&RecoveryRow>, buf: &mut Buffer) {
         let (theme, y) = (self.theme, self.area.y);
         let start = (self.area.x + 2, y);
         if matches!(row.kind, RowKind::Attempt(_)) {
-            put(buf, start, self.columns.words_end, &row.words, theme.bold(Role::Bright));
+            put(buf, start, self.columns.words_end, &row.label, theme.bold(Role::Bright));
             return;
         }
         let last = next.is_none_or(|next| next.kind != RowKind::Step);
@@ -152,10 +156,10 @@ impl Line<'_> {
             _ => " ",
         };
         let x = put(buf, start, self.columns.words_end, rail, theme.style(Role::Ghost)) + 1;
-        let x = put(buf, (x, y), self.columns.words_end, row.sign.text(), self.style(row)) + 1;
+        let x = put(buf, (x, y), self.columns.words_end, row.mark.glyph(), self.style(row)) + 1;
         let words =
             if row.kind == RowKind::Ending { theme.bold(Role::Bright) } else { self.words_style(row) };
-        put(buf, (x, y), self.columns.words_end, &row.words, words);
+        put(buf, (x, y), self.columns.words_end, &row.label, words);
         self.tokens(row, buf);
         let (from, to) = self.columns.rule;
         put(buf, (from, y), to, row.rule, theme.style(Role::Muted));
@@ -163,23 +167,23 @@ impl Line<'_> {
     }
 
     fn style(&self, row: &RecoveryRow) -> Style {
-        self.theme.style(match row.sign {
-            Sign::Refused => Role::Danger,
-            Sign::Failed => Role::Warn,
-            Sign::Done => Role::You,
-            Sign::Again => Role::Focus,
-            Sign::Plain => Role::Muted,
+        self.theme.style(match row.mark {
+            RowMark::Refused => Role::Danger,
+            RowMark::Failed => Role::Warn,
+            RowMark::Done => Role::User,
+            RowMark::Continued => Role::Focus,
+            RowMark::Neutral => Role::Muted,
         })
     }
 
     fn words_style(&self, row: &RecoveryRow) -> Style {
-        self.theme.style(if row.sign == Sign::Plain { Role::Muted } else { Role::Text })
+        self.theme.style(if row.mark == RowMark::Neutral { Role::Muted } else { Role::Text })
     }
 
     /// Tokens of the prompt; those that the provider counted have no sign.
     fn tokens(&self, row: &RecoveryRow, buf: &mut Buffer) {
         let Some(tokens) = row.tokens else { return };
-        let measured = row.sign == Sign::Refused && self.view.refusal.tokens == Some(tokens);
+        let measured = row.mark == RowMark::Refused && self.view.refusal.tokens == Some(tokens);
         let words = if measured { thousands(tokens) } else { estimate(tokens) };
         let span = Span::styled(words, self.theme.style(Role::Text));
         put_right(buf, self.area.y, self.columns.words_end, self.columns.tokens_end, &[span]);
@@ -187,16 +191,16 @@ impl Line<'_> {
 
     /// What the transcript shows; where there is no room, whether it does.
     fn recorded(&self, row: &RecoveryRow, buf: &mut Buffer) {
-        if !self.view.happened() {
+        if !self.view.is_recorded() {
             return;
         }
         let (from, to) = self.columns.recorded;
         let theme = self.theme;
-        let spans = match &row.recorded {
-            Some(_) if to - from < 2 => vec![Span::styled(glyphs::ON, theme.style(Role::You))],
+        let spans = match &row.observed {
+            Some(_) if to - from < 2 => vec![Span::styled(glyphs::ON, theme.style(Role::User))],
             Some(words) => vec![Span::styled(words.as_str(), theme.style(Role::Text))],
             None if to - from < 2 => vec![Span::styled(glyphs::OFF, theme.style(Role::Muted))],
-            None => vec![Span::styled(glyphs::NONE, theme.style(Role::Muted))],
+            None => vec![Span::styled(glyphs::UNKNOWN, theme.style(Role::Muted))],
         };
         put_spans(buf, (from, self.area.y), to, &spans);
     }
@@ -211,8 +215,9 @@ fn foot(theme: &Theme, row: &RecoveryRow, area: Rect, buf: &mut Buffer) {
         let rule = [Span::styled(row.rule, theme.style(Role::Muted))];
         on_title(buf, area.y, area.x, area.right().saturating_sub(1), &rule);
     }
-    let recorded = row.recorded.as_ref().map(|words| format!(" Recorded: {words}.")).unwrap_or_default();
-    let lines = text::wrap(&format!("{}{recorded}", row.why), usize::from(area.width.saturating_sub(4)));
+    let recorded = row.observed.as_ref().map(|words| format!(" Recorded: {words}.")).unwrap_or_default();
+    let lines =
+        text::wrap(&format!("{}{recorded}", row.explanation), usize::from(area.width.saturating_sub(4)));
     for (y, line) in (area.y + 1..area.bottom()).zip(lines) {
         put(buf, (area.x + 2, y), area.right().saturating_sub(1), &line, theme.style(Role::Text));
     }

@@ -6,20 +6,22 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::layout::{Breadth, Pane};
+use crate::app::layout::{Pane, WidthClass};
 use crate::app::sessions::SessionRow;
-use crate::app::state::Purpose;
+use crate::app::state::InputPurpose;
 use crate::gateway::compaction::RESERVE_FLOOR;
-use crate::inspect::title::{shown_name, split_mark};
+use crate::inspect::title::{shown_name, split_envelope};
 use crate::inspect::{Mark, SessionItem};
 use crate::ui::glyphs;
-use crate::ui::status::typed_text;
+use crate::ui::status::draw_input;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::counted;
-use crate::ui::widgets::{ThinBar, on_title, put, put_right, put_spans, row_of, scrollbar, tint, title};
+use crate::ui::widgets::number::pluralised;
+use crate::ui::widgets::{
+    ThinBar, apply_style, on_title, put, put_right, put_spans, row_at, scrollbar, title,
+};
 
 /// Cells of a session's bar.
-const BAR: u16 = 4;
+const BAR_WIDTH: u16 = 4;
 
 /// Draws the pane; answers where the cursor is while a filter is typed.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
@@ -39,7 +41,12 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
     let scroll = app.sessions.scroll;
     let rows = app.sessions.rows.iter().enumerate().skip(scroll.top).take(usize::from(list.height));
     for (y, (at, row)) in (list.y..).zip(rows) {
-        let line = Line { app, theme, area: row_of(list, y), bars: bars(layout.breadth, area) };
+        let line = SessionLine {
+            app,
+            theme,
+            area: row_at(list, y),
+            shows_bars: shows_bars(layout.width_class, area),
+        };
         match row {
             SessionRow::Agent(name) => {
                 put(buf, (area.x + 1, y), area.right(), name, theme.bold(Role::Muted));
@@ -56,13 +63,13 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
 }
 
 /// The scrollbar stands on the next pane's hairline, so it is drawn after that.
-pub(super) fn scrolled(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw_scrollbar(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let list = Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
     scrollbar(theme, buf, list, app.sessions.scroll.top, app.sessions.rows.len());
 }
 
-fn bars(breadth: Breadth, area: Rect) -> bool {
-    breadth == Breadth::Wide || area.width >= 40
+fn shows_bars(breadth: WidthClass, area: Rect) -> bool {
+    breadth == WidthClass::Wide || area.width >= 40
 }
 
 fn filter(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
@@ -71,10 +78,10 @@ fn filter(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Posi
         return None;
     }
     let key = Span::styled("/", theme.bold(Role::Text));
-    match app.prompt.as_ref().filter(|prompt| prompt.purpose == Purpose::Filter) {
+    match app.input.as_ref().filter(|prompt| prompt.purpose == InputPurpose::Filter) {
         Some(prompt) => {
             let x = put_spans(buf, at, area.right(), &[key]);
-            Some(typed_text(prompt, theme, (x, at.1), area.right().saturating_sub(1), buf))
+            Some(draw_input(prompt, theme, (x, at.1), area.right().saturating_sub(1), buf))
         }
         None if app.sessions.filter.is_empty() => {
             put_spans(buf, at, area.right(), &[key, Span::styled(" filter", theme.style(Role::Muted))]);
@@ -89,7 +96,7 @@ fn filter(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Posi
 }
 
 fn no_match(app: &App, theme: &Theme, list: Rect, buf: &mut Buffer) {
-    let words = format!("0 of {} match", counted(app.sessions.items.len() as u64, "session"));
+    let words = format!("0 of {} match", pluralised(app.sessions.items.len() as u64, "session"));
     for (y, line) in (list.y + 1..list.bottom()).zip(crate::text::wrap(&words, usize::from(list.width - 2))) {
         put(buf, (list.x + 1, y), list.right(), &line, theme.style(Role::Text));
     }
@@ -103,39 +110,39 @@ fn no_match(app: &App, theme: &Theme, list: Rect, buf: &mut Buffer) {
 }
 
 /// One session.
-struct Line<'a> {
+struct SessionLine<'a> {
     app: &'a App,
     theme: &'a Theme,
     area: Rect,
-    bars: bool,
+    shows_bars: bool,
 }
 
-impl Line<'_> {
+impl SessionLine<'_> {
     fn draw(&self, item: &SessionItem, selected: bool, focused: bool, buf: &mut Buffer) {
         let (theme, area) = (self.theme, self.area);
         if selected {
-            tint(buf, area, theme.selection(focused));
+            apply_style(buf, area, theme.selection(focused));
             let role = if focused { Role::Focus } else { Role::Ghost };
             put(buf, (area.x, area.y), area.right(), glyphs::CURSOR, theme.style(role));
         }
-        if let Some((sign, role)) = mark(item) {
+        if let Some((sign, role)) = session_mark(item) {
             put(buf, (area.x + 1, area.y), area.right(), sign, theme.style(role));
         }
-        let numbers = if self.bars { 6 + BAR } else { 5 };
+        let numbers = if self.shows_bars { 6 + BAR_WIDTH } else { 5 };
         let end = area.right().saturating_sub(numbers);
         let name = shown_name(item, self.app.secrets);
-        let (mark, words) = split_mark(&name);
+        let (mark, words) = split_envelope(&name);
         let x = put(buf, (area.x + 3, area.y), end, mark, theme.style(Role::Muted));
         put(buf, (x, area.y), end, words, self.name_style(item, selected));
         let level = level(item);
-        if self.bars && item.percent().is_some() {
+        if self.shows_bars && item.window_percent().is_some() {
             let bar = ThinBar {
                 share: share(item),
                 tail: 1.0,
                 style: theme.style(if level == Role::Text { Role::Muted } else { level }),
                 tail_style: theme.style(Role::Faint),
             };
-            bar.draw(buf, (end + 1, area.y), BAR);
+            bar.draw(buf, (end + 1, area.y), BAR_WIDTH);
         }
         let style = match level {
             Role::Text if selected => theme.style(Role::Text),
@@ -143,12 +150,13 @@ impl Line<'_> {
             Role::Danger => theme.bold(Role::Danger),
             level => theme.style(level),
         };
-        let words = item.percent().map_or_else(|| glyphs::NONE.to_owned(), |percent| format!("{percent}%"));
+        let words =
+            item.window_percent().map_or_else(|| glyphs::UNKNOWN.to_owned(), |percent| format!("{percent}%"));
         put_right(buf, area.y, end, area.right(), &[Span::styled(words, style)]);
     }
 
     fn name_style(&self, item: &SessionItem, selected: bool) -> Style {
-        let open = self.app.inspection().is_some_and(|open| open.session.key == item.key);
+        let open = self.app.displayed_session().is_some_and(|open| open.item.key == item.key);
         let aside = item.has(Mark::Orphan) || item.marks.iter().any(|mark| mark.is_archive());
         match (open || selected, aside) {
             (true, _) => self.theme.bold(Role::Bright),
@@ -159,13 +167,13 @@ impl Line<'_> {
 }
 
 /// The sign of what a session carries: the gravest of its marks.
-fn mark(item: &SessionItem) -> Option<(&'static str, Role)> {
+fn session_mark(item: &SessionItem) -> Option<(&'static str, Role)> {
     let signs = [
         (Mark::Unfinished, "!", Role::Danger),
         (Mark::Overflow, glyphs::ALERT, Role::Danger),
         (Mark::Damaged, "!", Role::Warn),
         (Mark::NotImported, "!", Role::Warn),
-        (Mark::Running, glyphs::ON, Role::You),
+        (Mark::Running, glyphs::ON, Role::User),
         (Mark::Missing, "?", Role::Warn),
         (Mark::Foreign, "?", Role::Warn),
         (Mark::Orphan, "?", Role::Muted),

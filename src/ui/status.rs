@@ -6,15 +6,15 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::action::Action;
-use crate::app::keymap::Context;
+use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
 use crate::app::message::MessageView;
-use crate::app::state::{Overlay, Prompt, Purpose, WriteStage};
-use crate::app::summary::Summarising;
+use crate::app::state::{InputPurpose, LineInput, Overlay, WriteStage};
+use crate::app::summary::SummaryStage;
 use crate::text;
 use crate::ui::glyphs;
-use crate::ui::theme::{Ground, Role, Theme};
-use crate::ui::widgets::{put, put_facts, put_facts_right, put_spans, tint};
+use crate::ui::theme::{BackgroundRole, Role, Theme};
+use crate::ui::widgets::{apply_style, put, put_facts, put_facts_right, put_spans};
 
 /// A hint: the actions whose keys it shows, and its words.
 type Hint = (&'static [Action], &'static str);
@@ -24,8 +24,8 @@ const NEXT_PANE: Hint = (&[Action::NextPane], "next pane");
 
 /// Draws the line; answers where the terminal's cursor belongs while something is typed.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
-    tint(buf, area, theme.ground(Ground::Surface));
-    if let Some(prompt) = app.prompt.as_ref().filter(|prompt| !in_sessions(app, prompt)) {
+    apply_style(buf, area, theme.background(BackgroundRole::Surface));
+    if let Some(prompt) = app.input.as_ref().filter(|prompt| !is_sessions_filter(app, prompt)) {
         return Some(draw_prompt(prompt, theme, area, buf));
     }
     let context = app.key_context();
@@ -34,14 +34,18 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
     let start = put_facts_right(buf, area.y, area.x + area.width / 2, end, &right).saturating_sub(3);
     if let Some(toast) = &app.toast {
         let (sign, role) =
-            if toast.failed { (glyphs::REFUSED, Role::Danger) } else { (glyphs::PASSED, Role::You) };
+            if toast.is_error { (glyphs::REFUSED, Role::Danger) } else { (glyphs::PASSED, Role::User) };
         let x = put(buf, (area.x + 1, area.y), start, sign, theme.style(role));
-        let role = if toast.failed { Role::Danger } else { Role::Text };
+        let role = if toast.is_error { Role::Danger } else { Role::Text };
         put(buf, (x + 1, area.y), start, &toast.text, theme.style(role));
         return None;
     }
-    let left = if app.prompt.is_some() {
-        vec![typed("enter", "open", theme), typed("esc", "clear filter", theme), typed("↑↓", "move", theme)]
+    let left = if app.input.is_some() {
+        vec![
+            prompt_hint("enter", "open", theme),
+            prompt_hint("esc", "clear filter", theme),
+            prompt_hint("↑↓", "move", theme),
+        ]
     } else {
         hints(app, theme, context, left_hints(app))
     };
@@ -50,31 +54,33 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
 }
 
 /// A filter is typed into the sessions pane, where that is in sight.
-pub(super) fn in_sessions(app: &App, prompt: &Prompt) -> bool {
-    prompt.purpose == Purpose::Filter && !app.layout().sessions.is_empty()
+pub(super) fn is_sessions_filter(app: &App, prompt: &LineInput) -> bool {
+    prompt.purpose == InputPurpose::Filter && !app.layout().sessions.is_empty()
 }
 
-fn draw_prompt(prompt: &Prompt, theme: &Theme, area: Rect, buf: &mut Buffer) -> Position {
+fn draw_prompt(prompt: &LineInput, theme: &Theme, area: Rect, buf: &mut Buffer) -> Position {
     let lead = match prompt.purpose {
-        Purpose::Filter | Purpose::Search | Purpose::Find => "/",
-        Purpose::Setting => "value ",
-        Purpose::Axes => "vary ",
-        Purpose::Headroom => "leave free ",
+        InputPurpose::Filter | InputPurpose::Search | InputPurpose::Find => "/",
+        InputPurpose::Setting => "value ",
+        InputPurpose::Axes => "vary ",
+        InputPurpose::Headroom => "leave free ",
     };
     let x = put(buf, (area.x + 1, area.y), area.right(), lead, theme.bold(Role::Muted));
-    let words = match (&prompt.complaint, prompt.purpose) {
+    let words = match (&prompt.error, prompt.purpose) {
         (Some(complaint), _) => vec![vec![Span::styled(complaint.as_str(), theme.style(Role::Warn))]],
-        (None, Purpose::Axes | Purpose::Headroom) => {
-            vec![typed("enter", "compare", theme), typed("esc", "leave", theme)]
+        (None, InputPurpose::Axes | InputPurpose::Headroom) => {
+            vec![prompt_hint("enter", "compare", theme), prompt_hint("esc", "leave", theme)]
         }
-        (None, Purpose::Setting) => vec![typed("enter", "set", theme), typed("esc", "leave", theme)],
-        (None, _) => vec![typed("enter", "search", theme), typed("esc", "leave", theme)],
+        (None, InputPurpose::Setting) => {
+            vec![prompt_hint("enter", "set", theme), prompt_hint("esc", "leave", theme)]
+        }
+        (None, _) => vec![prompt_hint("enter", "search", theme), prompt_hint("esc", "leave", theme)],
     };
     let end = put_facts_right(buf, area.y, area.x + area.width / 3, area.right().saturating_sub(1), &words);
-    typed_text(prompt, theme, (x, area.y), end.saturating_sub(2), buf)
+    draw_input(prompt, theme, (x, area.y), end.saturating_sub(2), buf)
 }
 
-fn typed<'a>(key: &'a str, words: &'a str, theme: &Theme) -> Vec<Span<'a>> {
+fn prompt_hint<'a>(key: &'a str, words: &'a str, theme: &Theme) -> Vec<Span<'a>> {
     vec![
         Span::styled(key, theme.bold(Role::Text)),
         Span::raw(" "),
@@ -83,8 +89,8 @@ fn typed<'a>(key: &'a str, words: &'a str, theme: &Theme) -> Vec<Span<'a>> {
 }
 
 /// The text being typed, its end in sight, with a cursor; answers where that is.
-pub(super) fn typed_text(
-    prompt: &Prompt,
+pub(super) fn draw_input(
+    prompt: &LineInput,
     theme: &Theme,
     at: (u16, u16),
     end: u16,
@@ -149,16 +155,17 @@ fn left_hints(app: &App) -> Vec<Hint> {
 /// A message over the whole screen: on to the next, what to show of it, and back. Of these the way back
 /// is never the one that finds no room.
 fn detail_hints(app: &App) -> Vec<Hint> {
-    let view = app.message_screen().map_or(app.message.view, |screen| screen.shown.look.form.view);
+    let view =
+        app.message_screen().map_or(app.message.view, |screen| screen.layout.options.body_options.view);
     let diff = view == MessageView::Diff;
-    let changed = app.message.text.as_ref().is_some_and(|text| text.after.is_some());
+    let changed = app.message.text.as_ref().is_some_and(|text| text.planned_text.is_some());
     let on = |shown: bool, one, other| if shown { one } else { other };
     let mut hints: Vec<Hint> = if app.plan.is_some() {
         vec![(&[Action::NextChange, Action::PreviousChange], "changed")]
     } else {
         vec![(&[Action::NextMessage, Action::PreviousMessage], "message")]
     };
-    if app.message.found.is_some() {
+    if app.message.current_match.is_some() {
         hints.push((&[Action::NextMatch, Action::PreviousMatch], "match"));
     }
     if diff {
@@ -199,7 +206,7 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
         Overlay::Help { .. } => vec![(&[Action::Down, Action::Up], "scroll"), (&[Action::Back], "close")],
         Overlay::Palette { .. } => vec![(&[Action::Open], "run"), (&[Action::Back], "close")],
         Overlay::Findings { .. } => vec![MOVE, (&[Action::Copy], "copy"), (&[Action::Back], "close")],
-        Overlay::Steps(_) => vec![
+        Overlay::Policies(_) => vec![
             MOVE,
             (&[Action::ToggleStep], "on/off"),
             (&[Action::Open], "settings"),
@@ -222,8 +229,8 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
         }
         Overlay::Explain(screen) => vec![
             MOVE,
-            (&[Action::Open], screen.open_words()),
-            (&[Action::Copy], screen.copy_words()),
+            (&[Action::Open], screen.open_label()),
+            (&[Action::Copy], screen.copy_label()),
             (&[Action::Back], "close"),
         ],
         Overlay::Timeline => vec![
@@ -265,13 +272,13 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
             (&[Action::Back], "close"),
         ],
         Overlay::Write(dialog) => match dialog.stage {
-            WriteStage::Asking(_) => vec![
+            WriteStage::Confirming(_) => vec![
                 (&[Action::Yes], "write"),
                 (&[Action::No], "cancel"),
                 (&[Action::Diff], "diff"),
                 (&[Action::SavePlan], "save plan"),
             ],
-            WriteStage::Summarising(Summarising::Offered(_)) => {
+            WriteStage::Summarising(SummaryStage::Offered(_)) => {
                 vec![(&[Action::Yes], "summarise"), (&[Action::No], "cancel")]
             }
             WriteStage::Summarising(_) => vec![(&[Action::No], "cancel")],
@@ -281,7 +288,7 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
 }
 
 fn right_hints(app: &App) -> Vec<Hint> {
-    match (&app.overlay, &app.prompt) {
+    match (&app.overlay, &app.input) {
         (Some(Overlay::Timeline), None) if app.size.0 >= 100 => vec![(&[Action::Explain], "explain")],
         (Some(_), _) | (_, Some(_)) => Vec::new(),
         _ if app.zoom && app.focus == Pane::Message => {
@@ -292,7 +299,7 @@ fn right_hints(app: &App) -> Vec<Hint> {
     }
 }
 
-fn hints<'a>(app: &App, theme: &Theme, context: Context, hints: Vec<Hint>) -> Vec<Vec<Span<'a>>> {
+fn hints<'a>(app: &App, theme: &Theme, context: KeyContext, hints: Vec<Hint>) -> Vec<Vec<Span<'a>>> {
     let spans = |(actions, words): Hint| {
         let keys = keys_text(app, context, actions)?;
         Some(vec![
@@ -304,26 +311,26 @@ fn hints<'a>(app: &App, theme: &Theme, context: Context, hints: Vec<Hint>) -> Ve
 }
 
 /// The keys of actions that belong together, as `j/k` or `←→`.
-fn keys_text(app: &App, context: Context, actions: &[Action]) -> Option<String> {
+fn keys_text(app: &App, context: KeyContext, actions: &[Action]) -> Option<String> {
     let keymap = &app.options.keymap;
-    let bound: Vec<Vec<String>> = actions.iter().map(|action| keymap.keys(context, *action)).collect();
+    let bound: Vec<Vec<String>> = actions.iter().map(|action| keymap.keys_for(context, *action)).collect();
     let holds = |at: usize, name: &str| bound.get(at).is_some_and(|keys| keys.iter().any(|key| key == name));
     if holds(0, "left") && holds(1, "right") {
         return Some("←→".to_owned());
     }
     let both = actions.iter().zip(&bound);
-    let first: Option<Vec<&str>> = both.map(|(action, keys)| preferred(*action, keys)).collect();
+    let first: Option<Vec<&str>> = both.map(|(action, keys)| preferred_key(*action, keys)).collect();
     first.map(|keys| keys.join("/"))
 }
 
 /// The first key of an action, or nothing where none is bound.
-pub(super) fn first_key(app: &App, context: Context, action: Action) -> String {
-    let keys = app.options.keymap.keys(context, action);
-    preferred(action, &keys).unwrap_or_default().to_owned()
+pub(super) fn first_key(app: &App, context: KeyContext, action: Action) -> String {
+    let keys = app.options.keymap.keys_for(context, action);
+    preferred_key(action, &keys).unwrap_or_default().to_owned()
 }
 
 /// The key that is shown of several: `n` stands beside `y`, esc leaves.
-fn preferred(action: Action, keys: &[String]) -> Option<&str> {
+fn preferred_key(action: Action, keys: &[String]) -> Option<&str> {
     let wanted = match action {
         Action::No => "n",
         Action::Back => "esc",
@@ -333,7 +340,7 @@ fn preferred(action: Action, keys: &[String]) -> Option<&str> {
 }
 
 /// The keys a state offers, as `D demo store`.
-pub(super) fn offered(
+pub(super) fn draw_offers(
     app: &App,
     theme: &Theme,
     at: (u16, u16),
@@ -343,7 +350,7 @@ pub(super) fn offered(
 ) {
     let mut x = at.0;
     for (action, words) in offers {
-        let key = first_key(app, Context::Global, *action);
+        let key = first_key(app, KeyContext::Global, *action);
         if key.is_empty() {
             continue;
         }

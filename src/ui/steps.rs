@@ -7,14 +7,14 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::steps::{StepsLine, StepsScreen};
-use crate::plan::{Plan, StepEffect};
-use crate::policy::step::Moment;
-use crate::policy::{Fate, Step};
-use crate::ui::theme::{Ground, Role, Theme};
+use crate::app::steps::{PoliciesLine, PoliciesScreen};
+use crate::plan::{Plan, PolicyEffect};
+use crate::policy::step::Phase;
+use crate::policy::{Fate, Policy};
+use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::tuning::words_of;
 use crate::ui::widgets::number::{estimate, grouped, round_thousands};
-use crate::ui::widgets::{ThinBar, blank, on_title, put, put_facts, put_right, put_spans, row_of, title};
+use crate::ui::widgets::{ThinBar, clear, on_title, put, put_facts, put_right, put_spans, row_at, title};
 use crate::ui::{frame_box, glyphs};
 
 /// Where things stand in a row, counted from its left. Empty columns are not shown.
@@ -27,7 +27,7 @@ struct Columns {
     /// First cell of the bar, and its cells.
     bar: (u16, u16),
     /// What it did.
-    did: u16,
+    effect: u16,
     /// The rule stands at the right.
     rule: bool,
 }
@@ -37,10 +37,10 @@ const NAME: u16 = 4;
 
 fn columns(width: u16) -> Columns {
     match width {
-        120.. => Columns { tokens: (24, 35), messages: 50, bar: (53, 20), did: 76, rule: true },
-        100..120 => Columns { tokens: (24, 35), messages: 50, bar: (53, 10), did: 66, rule: false },
-        80..100 => Columns { tokens: (24, 35), messages: 0, bar: (38, 10), did: 51, rule: false },
-        _ => Columns { tokens: (22, 32), messages: 0, bar: (0, 0), did: 35, rule: false },
+        120.. => Columns { tokens: (24, 35), messages: 50, bar: (53, 20), effect: 76, rule: true },
+        100..120 => Columns { tokens: (24, 35), messages: 50, bar: (53, 10), effect: 66, rule: false },
+        80..100 => Columns { tokens: (24, 35), messages: 0, bar: (38, 10), effect: 51, rule: false },
+        _ => Columns { tokens: (22, 32), messages: 0, bar: (0, 0), effect: 35, rule: false },
     }
 }
 
@@ -48,27 +48,27 @@ fn columns(width: u16) -> Columns {
 struct View<'a> {
     app: &'a App,
     theme: &'a Theme,
-    screen: &'a StepsScreen,
+    screen: &'a PoliciesScreen,
     columns: Columns,
     /// Tokens of all messages before any step: what bars are measured by.
-    all: u64,
+    tokens_before: u64,
 }
 
 /// Draws the screen between the budget bar and the status line.
-pub(super) fn draw(app: &App, theme: &Theme, screen: &StepsScreen, buf: &mut Buffer) {
-    let area = app.steps_area();
-    blank(theme, buf, area);
+pub(super) fn draw(app: &App, theme: &Theme, screen: &PoliciesScreen, buf: &mut Buffer) {
+    let area = app.policies_area();
+    clear(theme, buf, area);
     heading(app, theme, area, buf);
     // Steps go by chars, so this screen does too.
-    let all = app.figures.estimated_messages.max(1);
-    let view = View { app, theme, screen, columns: columns(area.width), all };
+    let all = app.plan_totals.estimated_messages.max(1);
+    let view = View { app, theme, screen, columns: columns(area.width), tokens_before: all };
     let lines = screen.lines();
     for (y, line) in (area.y + 1..area.bottom()).zip(&lines) {
-        let row = row_of(area, y);
+        let row = row_at(area, y);
         match line {
-            StepsLine::Moment(moment) => view.moment(*moment, y == area.y + 1, row, buf),
-            StepsLine::Step(step) => view.step(*step, row, buf),
-            StepsLine::Total => view.total(row, buf),
+            PoliciesLine::Moment(moment) => view.moment_heading(*moment, y == area.y + 1, row, buf),
+            PoliciesLine::Policy(step) => view.policy_row(*step, row, buf),
+            PoliciesLine::Total => view.total(row, buf),
         }
     }
     let used = 1 + lines.len() as u16;
@@ -80,13 +80,13 @@ pub(super) fn draw(app: &App, theme: &Theme, screen: &StepsScreen, buf: &mut Buf
 fn heading(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let from = title(theme, buf, area, "Steps", true);
     let muted = theme.style(Role::Muted);
-    let now = app.inspection().map_or(0, |open| open.next_prompt.estimate);
+    let now = app.displayed_session().map_or(0, |open| open.next_prompt.estimated_tokens);
     let mut spans = vec![Span::styled(estimate(now), theme.bold(Role::Bright))];
-    if let Some(after) = app.figures.estimate_after {
+    if let Some(after) = app.plan_totals.estimate_after {
         spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
         spans.push(Span::styled(estimate(after), theme.bold(Role::Plan)));
     }
-    let window = app.inspection().map_or(0, |inspection| inspection.window.tokens.max(0.0) as u64);
+    let window = app.displayed_session().map_or(0, |inspection| inspection.window.tokens.max(0.0) as u64);
     if window > 0 {
         spans.push(Span::styled(format!(" of {}", round_thousands(window)), muted));
     }
@@ -95,11 +95,11 @@ fn heading(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 
 impl View<'_> {
     /// When the steps below are taken; over the first of them the names of the columns.
-    fn moment(&self, moment: Moment, first: bool, row: Rect, buf: &mut Buffer) {
+    fn moment_heading(&self, moment: Phase, first: bool, row: Rect, buf: &mut Buffer) {
         let words = match moment {
-            Moment::Transcript => "transcript",
-            Moment::Run => "once a run",
-            Moment::Call => "every call",
+            Phase::Transcript => "transcript",
+            Phase::Run => "once a run",
+            Phase::Call => "every call",
         };
         put(buf, (row.x + 1, row.y), row.right(), words, self.theme.bold(Role::Muted));
         if first {
@@ -112,14 +112,14 @@ impl View<'_> {
         }
     }
 
-    fn step(&self, step: Step, row: Rect, buf: &mut Buffer) {
+    fn policy_row(&self, step: Policy, row: Rect, buf: &mut Buffer) {
         let (app, theme, y) = (self.app, self.theme, row.y);
         let selected = self.screen.selected() == step;
         if selected {
-            frame_box::selected(theme, buf, row, theme.ground(Ground::Selected));
+            frame_box::selected(theme, buf, row, theme.background(BackgroundRole::Selected));
         }
-        let on = app.tuning.is_on(step);
-        let waits = app.waiting.has(step);
+        let on = app.tuning.is_policy_on(step);
+        let waits = app.waiting_policies.has(step);
         let (sign, role) = match (on, waits) {
             (true, true) => (glyphs::ON, Role::Warn),
             (true, false) => (glyphs::ON, Role::Plan),
@@ -135,17 +135,17 @@ impl View<'_> {
         let mut end = row.right().saturating_sub(1);
         if self.columns.rule {
             let rule = Span::styled(words_of(step).1, theme.style(Role::Muted));
-            end = put_right(buf, y, row.x + self.columns.did, end, &[rule]).saturating_sub(2);
+            end = put_right(buf, y, row.x + self.columns.effect, end, &[rule]).saturating_sub(2);
         }
         let told = app.plan.as_ref().and_then(|plan| effect_of(plan, step)).filter(|_| on);
         match told {
-            Some(effect) => self.in_order(effect, row, end, buf),
-            None => self.aside(step, on, row, end, buf),
+            Some(effect) => self.active_policy(effect, row, end, buf),
+            None => self.inactive_policy(step, on, row, end, buf),
         }
     }
 
     /// A step of the plan: what it was given, what it left.
-    fn in_order(&self, effect: &StepEffect, row: Rect, end: u16, buf: &mut Buffer) {
+    fn active_policy(&self, effect: &PolicyEffect, row: Rect, end: u16, buf: &mut Buffer) {
         let (theme, y) = (self.theme, row.y);
         let muted = theme.style(Role::Muted);
         self.tokens((effect.tokens_before, effect.tokens_after), theme.bold(Role::Plan), row, buf);
@@ -159,24 +159,24 @@ impl View<'_> {
             put_right(buf, y, row.x + NAME, row.x + self.columns.messages, &[Span::styled(words, muted)]);
         }
         self.bar(effect, Role::PlanBar, row, buf);
-        let facts = self.did(effect, false);
-        put_facts(buf, (row.x + self.columns.did, y), end, &facts);
+        let facts = self.effect_spans(effect, false);
+        put_facts(buf, (row.x + self.columns.effect, y), end, &facts);
     }
 
     /// A step that takes no part: what it would do on its own.
-    fn aside(&self, step: Step, on: bool, row: Rect, end: u16, buf: &mut Buffer) {
+    fn inactive_policy(&self, step: Policy, on: bool, row: Rect, end: u16, buf: &mut Buffer) {
         let (theme, y) = (self.theme, row.y);
         let muted = theme.style(Role::Muted);
-        let at = (row.x + self.columns.did, y);
-        let Some(effect) = self.screen.alone(step) else {
+        let at = (row.x + self.columns.effect, y);
+        let Some(effect) = self.screen.effect(step) else {
             let looks = self
                 .app
-                .inspection()
-                .is_none_or(|open| step.needs_texture(open.ruleset.ruleset.rules()) || step == Step::Compact);
-            let words = match (looks, self.app.texts_failed) {
+                .displayed_session()
+                .is_none_or(|open| step.needs_features(open.ruleset.id.rules()) || step == Policy::Compact);
+            let words = match (looks, self.app.details_failed) {
                 (true, true) => "texts cannot be read",
                 (true, false) => "reading texts…",
-                (false, _) => glyphs::NONE,
+                (false, _) => glyphs::UNKNOWN,
             };
             put(buf, at, end, words, theme.style(if on { Role::Warn } else { Role::Muted }));
             return;
@@ -191,18 +191,18 @@ impl View<'_> {
             None => format!("alone: adds {}", estimate(effect.tokens_after - effect.tokens_before)),
         };
         let mut facts = vec![vec![Span::styled(words, muted)]];
-        facts.extend(self.did(effect, true));
+        facts.extend(self.effect_spans(effect, true));
         put_facts(buf, at, end, &facts);
     }
 
     /// Messages by fate; quiet where that is only what would be.
-    fn did<'s>(&self, effect: &StepEffect, quiet: bool) -> Vec<Vec<Span<'s>>> {
+    fn effect_spans<'s>(&self, effect: &PolicyEffect, quiet: bool) -> Vec<Vec<Span<'s>>> {
         let theme = self.theme;
         if !effect.changed {
             return vec![vec![Span::styled("nothing changes", theme.style(Role::Muted))]];
         }
         let style = |role| if quiet { theme.style(Role::Muted) } else { theme.style(role) };
-        let changed = Fate::ALL.into_iter().filter(|fate| fate.changes() && effect.count(*fate) > 0);
+        let changed = Fate::ALL.into_iter().filter(|fate| fate.is_change() && effect.count(*fate) > 0);
         let fact = |fate: Fate| {
             let sign = if quiet { theme.style(Role::Muted) } else { theme.fate(fate) };
             let count = Span::styled(format!(" {}", grouped(effect.count(fate) as i64)), style(Role::Text));
@@ -226,12 +226,12 @@ impl View<'_> {
         put_right(buf, row.y, before_end + 2, after_end, &[Span::styled(estimate(after), style)]);
     }
 
-    fn bar(&self, effect: &StepEffect, role: Role, row: Rect, buf: &mut Buffer) {
+    fn bar(&self, effect: &PolicyEffect, role: Role, row: Rect, buf: &mut Buffer) {
         let (from, width) = self.columns.bar;
         if width == 0 {
             return;
         }
-        let share = |tokens: u64| tokens as f64 / self.all as f64;
+        let share = |tokens: u64| tokens as f64 / self.tokens_before as f64;
         let bar = ThinBar {
             share: share(effect.tokens_after),
             tail: share(effect.tokens_before),
@@ -252,7 +252,7 @@ impl View<'_> {
         };
         put(buf, (row.x + 1, row.y), row.right(), "together", theme.bold(Role::Muted));
         self.tokens((plan.total_before(), plan.total_after()), theme.bold(Role::Plan), row, buf);
-        let (before, after) = (plan.tokens_before.len(), plan.items.len());
+        let (before, after) = (plan.tokens_before.len(), plan.messages.len());
         if self.columns.messages > 0 {
             let words = if before == after {
                 grouped(after as i64)
@@ -263,7 +263,7 @@ impl View<'_> {
             put_right(buf, row.y, row.x + NAME, row.x + self.columns.messages, &[words]);
         }
         let changed =
-            Fate::ALL.into_iter().filter(|fate| fate.changes()).map(|fate| (fate, plan.count(fate)));
+            Fate::ALL.into_iter().filter(|fate| fate.is_change()).map(|fate| (fate, plan.count(fate)));
         let fact = |(fate, count): (Fate, usize)| {
             vec![
                 Span::styled(fate.sign(), theme.fate(fate)),
@@ -271,14 +271,14 @@ impl View<'_> {
             ]
         };
         let mut facts: Vec<Vec<Span>> = changed.filter(|(_, count)| *count > 0).map(fact).collect();
-        let made = plan.made().count();
+        let made = plan.added_messages().count();
         if made > 0 {
             facts.push(vec![Span::styled(format!("+{made} made"), theme.style(Role::Text))]);
         }
-        put_facts(buf, (row.x + self.columns.did, row.y), row.right().saturating_sub(1), &facts);
+        put_facts(buf, (row.x + self.columns.effect, row.y), row.right().saturating_sub(1), &facts);
     }
 }
 
-fn effect_of(plan: &Plan, step: Step) -> Option<&StepEffect> {
-    plan.effects.iter().find(|effect| effect.step == step)
+fn effect_of(plan: &Plan, step: Policy) -> Option<&PolicyEffect> {
+    plan.effects.iter().find(|effect| effect.policy == step)
 }

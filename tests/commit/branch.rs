@@ -36,7 +36,7 @@ fn a_changed_result_is_copied_with_what_follows_and_the_record_is_last() {
     ];
     let written: Vec<&str> = prepared.lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(written, expected);
-    assert_eq!((prepared.leaf.as_str(), prepared.record.as_str()), (record, record));
+    assert_eq!((prepared.leaf.as_str(), prepared.record_id.as_str()), (record, record));
     assert_eq!(prepared.parent.as_deref(), Some("a1"));
     assert_eq!(prepared.changed, [("r1".to_owned(), result.to_owned())]);
     // The file's own time is not the test's, and no answer carries usage.
@@ -81,7 +81,7 @@ fn references_follow_the_copies_and_shared_ones_stay() {
     let kept = js::parse(&prepared.lines[6].text).unwrap();
     assert_eq!(text_of(&kept, "firstKeptEntryId"), "a1", "a shared ancestor stays");
     // The compaction ends the branch as it ended the old one, and our record stands before it.
-    assert_eq!((&prepared.record, &prepared.leaf), (&new(5), &new(6)));
+    assert_eq!((&prepared.record_id, &prepared.leaf), (&new(5), &new(6)));
     assert_eq!(text_of(&kept, "parentId"), new(5));
 }
 
@@ -184,7 +184,7 @@ fn a_transcript_in_memory_can_be_planned_for_and_not_written() {
     use clawscope::store::{load::load, source::Source};
     let bytes = lines(&[USER, CALL, RESULT, ANSWER]);
     let file = Session::new(&bytes);
-    let source = Source::memory("demo.jsonl", bytes);
+    let source = Source::from_memory("demo.jsonl", bytes);
     let index = load(&source, &mut LineIds, &mut |_, _| true).unwrap();
     let mut request = file.request(vec![file.clear(EntryIx(2))]);
     request.transcript.source = &source;

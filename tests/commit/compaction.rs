@@ -5,7 +5,7 @@ use clawscope::commit::{PlannedCompaction, Refusal, Remap, SystemClock, UndoTarg
 use clawscope::ids::EntryIx;
 use clawscope::js::{self, Value};
 use clawscope::policy::compact::FileLists;
-use clawscope::policy::truncate::{Cut, truncated_message};
+use clawscope::policy::truncate::{CutOptions, truncated_message};
 
 use crate::branch::{labels_in_force, text_of};
 use crate::session::Session;
@@ -49,7 +49,7 @@ fn a_compaction_alone_copies_nothing_and_is_the_new_leaf() {
         )
     );
     assert_eq!((prepared.parent.as_deref(), prepared.from_leaf.as_str()), (Some("a3"), "a3"));
-    assert_eq!((&prepared.leaf, &prepared.record), (&compaction.id, &record.id));
+    assert_eq!((&prepared.leaf, &prepared.record_id), (&compaction.id, &record.id));
     assert_eq!((prepared.remaps.len(), prepared.changed.len()), (0, 0));
     let written = write(&prepared, 0, &SystemClock).unwrap();
     assert_eq!((&written.leaf, &written.receipt.id), (&compaction.id, &record.id));
@@ -65,7 +65,7 @@ fn going_back_to_a_compaction_keeps_it_the_last_line() {
     let session = talk();
     write(&session.prepare_with(Vec::new(), Some(keeping(4))).unwrap(), 0, &SystemClock).unwrap();
     let session = session.reload();
-    let (new, leaf) = (session.context(), session.index.name(session.index.last().unwrap()));
+    let (new, leaf) = (session.context(), session.index.display_id(session.index.last().unwrap()));
     let label = format!(
         r#"{{"type":"label","id":"l9","parentId":"u1","timestamp":"2026-02-25T06:13:20.000Z","targetId":"{leaf}","label":"short"}}"#
     );
@@ -79,7 +79,7 @@ fn going_back_to_a_compaction_keeps_it_the_last_line() {
     let session = Session::new((kept.join("\n") + "\n").as_bytes());
     let redo = session.prepare_undo(UndoTarget::LastUndo).unwrap();
     let [record, label, compaction] = &redo.lines[..] else { panic!("{:?}", redo.lines) };
-    assert_eq!((&redo.record, &redo.leaf), (&record.id, &compaction.id));
+    assert_eq!((&redo.record_id, &redo.leaf), (&record.id, &compaction.id));
     assert!(compaction.text.contains(r#""firstKeptEntryId":"u2""#));
     write(&redo, 0, &SystemClock).unwrap();
     let session = session.reload();
@@ -124,8 +124,8 @@ fn a_cut_result_before_a_compaction_keeps_what_that_kept_and_every_label() {
     let old = session.context();
     let mut change = session.clear(EntryIx(2));
     let whole =
-        clawscope::store::body::message(&session.source, &session.index, EntryIx(2)).unwrap().unwrap();
-    change.message = truncated_message(&whole, 5000.0, &Cut::default()).unwrap();
+        clawscope::store::body::read_message(&session.source, &session.index, EntryIx(2)).unwrap().unwrap();
+    change.message = truncated_message(&whole, 5000.0, &CutOptions::default()).unwrap();
     write(&session.prepare(vec![change]).unwrap(), 0, &SystemClock).unwrap();
     let session = session.reload();
     let context = session.context();
@@ -133,7 +133,7 @@ fn a_cut_result_before_a_compaction_keeps_what_that_kept_and_every_label() {
     assert!(context[1].contains("truncated") && context[1].len() < old[1].len());
     assert_eq!((&context[2], &context[4]), (&old[2], &old[4]));
     assert!(context[5].contains("tried"), "the branch summary stays");
-    let copy = session.index.iter().filter(|(ix, _)| ix.0 > 8).map(|(ix, _)| session.index.name(ix));
+    let copy = session.index.iter().filter(|(ix, _)| ix.0 > 8).map(|(ix, _)| session.index.display_id(ix));
     let labels = labels_in_force(&session.bytes());
     assert_eq!(labels.get("a3").map(String::as_str), Some("here"));
     assert_eq!(copy.filter(|id| labels.get(id).is_some_and(|label| label == "here")).count(), 1);
@@ -153,10 +153,10 @@ fn a_shortened_result_may_lose_its_details_and_no_other_key() {
 
     let session = talk();
     change.message.as_object_mut().unwrap().remove("isError");
-    assert!(matches!(session.prepare(vec![change]), Err(Refusal::MoreThanContent { .. })));
+    assert!(matches!(session.prepare(vec![change]), Err(Refusal::NotOnlyContent { .. })));
     let mut added = session.clear(EntryIx(3));
     added.message.as_object_mut().unwrap().set("details", Value::Null);
-    assert!(matches!(session.prepare(vec![added]), Err(Refusal::MoreThanContent { .. })));
+    assert!(matches!(session.prepare(vec![added]), Err(Refusal::NotOnlyContent { .. })));
 }
 
 #[test]
@@ -187,8 +187,8 @@ fn old_records_are_read_beside_new_ones() {
     let session = session.reload();
     let receipts = receipts(&session.index, &session.source).unwrap();
     let [old, new] = &receipts[..] else { panic!("{receipts:?}") };
-    assert_eq!((old.steps.len(), old.steps[0].policy.as_str()), (1, "prune"));
-    assert_eq!(old.steps[0].settings.get("softTrimRatio"), Some(&Value::Number(0.3)));
-    assert!(old.steps[0].tokens_before == 1000.0 && old.tokens_after == Some(900.0));
+    assert_eq!((old.policies.len(), old.policies[0].name.as_str()), (1, "prune"));
+    assert_eq!(old.policies[0].settings.get("softTrimRatio"), Some(&Value::Number(0.3)));
+    assert!(old.policies[0].tokens_before == 1000.0 && old.tokens_after == Some(900.0));
     assert_eq!(new.from_leaf, "c9");
 }

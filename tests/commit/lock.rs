@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use clawscope::commit::{
     Clock, CommitError, Disk, LockState, Refusal, StaleReason, SystemClock, SystemDisk, lock_path,
-    lock_state, write, write_on,
+    lock_state, write, write_to_disk,
 };
 use clawscope::ids::EntryIx;
 use clawscope::js;
@@ -210,7 +210,7 @@ fn a_commit_that_is_just_being_written_is_not_taken_for_one_that_was_broken_off(
     let session = session();
     let disk = Halfway { path: &session.path, reserved: Cell::default(), refused: RefCell::default() };
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
-    write_on(&disk, &prepared, 0, &SystemClock).unwrap();
+    write_to_disk(&disk, &prepared, 0, &SystemClock).unwrap();
     let refused = disk.refused.take();
     assert!(matches!(refused, Some(Refusal::UnterminatedLine { .. })), "{refused:?}");
 }

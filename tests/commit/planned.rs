@@ -3,13 +3,13 @@
 
 use clawscope::commit::{Refusal, receipts};
 use clawscope::gateway::ruleset::Ruleset;
-use clawscope::inspect::write::{Check, WriteError};
+use clawscope::inspect::write::{CheckStatus, WriteError};
 use clawscope::js::Value;
-use clawscope::plan::{MadeSummary, Plan};
-use clawscope::policy::edit::{Edit, one_text};
-use clawscope::policy::list::{Change, From};
+use clawscope::plan::{CompactionSummary, Plan};
+use clawscope::policy::edit::{Edit, single_text_size};
+use clawscope::policy::list::{MessageChange, MessageOrigin};
 use clawscope::policy::repair::MissingResult;
-use clawscope::policy::{Step, StepSet};
+use clawscope::policy::{Policy, PolicySet};
 
 use crate::generate::{Options, transcript};
 use crate::inspected::{checks, committed, inspected, plain, planned, previewed, summary, undone};
@@ -21,7 +21,7 @@ fn contexts(session: &Session) -> Vec<String> {
 }
 
 /// Writes a plan of these steps to generated sessions and takes it back; how many had something to write.
-fn write_all(steps: &[Step]) -> usize {
+fn write_all(steps: &[Policy]) -> usize {
     let mut written = 0;
     for seed in 0..12 {
         let session = Session::new(&transcript(seed, &Options::default()));
@@ -38,7 +38,7 @@ fn write_all(steps: &[Step]) -> usize {
         let session = session.reload();
         assert!(session.bytes().starts_with(&old), "seed {seed}: the old bytes changed");
         assert_eq!(contexts(&session), previewed(&inspection, &plan, made.as_ref()), "seed {seed}");
-        assert_eq!(session.index.name(session.index.last().unwrap()), leaf);
+        assert_eq!(session.index.display_id(session.index.last().unwrap()), leaf);
         undone(&inspected(&session.path));
         assert_eq!(contexts(&session.reload()), before, "seed {seed}: undo");
     }
@@ -47,14 +47,15 @@ fn write_all(steps: &[Step]) -> usize {
 
 #[test]
 fn what_was_previewed_is_what_is_read_back() {
-    for steps in [&[Step::Compact][..], &[Step::Prune], &[Step::Compact, Step::Prune, Step::Images]] {
+    for steps in [&[Policy::Compact][..], &[Policy::Prune], &[Policy::Compact, Policy::Prune, Policy::Images]]
+    {
         let written = write_all(steps);
         assert!(written > 4, "{steps:?}: only {written} of 12 sessions had something to write");
     }
 }
 
 /// A plan of these steps over a short session, and why it is not written.
-fn refused(steps: &[Step], made: Option<&MadeSummary>, change: impl Fn(&mut Plan)) -> String {
+fn refused(steps: &[Policy], made: Option<&CompactionSummary>, change: impl Fn(&mut Plan)) -> String {
     let session = Session::new(&lines(&[USER, CALL, RESULT, ANSWER, NEXT, LAST]));
     let before = session.bytes();
     let inspection = inspected(&session.path);
@@ -71,32 +72,32 @@ const LAST: &str = r#"{"type":"message","id":"a3","parentId":"u2","timestamp":"2
 
 #[test]
 fn a_compaction_without_a_summary_changes_no_file() {
-    let words = refused(&[Step::Compact], None, |_| {});
+    let words = refused(&[Policy::Compact], None, |_| {});
     assert!(words.contains("no summary was made yet"), "{words}");
-    let empty = MadeSummary { text: "".into(), ..summary() };
-    let words = refused(&[Step::Compact], Some(&empty), |_| {});
+    let empty = CompactionSummary { text: "".into(), ..summary() };
+    let words = refused(&[Policy::Compact], Some(&empty), |_| {});
     assert!(words.contains("the summary is empty"), "{words}");
 }
 
 #[test]
 fn messages_left_out_by_the_history_limit_are_never_written() {
-    let words = refused(&[Step::History], None, |_| {});
+    let words = refused(&[Policy::History], None, |_| {});
     assert!(words.contains("leaves out 4 messages") && words.contains("`history`"), "{words}");
     assert!(words.contains("openclaw.json") && !words.contains("repair"), "{words}");
     // Nor is a summary that the limit would take away again (compaction 4.10).
     let made = summary();
-    let words = refused(&[Step::Compact], Some(&made), |plan| plan.items.truncate(0));
+    let words = refused(&[Policy::Compact], Some(&made), |plan| plan.messages.truncate(0));
     assert!(words.contains("leaves out"), "{words}");
 }
 
 #[test]
 fn moved_and_invented_results_are_never_written() {
-    let words = refused(&[Step::Images], None, |plan| plan.items.swap(0, 1));
+    let words = refused(&[Policy::Images], None, |plan| plan.messages.swap(0, 1));
     assert!(words.contains("moves 1 message, which is done in memory"), "{words}");
     assert!(words.contains("`repair` is done by the gateway itself"), "{words}");
-    let words = refused(&[Step::Images], None, |plan| {
+    let words = refused(&[Policy::Images], None, |plan| {
         let missing = MissingResult { id: "c9".into(), name: "read".into() };
-        plan.items.last_mut().unwrap().from = From::Missing(std::sync::Arc::new(missing));
+        plan.messages.last_mut().unwrap().origin = MessageOrigin::Missing(std::sync::Arc::new(missing));
     });
     assert!(words.contains("leaves out 1 message, invents 1 message"), "{words}");
 }
@@ -114,20 +115,20 @@ fn compacted() -> Session {
 fn where_results_are_cut_the_checks_tell_what_the_gateways_rewrite_would_lose() {
     let session = compacted();
     let mut inspection = inspected(&session.path);
-    inspection.ruleset.ruleset = Ruleset::V2026_3_2;
+    inspection.ruleset.id = Ruleset::V2026_3_2;
     inspection.window.tokens = 1000.0;
-    let mut plan = planned(&inspection, &[Step::Prune], 1.0);
+    let mut plan = planned(&inspection, &[Policy::Prune], 1.0);
     let gone = Edit::Placeholder(std::sync::Arc::new("[gone]".into()));
-    let size = one_text(&inspection.context.messages[2].size, 6.0);
-    plan.items[2].change = Some(Change::whole(size, vec![gone], None));
-    let told = |plan: &Plan| -> Option<(Check, String)> {
+    let size = single_text_size(&inspection.context.messages[2].size, 6.0);
+    plan.messages[2].change = Some(MessageChange::full(size, vec![gone], None));
+    let told = |plan: &Plan| -> Option<(CheckStatus, String)> {
         let checks = checks(&inspection, plan, None);
         checks.into_iter().find(|(_, words)| words.contains("own rewrite"))
     };
     assert_eq!(told(&plan), None, "nothing is cut in the transcript");
-    plan.settings.steps = StepSet::of(&[Step::Truncate]);
+    plan.settings.enabled = PolicySet::of(&[Policy::Truncate]);
     let (check, words) = told(&plan).expect("it is told");
-    assert_eq!(check, Check::Passed);
+    assert_eq!(check, CheckStatus::Passed);
     // The call is before the first cut, so what is kept from there on stays; only the label goes.
     assert_eq!(words, "The gateway's own rewrite would lose 1 label; a commit keeps all of it.");
 }
@@ -136,10 +137,12 @@ fn where_results_are_cut_the_checks_tell_what_the_gateways_rewrite_would_lose() 
 fn what_the_last_summary_left_in_place_and_this_one_loses_is_told() {
     let session = compacted();
     let inspection = inspected(&session.path);
-    let plan = planned(&inspection, &[Step::Compact], 1.0);
+    let plan = planned(&inspection, &[Policy::Compact], 1.0);
     let checks = checks(&inspection, &plan, Some(&summary()));
     let lost = checks.iter().find(|(_, words)| words.contains("that the last summary left in place"));
-    assert!(lost.is_some_and(|(check, words)| *check == Check::Warning && words.starts_with("5 messages")));
+    assert!(
+        lost.is_some_and(|(check, words)| *check == CheckStatus::Warning && words.starts_with("5 messages"))
+    );
 }
 
 #[test]
@@ -147,14 +150,14 @@ fn the_record_tells_of_every_step_that_changed_something_and_the_real_length_of_
     let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
     let session = Session::new(&lines(&[USER, ANSWER_1, USER_2, CALL_2, &long, ANSWER, NEXT, LAST]));
     let inspection = inspected(&session.path);
-    let plan = planned(&inspection, &[Step::Compact, Step::Images, Step::Prune], 2258.0);
+    let plan = planned(&inspection, &[Policy::Compact, Policy::Images, Policy::Prune], 2258.0);
     let made = summary();
     committed(&inspection, &plan, Some(&made)).unwrap();
     let session = session.reload();
     let receipts = receipts(&session.index, &session.source).unwrap();
-    let steps: Vec<&str> = receipts[0].steps.iter().map(|step| step.policy.as_str()).collect();
+    let steps: Vec<&str> = receipts[0].policies.iter().map(|step| step.name.as_str()).collect();
     assert_eq!(steps, ["compact", "prune"], "images changed nothing");
-    let [compact, prune] = &receipts[0].steps[..] else { panic!() };
+    let [compact, prune] = &receipts[0].policies[..] else { panic!() };
     assert_eq!(compact.settings.get("keepRecentTokens").and_then(Value::as_f64), Some(2258.0));
     assert!(prune.settings.get("softTrim").is_some());
     assert_eq!(compact.tokens_before, plan.total_before() as f64);
@@ -163,7 +166,7 @@ fn the_record_tells_of_every_step_that_changed_something_and_the_real_length_of_
         (prune.tokens_before, receipts[0].tokens_after)
     );
     let after = inspected(&session.path);
-    let estimated: u64 = after.budget().messages();
+    let estimated: u64 = after.budget().message_tokens();
     assert_eq!(prune.tokens_after, estimated as f64, "as the branch is estimated when it is read back");
 }
 
@@ -175,7 +178,7 @@ fn details_that_are_not_written_do_not_shift_the_check_of_sizes() {
     let answer = ANSWER.replace("\"r1\"", "\"r2\"");
     let session = Session::new(&lines(&[USER, CALL, RESULT, &call, &long, &answer, NEXT, LAST]));
     let inspection = inspected(&session.path);
-    let plan = planned(&inspection, &[Step::Repair, Step::Prune], 1.0);
+    let plan = planned(&inspection, &[Policy::Repair, Policy::Prune], 1.0);
     assert_eq!(
         plan.rewritten().map(|(at, _)| at).collect::<Vec<_>>(),
         [4],
@@ -189,12 +192,12 @@ fn the_record_names_the_window_that_the_guard_went_by() {
     let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
     let session = Session::new(&lines(&[USER, CALL, &long, ANSWER]));
     let mut inspection = inspected(&session.path);
-    (inspection.window.tokens, inspection.window.own) = (1000.0, 4000.0);
-    let plan = planned(&inspection, &[Step::Guard], 1.0);
+    (inspection.window.tokens, inspection.window.model_tokens) = (1000.0, 4000.0);
+    let plan = planned(&inspection, &[Policy::Guard], 1.0);
     committed(&inspection, &plan, None).unwrap();
     let session = session.reload();
-    let record = &receipts(&session.index, &session.source).unwrap()[0].steps[0];
-    assert_eq!(record.policy, "guard");
+    let record = &receipts(&session.index, &session.source).unwrap()[0].policies[0];
+    assert_eq!(record.name, "guard");
     assert_eq!(record.settings.get("window").and_then(Value::as_f64), Some(4000.0));
 }
 

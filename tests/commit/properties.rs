@@ -55,7 +55,8 @@ fn put_into(
     compaction: Option<&PlannedCompaction>,
 ) -> Vec<String> {
     let context =
-        clawscope::context::build(&session.index, &session.tree, &clawscope::transcript::Leaf::Own).unwrap();
+        clawscope::context::build_context(&session.index, &session.tree, &clawscope::transcript::Leaf::Own)
+            .unwrap();
     let change =
         |ix| changes.iter().find(|change| change.entry == ix).map(|change| js::stringify(&change.message));
     let kept = compaction.map(|compaction| {
@@ -101,7 +102,7 @@ fn commit_and_undo(seed: u64, options: &Options, asked: Asked) {
     let wanted = put_into(&session, &changes, compaction.as_ref());
     let copies = !changes.is_empty();
     // What model work beside the conversation took is not copied.
-    let path = session.tree.walk(&session.index, session.index.last().unwrap());
+    let path = session.tree.path_to(&session.index, session.index.last().unwrap());
     let mut kinds = path.iter().rev().map(|ix| session.index.entry(*ix).kind);
     let ends_in_compaction =
         compaction.is_some() || kinds.find(|kind| *kind != EntryKind::Usage) == Some(EntryKind::Compaction);
@@ -114,8 +115,8 @@ fn commit_and_undo(seed: u64, options: &Options, asked: Asked) {
     assert_eq!(prepared.lines.iter().any(|line| line.copy_of.is_some()), copies, "seed {seed}");
     let planned = session.planned(&prepared);
     let written = write(&prepared, 0, &SystemClock).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-    assert_eq!((&written.receipt.id, &written.leaf), (&prepared.record, &prepared.leaf));
-    assert_eq!(prepared.record == prepared.leaf, !ends_in_compaction, "seed {seed}: what ends the branch");
+    assert_eq!((&written.receipt.id, &written.leaf), (&prepared.record_id, &prepared.leaf));
+    assert_eq!(prepared.record_id == prepared.leaf, !ends_in_compaction, "seed {seed}: what ends the branch");
     let session = session.reload();
     let after = session.bytes();
     assert!(after.starts_with(&bytes), "seed {seed}: the old bytes changed");
@@ -125,11 +126,11 @@ fn commit_and_undo(seed: u64, options: &Options, asked: Asked) {
     ids_and_parents_hold(&after, values(&bytes).len());
     let (old_labels, labels) = (labels_in_force(&bytes), labels_in_force(&after));
     for (ix, _) in session.index.iter().take(old_entries) {
-        let id = session.index.name(ix);
+        let id = session.index.display_id(ix);
         assert_eq!(labels.get(&id), old_labels.get(&id), "seed {seed}, label of {id}");
     }
     for line in &prepared.lines {
-        if let Some(old) = line.copy_of.map(|ix| session.index.name(ix)) {
+        if let Some(old) = line.copy_of.map(|ix| session.index.display_id(ix)) {
             assert_eq!(labels.get(&line.id), old_labels.get(&old), "seed {seed}, label of the copy of {old}");
         }
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 
-use clawscope::commit::{CommitError, RandomIds, Refusal, SessionStanding, SystemClock, prepare, write};
+use clawscope::commit::{CommitError, RandomIds, Refusal, SystemClock, TranscriptStatus, prepare, write};
 use clawscope::ids::EntryIx;
 use clawscope::js::Value;
 use clawscope::transcript::Leaf;
@@ -33,9 +33,9 @@ fn refused_bytes(bytes: &[u8]) -> Refusal {
 fn archives_and_orphans_are_left_alone_unless_orphans_are_allowed() {
     let session = whole();
     let mut request = session.request(vec![session.clear(EntryIx(2))]);
-    request.transcript.standing = SessionStanding::Archive;
+    request.transcript.status = TranscriptStatus::Archive;
     assert!(matches!(prepare(&request, &mut RandomIds::default()), Err(Refusal::Archive { .. })));
-    request.transcript.standing = SessionStanding::Orphan;
+    request.transcript.status = TranscriptStatus::Orphan;
     assert!(matches!(prepare(&request, &mut RandomIds::default()), Err(Refusal::Orphan { .. })));
     request.transcript.allow_orphan = true;
     assert!(prepare(&request, &mut RandomIds::default()).is_ok());
@@ -101,12 +101,12 @@ fn a_last_line_that_lacks_nothing_but_its_end_is_given_it() {
     let session = Session::new(&whole[..whole.len() - 1]);
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
     let (planned, added) = (session.planned(&prepared), prepared.bytes());
-    assert_eq!((added[0], added.len()), (b'\n', prepared.len()));
+    assert_eq!((added[0], added.len()), (b'\n', prepared.byte_len()));
     write(&prepared, 0, &SystemClock).unwrap();
     let session = session.reload();
     assert_eq!(session.bytes(), [&whole[..whole.len() - 1], &added].concat());
     assert_eq!(session.context(), planned);
-    assert_eq!((session.index.bad_lines, session.index.pending), (0, 0));
+    assert_eq!((session.index.bad_lines, session.index.pending_bytes), (0, 0));
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn only_the_content_of_messages_on_the_active_branch_is_changed() {
     let mut other = session.clear(EntryIx(2));
     other.message.as_object_mut().unwrap().set("isError", true.into());
     assert!(
-        matches!(session.prepare(vec![other]), Err(Refusal::MoreThanContent { entry, .. }) if entry == "r1")
+        matches!(session.prepare(vec![other]), Err(Refusal::NotOnlyContent { entry, .. }) if entry == "r1")
     );
     let mut far = session.clear(EntryIx(2));
     far.entry = EntryIx(99);

@@ -101,12 +101,12 @@ fn the_file_tells_what_was_done_to_it() {
     let session = undo(committed(), UndoTarget::LastCommit);
     let receipts = receipts(&session.index, &session.source).unwrap();
     let [commit, undone] = &receipts[..] else { panic!("{receipts:?}") };
-    let [step] = &commit.steps[..] else { panic!("{commit:?}") };
-    assert_eq!((commit.kind.word(), step.policy.as_str()), ("commit", "prune"));
+    let [step] = &commit.policies[..] else { panic!("{commit:?}") };
+    assert_eq!((commit.kind.as_str(), step.name.as_str()), ("commit", "prune"));
     assert_eq!((step.tokens_before, step.tokens_after), (1000.0, 900.0));
     assert_eq!((commit.tokens_before, commit.tokens_after), (Some(1000.0), Some(900.0)));
     assert_eq!((commit.from_leaf.as_str(), commit.time), ("a2", crate::session::NOW as f64));
     assert_eq!(commit.changed[0].0, "r1");
-    assert_eq!((undone.kind.word(), undone.undoes.as_deref()), ("undo", Some(commit.id.as_str())));
+    assert_eq!((undone.kind.as_str(), undone.undoes.as_deref()), ("undo", Some(commit.id.as_str())));
     assert_eq!(undone.from_leaf, commit.id);
 }

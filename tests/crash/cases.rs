@@ -5,10 +5,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clawscope::commit::{
-    Clock, CommitRequest, PlannedCompaction, Prepared, SystemClock, UndoRequest, UndoTarget, lock_path,
+    Clock, CommitRequest, PlannedCompaction, PreparedCommit, SystemClock, UndoRequest, UndoTarget, lock_path,
     prepare, prepare_undo, write,
 };
-use clawscope::ids::{EntryIx, NewIds};
+use clawscope::ids::{EntryIx, IdSource};
 use clawscope::js::iso_text;
 
 use crate::generate::{Options, transcript};
@@ -95,7 +95,7 @@ impl Case {
     }
 
     /// What is to be written; the same every time.
-    pub(crate) fn prepare(self, session: &Session) -> Prepared {
+    pub(crate) fn prepare(self, session: &Session) -> PreparedCommit {
         match self {
             Self::Branch | Self::Long | Self::Unended | Self::LeftLock | Self::Edits => cleared(session),
             Self::Undo | Self::EditsUndone => undone(session, UndoTarget::LastCommit),
@@ -119,23 +119,23 @@ fn put(path: &Path, bytes: &[u8]) {
     std::fs::File::create(path).unwrap().write_all(bytes).unwrap();
 }
 
-fn earlier_commit(session: &Session) -> Prepared {
+fn earlier_commit(session: &Session) -> PreparedCommit {
     let commits = clawscope::commit::receipts(&session.index, &session.source).unwrap().len();
     if commits == 0 { cleared(session) } else { undone(session, UndoTarget::LastCommit) }
 }
 
-fn cleared(session: &Session) -> Prepared {
+fn cleared(session: &Session) -> PreparedCommit {
     let changes = session.results().into_iter().map(|ix| session.clear(ix)).collect();
     prepare(&session.request(changes), &mut Counted::of(session)).unwrap()
 }
 
 /// Clears one result more, with ids of its own: what someone does next.
-pub(crate) fn another(session: &Session) -> Prepared {
+pub(crate) fn another(session: &Session) -> PreparedCommit {
     let last = *session.results().last().expect("a result");
     session.prepare(vec![session.replace(last, &format!("seen, {} bytes", session.bytes().len()))]).unwrap()
 }
 
-fn undone(session: &Session, target: UndoTarget) -> Prepared {
+fn undone(session: &Session, target: UndoTarget) -> PreparedCommit {
     let request =
         UndoRequest { transcript: session.transcript(), target, tool: "clawscope".into(), now_ms: NOW };
     prepare_undo(&request, &mut Counted::of(session)).unwrap()
@@ -150,7 +150,7 @@ impl Counted {
     }
 }
 
-impl NewIds for Counted {
+impl IdSource for Counted {
     fn next_id(&mut self, _: u64, taken: &dyn Fn(&str) -> bool) -> String {
         loop {
             self.0 += 1;

@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use clawscope::commit::{SystemClock, settle, write_on};
+use clawscope::commit::{SystemClock, recover_commit, write_to_disk};
 
 use crate::cases::Case;
 use crate::disk::{Fault, Faulty};
@@ -31,9 +31,9 @@ fn child() {
     let (case, path, at) = (Case::named(case), Path::new(path), at.parse().unwrap());
     let disk = Faulty::new(Fault::Kill, at);
     match deed {
-        "Commit" => drop(write_on(&disk, &case.prepare(&case.open(path)), 0, &SystemClock).unwrap()),
-        "Settle" => drop(settle(path, 0, &SystemClock, &disk).unwrap()),
-        _ => drop(settle(path, 0, &SystemClock, &crate::repairs::Cramped(disk)).unwrap()),
+        "Commit" => drop(write_to_disk(&disk, &case.prepare(&case.open(path)), 0, &SystemClock).unwrap()),
+        "Settle" => drop(recover_commit(path, 0, &SystemClock, &disk).unwrap()),
+        _ => drop(recover_commit(path, 0, &SystemClock, &crate::repairs::Cramped(disk)).unwrap()),
     }
 }
 

@@ -160,16 +160,16 @@ impl Disk for Faulty {
         self.around(|| SystemDisk.sync(file))
     }
 
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        self.around(|| SystemDisk.sync_folder(folder))
+    fn sync_dir(&self, folder: &Path) -> io::Result<()> {
+        self.around(|| SystemDisk.sync_dir(folder))
     }
 
-    fn cut(&self, file: &File, bytes: u64) -> io::Result<()> {
+    fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
         // Making a file shorter takes no room, and a full disk does not keep anyone from it.
         if matches!(self.fault, Fault::Kill) {
-            return self.around(|| SystemDisk.cut(file, bytes));
+            return self.around(|| SystemDisk.truncate(file, bytes));
         }
-        SystemDisk.cut(file, bytes)
+        SystemDisk.truncate(file, bytes)
     }
 
     fn set_modified(&self, file: &File, at: SystemTime) -> io::Result<()> {

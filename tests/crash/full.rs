@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use clawscope::commit::{Clock as _, CommitError, SystemClock, lock_path, unfinished, write_on};
+use clawscope::commit::{Clock as _, CommitError, SystemClock, find_interrupted, lock_path, write_to_disk};
 
 use crate::cases::Case;
 use crate::child::{Deed, command, told};
@@ -22,7 +22,7 @@ fn a_disk_that_fills_up_at_any_step_leaves_the_old_file_and_nothing_beside_it() 
             let path = story.case.set_up(folder.path());
             let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
             let disk = Faulty::new(fault, point);
-            let result = write_on(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock);
+            let result = write_to_disk(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock);
             let state = story.state(&path).unwrap_or_else(|| panic!("{point}: {result:?}"));
             match &result {
                 Ok(_) => assert_eq!(state, "new", "{point}"),
@@ -35,7 +35,10 @@ fn a_disk_that_fills_up_at_any_step_leaves_the_old_file_and_nothing_beside_it() 
                     points += 1;
                 }
             }
-            assert!(unfinished(&path, SystemClock.now_ms()).unwrap().is_none(), "{point}: a journal is left");
+            assert!(
+                find_interrupted(&path, SystemClock.now_ms()).unwrap().is_none(),
+                "{point}: a journal is left"
+            );
             assert!(!lock_path(&path).unwrap().exists(), "{point}: a lock is left");
             left.keep(story, state, &path);
         }
@@ -133,7 +136,8 @@ fn a_full_disk_is_told_with_the_file_and_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
         let path = story.case.set_up(folder.path());
         let disk = Faulty::new(Fault::Full, point);
-        let error = write_on(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock).err()?;
+        let error =
+            write_to_disk(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock).err()?;
         assert!(error.to_string().starts_with(&folder.path().display().to_string()), "{error}");
         Some(error)
     };

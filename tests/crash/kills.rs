@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use clawscope::commit::{
-    Clock, CommitError, Extent, LockState, Refusal, Settled, SystemClock, SystemDisk, lock_state, settle,
-    unfinished, write, write_on,
+    Clock, CommitError, LockState, RecoveredCommit, Refusal, SystemClock, SystemDisk, WrittenExtent,
+    find_interrupted, lock_state, recover_commit, write, write_to_disk,
 };
 
 use crate::cases::{Case, another};
@@ -38,7 +38,7 @@ impl Story {
         let disk = Faulty::counting();
         let prepared = case.prepare(&session);
         let new_context = session.planned(&prepared);
-        write_on(&disk, &prepared, 0, &SystemClock).unwrap();
+        write_to_disk(&disk, &prepared, 0, &SystemClock).unwrap();
         let new = session.bytes();
         assert!(new.starts_with(&old) && new.len() > old.len() && new_context != old_context);
         Self { case, old, new, old_context, new_context, points: disk.passed(), torn: 0.into() }
@@ -73,28 +73,32 @@ pub(crate) fn settled(story: &Story, path: &Path, point: usize) -> &'static str 
 pub(crate) fn settled_after(story: &Story, path: &Path, point: usize, by_repair: bool) -> &'static str {
     let what = format!("{:?} at point {point}", story.case);
     let before = std::fs::read(path).unwrap();
-    let found = unfinished(path, SystemClock.now_ms()).unwrap();
+    let found = find_interrupted(path, SystemClock.now_ms()).unwrap();
     assert_eq!(std::fs::read(path).unwrap(), before, "{what}: looking changed something");
     let settled = settled_in_time(path, &what, by_repair);
-    assert_eq!(settled.as_ref().map(|settled| &settled.found), found.as_ref(), "{what}");
+    assert_eq!(settled.as_ref().map(|settled| &settled.interrupted), found.as_ref(), "{what}");
     if let Some(settled) = &settled {
         let changed = std::fs::read(path).unwrap() != before;
-        assert_eq!(changed, settled.outcome.changed_the_file(), "{what}: {settled:?}");
-        assert_eq!(matches!(found.unwrap().extent, Extent::Torn { .. }), changed, "{what}: {settled:?}");
+        assert_eq!(changed, settled.outcome.changed_file(), "{what}: {settled:?}");
+        assert_eq!(
+            matches!(found.unwrap().extent, WrittenExtent::Partial { .. }),
+            changed,
+            "{what}: {settled:?}"
+        );
         assert_eq!(lock_state(path, SystemClock.now_ms()).unwrap(), LockState::Free, "{what}");
     }
-    assert!(unfinished(path, SystemClock.now_ms()).unwrap().is_none(), "{what}: settled twice");
+    assert!(find_interrupted(path, SystemClock.now_ms()).unwrap().is_none(), "{what}: settled twice");
     story.state(path).unwrap_or_else(|| panic!("{what}: a part of the commit is left"))
 }
 
 /// Settles at once. Only what was killed before a whole journal told whose lock it is has to be waited for: such a lock
 /// may be another container's, or about to be written (store H4, H9).
-fn settled_in_time(path: &Path, what: &str, by_repair: bool) -> Option<Settled> {
-    match settle(path, 0, &SystemClock, &SystemDisk) {
+fn settled_in_time(path: &Path, what: &str, by_repair: bool) -> Option<RecoveredCommit> {
+    match recover_commit(path, 0, &SystemClock, &SystemDisk) {
         Err(CommitError::Refused(Refusal::Locked { pid, .. })) => {
-            let found = unfinished(path, SystemClock.now_ms()).unwrap().unwrap();
+            let found = find_interrupted(path, SystemClock.now_ms()).unwrap().unwrap();
             assert!(by_repair || pid.is_none() || found.kind.is_none(), "{what}: {found:?}");
-            settle(path, 0, &Ahead, &SystemDisk).unwrap()
+            recover_commit(path, 0, &Ahead, &SystemDisk).unwrap()
         }
         other => other.unwrap(),
     }

@@ -1,7 +1,7 @@
 //! Other programs that write to the same file, without the lock, at every step of a commit (store H10).
 
 use clawscope::commit::{Clock as _, LockState, lock_state};
-use clawscope::commit::{CommitError, Refusal, SystemClock, unfinished, write_on};
+use clawscope::commit::{CommitError, Refusal, SystemClock, find_interrupted, write_to_disk};
 
 use crate::cases::{Case, another};
 use crate::disk::{Fault, Faulty};
@@ -19,7 +19,7 @@ fn whoever_writes_in_between_loses_nothing_and_breaks_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = story.case.set_up(folder.path());
         let disk = Faulty::new(Fault::Append(path.clone(), LINE.to_owned()), point);
-        let result = write_on(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock);
+        let result = write_to_disk(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock);
         let bytes = std::fs::read(&path).unwrap();
         let is = |parts: &[&[u8]]| bytes == [&story.old[..], &parts.concat()].concat();
         match result {
@@ -39,8 +39,15 @@ fn whoever_writes_in_between_loses_nothing_and_breaks_nothing() {
             other => panic!("{point}: {other:?}"),
         }
         let session = Session::at(&path);
-        assert_eq!((session.index.bad_lines, session.index.pending), (0, 0), "{point}: a line is broken");
-        assert!(unfinished(&path, SystemClock.now_ms()).unwrap().is_none(), "{point}: a journal is left");
+        assert_eq!(
+            (session.index.bad_lines, session.index.pending_bytes),
+            (0, 0),
+            "{point}: a line is broken"
+        );
+        assert!(
+            find_interrupted(&path, SystemClock.now_ms()).unwrap().is_none(),
+            "{point}: a journal is left"
+        );
         assert_eq!(lock_state(&path, SystemClock.now_ms()).unwrap(), LockState::Free, "{point}");
     }
     println!(
@@ -58,16 +65,16 @@ fn a_file_that_is_replaced_in_between_is_not_said_to_be_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = story.case.set_up(folder.path());
         let disk = Faulty::new(Fault::Replace(path.clone()), point);
-        let result = write_on(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock);
+        let result = write_to_disk(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock);
         let bytes = std::fs::read(&path).unwrap();
         assert!(bytes == story.old || bytes == story.new, "{point}: a part of the lines");
         match &result {
             Ok(_) => assert_eq!(bytes, story.new, "{point}: said to be written"),
             Err(_) => seen += 1,
         }
-        assert!(unfinished(&path, SystemClock.now_ms()).unwrap().is_none(), "{point}: {result:?}");
+        assert!(find_interrupted(&path, SystemClock.now_ms()).unwrap().is_none(), "{point}: {result:?}");
         let session = Session::at(&path);
-        write_on(&Faulty::counting(), &another(&session), 0, &SystemClock).unwrap();
+        write_to_disk(&Faulty::counting(), &another(&session), 0, &SystemClock).unwrap();
     }
     assert!(seen > 10, "{seen}");
 }

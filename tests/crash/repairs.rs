@@ -6,7 +6,10 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use clawscope::commit::{Clock as _, CommitError};
-use clawscope::commit::{Disk, Extent, Outcome, Refusal, SystemClock, SystemDisk, settle, unfinished, write};
+use clawscope::commit::{
+    Disk, RecoveryOutcome, Refusal, SystemClock, SystemDisk, WrittenExtent, find_interrupted, recover_commit,
+    write,
+};
 
 use crate::cases::{Case, another};
 use crate::child::{Deed, killed};
@@ -37,8 +40,8 @@ impl Disk for Cramped {
         self.0.sync(file)
     }
 
-    fn cut(&self, file: &File, bytes: u64) -> io::Result<()> {
-        self.0.cut(file, bytes)
+    fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
+        self.0.truncate(file, bytes)
     }
 
     fn set_modified(&self, file: &File, at: SystemTime) -> io::Result<()> {
@@ -82,10 +85,10 @@ fn a_repair_that_is_killed_anywhere_is_done_by_the_next_one() {
         let (_folder, path) = torn(&story, middle);
         let disk = Cramped(Faulty::counting());
         let done = match deed {
-            Deed::SettleOnFull => settle(&path, 0, &SystemClock, &disk),
-            _ => settle(&path, 0, &SystemClock, &disk.0),
+            Deed::SettleOnFull => recover_commit(&path, 0, &SystemClock, &disk),
+            _ => recover_commit(&path, 0, &SystemClock, &disk.0),
         };
-        let expected = if end == "new" { Outcome::Finished } else { Outcome::RolledBack };
+        let expected = if end == "new" { RecoveryOutcome::Finished } else { RecoveryOutcome::RolledBack };
         assert_eq!(done.unwrap().unwrap().outcome, expected);
         assert_eq!(story.state(&path), Some(end));
         for point in 1..=disk.0.passed() {
@@ -109,8 +112,8 @@ fn what_was_written_in_part_is_taken_back_where_it_cannot_be_finished_and_the_ti
         let path = story.case.set_up(folder.path());
         let before = std::fs::metadata(&path).unwrap().modified().unwrap();
         killed(story.case, Deed::Commit, point, &path);
-        let settled = settle(&path, 0, &SystemClock, &Cramped(Faulty::counting())).unwrap().unwrap();
-        assert_eq!(settled.outcome, Outcome::RolledBack, "{point}");
+        let settled = recover_commit(&path, 0, &SystemClock, &Cramped(Faulty::counting())).unwrap().unwrap();
+        assert_eq!(settled.outcome, RecoveryOutcome::RolledBack, "{point}");
         assert_eq!(story.state(&path), Some("old"), "{point}");
         assert_eq!(std::fs::metadata(&path).unwrap().modified().unwrap(), before, "{point}");
     }
@@ -123,11 +126,11 @@ fn nothing_is_cut_off_or_added_once_another_program_wrote_behind_it() {
         let (_folder, path) = torn(&story, point);
         append(&path, LINE).unwrap();
         let before = std::fs::read(&path).unwrap();
-        let settled = settle(&path, 0, &SystemClock, &SystemDisk).unwrap().unwrap();
-        assert_eq!(settled.found.extent, Extent::Overtaken, "{point}");
-        assert_eq!(settled.outcome, Outcome::LeftAsItIs, "{point}");
+        let settled = recover_commit(&path, 0, &SystemClock, &SystemDisk).unwrap().unwrap();
+        assert_eq!(settled.interrupted.extent, WrittenExtent::Overtaken, "{point}");
+        assert_eq!(settled.outcome, RecoveryOutcome::Unchanged, "{point}");
         assert_eq!(std::fs::read(&path).unwrap(), before, "{point}");
-        assert!(unfinished(&path, SystemClock.now_ms()).unwrap().is_none());
+        assert!(find_interrupted(&path, SystemClock.now_ms()).unwrap().is_none());
     }
 }
 
@@ -140,13 +143,19 @@ fn a_file_that_was_rewritten_or_put_away_since_is_left_as_it_is() {
     std::fs::copy(&path, &copy).unwrap();
     std::fs::rename(&copy, &path).unwrap();
     let before = std::fs::read(&path).unwrap();
-    let settled = settle(&path, 0, &SystemClock, &SystemDisk).unwrap().unwrap();
-    assert_eq!((settled.found.extent, settled.outcome), (Extent::Replaced, Outcome::LeftAsItIs));
+    let settled = recover_commit(&path, 0, &SystemClock, &SystemDisk).unwrap().unwrap();
+    assert_eq!(
+        (settled.interrupted.extent, settled.outcome),
+        (WrittenExtent::Replaced, RecoveryOutcome::Unchanged)
+    );
     assert_eq!(std::fs::read(&path).unwrap(), before);
     let (_folder, path) = torn(&story, middle);
     std::fs::rename(&path, path.with_file_name("session.jsonl.reset.2026-03-01T00-00-00.000Z")).unwrap();
-    let settled = settle(&path, 0, &SystemClock, &SystemDisk).unwrap().unwrap();
-    assert_eq!((settled.found.extent, settled.outcome), (Extent::Replaced, Outcome::LeftAsItIs));
+    let settled = recover_commit(&path, 0, &SystemClock, &SystemDisk).unwrap().unwrap();
+    assert_eq!(
+        (settled.interrupted.extent, settled.outcome),
+        (WrittenExtent::Replaced, RecoveryOutcome::Unchanged)
+    );
     assert!(!path.exists());
 }
 
@@ -158,7 +167,7 @@ fn nothing_is_planned_for_a_file_that_ends_in_a_part_of_a_commit() {
         let session = Session::at(&path);
         let changes = session.results().first().map(|ix| session.clear(*ix)).into_iter().collect();
         let refused = session.prepare(changes).unwrap_err();
-        assert!(matches!(refused, Refusal::Unfinished { .. }), "{point}: {refused:?}");
+        assert!(matches!(refused, Refusal::InterruptedCommit { .. }), "{point}: {refused:?}");
         assert!(refused.to_string().contains("doctor --repair"), "{refused}");
     }
 }
@@ -185,6 +194,6 @@ fn the_next_commit_settles_what_was_left_and_goes_on_where_the_file_is_the_one_i
     let prepared = another(&session);
     killed(story.case, Deed::Commit, points[5], &path);
     let error = write(&prepared, 0, &SystemClock).unwrap_err();
-    assert!(matches!(&error, CommitError::Refused(Refusal::Settled { .. })), "{error:?}");
+    assert!(matches!(&error, CommitError::Refused(Refusal::JustRecovered { .. })), "{error:?}");
     assert_eq!(story.state(&path), Some("new"));
 }

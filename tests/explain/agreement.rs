@@ -119,8 +119,8 @@ fn the_demo_agrees_with_itself() {
 fn no_setting_is_said_only_where_the_search_is_exhausted() {
     for (window, made) in stories() {
         let said: Explanation = made.read(window).said();
-        let helps = said.advice.iter().any(|advice| advice.helps);
-        assert!(said.exhausted && said.no_setting_helps() != helps, "{:#?}", said.advice);
+        let helps = said.advice.iter().any(|advice| advice.fits_all);
+        assert!(said.is_exhausted && said.no_setting_helps() != helps, "{:#?}", said.advice);
     }
 }
 

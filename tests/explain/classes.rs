@@ -1,6 +1,6 @@
 //! Every class, each on the smallest session that shows it, in several sizes and by several providers' words.
 
-use clawscope::explain::{Class, GuardKind, Sign};
+use clawscope::explain::{FindingClass, GuardKind, OverflowKind};
 use serde_json::json;
 
 use crate::made::{Made, words};
@@ -58,7 +58,7 @@ fn one_result_that_is_larger_than_what_was_left() {
         made.user("read the log");
         made.step("exec", &[window as usize * 3]);
     }) {
-        let said = verdict(&unpruned(&made, window), Class::SingleResult, &["one exec result is ~"]);
+        let said = verdict(&unpruned(&made, window), FindingClass::SingleResult, &["one exec result is ~"]);
         assert_eq!(said.overflows[0].limit, Some(window), "{}", said.overflows[0].text);
     }
 }
@@ -70,7 +70,7 @@ fn results_of_one_turn_that_are_too_large_together() {
         made.user("get everything");
         made.step("exec", &[window as usize, window as usize, window as usize]);
     }) {
-        verdict(&unpruned(&made, window), Class::ParallelResults, &["3 results of one turn are ~"]);
+        verdict(&unpruned(&made, window), FindingClass::ParallelResults, &["3 results of one turn are ~"]);
     }
 }
 
@@ -81,7 +81,7 @@ fn what_the_person_wrote_is_larger_than_the_window() {
         made.answer(300);
         made.user(&words(window as usize * 4));
     }) {
-        let said = verdict(&made.read(window), Class::UserMessage, &["your message alone is ~"]);
+        let said = verdict(&made.read(window), FindingClass::UserMessage, &["your message alone is ~"]);
         assert!(said.no_setting_helps(), "{:#?}", said.advice);
     }
 }
@@ -95,7 +95,8 @@ fn one_run_that_outgrows_the_window_by_results_no_larger_than_their_siblings() {
             made.step("exec", &[window as usize / 4]);
         }
     }) {
-        let said = verdict(&unpruned(&made, window), Class::ToolLoopTreadmill, &["tool results fill ~"]);
+        let said =
+            verdict(&unpruned(&made, window), FindingClass::ToolLoopTreadmill, &["tool results fill ~"]);
         assert!(why(&said, GuardKind::Compaction).contains("not checked within a run"));
     }
 }
@@ -110,7 +111,7 @@ fn a_session_that_grows_message_by_message() {
     }
     made.user("go on");
     made.failed("prompt is too long: 200700 tokens > 200000 maximum");
-    verdict(&made.read(200_000), Class::GradualGrowth, &["grew to 200,700 message by message"]);
+    verdict(&made.read(200_000), FindingClass::GradualGrowth, &["grew to 200,700 message by message"]);
 }
 
 #[test]
@@ -130,14 +131,14 @@ fn the_same_job_in_the_same_session_and_other_jobs_of_the_same_length() {
     let same = run(&|number| {
         format!("[cron:4 mail] Check the mail and say what is new. Current time: {number} March")
     });
-    let said = verdict(&same, Class::RecurringSessionGrowth, &["the same job ran "]);
-    assert!(number(finding(&said, Class::RecurringSessionGrowth), "count") > 100.0);
+    let said = verdict(&same, FindingClass::RecurringSessionGrowth, &["the same job ran "]);
+    assert!(number(finding(&said, FindingClass::RecurringSessionGrowth), "count") > 100.0);
     let letters = ["alpha", "gamma", "delta", "omega", "sigma"];
     let other = run(&|number| {
         let word = |at: usize| letters[(number / at) % letters.len()];
         format!("Please look at {} and {} and {} now", word(3), word(15), word(75))
     });
-    assert_ne!(other.said().findings[0].class, Class::RecurringSessionGrowth);
+    assert_ne!(other.said().findings[0].class, FindingClass::RecurringSessionGrowth);
 }
 
 #[test]
@@ -147,7 +148,7 @@ fn system_prompt_and_tools_that_leave_no_room() {
     made.user("hello");
     made.failed("400 This model's maximum context length is 40960 tokens. However, your request has 41200 input tokens.");
     let report = crate::on_store::report(104_000, 60_000);
-    verdict(&made.on(40_960).row(report).read(), Class::FixedOverhead, &["fixed parts take ~"]);
+    verdict(&made.on(40_960).row(report).read(), FindingClass::FixedOverhead, &["fixed parts take ~"]);
 }
 
 #[test]
@@ -159,7 +160,7 @@ fn images_that_fill_the_window() {
     }
     made.user("and?");
     made.failed("prompt is too long: 201500 tokens > 200000 maximum");
-    verdict(&made.read(200_000), Class::ImageBloat, &["7 images take ~"]);
+    verdict(&made.read(200_000), FindingClass::ImageBloat, &["7 images take ~"]);
 }
 
 #[test]
@@ -172,9 +173,10 @@ fn a_request_that_is_too_large_in_bytes_is_no_token_limit() {
         made.grow_to(30_000, 9_000);
         made.user_with_images(6, 1_500.0);
         made.failed(text);
-        let said = verdict(&made.read(200_000), Class::BytesLimit, &["its bytes, not its tokens: 6 images"]);
-        assert_eq!(said.overflows[0].sign, Sign::Bytes);
-        assert!(said.findings.iter().all(|finding| finding.class != Class::WrongWindow));
+        let said =
+            verdict(&made.read(200_000), FindingClass::BytesLimit, &["its bytes, not its tokens: 6 images"]);
+        assert_eq!(said.overflows[0].kind, OverflowKind::Bytes);
+        assert!(said.findings.iter().all(|finding| finding.class != FindingClass::WrongWindow));
     }
 }
 
@@ -190,10 +192,15 @@ fn a_window_that_the_provider_does_not_serve_named_or_not() {
         made.user("go on");
         made.step("exec", &[34_000]);
         made.failed(text);
-        let said = verdict(&made.read(200_000), Class::WrongWindow, &["while the gateway believes 200,000"]);
-        assert_eq!(finding(&said, Class::WrongWindow).flips, Some(true));
+        let said =
+            verdict(&made.read(200_000), FindingClass::WrongWindow, &["while the gateway believes 200,000"]);
+        assert_eq!(finding(&said, FindingClass::WrongWindow).prevents_overflow, Some(true));
         let first = &said.advice[0];
-        assert!(first.helps && first.words().starts_with("contextWindow 200000 → "), "{:#?}", said.advice);
+        assert!(
+            first.fits_all && first.description().starts_with("contextWindow 200000 → "),
+            "{:#?}",
+            said.advice
+        );
         assert!(first.patch.contains("\"contextWindow\":"), "{}", first.patch);
     }
 }
@@ -209,9 +216,12 @@ fn a_reply_that_is_reserved_shrinks_the_window() {
         "400 This model's maximum context length is 98304 tokens. However, you requested {} tokens ({sent} in the messages, 32768 in the completion).",
         sent + 32_768
     ));
-    let said =
-        verdict(&made.read(98_304), Class::WrongWindow, &["takes 65,536 while the gateway believes 98,304"]);
-    assert_eq!(said.overflows[0].reply, Some(32_768));
+    let said = verdict(
+        &made.read(98_304),
+        FindingClass::WrongWindow,
+        &["takes 65,536 while the gateway believes 98,304"],
+    );
+    assert_eq!(said.overflows[0].reply_reserve, Some(32_768));
 }
 
 #[test]
@@ -224,7 +234,8 @@ fn a_fallback_model_with_a_smaller_window() {
     let both = json!({ "models": { "providers": { "openrouter": { "models": [{ "id": "mistral-large", "contextWindow": 131_072 }] } } } });
     let large = json!({ "models": { "providers": { "anthropic": { "models": [{ "id": "claude-opus-4-6", "contextWindow": 1_000_000 }] } } } });
     let read = made.on(131_072).config(both).config(large).read();
-    let said = verdict(&read, Class::ModelSwitch, &["the call went to mistral-large, which takes 131,072"]);
+    let said =
+        verdict(&read, FindingClass::ModelSwitch, &["the call went to mistral-large, which takes 131,072"]);
     // The calls that the first model answered do fit, whatever the second one takes.
     assert_eq!(said.recorded.unwrap().overflows, 1);
 }
@@ -242,10 +253,10 @@ fn a_provider_that_stops_counting() {
     made.failed("Your input exceeds the context window of this model.");
     let said = verdict(
         &made.read(200_000),
-        Class::CounterStaleLow,
+        FindingClass::CounterStaleLow,
         &["calls reported no usage; the last count is 4"],
     );
-    assert_eq!(finding(&said, Class::CounterStaleLow).flips, Some(true));
+    assert_eq!(finding(&said, FindingClass::CounterStaleLow).prevents_overflow, Some(true));
 }
 
 #[test]
@@ -265,8 +276,8 @@ fn a_provider_that_counts_only_what_is_new() {
     made.failed("prompt is too long: 201000 tokens > 200000 maximum");
     let off = json!({ "agents": { "defaults": { "contextPruning": { "mode": "off" } } } });
     let read = made.on(200_000).config(off).read();
-    let said = verdict(&read, Class::CounterStaleLow, &["reported far fewer tokens than their text"]);
-    assert_eq!(finding(&said, Class::CounterStaleLow).flips, Some(true));
+    let said = verdict(&read, FindingClass::CounterStaleLow, &["reported far fewer tokens than their text"]);
+    assert_eq!(finding(&said, FindingClass::CounterStaleLow).prevents_overflow, Some(true));
 }
 
 #[test]
@@ -292,11 +303,11 @@ fn one_gate_of_the_pruner_that_kept_it_shut() {
         made.failed(&format!("prompt is too long: {} tokens > 200000 maximum", made.prompt()));
         let off = json!({ "agents": { "defaults": { "contextPruning": pruning, "compaction": { "reserveTokens": 0, "reserveTokensFloor": 0 } } } });
         let read = made.on(200_000).config(off).read();
-        let said = verdict(&read, Class::PruningInert, &["pruning was blocked: "]);
+        let said = verdict(&read, FindingClass::PruningInert, &["pruning was blocked: "]);
         let guard = said.guards.iter().find(|guard| guard.kind == GuardKind::Pruning).unwrap();
-        assert!(guard.opens.contains(&key), "{name}: {guard:?}");
+        assert!(guard.opening_keys.contains(&key), "{name}: {guard:?}");
         assert!(
-            said.advice[0].helps && said.advice[0].words().contains("contextPruning."),
+            said.advice[0].fits_all && said.advice[0].description().contains("contextPruning."),
             "{:#?}",
             said.advice
         );
@@ -311,7 +322,7 @@ fn pruning_that_is_switched_off_is_no_cause() {
     made.user(&words(140_000));
     made.failed(&format!("prompt is too long: {} tokens > 200000 maximum", made.prompt()));
     let off = json!({ "agents": { "defaults": { "contextPruning": { "mode": "off" } } } });
-    let said = verdict(&made.on(200_000).config(off).read(), Class::UserMessage, &[]);
+    let said = verdict(&made.on(200_000).config(off).read(), FindingClass::UserMessage, &[]);
     assert!(why(&said, GuardKind::Pruning).contains("mode is off"));
 }
 
@@ -326,7 +337,7 @@ fn replies_cut_shorter_and_shorter_show_a_smaller_window() {
     }
     let said = made.read(200_000).said();
     assert_eq!(said.overflows.len(), 3);
-    assert_eq!(number(finding(&said, Class::WrongWindow), "served"), 65_536.0);
+    assert_eq!(number(finding(&said, FindingClass::WrongWindow), "served"), 65_536.0);
 }
 
 #[test]
@@ -337,14 +348,14 @@ fn compactions_that_were_of_no_use_head_the_answer_where_nothing_overflowed() {
     idle.user(&words(100_000));
     idle.compaction(&words(900), kept);
     idle.answer(300);
-    verdict(&idle.read(200_000), Class::CompactionNoOp, &["Compaction #1 freed nothing"]);
+    verdict(&idle.read(200_000), FindingClass::CompactionNoOp, &["Compaction #1 freed nothing"]);
     let mut late = Made::new();
     late.grow_to(120_000, 20_000);
     for _ in 0..3 {
         late.failed("Compaction timed out after 60000 ms");
         late.wait(1.0);
     }
-    verdict(&late.read(200_000), Class::CompactionTimeout, &["3 compactions timed out"]);
+    verdict(&late.read(200_000), FindingClass::CompactionTimeout, &["3 compactions timed out"]);
 }
 
 #[test]
@@ -354,8 +365,8 @@ fn a_second_compaction_right_behind_the_first_is_named_beside_the_cause() {
     let kept = made.user(&words(760_000));
     made.compaction(&words(4_000), kept);
     made.failed("prompt is too long: 200164 tokens > 200000 maximum");
-    let said = verdict(&made.read(200_000), Class::UserMessage, &[]);
-    assert!(finding(&said, Class::CompactionRefused).line.contains("right behind compaction"));
+    let said = verdict(&made.read(200_000), FindingClass::UserMessage, &[]);
+    assert!(finding(&said, FindingClass::CompactionRefused).headline.contains("right behind compaction"));
 }
 
 #[test]

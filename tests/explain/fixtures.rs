@@ -1,6 +1,6 @@
 //! Further reports: what one number of each of them says.
 
-use clawscope::explain::Class;
+use clawscope::explain::FindingClass;
 use serde_json::json;
 
 use crate::made::{Made, words};
@@ -18,7 +18,7 @@ fn the_gateways_own_check_counts_twice_what_the_provider_does() {
     made.user("go on");
     made.step("exec", &[40_000]);
     made.threw("Context overflow: estimated context size exceeds safe threshold before the prompt (precheck). requested: 171000 tokens, limit is 160000");
-    let explanation = verdict(&made.read(200_000), Class::EstimatorError, &[]);
+    let explanation = verdict(&made.read(200_000), FindingClass::EstimatorError, &[]);
     assert!((2.0..2.8).contains(&number(&explanation.findings[0], "overcount")));
 }
 
@@ -31,7 +31,7 @@ fn exhausted_though_no_prompt_ever_came_near() {
     made.answer(100);
     made.user("and?");
     made.threw("Context overflow: prompt too large for the model");
-    let explanation = verdict(&made.read(81_920), Class::EstimatorError, &[]);
+    let explanation = verdict(&made.read(81_920), FindingClass::EstimatorError, &[]);
     assert_eq!(number(&explanation.findings[0], "peak"), 45_211.0);
 }
 
@@ -45,8 +45,8 @@ fn a_few_hundred_tokens_too_many_are_still_too_many() {
     }
     made.failed("prompt is too long: 160498 tokens > 160000 maximum");
     let explanation = made.read(160_000).said();
-    assert_eq!(explanation.failure.as_ref().map(clawscope::explain::Failure::over), Some(498));
-    assert!(explanation.advice.iter().any(|advice| advice.helps), "so little is soon freed");
+    assert_eq!(explanation.failure.as_ref().map(clawscope::explain::Failure::excess_tokens), Some(498));
+    assert!(explanation.advice.iter().any(|advice| advice.fits_all), "so little is soon freed");
 }
 
 #[test]
@@ -56,14 +56,14 @@ fn a_plugin_that_declines_to_compact_owns_the_context() {
     made.user("go on");
     made.failed("prompt is too long: 200164 tokens > 200000 maximum");
     let read = made.on(200_000).config(engine("lossless-claw")).read();
-    let explanation = verdict(&read, Class::EngineOwned, &[]);
+    let explanation = verdict(&read, FindingClass::EngineOwned, &[]);
     assert!(
-        explanation.advice.iter().all(|it| !it.words().contains("compaction.")),
+        explanation.advice.iter().all(|it| !it.description().contains("compaction.")),
         "its own compaction is not asked"
     );
     // The gateway's own engine is no plugin.
     let own = made.on(200_000).config(engine("legacy")).read().said();
-    assert!(own.findings.iter().all(|finding| finding.class != Class::EngineOwned));
+    assert!(own.findings.iter().all(|finding| finding.class != FindingClass::EngineOwned));
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn a_plugin_that_says_it_assembled_less_than_was_sent() {
     made.user("go on");
     made.failed("This model's maximum context length is 131072 tokens. However, you requested 133000 tokens");
     let read = made.on(131_072).config(engine("some-engine")).read();
-    let explanation = verdict(&read, Class::EngineOwned, &["some-engine"]);
-    assert!(explanation.failure.as_ref().is_some_and(|failure| failure.estimate() < 20_000));
+    let explanation = verdict(&read, FindingClass::EngineOwned, &["some-engine"]);
+    assert!(explanation.failure.as_ref().is_some_and(|failure| failure.gateway_estimate() < 20_000));
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn bytes_by_four_are_no_tokens() {
     let bytes = made.text().len() as f64;
     let made_up = (bytes / 4.0).max(2_500_000.0);
     let read = made.on(200_000).row(json!({ "totalTokens": made_up })).read();
-    let explanation = verdict(&read, Class::Healthy, &[]);
-    assert!(finding(&explanation, Class::CounterInflated).line.contains("2,500,000"));
+    let explanation = verdict(&read, FindingClass::Healthy, &[]);
+    assert!(finding(&explanation, FindingClass::CounterInflated).headline.contains("2,500,000"));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn two_dozen_messages_may_be_too_many() {
     }
     made.step("read", &[700_000]);
     made.failed("prompt is too long: 211000 tokens > 200000 maximum");
-    verdict(&made.read(200_000), Class::SingleResult, &[]);
+    verdict(&made.read(200_000), FindingClass::SingleResult, &[]);
 }
 
 #[test]
@@ -112,7 +112,11 @@ fn a_heartbeat_that_pays_for_every_beat_before_it() {
     made.user("Heartbeat: go through the boards named in HEARTBEAT.md and report what changed.");
     made.failed("prompt is too long: 201000 tokens > 200000 maximum");
     let off = json!({ "agents": { "defaults": { "contextPruning": { "mode": "off" } } } });
-    verdict(&made.on(200_000).config(off).read(), Class::RecurringSessionGrowth, &["the same job ran "]);
+    verdict(
+        &made.on(200_000).config(off).read(),
+        FindingClass::RecurringSessionGrowth,
+        &["the same job ran "],
+    );
 }
 
 #[test]
@@ -130,7 +134,7 @@ fn eighteen_of_twenty_eight_summaries_come_too_late() {
             made.wait(3.0);
         }
     }
-    let explanation = verdict(&made.read(200_000), Class::CompactionTimeout, &[]);
+    let explanation = verdict(&made.read(200_000), FindingClass::CompactionTimeout, &[]);
     assert_eq!(
         (number(&explanation.findings[0], "failed"), number(&explanation.findings[0], "written")),
         (18.0, 10.0)
@@ -145,8 +149,8 @@ fn an_overflow_that_only_the_gateway_noted() {
     made.settle(136_552);
     made.step("process", &[300_000]);
     made.threw("400 上下文长度超出限制：最大 200000，当前 320246");
-    let explanation = verdict(&made.read(200_000), Class::SingleResult, &[]);
-    assert!(explanation.overflows[0].noted, "there is no failed answer, only the gateway's note");
+    let explanation = verdict(&made.read(200_000), FindingClass::SingleResult, &[]);
+    assert!(explanation.overflows[0].noted_by_gateway, "there is no failed answer, only the gateway's note");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Sessions that look like an overflow and are none: a false alarm is as bad as a missed one.
 
-use clawscope::explain::{Class, Explanation};
+use clawscope::explain::{Explanation, FindingClass};
 use clawscope::gateway::ruleset::Ruleset;
 use proptest::prelude::*;
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::on_store::Read;
 #[track_caller]
 fn well(read: &Read) {
     let explanation = read.said();
-    assert_eq!(explanation.findings[0].class, Class::Healthy, "{}", line(&explanation));
+    assert_eq!(explanation.findings[0].class, FindingClass::Healthy, "{}", line(&explanation));
     fits(&explanation);
     assert!(explanation.advice.is_empty(), "{:?}", explanation.advice);
 }
@@ -21,7 +21,7 @@ fn well(read: &Read) {
 /// Asserts that no call is called an overflow.
 #[track_caller]
 fn fits(explanation: &Explanation) {
-    assert!(!explanation.overflowed() && !explanation.no_setting_helps(), "{:?}", explanation.overflows);
+    assert!(!explanation.has_overflowed() && !explanation.no_setting_helps(), "{:?}", explanation.overflows);
     assert!(!line(explanation).starts_with("Overflowed"), "{}", line(explanation));
 }
 
@@ -150,8 +150,8 @@ fn a_counter_that_is_right_and_one_that_is_cumulative() {
     // It is told, and it is no overflow.
     let row = json!({ "totalTokens": 1_200_000, "inputTokens": 200_000, "cacheRead": 1_000_000 });
     let explanation = made.on(200_000).row(row).read().said();
-    assert_eq!(explanation.findings[0].class, Class::Healthy);
-    assert!(explanation.findings.iter().any(|finding| finding.class == Class::CounterInflated));
+    assert_eq!(explanation.findings[0].class, FindingClass::Healthy);
+    assert!(explanation.findings.iter().any(|finding| finding.class == FindingClass::CounterInflated));
     fits(&explanation);
     // One that says itself that it is stale is not even looked at.
     well(&made.on(200_000).row(json!({ "totalTokens": 150_000, "totalTokensFresh": false })).read());
@@ -192,7 +192,7 @@ fn an_overflow_on_a_branch_that_was_left_is_of_the_file_and_named_so() {
     made.compaction(&words(4_000), kept);
     made.answer(300);
     let explanation = made.read(200_000).said();
-    assert!(explanation.overflowed(), "it did overflow once");
+    assert!(explanation.has_overflowed(), "it did overflow once");
     assert_eq!(explanation.overflows.len(), 1);
 }
 
@@ -222,7 +222,7 @@ proptest! {
         }
         let read = made.on(200_000).config(json!({ "meta": { "lastTouchedVersion": ruleset } })).read();
         let explanation = read.said();
-        prop_assert_eq!(explanation.findings[0].class, Class::Healthy, "{}", line(&explanation));
+        prop_assert_eq!(explanation.findings[0].class, FindingClass::Healthy, "{}", line(&explanation));
     }
 }
 
@@ -235,7 +235,11 @@ fn advice_names_only_keys_that_the_version_reads() {
     made.step("exec", &[60_000]);
     made.failed("prompt is too long: 207000 tokens > 200000 maximum");
     assert!(
-        made.read(200_000).said().advice.iter().any(|it| it.words().contains("contextPruning.ttl 1h → "))
+        made.read(200_000)
+            .said()
+            .advice
+            .iter()
+            .any(|it| it.description().contains("contextPruning.ttl 1h → "))
     );
     for (version, ruleset) in [
         ("2026.2.19", Ruleset::V2026_2_19),
@@ -243,12 +247,12 @@ fn advice_names_only_keys_that_the_version_reads() {
         ("2026.9.6", Ruleset::V2026_9_2),
     ] {
         let read = made.on(200_000).config(json!({ "meta": { "lastTouchedVersion": version } })).read();
-        assert_eq!(read.ruleset.ruleset, ruleset);
+        assert_eq!(read.ruleset.id, ruleset);
         let fixed: Vec<String> = read
-            .settings
+            .setting_rows
             .iter()
-            .filter(|row| row.row.control.fixed().is_some())
-            .map(clawscope::policy::settings::StepSetting::key)
+            .filter(|row| row.setting.control.fixed_reason().is_some())
+            .map(clawscope::policy::settings::PolicySetting::key)
             .collect();
         for advice in read.said().advice {
             for change in &advice.changes {

@@ -12,7 +12,7 @@ use crate::on_store::Read;
 #[track_caller]
 pub(crate) fn agrees_in_tuning(read: &Read) {
     let mut driver = Driver::at_path(read.folder(), 130, 36);
-    driver.go_to(&read.session.key.0);
+    driver.go_to(&read.item.key.0);
     comes_to_the_same(&mut driver);
 }
 
@@ -25,22 +25,22 @@ pub(crate) fn comes_to_the_same(driver: &mut Driver) {
         driver.press("2 e");
         select(driver, at);
         driver.press("enter");
-        let words = advice.words();
+        let words = advice.description();
         let target = if failed { Target::FailedCall } else { Target::NextCall };
         assert_eq!(driver.app.target, target, "{words}");
         if !failed {
             continue;
         }
-        let tuned = driver.app.outcome().and_then(|outcome| outcome.tuned).expect("a replay");
+        let tuned = driver.app.replay_outcome().and_then(|outcome| outcome.tuned).expect("a replay");
         assert_eq!(tuned, advice.whole, "{words}");
         let (_, _, shown) = driver.app.target_tokens().expect("a replay");
-        assert_eq!(shown, advice.whole.tokens, "{words}");
-        let bar = driver.app.figures.after.expect("a plan").total();
-        assert_eq!(Some(bar), advice.whole.tokens, "{words}: the bar");
+        assert_eq!(shown, advice.whole.failing_call_tokens, "{words}");
+        let bar = driver.app.plan_totals.after.expect("a plan").total();
+        assert_eq!(Some(bar), advice.whole.failing_call_tokens, "{words}: the bar");
         driver.press("a");
         assert_eq!(driver.app.target, Target::WholeSession);
         let shown = driver.app.target_tokens().and_then(|(_, _, tuned)| tuned);
-        assert_eq!(shown, Some(advice.whole.peak), "{words}");
+        assert_eq!(shown, Some(advice.whole.peak_tokens), "{words}");
         driver.press("a");
         assert_eq!(driver.app.target, Target::NextCall);
     }

@@ -18,7 +18,7 @@ mod whole;
 #[allow(dead_code, reason = "other programs use the rest")]
 mod driver;
 
-use clawscope::explain::{Class, Explanation, Finding, GuardKind};
+use clawscope::explain::{Explanation, Finding, FindingClass, GuardKind};
 use on_store::Read;
 
 /// The longest headline, in chars.
@@ -26,30 +26,30 @@ const HEADLINE: usize = 100;
 
 /// The verdict's line.
 pub(crate) fn line(explanation: &Explanation) -> String {
-    explanation.findings[0].line.clone()
+    explanation.findings[0].headline.clone()
 }
 
 /// Asserts the class of the verdict and parts of its line.
 #[track_caller]
-pub(crate) fn verdict(read: &Read, class: Class, parts: &[&str]) -> Explanation {
+pub(crate) fn verdict(read: &Read, class: FindingClass, parts: &[&str]) -> Explanation {
     let explanation = read.said();
     let line = line(&explanation);
-    let classes: Vec<&str> = explanation.findings.iter().map(|finding| finding.class.word()).collect();
+    let classes: Vec<&str> = explanation.findings.iter().map(|finding| finding.class.as_str()).collect();
     assert_eq!(explanation.findings[0].class, class, "{line} {classes:?}");
     assert!(line.chars().count() <= HEADLINE, "{line}");
     for part in parts {
         assert!(line.contains(part), "{part:?} in {line:?}");
     }
     in_tuning::agrees_in_tuning(read);
-    agreement::agrees(read.folder().to_str().expect("text"), &read.session.key.0, 1);
+    agreement::agrees(read.folder().to_str().expect("text"), &read.item.key.0, 1);
     explanation
 }
 
 /// The finding of a class, wherever it is among the others.
 #[track_caller]
-pub(crate) fn finding(explanation: &Explanation, class: Class) -> &Finding {
+pub(crate) fn finding(explanation: &Explanation, class: FindingClass) -> &Finding {
     let found = explanation.findings.iter().find(|finding| finding.class == class);
-    found.unwrap_or_else(|| panic!("{} is not among {:#?}", class.word(), explanation.findings))
+    found.unwrap_or_else(|| panic!("{} is not among {:#?}", class.as_str(), explanation.findings))
 }
 
 /// A number of a finding.
@@ -62,5 +62,5 @@ pub(crate) fn number(finding: &Finding, name: &str) -> f64 {
 #[track_caller]
 pub(crate) fn why(explanation: &Explanation, kind: GuardKind) -> String {
     let guard = explanation.guards.iter().find(|guard| guard.kind == kind).expect("a row of each guard");
-    format!("{}: {}", guard.state.word(), guard.why)
+    format!("{}: {}", guard.state.as_str(), guard.why)
 }

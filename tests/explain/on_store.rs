@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use clawscope::explain::{Explanation, explain};
 use clawscope::gateway::env::Environment;
 use clawscope::ids::SessionKey;
-use clawscope::inspect::Inspection;
-use clawscope::inspect::list::list;
+use clawscope::inspect::LoadedSession;
+use clawscope::inspect::list::list_sessions;
 use clawscope::inspect::open::open;
-use clawscope::inspect::place::{OpenPlace, Place};
+use clawscope::inspect::place::{StoreLocation, StoreRequest};
 use serde_json::{Map, Value, json};
 
 use crate::made::Made;
@@ -36,13 +36,13 @@ pub(crate) struct OnStore {
 #[derive(Debug)]
 pub(crate) struct Read {
     folder: tempfile::TempDir,
-    inspection: Inspection,
+    inspection: LoadedSession,
 }
 
 impl Deref for Read {
-    type Target = Inspection;
+    type Target = LoadedSession;
 
-    fn deref(&self) -> &Inspection {
+    fn deref(&self) -> &LoadedSession {
         &self.inspection
     }
 }
@@ -147,9 +147,10 @@ impl OnStore {
     pub(crate) fn read(&self) -> Read {
         let folder = self.write();
         let now = self.made.now;
-        let place = OpenPlace::new(&Place::Path(folder.path().to_path_buf()), Environment::default())
-            .expect("a place");
-        let listed = list(&place, now as i64);
+        let place =
+            StoreLocation::new(&StoreRequest::Path(folder.path().to_path_buf()), Environment::default())
+                .expect("a place");
+        let listed = list_sessions(&place, now as i64);
         let is_other = |key: &SessionKey| self.others.iter().any(|it| it.0 == key.0);
         let own = |key: &SessionKey| if self.has_row { key.0 == self.key } else { !is_other(key) };
         let item = listed.items.iter().find(|item| own(&item.key)).expect("it is listed");

@@ -1,8 +1,8 @@
 //! A replay under the settings in force says what the record says: tokens within the error of the fit that is shown, cost to
 //! the cent.
 
-use clawscope::inspect::again::Material;
-use clawscope::policy::StepSet;
+use clawscope::inspect::again::ReplayInputs;
+use clawscope::policy::PolicySet;
 use proptest::prelude::*;
 
 use crate::made::{Made, words};
@@ -36,9 +36,9 @@ fn turns() -> impl Strategy<Value = Vec<(usize, Vec<usize>, usize)>> {
     )
 }
 
-fn replayed(read: &Read) -> (Material, clawscope::replay::Replay) {
-    let material = Material::read(read, StepSet::NONE).expect("reads");
-    let replay = material.replay(read, &material.recorded.clone());
+fn replayed(read: &Read) -> (ReplayInputs, clawscope::replay::Replay) {
+    let material = ReplayInputs::read(read, PolicySet::NONE).expect("reads");
+    let replay = material.replay(read, &material.recorded_settings.clone());
     (material, replay)
 }
 
@@ -56,14 +56,14 @@ proptest! {
             .calls
             .iter()
             .zip(&replay.recorded)
-            .filter_map(|(call, sent)| Some((sent.tokens / call.measured()? - 1.0).abs()))
+            .filter_map(|(call, sent)| Some((sent.tokens / call.measured_tokens()? - 1.0).abs()))
             .collect();
         prop_assert_eq!(errors.len(), replay.calls.len());
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
         prop_assert!(mean <= shown + 0.002, "{mean} shown as {shown}");
         prop_assert!(errors.iter().all(|error| *error <= 0.05 + shown), "{errors:?}");
         prop_assert_eq!(&replay.recorded.iter().map(|it| it.expected).collect::<Vec<_>>(),
-            &replay.calls.iter().filter_map(clawscope::replay::Call::measured).collect::<Vec<_>>());
+            &replay.calls.iter().filter_map(clawscope::replay::ModelCall::measured_tokens).collect::<Vec<_>>());
     }
 
     #[test]
@@ -77,7 +77,7 @@ proptest! {
         for total in [recorded, simulated] {
             let cost = total.cost.expect("Opus has a price");
             prop_assert!((cost - made.paid()).abs() < 0.005, "{cost} for {}", made.paid());
-            prop_assert_eq!((total.overflows, total.compactions, total.measured), (0, 0, replay.calls.len()));
+            prop_assert_eq!((total.overflows, total.compactions, total.measured_calls), (0, 0, replay.calls.len()));
         }
         // The explanation goes by the same numbers.
         let said = read.said();

@@ -1,6 +1,6 @@
 //! The reports that real people made, as sessions with the same numbers, each with its store row and configuration.
 
-use clawscope::explain::{Advice, Class};
+use clawscope::explain::{Advice, FindingClass};
 use serde_json::json;
 
 use crate::made::{Made, at, words};
@@ -16,7 +16,7 @@ fn three_parallel_results_inside_the_protected_tail() {
     let results = made.step("exec", &[38_662, 155_016, 136_693]);
     made.failed("prompt is too long: 390607 tokens > 200000 maximum");
     let parts = ["3 results of one turn are ~236k; 200,000 fit"];
-    let explanation = verdict(&made.read(200_000), Class::ParallelResults, &parts);
+    let explanation = verdict(&made.read(200_000), FindingClass::ParallelResults, &parts);
     let entries = &explanation.mechanism.as_ref().unwrap().entries;
     assert!(results.iter().all(|result| entries.contains(&at(*result))));
     assert_eq!(explanation.overflows[0].requested, Some(390_607));
@@ -31,9 +31,12 @@ fn one_process_poll_of_raw_terminal_bytes() {
     made.step("process", &[300_000]);
     made.failed("prompt is too long: 320246 tokens > 200000 maximum");
     let parts = ["one process result is ~184k; 200,000 fit"];
-    let explanation = verdict(&made.read(200_000), Class::SingleResult, &parts);
-    let pruning = |advice: &&Advice| advice.words().contains("contextPruning");
-    assert!(explanation.advice.iter().filter(pruning).all(|advice| !advice.helps), "it is the newest turn");
+    let explanation = verdict(&made.read(200_000), FindingClass::SingleResult, &parts);
+    let pruning = |advice: &&Advice| advice.description().contains("contextPruning");
+    assert!(
+        explanation.advice.iter().filter(pruning).all(|advice| !advice.fits_all),
+        "it is the newest turn"
+    );
 }
 
 #[test]
@@ -55,8 +58,9 @@ fn seven_compactions_refilled_by_the_same_loop() {
         made.step("exec", &[30_000]);
     }
     let read = made.read(272_000);
-    let explanation = verdict(&read, Class::CompactionTreadmill, &["refilled to the trigger within 2 turns"]);
-    assert!(!explanation.overflowed() && !explanation.no_setting_helps());
+    let explanation =
+        verdict(&read, FindingClass::CompactionTreadmill, &["refilled to the trigger within 2 turns"]);
+    assert!(!explanation.has_overflowed() && !explanation.no_setting_helps());
 }
 
 #[test]
@@ -74,8 +78,8 @@ fn an_overflow_that_nothing_follows_names_the_fault_beside_the_cause() {
     made.user("hello?");
     made.failed("prompt is too long: 203100 tokens > 200000 maximum");
     let explanation = made.on(200_000).row(json!({ "compactionCount": 0 })).read().said();
-    let fault = finding(&explanation, Class::RuntimeFault);
-    assert!(fault.line.contains("nothing was done about the refusal for 10m"), "{}", fault.line);
+    let fault = finding(&explanation, FindingClass::RuntimeFault);
+    assert!(fault.headline.contains("nothing was done about the refusal for 10m"), "{}", fault.headline);
     assert!((612_731.0..645_000.0).contains(&number(fault, "idleMs")));
     assert!(fault.evidence.iter().any(|evidence| evidence.entries == [at(first)]));
 }
@@ -98,11 +102,11 @@ fn a_counter_that_predates_the_last_entries_lies_low() {
         let safeguard = json!({ "agents": { "defaults": { "compaction": { "mode": "safeguard" } } } });
         made.on(200_000).row(row).config(safeguard).read()
     };
-    let explanation = verdict(&stored(true), Class::AtRisk, &["no compaction comes before it"]);
-    assert_eq!(number(finding(&explanation, Class::CounterStaleLow), "stored"), 115_068.0);
+    let explanation = verdict(&stored(true), FindingClass::AtRisk, &["no compaction comes before it"]);
+    assert_eq!(number(finding(&explanation, FindingClass::CounterStaleLow), "stored"), 115_068.0);
     let stale = stored(false).said();
     assert!(
-        stale.findings.iter().all(|it| it.class != Class::CounterStaleLow),
+        stale.findings.iter().all(|it| it.class != FindingClass::CounterStaleLow),
         "it says itself that it is stale"
     );
 }
@@ -112,9 +116,9 @@ fn a_cumulative_counter_is_no_overflow() {
     let mut made = Made::new();
     made.grow_to(90_000, 20_000);
     let row = json!({ "totalTokens": 1_821_240, "inputTokens": 497_720, "cacheRead": 1_323_520 });
-    let explanation = verdict(&made.on(800_000).row(row).read(), Class::Healthy, &["Fits: "]);
-    assert!(!explanation.overflowed() && explanation.advice.is_empty());
-    let counter = finding(&explanation, Class::CounterInflated);
+    let explanation = verdict(&made.on(800_000).row(row).read(), FindingClass::Healthy, &["Fits: "]);
+    assert!(!explanation.has_overflowed() && explanation.advice.is_empty());
+    let counter = finding(&explanation, FindingClass::CounterInflated);
     assert_eq!(number(counter, "stored"), 1_821_240.0);
     assert!(counter.evidence.iter().any(|it| it.text == "it is the sum input 497,720 + cacheRead 1,323,520"));
 }
@@ -128,7 +132,7 @@ fn a_reserve_that_eats_the_window_must_go_down() {
     let floor = json!({ "agents": { "defaults": { "compaction": { "reserveTokensFloor": 24_000 } } } });
     let read = made.on(32_768).config(floor).row(report(40_000, 40_000)).read();
     let parts = ["Fixed parts of ~20.0k are above the trigger 8,768: the reserve must go down"];
-    let explanation = verdict(&read, Class::ImpossibleBudget, &parts);
+    let explanation = verdict(&read, FindingClass::ImpossibleBudget, &parts);
     let numbers = ["fixed", "trigger"].map(|name| number(&explanation.findings[0], name));
     assert_eq!(numbers, [20_000.0, 8_768.0]);
 }
@@ -157,8 +161,8 @@ fn a_trigger_that_no_prompt_ever_comes_near() {
         }
     }
     made.failed("Your input exceeds the context window of this model");
-    let explanation = verdict(&made.read(262_144), Class::WrongWindow, &[]);
-    let window = finding(&explanation, Class::WrongWindow);
+    let explanation = verdict(&made.read(262_144), FindingClass::WrongWindow, &[]);
+    let window = finding(&explanation, FindingClass::WrongWindow);
     assert_eq!((number(window, "believed"), number(window, "served")), (262_144.0, 76_149.0));
     // What fits is not known; what was answered does.
     assert!(explanation.advice.iter().all(|advice| advice.limit <= 76_149), "{:?}", explanation.advice);
@@ -172,8 +176,8 @@ fn chinese_that_counts_three_times_as_much_is_a_note_while_it_fits() {
         made.user(&"把这周各组的纪要整理成一份周报".repeat(100));
         made.answer(40);
     }
-    let explanation = verdict(&made.read(60_000), Class::Healthy, &[]);
-    let estimator = finding(&explanation, Class::EstimatorError);
+    let explanation = verdict(&made.read(60_000), FindingClass::Healthy, &[]);
+    let estimator = finding(&explanation, FindingClass::EstimatorError);
     assert!((2.6..3.2).contains(&number(estimator, "ratio")));
     assert!(estimator.evidence.iter().any(|it| it.text.starts_with("keepRecentTokens 20,000 keeps about 5")));
 }
@@ -191,9 +195,9 @@ fn pruning_that_no_gate_lets_run() {
     }
     made.user(&words(50_000));
     made.failed("prompt is too long: 205000 tokens > 200000 maximum");
-    let explanation = verdict(&made.read(200_000), Class::PruningInert, &[]);
+    let explanation = verdict(&made.read(200_000), FindingClass::PruningInert, &[]);
     assert_eq!(explanation.findings[0].rule, "pruning 3.6");
-    assert!(explanation.advice.iter().all(|advice| !advice.words().contains("contextPruning")));
+    assert!(explanation.advice.iter().all(|advice| !advice.description().contains("contextPruning")));
 }
 
 #[test]
@@ -203,7 +207,7 @@ fn a_summary_that_is_an_empty_form() {
     let kept = made.user("and now");
     made.compaction("## Goal\n\n## Progress\n- (none)\n\n## Next Steps\n- (none)", kept);
     made.answer(300);
-    verdict(&made.read(200_000), Class::CompactionHollow, &[]);
+    verdict(&made.read(200_000), FindingClass::CompactionHollow, &[]);
 }
 
 #[test]
@@ -218,7 +222,7 @@ fn tool_schemas_that_no_estimate_counted() {
     }
     let off = json!({ "agents": { "defaults": { "contextPruning": { "mode": "off" } } } });
     let read = made.on(150_000).config(off).row(report(28_000, 400_000)).read();
-    let explanation = verdict(&read, Class::FixedOverhead, &["fixed parts take ~107k of the 14"]);
+    let explanation = verdict(&read, FindingClass::FixedOverhead, &["fixed parts take ~107k of the 14"]);
     assert_eq!(explanation.overflows.len(), 3);
 }
 
@@ -243,8 +247,8 @@ fn a_history_that_the_summariser_cannot_take_either() {
     made.failed("prompt is too long: 362000 tokens > 200000 maximum");
     let explanation = made.read(200_000).said();
     assert_eq!(explanation.overflows.len(), 2, "a summary that was refused is no call of the conversation");
-    let refused = finding(&explanation, Class::CompactionRefused);
-    assert!(refused.line.contains("the summary's own call is too large"), "{}", refused.line);
+    let refused = finding(&explanation, FindingClass::CompactionRefused);
+    assert!(refused.headline.contains("the summary's own call is too large"), "{}", refused.headline);
 }
 
 #[test]
@@ -259,12 +263,18 @@ fn a_key_that_was_moved_to_a_fresh_session_without_a_word() {
     fresh.answer(40);
     let moved = format!("key {KEY} moved to session other-0 without a compaction");
     let explanation = made.on(200_000).without_row().beside(KEY, &fresh, json!({})).read().said();
-    let fault = finding(&explanation, Class::RuntimeFault);
-    assert_eq!((fault.line.as_str(), number(fault, "entries")), (moved.as_str(), (made.count - 1) as f64));
+    let fault = finding(&explanation, FindingClass::RuntimeFault);
+    assert_eq!(
+        (fault.headline.as_str(), number(fault, "entries")),
+        (moved.as_str(), (made.count - 1) as f64)
+    );
     // Of two that began then, nobody can tell.
     let two = made.on(200_000).without_row().beside(KEY, &fresh, json!({}));
     let two = two.beside("agent:main:main", &fresh, json!({})).read().said();
-    assert_eq!(finding(&two, Class::RuntimeFault).line, "no session key leads here since the refusal");
+    assert_eq!(
+        finding(&two, FindingClass::RuntimeFault).headline,
+        "no session key leads here since the refusal"
+    );
 }
 
 #[test]
@@ -282,7 +292,7 @@ fn seventy_seven_of_a_hundred_and_sixty_four_summaries_are_empty() {
     }
     made.user("go on");
     made.answer(100);
-    let explanation = verdict(&made.read(200_000), Class::CompactionHollow, &[]);
+    let explanation = verdict(&made.read(200_000), FindingClass::CompactionHollow, &[]);
     assert_eq!(
         (number(&explanation.findings[0], "hollow"), number(&explanation.findings[0], "compactions")),
         (77.0, 164.0)

@@ -30,11 +30,11 @@ fn a_change_that_saves_the_call_and_not_another_does_not_help() {
     let explanation = twice().read(200_000).said();
     assert_eq!(explanation.overflows.len(), 2);
     let recorded = explanation.recorded.expect("it was replayed");
-    assert_eq!((recorded.overflows, recorded.failing), (2, true));
+    assert_eq!((recorded.overflows, recorded.failing_call_overflows), (2, true));
     for advice in explanation.advice.iter().filter(|it| it.fits && it.whole.overflows > 0) {
-        assert!(!advice.helps && advice.note.contains("other call"), "{advice:?}");
+        assert!(!advice.fits_all && advice.note.contains("other call"), "{advice:?}");
     }
-    assert!(explanation.advice.iter().filter(|it| it.helps).all(|it| it.overflows() == 0));
+    assert!(explanation.advice.iter().filter(|it| it.fits_all).all(|it| it.overflows() == 0));
 }
 
 #[test]
@@ -50,18 +50,21 @@ fn every_change_says_what_all_calls_come_to() {
     made.failed(&format!("prompt is too long: {last} tokens > 200000 maximum"));
     let explanation = made.read(200_000).said();
     let recorded = explanation.recorded.expect("it was replayed");
-    assert_eq!((recorded.peak, recorded.overflows, recorded.tokens), (last, 1, Some(last)));
+    assert_eq!(
+        (recorded.peak_tokens, recorded.overflows, recorded.failing_call_tokens),
+        (last, 1, Some(last))
+    );
     // Opus: 5 dollars a million for what is not cached, which is all, and 25 for each answer.
     let (prompts, outputs) = made.counted();
     let cost = (prompts as f64 * 5.0 + outputs as f64 * 25.0) / 1e6;
     assert!((recorded.cost.unwrap() - cost).abs() < 0.005, "{recorded:?} {cost}");
-    let helps: Vec<&Advice> = explanation.advice.iter().filter(|it| it.helps).collect();
+    let helps: Vec<&Advice> = explanation.advice.iter().filter(|it| it.fits_all).collect();
     assert!(!helps.is_empty());
     for advice in &explanation.advice {
         let whole = advice.whole;
-        assert!(whole.peak > 0 && whole.cost.is_some());
-        assert_eq!(advice.helps, advice.overflows() == 0, "{advice:?}");
-        let words = advice.over_all_words(explanation.recorded);
+        assert!(whole.peak_tokens > 0 && whole.cost.is_some());
+        assert_eq!(advice.fits_all, advice.overflows() == 0, "{advice:?}");
+        let words = advice.session_effect(explanation.recorded);
         assert!(words.starts_with("Over the whole session: ") && words.contains("peak ~"), "{words}");
     }
 }
@@ -76,7 +79,7 @@ fn a_reply_that_was_cut_needs_room_for_a_whole_one() {
         made.cut(output);
     }
     let explanation = made.read(200_000).said();
-    assert!(explanation.advice.iter().filter(|it| it.helps).all(|it| it.after + 2_048 <= it.limit));
+    assert!(explanation.advice.iter().filter(|it| it.fits_all).all(|it| it.tokens_after + 2_048 <= it.limit));
 }
 
 #[test]
@@ -88,7 +91,7 @@ fn every_count_of_the_failing_prompt_is_side_by_side() {
     let row = json!({ "totalTokens": 99_000 });
     let explanation = made.on(200_000).row(row).read().said();
     let counts: Vec<(&str, u64, bool)> =
-        explanation.counts.iter().map(|count| (count.who, count.tokens, count.exact)).collect();
+        explanation.counts.iter().map(|count| (count.counted_by, count.tokens, count.is_measured)).collect();
     let who: Vec<&str> = counts.iter().map(|count| count.0).collect();
     assert_eq!(who, ["provider", "runtime", "stored counter", "chars/4", "calibrated"]);
     assert_eq!((counts[0].1, counts[0].2, counts[2].1), (133_900, true, 99_000));

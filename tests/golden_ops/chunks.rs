@@ -3,16 +3,16 @@
 use std::ops::Range;
 
 use clawscope::context::tokens::estimate_message;
-use clawscope::js::{Throws, Value};
+use clawscope::js::{JsException, Value};
 use clawscope::policy::compact::chunks::{
-    DEFAULT_PARTS, adaptive_ratio, is_oversized, split_by_max, split_by_share, total,
+    DEFAULT_PARTS, adaptive_ratio, is_oversized, split_by_max, split_by_share, total_tokens,
 };
 
 use super::{Session, number, object, or_throws};
 
 pub(crate) fn answer(session: &Session) -> Value {
     let messages = &session.context.messages;
-    let tokens: Result<Vec<f64>, Throws> =
+    let tokens: Result<Vec<f64>, JsException> =
         messages.iter().map(|message| estimate_message(&message.size)).collect();
     let given = |answer: &dyn Fn(&[f64]) -> Value| or_throws(tokens.as_deref().map(answer).map_err(|t| *t));
     let with = |setting: &str, answer: &dyn Fn(&[f64], f64) -> Value| {
@@ -25,13 +25,13 @@ pub(crate) fn answer(session: &Session) -> Value {
     };
     object([
         ("messages", number(messages.len() as f64)),
-        ("totalTokens", given(&|tokens| number(total(tokens)))),
+        ("totalTokens", given(&|tokens| number(total_tokens(tokens)))),
         ("share", given(&|tokens| spans(tokens, &split_by_share(tokens, parts)))),
         ("byMax", with("maxTokens", &|tokens, max| spans(tokens, &split_by_max(tokens, max)))),
         (
             "adaptiveRatio",
             with("contextWindow", &|tokens, window| {
-                number(adaptive_ratio(total(tokens), tokens.len(), window))
+                number(adaptive_ratio(total_tokens(tokens), tokens.len(), window))
             }),
         ),
         ("oversized", with("contextWindow", &oversized)),
@@ -43,7 +43,7 @@ fn spans(tokens: &[f64], chunks: &[Range<usize>]) -> Value {
         object([
             ("start", number(chunk.start as f64)),
             ("count", number(chunk.len() as f64)),
-            ("tokens", number(total(&tokens[chunk.clone()]))),
+            ("tokens", number(total_tokens(&tokens[chunk.clone()]))),
         ])
     };
     Value::Array(chunks.iter().map(span).collect())

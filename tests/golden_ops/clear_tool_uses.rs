@@ -1,24 +1,25 @@
 //! Op `clear_tool_uses`: `LangChain`'s edit on the messages as they are sent to a model.
 
 use clawscope::context::llm::to_llm;
-use clawscope::js::{JsString, Object, Throws, Value};
+use clawscope::js::{JsException, JsString, Object, Value};
 use clawscope::policy::clear_tool_uses::{
-    Block, Call, ClearSettings, Content, Message, clear, message_of, message_tokens,
+    Block, ClearSettings, ClearableCall, Content, Message, clear, message_tokens, parse_message,
 };
 
 use super::{Session, number, object};
 
-pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
-    let sent: Result<Vec<Option<Value>>, Throws> = session.messages().iter().map(to_llm).collect();
-    let messages: Vec<Message> = sent?.iter().flatten().map(message_of).collect::<Result<_, Throws>>()?;
+pub(crate) fn answer(session: &Session) -> Result<Value, JsException> {
+    let sent: Result<Vec<Option<Value>>, JsException> = session.messages().iter().map(to_llm).collect();
+    let messages: Vec<Message> =
+        sent?.iter().flatten().map(parse_message).collect::<Result<_, JsException>>()?;
     let per_message = messages.iter().map(|message| number(message_tokens(message) as f64)).collect();
     let clearing = clear(messages, &settings(session))?;
     let cleared = clearing.messages.iter().enumerate();
     let cleared = cleared.filter(|(_, message)| matches!(message, Message::Tool { cleared: true, .. }));
     let shown: Vec<Value> = clearing.messages.iter().map(shown).collect();
     Ok(object([
-        ("tokensBefore", number(clearing.before as f64)),
-        ("tokensAfter", number(clearing.after as f64)),
+        ("tokensBefore", number(clearing.tokens_before as f64)),
+        ("tokensAfter", number(clearing.tokens_after as f64)),
         ("perMessage", Value::Array(per_message)),
         ("triggered", Value::Bool(clearing.triggered)),
         ("clearedIndexes", Value::Array(cleared.map(|(at, _)| number(at as f64)).collect())),
@@ -39,7 +40,7 @@ fn settings(session: &Session) -> ClearSettings {
         exclude_tools: excluded.iter().filter_map(Value::as_str).cloned().collect(),
         placeholder: placeholder.unwrap_or(default.placeholder),
         counting: default.counting,
-        by: default.by,
+        cleared_by: default.cleared_by,
     }
 }
 
@@ -76,7 +77,7 @@ fn shown(message: &Message) -> Value {
     }
 }
 
-fn shown_call(call: &Call) -> Value {
+fn shown_call(call: &ClearableCall) -> Value {
     let text = |text: &JsString| Value::String(text.clone());
     object([
         ("id", text(&call.id)),

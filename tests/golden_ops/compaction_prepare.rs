@@ -1,28 +1,28 @@
 //! Op `compaction_prepare`: what a compaction would summarise and keep, and the context after it.
 
 use clawscope::context::tokens::{ContextEstimate, estimate_context};
-use clawscope::context::{ContextMessage, bodies, build};
+use clawscope::context::{ContextMessage, bodies, build_context};
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::ids::EntryIx;
-use clawscope::js::{self, JsString, Object, Throws, Value};
+use clawscope::js::{self, JsException, JsString, Object, Value};
 use clawscope::policy::compact::{
-    CompactionEntry, FileLists, Preparation, after, branch, conversation, prepare,
+    CompactionEntry, FileLists, Preparation, branch_entries, conversation_text, prepare,
 };
 use clawscope::store::body;
 use sha2::{Digest, Sha256};
 
 use super::{Session, digest, number, object, or_throws};
 
-pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
+pub(crate) fn answer(session: &Session) -> Result<Value, JsException> {
     let path = session.tree.branch(&session.index, &session.leaf);
-    let read = |ix: EntryIx| body::entry(&session.source, &session.index, ix);
-    let branch = branch(&session.index, &path, read).expect("bodies");
+    let read = |ix: EntryIx| body::read_entry(&session.source, &session.index, ix);
+    let branch = branch_entries(&session.index, &path, read).expect("bodies");
     let keep = pi_compaction(session.case.get("settings")).keep_recent_tokens;
     let Some(preparation) = prepare(&branch, keep)? else {
         return Ok(object([("prepared", Value::Bool(false))]));
     };
-    let material = preparation.material(&branch, read).expect("bodies");
-    let lists = material.files.lists();
+    let material = preparation.read_texts(&branch, read).expect("bodies");
+    let lists = material.files.to_lists();
     let first_kept = session.index.entry(preparation.first_kept).id;
     let mut result = Object::from([
         ("prepared", Value::Bool(true)),
@@ -43,8 +43,8 @@ pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
         ("readFiles", Value::Array(lists.read.clone())),
         ("modifiedFiles", Value::Array(lists.modified.clone())),
         ("fileSection", Value::String(lists.section())),
-        ("historyText", or_throws(conversation(&material.history).map(|text| described(&text)))),
-        ("turnPrefixText", or_throws(conversation(&material.turn_prefix).map(|text| described(&text)))),
+        ("historyText", or_throws(conversation_text(&material.history).map(|text| described(&text)))),
+        ("turnPrefixText", or_throws(conversation_text(&material.turn_prefix).map(|text| described(&text)))),
     ]);
     if let Some(summary) = session.setting("summary").and_then(Value::as_str) {
         result.set("after", or_throws(context_after(session, &preparation, summary, lists)));
@@ -64,8 +64,8 @@ fn context_after(
     preparation: &Preparation,
     summary: &JsString,
     lists: FileLists,
-) -> Result<Value, Throws> {
-    let context = build(&session.index, &session.tree, &session.leaf)?;
+) -> Result<Value, JsException> {
+    let context = build_context(&session.index, &session.tree, &session.leaf)?;
     let mut summary = summary.clone();
     summary.push(&lists.section());
     let entry = CompactionEntry {
@@ -77,9 +77,10 @@ fn context_after(
         checkpoint: None,
     };
     let leaf = context.leaf.expect("a prepared branch has a leaf");
-    let entry = entry.value(&session.index, "n", leaf, session.now_ms() as i64);
-    let after = after(&session.index, &context, preparation.first_kept, &entry)?;
-    let read = |message: &ContextMessage| bodies::message(&session.source, &session.index, message);
+    let entry = entry.to_json(&session.index, "n", leaf, session.now_ms() as i64);
+    let after =
+        clawscope::policy::compact::context_after(&session.index, &context, preparation.first_kept, &entry)?;
+    let read = |message: &ContextMessage| bodies::read_message(&session.source, &session.index, message);
     let message = |item: &ContextMessage| digest(&after.message(item, read).expect("bodies"));
     Ok(object([
         ("messages", Value::Array(after.context.messages.iter().map(message).collect())),

@@ -1,19 +1,19 @@
 //! Op `history_share`: the oldest parts of a history dropped until it fits its share of the window.
 
 use clawscope::context::tokens::estimate_message;
-use clawscope::js::{Throws, Value};
-use clawscope::policy::compact::share::{ShareSettings, SharedMessage, prune_by_share};
+use clawscope::js::{JsException, Value};
+use clawscope::policy::compact::share::{HistoryMessage, ShareSettings, prune_by_share};
 use clawscope::policy::repair::shape_of;
 
 use super::{Session, digest, number, object};
 
-pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
+pub(crate) fn answer(session: &Session) -> Result<Value, JsException> {
     let messages = session.messages();
-    let items: Vec<Result<SharedMessage, Throws>> = messages
+    let items: Vec<Result<HistoryMessage, JsException>> = messages
         .iter()
         .zip(&session.context.messages)
         .map(|(message, sized)| {
-            Ok(SharedMessage { shape: shape_of(message), tokens: estimate_message(&sized.size)? })
+            Ok(HistoryMessage { shape: shape_of(message), tokens: estimate_message(&sized.size)? })
         })
         .collect();
     let shared = prune_by_share(&items, &settings(session))?;
@@ -21,12 +21,12 @@ pub(crate) fn answer(session: &Session) -> Result<Value, Throws> {
     Ok(object([
         ("totalTokens", number(shared.total_tokens)),
         ("budgetTokens", number(shared.budget_tokens)),
-        ("keptTokens", number(shared.kept_tokens)),
+        ("keptTokens", number(shared.retained_tokens)),
         ("droppedChunks", number(shared.dropped_chunks as f64)),
-        ("droppedMessages", number(shared.dropped_messages as f64)),
+        ("droppedMessages", number(shared.dropped_message_count as f64)),
         ("droppedTokens", number(shared.dropped_tokens)),
         ("droppedList", Value::Array(dropped.iter().map(digest).collect())),
-        ("messages", session.list(&shared.kept_messages(&messages, session.now_ms()))),
+        ("messages", session.list(&shared.retained_messages(&messages, session.now_ms()))),
     ]))
 }
 

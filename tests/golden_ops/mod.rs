@@ -18,11 +18,11 @@ mod window;
 
 use std::path::{Path, PathBuf};
 
-use clawscope::context::{Context, build};
+use clawscope::context::{Context, build_context};
 use clawscope::gateway::ruleset::PiRelease;
-use clawscope::ids::NewIds;
-use clawscope::js::{self, JsString, Object, Throws, Value};
-use clawscope::store::index::{Index, Standing};
+use clawscope::ids::IdSource;
+use clawscope::js::{self, JsException, JsString, Object, Value};
+use clawscope::store::index::{Index, OpenStatus};
 use clawscope::store::load::load;
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
@@ -79,14 +79,14 @@ pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Opti
         "window" => Ok(window::answer(case)),
         _ => return None,
     };
-    Some(object([("op", Value::from(op)), ("result", result.unwrap_or_else(|Throws| throws()))]))
+    Some(object([("op", Value::from(op)), ("result", result.unwrap_or_else(|JsException| throws()))]))
 }
 
 /// The answer to a case of a release of pi; none where the op is not built.
 #[allow(dead_code, reason = "only some test files ask for it")]
 pub(crate) fn answer_of_pi(pi: PiRelease, op: &str, case: &Value, root: &Path) -> Option<Value> {
     let result = pi_1_5::answer(pi, op, case, root)?;
-    Some(object([("op", Value::from(op)), ("result", result.unwrap_or_else(|Throws| throws()))]))
+    Some(object([("op", Value::from(op)), ("result", result.unwrap_or_else(|JsException| throws()))]))
 }
 
 /// A case's session, opened as the runtime opens it, with the context for its leaf.
@@ -109,7 +109,7 @@ impl Session {
     }
 
     pub(crate) fn messages(&self) -> Vec<Value> {
-        clawscope::context::bodies::messages(&self.source, &self.index, &self.context).expect("bodies")
+        clawscope::context::bodies::read_messages(&self.source, &self.index, &self.context).expect("bodies")
     }
 
     /// A list of messages, full or as digests, as the case asks.
@@ -127,7 +127,7 @@ pub(crate) fn list_of(case: &Value, messages: &[Value]) -> Value {
 /// Counts ids up: g0000001, g0000002, …
 struct CountedIds(u32);
 
-impl NewIds for CountedIds {
+impl IdSource for CountedIds {
     fn next_id(&mut self, _line: u64, taken: &dyn Fn(&str) -> bool) -> String {
         loop {
             self.0 += 1;
@@ -139,14 +139,14 @@ impl NewIds for CountedIds {
     }
 }
 
-fn on_session(case: &Value, root: &Path) -> Result<Session, Throws> {
+fn on_session(case: &Value, root: &Path) -> Result<Session, JsException> {
     let mut session = open_session(case, root)?;
-    session.context = build(&session.index, &session.tree, &session.leaf)?;
+    session.context = build_context(&session.index, &session.tree, &session.leaf)?;
     Ok(session)
 }
 
 /// A case's session, before anyone asks for its context.
-fn open_session(case: &Value, root: &Path) -> Result<Session, Throws> {
+fn open_session(case: &Value, root: &Path) -> Result<Session, JsException> {
     let source = Source::open(&transcript(case, root)).expect("the transcript opens");
     let index = opened(&source, &mut CountedIds(0))?;
     let leaf = match case.get("leaf") {
@@ -164,12 +164,12 @@ fn transcript(case: &Value, root: &Path) -> PathBuf {
 }
 
 /// A transcript as the runtime opens it; one without a header is emptied (store J3).
-fn opened(source: &Source, new_ids: &mut CountedIds) -> Result<Index, Throws> {
+fn opened(source: &Source, new_ids: &mut CountedIds) -> Result<Index, JsException> {
     let index = load(source, new_ids, &mut |_, _| true).expect("the transcript is read");
-    match index.standing {
-        Standing::Throws { .. } => Err(Throws),
-        Standing::NoHeader => Ok(Index::new(source.path())),
-        Standing::Fine | Standing::Empty => Ok(index),
+    match index.open_status {
+        OpenStatus::Throws { .. } => Err(JsException),
+        OpenStatus::NoHeader => Ok(Index::new(source.path())),
+        OpenStatus::Opens | OpenStatus::Empty => Ok(index),
     }
 }
 
@@ -178,8 +178,8 @@ pub(crate) fn throws() -> Value {
     object([("throws", Value::Bool(true))])
 }
 
-pub(crate) fn or_throws<T: Into<Value>>(value: Result<T, Throws>) -> Value {
-    value.map_or_else(|Throws| throws(), Into::into)
+pub(crate) fn or_throws<T: Into<Value>>(value: Result<T, JsException>) -> Value {
+    value.map_or_else(|JsException| throws(), Into::into)
 }
 
 pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use clawscope::js::{JsString, Throws, Value};
+use clawscope::js::{JsException, JsString, Value};
 use clawscope::policy::overflow::{self, gateway};
 
 use super::{Object, Session, number, object, on_session, or_throws};
 
-pub(crate) fn answer(case: &Value, root: &Path) -> Result<Value, Throws> {
+pub(crate) fn answer(case: &Value, root: &Path) -> Result<Value, JsException> {
     let mut result = Object::default();
     let texts = case.get("settings").and_then(|settings| settings.get("errorMessages")?.as_array());
     if let Some(texts) = texts {
@@ -25,7 +25,7 @@ fn judged_text(text: &JsString) -> Value {
     let mut judged = Object::default();
     gateways_view(text, &mut judged);
     let failed = object([("stopReason", Value::from("error")), ("errorMessage", Value::from(text.clone()))]);
-    judged.set("pi", or_throws(overflow::pi::is_overflowed(&failed, None)));
+    judged.set("pi", or_throws(overflow::pi::is_overflow_message(&failed, None)));
     Value::Object(judged)
 }
 
@@ -50,7 +50,7 @@ fn assistants(session: &Session) -> Value {
         if let Some(text) = message.get("errorMessage").and_then(Value::as_str) {
             gateways_view(text, &mut item);
         }
-        item.set("pi", or_throws(overflow::pi::is_overflowed(message, window)));
+        item.set("pi", or_throws(overflow::pi::is_overflow_message(message, window)));
         judged.push(Value::Object(item));
     }
     Value::Array(judged)

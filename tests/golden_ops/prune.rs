@@ -2,9 +2,9 @@
 
 use clawscope::gateway::pruning::{PruneSettings, effective_settings};
 use clawscope::gateway::window::{DEFAULT_WINDOW, resolve_window};
-use clawscope::js::{self, Object, Throws, Value};
-use clawscope::plan::{Asked, Plan, after};
-use clawscope::policy::StepSettings;
+use clawscope::js::{self, JsException, Object, Value};
+use clawscope::plan::{Plan, PlanInput, message_after};
+use clawscope::policy::PolicySettings;
 use clawscope::policy::prune::{Gate, gate, last_touch};
 use clawscope::store::entry::Role;
 
@@ -19,7 +19,7 @@ pub(crate) fn answer(session: &Session) -> Value {
         .context
         .messages
         .iter()
-        .try_fold(0.0, |sum, message| Ok(sum + message.size.prune_chars.get()?));
+        .try_fold(0.0, |sum, message| Ok(sum + message.size.prune_chars.value()?));
     result.set("before", or_throws(before.map(number)));
     let opened = match (gate, &settings) {
         (Some(gate), settings) => decide(session, gate, settings.as_ref(), &mut result),
@@ -32,13 +32,13 @@ pub(crate) fn answer(session: &Session) -> Value {
     let active = result.get("active").is_some_and(|active| active.as_bool() == Some(true));
     let messages = session.messages();
     let settings = settings.unwrap_or_default();
-    let plan = Plan::new(&Asked {
+    let plan = Plan::new(&PlanInput {
         index: &session.index,
         context: &session.context,
         branch: None,
-        textures: None,
+        features: None,
         remembered: None,
-        settings: &StepSettings::prune(settings),
+        settings: &PolicySettings::pruning_only(settings),
         window: window(session),
         guard_window: window(session),
         gate: opened,
@@ -61,14 +61,15 @@ fn planned(
     session: &Session,
     plan: &Plan,
     messages: &[Value],
-    before: Result<f64, Throws>,
+    before: Result<f64, JsException>,
     result: &mut Object,
 ) {
     let changed: Vec<Value> = (0..messages.len())
-        .filter(|at| plan.fates()[*at].fate.changes())
+        .filter(|at| plan.fates()[*at].fate.is_change())
         .map(|at| number(at as f64))
         .collect();
-    let new: Vec<Value> = messages.iter().enumerate().map(|(at, message)| after(message, at, plan)).collect();
+    let new: Vec<Value> =
+        messages.iter().enumerate().map(|(at, message)| message_after(message, at, plan)).collect();
     // What cannot be measured before cannot be measured after where nothing was replaced.
     let total = before.and_then(|_| plan.total_chars()).map(|(_, after)| number(after));
     result.set("after", or_throws(total));
@@ -107,8 +108,8 @@ fn prunable(session: &Session, settings: &PruneSettings) -> Value {
     let filter = settings.tool_filter();
     let mut names = Object::default();
     for message in session.context.messages.iter().filter(|message| message.size.role == Role::ToolResult) {
-        let name = session.index.words.value(message.size.tool);
-        names.insert(js::to_text(name), Value::Bool(filter.prunable(name)));
+        let name = session.index.values.value(message.size.tool_name);
+        names.insert(js::to_text(name), Value::Bool(filter.is_prunable(name)));
     }
     Value::Object(names)
 }

@@ -2,7 +2,8 @@
 
 use clawscope::js::{Object, Value};
 use clawscope::policy::repair::{
-    AllowedTools, MissingResult, Pairing, RepairedInputs, Shape, apply, pair, repair_inputs, shape_of,
+    AllowedTools, MissingResult, Pairing, PairingShape, RepairedInputs, apply_pairing, pair, repair_inputs,
+    shape_of,
 };
 
 use super::{Session, number, object};
@@ -16,10 +17,10 @@ pub(crate) fn answer(session: &Session) -> Value {
         result.set("inputs", inputs(&repaired));
         messages = repaired.messages;
     }
-    let shapes: Vec<Shape> = messages.iter().map(shape_of).collect();
+    let shapes: Vec<PairingShape> = messages.iter().map(shape_of).collect();
     let paired = pair(&shapes.iter().collect::<Vec<_>>());
     result.set("pairing", pairing(&paired));
-    result.set("messages", session.list(&apply(&messages, &paired.order, session.now_ms())));
+    result.set("messages", session.list(&apply_pairing(&messages, &paired.order, session.now_ms())));
     Value::Object(result)
 }
 
@@ -42,7 +43,7 @@ fn pairing(pairing: &Pairing) -> Value {
         ("added", Value::Array(pairing.added.iter().map(added).collect())),
         ("droppedDuplicateCount", number(pairing.dropped_duplicates as f64)),
         ("droppedOrphanCount", number(pairing.orphans.len() as f64)),
-        ("moved", Value::Bool(pairing.moved)),
-        ("changed", Value::Bool(pairing.moved)),
+        ("moved", Value::Bool(pairing.is_replaced)),
+        ("changed", Value::Bool(pairing.is_replaced)),
     ])
 }

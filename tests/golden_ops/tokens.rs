@@ -3,7 +3,7 @@
 use clawscope::context::tokens::usage::last_usage;
 use clawscope::context::tokens::{estimate_context, estimate_message};
 use clawscope::gateway::compaction::pi_compaction;
-use clawscope::js::{Throws, Value};
+use clawscope::js::{JsException, Value};
 use clawscope::store::body;
 
 use super::{Session, number, object, or_throws};
@@ -11,7 +11,7 @@ use super::{Session, number, object, or_throws};
 pub(crate) fn answer(session: &Session) -> Value {
     let messages = &session.context.messages;
     let estimate = estimate_context(messages);
-    let pruner = |at: usize| messages[at].size.prune_chars.get();
+    let pruner = |at: usize| messages[at].size.prune_chars.value();
     let pruner_total = (0..messages.len()).try_fold(0.0, |sum, at| Ok(sum + pruner(at)?));
     let tokens = messages.iter().map(|message| or_throws(estimate_message(&message.size).map(number)));
     object([
@@ -40,11 +40,11 @@ pub(crate) fn answer(session: &Session) -> Value {
 pub(super) fn recorded_usage(session: &Session) -> Value {
     let path = session.tree.branch(&session.index, &session.leaf);
     let Some((ix, _)) = last_usage(&session.index, &path) else { return Value::Null };
-    let message = body::message(&session.source, &session.index, ix).expect("body");
+    let message = body::read_message(&session.source, &session.index, ix).expect("body");
     message.and_then(|message| message.get("usage").cloned()).unwrap_or(Value::Null)
 }
 
-fn should_compact(session: &Session, tokens: Result<f64, Throws>) -> Value {
+fn should_compact(session: &Session, tokens: Result<f64, JsException>) -> Value {
     let (Some(window), Ok(tokens)) = (session.setting("contextWindow").and_then(Value::as_f64), tokens)
     else {
         return Value::Null;

@@ -1,7 +1,7 @@
 //! Op `truncate`: every tool result of a context cut to a limit.
 
 use clawscope::js::{JsString, Value};
-use clawscope::policy::truncate::{Cut, is_oversized, max_result_chars, truncated_message};
+use clawscope::policy::truncate::{CutOptions, is_oversized, max_result_chars, truncated_message};
 
 use super::{Session, number, object};
 
@@ -9,7 +9,7 @@ pub(crate) fn answer(session: &Session) -> Value {
     let number_of = |name| session.setting(name).and_then(Value::as_f64);
     let window = number_of("contextWindow");
     let max_chars = number_of("maxChars").unwrap_or_else(|| max_result_chars(window.unwrap_or(f64::NAN)));
-    let mut cut = Cut::default();
+    let mut cut = CutOptions::default();
     if let Some(suffix) = session.setting("suffix").and_then(Value::as_str) {
         cut.suffix = JsString::clone(suffix);
     }

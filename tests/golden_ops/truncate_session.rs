@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use clawscope::context::{bodies, build};
+use clawscope::context::{bodies, build_context};
 use clawscope::ids::EntryIx;
-use clawscope::js::{self, Object, Throws, Value};
+use clawscope::js::{self, JsException, Object, Value};
 use clawscope::policy::truncate::max_result_chars;
-use clawscope::policy::truncate::session::{Outcome, Rewrite, Session, rewrite};
+use clawscope::policy::truncate::session::{RewriteInput, RewriteOutcome, SessionRewrite, rewrite};
 use clawscope::store::body;
 use clawscope::store::index::Index;
 use clawscope::store::source::Source;
@@ -14,23 +14,23 @@ use clawscope::transcript::{Leaf, Tree};
 
 use super::{CountedIds, digest, list_of, number, object, opened, throws, transcript};
 
-pub(crate) fn answer(case: &Value, root: &Path) -> Result<Value, Throws> {
+pub(crate) fn answer(case: &Value, root: &Path) -> Result<Value, JsException> {
     let setting = |name: &str| case.get("settings").and_then(|settings| settings.get(name)?.as_f64());
     let window = setting("contextWindow").unwrap_or(f64::NAN);
     let mut ids = CountedIds(0);
     let bytes = std::fs::read(transcript(case, root)).expect("the transcript is read");
     let bytes = upgraded(bytes, &mut ids)?;
-    let source = Source::memory("copy", bytes.clone());
+    let source = Source::from_memory("copy", bytes.clone());
     let index = opened(&source, &mut ids)?;
     let tree = Tree::new(&index);
     let now_ms = setting("now").unwrap_or(1_700_000_000_000.0) as i64;
-    let session = Session { index: &index, tree: &tree, window, now_ms };
+    let session = RewriteInput { index: &index, tree: &tree, window, now_ms };
     let rewritten =
-        rewrite(&session, &mut ids, |ix| body::entry(&source, &index, ix)).expect("bodies are read");
+        rewrite(&session, &mut ids, |ix| body::read_entry(&source, &index, ix)).expect("bodies are read");
     let known = lines(&bytes).len();
     let bytes = [bytes, rewritten.lines().into_bytes()].concat();
     let appended: Vec<Value> = lines(&bytes).into_iter().skip(known).collect();
-    let source = Source::memory("copy", bytes);
+    let source = Source::from_memory("copy", bytes);
     let index = opened(&source, &mut ids)?;
     Ok(object([
         ("result", reported(&rewritten)),
@@ -41,10 +41,10 @@ pub(crate) fn answer(case: &Value, root: &Path) -> Result<Value, Throws> {
     ]))
 }
 
-fn reported(rewritten: &Rewrite) -> Value {
+fn reported(rewritten: &SessionRewrite) -> Value {
     let (truncated, count, reason) = match &rewritten.outcome {
-        Outcome::Truncated { count } => (true, *count, None),
-        Outcome::Failed { reason } => (false, 0, Some(reason)),
+        RewriteOutcome::Truncated { count } => (true, *count, None),
+        RewriteOutcome::Failed { reason } => (false, 0, Some(reason)),
     };
     let mut result = Object::default();
     result.set("truncated", Value::Bool(truncated));
@@ -61,15 +61,15 @@ fn leaf_id(index: &Index) -> Value {
 }
 
 fn context(source: &Source, index: &Index) -> Value {
-    let Ok(context) = build(index, &Tree::new(index), &Leaf::Own) else { return throws() };
-    let messages = bodies::messages(source, index, &context).expect("bodies are read");
+    let Ok(context) = build_context(index, &Tree::new(index), &Leaf::Own) else { return throws() };
+    let messages = bodies::read_messages(source, index, &context).expect("bodies are read");
     Value::Array(messages.iter().map(digest).collect())
 }
 
 /// The file after the runtime opened it: emptied where it has no header, an old one in the form of version 3
 /// (store J3, L4).
-fn upgraded(bytes: Vec<u8>, ids: &mut CountedIds) -> Result<Vec<u8>, Throws> {
-    let source = Source::memory("copy", bytes.clone());
+fn upgraded(bytes: Vec<u8>, ids: &mut CountedIds) -> Result<Vec<u8>, JsException> {
+    let source = Source::from_memory("copy", bytes.clone());
     let index = opened(&source, ids)?;
     if index.header.is_none() {
         return Ok(b"{\"type\":\"session\",\"version\":3,\"id\":\"fresh\"}\n".to_vec());
@@ -87,7 +87,7 @@ fn upgraded(bytes: Vec<u8>, ids: &mut CountedIds) -> Result<Vec<u8>, Throws> {
             Some(_) => {}
             None => {
                 let ix = entries.next().expect("every line but a header is an entry");
-                line = body::entry(&source, &index, ix).expect("bodies are read");
+                line = body::read_entry(&source, &index, ix).expect("bodies are read");
             }
         }
         text += &js::stringify(&line);

@@ -1,6 +1,6 @@
 //! Every rule's words with other numbers, prefixes, letters, line ends and quoting than the fixture's.
 
-use clawscope::policy::overflow::{Judgement, Numbers, Said, Verdict, judge};
+use clawscope::policy::overflow::{Judgement, RefusalNumbers, StopDetails, Verdict, judge};
 use proptest::prelude::*;
 
 /// Rule and text; `{r}` is what was requested, `{l}` the limit, `{a}` and `{b}` its input and output parts.
@@ -240,7 +240,7 @@ impl Dress {
 }
 
 fn judged(text: &str) -> Judgement {
-    judge(&Said::of_text(text))
+    judge(&StopDetails::from_text(text))
 }
 
 fn filled(text: &str, dress: &Dress, input: u64, output: u64, limit: u64) -> String {
@@ -249,10 +249,10 @@ fn filled(text: &str, dress: &Dress, input: u64, output: u64, limit: u64) -> Str
 }
 
 /// The numbers that a text says it has.
-fn expected(rule: &str, text: &str, input: u64, output: u64, limit: u64) -> Numbers {
+fn expected(rule: &str, text: &str, input: u64, output: u64, limit: u64) -> RefusalNumbers {
     let split = text.contains("{a}");
     let names = |name| text.contains(name) && !EXCESSES.contains(&rule);
-    Numbers {
+    RefusalNumbers {
         requested: (names("{r}") || split).then_some(input + output),
         limit: names("{l}").then_some(limit),
         input: split.then_some(input),
@@ -289,8 +289,8 @@ proptest! {
         for (rule, text) in LOOK_ALIKES {
             let said = dress.put_on(&filled(text, &dress, limit, over, limit));
             let judgement = judged(&said);
-            prop_assert_eq!((judgement.verdict, judgement.rule), (Verdict::No, *rule), "{}", said);
-            prop_assert_eq!(judgement.numbers, Numbers::default(), "{}", said);
+            prop_assert_eq!((judgement.verdict, judgement.rule), (Verdict::NoOverflow, *rule), "{}", said);
+            prop_assert_eq!(judgement.numbers, RefusalNumbers::default(), "{}", said);
         }
         for text in BYTES {
             let said = dress.put_on(text);
@@ -304,12 +304,12 @@ proptest! {
         for (rule, text) in OVERFLOWS.iter().filter(|(_, text)| text.contains("{b}")) {
             let said = dress.put_on(&filled(text, &dress, 30, limit + more, limit));
             let judgement = judged(&said);
-            prop_assert_eq!((judgement.verdict, judgement.rule), (Verdict::No, "L2"), "{} {}", rule, said);
+            prop_assert_eq!((judgement.verdict, judgement.rule), (Verdict::NoOverflow, "L2"), "{} {}", rule, said);
         }
     }
 
     #[test]
     fn any_answer_is_judged_without_a_panic(message in r#"(prompt|tokens|context|[0-9]{1,25}|[\\u{}":,.> ]|.){0,80}"#, code in ".{0,20}") {
-        judge(&Said { message, codes: vec![code], ..Said::of_text("") });
+        judge(&StopDetails { message, codes: vec![code], ..StopDetails::from_text("") });
     }
 }

@@ -5,20 +5,22 @@
 
 mod families;
 
-use clawscope::policy::overflow::{Judgement, Runtime, Said, Verdict, judge, recognised, recognised_in_run};
+use clawscope::policy::overflow::{
+    Judgement, Runtime, StopDetails, Verdict, is_recognised, is_recognised_in_run, judge,
+};
 use serde_json::Value;
 
 const FIXTURE: &str = include_str!("../fixtures/overflow-texts.jsonl");
 
 struct Line {
     json: Value,
-    said: Said,
+    said: StopDetails,
     judgement: Judgement,
 }
 
 fn lines() -> Vec<Line> {
     let read = |text: &str| {
-        let said = Said::of_message(&clawscope::js::parse(text).unwrap());
+        let said = StopDetails::from_message(&clawscope::js::parse(text).unwrap());
         Line { json: serde_json::from_str(text).unwrap(), judgement: judge(&said), said }
     };
     FIXTURE.lines().map(read).collect()
@@ -33,7 +35,7 @@ impl Line {
     fn verdict(&self) -> Verdict {
         match &self.json["overflow"] {
             Value::Bool(true) => Verdict::Tokens,
-            Value::Bool(false) => Verdict::No,
+            Value::Bool(false) => Verdict::NoOverflow,
             other => {
                 assert_eq!(other, "bytes");
                 Verdict::Bytes
@@ -63,7 +65,12 @@ fn an_answer_without_an_error_is_left_to_its_usage() {
     let silent: Vec<Line> = lines().into_iter().filter(Line::is_judged_by_usage).collect();
     assert_eq!(silent.len(), 5);
     for line in silent {
-        assert_eq!((line.judgement.verdict, line.judgement.rule), (Verdict::No, ""), "{}", line.json["id"]);
+        assert_eq!(
+            (line.judgement.verdict, line.judgement.rule),
+            (Verdict::NoOverflow, ""),
+            "{}",
+            line.json["id"]
+        );
     }
 }
 
@@ -110,7 +117,7 @@ fn releases_recognise_the_words_from_the_first_that_did_and_not_before() {
     for line in lines() {
         let Some(known) = line.json.get("recognised") else { continue };
         let check = |runtime, expected: bool, wrong: &mut Vec<String>| {
-            if recognised(&line.said, &line.judgement, runtime) != Some(expected) {
+            if is_recognised(&line.said, &line.judgement, runtime) != Some(expected) {
                 wrong.push(format!("{}: {runtime:?} {expected}: {}", line.json["id"], line.said.message));
             }
         };
@@ -138,7 +145,7 @@ fn every_release_recognises_what_it_was_seen_to_recognise() {
     let (mut compared, mut wrong) = (0, Vec::new());
     for row in rows {
         let text = row["text"].as_str().unwrap();
-        let said = Said::of_text(text);
+        let said = StopDetails::from_text(text);
         let judgement = judge(&said);
         for (at, release) in releases.as_array().unwrap().iter().enumerate() {
             let release = release.as_str().unwrap();
@@ -146,8 +153,8 @@ fn every_release_recognises_what_it_was_seen_to_recognise() {
                 b'?' => None,
                 seen => Some(seen == b'1'),
             };
-            let after = (seen("afterRun"), recognised(&said, &judgement, Runtime::OpenClaw(release)));
-            let inside = (seen("inRun"), recognised_in_run(&said, release));
+            let after = (seen("afterRun"), is_recognised(&said, &judgement, Runtime::OpenClaw(release)));
+            let inside = (seen("inRun"), is_recognised_in_run(&said, release));
             for (seen, recognised) in [after, inside] {
                 compared += usize::from(seen.is_some());
                 if seen.is_some() && seen != recognised {
@@ -162,12 +169,12 @@ fn every_release_recognises_what_it_was_seen_to_recognise() {
 
 #[test]
 fn a_version_that_names_no_release_is_not_compared() {
-    let said = Said::of_text("prompt is too long: 213462 tokens > 200000 maximum");
+    let said = StopDetails::from_text("prompt is too long: 213462 tokens > 200000 maximum");
     let judgement = judge(&said);
     for runtime in
         [Runtime::OpenClaw("unknown"), Runtime::OpenClaw("0.55.3"), Runtime::Pi("2026.3.2"), Runtime::Pi("")]
     {
-        assert_eq!(recognised(&said, &judgement, runtime), None, "{runtime:?}");
+        assert_eq!(is_recognised(&said, &judgement, runtime), None, "{runtime:?}");
     }
-    assert_eq!(recognised(&said, &judgement, Runtime::OpenClaw("2026.1.24-3")), Some(true));
+    assert_eq!(is_recognised(&said, &judgement, Runtime::OpenClaw("2026.1.24-3")), Some(true));
 }

@@ -17,7 +17,7 @@ use clawscope::ids::LineIds;
 use clawscope::js::MAX_DEPTH;
 use clawscope::store::entry::{Entry, EntryKind, Role};
 use clawscope::store::index::Index;
-use clawscope::store::load::{Growth, grow, load, load_bytes};
+use clawscope::store::load::{FileChange, load, load_bytes, refresh};
 use clawscope::store::source::Source;
 use generate::{Dice, Options};
 use proptest::collection::vec;
@@ -44,7 +44,7 @@ fn differs(index: &Index, plain: &Read) -> Result<(), TestCaseError> {
     prop_assert_eq!((found.lines, found.bad_lines), (plain.lines, plain.bad_lines));
     let talks = |entry: &Entry| entry.kind == EntryKind::Message && entry.role() != Some(Role::System);
     let asides = index.iter().filter(|(_, entry)| !talks(entry)).map(|(ix, _)| ix);
-    prop_assert!(index.asides().map(|(ix, _)| ix).eq(asides));
+    prop_assert!(index.auxiliary_entries().map(|(ix, _)| ix).eq(asides));
     Ok(())
 }
 
@@ -80,9 +80,9 @@ proptest! {
         // White space that ends a text is trimmed away, and is none at the end of a line that others follow.
         prop_assume!(text[..known].trim_ascii_end().last().is_none_or(u8::is_ascii));
         let known = load_bytes("t.jsonl", &text[..known], &mut LineIds);
-        match grow(&known, &Source::memory("t.jsonl", &text[..]), &mut LineIds, &mut |_, _| true).unwrap() {
-            Growth::Grown(index) | Growth::Replaced(index) => differs(&index, &read(&text))?,
-            Growth::Same => differs(&known, &read(&text))?,
+        match refresh(&known, &Source::from_memory("t.jsonl", &text[..]), &mut LineIds, &mut |_, _| true).unwrap() {
+            FileChange::Grown(index) | FileChange::Replaced(index) => differs(&index, &read(&text))?,
+            FileChange::Unchanged => differs(&known, &read(&text))?,
         }
     }
 

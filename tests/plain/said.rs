@@ -3,7 +3,7 @@
 use clawscope::js::{self, Value, is_trimmed};
 use clawscope::store::entry::{AppendMode, Entry, ParentKey, StopReason, Usage};
 use clawscope::store::index::Index;
-use clawscope::store::intern::{IdIx, WordIx};
+use clawscope::store::intern::{IdIx, ValueIx};
 
 use crate::json::{Plain, parse};
 use crate::sizes::{Sizes, call_chars, digits, id, is, role, shown, sizes, usage_of, word};
@@ -238,52 +238,52 @@ fn as_value(plain: &Plain) -> Option<Value> {
 /// What an index says.
 pub(crate) fn found(index: &Index) -> Read {
     let entries = index.entries.iter().enumerate().map(|(at, entry)| Said {
-        beside: index.beside.get(&clawscope::ids::EntryIx(at as u32)).map(usage_found),
+        beside: index.unanchored_usage.get(&clawscope::ids::EntryIx(at as u32)).map(usage_found),
         ..entry_found(index, entry)
     });
-    Read { entries: entries.collect(), lines: index.lines, bad_lines: index.bad_lines }
+    Read { entries: entries.collect(), lines: index.line_count, bad_lines: index.bad_lines }
 }
 
 fn entry_found(index: &Index, entry: &Entry) -> Said {
-    let calls = &index.calls[entry.calls.0 as usize..entry.calls.1 as usize];
+    let calls = &index.tool_calls[entry.tool_calls.0 as usize..entry.tool_calls.1 as usize];
     Said {
         place: (entry.offset, entry.bytes, entry.line),
-        kind: entry.kind.word().to_owned(),
+        kind: entry.kind.as_str().to_owned(),
         id: id_found(index, entry.id),
-        null_id: entry.null_id,
+        null_id: entry.has_null_id,
         parent: id_found(index, entry.parent),
         link: (
             match entry.link.parent {
                 ParentKey::Absent => "absent",
                 ParentKey::Null => "null",
-                ParentKey::Named => "named",
+                ParentKey::Usable => "named",
                 ParentKey::Falsy => "falsy",
             },
-            match entry.link.mode {
+            match entry.link.append_mode {
                 AppendMode::Absent => "absent",
                 AppendMode::Side => "side",
                 AppendMode::Other => "other",
             },
         ),
-        time: digits(entry.time),
+        time: digits(entry.time_ms),
         reference: id_found(index, entry.reference),
-        word: word_found(index, entry.word),
+        word: word_found(index, entry.payload),
         model: entry.model.map(|(provider, model)| (word_found(index, provider), word_found(index, model))),
-        number: digits(entry.number),
-        no_message: entry.no_message,
-        excluded: entry.excluded,
+        number: digits(entry.payload_number),
+        no_message: entry.lacks_message,
+        excluded: entry.is_excluded,
         message: entry.message.map(|size| Sizes {
-            role: size.role.word().to_owned(),
-            pi: shown(size.pi_chars.get()),
-            prune: shown(size.prune_chars.get()),
+            role: size.role.as_str().to_owned(),
+            pi: shown(size.pi_chars.value()),
+            prune: shown(size.prune_chars.value()),
             joined: digits(size.joined_chars),
             blocks: (size.text_blocks, size.images),
-            chars: (size.text_chars, size.thinking_chars, size.call_chars),
-            tool: word_found(index, size.tool),
-            call: id_found(index, size.call),
-            stop: stop_found(size.stop).to_owned(),
+            chars: (size.text_chars, size.thinking_chars, size.tool_call_chars),
+            tool: word_found(index, size.tool_name),
+            call: id_found(index, size.call_id),
+            stop: stop_found(size.stop_reason).to_owned(),
             usage: size.usage.as_ref().map(usage_found),
-            marks: (size.is_error, size.silent, size.odd),
+            marks: (size.is_error, size.is_no_reply, size.needs_body),
         }),
         calls: calls
             .iter()
@@ -317,6 +317,6 @@ fn id_found(index: &Index, id: Option<IdIx>) -> String {
     }
 }
 
-fn word_found(index: &Index, word: WordIx) -> String {
-    index.words.value(word).map_or_else(|| "absent".to_owned(), js::stringify)
+fn word_found(index: &Index, word: ValueIx) -> String {
+    index.values.value(word).map_or_else(|| "absent".to_owned(), js::stringify)
 }

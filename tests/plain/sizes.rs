@@ -1,11 +1,11 @@
 //! The sizes of a message, in the words of the programs that count them.
 
-use clawscope::js::{Throws, Value, number_text, to_number};
+use clawscope::js::{JsException, Value, number_text, to_number};
 
 use crate::json::Plain;
 
 /// A count that may be no number, or not come about.
-pub(crate) type Count = Result<f64, Throws>;
+pub(crate) type Count = Result<f64, JsException>;
 
 /// What is counted of a message.
 #[derive(Debug, Default, PartialEq)]
@@ -56,7 +56,7 @@ pub(crate) fn digits(number: f64) -> String {
 /// `value.length`.
 fn length(value: Option<&Plain>) -> Count {
     match value {
-        None | Some(Plain::Null) => Err(Throws),
+        None | Some(Plain::Null) => Err(JsException),
         Some(Plain::Text(units)) => Ok(units.len() as f64),
         Some(Plain::List(items)) => Ok(items.len() as f64),
         Some(_) => Ok(f64::NAN),
@@ -70,12 +70,12 @@ fn each(content: Option<&Plain>, count: impl Fn(&Plain) -> Count) -> Count {
             let mut sum = 0.0;
             for item in items {
                 // `block.type` of null.
-                sum += if *item == Plain::Null { Err(Throws) } else { count(item) }?;
+                sum += if *item == Plain::Null { Err(JsException) } else { count(item) }?;
             }
             Ok(sum)
         }
         Some(Plain::Text(_)) => Ok(0.0),
-        _ => Err(Throws),
+        _ => Err(JsException),
     }
 }
 
@@ -111,7 +111,7 @@ fn pi(message: &Plain) -> Count {
             } else if is(block, "thinking") {
                 length(block.get("thinking"))
             } else if is(block, "toolCall") {
-                let arguments = block.get("arguments").ok_or(Throws)?;
+                let arguments = block.get("arguments").ok_or(JsException)?;
                 Ok(length(block.get("name"))? + json_chars(arguments) as f64)
             } else {
                 Ok(0.0)
@@ -127,7 +127,7 @@ fn pi(message: &Plain) -> Count {
             };
             let sections = sections(message).into_iter().map(|text| length(Some(text)));
             let tools = message.get("toolsAdded").map_or(0, json_chars) as f64;
-            Ok(content + sections.sum::<Result<f64, Throws>>()? + tools)
+            Ok(content + sections.sum::<Result<f64, JsException>>()? + tools)
         }
         _ => Ok(0.0),
     }

@@ -6,39 +6,39 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use clawscope::app::App;
-use clawscope::app::compare::{SweepAsked, SweepSaid, swept};
-use clawscope::app::effect::{Effect, Write};
-use clawscope::app::event::{Event, Listing, SummarySaid};
+use clawscope::app::compare::{SweepQuery, SweepUpdate, run_sweep};
+use clawscope::app::effect::{Effect, PendingWrite};
+use clawscope::app::event::{Event, StoreListing, SummaryUpdate};
 use clawscope::app::state::Options;
-use clawscope::commit::{Clock, SystemDisk, settle};
+use clawscope::commit::{Clock, SystemDisk, recover_commit};
 use clawscope::config::SummarizerConfig;
 use clawscope::explain::{Explanation, explain};
-use clawscope::export::{Format, Wanted, export, file_name};
+use clawscope::export::{ExportRequest, Format, export, file_name};
 use clawscope::gateway::env::Environment;
-use clawscope::gateway::ruleset::Chosen;
-use clawscope::inspect::Closer;
+use clawscope::gateway::ruleset::RulesetChoice;
+use clawscope::inspect::ContextDetails;
 use clawscope::inspect::breakdown::heavy_blocks;
-use clawscope::inspect::commits::newest_first;
-use clawscope::inspect::compare::compared;
+use clawscope::inspect::commits::list_commits_newest_first;
+use clawscope::inspect::compare::compare_branches;
 use clawscope::inspect::estimators;
-use clawscope::inspect::excerpt::excerpt;
-use clawscope::inspect::list::list_under;
-use clawscope::inspect::making::{Made, Making};
+use clawscope::inspect::excerpt::read_excerpt;
+use clawscope::inspect::list::list_sessions_with;
+use clawscope::inspect::making::{SummaryJob, SummaryResult};
 use clawscope::inspect::message;
 use clawscope::inspect::open::open;
-use clawscope::inspect::place::{OpenPlace, Place};
-use clawscope::inspect::recovery::recovery_of;
+use clawscope::inspect::place::{StoreLocation, StoreRequest};
+use clawscope::inspect::recovery::load_recovery;
 use clawscope::inspect::search::search;
 use clawscope::inspect::summary::SummarySettings;
 use clawscope::inspect::summary_calls::SummaryCalls;
-use clawscope::inspect::timeline::{Recording, Timeline};
-use clawscope::inspect::write::{Ask, WriteRequest, prepare, preview, write};
-use clawscope::inspect::writer::Writer;
-use clawscope::inspect::{Inspection, Subject};
+use clawscope::inspect::timeline::{RecordedSession, Timeline};
+use clawscope::inspect::write::{WriteAction, WriteRequest, prepare, preview, write};
+use clawscope::inspect::writer::SummaryWriter;
+use clawscope::inspect::{LoadedSession, SessionViewKey};
 use clawscope::plan::Plan;
 use clawscope::store::demo;
 use clawscope::store::survey::Store;
-use clawscope::summarize::Cancel;
+use clawscope::summarize::CancelToken;
 use clawscope::sweep::Cell;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -64,15 +64,15 @@ pub(crate) struct Driver {
     pub(crate) saved: Vec<(String, String)>,
     /// The folder of the store.
     _dir: tempfile::TempDir,
-    place: OpenPlace,
+    place: StoreLocation,
     store: Option<Arc<Store>>,
     /// The rules chosen on the screen.
-    asked: Option<Chosen>,
+    asked: Option<RulesetChoice>,
     /// Who writes summaries.
     summarizer: SummarizerConfig,
     /// Cells are not made, as if they took long; the request that waits.
     held_sweeps: Option<u64>,
-    explanation: Option<(Subject, Arc<Explanation>)>,
+    explanation: Option<(SessionViewKey, Arc<Explanation>)>,
 }
 
 impl Driver {
@@ -86,23 +86,23 @@ impl Driver {
     /// On the embedded demo store as the program itself opens it.
     pub(crate) fn embedded(width: u16, height: u16) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        Self::at(&Place::Demo, dir, width, height)
+        Self::at(&StoreRequest::Demo, dir, width, height)
     }
 
     /// On the store in a folder.
     pub(crate) fn on(dir: tempfile::TempDir, width: u16, height: u16) -> Self {
-        let place = Place::Path(dir.path().to_owned());
+        let place = StoreRequest::Path(dir.path().to_owned());
         Self::at(&place, dir, width, height)
     }
 
     /// On a store that somebody else keeps.
     pub(crate) fn at_path(path: &Path, width: u16, height: u16) -> Self {
-        Self::at(&Place::Path(path.to_owned()), tempfile::tempdir().expect("a folder"), width, height)
+        Self::at(&StoreRequest::Path(path.to_owned()), tempfile::tempdir().expect("a folder"), width, height)
     }
 
-    fn at(place: &Place, dir: tempfile::TempDir, width: u16, height: u16) -> Self {
+    fn at(place: &StoreRequest, dir: tempfile::TempDir, width: u16, height: u16) -> Self {
         let env = Environment::new([("HOME", "/nonexistent"), ("TZ", "UTC")], None, PathBuf::from("/"));
-        let place = OpenPlace::new(place, env).expect("a place");
+        let place = StoreLocation::new(place, env).expect("a place");
         let app = App::new(Options::default(), (width, height));
         let mut driver = Self {
             app,
@@ -179,7 +179,7 @@ impl Driver {
         self.held_sweeps.expect("sweeps are held")
     }
 
-    fn sweep(&mut self, recording: &Recording, asked: SweepAsked, request: u64) -> Vec<Event> {
+    fn sweep(&mut self, recording: &RecordedSession, asked: SweepQuery, request: u64) -> Vec<Event> {
         if let Some(held) = &mut self.held_sweeps {
             *held = request;
             return Vec::new();
@@ -187,71 +187,73 @@ impl Driver {
         let said = RefCell::new(Vec::new());
         let cells = Mutex::new(Vec::new());
         let tell = |at: usize, cell: &Cell| cells.lock().expect("told").push((at, cell.clone()));
-        let done = swept(recording, asked, &|| true, &|axes| said.borrow_mut().push(axes), &tell);
+        let done = run_sweep(recording, asked, &|| true, &|axes| said.borrow_mut().push(axes), &tell);
         let mut said = said.into_inner();
-        said.push(SweepSaid::Cells(cells.into_inner().expect("told")));
+        said.push(SweepUpdate::Cells(cells.into_inner().expect("told")));
         said.extend(done);
-        said.into_iter().map(|said| Event::Swept { request, said }).collect()
+        said.into_iter().map(|said| Event::Sweep { request_id: request, update: said }).collect()
     }
 
     fn events_of(&mut self, effect: Effect) -> Vec<Event> {
         match effect {
-            Effect::List { .. } | Effect::Relist { .. } => vec![self.list()],
-            Effect::Follow(ruleset) => {
+            Effect::ListSessions { .. } | Effect::RefreshListing { .. } => vec![self.list()],
+            Effect::UseRuleset(ruleset) => {
                 if let Some(store) = &mut self.store {
                     Arc::make_mut(store).ruleset = ruleset.clone();
                 }
                 self.asked = Some(ruleset);
                 Vec::new()
             }
-            Effect::Open { key } => vec![self.open(&key, None)],
-            Effect::Refresh { inspection } => vec![self.open(&inspection.session.key, Some(&inspection))],
-            Effect::LookAtCall { inspection, overflow } => {
-                let then = inspection.at_failed_call(&overflow).map(Arc::new);
-                vec![Event::LookedAtCall { epoch: inspection.epoch, inspection: then }]
+            Effect::OpenSession { key } => vec![self.open(&key, None)],
+            Effect::RefreshSession { session: inspection } => {
+                vec![self.open(&inspection.item.key, Some(&inspection))]
             }
-            Effect::ReadExcerpts { inspection, entries } => {
+            Effect::LoadSessionAtCall { session: inspection, overflow } => {
+                let then = inspection.at_failed_call(&overflow).map(Arc::new);
+                vec![Event::SessionAtCall { epoch: inspection.epoch, session: then }]
+            }
+            Effect::ReadExcerpts { session: inspection, entries } => {
                 let text = |entry| {
-                    (entry, excerpt(&inspection.source, &inspection.index, entry).unwrap_or_default())
+                    (entry, read_excerpt(&inspection.source, &inspection.index, entry).unwrap_or_default())
                 };
                 let items = entries.into_iter().map(text).collect();
                 vec![Event::Excerpts { epoch: inspection.epoch, items }]
             }
-            Effect::ReadMessage { inspection, entry, plan } => {
-                let text = message::read(&inspection, entry, plan.as_deref());
+            Effect::ReadMessage { session: inspection, entry, plan } => {
+                let text = message::read_message(&inspection, entry, plan.as_deref());
                 let text = text.map(Arc::new).map_err(|error| error.to_string());
                 vec![Event::Message { epoch: inspection.epoch, entry, text }]
             }
-            Effect::ReadTexts { inspection } => {
+            Effect::LoadDetails { session: inspection } => {
                 let (source, index, context) = (&inspection.source, &inspection.index, &inspection.context);
-                let closer = Closer::read(source, index, context, inspection.ruleset.ruleset.rules());
+                let closer = ContextDetails::read(source, index, context, inspection.ruleset.id.rules());
                 let closer = closer.map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Texts { subject: inspection.subject(), closer }]
+                vec![Event::Details { subject: inspection.view_key(), details: closer }]
             }
-            Effect::TellCalls { inspection, asked } => {
-                let config = &self.store.as_ref().expect("a store").config.js;
-                let summary = SummarySettings::of(inspection.ruleset.ruleset.rules(), config);
-                let told = SummaryCalls::tell(&inspection, &asked, summary, self.now_ms as f64);
-                vec![Event::Calls { asked, told }]
+            Effect::PredictSummaryCalls { session: inspection, request: asked } => {
+                let config = &self.store.as_ref().expect("a store").config.js_root;
+                let summary = SummarySettings::from_config(inspection.ruleset.id.rules(), config);
+                let told = SummaryCalls::predict(&inspection, &asked, summary, self.now_ms as f64);
+                vec![Event::SummaryCalls { request: asked, calls: told }]
             }
-            Effect::ReadBlocks { inspection, entries } => {
+            Effect::ReadBlocks { session: inspection, entries } => {
                 let blocks = heavy_blocks(&inspection, &entries, &mut || true);
                 vec![Event::Blocks { epoch: inspection.epoch, blocks }]
             }
-            Effect::Search { inspection, query, from } => {
+            Effect::Search { session: inspection, query, from } => {
                 let (source, index) = (&inspection.source, &inspection.index);
                 let matches = search(source, index, &query, from, &mut || true).expect("search");
-                vec![Event::Found { epoch: inspection.epoch, query, from, matches }]
+                vec![Event::SearchMatches { epoch: inspection.epoch, query, from, matches }]
             }
-            Effect::Estimate { inspection } => {
+            Effect::ComputeEstimates { session: inspection } => {
                 let estimates = estimators::read(&inspection, &mut |_, _| true);
                 let estimates = estimates.map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Estimated { epoch: inspection.epoch, estimates }]
+                vec![Event::Estimates { epoch: inspection.epoch, estimates }]
             }
-            Effect::Prepare(what) => {
+            Effect::PreviewWrite(what) => {
                 let request = self.request(&what);
                 let shown = prepare(&request).map(|prepared| preview(&request, &prepared, self.now_ms));
-                vec![Event::Prepared(shown.map_err(|error| error.to_string()))]
+                vec![Event::WritePreviewed(shown.map_err(|error| error.to_string()))]
             }
             Effect::Write(what) => {
                 let written = write(&self.request(&what), &Still(self.now_ms));
@@ -261,11 +263,11 @@ impl Driver {
                 self.copied.push(text);
                 Vec::new()
             }
-            Effect::Save { name, text } => {
+            Effect::SaveFile { name, text } => {
                 self.saved.push((name, text));
                 Vec::new()
             }
-            Effect::Export { format, inspection, plan, made } => {
+            Effect::Export { format, session: inspection, plan, summary: made } => {
                 self.export(format, &inspection, plan.as_deref(), made.as_deref())
             }
             Effect::Quit => {
@@ -279,47 +281,51 @@ impl Driver {
     /// What is asked of a whole session, and what nobody waits for here.
     fn answers(&mut self, question: Effect) -> Vec<Event> {
         match question {
-            Effect::ReadRecovery { inspection } => {
-                let view = recovery_of(&inspection).map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Recovery { epoch: inspection.epoch, view }]
+            Effect::ReadRecovery { session: inspection } => {
+                let view = load_recovery(&inspection).map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Recovery { epoch: inspection.epoch, recovery: view }]
             }
-            Effect::Summarise { inspection, plan, agreed } => self.summary(&inspection, &plan, agreed),
-            Effect::Explain { inspection } => {
+            Effect::Summarise { session: inspection, plan, consented: agreed } => {
+                self.summary(&inspection, &plan, agreed)
+            }
+            Effect::Explain { session: inspection } => {
                 let view = self.explained(&inspection);
-                vec![Event::Explained { epoch: inspection.epoch, view }]
+                vec![Event::Explanation { epoch: inspection.epoch, explanation: view }]
             }
-            Effect::ReadCommits { inspection } => {
-                let view = newest_first(&inspection).map_err(|error| error.to_string());
-                vec![Event::Commits { epoch: inspection.epoch, view }]
+            Effect::ReadCommits { session: inspection } => {
+                let view = list_commits_newest_first(&inspection).map_err(|error| error.to_string());
+                vec![Event::Commits { epoch: inspection.epoch, commits: view }]
             }
-            Effect::CompareBranches { inspection, leaves } => {
-                let view = compared(&inspection, leaves).map(Arc::new);
-                vec![Event::BranchesCompared { epoch: inspection.epoch, view }]
+            Effect::CompareBranches { session: inspection, leaves } => {
+                let view = compare_branches(&inspection, leaves).map(Arc::new);
+                vec![Event::BranchesCompared { epoch: inspection.epoch, comparison: view }]
             }
-            Effect::Repair { path } => {
-                let settled = settle(&path, 0, &Still(self.now_ms), &SystemDisk);
-                let told = settled.map(|settled| settled.expect("a journal").sentence());
+            Effect::RepairCommit { path } => {
+                let settled = recover_commit(&path, 0, &Still(self.now_ms), &SystemDisk);
+                let told = settled.map(|settled| settled.expect("a journal").description());
                 vec![Event::Repaired(told.map_err(|error| error.to_string()))]
             }
-            Effect::ReadRecording { inspection, steps, known } => {
+            Effect::ReadRecording { session: inspection, policies: steps, previous: known } => {
                 let epoch = inspection.epoch;
-                let read = Recording::read(inspection, steps, known.as_deref(), &|| true)
+                let read = RecordedSession::read(inspection, steps, known.as_deref(), &|| true)
                     .map(|read| read.map(Arc::new));
                 let recording = read.map_err(|error| error.to_string()).transpose().expect("wanted");
                 vec![Event::Recording { epoch, recording }]
             }
-            Effect::Replay { recording, settings, request } => {
+            Effect::Replay { recording, settings, request_id: request } => {
                 let timeline = Timeline::new(recording, settings.map(|settings| *settings), &|| true);
-                vec![Event::Replayed { request, timeline: Arc::new(timeline.expect("wanted")) }]
+                vec![Event::Replayed { request_id: request, timeline: Arc::new(timeline.expect("wanted")) }]
             }
-            Effect::Sweep { recording, asked, request } => self.sweep(&recording, *asked, request),
+            Effect::Sweep { recording, query: asked, request_id: request } => {
+                self.sweep(&recording, *asked, request)
+            }
             _ => Vec::new(),
         }
     }
 
     /// An explanation takes long, and the same reading has the same one.
-    fn explained(&mut self, inspection: &Inspection) -> Result<Arc<Explanation>, String> {
-        let subject = inspection.subject();
+    fn explained(&mut self, inspection: &LoadedSession) -> Result<Arc<Explanation>, String> {
+        let subject = inspection.view_key();
         if let Some((known, explanation)) = &self.explanation
             && *known == subject
         {
@@ -333,72 +339,76 @@ impl Driver {
     fn export(
         &mut self,
         format: Format,
-        inspection: &Inspection,
+        inspection: &LoadedSession,
         plan: Option<&Plan>,
-        made: Option<&Made>,
+        made: Option<&SummaryResult>,
     ) -> Vec<Event> {
         let plan = plan.map(|plan| (plan, made.map(|made| &made.summary)));
-        let wanted = Wanted { inspection, plan, now_ms: self.now_ms, redact: true, shape_only: false };
+        let wanted =
+            ExportRequest { session: inspection, plan, now_ms: self.now_ms, redact: true, shape_only: false };
         match export(&wanted, format) {
             Ok(exported) => {
-                self.saved.push((file_name(&inspection.session, format.extension()), exported.text));
+                self.saved.push((file_name(&inspection.item, format.extension()), exported.text));
                 Vec::new()
             }
-            Err(error) => vec![Event::Failed(error.to_string())],
+            Err(error) => vec![Event::Failure(error.to_string())],
         }
     }
 
     /// Everything that is said of a summary, in the order it is said.
-    fn summary(&self, inspection: &Inspection, plan: &Plan, agreed: bool) -> Vec<Event> {
+    fn summary(&self, inspection: &LoadedSession, plan: &Plan, agreed: bool) -> Vec<Event> {
         let mut said = Vec::new();
-        let ask = Ask::Commit { plan, summary: None };
-        let request = WriteRequest { inspection, ask, allow_orphan: false, now_ms: self.now_ms };
-        let config = &self.store.as_ref().expect("a store").config.js;
+        let ask = WriteAction::Commit { plan, summary: None };
+        let request =
+            WriteRequest { session: inspection, action: ask, allow_orphan: false, now_ms: self.now_ms };
+        let config = &self.store.as_ref().expect("a store").config.js_root;
         let path = std::env::var("PATH").unwrap_or_default();
         let env = Environment::new([("PATH", path.as_str())], None, PathBuf::from("/"));
-        let last = Making::for_commit(&request, config, &self.summarizer, &env).and_then(|making| {
-            if making.writer.is_outside() && !agreed {
-                return making.offer().map(SummarySaid::Offered);
+        let last = SummaryJob::for_commit(&request, config, &self.summarizer, &env).and_then(|making| {
+            if making.writer.is_external() && !agreed {
+                return making.estimate().map(SummaryUpdate::Offered);
             }
-            let mut progress = |progress| said.push(SummarySaid::Calling(progress));
-            making.make(&Cancel::new(), &mut progress).map(|made| SummarySaid::Made(Arc::new(made)))
+            let mut progress = |progress| said.push(SummaryUpdate::Calling(progress));
+            making.run(&CancelToken::new(), &mut progress).map(|made| SummaryUpdate::Finished(Arc::new(made)))
         });
-        said.push(last.unwrap_or_else(|error| SummarySaid::Failed(error.to_string())));
-        said.into_iter().map(|said| Event::Summary { epoch: inspection.epoch, said }).collect()
+        said.push(last.unwrap_or_else(|error| SummaryUpdate::Failed(error.to_string())));
+        said.into_iter().map(|said| Event::Summary { epoch: inspection.epoch, update: said }).collect()
     }
 
     /// Has summaries written by these settings from now on.
     #[allow(dead_code, reason = "other programs use the rest")]
     pub(crate) fn summarize_by(&mut self, config: SummarizerConfig) {
-        self.app.options.summarizer = Writer::of(config.kind, &config);
+        self.app.options.summarizer = SummaryWriter::from_config(config.kind, &config);
         self.summarizer = config;
     }
 
-    fn request<'a>(&self, what: &'a Write) -> WriteRequest<'a> {
+    fn request<'a>(&self, what: &'a PendingWrite) -> WriteRequest<'a> {
         let (inspection, ask) = match what {
-            Write::Commit { inspection, plan, made } => {
-                (inspection, Ask::Commit { plan, summary: made.as_ref().map(|made| &made.summary) })
+            PendingWrite::Commit { session: inspection, plan, summary: made } => {
+                (inspection, WriteAction::Commit { plan, summary: made.as_ref().map(|made| &made.summary) })
             }
-            Write::Undo { inspection, target } => (inspection, Ask::Undo(target.clone())),
+            PendingWrite::Undo { session: inspection, target } => {
+                (inspection, WriteAction::Undo(target.clone()))
+            }
         };
-        WriteRequest { inspection, ask, allow_orphan: false, now_ms: self.now_ms }
+        WriteRequest { session: inspection, action: ask, allow_orphan: false, now_ms: self.now_ms }
     }
 
     fn list(&mut self) -> Event {
-        let listed = list_under(&self.place, self.asked.as_ref(), self.now_ms);
+        let listed = list_sessions_with(&self.place, self.asked.as_ref(), self.now_ms);
         self.store = Some(Arc::clone(&listed.store));
-        Event::Listed(Box::new(Listing {
-            place: listed.name.clone(),
+        Event::Listed(Box::new(StoreListing {
+            store_label: listed.name.clone(),
             ruleset: listed.store.ruleset.clone(),
-            agents: listed.store.agents.len(),
+            agent_count: listed.store.agents.len(),
             items: listed.items,
-            findings: listed.findings,
+            findings: listed.diagnostics,
             config_error: listed.store.config.error.as_ref().map(ToString::to_string),
-            demo: listed.demo,
+            demo: listed.is_demo,
         }))
     }
 
-    fn open(&mut self, key: &clawscope::ids::SessionKey, previous: Option<&Inspection>) -> Event {
+    fn open(&mut self, key: &clawscope::ids::SessionKey, previous: Option<&LoadedSession>) -> Event {
         let store = self.store.clone().expect("listed before opened");
         match open(&store, key, previous, self.now_ms, &mut |_, _| true) {
             Ok(inspection) => Event::Opened(Box::new(inspection)),
@@ -408,7 +418,7 @@ impl Driver {
 
     /// The open session's transcript file.
     pub(crate) fn path(&self) -> PathBuf {
-        self.app.inspection().expect("a session").session.path.clone().expect("a path")
+        self.app.displayed_session().expect("a session").item.path.clone().expect("a path")
     }
 
     /// Goes to the session whose key ends so.
@@ -429,14 +439,14 @@ impl Driver {
         let text: String = lines.collect();
         let mut file = std::fs::File::create(&path).expect("a file");
         std::io::Write::write_all(&mut file, text.as_bytes()).expect("writes");
-        self.event(Event::Changed(vec![path]));
+        self.event(Event::FilesChanged(vec![path]));
     }
 
     /// Appends bytes to the open transcript and lets the program notice.
     pub(crate) fn append(&mut self, text: &str) {
         let path = self.path();
         append_to(&path, text);
-        self.event(Event::Changed(vec![path]));
+        self.event(Event::FilesChanged(vec![path]));
     }
 }
 

@@ -8,37 +8,40 @@ use clawscope::commit::SystemClock;
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::provenance::Provenance;
 use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
-use clawscope::gateway::ruleset::Chosen;
-use clawscope::inspect::Inspection;
-use clawscope::inspect::list::list_under;
+use clawscope::gateway::ruleset::RulesetChoice;
+use clawscope::inspect::LoadedSession;
+use clawscope::inspect::list::list_sessions_with;
 use clawscope::inspect::open::open;
-use clawscope::inspect::place::{OpenPlace, Place};
-use clawscope::inspect::write::{Ask, Check, WriteError, WriteRequest, Written, prepare, preview, write};
+use clawscope::inspect::place::{StoreLocation, StoreRequest};
+use clawscope::inspect::write::{
+    CheckStatus, WriteAction, WriteError, WriteOutcome, WriteRequest, prepare, preview, write,
+};
 use clawscope::js::{self, Object, Value};
-use clawscope::plan::{MadeSummary, Plan, messages_after};
+use clawscope::plan::{CompactionSummary, Plan, messages_after};
 use clawscope::policy::prune::Gate;
-use clawscope::policy::{Step, StepSet, StepSettings};
+use clawscope::policy::{Policy, PolicySet, PolicySettings};
 
 use crate::session::NOW;
 
 /// The session of a transcript, with everything that steps ask for, by the rules of the reference whatever it holds.
-pub(crate) fn inspected(path: &Path) -> Inspection {
-    let reference = Chosen::named("2026.3.2", Provenance::Flag).expect("a version");
+pub(crate) fn inspected(path: &Path) -> LoadedSession {
+    let reference = RulesetChoice::from_version("2026.3.2", Provenance::Flag).expect("a version");
     inspected_under(path, Some(&reference))
 }
 
 /// The same by these rules, else by those that it tells.
-pub(crate) fn inspected_under(path: &Path, asked: Option<&Chosen>) -> Inspection {
-    let place = OpenPlace::new(&Place::Path(path.to_path_buf()), Environment::default()).expect("a place");
-    let listed = list_under(&place, asked, NOW);
+pub(crate) fn inspected_under(path: &Path, asked: Option<&RulesetChoice>) -> LoadedSession {
+    let place =
+        StoreLocation::new(&StoreRequest::Path(path.to_path_buf()), Environment::default()).expect("a place");
+    let listed = list_sessions_with(&place, asked, NOW);
     let [item] = &listed.items[..] else { panic!("{:?}", listed.items) };
     let inspection = open(&listed.store, &item.key, None, NOW, &mut |_, _| true).expect("it opens");
-    inspection.with_closer().expect("its texts")
+    inspection.load_details().expect("its texts")
 }
 
 /// A plan of these steps under settings that have something to do in a short session.
-pub(crate) fn planned(inspection: &Inspection, steps: &[Step], keep_tokens: f64) -> Plan {
-    let mut settings = StepSettings::prune(PruneSettings {
+pub(crate) fn planned(inspection: &LoadedSession, steps: &[Policy], keep_tokens: f64) -> Plan {
+    let mut settings = PolicySettings::pruning_only(PruneSettings {
         keep_last_assistants: 1.0,
         soft_trim_ratio: 0.0,
         hard_clear_ratio: 1.0,
@@ -50,28 +53,28 @@ pub(crate) fn planned(inspection: &Inspection, steps: &[Step], keep_tokens: f64)
         },
         ..PruneSettings::default()
     });
-    settings.steps = StepSet::of(steps);
+    settings.enabled = PolicySet::of(steps);
     settings.compaction.keep_recent_tokens = keep_tokens;
     settings.history_limit = 1.0;
     inspection.plan(&settings, Gate::Open { idle_ms: 1.0 }).expect("it is planned")
 }
 
 /// A summary that was made.
-pub(crate) fn summary() -> MadeSummary {
-    MadeSummary { text: "## Goal\nRead it \u{1F600}.".into(), details: None, from_hook: true }
+pub(crate) fn summary() -> CompactionSummary {
+    CompactionSummary { text: "## Goal\nRead it \u{1F600}.".into(), details: None, from_hook: true }
 }
 
-fn request<'a>(inspection: &'a Inspection, ask: Ask<'a>) -> WriteRequest<'a> {
-    WriteRequest { inspection, ask, allow_orphan: true, now_ms: NOW }
+fn request<'a>(inspection: &'a LoadedSession, ask: WriteAction<'a>) -> WriteRequest<'a> {
+    WriteRequest { session: inspection, action: ask, allow_orphan: true, now_ms: NOW }
 }
 
 /// Writes a plan; the new leaf.
 pub(crate) fn committed(
-    inspection: &Inspection,
+    inspection: &LoadedSession,
     plan: &Plan,
-    summary: Option<&MadeSummary>,
+    summary: Option<&CompactionSummary>,
 ) -> Result<String, WriteError> {
-    let request = request(inspection, Ask::Commit { plan, summary });
+    let request = request(inspection, WriteAction::Commit { plan, summary });
     let prepared = prepare(&request)?;
     let written = clawscope::commit::write(&prepared, 0, &SystemClock)?;
     assert_eq!(written.leaf, prepared.leaf);
@@ -80,29 +83,33 @@ pub(crate) fn committed(
 
 /// The checks that a person is shown before a plan is written.
 pub(crate) fn checks(
-    inspection: &Inspection,
+    inspection: &LoadedSession,
     plan: &Plan,
-    summary: Option<&MadeSummary>,
-) -> Vec<(Check, String)> {
-    let request = request(inspection, Ask::Commit { plan, summary });
+    summary: Option<&CompactionSummary>,
+) -> Vec<(CheckStatus, String)> {
+    let request = request(inspection, WriteAction::Commit { plan, summary });
     preview(&request, &prepare(&request).expect("it is prepared"), NOW).checks
 }
 
 /// Takes the last commit back.
-pub(crate) fn undone(inspection: &Inspection) -> Written {
-    let ask = Ask::Undo(clawscope::commit::UndoTarget::LastCommit);
+pub(crate) fn undone(inspection: &LoadedSession) -> WriteOutcome {
+    let ask = WriteAction::Undo(clawscope::commit::UndoTarget::LastCommit);
     write(&request(inspection, ask), &SystemClock).expect("it is taken back")
 }
 
 /// What the preview shows: every message under the plan, in plain terms.
-pub(crate) fn previewed(inspection: &Inspection, plan: &Plan, summary: Option<&MadeSummary>) -> Vec<String> {
+pub(crate) fn previewed(
+    inspection: &LoadedSession,
+    plan: &Plan,
+    summary: Option<&CompactionSummary>,
+) -> Vec<String> {
     let tokens = plan.compaction.as_ref().map_or(f64::NAN, |preparation| preparation.tokens_before);
     let made = Object::from([
         ("role", Value::from("compactionSummary")),
         ("summary", summary.map_or(Value::Null, |made| made.text.clone().into())),
         ("tokensBefore", Value::Number(tokens)),
     ]);
-    let Inspection { source, index, context, .. } = inspection;
+    let LoadedSession { source, index, context, .. } = inspection;
     let messages = messages_after(source, index, context, plan, &Value::Object(made), NOW as f64);
     messages.expect("its texts").iter().map(|message| plain(&js::stringify(message))).collect()
 }
@@ -121,7 +128,7 @@ pub(crate) fn plain(json: &str) -> String {
 }
 
 /// Takes the last undo back.
-pub(crate) fn redone(inspection: &Inspection) -> Written {
-    let ask = Ask::Undo(clawscope::commit::UndoTarget::LastUndo);
+pub(crate) fn redone(inspection: &LoadedSession) -> WriteOutcome {
+    let ask = WriteAction::Undo(clawscope::commit::UndoTarget::LastUndo);
     write(&request(inspection, ask), &SystemClock).expect("it is taken back")
 }

@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 use clawscope::app::App;
 use clawscope::app::effect::Effect;
-use clawscope::app::event::{Event, Listing};
+use clawscope::app::event::{Event, StoreListing};
 use clawscope::app::state::Options;
 use clawscope::gateway::env::Environment;
-use clawscope::inspect::excerpt::excerpt;
-use clawscope::inspect::list::{Listed, list};
+use clawscope::inspect::excerpt::read_excerpt;
+use clawscope::inspect::list::{SessionListing, list_sessions};
 use clawscope::inspect::open::open;
-use clawscope::inspect::place::{OpenPlace, Place};
-use clawscope::inspect::{Inspection, message};
+use clawscope::inspect::place::{StoreLocation, StoreRequest};
+use clawscope::inspect::{LoadedSession, message};
 use clawscope::ui::render;
 use clawscope::ui::theme::{ColourDepth, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -26,13 +26,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// A place as it is listed before any transcript is read.
-pub(crate) fn listed(path: &Path) -> Listed {
-    let place = OpenPlace::new(&Place::Path(path.into()), Environment::default()).expect("a place");
-    list(&place, 0)
+pub(crate) fn listed(path: &Path) -> SessionListing {
+    let place =
+        StoreLocation::new(&StoreRequest::Path(path.into()), Environment::default()).expect("a place");
+    list_sessions(&place, 0)
 }
 
 /// The first session of a place.
-pub(crate) fn opened(path: &Path) -> Inspection {
+pub(crate) fn opened(path: &Path) -> LoadedSession {
     let listed = listed(path);
     let item = listed.items.first().expect("a session");
     open(&listed.store, &item.key, None, 0, &mut |_, _| true).expect("it opens")
@@ -55,7 +56,8 @@ impl Screen {
             theme: Theme::load("dark", ColourDepth::True).expect("a theme"),
             cells: Buffer::empty(Rect { x: 0, y: 0, width: SIZE.0, height: SIZE.1 }),
         };
-        screen.event(Event::Listed(Box::new(Listing { items: listed.items, ..Listing::default() })));
+        screen
+            .event(Event::Listed(Box::new(StoreListing { items: listed.items, ..StoreListing::default() })));
         screen.event(Event::Opened(Box::new(inspection)));
         screen.draw();
         screen
@@ -92,13 +94,14 @@ impl Screen {
 
 fn perform(effect: Effect) -> Option<Event> {
     match effect {
-        Effect::ReadExcerpts { inspection, entries } => {
-            let text =
-                |entry| (entry, excerpt(&inspection.source, &inspection.index, entry).unwrap_or_default());
+        Effect::ReadExcerpts { session: inspection, entries } => {
+            let text = |entry| {
+                (entry, read_excerpt(&inspection.source, &inspection.index, entry).unwrap_or_default())
+            };
             Some(Event::Excerpts { epoch: inspection.epoch, items: entries.into_iter().map(text).collect() })
         }
-        Effect::ReadMessage { inspection, entry, plan } => {
-            let text = message::read(&inspection, entry, plan.as_deref());
+        Effect::ReadMessage { session: inspection, entry, plan } => {
+            let text = message::read_message(&inspection, entry, plan.as_deref());
             let text = text.map(Arc::new).map_err(|error| error.to_string());
             Some(Event::Message { epoch: inspection.epoch, entry, text })
         }

@@ -1,17 +1,17 @@
 //! Every state that has a screen of its own, by name.
 
 use clawscope::app::App;
-use clawscope::app::compare::SweepSaid;
-use clawscope::app::event::{Event, Listing, SummarySaid};
+use clawscope::app::compare::SweepUpdate;
+use clawscope::app::event::{Event, StoreListing, SummaryUpdate};
 use clawscope::app::state::{Loading, Options, Overlay, WriteStage};
 use clawscope::config::{SummarizerConfig, SummarizerKind};
 use clawscope::context::rows::RowKind;
-use clawscope::error::{Finding, Severity};
+use clawscope::error::{Diagnostic, Severity};
 use clawscope::gateway::window::{WindowInfo, WindowSource};
 use clawscope::ids::SessionKey;
-use clawscope::inspect::Inspection;
-use clawscope::policy::compact::Purpose as SummaryPurpose;
-use clawscope::summarize::Progress;
+use clawscope::inspect::LoadedSession;
+use clawscope::policy::compact::SummaryPurpose;
+use clawscope::summarize::SummaryProgress;
 
 use crate::driver::Driver;
 
@@ -25,7 +25,7 @@ pub(crate) fn opened(width: u16, height: u16) -> Driver {
 
 fn named(driver: &mut Driver) {
     if let Some(listing) = &mut driver.app.listing {
-        listing.place = "~/.openclaw".into();
+        listing.store_label = "~/.openclaw".into();
     }
 }
 
@@ -94,20 +94,26 @@ pub(crate) fn offering(width: u16, height: u16) -> Driver {
 /// The second call of a summary.
 pub(crate) fn summarising(width: u16, height: u16) -> Driver {
     let mut driver = offering(width, height);
-    let epoch = driver.app.inspection().expect("a session").epoch;
-    let progress =
-        Progress { call: 2, of: 5, purpose: SummaryPurpose::History, tokens: 57_129, attempt: 1, wait_ms: 0 };
+    let epoch = driver.app.displayed_session().expect("a session").epoch;
+    let progress = SummaryProgress {
+        call: 2,
+        total_calls: 5,
+        purpose: SummaryPurpose::History,
+        tokens: 57_129,
+        attempt: 1,
+        wait_ms: 0,
+    };
     drop(driver.held_key("y"));
-    driver.event(Event::Summary { epoch, said: SummarySaid::Calling(progress) });
+    driver.event(Event::Summary { epoch, update: SummaryUpdate::Calling(progress) });
     driver
 }
 
 pub(crate) fn unsummarised(width: u16, height: u16) -> Driver {
     let mut driver = summarising(width, height);
-    let epoch = driver.app.inspection().expect("a session").epoch;
+    let epoch = driver.app.displayed_session().expect("a session").epoch;
     let why =
         "no summary: https://api.openai.com/v1 answered 401 (bad key). Check the key in OPENAI_API_KEY.";
-    driver.event(Event::Summary { epoch, said: SummarySaid::Failed(why.into()) });
+    driver.event(Event::Summary { epoch, update: SummaryUpdate::Failed(why.into()) });
     driver
 }
 
@@ -155,10 +161,15 @@ pub(crate) fn finding(width: u16, height: u16) -> Driver {
     let next = "The line is left out, as the runtime does; the tree is whole without it.";
     let listing = driver.app.listing.as_mut().expect("a list");
     listing.findings = vec![
-        Finding::new(path, Severity::Warning, "not JSON, 312 bytes", next).at_line(2_041),
-        Finding::new(path, Severity::Error, "no session header", "Copy the file before anything opens it.")
-            .at_line(1),
-        Finding::new(
+        Diagnostic::new(path, Severity::Warning, "not JSON, 312 bytes", next).at_line(2_041),
+        Diagnostic::new(
+            path,
+            Severity::Error,
+            "no session header",
+            "Copy the file before anything opens it.",
+        )
+        .at_line(1),
+        Diagnostic::new(
             "/home/pi/.openclaw/openclaw.json",
             Severity::Note,
             "session.mainKey is ignored",
@@ -191,7 +202,7 @@ pub(crate) fn typing(width: u16, height: u16) -> Driver {
 pub(crate) fn empty_store(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.app = App::new(Options::default(), (width, height));
-    let listing = Listing { place: "~/.openclaw".into(), ..Listing::default() };
+    let listing = StoreListing { store_label: "~/.openclaw".into(), ..StoreListing::default() };
     driver.event(Event::Listed(Box::new(listing)));
     driver
 }
@@ -206,9 +217,13 @@ pub(crate) fn no_store(width: u16, height: u16) -> Driver {
 
 pub(crate) fn loading(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    let key = driver.app.inspection().expect("a session").session.key.clone();
-    driver.app.loading =
-        Some(Loading { key, done: 43_000_000, total: 102_000_000, since_ms: driver.now_ms - 200 });
+    let key = driver.app.displayed_session().expect("a session").item.key.clone();
+    driver.app.loading = Some(Loading {
+        key,
+        bytes_read: 43_000_000,
+        bytes_total: 102_000_000,
+        started_ms: driver.now_ms - 200,
+    });
     driver
 }
 
@@ -226,10 +241,11 @@ pub(crate) fn failed_to_open(width: u16, height: u16) -> Driver {
 pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.rewrite(without_counts);
-    let mut inspection: Inspection = driver.app.inspection().expect("a session").as_ref().clone();
+    let mut inspection: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
     inspection.measured = Err(clawscope::inspect::Unmeasured::NoUsage);
     inspection.model = "llama-4-local".into();
-    inspection.window = WindowInfo { tokens: 200_000.0, source: WindowSource::Default, own: 200_000.0 };
+    inspection.window =
+        WindowInfo { tokens: 200_000.0, source: WindowSource::Default, model_tokens: 200_000.0 };
     driver.event(Event::Opened(Box::new(inspection)));
     driver
 }
@@ -293,8 +309,8 @@ pub(crate) fn estimating(width: u16, height: u16) -> Driver {
 pub(crate) fn reading_estimates(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.held_key("E");
-    let epoch = driver.app.inspection().expect("a session").epoch;
-    driver.held(Event::Estimating { epoch, done: 43_000_000, total: 102_000_000 });
+    let epoch = driver.app.displayed_session().expect("a session").epoch;
+    driver.held(Event::EstimateProgress { epoch, done: 43_000_000, total: 102_000_000 });
     driver
 }
 
@@ -315,9 +331,9 @@ pub(crate) fn taken_apart_under_a_plan(width: u16, height: u16) -> Driver {
 /// A session that no run has left a report for, and that was never counted.
 pub(crate) fn taken_apart_without_report(width: u16, height: u16) -> Driver {
     let mut driver = unmeasured(width, height);
-    let mut inspection: Inspection = driver.app.inspection().expect("a session").as_ref().clone();
-    (inspection.report, inspection.fixed) = (None, None);
-    inspection.count_prompt();
+    let mut inspection: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
+    (inspection.prompt_report, inspection.fixed_chars) = (None, None);
+    inspection.recount_prompt();
     driver.event(Event::Opened(Box::new(inspection)));
     driver.press("B");
     driver
@@ -415,15 +431,15 @@ pub(crate) fn comparing_typed(width: u16, height: u16) -> Driver {
 
 /// Cells that are still being replayed.
 pub(crate) fn comparing_yet(width: u16, height: u16) -> Driver {
-    let sweep = comparing(width, height).app.compare.filling.sweep.expect("a sweep");
+    let sweep = comparing(width, height).app.compare_screen.sweep_state.sweep.expect("a sweep");
     let mut driver = opened(width, height);
     driver.hold_sweeps();
     driver.press("w");
     let request = driver.last_sweep();
-    driver.event(Event::Swept { request, said: SweepSaid::Axes(sweep.axes.clone()) });
+    driver.event(Event::Sweep { request_id: request, update: SweepUpdate::Axes(sweep.axes.clone()) });
     let cells = sweep.cells.iter().cloned().enumerate().take(11).collect();
     driver.now_ms += 1000;
-    driver.event(Event::Swept { request, said: SweepSaid::Cells(cells) });
+    driver.event(Event::Sweep { request_id: request, update: SweepUpdate::Cells(cells) });
     driver
 }
 
@@ -475,7 +491,7 @@ pub(crate) fn todays_pi(width: u16, height: u16) -> Driver {
     let mut driver = Driver::on(todays_store(), width, height);
     driver.now_ms = TODAY_MS;
     if let Some(listing) = &mut driver.app.listing {
-        listing.place = "~/.pi/agent".into();
+        listing.store_label = "~/.pi/agent".into();
     }
     driver
 }

@@ -8,18 +8,18 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clawscope::commit::{
-    Clock, CommitRequest, PlannedCompaction, Prepared, Provenance, RandomIds, Refusal, SessionStanding,
-    StepRecord, Transcript, UndoRequest, UndoTarget, Way, prepare, prepare_undo,
+    Clock, CommitMethod, CommitProvenance, CommitRequest, PlannedCompaction, PolicyRecord, PreparedCommit,
+    RandomIds, Refusal, TranscriptInput, TranscriptStatus, UndoRequest, UndoTarget, prepare, prepare_undo,
 };
-use clawscope::context::{bodies, build};
-use clawscope::gateway::ruleset::{Reading, Ruleset};
+use clawscope::context::{bodies, build_context};
+use clawscope::gateway::ruleset::{ReadMode, Ruleset};
 use clawscope::ids::{EntryIx, LineIds};
 use clawscope::js::{self, Object, Value};
 use clawscope::plan::EntryChange;
-use clawscope::policy::compact::{self, branch};
+use clawscope::policy::compact::{self, branch_entries};
 use clawscope::store::entry::Role;
 use clawscope::store::index::Index;
-use clawscope::store::load::{Growth, grow, load_as};
+use clawscope::store::load::{FileChange, load_for_release, refresh};
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
 
@@ -48,8 +48,8 @@ impl Clock for TestClock {
 
 fn tree_of(index: &Index) -> Tree {
     match index.reading {
-        Reading::Entries => Tree::new(index),
-        Reading::Projected => Tree::under(Ruleset::Pi1_5.rules(), index),
+        ReadMode::Entries => Tree::new(index),
+        ReadMode::Projected => Tree::under(Ruleset::Pi1_5.rules(), index),
     }
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Session {
     pub(crate) index: Index,
     pub(crate) tree: Tree,
     pub(crate) source: Source,
-    reading: Reading,
+    reading: ReadMode,
 }
 
 impl Session {
@@ -70,22 +70,23 @@ impl Session {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("session.jsonl");
         fs::File::create(&path).and_then(|mut file| file.write_all(bytes)).expect("the session file");
-        Self::read(Some(folder), path, Reading::Entries)
+        Self::read(Some(folder), path, ReadMode::Entries)
     }
 
     /// Reads a file that stands somewhere already.
     pub(crate) fn at(path: &Path) -> Self {
-        Self::read(None, path.to_path_buf(), Reading::Entries)
+        Self::read(None, path.to_path_buf(), ReadMode::Entries)
     }
 
     /// The same as today's pi reads it, which knows edits.
     pub(crate) fn of_today(path: &Path) -> Self {
-        Self::read(None, path.to_path_buf(), Reading::Projected)
+        Self::read(None, path.to_path_buf(), ReadMode::Projected)
     }
 
-    fn read(folder: Option<tempfile::TempDir>, path: PathBuf, reading: Reading) -> Self {
+    fn read(folder: Option<tempfile::TempDir>, path: PathBuf, reading: ReadMode) -> Self {
         let source = Source::open(&path).expect("the session opens");
-        let index = load_as(&source, reading, &mut LineIds, &mut |_, _| true).expect("the session loads");
+        let index =
+            load_for_release(&source, reading, &mut LineIds, &mut |_, _| true).expect("the session loads");
         let tree = tree_of(&index);
         Self { folder, path, index, tree, source, reading }
     }
@@ -98,9 +99,9 @@ impl Session {
 
     /// Reads what was added to the file.
     pub(crate) fn grow(&mut self) {
-        match grow(&self.index, &self.source, &mut LineIds, &mut |_, _| true).expect("the session reads") {
-            Growth::Same => return,
-            Growth::Grown(index) | Growth::Replaced(index) => self.index = *index,
+        match refresh(&self.index, &self.source, &mut LineIds, &mut |_, _| true).expect("the session reads") {
+            FileChange::Unchanged => return,
+            FileChange::Grown(index) | FileChange::Replaced(index) => self.index = *index,
         }
         self.tree = tree_of(&self.index);
     }
@@ -110,20 +111,20 @@ impl Session {
         fs::read(&self.path).expect("the session file")
     }
 
-    pub(crate) fn transcript(&self) -> Transcript<'_> {
-        Transcript {
+    pub(crate) fn transcript(&self) -> TranscriptInput<'_> {
+        TranscriptInput {
             index: &self.index,
             tree: &self.tree,
             source: &self.source,
-            standing: SessionStanding::Referenced,
+            status: TranscriptStatus::Referenced,
             allow_orphan: false,
         }
     }
 
     /// The context of the active leaf, each message as canonical JSON.
     pub(crate) fn context(&self) -> Vec<String> {
-        let context = build(&self.index, &self.tree, &Leaf::Own).expect("a context");
-        let messages = bodies::messages(&self.source, &self.index, &context).expect("its messages");
+        let context = build_context(&self.index, &self.tree, &Leaf::Own).expect("a context");
+        let messages = bodies::read_messages(&self.source, &self.index, &context).expect("its messages");
         messages.iter().map(js::stringify).collect()
     }
 
@@ -140,7 +141,7 @@ impl Session {
 
     /// A change that gives a message one text.
     pub(crate) fn replace(&self, entry: EntryIx, text: &str) -> EntryChange {
-        let message = clawscope::store::body::message(&self.source, &self.index, entry);
+        let message = clawscope::store::body::read_message(&self.source, &self.index, entry);
         let mut message = message.expect("the entry reads").expect("a message");
         let block = Object::from([("type", "text"), ("text", text)]);
         let object = message.as_object_mut().expect("an object");
@@ -152,15 +153,15 @@ impl Session {
     /// prepare.
     pub(crate) fn compaction(&self, keep_tokens: f64, summary: &str) -> Option<PlannedCompaction> {
         let path = self.tree.branch(&self.index, &Leaf::Own);
-        let body = |ix| clawscope::store::body::entry(&self.source, &self.index, ix);
-        let branch = branch(&self.index, &path, body).expect("the branch reads");
+        let body = |ix| clawscope::store::body::read_entry(&self.source, &self.index, ix);
+        let branch = branch_entries(&self.index, &path, body).expect("the branch reads");
         let preparation = compact::prepare(&branch, keep_tokens).expect("measurable")?;
-        let files = preparation.material(&branch, body).expect("the branch reads").files;
+        let files = preparation.read_texts(&branch, body).expect("the branch reads").files;
         Some(PlannedCompaction {
             summary: summary.into(),
             first_kept: preparation.first_kept,
             tokens_before: preparation.tokens_before,
-            details: Some(files.lists()),
+            details: Some(files.to_lists()),
             from_hook: false,
         })
     }
@@ -170,7 +171,7 @@ impl Session {
         &self,
         changes: Vec<EntryChange>,
         compaction: Option<PlannedCompaction>,
-    ) -> Result<Prepared, Refusal> {
+    ) -> Result<PreparedCommit, Refusal> {
         let request = CommitRequest { compaction, ..self.request(changes) };
         prepare(&request, &mut RandomIds::default())
     }
@@ -181,14 +182,14 @@ impl Session {
             leaf: &Leaf::Own,
             changes,
             omitted: Vec::new(),
-            way: match self.reading {
-                Reading::Entries => Way::Branch,
-                Reading::Projected => Way::Edits,
+            method: match self.reading {
+                ReadMode::Entries => CommitMethod::Branch,
+                ReadMode::Projected => CommitMethod::Edits,
             },
             compaction: None,
-            provenance: Provenance {
-                steps: vec![StepRecord {
-                    policy: "prune".into(),
+            provenance: CommitProvenance {
+                policies: vec![PolicyRecord {
+                    name: "prune".into(),
                     settings: Object::from([("softTrimRatio", 0.3)]).into(),
                     tokens_before: 1000.0,
                     tokens_after: 900.0,
@@ -201,11 +202,11 @@ impl Session {
         }
     }
 
-    pub(crate) fn prepare(&self, changes: Vec<EntryChange>) -> Result<Prepared, Refusal> {
+    pub(crate) fn prepare(&self, changes: Vec<EntryChange>) -> Result<PreparedCommit, Refusal> {
         prepare(&self.request(changes), &mut RandomIds::default())
     }
 
-    pub(crate) fn prepare_undo(&self, target: UndoTarget) -> Result<Prepared, Refusal> {
+    pub(crate) fn prepare_undo(&self, target: UndoTarget) -> Result<PreparedCommit, Refusal> {
         let request = UndoRequest {
             transcript: self.transcript(),
             target,
@@ -216,7 +217,7 @@ impl Session {
     }
 
     /// The planned context of something prepared, as canonical JSON.
-    pub(crate) fn planned(&self, prepared: &Prepared) -> Vec<String> {
+    pub(crate) fn planned(&self, prepared: &PreparedCommit) -> Vec<String> {
         let json = prepared.messages.iter().map(|message| message.json(&self.source, &self.index));
         json.collect::<Result<_, _>>().expect("the planned messages")
     }

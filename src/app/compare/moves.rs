@@ -1,54 +1,59 @@
 //! Moving over the map and the list, and choosing what is varied.
 
 use crate::app::action::Action;
-use crate::app::compare::{Measure, Part};
+use crate::app::compare::{CompareFocus, MapMetric};
 use crate::app::effect::Effect;
-use crate::app::state::{App, Overlay, Prompt, Purpose};
+use crate::app::state::{App, InputPurpose, LineInput, Overlay};
 use crate::inspect::amount::Amount;
-use crate::inspect::words::grouped;
-use crate::sweep::{Axis, Grid, Ground, usual_axes};
+use crate::inspect::words::group_digits;
+use crate::sweep::{Axis, AxisContext, Grid, usual_axes};
 
 impl App {
     /// Does what an action says on the comparison; answers whether it belongs to it.
-    pub(in crate::app) fn compare_action(&mut self, action: Action) -> bool {
+    pub(in crate::app) fn dispatch_compare(&mut self, action: Action) -> bool {
         if !matches!(self.overlay, Some(Overlay::Compare)) {
             return false;
         }
         match action {
-            Action::CellRight => self.compare_move(1, 1),
-            Action::CellLeft => self.compare_move(1, -1),
-            Action::Down => self.compare_down(1),
-            Action::Up => self.compare_down(-1),
-            Action::PageDown | Action::HalfPageDown => self.compare_down(5),
-            Action::PageUp | Action::HalfPageUp => self.compare_down(-5),
-            Action::Top => self.compare_down(isize::MIN / 2),
-            Action::Bottom => self.compare_down(isize::MAX / 2),
-            Action::NextHeld => self.compare_move(2, 1),
-            Action::PreviousHeld => self.compare_move(2, -1),
+            Action::CellRight => self.move_along_axis(1, 1),
+            Action::CellLeft => self.move_along_axis(1, -1),
+            Action::Down => self.move_compare_cursor(1),
+            Action::Up => self.move_compare_cursor(-1),
+            Action::PageDown | Action::HalfPageDown => self.move_compare_cursor(5),
+            Action::PageUp | Action::HalfPageUp => self.move_compare_cursor(-5),
+            Action::Top => self.move_compare_cursor(isize::MIN / 2),
+            Action::Bottom => self.move_compare_cursor(isize::MAX / 2),
+            Action::NextHeld => self.move_along_axis(2, 1),
+            Action::PreviousHeld => self.move_along_axis(2, -1),
             Action::NextMeasure => {
-                let at =
-                    Measure::ALL.iter().position(|measure| *measure == self.compare.measure).unwrap_or(0);
-                self.compare.measure = Measure::ALL[(at + 1) % Measure::ALL.len()];
+                let at = MapMetric::ALL
+                    .iter()
+                    .position(|measure| *measure == self.compare_screen.metric)
+                    .unwrap_or(0);
+                self.compare_screen.metric = MapMetric::ALL[(at + 1) % MapMetric::ALL.len()];
             }
             Action::NextPane | Action::PreviousPane => {
-                self.compare.part = match self.compare.part {
-                    Part::Map if !self.compare.trade_offs().is_empty() => Part::List,
-                    _ => Part::Map,
+                self.compare_screen.focus = match self.compare_screen.focus {
+                    CompareFocus::Map if !self.compare_screen.trade_offs().is_empty() => CompareFocus::List,
+                    _ => CompareFocus::Map,
                 };
             }
-            Action::ToConfig => self.compare_go(self.compare.current()),
-            Action::Smallest => self.compare_smallest(),
-            Action::TurnAxes => self.turn_axes(),
-            Action::NextAxis => self.other_axis(1, 1),
-            Action::PreviousAxis => self.other_axis(1, -1),
-            Action::NextAxisDown => self.other_axis(0, 1),
-            Action::PreviousAxisDown => self.other_axis(0, -1),
+            Action::ToConfig => self.go_to_cell(self.compare_screen.baseline_cell()),
+            Action::Smallest => self.go_to_smallest_change(),
+            Action::TurnAxes => self.rotate_axes(),
+            Action::NextAxis => self.cycle_axis(1, 1),
+            Action::PreviousAxis => self.cycle_axis(1, -1),
+            Action::NextAxisDown => self.cycle_axis(0, 1),
+            Action::PreviousAxisDown => self.cycle_axis(0, -1),
             Action::Headroom => {
-                let text = self.compare.headroom.map(Amount::text).unwrap_or_default();
-                self.prompt = Some(Prompt::new(Purpose::Headroom, text));
+                let text = self.compare_screen.headroom.map(Amount::text).unwrap_or_default();
+                self.input = Some(LineInput::new(InputPurpose::Headroom, text));
             }
             Action::EditAxes => {
-                self.prompt = Some(Prompt::new(Purpose::Axes, axes_text(&self.compare.filling.axes)));
+                self.input = Some(LineInput::new(
+                    InputPurpose::Axes,
+                    axes_text(&self.compare_screen.sweep_state.axes),
+                ));
             }
             _ => return false,
         }
@@ -56,100 +61,103 @@ impl App {
     }
 
     /// Moves along an axis.
-    fn compare_move(&mut self, axis: usize, by: isize) {
-        let Some(count) = self.compare.filling.axes.get(axis).map(|axis| axis.points.len()) else { return };
-        if let Some(at) = self.compare.at.get_mut(axis) {
+    fn move_along_axis(&mut self, axis: usize, by: isize) {
+        let Some(count) = self.compare_screen.sweep_state.axes.get(axis).map(|axis| axis.points.len()) else {
+            return;
+        };
+        if let Some(at) = self.compare_screen.point.get_mut(axis) {
             *at = at.saturating_add_signed(by).min(count.saturating_sub(1));
-            self.compare.moved = true;
+            self.compare_screen.cursor_moved = true;
         }
-        self.compare_follow_list();
+        self.sync_compare_list();
     }
 
     /// Down the map, or down the list.
-    fn compare_down(&mut self, by: isize) {
-        if self.compare.part == Part::Map {
-            return self.compare_move(0, by);
+    fn move_compare_cursor(&mut self, by: isize) {
+        if self.compare_screen.focus == CompareFocus::Map {
+            return self.move_along_axis(0, by);
         }
-        let cells = self.compare.trade_offs();
+        let cells = self.compare_screen.trade_offs();
         let rows = self.compare_list_rows();
-        self.compare.list.step(by, cells.len(), rows);
-        let cell = cells.get(self.compare.list.cursor).copied();
-        self.compare_go(cell);
+        self.compare_screen.list_scroll.move_by(by, cells.len(), rows);
+        let cell = cells.get(self.compare_screen.list_scroll.cursor).copied();
+        self.go_to_cell(cell);
     }
 
     /// Puts the cursor on a cell.
-    pub(in crate::app) fn compare_go(&mut self, cell: Option<usize>) {
-        let at = cell.zip(self.compare.filling.grid.as_ref()).map(|(cell, grid)| grid.at(cell));
+    pub(in crate::app) fn go_to_cell(&mut self, cell: Option<usize>) {
+        let at =
+            cell.zip(self.compare_screen.sweep_state.grid.as_ref()).map(|(cell, grid)| grid.points_of(cell));
         if let Some(at) = at {
-            (self.compare.at, self.compare.moved) = (at, true);
-            self.compare_follow_list();
+            (self.compare_screen.point, self.compare_screen.cursor_moved) = (at, true);
+            self.sync_compare_list();
         }
     }
 
-    fn compare_smallest(&mut self) {
-        let Some(sweep) = self.compare.filling.sweep.as_ref() else { return };
-        match sweep.smallest {
-            Some(cell) => self.compare_go(Some(cell)),
-            None => self.toast("no setting of this map would have helped".into(), false),
+    fn go_to_smallest_change(&mut self) {
+        let Some(sweep) = self.compare_screen.sweep_state.sweep.as_ref() else { return };
+        match sweep.smallest_fitting {
+            Some(cell) => self.go_to_cell(Some(cell)),
+            None => self.show_toast("no setting of this map would have helped".into(), false),
         }
     }
 
     /// A click puts the cursor on a cell, or on a row of the list; one on the cell under the cursor takes it.
     pub(in crate::app) fn click_compare(&mut self, x: u16, y: u16) -> Vec<Effect> {
-        let list = self.compare_places().list;
-        if let Some((down, across)) = self.compare_grid().at(x, y) {
-            let cell = self.compare.cell_at(down, across);
-            self.compare.part = Part::Map;
-            if cell.is_some() && cell == self.compare.selected() {
-                self.take_cell();
+        let list = self.compare_layout().list;
+        if let Some((down, across)) = self.compare_grid().hit(x, y) {
+            let cell = self.compare_screen.cell_at(down, across);
+            self.compare_screen.focus = CompareFocus::Map;
+            if cell.is_some() && cell == self.compare_screen.selected() {
+                self.apply_cell();
             } else {
-                self.compare_go(cell);
+                self.go_to_cell(cell);
             }
         } else if list.contains(ratatui::layout::Position { x, y }) && y >= list.y + 2 {
-            let row = self.compare.list.top + usize::from(y - list.y - 2);
-            if let Some(cell) = self.compare.trade_offs().get(row).copied() {
-                self.compare.part = Part::List;
-                self.compare_go(Some(cell));
+            let row = self.compare_screen.list_scroll.top + usize::from(y - list.y - 2);
+            if let Some(cell) = self.compare_screen.trade_offs().get(row).copied() {
+                self.compare_screen.focus = CompareFocus::List;
+                self.go_to_cell(Some(cell));
             }
         }
         Vec::new()
     }
 
     /// The list's cursor goes to the cell of the map, where it is one of the list.
-    pub(super) fn compare_follow_list(&mut self) {
-        let cells = self.compare.trade_offs();
-        let selected = self.compare.selected();
+    pub(super) fn sync_compare_list(&mut self) {
+        let cells = self.compare_screen.trade_offs();
+        let selected = self.compare_screen.selected();
         let rows = self.compare_list_rows();
         if let Some(row) = cells.iter().position(|cell| Some(*cell) == selected) {
-            self.compare.list.to(row, cells.len(), rows);
+            self.compare_screen.list_scroll.move_to(row, cells.len(), rows);
         }
     }
 
     fn compare_list_rows(&self) -> usize {
-        usize::from(self.compare_places().list.height.saturating_sub(2))
+        usize::from(self.compare_layout().list.height.saturating_sub(2))
     }
 
     /// The axes change places: with two of them down and across, with more the next one comes to be shown.
-    fn turn_axes(&mut self) {
-        let mut axes = self.compare.filling.axes.clone();
+    fn rotate_axes(&mut self) {
+        let mut axes = self.compare_screen.sweep_state.axes.clone();
         if axes.len() > 1 {
             axes.rotate_left(1);
-            self.vary(axes);
+            self.set_chosen_axes(axes);
         }
     }
 
     /// Another setting on an axis that is shown.
-    fn other_axis(&mut self, place: usize, by: isize) {
-        let Some(recording) = self.again.recording.clone() else { return };
-        let mut axes = self.compare.filling.axes.clone();
-        let base: Vec<_> = self.tuned_changes(&recording.inspection);
-        let ground = Ground { inspection: &recording.inspection, base: &base };
+    fn cycle_axis(&mut self, place: usize, by: isize) {
+        let Some(recording) = self.replay_state.recording.clone() else { return };
+        let mut axes = self.compare_screen.sweep_state.axes.clone();
+        let base: Vec<_> = self.tuned_changes(&recording.session);
+        let ground = AxisContext { session: &recording.session, base: &base };
         let taken =
             |axis: &Axis| axes.iter().enumerate().any(|(at, shown)| at != place && shown.key == axis.key);
-        let mut usual = usual_axes(&ground, recording.material.provider_window);
+        let mut usual = usual_axes(&ground, recording.inputs.provider_window);
         usual.retain(|axis| !taken(axis));
         if usual.is_empty() {
-            self.toast("no other setting can be varied".into(), false);
+            self.show_toast("no other setting can be varied".into(), false);
             return;
         }
         let now = axes.get(place).and_then(|axis| usual.iter().position(|usual| usual.key == axis.key));
@@ -160,33 +168,35 @@ impl App {
             Some(shown) => *shown = axis,
             None => axes.push(axis),
         }
-        self.vary(axes);
+        self.set_chosen_axes(axes);
     }
 
     /// Varies these from now on.
-    fn vary(&mut self, axes: Vec<Axis>) {
-        match Grid::of(&axes) {
+    fn set_chosen_axes(&mut self, axes: Vec<Axis>) {
+        match Grid::from_axes(&axes) {
             Ok(_) => {
-                self.compare.chosen = Some(axes);
-                self.compare.part = Part::Map;
+                self.compare_screen.chosen_axes = Some(axes);
+                self.compare_screen.focus = CompareFocus::Map;
             }
-            Err(error) => self.toast(error.to_string(), true),
+            Err(error) => self.show_toast(error.to_string(), true),
         }
     }
 
     /// Leaves free what was typed, in tokens or as a share of the window; nothing leaves nothing. Answers what is wrong with it.
-    pub(in crate::app) fn leave_free(&mut self, text: &str) -> Result<(), String> {
+    pub(in crate::app) fn set_headroom(&mut self, text: &str) -> Result<(), String> {
         if text.trim().is_empty() || text.trim() == "0" {
-            self.compare.headroom = None;
+            self.compare_screen.headroom = None;
             return Ok(());
         }
-        let Some(recording) = &self.again.recording else { return Ok(()) };
-        let window = recording.material.provider_window;
+        let Some(recording) = &self.replay_state.recording else { return Ok(()) };
+        let window = recording.inputs.provider_window;
         let amount = Amount::parse(text)
             .ok_or_else(|| "expected tokens, such as 20k, or a share, such as 10%".to_owned())?;
         match amount.tokens(window) {
-            Some(tokens) if tokens < window => self.compare.headroom = Some(amount),
-            Some(_) => return Err(format!("expected less than the window of {}", grouped(window as u64))),
+            Some(tokens) if tokens < window => self.compare_screen.headroom = Some(amount),
+            Some(_) => {
+                return Err(format!("expected less than the window of {}", group_digits(window as u64)));
+            }
             None => return Err("nobody knows the window, so there is no share of it".into()),
         }
         Ok(())
@@ -194,19 +204,19 @@ impl App {
 
     /// Varies what was typed: `KEY=A..B:STEP`, several parted by blanks; nothing leaves the choice to the session. Answers
     /// what is wrong with it.
-    pub(in crate::app) fn vary_typed(&mut self, text: &str) -> Result<(), String> {
+    pub(in crate::app) fn set_typed_axes(&mut self, text: &str) -> Result<(), String> {
         if text.trim().is_empty() {
-            self.compare.chosen = None;
+            self.compare_screen.chosen_axes = None;
             return Ok(());
         }
-        let Some(recording) = self.again.recording.clone() else { return Ok(()) };
+        let Some(recording) = self.replay_state.recording.clone() else { return Ok(()) };
         // What is tuned does not stand in the way of varying it.
-        let ground = Ground { inspection: &recording.inspection, base: &[] };
+        let ground = AxisContext { session: &recording.session, base: &[] };
         let axes = text.split_whitespace().map(|axis| Axis::parse(&ground, axis));
         let axes = axes.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
-        Grid::of(&axes).map_err(|error| error.to_string())?;
-        self.compare.chosen = Some(axes);
-        self.compare.part = Part::Map;
+        Grid::from_axes(&axes).map_err(|error| error.to_string())?;
+        self.compare_screen.chosen_axes = Some(axes);
+        self.compare_screen.focus = CompareFocus::Map;
         Ok(())
     }
 }

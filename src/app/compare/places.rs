@@ -8,22 +8,22 @@ use crate::app::state::App;
 /// From this width on the list stands beside the map, and a scatter below it.
 const WIDE: u16 = 110;
 /// Least columns of the list beside the map.
-const LEAST_LIST: u16 = 46;
+const MIN_LIST_COLUMNS: u16 = 46;
 /// Columns of a cell, and between two.
-const CELL: u16 = 8;
+const CELL_COLUMNS: u16 = 8;
 const CELL_GAP: u16 = 1;
 /// Rows of a tall cell.
-const TALL: u16 = 3;
+const TALL_CELL_ROWS: u16 = 3;
 /// Trade-offs under the map at most, and at least; with a title and a head above them.
-const MOST_UNDER: u16 = 7;
-const LEAST_UNDER: u16 = 3;
-const LIST_HEAD: u16 = 2;
+const MAX_LIST_ROWS: u16 = 7;
+const MIN_LIST_ROWS: u16 = 3;
+const LIST_HEADER_ROWS: u16 = 2;
 
 /// Rectangles; what has no room is empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct CompareLayout {
     /// What is shown, and how far it is.
-    pub head: Rect,
+    pub header: Rect,
     /// The map with its title line.
     pub map: Rect,
     /// The list with its title line.
@@ -31,7 +31,7 @@ pub struct Places {
     /// Cost against peak, with its title line.
     pub scatter: Rect,
     /// The cell under the cursor, with its hairline.
-    pub foot: Rect,
+    pub footer: Rect,
 }
 
 /// How the cells of a map are drawn.
@@ -59,15 +59,15 @@ impl MapGrid {
         };
         let (row, column) = (inside(row, self.rows)?, inside(column, self.columns)?);
         Some(Rect {
-            x: self.cells.x + column * (CELL + CELL_GAP),
+            x: self.cells.x + column * (CELL_COLUMNS + CELL_GAP),
             y: self.cells.y + row * (self.height + self.gap),
-            width: CELL,
+            width: CELL_COLUMNS,
             height: self.height,
         })
     }
 
     /// The row and the column of what is drawn there.
-    pub fn at(&self, x: u16, y: u16) -> Option<(usize, usize)> {
+    pub fn hit(&self, x: u16, y: u16) -> Option<(usize, usize)> {
         let rows = self.rows.0..self.rows.0 + self.rows.1;
         let holds = |row: usize, column: usize| {
             self.cell(row, column).is_some_and(|cell| cell.contains(ratatui::layout::Position { x, y }))
@@ -80,13 +80,13 @@ impl MapGrid {
 }
 
 /// How many of these are seen from where, so that one of them is among them.
-fn window(at: usize, len: usize, room: usize) -> (usize, usize) {
+fn visible_range(at: usize, len: usize, room: usize) -> (usize, usize) {
     let room = room.clamp(1, len.max(1));
     (at.saturating_sub(room / 2).min(len.saturating_sub(room)), room.min(len))
 }
 
 /// The places on a page.
-pub fn places(area: Rect, rows: usize, columns: usize, labels: u16) -> Places {
+pub fn layout_compare(area: Rect, rows: usize, columns: usize, labels: u16) -> CompareLayout {
     let roomy = area.height >= 26;
     let foot_height = if roomy { 4 } else { 3 }.min(area.height);
     let head = Rect { height: 1.min(area.height), ..area };
@@ -94,20 +94,23 @@ pub fn places(area: Rect, rows: usize, columns: usize, labels: u16) -> Places {
     let foot_y = area.bottom().saturating_sub(foot_height).max(top);
     let foot = Rect { y: foot_y, height: area.bottom().saturating_sub(foot_y), ..area };
     let body = Rect { y: top, height: foot_y.saturating_sub(top), ..area };
-    let mut places = Places { head, foot, ..Places::default() };
+    let mut places = CompareLayout { header: head, footer: foot, ..CompareLayout::default() };
     if area.width >= WIDE {
-        let wanted = labels + 3 + columns as u16 * (CELL + CELL_GAP);
-        let width = wanted.clamp(area.width / 2, area.width - LEAST_LIST);
+        let wanted = labels + 3 + columns as u16 * (CELL_COLUMNS + CELL_GAP);
+        let width = wanted.clamp(area.width / 2, area.width - MIN_LIST_COLUMNS);
         places.map = Rect { width, ..body };
         let right = Rect { x: body.x + width, width: body.width - width, ..body };
-        let list = (right.height / 2).clamp(LIST_HEAD + LEAST_UNDER, LIST_HEAD + 10).min(right.height);
+        let list = (right.height / 2)
+            .clamp(LIST_HEADER_ROWS + MIN_LIST_ROWS, LIST_HEADER_ROWS + 10)
+            .min(right.height);
         places.list = Rect { height: list, ..right };
         places.scatter = Rect { y: right.y + list, height: right.height - list, ..right };
         return places;
     }
     let map_rows = 2 + rows as u16;
     let spare = body.height.saturating_sub(map_rows);
-    let list = spare.clamp(LIST_HEAD + LEAST_UNDER, LIST_HEAD + MOST_UNDER).min(body.height / 2);
+    let list =
+        spare.clamp(LIST_HEADER_ROWS + MIN_LIST_ROWS, LIST_HEADER_ROWS + MAX_LIST_ROWS).min(body.height / 2);
     places.map = Rect { height: body.height - list, ..body };
     places.list = Rect { y: body.y + places.map.height, height: list, ..body };
     places
@@ -115,36 +118,36 @@ pub fn places(area: Rect, rows: usize, columns: usize, labels: u16) -> Places {
 
 impl App {
     /// Where the parts of the comparison stand now.
-    pub fn compare_places(&self) -> Places {
+    pub fn compare_layout(&self) -> CompareLayout {
         let layout = self.layout();
         let y = layout.header.bottom();
         let area = Rect { x: 0, y, width: self.size.0, height: layout.status.y.saturating_sub(y) };
-        let (rows, columns) = self.compare.size();
-        places(area, rows, columns, self.compare.label_width())
+        let (rows, columns) = self.compare_screen.map_size();
+        layout_compare(area, rows, columns, self.compare_screen.label_width())
     }
 
     /// How its map is drawn now.
     pub fn compare_grid(&self) -> MapGrid {
-        self.compare.map_grid(self.compare_places().map)
+        self.compare_screen.map_grid(self.compare_layout().map)
     }
 }
 
 impl CompareScreen {
     /// Rows and columns of the map.
-    fn size(&self) -> (usize, usize) {
-        let (down, across) = self.shown();
+    fn map_size(&self) -> (usize, usize) {
+        let (down, across) = self.shown_axes();
         (down.map_or(1, |axis| axis.points.len()), across.map_or(1, |axis| axis.points.len()))
     }
 
     /// Columns of the labels of rows.
     pub fn label_width(&self) -> u16 {
-        let (down, _) = self.shown();
+        let (down, _) = self.shown_axes();
         let widest = down.into_iter().flat_map(|axis| &axis.points).map(|point| point.text.chars().count());
         widest.max().unwrap_or(4).clamp(4, 10) as u16
     }
 
     fn map_grid(&self, map: Rect) -> MapGrid {
-        let (rows, columns) = self.size();
+        let (rows, columns) = self.map_size();
         let left = map.x + 2 + self.label_width() + 2;
         // Below the title line, and the labels of columns.
         let roomy = map.height >= 4 * rows as u16 + 5;
@@ -153,17 +156,19 @@ impl CompareScreen {
         let legend = room.1 > rows as u16 + 1;
         let room = (room.0, room.1.saturating_sub(if legend { 2 } else { 0 }));
         let fits = |height: u16, gap: u16| rows as u16 * (height + gap) <= room.1 + gap;
-        let (height, gap) =
-            [(TALL, 1), (TALL, 0), (1, 1)].into_iter().find(|(h, g)| fits(*h, *g)).unwrap_or((1, 0));
-        let at = |axis: usize| self.at.get(axis).copied().unwrap_or(0);
+        let (height, gap) = [(TALL_CELL_ROWS, 1), (TALL_CELL_ROWS, 0), (1, 1)]
+            .into_iter()
+            .find(|(h, g)| fits(*h, *g))
+            .unwrap_or((1, 0));
+        let at = |axis: usize| self.point.get(axis).copied().unwrap_or(0);
         let per_row = usize::from((room.1 + gap) / (height + gap).max(1));
-        let per_column = usize::from((room.0 + CELL_GAP) / (CELL + CELL_GAP));
+        let per_column = usize::from((room.0 + CELL_GAP) / (CELL_COLUMNS + CELL_GAP));
         MapGrid {
             cells: Rect { x: left, y, width: room.0, height: room.1 },
             height,
             gap,
-            rows: window(at(0), rows, per_row),
-            columns: window(at(1), columns, per_column),
+            rows: visible_range(at(0), rows, per_row),
+            columns: visible_range(at(1), columns, per_column),
             legend,
         }
     }
@@ -175,7 +180,7 @@ mod tests {
 
     #[test]
     fn below_110_columns_the_list_is_under_the_map_and_the_scatter_goes() {
-        let at = |width, height| places(Rect { x: 0, y: 1, width, height }, 6, 6, 4);
+        let at = |width, height| layout_compare(Rect { x: 0, y: 1, width, height }, 6, 6, 4);
         let wide = at(130, 34);
         assert!(wide.list.x >= wide.map.right() && wide.scatter.height > 6, "{wide:?}");
         for (width, height) in [(80, 22), (60, 18), (109, 50)] {
@@ -190,14 +195,14 @@ mod tests {
         for width in 1..180 {
             for height in 0..60 {
                 let area = Rect { x: 0, y: 1, width, height };
-                let places = places(area, 9, 9, 6);
-                for part in [places.head, places.map, places.list, places.scatter, places.foot] {
+                let places = layout_compare(area, 9, 9, 6);
+                for part in [places.header, places.map, places.list, places.scatter, places.footer] {
                     assert!(
                         part.bottom() <= area.bottom().max(area.y) && part.right() <= width,
                         "{width}x{height}"
                     );
                 }
-                assert!(places.map.bottom() <= places.foot.y, "{width}x{height}");
+                assert!(places.map.bottom() <= places.footer.y, "{width}x{height}");
             }
         }
     }
@@ -206,7 +211,7 @@ mod tests {
     fn what_is_seen_of_many_rows_holds_the_cursor() {
         for len in 1..40 {
             for at in 0..len {
-                let (first, count) = window(at, len, 7);
+                let (first, count) = visible_range(at, len, 7);
                 assert!(first <= at && at < first + count && first + count <= len, "{at} of {len}");
             }
         }

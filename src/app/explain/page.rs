@@ -4,45 +4,45 @@
 use ratatui::layout::Rect;
 
 use crate::app::explain::ExplainRow;
-use crate::app::explain::rows::{parts_carried, rows_of};
-use crate::app::explain::words::{of_row, part_of};
+use crate::app::explain::rows::{block_rows, count_parts};
+use crate::app::explain::words::{mechanism_part, row_text};
 use crate::explain::Explanation;
 use crate::text;
 
 /// From this width on two blocks lie side by side.
 pub const WIDE: u16 = 110;
 /// From this width on counts and changes have bars.
-pub const BARS: u16 = 126;
+pub const BARS_MIN_WIDTH: u16 = 126;
 /// From this height on there is a chart, and a foot with the patch.
 pub(super) const TALL: u16 = 24;
 /// Rows of the chart with its title and its times: as many of these as fit.
-const CHARTS: [u16; 4] = [9, 8, 7, 6];
+const CHART_HEIGHTS: [u16; 4] = [9, 8, 7, 6];
 /// Columns of an entry at the end of a row: `→ 41044ad8`.
-pub const ENTRY: u16 = 10;
+pub const ENTRY_COLUMNS: u16 = 10;
 /// Columns of one part in the legend of the refused call.
-pub const LEGEND: u16 = 18;
+pub const LEGEND_COLUMNS: u16 = 18;
 /// Lines of the refusal's own words in its block.
-pub const CALL_WORDS: usize = 2;
+pub const MAX_CALL_LINES: usize = 2;
 /// Chars of a row: an error may hold a whole document.
-const MOST_CHARS: usize = 600;
+const MAX_ROW_CHARS: usize = 600;
 /// Columns of a guard's sign and name, and of its state.
-pub const GUARD: (u16, u16) = (16, 18);
+pub const GUARD_COLUMNS: (u16, u16) = (16, 18);
 /// Columns of a count before its words: who, tokens, difference; the bar between zero line and words.
-pub const COUNT: (u16, u16) = (35, 14);
+pub const COUNT_COLUMNS: (u16, u16) = (35, 14);
 /// Columns of another refused call before its words: when, and how.
-pub const EVENT: u16 = 30;
+pub const OTHER_CALL_COLUMNS: u16 = 30;
 /// Columns of the block of parts beside that of the guards.
-const PARTS: u16 = 46;
+const PARTS_COLUMNS: u16 = 46;
 
 /// A part of the page under a title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Block {
+pub enum ExplainBlock {
     /// The chart of the calls.
-    Course,
+    Chart,
     /// The call that was refused, as a bar.
     Call,
     /// The next prompt as a bar, where no call was refused.
-    Fill,
+    NextPrompt,
     /// The parts of the prompt by size, with the mechanism.
     Parts,
     /// Why nothing prevented it.
@@ -52,7 +52,7 @@ pub enum Block {
     /// Changes that would have prevented the overflow.
     Advice,
     /// The other calls that did not fit.
-    Events,
+    OtherCalls,
     /// The evidence of the verdict, and the other findings.
     Findings,
 }
@@ -70,9 +70,9 @@ pub struct PlacedRow {
 
 /// A block on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedBlock {
     /// Which.
-    pub block: Block,
+    pub block: ExplainBlock,
     /// Where, its title on the first line.
     pub area: Rect,
     /// Its rows that can be selected.
@@ -81,27 +81,30 @@ pub struct Placed {
 
 /// All blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct ExplainPage {
     /// The blocks, from above.
-    pub blocks: Vec<Placed>,
+    pub blocks: Vec<PlacedBlock>,
     /// Lines of all of them.
     pub height: u16,
 }
 
 /// Where the content of a block begins and ends.
-pub fn columns(area: Rect) -> (u16, u16) {
+pub fn content_columns(area: Rect) -> (u16, u16) {
     (if area.x > 0 { area.x + 3 } else { 2 }, area.right().saturating_sub(1))
 }
 
-impl Page {
+impl ExplainPage {
     /// Lays the page out for a screen, with room for `shown` lines of it.
     pub fn new(explanation: &Explanation, (width, height): (u16, u16), shown: u16) -> Self {
-        let parts = parts_carried(explanation);
+        let parts = count_parts(explanation);
         let tall = height >= TALL;
-        let draft = |gap, chart| Draft { explanation, parts, width, tall, gap, chart }.page();
-        let tries = CHARTS.into_iter().map(|chart| (1, chart)).chain(CHARTS.map(|chart| (0, chart)));
+        let draft = |gap, chart| {
+            PageDraft { explanation, legend_parts: parts, width, tall, gap, chart_rows: chart }.page()
+        };
+        let tries =
+            CHART_HEIGHTS.into_iter().map(|chart| (1, chart)).chain(CHART_HEIGHTS.map(|chart| (0, chart)));
         let found = tries.map(|(gap, chart)| draft(gap, chart)).find(|page| page.height <= shown);
-        found.unwrap_or_else(|| draft(0, if height >= 34 { CHARTS[2] } else { CHARTS[3] }))
+        found.unwrap_or_else(|| draft(0, if height >= 34 { CHART_HEIGHTS[2] } else { CHART_HEIGHTS[3] }))
     }
 
     /// The row that is this one.
@@ -111,25 +114,25 @@ impl Page {
 }
 
 /// A page with these gaps and this height of the chart.
-struct Draft<'a> {
+struct PageDraft<'a> {
     explanation: &'a Explanation,
     /// Parts in the legend of the refused call.
-    parts: u16,
+    legend_parts: u16,
     width: u16,
     tall: bool,
     gap: u16,
-    chart: u16,
+    chart_rows: u16,
 }
 
-impl Draft<'_> {
-    fn page(&self) -> Page {
-        let mut page = Page::default();
+impl PageDraft<'_> {
+    fn page(&self) -> ExplainPage {
+        let mut page = ExplainPage::default();
         for layer in self.layers() {
             let y = if page.blocks.is_empty() { 0 } else { page.height + self.gap };
             let mut x = 0;
-            let mut blocks: Vec<Placed> = Vec::new();
+            let mut blocks: Vec<PlacedBlock> = Vec::new();
             for (block, width) in layer {
-                blocks.push(self.place(block, Rect { x, y, width, height: 1 }));
+                blocks.push(self.place_block(block, Rect { x, y, width, height: 1 }));
                 x += width;
             }
             let height = blocks.iter().map(|placed| placed.area.height).max().unwrap_or(0);
@@ -143,34 +146,36 @@ impl Draft<'_> {
         page
     }
 
-    fn layers(&self) -> Vec<Vec<(Block, u16)>> {
+    fn layers(&self) -> Vec<Vec<(ExplainBlock, u16)>> {
         let explanation = self.explanation;
         let has_calls = !explanation.course.calls.is_empty();
-        let bar = if explanation.failure.is_some() { Block::Call } else { Block::Fill };
-        let first = [Some(Block::Course).filter(|_| has_calls), Some(bar)];
+        let bar = if explanation.failure.is_some() { ExplainBlock::Call } else { ExplainBlock::NextPrompt };
+        let first = [Some(ExplainBlock::Chart).filter(|_| has_calls), Some(bar)];
         let second = [
-            (!explanation.parts.is_empty()).then_some(Block::Parts),
-            (!explanation.guards.is_empty()).then_some(Block::Guards),
+            (!explanation.parts.is_empty()).then_some(ExplainBlock::Parts),
+            (!explanation.guards.is_empty()).then_some(ExplainBlock::Guards),
         ];
         let mut layers = Vec::new();
         if self.tall {
-            layers.extend(self.beside(first, self.width.saturating_sub((self.width * 3 / 8).max(PARTS))));
-        } else if bar == Block::Call {
+            layers.extend(
+                self.side_by_side(first, self.width.saturating_sub((self.width * 3 / 8).max(PARTS_COLUMNS))),
+            );
+        } else if bar == ExplainBlock::Call {
             layers.push(vec![(bar, self.width)]);
         }
-        layers.extend(self.beside(second, PARTS));
+        layers.extend(self.side_by_side(second, PARTS_COLUMNS));
         let more = [
-            (Block::Counts, !explanation.counts.is_empty()),
-            (Block::Advice, !explanation.advice.is_empty()),
-            (Block::Events, explanation.overflows.len() > 1),
-            (Block::Findings, true),
+            (ExplainBlock::Counts, !explanation.counts.is_empty()),
+            (ExplainBlock::Advice, !explanation.advice.is_empty()),
+            (ExplainBlock::OtherCalls, explanation.overflows.len() > 1),
+            (ExplainBlock::Findings, true),
         ];
         layers.extend(more.into_iter().filter(|it| it.1).map(|(block, _)| vec![(block, self.width)]));
         layers
     }
 
     /// Two blocks beside each other where there is width for both, else one above the other.
-    fn beside(&self, blocks: [Option<Block>; 2], left: u16) -> Vec<Vec<(Block, u16)>> {
+    fn side_by_side(&self, blocks: [Option<ExplainBlock>; 2], left: u16) -> Vec<Vec<(ExplainBlock, u16)>> {
         match blocks {
             [Some(one), Some(other)] if self.width >= WIDE => {
                 vec![vec![(one, left), (other, self.width - left)]]
@@ -179,29 +184,29 @@ impl Draft<'_> {
         }
     }
 
-    fn place(&self, block: Block, area: Rect) -> Placed {
+    fn place_block(&self, block: ExplainBlock, area: Rect) -> PlacedBlock {
         let mut y = area.y + 1;
         let mut rows = Vec::new();
-        for row in rows_of(self.explanation, block) {
+        for row in block_rows(self.explanation, block) {
             y += self.lines_before(row);
-            let (x, end) = columns(area);
-            let (lines, height) = self.lines(row, end.saturating_sub(x));
+            let (x, end) = content_columns(area);
+            let (lines, height) = self.wrap_row(row, end.saturating_sub(x));
             rows.push(PlacedRow { row, area: Rect { y, height, ..area }, lines });
             y += height;
         }
         let height = match block {
-            Block::Course if self.width < WIDE => 5,
-            Block::Course => self.chart,
-            Block::Call if !self.tall => 3,
-            Block::Call => {
-                let words = rows.first().map_or(0, |row: &PlacedRow| row.lines.len().min(CALL_WORDS));
-                3 + legend_rows(self.parts, area) + words as u16
+            ExplainBlock::Chart if self.width < WIDE => 5,
+            ExplainBlock::Chart => self.chart_rows,
+            ExplainBlock::Call if !self.tall => 3,
+            ExplainBlock::Call => {
+                let words = rows.first().map_or(0, |row: &PlacedRow| row.lines.len().min(MAX_CALL_LINES));
+                3 + legend_rows(self.legend_parts, area) + words as u16
             }
-            Block::Fill => CHARTS[3],
-            Block::Parts => y - area.y + self.parts_after(),
+            ExplainBlock::NextPrompt => CHART_HEIGHTS[3],
+            ExplainBlock::Parts => y - area.y + self.parts_after(),
             _ => y - area.y,
         };
-        Placed { block, area: Rect { height, ..area }, rows }
+        PlacedBlock { block, area: Rect { height, ..area }, rows }
     }
 
     /// Lines of the block before a row that cannot be selected.
@@ -212,7 +217,7 @@ impl Draft<'_> {
     /// Parts above the line of the mechanism: those up to its own, or all.
     fn parts_before(&self) -> u16 {
         let parts = &self.explanation.parts;
-        let own = self.explanation.mechanism.as_ref().and_then(part_of);
+        let own = self.explanation.mechanism.as_ref().and_then(mechanism_part);
         let at = parts.iter().position(|part| Some(part.kind) == own);
         at.map_or(parts.len(), |at| at + 1) as u16
     }
@@ -222,30 +227,30 @@ impl Draft<'_> {
     }
 
     /// Wraps the words of a row in a block of `width` columns; with its height in lines.
-    fn lines(&self, row: ExplainRow, width: u16) -> (Vec<String>, u16) {
-        let words = self.words(row);
-        let room = width.saturating_sub(if self.width >= WIDE { ENTRY + 1 } else { 3 });
-        let beneath = self.is_beneath(row, &words, room);
+    fn wrap_row(&self, row: ExplainRow, width: u16) -> (Vec<String>, u16) {
+        let words = self.row_text(row);
+        let room = width.saturating_sub(if self.width >= WIDE { ENTRY_COLUMNS + 1 } else { 3 });
+        let beneath = self.is_below_columns(row, &words, room);
         let columns = match row {
             ExplainRow::Call => width,
             ExplainRow::Advice(_) => width.saturating_sub(5 + advice_columns(self.width)),
             ExplainRow::Finding(_) => room,
             ExplainRow::Mechanism | ExplainRow::Evidence(..) => room.saturating_sub(2),
-            ExplainRow::Event(_) => room.saturating_sub(EVENT),
+            ExplainRow::OtherCall(_) => room.saturating_sub(OTHER_CALL_COLUMNS),
             ExplainRow::Guard(_) | ExplainRow::Count(_) if beneath => room.saturating_sub(2),
-            ExplainRow::Guard(_) => room.saturating_sub(GUARD.0 + GUARD.1),
-            ExplainRow::Count(_) => {
-                room.saturating_sub(COUNT.0 + if self.width >= BARS { COUNT.1 } else { 0 })
-            }
+            ExplainRow::Guard(_) => room.saturating_sub(GUARD_COLUMNS.0 + GUARD_COLUMNS.1),
+            ExplainRow::Count(_) => room.saturating_sub(
+                COUNT_COLUMNS.0 + if self.width >= BARS_MIN_WIDTH { COUNT_COLUMNS.1 } else { 0 },
+            ),
         };
         let lines = text::wrap(&words, usize::from(columns.max(8)));
         let height = if row == ExplainRow::Call { 1 } else { lines.len() as u16 + u16::from(beneath) };
         (lines, height)
     }
 
-    fn words(&self, row: ExplainRow) -> String {
-        let mut words = of_row(self.explanation, row);
-        if let Some((end, _)) = words.char_indices().nth(MOST_CHARS) {
+    fn row_text(&self, row: ExplainRow) -> String {
+        let mut words = row_text(self.explanation, row);
+        if let Some((end, _)) = words.char_indices().nth(MAX_ROW_CHARS) {
             words.truncate(end);
             words.push('…');
         }
@@ -253,9 +258,11 @@ impl Draft<'_> {
     }
 
     /// Whether the words of a guard or a count are below its columns, as they have no room beside them.
-    fn is_beneath(&self, row: ExplainRow, words: &str, room: u16) -> bool {
+    fn is_below_columns(&self, row: ExplainRow, words: &str, room: u16) -> bool {
         match row {
-            ExplainRow::Guard(_) => text::width(words) > usize::from(room.saturating_sub(GUARD.0 + GUARD.1)),
+            ExplainRow::Guard(_) => {
+                text::width(words) > usize::from(room.saturating_sub(GUARD_COLUMNS.0 + GUARD_COLUMNS.1))
+            }
             ExplainRow::Count(_) => self.width < 80,
             _ => false,
         }
@@ -264,14 +271,14 @@ impl Draft<'_> {
 
 /// Rows that a legend of `parts` parts takes in a block.
 pub fn legend_rows(parts: u16, area: Rect) -> u16 {
-    let (x, end) = columns(area);
-    parts.div_ceil((end.saturating_sub(x) / LEGEND).max(1))
+    let (x, end) = content_columns(area);
+    parts.div_ceil((end.saturating_sub(x) / LEGEND_COLUMNS).max(1))
 }
 
 /// Columns at the end of a row of advice: bar, the call, over, peak, cost.
 pub fn advice_columns(width: u16) -> u16 {
     match width {
-        BARS.. => 61,
+        BARS_MIN_WIDTH.. => 61,
         WIDE.. => 47,
         80.. => 22,
         _ => 6,

@@ -1,38 +1,38 @@
 //! The words of the explain screen that need lines: headline, advice, and what each row says beside its columns.
 
 use crate::app::explain::ExplainRow;
-use crate::explain::{Advice, Class, Explanation, Guard, Mechanism, PartKind};
-use crate::inspect::words::grouped_by;
+use crate::explain::{Advice, Explanation, FindingClass, GuardReport, Mechanism, PromptPartKind};
+use crate::inspect::words::group_digits_with;
 use crate::js::{JsString, parse};
 use crate::text;
 
 /// Lines of a headline, and of the advice below it.
-const MOST: usize = 3;
+const MAX_HEADLINE_LINES: usize = 3;
 /// Chars of an error that are read.
-const READ: usize = 4_000;
+const MAX_ERROR_CHARS: usize = 4_000;
 /// Blanks between the headline and the facts at its right.
-const GAP: usize = 4;
+const FACTS_GAP: usize = 4;
 
 /// The two sentences above the page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct Headline {
     /// The verdict.
     pub verdict: Vec<String>,
     /// The next step for the reader.
     pub advice: Vec<String>,
 }
 
-impl Head {
+impl Headline {
     /// Wraps both for a screen of this width. `facts` are the columns that the first line leaves at its right.
     pub fn new(explanation: &Explanation, width: u16, facts: usize) -> Self {
         let width = usize::from(width).saturating_sub(6).max(1);
         let wrapped = |text: &str, width: usize| {
             let mut lines = text::wrap(text, width.max(1));
-            lines.truncate(MOST);
+            lines.truncate(MAX_HEADLINE_LINES);
             lines
         };
-        let verdict = explanation.verdict().map_or("", |verdict| verdict.line.as_str());
-        let beside = if facts > 0 { width.saturating_sub(facts + GAP) } else { width };
+        let verdict = explanation.verdict().map_or("", |verdict| verdict.headline.as_str());
+        let beside = if facts > 0 { width.saturating_sub(facts + FACTS_GAP) } else { width };
         let advice = advice_sentence(explanation);
         Self {
             verdict: wrapped(verdict, beside),
@@ -49,42 +49,42 @@ impl Head {
 /// `Set contextPruning.ttl to 30m (tested: every call fits).`, or that nothing would have helped; without an overflow the
 /// verdict's first line of evidence.
 pub fn advice_sentence(explanation: &Explanation) -> String {
-    if let Some(best) = explanation.advice.first().filter(|advice| advice.helps) {
-        return format!("{} (tested: {}).", settings(best), best.note);
+    if let Some(best) = explanation.advice.first().filter(|advice| advice.fits_all) {
+        return format!("{} (tested: {}).", settings_text(best), best.note);
     }
-    if explanation.overflowed() {
-        return format!("{}.", explanation.advice_head().1);
+    if explanation.has_overflowed() {
+        return format!("{}.", explanation.advice_headline().1);
     }
     let seen = explanation.verdict().and_then(|verdict| verdict.evidence.first());
     seen.map(|evidence| evidence.text.clone()).unwrap_or_default()
 }
 
 /// `Set KEY to VALUE and KEY to VALUE`; a value that is taken away is `nothing`.
-fn settings(advice: &Advice) -> String {
+fn settings_text(advice: &Advice) -> String {
     let value = |now: &str| if now.is_empty() { "nothing".to_owned() } else { now.to_owned() };
-    let changes = advice.changes.iter().map(|change| format!("{} to {}", change.key, value(&change.now)));
+    let changes = advice.changes.iter().map(|change| format!("{} to {}", change.key, value(&change.after)));
     format!("Set {}", changes.collect::<Vec<_>>().join(" and "))
 }
 
 /// The text of a row, before it is wrapped in its widest column.
-pub(super) fn of_row(explanation: &Explanation, row: ExplainRow) -> String {
+pub(super) fn row_text(explanation: &Explanation, row: ExplainRow) -> String {
     match row {
         ExplainRow::Call => {
-            explanation.failure.as_ref().map(|it| error_words(&it.overflow.text)).unwrap_or_default()
+            explanation.failure.as_ref().map(|it| error_message(&it.overflow.text)).unwrap_or_default()
         }
-        ExplainRow::Mechanism => explanation.mechanism.as_ref().map(mechanism).unwrap_or_default(),
-        ExplainRow::Guard(at) => explanation.guards.get(at).map(why).unwrap_or_default(),
+        ExplainRow::Mechanism => explanation.mechanism.as_ref().map(mechanism_text).unwrap_or_default(),
+        ExplainRow::Guard(at) => explanation.guards.get(at).map(guard_text).unwrap_or_default(),
         ExplainRow::Count(at) => {
-            explanation.counts.get(at).map(|count| count.what.clone()).unwrap_or_default()
+            explanation.counts.get(at).map(|count| count.note.clone()).unwrap_or_default()
         }
-        ExplainRow::Advice(at) => explanation.advice.get(at).map(Advice::words).unwrap_or_default(),
-        ExplainRow::Event(at) => {
-            explanation.overflows.get(at).map(|it| error_words(&it.text)).unwrap_or_default()
+        ExplainRow::Advice(at) => explanation.advice.get(at).map(Advice::description).unwrap_or_default(),
+        ExplainRow::OtherCall(at) => {
+            explanation.overflows.get(at).map(|it| error_message(&it.text)).unwrap_or_default()
         }
         ExplainRow::Finding(at) => {
             let finding = explanation.findings.get(at);
             finding
-                .map(|it| format!("{} · {}: {}", it.class.word(), it.confidence.word(), it.line))
+                .map(|it| format!("{} · {}: {}", it.class.as_str(), it.confidence.as_str(), it.headline))
                 .unwrap_or_default()
         }
         ExplainRow::Evidence(at, line) => {
@@ -94,44 +94,44 @@ pub(super) fn of_row(explanation: &Explanation, row: ExplainRow) -> String {
     }
 }
 
-fn why(guard: &Guard) -> String {
-    if guard.opens.is_empty() {
+fn guard_text(guard: &GuardReport) -> String {
+    if guard.opening_keys.is_empty() {
         return guard.why.clone();
     }
-    format!("{}; every call fits without this: {}", guard.why, guard.opens.join(" or "))
+    format!("{}; every call fits without this: {}", guard.why, guard.opening_keys.join(" or "))
 }
 
 /// The part of the prompt that a mechanism is about; none where it is no single part.
-pub fn part_of(mechanism: &Mechanism) -> Option<PartKind> {
+pub fn mechanism_part(mechanism: &Mechanism) -> Option<PromptPartKind> {
     match mechanism.class {
-        Class::SingleResult | Class::ParallelResults => Some(PartKind::NewestResults),
-        Class::UserMessage => Some(PartKind::NewestMessage),
-        Class::ToolLoopTreadmill => Some(PartKind::RunResults),
-        Class::FixedOverhead => Some(PartKind::Fixed),
+        FindingClass::SingleResult | FindingClass::ParallelResults => Some(PromptPartKind::NewestResults),
+        FindingClass::UserMessage => Some(PromptPartKind::NewestMessage),
+        FindingClass::ToolLoopTreadmill => Some(PromptPartKind::RunResults),
+        FindingClass::FixedOverhead => Some(PromptPartKind::Fixed),
         _ => None,
     }
 }
 
 /// What made the call large, in one sentence.
-fn mechanism(mechanism: &Mechanism) -> String {
-    let count = grouped_by(mechanism.count as u64, ',');
+fn mechanism_text(mechanism: &Mechanism) -> String {
+    let count = group_digits_with(mechanism.count as u64, ',');
     match mechanism.class {
-        Class::SingleResult | Class::ParallelResults | Class::UserMessage => {
+        FindingClass::SingleResult | FindingClass::ParallelResults | FindingClass::UserMessage => {
             "without it the call fits".to_owned()
         }
-        Class::ToolLoopTreadmill => format!("one run's loop: {count} results"),
-        Class::FixedOverhead => "before any message".to_owned(),
-        Class::ImageBloat => format!("{count} images"),
-        Class::BytesLimit => format!("{count} images; refused for bytes"),
-        Class::ModelSwitch => "the model before accepted more".to_owned(),
-        Class::RecurringSessionGrowth => format!("the same job ran {count} times"),
+        FindingClass::ToolLoopTreadmill => format!("one run's loop: {count} results"),
+        FindingClass::FixedOverhead => "before any message".to_owned(),
+        FindingClass::ImageBloat => format!("{count} images"),
+        FindingClass::BytesLimit => format!("{count} images; refused for bytes"),
+        FindingClass::ModelSwitch => "the model before accepted more".to_owned(),
+        FindingClass::RecurringSessionGrowth => format!("the same job ran {count} times"),
         _ => "it grew message by message".to_owned(),
     }
 }
 
 /// The message of a provider's error: of JSON its `message`, on one line. Only the beginning of a long error is read.
-pub fn error_words(error: &str) -> String {
-    let error = error.char_indices().nth(READ).map_or(error, |(end, _)| &error[..end]);
+pub fn error_message(error: &str) -> String {
+    let error = error.char_indices().nth(MAX_ERROR_CHARS).map_or(error, |(end, _)| &error[..end]);
     let inner = error.find('{').and_then(|at| parse(&error[at..]).ok()).and_then(|value| {
         let message = value.get("error").and_then(|inner| inner.get("message")).or(value.get("message"))?;
         message.as_str().map(JsString::to_string_lossy)
@@ -163,9 +163,9 @@ mod tests {
     #[test]
     fn an_error_in_json_is_read_down_to_its_message() {
         let wrapped = r#"400 {"type":"error","error":{"type":"x","message":"prompt is too long:\n 5 > 4"}}"#;
-        assert_eq!(error_words(wrapped), "prompt is too long: 5 > 4");
-        assert_eq!(error_words("413 {broken"), "413 {broken");
-        assert_eq!(error_words("two\nlines"), "two lines");
-        assert_eq!(error_words(&"é".repeat(9_000)).chars().count(), READ);
+        assert_eq!(error_message(wrapped), "prompt is too long: 5 > 4");
+        assert_eq!(error_message("413 {broken"), "413 {broken");
+        assert_eq!(error_message("two\nlines"), "two lines");
+        assert_eq!(error_message(&"é".repeat(9_000)).chars().count(), MAX_ERROR_CHARS);
     }
 }

@@ -12,15 +12,15 @@ use crate::app::state::{App, Overlay};
 use crate::ids::EntryIx;
 use crate::inspect::timeline::Timeline;
 use crate::store::entry::Role;
-use places::{Places, places};
-use stretch::Stretch;
+use places::{TimelineLayout, layout_timeline};
+use stretch::Viewport;
 
 /// Calls that a key with shift moves by.
-const SKIP: isize = 10;
+const SKIPPED_CALLS: isize = 10;
 
 /// What the bars below the curves tell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Bars {
+pub enum BarMetric {
     /// The cost of each call.
     #[default]
     Cost,
@@ -34,120 +34,121 @@ pub struct TimelineScreen {
     /// The call under the cursor.
     pub cursor: usize,
     /// The calls that are seen.
-    pub stretch: Stretch,
+    pub viewport: Viewport,
     /// What the bars tell.
-    pub bars: Bars,
+    pub bar_metric: BarMetric,
     /// The timeline is told in sentences.
-    pub in_words: bool,
+    pub as_sentences: bool,
     /// The first line of them that is seen.
     pub top: usize,
     /// An entry that the cursor goes to as soon as the calls are known.
-    wanted: Option<EntryIx>,
+    requested_entry: Option<EntryIx>,
 }
 
 impl TimelineScreen {
-    fn go_to(&mut self, call: usize, calls: usize) {
+    fn move_to(&mut self, call: usize, calls: usize) {
         self.cursor = call.min(calls.saturating_sub(1));
-        self.stretch.keep(self.cursor, calls);
+        self.viewport.keep_visible(self.cursor, calls);
     }
 }
 
 impl App {
     /// The replay that the timeline shows, while there is one.
     pub fn timeline(&self) -> Option<&Arc<Timeline>> {
-        self.again.timeline.as_ref()
+        self.replay_state.timeline.as_ref()
     }
 
     /// Where the parts of the timeline stand.
-    pub fn timeline_places(&self) -> Places {
+    pub fn timeline_layout(&self) -> TimelineLayout {
         let layout = self.layout();
         let y = layout.header.bottom();
         let height = layout.status.y.saturating_sub(y);
-        places(ratatui::layout::Rect { x: 0, y, width: self.size.0, height })
+        layout_timeline(ratatui::layout::Rect { x: 0, y, width: self.size.0, height })
     }
 
     /// Opens the screen, the cursor at the call that the row under the transcript's cursor belongs to.
     pub(super) fn open_timeline(&mut self) {
-        if self.inspection().is_none() {
-            self.toast("no session is open".into(), false);
+        if self.displayed_session().is_none() {
+            self.show_toast("no session is open".into(), false);
             return;
         }
         self.overlay = Some(Overlay::Timeline);
-        self.timeline_screen.wanted = self.selected_entry();
-        self.settle_cursor();
+        self.timeline_screen.requested_entry = self.selected_entry();
+        self.go_to_requested_entry();
     }
 
     /// Puts the cursor where it is wanted, once the calls are known.
-    fn settle_cursor(&mut self) {
-        let Some(timeline) = self.again.timeline.as_ref().filter(|timeline| !timeline.is_empty()) else {
+    fn go_to_requested_entry(&mut self) {
+        let Some(timeline) = self.replay_state.timeline.as_ref().filter(|timeline| !timeline.is_empty())
+        else {
             return;
         };
         let calls = timeline.len();
-        if let Some(entry) = self.timeline_screen.wanted.take() {
+        if let Some(entry) = self.timeline_screen.requested_entry.take() {
             let next = timeline.calls().partition_point(|call| call.entry < entry);
             // A result belongs to the call that asked for it, all else to the call it is sent with.
-            let known = timeline.inspection().index.entries.get(entry.at());
+            let known = timeline.session().index.entries.get(entry.index());
             let result = known.is_some_and(|entry| entry.role() == Some(Role::ToolResult));
             let at = if result { next.saturating_sub(1) } else { next };
-            self.timeline_screen.go_to(at, calls);
+            self.timeline_screen.move_to(at, calls);
         }
     }
 
     /// The replay is another: the cursor stays at its call, or at the last one where it was there.
-    pub(super) fn follow_timeline(&mut self, before: Option<&Timeline>) {
-        let calls = self.again.timeline.as_ref().map_or(0, |timeline| timeline.len());
+    pub(super) fn keep_timeline_cursor(&mut self, before: Option<&Timeline>) {
+        let calls = self.replay_state.timeline.as_ref().map_or(0, |timeline| timeline.len());
         let was_last = before.is_some_and(|before| self.timeline_screen.cursor + 1 >= before.len());
         let call = if was_last { calls } else { self.timeline_screen.cursor };
-        self.timeline_screen.go_to(call, calls);
-        self.settle_cursor();
+        self.timeline_screen.move_to(call, calls);
+        self.go_to_requested_entry();
     }
 
     /// Does what an action says on the timeline; answers whether it belongs to it.
-    pub(super) fn timeline_action(&mut self, action: Action) -> bool {
+    pub(super) fn dispatch_timeline(&mut self, action: Action) -> bool {
         if !matches!(self.overlay, Some(Overlay::Timeline)) {
             return false;
         }
         let calls = self.timeline().map_or(0, |timeline| timeline.len());
-        let seen = self.timeline_screen.stretch.seen(calls).len() as isize;
-        if self.timeline_screen.in_words && self.scroll_words(action) {
+        let seen = self.timeline_screen.viewport.visible(calls).len() as isize;
+        if self.timeline_screen.as_sentences && self.scroll_sentences(action) {
             return true;
         }
         match action {
             Action::InWords => {
-                self.timeline_screen.in_words = !self.timeline_screen.in_words;
+                self.timeline_screen.as_sentences = !self.timeline_screen.as_sentences;
                 self.timeline_screen.top = 0;
             }
-            Action::NextCall => self.move_call(1),
-            Action::PreviousCall => self.move_call(-1),
-            Action::SkipCalls => self.move_call(SKIP),
-            Action::SkipCallsBack => self.move_call(-SKIP),
-            Action::Top => self.move_call(isize::MIN / 2),
-            Action::Bottom => self.move_call(isize::MAX / 2),
-            Action::PageDown => self.move_call(seen.max(1)),
-            Action::PageUp => self.move_call(-seen.max(1)),
-            Action::HalfPageDown => self.move_call((seen / 2).max(1)),
-            Action::HalfPageUp => self.move_call(-(seen / 2).max(1)),
-            Action::NextOverflow => self.next_overflow(true),
-            Action::PreviousOverflow => self.next_overflow(false),
-            Action::ZoomIn => self.timeline_screen.stretch.zoom_in(self.timeline_screen.cursor, calls),
-            Action::ZoomOut => self.timeline_screen.stretch.zoom_out(self.timeline_screen.cursor, calls),
-            Action::Zoom => self.timeline_screen.stretch = Stretch::default(),
+            Action::NextCall => self.move_timeline_cursor(1),
+            Action::PreviousCall => self.move_timeline_cursor(-1),
+            Action::SkipCalls => self.move_timeline_cursor(SKIPPED_CALLS),
+            Action::SkipCallsBack => self.move_timeline_cursor(-SKIPPED_CALLS),
+            Action::Top => self.move_timeline_cursor(isize::MIN / 2),
+            Action::Bottom => self.move_timeline_cursor(isize::MAX / 2),
+            Action::PageDown => self.move_timeline_cursor(seen.max(1)),
+            Action::PageUp => self.move_timeline_cursor(-seen.max(1)),
+            Action::HalfPageDown => self.move_timeline_cursor((seen / 2).max(1)),
+            Action::HalfPageUp => self.move_timeline_cursor(-(seen / 2).max(1)),
+            Action::NextOverflow => self.go_to_overflow(true),
+            Action::PreviousOverflow => self.go_to_overflow(false),
+            Action::ZoomIn => self.timeline_screen.viewport.zoom_in(self.timeline_screen.cursor, calls),
+            Action::ZoomOut => self.timeline_screen.viewport.zoom_out(self.timeline_screen.cursor, calls),
+            Action::Zoom => self.timeline_screen.viewport = Viewport::default(),
             Action::CostOrCache => {
-                self.timeline_screen.bars = match self.timeline_screen.bars {
-                    Bars::Cost => Bars::Cache,
-                    Bars::Cache => Bars::Cost,
+                self.timeline_screen.bar_metric = match self.timeline_screen.bar_metric {
+                    BarMetric::Cost => BarMetric::Cache,
+                    BarMetric::Cache => BarMetric::Cost,
                 };
             }
-            Action::Down => self.move_setting(1),
-            Action::Up => self.move_setting(-1),
+            Action::Down => self.move_setting_focus(1),
+            Action::Up => self.move_setting_focus(-1),
             _ => return false,
         }
         true
     }
 
     /// Scrolls the sentences; answers whether the action does that.
-    fn scroll_words(&mut self, action: Action) -> bool {
-        let page = usize::from(self.timeline_places().area.height.saturating_sub(2)).max(1) as isize;
+    fn scroll_sentences(&mut self, action: Action) -> bool {
+        let page = usize::from(self.timeline_layout().area.height.saturating_sub(2)).max(1) as isize;
         let by = match action {
             Action::Down => 1,
             Action::Up => -1,
@@ -159,50 +160,50 @@ impl App {
             Action::Bottom => isize::MAX / 2,
             _ => return false,
         };
-        let last = self.word_lines().len().saturating_sub(page as usize);
+        let last = self.sentence_lines().len().saturating_sub(page as usize);
         let screen = &mut self.timeline_screen;
         screen.top = screen.top.saturating_add_signed(by).min(last);
         true
     }
 
     /// The sentences of the timeline, wrapped.
-    pub fn word_lines(&self) -> Vec<String> {
+    pub fn sentence_lines(&self) -> Vec<String> {
         let width = usize::from(self.size.0.saturating_sub(4)).max(20);
-        let sentences = self.timeline().map(|timeline| timeline.sentences()).unwrap_or_default();
+        let sentences = self.timeline().map(|timeline| timeline.describe()).unwrap_or_default();
         sentences.iter().flat_map(|line| crate::text::wrap(line, width)).collect()
     }
 
     /// The timeline in sentences, to be copied.
     pub(super) fn timeline_text(&self) -> Option<String> {
-        Some(self.timeline()?.sentences().join("\n"))
+        Some(self.timeline()?.describe().join("\n"))
     }
 
     /// The wheel: along the calls, or through the sentences.
-    pub(super) fn wheel_timeline(&mut self, by: isize) {
-        if self.timeline_screen.in_words {
+    pub(super) fn scroll_timeline(&mut self, by: isize) {
+        if self.timeline_screen.as_sentences {
             let action = if by > 0 { Action::Down } else { Action::Up };
             (0..by.abs()).for_each(|_| {
-                self.scroll_words(action);
+                self.scroll_sentences(action);
             });
         } else {
-            self.move_call(by);
+            self.move_timeline_cursor(by);
         }
     }
 
     /// Moves the cursor by calls.
-    pub(super) fn move_call(&mut self, by: isize) {
+    pub(super) fn move_timeline_cursor(&mut self, by: isize) {
         let calls = self.timeline().map_or(0, |timeline| timeline.len());
-        self.timeline_screen.go_to(self.timeline_screen.cursor.saturating_add_signed(by), calls);
+        self.timeline_screen.move_to(self.timeline_screen.cursor.saturating_add_signed(by), calls);
     }
 
     /// Another setting of the step is the one that is moved.
-    fn move_setting(&mut self, by: isize) {
-        let height = self.height(crate::app::layout::Pane::Tuning);
+    fn move_setting_focus(&mut self, by: isize) {
+        let height = self.pane_height(crate::app::layout::Pane::Tuning);
         self.tuning.move_by(by, height);
         self.replan(false);
     }
 
-    fn next_overflow(&mut self, forward: bool) {
+    fn go_to_overflow(&mut self, forward: bool) {
         let Some(timeline) = self.timeline() else { return };
         let (calls, cursor) = (timeline.len(), self.timeline_screen.cursor);
         let overflows = |call: &usize| timeline.overflows_at(*call);
@@ -213,64 +214,65 @@ impl App {
         };
         let here = timeline.overflows_at(cursor);
         match found {
-            Some(call) => self.timeline_screen.go_to(call, calls),
-            None if here => self.toast("no other call overflowed".into(), false),
-            None => self.toast("every prompt fits".into(), false),
+            Some(call) => self.timeline_screen.move_to(call, calls),
+            None if here => self.show_toast("no other call overflowed".into(), false),
+            None => self.show_toast("every prompt fits".into(), false),
         }
     }
 
     /// Closes the screen and goes to the entry of the call under the cursor.
-    pub(super) fn leave_timeline(&mut self) {
+    pub(super) fn go_to_timeline_entry(&mut self) {
         let call = self.timeline().and_then(|timeline| timeline.calls().get(self.timeline_screen.cursor));
         match call.map(|call| call.entry) {
-            Some(entry) => self.go_to(entry),
+            Some(entry) => self.go_to_entry(entry),
             None => self.overlay = None,
         }
     }
 
     /// A click on the strip of the setting: a step is switched, the slider moved.
-    fn click_strip(&mut self, column: u16, row: u16) {
-        let strip = self.timeline_places().setting;
+    fn click_setting_strip(&mut self, column: u16, row: u16) {
+        let strip = self.timeline_layout().setting;
         let layout = self.layout().with_tuning(strip);
         if row + 1 < strip.bottom() {
-            let spots = layout.step_spots(&self.tuning.shown, self.tuning.step);
+            let spots = layout.policy_spots(&self.tuning.visible_policies, self.tuning.policy);
             match spots.into_iter().find(|(_, columns)| columns.contains(&column)) {
-                Some((step, _)) if step == self.tuning.step => self.toggle_step(),
-                Some((step, _)) => self.focus_step(step),
+                Some((step, _)) if step == self.tuning.policy => self.toggle_policy(),
+                Some((step, _)) => self.focus_policy(step),
                 None => {}
             }
         } else if layout.slider_track().contains(&column)
-            && let Some(at) = self.tuning.focused()
+            && let Some(at) = self.tuning.focused_row()
         {
-            self.dragging = self.tuning.unit(at).is_some();
-            self.slide_strip(column);
+            self.is_dragging = self.tuning.unit(at).is_some();
+            self.drag_setting_strip(column);
         }
     }
 
     /// Moves the slider of the strip under the pointer.
-    pub(super) fn slide_strip(&mut self, column: u16) {
-        let track = self.layout().with_tuning(self.timeline_places().setting).slider_track();
-        self.slide_on(track, column);
+    pub(super) fn drag_setting_strip(&mut self, column: u16) {
+        let track = self.layout().with_tuning(self.timeline_layout().setting).slider_track();
+        self.drag_slider_on(track, column);
     }
 
     /// A click puts the cursor on a call; one on the column of the cursor goes to its entry.
     pub(super) fn click_timeline(&mut self, column: u16, row: u16) -> Vec<Effect> {
-        let places = self.timeline_places();
-        if !self.timeline_screen.in_words && places.setting.contains((column, row).into()) {
-            self.click_strip(column, row);
+        let places = self.timeline_layout();
+        if !self.timeline_screen.as_sentences && places.setting.contains((column, row).into()) {
+            self.click_setting_strip(column, row);
             return Vec::new();
         }
         let calls = self.timeline().map_or(0, |timeline| timeline.len());
-        let graphic = calls > 0 && !self.timeline_screen.in_words;
+        let graphic = calls > 0 && !self.timeline_screen.as_sentences;
         let Some(cell) = places.column_at(column, row).filter(|_| graphic) else { return Vec::new() };
-        let grid = self.timeline_screen.stretch.grid(calls, places.chart.width);
-        let mut here = grid.calls(cell);
+        let grid = self.timeline_screen.viewport.call_columns(calls, places.chart.width);
+        let mut here = grid.calls_at(cell);
         if here.contains(&self.timeline_screen.cursor) {
-            self.leave_timeline();
+            self.go_to_timeline_entry();
             return Vec::new();
         }
-        let call = here.clone().find(|call| grid.column(*call) == cell).or(here.next()).unwrap_or_default();
-        self.timeline_screen.go_to(call, calls);
+        let call =
+            here.clone().find(|call| grid.column_of(*call) == cell).or(here.next()).unwrap_or_default();
+        self.timeline_screen.move_to(call, calls);
         Vec::new()
     }
 }

@@ -4,27 +4,27 @@ use ratatui::layout::Rect;
 
 /// Rows of the program from which the cost has a strip, from which lanes of it have two rows, and from which there are
 /// blank rows. The header and the status line are not part of the area.
-const STRIP: u16 = 24 - AROUND;
-const TALL: u16 = 30 - AROUND;
-const AROUND: u16 = 2;
+const STRIP_MIN_ROWS: u16 = 24 - CHROME_ROWS;
+const TALL_MIN_ROWS: u16 = 30 - CHROME_ROWS;
+const CHROME_ROWS: u16 = 2;
 /// Columns from which the names of the thresholds stand beside their numbers.
-const WIDE: u16 = 80;
+const WIDE_MIN_COLUMNS: u16 = 80;
 
 /// Rectangles; those of height 0 are not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Places {
+pub struct TimelineLayout {
     /// All of it.
     pub area: Rect,
     /// What is replayed, and what both lanes come to.
-    pub head: Rect,
+    pub header: Rect,
     /// The title line over the curves.
     pub title: Rect,
     /// The curves.
     pub chart: Rect,
     /// Names of the thresholds, beside the curves.
-    pub margin: Rect,
+    pub threshold_labels: Rect,
     /// The row of signs below the curves.
-    pub signs: Rect,
+    pub markers: Rect,
     /// Times.
     pub axis: Rect,
     /// The title line of the bars.
@@ -38,11 +38,11 @@ pub struct Places {
 }
 
 /// Lays the screen out.
-pub fn places(area: Rect) -> Places {
+pub fn layout_timeline(area: Rect) -> TimelineLayout {
     let mut next = area.y;
     let mut end = area.bottom();
     let row = |y: u16, height: u16| Rect { y, height, ..area };
-    let tall = area.height >= TALL;
+    let tall = area.height >= TALL_MIN_ROWS;
     let mut take = |height: u16| {
         let height = height.min(area.bottom().saturating_sub(next));
         next += height;
@@ -61,26 +61,30 @@ pub fn places(area: Rect) -> Places {
     let setting = take_last(if tall { 2 } else { 1 });
     let call = take_last(3);
     let lanes = match area.height {
-        TALL.. => 4,
-        STRIP.. => 2,
+        TALL_MIN_ROWS.. => 4,
+        STRIP_MIN_ROWS.. => 2,
         _ => 0,
     };
     let bars = take_last(lanes);
     let bars_title = take_last(lanes.min(1));
     let axis = take_last(1);
     let signs = take_last(1);
-    let margin = if area.width >= WIDE { 17 } else { 9 };
+    let margin = if area.width >= WIDE_MIN_COLUMNS { 17 } else { 9 };
     let left = area.x + 2;
     let width = area.width.saturating_sub(margin + 4).max(1);
     let body = Rect { x: left, y: next, width, height: end.saturating_sub(next) };
     let plot = |area: Rect| Rect { x: left, width, ..area };
-    Places {
+    TimelineLayout {
         area,
-        head,
+        header: head,
         title,
         chart: body,
-        margin: Rect { x: body.right() + 2, width: area.right().saturating_sub(body.right() + 2), ..body },
-        signs: plot(signs),
+        threshold_labels: Rect {
+            x: body.right() + 2,
+            width: area.right().saturating_sub(body.right() + 2),
+            ..body
+        },
+        markers: plot(signs),
         axis: plot(axis),
         bars_title,
         bars: plot(bars),
@@ -89,11 +93,11 @@ pub fn places(area: Rect) -> Places {
     }
 }
 
-impl Places {
+impl TimelineLayout {
     /// The column of the curves that a place of the screen belongs to: in them, their axis or the bars.
     pub fn column_at(&self, column: u16, row: u16) -> Option<usize> {
         let inside = |area: &Rect| area.contains((column, row).into());
-        let areas = [self.chart, self.signs, self.axis, self.bars];
+        let areas = [self.chart, self.markers, self.axis, self.bars];
         areas.iter().any(inside).then(|| usize::from(column - self.chart.x))
     }
 }
@@ -102,8 +106,8 @@ impl Places {
 mod tests {
     use super::*;
 
-    fn at(width: u16, height: u16) -> Places {
-        places(Rect { x: 0, y: 1, width, height: height - AROUND })
+    fn at(width: u16, height: u16) -> TimelineLayout {
+        layout_timeline(Rect { x: 0, y: 1, width, height: height - CHROME_ROWS })
     }
 
     #[test]
@@ -118,10 +122,10 @@ mod tests {
             for height in 2..60 {
                 let places = at(width, height);
                 let parts = [
-                    places.head,
+                    places.header,
                     places.title,
                     places.chart,
-                    places.signs,
+                    places.markers,
                     places.axis,
                     places.bars_title,
                     places.bars,

@@ -3,99 +3,99 @@
 use std::ops::Range;
 
 /// The fewest calls that fill the screen.
-const LEAST: usize = 8;
+const MIN_CALLS: usize = 8;
 
 /// A stretch of the calls: all of them, or so many from one on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Stretch {
+pub struct Viewport {
     from: usize,
     /// How many; none while all are seen.
     count: Option<usize>,
 }
 
-impl Stretch {
+impl Viewport {
     /// The calls that are seen of so many.
-    pub fn seen(&self, calls: usize) -> Range<usize> {
+    pub fn visible(&self, calls: usize) -> Range<usize> {
         let count = self.count.unwrap_or(calls).min(calls);
         let from = self.from.min(calls - count);
         from..from + count
     }
 
     /// Whether all calls are seen.
-    pub fn is_whole(&self, calls: usize) -> bool {
-        self.seen(calls).len() == calls
+    pub fn shows_all(&self, calls: usize) -> bool {
+        self.visible(calls).len() == calls
     }
 
     /// Half as many calls, the cursor where it was on the screen.
     pub(super) fn zoom_in(&mut self, cursor: usize, calls: usize) {
-        let count = self.seen(calls).len();
-        if count > LEAST {
-            self.resize((count / 2).max(LEAST), cursor, calls);
+        let count = self.visible(calls).len();
+        if count > MIN_CALLS {
+            self.resize((count / 2).max(MIN_CALLS), cursor, calls);
         }
     }
 
     /// Twice as many calls.
     pub(super) fn zoom_out(&mut self, cursor: usize, calls: usize) {
-        self.resize(self.seen(calls).len() * 2, cursor, calls);
+        self.resize(self.visible(calls).len() * 2, cursor, calls);
     }
 
     fn resize(&mut self, count: usize, cursor: usize, calls: usize) {
-        let seen = self.seen(calls);
+        let seen = self.visible(calls);
         if count >= calls {
             *self = Self::default();
             return;
         }
         let before = cursor.saturating_sub(seen.start) * count / seen.len().max(1);
         *self = Self { from: cursor.saturating_sub(before), count: Some(count) };
-        self.keep(cursor, calls);
+        self.keep_visible(cursor, calls);
     }
 
     /// Brings the cursor into sight, with some calls around it.
-    pub(super) fn keep(&mut self, cursor: usize, calls: usize) {
+    pub(super) fn keep_visible(&mut self, cursor: usize, calls: usize) {
         let Some(count) = self.count.map(|count| count.min(calls)) else { return };
         let margin = count / 8;
-        let from = self.seen(calls).start;
+        let from = self.visible(calls).start;
         let highest = cursor.saturating_sub(margin);
         let lowest = (cursor + margin + 1).saturating_sub(count).min(highest);
         self.from = from.clamp(lowest, highest).min(calls - count);
     }
 
     /// The stretch on so many columns.
-    pub fn grid(&self, calls: usize, columns: u16) -> Grid {
-        Grid { seen: self.seen(calls), columns: usize::from(columns) }
+    pub fn call_columns(&self, calls: usize, columns: u16) -> CallColumns {
+        CallColumns { visible: self.visible(calls), columns: usize::from(columns) }
     }
 }
 
 /// Calls in columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grid {
+pub struct CallColumns {
     /// The calls that are seen.
-    pub seen: Range<usize>,
+    pub visible: Range<usize>,
     columns: usize,
 }
 
-impl Grid {
-    fn dots(&self) -> usize {
+impl CallColumns {
+    fn dot_columns(&self) -> usize {
         self.columns * 2
     }
 
     /// The calls of a column of dots: several, or one that takes several columns.
-    pub fn calls_of_dot(&self, dot: usize) -> Range<usize> {
-        let (count, dots) = (self.seen.len(), self.dots().max(1));
+    pub fn calls_at_dot(&self, dot: usize) -> Range<usize> {
+        let (count, dots) = (self.visible.len(), self.dot_columns().max(1));
         let from = dot * count / dots;
         let to = (from + 1).max((dot + 1) * count / dots);
-        self.seen.start + from..self.seen.start + to.min(count)
+        self.visible.start + from..self.visible.start + to.min(count)
     }
 
     /// The calls of a column.
-    pub fn calls(&self, column: usize) -> Range<usize> {
-        self.calls_of_dot(column * 2).start..self.calls_of_dot(column * 2 + 1).end
+    pub fn calls_at(&self, column: usize) -> Range<usize> {
+        self.calls_at_dot(column * 2).start..self.calls_at_dot(column * 2 + 1).end
     }
 
     /// The column of a call: the middle one where it takes several.
-    pub fn column(&self, call: usize) -> usize {
-        let (count, dots) = (self.seen.len().max(1), self.dots());
-        let at = call.saturating_sub(self.seen.start).min(count - 1);
+    pub fn column_of(&self, call: usize) -> usize {
+        let (count, dots) = (self.visible.len().max(1), self.dot_columns());
+        let at = call.saturating_sub(self.visible.start).min(count - 1);
         let last = ((at + 1) * dots).div_ceil(count).saturating_sub(1);
         let first = (at * dots).div_ceil(count).min(last);
         usize::midpoint(first, last) / 2
@@ -110,18 +110,18 @@ mod tests {
 
     #[test]
     fn zooming_keeps_the_cursor_in_sight_and_ends_at_a_few_calls() {
-        let mut stretch = Stretch::default();
+        let mut stretch = Viewport::default();
         stretch.zoom_in(90, 100);
-        assert_eq!(stretch.seen(100), 47..97);
+        assert_eq!(stretch.visible(100), 47..97);
         for _ in 0..9 {
             stretch.zoom_in(90, 100);
         }
-        assert_eq!(stretch.seen(100).len(), LEAST);
-        assert!(stretch.seen(100).contains(&90));
+        assert_eq!(stretch.visible(100).len(), MIN_CALLS);
+        assert!(stretch.visible(100).contains(&90));
         for _ in 0..9 {
             stretch.zoom_out(90, 100);
         }
-        assert_eq!(stretch.seen(100), 0..100);
+        assert_eq!(stretch.visible(100), 0..100);
     }
 
     proptest! {
@@ -130,21 +130,21 @@ mod tests {
             calls in 1_usize..3_000, columns in 1_u16..300, cursor in 0_usize..3_000, zooms in 0_usize..6,
         ) {
             let cursor = cursor.min(calls - 1);
-            let mut stretch = Stretch::default();
+            let mut stretch = Viewport::default();
             (0..zooms).for_each(|_| stretch.zoom_in(cursor, calls));
-            let grid = stretch.grid(calls, columns);
-            prop_assert!(grid.seen.contains(&cursor));
+            let grid = stretch.call_columns(calls, columns);
+            prop_assert!(grid.visible.contains(&cursor));
             let dots = usize::from(columns) * 2;
-            let mut next = grid.seen.start;
+            let mut next = grid.visible.start;
             for dot in 0..dots {
-                let here = grid.calls_of_dot(dot);
+                let here = grid.calls_at_dot(dot);
                 prop_assert!(!here.is_empty() && here.start <= next && here.end >= next, "{dot} {here:?} {next}");
                 next = here.end;
             }
-            prop_assert_eq!(next, grid.seen.end);
-            for call in grid.seen.clone() {
-                let column = grid.column(call);
-                prop_assert!(column < usize::from(columns) && grid.calls(column).contains(&call));
+            prop_assert_eq!(next, grid.visible.end);
+            for call in grid.visible.clone() {
+                let column = grid.column_of(call);
+                prop_assert!(column < usize::from(columns) && grid.calls_at(column).contains(&call));
             }
         }
     }

@@ -1,37 +1,37 @@
 //! A summary and its calls as JSON, and what they cost.
 
-use super::super::described::{number, session_value, window_value};
-use super::super::ruleset::ruleset_value;
-use super::super::summary::{call_value, made_call_value};
-use super::Asked;
+use super::super::described::{number_value, session_json, window_value};
+use super::super::ruleset::ruleset_json;
+use super::super::summary::{call_value, completed_call_value};
+use super::SummaryInput;
 use crate::js::{Object, Value};
-use crate::policy::compact::Dropped;
+use crate::policy::compact::DroppedHistory;
 use crate::summarize::Summary;
 
 /// Everything as one object; without a summary where none was made.
-pub(super) fn answer(asked: &Asked, summary: Option<&Summary>) -> Object {
-    let Asked { inspection, compactable, gateway, .. } = asked;
+pub(super) fn report_json(asked: &SummaryInput, summary: Option<&Summary>) -> Object {
+    let SummaryInput { inspection, compactable, gateway_calls: gateway, .. } = asked;
     let job = &compactable.job;
     let cost = inspection.price.map(|price| gateway.cost(&price));
     let own = Object::from([
         ("calls", Value::from(gateway.calls.iter().map(call_value).collect::<Vec<_>>())),
         ("inputTokens", Value::from(gateway.input_tokens())),
         ("outputTokens", Value::from(gateway.output_tokens())),
-        ("assumedSummaryTokens", number(compactable.assumed_tokens)),
-        ("costUsd", cost.map_or(Value::Null, number)),
-        ("dropped", gateway.written.dropped.map_or(Value::Null, dropped_value)),
+        ("assumedSummaryTokens", number_value(compactable.assumed_tokens)),
+        ("costUsd", cost.map_or(Value::Null, number_value)),
+        ("dropped", gateway.summary.dropped.map_or(Value::Null, dropped_value)),
     ]);
-    let first_kept = inspection.index.name(compactable.preparation.first_kept);
+    let first_kept = inspection.index.display_id(compactable.preparation.first_kept);
     let mut answer = Object::from([
-        ("session", session_value(&inspection.session)),
-        ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.name(leaf)))),
-        ("ruleset", ruleset_value(&inspection.ruleset)),
-        ("mode", Value::from(job.mode.word())),
+        ("session", session_json(&inspection.item)),
+        ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.display_id(leaf)))),
+        ("ruleset", ruleset_json(&inspection.ruleset)),
+        ("mode", Value::from(job.mode.as_str())),
         ("window", window_value(inspection.window)),
-        ("reserveTokens", number(job.reserve_tokens)),
-        ("keepRecentTokens", number(inspection.configured.compaction.keep_recent_tokens)),
+        ("reserveTokens", number_value(job.reserve_tokens)),
+        ("keepRecentTokens", number_value(inspection.configured_settings.compaction.keep_recent_tokens)),
         ("firstKeptEntryId", Value::from(first_kept)),
-        ("tokensBefore", number(job.tokens_before)),
+        ("tokensBefore", number_value(job.tokens_before)),
         ("splitTurn", Value::from(compactable.preparation.is_split_turn())),
         ("gateway", Value::from(own)),
     ]);
@@ -41,12 +41,12 @@ pub(super) fn answer(asked: &Asked, summary: Option<&Summary>) -> Object {
     answer
 }
 
-fn summary_members(answer: &mut Object, asked: &Asked, summary: &Summary) {
+fn summary_members(answer: &mut Object, asked: &SummaryInput, summary: &Summary) {
     let details = &summary.written.details;
-    let left_out: Vec<Value> = summary.left_out.iter().cloned().map(Value::String).collect();
-    answer.set("summarizer", Value::from(summary.kind.word()));
-    answer.set("calls", Value::from(summary.calls.iter().map(made_call_value).collect::<Vec<_>>()));
-    answer.set("costUsd", cost(asked, summary).map_or(Value::Null, number));
+    let left_out: Vec<Value> = summary.omission_notes.iter().cloned().map(Value::String).collect();
+    answer.set("summarizer", Value::from(summary.kind.as_str()));
+    answer.set("calls", Value::from(summary.calls.iter().map(completed_call_value).collect::<Vec<_>>()));
+    answer.set("costUsd", summary_cost(asked, summary).map_or(Value::Null, number_value));
     answer.set("leftOut", Value::from(left_out));
     answer.set("readFiles", Value::from(details.read.clone()));
     answer.set("modifiedFiles", Value::from(details.modified.clone()));
@@ -54,11 +54,11 @@ fn summary_members(answer: &mut Object, asked: &Asked, summary: &Summary) {
     answer.set("summary", Value::String(summary.text.clone()));
 }
 
-fn dropped_value(dropped: Dropped) -> Value {
+fn dropped_value(dropped: DroppedHistory) -> Value {
     Value::from(Object::from([
         ("chunks", Value::from(dropped.chunks)),
         ("messages", Value::from(dropped.messages)),
-        ("tokens", number(dropped.tokens)),
+        ("tokens", number_value(dropped.tokens)),
     ]))
 }
 
@@ -68,6 +68,6 @@ pub(super) fn summary_tokens(summary: &Summary) -> u64 {
 }
 
 /// US dollars that the calls cost, where that is known.
-pub(super) fn cost(asked: &Asked, summary: &Summary) -> Option<f64> {
+pub(super) fn summary_cost(asked: &SummaryInput, summary: &Summary) -> Option<f64> {
     asked.writer.cost(summary.calls.iter().map(|call| call.measured.unwrap_or(call.estimated)))
 }

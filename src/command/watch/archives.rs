@@ -4,55 +4,55 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::followed::Followed;
-use super::following::Following;
-use super::lines::tell;
+use super::followed::FollowedTranscript;
+use super::following::Follower;
+use super::lines::report_entries;
 use crate::command::failure::Failure;
 use crate::command::output::Output;
 use crate::commit::{Clock as _, SystemClock};
 use crate::store::archive::{ArchiveReason, FileKind, classify};
 use crate::store::session::{Flag, Session};
 
-impl Following {
+impl Follower {
     /// Tells all of the archives that are new, of transcripts that nobody saw. `known` is every path of the store before.
-    pub(super) fn tell_unseen_archives(
+    pub(super) fn report_unseen_archives(
         &self,
         known: &BTreeSet<PathBuf>,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        if self.only.is_some() {
+        if self.only_session.is_some() {
             return Ok(());
         }
         let mut unseen = self.store.sessions.iter().filter(|session| self.is_unseen(session, known));
-        unseen.try_for_each(|session| self.tell_archive(session, output))
+        unseen.try_for_each(|session| self.report_archive(session, output))
     }
 
     /// Backups are copies (store F2).
     fn is_unseen(&self, session: &Session, known: &BTreeSet<PathBuf>) -> bool {
         let aside = [ArchiveReason::Reset, ArchiveReason::Deleted].map(Flag::Archived);
-        let path = session.path.as_ref().filter(|_| aside.iter().any(|flag| session.has(*flag)));
+        let path = session.path.as_ref().filter(|_| aside.iter().any(|flag| session.has_flag(*flag)));
         let is_own = self.agent.as_ref().is_none_or(|agent| *agent == session.agent);
         let is_followed =
-            |path| original_of(path).is_none_or(|original| self.followed.contains_key(&original));
+            |path| original_path(path).is_none_or(|original| self.transcripts.contains_key(&original));
         path.is_some_and(|path| is_own && !known.contains(path) && !is_followed(path))
     }
 
-    fn tell_archive(&self, session: &Session, output: &mut Output) -> Result<(), Failure> {
-        let Some(path) = session.path.as_deref().filter(|_| session.kept.database().is_none()) else {
+    fn report_archive(&self, session: &Session, output: &mut Output) -> Result<(), Failure> {
+        let Some(path) = session.path.as_deref().filter(|_| session.location.database().is_none()) else {
             return Ok(());
         };
-        let mut followed = Followed::default();
-        if let Ok(source) = session.kept.open(path, None)
+        let mut followed = FollowedTranscript::default();
+        if let Ok(source) = session.location.open(path, None)
             && let Ok(news) = followed.read(&self.store, session, &source, SystemClock.now_ms())
         {
-            tell(news.inspection, &news.entries, (self.json, self.secrets), output)?;
+            report_entries(news.inspection, &news.entries, (self.json, self.secrets), output)?;
         }
         Ok(())
     }
 }
 
 /// The transcript that a file was before it was put aside, by its name.
-pub(super) fn original_of(path: &Path) -> Option<PathBuf> {
+pub(super) fn original_path(path: &Path) -> Option<PathBuf> {
     match classify(&path.file_name()?.to_string_lossy()) {
         FileKind::Archive(archive) => Some(path.with_file_name(archive.original)),
         _ => None,

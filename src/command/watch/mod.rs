@@ -11,33 +11,35 @@ use std::io::Write as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use self::following::Following;
+use self::following::Follower;
 use super::failure::Failure;
 use super::output::Output;
-use super::scene::{Around, Scene};
-use super::words::counted;
-use crate::cli::{PlaceArgs, WatchArgs, secrets};
+use super::scene::{Invocation, Workspace};
+use super::words::format_count;
+use crate::cli::{StoreArgs, WatchArgs, secrets};
 use crate::commit::{Clock as _, SystemClock};
 use crate::js::{Object, Value};
-use crate::runtime::pace::Pace;
-use crate::runtime::watch::{Polled, Told, Watch, Ways, databases_of, folders_of, in_words};
+use crate::runtime::pace::Backoff;
+use crate::runtime::watch::{
+    PolledFolder, Watch, WatchEvent, WatchMode, describe_polled, store_databases, store_folders,
+};
 
 /// What could not be read is tried again so soon.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Follows a store until it is interrupted.
 pub(super) fn run(
     args: &WatchArgs,
-    place: &PlaceArgs,
-    around: &Around,
+    place: &StoreArgs,
+    around: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let scene = match (&args.path, &args.session) {
-        (None, Some(session)) => Scene::for_session(session, place, around)?,
-        _ => Scene::list(args.path.as_deref(), place, around)?,
+        (None, Some(session)) => Workspace::for_session(session, place, around)?,
+        _ => Workspace::from_path(args.path.as_deref(), place, around)?,
     };
-    if scene.listed.demo {
-        return Err(Failure::unreadable(match scene.missing() {
+    if scene.listed.is_demo {
+        return Err(Failure::unreadable(match scene.missing_path() {
             Some(path) => format!("{}: there is no gateway store to follow. Name a PATH.", path.display()),
             None => "the demo store never changes. Name a PATH to follow.".to_owned(),
         }));
@@ -45,43 +47,45 @@ pub(super) fn run(
     let only = args
         .session
         .as_deref()
-        .map(|session| Ok::<_, Failure>(scene.open(session)?.session.key))
+        .map(|session| Ok::<_, Failure>(scene.open_session(session)?.item.key))
         .transpose()?;
     let shown = (args.json, secrets(args.no_redact));
-    let mut following = Following::new(&scene, shown, place.agent.clone(), only, around.now_ms);
+    let mut following = Follower::new(&scene, shown, place.agent.clone(), only, around.now_ms);
     let (sender, changes) = channel();
-    let watch = Watch::start(Ways::of(&around.env), move |told| sender.send(told).is_ok());
-    watch.set(folders_of(following.store()), around.now_ms);
-    watch.follow(databases_of(following.store()));
-    told_start(&scene, following.len() as u64, args.json, output)?;
+    let watch = Watch::start(WatchMode::from_env(&around.env), move |told| sender.send(told).is_ok());
+    watch.set_folders(store_folders(following.store()), around.now_ms);
+    watch.set_databases(store_databases(following.store()));
+    report_start(&scene, following.len() as u64, args.json, output)?;
     // What was added while the watch began is told at once, not with the change after it.
     let mut changed = following.paths();
-    let mut pace = Pace::default();
+    let mut pace = Backoff::default();
     loop {
-        following.take(&changed, output)?;
-        if following.wants_survey() && pace.is_due() {
+        following.process_changes(&changed, output)?;
+        if following.needs_survey() && pace.is_due() {
             let (began, began_ms) = (Instant::now(), SystemClock.now_ms());
-            following.survey(&scene, output)?;
-            watch.set(folders_of(following.store()), began_ms);
-            watch.follow(databases_of(following.store()));
-            pace.took(began.elapsed());
+            following.resurvey(&scene, output)?;
+            watch.set_folders(store_folders(following.store()), began_ms);
+            watch.set_databases(store_databases(following.store()));
+            pace.record(began.elapsed());
         }
         output.flush()?;
-        let wait = following.wants_survey().then(|| pace.wait());
-        let again = following.is_behind().then_some(AGAIN);
-        let Some(heard) = next(&changes, wait.into_iter().chain(again).min()) else { return Ok(()) };
+        let wait = following.needs_survey().then(|| pace.remaining());
+        let again = following.has_retries().then_some(RETRY_INTERVAL);
+        let Some(heard) = receive_events(&changes, wait.into_iter().chain(again).min()) else {
+            return Ok(());
+        };
         changed = BTreeSet::new();
         for told in heard {
             match told {
-                Told::Changed(paths) => changed.extend(paths),
-                Told::Polled(polled) => tell_polled(&polled, args.json, output)?,
+                WatchEvent::Changed(paths) => changed.extend(paths),
+                WatchEvent::Polled(polled) => report_polled(&polled, args.json, output)?,
             }
         }
     }
 }
 
 /// What is told next: everything that waits. Nothing after this time; none when the watch is over.
-fn next(told: &Receiver<Told>, wait: Option<Duration>) -> Option<Vec<Told>> {
+fn receive_events(told: &Receiver<WatchEvent>, wait: Option<Duration>) -> Option<Vec<WatchEvent>> {
     let first = match wait {
         None => Some(told.recv().ok()?),
         Some(wait) => match told.recv_timeout(wait) {
@@ -94,23 +98,23 @@ fn next(told: &Receiver<Told>, wait: Option<Duration>) -> Option<Vec<Told>> {
 }
 
 /// Tells which folders are looked at now and then: their changes come later than others.
-fn tell_polled(polled: &[Polled], json: bool, output: &mut Output) -> Result<(), Failure> {
+fn report_polled(polled: &[PolledFolder], json: bool, output: &mut Output) -> Result<(), Failure> {
     if json {
-        let folder = |polled: &Polled| {
+        let folder = |polled: &PolledFolder| {
             Value::from(Object::from([
                 ("path", Value::from(polled.folder.to_string_lossy().as_ref())),
-                ("why", Value::from(polled.why.to_string().as_str())),
+                ("why", Value::from(polled.reason.to_string().as_str())),
             ]))
         };
         let folders: Vec<Value> = polled.iter().map(folder).collect();
         output.json(Object::from([("event", Value::from("polling")), ("folders", Value::from(folders))]))?;
-    } else if let Some(words) = in_words(polled) {
+    } else if let Some(words) = describe_polled(polled) {
         output.note(&words)?;
     }
     Ok(())
 }
 
-fn told_start(scene: &Scene, sessions: u64, json: bool, output: &mut Output) -> Result<(), Failure> {
+fn report_start(scene: &Workspace, sessions: u64, json: bool, output: &mut Output) -> Result<(), Failure> {
     if json {
         output.json(Object::from([
             ("event", Value::from("following")),
@@ -118,7 +122,7 @@ fn told_start(scene: &Scene, sessions: u64, json: bool, output: &mut Output) -> 
             ("sessions", Value::from(sessions)),
         ]))?;
     } else {
-        let sessions = counted(sessions, "session", "sessions");
+        let sessions = format_count(sessions, "session", "sessions");
         output.note(&format!("following {sessions} of {}; ctrl-c ends", scene.listed.name))?;
     }
     Ok(output.flush()?)

@@ -9,54 +9,54 @@ use crate::store::index::Index;
 
 /// How often an entry stands in the file as it is, and how often it was told.
 #[derive(Debug, Clone, Copy, Default)]
-struct Count {
-    stands: u32,
-    told: u32,
+struct EntryCount {
+    occurrences: u32,
+    reported: u32,
 }
 
 /// The entries told of one path, however often another file came to lie there.
 #[derive(Debug, Default)]
-pub(super) struct Told {
-    counts: HashMap<u64, Count>,
+pub(super) struct SeenEntries {
+    counts: HashMap<u64, EntryCount>,
     /// The ids of the first file were made up, and a migration makes up others (store L2).
     by_content: Option<bool>,
 }
 
-impl Told {
+impl SeenEntries {
     /// The file is read from its beginning again.
-    pub(super) fn begin_again(&mut self) {
-        self.counts.values_mut().for_each(|count| count.stands = 0);
+    pub(super) fn restart(&mut self) {
+        self.counts.values_mut().for_each(|count| count.occurrences = 0);
     }
 
     /// An entry that nobody needs to be told.
-    pub(super) fn know(&mut self, index: &Index, ix: EntryIx) {
+    pub(super) fn mark_seen(&mut self, index: &Index, ix: EntryIx) {
         let count = self.count(index, ix);
-        count.stands += 1;
-        count.told = count.told.max(count.stands);
+        count.occurrences += 1;
+        count.reported = count.reported.max(count.occurrences);
     }
 
     /// Whether an entry is to be told. Lines that are added twice are two entries (store J9, M4).
-    pub(super) fn is_news(&mut self, index: &Index, ix: EntryIx) -> bool {
-        let before = self.count(index, ix).told;
-        self.know(index, ix);
-        self.count(index, ix).told > before
+    pub(super) fn mark_if_new(&mut self, index: &Index, ix: EntryIx) -> bool {
+        let before = self.count(index, ix).reported;
+        self.mark_seen(index, ix);
+        self.count(index, ix).reported > before
     }
 
-    fn count(&mut self, index: &Index, ix: EntryIx) -> &mut Count {
-        let by_content = *self.by_content.get_or_insert_with(|| index.migration().0);
-        self.counts.entry(mark(index, ix, by_content)).or_default()
+    fn count(&mut self, index: &Index, ix: EntryIx) -> &mut EntryCount {
+        let by_content = *self.by_content.get_or_insert_with(|| index.migration_steps().0);
+        self.counts.entry(fingerprint(index, ix, by_content)).or_default()
     }
 }
 
 /// What an entry is told by: its id, else what a rewrite leaves as it is.
-fn mark(index: &Index, ix: EntryIx, by_content: bool) -> u64 {
+fn fingerprint(index: &Index, ix: EntryIx, by_content: bool) -> u64 {
     let entry = index.entry(ix);
     let mut hasher = DefaultHasher::new();
     if let Some(id) = entry.id.filter(|_| !by_content) {
         index.ids.text(id).hash(&mut hasher);
     } else {
-        let size = entry.message.map(|size| (size.role.word(), size.pi_chars.chars()));
-        (entry.kind.word(), entry.time.to_bits(), size).hash(&mut hasher);
+        let size = entry.message.map(|size| (size.role.as_str(), size.pi_chars.whole_chars()));
+        (entry.kind.as_str(), entry.time_ms.to_bits(), size).hash(&mut hasher);
     }
     hasher.finish()
 }
@@ -74,42 +74,42 @@ mod tests {
     }
 
     /// What is told of a file of these lines, from one entry on.
-    fn news(told: &mut Told, lines: &[String], from: usize) -> Vec<String> {
+    fn news(told: &mut SeenEntries, lines: &[String], from: usize) -> Vec<String> {
         let index = load_bytes("t.jsonl", (lines.join("\n") + "\n").as_bytes(), &mut LineIds);
         let entries = index.iter().skip(from).map(|(ix, _)| ix);
-        entries.filter(|ix| told.is_news(&index, *ix)).map(|ix| index.name(ix)).collect()
+        entries.filter(|ix| told.mark_if_new(&index, *ix)).map(|ix| index.display_id(ix)).collect()
     }
 
     #[test]
     fn a_rewrite_tells_only_what_was_not_there_before_also_when_it_comes_in_pieces() {
-        let mut told = Told::default();
+        let mut told = SeenEntries::default();
         let [a, b, c, d] = ["a", "b", "c", "d"].map(entry);
         let header = HEADER.to_owned();
         assert_eq!(news(&mut told, &[header.clone(), a.clone(), b.clone(), c.clone()], 0), ["a", "b", "c"]);
-        told.begin_again();
+        told.restart();
         assert!(news(&mut told, &[header.clone(), a.clone()], 0).is_empty(), "the beginning of it");
         assert_eq!(news(&mut told, &[header, a, b, d], 1), ["d"], "its end");
     }
 
     #[test]
     fn a_line_that_is_added_twice_is_told_twice() {
-        let mut told = Told::default();
+        let mut told = SeenEntries::default();
         let [a, b] = ["a", "b"].map(entry);
         let header = HEADER.to_owned();
         assert_eq!(news(&mut told, &[header.clone(), a.clone()], 0), ["a"]);
         let lines = [header.clone(), a.clone(), header, a, b];
         assert_eq!(news(&mut told, &lines, 1), ["a", "b"]);
-        told.begin_again();
+        told.restart();
         assert!(news(&mut told, &lines, 0).is_empty());
     }
 
     #[test]
     fn a_migration_makes_up_ids_and_tells_nothing_again() {
-        let mut told = Told::default();
+        let mut told = SeenEntries::default();
         let first = r#"{"type":"message","timestamp":"2026-03-05T10:00:00.000Z","message":{"role":"user","content":"x"}}"#;
         let old = [r#"{"type":"session","id":"s"}"#.to_owned(), first.to_owned()];
         assert_eq!(news(&mut told, &old, 0), ["v1-2"]);
-        told.begin_again();
+        told.restart();
         let migrated = first.replace(r#""type""#, r#""id":"00000001","parentId":null,"type""#);
         let new = [HEADER.to_owned(), migrated, entry("fresh")];
         assert_eq!(news(&mut told, &new, 0), ["fresh"]);

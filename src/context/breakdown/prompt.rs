@@ -1,12 +1,12 @@
 //! What precedes the messages, piece by piece, from the report of the last run (compaction 11.1–11.3).
 
-use super::share;
-use crate::context::budget::{Budget, FixedChars, Part};
+use super::share_tokens;
+use crate::context::budget::{Budget, BudgetPart, FixedChars};
 use crate::store::prompt_report::{SystemPromptReport, ToolSize};
 
 /// A piece of the prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Piece {
+pub struct PromptPiece {
     /// Its chars, as far as the whole has room for them.
     pub chars: u64,
     /// Its share of the part's tokens.
@@ -17,25 +17,25 @@ pub struct Piece {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptParts {
     /// Skills, all together; of the system prompt.
-    pub skills: Piece,
+    pub skills: PromptPiece,
     /// The list of tools; of the system prompt.
-    pub tool_list: Piece,
+    pub tool_list: PromptPiece,
     /// The rest of the system prompt: instructions, safety, runtime, date.
-    pub instructions: Piece,
+    pub instructions: PromptPiece,
     /// Each skill, of `skills`.
-    pub each_skill: Vec<Piece>,
+    pub skill_pieces: Vec<PromptPiece>,
     /// What stands around the skills.
-    pub around_skills: Piece,
+    pub skills_overhead: PromptPiece,
     /// Each workspace file.
-    pub each_file: Vec<Piece>,
+    pub file_pieces: Vec<PromptPiece>,
     /// What stands around the files: headings.
-    pub around_files: Piece,
+    pub files_overhead: PromptPiece,
     /// Each tool's schema.
-    pub each_schema: Vec<Piece>,
+    pub schema_pieces: Vec<PromptPiece>,
     /// Schemas that belong to no tool of the list.
-    pub other_schemas: Piece,
+    pub other_schemas: PromptPiece,
     /// Descriptions of the tools. They are sent with the schemas, and neither the gateway nor the bar counts them.
-    pub descriptions: Piece,
+    pub descriptions: PromptPiece,
 }
 
 impl PromptParts {
@@ -43,36 +43,42 @@ impl PromptParts {
     pub fn new(report: &SystemPromptReport, budget: &Budget) -> Self {
         let fixed = FixedChars::new(report);
         let own = fixed.system - fixed.files;
-        let (parts, instructions) = pieces(
-            budget.tokens(Part::System),
+        let (parts, instructions) = split_pieces(
+            budget.tokens(BudgetPart::System),
             own,
             [report.skills_chars, report.tool_list_chars].into_iter(),
         );
         let (skills, tool_list) = (parts[0], parts[1]);
         let blocks = report.skills.iter().map(|skill| skill.chars);
-        let (each_skill, around_skills) = pieces(skills.tokens, skills.chars, blocks);
+        let (skill_pieces, skills_overhead) = split_pieces(skills.tokens, skills.chars, blocks);
         let files = report.files.iter().map(|file| file.injected_chars);
-        let (each_file, around_files) = pieces(budget.tokens(Part::Files), fixed.files, files);
+        let (file_pieces, files_overhead) =
+            split_pieces(budget.tokens(BudgetPart::Files), fixed.files, files);
         let schemas = report.tools.iter().map(|tool: &ToolSize| tool.schema_chars);
-        let (each_schema, other_schemas) = pieces(budget.tokens(Part::Tools), fixed.tools, schemas);
+        let (schema_pieces, other_schemas) =
+            split_pieces(budget.tokens(BudgetPart::Tools), fixed.tools, schemas);
         let descriptions = report.description_chars();
         Self {
             skills,
             tool_list,
             instructions,
-            each_skill,
-            around_skills,
-            each_file,
-            around_files,
-            each_schema,
+            skill_pieces,
+            skills_overhead,
+            file_pieces,
+            files_overhead,
+            schema_pieces,
             other_schemas,
-            descriptions: Piece { chars: descriptions, tokens: descriptions.div_ceil(4) },
+            descriptions: PromptPiece { chars: descriptions, tokens: descriptions.div_ceil(4) },
         }
     }
 }
 
 /// Pieces of a whole, and what no piece takes of it. A piece is not larger than what those before it left.
-fn pieces(tokens: u64, whole: u64, chars: impl Iterator<Item = u64>) -> (Vec<Piece>, Piece) {
+fn split_pieces(
+    tokens: u64,
+    whole: u64,
+    chars: impl Iterator<Item = u64>,
+) -> (Vec<PromptPiece>, PromptPiece) {
     let mut left = whole;
     let mut chars: Vec<u64> = chars
         .map(|piece| {
@@ -82,9 +88,9 @@ fn pieces(tokens: u64, whole: u64, chars: impl Iterator<Item = u64>) -> (Vec<Pie
         })
         .collect();
     chars.push(left);
-    let shares = share(tokens, &chars);
-    let mut pieces: Vec<Piece> =
-        chars.into_iter().zip(shares).map(|(chars, tokens)| Piece { chars, tokens }).collect();
+    let shares = share_tokens(tokens, &chars);
+    let mut pieces: Vec<PromptPiece> =
+        chars.into_iter().zip(shares).map(|(chars, tokens)| PromptPiece { chars, tokens }).collect();
     let rest = pieces.pop().unwrap_or_default();
     (pieces, rest)
 }
@@ -95,9 +101,9 @@ mod tests {
 
     #[test]
     fn pieces_that_claim_more_than_there_is_get_what_is_left() {
-        let (pieces, rest) = pieces(25, 100, [60, 70, 5].into_iter());
+        let (pieces, rest) = split_pieces(25, 100, [60, 70, 5].into_iter());
         let chars: Vec<u64> = pieces.iter().map(|piece| piece.chars).collect();
-        assert_eq!((chars, rest), (vec![60, 40, 0], Piece::default()));
+        assert_eq!((chars, rest), (vec![60, 40, 0], PromptPiece::default()));
         assert_eq!(pieces.iter().map(|piece| piece.tokens).sum::<u64>(), 25);
     }
 }

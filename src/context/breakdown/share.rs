@@ -5,7 +5,7 @@ use crate::context::tokens::chars4::estimate_chars;
 /// Shares `total` tokens among pieces of so many chars: each ends where its chars and all before it, rounded up,
 /// end; what is left over goes to the last piece that has chars, or to the first where none has. The shares add
 /// up to `total`; without pieces there are none.
-pub fn share(total: u64, chars: &[u64]) -> Vec<u64> {
+pub fn share_tokens(total: u64, chars: &[u64]) -> Vec<u64> {
     let mut shares = Vec::with_capacity(chars.len());
     let (mut sum, mut given) = (0_u64, 0_u64);
     for piece in chars {
@@ -29,23 +29,23 @@ mod tests {
     #[test]
     fn pieces_are_rounded_where_they_end_and_add_up() {
         // 10 + 3 + 2 chars are 4 tokens; each rounded up by itself would be 5.
-        assert_eq!(share(4, &[10, 3, 2]), [3, 1, 0]);
-        assert_eq!(share(7, &[0, 5, 0]), [0, 7, 0]);
-        assert_eq!(share(1, &[0, 0]), [1, 0]);
-        assert_eq!(share(1, &[400, 400]), [1, 0]);
-        assert_eq!(share(9, &[]), Vec::<u64>::new());
+        assert_eq!(share_tokens(4, &[10, 3, 2]), [3, 1, 0]);
+        assert_eq!(share_tokens(7, &[0, 5, 0]), [0, 7, 0]);
+        assert_eq!(share_tokens(1, &[0, 0]), [1, 0]);
+        assert_eq!(share_tokens(1, &[400, 400]), [1, 0]);
+        assert_eq!(share_tokens(9, &[]), Vec::<u64>::new());
     }
 
     proptest! {
         #[test]
         fn shares_add_up_to_the_whole(total in 0_u64..10_000, chars in proptest::collection::vec(0_u64..5_000, 1..20)) {
-            prop_assert_eq!(share(total, &chars).iter().sum::<u64>(), total);
+            prop_assert_eq!(share_tokens(total, &chars).iter().sum::<u64>(), total);
         }
 
         #[test]
         fn where_the_chars_are_all_there_no_piece_is_off_by_more_than_one(chars in proptest::collection::vec(0_u64..5_000, 1..20)) {
             let total = estimate_chars(chars.iter().sum());
-            for (piece, tokens) in chars.iter().zip(share(total, &chars)) {
+            for (piece, tokens) in chars.iter().zip(share_tokens(total, &chars)) {
                 prop_assert!(tokens.abs_diff(estimate_chars(*piece)) <= 1);
             }
         }

@@ -1,8 +1,8 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::context::budget::{Part, part_of};
-use crate::context::build;
+use crate::context::budget::{BudgetPart, part_for};
+use crate::context::build_context;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::LineIds;
 use crate::js;
@@ -17,8 +17,8 @@ fn taken(messages: &[&str], report: &str) -> Breakdown {
             writeln!(text, r#"{{"type":"message","id":"e{at}","parentId":{parent},"message":{message}}}"#);
     }
     let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-    let context = build(&index, &Tree::new(&index), &Leaf::Own).unwrap();
-    let report = SystemPromptReport::new(&js::parse(report).unwrap());
+    let context = build_context(&index, &Tree::new(&index), &Leaf::Own).unwrap();
+    let report = SystemPromptReport::from_value(&js::parse(report).unwrap());
     Breakdown::new(report.as_ref(), &index, &context, |at| estimate_or_zero(&context.messages[at].size))
 }
 
@@ -35,12 +35,12 @@ const TURN: [&str; 4] = [
 fn a_message_is_rounded_once_and_its_pieces_share_that() {
     let turn = taken(&TURN.map(|line| line.replace('\n', " ")).each_ref().map(String::as_str), "null");
     // 6 chars of thinking, 5 of text, 20 of a call of exec, 6 of a call of read: 37 chars, 10 tokens.
-    assert_eq!(turn.role(Role::Assistant), Amount { count: 1, chars: 37, tokens: 10 });
-    assert_eq!(turn.thinking, Amount { count: 1, chars: 6, tokens: 1 });
-    assert_eq!(turn.said, Amount { count: 1, chars: 5, tokens: 2 });
+    assert_eq!(turn.role_tally(Role::Assistant), Tally { count: 1, chars: 37, tokens: 10 });
+    assert_eq!(turn.thinking, Tally { count: 1, chars: 6, tokens: 1 });
+    assert_eq!(turn.answer_text, Tally { count: 1, chars: 5, tokens: 2 });
     let calls: Vec<_> = turn.tools.iter().map(|tool| (tool.name.as_deref().unwrap(), tool.calls)).collect();
-    let exec = Amount { count: 1, chars: 20, tokens: 5 };
-    let read = Amount { count: 1, chars: 6, tokens: 2 };
+    let exec = Tally { count: 1, chars: 20, tokens: 5 };
+    let read = Tally { count: 1, chars: 6, tokens: 2 };
     assert_eq!(calls, [("exec", exec), ("read", read)]);
 }
 
@@ -63,16 +63,22 @@ fn the_parts_of_the_prompt_add_up_to_the_bar() {
         "injectedWorkspaceFiles":[{"name":"A.md","injectedChars":201},{"name":"B.md","injectedChars":101}]}"#,
     );
     let prompt = whole.prompt.unwrap();
-    let sum = |pieces: &[Piece], rest: Piece| {
+    let sum = |pieces: &[PromptPiece], rest: PromptPiece| {
         let all = pieces.iter().chain([&rest]);
         all.fold((0, 0), |(chars, tokens), piece| (chars + piece.chars, tokens + piece.tokens))
     };
     let system = sum(&[prompt.skills, prompt.tool_list], prompt.instructions);
-    assert_eq!(system, (602, whole.budget.tokens(Part::System)));
-    assert_eq!(sum(&prompt.each_skill, prompt.around_skills), (99, prompt.skills.tokens));
-    assert_eq!(sum(&prompt.each_file, prompt.around_files), (401, whole.budget.tokens(Part::Files)));
-    assert_eq!(sum(&prompt.each_schema, prompt.other_schemas), (222, whole.budget.tokens(Part::Tools)));
-    assert_eq!(prompt.descriptions, Piece { chars: 9, tokens: 3 });
+    assert_eq!(system, (602, whole.budget.tokens(BudgetPart::System)));
+    assert_eq!(sum(&prompt.skill_pieces, prompt.skills_overhead), (99, prompt.skills.tokens));
+    assert_eq!(
+        sum(&prompt.file_pieces, prompt.files_overhead),
+        (401, whole.budget.tokens(BudgetPart::Files))
+    );
+    assert_eq!(
+        sum(&prompt.schema_pieces, prompt.other_schemas),
+        (222, whole.budget.tokens(BudgetPart::Tools))
+    );
+    assert_eq!(prompt.descriptions, PromptPiece { chars: 9, tokens: 3 });
 }
 
 #[test]
@@ -85,11 +91,11 @@ fn every_role_belongs_to_one_part_of_the_bar() {
         ],
         "null",
     );
-    for part in [Part::You, Part::Results] {
-        let roles = odd.roles.iter().filter(|(role, _)| part_of(*role) == part);
+    for part in [BudgetPart::User, BudgetPart::Results] {
+        let roles = odd.roles.iter().filter(|(role, _)| part_for(*role) == part);
         assert_eq!(roles.map(|(_, amount)| amount.tokens).sum::<u64>(), odd.budget.tokens(part));
     }
     // A call without a name cannot be counted; neither can its message.
-    assert_eq!((odd.calls().tokens, odd.tools.len(), odd.tools[0].name.as_deref()), (0, 1, None));
+    assert_eq!((odd.call_tally().tokens, odd.tools.len(), odd.tools[0].name.as_deref()), (0, 1, None));
     assert_eq!(odd.tools[0].results.tokens, 3);
 }

@@ -2,20 +2,20 @@
 
 use std::collections::HashMap;
 
-use super::{Amount, IMAGE_TOKENS};
+use super::{IMAGE_TOKENS, Tally};
 use crate::js;
-use crate::store::entry::{Call, MessageSize};
-use crate::store::intern::{WordIx, Words};
+use crate::store::entry::{MessageSize, ToolCall};
+use crate::store::intern::{ValueIx, ValueTable};
 
 /// One tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolUse {
+pub struct ToolTotals {
     /// Its name; none where calls or results do not say.
     pub name: Option<String>,
     /// Its calls: names and arguments.
-    pub calls: Amount,
+    pub calls: Tally,
     /// Its results.
-    pub results: Amount,
+    pub results: Tally,
     /// Images in its results.
     pub images: u64,
     /// What they count, tokens; part of the results.
@@ -26,7 +26,7 @@ pub struct ToolUse {
     pub heaviest: usize,
 }
 
-impl ToolUse {
+impl ToolTotals {
     /// Tokens of calls and results.
     pub fn tokens(&self) -> u64 {
         self.calls.tokens + self.results.tokens
@@ -35,43 +35,43 @@ impl ToolUse {
 
 /// Tools while they are counted.
 #[derive(Debug, Default)]
-pub(super) struct Tools {
-    at: HashMap<WordIx, usize>,
-    found: Vec<(WordIx, ToolUse)>,
+pub(super) struct ToolTotalsBuilder {
+    positions: HashMap<ValueIx, usize>,
+    totals: Vec<(ValueIx, ToolTotals)>,
     heaviest: Vec<u64>,
 }
 
-impl Tools {
-    pub(super) fn call(&mut self, call: &Call, tokens: u64, message: usize) {
-        self.of(call.name, tokens, message).calls.add(u64::from(call.chars), tokens);
+impl ToolTotalsBuilder {
+    pub(super) fn add_call(&mut self, call: &ToolCall, tokens: u64, message: usize) {
+        self.entry_for(call.name, tokens, message).calls.add(u64::from(call.chars), tokens);
     }
 
-    pub(super) fn result(&mut self, size: &MessageSize, tokens: u64, message: usize) {
-        let tool = self.of(size.tool, tokens, message);
+    pub(super) fn add_result(&mut self, size: &MessageSize, tokens: u64, message: usize) {
+        let tool = self.entry_for(size.tool_name, tokens, message);
         let images = u64::from(size.images);
-        tool.results.add(size.pi_chars.chars(), tokens);
+        tool.results.add(size.pi_chars.whole_chars(), tokens);
         tool.images += images;
         tool.image_tokens += (images * IMAGE_TOKENS).min(tokens);
         tool.errors += u64::from(size.is_error);
     }
 
     /// The tool of a name, with a message of so many tokens of it noted.
-    fn of(&mut self, name: WordIx, tokens: u64, message: usize) -> &mut ToolUse {
-        let at = *self.at.entry(name).or_insert_with(|| {
-            let tool = ToolUse {
+    fn entry_for(&mut self, name: ValueIx, tokens: u64, message: usize) -> &mut ToolTotals {
+        let at = *self.positions.entry(name).or_insert_with(|| {
+            let tool = ToolTotals {
                 name: None,
-                calls: Amount::default(),
-                results: Amount::default(),
+                calls: Tally::default(),
+                results: Tally::default(),
                 images: 0,
                 image_tokens: 0,
                 errors: 0,
                 heaviest: message,
             };
-            self.found.push((name, tool));
+            self.totals.push((name, tool));
             self.heaviest.push(tokens);
-            self.found.len() - 1
+            self.totals.len() - 1
         });
-        let tool = &mut self.found[at].1;
+        let tool = &mut self.totals[at].1;
         if tokens > self.heaviest[at] {
             (self.heaviest[at], tool.heaviest) = (tokens, message);
         }
@@ -79,8 +79,8 @@ impl Tools {
     }
 
     /// The tools with their names.
-    pub(super) fn named(self, words: &Words) -> Vec<ToolUse> {
+    pub(super) fn into_named(self, words: &ValueTable) -> Vec<ToolTotals> {
         let name = |word| words.value(word).map(|name| js::to_text(Some(name)).to_string_lossy());
-        self.found.into_iter().map(|(word, tool)| ToolUse { name: name(word), ..tool }).collect()
+        self.totals.into_iter().map(|(word, tool)| ToolTotals { name: name(word), ..tool }).collect()
     }
 }

@@ -46,7 +46,7 @@ pub struct Bpe {
     /// The vocabulary.
     pub vocabulary: Vocabulary,
     /// It is the model's own. Otherwise it is a stand-in: counts tell the order of size only.
-    pub exact: bool,
+    pub is_exact: bool,
 }
 
 impl Bpe {
@@ -54,9 +54,9 @@ impl Bpe {
     /// vocabulary; the newest one stands in for it, as it knows most languages.
     pub fn for_model(model: &str) -> Self {
         let id = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
-        let known = FAMILIES.iter().find(|(start, _)| begins(&id, start));
+        let known = FAMILIES.iter().find(|(start, _)| is_of_family(&id, start));
         let vocabulary = known.map_or(Vocabulary::O200k, |(_, vocabulary)| *vocabulary);
-        Self { vocabulary, exact: known.is_some() }
+        Self { vocabulary, is_exact: known.is_some() }
     }
 
     /// Tokens of a text; special tokens are read as text.
@@ -66,7 +66,7 @@ impl Bpe {
 }
 
 /// Whether an id is of a family: `o1` and `o1-mini`, not `o10`.
-fn begins(id: &str, family: &str) -> bool {
+fn is_of_family(id: &str, family: &str) -> bool {
     let rest = id.strip_prefix(family);
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
 }
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn both_vocabularies_are_there_and_count_as_the_published_ones_do() {
-        let count = |vocabulary, text| Bpe { vocabulary, exact: true }.count(text);
+        let count = |vocabulary, text| Bpe { vocabulary, is_exact: true }.count(text);
         for vocabulary in [Vocabulary::O200k, Vocabulary::Cl100k] {
             assert!(tokenizer(vocabulary).is_some());
             assert_eq!(count(vocabulary, "hello world"), 2);
@@ -102,7 +102,7 @@ mod tests {
     fn a_family_goes_by_the_start_of_the_id_and_others_are_near_only() {
         let named = |model| {
             let bpe = Bpe::for_model(model);
-            (bpe.vocabulary.name(), bpe.exact)
+            (bpe.vocabulary.name(), bpe.is_exact)
         };
         assert_eq!(named("gpt-5.2"), ("o200k_base", true));
         assert_eq!(named("openai/GPT-4o-mini"), ("o200k_base", true));

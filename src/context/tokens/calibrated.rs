@@ -9,20 +9,20 @@
 //! their squares.
 
 use crate::context::tokens::deviation::Deviation;
-use crate::context::tokens::least_squares::{Row, Solution, fit};
+use crate::context::tokens::least_squares::{Observation, Solution, fit};
 use crate::context::tokens::script::{Script, ScriptChars};
 use crate::context::tokens::sent::IMAGE_TOKENS;
 
 /// Growths below which nothing is fitted.
-pub const LEAST_GROWTHS: usize = 4;
+pub const MIN_GROWTHS: usize = 4;
 /// Share of all chars below which a class has no factor of its own.
-const LEAST_SHARE: f64 = 0.02;
+const MIN_CHAR_SHARE: f64 = 0.02;
 /// A factor whose standard error is a larger share of it is not told apart.
-const MOST_UNSURE: f64 = 0.25;
+const MAX_RELATIVE_ERROR: f64 = 0.25;
 /// No byte-pair vocabulary takes more tokens for a char: three bytes in UTF-8.
-const MOST_PER_CHAR: f64 = 3.0;
+const MAX_TOKENS_PER_CHAR: f64 = 3.0;
 /// What a provider may wrap around the messages of one step, tokens.
-const WRAPPING: f64 = 256.0;
+const WRAPPER_TOKENS: f64 = 256.0;
 
 /// One call: what the context held, and what the provider counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,9 +32,9 @@ pub struct Sample {
     /// Images among them.
     pub images: u64,
     /// Tokens of the whole prompt as counted.
-    pub prompt: f64,
+    pub prompt_tokens: f64,
     /// Its context is that of the sample before, and more.
-    pub grown: bool,
+    pub extends_previous: bool,
 }
 
 /// Factors fitted to a session.
@@ -44,34 +44,34 @@ pub struct Calibration {
     /// share one.
     pub factors: [f64; 3],
     /// Which factors were fitted from their class alone.
-    pub own: [bool; 3],
+    pub fitted_alone: [bool; 3],
     /// Tokens before the messages.
-    pub fixed: f64,
+    pub fixed_tokens: f64,
     /// Growths the factors were fitted from.
     pub growths: usize,
     /// How far the fitted numbers are off at the calls they were fitted from.
     pub deviation: Deviation,
     /// The same (mean, without sign) at the second half of the calls for a fit of the first half: what to expect of calls
     /// to come. None when there are too few.
-    pub ahead: Option<f64>,
+    pub holdout_error: Option<f64>,
 }
 
 /// There are too few calls to fit anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too few calls: {growths} of the {LEAST_GROWTHS} growths it takes")]
-pub struct TooFew {
+#[error("too few calls: {growths} of the {MIN_GROWTHS} growths it takes")]
+pub struct TooFewCalls {
     /// Usable growths there are.
     pub growths: usize,
 }
 
 impl Calibration {
     /// Tokens of a whole prompt with these messages.
-    pub fn prompt(&self, chars: ScriptChars, images: u64) -> f64 {
-        self.fixed + self.messages(chars, images)
+    pub fn prompt_tokens(&self, chars: ScriptChars, images: u64) -> f64 {
+        self.fixed_tokens + self.message_tokens(chars, images)
     }
 
     /// Tokens of messages alone.
-    pub fn messages(&self, chars: ScriptChars, images: u64) -> f64 {
+    pub fn message_tokens(&self, chars: ScriptChars, images: u64) -> f64 {
         tokens(&self.factors, chars, images)
     }
 
@@ -82,34 +82,43 @@ impl Calibration {
 }
 
 /// Fits the calls of a session, in order.
-pub fn calibrate(samples: &[Sample]) -> Result<Calibration, TooFew> {
+pub fn calibrate(samples: &[Sample]) -> Result<Calibration, TooFewCalls> {
     let half = calibrate_all(&samples[..samples.len() / 2]).ok();
-    let ahead = half.and_then(|half| deviation(&half.factors, half.fixed, &samples[samples.len() / 2..]));
-    Ok(Calibration { ahead: ahead.map(|ahead| ahead.mean), ..calibrate_all(samples)? })
+    let ahead =
+        half.and_then(|half| deviation(&half.factors, half.fixed_tokens, &samples[samples.len() / 2..]));
+    Ok(Calibration { holdout_error: ahead.map(|ahead| ahead.mean), ..calibrate_all(samples)? })
 }
 
-fn calibrate_all(samples: &[Sample]) -> Result<Calibration, TooFew> {
+fn calibrate_all(samples: &[Sample]) -> Result<Calibration, TooFewCalls> {
     let growths: Vec<(ScriptChars, f64)> =
         samples.windows(2).filter_map(|pair| growth(&pair[0], &pair[1])).collect();
-    let too_few = TooFew { growths: growths.len() };
-    if growths.len() < LEAST_GROWTHS {
+    let too_few = TooFewCalls { growths: growths.len() };
+    if growths.len() < MIN_GROWTHS {
         return Err(too_few);
     }
-    let (factors, own) = factors(&growths).ok_or(too_few)?;
-    let (factors, fixed) = level(factors, samples);
+    let (factors, own) = fit_factors(&growths).ok_or(too_few)?;
+    let (factors, fixed) = fit_fixed_tokens(factors, samples);
     let deviation = deviation(&factors, fixed, samples).ok_or(too_few)?;
-    Ok(Calibration { factors, own, fixed, growths: growths.len(), deviation, ahead: None })
+    Ok(Calibration {
+        factors,
+        fitted_alone: own,
+        fixed_tokens: fixed,
+        growths: growths.len(),
+        deviation,
+        holdout_error: None,
+    })
 }
 
 /// What is left for the part before the messages. Less than nothing cannot be: then the prompts hold less than what
 /// they grew by, as where a provider drops old thoughts, and the factors give way instead.
-fn level(factors: [f64; 3], samples: &[Sample]) -> ([f64; 3], f64) {
+fn fit_fixed_tokens(factors: [f64; 3], samples: &[Sample]) -> ([f64; 3], f64) {
     let held = |sample: &Sample| tokens(&factors, sample.chars, sample.images);
-    let fixed = median(samples.iter().map(|sample| sample.prompt - held(sample)).collect());
+    let fixed = median(samples.iter().map(|sample| sample.prompt_tokens - held(sample)).collect());
     if fixed >= 0.0 {
         return (factors, fixed);
     }
-    let rates = samples.iter().filter(|sample| held(sample) > 0.0).map(|sample| sample.prompt / held(sample));
+    let rates =
+        samples.iter().filter(|sample| held(sample) > 0.0).map(|sample| sample.prompt_tokens / held(sample));
     let scale = median(rates.collect());
     if scale <= 0.0 {
         return (factors, 0.0);
@@ -118,104 +127,112 @@ fn level(factors: [f64; 3], samples: &[Sample]) -> ([f64; 3], f64) {
 }
 
 fn tokens(factors: &[f64; 3], chars: ScriptChars, images: u64) -> f64 {
-    let texts: f64 = chars.doubles().iter().zip(factors).map(|(chars, factor)| chars * factor).sum();
+    let texts: f64 = chars.as_f64().iter().zip(factors).map(|(chars, factor)| chars * factor).sum();
     texts + (images * IMAGE_TOKENS) as f64
 }
 
 fn deviation(factors: &[f64; 3], fixed: f64, samples: &[Sample]) -> Option<Deviation> {
-    Deviation::of(
-        samples.iter().map(|sample| (fixed + tokens(factors, sample.chars, sample.images), sample.prompt)),
+    Deviation::from_pairs(
+        samples
+            .iter()
+            .map(|sample| (fixed + tokens(factors, sample.chars, sample.images), sample.prompt_tokens)),
     )
 }
 
 /// By how much chars and tokens grew from a call to the next, where that tells anything of tokens per char.
 fn growth(before: &Sample, after: &Sample) -> Option<(ScriptChars, f64)> {
     let chars = after.chars - before.chars;
-    let tokens = after.prompt - before.prompt;
-    let possible = tokens > 0.0 && tokens <= chars.total() as f64 * MOST_PER_CHAR + WRAPPING;
-    (after.grown && after.images == before.images && chars.total() > 0 && possible).then_some((chars, tokens))
+    let tokens = after.prompt_tokens - before.prompt_tokens;
+    let possible = tokens > 0.0 && tokens <= chars.total() as f64 * MAX_TOKENS_PER_CHAR + WRAPPER_TOKENS;
+    (after.extends_previous && after.images == before.images && chars.total() > 0 && possible)
+        .then_some((chars, tokens))
 }
 
 /// A factor for each class. Where the fit cannot tell classes apart, or calls one free, the smallest group of
 /// classes joins the largest and the fit is made anew; in the end there is one factor for all.
-fn factors(growths: &[(ScriptChars, f64)]) -> Option<([f64; 3], [bool; 3])> {
-    let sums = growths.iter().fold(ScriptChars::default(), |sum, (chars, _)| sum + *chars).doubles();
+fn fit_factors(growths: &[(ScriptChars, f64)]) -> Option<([f64; 3], [bool; 3])> {
+    let sums = growths.iter().fold(ScriptChars::default(), |sum, (chars, _)| sum + *chars).as_f64();
     let all: f64 = sums.iter().sum();
-    let mut groups = Groups { of: [0, 1, 2], sums };
-    while groups.smallest().is_some_and(|(chars, _)| chars < all * LEAST_SHARE) {
-        groups.join();
+    let mut groups = Groups { group_of: [0, 1, 2], group_chars: sums };
+    while groups.smallest().is_some_and(|(chars, _)| chars < all * MIN_CHAR_SHARE) {
+        groups.join_smallest();
     }
     loop {
         if let Some(factors) = fit_groups(growths, &groups) {
-            let alone = |at: usize| groups.of.iter().filter(|group| **group == groups.of[at]).count() == 1;
+            let alone = |at: usize| {
+                groups.group_of.iter().filter(|group| **group == groups.group_of[at]).count() == 1
+            };
             return Some((factors, std::array::from_fn(alone)));
         }
         groups.smallest()?;
-        groups.join();
+        groups.join_smallest();
     }
 }
 
 fn fit_groups(growths: &[(ScriptChars, f64)], groups: &Groups) -> Option<[f64; 3]> {
     let columns = groups.columns();
     let unknowns = columns.iter().max()? + 1;
-    let rows: Vec<Row> = growths.iter().map(|(chars, tokens)| row(*chars, *tokens, &columns)).collect();
+    let rows: Vec<Observation> =
+        growths.iter().map(|(chars, tokens)| observation(*chars, *tokens, &columns)).collect();
     let solution = fit(&rows, unknowns)?;
     // One factor alone is the mean rate of all: as sure as the data are.
-    let sure = unknowns == 1 || is_sure(&solution, unknowns);
+    let sure = unknowns == 1 || is_reliable(&solution, unknowns);
     let factors = columns.map(|column| solution.factors[column]);
     (sure && factors.iter().all(|factor| *factor > 0.0 && factor.is_finite())).then_some(factors)
 }
 
-fn row(chars: ScriptChars, tokens: f64, columns: &[usize; 3]) -> Row {
+fn observation(chars: ScriptChars, tokens: f64, columns: &[usize; 3]) -> Observation {
     let mut x = [0.0; 3];
-    for (column, chars) in columns.iter().zip(chars.doubles()) {
+    for (column, chars) in columns.iter().zip(chars.as_f64()) {
         x[*column] += chars;
     }
-    Row { x, y: tokens }
+    Observation { x, y: tokens }
 }
 
-fn is_sure(solution: &Solution, unknowns: usize) -> bool {
+fn is_reliable(solution: &Solution, unknowns: usize) -> bool {
     let pairs = solution.factors.iter().zip(&solution.errors).take(unknowns);
-    pairs.into_iter().all(|(factor, error)| *factor <= MOST_PER_CHAR && *error <= factor * MOST_UNSURE)
+    pairs
+        .into_iter()
+        .all(|(factor, error)| *factor <= MAX_TOKENS_PER_CHAR && *error <= factor * MAX_RELATIVE_ERROR)
 }
 
 /// Classes that share a factor: the group of each, and the chars of each group.
 #[derive(Debug, Clone, Copy)]
 struct Groups {
-    of: [usize; 3],
-    sums: [f64; 3],
+    group_of: [usize; 3],
+    group_chars: [f64; 3],
 }
 
 impl Groups {
     /// The group with the fewest chars, where there is more than one: its chars and its number.
     fn smallest(&self) -> Option<(f64, usize)> {
-        let alive = || (0..3).filter(|group| self.of.contains(group));
+        let alive = || (0..3).filter(|group| self.group_of.contains(group));
         (alive().count() > 1).then_some(())?;
-        alive().map(|group| (self.sums[group], group)).min_by(|one, other| one.0.total_cmp(&other.0))
+        alive().map(|group| (self.group_chars[group], group)).min_by(|one, other| one.0.total_cmp(&other.0))
     }
 
     fn largest(&self) -> usize {
-        let alive = (0..3).filter(|group| self.of.contains(group));
-        alive.max_by(|one, other| self.sums[*one].total_cmp(&self.sums[*other])).unwrap_or(0)
+        let alive = (0..3).filter(|group| self.group_of.contains(group));
+        alive.max_by(|one, other| self.group_chars[*one].total_cmp(&self.group_chars[*other])).unwrap_or(0)
     }
 
     /// Joins the smallest group to the largest.
-    fn join(&mut self) {
+    fn join_smallest(&mut self) {
         let largest = self.largest();
         let Some((chars, smallest)) = self.smallest().filter(|(_, smallest)| *smallest != largest) else {
             // All groups are equally large: which one joins makes no difference.
-            self.of = [largest; 3];
+            self.group_of = [largest; 3];
             return;
         };
-        self.sums[largest] += chars;
-        self.sums[smallest] = 0.0;
-        self.of = self.of.map(|group| if group == smallest { largest } else { group });
+        self.group_chars[largest] += chars;
+        self.group_chars[smallest] = 0.0;
+        self.group_of = self.group_of.map(|group| if group == smallest { largest } else { group });
     }
 
     /// The column of each class: groups numbered from 0 without gaps.
     fn columns(&self) -> [usize; 3] {
-        let number = |group: usize| (0..group).filter(|before| self.of.contains(before)).count();
-        self.of.map(number)
+        let number = |group: usize| (0..group).filter(|before| self.group_of.contains(before)).count();
+        self.group_of.map(number)
     }
 }
 

@@ -10,7 +10,12 @@ fn session(growths: &[[u64; 3]], factors: [f64; 3]) -> Vec<Sample> {
     for growth in growths {
         chars += ScriptChars::new(*growth);
         let prompt = (9_000.0 + tokens(&factors, chars, 0)).round();
-        samples.push(Sample { chars, images: 0, prompt, grown: !samples.is_empty() });
+        samples.push(Sample {
+            chars,
+            images: 0,
+            prompt_tokens: prompt,
+            extends_previous: !samples.is_empty(),
+        });
     }
     samples
 }
@@ -37,16 +42,19 @@ fn each_class_gets_its_own_factor_and_the_fixed_part_is_what_is_left() {
     for (found, wanted) in fitted.factors.iter().zip([0.26, 0.72, 0.5]) {
         assert!(near(*found, wanted, 0.02), "{fitted:?}");
     }
-    assert!(near(fitted.fixed, 9_000.0, 0.01), "{fitted:?}");
-    assert_eq!((fitted.own, fitted.growths), ([true; 3], 8));
-    assert!(fitted.deviation.max < 0.01 && fitted.ahead.is_none_or(|ahead| ahead < 0.05), "{fitted:?}");
+    assert!(near(fitted.fixed_tokens, 9_000.0, 0.01), "{fitted:?}");
+    assert_eq!((fitted.fitted_alone, fitted.growths), ([true; 3], 8));
+    assert!(
+        fitted.deviation.max < 0.01 && fitted.holdout_error.is_none_or(|ahead| ahead < 0.05),
+        "{fitted:?}"
+    );
 }
 
 #[test]
 fn classes_that_always_come_together_share_one_factor() {
     let together: Vec<[u64; 3]> = (1..9).map(|at| [at * 700 % 3_100, at * 1_400 % 6_200, 0]).collect();
     let fitted = calibrate(&session(&together, [0.25, 0.7, 0.5])).expect("enough calls");
-    assert_eq!(fitted.own, [false; 3]);
+    assert_eq!(fitted.fitted_alone, [false; 3]);
     assert!(near(fitted.factors[0], (0.25 + 2.0 * 0.7) / 3.0, 0.01), "{fitted:?}");
     assert!(fitted.deviation.max < 0.01);
 }
@@ -55,37 +63,37 @@ fn classes_that_always_come_together_share_one_factor() {
 fn a_class_that_hardly_occurs_has_no_factor_of_its_own() {
     let english: Vec<[u64; 3]> = (1..9).map(|at| [at * 1_700 % 5_000 + 90, at % 2, at % 3]).collect();
     let fitted = calibrate(&session(&english, [0.25, 0.7, 3.0])).expect("enough calls");
-    assert_eq!(fitted.own, [false; 3]);
+    assert_eq!(fitted.fitted_alone, [false; 3]);
     assert!(near(fitted.factors[1], 0.25, 0.02), "{fitted:?}");
 }
 
 #[test]
 fn with_too_few_growths_it_says_so() {
-    assert_eq!(calibrate(&session(&MIXED[..4], [0.25; 3])), Err(TooFew { growths: 3 }));
-    assert_eq!(calibrate(&[]), Err(TooFew { growths: 0 }));
+    assert_eq!(calibrate(&session(&MIXED[..4], [0.25; 3])), Err(TooFewCalls { growths: 3 }));
+    assert_eq!(calibrate(&[]), Err(TooFewCalls { growths: 0 }));
     let mut compacted = session(&MIXED, [0.25; 3]);
     for sample in &mut compacted {
-        sample.grown = false;
+        sample.extends_previous = false;
     }
-    assert_eq!(calibrate(&compacted), Err(TooFew { growths: 0 }));
+    assert_eq!(calibrate(&compacted), Err(TooFewCalls { growths: 0 }));
 }
 
 #[test]
 fn a_call_whose_prompt_was_pruned_in_memory_moves_nothing() {
     let mut samples = session(&MIXED, [0.26, 0.72, 0.5]);
-    samples[5].prompt -= 9_500.0;
+    samples[5].prompt_tokens -= 9_500.0;
     let fitted = calibrate(&samples).expect("enough calls");
     assert!(near(fitted.factors[0], 0.26, 0.05) && near(fitted.factors[1], 0.72, 0.05), "{fitted:?}");
-    assert!(near(fitted.fixed, 9_000.0, 0.03), "{fitted:?}");
+    assert!(near(fitted.fixed_tokens, 9_000.0, 0.03), "{fitted:?}");
 }
 
 #[test]
 fn where_prompts_hold_less_than_they_grew_by_the_factors_give_way() {
     let mut samples = session(&MIXED, [0.26, 0.72, 0.5]);
     for sample in &mut samples {
-        sample.prompt = 0.8 * tokens(&[0.26, 0.72, 0.5], sample.chars, 0);
+        sample.prompt_tokens = 0.8 * tokens(&[0.26, 0.72, 0.5], sample.chars, 0);
     }
-    let (factors, fixed) = level([0.26, 0.72, 0.5], &samples);
+    let (factors, fixed) = fit_fixed_tokens([0.26, 0.72, 0.5], &samples);
     assert_eq!(fixed, 0.0);
     for (found, wanted) in factors.iter().zip([0.26, 0.72, 0.5]) {
         assert!(near(*found, wanted * 0.8, 1e-9), "{factors:?}");
@@ -97,7 +105,7 @@ fn a_growth_with_an_image_tells_nothing_of_chars() {
     let mut samples = session(&MIXED, [0.26, 0.72, 0.5]);
     for sample in &mut samples[4..] {
         sample.images = 1;
-        sample.prompt += 1_600.0;
+        sample.prompt_tokens += 1_600.0;
     }
     let fitted = calibrate(&samples).expect("enough calls");
     assert_eq!(fitted.growths, 7);
@@ -114,13 +122,13 @@ proptest! {
             .into_iter()
             .map(|(ascii, cjk, other, prompt, grown)| {
                 chars += ScriptChars::new([ascii, cjk, other]);
-                Sample { chars, images: ascii % 7 / 6, prompt, grown }
+                Sample { chars, images: ascii % 7 / 6, prompt_tokens: prompt, extends_previous: grown }
             })
             .collect();
         if let Ok(fitted) = calibrate(&samples) {
             prop_assert!(fitted.factors.iter().all(|factor| *factor > 0.0 && factor.is_finite()), "{fitted:?}");
-            prop_assert!(fitted.fixed >= 0.0 && fitted.fixed.is_finite());
-            prop_assert!(fitted.growths >= LEAST_GROWTHS);
+            prop_assert!(fitted.fixed_tokens >= 0.0 && fitted.fixed_tokens.is_finite());
+            prop_assert!(fitted.growths >= MIN_GROWTHS);
         }
     }
 

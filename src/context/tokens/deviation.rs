@@ -17,14 +17,14 @@ pub struct Deviation {
 }
 
 /// The error of one estimate; none where nothing was measured.
-pub fn error(estimate: f64, measured: f64) -> Option<f64> {
+pub fn relative_error(estimate: f64, measured: f64) -> Option<f64> {
     (measured > 0.0 && estimate.is_finite()).then(|| (estimate - measured) / measured)
 }
 
 impl Deviation {
     /// Of pairs of an estimate and what was measured; none without a usable pair.
-    pub fn of(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<Self> {
-        let errors = pairs.into_iter().filter_map(|(estimate, measured)| error(estimate, measured));
+    pub fn from_pairs(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<Self> {
+        let errors = pairs.into_iter().filter_map(|(estimate, measured)| relative_error(estimate, measured));
         let start = Self { count: 0, mean: 0.0, bias: 0.0, max: 0.0, last: 0.0 };
         let sum = errors.fold(start, |sum, error| Self {
             count: sum.count + 1,
@@ -44,11 +44,16 @@ mod tests {
 
     #[test]
     fn errors_that_cancel_out_are_no_bias_but_still_errors() {
-        let deviation =
-            Deviation::of([(90.0, 100.0), (240.0, 200.0), (f64::NAN, 5.0), (3.0, 0.0), (90.0, 100.0)]);
+        let deviation = Deviation::from_pairs([
+            (90.0, 100.0),
+            (240.0, 200.0),
+            (f64::NAN, 5.0),
+            (3.0, 0.0),
+            (90.0, 100.0),
+        ]);
         let Deviation { count, mean, bias, max, last } = deviation.expect("three pairs");
         assert_eq!((count, max, last), (3, 0.2, -0.1));
         assert!((mean - 0.4 / 3.0).abs() < 1e-12 && bias.abs() < 1e-12);
-        assert_eq!(Deviation::of([]), None);
+        assert_eq!(Deviation::from_pairs([]), None);
     }
 }

@@ -2,7 +2,7 @@
 
 /// One observation: `y` is the sum of the unknowns times `x`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
+pub(super) struct Observation {
     pub(super) x: [f64; 3],
     pub(super) y: f64,
 }
@@ -15,18 +15,18 @@ pub(super) struct Solution {
 }
 
 /// What is left of a column after the others have explained theirs of it; below, they say the same.
-const LEAST_OF_ITS_OWN: f64 = 0.02;
+const MIN_PIVOT: f64 = 0.02;
 /// Rounds of weighing anew. More change nothing that is shown.
-const ROUNDS: usize = 16;
+const REWEIGHT_ROUNDS: usize = 16;
 
 /// Fits the first `unknowns` columns so that the sum of the errors without their sign is least: by least squares,
 /// where each round weighs a row by how far it was off. A few rows that are far off, as when a prompt was
 /// pruned unseen, do not move the result. None when the columns cannot be told apart, or with too few rows.
-pub(super) fn fit(rows: &[Row], unknowns: usize) -> Option<Solution> {
-    let size = |row: &Row| row.x[..unknowns].iter().sum::<f64>().max(1.0);
+pub(super) fn fit(rows: &[Observation], unknowns: usize) -> Option<Solution> {
+    let size = |row: &Observation| row.x[..unknowns].iter().sum::<f64>().max(1.0);
     let mut weights: Vec<f64> = rows.iter().map(|row| 1.0 / size(row)).collect();
     let mut solution = solve(rows, &weights, unknowns)?;
-    for _ in 0..ROUNDS {
+    for _ in 0..REWEIGHT_ROUNDS {
         for (row, weight) in rows.iter().zip(&mut weights) {
             *weight = 1.0 / residual(row, &solution.factors).abs().max(1.0 + row.y.abs() / 100.0);
         }
@@ -35,12 +35,12 @@ pub(super) fn fit(rows: &[Row], unknowns: usize) -> Option<Solution> {
     Some(solution)
 }
 
-fn residual(row: &Row, factors: &[f64; 3]) -> f64 {
+fn residual(row: &Observation, factors: &[f64; 3]) -> f64 {
     row.y - row.x.iter().zip(factors).map(|(x, factor)| x * factor).sum::<f64>()
 }
 
 /// The normal equations, their columns brought to one scale and inverted by elimination.
-fn solve(rows: &[Row], weights: &[f64], unknowns: usize) -> Option<Solution> {
+fn solve(rows: &[Observation], weights: &[f64], unknowns: usize) -> Option<Solution> {
     if rows.len() <= unknowns {
         return None;
     }
@@ -80,7 +80,7 @@ fn inverse(mut matrix: [[f64; 3]; 3], size: usize) -> Option<[[f64; 3]; 3]> {
         std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
     for at in 0..size {
         let pivot = matrix[at][at];
-        if pivot < LEAST_OF_ITS_OWN {
+        if pivot < MIN_PIVOT {
             return None;
         }
         for j in 0..size {
@@ -102,9 +102,9 @@ fn inverse(mut matrix: [[f64; 3]; 3], size: usize) -> Option<[[f64; 3]; 3]> {
 mod tests {
     use super::*;
 
-    fn rows(points: &[[f64; 3]], factors: [f64; 3]) -> Vec<Row> {
+    fn rows(points: &[[f64; 3]], factors: [f64; 3]) -> Vec<Observation> {
         let y = |x: &[f64; 3]| x.iter().zip(factors).map(|(x, factor)| x * factor).sum();
-        points.iter().map(|x| Row { x: *x, y: y(x) }).collect()
+        points.iter().map(|x| Observation { x: *x, y: y(x) }).collect()
     }
 
     #[test]

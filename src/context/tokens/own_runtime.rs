@@ -4,10 +4,10 @@
 use crate::context::tokens::chars4::{CHARS_PER_TOKEN, estimate_message};
 use crate::context::tokens::weighted;
 use crate::gateway::ruleset::{Estimate, Rules};
-use crate::js::{Throws, Value, length_of};
+use crate::js::{JsException, Value, length_of};
 use crate::store::entry::Role;
 use crate::store::measure::{PI_IMAGE_CHARS, pi_block_chars, role_of};
-use crate::store::scan::size_message;
+use crate::store::scan::measure_message;
 
 /// Chars that absent arguments of a call count: those of the word `undefined`.
 const UNDEFINED: f64 = 9.0;
@@ -17,13 +17,13 @@ const UNDEFINED: f64 = 9.0;
 ///
 /// # Errors
 /// Where the runtime fails on its shape.
-pub fn estimate_under(rules: &Rules, message: &Value) -> Result<f64, Throws> {
+pub fn estimate_under(rules: &Rules, message: &Value) -> Result<f64, JsException> {
     if role_of(message) == Role::System {
         return Ok(0.0);
     }
     match rules.estimate {
-        Estimate::Weighted { as_told } => weighted::estimate(message, as_told),
-        Estimate::Units => estimate_message(&size_message(message).size),
+        Estimate::Weighted { counts_envelope: as_told } => weighted::estimate(message, as_told),
+        Estimate::Units => estimate_message(&measure_message(message).size),
         Estimate::OwnRuntime { user_images, .. } => {
             let role = role_of(message);
             let chars = match (role, message.get("content").and_then(Value::as_array)) {
@@ -31,16 +31,16 @@ pub fn estimate_under(rules: &Rules, message: &Value) -> Result<f64, Throws> {
                     blocks.iter().try_fold(0.0, |sum, block| Ok(sum + answer_chars(block)?))?
                 }
                 (Role::User, Some(blocks)) if user_images => {
-                    size_message(message).size.pi_chars.get()? + image_chars(blocks)
+                    measure_message(message).size.pi_chars.value()? + image_chars(blocks)
                 }
-                _ => return estimate_message(&size_message(message).size),
+                _ => return estimate_message(&measure_message(message).size),
             };
             Ok((chars / CHARS_PER_TOKEN).ceil())
         }
     }
 }
 
-fn answer_chars(block: &Value) -> Result<f64, Throws> {
+fn answer_chars(block: &Value) -> Result<f64, JsException> {
     let lacks =
         block.get("type").is_some_and(|kind| kind.str_is("toolCall")) && block.get("arguments").is_none();
     if lacks { Ok(length_of(block.get("name"))? + UNDEFINED) } else { pi_block_chars(Role::Assistant, block) }
@@ -57,14 +57,14 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::js::parse;
 
-    fn tokens(ruleset: Ruleset, json: &str) -> Result<f64, Throws> {
+    fn tokens(ruleset: Ruleset, json: &str) -> Result<f64, JsException> {
         estimate_under(ruleset.rules(), &parse(json).unwrap())
     }
 
     #[test]
     fn a_call_without_arguments_fails_until_the_gateway_has_a_runtime_of_its_own() {
         let call = r#"{"role":"assistant","content":[{"type":"toolCall","name":"abc"}]}"#;
-        assert_eq!(tokens(Ruleset::V2026_5_22, call), Err(Throws));
+        assert_eq!(tokens(Ruleset::V2026_5_22, call), Err(JsException));
         assert_eq!(tokens(Ruleset::V2026_5_28, call), Ok(3.0));
     }
 

@@ -2,19 +2,19 @@
 //! (store-pi-1.5 E3–E6).
 
 use crate::context::build::{Context, ContextMessage};
-use crate::context::system::system_state;
+use crate::context::system::replay_system_messages;
 use crate::context::tokens::chars4::estimate_message;
 use crate::context::tokens::usage::{ContextEstimate, estimate_context};
 use crate::ids::EntryIx;
-use crate::js::Throws;
-use crate::store::entry::{EntryKind, Reading, Role};
+use crate::js::JsException;
+use crate::store::entry::{EntryKind, ReadMode, Role};
 use crate::store::index::Index;
 
 /// Estimates a context by the rules of the runtime it was built for.
-pub fn estimate_as(index: &Index, context: &Context) -> Result<ContextEstimate, Throws> {
+pub fn estimate_for_runtime(index: &Index, context: &Context) -> Result<ContextEstimate, JsException> {
     match index.reading {
-        Reading::Entries => estimate_context(&context.messages),
-        Reading::Projected => estimate_projected(index, &context.path, &context.messages),
+        ReadMode::Entries => estimate_context(&context.messages),
+        ReadMode::Projected => estimate_projected(index, &context.path, &context.messages),
     }
 }
 
@@ -24,19 +24,19 @@ pub fn estimate_projected(
     index: &Index,
     path: &[EntryIx],
     messages: &[ContextMessage],
-) -> Result<ContextEstimate, Throws> {
+) -> Result<ContextEstimate, JsException> {
     let plain = estimate_context(messages)?;
     let anchor = plain.last_usage.map(|at| messages[at].entry);
-    if anchor.is_some_and(|anchor| stands_after_changes(index, path, anchor)) {
+    if anchor.is_some_and(|anchor| is_after_changes(index, path, anchor)) {
         return Ok(plain);
     }
-    let tokens = unanchored(index, messages)?;
+    let tokens = estimate_unanchored(index, messages)?;
     Ok(ContextEstimate { tokens, usage_tokens: 0.0, trailing_tokens: tokens, last_usage: None })
 }
 
 /// The system messages as one, and every other message by itself.
-fn unanchored(index: &Index, messages: &[ContextMessage]) -> Result<f64, Throws> {
-    let system = system_state(index, messages)?.map_or(Ok(0.0), |state| state.tokens())?;
+fn estimate_unanchored(index: &Index, messages: &[ContextMessage]) -> Result<f64, JsException> {
+    let system = replay_system_messages(index, messages)?.map_or(Ok(0.0), |state| state.tokens())?;
     let others = messages.iter().filter(|message| message.size.role != Role::System);
     others.map(|message| estimate_message(&message.size)).try_fold(system, |sum, tokens| Ok(sum + tokens?))
 }
@@ -45,7 +45,7 @@ fn changes_context(index: &Index, ix: EntryIx) -> bool {
     matches!(index.entry(ix).kind, EntryKind::ContextEdit | EntryKind::Compaction)
 }
 
-fn stands_after_changes(index: &Index, path: &[EntryIx], anchor: EntryIx) -> bool {
+fn is_after_changes(index: &Index, path: &[EntryIx], anchor: EntryIx) -> bool {
     let last = path.iter().rposition(|ix| changes_context(index, *ix));
     path.iter().rposition(|ix| *ix == anchor) > last
 }
@@ -68,7 +68,11 @@ impl ContextUsage {
 }
 
 /// What pi shows for a context.
-pub fn context_usage(index: &Index, context: &Context, window: f64) -> Result<Option<ContextUsage>, Throws> {
+pub fn context_usage(
+    index: &Index,
+    context: &Context,
+    window: f64,
+) -> Result<Option<ContextUsage>, JsException> {
     if window.is_nan() || window <= 0.0 {
         return Ok(None);
     }

@@ -3,7 +3,7 @@
 
 use std::ops::{Add, AddAssign, Sub};
 
-use crate::js::{Characters, JsString, Json};
+use crate::js::{CharacterSink, JsString, Json};
 
 /// A class of characters that tokenizers treat alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ impl Script {
     pub const ALL: [Self; 3] = [Self::Ascii, Self::Cjk, Self::Other];
 
     /// The class of a code point.
-    pub fn of(point: u32) -> Self {
+    pub fn from_code_point(point: u32) -> Self {
         match point {
             0..=0x7F => Self::Ascii,
             point if in_ranges(&CJK, point) => Self::Cjk,
@@ -59,7 +59,7 @@ pub(super) fn in_ranges(ranges: &[(u32, u32)], point: u32) -> bool {
 }
 
 /// Code points of UTF-16 units; half a surrogate pair counts as itself.
-pub(crate) fn points(units: &[u16]) -> impl Iterator<Item = u32> + '_ {
+pub(crate) fn code_points(units: &[u16]) -> impl Iterator<Item = u32> + '_ {
     char::decode_utf16(units.iter().copied()).map(|decoded| match decoded {
         Ok(character) => u32::from(character),
         Err(lone) => u32::from(lone.unpaired_surrogate()),
@@ -77,35 +77,35 @@ impl ScriptChars {
     }
 
     /// Chars of a text.
-    pub fn of(text: &JsString) -> Self {
+    pub fn from_text(text: &JsString) -> Self {
         let units = text.units();
         if units.iter().all(|unit| *unit < 0x80) {
             return Self([units.len() as u64, 0, 0]);
         }
         let mut chars = Self::default();
-        for point in points(units) {
+        for point in code_points(units) {
             chars.add_point(point);
         }
         chars
     }
 
     /// Chars of a text without lone surrogates.
-    pub fn of_plain(text: &str) -> Self {
-        let mut heard = Heard::default();
+    pub fn from_plain_text(text: &str) -> Self {
+        let mut heard = ScriptCounter::default();
         heard.run(text);
         heard.chars
     }
 
     /// Chars of a value that is a text; none of anything else.
-    pub fn told<'a>(text: impl Json<'a>) -> Self {
-        let mut heard = Heard::default();
-        text.tell(&mut heard);
-        heard.lone();
+    pub fn from_json<'a>(text: impl Json<'a>) -> Self {
+        let mut heard = ScriptCounter::default();
+        text.visit_characters(&mut heard);
+        heard.count_lone_surrogate();
         heard.chars
     }
 
     fn add_point(&mut self, point: u32) {
-        self.0[Script::of(point) as usize] += if point > 0xFFFF { 2 } else { 1 };
+        self.0[Script::from_code_point(point) as usize] += if point > 0xFFFF { 2 } else { 1 };
     }
 
     /// Chars of one class.
@@ -119,31 +119,31 @@ impl ScriptChars {
     }
 
     /// Chars of each class as doubles, for arithmetic.
-    pub fn doubles(&self) -> [f64; 3] {
+    pub fn as_f64(&self) -> [f64; 3] {
         self.0.map(|chars| chars as f64)
     }
 }
 
 /// Chars of a text while it is told.
 #[derive(Default)]
-struct Heard {
+struct ScriptCounter {
     chars: ScriptChars,
     /// A high surrogate, which the next unit may complete.
-    high: Option<u16>,
+    high_surrogate: Option<u16>,
 }
 
-impl Heard {
+impl ScriptCounter {
     /// A high surrogate stayed alone.
-    fn lone(&mut self) {
-        if let Some(high) = self.high.take() {
+    fn count_lone_surrogate(&mut self) {
+        if let Some(high) = self.high_surrogate.take() {
             self.chars.add_point(high.into());
         }
     }
 }
 
-impl Characters for Heard {
+impl CharacterSink for ScriptCounter {
     fn run(&mut self, run: &str) {
-        self.lone();
+        self.count_lone_surrogate();
         let mut rest = run;
         while !rest.is_empty() {
             // What is not ASCII stands in few places, if anywhere.
@@ -157,17 +157,17 @@ impl Characters for Heard {
     }
 
     fn unit(&mut self, unit: u16) {
-        match (self.high, unit) {
+        match (self.high_surrogate, unit) {
             (Some(high), 0xDC00..=0xDFFF) => {
-                self.high = None;
-                points(&[high, unit]).for_each(|point| self.chars.add_point(point));
+                self.high_surrogate = None;
+                code_points(&[high, unit]).for_each(|point| self.chars.add_point(point));
             }
             (_, 0xD800..=0xDBFF) => {
-                self.lone();
-                self.high = Some(unit);
+                self.count_lone_surrogate();
+                self.high_surrogate = Some(unit);
             }
             _ => {
-                self.lone();
+                self.count_lone_surrogate();
                 self.chars.add_point(unit.into());
             }
         }
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn chars_are_counted_by_class_in_utf16_units() {
-        let chars = ScriptChars::of(&"ab {你好。} é😀𠀀 한글カナ".into());
+        let chars = ScriptChars::from_text(&"ab {你好。} é😀𠀀 한글カナ".into());
         assert_eq!(chars.0, [7, 3 + 2 + 4, 3]);
         assert_eq!(chars.total(), 19);
     }
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn half_a_surrogate_pair_is_one_char_of_no_script() {
         let lone = JsString::from(vec![0x61, 0xD83D, 0x62]);
-        assert_eq!(ScriptChars::of(&lone).0, [2, 0, 1]);
+        assert_eq!(ScriptChars::from_text(&lone).0, [2, 0, 1]);
     }
 
     #[test]
@@ -223,21 +223,21 @@ mod tests {
             "\"\"",
         ] {
             let held = crate::js::parse(json).unwrap();
-            let own = ScriptChars::of(held.as_str().unwrap());
+            let own = ScriptChars::from_text(held.as_str().unwrap());
             let mut outline = crate::js::Outline::default();
             assert_eq!(
-                (ScriptChars::told(&held), ScriptChars::told(outline.read(json).unwrap())),
+                (ScriptChars::from_json(&held), ScriptChars::from_json(outline.read(json).unwrap())),
                 (own, own),
                 "{json}"
             );
         }
-        assert_eq!(ScriptChars::told(&crate::js::Value::Null), ScriptChars::default());
+        assert_eq!(ScriptChars::from_json(&crate::js::Value::Null), ScriptChars::default());
     }
 
     #[test]
     fn ranges_hold_their_ends_and_nothing_between_them() {
         let classes = [0x7F, 0x80, 0x2E7F, 0x2E80, 0xA4CF, 0xA4D0, 0x3FFFF, 0x40000]
-            .map(|point| Script::of(point).name());
+            .map(|point| Script::from_code_point(point).name());
         assert_eq!(classes, ["ascii", "other", "other", "cjk", "cjk", "other", "cjk", "other"]);
     }
 }

@@ -12,7 +12,7 @@ use crate::store::measure::role_of;
 pub const IMAGE_TOKENS: u64 = 1200;
 
 /// What a model reads of a message, piece by piece.
-enum Sent<J> {
+enum SentPiece<J> {
     /// A text as it is.
     Text(J),
     /// The arguments of a call, as JSON.
@@ -31,9 +31,9 @@ pub fn each_text(message: &Value, take: &mut dyn FnMut(&JsString)) -> u32 {
         },
     };
     each_piece(&*sent, &mut |piece| match piece {
-        Sent::Text(Value::String(text)) => take(text),
-        Sent::Text(_) => {}
-        Sent::Arguments(arguments) => take(&js::stringify(arguments).into()),
+        SentPiece::Text(Value::String(text)) => take(text),
+        SentPiece::Text(_) => {}
+        SentPiece::Arguments(arguments) => take(&js::stringify(arguments).into()),
     })
 }
 
@@ -43,32 +43,34 @@ pub fn sent_chars<'a>(message: impl Json<'a>) -> (ScriptChars, u32) {
     let images = match role_of(message) {
         Role::User | Role::Assistant | Role::ToolResult => each_piece(message, &mut |piece| {
             chars += match piece {
-                Sent::Text(text) => ScriptChars::told(text),
-                Sent::Arguments(arguments) => ScriptChars::of_plain(&js::stringify(&arguments.whole())),
+                SentPiece::Text(text) => ScriptChars::from_json(text),
+                SentPiece::Arguments(arguments) => {
+                    ScriptChars::from_plain_text(&js::stringify(&arguments.to_cow()))
+                }
             }
         }),
-        _ => each_text(&message.whole(), &mut |text| chars += ScriptChars::of(text)),
+        _ => each_text(&message.to_cow(), &mut |text| chars += ScriptChars::from_text(text)),
     };
     (chars, images)
 }
 
 /// Hands every piece of a message that is sent as it is to `take`; answers the number of images.
-fn each_piece<'a, J: Json<'a>>(message: J, take: &mut impl FnMut(Sent<J>)) -> u32 {
+fn each_piece<'a, J: Json<'a>>(message: J, take: &mut impl FnMut(SentPiece<J>)) -> u32 {
     let Some(content) = message.get("content") else { return 0 };
     if let Some(blocks) = content.items() {
-        return blocks.map(|block| each_of_block(block, take)).sum();
+        return blocks.map(|block| each_block_piece(block, take)).sum();
     }
-    if content.units().is_some() {
-        take(Sent::Text(content));
+    if content.unit_len().is_some() {
+        take(SentPiece::Text(content));
     }
     0
 }
 
-fn each_of_block<'a, J: Json<'a>>(block: J, take: &mut impl FnMut(Sent<J>)) -> u32 {
+fn each_block_piece<'a, J: Json<'a>>(block: J, take: &mut impl FnMut(SentPiece<J>)) -> u32 {
     let is = |kind| block.get("type").is_some_and(|value| value.str_is(kind));
     let mut text = |key| {
-        if let Some(text) = block.get(key).filter(|text| text.units().is_some()) {
-            take(Sent::Text(text));
+        if let Some(text) = block.get(key).filter(|text| text.unit_len().is_some()) {
+            take(SentPiece::Text(text));
         }
     };
     if is("text") {
@@ -78,7 +80,7 @@ fn each_of_block<'a, J: Json<'a>>(block: J, take: &mut impl FnMut(Sent<J>)) -> u
     } else if is("toolCall") {
         text("name");
         if let Some(arguments) = block.get("arguments") {
-            take(Sent::Arguments(arguments));
+            take(SentPiece::Arguments(arguments));
         }
     }
     u32::from(is("image"))

@@ -4,7 +4,7 @@ use crate::context::build::ContextMessage;
 use crate::context::tokens::chars4::estimate_message;
 use crate::gateway::ruleset::{Estimate, Rules};
 use crate::ids::EntryIx;
-use crate::js::Throws;
+use crate::js::JsException;
 use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
 
@@ -22,13 +22,13 @@ pub struct ContextEstimate {
 }
 
 /// Estimates a list of messages. Messages before the anchor are not looked at (compaction 1.12).
-pub fn estimate_context(messages: &[ContextMessage]) -> Result<ContextEstimate, Throws> {
+pub fn estimate_context(messages: &[ContextMessage]) -> Result<ContextEstimate, JsException> {
     let anchor = messages.iter().rposition(|message| message.size.usage.is_some());
     let usage = anchor.and_then(|at| messages[at].size.usage);
     let trailing = &messages[anchor.map_or(0, |at| at + 1)..];
     let trailing_tokens = sum_of_estimates(trailing)?;
     Ok(ContextEstimate {
-        tokens: usage.map_or(trailing_tokens, |usage| usage.tokens_with(trailing_tokens)),
+        tokens: usage.map_or(trailing_tokens, |usage| usage.context_tokens_with(trailing_tokens)),
         usage_tokens: usage.map_or(0.0, |usage| usage.context_tokens),
         trailing_tokens,
         last_usage: anchor,
@@ -40,15 +40,15 @@ pub fn estimate_context(messages: &[ContextMessage]) -> Result<ContextEstimate, 
 pub fn estimate_context_under(
     rules: &Rules,
     messages: &[ContextMessage],
-    tokens_of: impl Fn(usize) -> Result<f64, Throws>,
-) -> Result<ContextEstimate, Throws> {
+    tokens_of: impl Fn(usize) -> Result<f64, JsException>,
+) -> Result<ContextEstimate, JsException> {
     let told = matches!(
         rules.estimate,
         Estimate::Weighted { .. } | Estimate::OwnRuntime { context_usage: true, .. }
     );
     let read = |usage: Usage| {
         let added = usage.prompt_tokens() + usage.output;
-        if usage.is_told && !told { Usage { context_tokens: added, ..usage } } else { usage }
+        if usage.is_reported_total && !told { Usage { context_tokens: added, ..usage } } else { usage }
     };
     let counts = |usage: Usage| !rules.usage_above_zero || usage.context_tokens > 0.0;
     let anchor =
@@ -57,7 +57,7 @@ pub fn estimate_context_under(
     let trailing = anchor.map_or(0, |at| at + 1)..messages.len();
     let trailing_tokens = trailing.into_iter().try_fold(0.0, |sum, at| Ok(sum + tokens_of(at)?))?;
     Ok(ContextEstimate {
-        tokens: usage.map_or(trailing_tokens, |usage| usage.tokens_with(trailing_tokens)),
+        tokens: usage.map_or(trailing_tokens, |usage| usage.context_tokens_with(trailing_tokens)),
         usage_tokens: usage.map_or(0.0, |usage| usage.context_tokens),
         trailing_tokens,
         last_usage: anchor,
@@ -65,7 +65,7 @@ pub fn estimate_context_under(
 }
 
 /// The sum of the messages' own estimates, each rounded up (compaction 1.15).
-pub fn sum_of_estimates(messages: &[ContextMessage]) -> Result<f64, Throws> {
+pub fn sum_of_estimates(messages: &[ContextMessage]) -> Result<f64, JsException> {
     messages.iter().try_fold(0.0, |sum, message| Ok(sum + estimate_message(&message.size)?))
 }
 
@@ -74,7 +74,8 @@ pub fn sum_of_estimates(messages: &[ContextMessage]) -> Result<f64, Throws> {
 pub fn last_usage(index: &Index, path: &[EntryIx]) -> Option<(EntryIx, Usage)> {
     path.iter().rev().find_map(|ix| {
         let entry = index.entry(*ix);
-        let message = entry.message.filter(|_| entry.kind == EntryKind::Message)?.read_as(index.pi);
+        let message =
+            entry.message.filter(|_| entry.kind == EntryKind::Message)?.for_release(index.pi_release);
         message.usage.map(|usage| (*ix, usage))
     })
 }
@@ -82,7 +83,7 @@ pub fn last_usage(index: &Index, path: &[EntryIx]) -> Option<(EntryIx, Usage)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::build;
+    use crate::context::build_context;
     use crate::ids::LineIds;
     use crate::store::load::load_bytes;
     use crate::transcript::{Leaf, Tree};
@@ -107,7 +108,7 @@ mod tests {
 
     fn estimated(text: &str) -> ContextEstimate {
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-        let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        let context = build_context(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
         estimate_context(&context.messages).expect("measurable")
     }
 }

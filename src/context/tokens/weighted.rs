@@ -2,30 +2,30 @@
 //! weighs more (pruning 8.5; compaction 12, token estimate).
 
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
-use crate::context::tokens::script::{in_ranges, points};
-use crate::js::{self, JsString, Object, Throws, Value};
+use crate::context::tokens::script::{code_points, in_ranges};
+use crate::js::{self, JsException, JsString, Object, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
 /// Weight of a char in estimates and truncation.
-pub const NORMAL: f64 = 1.0;
+pub const NORMAL_WEIGHT: f64 = 1.0;
 /// Weight of a char in the context guard.
-pub const GUARD: f64 = 2.0;
+pub const GUARD_WEIGHT: f64 = 2.0;
 /// Chars of an image, in user messages too.
 const IMAGE_CHARS: f64 = 8000.0;
 
 /// Chars of the notes about what a summary is not shown, and of what stands around them.
-const IMAGE_OMITTED: f64 = 39.0;
-const OTHER_OMITTED: f64 = 42.0;
-const AROUND_OMITTED: f64 = 17.0;
+const IMAGE_OMITTED_CHARS: f64 = 39.0;
+const OTHER_OMITTED_CHARS: f64 = 42.0;
+const OMITTED_WRAPPER_CHARS: f64 = 17.0;
 /// Stands for the arguments of a call that has none.
 const UNDEFINED: &str = "undefined";
 
 /// Ranges of one weight: chars they count, how often the plain weight of a unit comes off, and the ranges.
-type Weight = (f64, f64, &'static [(u32, u32)]);
+type WeightRow = (f64, f64, &'static [(u32, u32)]);
 
 /// The table of pruning 8.5: each range in order within its weight.
-const WEIGHTS: [Weight; 5] = [
+const WEIGHTS: [WeightRow; 5] = [
     (4.0, 1.0, &[(0xB7, 0xB7), (0x3000, 0x319F), (0x4E00, 0x9FA5), (0xAC00, 0xD7AF), (0xFF01, 0xFF60)]),
     (
         12.0,
@@ -71,7 +71,7 @@ const WEIGHTS: [Weight; 5] = [
     ),
 ];
 
-/// Length of a text when a plain unit weighs `unit`: [`NORMAL`] or [`GUARD`] (pruning 8.5).
+/// Length of a text when a plain unit weighs `unit`: [`NORMAL_WEIGHT`] or [`GUARD_WEIGHT`] (pruning 8.5).
 pub fn weighted_length(text: &JsString, unit: f64) -> f64 {
     weighted_units(text.units(), unit)
 }
@@ -79,14 +79,14 @@ pub fn weighted_length(text: &JsString, unit: f64) -> f64 {
 /// The same for a part of a text.
 pub fn weighted_units(units: &[u16], unit: f64) -> f64 {
     let plain = units.len() as f64 * unit;
-    if is_plain(units) {
+    if is_uniform(units) {
         return plain;
     }
-    points(units).fold(plain, |sum, point| sum + surplus(point, unit))
+    code_points(units).fold(plain, |sum, point| sum + surplus(point, unit))
 }
 
 /// Whether each unit weighs the same, as all of them are below the first character of the table.
-pub fn is_plain(units: &[u16]) -> bool {
+pub fn is_uniform(units: &[u16]) -> bool {
     units.iter().all(|unit| *unit < 0xB7)
 }
 
@@ -106,20 +106,20 @@ fn surplus(point: u32, unit: f64) -> f64 {
 ///
 /// # Errors
 /// Where the runtime fails on its shape.
-pub fn estimate(message: &Value, as_told: bool) -> Result<f64, Throws> {
-    let field = |key| length(message.get(key));
+pub fn estimate(message: &Value, as_told: bool) -> Result<f64, JsException> {
+    let field = |key| js_length(message.get(key));
     let chars = match role_of(message) {
         _ if message.get("excludeFromContext") == Some(&Value::Bool(true)) => 0.0,
-        Role::User if as_told => content(message, as_told)? + sender(message),
-        Role::User | Role::Custom | Role::ToolResult => content(message, as_told)?,
+        Role::User if as_told => content_chars(message, as_told)? + sender_chars(message),
+        Role::User | Role::Custom | Role::ToolResult => content_chars(message, as_told)?,
         Role::Assistant => {
             match message.get("content") {
                 Some(Value::Array(blocks)) => {
-                    blocks.iter().try_fold(0.0, |sum, block| Ok(sum + assistant_block(block)?))?
+                    blocks.iter().try_fold(0.0, |sum, block| Ok(sum + assistant_block_chars(block)?))?
                 }
                 // Its letters are taken for blocks of no type.
                 Some(Value::String(_)) => 0.0,
-                _ => return Err(Throws),
+                _ => return Err(JsException),
             }
         }
         Role::BashExecution => field("command")? + field("output")?,
@@ -135,55 +135,57 @@ pub fn estimate_or_zero(message: &Value) -> f64 {
 }
 
 /// Chars of what may be no text: JavaScript has no length for it, or fails where there is nothing.
-fn length(text: Option<&Value>) -> Result<f64, Throws> {
+fn js_length(text: Option<&Value>) -> Result<f64, JsException> {
     match text {
-        Some(Value::String(text)) => Ok(weighted_length(text, NORMAL)),
-        None | Some(Value::Null) => Err(Throws),
+        Some(Value::String(text)) => Ok(weighted_length(text, NORMAL_WEIGHT)),
+        None | Some(Value::Null) => Err(JsException),
         Some(_) => Ok(f64::NAN),
     }
 }
 
-fn is(block: &Value, kind: &str) -> bool {
+fn is_block_type(block: &Value, kind: &str) -> bool {
     block.get("type").is_some_and(|value| value.str_is(kind))
 }
 
-fn content(message: &Value, as_told: bool) -> Result<f64, Throws> {
+fn content_chars(message: &Value, as_told: bool) -> Result<f64, JsException> {
     let blocks = match message.get("content") {
-        Some(Value::String(text)) => return Ok(weighted_length(text, NORMAL)),
+        Some(Value::String(text)) => return Ok(weighted_length(text, NORMAL_WEIGHT)),
         Some(Value::Array(blocks)) if !blocks.iter().any(Value::is_null) => blocks,
-        _ => return Err(Throws),
+        _ => return Err(JsException),
     };
     let texts: Vec<f64> =
-        blocks.iter().filter_map(block_text).map(|text| weighted_length(&text, NORMAL)).collect();
+        blocks.iter().filter_map(block_text).map(|text| weighted_length(&text, NORMAL_WEIGHT)).collect();
     let joined = if as_told { texts.len().saturating_sub(1) as f64 } else { 0.0 };
-    let images = blocks.iter().filter(|block| is(block, "image")).count() as f64;
-    Ok(texts.iter().sum::<f64>() + joined + images * IMAGE_CHARS + omissions(blocks))
+    let images = blocks.iter().filter(|block| is_block_type(block, "image")).count() as f64;
+    Ok(texts.iter().sum::<f64>() + joined + images * IMAGE_CHARS + omission_chars(blocks))
 }
 
 /// The text of a block that is read for a summary; none where there is none.
 fn block_text(block: &Value) -> Option<JsString> {
-    let is_result = is(block, "toolResult") || is(block, "tool_result");
-    let text = block.get("text").filter(|text| js::truthy(Some(text)));
-    let text = text.filter(|_| is_result || is(block, "text")).map(|text| js::to_text(Some(text)));
+    let is_result = is_block_type(block, "toolResult") || is_block_type(block, "tool_result");
+    let text = block.get("text").filter(|text| js::is_truthy(Some(text)));
+    let text = text.filter(|_| is_result || is_block_type(block, "text")).map(|text| js::to_text(Some(text)));
     let other = || block.get("content").and_then(Value::as_str).filter(|_| is_result).cloned();
     text.or_else(other).filter(|text| !text.is_empty())
 }
 
 /// What a summary is told of the blocks of a message that it is not shown: a note for images, one for other data.
-fn omissions(blocks: &[Value]) -> f64 {
-    let has_image = blocks.iter().any(|block| is(block, "image"));
-    let is_other = |block: &&Value| !is(block, "image") && !is(block, "text") && block_text(block).is_none();
+fn omission_chars(blocks: &[Value]) -> f64 {
+    let has_image = blocks.iter().any(|block| is_block_type(block, "image"));
+    let is_other = |block: &&Value| {
+        !is_block_type(block, "image") && !is_block_type(block, "text") && block_text(block).is_none()
+    };
     let has_other = blocks.iter().any(|block| is_other(&block));
     match (has_image, has_other) {
         (false, false) => 0.0,
-        (true, false) => IMAGE_OMITTED + AROUND_OMITTED,
-        (false, true) => OTHER_OMITTED + AROUND_OMITTED,
-        (true, true) => IMAGE_OMITTED + 1.0 + OTHER_OMITTED + AROUND_OMITTED,
+        (true, false) => IMAGE_OMITTED_CHARS + OMITTED_WRAPPER_CHARS,
+        (false, true) => OTHER_OMITTED_CHARS + OMITTED_WRAPPER_CHARS,
+        (true, true) => IMAGE_OMITTED_CHARS + 1.0 + OTHER_OMITTED_CHARS + OMITTED_WRAPPER_CHARS,
     }
 }
 
 /// Chars of ` sender=` and the sender that a user message names, as JSON.
-fn sender(message: &Value) -> f64 {
+fn sender_chars(message: &Value) -> f64 {
     let member = |key: &str| {
         let text = message.get("__openclaw")?.get(key)?.as_str()?;
         let text: Vec<u16> = text.units().iter().copied().filter(|unit| *unit != 0).collect();
@@ -197,20 +199,20 @@ fn sender(message: &Value) -> f64 {
             sender.set(key, Value::String(text));
         }
     }
-    weighted_length(&format!(" sender={}", js::stringify(&Value::Object(sender))).into(), NORMAL)
+    weighted_length(&format!(" sender={}", js::stringify(&Value::Object(sender))).into(), NORMAL_WEIGHT)
 }
 
-fn assistant_block(block: &Value) -> Result<f64, Throws> {
+fn assistant_block_chars(block: &Value) -> Result<f64, JsException> {
     if block.is_null() {
-        return Err(Throws);
+        return Err(JsException);
     }
-    if is(block, "text") {
-        length(block.get("text"))
-    } else if is(block, "thinking") {
-        length(block.get("thinking"))
-    } else if is(block, "toolCall") {
+    if is_block_type(block, "text") {
+        js_length(block.get("text"))
+    } else if is_block_type(block, "thinking") {
+        js_length(block.get("thinking"))
+    } else if is_block_type(block, "toolCall") {
         let arguments = block.get("arguments").map_or_else(|| UNDEFINED.to_owned(), js::stringify);
-        Ok(length(block.get("name"))? + weighted_length(&arguments.into(), NORMAL))
+        Ok(js_length(block.get("name"))? + weighted_length(&arguments.into(), NORMAL_WEIGHT))
     } else {
         Ok(0.0)
     }
@@ -230,19 +232,19 @@ mod tests {
 
     #[test]
     fn lengths_are_those_of_the_real_gateway() {
-        let lengths = ["你好", "㐀", "𠀀", "｡", "😀", "é"].map(|text| length_of(text, NORMAL));
+        let lengths = ["你好", "㐀", "𠀀", "｡", "😀", "é"].map(|text| length_of(text, NORMAL_WEIGHT));
         assert_eq!(lengths, [8.0, 12.0, 16.0, 8.0, 2.0, 1.0]);
     }
 
     #[test]
     fn in_the_guard_plain_chars_weigh_double_and_heavy_ones_stay() {
-        let lengths = ["ab", "你好", "㐀", "𠀀", "\u{1D360}", "😀"].map(|text| length_of(text, GUARD));
+        let lengths = ["ab", "你好", "㐀", "𠀀", "\u{1D360}", "😀"].map(|text| length_of(text, GUARD_WEIGHT));
         assert_eq!(lengths, [4.0, 8.0, 12.0, 16.0, 12.0, 4.0]);
     }
 
     #[test]
     fn half_a_surrogate_pair_weighs_one_unit() {
-        assert_eq!(weighted_length(&JsString::from(vec![0xD840, 0x4F60]), NORMAL), 1.0 + 4.0);
+        assert_eq!(weighted_length(&JsString::from(vec![0xD840, 0x4F60]), NORMAL_WEIGHT), 1.0 + 4.0);
     }
 
     #[test]
@@ -270,7 +272,7 @@ mod tests {
         let named = r#"{"role":"user","content":"abcd","__openclaw":{"senderId":" u1 ","senderName":"Ann"}}"#;
         // ` sender={"id":"u1","name":"Ann"}` has 32 chars.
         assert_eq!(tokens(named), [Ok(1.0), Ok(9.0)]);
-        assert_eq!(tokens(r#"{"role":"user","content":[null]}"#), [Err(Throws), Err(Throws)]);
+        assert_eq!(tokens(r#"{"role":"user","content":[null]}"#), [Err(JsException), Err(JsException)]);
     }
 
     #[test]

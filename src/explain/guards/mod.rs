@@ -6,13 +6,13 @@ mod gates;
 
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
-use crate::explain::words::{about, count};
+use crate::explain::words::{format_count, format_estimate};
 use crate::gateway::ruleset::Guard as ContextGuard;
 use crate::ids::EntryIx;
 use crate::policy::prune::Gate;
 use crate::replay::CallReplay;
 
-pub(super) use gates::{Opened, open_each};
+pub(super) use gates::{GateResult, try_gates};
 
 /// Which guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum GuardKind {
 
 impl GuardKind {
     /// The name on screen and in JSON.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::History => "history limit",
             Self::Pruning => "pruning",
@@ -61,7 +61,7 @@ pub enum GuardState {
 
 impl GuardState {
     /// The words on screen and in JSON.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Acted => "acted",
             Self::NotDue => "not due",
@@ -75,7 +75,7 @@ impl GuardState {
 
 /// One guard.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Guard {
+pub struct GuardReport {
     /// Which.
     pub kind: GuardKind,
     /// What became of it.
@@ -83,50 +83,58 @@ pub struct Guard {
     /// Why, in a few words.
     pub why: String,
     /// Tokens that were missing to its threshold.
-    pub due_by: Option<u64>,
+    pub missing_tokens: Option<u64>,
     /// The keys of the gates of which each, opened alone, makes every call fit.
-    pub opens: Vec<&'static str>,
+    pub opening_keys: Vec<&'static str>,
     /// The rule that kept it from acting.
     pub rule: &'static str,
     /// Where it is seen.
     pub entry: Option<EntryIx>,
 }
 
-impl Guard {
+impl GuardReport {
     fn new(kind: GuardKind, state: GuardState, why: impl Into<String>) -> Self {
-        Self { kind, state, why: why.into(), due_by: None, opens: Vec::new(), rule: "", entry: None }
+        Self {
+            kind,
+            state,
+            why: why.into(),
+            missing_tokens: None,
+            opening_keys: Vec::new(),
+            rule: "",
+            entry: None,
+        }
     }
 
-    fn due_by(self, tokens: f64) -> Self {
-        Self { due_by: Some(tokens.max(0.0) as u64), ..self }
+    fn with_missing_tokens(self, tokens: f64) -> Self {
+        Self { missing_tokens: Some(tokens.max(0.0) as u64), ..self }
     }
 
-    fn at(self, entry: impl Into<Option<EntryIx>>) -> Self {
+    fn with_entry(self, entry: impl Into<Option<EntryIx>>) -> Self {
         Self { entry: entry.into(), ..self }
     }
 }
 
 /// Every guard of the version, as it was at the failing call.
-pub(super) fn guards(case: &Case<'_>, failure: &Failure, opened: &[Opened]) -> Vec<Guard> {
-    let sent = case.rehearsal.as_ref().and_then(|rehearsal| rehearsal.recorded(failure.overflow.entry));
-    let mut guards = vec![history(failure, sent), pruning(case, failure, sent, opened)];
+pub(super) fn report_guards(case: &Case<'_>, failure: &Failure, opened: &[GateResult]) -> Vec<GuardReport> {
+    let sent = case.replays.as_ref().and_then(|rehearsal| rehearsal.recorded_call(failure.overflow.entry));
+    let mut guards = vec![history_guard(failure, sent), pruning_guard(case, failure, sent, opened)];
     guards.extend(context_guard(failure, sent));
-    guards.push(compaction::threshold(case, failure));
-    guards.push(compaction::recovery(case, failure));
+    guards.push(compaction::threshold_guard(case, failure));
+    guards.push(compaction::recovery_guard(case, failure));
     guards
 }
 
-fn history(failure: &Failure, sent: Option<&CallReplay>) -> Guard {
-    let limit = failure.then.configured.history_limit;
+fn history_guard(failure: &Failure, sent: Option<&CallReplay>) -> GuardReport {
+    let limit = failure.session.configured_settings.history_limit;
     if limit <= 0.0 {
-        return Guard::new(GuardKind::History, GuardState::NotSet, "no historyLimit for this session");
+        return GuardReport::new(GuardKind::History, GuardState::NotSet, "no historyLimit for this session");
     }
-    match sent.map(|sent| sent.history).filter(|history| history.cleared > 0) {
+    match sent.map(|sent| sent.history_trim).filter(|history| history.cleared > 0) {
         Some(history) => {
-            let why = format!("left out {}", count(history.cleared as usize, "message"));
-            Guard::new(GuardKind::History, GuardState::Acted, why)
+            let why = format!("left out {}", format_count(history.cleared as usize, "message"));
+            GuardReport::new(GuardKind::History, GuardState::Acted, why)
         }
-        None => Guard::new(
+        None => GuardReport::new(
             GuardKind::History,
             GuardState::NotDue,
             format!("limit {limit} turns, fewer were sent"),
@@ -134,50 +142,61 @@ fn history(failure: &Failure, sent: Option<&CallReplay>) -> Guard {
     }
 }
 
-fn pruning(case: &Case<'_>, failure: &Failure, sent: Option<&CallReplay>, opened: &[Opened]) -> Guard {
-    let new = |state, why: String| Guard::new(GuardKind::Pruning, state, why);
-    if !failure.then.configured_on {
+fn pruning_guard(
+    case: &Case<'_>,
+    failure: &Failure,
+    sent: Option<&CallReplay>,
+    opened: &[GateResult],
+) -> GuardReport {
+    let new = |state, why: String| GuardReport::new(GuardKind::Pruning, state, why);
+    if !failure.session.pruning_configured {
         return new(GuardState::NotSet, "contextPruning.mode is off".to_owned());
     }
     let gate = sent.map_or(Gate::NeverTouched, |sent| sent.gate);
     let freed = sent.map_or(0.0, |sent| sent.pruned.tokens);
     let flipping: Vec<&'static str> =
-        opened.iter().filter(|opened| opened.fits).map(|opened| opened.key).collect();
+        opened.iter().filter(|opened| opened.fits_all).map(|opened| opened.key).collect();
     let guard = match gate {
-        Gate::Open { .. } if freed > 0.0 => new(GuardState::Acted, format!("freed {}", about(freed as u64))),
+        Gate::Open { .. } if freed > 0.0 => {
+            new(GuardState::Acted, format!("freed {}", format_estimate(freed as u64)))
+        }
         Gate::Open { .. } => match flipping.first() {
             Some(key) => new(
                 GuardState::Blocked,
-                format!("{key} {} shields the results", gates::current(failure, key)),
+                format!("{key} {} shields the results", gates::current_value(failure, key)),
             ),
             None => new(GuardState::FreedNothing, "nothing it may prune is there".to_owned()),
         },
         gate => new(GuardState::Blocked, gates::why_shut(case, failure, gate)),
     };
     let touch = case.touches.iter().rev().find(|(entry, _)| *entry < failure.overflow.entry);
-    Guard { opens: flipping, rule: gates::rule(gate), ..guard.at(touch.map(|(entry, _)| *entry)) }
+    GuardReport {
+        opening_keys: flipping,
+        rule: gates::gate_rule(gate),
+        ..guard.with_entry(touch.map(|(entry, _)| *entry))
+    }
 }
 
-fn context_guard(failure: &Failure, sent: Option<&CallReplay>) -> Option<Guard> {
-    let rules = failure.then.ruleset.ruleset.rules();
+fn context_guard(failure: &Failure, sent: Option<&CallReplay>) -> Option<GuardReport> {
+    let rules = failure.session.ruleset.id.rules();
     if rules.guard == ContextGuard::None {
         return None;
     }
     let freed = sent.map_or(0.0, |sent| sent.guarded.tokens);
     if freed > 0.0 {
-        return Some(Guard::new(
+        return Some(GuardReport::new(
             GuardKind::Context,
             GuardState::Acted,
-            format!("freed {}", about(freed as u64)),
+            format!("freed {}", format_estimate(freed as u64)),
         ));
     }
-    let share = failure.then.configured.guard.budget_share;
-    let budget = share * failure.believed.gateway.own;
-    let estimate = failure.estimate().saturating_sub(failure.then.fixed_tokens()) as f64;
-    let why = format!("acts above {} of messages by its estimate", about(budget as u64));
+    let share = failure.session.configured_settings.guard.budget_share;
+    let budget = share * failure.believed_window.gateway.model_tokens;
+    let estimate = failure.gateway_estimate().saturating_sub(failure.session.fixed_tokens()) as f64;
+    let why = format!("acts above {} of messages by its estimate", format_estimate(budget as u64));
     Some(if estimate <= budget {
-        Guard::new(GuardKind::Context, GuardState::NotDue, why).due_by(budget - estimate)
+        GuardReport::new(GuardKind::Context, GuardState::NotDue, why).with_missing_tokens(budget - estimate)
     } else {
-        Guard::new(GuardKind::Context, GuardState::FreedNothing, "no result was large enough to cut")
+        GuardReport::new(GuardKind::Context, GuardState::FreedNothing, "no result was large enough to cut")
     })
 }

@@ -5,17 +5,17 @@ use crate::explain::failure::Failure;
 use crate::store::entry::Role;
 
 /// Chars below which a result says nothing any more.
-const LEAST: f64 = 200.0;
+const MIN_LIMIT_CHARS: f64 = 200.0;
 
 /// That limit in chars, and how many results it cuts; none where even the shortest results do not fit.
-pub(in crate::explain) fn cap(failure: &Failure) -> Option<(u64, usize)> {
-    let messages = failure.then.context.messages.iter().enumerate();
+pub(in crate::explain) fn largest_fitting_limit(failure: &Failure) -> Option<(u64, usize)> {
+    let messages = failure.session.context.messages.iter().enumerate();
     let results: Vec<(f64, f64)> = messages
         .filter(|(_, message)| message.size.role == Role::ToolResult)
         .map(|(at, message)| (f64::from(message.size.text_chars), failure.weights[at]))
-        .filter(|(chars, _)| *chars > LEAST)
+        .filter(|(chars, _)| *chars > MIN_LIMIT_CHARS)
         .collect();
-    let over = failure.requested as f64 - failure.limit as f64;
+    let over = failure.prompt_tokens as f64 - failure.limit as f64;
     let freed = |cap: f64| -> f64 {
         results
             .iter()
@@ -23,7 +23,8 @@ pub(in crate::explain) fn cap(failure: &Failure) -> Option<(u64, usize)> {
             .map(|(chars, tokens)| tokens * (1.0 - cap / chars))
             .sum()
     };
-    let (mut low, mut high) = (LEAST, results.iter().map(|(chars, _)| *chars).fold(LEAST, f64::max));
+    let (mut low, mut high) =
+        (MIN_LIMIT_CHARS, results.iter().map(|(chars, _)| *chars).fold(MIN_LIMIT_CHARS, f64::max));
     if over <= 0.0 || freed(low) < over {
         return None;
     }

@@ -7,39 +7,39 @@ mod cap;
 mod parts;
 mod recurring;
 
-pub(super) use cap::cap;
-pub(super) use parts::parts;
-pub use parts::{Part, PartKind};
+pub(super) use cap::largest_fitting_limit;
+pub(super) use parts::prompt_parts;
+pub use parts::{PromptPart, PromptPartKind};
 
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
-use crate::explain::finding::Class;
+use crate::explain::finding::FindingClass;
 use crate::ids::EntryIx;
 use crate::inspect::overflow::Overflow;
 use crate::store::entry::{EntryKind, Role};
 
 /// Share of the limit from which one newest part is large.
-const LARGE: f64 = 0.15;
+const LARGE_SHARE: f64 = 0.15;
 /// How many times as large as its siblings a part must be to be the odd one out.
-const ODD: f64 = 1.5;
+const OUTLIER_RATIO: f64 = 1.5;
 /// The same for a message among the person's other messages.
-const ODD_MESSAGE: f64 = 3.0;
+const MESSAGE_OUTLIER_RATIO: f64 = 3.0;
 /// Share of the newest results that one of them must have to be the one.
-const ONE_OF: f64 = 0.7;
+const SINGLE_RESULT_SHARE: f64 = 0.7;
 /// Share of the prompt that images must take.
-const IMAGES: f64 = 0.4;
+const IMAGE_SHARE: f64 = 0.4;
 /// Share of the room for messages that a run's results must take to be a loop, and how many of them there must be.
-const LOOP: (f64, usize) = (0.4, 3);
+const LOOP_THRESHOLD: (f64, usize) = (0.4, 3);
 /// Share of the limit that precedes all messages.
-const FIXED: f64 = 0.6;
+const FIXED_SHARE: f64 = 0.6;
 /// Share of the limit that the model before had taken.
-const TOOK: f64 = 0.5;
+const PREVIOUS_MODEL_SHARE: f64 = 0.5;
 
 /// What made the call too large.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mechanism {
     /// Its class.
-    pub class: Class,
+    pub class: FindingClass,
     /// Tokens of the part by the provider's count.
     pub tokens: f64,
     /// How many messages, results, images or runs it is.
@@ -49,17 +49,28 @@ pub struct Mechanism {
 }
 
 /// Finds the mechanism of a failure.
-pub(super) fn mechanism(case: &Case<'_>, failure: &Failure) -> Mechanism {
-    let own = [refused_bytes, switched, fixed_alone, images, user_message, results, tool_loop, fixed_most];
+pub(super) fn find_mechanism(case: &Case<'_>, failure: &Failure) -> Mechanism {
+    let own = [
+        detect_byte_limit,
+        detect_model_switch,
+        detect_fixed_alone,
+        detect_images,
+        detect_user_message,
+        detect_results,
+        detect_tool_loop,
+        detect_fixed_most,
+    ];
     let found = own.iter().find_map(|look| look(case, failure));
-    found.or_else(|| recurring::recurring(case, failure)).unwrap_or_else(|| gradual(case, failure))
+    found
+        .or_else(|| recurring::detect_recurring(case, failure))
+        .unwrap_or_else(|| gradual_growth(case, failure))
 }
 
-fn refused_bytes(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+fn detect_byte_limit(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     let (images, tokens) = failure.images();
-    let entries = with_images(failure);
-    failure.is_bytes().then_some(Mechanism {
-        class: Class::BytesLimit,
+    let entries = messages_with_images(failure);
+    failure.is_byte_limit().then_some(Mechanism {
+        class: FindingClass::BytesLimit,
         tokens,
         count: images as usize,
         entries,
@@ -67,87 +78,95 @@ fn refused_bytes(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
 }
 
 /// The call went to a model that takes less than the one before had been sent.
-fn switched(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+fn detect_model_switch(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     let (before, tokens) =
-        failure.before.or_else(|| case.calls.last().map(|call| (call.entry, call.prompt)))?;
-    let from = case.inspection.index.entry(before).model?;
+        failure.last_counted.or_else(|| case.calls.last().map(|call| (call.entry, call.prompt_tokens)))?;
+    let from = case.session.index.entry(before).model?;
     let to = failure.model?;
-    let took = tokens as f64 > TOOK * failure.limit as f64;
-    let rehearsal = case.rehearsal.as_ref()?;
-    let fitted = rehearsal.limit_of(Some(from))? as f64 >= failure.requested as f64;
+    let took = tokens as f64 > PREVIOUS_MODEL_SHARE * failure.limit as f64;
+    let rehearsal = case.replays.as_ref()?;
+    let fitted = rehearsal.learned_limit(Some(from))? as f64 >= failure.prompt_tokens as f64;
     (from != to && took && fitted).then(|| Mechanism {
-        class: Class::ModelSwitch,
-        tokens: failure.requested as f64,
+        class: FindingClass::ModelSwitch,
+        tokens: failure.prompt_tokens as f64,
         count: 1,
         entries: vec![before],
     })
 }
 
-fn fixed_alone(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
-    (failure.fixed >= failure.limit).then(|| fixed(failure))
+fn detect_fixed_alone(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+    (failure.fixed_tokens >= failure.limit).then(|| fixed_mechanism(failure))
 }
 
-fn fixed_most(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
-    (failure.fixed as f64 >= FIXED * failure.limit as f64).then(|| fixed(failure))
+fn detect_fixed_most(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+    (failure.fixed_tokens as f64 >= FIXED_SHARE * failure.limit as f64).then(|| fixed_mechanism(failure))
 }
 
-fn fixed(failure: &Failure) -> Mechanism {
-    Mechanism { class: Class::FixedOverhead, tokens: failure.fixed as f64, count: 0, entries: Vec::new() }
+fn fixed_mechanism(failure: &Failure) -> Mechanism {
+    Mechanism {
+        class: FindingClass::FixedOverhead,
+        tokens: failure.fixed_tokens as f64,
+        count: 0,
+        entries: Vec::new(),
+    }
 }
 
-fn images(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+fn detect_images(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     let (count, tokens) = failure.images();
-    let most = tokens >= IMAGES * failure.requested as f64;
+    let most = tokens >= IMAGE_SHARE * failure.prompt_tokens as f64;
     (count > 0 && most && fits_without(failure, tokens)).then(|| Mechanism {
-        class: Class::ImageBloat,
+        class: FindingClass::ImageBloat,
         tokens,
         count: count as usize,
-        entries: with_images(failure),
+        entries: messages_with_images(failure),
     })
 }
 
-fn with_images(failure: &Failure) -> Vec<EntryIx> {
-    let messages = failure.then.context.messages.iter();
+fn messages_with_images(failure: &Failure) -> Vec<EntryIx> {
+    let messages = failure.session.context.messages.iter();
     messages.filter(|message| message.size.images > 0).map(|message| message.entry).collect()
 }
 
 /// What the person wrote last.
-fn user_message(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
-    let messages = &failure.then.context.messages;
+fn detect_user_message(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+    let messages = &failure.session.context.messages;
     let at = failure.run_opening()?;
     let is_newest = (at + 1..messages.len()).all(|at| messages[at].size.role == Role::Assistant);
     let tokens = failure.weights[at];
     let others = messages[..at].iter().enumerate().filter(|(_, message)| message.size.role == Role::User);
     let usual = median(others.map(|(at, _)| failure.weights[at]).collect());
-    let odd = usual.is_none_or(|usual| tokens >= ODD_MESSAGE * usual);
+    let odd = usual.is_none_or(|usual| tokens >= MESSAGE_OUTLIER_RATIO * usual);
     let user = messages[at].size.role == Role::User;
-    (user && is_newest && odd && is_large(failure, tokens) && fits_without(failure, tokens))
-        .then(|| Mechanism { class: Class::UserMessage, tokens, count: 1, entries: vec![messages[at].entry] })
+    (user && is_newest && odd && is_large(failure, tokens) && fits_without(failure, tokens)).then(|| {
+        Mechanism { class: FindingClass::UserMessage, tokens, count: 1, entries: vec![messages[at].entry] }
+    })
 }
 
 /// The newest turn's results: one of them, or all together. Results no larger than their siblings are a loop.
-fn results(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+fn detect_results(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     let newest = failure.newest_results();
-    let messages = &failure.then.context.messages;
+    let messages = &failure.session.context.messages;
     let weight = |at: &usize| failure.weights[*at];
     let largest = newest.iter().copied().max_by(|a, b| weight(a).total_cmp(&weight(b)))?;
     let all: f64 = newest.iter().map(weight).sum();
     let first = newest[0];
     let one = weight(&largest);
-    if one >= ONE_OF * all {
-        let siblings = (run_from(failure)..first).filter(|at| messages[*at].size.role == Role::ToolResult);
+    if one >= SINGLE_RESULT_SHARE * all {
+        let siblings =
+            (run_start_position(failure)..first).filter(|at| messages[*at].size.role == Role::ToolResult);
         let usual = siblings.map(|at| failure.weights[at]).fold(0.0, f64::max);
-        let odd = one > ODD * usual && is_large(failure, one) && fits_without(failure, one);
+        let odd = one > OUTLIER_RATIO * usual && is_large(failure, one) && fits_without(failure, one);
         return odd.then(|| Mechanism {
-            class: Class::SingleResult,
+            class: FindingClass::SingleResult,
             tokens: one,
             count: 1,
             entries: vec![messages[largest].entry],
         });
     }
-    let usual = turns(failure, run_from(failure)..first).into_iter().fold(0.0, f64::max);
-    (all > ODD * usual && is_large(failure, all) && fits_without(failure, all)).then(|| Mechanism {
-        class: Class::ParallelResults,
+    let usual =
+        turn_result_tokens(failure, run_start_position(failure)..first).into_iter().fold(0.0, f64::max);
+    (all > OUTLIER_RATIO * usual && is_large(failure, all) && fits_without(failure, all)).then(|| Mechanism {
+        class: FindingClass::ParallelResults,
         tokens: all,
         count: newest.len(),
         entries: newest.iter().map(|at| messages[*at].entry).collect(),
@@ -155,10 +174,10 @@ fn results(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
 }
 
 /// Tokens of the results of each turn in a range of messages.
-fn turns(failure: &Failure, range: std::ops::Range<usize>) -> Vec<f64> {
+fn turn_result_tokens(failure: &Failure, range: std::ops::Range<usize>) -> Vec<f64> {
     let mut turns = vec![0.0];
     for at in range {
-        match failure.then.context.messages[at].size.role {
+        match failure.session.context.messages[at].size.role {
             Role::ToolResult => *turns.last_mut().unwrap_or(&mut 0.0) += failure.weights[at],
             _ => turns.push(0.0),
         }
@@ -167,18 +186,18 @@ fn turns(failure: &Failure, range: std::ops::Range<usize>) -> Vec<f64> {
 }
 
 /// One run's results outgrew what was left, or a run was refused or compacted and filled up again.
-fn tool_loop(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
-    let messages = &failure.then.context.messages;
-    let results: Vec<usize> = (run_from(failure)..messages.len())
+fn detect_tool_loop(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+    let messages = &failure.session.context.messages;
+    let results: Vec<usize> = (run_start_position(failure)..messages.len())
         .filter(|at| messages[*at].size.role == Role::ToolResult)
         .collect();
     let tokens: f64 = results.iter().map(|at| failure.weights[*at]).sum();
-    let room = failure.limit.saturating_sub(failure.fixed) as f64;
-    let fills = results.len() >= LOOP.1 && tokens >= LOOP.0 * room;
-    let again =
-        refused_in_run(case, failure) + compacted_in_run(case, failure) > 1 && results.len() >= LOOP.1;
-    (fills && fits_without(failure, tokens) || again && tokens >= LARGE * room).then(|| Mechanism {
-        class: Class::ToolLoopTreadmill,
+    let room = failure.limit.saturating_sub(failure.fixed_tokens) as f64;
+    let fills = results.len() >= LOOP_THRESHOLD.1 && tokens >= LOOP_THRESHOLD.0 * room;
+    let again = refusals_in_run(case, failure) + compactions_in_run(case, failure) > 1
+        && results.len() >= LOOP_THRESHOLD.1;
+    (fills && fits_without(failure, tokens) || again && tokens >= LARGE_SHARE * room).then(|| Mechanism {
+        class: FindingClass::ToolLoopTreadmill,
         tokens,
         count: results.len(),
         entries: results.iter().rev().map(|at| messages[*at].entry).collect(),
@@ -186,46 +205,46 @@ fn tool_loop(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
 }
 
 /// The first message behind the one that opened the run; all of a context that a compaction cut within the run.
-fn run_from(failure: &Failure) -> usize {
+fn run_start_position(failure: &Failure) -> usize {
     failure.run_opening().map_or(0, |at| at + 1)
 }
 
 /// Refusals since the last message of the person before the failing call, that one included.
-pub(super) fn refused_in_run(case: &Case<'_>, failure: &Failure) -> usize {
-    let from = run_start(case);
+pub(super) fn refusals_in_run(case: &Case<'_>, failure: &Failure) -> usize {
+    let from = run_start_entry(case);
     let in_run = |overflow: &&Overflow| overflow.entry >= from && overflow.entry <= failure.overflow.entry;
     case.overflows().iter().filter(in_run).count()
 }
 
-fn compacted_in_run(case: &Case<'_>, failure: &Failure) -> usize {
-    let from = run_start(case);
-    let index = &case.inspection.index;
+fn compactions_in_run(case: &Case<'_>, failure: &Failure) -> usize {
+    let from = run_start_entry(case);
+    let index = &case.session.index;
     let compactions = case.path.iter().filter(|ix| index.entry(**ix).kind == EntryKind::Compaction);
     compactions.filter(|ix| **ix >= from && **ix < failure.overflow.entry).count()
 }
 
-fn run_start(case: &Case<'_>) -> EntryIx {
-    case.asked().last().copied().unwrap_or(EntryIx(0))
+fn run_start_entry(case: &Case<'_>) -> EntryIx {
+    case.user_messages().last().copied().unwrap_or(EntryIx(0))
 }
 
 /// Nothing stands out.
-fn gradual(_: &Case<'_>, failure: &Failure) -> Mechanism {
-    let messages = &failure.then.context.messages;
+fn gradual_growth(_: &Case<'_>, failure: &Failure) -> Mechanism {
+    let messages = &failure.session.context.messages;
     let newest = messages.last().map(|message| message.entry);
     Mechanism {
-        class: Class::GradualGrowth,
-        tokens: failure.requested.saturating_sub(failure.fixed) as f64,
+        class: FindingClass::GradualGrowth,
+        tokens: failure.prompt_tokens.saturating_sub(failure.fixed_tokens) as f64,
         count: messages.len(),
         entries: newest.into_iter().collect(),
     }
 }
 
 fn fits_without(failure: &Failure, tokens: f64) -> bool {
-    failure.requested as f64 - tokens <= failure.limit as f64
+    failure.prompt_tokens as f64 - tokens <= failure.limit as f64
 }
 
 fn is_large(failure: &Failure, tokens: f64) -> bool {
-    tokens >= LARGE * failure.limit as f64
+    tokens >= LARGE_SHARE * failure.limit as f64
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {

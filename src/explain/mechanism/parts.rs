@@ -5,7 +5,7 @@ use crate::store::entry::{MessageSize, Role};
 
 /// A part of the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PartKind {
+pub enum PromptPartKind {
     /// System prompt, tools and workspace files.
     Fixed,
     /// The summary of a compaction.
@@ -22,9 +22,9 @@ pub enum PartKind {
     Rest,
 }
 
-impl PartKind {
+impl PromptPartKind {
     /// The word in JSON and on screen.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Fixed => "fixed parts",
             Self::Summary => "summary",
@@ -39,45 +39,51 @@ impl PartKind {
 
 /// One part.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Part {
+pub struct PromptPart {
     /// Which.
-    pub kind: PartKind,
+    pub kind: PromptPartKind,
     /// Messages in it.
     pub count: usize,
     /// Tokens by the provider's count.
     pub tokens: f64,
     /// Of them, tokens that came since the last accepted call.
-    pub new: f64,
+    pub new_tokens: f64,
 }
 
 /// All parts that hold something, the newest first.
-pub(in crate::explain) fn parts(failure: &Failure) -> Vec<Part> {
+pub(in crate::explain) fn prompt_parts(failure: &Failure) -> Vec<PromptPart> {
     let opening = failure.run_opening();
     let newest = failure.newest_results().first().copied().unwrap_or(usize::MAX);
     let kind = |at: usize, size: &MessageSize| match size.role {
-        Role::CompactionSummary => PartKind::Summary,
-        Role::ToolResult if at >= newest => PartKind::NewestResults,
-        Role::ToolResult if opening.is_some_and(|opening| at > opening) => PartKind::RunResults,
-        Role::ToolResult => PartKind::OlderResults,
-        _ if opening == Some(at) => PartKind::NewestMessage,
-        _ => PartKind::Rest,
+        Role::CompactionSummary => PromptPartKind::Summary,
+        Role::ToolResult if at >= newest => PromptPartKind::NewestResults,
+        Role::ToolResult if opening.is_some_and(|opening| at > opening) => PromptPartKind::RunResults,
+        Role::ToolResult => PromptPartKind::OlderResults,
+        _ if opening == Some(at) => PromptPartKind::NewestMessage,
+        _ => PromptPartKind::Rest,
     };
-    let part = |wanted: PartKind| {
+    let part = |wanted: PromptPartKind| {
         let is_own = |at: usize, size: &MessageSize| kind(at, size) == wanted;
-        let messages = failure.then.context.messages.iter().enumerate();
+        let messages = failure.session.context.messages.iter().enumerate();
         let count = messages.filter(|(at, message)| is_own(*at, &message.size)).count();
-        let new = failure
-            .tokens_of(|at, size| is_own(at, size) && failure.before.is_some() && at >= failure.new_from);
-        Part { kind: wanted, count, tokens: failure.tokens_of(is_own), new }
+        let new = failure.tokens_of(|at, size| {
+            is_own(at, size) && failure.last_counted.is_some() && at >= failure.first_new
+        });
+        PromptPart { kind: wanted, count, tokens: failure.tokens_of(is_own), new_tokens: new }
     };
-    let fixed = Part { kind: PartKind::Fixed, count: 0, tokens: failure.fixed as f64, new: 0.0 };
+    let fixed = PromptPart {
+        kind: PromptPartKind::Fixed,
+        count: 0,
+        tokens: failure.fixed_tokens as f64,
+        new_tokens: 0.0,
+    };
     let kinds = [
-        PartKind::NewestResults,
-        PartKind::NewestMessage,
-        PartKind::RunResults,
-        PartKind::OlderResults,
-        PartKind::Rest,
-        PartKind::Summary,
+        PromptPartKind::NewestResults,
+        PromptPartKind::NewestMessage,
+        PromptPartKind::RunResults,
+        PromptPartKind::OlderResults,
+        PromptPartKind::Rest,
+        PromptPartKind::Summary,
     ];
     kinds.map(part).into_iter().filter(|part| part.count > 0).chain([fixed]).collect()
 }

@@ -5,19 +5,19 @@ use std::collections::HashMap;
 
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
-use crate::explain::finding::Class;
+use crate::explain::finding::FindingClass;
 use crate::explain::mechanism::Mechanism;
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::store::body;
-use crate::transcript::envelope::opened;
+use crate::transcript::envelope::unwrap_message;
 
 /// Runs below which nothing recurs.
-const LEAST_RUNS: usize = 5;
+const MIN_RUNS: usize = 5;
 /// Share of the person's messages that must be the same.
-const SAME: f64 = 0.6;
+const MIN_SAME_SHARE: f64 = 0.6;
 /// Letters below which messages are the same by chance.
-const LEAST_LETTERS: usize = 16;
+const MIN_LETTERS: usize = 16;
 /// Names that dates are written with.
 const DAYS_AND_MONTHS: [&str; 19] = [
     "monday",
@@ -41,30 +41,30 @@ const DAYS_AND_MONTHS: [&str; 19] = [
     "december",
 ];
 /// Messages that are compared, the newest first.
-const MOST: usize = 400;
+const MAX_MESSAGES: usize = 400;
 
-pub(super) fn recurring(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
-    let asked = case.asked();
+pub(super) fn detect_recurring(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+    let asked = case.user_messages();
     let mut by_text: HashMap<String, Vec<EntryIx>> = HashMap::new();
-    let compared = asked.len().min(MOST);
-    for ix in asked.into_iter().rev().take(MOST) {
-        let text = text(case, ix).map(|text| normalised(&text)).unwrap_or_default();
-        if text.len() >= LEAST_LETTERS {
+    let compared = asked.len().min(MAX_MESSAGES);
+    for ix in asked.into_iter().rev().take(MAX_MESSAGES) {
+        let text = message_text(case, ix).map(|text| normalise(&text)).unwrap_or_default();
+        if text.len() >= MIN_LETTERS {
             by_text.entry(text).or_default().push(ix);
         }
     }
     let same = by_text.into_values().max_by_key(Vec::len)?;
-    let recurs = same.len() >= LEAST_RUNS && same.len() as f64 >= SAME * compared as f64;
+    let recurs = same.len() >= MIN_RUNS && same.len() as f64 >= MIN_SAME_SHARE * compared as f64;
     recurs.then(|| Mechanism {
-        class: Class::RecurringSessionGrowth,
-        tokens: failure.requested.saturating_sub(failure.fixed) as f64,
+        class: FindingClass::RecurringSessionGrowth,
+        tokens: failure.prompt_tokens.saturating_sub(failure.fixed_tokens) as f64,
         count: same.len(),
         entries: same,
     })
 }
 
-fn text(case: &Case<'_>, ix: EntryIx) -> Option<String> {
-    let message = body::message(&case.inspection.source, &case.inspection.index, ix).ok()??;
+fn message_text(case: &Case<'_>, ix: EntryIx) -> Option<String> {
+    let message = body::read_message(&case.session.source, &case.session.index, ix).ok()??;
     let content = message.get("content")?;
     let blocks = content.as_array().unwrap_or_default().iter().filter_map(|block| block.get("text"));
     let texts = std::iter::once(content).chain(blocks).filter_map(Value::as_str);
@@ -72,13 +72,13 @@ fn text(case: &Case<'_>, ix: EntryIx) -> Option<String> {
 }
 
 /// The person's own words in lower case, without what stamps every run anew: dates, times and ids.
-fn normalised(text: &str) -> String {
-    let opened = opened(text);
-    let words: Vec<String> = opened.said.split_whitespace().map(str::to_lowercase).collect();
+fn normalise(text: &str) -> String {
+    let opened = unwrap_message(text);
+    let words: Vec<String> = opened.text.split_whitespace().map(str::to_lowercase).collect();
     let is_stamp = |at: usize| {
         let near = at.checked_sub(1).into_iter().chain([at, at + 1]);
-        let dated = near.filter_map(|at| words.get(at)).any(|word| is_of_date(word));
-        is_of_date(&words[at])
+        let dated = near.filter_map(|at| words.get(at)).any(|word| is_date_word(word));
+        is_date_word(&words[at])
             || is_stamp(&words[at])
             || dated && words[at].starts_with(|char: char| char.is_ascii_digit())
     };
@@ -87,7 +87,7 @@ fn normalised(text: &str) -> String {
 }
 
 /// Whether a word is a name that dates are written with.
-fn is_of_date(word: &str) -> bool {
+fn is_date_word(word: &str) -> bool {
     let word = word.trim_matches(|char: char| !char.is_alphabetic());
     let named = DAYS_AND_MONTHS.iter().any(|name| word == *name || word == &name[..3]);
     named || ["am", "pm", "utc", "gmt"].contains(&word)
@@ -102,16 +102,16 @@ fn is_stamp(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::normalised;
+    use super::normalise;
 
     #[test]
     fn dates_and_numbers_do_not_make_another_job() {
-        let one = normalised("[cron:4 digest] Summarise the night. Time: 2026-03-01 07:00");
-        assert_eq!(one, normalised("[cron:4 digest] Summarise the night. Time: 2026-03-02 07:00"));
-        assert_ne!(one, normalised("[cron:4 digest] Summarise the day. Time: 2026-03-02 07:00"));
+        let one = normalise("[cron:4 digest] Summarise the night. Time: 2026-03-01 07:00");
+        assert_eq!(one, normalise("[cron:4 digest] Summarise the night. Time: 2026-03-02 07:00"));
+        assert_ne!(one, normalise("[cron:4 digest] Summarise the day. Time: 2026-03-02 07:00"));
         let spoken =
-            |day: &str| normalised(&format!("Check the mail.\nCurrent time: {day} 6, 2026 — 07:13 AM (UTC)"));
+            |day: &str| normalise(&format!("Check the mail.\nCurrent time: {day} 6, 2026 — 07:13 AM (UTC)"));
         assert_eq!(spoken("Friday, March"), spoken("Monday, April"));
-        assert_ne!(normalised("and what about part 3 of it"), normalised("and what about part 4 of it"));
+        assert_ne!(normalise("and what about part 3 of it"), normalise("and what about part 4 of it"));
     }
 }

@@ -5,23 +5,23 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::export::document::Wanted;
+use crate::export::document::ExportRequest;
 use crate::store::index::Index;
 
 /// New ids, none of which the transcript has.
-pub(super) struct NewNames<'a> {
+pub(super) struct ExportIds<'a> {
     index: &'a Index,
     seed: String,
-    drawn: HashSet<String>,
+    used: HashSet<String>,
     turn: u64,
 }
 
-impl<'a> NewNames<'a> {
-    pub(super) fn new(wanted: &Wanted<'a>) -> Self {
-        let index = &*wanted.inspection.index;
-        let leaf = wanted.inspection.context.leaf.map(|leaf| index.name(leaf));
+impl<'a> ExportIds<'a> {
+    pub(super) fn new(wanted: &ExportRequest<'a>) -> Self {
+        let index = &*wanted.session.index;
+        let leaf = wanted.session.context.leaf.map(|leaf| index.display_id(leaf));
         let seed = format!("{} {leaf:?} {} {}", index.path.display(), wanted.now_ms, wanted.plan.is_some());
-        Self { index, seed, drawn: HashSet::new(), turn: 0 }
+        Self { index, seed, used: HashSet::new(), turn: 0 }
     }
 
     fn hex(&mut self) -> String {
@@ -43,7 +43,7 @@ impl<'a> NewNames<'a> {
     pub(super) fn entry(&mut self) -> String {
         loop {
             let id = self.hex()[..8].to_owned();
-            if self.index.ids.find(&id).is_none() && self.drawn.insert(id.clone()) {
+            if self.index.ids.find(&id).is_none() && self.used.insert(id.clone()) {
                 return id;
             }
         }

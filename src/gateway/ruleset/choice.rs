@@ -9,7 +9,7 @@ use crate::gateway::provenance::Provenance;
 use crate::js;
 
 /// The key that a gateway writes its own version to whenever it writes its configuration.
-const TOUCHED_BY: [&str; 2] = ["meta", "lastTouchedVersion"];
+const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
 
 /// The first releases that keep sessions in a database.
 const FIRST_DATABASE: &str = "2026.8.1 (betas from 2026.7.2)";
@@ -39,148 +39,148 @@ pub struct PiMark {
     /// The newest rules that nothing speaks against.
     pub ruleset: Ruleset,
     /// What tells so, in words.
-    pub why: String,
+    pub reason: String,
 }
 
 /// A ruleset and where the choice comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen {
+pub struct RulesetChoice {
     /// The rules.
-    pub ruleset: Ruleset,
+    pub id: Ruleset,
     /// The release that was named or found, as it is written there.
     pub release: Option<String>,
     /// What settled it.
-    pub from: Provenance,
+    pub provenance: Provenance,
     /// What to say where the version found is not the one the rules were read from.
     pub note: Option<String>,
 }
 
-impl Default for Chosen {
+impl Default for RulesetChoice {
     /// The reference, for want of anything that tells.
     fn default() -> Self {
-        Self::by(Ruleset::default(), Provenance::Default)
+        Self::new(Ruleset::default(), Provenance::Default)
     }
 }
 
-impl Chosen {
+impl RulesetChoice {
     /// These rules, without a release that was named.
-    pub fn by(ruleset: Ruleset, from: Provenance) -> Self {
-        Self { ruleset, release: None, from, note: None }
+    pub fn new(id: Ruleset, provenance: Provenance) -> Self {
+        Self { id, release: None, provenance, note: None }
     }
 
     /// A version that someone named; `from` says where.
     ///
     /// # Errors
     /// A text that is no version; the error lists the known ones.
-    pub fn named(text: &str, from: Provenance) -> Result<Self, UnknownVersion> {
+    pub fn from_version(text: &str, from: Provenance) -> Result<Self, UnknownVersion> {
         let version: Version = text.parse()?;
         let release = Some(text.trim().to_owned());
-        Ok(Self { ruleset: version.ruleset(), release, note: version.note(), from })
+        Ok(Self { id: version.ruleset(), release, note: version.note(), provenance: from })
     }
 
     /// What the store itself tells: how it keeps sessions, then the version that last wrote its
     /// configuration, else the reference. A version that cannot be read decides nothing, and that is said.
     pub fn detect(config: &GatewayConfig, era: &Era) -> Self {
         match era {
-            Era::Pi => Self::by(Ruleset::Pi0_55, by_store("pi's own sessions".to_owned())),
-            Era::Files => Self::written(config).unwrap_or_default().saying_unknown(config),
+            Era::Pi => Self::new(Ruleset::Pi0_55, store_provenance("pi's own sessions".to_owned())),
+            Era::Files => Self::from_config(config).unwrap_or_default().with_unknown_note(config),
             Era::Database { path, written_by } => {
-                let (config_says, name) = (Self::written(config), name_of(path));
+                let (config_says, name) = (Self::from_config(config), file_name(path));
                 let own = written_by.as_deref().and_then(|text| {
-                    let why = format!("{name} was last written by {text}{}", older_words(config));
-                    Self::named(text, by_store(why)).ok()
+                    let why = format!("{name} was last written by {text}{}", older_config_note(config));
+                    Self::from_version(text, store_provenance(why)).ok()
                 });
                 // The configuration may be older than the database beside it, and the other way round.
                 let newest = own.into_iter().chain(config_says).filter(Self::has_databases);
                 let unknown = || {
                     let why = format!(
                         "{name} holds sessions, as releases from {FIRST_DATABASE} on do{}",
-                        older_words(config)
+                        older_config_note(config)
                     );
-                    Self::by(Ruleset::NEWEST, by_store(why))
+                    Self::new(Ruleset::NEWEST, store_provenance(why))
                 };
-                newest.max_by_key(|chosen| chosen.ruleset).unwrap_or_else(unknown).saying_unknown(config)
+                newest.max_by_key(|chosen| chosen.id).unwrap_or_else(unknown).with_unknown_note(config)
             }
         }
     }
 
     /// Whether gateways with these rules keep sessions in databases.
     fn has_databases(&self) -> bool {
-        !self.ruleset.is_pi() && self.ruleset >= Ruleset::V2026_8_1
+        !self.id.is_pi() && self.id >= Ruleset::V2026_8_1
     }
 
     /// The same with the version of pi that its settings name; a text that is no version tells nothing.
     #[must_use]
-    pub fn or_pi(self, version: Option<(String, Provenance)>) -> Self {
-        let named = version.and_then(|(text, from)| Self::named(&format!("pi-{text}"), from).ok());
-        named.filter(|_| self.is_pis_oldest()).unwrap_or(self)
+    pub fn or_pi_version(self, version: Option<(String, Provenance)>) -> Self {
+        let named = version.and_then(|(text, from)| Self::from_version(&format!("pi-{text}"), from).ok());
+        named.filter(|_| self.is_pi_fallback()).unwrap_or(self)
     }
 
     /// The same for one transcript. Where nothing but pi's own store, or for a file `alone` nothing at all, has settled
     /// it, a mark of pi's own does; so it does where pi's settings name an older version than the mark proves.
     #[must_use]
     pub fn for_transcript(&self, alone: bool, mark: impl FnOnce() -> Option<PiMark>) -> Self {
-        let named = matches!(self.from, Provenance::File { .. }) && self.ruleset.is_pi();
-        let open = named || self.is_pis_oldest() || self.from == Provenance::Default && alone;
-        let newer = |mark: &PiMark| !named || self.ruleset < Ruleset::of_pi(mark.since);
+        let named = matches!(self.provenance, Provenance::File { .. }) && self.id.is_pi();
+        let open = named || self.is_pi_fallback() || self.provenance == Provenance::Default && alone;
+        let newer = |mark: &PiMark| !named || self.id < Ruleset::for_pi(mark.since);
         match open.then(mark).flatten().filter(newer) {
-            Some(PiMark { ruleset, why, .. }) => {
-                Self::by(ruleset, Provenance::Rule { rule: "transcript", why })
+            Some(PiMark { ruleset, reason: why, .. }) => {
+                Self::new(ruleset, Provenance::Rule { rule: "transcript", why })
             }
             None => self.clone(),
         }
     }
 
     /// Whether it is pi's own store alone that says so, which tells no release.
-    fn is_pis_oldest(&self) -> bool {
-        let by_store = matches!(self.from, Provenance::Rule { rule, .. } if rule == "store");
-        by_store && self.ruleset == Ruleset::Pi0_55
+    fn is_pi_fallback(&self) -> bool {
+        let by_store = matches!(self.provenance, Provenance::Rule { rule, .. } if rule == "store");
+        by_store && self.id == Ruleset::Pi0_55
     }
 
-    fn written(config: &GatewayConfig) -> Option<Self> {
-        let text = touched_by(config)?;
-        Self::named(&text, config.provenance(&TOUCHED_BY)).ok()
+    fn from_config(config: &GatewayConfig) -> Option<Self> {
+        let text = last_touched_version(config)?;
+        Self::from_version(&text, config.provenance(&LAST_TOUCHED_VERSION)).ok()
     }
 
     /// The same choice, and that the version which last wrote the configuration is none that is known, where it is not.
-    fn saying_unknown(self, config: &GatewayConfig) -> Self {
-        let unknown = touched_by(config).filter(|text| text.parse::<Version>().is_err());
+    fn with_unknown_note(self, config: &GatewayConfig) -> Self {
+        let unknown = last_touched_version(config).filter(|text| text.parse::<Version>().is_err());
         let note = unknown.map(|text| {
-            let (place, span) = (config.provenance(&TOUCHED_BY), self.ruleset.span());
+            let (place, span) = (config.provenance(&LAST_TOUCHED_VERSION), self.id.release_span());
             format!("{place}: last written by {text:?}, which is no known release; the rules of {span} are assumed. --ruleset names others.")
         });
         Self { note: note.or(self.note), ..self }
     }
 
     /// What settled it, in words: file, line and key; the flag; the rule.
-    pub fn from_words(&self) -> String {
-        match &self.from {
-            Provenance::File { key, .. } => format!("{}, {key}", self.from),
+    pub fn provenance_text(&self) -> String {
+        match &self.provenance {
+            Provenance::File { key, .. } => format!("{}, {key}", self.provenance),
             Provenance::Default => "default: the reference".to_owned(),
             Provenance::Rule { why, .. } => why.clone(),
             Provenance::Tuned => "chosen on the screen".to_owned(),
-            Provenance::Flag | Provenance::Fixed(_) => self.from.to_string(),
+            Provenance::Flag | Provenance::Fixed(_) => self.provenance.to_string(),
         }
     }
 }
 
 /// The version that last wrote the configuration, as it is written there.
-fn touched_by(config: &GatewayConfig) -> Option<String> {
-    Some(config.value(&TOUCHED_BY).and_then(js::Value::as_str)?.to_string_lossy())
+fn last_touched_version(config: &GatewayConfig) -> Option<String> {
+    Some(config.value(&LAST_TOUCHED_VERSION).and_then(js::Value::as_str)?.to_string_lossy())
 }
 
 /// The store's own shape settled it, for this reason.
-fn by_store(why: String) -> Provenance {
+fn store_provenance(why: String) -> Provenance {
     Provenance::Rule { rule: "store", why }
 }
 
-fn name_of(path: &Path) -> Cow<'_, str> {
+fn file_name(path: &Path) -> Cow<'_, str> {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy()
 }
 
 /// That the configuration beside a database is older, where it names a release.
-fn older_words(config: &GatewayConfig) -> String {
-    let known = touched_by(config).filter(|text| text.parse::<Version>().is_ok());
+fn older_config_note(config: &GatewayConfig) -> String {
+    let known = last_touched_version(config).filter(|text| text.parse::<Version>().is_ok());
     known.map(|text| format!("; openclaw.json was last written by {text}")).unwrap_or_default()
 }
 
@@ -190,11 +190,11 @@ mod tests {
     use crate::gateway::env::Environment;
     use std::io::Write as _;
 
-    fn detected(text: &str, era: &Era) -> Chosen {
+    fn detected(text: &str, era: &Era) -> RulesetChoice {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("openclaw.json");
         std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
-        Chosen::detect(&GatewayConfig::load(Some(&path), &Environment::default(), dir.path()), era)
+        RulesetChoice::detect(&GatewayConfig::load(Some(&path), &Environment::default(), dir.path()), era)
     }
 
     fn database() -> Era {
@@ -209,14 +209,14 @@ mod tests {
     #[test]
     fn the_version_that_wrote_the_configuration_decides_with_file_and_line() {
         let chosen = detected("{\n meta: {\n lastTouchedVersion: '2026.2.19' } }", &Era::Files);
-        assert_eq!((chosen.ruleset, &chosen.note), (Ruleset::V2026_2_19, &None));
-        assert!(chosen.from_words().ends_with("openclaw.json:3, meta.lastTouchedVersion"));
+        assert_eq!((chosen.id, &chosen.note), (Ruleset::V2026_2_19, &None));
+        assert!(chosen.provenance_text().ends_with("openclaw.json:3, meta.lastTouchedVersion"));
     }
 
     #[test]
     fn a_version_that_was_not_opened_says_which_rules_are_used() {
         let chosen = detected("{ meta: { lastTouchedVersion: '2026.5.6' } }", &Era::Files);
-        assert_eq!(chosen.ruleset, Ruleset::V2026_5_2);
+        assert_eq!(chosen.id, Ruleset::V2026_5_2);
         assert!(chosen.note.unwrap().starts_with("2026.5.6 was not opened; the rules of 2026.5.2–5.12"));
     }
 
@@ -224,15 +224,15 @@ mod tests {
     fn a_store_that_tells_nothing_is_read_by_the_reference() {
         for text in ["{}", "{ meta: { lastTouchedVersion: 5 } }", "{"] {
             let chosen = detected(text, &Era::Files);
-            assert_eq!(chosen, Chosen::default(), "{text}");
-            assert_eq!(chosen.from_words(), "default: the reference");
+            assert_eq!(chosen, RulesetChoice::default(), "{text}");
+            assert_eq!(chosen.provenance_text(), "default: the reference");
         }
     }
 
     #[test]
     fn a_writer_that_is_no_known_release_is_named() {
         let chosen = detected("{ meta: { lastTouchedVersion: '0.1.5-fix.1' } }", &Era::Files);
-        assert_eq!(chosen.ruleset, Ruleset::default());
+        assert_eq!(chosen.id, Ruleset::default());
         let note = chosen.note.unwrap();
         assert!(
             note.contains("openclaw.json:1: last written by \"0.1.5-fix.1\", which is no known release"),
@@ -247,56 +247,59 @@ mod tests {
     #[test]
     fn a_database_that_names_no_release_is_of_the_newest_whatever_an_older_configuration_says() {
         let old = detected("{ meta: { lastTouchedVersion: '2026.3.2' } }", &database());
-        assert_eq!(old.ruleset, Ruleset::NEWEST);
+        assert_eq!(old.id, Ruleset::NEWEST);
         assert_eq!(
-            old.from_words(),
+            old.provenance_text(),
             "openclaw-agent.sqlite holds sessions, as releases from 2026.8.1 (betas from 2026.7.2) on do; openclaw.json was last written by 2026.3.2"
         );
         for text in ["{}", "{ meta: { lastTouchedVersion: 'dev' } }"] {
-            let words = detected(text, &database()).from_words();
+            let words = detected(text, &database()).provenance_text();
             assert!(words.ends_with("2026.8.1 (betas from 2026.7.2) on do"), "{words}");
         }
         let new = detected("{ meta: { lastTouchedVersion: '2026.9.6' } }", &database());
-        assert!(new.from_words().ends_with("openclaw.json:1, meta.lastTouchedVersion"));
+        assert!(new.provenance_text().ends_with("openclaw.json:1, meta.lastTouchedVersion"));
     }
 
     #[test]
     fn the_newer_of_database_and_configuration_decides() {
         let config = |release: &str| format!("{{ meta: {{ lastTouchedVersion: '{release}' }} }}");
-        let chosen = |release: &str, by: &str| detected(&config(release), &written(Some(by))).ruleset;
+        let chosen = |release: &str, by: &str| detected(&config(release), &written(Some(by))).id;
         assert_eq!(chosen("2026.3.2", "2026.8.1"), Ruleset::V2026_8_1);
         assert_eq!(chosen("2026.9.6", "2026.8.1"), Ruleset::V2026_9_2);
         assert_eq!(chosen("2026.8.1", "2026.9.4"), Ruleset::V2026_9_2);
-        let words = detected("{}", &written(Some("2026.8.1"))).from_words();
+        let words = detected("{}", &written(Some("2026.8.1"))).provenance_text();
         assert_eq!(words, "openclaw-agent.sqlite was last written by 2026.8.1");
         // What no release writes there tells nothing.
         for odd in ["dev", "pi-0.60", "2026.3.2", ""] {
-            assert_eq!(detected("{}", &written(Some(odd))).ruleset, Ruleset::NEWEST, "{odd}");
+            assert_eq!(detected("{}", &written(Some(odd))).id, Ruleset::NEWEST, "{odd}");
         }
     }
 
     #[test]
     fn the_release_that_was_found_is_kept_beside_its_range() {
         let found = detected("{ meta: { lastTouchedVersion: '2026.4.21' } }", &Era::Files);
-        assert_eq!((found.release.as_deref(), found.ruleset.span()), (Some("2026.4.21"), "2026.4.15–4.24"));
+        assert_eq!(
+            (found.release.as_deref(), found.id.release_span()),
+            (Some("2026.4.21"), "2026.4.15–4.24")
+        );
         assert_eq!(detected("{}", &Era::Files).release, None);
     }
 
     #[test]
     fn pis_own_sessions_follow_the_pi_that_wrote_them() {
         let chosen = detected("{}", &Era::Pi);
-        assert_eq!(chosen.ruleset, Ruleset::Pi0_55);
+        assert_eq!(chosen.id, Ruleset::Pi0_55);
         let mark = || Some(system_message("line 2 is a system message"));
         assert_eq!(chosen.for_transcript(false, || None), chosen);
         let today = chosen.for_transcript(false, mark);
         assert_eq!(
-            (today.ruleset, today.from_words().as_str()),
+            (today.id, today.provenance_text().as_str()),
             (Ruleset::Pi1_5, "line 2 is a system message")
         );
     }
 
     fn system_message(why: &str) -> PiMark {
-        PiMark { since: PiRelease([0, 86, 0]), ruleset: Ruleset::Pi1_5, why: why.to_owned() }
+        PiMark { since: PiRelease([0, 86, 0]), ruleset: Ruleset::Pi1_5, reason: why.to_owned() }
     }
 
     #[test]
@@ -306,26 +309,26 @@ mod tests {
             line: Some(2),
             key: "lastChangelogVersion".to_owned(),
         };
-        let named = |text: &str| detected("{}", &Era::Pi).or_pi(Some((text.to_owned(), from())));
-        let own = |text: &str| named(text).for_transcript(false, || Some(system_message("a mark"))).ruleset;
-        assert_eq!(named("1.4.0").ruleset, Ruleset::Pi1_4);
-        assert_eq!(named("1.4.0").from_words(), "settings.json:2, lastChangelogVersion");
+        let named = |text: &str| detected("{}", &Era::Pi).or_pi_version(Some((text.to_owned(), from())));
+        let own = |text: &str| named(text).for_transcript(false, || Some(system_message("a mark"))).id;
+        assert_eq!(named("1.4.0").id, Ruleset::Pi1_4);
+        assert_eq!(named("1.4.0").provenance_text(), "settings.json:2, lastChangelogVersion");
         assert_eq!(
             [own("1.4.0"), own("0.86.1"), own("0.85.0")],
             [Ruleset::Pi1_4, Ruleset::Pi0_86, Ruleset::Pi1_5]
         );
-        assert_eq!(named("unreleased").ruleset, Ruleset::Pi0_55);
+        assert_eq!(named("unreleased").id, Ruleset::Pi0_55);
         let gateway = detected("{ meta: { lastTouchedVersion: '2026.3.2' } }", &Era::Files);
-        assert_eq!(gateway.clone().or_pi(Some(("1.4.0".to_owned(), from()))), gateway);
+        assert_eq!(gateway.clone().or_pi_version(Some(("1.4.0".to_owned(), from()))), gateway);
     }
 
     #[test]
     fn a_transcript_decides_nothing_where_something_else_did() {
         let mark = || Some(system_message("a mark"));
         let files = detected("{}", &Era::Files);
-        assert_eq!(files.for_transcript(false, mark).ruleset, Ruleset::V2026_3_2);
-        assert_eq!(files.for_transcript(true, mark).ruleset, Ruleset::Pi1_5);
-        let asked = Chosen::named("pi-0.55", Provenance::Flag).unwrap();
+        assert_eq!(files.for_transcript(false, mark).id, Ruleset::V2026_3_2);
+        assert_eq!(files.for_transcript(true, mark).id, Ruleset::Pi1_5);
+        let asked = RulesetChoice::from_version("pi-0.55", Provenance::Flag).unwrap();
         assert_eq!(asked.for_transcript(true, mark), asked);
     }
 }

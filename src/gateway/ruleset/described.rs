@@ -1,9 +1,9 @@
 //! The rules of a release in words, topic by topic, so that two releases can be compared line by line.
 
 use super::rules::{
-    Aggregate, Branching, Compaction, Eligible, Estimate, Guard, History, HistoryLookup, ImageResults,
-    KeptTurns, LegacyImages, MemoryFlush, Names, Notice, Preflight, Pressure, PruneKeys, PruneWeight, Pruner,
-    Reserve, ResultLimit, Rewrite, Rules, Touch, Truncation, WindowRule,
+    Aggregate, Branching, Compaction, Eligibility, Estimate, Guard, HistoryLimitRule, HistoryLookup,
+    ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush, NameMatching, Notice, Preflight, Pressure,
+    PruneKeys, PruneWeight, Pruner, Reserve, ResultLimit, Rewrite, Rules, Truncation, WindowRule,
 };
 
 /// One topic of a release's rules.
@@ -17,11 +17,11 @@ pub struct Topic {
     pub rule: String,
 }
 
-type Row = (&'static str, &'static str, fn(&Rules) -> String);
+type TopicRow = (&'static str, &'static str, fn(&Rules) -> String);
 
-const ROWS: [Row; 33] = [
+const ROWS: [TopicRow; 33] = [
     ("Pruning", "pruning", |rules| pruner(rules.pruner).to_owned()),
-    ("Pruning", "pruned models", |rules| eligible(rules.eligible).to_owned()),
+    ("Pruning", "pruned models", |rules| eligible(rules.eligibility).to_owned()),
     ("Pruning", "last touch", |rules| touch(rules)),
     ("Pruning", "ttl", |rules| {
         let form = if rules.duration.composite { "30m, 1h or 1h30m" } else { "30m or 1h; 1h30m is an error" };
@@ -54,9 +54,9 @@ const ROWS: [Row; 33] = [
     ("Tool results", "rewriting a session", |rules| rewrite(rules.rewrite).to_owned()),
     ("Each call", "images already seen", |rules| images(rules.legacy_images)),
     ("Each call", "context guard", |rules| guard(rules)),
-    ("Each call", "provider clears tool uses", |rules| yes(rules.server_clearing)),
-    ("Each run", "turn limit", |rules| history(rules.history).to_owned()),
-    ("Each run", "turn limit keys", |rules| lookup(rules.history_lookup).to_owned()),
+    ("Each call", "provider clears tool uses", |rules| yes_no(rules.server_clearing)),
+    ("Each run", "turn limit", |rules| history(rules.history_limit).to_owned()),
+    ("Each run", "turn limit keys", |rules| history_lookup(rules.history_lookup).to_owned()),
     ("Each run", "check before a prompt", |rules| preflight(rules.preflight).to_owned()),
     ("Each run", "check inside a tool loop", |rules| {
         if rules.mid_turn_check { "with compaction.midTurnPrecheck.enabled" } else { "none" }.to_owned()
@@ -109,7 +109,7 @@ fn grouped(number: f64) -> String {
     groups.collect::<Vec<_>>().join(",")
 }
 
-fn yes(on: bool) -> String {
+fn yes_no(on: bool) -> String {
     if on { "yes" } else { "no" }.to_owned()
 }
 
@@ -123,21 +123,21 @@ fn pruner(pruner: Pruner) -> &'static str {
     }
 }
 
-fn eligible(eligible: Eligible) -> &'static str {
+fn eligible(eligible: Eligibility) -> &'static str {
     match eligible {
-        Eligible::Anthropic => "anthropic, openrouter anthropic/…",
-        Eligible::Caching => "anthropic, moonshot, zai, some of openrouter and kilocode",
-        Eligible::Plugins => "what the provider's plug-in says; other providers are not pruned",
-        Eligible::PluginsOrApi | Eligible::NewestPlugins => {
+        Eligibility::Anthropic => "anthropic, openrouter anthropic/…",
+        Eligibility::Caching => "anthropic, moonshot, zai, some of openrouter and kilocode",
+        Eligibility::Plugins => "what the provider's plug-in says; other providers are not pruned",
+        Eligibility::PluginsOrApi | Eligibility::NewestPlugins => {
             "what the provider's plug-in says; others by provider and api"
         }
     }
 }
 
 fn touch(rules: &Rules) -> String {
-    let of = match rules.touch {
-        Touch::Any => "of any model",
-        Touch::SameModel => "of the same provider and model",
+    let of = match rules.last_touch {
+        LastTouch::Any => "of any model",
+        LastTouch::SameModel => "of the same provider and model",
     };
     format!("newest {} marker {of}", rules.marker)
 }
@@ -152,7 +152,7 @@ fn weight(weight: PruneWeight) -> &'static str {
 }
 
 fn odd_blocks(rules: &Rules) -> &'static str {
-    match (rules.prune_size.odd_answers, rules.prune_size.odd_texts) {
+    match (rules.prune_size.accepts_malformed_answers, rules.prune_size.accepts_malformed_texts) {
         (false, _) => "stop pruning",
         (true, false) => "ignored in answers; in tool results they stop pruning",
         (true, true) => "ignored; a text block without text counts as its JSON",
@@ -210,7 +210,7 @@ fn aggregate(aggregate: Aggregate) -> &'static str {
 fn rewrite(rewrite: Rewrite) -> &'static str {
     match rewrite {
         Rewrite::None => "never",
-        Rewrite::Losing => "loses labels and branch summaries; a compaction keeps an old id",
+        Rewrite::Lossy => "loses labels and branch summaries; a compaction keeps an old id",
         Rewrite::Remapping => "ids, labels and branch summaries follow",
     }
 }
@@ -252,16 +252,16 @@ fn guard(rules: &Rules) -> String {
     }
 }
 
-fn history(history: History) -> &'static str {
+fn history(history: HistoryLimitRule) -> &'static str {
     match history {
-        History::None => "none",
-        History::Exact => "exact; drops a leading summary",
-        History::ExactWithPrelude => "exact; keeps a leading summary",
-        History::Batches => "in batches of half the limit; keeps a leading summary",
+        HistoryLimitRule::None => "none",
+        HistoryLimitRule::Exact => "exact; drops a leading summary",
+        HistoryLimitRule::ExactWithPrelude => "exact; keeps a leading summary",
+        HistoryLimitRule::Batches => "in batches of half the limit; keeps a leading summary",
     }
 }
 
-fn lookup(lookup: HistoryLookup) -> &'static str {
+fn history_lookup(lookup: HistoryLookup) -> &'static str {
     match lookup {
         HistoryLookup::Dm => "direct messages (dm)",
         HistoryLookup::Direct => "direct messages (dm, direct)",
@@ -296,10 +296,10 @@ fn estimate(rules: &Rules) -> &'static str {
         Estimate::OwnRuntime { user_images: false, .. } => "4 chars per token; own runtime",
         Estimate::OwnRuntime { context_usage: false, .. } => "4 chars per token, 1200 tokens per image",
         Estimate::OwnRuntime { .. } => "4 chars per token, 1200 tokens per image; contextUsage replaces it",
-        Estimate::Weighted { as_told: false } => {
+        Estimate::Weighted { counts_envelope: false } => {
             "4 weighted chars per token, 2,000 tokens per image; contextUsage replaces it"
         }
-        Estimate::Weighted { as_told: true } => {
+        Estimate::Weighted { counts_envelope: true } => {
             "4 weighted chars per token, line ends and senders too, 2,000 per image; contextUsage replaces it"
         }
     }
@@ -352,7 +352,7 @@ fn window(rule: WindowRule) -> String {
         }
         WindowRule::Lowest { names, model_tokens, prefixed } => {
             let of = if model_tokens { "contextTokens or contextWindow" } else { "contextWindow" };
-            let names = if names == Names::Exact { "" } else { "; provider names in any case" };
+            let names = if names == NameMatching::Exact { "" } else { "; provider names in any case" };
             let prefixed = if prefixed { ", ids with or without the provider" } else { "" };
             format!(
                 "{of} of the configured model, else the model's own; agents.defaults.contextTokens lowers it{names}{prefixed}"

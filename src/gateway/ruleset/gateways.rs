@@ -3,36 +3,36 @@
 
 use super::pi::PiRelease;
 use super::rules::{
-    Aggregate, Branching, Compaction, Duration, Eligible, Ends, Estimate, Guard, History, HistoryLookup,
-    ImageResults, KeptTurns, LegacyImages, MemoryFlush, Names, Notice, Preflight, Pressure, PruneKeys,
-    PruneSize, PruneWeight, Pruner, Reading, Recovery, Reserve, ResultLimit, Rewrite, Rules, Touch,
-    Truncation, WindowGuardRule, WindowRule,
+    Aggregate, Branching, Compaction, DurationRule, Eligibility, Ends, Estimate, Guard, HistoryLimitRule,
+    HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush, NameMatching, Notice,
+    Preflight, Pressure, PruneKeys, PruneSize, PruneWeight, Pruner, ReadMode, Recovery, Reserve, ResultLimit,
+    Rewrite, Rules, Truncation, WindowGuardRule, WindowRule,
 };
 
 /// The reference.
 pub(super) static V2026_3_2: Rules = Rules {
-    reading: Reading::Entries,
+    read_mode: ReadMode::Entries,
     pi: PiRelease::OLDEST,
     pruner: Pruner::EachFiring,
     prune_keys: PruneKeys::All,
     prune_size: PruneSize {
         weight: PruneWeight::Units,
         signatures: false,
-        odd_answers: false,
-        odd_texts: false,
+        accepts_malformed_answers: false,
+        accepts_malformed_texts: false,
     },
     image_results: ImageResults::Skipped,
     filter_needs_name: false,
     marker: "openclaw.cache-ttl",
-    touch: Touch::Any,
-    eligible: Eligible::Caching,
-    duration: Duration { composite: true, longest_ms: f64::MAX },
-    history: History::Exact,
+    last_touch: LastTouch::Any,
+    eligibility: Eligibility::Caching,
+    duration: DurationRule { composite: true, longest_ms: f64::MAX },
+    history_limit: HistoryLimitRule::Exact,
     history_lookup: HistoryLookup::Channel,
     result_limit: ResultLimit::Share { most: 400_000.0, configured: false },
     truncation: Truncation::Head { floor_has_suffix: true },
     aggregate: Aggregate::None,
-    rewrite: Rewrite::Losing,
+    rewrite: Rewrite::Lossy,
     guard: Guard::Placeholders { stops: false },
     guard_counts_details: true,
     mid_turn_check: false,
@@ -54,7 +54,7 @@ pub(super) static V2026_3_2: Rules = Rules {
         warn_share: 0.0,
         block_unknown: false,
     },
-    window_source: WindowRule::Lowest { names: Names::Exact, model_tokens: false, prefixed: false },
+    window_source: WindowRule::Lowest { names: NameMatching::Exact, model_tokens: false, prefixed: false },
     memory_flush: MemoryFlush::TotalsAndSize,
     recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: true },
     branching: Branching::LastEntry,
@@ -63,9 +63,9 @@ pub(super) static V2026_3_2: Rules = Rules {
 // Before the reference, the newest first.
 
 pub(super) static V2026_2_22: Rules = Rules {
-    eligible: Eligible::Anthropic,
+    eligibility: Eligibility::Anthropic,
     legacy_images: LegacyImages::Stay,
-    duration: Duration { composite: false, longest_ms: f64::MAX },
+    duration: DurationRule { composite: false, longest_ms: f64::MAX },
     memory_flush: MemoryFlush::StoredTotal { fresh: true },
     ..V2026_3_2
 };
@@ -112,7 +112,7 @@ pub(super) static V2026_1_24: Rules = Rules { marker: "clawdbot.cache-ttl", ..V2
 // After the reference, the oldest first.
 
 pub(super) static V2026_3_7: Rules = Rules {
-    prune_size: PruneSize { odd_answers: true, ..V2026_3_2.prune_size },
+    prune_size: PruneSize { accepts_malformed_answers: true, ..V2026_3_2.prune_size },
     truncation: Truncation::Ends(PARTIAL),
     ..V2026_3_2
 };
@@ -129,7 +129,7 @@ pub(super) static V2026_3_11: Rules = Rules {
 
 pub(super) static V2026_3_22: Rules = Rules {
     pi: PiRelease([0, 61, 1]),
-    eligible: Eligible::Plugins,
+    eligibility: Eligibility::Plugins,
     rewrite: Rewrite::Remapping,
     guard: Guard::Placeholders { stops: true },
     summary_chars: Some(16_000.0),
@@ -142,7 +142,7 @@ pub(super) static V2026_3_31: Rules = Rules {
     compaction: Compaction::EntriesFromKept,
     prune_size: PruneSize { weight: PruneWeight::Blocks { wide: false }, ..V2026_3_22.prune_size },
     history_lookup: HistoryLookup::NamedChannel,
-    window_source: WindowRule::Lowest { names: Names::Aliases, model_tokens: false, prefixed: false },
+    window_source: WindowRule::Lowest { names: NameMatching::Aliases, model_tokens: false, prefixed: false },
     ..V2026_3_22
 };
 
@@ -150,18 +150,18 @@ pub(super) static V2026_4_1: Rules =
     Rules { prune_size: PruneSize { signatures: true, ..V2026_3_31.prune_size }, ..V2026_3_31 };
 
 pub(super) static V2026_4_5: Rules = Rules {
-    eligible: Eligible::PluginsOrApi,
+    eligibility: Eligibility::PluginsOrApi,
     result_limit: ResultLimit::Share { most: 40_000.0, configured: false },
     guard: Guard::NewestFirst,
     legacy_images: LegacyImages::BeforeLastTurns { turns: ANSWERED, references: false },
-    window_source: WindowRule::Lowest { names: Names::Aliases, model_tokens: true, prefixed: false },
+    window_source: WindowRule::Lowest { names: NameMatching::Aliases, model_tokens: true, prefixed: false },
     ..V2026_4_1
 };
 
 const ANSWERED: KeptTurns = KeptTurns { count: 3, open: true };
 
 pub(super) static V2026_4_8: Rules = Rules {
-    touch: Touch::SameModel,
+    last_touch: LastTouch::SameModel,
     truncation: Truncation::Ends(COUNTED),
     aggregate: Aggregate::Newest { floor_is_notice: true },
     guard: Guard::SingleThenStop,
@@ -183,7 +183,7 @@ pub(super) static V2026_4_15: Rules = Rules {
 };
 
 pub(super) static V2026_4_25: Rules = Rules {
-    prune_size: PruneSize { odd_texts: true, ..V2026_4_1.prune_size },
+    prune_size: PruneSize { accepts_malformed_texts: true, ..V2026_4_1.prune_size },
     image_results: ImageResults::Replaced { odd_texts: true, whole_pairs: false },
     legacy_images: LegacyImages::BeforeLastTurns { turns: ANSWERED, references: true },
     ..V2026_4_15
@@ -212,30 +212,30 @@ const DOUBLED: Pressure = Pressure { results_by_units: false, as_sent: false, pr
 const AS_SENT: Pressure = Pressure { results_by_units: true, as_sent: true, provider_count: false };
 
 pub(super) static V2026_5_28: Rules = Rules {
-    duration: Duration { composite: true, longest_ms: MOST_SAFE },
+    duration: DurationRule { composite: true, longest_ms: MAX_SAFE_INTEGER },
     result_limit: ResultLimit::Stepped { configured: true },
     truncation: Truncation::Ends(ADVISED),
     aggregate: Aggregate::Oldest,
     estimate: Estimate::OwnRuntime { user_images: false, context_usage: false },
-    window_source: WindowRule::Lowest { names: Names::AnyCase, model_tokens: true, prefixed: false },
+    window_source: WindowRule::Lowest { names: NameMatching::AnyCase, model_tokens: true, prefixed: false },
     ..V2026_5_22
 };
 
 const ADVISED: Ends = Ends { notice: Notice::CountAndAdvice, bounded: true, ..PARTIAL };
 /// The greatest whole number that is safe in JavaScript.
-const MOST_SAFE: f64 = 9_007_199_254_740_991.0;
+const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 pub(super) static V2026_6_11: Rules = Rules {
     truncation: Truncation::Ends(Ends { result_blocks: true, ..ADVISED }),
     aggregate: Aggregate::Emptied,
     estimate: Estimate::OwnRuntime { user_images: true, context_usage: false },
     compaction_seconds: Some(180),
-    window_source: WindowRule::Lowest { names: Names::AnyCase, model_tokens: true, prefixed: true },
+    window_source: WindowRule::Lowest { names: NameMatching::AnyCase, model_tokens: true, prefixed: true },
     ..V2026_5_28
 };
 
 pub(super) static V2026_7_1: Rules = Rules {
-    history: History::ExactWithPrelude,
+    history_limit: HistoryLimitRule::ExactWithPrelude,
     truncation: Truncation::Ends(Ends { result_blocks: true, whole_pairs: true, ..ADVISED }),
     aggregate: Aggregate::Elided,
     preflight: Preflight::Pressure(AS_SENT),
@@ -250,7 +250,7 @@ pub(super) static V2026_8_1: Rules = Rules {
     server_clearing: false,
     reserve: Reserve::CappedAlone,
     legacy_images: LegacyImages::BeforeLastTurns { turns: ANSWERED, references: true },
-    estimate: Estimate::Weighted { as_told: false },
+    estimate: Estimate::Weighted { counts_envelope: false },
     window_source: WindowRule::OfModel { lower: false },
     ..V2026_9_2
 };
@@ -259,23 +259,23 @@ pub(super) static V2026_8_1: Rules = Rules {
 /// Before it, messages count as in 2026.8.1; before 9.5 a configured model's `contextTokens` goes before its `contextWindow`;
 /// before 9.3 the reserve is as in 2026.8.1, and so are the turns that keep their images.
 pub(super) static V2026_9_2: Rules = Rules {
-    reading: Reading::Entries,
+    read_mode: ReadMode::Entries,
     pi: PiRelease::OLDEST,
     pruner: Pruner::Projections { stored: true },
     prune_keys: PruneKeys::Few,
     prune_size: PruneSize {
         weight: PruneWeight::Table,
         signatures: true,
-        odd_answers: true,
-        odd_texts: true,
+        accepts_malformed_answers: true,
+        accepts_malformed_texts: true,
     },
     image_results: ImageResults::Replaced { odd_texts: true, whole_pairs: true },
     filter_needs_name: false,
     marker: "openclaw.cache-ttl",
-    touch: Touch::SameModel,
-    eligible: Eligible::NewestPlugins,
-    duration: Duration { composite: true, longest_ms: MOST_SAFE },
-    history: History::Batches,
+    last_touch: LastTouch::SameModel,
+    eligibility: Eligibility::NewestPlugins,
+    duration: DurationRule { composite: true, longest_ms: MAX_SAFE_INTEGER },
+    history_limit: HistoryLimitRule::Batches,
     history_lookup: HistoryLookup::Account,
     result_limit: ResultLimit::Stepped { configured: false },
     truncation: Truncation::HeadAndTail,
@@ -290,7 +290,7 @@ pub(super) static V2026_9_2: Rules = Rules {
         turns: KeptTurns { open: false, ..ANSWERED },
         references: true,
     },
-    estimate: Estimate::Weighted { as_told: true },
+    estimate: Estimate::Weighted { counts_envelope: true },
     usage_above_zero: true,
     reserve: Reserve::Quarter,
     unknown_window_compacts: false,
@@ -310,7 +310,7 @@ pub(super) static V2026_9_2: Rules = Rules {
 pub(super) static PI_0_55: Rules = Rules {
     rewrite: Rewrite::None,
     pruner: Pruner::None,
-    history: History::None,
+    history_limit: HistoryLimitRule::None,
     guard: Guard::None,
     legacy_images: LegacyImages::Stay,
     reserve: Reserve::Runtime,

@@ -4,29 +4,29 @@ use super::{Ruleset, Version};
 
 /// A key and the releases that read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
+pub struct ConfigKey {
     /// Its path below `agents.defaults`.
     pub path: &'static str,
     /// The first release that reads it; none for the oldest known.
     pub since: Option<&'static str>,
     /// The release that dropped it, and what replaced it.
-    pub gone: Option<(&'static str, &'static str)>,
+    pub removed: Option<(&'static str, &'static str)>,
 }
 
-const fn always(path: &'static str) -> Key {
-    Key { path, since: None, gone: None }
+const fn always(path: &'static str) -> ConfigKey {
+    ConfigKey { path, since: None, removed: None }
 }
 
-const fn since(path: &'static str, since: &'static str) -> Key {
-    Key { path, since: Some(since), gone: None }
+const fn since(path: &'static str, since: &'static str) -> ConfigKey {
+    ConfigKey { path, since: Some(since), removed: None }
 }
 
 /// The release that moved most settings into the program.
-const BUILT_IN: &str = "2026.8.1";
+const BUILT_IN_SINCE: &str = "2026.8.1";
 
-impl Key {
+impl ConfigKey {
     const fn until(self, instead: &'static str) -> Self {
-        Self { gone: Some((BUILT_IN, instead)), ..self }
+        Self { removed: Some((BUILT_IN_SINCE, instead)), ..self }
     }
 
     /// Whether a release reads it.
@@ -34,7 +34,7 @@ impl Key {
         let not_before = |release: &str| ruleset_of(release) <= ruleset;
         !ruleset.is_pi()
             && self.since.is_none_or(not_before)
-            && !self.gone.is_some_and(|(gone, _)| not_before(gone))
+            && !self.removed.is_some_and(|(gone, _)| not_before(gone))
     }
 }
 
@@ -43,7 +43,7 @@ fn ruleset_of(release: &str) -> Ruleset {
 }
 
 /// Every key, by its place in the configuration.
-pub const KEYS: [Key; 47] = [
+pub const KEYS: [ConfigKey; 47] = [
     always("contextPruning.mode"),
     always("contextPruning.ttl"),
     always("contextPruning.keepLastAssistants").until("built in: 3"),
@@ -72,7 +72,11 @@ pub const KEYS: [Key; 47] = [
     since("compaction.postCompactionSections", "2026.3.7"),
     since("compaction.model", "2026.3.8"),
     since("compaction.customInstructions", "2026.3.11").until("nothing"),
-    Key { path: "compaction.postIndexSync", since: Some("2026.3.11"), gone: Some(("2026.5.18", "nothing")) },
+    ConfigKey {
+        path: "compaction.postIndexSync",
+        since: Some("2026.3.11"),
+        removed: Some(("2026.5.18", "nothing")),
+    },
     since("compaction.timeoutSeconds", "2026.3.22"),
     since("compaction.notifyUser", "2026.4.5"),
     since("compaction.provider", "2026.4.8"),
@@ -95,9 +99,9 @@ pub const KEYS: [Key; 47] = [
 
 /// Why a release does not read a key: the release in which it went and what replaced it, or the one in which it comes; none
 /// where it does, and for a key that is not known here.
-pub fn unread(ruleset: Ruleset, path: &str) -> Option<String> {
+pub fn unread_reason(ruleset: Ruleset, path: &str) -> Option<String> {
     let key = KEYS.iter().find(|key| key.path == path).filter(|key| !key.is_read(ruleset))?;
-    match (key.gone, key.since) {
+    match (key.removed, key.since) {
         (Some((release, instead)), _) if ruleset_of(release) <= ruleset => Some(if instead == "nothing" {
             format!("gone since {release}")
         } else {
@@ -132,7 +136,7 @@ mod tests {
 
     #[test]
     fn what_replaced_a_key_is_named_with_the_release() {
-        let why = |path: &str, id: &str| unread(ruleset_of(id), path);
+        let why = |path: &str, id: &str| unread_reason(ruleset_of(id), path);
         assert_eq!(
             why("contextPruning.softTrimRatio", "2026.9.6").as_deref(),
             Some("gone since 2026.8.1, built in: 0.3")
@@ -145,7 +149,7 @@ mod tests {
     #[test]
     fn releases_of_the_table_begin_ranges() {
         for key in KEYS {
-            for release in key.since.into_iter().chain(key.gone.map(|(release, _)| release)) {
+            for release in key.since.into_iter().chain(key.removed.map(|(release, _)| release)) {
                 let id = ruleset_of(release).id();
                 // Those that came inside a range are read in all of it.
                 assert!(id == release || release == "2026.3.8", "{} {release}", key.path);

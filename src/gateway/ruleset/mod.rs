@@ -10,14 +10,14 @@ mod releases;
 mod rules;
 mod version;
 
-pub use choice::{Chosen, Era, PiMark};
+pub use choice::{Era, PiMark, RulesetChoice};
 pub use described::Topic;
-pub use keys::{KEYS, Key, unread};
+pub use keys::{ConfigKey, KEYS, unread_reason};
 pub use pi::{PiChange, PiRelease};
 pub use rules::*;
 pub use version::{UnknownVersion, Version};
 
-use releases::{RANGES, Range};
+use releases::{GatewayRange, RANGES};
 
 /// A set of rules, named after the first release that has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -129,7 +129,7 @@ impl Ruleset {
     };
 
     /// Every ruleset with those of the runtime alone in between.
-    pub fn known() -> impl Iterator<Item = Self> {
+    pub fn all_known() -> impl Iterator<Item = Self> {
         let gateways = RANGES.iter().map(|range| range.ruleset);
         gateways.chain(pi::RANGES.iter().map(|range| range.ruleset))
     }
@@ -143,12 +143,12 @@ impl Ruleset {
     }
 
     /// The releases that have these rules, for people: `2026.4.15–4.24`.
-    pub fn span(self) -> &'static str {
+    pub fn release_span(self) -> &'static str {
         self.range().map_or(self.id(), |range| range.span)
     }
 
     /// The program and its releases, for people: `openclaw 2026.4.15–4.24`.
-    pub fn name(self) -> &'static str {
+    pub fn display_name(self) -> &'static str {
         self.range().map_or_else(|| pi::range(self).map_or("pi", |range| range.name), |range| range.name)
     }
 
@@ -164,7 +164,7 @@ impl Ruleset {
         releases.into_iter().flatten().map(|release| (release.trim_end_matches('*'), release.ends_with('*')))
     }
 
-    fn range(self) -> Option<&'static Range> {
+    fn range(self) -> Option<&'static GatewayRange> {
         // The runtime's own stand before the ranges.
         RANGES.get((self as usize).wrapping_sub(Self::V2026_1_24 as usize))
     }
@@ -175,7 +175,7 @@ impl Ruleset {
     }
 
     /// The ruleset of a release of the runtime alone: that of the nearest range that is not newer.
-    pub fn of_pi(release: PiRelease) -> Self {
+    pub fn for_pi(release: PiRelease) -> Self {
         pi::ruleset_of(release)
     }
 
@@ -184,7 +184,7 @@ impl Ruleset {
     #[must_use]
     pub fn next(self) -> Self {
         let Some(at) = Self::ALL.iter().position(|known| *known == self) else {
-            return Self::known().skip_while(|known| *known != self).nth(1).unwrap_or(Self::Pi1_5);
+            return Self::all_known().skip_while(|known| *known != self).nth(1).unwrap_or(Self::Pi1_5);
         };
         Self::ALL[(at + 1) % Self::ALL.len()]
     }
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn every_ruleset_is_found_by_its_own_id_and_stands_at_its_place() {
-        for ruleset in Ruleset::known() {
+        for ruleset in Ruleset::all_known() {
             let version: Version = ruleset.id().parse().unwrap();
             assert_eq!((version.ruleset(), version.note()), (ruleset, None));
         }

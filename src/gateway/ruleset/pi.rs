@@ -3,7 +3,7 @@
 
 use super::Ruleset;
 use super::gateways::PI_0_55;
-use super::rules::{Compaction, Reading, Rules};
+use super::rules::{Compaction, ReadMode, Rules};
 
 /// A release of pi: major, minor, patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -95,8 +95,8 @@ impl PiRelease {
     }
 
     /// How the release reads transcripts.
-    pub const fn reading(self) -> Reading {
-        if self.has(PiChange::Projects) { Reading::Projected } else { Reading::Entries }
+    pub const fn reading(self) -> ReadMode {
+        if self.has(PiChange::Projects) { ReadMode::Projected } else { ReadMode::Entries }
     }
 
     const fn compaction(self) -> Compaction {
@@ -109,7 +109,7 @@ impl PiRelease {
 
     const fn rules(self) -> Rules {
         Rules {
-            reading: self.reading(),
+            read_mode: self.reading(),
             pi: self,
             usage_above_zero: self.has(PiChange::NeedsUsage),
             compaction: self.compaction(),
@@ -125,11 +125,11 @@ impl Default for PiRelease {
 }
 
 /// Where only the way of reading is known: the oldest release that reads entries, the newest that projects them.
-impl From<Reading> for PiRelease {
-    fn from(reading: Reading) -> Self {
+impl From<ReadMode> for PiRelease {
+    fn from(reading: ReadMode) -> Self {
         match reading {
-            Reading::Entries => Self::OLDEST,
-            Reading::Projected => Self::NEWEST,
+            ReadMode::Entries => Self::OLDEST,
+            ReadMode::Projected => Self::NEWEST,
         }
     }
 }

@@ -6,7 +6,7 @@ use super::rules::Rules;
 
 /// A range of releases with the same rules.
 #[derive(Debug)]
-pub(super) struct Range {
+pub(super) struct GatewayRange {
     /// Its name in the code.
     pub(super) ruleset: Ruleset,
     /// Its rules.
@@ -24,8 +24,8 @@ pub(super) struct Range {
 }
 
 /// Every range, oldest first.
-pub(super) const RANGES: [Range; 26] = [
-    Range {
+pub(super) const RANGES: [GatewayRange; 26] = [
+    GatewayRange {
         ruleset: Ruleset::V2026_1_24,
         rules: &g::V2026_1_24,
         first: [2026, 1, 24],
@@ -34,7 +34,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "clawdbot 2026.1.24",
         releases: "1.24* 1.24-3",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_1_29,
         rules: &g::V2026_1_29,
         first: [2026, 1, 29],
@@ -43,7 +43,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.1.29–1.30",
         releases: "1.29* 1.30*",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_2_1,
         rules: &g::V2026_2_1,
         first: [2026, 2, 1],
@@ -52,7 +52,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.2.1–2.9",
         releases: "2.1* 2.2* 2.2-3 2.3 2.3-1 2.6-3* 2.9",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_2_12,
         rules: &g::V2026_2_12,
         first: [2026, 2, 12],
@@ -61,7 +61,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.2.12–2.17",
         releases: "2.12* 2.17",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_2_19,
         rules: &g::V2026_2_19,
         first: [2026, 2, 19],
@@ -70,7 +70,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.2.19",
         releases: "2.19*",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_2_21,
         rules: &g::V2026_2_21,
         first: [2026, 2, 21],
@@ -79,7 +79,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.2.21",
         releases: "2.21*",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_2_22,
         rules: &g::V2026_2_22,
         first: [2026, 2, 22],
@@ -88,7 +88,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.2.22–3.1",
         releases: "2.22* 2.22-1 2.23 2.24 2.25 2.26 3.1",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_3_2,
         rules: &g::V2026_3_2,
         first: [2026, 3, 2],
@@ -97,7 +97,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.3.2",
         releases: "3.2*",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_3_7,
         rules: &g::V2026_3_7,
         first: [2026, 3, 7],
@@ -106,7 +106,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.3.7–3.8",
         releases: "3.7* 3.8*",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_3_11,
         rules: &g::V2026_3_11,
         first: [2026, 3, 11],
@@ -115,7 +115,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.3.11–3.13",
         releases: "3.11* 3.13*",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_3_22,
         rules: &g::V2026_3_22,
         first: [2026, 3, 22],
@@ -124,7 +124,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.3.22–3.28",
         releases: "3.22* 3.23 3.23-1 3.23-2 3.24 3.28*",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_3_31,
         rules: &g::V2026_3_31,
         first: [2026, 3, 31],
@@ -133,7 +133,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.3.31",
         releases: "3.31*",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_4_1,
         rules: &g::V2026_4_1,
         first: [2026, 4, 1],
@@ -142,7 +142,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.4.1–4.2",
         releases: "4.1* 4.2",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_4_5,
         rules: &g::V2026_4_5,
         first: [2026, 4, 5],
@@ -151,7 +151,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.4.5–4.7",
         releases: "4.5* 4.7",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_4_8,
         rules: &g::V2026_4_8,
         first: [2026, 4, 8],
@@ -160,7 +160,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.4.8–4.12",
         releases: "4.8* 4.9 4.10 4.11* 4.12",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_4_14,
         rules: &g::V2026_4_14,
         first: [2026, 4, 14],
@@ -169,7 +169,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.4.14",
         releases: "4.14*",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_4_15,
         rules: &g::V2026_4_15,
         first: [2026, 4, 15],
@@ -178,7 +178,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.4.15–4.24",
         releases: "4.15* 4.20 4.21* 4.22 4.23 4.24",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_4_25,
         rules: &g::V2026_4_25,
         first: [2026, 4, 25],
@@ -187,7 +187,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.4.25–4.29",
         releases: "4.25* 4.26 4.27 4.29",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_5_2,
         rules: &g::V2026_5_2,
         first: [2026, 5, 2],
@@ -196,7 +196,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.5.2–5.12",
         releases: "5.2* 5.3 5.3-1 5.4 5.5 5.6 5.7* 5.12",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_5_18,
         rules: &g::V2026_5_18,
         first: [2026, 5, 18],
@@ -205,7 +205,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.5.18–5.20",
         releases: "5.18* 5.19 5.20",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_5_22,
         rules: &g::V2026_5_22,
         first: [2026, 5, 22],
@@ -214,7 +214,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.5.22–5.27",
         releases: "5.22* 5.26 5.27",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_5_28,
         rules: &g::V2026_5_28,
         first: [2026, 5, 28],
@@ -223,7 +223,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.5.28–6.10",
         releases: "5.28* 6.1* 6.5* 6.6 6.8* 6.9 6.10",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_6_11,
         rules: &g::V2026_6_11,
         first: [2026, 6, 11],
@@ -232,7 +232,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.6.11–6.35",
         releases: "6.11* 6.33 6.34 6.35",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_7_1,
         rules: &g::V2026_7_1,
         first: [2026, 7, 1],
@@ -241,7 +241,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.7.1–7.35",
         releases: "7.1* 7.1-1 7.1-2 7.33 7.34 7.35*",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_8_1,
         rules: &g::V2026_8_1,
         first: [2026, 8, 1],
@@ -250,7 +250,7 @@ pub(super) const RANGES: [Range; 26] = [
         name: "openclaw 2026.8.1–9.1",
         releases: "8.1* 8.2* 9.1*",
     },
-    Range {
+    GatewayRange {
         ruleset: Ruleset::V2026_9_2,
         rules: &g::V2026_9_2,
         first: [2026, 9, 2],
@@ -266,24 +266,24 @@ pub(super) const NEWEST: [u32; 3] = [2026, 9, 6];
 
 /// Whether a release was published, and whether it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum ReleaseStatus {
     /// Its own program was asked.
-    Opened,
+    Verified,
     /// It was published between two that were.
     Published,
     /// No package of this number was published.
     Unpublished,
 }
 
-impl Range {
+impl GatewayRange {
     /// The newest range that does not begin after a release; the oldest before all of them.
-    pub(super) fn of(release: [u32; 3]) -> &'static Self {
+    pub(super) fn for_release(release: [u32; 3]) -> &'static Self {
         RANGES.iter().rev().find(|range| range.first <= release).unwrap_or(&RANGES[0])
     }
 
     /// What is known of a release, told by its number behind the year, such as `2.6-3`. A number without a day's second
     /// part stands for all of them.
-    pub(super) fn knows(&self, number: &str) -> Known {
+    pub(super) fn release_status(&self, number: &str) -> ReleaseStatus {
         let plain = |release: &str| release.trim_end_matches('*').to_owned();
         let same = |release: &&str| {
             let name = plain(release);
@@ -291,9 +291,9 @@ impl Range {
         };
         let found: Vec<&str> = self.releases.split(' ').filter(same).collect();
         match found.as_slice() {
-            [] => Known::Unpublished,
-            found if found.iter().any(|release| release.ends_with('*')) => Known::Opened,
-            _ => Known::Published,
+            [] => ReleaseStatus::Unpublished,
+            found if found.iter().any(|release| release.ends_with('*')) => ReleaseStatus::Verified,
+            _ => ReleaseStatus::Published,
         }
     }
 }

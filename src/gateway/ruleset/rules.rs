@@ -5,7 +5,7 @@ use super::pi::PiRelease;
 
 /// How a runtime reads a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Reading {
+pub enum ReadMode {
     /// Entries become messages one by one: pi up to 0.85, and the gateways built on it.
     #[default]
     Entries,
@@ -17,7 +17,7 @@ pub enum Reading {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
     /// How transcripts are read, and what is made of them for a model.
-    pub reading: Reading,
+    pub read_mode: ReadMode,
     /// The release of pi whose way of reading, weighing and compacting holds; a gateway's own rules override it.
     pub pi: PiRelease,
     /// Row "Pruner active at all".
@@ -33,13 +33,13 @@ pub struct Rules {
     /// The custom type of the marker that a run leaves (releases R15).
     pub marker: &'static str,
     /// Row "Last touch": which marker counts.
-    pub touch: Touch,
+    pub last_touch: LastTouch,
     /// Row "Eligibility": for which models pruning is installed.
-    pub eligible: Eligible,
+    pub eligibility: Eligibility,
     /// Row "Duration": how the `ttl` is read.
-    pub duration: Duration,
+    pub duration: DurationRule,
     /// Row "Turn limit".
-    pub history: History,
+    pub history_limit: HistoryLimitRule,
     /// Row "Limit lookup".
     pub history_lookup: HistoryLookup,
     /// Row "Single limit": what one tool result may have.
@@ -93,7 +93,7 @@ pub struct Rules {
 impl Rules {
     /// Whether steps ask for the letters of texts and not only for their lengths: what a character weighs, which words end
     /// a text, where it speaks of media (pruning 8.3, 8.5, 8.7; releases R11–R14, R32, R51).
-    pub fn looks_at_letters(&self) -> bool {
+    pub fn needs_text_features(&self) -> bool {
         !matches!(self.truncation, Truncation::None | Truncation::Head { .. })
     }
 }
@@ -160,9 +160,9 @@ pub struct PruneSize {
     /// Thinking counts with its signature, and redacted thinking counts (releases R13).
     pub signatures: bool,
     /// Blocks of an answer that are none count nothing; else counting fails (releases R14).
-    pub odd_answers: bool,
+    pub accepts_malformed_answers: bool,
     /// Text blocks without a text count as their JSON; else counting fails (releases R14).
-    pub odd_texts: bool,
+    pub accepts_malformed_texts: bool,
 }
 
 /// What a character weighs to the pruner.
@@ -181,7 +181,7 @@ pub enum PruneWeight {
 
 /// How the text of a `ttl` is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Duration {
+pub struct DurationRule {
     /// Several numbers with a unit each, such as `1h30m`; else one (releases R10).
     pub composite: bool,
     /// Longer ones, in ms, are errors.
@@ -190,7 +190,7 @@ pub struct Duration {
 
 /// Which cache-ttl marker is the last touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Touch {
+pub enum LastTouch {
     /// The last one, of any model.
     Any,
     /// The last one of the provider and model of the run.
@@ -199,7 +199,7 @@ pub enum Touch {
 
 /// For which models pruning is installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Eligible {
+pub enum Eligibility {
     /// `anthropic`, and `openrouter` with `anthropic/`.
     Anthropic,
     /// The list of pruning 3.6.
@@ -214,7 +214,7 @@ pub enum Eligible {
 
 /// How a turn limit cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum History {
+pub enum HistoryLimitRule {
     /// There is no such limit.
     None,
     /// To exactly the limit; leading summaries go (pruning 2.1).
@@ -359,7 +359,7 @@ pub enum Rewrite {
     None,
     /// The branch is appended again without labels and branch summaries, and a compaction keeps naming an old id
     /// (pruning 6.11, 6.12).
-    Losing,
+    Lossy,
     /// Every reference follows the copies (pruning 8.6).
     Remapping,
 }
@@ -427,7 +427,7 @@ pub enum Estimate {
     /// More for CJK (pruning 8.5).
     Weighted {
         /// Texts of a message count with a line end between two, and a user message with the sender that it names.
-        as_told: bool,
+        counts_envelope: bool,
     },
 }
 
@@ -485,7 +485,7 @@ pub enum WindowRule {
     /// The configured one, else the model's own, lowered by `agents.defaults.contextTokens` (pruning 4.5).
     Lowest {
         /// How names of providers are compared.
-        names: Names,
+        names: NameMatching,
         /// `contextTokens` of a model goes before its `contextWindow`.
         model_tokens: bool,
         /// A configured id may have the name of its provider before it.
@@ -507,7 +507,7 @@ impl WindowRule {
 
 /// How names of providers are compared with those of the configuration (releases R72).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Names {
+pub enum NameMatching {
     /// As they are written.
     Exact,
     /// Without regard to case, and by the aliases that the gateway itself knows.

@@ -4,18 +4,18 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::pi::PiRelease;
-use super::releases::{Known, NEWEST, RANGES, Range};
+use super::releases::{GatewayRange, NEWEST, RANGES, ReleaseStatus};
 use super::{PI, Ruleset};
 
 /// A version: `2026.9.6`, `2026.3`, `2026.9.x`, `v2026.2.19-beta.1`, or one of the runtime alone: `pi-0.55`, `pi-1.5.2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     text: String,
-    parts: Parts,
+    parts: VersionParts,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Parts {
+enum VersionParts {
     /// Year, month and day of a gateway; a part that is not told is the greatest there could be.
     Gateway([u32; 3]),
     /// The agent runtime: major, minor and patch; a part that is not told is the greatest there could be.
@@ -43,8 +43,8 @@ impl FromStr for Version {
         let text = text.trim();
         let unknown = || UnknownVersion(text.to_owned());
         let parts = match text.strip_prefix("pi-") {
-            Some(text) => Parts::Pi(pi_parts(text).ok_or_else(unknown)?),
-            None => Parts::Gateway(gateway_parts(text).ok_or_else(unknown)?),
+            Some(text) => VersionParts::Pi(pi_parts(text).ok_or_else(unknown)?),
+            None => VersionParts::Gateway(gateway_parts(text).ok_or_else(unknown)?),
         };
         Ok(Self { text: text.to_owned(), parts })
     }
@@ -83,24 +83,24 @@ impl Version {
     /// Year, month and day of a gateway's version; none of the runtime's own.
     pub fn gateway(&self) -> Option<[u32; 3]> {
         match self.parts {
-            Parts::Gateway(parts) => Some(parts),
-            Parts::Pi(_) => None,
+            VersionParts::Gateway(parts) => Some(parts),
+            VersionParts::Pi(_) => None,
         }
     }
 
     /// The newest known ruleset that is not newer; the oldest for a version before all of them.
     pub fn ruleset(&self) -> Ruleset {
         match self.parts {
-            Parts::Gateway(parts) => Range::of(parts).ruleset,
-            Parts::Pi(parts) => Ruleset::of_pi(PiRelease(parts)),
+            VersionParts::Gateway(parts) => GatewayRange::for_release(parts).ruleset,
+            VersionParts::Pi(parts) => Ruleset::for_pi(PiRelease(parts)),
         }
     }
 
     /// What to say where the rules were not read from the version itself.
     pub fn note(&self) -> Option<String> {
         match self.parts {
-            Parts::Gateway(parts) => self.gateway_note(parts),
-            Parts::Pi(parts) => self.pi_note([parts[0], parts[1]]),
+            VersionParts::Gateway(parts) => self.gateway_note(parts),
+            VersionParts::Pi(parts) => self.pi_note([parts[0], parts[1]]),
         }
     }
 
@@ -116,7 +116,7 @@ impl Version {
     }
 
     fn gateway_note(&self, parts: [u32; 3]) -> Option<String> {
-        let (range, text) = (Range::of(parts), &self.text);
+        let (range, text) = (GatewayRange::for_release(parts), &self.text);
         let those = format!("the rules of {}", range.span);
         // A part that is not told stands for the last of its releases, which is known where a later one is.
         let is_open = parts.contains(&u32::MAX);
@@ -133,12 +133,12 @@ impl Version {
         if is_open {
             return None;
         }
-        match range.knows(&self.number(parts)) {
-            Known::Opened => None,
-            Known::Published => Some(format!(
+        match range.release_status(&self.number(parts)) {
+            ReleaseStatus::Verified => None,
+            ReleaseStatus::Published => Some(format!(
                 "{text} was not opened; {those} are used, which were the same before and after it"
             )),
-            Known::Unpublished => Some(format!(
+            ReleaseStatus::Unpublished => Some(format!(
                 "no release {text} was published; {those} are used, the nearest that are not newer"
             )),
         }
@@ -155,7 +155,7 @@ impl Version {
 
     /// Whether this is later than the reference, whose keys are the ones known in full.
     pub fn is_after_reference(&self) -> bool {
-        matches!(self.parts, Parts::Gateway(parts) if parts > [2026, 3, 2])
+        matches!(self.parts, VersionParts::Gateway(parts) if parts > [2026, 3, 2])
     }
 }
 

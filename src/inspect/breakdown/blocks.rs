@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::context::bodies::message_of;
+use crate::context::bodies::entry_message;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
-use crate::inspect::excerpt::excerpt;
-use crate::inspect::message::called;
+use crate::inspect::LoadedSession;
+use crate::inspect::excerpt::read_excerpt;
+use crate::inspect::message::find_call;
 use crate::js::{self, Value};
 use crate::redact;
 use crate::store::body::{self, BodyError};
@@ -32,7 +32,7 @@ pub enum BlockKind {
 
 impl BlockKind {
     /// The word in JSON.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Text => "text",
             Self::Thinking => "thinking",
@@ -44,10 +44,10 @@ impl BlockKind {
     }
 
     /// A few words for a person.
-    pub fn words(&self) -> String {
+    pub fn label(&self) -> String {
         match self {
             Self::Call(tool) => format!("call of {tool}"),
-            other => other.word().to_owned(),
+            other => other.as_str().to_owned(),
         }
     }
 }
@@ -60,55 +60,55 @@ pub struct HeavyBlock {
     /// Chars it counts (compaction 1.2–1.7).
     pub chars: u64,
     /// Blocks of the message.
-    pub blocks: usize,
+    pub block_count: usize,
     /// What the message is about, on one line: the arguments of the call a result answers, else its own words.
-    pub about: String,
+    pub topic: String,
 }
 
 /// Heavy blocks by their entries; in their place what is wrong where a line could not be read again.
-pub type Blocks = HashMap<EntryIx, Result<HeavyBlock, String>>;
+pub type HeavyBlocks = HashMap<EntryIx, Result<HeavyBlock, String>>;
 
 /// Reads the messages of these entries and names the heaviest block of each. Stops where `wanted` says no.
 pub fn heavy_blocks(
-    inspection: &Inspection,
+    inspection: &LoadedSession,
     entries: &[EntryIx],
     wanted: &mut dyn FnMut() -> bool,
-) -> Blocks {
-    let mut blocks = Blocks::new();
+) -> HeavyBlocks {
+    let mut blocks = HeavyBlocks::new();
     for entry in entries.iter().take_while(|_| wanted()) {
         blocks.insert(*entry, heavy_block(inspection, *entry).map_err(|error| error.to_string()));
     }
     blocks
 }
 
-fn heavy_block(inspection: &Inspection, entry: EntryIx) -> Result<HeavyBlock, BodyError> {
+fn heavy_block(inspection: &LoadedSession, entry: EntryIx) -> Result<HeavyBlock, BodyError> {
     let (source, index) = (&inspection.source, &*inspection.index);
-    let value = body::entry(source, index, entry)?;
-    let message = message_of(&value, index.entry(entry).kind);
-    let (kind, chars, blocks) = heaviest(&message);
-    let arguments = called(inspection, entry)?.and_then(|call| call.arguments);
+    let value = body::read_entry(source, index, entry)?;
+    let message = entry_message(&value, index.entry(entry).kind);
+    let (kind, chars, blocks) = heaviest_block(&message);
+    let arguments = find_call(inspection, entry)?.and_then(|call| call.arguments);
     let about = match arguments.filter(|line| !line.is_empty()) {
         Some(line) => redact::masked(&line).into_owned(),
-        None => excerpt(source, index, entry)?.words(),
+        None => read_excerpt(source, index, entry)?.text_with_envelope(),
     };
-    Ok(HeavyBlock { kind, chars, blocks, about })
+    Ok(HeavyBlock { kind, chars, block_count: blocks, topic: about })
 }
 
 /// The heaviest block of a message, its chars, and how many blocks there are. Of equals the first.
-fn heaviest(message: &Value) -> (BlockKind, u64, usize) {
+fn heaviest_block(message: &Value) -> (BlockKind, u64, usize) {
     let role = role_of(message);
     let blocks: Vec<(BlockKind, u64)> = match (role, message.get("content")) {
         (Role::BashExecution, _) => {
             vec![
-                field(message, "command", BlockKind::Call("!".into())),
-                field(message, "output", BlockKind::Output),
+                field_block(message, "command", BlockKind::Call("!".into())),
+                field_block(message, "output", BlockKind::Output),
             ]
         }
         (Role::CompactionSummary | Role::BranchSummary, _) => {
-            vec![field(message, "summary", BlockKind::Summary)]
+            vec![field_block(message, "summary", BlockKind::Summary)]
         }
-        (_, Some(Value::Array(blocks))) => blocks.iter().map(|block| block_of(role, block)).collect(),
-        _ => vec![field(message, "content", BlockKind::Text)],
+        (_, Some(Value::Array(blocks))) => blocks.iter().map(|block| measure_block(role, block)).collect(),
+        _ => vec![field_block(message, "content", BlockKind::Text)],
     };
     let count = blocks.len();
     let heavier = |best: (BlockKind, u64), next: (BlockKind, u64)| if next.1 > best.1 { next } else { best };
@@ -116,11 +116,11 @@ fn heaviest(message: &Value) -> (BlockKind, u64, usize) {
     (kind, chars, count)
 }
 
-fn field(message: &Value, key: &str, kind: BlockKind) -> (BlockKind, u64) {
+fn field_block(message: &Value, key: &str, kind: BlockKind) -> (BlockKind, u64) {
     (kind, message.get(key).and_then(Value::as_str).map_or(0, |text| text.len() as u64))
 }
 
-fn block_of(role: Role, block: &Value) -> (BlockKind, u64) {
+fn measure_block(role: Role, block: &Value) -> (BlockKind, u64) {
     let is = |kind: &str| block.get("type").is_some_and(|value| value.str_is(kind));
     let kind = if is("thinking") {
         BlockKind::Thinking
@@ -140,11 +140,11 @@ fn block_of(role: Role, block: &Value) -> (BlockKind, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspect::testing::{at, call, inspection, message, result, transcript, user};
+    use crate::inspect::testing::{call, entry_ix, loaded_session, message, result, transcript, user};
 
     fn heavy(json: &str) -> (String, u64, usize) {
-        let (kind, chars, blocks) = heaviest(&js::parse(json).unwrap());
-        (kind.words(), chars, blocks)
+        let (kind, chars, blocks) = heaviest_block(&js::parse(json).unwrap());
+        (kind.label(), chars, blocks)
     }
 
     #[test]
@@ -173,11 +173,11 @@ mod tests {
             result("c", "exec", "done", ""),
             message(r#"{"role":"user","content":"and now?"}"#),
         ]);
-        let inspection = inspection(&text, 1_000.0);
-        let blocks = heavy_blocks(&inspection, &[at(2), at(3)], &mut || true);
-        let result = blocks[&at(2)].as_ref().unwrap();
-        assert_eq!((result.about.as_str(), result.chars), ("make -j2", 4));
-        assert_eq!(blocks[&at(3)].as_ref().unwrap().about, "and now?");
-        assert!(heavy_blocks(&inspection, &[at(2)], &mut || false).is_empty());
+        let inspection = loaded_session(&text, 1_000.0);
+        let blocks = heavy_blocks(&inspection, &[entry_ix(2), entry_ix(3)], &mut || true);
+        let result = blocks[&entry_ix(2)].as_ref().unwrap();
+        assert_eq!((result.topic.as_str(), result.chars), ("make -j2", 4));
+        assert_eq!(blocks[&entry_ix(3)].as_ref().unwrap().topic, "and now?");
+        assert!(heavy_blocks(&inspection, &[entry_ix(2)], &mut || false).is_empty());
     }
 }

@@ -1,13 +1,13 @@
 //! What a breakdown is shown as: sections with lines, each with a figure.
 
-use crate::context::budget::Part;
+use crate::context::budget::BudgetPart;
 use crate::ids::EntryIx;
 
 /// A number of tokens, and where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
     /// By rule.
-    Est(u64),
+    Estimated(u64),
     /// Counted by the provider.
     Measured(u64),
     /// Counted less estimated.
@@ -18,9 +18,9 @@ pub enum Figure {
 
 impl Figure {
     /// Tokens for bars and shares; what is no amount is none.
-    pub fn amount(self) -> Option<u64> {
+    pub fn tokens(self) -> Option<u64> {
         match self {
-            Self::Est(tokens) | Self::Measured(tokens) => Some(tokens),
+            Self::Estimated(tokens) | Self::Measured(tokens) => Some(tokens),
             Self::Difference(tokens) => Some(tokens.unsigned_abs()),
             Self::Unknown => None,
         }
@@ -31,7 +31,7 @@ impl Figure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SectionKind {
     /// A part of the budget bar; these add up to it.
-    Part(Part),
+    Part(BudgetPart),
     /// Measured against estimated.
     Remainder,
     /// The heaviest messages, out of the parts.
@@ -56,9 +56,9 @@ pub struct Section {
     /// Its tokens under the plan, where one is shown.
     pub after: Option<u64>,
     /// A sentence for whoever looks at it.
-    pub words: String,
+    pub explanation: String,
     /// Something in it wants a decision.
-    pub warns: bool,
+    pub has_warning: bool,
     /// Its lines.
     pub lines: Vec<Line>,
 }
@@ -71,21 +71,21 @@ impl Section {
             note: String::new(),
             figure,
             after: None,
-            words: String::new(),
-            warns: false,
+            explanation: String::new(),
+            has_warning: false,
             lines: Vec::new(),
         }
     }
 
-    pub(super) fn note(self, note: impl Into<String>) -> Self {
+    pub(super) fn with_note(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
     }
 
-    pub(super) fn words(self, words: impl Into<String>) -> Self {
-        Self { words: words.into(), ..self }
+    pub(super) fn with_explanation(self, words: impl Into<String>) -> Self {
+        Self { explanation: words.into(), ..self }
     }
 
-    pub(super) fn lines(self, lines: Vec<Line>) -> Self {
+    pub(super) fn with_lines(self, lines: Vec<Line>) -> Self {
         Self { lines, ..self }
     }
 }
@@ -104,11 +104,11 @@ pub struct Line {
     /// 1 for a line that is a piece of the line above it.
     pub depth: u8,
     /// It wants a decision.
-    pub warns: bool,
+    pub has_warning: bool,
     /// The entry it leads to.
     pub entry: Option<EntryIx>,
     /// A sentence for whoever looks at it.
-    pub words: String,
+    pub explanation: String,
 }
 
 impl Line {
@@ -116,37 +116,37 @@ impl Line {
         Self {
             label: label.into(),
             note: String::new(),
-            figure: Figure::Est(tokens),
+            figure: Figure::Estimated(tokens),
             after: None,
             depth: 0,
-            warns: false,
+            has_warning: false,
             entry: None,
-            words: String::new(),
+            explanation: String::new(),
         }
     }
 
-    pub(super) fn note(self, note: impl Into<String>) -> Self {
+    pub(super) fn with_note(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
     }
 
-    pub(super) fn words(self, words: impl Into<String>) -> Self {
-        Self { words: words.into(), ..self }
+    pub(super) fn with_explanation(self, words: impl Into<String>) -> Self {
+        Self { explanation: words.into(), ..self }
     }
 
-    pub(super) fn after(self, after: Option<u64>) -> Self {
+    pub(super) fn with_after(self, after: Option<u64>) -> Self {
         Self { after, ..self }
     }
 
-    pub(super) fn to(self, entry: Option<EntryIx>) -> Self {
+    pub(super) fn with_entry(self, entry: Option<EntryIx>) -> Self {
         Self { entry, ..self }
     }
 
-    pub(super) fn below(self) -> Self {
+    pub(super) fn indented(self) -> Self {
         Self { depth: 1, ..self }
     }
 }
 
 /// The largest first; equals stay in order.
-pub(super) fn by_weight(lines: &mut [Line]) {
-    lines.sort_by_key(|line| std::cmp::Reverse(line.figure.amount()));
+pub(super) fn sort_by_tokens(lines: &mut [Line]) {
+    lines.sort_by_key(|line| std::cmp::Reverse(line.figure.tokens()));
 }

@@ -9,17 +9,17 @@ mod remainder;
 mod sections;
 mod warnings;
 
-pub use blocks::{BlockKind, Blocks, HeavyBlock, heavy_blocks};
+pub use blocks::{BlockKind, HeavyBlock, HeavyBlocks, heavy_blocks};
 pub use lines::{Figure, Line, Section, SectionKind};
-pub use remainder::{Cause, Remainder};
+pub use remainder::{Remainder, RemainderCause};
 pub use sections::sections;
 pub use warnings::warnings;
 
-use crate::context::breakdown::{Breakdown, History};
+use crate::context::breakdown::{Breakdown, WindowHistory};
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
 use crate::inspect::lifecycle::Lifecycle;
-use crate::inspect::{Inspection, Unmeasured};
+use crate::inspect::{LoadedSession, Unmeasured};
 use crate::plan::Plan;
 
 /// What is in the window, from sizes alone.
@@ -34,7 +34,7 @@ pub struct WindowContents {
     /// The heaviest messages, heaviest first.
     pub heaviest: Vec<HeavyMessage>,
     /// The window against the whole history.
-    pub history: History,
+    pub history: WindowHistory,
     /// What begins the session anew, in a sentence; none where nothing does.
     pub lifecycle: Option<String>,
 }
@@ -43,7 +43,7 @@ pub struct WindowContents {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeavyMessage {
     /// Its index in the context.
-    pub at: usize,
+    pub position: usize,
     /// Its entry.
     pub entry: EntryIx,
     /// Estimated tokens.
@@ -54,13 +54,14 @@ pub struct HeavyMessage {
 
 impl WindowContents {
     /// Takes the window of a session apart.
-    pub fn new(inspection: &Inspection, plan: Option<&Plan>) -> Self {
-        let (report, index, context) = (inspection.report.as_deref(), &inspection.index, &inspection.context);
+    pub fn new(inspection: &LoadedSession, plan: Option<&Plan>) -> Self {
+        let (report, index, context) =
+            (inspection.prompt_report.as_deref(), &inspection.index, &inspection.context);
         let of = |tokens: &dyn Fn(usize) -> u64| Breakdown::new(report, index, context, tokens);
         let own = |at: usize| estimate_or_zero(&context.messages[at].size);
         let now = of(&own);
         let heavy = |at: &usize| HeavyMessage {
-            at: *at,
+            position: *at,
             entry: context.messages[*at].entry,
             tokens: own(*at),
             after: plan.map(|plan| plan.tokens_after[*at]),
@@ -74,13 +75,13 @@ impl WindowContents {
                 ..of(&|at| plan.tokens_after[at])
             }),
             remainder: Remainder::new(inspection),
-            history: History::new(index, context),
-            lifecycle: inspection.upkeep.lifecycle.as_ref().map(Lifecycle::sentence),
+            history: WindowHistory::new(index, context),
+            lifecycle: inspection.limits.lifecycle.as_ref().map(Lifecycle::description),
         }
     }
 
     /// Entries of the heaviest messages, heaviest first.
-    pub fn heavy_entries(&self) -> Vec<EntryIx> {
+    pub fn heaviest_entries(&self) -> Vec<EntryIx> {
         self.heaviest.iter().map(|message| message.entry).collect()
     }
 }

@@ -1,15 +1,15 @@
 //! What is wrong with the workspace files of a prompt, and which settings decide it (compaction 11.8).
 
-use crate::inspect::words::{grouped, of};
+use crate::inspect::words::{group_digits, quantity};
 use crate::store::prompt_report::SystemPromptReport;
 
 /// Warnings about files that were cut or are not there, each with what to do.
 pub fn warnings(report: &SystemPromptReport) -> Vec<String> {
-    truncated(report).into_iter().chain(missing(report)).collect()
+    truncation_warning(report).into_iter().chain(missing_files_warning(report)).collect()
 }
 
-fn truncated(report: &SystemPromptReport) -> Option<String> {
-    let cut: Vec<_> = report.truncated().collect();
+fn truncation_warning(report: &SystemPromptReport) -> Option<String> {
+    let cut: Vec<_> = report.truncated_files().collect();
     let (raw, sent) =
         cut.iter().fold((0, 0), |sum, file| (sum.0 + file.raw_chars, sum.1 + file.injected_chars));
     if cut.is_empty() {
@@ -22,31 +22,37 @@ fn truncated(report: &SystemPromptReport) -> Option<String> {
         } else {
             format!("{} workspace files are", cut.len())
         },
-        grouped(raw),
-        grouped(sent)
+        group_digits(raw),
+        group_digits(sent)
     );
     let next = "Shorten them, or raise agents.defaults.bootstrapMaxChars or bootstrapTotalMaxChars.";
-    let sentences = [Some(first), over_file(report), over_total(report), Some(next.to_owned())];
+    let sentences =
+        [Some(first), file_limit_advice(report), total_limit_advice(report), Some(next.to_owned())];
     Some(sentences.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
-fn over_file(report: &SystemPromptReport) -> Option<String> {
+fn file_limit_advice(report: &SystemPromptReport) -> Option<String> {
     let most = report.max_file_chars?;
-    let over = report.files.iter().filter(|file| !file.missing && file.raw_chars > most).count();
-    (over > 0).then(|| format!("{} over bootstrapMaxChars, {}.", of(over as f64, "file"), grouped(most)))
+    let over = report.files.iter().filter(|file| !file.is_missing && file.raw_chars > most).count();
+    (over > 0)
+        .then(|| format!("{} over bootstrapMaxChars, {}.", quantity(over as f64, "file"), group_digits(most)))
 }
 
-fn over_total(report: &SystemPromptReport) -> Option<String> {
+fn total_limit_advice(report: &SystemPromptReport) -> Option<String> {
     let most = report.max_total_chars?;
-    let all: u64 = report.files.iter().filter(|file| !file.missing).map(|file| file.raw_chars).sum();
+    let all: u64 = report.files.iter().filter(|file| !file.is_missing).map(|file| file.raw_chars).sum();
     let words = || {
-        format!("All together, {} chars, are over bootstrapTotalMaxChars, {}.", grouped(all), grouped(most))
+        format!(
+            "All together, {} chars, are over bootstrapTotalMaxChars, {}.",
+            group_digits(all),
+            group_digits(most)
+        )
     };
     (all > most).then(words)
 }
 
-fn missing(report: &SystemPromptReport) -> Option<String> {
-    let names: Vec<&str> = report.missing().map(|file| file.name.as_str()).collect();
+fn missing_files_warning(report: &SystemPromptReport) -> Option<String> {
+    let names: Vec<&str> = report.missing_files().map(|file| file.name.as_str()).collect();
     let are = if names.len() == 1 { "is" } else { "are" };
     (!names.is_empty()).then(|| {
         format!(
@@ -64,8 +70,8 @@ mod tests {
 
     fn warned(limits: &str, files: &str) -> Vec<String> {
         let raw = js::parse(&format!(r#"{{{limits}"injectedWorkspaceFiles":[{files}]}}"#)).unwrap();
-        let plain = |text: String| text.replace(crate::inspect::words::GROUP, " ");
-        warnings(&SystemPromptReport::new(&raw).unwrap()).into_iter().map(plain).collect()
+        let plain = |text: String| text.replace(crate::inspect::words::DIGIT_SEPARATOR, " ");
+        warnings(&SystemPromptReport::from_value(&raw).unwrap()).into_iter().map(plain).collect()
     }
 
     const LONG: &str = r#"{"name":"MEMORY.md","rawChars":31240,"injectedChars":7309,"truncated":true}"#;

@@ -6,18 +6,18 @@ mod weigh;
 pub mod words;
 
 use crate::context::tokens::bpe::Bpe;
-use crate::context::tokens::calibrated::{Calibration, Sample, TooFew, calibrate};
+use crate::context::tokens::calibrated::{Calibration, Sample, TooFewCalls, calibrate};
 use crate::context::tokens::chars4::estimate_chars;
-use crate::context::tokens::deviation::{Deviation, error};
+use crate::context::tokens::deviation::{Deviation, relative_error};
 use crate::context::tokens::script::ScriptChars;
 use crate::context::tokens::sent::IMAGE_TOKENS;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::store::body::BodyError;
 use walk::{Anchor, Prompt};
 use weigh::Weights;
 
-pub use weigh::Spoken;
+pub use weigh::SentSize;
 
 /// A way to tell how many tokens a prompt has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,7 +54,7 @@ impl Estimator {
     }
 
     /// Its name where there is no room: at most six columns.
-    pub fn short(self) -> &'static str {
+    pub fn short_name(self) -> &'static str {
         match self {
             Self::Pi => "pi",
             Self::Gateway => "pruner",
@@ -66,7 +66,7 @@ impl Estimator {
     }
 
     /// What it does, in a few words.
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::Pi => "chars/4 as pi counts",
             Self::Gateway => "chars/4 as pruning counts",
@@ -80,33 +80,33 @@ impl Estimator {
 
 /// Tokens by each estimator, in the order of [`Estimator::ALL`]; none where it has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Numbers([Option<u64>; 6]);
+pub struct TokenEstimates([Option<u64>; 6]);
 
-impl Numbers {
+impl TokenEstimates {
     /// What one estimator says.
-    pub fn of(&self, estimator: Estimator) -> Option<u64> {
+    pub fn get(&self, estimator: Estimator) -> Option<u64> {
         self.0[estimator as usize]
     }
 }
 
 /// One call that a provider counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Call {
+pub struct MeasuredCall {
     /// The answer.
     pub entry: EntryIx,
     /// Prompt tokens: input + cacheRead + cacheWrite.
     pub measured: u64,
     /// What each estimator says of the same prompt.
-    pub numbers: Numbers,
+    pub estimates: TokenEstimates,
     /// The count is lower than an earlier one though the context only grew: something was taken out for
     /// this call alone, as context pruning does. The estimates are of another prompt, so no error counts it.
     pub shrunk: bool,
 }
 
-impl Call {
+impl MeasuredCall {
     /// The error of an estimator at this call, as a share of what was counted.
     pub fn error(&self, estimator: Estimator) -> Option<f64> {
-        error(self.numbers.of(estimator)? as f64, self.measured as f64)
+        relative_error(self.estimates.get(estimator)? as f64, self.measured as f64)
     }
 }
 
@@ -114,19 +114,19 @@ impl Call {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimates {
     /// The calls on the path with a count, in order.
-    pub calls: Vec<Call>,
+    pub calls: Vec<MeasuredCall>,
     /// The next prompt, as things stand.
-    pub now: Numbers,
+    pub next_prompt: TokenEstimates,
     /// Chars of the messages of the next prompt.
     pub chars: ScriptChars,
     /// Images among them.
     pub images: u64,
     /// Estimated tokens before the messages, where a run left a report; every estimator but the last counts them so.
-    pub fixed: Option<u64>,
+    pub fixed_tokens: Option<u64>,
     /// The tokenizer.
     pub bpe: Bpe,
     /// The fit, or why there is none.
-    pub calibration: Result<Calibration, TooFew>,
+    pub calibration: Result<Calibration, TooFewCalls>,
     /// Answers left out as copies of a rewritten branch: their counts are of the context they were copied from.
     pub copies: usize,
     deviations: [Option<Deviation>; 6],
@@ -139,7 +139,7 @@ impl Estimates {
     }
 
     /// The last call whose error counts.
-    pub fn last(&self) -> Option<&Call> {
+    pub fn last_reliable_call(&self) -> Option<&MeasuredCall> {
         self.calls.iter().rev().find(|call| !call.shrunk)
     }
 }
@@ -159,18 +159,19 @@ pub enum EstimatesError {
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
 /// Reads the path of a session and estimates every call on it.
-pub fn read(inspection: &Inspection, progress: Progress<'_>) -> Result<Estimates, EstimatesError> {
+pub fn read(inspection: &LoadedSession, progress: Progress<'_>) -> Result<Estimates, EstimatesError> {
     let bpe = Bpe::for_model(&inspection.model);
-    let weights = weigh::path(inspection, Some(bpe), progress)?;
-    let walked = walk::walk(inspection, &weights);
-    let calibration = calibrate(&samples(&walked.calls));
-    let judge = Judge { fixed: inspection.fixed_tokens(), calibration: calibration.as_ref().ok() };
-    let calls: Vec<Call> = walked.calls.iter().map(|prompt| judge.call(prompt)).collect();
+    let weights = weigh::weigh_path(inspection, Some(bpe), progress)?;
+    let walked = walk::walk_path(inspection, &weights);
+    let calibration = calibrate(&calibration_samples(&walked.calls));
+    let judge =
+        PromptEstimator { fixed_tokens: inspection.fixed_tokens(), calibration: calibration.as_ref().ok() };
+    let calls: Vec<MeasuredCall> = walked.calls.iter().map(|prompt| judge.estimate_call(prompt)).collect();
     Ok(Estimates {
-        now: judge.numbers(&walked.now),
-        chars: walked.now.held.chars,
-        images: walked.now.held.images,
-        fixed: inspection.fixed.map(|_| inspection.fixed_tokens()),
+        next_prompt: judge.estimate_prompt(&walked.next),
+        chars: walked.next.weights.chars,
+        images: walked.next.weights.images,
+        fixed_tokens: inspection.fixed_chars.map(|_| inspection.fixed_tokens()),
         bpe,
         calibration,
         copies: walked.copies,
@@ -179,85 +180,86 @@ pub fn read(inspection: &Inspection, progress: Progress<'_>) -> Result<Estimates
     })
 }
 
-impl Inspection {
+impl LoadedSession {
     /// The fit of this session, and with it the tokens of the message of each entry of the path; none with too few calls.
     /// `spoken` is what of each is sent, in order of the path; nothing of those without a message.
-    pub fn calibrated_by(&self, spoken: &[Spoken]) -> Option<(Calibration, Vec<f64>)> {
+    pub fn calibrate(&self, spoken: &[SentSize]) -> Option<(Calibration, Vec<f64>)> {
         let weights: Vec<Weights> = spoken.iter().copied().map(Weights::from).collect();
-        let fit = calibrate(&samples(&walk::walk(self, &weights).calls)).ok()?;
-        let tokens = weights.iter().map(|weights| fit.messages(weights.chars, weights.images));
+        let fit = calibrate(&calibration_samples(&walk::walk_path(self, &weights).calls)).ok()?;
+        let tokens = weights.iter().map(|weights| fit.message_tokens(weights.chars, weights.images));
         Some((fit, tokens.collect()))
     }
 
     /// Tokens per char of this session as its own usage tells, with the error of that; none with too few calls, or when
     /// the file cannot be read any more. Reads every message of the path.
     pub fn calibration(&self) -> Option<Calibration> {
-        let weights = weigh::path(self, None, &mut |_, _| true).ok()?;
-        calibrate(&samples(&walk::walk(self, &weights).calls)).ok()
+        let weights = weigh::weigh_path(self, None, &mut |_, _| true).ok()?;
+        calibrate(&calibration_samples(&walk::walk_path(self, &weights).calls)).ok()
     }
 }
 
 /// What the fit is made from: the calls of the model that was called last, as each has a tokenizer of its own,
 /// without those whose prompt was not the context.
-fn samples(calls: &[Prompt]) -> Vec<Sample> {
+fn calibration_samples(calls: &[Prompt]) -> Vec<Sample> {
     let Some(last) = calls.last() else { return Vec::new() };
     let usable = calls.iter().filter(|call| call.model == last.model && !call.shrunk);
     let mut before = None;
     usable
         .map(|call| Sample {
-            chars: call.held.chars,
-            images: call.held.images,
-            prompt: call.measured as f64,
-            grown: before.replace(call.boundary) == Some(call.boundary),
+            chars: call.weights.chars,
+            images: call.weights.images,
+            prompt_tokens: call.measured as f64,
+            extends_previous: before.replace(call.boundary) == Some(call.boundary),
         })
         .collect()
 }
 
-fn deviation(calls: &[Call], estimator: Estimator) -> Option<Deviation> {
+fn deviation(calls: &[MeasuredCall], estimator: Estimator) -> Option<Deviation> {
     let counting = calls.iter().filter(|call| !call.shrunk);
-    Deviation::of(
-        counting.filter_map(|call| Some((call.numbers.of(estimator)? as f64, call.measured as f64))),
+    Deviation::from_pairs(
+        counting.filter_map(|call| Some((call.estimates.get(estimator)? as f64, call.measured as f64))),
     )
 }
 
 /// Turns what a context holds into what each estimator says.
-struct Judge<'a> {
-    fixed: u64,
+struct PromptEstimator<'a> {
+    fixed_tokens: u64,
     calibration: Option<&'a Calibration>,
 }
 
-impl Judge<'_> {
-    fn call(&self, prompt: &Prompt) -> Call {
-        Call {
+impl PromptEstimator<'_> {
+    fn estimate_call(&self, prompt: &Prompt) -> MeasuredCall {
+        MeasuredCall {
             entry: prompt.entry,
             measured: prompt.measured,
-            numbers: self.numbers(prompt),
+            estimates: self.estimate_prompt(prompt),
             shrunk: prompt.shrunk,
         }
     }
 
-    fn numbers(&self, prompt: &Prompt) -> Numbers {
-        let held = &prompt.held;
-        let calibrated = self.calibration.map(|fit| fit.prompt(held.chars, held.images).round() as u64);
-        Numbers([
-            Some(self.fixed + held.pi),
-            Some(self.fixed + estimate_chars(held.gateway)),
-            Some(self.fixed + held.weighted),
-            self.anchored(prompt),
-            Some(self.fixed + held.bpe + held.images * IMAGE_TOKENS),
+    fn estimate_prompt(&self, prompt: &Prompt) -> TokenEstimates {
+        let held = &prompt.weights;
+        let calibrated =
+            self.calibration.map(|fit| fit.prompt_tokens(held.chars, held.images).round() as u64);
+        TokenEstimates([
+            Some(self.fixed_tokens + held.pi),
+            Some(self.fixed_tokens + estimate_chars(held.gateway)),
+            Some(self.fixed_tokens + held.weighted),
+            self.estimate_from_usage(prompt),
+            Some(self.fixed_tokens + held.bpe + held.images * IMAGE_TOKENS),
             calibrated,
         ])
     }
 
     /// Before anything was counted, the estimate of everything; after a compaction nothing until there is a new
     /// count (compaction 1.12, 2.14).
-    fn anchored(&self, prompt: &Prompt) -> Option<u64> {
+    fn estimate_from_usage(&self, prompt: &Prompt) -> Option<u64> {
         match prompt.anchor {
             Anchor::Counted { tokens, since } => {
                 let sum = tokens + since as f64;
                 (sum.is_finite() && sum >= 0.0).then_some(sum as u64)
             }
-            Anchor::Nothing => Some(self.fixed + prompt.held.pi),
+            Anchor::NoCount => Some(self.fixed_tokens + prompt.weights.pi),
             Anchor::Stale => None,
         }
     }

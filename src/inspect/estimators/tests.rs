@@ -1,7 +1,7 @@
 use super::*;
-use crate::context::build;
+use crate::context::build_context;
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::inspect::testing::{at, inspection, message, quoted, result, transcript, user};
+use crate::inspect::testing::{entry_ix, loaded_session, message, quoted, result, transcript, user};
 use crate::store::demo;
 use crate::transcript::Leaf;
 
@@ -17,11 +17,11 @@ fn answer(text: &str, prompt: u64) -> String {
 }
 
 fn estimates(entries: &[String]) -> Estimates {
-    read(&inspection(&transcript(entries), 200_000.0), &mut |_, _| true).expect("memory is readable")
+    read(&loaded_session(&transcript(entries), 200_000.0), &mut |_, _| true).expect("memory is readable")
 }
 
-fn said(numbers: &Numbers) -> [Option<u64>; 6] {
-    Estimator::ALL.map(|estimator| numbers.of(estimator))
+fn said(numbers: &TokenEstimates) -> [Option<u64>; 6] {
+    Estimator::ALL.map(|estimator| numbers.get(estimator))
 }
 
 #[test]
@@ -30,14 +30,14 @@ fn every_estimator_tells_the_prompt_of_each_call_without_its_answer() {
         estimates(&[user("你好你好"), answer("abcd", 40), user("12345678"), answer("x", 60), user("9")]);
     assert_eq!(
         estimates.calls.iter().map(|call| (call.entry, call.measured)).collect::<Vec<_>>(),
-        [(at(1), 40), (at(3), 60)]
+        [(entry_ix(1), 40), (entry_ix(3), 60)]
     );
     // 1 token by chars/4 each, 4 by weight; no fit from so few.
-    assert_eq!(said(&estimates.calls[0].numbers)[..4], [Some(1), Some(1), Some(4), Some(1)]);
-    assert_eq!(said(&estimates.calls[1].numbers)[..4], [Some(4), Some(4), Some(7), Some(50 + 2)]);
-    assert_eq!(said(&estimates.now)[..4], [Some(6), Some(5), Some(9), Some(70 + 1)]);
-    assert_eq!(estimates.calibration, Err(TooFew { growths: 1 }));
-    assert_eq!((estimates.now.of(Estimator::Calibrated), estimates.fixed), (None, None));
+    assert_eq!(said(&estimates.calls[0].estimates)[..4], [Some(1), Some(1), Some(4), Some(1)]);
+    assert_eq!(said(&estimates.calls[1].estimates)[..4], [Some(4), Some(4), Some(7), Some(50 + 2)]);
+    assert_eq!(said(&estimates.next_prompt)[..4], [Some(6), Some(5), Some(9), Some(70 + 1)]);
+    assert_eq!(estimates.calibration, Err(TooFewCalls { growths: 1 }));
+    assert_eq!((estimates.next_prompt.get(Estimator::Calibrated), estimates.fixed_tokens), (None, None));
     assert_eq!(estimates.deviation(Estimator::Pi).map(|pi| (pi.count, pi.max)), Some((2, 39.0 / 40.0)));
 }
 
@@ -55,13 +55,13 @@ fn before_a_compaction_the_context_is_what_it_was_then() {
         answer("f", 40),
         user("gggg"),
     ]);
-    let pi: Vec<Option<u64>> = estimates.calls.iter().map(|call| call.numbers.of(Estimator::Pi)).collect();
+    let pi: Vec<Option<u64>> = estimates.calls.iter().map(|call| call.estimates.get(Estimator::Pi)).collect();
     assert_eq!(pi, [Some(100), Some(100 + 10 + 1), Some(2 + 1 + 1 + 1)]);
     // What was counted before the compaction says nothing of the first prompt after it.
     let usage: Vec<Option<u64>> =
-        estimates.calls.iter().map(|call| call.numbers.of(Estimator::Usage)).collect();
+        estimates.calls.iter().map(|call| call.estimates.get(Estimator::Usage)).collect();
     assert_eq!(usage, [Some(100), Some(131), None]);
-    assert_eq!(estimates.now.of(Estimator::Usage), Some(51));
+    assert_eq!(estimates.next_prompt.get(Estimator::Usage), Some(51));
     assert!(estimates.calls.iter().all(|call| !call.shrunk));
 }
 
@@ -78,7 +78,7 @@ fn a_prompt_that_shrank_under_a_growing_context_is_listed_and_not_counted() {
         [false, false, true, false]
     );
     assert_eq!(estimates.deviation(Estimator::Pi).map(|pi| pi.count), Some(3));
-    assert_eq!(estimates.last().map(|call| call.measured), Some(3_000));
+    assert_eq!(estimates.last_reliable_call().map(|call| call.measured), Some(3_000));
 }
 
 #[test]
@@ -92,11 +92,11 @@ fn a_copied_answer_does_not_count_where_its_original_stands_on_another_branch() 
         lines.push(lines[line].replace(&own, &format!("\"{id}\",\"parentId\":\"{parent}\"")));
     }
     let text = lines.join("\n") + "\n";
-    let copied = inspection(&text, 200_000.0);
+    let copied = loaded_session(&text, 200_000.0);
     let copy = read(&copied, &mut |_, _| true).expect("readable");
     assert_eq!((copy.calls.len(), copy.copies), (0, 2));
-    let mut original = inspection(&text, 200_000.0);
-    let built = build(&original.index, &original.tree, &Leaf::Id("e3".into())).expect("builds");
+    let mut original = loaded_session(&text, 200_000.0);
+    let built = build_context(&original.index, &original.tree, &Leaf::Id("e3".into())).expect("builds");
     original.context = std::sync::Arc::new(built);
     let original = read(&original, &mut |_, _| true).expect("readable");
     assert_eq!((original.calls.len(), original.copies), (2, 0));
@@ -106,7 +106,7 @@ fn a_copied_answer_does_not_count_where_its_original_stands_on_another_branch() 
 fn reading_can_be_stopped() {
     let long = "y".repeat(3 << 20);
     let entries = [user(&long), answer(&long, 9), result("c", "read", &long, "")];
-    let inspection = inspection(&transcript(&entries), 200_000.0);
+    let inspection = loaded_session(&transcript(&entries), 200_000.0);
     let mut seen = Vec::new();
     let stopped = read(&inspection, &mut |done, total| {
         seen.push((done, total));
@@ -117,23 +117,23 @@ fn reading_can_be_stopped() {
 }
 
 /// Transcripts of the demo store.
-fn demos() -> impl Iterator<Item = Inspection> {
+fn demos() -> impl Iterator<Item = LoadedSession> {
     let transcripts =
         demo::files().into_iter().filter(|(path, _)| path.extension().is_some_and(|it| it == "jsonl"));
-    transcripts.map(|(_, bytes)| inspection(&String::from_utf8_lossy(&bytes), 200_000.0))
+    transcripts.map(|(_, bytes)| loaded_session(&String::from_utf8_lossy(&bytes), 200_000.0))
 }
 
 #[test]
 fn one_walk_gives_the_contexts_that_building_each_would() {
     let mut calls = 0;
     for inspection in demos() {
-        let weights = weigh::path(&inspection, None, &mut |_, _| true).expect("memory is readable");
-        for prompt in walk::walk(&inspection, &weights).calls {
+        let weights = weigh::weigh_path(&inspection, None, &mut |_, _| true).expect("memory is readable");
+        for prompt in walk::walk_path(&inspection, &weights).calls {
             let parent = inspection.tree.parent(prompt.entry);
-            let leaf = parent.map_or(Leaf::Before, |parent| Leaf::Id(inspection.index.name(parent)));
-            let context = build(&inspection.index, &inspection.tree, &leaf).expect("builds");
+            let leaf = parent.map_or(Leaf::Before, |parent| Leaf::Id(inspection.index.display_id(parent)));
+            let context = build_context(&inspection.index, &inspection.tree, &leaf).expect("builds");
             let sum: u64 = context.messages.iter().map(|message| estimate_or_zero(&message.size)).sum();
-            assert_eq!(prompt.held.pi, sum, "{}", inspection.index.name(prompt.entry));
+            assert_eq!(prompt.weights.pi, sum, "{}", inspection.index.display_id(prompt.entry));
             assert_eq!(prompt.boundary, context.compaction);
             calls += 1;
         }

@@ -5,21 +5,21 @@ use std::ops::{Add, Sub};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::context::bodies::message_of;
+use crate::context::bodies::entry_message;
 use crate::context::tokens::bpe::Bpe;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::tokens::script::ScriptChars;
 use crate::context::tokens::sent::{each_text, sent_chars};
 use crate::context::tokens::weighted;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::inspect::estimators::{EstimatesError, Progress};
 use crate::js::{Json, Value};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, MessageSize};
 
 /// Bytes of lines that are parsed between two questions whether to go on.
-const BLOCK: u64 = 4 << 20;
+const BLOCK_BYTES: u64 = 4 << 20;
 
 /// What one message weighs, or several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,15 +39,15 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    fn of(size: &MessageSize, message: &Value, bpe: Option<Bpe>) -> Self {
+    fn from_message(size: &MessageSize, message: &Value, bpe: Option<Bpe>) -> Self {
         let mut weights = Self {
             pi: estimate_or_zero(size),
-            gateway: size.prune_chars.chars(),
+            gateway: size.prune_chars.whole_chars(),
             weighted: weighted::estimate_or_zero(message) as u64,
             ..Self::default()
         };
         weights.images = u64::from(each_text(message, &mut |text| {
-            weights.chars += ScriptChars::of(text);
+            weights.chars += ScriptChars::from_text(text);
             weights.bpe += bpe.map_or(0, |bpe| bpe.count(&text.to_string_lossy()));
         }));
         weights
@@ -56,21 +56,21 @@ impl Weights {
 
 /// What of a message is sent: what the fit of a session is made from, and nothing else.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spoken {
+pub struct SentSize {
     chars: ScriptChars,
     images: u64,
 }
 
-impl Spoken {
+impl SentSize {
     /// Of a message.
-    pub fn of<'a>(message: impl Json<'a>) -> Self {
+    pub fn from_message<'a>(message: impl Json<'a>) -> Self {
         let (chars, images) = sent_chars(message);
         Self { chars, images: images.into() }
     }
 }
 
-impl From<Spoken> for Weights {
-    fn from(Spoken { chars, images }: Spoken) -> Self {
+impl From<SentSize> for Weights {
+    fn from(SentSize { chars, images }: SentSize) -> Self {
         Self { chars, images, ..Self::default() }
     }
 }
@@ -107,8 +107,8 @@ impl Sub for Weights {
 }
 
 /// The weights of every entry of the path, in its order; of those without a message nothing.
-pub(super) fn path(
-    inspection: &Inspection,
+pub(super) fn weigh_path(
+    inspection: &LoadedSession,
     bpe: Option<Bpe>,
     progress: Progress<'_>,
 ) -> Result<Vec<Weights>, EstimatesError> {
@@ -121,30 +121,30 @@ pub(super) fn path(
         if !progress(done, total) {
             return Err(EstimatesError::Stopped);
         }
-        let block = block(&path[weights.len()..], bytes);
+        let block = next_block(&path[weights.len()..], bytes);
         done += block.iter().map(bytes).sum::<u64>();
         let read: Result<Vec<Weights>, BodyError> =
-            block.par_iter().map(|ix| of_entry(inspection, *ix, bpe)).collect();
+            block.par_iter().map(|ix| weigh_entry(inspection, *ix, bpe)).collect();
         weights.extend(read?);
     }
     Ok(weights)
 }
 
 /// The first entries that make a block, at least one.
-fn block(path: &[EntryIx], bytes: impl Fn(&EntryIx) -> u64) -> &[EntryIx] {
+fn next_block(path: &[EntryIx], bytes: impl Fn(&EntryIx) -> u64) -> &[EntryIx] {
     let mut sum = 0;
     let fits = path.iter().take_while(|ix| {
         sum += bytes(ix);
-        sum <= BLOCK
+        sum <= BLOCK_BYTES
     });
     let count = fits.count();
     &path[..count.max(1)]
 }
 
-fn of_entry(inspection: &Inspection, ix: EntryIx, bpe: Option<Bpe>) -> Result<Weights, BodyError> {
+fn weigh_entry(inspection: &LoadedSession, ix: EntryIx, bpe: Option<Bpe>) -> Result<Weights, BodyError> {
     let entry = inspection.index.entry(ix);
-    let sent = entry.makes_message() || entry.kind == EntryKind::Compaction;
+    let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
     let Some(size) = entry.message.filter(|_| sent) else { return Ok(Weights::default()) };
-    let value = body::entry(&inspection.source, &inspection.index, ix)?;
-    Ok(Weights::of(&size, &message_of(&value, entry.kind), bpe))
+    let value = body::read_entry(&inspection.source, &inspection.index, ix)?;
+    Ok(Weights::from_message(&size, &entry_message(&value, entry.kind), bpe))
 }

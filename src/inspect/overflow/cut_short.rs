@@ -4,18 +4,18 @@
 use std::collections::HashSet;
 
 use crate::ids::EntryIx;
-use crate::inspect::overflow::windows::Windows;
-use crate::inspect::overflow::{Overflow, Sign};
+use crate::inspect::overflow::windows::WindowCache;
+use crate::inspect::overflow::{Overflow, OverflowKind};
 use crate::store::entry::{StopReason, Usage};
 use crate::store::index::Index;
-use crate::store::intern::WordIx;
+use crate::store::intern::ValueIx;
 
 /// A longer reply than this, in tokens, was cut by its own limit and not by the window.
 pub(crate) const SHORT_REPLY: f64 = 2_048.0;
 /// How near, as a share, two sums of prompt and reply must be to show one and the same window.
-const SAME_SUM: f64 = 0.01;
+const SUM_TOLERANCE: f64 = 0.01;
 /// From this share of the known window on a cut reply was cut by it.
-const FULL: f64 = 0.98;
+const FULL_RATIO: f64 = 0.98;
 /// Windows that providers serve, in tokens.
 const USUAL_WINDOWS: [f64; 11] = [
     8_192.0,
@@ -31,72 +31,72 @@ const USUAL_WINDOWS: [f64; 11] = [
     1_048_576.0,
 ];
 /// How near a sum must be to one of them, as a share.
-const NEAR_USUAL: f64 = 0.003;
+const USUAL_WINDOW_TOLERANCE: f64 = 0.003;
 
 /// One reply that stopped with `length`.
 #[derive(Debug, Clone, Copy)]
-struct Cut {
+struct CutReply {
     entry: EntryIx,
-    at: f64,
-    model: Option<(WordIx, WordIx)>,
+    time_ms: f64,
+    model: Option<(ValueIx, ValueIx)>,
     prompt: f64,
     output: f64,
     window: f64,
 }
 
-impl Cut {
+impl CutReply {
     fn sum(&self) -> f64 {
         self.prompt + self.output
     }
 }
 
-pub(super) fn cut_short(index: &Index, windows: &Windows<'_>) -> Vec<Overflow> {
-    let cuts = index.iter().filter(|(_, entry)| entry.is_call()).filter_map(|(ix, entry)| {
-        let size = entry.message.filter(|size| size.stop == StopReason::Length)?;
-        let usage = size.usage.filter(Usage::is_counted)?;
-        Some(Cut {
+pub(super) fn find_cut_short(index: &Index, windows: &WindowCache<'_>) -> Vec<Overflow> {
+    let cuts = index.iter().filter(|(_, entry)| entry.is_model_call()).filter_map(|(ix, entry)| {
+        let size = entry.message.filter(|size| size.stop_reason == StopReason::Length)?;
+        let usage = size.usage.filter(Usage::has_prompt_tokens)?;
+        Some(CutReply {
             entry: ix,
-            at: entry.time,
+            time_ms: entry.time_ms,
             model: entry.model,
             prompt: usage.prompt_tokens(),
             output: usage.output,
-            window: windows.known(entry.model).unwrap_or(0.0),
+            window: windows.known_window(entry.model).unwrap_or(0.0),
         })
     });
-    by_window(&cuts.collect::<Vec<_>>())
+    cut_by_window(&cuts.collect::<Vec<_>>())
 }
 
 /// Replies that ended because the window was full. One alone may have ended for any reason, so it counts only where the sum
 /// of prompt and reply is the known window or one that providers serve; of several the sums must agree.
-fn by_window(cuts: &[Cut]) -> Vec<Overflow> {
-    let short: Vec<&Cut> = cuts.iter().filter(|cut| cut.output <= SHORT_REPLY).collect();
+fn cut_by_window(cuts: &[CutReply]) -> Vec<Overflow> {
+    let short: Vec<&CutReply> = cuts.iter().filter(|cut| cut.output <= SHORT_REPLY).collect();
     let agreeing = agreeing(&short);
-    let full = |cut: &&&Cut| {
+    let full = |cut: &&&CutReply| {
         let all = cut.sum();
         let agrees = agreeing.contains(&cut.entry);
-        let usual = USUAL_WINDOWS.iter().any(|usual| (all - usual).abs() <= usual * NEAR_USUAL);
-        agrees || usual || cut.window > 0.0 && all >= cut.window * FULL
+        let usual = USUAL_WINDOWS.iter().any(|usual| (all - usual).abs() <= usual * USUAL_WINDOW_TOLERANCE);
+        agrees || usual || cut.window > 0.0 && all >= cut.window * FULL_RATIO
     };
-    let overflow = |cut: &&Cut| Overflow {
+    let overflow = |cut: &&CutReply| Overflow {
         requested: Some(cut.prompt as u64),
         limit: Some(cut.sum() as u64),
-        ..Overflow::by_usage(cut.entry, Sign::CutShort, cut.at, cut.model)
+        ..Overflow::from_usage(cut.entry, OverflowKind::CutShort, cut.time_ms, cut.model)
     };
     short.iter().filter(full).map(overflow).collect()
 }
 
 /// Replies beside which another one of another length ended at nearly the same sum. Sorted by sum, the nearest reply of
 /// another length on either side decides, so that many replies cost no more than their sorting.
-fn agreeing(short: &[&Cut]) -> HashSet<EntryIx> {
+fn agreeing(short: &[&CutReply]) -> HashSet<EntryIx> {
     let mut by_sum = short.to_vec();
     by_sum.sort_by(|one, other| one.sum().total_cmp(&other.sum()));
-    let runs: Vec<&[&Cut]> = by_sum.chunk_by(|one, other| one.output == other.output).collect();
+    let runs: Vec<&[&CutReply]> = by_sum.chunk_by(|one, other| one.output == other.output).collect();
     let mut found = HashSet::new();
     for (at, run) in runs.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| runs[at].last());
         let after = runs.get(at + 1).and_then(|run| run.first());
         for cut in *run {
-            let near = |other: &&Cut| (other.sum() - cut.sum()).abs() <= SAME_SUM * cut.sum();
+            let near = |other: &&CutReply| (other.sum() - cut.sum()).abs() <= SUM_TOLERANCE * cut.sum();
             if before.into_iter().chain(after).any(near) {
                 found.insert(cut.entry);
             }
@@ -109,14 +109,14 @@ fn agreeing(short: &[&Cut]) -> HashSet<EntryIx> {
 mod tests {
     use super::*;
 
-    fn cut(at: u32, prompt: f64, output: f64) -> Cut {
-        Cut { entry: EntryIx(at), at: 0.0, model: None, prompt, output, window: 200_000.0 }
+    fn cut(at: u32, prompt: f64, output: f64) -> CutReply {
+        CutReply { entry: EntryIx(at), time_ms: 0.0, model: None, prompt, output, window: 200_000.0 }
     }
 
     #[test]
     fn replies_that_end_at_the_same_sum_show_the_window() {
         let cuts = [cut(1, 148_646.0, 1_353.0), cut(3, 149_034.0, 965.0), cut(5, 149_998.0, 1.0)];
-        let found = by_window(&cuts);
+        let found = cut_by_window(&cuts);
         assert_eq!(found.len(), 3);
         assert_eq!(found[2].limit, Some(149_999));
     }
@@ -124,16 +124,16 @@ mod tests {
     #[test]
     fn a_reply_cut_at_its_own_limit_is_none() {
         for (prompt, output) in [(40_000.0, 8_192.0), (61_000.0, 1_024.0), (10.0, 2_000.0)] {
-            assert_eq!(by_window(&[cut(1, prompt, output)]), []);
+            assert_eq!(cut_by_window(&[cut(1, prompt, output)]), []);
         }
         // The same limit of the reply twice shows no window, as the prompts differ.
-        assert_eq!(by_window(&[cut(1, 40_000.0, 1_024.0), cut(3, 40_100.0, 1_024.0)]), []);
+        assert_eq!(cut_by_window(&[cut(1, 40_000.0, 1_024.0), cut(3, 40_100.0, 1_024.0)]), []);
     }
 
     #[test]
     fn one_reply_cut_at_a_window_that_providers_serve_shows_it() {
-        let found = by_window(&[cut(1, 130_900.0, 172.0)]);
+        let found = cut_by_window(&[cut(1, 130_900.0, 172.0)]);
         assert_eq!(found.first().and_then(|cut| cut.limit), Some(131_072));
-        assert_eq!(by_window(&[cut(1, 199_400.0, 600.0)]).len(), 1);
+        assert_eq!(cut_by_window(&[cut(1, 199_400.0, 600.0)]).len(), 1);
     }
 }

@@ -15,12 +15,12 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::EntryIx;
 use crate::store::index::Index;
-use crate::store::intern::WordIx;
+use crate::store::intern::ValueIx;
 use crate::store::source::Source;
 
 /// How a call failed to fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Sign {
+pub enum OverflowKind {
     /// The provider refused it for its tokens.
     Refused,
     /// The gateway refused it by its own estimate; no provider was asked.
@@ -33,9 +33,9 @@ pub enum Sign {
     CutShort,
 }
 
-impl Sign {
+impl OverflowKind {
     /// The word in JSON.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Refused => "refused",
             Self::Precheck => "precheck",
@@ -57,72 +57,77 @@ pub struct Overflow {
     /// Its answer, or the gateway's note of a prompt that threw.
     pub entry: EntryIx,
     /// How it failed.
-    pub sign: Sign,
+    pub kind: OverflowKind,
     /// The gateway noted the error itself (`openclaw:prompt-error`) instead of keeping a failed answer.
-    pub noted: bool,
+    pub noted_by_gateway: bool,
     /// The error text; empty where there is none.
     pub text: String,
     /// The rule of overflow-texts that its words follow; empty for usage.
     pub rule: &'static str,
     /// When, ms since the epoch; NaN where nothing says.
-    pub at: f64,
+    pub time_ms: f64,
     /// Provider and model that were called.
-    pub model: Option<(WordIx, WordIx)>,
+    pub model: Option<(ValueIx, ValueIx)>,
     /// Tokens the request needed, as the provider or the usage says, the reply it reserved included.
     pub requested: Option<u64>,
     /// Tokens the provider allows; of a silent overflow the model's window.
     pub limit: Option<u64>,
     /// Of `requested`, tokens reserved for the reply, where the text splits the sum.
-    pub reply: Option<u64>,
+    pub reply_reserve: Option<u64>,
     /// Whether the runtime of that release recognised it as an overflow; none where that is not known.
     pub recognised: Option<bool>,
     /// Other entries that record the same refusal.
-    pub again: Vec<EntryIx>,
+    pub duplicates: Vec<EntryIx>,
 }
 
 impl Overflow {
     /// An overflow that only the usage of an answer shows: nothing was said, and no release recognises it by words.
-    fn by_usage(entry: EntryIx, sign: Sign, at: f64, model: Option<(WordIx, WordIx)>) -> Self {
+    fn from_usage(
+        entry: EntryIx,
+        kind: OverflowKind,
+        time_ms: f64,
+        model: Option<(ValueIx, ValueIx)>,
+    ) -> Self {
         Self {
             entry,
-            sign,
-            noted: false,
+            kind,
+            noted_by_gateway: false,
             text: String::new(),
             rule: "",
-            at,
+            time_ms,
             model,
             requested: None,
             limit: None,
-            reply: None,
+            reply_reserve: None,
             recognised: None,
-            again: Vec::new(),
+            duplicates: Vec::new(),
         }
     }
 
     /// Tokens of the prompt alone, where they are known.
-    pub fn prompt(&self) -> Option<u64> {
-        Some(self.requested?.saturating_sub(self.reply.unwrap_or(0)))
+    pub fn prompt_tokens(&self) -> Option<u64> {
+        Some(self.requested?.saturating_sub(self.reply_reserve.unwrap_or(0)))
     }
 
     /// Tokens that a prompt may have beside the reply that is reserved.
-    pub fn room(&self) -> Option<u64> {
-        Some(self.limit?.saturating_sub(self.reply.unwrap_or(0)))
+    pub fn prompt_limit(&self) -> Option<u64> {
+        Some(self.limit?.saturating_sub(self.reply_reserve.unwrap_or(0)))
     }
 
     /// Who names the numbers.
-    pub fn who(&self) -> &'static str {
-        match self.sign {
-            Sign::Refused | Sign::Bytes => "the provider",
-            Sign::Precheck => "the gateway",
-            Sign::Silent => "the answer's usage",
-            Sign::CutShort => "the place where the reply ended",
+    pub fn limit_source(&self) -> &'static str {
+        match self.kind {
+            OverflowKind::Refused | OverflowKind::Bytes => "the provider",
+            OverflowKind::Precheck => "the gateway",
+            OverflowKind::Silent => "the answer's usage",
+            OverflowKind::CutShort => "the place where the reply ended",
         }
     }
 }
 
 /// Where overflows are looked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Scope<'a> {
+pub struct OverflowScope<'a> {
     /// The open transcript.
     pub source: &'a Source,
     /// Sizes of its entries.
@@ -137,11 +142,11 @@ pub struct Scope<'a> {
 
 /// Every overflow of a transcript in the order of the file, each once. Reads the bodies of failed answers; one that cannot
 /// be read again is left out.
-pub fn overflows(scope: &Scope<'_>) -> Vec<Overflow> {
-    let windows = windows::Windows::new(scope);
-    let mut found = refused::refused(scope);
-    found.extend(silent::silent(scope.index, &windows));
-    found.extend(cut_short::cut_short(scope.index, &windows));
+pub fn find_overflows(scope: &OverflowScope<'_>) -> Vec<Overflow> {
+    let windows = windows::WindowCache::new(scope);
+    let mut found = refused::find_refused(scope);
+    found.extend(silent::find_silent(scope.index, &windows));
+    found.extend(cut_short::find_cut_short(scope.index, &windows));
     // The sort is stable, so of two signs of one call the one that was looked for first is kept.
     found.sort_by_key(|overflow| overflow.entry);
     found.dedup_by_key(|overflow| overflow.entry);

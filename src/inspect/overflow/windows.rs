@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::gateway::window::{WindowInfo, WindowSource, runtime_window};
-use crate::inspect::overflow::Scope;
-use crate::store::intern::WordIx;
+use crate::inspect::overflow::OverflowScope;
+use crate::store::intern::ValueIx;
 
 /// The windows that one model is called with, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,11 +18,11 @@ pub struct ModelWindow {
 
 impl ModelWindow {
     /// Of a provider and a model by name.
-    pub fn of(scope: &Scope<'_>, provider: &str, model: &str) -> Self {
+    pub fn for_model(scope: &OverflowScope<'_>, provider: &str, model: &str) -> Self {
         let known = scope.config.known_window(scope.agent, provider, model);
         Self {
             gateway: scope.config.window(scope.ruleset.rules(), scope.agent, provider, model),
-            runtime: runtime_window(&scope.config.js, provider, model, known),
+            runtime: runtime_window(&scope.config.js_root, provider, model, known),
         }
     }
 
@@ -30,27 +30,27 @@ impl ModelWindow {
     pub fn is_known(&self) -> bool {
         self.gateway.source != WindowSource::Default
             && (self.gateway.source != WindowSource::AgentContextTokens
-                || self.gateway.own != self.gateway.tokens)
+                || self.gateway.model_tokens != self.gateway.tokens)
     }
 }
 
 /// The windows of a transcript's models, each resolved once.
-pub(super) struct Windows<'a> {
-    scope: &'a Scope<'a>,
-    known: RefCell<HashMap<(WordIx, WordIx), Option<ModelWindow>>>,
+pub(super) struct WindowCache<'a> {
+    scope: &'a OverflowScope<'a>,
+    windows: RefCell<HashMap<(ValueIx, ValueIx), Option<ModelWindow>>>,
 }
 
-impl<'a> Windows<'a> {
-    pub(super) fn new(scope: &'a Scope<'a>) -> Self {
-        Self { scope, known: RefCell::default() }
+impl<'a> WindowCache<'a> {
+    pub(super) fn new(scope: &'a OverflowScope<'a>) -> Self {
+        Self { scope, windows: RefCell::default() }
     }
 
     /// The window that the model of a call is known to have; none where nobody named it.
-    pub(super) fn known(&self, model: Option<(WordIx, WordIx)>) -> Option<f64> {
+    pub(super) fn known_window(&self, model: Option<(ValueIx, ValueIx)>) -> Option<f64> {
         let model = model?;
-        let window = *self.known.borrow_mut().entry(model).or_insert_with(|| {
-            let words = &self.scope.index.words;
-            Some(ModelWindow::of(self.scope, &words.text(model.0)?, &words.text(model.1)?))
+        let window = *self.windows.borrow_mut().entry(model).or_insert_with(|| {
+            let words = &self.scope.index.values;
+            Some(ModelWindow::for_model(self.scope, &words.text(model.0)?, &words.text(model.1)?))
         });
         window.filter(ModelWindow::is_known).map(|window| window.runtime).filter(|window| *window > 0.0)
     }

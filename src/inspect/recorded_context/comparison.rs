@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::rebuilt::{Fit, Rebuilt};
-use super::repairs::{Applied, repaired};
-use super::wildcard::{Cut, Match, compare};
+use super::rebuilt::{Agreement, Rebuilt};
+use super::repairs::{AppliedRepair, apply_repairs};
+use super::wildcard::{Match, RecordingCut, compare};
 use crate::ids::EntryIx;
 use crate::js::{JsString, Value, number_text, stringify, stringify_len};
 use crate::store::trajectory::{ARRAY_CUT, RecordedList};
 
 /// A recorded list compared with the rebuilt one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
+pub struct RecordingComparison {
     /// Messages that the recording holds.
     pub recorded: usize,
     /// Messages there were at the start of the run.
@@ -21,9 +21,9 @@ pub struct Comparison {
     /// Of those, left after the repairs.
     pub repaired: usize,
     /// Repairs that were made to the rebuilt list.
-    pub repairs: Vec<Applied>,
+    pub repairs: Vec<AppliedRepair>,
     /// Places that the recorder cut.
-    pub cuts: Vec<Cut>,
+    pub cuts: Vec<RecordingCut>,
     /// Places that the recorder masked or removed as secrets.
     pub redacted: Vec<String>,
     /// The gateway sent the list without its repairs, as it does after it removed an unanswered user message (R8).
@@ -38,9 +38,9 @@ pub struct Difference {
     /// Position in the recorded list.
     pub position: usize,
     /// The recorded message there.
-    pub recorded: Option<Side>,
+    pub recorded: Option<DifferingMessage>,
     /// The rebuilt message there.
-    pub rebuilt: Option<Side>,
+    pub rebuilt: Option<DifferingMessage>,
     /// JSON pointers within the message to what differs.
     pub paths: Vec<String>,
     /// Positions of messages that only the recording has.
@@ -51,7 +51,7 @@ pub struct Difference {
 
 /// One of two messages that differ.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Side {
+pub struct DifferingMessage {
     /// Its entry; a recorded message has none.
     pub entry: Option<EntryIx>,
     /// Its role.
@@ -60,17 +60,17 @@ pub struct Side {
     pub chars: usize,
 }
 
-impl Comparison {
+impl RecordingComparison {
     /// Compares a recorded list with a rebuilt one: as it is, then as the gateway of this release repairs it.
     pub(super) fn new(recorded: &RecordedList, raw: &[Rebuilt], release: Option<[u32; 3]>) -> Self {
-        let (made, applied) = repaired(raw, recorded, release);
-        let raw_fit = Fit::of(recorded, raw);
+        let (made, applied) = apply_repairs(raw, recorded, release);
+        let raw_fit = Agreement::new(recorded, raw);
         // A list that agrees as it is needs no repair; the better one of two that differ tells more.
-        let is_raw = raw_fit.is_perfect() || raw_fit > Fit::of(recorded, &made);
+        let is_raw = raw_fit.is_perfect() || raw_fit > Agreement::new(recorded, &made);
         let unrepaired = is_raw && !applied.is_empty();
         let (list, repairs) = if is_raw { (raw, Vec::new()) } else { (made.as_slice(), applied) };
-        let found = prefix(recorded, list);
-        let is_equal = Fit::of(recorded, list).is_perfect();
+        let found = match_prefix(recorded, list);
+        let is_equal = Agreement::new(recorded, list).is_perfect();
         Self {
             recorded: recorded.items.len(),
             at_start: recorded.total,
@@ -105,37 +105,38 @@ impl Comparison {
 }
 
 /// Cuts and redaction in the messages before the first difference.
-fn prefix(recorded: &RecordedList, list: &[Rebuilt]) -> Match {
+fn match_prefix(recorded: &RecordedList, list: &[Rebuilt]) -> Match {
     let mut all = Match::default();
     for (at, (own, other)) in recorded.items.iter().zip(list).enumerate() {
         let found = compare(own, &other.message, format!("/{at}"));
-        if !found.faults.is_empty() {
+        if !found.differences.is_empty() {
             return all;
         }
         all.cuts.extend(found.cuts);
         all.redacted.extend(found.redacted);
     }
     if recorded.total > recorded.items.len() as u64 {
-        all.cuts.push(Cut { path: format!("/{}", recorded.items.len()), reason: ARRAY_CUT.to_owned() });
+        all.cuts
+            .push(RecordingCut { path: format!("/{}", recorded.items.len()), reason: ARRAY_CUT.to_owned() });
     }
     all
 }
 
 impl Difference {
     fn new(recorded: &RecordedList, list: &[Rebuilt]) -> Self {
-        let position = Fit::of(recorded, list).equal;
+        let position = Agreement::new(recorded, list).equal;
         let (own, other) = (recorded.items.get(position), list.get(position));
         let found = own.zip(other).map(|(own, other)| compare(own, &other.message, String::new()));
-        let mut only = Only::of(recorded, list, position);
+        let mut only = UnmatchedPositions::new(recorded, list, position);
         // Of a cut recording, what follows its last message is unknown.
         if recorded.total > recorded.items.len() as u64 {
             only.rebuilt.retain(|at| *at <= only.last_common);
         }
         Self {
             position,
-            recorded: own.map(|message| Side::of(None, message)),
-            rebuilt: other.map(|item| Side::of(item.entry, &item.message)),
-            paths: found.map(|found| found.faults).unwrap_or_default(),
+            recorded: own.map(|message| DifferingMessage::new(None, message)),
+            rebuilt: other.map(|item| DifferingMessage::new(item.entry, &item.message)),
+            paths: found.map(|found| found.differences).unwrap_or_default(),
             only_recorded: only.recorded,
             only_rebuilt: only.rebuilt.iter().filter_map(|at| list[*at].entry).collect(),
         }
@@ -147,30 +148,30 @@ impl Difference {
     }
 }
 
-impl Side {
-    fn of(entry: Option<EntryIx>, message: &Value) -> Self {
+impl DifferingMessage {
+    fn new(entry: Option<EntryIx>, message: &Value) -> Self {
         let role = message.get("role").and_then(Value::as_str).map(JsString::to_string_lossy);
         Self { entry, role: role.unwrap_or_default(), chars: stringify_len(message) }
     }
 }
 
 /// Positions of messages that only one of two lists has.
-struct Only {
+struct UnmatchedPositions {
     recorded: Vec<usize>,
     rebuilt: Vec<usize>,
     /// The last rebuilt message that both have.
     last_common: usize,
 }
 
-impl Only {
-    fn of(recorded: &RecordedList, list: &[Rebuilt], from: usize) -> Self {
+impl UnmatchedPositions {
+    fn new(recorded: &RecordedList, list: &[Rebuilt], from: usize) -> Self {
         let mut places: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, item) in list.iter().enumerate().skip(from).rev() {
-            places.entry(identity(&item.message)).or_default().push(at);
+            places.entry(message_identity(&item.message)).or_default().push(at);
         }
         let mut only = Self { recorded: Vec::new(), rebuilt: Vec::new(), last_common: 0 };
         for (at, message) in recorded.items.iter().enumerate().skip(from) {
-            match places.get_mut(&identity(message)).and_then(Vec::pop) {
+            match places.get_mut(&message_identity(message)).and_then(Vec::pop) {
                 Some(place) => only.last_common = only.last_common.max(place),
                 None => only.recorded.push(at),
             }
@@ -182,7 +183,7 @@ impl Only {
 }
 
 /// A message by role and time, which repairs leave alone; by its text where it has no time.
-fn identity(message: &Value) -> String {
+fn message_identity(message: &Value) -> String {
     let role = message.get("role").map(stringify).unwrap_or_default();
     match message.get("timestamp").and_then(Value::as_f64) {
         Some(time) => format!("{role}{}", number_text(time)),

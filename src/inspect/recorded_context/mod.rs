@@ -14,10 +14,10 @@ mod repairs_tests;
 mod tests;
 mod wildcard;
 
-pub use comparison::{Comparison, Difference, Side};
-pub use read::{RecordedRun, RunError, read};
-pub use repairs::Applied;
-pub use wildcard::Cut;
+pub use comparison::{Difference, DifferingMessage, RecordingComparison};
+pub use read::{RecordedRun, RunError, read_run};
+pub use repairs::AppliedRepair;
+pub use wildcard::RecordingCut;
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ pub enum RecordedContext {
     /// There is no recording: an older release, switched off, another harness, removed, or a run that did not end.
     NoRecording,
     /// A pointer names a recording at a place where it cannot be read.
-    Elsewhere(PathBuf),
+    Unreadable(PathBuf),
     /// The recording holds no run of this session.
     NoRun,
     /// A run, and what it recorded.
@@ -38,22 +38,22 @@ pub enum RecordedContext {
 
 /// What the recording of a run says of its messages.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum RunOutcome {
     /// The run ended before its context was compiled.
     NotCompiled,
     /// The recorder left out the line.
-    CutWhole(CutContext),
+    LineTruncated(CutContext),
     /// The recorder left out the list of messages, or the harness never records it.
-    NoList,
+    NoMessageList,
     /// The transcript has no entry with the id of the recorded leaf: the branch was rewritten since.
     NoLeaf(String),
     /// The lists were compared.
-    Compared(Comparison),
+    Compared(RecordingComparison),
 }
 
 /// The likely cause of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum DifferenceCause {
     /// A plugin makes the list.
     ContextEngine,
     /// The recording has messages that the transcript lacks.
@@ -66,9 +66,9 @@ pub enum Cause {
     OtherVersion,
 }
 
-impl Cause {
+impl DifferenceCause {
     /// A word for scripts.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::ContextEngine => "context-engine",
             Self::Rewritten => "transcript-rewritten",
@@ -79,7 +79,7 @@ impl Cause {
     }
 
     /// A sentence.
-    pub fn sentence(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::ContextEngine => "A context-engine plugin made this list.",
             Self::Rewritten => {
@@ -92,7 +92,7 @@ impl Cause {
     }
 
     /// The cause that a difference suggests.
-    fn of(difference: &Difference, comparison: &Comparison, has_engine: bool) -> Self {
+    fn from_difference(difference: &Difference, comparison: &RecordingComparison, has_engine: bool) -> Self {
         if has_engine {
             Self::ContextEngine
         } else if !difference.only_recorded.is_empty() {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::rebuilt::Rebuilt;
 use crate::js::{JsString, Object, Value};
-use crate::policy::repair::{Placed, Shape, is_call, pair, renamed, repaired_message, shape_of};
+use crate::policy::repair::{
+    PairingShape, PlacedMessage, is_call, pair, rename_result, repaired_message, shape_of,
+};
 use crate::store::trajectory::RecordedList;
 
 /// Longest tool-call id that the gateway makes.
@@ -20,18 +22,18 @@ pub(super) fn rewrite_ids(list: &mut [Rebuilt], recorded: &RecordedList) -> usiz
     let mut renames: HashMap<JsString, JsString> = HashMap::new();
     let mut taken: HashSet<JsString> = HashSet::new();
     for (item, other) in list.iter().zip(&recorded.items) {
-        let (own, new) = (ids(&item.message), ids(other));
+        let (own, new) = (call_ids(&item.message), call_ids(other));
         for (own, new) in own.iter().zip(&new).filter(|_| own.len() == new.len()) {
-            if own != new && is_plain(new) && !renames.contains_key(own) && taken.insert(new.clone()) {
+            if own != new && is_portable_id(new) && !renames.contains_key(own) && taken.insert(new.clone()) {
                 renames.insert(own.clone(), new.clone());
             }
         }
     }
-    list.iter_mut().map(|item| rename(item, &renames)).sum()
+    list.iter_mut().map(|item| rename_ids(item, &renames)).sum()
 }
 
 /// Ids of a message: those of its calls, or of the call that it answers.
-fn ids(message: &Value) -> Vec<JsString> {
+fn call_ids(message: &Value) -> Vec<JsString> {
     let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
     let calls = blocks.iter().filter(|block| is_call(*block)).filter_map(|block| block.get("id"));
     let results = RESULT_IDS.iter().filter_map(|key| message.get(key));
@@ -39,15 +41,15 @@ fn ids(message: &Value) -> Vec<JsString> {
 }
 
 /// Whether an id has the alphabet that every provider takes.
-fn is_plain(id: &JsString) -> bool {
+fn is_portable_id(id: &JsString) -> bool {
     let plain = |unit: &u16| {
         u8::try_from(*unit).is_ok_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
     };
     !id.is_empty() && id.len() <= ID_MAX_CHARS && id.units().iter().all(plain)
 }
 
-fn rename(item: &mut Rebuilt, renames: &HashMap<JsString, JsString>) -> usize {
-    if !ids(&item.message).iter().any(|id| renames.contains_key(id)) {
+fn rename_ids(item: &mut Rebuilt, renames: &HashMap<JsString, JsString>) -> usize {
+    if !call_ids(&item.message).iter().any(|id| renames.contains_key(id)) {
         return 0;
     }
     let new = |value: Option<&Value>| renames.get(value?.as_str()?).cloned().map(Value::String);
@@ -78,7 +80,7 @@ pub(super) fn drop_thinking(list: &mut [Rebuilt], _: &RecordedList) -> usize {
 
 /// Drops thinking from every answer but the last.
 pub(super) fn drop_older_thinking(list: &mut [Rebuilt], _: &RecordedList) -> usize {
-    let last = list.iter().rposition(|item| item.is("assistant")).unwrap_or(0);
+    let last = list.iter().rposition(|item| item.has_role("assistant")).unwrap_or(0);
     list[..last].iter_mut().map(without_thinking).sum()
 }
 
@@ -88,7 +90,7 @@ fn without_thinking(item: &mut Rebuilt) -> usize {
         let kind = block.get("type");
         ["thinking", "redacted_thinking"].iter().any(|own| kind.is_some_and(|kind| kind.str_is(own)))
     };
-    let gone = if item.is("assistant") { item.retain_blocks(|block| !thinks(block)) } else { 0 };
+    let gone = if item.has_role("assistant") { item.retain_blocks(|block| !thinks(block)) } else { 0 };
     if gone > 0 && item.blocks().is_empty() {
         let blank = Object::from([("type", Value::from("text")), ("text", Value::from(""))]);
         item.set("content", Value::Array(vec![Value::from(blank)]));
@@ -99,9 +101,10 @@ fn without_thinking(item: &mut Rebuilt) -> usize {
 /// Removes signatures of thinking, texts and calls.
 pub(super) fn strip_signatures(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     let mut count = 0;
-    for item in list.iter_mut().filter(|item| item.is("assistant")) {
+    for item in list.iter_mut().filter(|item| item.has_role("assistant")) {
         let mut blocks = item.blocks().to_vec();
-        let gone: usize = blocks.iter_mut().filter_map(Value::as_object_mut).map(unsign).sum();
+        let gone: usize =
+            blocks.iter_mut().filter_map(Value::as_object_mut).map(strip_block_signatures).sum();
         if gone > 0 {
             item.set("content", Value::Array(blocks));
         }
@@ -110,7 +113,7 @@ pub(super) fn strip_signatures(list: &mut [Rebuilt], _: &RecordedList) -> usize 
     count
 }
 
-fn unsign(block: &mut Object) -> usize {
+fn strip_block_signatures(block: &mut Object) -> usize {
     SIGNATURES.iter().filter(|key| block.remove(key).is_some()).count()
 }
 
@@ -133,15 +136,19 @@ pub(super) fn drop_unusable_calls(list: &mut Vec<Rebuilt>, _: &RecordedList) -> 
 
 /// Gives every call one result; the time of an invented one is the recorded one's.
 pub(super) fn pair_calls(list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> usize {
-    let shapes: Vec<Shape> = list.iter().map(|item| shape_of(&*item.message)).collect();
+    let shapes: Vec<PairingShape> = list.iter().map(|item| shape_of(&*item.message)).collect();
     let pairing = pair(&shapes.iter().collect::<Vec<_>>());
-    if !pairing.moved {
+    if !pairing.is_replaced {
         return 0;
     }
-    let place = |placed: &Placed| match placed {
-        Placed::Kept(at) => list[*at].clone(),
-        Placed::Renamed(at, name) => Rebuilt::new(list[*at].entry, renamed(&list[*at].message, name)),
-        Placed::Added(missing) => Rebuilt::new(None, missing.message(time_of_result(recorded, &missing.id))),
+    let place = |placed: &PlacedMessage| match placed {
+        PlacedMessage::Original(at) => list[*at].clone(),
+        PlacedMessage::Renamed(at, name) => {
+            Rebuilt::new(list[*at].entry, rename_result(&list[*at].message, name))
+        }
+        PlacedMessage::Synthetic(missing) => {
+            Rebuilt::new(None, missing.message(time_of_result(recorded, &missing.id)))
+        }
     };
     let paired: Vec<Rebuilt> = pairing.order.iter().map(place).collect();
     *list = paired;
@@ -159,7 +166,7 @@ pub(super) fn merge_users(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
     let mut merged: Vec<Rebuilt> = Vec::with_capacity(list.len());
     let mut count = 0;
     for mut item in list.drain(..) {
-        if let Some(before) = merged.pop_if(|before| before.is("user") && item.is("user")) {
+        if let Some(before) = merged.pop_if(|before| before.has_role("user") && item.has_role("user")) {
             item.set("content", Value::Array([before.blocks(), item.blocks()].concat()));
             count += 1;
         }
@@ -172,12 +179,13 @@ pub(super) fn merge_users(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
 /// Puts the recorded first user message before a list that begins with an answer.
 pub(super) fn add_session_start(list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> usize {
     let Some(start) =
-        recorded.items.first().filter(|_| list.first().is_some_and(|item| item.is("assistant")))
+        recorded.items.first().filter(|_| list.first().is_some_and(|item| item.has_role("assistant")))
     else {
         return 0;
     };
     let start = Rebuilt::new(None, start.clone());
-    let is_start = start.is("user") && start.text().is_some_and(|text| text.eq_str("(session bootstrap)"));
+    let is_start =
+        start.has_role("user") && start.first_text().is_some_and(|text| text.eq_str("(session bootstrap)"));
     if is_start {
         list.insert(0, start);
     }
@@ -186,13 +194,13 @@ pub(super) fn add_session_start(list: &mut Vec<Rebuilt>, recorded: &RecordedList
 
 /// Empties the usage of answers that are older than the compaction in the list.
 pub(super) fn empty_stale_usage(list: &mut [Rebuilt], _: &RecordedList) -> usize {
-    let Some(at) = list.iter().rposition(|item| item.is("compactionSummary")) else { return 0 };
+    let Some(at) = list.iter().rposition(|item| item.has_role("compactionSummary")) else { return 0 };
     let time = |item: &Rebuilt| item.message.get("timestamp").and_then(Value::as_f64);
     let compacted = time(&list[at]);
     let mut count = 0;
     for (place, item) in list.iter_mut().enumerate() {
         let is_older = time(item).zip(compacted).is_some_and(|(own, compacted)| own <= compacted);
-        if item.is("assistant") && item.message.get("usage").is_some() && (place < at || is_older) {
+        if item.has_role("assistant") && item.message.get("usage").is_some() && (place < at || is_older) {
             item.set("usage", empty_usage());
             count += 1;
         }

@@ -24,7 +24,7 @@ impl Rebuilt {
     }
 
     /// Whether it has this role.
-    pub(super) fn is(&self, role: &str) -> bool {
+    pub(super) fn has_role(&self, role: &str) -> bool {
         self.message.get("role").is_some_and(|own| own.str_is(role))
     }
 
@@ -34,7 +34,7 @@ impl Rebuilt {
     }
 
     /// The first of its texts.
-    pub(super) fn text(&self) -> Option<&JsString> {
+    pub(super) fn first_text(&self) -> Option<&JsString> {
         let content = self.message.get("content")?;
         content.as_str().or_else(|| self.blocks().iter().find_map(|block| block.get("text")?.as_str()))
     }
@@ -67,16 +67,16 @@ impl Rebuilt {
 
 /// How far a list agrees with a recorded one: the better, the greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Fit {
+pub(super) struct Agreement {
     /// Messages before the first that differs.
     pub(super) equal: usize,
     /// How much of that one differs, or the messages by which one list is longer.
     pub(super) missing: Reverse<u64>,
 }
 
-impl Fit {
+impl Agreement {
     /// How far a rebuilt list agrees with a recorded one.
-    pub(super) fn of(recorded: &RecordedList, rebuilt: &[Rebuilt]) -> Self {
+    pub(super) fn new(recorded: &RecordedList, rebuilt: &[Rebuilt]) -> Self {
         for (at, (own, other)) in recorded.items.iter().zip(rebuilt).enumerate() {
             let weight = compare(own, &other.message, String::new()).weight;
             if weight > 0 {

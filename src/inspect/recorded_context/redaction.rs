@@ -8,21 +8,22 @@ pub(super) const REDACTED: &str = "<redacted>";
 pub(super) const IMAGE_EXTRAS: [&str; 2] = ["bytes", "sha256"];
 
 /// Marks within texts (trajectory 7.2, 7.4); a longer one comes before its parts.
-const MARKS: [&str; 5] = ["<redacted-jwt>", REDACTED, "…redacted…", "***", "…"];
+const REDACTION_MARKS: [&str; 5] = ["<redacted-jwt>", REDACTED, "…redacted…", "***", "…"];
 /// How the names of secrets end, in letters and digits.
-const SECRET_ENDS: [&str; 7] = ["apikey", "password", "passwd", "passphrase", "secret", "secretkey", "token"];
+const SECRET_SUFFIXES: [&str; 7] =
+    ["apikey", "password", "passwd", "passphrase", "secret", "secretkey", "token"];
 /// Names of secrets as a whole.
-const SECRETS: [&str; 2] = ["authorization", "proxyauthorization"];
+const SECRET_NAMES: [&str; 2] = ["authorization", "proxyauthorization"];
 /// Names that count or point, and stay.
-const HARMLESS: [&str; 6] =
+const HARMLESS_NAMES: [&str; 6] =
     ["passwordfile", "tokenbudget", "tokencount", "tokenfield", "tokenlimit", "tokens"];
 
 /// Whether the recorder removes members of this name (trajectory 7.1).
 pub(super) fn is_secret_name(name: &str) -> bool {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     let plain = plain.to_ascii_lowercase();
-    !HARMLESS.contains(&plain.as_str())
-        && (SECRETS.contains(&plain.as_str()) || SECRET_ENDS.iter().any(|end| plain.ends_with(end)))
+    !HARMLESS_NAMES.contains(&plain.as_str())
+        && (SECRET_NAMES.contains(&plain.as_str()) || SECRET_SUFFIXES.iter().any(|end| plain.ends_with(end)))
 }
 
 /// Whether a recorded text with marks can have been made of this text: all between the marks is there, in order.
@@ -42,7 +43,7 @@ pub(super) fn matches_redacted(recorded: &JsString, original: &JsString) -> bool
 fn between_marks(text: &str) -> Vec<&str> {
     let (mut pieces, mut from, mut at) = (Vec::new(), 0, 0);
     while let Some(rest) = text.get(at..) {
-        if let Some(mark) = MARKS.iter().find(|mark| rest.starts_with(**mark)) {
+        if let Some(mark) = REDACTION_MARKS.iter().find(|mark| rest.starts_with(**mark)) {
             pieces.push(&text[from..at]);
             at += mark.len();
             from = at;

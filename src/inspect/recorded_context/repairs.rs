@@ -2,64 +2,64 @@
 //! makes is always made; one that depends on provider, settings or release is made where the list then agrees better with
 //! the recorded one.
 
-use Apply::{Across, Within};
+use RepairFn::{InPlace, Resizing};
 
 use super::history::{drop_heartbeats, limit_history};
 use super::provider::{
     add_session_start, drop_older_thinking, drop_thinking, drop_unusable_calls, empty_stale_usage,
     merge_users, pair_calls, rewrite_ids, strip_signatures,
 };
-use super::rebuilt::{Fit, Rebuilt};
+use super::rebuilt::{Agreement, Rebuilt};
 use crate::js::{JsString, Object, Value};
 use crate::store::scan::is_synthetic;
 use crate::store::trajectory::RecordedList;
 
 /// The line that stands in an answer that failed before it began.
-const FAILED: &str = "[assistant turn failed before producing content]";
+const FAILED_ANSWER_TEXT: &str = "[assistant turn failed before producing content]";
 
 /// A release: year, month, number.
 type Release = [u32; 3];
 /// Before every release.
-const FIRST: Release = [0; 3];
+const BEFORE_ALL: Release = [0; 3];
 /// After every release: the repair depends on more than the release.
-const NEVER: Release = [u32::MAX; 3];
+const AFTER_ALL: Release = [u32::MAX; 3];
 
 /// One repair.
 struct Repair {
     name: &'static str,
-    words: &'static str,
+    description: &'static str,
     /// The last release known to lack it.
-    absent: Release,
+    last_without: Release,
     /// The first release known to have it.
-    sure: Release,
-    apply: Apply,
+    first_with: Release,
+    apply: RepairFn,
 }
 
 /// Changes a list; returns how many messages, blocks or ids it touched.
 #[derive(Clone, Copy)]
-enum Apply {
+enum RepairFn {
     /// Each message keeps its place.
-    Within(fn(&mut [Rebuilt], &RecordedList) -> usize),
+    InPlace(fn(&mut [Rebuilt], &RecordedList) -> usize),
     /// Messages come or go.
-    Across(fn(&mut Vec<Rebuilt>, &RecordedList) -> usize),
+    Resizing(fn(&mut Vec<Rebuilt>, &RecordedList) -> usize),
 }
 
-impl Apply {
-    fn to(self, list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> usize {
+impl RepairFn {
+    fn run(self, list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> usize {
         match self {
-            Self::Within(change) => change(list, recorded),
-            Self::Across(change) => change(list, recorded),
+            Self::InPlace(change) => change(list, recorded),
+            Self::Resizing(change) => change(list, recorded),
         }
     }
 }
 
 /// A repair that was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Applied {
+pub struct AppliedRepair {
     /// Its name, for scripts.
     pub name: &'static str,
     /// A few words.
-    pub words: &'static str,
+    pub description: &'static str,
     /// Messages, blocks or ids touched.
     pub count: usize,
 }
@@ -68,95 +68,129 @@ const fn repair(
     name: &'static str,
     words: &'static str,
     releases: (Release, Release),
-    apply: Apply,
+    apply: RepairFn,
 ) -> Repair {
-    Repair { name, words, absent: releases.0, sure: releases.1, apply }
+    Repair { name, description: words, last_without: releases.0, first_with: releases.1, apply }
 }
 
 /// Releases between which the drop of mirrors and blank texts came (R1, R2).
-const SANITISER: (Release, Release) = ([2026, 4, 22], [2026, 5, 2]);
+const SANITISER_RELEASES: (Release, Release) = ([2026, 4, 22], [2026, 5, 2]);
 /// Releases between which the drop of failed answers came (R4).
-const FAILED_ANSWERS: (Release, Release) = ([2026, 5, 2], [2026, 5, 28]);
-const ALL: (Release, Release) = (FIRST, FIRST);
-const SOMETIMES: (Release, Release) = (FIRST, NEVER);
+const FAILED_ANSWER_RELEASES: (Release, Release) = ([2026, 5, 2], [2026, 5, 28]);
+const ALL_RELEASES: (Release, Release) = (BEFORE_ALL, BEFORE_ALL);
+const UNCERTAIN_RELEASES: (Release, Release) = (BEFORE_ALL, AFTER_ALL);
 
 /// R1 to R7 in the gateway's order. R8 is the list without any of them.
 const REPAIRS: [Repair; 16] = [
-    repair("transcript-only-assistant-dropped", "delivery copies dropped", SANITISER, Across(drop_mirrors)),
-    repair("blank-text-block-removed", "blank texts removed", SANITISER, Within(drop_blank_texts)),
-    repair("assistant-text-made-a-block", "answers turned into blocks", ALL, Within(make_blocks)),
-    repair("tool-result-details-removed", "details of tool results removed", ALL, Within(drop_details)),
+    repair(
+        "transcript-only-assistant-dropped",
+        "delivery copies dropped",
+        SANITISER_RELEASES,
+        Resizing(drop_mirrors),
+    ),
+    repair("blank-text-block-removed", "blank texts removed", SANITISER_RELEASES, InPlace(drop_blank_texts)),
+    repair(
+        "assistant-text-made-a-block",
+        "answers turned into blocks",
+        ALL_RELEASES,
+        InPlace(wrap_text_in_blocks),
+    ),
+    repair(
+        "tool-result-details-removed",
+        "details of tool results removed",
+        ALL_RELEASES,
+        InPlace(drop_details),
+    ),
     repair(
         "trailing-failed-assistant-dropped",
         "failed answers at the end dropped",
-        FAILED_ANSWERS,
-        Across(drop_failed),
+        FAILED_ANSWER_RELEASES,
+        Resizing(drop_failed_answers),
     ),
-    repair("tool-call-ids-rewritten", "tool-call ids rewritten", SOMETIMES, Within(rewrite_ids)),
-    repair("thinking-dropped", "thinking dropped", SOMETIMES, Within(drop_thinking)),
+    repair("tool-call-ids-rewritten", "tool-call ids rewritten", UNCERTAIN_RELEASES, InPlace(rewrite_ids)),
+    repair("thinking-dropped", "thinking dropped", UNCERTAIN_RELEASES, InPlace(drop_thinking)),
     repair(
         "older-thinking-dropped",
         "thinking before the last answer dropped",
-        SOMETIMES,
-        Within(drop_older_thinking),
+        UNCERTAIN_RELEASES,
+        InPlace(drop_older_thinking),
     ),
-    repair("signatures-stripped", "signatures stripped", SOMETIMES, Within(strip_signatures)),
-    repair("unusable-calls-dropped", "unusable tool calls dropped", SOMETIMES, Across(drop_unusable_calls)),
-    repair("tool-results-paired", "tool calls and results paired", SOMETIMES, Across(pair_calls)),
-    repair("user-turns-merged", "consecutive user messages merged", SOMETIMES, Across(merge_users)),
-    repair("session-start-added", "a user message added at the start", SOMETIMES, Across(add_session_start)),
+    repair("signatures-stripped", "signatures stripped", UNCERTAIN_RELEASES, InPlace(strip_signatures)),
+    repair(
+        "unusable-calls-dropped",
+        "unusable tool calls dropped",
+        UNCERTAIN_RELEASES,
+        Resizing(drop_unusable_calls),
+    ),
+    repair("tool-results-paired", "tool calls and results paired", UNCERTAIN_RELEASES, Resizing(pair_calls)),
+    repair(
+        "user-turns-merged",
+        "consecutive user messages merged",
+        UNCERTAIN_RELEASES,
+        Resizing(merge_users),
+    ),
+    repair(
+        "session-start-added",
+        "a user message added at the start",
+        UNCERTAIN_RELEASES,
+        Resizing(add_session_start),
+    ),
     repair(
         "stale-usage-emptied",
         "usage before the compaction emptied",
-        SOMETIMES,
-        Within(empty_stale_usage),
+        UNCERTAIN_RELEASES,
+        InPlace(empty_stale_usage),
     ),
-    repair("heartbeats-dropped", "heartbeat pairs dropped", SOMETIMES, Across(drop_heartbeats)),
+    repair("heartbeats-dropped", "heartbeat pairs dropped", UNCERTAIN_RELEASES, Resizing(drop_heartbeats)),
     repair(
         "history-limited",
         "older messages left out by the history limit",
-        SOMETIMES,
-        Across(limit_history),
+        UNCERTAIN_RELEASES,
+        Resizing(limit_history),
     ),
 ];
 
 /// Repairs a list as the gateway of a release does, as far as the recorded one shows it; an unknown release may make any.
-pub(super) fn repaired(
+pub(super) fn apply_repairs(
     list: &[Rebuilt],
     recorded: &RecordedList,
     release: Option<Release>,
-) -> (Vec<Rebuilt>, Vec<Applied>) {
+) -> (Vec<Rebuilt>, Vec<AppliedRepair>) {
     let mut list = list.to_vec();
     let mut counts = [0; REPAIRS.len()];
-    let is_sure = |repair: &Repair| release.map_or(repair.sure == FIRST, |release| release >= repair.sure);
-    let is_open = |repair: &Repair| !is_sure(repair) && release.is_none_or(|own| own > repair.absent);
+    let is_sure = |repair: &Repair| {
+        release.map_or(repair.first_with == BEFORE_ALL, |release| release >= repair.first_with)
+    };
+    let is_open = |repair: &Repair| !is_sure(repair) && release.is_none_or(|own| own > repair.last_without);
     for (at, repair) in REPAIRS.iter().enumerate().filter(|(_, repair)| is_sure(repair)) {
-        counts[at] = repair.apply.to(&mut list, recorded);
+        counts[at] = repair.apply.run(&mut list, recorded);
     }
-    while let Some((at, better, count)) = next_helpful(&list, recorded, &counts, &is_open) {
+    while let Some((at, better, count)) = best_next_repair(&list, recorded, &counts, &is_open) {
         (list, counts[at]) = (better, count);
     }
     let applied = REPAIRS.iter().zip(counts).filter(|(_, count)| *count > 0);
-    let applied = applied.map(|(own, count)| Applied { name: own.name, words: own.words, count }).collect();
+    let applied = applied
+        .map(|(own, count)| AppliedRepair { name: own.name, description: own.description, count })
+        .collect();
     (list, applied)
 }
 
 /// The repair not made yet after which a list agrees best, if better than without, with that list.
-fn next_helpful(
+fn best_next_repair(
     list: &[Rebuilt],
     recorded: &RecordedList,
     counts: &[usize],
     is_open: &dyn Fn(&Repair) -> bool,
 ) -> Option<(usize, Vec<Rebuilt>, usize)> {
-    let mut fit = Fit::of(recorded, list);
+    let mut fit = Agreement::new(recorded, list);
     let mut best = None;
     for (at, repair) in REPAIRS.iter().enumerate().filter(|(at, own)| counts[*at] == 0 && is_open(own)) {
         if fit.is_perfect() {
             break;
         }
         let mut tried = list.to_vec();
-        let count = repair.apply.to(&mut tried, recorded);
-        let tried_fit = Fit::of(recorded, &tried);
+        let count = repair.apply.run(&mut tried, recorded);
+        let tried_fit = Agreement::new(recorded, &tried);
         if count > 0 && tried_fit > fit {
             (fit, best) = (tried_fit, Some((at, tried, count)));
         }
@@ -166,7 +200,7 @@ fn next_helpful(
 
 fn drop_mirrors(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
     let before = list.len();
-    list.retain(|item| !(item.is("assistant") && is_synthetic(&*item.message)));
+    list.retain(|item| !(item.has_role("assistant") && is_synthetic(&*item.message)));
     before - list.len()
 }
 
@@ -175,13 +209,14 @@ fn drop_blank_texts(list: &mut [Rebuilt], _: &RecordedList) -> usize {
         let text = block.get("text").and_then(Value::as_str);
         block.get("type").is_some_and(|kind| kind.str_is("text")) && text.is_some_and(JsString::is_blank)
     };
-    let answers = list.iter_mut().filter(|item| item.is("assistant") && !item.blocks().iter().all(is_blank));
+    let answers =
+        list.iter_mut().filter(|item| item.has_role("assistant") && !item.blocks().iter().all(is_blank));
     answers.map(|item| item.retain_blocks(|block| !is_blank(block))).sum()
 }
 
-fn make_blocks(list: &mut [Rebuilt], _: &RecordedList) -> usize {
+fn wrap_text_in_blocks(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     let mut count = 0;
-    for item in list.iter_mut().filter(|item| item.is("assistant")) {
+    for item in list.iter_mut().filter(|item| item.has_role("assistant")) {
         if let Some(text) = item.message.get("content").and_then(Value::as_str).cloned() {
             let block = Object::from([("type", Value::from("text")), ("text", Value::String(text))]);
             item.set("content", Value::Array(vec![Value::from(block)]));
@@ -192,22 +227,22 @@ fn make_blocks(list: &mut [Rebuilt], _: &RecordedList) -> usize {
 }
 
 fn drop_details(list: &mut [Rebuilt], _: &RecordedList) -> usize {
-    let results = list.iter_mut().filter(|item| item.is("toolResult"));
+    let results = list.iter_mut().filter(|item| item.has_role("toolResult"));
     results.map(|item| usize::from(item.remove("details"))).sum()
 }
 
-fn drop_failed(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
+fn drop_failed_answers(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
     let failed = |item: &&Rebuilt| {
         let is_error = item.message.get("stopReason").is_some_and(|stop| stop.str_is("error"));
         let is_empty = item.message.get("content").is_none_or(|content| match content {
             Value::Array(blocks) => match blocks.as_slice() {
                 [] => true,
-                [only] => only.get("text").is_some_and(|text| text.str_is(FAILED)),
+                [only] => only.get("text").is_some_and(|text| text.str_is(FAILED_ANSWER_TEXT)),
                 _ => false,
             },
-            other => other.is_null() || other.str_is("") || other.str_is(FAILED),
+            other => other.is_null() || other.str_is("") || other.str_is(FAILED_ANSWER_TEXT),
         });
-        item.is("assistant") && is_error && is_empty
+        item.has_role("assistant") && is_error && is_empty
     };
     let count = list.iter().rev().take_while(failed).count();
     list.truncate(list.len() - count);

@@ -19,15 +19,15 @@ fn messages(list: &[&str]) -> Vec<Value> {
     list.iter().enumerate().map(timed).collect()
 }
 
-fn compared(recorded: &[&str], rebuilt: &[&str], release: Option<[u32; 3]>) -> Comparison {
+fn compared(recorded: &[&str], rebuilt: &[&str], release: Option<[u32; 3]>) -> RecordingComparison {
     let items = messages(recorded);
     let recorded = RecordedList { total: items.len() as u64, items };
     let rebuilt = messages(rebuilt).into_iter().enumerate();
     let rebuilt: Vec<_> = rebuilt.map(|(at, own)| Rebuilt::new(Some(EntryIx(at as u32)), own)).collect();
-    Comparison::new(&recorded, &rebuilt, release)
+    RecordingComparison::new(&recorded, &rebuilt, release)
 }
 
-fn names(comparison: &Comparison) -> Vec<&'static str> {
+fn names(comparison: &RecordingComparison) -> Vec<&'static str> {
     comparison.repairs.iter().map(|repair| repair.name).collect()
 }
 
@@ -153,6 +153,9 @@ fn the_first_difference_names_both_sides_and_what_only_one_has() {
         (difference.only_recorded.clone(), difference.only_rebuilt.clone()),
         (vec![2], vec![EntryIx(2)])
     );
-    assert_eq!(Cause::of(&difference, &comparison, false), Cause::Rewritten);
-    assert_eq!(Cause::of(&difference, &comparison, true), Cause::ContextEngine);
+    assert_eq!(DifferenceCause::from_difference(&difference, &comparison, false), DifferenceCause::Rewritten);
+    assert_eq!(
+        DifferenceCause::from_difference(&difference, &comparison, true),
+        DifferenceCause::ContextEngine
+    );
 }

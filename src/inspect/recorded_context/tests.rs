@@ -4,37 +4,37 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::gateway::env::Environment;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::inspect::open::open;
 use crate::inspect::testing::transcript;
 use crate::store::sqlite::testing::TestStore;
-use crate::store::survey::survey;
-use crate::store::trajectory::Place;
+use crate::store::survey::discover;
+use crate::store::trajectory::RecordingLocation;
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trajectory");
 
-fn opened(path: &Path, session: &str, env: &Environment) -> Inspection {
-    let store = survey(Some(path), env);
+fn opened(path: &Path, session: &str, env: &Environment) -> LoadedSession {
+    let store = discover(Some(path), env);
     let found = store.sessions.iter().find(|own| own.id == session).unwrap();
     open(&store, &found.key, None, 0, &mut |_, _| true).unwrap()
 }
 
-fn run(inspection: &Inspection, number: usize) -> RecordedRun {
-    match read(inspection, number).unwrap() {
+fn run(inspection: &LoadedSession, number: usize) -> RecordedRun {
+    match read_run(inspection, number).unwrap() {
         RecordedContext::Run(run) => *run,
         other => panic!("{other:?}"),
     }
 }
 
-fn cuts(comparison: &Comparison) -> Vec<(String, String)> {
+fn cuts(comparison: &RecordingComparison) -> Vec<(String, String)> {
     comparison.cuts.iter().map(|cut| (cut.path.clone(), cut.reason.clone())).collect()
 }
 
-fn is_as_expected(outcome: &Outcome, expected: &serde_json::Value) {
+fn is_as_expected(outcome: &RunOutcome, expected: &serde_json::Value) {
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     let compared = match outcome {
-        Outcome::Compared(compared) => compared,
-        Outcome::CutWhole(cut) => {
+        RunOutcome::Compared(compared) => compared,
+        RunOutcome::LineTruncated(cut) => {
             assert_eq!(
                 (&expected["captured"], &expected["why"]),
                 (&false.into(), &cut.reason.as_str().into())
@@ -68,20 +68,20 @@ fn every_run_of_the_fixture_compares_as_an_independent_reader_found() {
         let inspection = opened(Path::new(FIXTURE), id, &Environment::default());
         if session["readable"] == false {
             let target = PathBuf::from(session["pointer_target"].as_str().unwrap());
-            assert_eq!(read(&inspection, 1).unwrap(), RecordedContext::Elsewhere(target));
+            assert_eq!(read_run(&inspection, 1).unwrap(), RecordedContext::Unreadable(target));
             continue;
         }
         let runs = session["runs"].as_array().unwrap();
         for (back, expected) in runs.iter().rev().enumerate() {
             let run = run(&inspection, back + 1);
-            assert_eq!(expected["run_id"], run.attempt.run.as_str());
-            assert_eq!((run.number, run.of), (back + 1, runs.len()));
+            assert_eq!(expected["run_id"], run.attempt.run_id.as_str());
+            assert_eq!((run.number, run.run_count), (back + 1, runs.len()));
             is_as_expected(&run.outcome, &expected["context"]);
             seen += 1;
         }
-        let past = read(&inspection, runs.len() + 1).unwrap_err();
+        let past = read_run(&inspection, runs.len() + 1).unwrap_err();
         assert!(past.to_string().contains("1 is the newest"), "{past}");
-        assert!(read(&inspection, 0).is_err());
+        assert!(read_run(&inspection, 0).is_err());
     }
     assert_eq!(seen, 7);
 }
@@ -96,33 +96,33 @@ fn a_recording_in_the_database_compares_as_the_same_recording_in_a_file() {
         std::fs::read_to_string(Path::new(FIXTURE).join(format!("agents/main/sessions/{id}{end}"))).unwrap()
     };
     let made = TestStore::new();
-    made.session("agent:main:main", id, &text(".jsonl").lines().collect::<Vec<_>>());
+    made.add_session("agent:main:main", id, &text(".jsonl").lines().collect::<Vec<_>>());
     let open = || opened(made.state(), id, &Environment::default());
     assert_eq!(
-        read(&open(), 1).unwrap(),
+        read_run(&open(), 1).unwrap(),
         RecordedContext::NoRecording,
         "an older database has no such table"
     );
-    made.run(TABLE);
+    made.execute_batch(TABLE);
     assert_eq!(
-        read(&open(), 1).unwrap(),
+        read_run(&open(), 1).unwrap(),
         RecordedContext::NoRecording,
         "the table holds no run of the session"
     );
     let insert = "INSERT INTO trajectory_runtime_events VALUES (?1, ?2, 'r', ?3, 1)";
     for (seq, line) in text(".trajectory.jsonl").lines().enumerate() {
-        made.with(insert, (id, seq as i64, line));
+        made.execute(insert, (id, seq as i64, line));
     }
-    made.with(insert, (id, 999, "{half"));
-    made.with(insert, ("another", 0, text(".trajectory.jsonl").lines().next().unwrap()));
+    made.execute(insert, (id, 999, "{half"));
+    made.execute(insert, ("another", 0, text(".trajectory.jsonl").lines().next().unwrap()));
     let (rows, file) = (open(), opened(Path::new(FIXTURE), id, &Environment::default()));
     for number in 1..=5 {
         let (rows, file) = (run(&rows, number), run(&file, number));
-        assert_eq!((rows.of, &rows.attempt.run), (5, &file.attempt.run));
+        assert_eq!((rows.run_count, &rows.attempt.run_id), (5, &file.attempt.run_id));
         assert_eq!((&rows.details, &rows.outcome), (&file.details, &file.outcome), "run {number}");
-        assert!(matches!(rows.place, Place::Rows(..)), "{}", rows.place);
+        assert!(matches!(rows.location, RecordingLocation::DatabaseRows(..)), "{}", rows.location);
     }
-    assert!(rows.report.as_ref().is_some_and(|report| report.system_chars > 0));
+    assert!(rows.prompt_report.as_ref().is_some_and(|report| report.system_chars > 0));
 }
 
 fn write(path: &Path, text: &str) {
@@ -153,13 +153,13 @@ fn outcome(data: &str) -> RecordedRun {
 
 #[test]
 fn a_list_that_was_dropped_a_leaf_that_is_gone_and_a_run_without_a_list_say_so() {
-    assert_eq!(outcome(r#"{"systemPrompt":"s","transcriptLeafId":"e0"}"#).outcome, Outcome::NoList);
+    assert_eq!(outcome(r#"{"systemPrompt":"s","transcriptLeafId":"e0"}"#).outcome, RunOutcome::NoMessageList);
     let gone = outcome(r#"{"messages":[],"transcriptLeafId":"nowhere"}"#).outcome;
-    assert_eq!(gone, Outcome::NoLeaf("nowhere".to_owned()));
+    assert_eq!(gone, RunOutcome::NoLeaf("nowhere".to_owned()));
     let before = outcome(r#"{"messages":[],"transcriptLeafId":null}"#).outcome;
-    assert!(matches!(before, Outcome::Compared(all) if all.verdict() == "equal"));
+    assert!(matches!(before, RunOutcome::Compared(all) if all.verdict() == "equal"));
     let odd = outcome(r#"{"messages":[null,5,{"role":7}],"transcriptLeafId":"e1","tools":{}}"#);
-    assert!(matches!(odd.outcome, Outcome::Compared(all) if all.verdict() == "different"));
+    assert!(matches!(odd.outcome, RunOutcome::Compared(all) if all.verdict() == "different"));
 }
 
 #[test]
@@ -171,7 +171,10 @@ fn the_folder_of_the_environment_is_searched_for_a_safe_name() {
         let vars = [("OPENCLAW_TRAJECTORY_DIR", format!(" {} ", dir.display()))];
         Environment::new(vars, None, dir.to_path_buf())
     };
-    assert_eq!(read(&opened(&path, "s", &Environment::default()), 1).unwrap(), RecordedContext::NoRecording);
-    assert_eq!(read(&opened(&path, "s", &env(dir.path())), 1).unwrap(), RecordedContext::NoRecording);
-    assert_eq!(run(&opened(&path, "s", &env(traces.path())), 1).of, 1);
+    assert_eq!(
+        read_run(&opened(&path, "s", &Environment::default()), 1).unwrap(),
+        RecordedContext::NoRecording
+    );
+    assert_eq!(read_run(&opened(&path, "s", &env(dir.path())), 1).unwrap(), RecordedContext::NoRecording);
+    assert_eq!(run(&opened(&path, "s", &env(traces.path())), 1).run_count, 1);
 }

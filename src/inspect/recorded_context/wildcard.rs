@@ -11,11 +11,11 @@ use crate::store::trajectory::{ARRAY_CUT, cut_reason};
 const ITEM_WEIGHT: usize = 100;
 
 /// The member that names the keys an object lost.
-const OBJECT_CUT: &str = "_truncated";
+const TRUNCATED_KEY: &str = "_truncated";
 
 /// A place where the recorder left something out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cut {
+pub struct RecordingCut {
     /// JSON pointer into the recorded list.
     pub path: String,
     /// The recorder's own word for its reason.
@@ -26,46 +26,46 @@ pub struct Cut {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Match {
     /// Places that the recorder cut.
-    pub(super) cuts: Vec<Cut>,
+    pub(super) cuts: Vec<RecordingCut>,
     /// Places that the recorder masked or removed as secrets.
     pub(super) redacted: Vec<String>,
     /// Places that differ.
-    pub(super) faults: Vec<String>,
+    pub(super) differences: Vec<String>,
     /// How much differs: an item too many or too few weighs more than what differs within one.
     pub(super) weight: usize,
 }
 
 /// Compares a recorded value, which stands at `path`, with its original.
 pub(super) fn compare(recorded: &Value, original: &Value, path: String) -> Match {
-    let mut walk = Walk { path, found: Match::default() };
-    walk.value(recorded, original);
-    walk.found
+    let mut walk = Matcher { path, result: Match::default() };
+    walk.match_value(recorded, original);
+    walk.result
 }
 
-struct Walk {
+struct Matcher {
     path: String,
-    found: Match,
+    result: Match,
 }
 
-impl Walk {
-    fn value(&mut self, recorded: &Value, original: &Value) {
+impl Matcher {
+    fn match_value(&mut self, recorded: &Value, original: &Value) {
         if recorded == original {
             return;
         }
         if let Some(reason) = cut_reason(recorded) {
-            return self.mark(recorded, original, reason);
+            return self.match_cut_mark(recorded, original, reason);
         }
         match (recorded, original) {
-            (Value::Array(recorded), Value::Array(original)) => self.items(recorded, original),
-            (Value::Object(recorded), Value::Object(original)) => self.members(recorded, original),
+            (Value::Array(recorded), Value::Array(original)) => self.match_items(recorded, original),
+            (Value::Object(recorded), Value::Object(original)) => self.match_members(recorded, original),
             (Value::String(recorded), Value::String(original)) if matches_redacted(recorded, original) => {
-                self.redacted();
+                self.record_redaction();
             }
-            _ => self.fault(),
+            _ => self.record_difference(),
         }
     }
 
-    fn mark(&mut self, mark: &Value, original: &Value, reason: String) {
+    fn match_cut_mark(&mut self, mark: &Value, original: &Value, reason: String) {
         let chars = mark.get("originalChars").and_then(Value::as_f64);
         let fits = match reason.as_str() {
             "trajectory-depth-limit" => matches!(original, Value::Array(_) | Value::Object(_)),
@@ -74,68 +74,68 @@ impl Walk {
             }
             _ => true,
         };
-        if fits { self.cut(reason) } else { self.fault() }
+        if fits { self.record_cut(reason) } else { self.record_difference() }
     }
 
-    fn items(&mut self, recorded: &[Value], original: &[Value]) {
+    fn match_items(&mut self, recorded: &[Value], original: &[Value]) {
         let mark = recorded.last().filter(|item| cut_reason(item).as_deref() == Some(ARRAY_CUT));
         let total = mark.and_then(|mark| mark.get("originalLength")).and_then(Value::as_f64);
         let kept = &recorded[..recorded.len() - usize::from(mark.is_some())];
         let difference = (total.unwrap_or(kept.len() as f64) - original.len() as f64).abs();
         if difference > 0.0 {
-            self.fault();
-            self.found.weight =
-                self.found.weight.saturating_add((difference as usize).saturating_mul(ITEM_WEIGHT));
+            self.record_difference();
+            self.result.weight =
+                self.result.weight.saturating_add((difference as usize).saturating_mul(ITEM_WEIGHT));
         }
         for (at, (recorded, original)) in kept.iter().zip(original).enumerate() {
-            self.below(&at.to_string(), |walk| walk.value(recorded, original));
+            self.descend(&at.to_string(), |walk| walk.match_value(recorded, original));
         }
         if mark.is_some() {
-            self.below(&kept.len().to_string(), |walk| walk.cut(ARRAY_CUT.to_owned()));
+            self.descend(&kept.len().to_string(), |walk| walk.record_cut(ARRAY_CUT.to_owned()));
         }
     }
 
-    fn members(&mut self, recorded: &Object, original: &Object) {
+    fn match_members(&mut self, recorded: &Object, original: &Object) {
         let by_name: HashMap<&JsString, &Value> = original.iter().collect();
-        let mark = recorded.get(OBJECT_CUT).and_then(cut_reason);
+        let mark = recorded.get(TRUNCATED_KEY).and_then(cut_reason);
         let is_masked_image = recorded.get("data").is_some_and(|data| data.str_is(REDACTED));
         for (name, value) in recorded.iter() {
             let key = name.to_string_lossy();
             match by_name.get(name) {
                 Some(own) if is_masked_pair(recorded, &key, value) => {
-                    self.below(&key, |walk| {
+                    self.descend(&key, |walk| {
                         if value != *own {
-                            walk.redacted();
+                            walk.record_redaction();
                         }
                     });
                 }
-                Some(own) => self.below(&key, |walk| walk.value(value, own)),
-                None if mark.is_some() && key == OBJECT_CUT => {}
+                Some(own) => self.descend(&key, |walk| walk.match_value(value, own)),
+                None if mark.is_some() && key == TRUNCATED_KEY => {}
                 None if is_masked_image && IMAGE_EXTRAS.contains(&key.as_str()) => {}
-                None => self.below(&key, Self::fault),
+                None => self.descend(&key, Self::record_difference),
             }
         }
-        self.missing(recorded, original, mark.is_some());
-        if let Some(reason) = mark.filter(|_| !original.contains(OBJECT_CUT)) {
-            self.below(OBJECT_CUT, |walk| walk.cut(reason));
+        self.record_missing_members(recorded, original, mark.is_some());
+        if let Some(reason) = mark.filter(|_| !original.contains(TRUNCATED_KEY)) {
+            self.descend(TRUNCATED_KEY, |walk| walk.record_cut(reason));
         }
     }
 
     /// Members that only the original has.
-    fn missing(&mut self, recorded: &Object, original: &Object, is_cut: bool) {
+    fn record_missing_members(&mut self, recorded: &Object, original: &Object, is_cut: bool) {
         let by_name: HashMap<&JsString, &Value> = recorded.iter().collect();
         for (name, _) in original.iter().filter(|(name, _)| !by_name.contains_key(name)) {
             let key = name.to_string_lossy();
             if is_secret_name(&key) {
-                self.below(&key, Self::redacted);
+                self.descend(&key, Self::record_redaction);
             } else if !is_cut {
-                self.below(&key, Self::fault);
+                self.descend(&key, Self::record_difference);
             }
         }
     }
 
     /// Does something at a member or an item.
-    fn below(&mut self, key: &str, act: impl FnOnce(&mut Self)) {
+    fn descend(&mut self, key: &str, act: impl FnOnce(&mut Self)) {
         let above = self.path.len();
         self.path.push('/');
         self.path.push_str(&key.replace('~', "~0").replace('/', "~1"));
@@ -143,17 +143,17 @@ impl Walk {
         self.path.truncate(above);
     }
 
-    fn cut(&mut self, reason: String) {
-        self.found.cuts.push(Cut { path: self.path.clone(), reason });
+    fn record_cut(&mut self, reason: String) {
+        self.result.cuts.push(RecordingCut { path: self.path.clone(), reason });
     }
 
-    fn redacted(&mut self) {
-        self.found.redacted.push(self.path.clone());
+    fn record_redaction(&mut self) {
+        self.result.redacted.push(self.path.clone());
     }
 
-    fn fault(&mut self) {
-        self.found.faults.push(self.path.clone());
-        self.found.weight += 1;
+    fn record_difference(&mut self) {
+        self.result.differences.push(self.path.clone());
+        self.result.weight += 1;
     }
 }
 
@@ -171,7 +171,7 @@ mod tests {
 
     fn compared(recorded: &str, original: &str) -> (Vec<String>, Vec<String>, Vec<String>) {
         let found = compare(&parse(recorded).unwrap(), &parse(original).unwrap(), String::new());
-        (found.cuts.into_iter().map(|cut| cut.path).collect(), found.redacted, found.faults)
+        (found.cuts.into_iter().map(|cut| cut.path).collect(), found.redacted, found.differences)
     }
 
     fn paths(paths: &[&str]) -> Vec<String> {

@@ -4,22 +4,22 @@ use std::collections::HashSet;
 
 use crate::commit::receipt_kind;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
-use crate::inspect::facts::time;
-use crate::inspect::recovery::refusal::{self, Refusal};
+use crate::inspect::LoadedSession;
+use crate::inspect::facts::time_ms;
+use crate::inspect::recovery::refusal::{self, RefusedCall};
 use crate::js::Value;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{Entry, EntryKind, Role};
 use crate::store::intern::IdIx;
 
 /// Entries behind the refusal that are looked at.
-const MOST: usize = 2_000;
+const MAX_ENTRIES: usize = 2_000;
 
 /// One thing that is recorded.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Recorded {
+pub enum RecoveryEvent {
     /// A call was refused.
-    Refused(Refusal),
+    Refused(RefusedCall),
     /// A call failed for another reason.
     Failed {
         /// The answer that is an error.
@@ -47,7 +47,7 @@ pub enum Recorded {
     },
 }
 
-impl Recorded {
+impl RecoveryEvent {
     /// Where it stands.
     pub fn entry(&self) -> Option<EntryIx> {
         match self {
@@ -61,7 +61,7 @@ impl Recorded {
     }
 
     /// Its word in JSON.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Refused(_) => "refused",
             Self::Failed { .. } => "failed",
@@ -74,43 +74,48 @@ impl Recorded {
 }
 
 /// What is recorded from a refusal to the next answer, or to the end. A branch that clawscope wrote ends it.
-pub(super) fn of(inspection: &Inspection, refusal: &Refusal) -> Result<Vec<Recorded>, BodyError> {
+pub(super) fn read_events(
+    inspection: &LoadedSession,
+    refusal: &RefusedCall,
+) -> Result<Vec<RecoveryEvent>, BodyError> {
     let index = &inspection.index;
     let Some(first) = refusal.entry else { return Ok(Vec::new()) };
-    let mut recorded = vec![Recorded::Refused(refusal.clone())];
+    let mut recorded = vec![RecoveryEvent::Refused(refusal.clone())];
     let mut rewriting = false;
     let answered = answered_before(inspection, first);
-    for (ix, entry) in index.iter().skip(first.at() + 1).take(MOST) {
-        let role =
-            entry.message.filter(|_| entry.kind == EntryKind::Message).map(|size| (size.role, size.stop));
+    for (ix, entry) in index.iter().skip(first.index() + 1).take(MAX_ENTRIES) {
+        let role = entry
+            .message
+            .filter(|_| entry.kind == EntryKind::Message)
+            .map(|size| (size.role, size.stop_reason));
         if receipt_kind(index, ix).is_some() {
             break;
         }
-        if let Some(refusal) = refusal::at(inspection, ix) {
-            if !rewriting || !is_copy(inspection, ix, refusal.at)? {
-                recorded.push(Recorded::Refused(refusal));
+        if let Some(refusal) = refusal::refused_call_at(inspection, ix) {
+            if !rewriting || !is_copy(inspection, ix, refusal.time_ms)? {
+                recorded.push(RecoveryEvent::Refused(refusal));
             }
             continue;
         }
         match role {
             _ if entry.kind == EntryKind::Compaction && !rewriting => {
-                recorded.push(Recorded::Compacted { entry: ix });
+                recorded.push(RecoveryEvent::Compacted { entry: ix });
             }
-            Some((Role::User, _)) if !rewriting => recorded.push(Recorded::Prompted { entry: ix }),
+            Some((Role::User, _)) if !rewriting => recorded.push(RecoveryEvent::Prompted { entry: ix }),
             Some((Role::ToolResult, _))
-                if !rewriting && call_of(entry).is_some_and(|id| answered.contains(&id)) =>
+                if !rewriting && answered_call_id(entry).is_some_and(|id| answered.contains(&id)) =>
             {
                 rewriting = true;
-                recorded.push(Recorded::Rewritten { entry: ix });
+                recorded.push(RecoveryEvent::Rewritten { entry: ix });
             }
             said if refusal::is_answer(said) => {
-                if rewriting && is_copy(inspection, ix, refusal.at)? {
+                if rewriting && is_copy(inspection, ix, refusal.time_ms)? {
                     continue;
                 }
-                recorded.push(Recorded::Answered { entry: ix });
+                recorded.push(RecoveryEvent::Answered { entry: ix });
                 break;
             }
-            Some((Role::Assistant, _)) if !rewriting => recorded.push(Recorded::Failed { entry: ix }),
+            Some((Role::Assistant, _)) if !rewriting => recorded.push(RecoveryEvent::Failed { entry: ix }),
             _ => {}
         }
     }
@@ -118,17 +123,17 @@ pub(super) fn of(inspection: &Inspection, refusal: &Refusal) -> Result<Vec<Recor
 }
 
 /// The calls that were answered before the refusal: another result of one is a copy of that answer.
-fn answered_before(inspection: &Inspection, refused: EntryIx) -> HashSet<IdIx> {
-    inspection.index.entries.iter().take(refused.at()).filter_map(call_of).collect()
+fn answered_before(inspection: &LoadedSession, refused: EntryIx) -> HashSet<IdIx> {
+    inspection.index.entries.iter().take(refused.index()).filter_map(answered_call_id).collect()
 }
 
 /// The call that a result answers.
-fn call_of(entry: &Entry) -> Option<IdIx> {
-    entry.message.and_then(|size| size.call)
+fn answered_call_id(entry: &Entry) -> Option<IdIx> {
+    entry.message.and_then(|size| size.call_id)
 }
 
 /// Whether a message is older than the refusal: copies keep their message's own time.
-fn is_copy(inspection: &Inspection, ix: EntryIx, refused_at: f64) -> Result<bool, BodyError> {
-    let message = body::message(&inspection.source, &inspection.index, ix)?.unwrap_or(Value::Null);
-    Ok(time(inspection.index.entry(ix), &message) <= refused_at)
+fn is_copy(inspection: &LoadedSession, ix: EntryIx, refused_at: f64) -> Result<bool, BodyError> {
+    let message = body::read_message(&inspection.source, &inspection.index, ix)?.unwrap_or(Value::Null);
+    Ok(time_ms(inspection.index.entry(ix), &message) <= refused_at)
 }

@@ -1,14 +1,14 @@
 //! The call that was refused: its words, where they stand, and the numbers in them (compaction 8.8).
 
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
-use crate::inspect::overflow::Sign;
+use crate::inspect::LoadedSession;
+use crate::inspect::overflow::OverflowKind;
 use crate::policy::recovery::ErrorSource;
 use crate::store::entry::{Role, StopReason};
 
 /// A refused call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Refusal {
+pub struct RefusedCall {
     /// Where it stands; none for a call that is only thought of.
     pub entry: Option<EntryIx>,
     /// Who says so.
@@ -16,16 +16,16 @@ pub struct Refusal {
     /// What was said.
     pub text: String,
     /// When, ms since the epoch; NaN where nothing tells.
-    pub at: f64,
+    pub time_ms: f64,
     /// Tokens of the prompt, where the words or the usage tell.
     pub tokens: Option<u64>,
     /// Tokens that fit, where the words tell.
     pub limit: Option<u64>,
 }
 
-impl Refusal {
+impl RefusedCall {
     /// What the provider usually says, for a call that has not been made.
-    pub(super) fn of_next_call(inspection: &Inspection) -> Self {
+    pub(super) fn for_next_call(inspection: &LoadedSession) -> Self {
         let text = match inspection.provider.to_ascii_lowercase().as_str() {
             "openai" | "openai-codex" => "Your input exceeds the context window of this model".to_owned(),
             "google" | "google-vertex" | "google-gemini-cli" => {
@@ -33,41 +33,54 @@ impl Refusal {
             }
             _ => "prompt is too long".to_owned(),
         };
-        Self { entry: None, source: ErrorSource::Assistant, text, at: f64::NAN, tokens: None, limit: None }
+        Self {
+            entry: None,
+            source: ErrorSource::Assistant,
+            text,
+            time_ms: f64::NAN,
+            tokens: None,
+            limit: None,
+        }
     }
 }
 
 /// The refusal that an entry records; none where it records no overflow.
-pub(super) fn at(inspection: &Inspection, ix: EntryIx) -> Option<Refusal> {
-    inspection.overflow_at(ix).filter(|overflow| overflow.sign != Sign::CutShort).map(|overflow| Refusal {
-        entry: Some(ix),
-        source: match overflow.sign {
-            Sign::Silent => ErrorSource::Silent,
-            _ if overflow.noted => ErrorSource::Prompt,
-            _ => ErrorSource::Assistant,
-        },
-        text: overflow.text.clone(),
-        at: overflow.at,
-        tokens: overflow.requested,
-        limit: overflow.limit.filter(|_| overflow.sign.is_refusal()),
+pub(super) fn refused_call_at(inspection: &LoadedSession, ix: EntryIx) -> Option<RefusedCall> {
+    inspection.overflow_at(ix).filter(|overflow| overflow.kind != OverflowKind::CutShort).map(|overflow| {
+        RefusedCall {
+            entry: Some(ix),
+            source: match overflow.kind {
+                OverflowKind::Silent => ErrorSource::Silent,
+                _ if overflow.noted_by_gateway => ErrorSource::Prompt,
+                _ => ErrorSource::Assistant,
+            },
+            text: overflow.text.clone(),
+            time_ms: overflow.time_ms,
+            tokens: overflow.requested,
+            limit: overflow.limit.filter(|_| overflow.kind.is_refusal()),
+        }
     })
 }
 
 /// The first refusal of the last recovery, and how many others stand before it. Refusals belong together while no
 /// answer stands between them.
-pub(super) fn last(inspection: &Inspection) -> (Option<Refusal>, usize) {
+pub(super) fn last_refused_call(inspection: &LoadedSession) -> (Option<RefusedCall>, usize) {
     let index = &inspection.index;
-    let refused: Vec<EntryIx> =
-        inspection.overflows.iter().filter(|it| it.sign != Sign::CutShort).map(|it| it.entry).collect();
+    let refused: Vec<EntryIx> = inspection
+        .overflows
+        .iter()
+        .filter(|it| it.kind != OverflowKind::CutShort)
+        .map(|it| it.entry)
+        .collect();
     let answers = |at: usize| {
         let entry = &index.entries[at];
-        entry.is_call() && is_answer(entry.message.map(|size| (size.role, size.stop)))
+        entry.is_model_call() && is_answer(entry.message.map(|size| (size.role, size.stop_reason)))
     };
     let Some(mut first) = refused.len().checked_sub(1) else { return (None, 0) };
-    while first > 0 && !(refused[first - 1].at() + 1..refused[first].at()).any(answers) {
+    while first > 0 && !(refused[first - 1].index() + 1..refused[first].index()).any(answers) {
         first -= 1;
     }
-    (at(inspection, refused[first]), first)
+    (refused_call_at(inspection, refused[first]), first)
 }
 
 /// An answer of the model that did not fail.

@@ -1,10 +1,10 @@
 //! Expected and recorded side by side: one row a step.
 
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
+use crate::inspect::LoadedSession;
 use crate::inspect::recovery::words;
-use crate::inspect::recovery::{Recorded, Refusal};
-use crate::policy::recovery::{Asked, Compacted, Ending, Recovery, Step};
+use crate::inspect::recovery::{RecoveryEvent, RefusedCall};
+use crate::policy::recovery::{CompactionCaller, CompactionOutcome, Ending, Recovery, RecoveryStep};
 
 /// What a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,12 +16,12 @@ pub enum RowKind {
     /// How it ends.
     Ending,
     /// Something that is recorded behind it.
-    Afterwards,
+    Event,
 }
 
 /// How a step goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
+pub enum RowMark {
     /// The provider refuses.
     Refused,
     /// It was tried in vain.
@@ -29,20 +29,20 @@ pub enum Sign {
     /// It is done.
     Done,
     /// It goes on.
-    Again,
+    Continued,
     /// It says something only.
-    Plain,
+    Neutral,
 }
 
-impl Sign {
+impl RowMark {
     /// One character for it.
-    pub fn text(self) -> &'static str {
+    pub fn glyph(self) -> &'static str {
         match self {
             Self::Refused => "⚠",
             Self::Failed => "✗",
             Self::Done => "✓",
-            Self::Again => "→",
-            Self::Plain => "·",
+            Self::Continued => "→",
+            Self::Neutral => "·",
         }
     }
 }
@@ -53,155 +53,159 @@ pub struct RecoveryRow {
     /// What it is.
     pub kind: RowKind,
     /// How it goes.
-    pub sign: Sign,
+    pub mark: RowMark,
     /// What is expected, in a few words.
-    pub words: String,
+    pub label: String,
     /// Tokens of the prompt after it, estimated.
     pub tokens: Option<u64>,
     /// The rule, as `compaction 8.13`; empty for heads.
     pub rule: &'static str,
     /// The sentences that explain it.
-    pub why: String,
+    pub explanation: String,
     /// What the transcript shows of it, in a few words; none where it shows nothing of it.
-    pub recorded: Option<String>,
+    pub observed: Option<String>,
     /// The entry to look at.
     pub entry: Option<EntryIx>,
 }
 
 /// The rows, from the refused call to the ending.
-pub(super) fn rows(
-    inspection: &Inspection,
-    refusal: &Refusal,
+pub(super) fn build_rows(
+    inspection: &LoadedSession,
+    refusal: &RefusedCall,
     expected: &Recovery,
-    recorded: &[Recorded],
+    recorded: &[RecoveryEvent],
 ) -> Vec<RecoveryRow> {
-    let mut shown = Shown { recorded, next: 0 };
+    let mut shown = EventCursor { events: recorded, next: 0 };
     let mut rows = Vec::new();
     for (at, attempt) in expected.attempts.iter().enumerate() {
-        rows.push(head(at + 1));
+        rows.push(attempt_row(at + 1));
         for (nth, step) in attempt.steps.iter().enumerate() {
-            let seen = shown.take(step);
+            let seen = shown.next_matching(step);
             let mut row = step_row(inspection, step);
             // A prompt too small to be refused is answered at once: nothing is said.
-            if at == 0 && nth == 0 && !matches!(step, Step::Answered { .. }) {
-                row.why = words::refusal(inspection, refusal);
+            if at == 0 && nth == 0 && !matches!(step, RecoveryStep::Answered { .. }) {
+                row.explanation = words::describe_refused_call(inspection, refusal);
                 row.tokens = refusal.tokens.or(row.tokens);
             }
-            row.entry = seen.and_then(Recorded::entry).or(row.entry);
-            row.recorded = seen.map(|seen| words::recorded(inspection, seen));
+            row.entry = seen.and_then(RecoveryEvent::entry).or(row.entry);
+            row.observed = seen.map(|seen| words::describe_event(inspection, seen));
             // Recorded at this moment, but not as expected.
-            let in_vain = matches!(step, Step::Compaction { outcome, .. } if !outcome.is_done());
-            if let Some(words) = row.recorded.as_mut().filter(|_| in_vain) {
+            let in_vain = matches!(step, RecoveryStep::Compaction { outcome, .. } if !outcome.is_done());
+            if let Some(words) = row.observed.as_mut().filter(|_| in_vain) {
                 *words = words.replace("compacted", "compacted all the same");
             }
             rows.push(row);
         }
     }
-    let mut end = ending(expected.ending);
-    let silent = shown.rest().is_empty() && matches!(recorded.last(), Some(Recorded::Refused(_)));
-    end.recorded = silent.then(|| "nothing after it".to_owned());
+    let mut end = ending_row(expected.ending);
+    let silent = shown.remaining().is_empty() && matches!(recorded.last(), Some(RecoveryEvent::Refused(_)));
+    end.observed = silent.then(|| "nothing after it".to_owned());
     rows.push(end);
-    rows.extend(shown.rest().iter().map(|seen| afterwards(inspection, seen)));
+    rows.extend(shown.remaining().iter().map(|seen| event_row(inspection, seen)));
     rows
 }
 
 /// What is recorded, taken off in its order.
-struct Shown<'a> {
-    recorded: &'a [Recorded],
+struct EventCursor<'a> {
+    events: &'a [RecoveryEvent],
     next: usize,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> EventCursor<'a> {
     /// What is recorded of a step: the next thing, if it is of its kind.
-    fn take(&mut self, step: &Step) -> Option<&'a Recorded> {
-        let next = self.recorded.get(self.next)?;
+    fn next_matching(&mut self, step: &RecoveryStep) -> Option<&'a RecoveryEvent> {
+        let next = self.events.get(self.next)?;
         let fits = match step {
-            Step::Refused { .. } => matches!(next, Recorded::Refused(_)),
-            Step::Retried => matches!(next, Recorded::Failed { .. }),
-            Step::Compaction { .. } => matches!(next, Recorded::Compacted { .. }),
-            Step::RunAgain => matches!(next, Recorded::Prompted { .. }),
-            Step::Truncation { .. } => matches!(next, Recorded::Rewritten { .. }),
-            Step::Answered { .. } => matches!(next, Recorded::Answered { .. }),
-            Step::NothingOversized { .. } => false,
+            RecoveryStep::Refused { .. } => matches!(next, RecoveryEvent::Refused(_)),
+            RecoveryStep::Retried => matches!(next, RecoveryEvent::Failed { .. }),
+            RecoveryStep::Compaction { .. } => matches!(next, RecoveryEvent::Compacted { .. }),
+            RecoveryStep::RunAgain => matches!(next, RecoveryEvent::Prompted { .. }),
+            RecoveryStep::Truncation { .. } => matches!(next, RecoveryEvent::Rewritten { .. }),
+            RecoveryStep::Answered { .. } => matches!(next, RecoveryEvent::Answered { .. }),
+            RecoveryStep::NothingOversized { .. } => false,
         };
         self.next += usize::from(fits);
         fits.then_some(next)
     }
 
-    fn rest(&self) -> &'a [Recorded] {
-        &self.recorded[self.next..]
+    fn remaining(&self) -> &'a [RecoveryEvent] {
+        &self.events[self.next..]
     }
 }
 
-fn head(attempt: usize) -> RecoveryRow {
+fn attempt_row(attempt: usize) -> RecoveryRow {
     RecoveryRow {
         kind: RowKind::Attempt(attempt),
-        sign: Sign::Plain,
-        words: format!("Attempt {attempt}"),
+        mark: RowMark::Neutral,
+        label: format!("Attempt {attempt}"),
         tokens: None,
         rule: "",
-        why:
+        explanation:
             "One run of the prompt, with the compactions inside it, and what the gateway does when it fails."
                 .into(),
-        recorded: None,
+        observed: None,
         entry: None,
     }
 }
 
-fn step_row(inspection: &Inspection, step: &Step) -> RecoveryRow {
-    let (words, why) = words::step(inspection, step);
+fn step_row(inspection: &LoadedSession, step: &RecoveryStep) -> RecoveryRow {
+    let (words, why) = words::describe_step(inspection, step);
     let (tokens, entry) = match step {
-        Step::Refused { tokens } | Step::Answered { tokens } => (Some(*tokens as u64), None),
-        Step::Compaction { outcome: Compacted::Done { first_kept, .. }, .. } => (None, Some(*first_kept)),
-        Step::Truncation { cut, .. } => (None, cut.first().copied()),
+        RecoveryStep::Refused { tokens } | RecoveryStep::Answered { tokens } => (Some(*tokens as u64), None),
+        RecoveryStep::Compaction { outcome: CompactionOutcome::Done { first_kept, .. }, .. } => {
+            (None, Some(*first_kept))
+        }
+        RecoveryStep::Truncation { cut, .. } => (None, cut.first().copied()),
         _ => (None, None),
     };
     RecoveryRow {
         kind: RowKind::Step,
-        sign: sign(step),
-        words,
+        mark: row_mark(step),
+        label: words,
         tokens,
         rule: step.rule(),
-        why,
-        recorded: None,
+        explanation: why,
+        observed: None,
         entry,
     }
 }
 
-fn sign(step: &Step) -> Sign {
+fn row_mark(step: &RecoveryStep) -> RowMark {
     match step {
-        Step::Refused { .. } => Sign::Refused,
-        Step::Retried | Step::RunAgain => Sign::Again,
-        Step::Compaction { outcome, .. } if outcome.is_done() => Sign::Done,
-        Step::Compaction { by: Asked::InRun, outcome } if !outcome.was_begun() => Sign::Plain,
-        Step::Compaction { .. } | Step::NothingOversized { .. } => Sign::Failed,
-        Step::Truncation { .. } | Step::Answered { .. } => Sign::Done,
+        RecoveryStep::Refused { .. } => RowMark::Refused,
+        RecoveryStep::Retried | RecoveryStep::RunAgain => RowMark::Continued,
+        RecoveryStep::Compaction { outcome, .. } if outcome.is_done() => RowMark::Done,
+        RecoveryStep::Compaction { caller: CompactionCaller::InRun, outcome } if !outcome.has_started() => {
+            RowMark::Neutral
+        }
+        RecoveryStep::Compaction { .. } | RecoveryStep::NothingOversized { .. } => RowMark::Failed,
+        RecoveryStep::Truncation { .. } | RecoveryStep::Answered { .. } => RowMark::Done,
     }
 }
 
-fn ending(ending: Ending) -> RecoveryRow {
-    let (words, why) = words::ending(ending);
+fn ending_row(ending: Ending) -> RecoveryRow {
+    let (words, why) = words::describe_ending(ending);
     RecoveryRow {
         kind: RowKind::Ending,
-        sign: if ending == Ending::Answered { Sign::Done } else { Sign::Failed },
-        words,
+        mark: if ending == Ending::Answered { RowMark::Done } else { RowMark::Failed },
+        label: words,
         tokens: None,
         rule: ending.rule(),
-        why,
-        recorded: None,
+        explanation: why,
+        observed: None,
         entry: None,
     }
 }
 
-fn afterwards(inspection: &Inspection, seen: &Recorded) -> RecoveryRow {
+fn event_row(inspection: &LoadedSession, seen: &RecoveryEvent) -> RecoveryRow {
     RecoveryRow {
-        kind: RowKind::Afterwards,
-        sign: Sign::Plain,
-        words: "afterwards".to_owned(),
+        kind: RowKind::Event,
+        mark: RowMark::Neutral,
+        label: "afterwards".to_owned(),
         tokens: None,
         rule: "compaction 8.8",
-        why: "The transcript shows this behind what was expected: the person went on, or another version or setting of the gateway did it.".into(),
-        recorded: Some(words::recorded(inspection, seen)),
+        explanation: "The transcript shows this behind what was expected: the person went on, or another version or setting of the gateway did it.".into(),
+        observed: Some(words::describe_event(inspection, seen)),
         entry: seen.entry(),
     }
 }

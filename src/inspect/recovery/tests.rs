@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
-use crate::inspect::testing::{at, inspection, message, result, transcript, user};
-use crate::policy::recovery::{Asked, Ending, Recovery, Step};
+use crate::inspect::testing::{entry_ix, loaded_session, message, result, transcript, user};
+use crate::policy::recovery::{CompactionCaller, Ending, Recovery, RecoveryStep};
 
 const TOO_LONG: &str = "prompt is too long: 213462 tokens > 200000 maximum";
 
@@ -27,11 +27,11 @@ fn compaction(kept: &str) -> String {
 }
 
 fn view(entries: &[String]) -> RecoveryView {
-    recovery_of(&inspection(&transcript(entries), 200_000.0)).expect("memory is readable")
+    load_recovery(&loaded_session(&transcript(entries), 200_000.0)).expect("memory is readable")
 }
 
 fn recorded(view: &RecoveryView) -> Vec<&'static str> {
-    view.recorded.iter().map(Recorded::word).collect()
+    view.events.iter().map(RecoveryEvent::as_str).collect()
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn the_last_overflow_is_looked_at_with_the_errors_that_belong_to_it() {
         compaction("e4"),
         answer("done"),
     ]);
-    assert_eq!((view.refusal.entry, view.earlier), (Some(at(5)), 1));
+    assert_eq!((view.refusal.entry, view.earlier_overflows), (Some(entry_ix(5)), 1));
     assert_eq!(view.refusal.tokens, Some(214_000));
     assert_eq!(recorded(&view), ["refused", "refused", "compacted", "answered"]);
 }
@@ -66,7 +66,7 @@ fn what_the_transcript_shows_stands_beside_the_step_it_belongs_to() {
         answer("done"),
     ]);
     let seen: Vec<(&str, Option<&str>)> =
-        view.rows.iter().map(|row| (row.words.as_str(), row.recorded.as_deref())).collect();
+        view.rows.iter().map(|row| (row.label.as_str(), row.observed.as_deref())).collect();
     let expected = [
         ("Attempt 1", None),
         ("the prompt is refused", Some("13:05 refused at 213\u{a0}462")),
@@ -75,20 +75,20 @@ fn what_the_transcript_shows_stands_beside_the_step_it_belongs_to() {
         ("answered", None),
     ];
     assert_eq!(seen, expected);
-    assert_eq!(view.rows[2].entry, Some(at(6)));
+    assert_eq!(view.rows[2].entry, Some(entry_ix(6)));
 }
 
 #[test]
 fn without_an_overflow_the_next_call_is_thought_of() {
     let view = view(&[user("one"), answer("fine"), user("two")]);
-    assert!(!view.happened() && view.recorded.is_empty());
+    assert!(!view.is_recorded() && view.events.is_empty());
     assert_eq!(view.refusal.text, "prompt is too long");
-    assert!(view.rows.iter().all(|row| row.recorded.is_none()));
+    assert!(view.rows.iter().all(|row| row.observed.is_none()));
 }
 
 #[test]
 fn an_error_of_another_kind_is_no_overflow() {
-    assert!(!view(&[user("one"), error("overloaded_error")]).happened());
+    assert!(!view(&[user("one"), error("overloaded_error")]).is_recorded());
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_prompt_that_threw_stands_in_an_entry_of_the_gateway() {
     let custom =
         r#"{"type":"custom","customType":"openclaw:prompt-error","data":{"error":"413 Payload too large"}}"#;
     let view = view(&[user("one"), custom.to_owned()]);
-    assert_eq!((view.refusal.source, view.refusal.entry), (ErrorSource::Prompt, Some(at(1))));
+    assert_eq!((view.refusal.source, view.refusal.entry), (ErrorSource::Prompt, Some(entry_ix(1))));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_branch_written_again_is_told_from_an_answer() {
         answer("done"),
     ]);
     assert_eq!(recorded(&view), ["refused", "rewritten", "answered"]);
-    assert_eq!(view.recorded.last().and_then(Recorded::entry), Some(at(5)));
+    assert_eq!(view.events.last().and_then(RecoveryEvent::entry), Some(entry_ix(5)));
 }
 
 /// Entries of all kinds that a recovery meets, small enough for a window of 1000 tokens.
@@ -150,9 +150,13 @@ fn any_entry() -> impl Strategy<Value = String> {
 /// How often the gateway's loop compacts or runs again, and how often it cuts results.
 fn efforts(recovery: &Recovery) -> (usize, usize) {
     let steps = || recovery.attempts.iter().flat_map(|attempt| &attempt.steps);
-    let tries = steps()
-        .filter(|step| matches!(step, Step::RunAgain | Step::Compaction { by: Asked::Explicitly, .. }));
-    (tries.count(), steps().filter(|step| matches!(step, Step::Truncation { .. })).count())
+    let tries = steps().filter(|step| {
+        matches!(
+            step,
+            RecoveryStep::RunAgain | RecoveryStep::Compaction { caller: CompactionCaller::AfterRun, .. }
+        )
+    });
+    (tries.count(), steps().filter(|step| matches!(step, RecoveryStep::Truncation { .. })).count())
 }
 
 proptest! {
@@ -164,23 +168,23 @@ proptest! {
         safeguard: bool,
         gateway: bool,
     ) {
-        let mut inspection = inspection(&transcript(&entries), 1000.0);
-        inspection.upkeep.runtime_window = 1000.0;
-        inspection.upkeep.gateway = gateway;
-        inspection.upkeep.mode =
+        let mut inspection = loaded_session(&transcript(&entries), 1000.0);
+        inspection.limits.runtime_window = 1000.0;
+        inspection.limits.is_gateway_run = gateway;
+        inspection.limits.compaction_mode =
             if safeguard { CompactionMode::Safeguard } else { CompactionMode::Default };
-        inspection.configured.compaction =
+        inspection.configured_settings.compaction =
             CompactionSettings { enabled: true, reserve_tokens: 100.0, keep_recent_tokens: 100.0 };
-        let view = recovery_of(&inspection).expect("memory is readable");
+        let view = load_recovery(&inspection).expect("memory is readable");
         let (tries, cuts) = efforts(&view.expected);
         prop_assert!(tries <= 3 && cuts <= 1, "{:?}", view.expected);
         prop_assert!(view.expected.attempts.len() <= 5);
         let last = view.expected.attempts.last().and_then(|attempt| attempt.steps.last());
-        let answered = matches!(last, Some(Step::Answered { .. }));
+        let answered = matches!(last, Some(RecoveryStep::Answered { .. }));
         prop_assert_eq!(answered, view.expected.ending == Ending::Answered);
         // Each thing recorded stands in one row; an ending may say that nothing came after.
-        let shown = view.rows.iter().filter(|row| row.recorded.is_some() && row.kind != RowKind::Ending);
-        prop_assert_eq!(shown.count(), view.recorded.len());
+        let shown = view.rows.iter().filter(|row| row.observed.is_some() && row.kind != RowKind::Ending);
+        prop_assert_eq!(shown.count(), view.events.len());
         let steps: usize = view.expected.attempts.iter().map(|attempt| attempt.steps.len()).sum();
         prop_assert!(view.rows.len() > steps + view.expected.attempts.len());
     }
@@ -190,6 +194,6 @@ proptest! {
 fn a_prompt_too_small_to_be_refused_is_not_told_as_a_refusal() {
     let view = view(&[]);
     let row = view.rows.iter().find(|row| row.kind == RowKind::Step).expect("a step");
-    assert_eq!(row.sign, Sign::Done, "{row:?}");
-    assert!(!row.why.contains("too long"), "{row:?}");
+    assert_eq!(row.mark, RowMark::Done, "{row:?}");
+    assert!(!row.explanation.contains("too long"), "{row:?}");
 }

@@ -6,29 +6,31 @@ mod words;
 use std::sync::Arc;
 
 use crate::context::before_compaction::TokensBefore;
-use crate::inspect::Inspection;
-use crate::inspect::again::Material;
-use crate::inspect::budget_marks::{Threshold, ThresholdMark, marks};
-use crate::inspect::path_texts::Wanted;
-use crate::policy::{Step, StepSet};
-use crate::replay::{Call, CallReplay, Cost, RecordedLane, Replay, Settings, Totals, simulated_lane};
+use crate::inspect::LoadedSession;
+use crate::inspect::again::ReplayInputs;
+use crate::inspect::budget_marks::{Threshold, ThresholdMark, threshold_marks};
+use crate::inspect::path_texts::IsWanted;
+use crate::policy::{Policy, PolicySet};
+use crate::replay::{
+    CallReplay, Cost, ModelCall, RecordedTrace, Replay, Settings, TraceTotals, simulated_trace,
+};
 use crate::store::body::BodyError;
 
 /// One of the two lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lane {
+pub enum TraceKind {
     /// Under the settings in force.
     Recorded,
     /// Under the others.
     Simulated,
 }
 
-impl Lane {
+impl TraceKind {
     /// Both.
     pub const BOTH: [Self; 2] = [Self::Recorded, Self::Simulated];
 
     /// Its word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Recorded => "recorded",
             Self::Simulated => "simulated",
@@ -42,55 +44,60 @@ pub struct Gap {
     /// The call after it.
     pub call: usize,
     /// How long, ms.
-    pub ms: f64,
+    pub duration_ms: f64,
     /// Long enough for the pruner to act (pruning 4.5).
     pub prunes: bool,
 }
 
 /// A compaction before a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Compaction {
+pub struct CompactionPoint {
     /// The call after it.
     pub call: usize,
     /// Tokens before it.
-    pub before: TokensBefore,
+    pub tokens_before: TokensBefore,
     /// Tokens of the first prompt after it.
-    pub after: f64,
+    pub tokens_after: f64,
     /// A rule estimated the tokens after it.
     pub estimated: bool,
 }
 
 /// A session before anything is simulated: what was read of it for replays, and its recorded lane.
 #[derive(Debug)]
-pub struct Recording {
+pub struct RecordedSession {
     /// The session.
-    pub inspection: Arc<Inspection>,
+    pub session: Arc<LoadedSession>,
     /// What was read of it.
-    pub material: Material,
+    pub inputs: ReplayInputs,
     /// Its calls under the settings in force.
-    pub lane: Arc<RecordedLane>,
+    pub trace: Arc<RecordedTrace>,
 }
 
-impl Recording {
+impl RecordedSession {
     /// Reads a session for replays under any of these steps; none once `wanted` says that nobody waits for it. `known` is a
     /// recording of it from before entries were added: only theirs are read.
     ///
     /// # Errors
     /// When an entry cannot be read again.
     pub fn read(
-        inspection: Arc<Inspection>,
-        steps: StepSet,
+        inspection: Arc<LoadedSession>,
+        steps: PolicySet,
         known: Option<&Self>,
-        wanted: Wanted<'_>,
+        wanted: IsWanted<'_>,
     ) -> Result<Option<Self>, BodyError> {
-        let material = Material::read_on(&inspection, steps, known.map(|known| &known.material), wanted)?;
-        Ok(material.and_then(|material| Self::of(inspection, material, wanted)))
+        let material =
+            ReplayInputs::read_while(&inspection, steps, known.map(|known| &known.inputs), wanted)?;
+        Ok(material.and_then(|material| Self::from_inputs(inspection, material, wanted)))
     }
 
     /// Of what was read of a session; none once `wanted` says that nobody waits for it.
-    pub fn of(inspection: Arc<Inspection>, material: Material, wanted: &dyn Fn() -> bool) -> Option<Self> {
-        let lane = material.record_while(&inspection, wanted)?;
-        Some(Self { inspection, material, lane })
+    pub fn from_inputs(
+        inspection: Arc<LoadedSession>,
+        material: ReplayInputs,
+        wanted: &dyn Fn() -> bool,
+    ) -> Option<Self> {
+        let lane = material.recorded_trace_while(&inspection, wanted)?;
+        Some(Self { session: inspection, inputs: material, trace: lane })
     }
 }
 
@@ -98,51 +105,58 @@ impl Recording {
 #[derive(Debug, Clone)]
 pub struct Timeline {
     /// The session.
-    pub recording: Arc<Recording>,
+    pub recorded: Arc<RecordedSession>,
     /// The settings of the simulated lane.
     settings: Option<Settings>,
     /// Its calls.
     simulated: Vec<CallReplay>,
     /// What the lanes come to, recorded and simulated.
-    pub totals: [Totals; 2],
+    pub totals: [TraceTotals; 2],
 }
 
 impl Timeline {
     /// The calls of a recording, replayed under other settings where some are given; none once `wanted` says that nobody
     /// waits for it.
     pub fn new(
-        recording: Arc<Recording>,
+        recording: Arc<RecordedSession>,
         settings: Option<Settings>,
         wanted: &dyn Fn() -> bool,
     ) -> Option<Self> {
         let simulated = match &settings {
             Some(settings) => {
-                let session = recording.material.session(&recording.inspection);
-                simulated_lane(&session, settings, &recording.lane, wanted)?
+                let session = recording.inputs.replay_session(&recording.session);
+                simulated_trace(&session, settings, &recording.trace, wanted)?
             }
             None => Vec::new(),
         };
-        let recorded = recording.lane.totals();
-        let other = settings.as_ref().map_or(recorded, |_| Totals::of(&recording.lane.calls, &simulated));
-        Some(Self { recording, settings, simulated, totals: [recorded, other] })
+        let recorded = recording.trace.totals();
+        let other =
+            settings.as_ref().map_or(recorded, |_| TraceTotals::of(&recording.trace.calls, &simulated));
+        Some(Self { recorded: recording, settings, simulated, totals: [recorded, other] })
     }
 
     /// A replay that was made elsewhere.
-    pub fn of_replay(inspection: Inspection, material: Material, settings: Settings, replay: Replay) -> Self {
+    pub fn from_replay(
+        inspection: LoadedSession,
+        material: ReplayInputs,
+        settings: Settings,
+        replay: Replay,
+    ) -> Self {
         let totals = replay.totals();
-        let lane = material.record(&inspection);
-        let recording = Arc::new(Recording { inspection: Arc::new(inspection), material, lane });
-        Self { recording, settings: Some(settings), simulated: replay.simulated, totals }
+        let lane = material.recorded_trace(&inspection);
+        let recorded =
+            Arc::new(RecordedSession { session: Arc::new(inspection), inputs: material, trace: lane });
+        Self { recorded, settings: Some(settings), simulated: replay.simulated, totals }
     }
 
     /// The session.
-    pub fn inspection(&self) -> &Inspection {
-        &self.recording.inspection
+    pub fn session(&self) -> &LoadedSession {
+        &self.recorded.session
     }
 
     /// What was recorded of each call.
-    pub fn calls(&self) -> &[Call] {
-        &self.recording.lane.calls
+    pub fn calls(&self) -> &[ModelCall] {
+        &self.recorded.trace.calls
     }
 
     /// Whether there is a simulated lane.
@@ -161,112 +175,121 @@ impl Timeline {
     }
 
     /// The calls of a lane; those recorded where nothing is simulated.
-    pub fn lane(&self, lane: Lane) -> &[CallReplay] {
+    pub fn trace(&self, lane: TraceKind) -> &[CallReplay] {
         match lane {
-            Lane::Simulated if self.is_simulated() => &self.simulated,
-            _ => &self.recording.lane.lane,
+            TraceKind::Simulated if self.is_simulated() => &self.simulated,
+            _ => &self.recorded.trace.trace,
         }
     }
 
     /// The lanes that there are.
-    pub fn shown(&self) -> &'static [Lane] {
-        if self.is_simulated() { &Lane::BOTH } else { &Lane::BOTH[..1] }
+    pub fn visible_traces(&self) -> &'static [TraceKind] {
+        if self.is_simulated() { &TraceKind::BOTH } else { &TraceKind::BOTH[..1] }
     }
 
     /// The lane that is tuned: the simulated one, where there is one.
-    pub fn tuned(&self) -> Lane {
-        if self.is_simulated() { Lane::Simulated } else { Lane::Recorded }
+    pub fn tuned_trace(&self) -> TraceKind {
+        if self.is_simulated() { TraceKind::Simulated } else { TraceKind::Recorded }
     }
 
     /// The settings of a lane.
-    pub fn settings(&self, lane: Lane) -> &Settings {
-        let own = self.settings.as_ref().filter(|_| lane == Lane::Simulated);
-        own.unwrap_or(&self.recording.material.recorded)
+    pub fn settings(&self, lane: TraceKind) -> &Settings {
+        let own = self.settings.as_ref().filter(|_| lane == TraceKind::Simulated);
+        own.unwrap_or(&self.recorded.inputs.recorded_settings)
     }
 
     /// Tokens that fit, as the provider says; none where nobody knows.
     pub fn window(&self) -> Option<f64> {
-        Some(self.recording.material.provider_window).filter(|window| *window > 0.0)
+        Some(self.recorded.inputs.provider_window).filter(|window| *window > 0.0)
     }
 
     /// Above so many tokens a lane is compacted; none where it never is by itself (compaction 2.7).
-    pub fn trigger(&self, lane: Lane) -> Option<f64> {
-        let compaction = self.settings(lane).steps.compaction;
-        let assumed = self.settings(lane).assumed.runtime_window;
-        let window = assumed.unwrap_or(self.inspection().upkeep.runtime_window);
+    pub fn compaction_trigger(&self, lane: TraceKind) -> Option<f64> {
+        let compaction = self.settings(lane).policies.compaction;
+        let assumed = self.settings(lane).assumptions.runtime_window;
+        let window = assumed.unwrap_or(self.session().limits.runtime_window);
         Some(compaction.threshold(window)).filter(|at| compaction.enabled && *at > 0.0)
     }
 
     /// The thresholds of the lane that is tuned, in prompt tokens; those of pruning only where it is on.
     pub fn thresholds(&self) -> Vec<ThresholdMark> {
-        let lane = self.tuned();
+        let lane = self.tuned_trace();
         let settings = self.settings(lane);
-        let prunes = settings.prune_on && settings.steps.steps.has(Step::Prune);
-        let mut marks = marks(self.inspection(), &settings.steps, self.inspection().next_prompt.scale());
+        let prunes = settings.prune_on && settings.policies.enabled.has(Policy::Prune);
+        let mut marks =
+            threshold_marks(self.session(), &settings.policies, self.session().next_prompt.scale_factors());
         marks.retain(|mark| match mark.threshold {
             Threshold::Soft | Threshold::Hard => prunes,
             Threshold::Flush => true,
             Threshold::Compact | Threshold::Window => false,
         });
         // The runtime compacts by its own window, and what fits is the provider's word.
-        let own = [(Threshold::Compact, self.trigger(lane)), (Threshold::Window, self.window())];
-        let mark =
-            |(threshold, at): (_, Option<f64>)| Some(ThresholdMark { threshold, at: at? as u64, was: None });
+        let own = [(Threshold::Compact, self.compaction_trigger(lane)), (Threshold::Window, self.window())];
+        let mark = |(threshold, at): (_, Option<f64>)| {
+            Some(ThresholdMark { threshold, tokens: at? as u64, configured_tokens: None })
+        };
         marks.extend(own.into_iter().filter_map(mark));
         marks
     }
 
     /// Pauses as long as this count, ms: after them the prompt is not in the provider's cache any more, or the pruner
     /// acts (pruning 4.5), whichever is sooner.
-    pub fn least_gap(&self) -> f64 {
-        let cold = Some(self.recording.material.retention.ms()).filter(|ms| *ms > 0.0);
-        cold.map_or(self.ttl(), |cold| cold.min(self.ttl()))
+    pub fn min_gap_ms(&self) -> f64 {
+        let cold = Some(self.recorded.inputs.retention.ms()).filter(|ms| *ms > 0.0);
+        cold.map_or(self.ttl_ms(), |cold| cold.min(self.ttl_ms()))
     }
 
     /// The ttl of the pruner in the lane that is tuned, ms; without end where no pause lets it act.
-    pub fn ttl(&self) -> f64 {
-        let settings = self.settings(self.tuned());
-        let on = settings.prune_on && settings.steps.steps.has(Step::Prune);
-        Some(settings.steps.prune.ttl_ms).filter(|ttl| on && *ttl > 0.0).unwrap_or(f64::INFINITY)
+    pub fn ttl_ms(&self) -> f64 {
+        let settings = self.settings(self.tuned_trace());
+        let on = settings.prune_on && settings.policies.enabled.has(Policy::Prune);
+        Some(settings.policies.prune.ttl_ms).filter(|ttl| on && *ttl > 0.0).unwrap_or(f64::INFINITY)
     }
 
     /// The pauses that count, in order.
     pub fn gaps(&self) -> impl Iterator<Item = Gap> {
-        let (least, ttl) = (self.least_gap(), self.ttl());
+        let (least, ttl) = (self.min_gap_ms(), self.ttl_ms());
         let calls = self.calls().iter().enumerate();
         calls.filter(move |(_, call)| call.idle_ms >= least).map(move |(at, call)| Gap {
             call: at,
-            ms: call.idle_ms,
+            duration_ms: call.idle_ms,
             prunes: call.idle_ms >= ttl,
         })
     }
 
     /// The compactions of a lane, in order.
-    pub fn compactions(&self, lane: Lane) -> impl Iterator<Item = Compaction> {
-        self.lane(lane).iter().enumerate().filter_map(|(at, call)| {
-            let before = call.compacted?.before_tokens(call.expected);
-            Some(Compaction { call: at, before, after: call.expected, estimated: call.is_estimate() })
+    pub fn compactions(&self, lane: TraceKind) -> impl Iterator<Item = CompactionPoint> {
+        self.trace(lane).iter().enumerate().filter_map(|(at, call)| {
+            let before = call.compacted?.tokens_before_or_estimate(call.expected);
+            Some(CompactionPoint {
+                call: at,
+                tokens_before: before,
+                tokens_after: call.expected,
+                estimated: call.is_estimate(),
+            })
         })
     }
 
     /// Whether a prompt did not fit at a call, in a lane that is shown.
     pub fn overflows_at(&self, call: usize) -> bool {
-        self.shown().iter().any(|lane| self.lane(*lane).get(call).is_some_and(|call| call.overflow))
+        self.visible_traces()
+            .iter()
+            .any(|lane| self.trace(*lane).get(call).is_some_and(|call| call.overflowed))
     }
 
     /// The largest prompt of the lanes that are shown, in tokens.
-    pub fn peak(&self) -> f64 {
-        let peaks = self.shown().iter().map(|lane| self.totals[*lane as usize].largest);
+    pub fn peak_tokens(&self) -> f64 {
+        let peaks = self.visible_traces().iter().map(|lane| self.totals[*lane as usize].largest_prompt);
         peaks.fold(0.0, f64::max)
     }
 
     /// What a lane costs with its summaries, USD; none where no call has a price.
-    pub fn cost(&self, lane: Lane) -> Option<f64> {
-        self.spent(lane).total()
+    pub fn cost(&self, lane: TraceKind) -> Option<f64> {
+        self.cost_breakdown(lane).total()
     }
 
     /// The same by where it comes from.
-    pub fn spent(&self, lane: Lane) -> &Cost {
-        &self.totals[lane as usize].spent
+    pub fn cost_breakdown(&self, lane: TraceKind) -> &Cost {
+        &self.totals[lane as usize].cost_breakdown
     }
 }

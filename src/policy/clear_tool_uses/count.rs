@@ -8,9 +8,9 @@ use crate::policy::clear_tool_uses::python::{code_points, list_len, object_len, 
 /// Code points to a token.
 const CHARS_PER_TOKEN: usize = 4;
 /// Tokens of every message.
-pub(super) const PER_MESSAGE: usize = 3;
+pub(super) const TOKENS_PER_MESSAGE: usize = 3;
 /// Tokens of an image.
-pub(super) const PER_IMAGE: usize = 85;
+pub(super) const TOKENS_PER_IMAGE: usize = 85;
 
 /// Approximate tokens of one message.
 pub fn message_tokens(message: &Message) -> usize {
@@ -21,7 +21,7 @@ pub fn message_tokens(message: &Message) -> usize {
         }
         Message::Ai { text, calls, .. } => {
             let calls = calls.iter().map(|call| (&call.id, &call.name, object_len(&call.arguments)));
-            (code_points(text) + calls_len(calls) + "assistant".len(), 0)
+            (code_points(text) + calls_repr_len(calls) + "assistant".len(), 0)
         }
         Message::Tool { content, call, name, .. } => {
             let (chars, images) = content_size(content);
@@ -29,11 +29,11 @@ pub fn message_tokens(message: &Message) -> usize {
             (chars + code_points(call) + name + "tool".len(), images)
         }
     };
-    tokens_of(chars) + PER_MESSAGE + images * PER_IMAGE
+    code_point_tokens(chars) + TOKENS_PER_MESSAGE + images * TOKENS_PER_IMAGE
 }
 
 /// Tokens of so many code points.
-pub(super) fn tokens_of(code_points: usize) -> usize {
+pub(super) fn code_point_tokens(code_points: usize) -> usize {
     code_points.div_ceil(CHARS_PER_TOKEN)
 }
 
@@ -55,7 +55,7 @@ pub(super) fn content_size(content: &Content) -> (usize, usize) {
 
 /// Length of Python's `repr` of the calls, each given by id, name and the length of its arguments; nothing when there
 /// is none (pruning 7.4b).
-pub(super) fn calls_len<'a>(
+pub(super) fn calls_repr_len<'a>(
     calls: impl ExactSizeIterator<Item = (&'a JsString, &'a JsString, usize)>,
 ) -> usize {
     if calls.len() == 0 {
@@ -77,10 +77,10 @@ pub(super) fn calls_len<'a>(
 mod tests {
     use super::*;
     use crate::js;
-    use crate::policy::clear_tool_uses::message_of;
+    use crate::policy::clear_tool_uses::parse_message;
 
     fn tokens(json: &str) -> usize {
-        message_tokens(&message_of(&js::parse(json).unwrap()).unwrap())
+        message_tokens(&parse_message(&js::parse(json).unwrap()).unwrap())
     }
 
     #[test]

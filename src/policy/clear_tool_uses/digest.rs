@@ -6,10 +6,10 @@ use crate::js::{JsString, Object, Value};
 
 /// Two numbers that stand for a value: different values with the same ones are not to be met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Digest(u64, u64);
+pub struct ValueHash(u64, u64);
 
-impl Digest {
-    fn of(write: impl Fn(&mut DefaultHasher)) -> Self {
+impl ValueHash {
+    fn hash_with(write: impl Fn(&mut DefaultHasher)) -> Self {
         let half = |seed: u8| {
             let mut hasher = DefaultHasher::new();
             hasher.write_u8(seed);
@@ -20,30 +20,30 @@ impl Digest {
     }
 
     /// Of a text.
-    pub(super) fn of_text(text: &JsString) -> Self {
-        Self::of(|hasher| text.hash(hasher))
+    pub(super) fn from_text(text: &JsString) -> Self {
+        Self::hash_with(|hasher| text.hash(hasher))
     }
 
     /// Of arguments: equal where Python has them equal.
-    pub(super) fn of_arguments(arguments: &Object) -> Self {
-        Self::of(|hasher| write_object(hasher, arguments))
+    pub(super) fn from_arguments(arguments: &Object) -> Self {
+        Self::hash_with(|hasher| hash_object(hasher, arguments))
     }
 }
 
 /// What Python compares of a dictionary: keys in any order.
-fn write_object(hasher: &mut DefaultHasher, object: &Object) {
+fn hash_object(hasher: &mut DefaultHasher, object: &Object) {
     let mut members: Vec<(&JsString, &Value)> = object.iter().collect();
     members.sort_by_key(|(key, _)| *key);
     hasher.write_u8(b'{');
     hasher.write_usize(members.len());
     for (key, value) in members {
         key.hash(hasher);
-        write_value(hasher, value);
+        hash_value(hasher, value);
     }
 }
 
 /// `true` is 1, 0 is −0, and a number that JSON cannot write is null.
-fn write_value(hasher: &mut DefaultHasher, value: &Value) {
+fn hash_value(hasher: &mut DefaultHasher, value: &Value) {
     let number = |hasher: &mut DefaultHasher, number: f64| {
         hasher.write_u8(b'0');
         hasher.write_u64((number + 0.0).to_bits());
@@ -60,10 +60,10 @@ fn write_value(hasher: &mut DefaultHasher, value: &Value) {
             hasher.write_u8(b'[');
             hasher.write_usize(items.len());
             for item in items {
-                write_value(hasher, item);
+                hash_value(hasher, item);
             }
         }
-        Value::Object(object) => write_object(hasher, object),
+        Value::Object(object) => hash_object(hasher, object),
     }
 }
 
@@ -71,7 +71,7 @@ fn write_value(hasher: &mut DefaultHasher, value: &Value) {
 mod tests {
     use super::*;
     use crate::js;
-    use crate::policy::clear_tool_uses::python::equal_objects;
+    use crate::policy::clear_tool_uses::python::is_equal_object;
 
     fn object(json: &str) -> Object {
         js::parse(json).unwrap().as_object().unwrap().clone()
@@ -93,8 +93,8 @@ mod tests {
         for a in &all {
             for b in &all {
                 assert_eq!(
-                    Digest::of_arguments(a) == Digest::of_arguments(b),
-                    equal_objects(a, b),
+                    ValueHash::from_arguments(a) == ValueHash::from_arguments(b),
+                    is_equal_object(a, b),
                     "{a:?} {b:?}"
                 );
             }

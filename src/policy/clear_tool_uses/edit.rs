@@ -1,57 +1,62 @@
 //! The edit itself (pruning 7.2).
 
-use crate::js::{JsString, Object, Throws};
+use crate::js::{JsException, JsString, Object};
 use crate::policy::clear_tool_uses::count::{message_tokens, total_tokens};
-use crate::policy::clear_tool_uses::message::{Call, Content, Message};
-use crate::policy::clear_tool_uses::python::equal_objects;
+use crate::policy::clear_tool_uses::message::{ClearableCall, Content, Message};
+use crate::policy::clear_tool_uses::python::is_equal_object;
 use crate::policy::clear_tool_uses::settings::ClearSettings;
 
 /// What an edit came to. Tokens are approximate (pruning 7.4).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Clearing {
+pub struct ClearResult {
     /// The messages after it.
     pub messages: Vec<Message>,
     /// Tokens before.
-    pub before: usize,
+    pub tokens_before: usize,
     /// Tokens after.
-    pub after: usize,
+    pub tokens_after: usize,
     /// The trigger was exceeded, even if nothing could be cleared.
     pub triggered: bool,
 }
 
 /// Clears old tool results, counting approximately: messages in this form have lost what the estimate counts. Throws
 /// for a `keep` that is no integer, where it is looked at.
-pub fn clear(messages: Vec<Message>, settings: &ClearSettings) -> Result<Clearing, Throws> {
+pub fn clear(messages: Vec<Message>, settings: &ClearSettings) -> Result<ClearResult, JsException> {
     let before = total_tokens(&messages);
     let triggered = before as f64 > settings.trigger;
-    let mut run = Run { messages, settings, after: before };
+    let mut run = ClearRun { messages, settings, tokens_after: before };
     if triggered {
-        for at in run.candidates()? {
+        for at in run.candidate_positions()? {
             let cleared = run.clear(at);
-            let reclaimed = before.saturating_sub(run.after) as f64;
+            let reclaimed = before.saturating_sub(run.tokens_after) as f64;
             if cleared && settings.clear_at_least > 0.0 && reclaimed >= settings.clear_at_least {
                 break;
             }
         }
     }
-    Ok(Clearing { messages: run.messages, before, after: run.after, triggered })
+    Ok(ClearResult {
+        messages: run.messages,
+        tokens_before: before,
+        tokens_after: run.tokens_after,
+        triggered,
+    })
 }
 
-struct Run<'a> {
+struct ClearRun<'a> {
     messages: Vec<Message>,
     settings: &'a ClearSettings,
-    after: usize,
+    tokens_after: usize,
 }
 
-impl Run<'_> {
+impl ClearRun<'_> {
     /// The tool results, oldest first, without those that are kept.
-    fn candidates(&self) -> Result<Vec<usize>, Throws> {
+    fn candidate_positions(&self) -> Result<Vec<usize>, JsException> {
         let results = self.messages.iter().enumerate();
         let mut results: Vec<usize> = results
             .filter(|(_, message)| matches!(message, Message::Tool { .. }))
             .map(|(at, _)| at)
             .collect();
-        results.truncate(candidates(results.len(), self.settings.keep)?);
+        results.truncate(clearable_count(results.len(), self.settings.keep)?);
         Ok(results)
     }
 
@@ -82,7 +87,7 @@ impl Run<'_> {
     /// Empties the arguments of the calls with this id, in the first message that equals the reply: an earlier equal
     /// one is edited in its place (pruning 7.2 f).
     fn clear_inputs(&mut self, reply: usize, id: &JsString) {
-        let equal = |message: &Message| equal_messages(message, &self.messages[reply]);
+        let equal = |message: &Message| is_equal_message(message, &self.messages[reply]);
         let at = self.messages[..reply].iter().position(equal).unwrap_or(reply);
         let mut new = self.messages[at].clone();
         if let Message::Ai { calls, cleared, .. } = &mut new {
@@ -90,32 +95,32 @@ impl Run<'_> {
                 call.arguments = Object::default();
             }
             cleared.push(id.clone());
-            cleared.sort_by_cached_key(code_point_order);
+            cleared.sort_by_cached_key(code_point_key);
             cleared.dedup();
         }
         self.replace(at, new);
     }
 
     fn replace(&mut self, at: usize, new: Message) {
-        self.after = self.after + message_tokens(&new) - message_tokens(&self.messages[at]);
+        self.tokens_after = self.tokens_after + message_tokens(&new) - message_tokens(&self.messages[at]);
         self.messages[at] = new;
     }
 }
 
 /// How many of the results, from the oldest on, may be cleared (pruning 7.2, step 2).
-pub fn candidates(results: usize, keep: f64) -> Result<usize, Throws> {
+pub fn clearable_count(results: usize, keep: f64) -> Result<usize, JsException> {
     if keep >= results as f64 {
         return Ok(0);
     }
     if keep.fract() != 0.0 {
-        return Err(Throws);
+        return Err(JsException);
     }
     let count = if keep < 0.0 { -keep } else { results as f64 - keep };
     Ok(results.min(count as usize))
 }
 
 /// Python's equality of two replies.
-fn equal_messages(a: &Message, b: &Message) -> bool {
+fn is_equal_message(a: &Message, b: &Message) -> bool {
     let (
         Message::Ai { text, calls, cleared },
         Message::Ai { text: other, calls: others, cleared: others_cleared },
@@ -123,8 +128,8 @@ fn equal_messages(a: &Message, b: &Message) -> bool {
     else {
         return false;
     };
-    let equal = |(a, b): (&Call, &Call)| {
-        a.id == b.id && a.name == b.name && equal_objects(&a.arguments, &b.arguments)
+    let equal = |(a, b): (&ClearableCall, &ClearableCall)| {
+        a.id == b.id && a.name == b.name && is_equal_object(&a.arguments, &b.arguments)
     };
     text == other
         && cleared == others_cleared
@@ -133,7 +138,7 @@ fn equal_messages(a: &Message, b: &Message) -> bool {
 }
 
 /// A key that sorts by code points, not by UTF-16 units.
-pub(super) fn code_point_order(text: &JsString) -> Vec<u32> {
+pub(super) fn code_point_key(text: &JsString) -> Vec<u32> {
     let chars = char::decode_utf16(text.units().iter().copied());
     chars.map(|char| char.map_or_else(|lone| u32::from(lone.unpaired_surrogate()), u32::from)).collect()
 }
@@ -142,7 +147,7 @@ pub(super) fn code_point_order(text: &JsString) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::js;
-    use crate::policy::clear_tool_uses::message_of;
+    use crate::policy::clear_tool_uses::parse_message;
 
     /// Messages given by a word each: `u`, `a:ID,ID` a reply that calls `f`, `r:ID` a result of 40 chars.
     fn list(words: &str) -> Vec<Message> {
@@ -160,7 +165,7 @@ mod tests {
                 }
                 None => r#"{"role":"user","content":"x"}"#.to_owned(),
             };
-            message_of(&js::parse(&json).unwrap()).unwrap()
+            parse_message(&js::parse(&json).unwrap()).unwrap()
         };
         words.split_whitespace().map(message).collect()
     }
@@ -172,7 +177,7 @@ mod tests {
     /// Indexes of cleared results.
     fn cleared(words: &str, settings: &ClearSettings) -> Vec<usize> {
         let clearing = clear(list(words), settings).unwrap();
-        assert_eq!(clearing.after, total_tokens(&clearing.messages), "tokens are kept up to date");
+        assert_eq!(clearing.tokens_after, total_tokens(&clearing.messages), "tokens are kept up to date");
         let is_cleared = |at: &usize| matches!(clearing.messages[*at], Message::Tool { cleared: true, .. });
         (0..clearing.messages.len()).filter(is_cleared).collect()
     }
@@ -184,7 +189,7 @@ mod tests {
         for (keep, expected) in [(0.0, vec![2, 4, 6]), (1.0, vec![2, 4]), (3.0, vec![]), (-1.0, vec![2])] {
             assert_eq!(cleared(THREE, &ClearSettings { keep, ..eager() }), expected, "{keep}");
         }
-        assert_eq!(clear(list(THREE), &ClearSettings { keep: 1.5, ..eager() }), Err(Throws));
+        assert_eq!(clear(list(THREE), &ClearSettings { keep: 1.5, ..eager() }), Err(JsException));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A message in the form `LangChain` counts and edits: what a model is sent, without what its classes do not hold.
 
-use crate::js::{JsString, Json, Kind, Object, Throws, Value};
+use crate::js::{JsException, JsString, Json, JsonKind, Object, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
@@ -17,7 +17,7 @@ pub enum Message {
         /// Its text blocks, joined without a separator.
         text: JsString,
         /// Its tool calls.
-        calls: Vec<Call>,
+        calls: Vec<ClearableCall>,
         /// Ids of the calls whose arguments were cleared, sorted by code points.
         cleared: Vec<JsString>,
     },
@@ -61,7 +61,7 @@ pub enum Block {
 
 /// A tool call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct ClearableCall {
     /// Its id.
     pub id: JsString,
     /// The tool's name.
@@ -72,14 +72,14 @@ pub struct Call {
 
 /// The form of a message as it is sent to a model (compaction 4.6–4.9). Throws where a text block has no text, where a
 /// content is neither text nor list, and where the call id or name of a result is no text.
-pub fn message_of<'a>(message: impl Json<'a>) -> Result<Message, Throws> {
+pub fn parse_message<'a>(message: impl Json<'a>) -> Result<Message, JsException> {
     let content = message.get("content").filter(|content| !content.is_null());
     match role_of(message) {
-        Role::User => Ok(Message::Human { content: human(content)? }),
-        Role::Assistant => assistant(content.ok_or(Throws)?),
+        Role::User => Ok(Message::Human { content: parse_human(content)? }),
+        Role::Assistant => parse_assistant(content.ok_or(JsException)?),
         Role::ToolResult => {
-            let content = result(content)?;
-            let (call, name) = named(message)?;
+            let content = parse_result(content)?;
+            let (call, name) = call_and_tool_name(message)?;
             Ok(Message::Tool {
                 content,
                 call,
@@ -88,56 +88,58 @@ pub fn message_of<'a>(message: impl Json<'a>) -> Result<Message, Throws> {
                 cleared: false,
             })
         }
-        _ => Err(Throws),
+        _ => Err(JsException),
     }
 }
 
-fn human<'a>(content: Option<impl Json<'a>>) -> Result<Content, Throws> {
+fn parse_human<'a>(content: Option<impl Json<'a>>) -> Result<Content, JsException> {
     let Some(content) = content else { return Ok(Content::Blocks(Vec::new())) };
-    match content.string() {
+    match content.to_js_string() {
         Some(text) => Ok(Content::Text(text)),
-        None => Ok(Content::Blocks(blocks(content)?)),
+        None => Ok(Content::Blocks(parse_blocks(content)?)),
     }
 }
 
-fn assistant<'a>(content: impl Json<'a>) -> Result<Message, Throws> {
-    let (text, calls) = match content.string() {
+fn parse_assistant<'a>(content: impl Json<'a>) -> Result<Message, JsException> {
+    let (text, calls) = match content.to_js_string() {
         Some(text) => (text, Vec::new()),
-        None => (joined(content, "")?, content.items().ok_or(Throws)?.filter_map(call).collect()),
+        None => {
+            (join_texts(content, "")?, content.items().ok_or(JsException)?.filter_map(parse_call).collect())
+        }
     };
     Ok(Message::Ai { text, calls, cleared: Vec::new() })
 }
 
 /// A call with a name, an id and arguments; others are left out.
-fn call<'a>(block: impl Json<'a>) -> Option<Call> {
-    let text = |name| block.get(name).and_then(Json::string);
-    if !is(block, "toolCall") {
+fn parse_call<'a>(block: impl Json<'a>) -> Option<ClearableCall> {
+    let text = |name| block.get(name).and_then(Json::to_js_string);
+    if !is_block_type(block, "toolCall") {
         return None;
     }
-    let arguments = block.get("arguments").filter(|arguments| arguments.kind() == Kind::Object)?;
-    let Value::Object(arguments) = arguments.value() else { return None };
-    Some(Call { id: text("id")?, name: text("name")?, arguments })
+    let arguments = block.get("arguments").filter(|arguments| arguments.kind() == JsonKind::Object)?;
+    let Value::Object(arguments) = arguments.to_value() else { return None };
+    Some(ClearableCall { id: text("id")?, name: text("name")?, arguments })
 }
 
 /// A result is one text, unless it holds an image.
-fn result<'a>(content: Option<impl Json<'a>>) -> Result<Content, Throws> {
+fn parse_result<'a>(content: Option<impl Json<'a>>) -> Result<Content, JsException> {
     let Some(content) = content else { return Ok(Content::Text(JsString::new())) };
-    if let Some(text) = content.string() {
+    if let Some(text) = content.to_js_string() {
         return Ok(Content::Text(text));
     }
-    if content.items().ok_or(Throws)?.any(|block| is(block, "image")) {
-        return Ok(Content::Blocks(blocks(content)?));
+    if content.items().ok_or(JsException)?.any(|block| is_block_type(block, "image")) {
+        return Ok(Content::Blocks(parse_blocks(content)?));
     }
-    Ok(Content::Text(joined(content, "\n")?))
+    Ok(Content::Text(join_texts(content, "\n")?))
 }
 
-fn blocks<'a>(content: impl Json<'a>) -> Result<Vec<Block>, Throws> {
+fn parse_blocks<'a>(content: impl Json<'a>) -> Result<Vec<Block>, JsException> {
     let mut blocks = Vec::new();
-    for item in content.items().ok_or(Throws)? {
-        let field = |name| item.get(name).map_or(Value::Null, Json::value);
-        if is(item, "text") {
-            blocks.push(Block::Text(text(item)?));
-        } else if is(item, "image") {
+    for item in content.items().ok_or(JsException)? {
+        let field = |name| item.get(name).map_or(Value::Null, Json::to_value);
+        if is_block_type(item, "text") {
+            blocks.push(Block::Text(block_text(item)?));
+        } else if is_block_type(item, "image") {
             blocks.push(Block::Image { data: field("data"), mime: field("mimeType") });
         }
     }
@@ -145,34 +147,36 @@ fn blocks<'a>(content: impl Json<'a>) -> Result<Vec<Block>, Throws> {
 }
 
 /// The texts of the text blocks; halves of a surrogate pair that meet become one character.
-fn joined<'a>(content: impl Json<'a>, separator: &str) -> Result<JsString, Throws> {
+fn join_texts<'a>(content: impl Json<'a>, separator: &str) -> Result<JsString, JsException> {
     let mut all = JsString::new();
-    let texts = content.items().ok_or(Throws)?.filter(|item| is(*item, "text"));
+    let texts = content.items().ok_or(JsException)?.filter(|item| is_block_type(*item, "text"));
     for (at, item) in texts.enumerate() {
         if at > 0 {
             all.push_str(separator);
         }
-        all.push(&text(item)?);
+        all.push(&block_text(item)?);
     }
     Ok(all)
 }
 
-fn text<'a>(block: impl Json<'a>) -> Result<JsString, Throws> {
-    block.get("text").and_then(Json::string).ok_or(Throws)
+fn block_text<'a>(block: impl Json<'a>) -> Result<JsString, JsException> {
+    block.get("text").and_then(Json::to_js_string).ok_or(JsException)
 }
 
-fn is<'a>(block: impl Json<'a>, kind: &str) -> bool {
+fn is_block_type<'a>(block: impl Json<'a>, kind: &str) -> bool {
     block.get("type").is_some_and(|value| value.str_is(kind))
 }
 
 /// The call that a result answers, empty when it names none, and the name of the tool.
-pub(super) fn named<'a>(message: impl Json<'a>) -> Result<(JsString, Option<JsString>), Throws> {
+pub(super) fn call_and_tool_name<'a>(
+    message: impl Json<'a>,
+) -> Result<(JsString, Option<JsString>), JsException> {
     let call = text_or_absent(message.get("toolCallId"))?.unwrap_or_default();
     Ok((call, text_or_absent(message.get("toolName"))?))
 }
 
-fn text_or_absent<'a>(value: Option<impl Json<'a>>) -> Result<Option<JsString>, Throws> {
-    value.filter(|value| !value.is_null()).map(|value| value.string().ok_or(Throws)).transpose()
+fn text_or_absent<'a>(value: Option<impl Json<'a>>) -> Result<Option<JsString>, JsException> {
+    value.filter(|value| !value.is_null()).map(|value| value.to_js_string().ok_or(JsException)).transpose()
 }
 
 #[cfg(test)]
@@ -180,8 +184,8 @@ mod tests {
     use super::*;
     use crate::js;
 
-    fn of(json: &str) -> Result<Message, Throws> {
-        message_of(&js::parse(json).unwrap())
+    fn of(json: &str) -> Result<Message, JsException> {
+        parse_message(&js::parse(json).unwrap())
     }
 
     #[test]
@@ -214,7 +218,7 @@ mod tests {
             r#"{"role":"toolResult","toolName":{}}"#,
             r#"{"role":"system","content":"x"}"#,
         ] {
-            assert_eq!(of(json), Err(Throws), "{json}");
+            assert_eq!(of(json), Err(JsException), "{json}");
         }
         assert_eq!(
             of(r#"{"role":"user","content":null}"#),

@@ -13,9 +13,9 @@ mod sketch;
 mod step;
 
 pub use count::{message_tokens, total_tokens};
-pub use digest::Digest;
-pub use edit::{Clearing, candidates, clear};
-pub use message::{Block, Call, Content, Message, message_of};
-pub use settings::{ClearSettings, ClearedBy, Counting};
-pub use sketch::{CallSketch, Said, Sketch};
-pub use step::{Cleared, clear_list, cleared_use, without_arguments};
+pub use digest::ValueHash;
+pub use edit::{ClearResult, clear, clearable_count};
+pub use message::{Block, ClearableCall, Content, Message, parse_message};
+pub use settings::{ClearSettings, ClearedBy, TokenCounting};
+pub use sketch::{CallDigest, ContentSize, MessageDigest};
+pub use step::{ClearTotals, clear_list, cleared_result, without_arguments};

@@ -103,12 +103,14 @@ fn exponent_len(digits: i64, exponent: i64) -> usize {
 }
 
 /// Python's equality: the order of keys does not matter, and `true` is 1.
-pub(super) fn equal(a: &Value, b: &Value) -> bool {
+pub(super) fn is_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
-        (Value::Object(a), Value::Object(b)) => equal_objects(a, b),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => is_equal_object(a, b),
         (Value::String(a), Value::String(b)) => a == b,
-        _ => match (number(a), number(b)) {
+        _ => match (as_python_number(a), as_python_number(b)) {
             (Some(a), Some(b)) => a == b,
             (None, None) => is_none(a) && is_none(b),
             _ => false,
@@ -116,8 +118,8 @@ pub(super) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// [`equal`] for dictionaries.
-pub(super) fn equal_objects(a: &Object, b: &Object) -> bool {
+/// [`is_equal`] for dictionaries.
+pub(super) fn is_equal_object(a: &Object, b: &Object) -> bool {
     if a.len() != b.len() {
         return false;
     }
@@ -130,11 +132,11 @@ pub(super) fn equal_objects(a: &Object, b: &Object) -> bool {
     let (in_a, in_b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
     sorted(a).into_iter().zip(sorted(b)).all(|(at, of)| {
         let ((key, value), (other_key, other)) = (in_a[at], in_b[of]);
-        key == other_key && equal(value, other)
+        key == other_key && is_equal(value, other)
     })
 }
 
-fn number(value: &Value) -> Option<f64> {
+fn as_python_number(value: &Value) -> Option<f64> {
     match value {
         Value::Bool(bool) => Some(f64::from(u8::from(*bool))),
         Value::Number(number) => Some(*number).filter(|number| number.is_finite()),
@@ -197,7 +199,7 @@ mod tests {
 
     #[test]
     fn equality_is_pythons() {
-        let equal = |a: &str, b: &str| equal(&js::parse(a).unwrap(), &js::parse(b).unwrap());
+        let equal = |a: &str, b: &str| is_equal(&js::parse(a).unwrap(), &js::parse(b).unwrap());
         for (a, b) in [
             ("1", "true"),
             ("0", "false"),

@@ -4,27 +4,27 @@
 //! No credential is opened: whether the key is one of the kind that clearing needs is told by the configuration, or
 //! not at all.
 
-use crate::gateway::eligible::Route;
+use crate::gateway::eligible::ModelRoute;
 use crate::gateway::tools::ToolFilter;
 use crate::js::{self, JsString, Object, Value};
-use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, Counting};
+use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, TokenCounting};
 
 /// The edit's type in the request.
 pub const EDIT_TYPE: &str = "clear_tool_uses_20250919";
 /// The beta header that goes with it (pruning 7.13).
-pub const BETA: &str = "context-management-2025-06-27";
+pub const BETA_HEADER: &str = "context-management-2025-06-27";
 /// Tool uses that the server keeps at the end.
-pub const KEEP: usize = 3;
+pub const KEEP_TOOL_USES: usize = 3;
 /// Least trigger and its share of the window, in tokens.
-const TRIGGER: (f64, f64) = (50_000.0, 0.3);
+const TRIGGER_TOKENS: (f64, f64) = (50_000.0, 0.3);
 /// Least that must be cleared and its share of the window, in tokens.
-const AT_LEAST: (f64, f64) = (12_500.0, 0.05);
+const CLEAR_AT_LEAST_TOKENS: (f64, f64) = (12_500.0, 0.05);
 /// Anthropic's public endpoint.
-const HOST: &str = "api.anthropic.com";
+const PUBLIC_HOST: &str = "api.anthropic.com";
 
 /// What kind of credential the model is called with, as the configuration says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyKind {
+pub enum CredentialKind {
     /// A key of the API.
     ApiKey,
     /// A token of a subscription: no clearing is asked for.
@@ -33,25 +33,25 @@ pub enum KeyKind {
     Unknown,
 }
 
-impl KeyKind {
+impl CredentialKind {
     /// The kind of Anthropic's credential as a configuration tells it: the first profile that the order names, else all
     /// profiles where they agree. An environment is not asked.
-    pub fn of(config: &Value) -> Self {
+    pub fn from_config(config: &Value) -> Self {
         let auth = |key: &str| config.get("auth").and_then(|auth| auth.get(key));
         let profiles = auth("profiles").and_then(Value::as_object);
         let order = auth("order").and_then(|order| order.get("anthropic")).and_then(Value::as_array);
         let mut named = order.unwrap_or_default().iter().filter_map(Value::as_str);
-        if let Some(kind) = named.find_map(|id| Self::of_profile(profiles?.get(&id.to_string_lossy())?)) {
+        if let Some(kind) = named.find_map(|id| Self::from_profile(profiles?.get(&id.to_string_lossy())?)) {
             return kind;
         }
         let mut kinds =
-            profiles.into_iter().flat_map(Object::iter).filter_map(|(_, it)| Self::of_profile(it));
+            profiles.into_iter().flat_map(Object::iter).filter_map(|(_, it)| Self::from_profile(it));
         let first = kinds.next();
         first.filter(|first| kinds.all(|kind| kind == *first)).unwrap_or(Self::Unknown)
     }
 
     /// That of one profile; none where it is not Anthropic's or of no known mode.
-    fn of_profile(profile: &Value) -> Option<Self> {
+    fn from_profile(profile: &Value) -> Option<Self> {
         let is = |key: &str, word: &str| profile.get(key).is_some_and(|value| value.str_is(word));
         match is("provider", "anthropic") {
             true if is("mode", "api_key") => Some(Self::ApiKey),
@@ -65,7 +65,7 @@ impl KeyKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerFacts<'a> {
     /// `contextPruning.mode` is `cache-ttl`.
-    pub mode_on: bool,
+    pub is_mode_on: bool,
     /// API of the model, as `anthropic-messages`.
     pub api: Option<&'a str>,
     /// Provider of the model.
@@ -73,20 +73,20 @@ pub struct ServerFacts<'a> {
     /// Base URL of the model, else of the environment; none for the default endpoint.
     pub base_url: Option<&'a str>,
     /// Kind of the credential.
-    pub key: KeyKind,
+    pub credential: CredentialKind,
 }
 
 impl<'a> ServerFacts<'a> {
     /// What a configuration tells of a provider and the route to it; Anthropic's own interface is taken for that of its
     /// provider where none is named, and its own endpoint: an environment is not asked.
-    pub fn of(config: &Value, mode_on: bool, provider: &'a str, route: &'a Route) -> Self {
+    pub fn from_config(config: &Value, is_mode_on: bool, provider: &'a str, route: &'a ModelRoute) -> Self {
         let own = (provider == "anthropic").then_some("anthropic-messages");
         Self {
-            mode_on,
+            is_mode_on,
             api: route.api.as_deref().or(own),
             provider,
             base_url: route.base_url.as_deref(),
-            key: KeyKind::of(config),
+            credential: CredentialKind::from_config(config),
         }
     }
 }
@@ -118,13 +118,15 @@ impl ServerState {
 /// Tells whether clearing is asked for.
 pub fn server_state(facts: &ServerFacts<'_>) -> ServerState {
     let own_api = facts.api.is_some_and(|api| api.eq_ignore_ascii_case("anthropic-messages"));
-    match facts.key {
-        _ if !facts.mode_on => ServerState::ModeOff,
+    match facts.credential {
+        _ if !facts.is_mode_on => ServerState::ModeOff,
         _ if !own_api || facts.provider != "anthropic" => ServerState::OtherApi,
-        _ if facts.base_url.is_some_and(|url| host_of(url) != Some(HOST)) => ServerState::OtherEndpoint,
-        KeyKind::OAuth => ServerState::OAuth,
-        KeyKind::Unknown => ServerState::OnWithApiKey,
-        KeyKind::ApiKey => ServerState::On,
+        _ if facts.base_url.is_some_and(|url| host_of(url) != Some(PUBLIC_HOST)) => {
+            ServerState::OtherEndpoint
+        }
+        CredentialKind::OAuth => ServerState::OAuth,
+        CredentialKind::Unknown => ServerState::OnWithApiKey,
+        CredentialKind::ApiKey => ServerState::On,
     }
 }
 
@@ -138,7 +140,7 @@ fn host_of(url: &str) -> Option<&str> {
 
 /// The numbers of the request for a window.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ServerClearing {
+pub struct ServerClearRequest {
     /// Input tokens from which results are cleared.
     pub trigger: f64,
     /// Input tokens that must be cleared, or nothing is.
@@ -147,7 +149,7 @@ pub struct ServerClearing {
     pub exclude_tools: Vec<JsString>,
 }
 
-impl ServerClearing {
+impl ServerClearRequest {
     /// The numbers for a window in tokens; one that is not positive counts as 0. `tools` is `contextPruning.tools`,
     /// `known` are the names of the tools of the call and of its messages (pruning 7.11, 7.12).
     pub fn new<'a>(
@@ -158,8 +160,8 @@ impl ServerClearing {
         let window = if window > 0.0 && window.is_finite() { window.floor() } else { 0.0 };
         let share = |(least, share): (f64, f64)| (window * share).floor().max(least);
         Self {
-            trigger: share(TRIGGER),
-            clear_at_least: share(AT_LEAST),
+            trigger: share(TRIGGER_TOKENS),
+            clear_at_least: share(CLEAR_AT_LEAST_TOKENS),
             exclude_tools: exclude_tools(tools, known),
         }
     }
@@ -169,16 +171,16 @@ impl ServerClearing {
         ClearSettings {
             trigger: self.trigger,
             clear_at_least: self.clear_at_least,
-            keep: KEEP as f64,
+            keep: KEEP_TOOL_USES as f64,
             exclude_tools: self.exclude_tools.clone(),
-            counting: Counting::Model,
-            by: ClearedBy::Server { prompt_tokens },
+            counting: TokenCounting::Model,
+            cleared_by: ClearedBy::Server { prompt_tokens },
             ..ClearSettings::default()
         }
     }
 
     /// The edit as it is sent, keys in order (pruning 7.11).
-    pub fn edit(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         let amount = |kind: &str, value: f64| {
             Value::from(Object::from([("type", Value::from(kind)), ("value", Value::Number(value))]))
         };
@@ -186,7 +188,7 @@ impl ServerClearing {
         Value::from(Object::from([
             ("type", Value::from(EDIT_TYPE)),
             ("trigger", amount("input_tokens", self.trigger)),
-            ("keep", amount("tool_uses", KEEP as f64)),
+            ("keep", amount("tool_uses", KEEP_TOOL_USES as f64)),
             ("clear_at_least", amount("input_tokens", self.clear_at_least)),
             ("exclude_tools", Value::Array(excluded.collect())),
             ("clear_tool_inputs", Value::Bool(false)),
@@ -202,7 +204,7 @@ fn exclude_tools<'a>(tools: Option<&Value>, known: impl IntoIterator<Item = &'a 
     let star = u16::from(b'*');
     let mut excluded: Vec<JsString> =
         written.filter(|name| !name.is_empty() && !name.units().contains(&star)).collect();
-    let left_out = |name: &&JsString| !filter.prunable(Some(&Value::String((*name).clone())));
+    let left_out = |name: &&JsString| !filter.is_prunable(Some(&Value::String((*name).clone())));
     excluded.extend(known.into_iter().filter(left_out).cloned());
     excluded.sort_by(|one, other| one.units().cmp(other.units()));
     excluded.dedup();
@@ -211,7 +213,7 @@ fn exclude_tools<'a>(tools: Option<&Value>, known: impl IntoIterator<Item = &'a 
 
 /// A tool result of the prompt, as the server counts it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ToolUse {
+pub struct ResultToClear {
     /// Tokens of the result, estimated.
     pub tokens: f64,
     /// Its tool is spared.
@@ -239,12 +241,16 @@ pub enum ServerEstimate {
 
 /// Estimates what the server clears of a prompt of so many tokens: every result but the last three, the excluded ones
 /// left alone, and only where that frees enough (pruning 7.2, 7.14).
-pub fn server_estimate(clearing: &ServerClearing, prompt_tokens: f64, uses: &[ToolUse]) -> ServerEstimate {
+pub fn estimate_server_clearing(
+    clearing: &ServerClearRequest,
+    prompt_tokens: f64,
+    uses: &[ResultToClear],
+) -> ServerEstimate {
     // Also for NaN: nothing is known then.
     if prompt_tokens.is_nan() || prompt_tokens <= clearing.trigger {
         return ServerEstimate::BelowTrigger;
     }
-    let old = &uses[..uses.len().saturating_sub(KEEP)];
+    let old = &uses[..uses.len().saturating_sub(KEEP_TOOL_USES)];
     let cleared = old.iter().enumerate().filter(|(_, one)| !one.excluded);
     let (places, tokens): (Vec<usize>, Vec<f64>) = cleared.map(|(at, one)| (at, one.tokens)).unzip();
     let tokens: f64 = tokens.iter().sum();
@@ -268,7 +274,7 @@ mod tests {
 
     #[test]
     fn the_request_is_that_of_7_11_key_by_key() {
-        let edit = ServerClearing::new(200_000.0, None, []).edit();
+        let edit = ServerClearRequest::new(200_000.0, None, []).to_json();
         assert_eq!(
             js::stringify(&edit),
             r#"{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":60000},"keep":{"type":"tool_uses","value":3},"clear_at_least":{"type":"input_tokens","value":12500},"exclude_tools":[],"clear_tool_inputs":false}"#
@@ -278,7 +284,7 @@ mod tests {
     #[test]
     fn both_numbers_follow_the_window_and_have_a_least() {
         let of = |window| {
-            let clearing = ServerClearing::new(window, None, []);
+            let clearing = ServerClearRequest::new(window, None, []);
             (clearing.trigger, clearing.clear_at_least)
         };
         assert_eq!(of(1_000_000.0), (300_000.0, 50_000.0));
@@ -289,7 +295,7 @@ mod tests {
     #[test]
     fn denied_names_are_spared_as_written_and_known_tools_by_the_lists() {
         let known = names(&["read", "Exec", "exec", "browser"]);
-        let excluded = |json: &str| ServerClearing::new(0.0, Some(&tools(json)), &known).exclude_tools;
+        let excluded = |json: &str| ServerClearRequest::new(0.0, Some(&tools(json)), &known).exclude_tools;
         assert_eq!(excluded("{}"), names(&[]));
         assert_eq!(excluded(r#"{"allow":[" "],"deny":[""]}"#), names(&[]));
         assert_eq!(
@@ -303,17 +309,20 @@ mod tests {
     #[test]
     fn it_is_asked_for_at_anthropics_own_endpoint_alone() {
         let facts = ServerFacts {
-            mode_on: true,
+            is_mode_on: true,
             api: Some("Anthropic-Messages"),
             provider: "anthropic",
             base_url: None,
-            key: KeyKind::ApiKey,
+            credential: CredentialKind::ApiKey,
         };
         let state = |facts| server_state(&facts);
         assert_eq!(state(facts), ServerState::On);
-        assert_eq!(state(ServerFacts { key: KeyKind::Unknown, ..facts }), ServerState::OnWithApiKey);
-        assert_eq!(state(ServerFacts { key: KeyKind::OAuth, ..facts }), ServerState::OAuth);
-        assert_eq!(state(ServerFacts { mode_on: false, ..facts }), ServerState::ModeOff);
+        assert_eq!(
+            state(ServerFacts { credential: CredentialKind::Unknown, ..facts }),
+            ServerState::OnWithApiKey
+        );
+        assert_eq!(state(ServerFacts { credential: CredentialKind::OAuth, ..facts }), ServerState::OAuth);
+        assert_eq!(state(ServerFacts { is_mode_on: false, ..facts }), ServerState::ModeOff);
         assert_eq!(state(ServerFacts { provider: "openrouter", ..facts }), ServerState::OtherApi);
         assert_eq!(state(ServerFacts { api: None, ..facts }), ServerState::OtherApi);
         let at = |url| state(ServerFacts { base_url: Some(url), ..facts });
@@ -325,17 +334,20 @@ mod tests {
 
     #[test]
     fn the_server_clears_all_but_the_last_three_or_nothing() {
-        let clearing = ServerClearing::new(200_000.0, None, []);
-        let use_of = |tokens| ToolUse { tokens, excluded: false };
-        let uses = [use_of(9_000.0), ToolUse { tokens: 50_000.0, excluded: true }, use_of(4_000.0)];
-        let kept = [use_of(1.0); KEEP];
+        let clearing = ServerClearRequest::new(200_000.0, None, []);
+        let use_of = |tokens| ResultToClear { tokens, excluded: false };
+        let uses = [use_of(9_000.0), ResultToClear { tokens: 50_000.0, excluded: true }, use_of(4_000.0)];
+        let kept = [use_of(1.0); KEEP_TOOL_USES];
         let all = [&uses[..], &kept[..]].concat();
-        assert_eq!(server_estimate(&clearing, 60_000.0, &all), ServerEstimate::BelowTrigger);
+        assert_eq!(estimate_server_clearing(&clearing, 60_000.0, &all), ServerEstimate::BelowTrigger);
         let cleared = ServerEstimate::Cleared { uses: vec![0, 2], tokens: 13_000.0 };
-        assert_eq!(server_estimate(&clearing, 60_001.0, &all), cleared);
-        let less = server_estimate(&clearing, 60_001.0, &all[1..]);
+        assert_eq!(estimate_server_clearing(&clearing, 60_001.0, &all), cleared);
+        let less = estimate_server_clearing(&clearing, 60_001.0, &all[1..]);
         assert_eq!(less, ServerEstimate::TooLittle { tokens: 4_000.0 });
-        assert_eq!(server_estimate(&clearing, 90_000.0, &kept), ServerEstimate::TooLittle { tokens: 0.0 });
-        assert_eq!(server_estimate(&clearing, f64::NAN, &all), ServerEstimate::BelowTrigger);
+        assert_eq!(
+            estimate_server_clearing(&clearing, 90_000.0, &kept),
+            ServerEstimate::TooLittle { tokens: 0.0 }
+        );
+        assert_eq!(estimate_server_clearing(&clearing, f64::NAN, &all), ServerEstimate::BelowTrigger);
     }
 }

@@ -18,9 +18,9 @@ pub struct ClearSettings {
     /// Stands for a cleared result.
     pub placeholder: JsString,
     /// How tokens are counted.
-    pub counting: Counting,
+    pub counting: TokenCounting,
     /// Who clears.
-    pub by: ClearedBy,
+    pub cleared_by: ClearedBy,
 }
 
 /// Who clears tool uses.
@@ -50,7 +50,7 @@ impl ClearedBy {
 
 /// How the tokens of messages are counted (pruning 7.3). System prompt and tools are not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Counting {
+pub enum TokenCounting {
     /// Code points over 4 and a little more for each message (pruning 7.4).
     #[default]
     Approximate,
@@ -58,9 +58,9 @@ pub enum Counting {
     Model,
 }
 
-impl Counting {
+impl TokenCounting {
     /// The word used in settings and in JSON.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Approximate => "approximate",
             Self::Model => "model",
@@ -68,8 +68,8 @@ impl Counting {
     }
 
     /// By its word. `LangChain` takes any other word for `model`; here it is none.
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Approximate, Self::Model].into_iter().find(|counting| counting.word() == word)
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Approximate, Self::Model].into_iter().find(|counting| counting.as_str() == word)
     }
 }
 
@@ -82,8 +82,8 @@ impl Default for ClearSettings {
             clear_tool_inputs: false,
             exclude_tools: Vec::new(),
             placeholder: "[cleared]".into(),
-            counting: Counting::default(),
-            by: ClearedBy::default(),
+            counting: TokenCounting::default(),
+            cleared_by: ClearedBy::default(),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! A message as clearing counts, pairs and compares it, without its texts (pruning 7.2, 7.4).
 
 use crate::context::llm::to_llm;
-use crate::js::{JsString, Json, Object, Throws, Value};
-use crate::policy::clear_tool_uses::count::{PER_IMAGE, PER_MESSAGE, calls_len, content_size, tokens_of};
-use crate::policy::clear_tool_uses::digest::Digest;
-use crate::policy::clear_tool_uses::message::{Call, Message, message_of, named};
+use crate::js::{JsException, JsString, Json, Object, Value};
+use crate::policy::clear_tool_uses::count::{
+    TOKENS_PER_IMAGE, TOKENS_PER_MESSAGE, calls_repr_len, code_point_tokens, content_size,
+};
+use crate::policy::clear_tool_uses::digest::ValueHash;
+use crate::policy::clear_tool_uses::message::{ClearableCall, Message, call_and_tool_name, parse_message};
 use crate::policy::clear_tool_uses::python::{code_points, object_len};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
@@ -14,25 +16,25 @@ const NO_ARGUMENTS_CHARS: usize = 2;
 
 /// One message.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Sketch {
+pub enum MessageDigest {
     /// What the person, a summary, an extension or a shell command says.
     Human {
         /// What it says.
-        content: Said,
+        content: ContentSize,
     },
     /// What the model says.
     Ai {
         /// Its texts.
-        text: Digest,
+        text: ValueHash,
         /// Code points of its texts.
         code_points: usize,
         /// Its tool calls.
-        calls: Vec<CallSketch>,
+        calls: Vec<CallDigest>,
     },
     /// What a tool returned.
     Tool {
         /// What it returned.
-        content: Said,
+        content: ContentSize,
         /// The call it answers; empty when it names none.
         call: JsString,
         /// The tool's name.
@@ -42,7 +44,7 @@ pub enum Sketch {
 
 /// A content, as it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Said {
+pub struct ContentSize {
     /// Code points of its texts.
     pub code_points: usize,
     /// Images.
@@ -51,52 +53,52 @@ pub struct Said {
 
 /// A tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallSketch {
+pub struct CallDigest {
     /// Its id.
     pub id: JsString,
     /// The tool's name.
     pub name: JsString,
     /// Its arguments: equal where Python has them equal.
-    pub arguments: Digest,
+    pub arguments: ValueHash,
     /// Code points of the arguments in Python's form.
     pub python_len: usize,
     /// Chars of the arguments as JSON.
     pub json_chars: usize,
 }
 
-impl Sketch {
+impl MessageDigest {
     /// The sketch of a message of a context; none when it is not sent to a model.
-    pub fn of_message<'a>(message: impl Json<'a>) -> Result<Option<Self>, Throws> {
+    pub fn from_message<'a>(message: impl Json<'a>) -> Result<Option<Self>, JsException> {
         let sent = match role_of(message) {
             Role::User | Role::Assistant | Role::ToolResult => {
-                return Ok(Some(Self::of(&message_of(message)?)));
+                return Ok(Some(Self::new(&parse_message(message)?)));
             }
-            _ => to_llm(&message.whole())?,
+            _ => to_llm(&message.to_cow())?,
         };
-        sent.map(|message| Ok(Self::of(&message_of(&message)?))).transpose()
+        sent.map(|message| Ok(Self::new(&parse_message(&message)?))).transpose()
     }
 
     /// The sketch of a tool result whose content counts so many code points and images.
-    pub fn of_result<'a>(
+    pub fn from_result<'a>(
         message: impl Json<'a>,
         (code_points, images): (usize, usize),
-    ) -> Result<Self, Throws> {
-        let (call, name) = named(message)?;
-        Ok(Self::Tool { content: Said { code_points, images }, call, name })
+    ) -> Result<Self, JsException> {
+        let (call, name) = call_and_tool_name(message)?;
+        Ok(Self::Tool { content: ContentSize { code_points, images }, call, name })
     }
 
     /// The sketch of a message as it is sent.
-    pub fn of(message: &Message) -> Self {
+    pub fn new(message: &Message) -> Self {
         let said = |content| {
             let (code_points, images) = content_size(content);
-            Said { code_points, images }
+            ContentSize { code_points, images }
         };
         match message {
             Message::Human { content } => Self::Human { content: said(content) },
             Message::Ai { text, calls, .. } => Self::Ai {
-                text: Digest::of_text(text),
+                text: ValueHash::from_text(text),
                 code_points: code_points(text),
-                calls: calls.iter().map(CallSketch::of).collect(),
+                calls: calls.iter().map(CallDigest::from_call).collect(),
             },
             Message::Tool { content, call, name, .. } => {
                 Self::Tool { content: said(content), call: call.clone(), name: name.clone() }
@@ -110,7 +112,7 @@ impl Sketch {
         else {
             return false;
         };
-        let equal = |(a, b): (&CallSketch, &CallSketch)| {
+        let equal = |(a, b): (&CallDigest, &CallDigest)| {
             a.id == b.id && a.name == b.name && a.arguments == b.arguments
         };
         text == other && calls.len() == others.len() && calls.iter().zip(others).all(equal)
@@ -121,7 +123,7 @@ impl Sketch {
         let (chars, images) = match self {
             Self::Human { content } => (content.code_points + "user".len(), content.images),
             Self::Ai { code_points, calls, .. } => {
-                let calls = calls_len(calls.iter().map(|call| (&call.id, &call.name, call.python_len)));
+                let calls = calls_repr_len(calls.iter().map(|call| (&call.id, &call.name, call.python_len)));
                 (code_points + calls + "assistant".len(), 0)
             }
             Self::Tool { content, call, name } => {
@@ -129,14 +131,14 @@ impl Sketch {
                 (content.code_points + code_points(call) + name + "tool".len(), content.images)
             }
         };
-        tokens_of(chars) + PER_MESSAGE + images * PER_IMAGE
+        code_point_tokens(chars) + TOKENS_PER_MESSAGE + images * TOKENS_PER_IMAGE
     }
 
     /// The same result with another content.
     #[must_use]
     pub fn with_content(mut self, code_points: usize, images: usize) -> Self {
         if let Self::Tool { content, .. } = &mut self {
-            *content = Said { code_points, images };
+            *content = ContentSize { code_points, images };
         }
         self
     }
@@ -147,14 +149,14 @@ impl Sketch {
         let mut gone = 0;
         for call in calls.iter_mut().filter(|call| call.id == *id) {
             gone += call.json_chars as i64 - NO_ARGUMENTS_CHARS as i64;
-            *call = CallSketch::new(&call.id, &call.name, &Object::default());
+            *call = CallDigest::new(&call.id, &call.name, &Object::default());
         }
         gone
     }
 }
 
-impl CallSketch {
-    fn of(call: &Call) -> Self {
+impl CallDigest {
+    fn from_call(call: &ClearableCall) -> Self {
         Self::new(&call.id, &call.name, &call.arguments)
     }
 
@@ -162,7 +164,7 @@ impl CallSketch {
         Self {
             id: id.clone(),
             name: name.clone(),
-            arguments: Digest::of_arguments(arguments),
+            arguments: ValueHash::from_arguments(arguments),
             python_len: object_len(arguments),
             json_chars: crate::js::stringify_len(&Value::Object(arguments.clone())),
         }
@@ -183,8 +185,8 @@ mod tests {
             r#"{"role":"toolResult","toolCallId":"c1","toolName":"f","content":"hello"}"#,
             r#"{"role":"toolResult","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#,
         ] {
-            let message = message_of(&js::parse(json).unwrap()).unwrap();
-            assert_eq!(Sketch::of(&message).tokens(), message_tokens(&message), "{json}");
+            let message = parse_message(&js::parse(json).unwrap()).unwrap();
+            assert_eq!(MessageDigest::new(&message).tokens(), message_tokens(&message), "{json}");
         }
     }
 
@@ -194,7 +196,7 @@ mod tests {
             let json = format!(
                 r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"c","name":"f","arguments":{arguments}}}]}}"#
             );
-            Sketch::of_message(&js::parse(&json).unwrap()).unwrap().unwrap()
+            MessageDigest::from_message(&js::parse(&json).unwrap()).unwrap().unwrap()
         };
         let mut sketch = call(r#"{"x":"yz"}"#);
         assert_eq!(sketch.clear_arguments(&"d".into()), 0);

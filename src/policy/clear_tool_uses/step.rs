@@ -4,29 +4,29 @@
 use std::collections::HashMap;
 
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::js::{JsString, Object, Throws, Value};
-use crate::policy::clear_tool_uses::digest::Digest;
-use crate::policy::clear_tool_uses::edit::{candidates, code_point_order};
-use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, Counting};
-use crate::policy::clear_tool_uses::sketch::Sketch;
+use crate::js::{JsException, JsString, Object, Value};
+use crate::policy::clear_tool_uses::digest::ValueHash;
+use crate::policy::clear_tool_uses::edit::{clearable_count, code_point_key};
+use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, TokenCounting};
+use crate::policy::clear_tool_uses::sketch::MessageDigest;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::List;
+use crate::policy::list::MessageList;
 use crate::policy::prune::cleared_message;
 use crate::policy::reason::Reason;
 
 /// The numbers of a clearing. Tokens as its settings count them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cleared {
+pub struct ClearTotals {
     /// Of all messages before; where a server clears, of the whole prompt.
-    pub before: u64,
+    pub tokens_before: u64,
     /// The same after.
-    pub after: u64,
+    pub tokens_after: u64,
 }
 
 /// A tool result that was cleared: one text block stands for its content, and its details go, which are to a
 /// transcript what an artifact is to `LangChain` (pruning 7.2e).
-pub fn cleared_use(message: &Value, placeholder: &JsString) -> Value {
+pub fn cleared_result(message: &Value, placeholder: &JsString) -> Value {
     let mut copy = cleared_message(message, placeholder);
     if let Value::Object(object) = &mut copy {
         object.remove("details");
@@ -58,81 +58,92 @@ pub fn without_arguments(message: &Value, ids: &[JsString]) -> Option<Value> {
 
 /// Clears old tool uses. Throws where a message has no form to be sent in, and for a `keep` that is no integer where it
 /// is looked at; the list is untouched then.
-pub fn clear_list(list: &mut List, settings: &ClearSettings) -> Result<(Vec<MessageFate>, Cleared), Throws> {
-    let sent: Result<Vec<bool>, Throws> = (0..list.len())
+pub fn clear_list(
+    list: &mut MessageList,
+    settings: &ClearSettings,
+) -> Result<(Vec<MessageFate>, ClearTotals), JsException> {
+    let sent: Result<Vec<bool>, JsException> = (0..list.len())
         .map(|at| {
-            list.texture(at)
-                .map_or(Ok(false), |texture| Ok(texture.sketch.as_ref().map_err(|_| Throws)?.is_some()))
+            list.features_at(at)
+                .map_or(Ok(false), |texture| Ok(texture.digest.as_ref().map_err(|_| JsException)?.is_some()))
         })
         .collect();
     let sent = sent?;
     let (marks, alike) = (HashMap::new(), None);
-    let mut run = Run { sent, marks, alike, fates: Vec::new(), after: 0, list, settings };
-    run.after = (0..run.list.len()).map(|at| run.tokens(at)).sum();
-    run.fates = (0..run.list.len()).map(|at| run.untouched(at)).collect();
-    let (before, prompt) = (run.after, settings.by.prompt_tokens());
+    let mut run = ClearListRun {
+        sent,
+        cleared_calls: marks,
+        replies_by_key: alike,
+        fates: Vec::new(),
+        tokens_after: 0,
+        list,
+        settings,
+    };
+    run.tokens_after = (0..run.list.len()).map(|at| run.tokens(at)).sum();
+    run.fates = (0..run.list.len()).map(|at| run.unchanged_fate(at)).collect();
+    let (before, prompt) = (run.tokens_after, settings.cleared_by.prompt_tokens());
     if (before + prompt) as f64 > settings.trigger {
         run.clear_all(before)?;
     }
-    Ok((run.fates, Cleared { before: before + prompt, after: run.after + prompt }))
+    Ok((run.fates, ClearTotals { tokens_before: before + prompt, tokens_after: run.tokens_after + prompt }))
 }
 
 /// The text of a reply and the ids of its calls: equal replies have the same, cleared or not.
-type Likeness = (Digest, Vec<JsString>);
+type ReplyKey = (ValueHash, Vec<JsString>);
 
-fn likeness(sketch: &Sketch) -> Option<Likeness> {
-    let Sketch::Ai { text, calls, .. } = sketch else { return None };
+fn reply_key(sketch: &MessageDigest) -> Option<ReplyKey> {
+    let MessageDigest::Ai { text, calls, .. } = sketch else { return None };
     Some((*text, calls.iter().map(|call| call.id.clone()).collect()))
 }
 
-struct Run<'l, 'a> {
-    list: &'l mut List<'a>,
+struct ClearListRun<'l, 'a> {
+    list: &'l mut MessageList<'a>,
     settings: &'l ClearSettings,
     /// The messages that are sent to a model.
     sent: Vec<bool>,
     /// Ids of the calls whose arguments were cleared, sorted by code points.
-    marks: HashMap<usize, Vec<JsString>>,
+    cleared_calls: HashMap<usize, Vec<JsString>>,
     /// Positions of the replies, ascending, by what of them clearing leaves alone; told once, when arguments are first
     /// cleared.
-    alike: Option<HashMap<Likeness, Vec<usize>>>,
+    replies_by_key: Option<HashMap<ReplyKey, Vec<usize>>>,
     fates: Vec<MessageFate>,
     /// Tokens as they are now.
-    after: u64,
+    tokens_after: u64,
 }
 
-impl Run<'_, '_> {
-    fn sketch(&self, at: usize) -> Option<&Sketch> {
-        self.list.texture(at)?.sketch.as_ref().ok()?.as_ref()
+impl ClearListRun<'_, '_> {
+    fn digest(&self, at: usize) -> Option<&MessageDigest> {
+        self.list.features_at(at)?.digest.as_ref().ok()?.as_ref()
     }
 
     fn tokens(&self, at: usize) -> u64 {
         match self.settings.counting {
             _ if !self.sent[at] => 0,
-            Counting::Approximate => self.sketch(at).map_or(0, |sketch| sketch.tokens() as u64),
-            Counting::Model => estimate_or_zero(&self.list.size(at)),
+            TokenCounting::Approximate => self.digest(at).map_or(0, |sketch| sketch.tokens() as u64),
+            TokenCounting::Model => estimate_or_zero(&self.list.size(at)),
         }
     }
 
-    fn untouched(&self, at: usize) -> MessageFate {
-        let result = matches!(self.sketch(at), Some(Sketch::Tool { .. }));
+    fn unchanged_fate(&self, at: usize) -> MessageFate {
+        let result = matches!(self.digest(at), Some(MessageDigest::Tool { .. }));
         MessageFate::kept(&self.list.size(at), if result { Reason::BelowTrigger } else { Reason::Untouched })
     }
 
-    fn clear_all(&mut self, before: u64) -> Result<(), Throws> {
-        let is_result = |at: &usize| matches!(self.sketch(*at), Some(Sketch::Tool { .. }));
+    fn clear_all(&mut self, before: u64) -> Result<(), JsException> {
+        let is_result = |at: &usize| matches!(self.digest(*at), Some(MessageDigest::Tool { .. }));
         let results: Vec<usize> = (0..self.list.len()).filter(is_result).collect();
-        let count = candidates(results.len(), self.settings.keep)?;
+        let count = clearable_count(results.len(), self.settings.keep)?;
         let (old, kept) = results.split_at(count);
-        self.tell(kept, Reason::KeptUse);
-        let server = self.settings.by != ClearedBy::Client;
-        if server && self.clearable(old) < self.settings.clear_at_least {
-            self.tell(old, Reason::TooLittleToClear);
+        self.set_fates(kept, Reason::KeptUse);
+        let server = self.settings.cleared_by != ClearedBy::Client;
+        if server && self.clearable_tokens(old) < self.settings.clear_at_least {
+            self.set_fates(old, Reason::TooLittleToClear);
             return Ok(());
         }
-        self.tell(old, Reason::ClearedAtLeast);
+        self.set_fates(old, Reason::ClearedAtLeast);
         for at in old {
             let cleared = self.clear(*at);
-            let reclaimed = before.saturating_sub(self.after) as f64;
+            let reclaimed = before.saturating_sub(self.tokens_after) as f64;
             let enough = self.settings.clear_at_least > 0.0 && reclaimed >= self.settings.clear_at_least;
             if cleared && enough && !server {
                 break;
@@ -141,22 +152,22 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    fn tell(&mut self, results: &[usize], reason: Reason) {
+    fn set_fates(&mut self, results: &[usize], reason: Reason) {
         for at in results {
             self.fates[*at].reason = reason;
         }
     }
 
     /// Tokens of those results that would be cleared; what stands for them is not counted.
-    fn clearable(&self, old: &[usize]) -> f64 {
-        let tool = |at: &usize| self.called(*at).map(|(_, _, name)| name);
+    fn clearable_tokens(&self, old: &[usize]) -> f64 {
+        let tool = |at: &usize| self.find_call(*at).map(|(_, _, name)| name);
         let goes = |at: &&usize| tool(at).is_some_and(|name| !self.settings.exclude_tools.contains(&name));
         old.iter().filter(goes).map(|at| self.tokens(*at) as f64).sum()
     }
 
     /// Clears the result at a position; false when it stays (pruning 7.2, step 3).
     fn clear(&mut self, at: usize) -> bool {
-        let Some((reply, id, name)) = self.called(at) else {
+        let Some((reply, id, name)) = self.find_call(at) else {
             self.fates[at].reason = Reason::UncalledResult;
             return false;
         };
@@ -164,7 +175,7 @@ impl Run<'_, '_> {
             self.fates[at].reason = Reason::ExcludedTool;
             return false;
         }
-        self.edit(at, Edit::ClearUse(self.settings.placeholder.clone()), Reason::ClearedUse);
+        self.edit(at, &Edit::ClearToolResult(self.settings.placeholder.clone()), Reason::ClearedUse);
         if self.settings.clear_tool_inputs {
             self.clear_inputs(reply, id);
         }
@@ -173,10 +184,10 @@ impl Run<'_, '_> {
 
     /// The nearest reply before a result, the id of its call there, and the tool's name; none where that reply has no
     /// such call.
-    fn called(&self, at: usize) -> Option<(usize, JsString, JsString)> {
-        let Some(Sketch::Tool { call: id, name, .. }) = self.sketch(at) else { return None };
-        let reply = (0..at).rev().find(|at| matches!(self.sketch(*at), Some(Sketch::Ai { .. })))?;
-        let Some(Sketch::Ai { calls, .. }) = self.sketch(reply) else { return None };
+    fn find_call(&self, at: usize) -> Option<(usize, JsString, JsString)> {
+        let Some(MessageDigest::Tool { call: id, name, .. }) = self.digest(at) else { return None };
+        let reply = (0..at).rev().find(|at| matches!(self.digest(*at), Some(MessageDigest::Ai { .. })))?;
+        let Some(MessageDigest::Ai { calls, .. }) = self.digest(reply) else { return None };
         let call = calls.iter().find(|call| call.id == *id)?;
         let name = name.as_ref().filter(|name| !name.is_empty()).unwrap_or(&call.name);
         Some((reply, id.clone(), name.clone()))
@@ -185,37 +196,37 @@ impl Run<'_, '_> {
     /// Empties the arguments of the calls with this id, in the first reply that equals the one that holds it
     /// (pruning 7.2 f).
     fn clear_inputs(&mut self, reply: usize, id: JsString) {
-        let alike = self.alike.take().unwrap_or_else(|| self.replies());
+        let alike = self.replies_by_key.take().unwrap_or_else(|| self.index_replies());
         let equal = |at: &usize| {
-            let replies = self.sketch(*at).zip(self.sketch(reply));
+            let replies = self.digest(*at).zip(self.digest(reply));
             let equal = replies.is_some_and(|(one, other)| one.is_equal_reply(other));
-            equal && self.marks.get(at) == self.marks.get(&reply)
+            equal && self.cleared_calls.get(at) == self.cleared_calls.get(&reply)
         };
-        let same = self.sketch(reply).and_then(likeness).and_then(|likeness| alike.get(&likeness));
+        let same = self.digest(reply).and_then(reply_key).and_then(|likeness| alike.get(&likeness));
         let mut before = same.into_iter().flatten().copied().take_while(|at| *at < reply);
         let at = before.find(equal).unwrap_or(reply);
-        self.alike = Some(alike);
-        let marks = self.marks.entry(at).or_default();
+        self.replies_by_key = Some(alike);
+        let marks = self.cleared_calls.entry(at).or_default();
         marks.push(id.clone());
-        marks.sort_by_cached_key(code_point_order);
+        marks.sort_by_cached_key(code_point_key);
         marks.dedup();
-        self.edit(at, Edit::ClearInputs(vec![id]), Reason::InputsCleared);
+        self.edit(at, &Edit::ClearToolInputs(vec![id]), Reason::InputsCleared);
     }
 
-    fn replies(&self) -> HashMap<Likeness, Vec<usize>> {
-        let mut replies: HashMap<Likeness, Vec<usize>> = HashMap::new();
+    fn index_replies(&self) -> HashMap<ReplyKey, Vec<usize>> {
+        let mut replies: HashMap<ReplyKey, Vec<usize>> = HashMap::new();
         for at in 0..self.list.len() {
-            if let Some(likeness) = self.sketch(at).and_then(likeness) {
+            if let Some(likeness) = self.digest(at).and_then(reply_key) {
                 replies.entry(likeness).or_default().push(at);
             }
         }
         replies
     }
 
-    fn edit(&mut self, at: usize, edit: Edit, reason: Reason) {
+    fn edit(&mut self, at: usize, edit: &Edit, reason: Reason) {
         let before = self.tokens(at);
-        self.list.make(at, edit);
-        self.after = self.after + self.tokens(at) - before;
+        self.list.apply_edit(at, edit);
+        self.tokens_after = self.tokens_after + self.tokens(at) - before;
         let after = self.list.size(at).prune_chars;
         self.fates[at] = MessageFate { fate: Fate::Cleared, reason, after, ..self.fates[at] };
     }

@@ -1,8 +1,8 @@
 //! Clearing decided over sketches, on messages as a transcript has them.
 
 use super::*;
-use crate::policy::clear_tool_uses::{Message, clear, message_of};
-use crate::policy::testing::{List, calls, result};
+use crate::policy::clear_tool_uses::{Message, clear, parse_message};
+use crate::policy::testing::{ListFixture, calls, result};
 
 fn eager() -> ClearSettings {
     ClearSettings { trigger: 1.0, keep: 0.0, ..ClearSettings::default() }
@@ -10,16 +10,19 @@ fn eager() -> ClearSettings {
 
 /// Why each message has its fate. What is left is what the edit on full messages leaves.
 fn cleared<T: AsRef<str>>(messages: &[T], settings: &ClearSettings) -> (Vec<Value>, Vec<Reason>) {
-    let messages = List::of(messages);
+    let messages = ListFixture::of(messages);
     let mut list = messages.list();
     let (fates, numbers) = clear_list(&mut list, settings).expect("these messages are sent");
     let made = messages.check(&list);
     let form = |messages: &[Value]| -> Vec<Message> {
-        messages.iter().map(|message| message_of(message).expect("it is sent")).collect()
+        messages.iter().map(|message| parse_message(message).expect("it is sent")).collect()
     };
-    if settings.counting == Counting::Approximate {
+    if settings.counting == TokenCounting::Approximate {
         let clearing = clear(form(&messages.bodies), settings).expect("a whole keep");
-        assert_eq!((numbers.before, numbers.after), (clearing.before as u64, clearing.after as u64));
+        assert_eq!(
+            (numbers.tokens_before, numbers.tokens_after),
+            (clearing.tokens_before as u64, clearing.tokens_after as u64)
+        );
         let unmarked = clearing.messages.into_iter().map(|mut message| {
             match &mut message {
                 Message::Tool { cleared, .. } => *cleared = false,
@@ -80,24 +83,24 @@ fn arguments_go_with_the_result_from_the_first_equal_answer() {
 #[test]
 fn the_model_counts_chars_over_4() {
     // Thrice 40 chars, and 20 of a call's name and arguments: 10 + 5 tokens; and 1 of the user.
-    let model = |trigger| ClearSettings { trigger, counting: Counting::Model, ..eager() };
+    let model = |trigger| ClearSettings { trigger, counting: TokenCounting::Model, ..eager() };
     assert_eq!(reasons(&model(45.0))[0], Reason::ClearedUse);
     assert_eq!(reasons(&model(46.0))[0], Reason::BelowTrigger);
     let messages = three();
-    let messages = List::of(&messages);
+    let messages = ListFixture::of(&messages);
     let (_, numbers) = clear_list(&mut messages.list(), &model(1.0)).expect("sent");
     let placeholder = "[cleared]".len().div_ceil(4) as u64;
-    assert_eq!(numbers.before - numbers.after, 3 * (10 - placeholder));
+    assert_eq!(numbers.tokens_before - numbers.tokens_after, 3 * (10 - placeholder));
 }
 
 #[test]
 fn a_message_that_cannot_be_sent_throws_and_one_that_is_not_does_not_count() {
     let unsent = r#"{"role":"bashExecution","command":"ls","output":"","excludeFromContext":true}"#;
-    let messages = List::of(&[unsent, &result("1", "a")]);
-    let before = clear_list(&mut messages.list(), &eager()).map(|(_, numbers)| numbers.before);
-    let alone = List::of(&[result("1", "a")]);
-    assert_eq!(before, clear_list(&mut alone.list(), &eager()).map(|(_, numbers)| numbers.before));
-    let odd = List::of(&[r#"{"role":"user","content":[{"type":"text"}]}"#]);
+    let messages = ListFixture::of(&[unsent, &result("1", "a")]);
+    let before = clear_list(&mut messages.list(), &eager()).map(|(_, numbers)| numbers.tokens_before);
+    let alone = ListFixture::of(&[result("1", "a")]);
+    assert_eq!(before, clear_list(&mut alone.list(), &eager()).map(|(_, numbers)| numbers.tokens_before));
+    let odd = ListFixture::of(&[r#"{"role":"user","content":[{"type":"text"}]}"#]);
     assert!(clear_list(&mut odd.list(), &eager()).is_err());
 }
 

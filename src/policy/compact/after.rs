@@ -4,17 +4,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::context::bodies::message_of;
+use crate::context::bodies::entry_message;
 use crate::context::projection::project;
-use crate::context::tokens::{ContextEstimate, estimate_as, estimate_context};
-use crate::context::{Context, ContextMessage, Made};
+use crate::context::tokens::{ContextEstimate, estimate_context, estimate_for_runtime};
+use crate::context::{ContentSource, Context, ContextMessage};
 use crate::gateway::ruleset::PiChange;
 use crate::ids::{EntryIx, LineIds};
-use crate::js::{self, JsString, Object, Throws, Value};
+use crate::js::{self, JsException, JsString, Object, Value};
 use crate::policy::compact::files::FileLists;
 use crate::store::entry::{EntryKind, Role};
-use crate::store::index::{Index, Place};
-use crate::store::scan::size_message;
+use crate::store::index::{Index, LinePosition};
+use crate::store::scan::measure_message;
 
 /// What a compaction entry says.
 #[derive(Debug, Clone)]
@@ -35,13 +35,13 @@ pub struct CompactionEntry {
 
 impl CompactionEntry {
     /// The entry as it is stored, keys in order (compaction 3.21). `now_ms` is when it is appended.
-    pub fn value(&self, index: &Index, id: &str, parent: EntryIx, now_ms: i64) -> Value {
+    pub fn to_json(&self, index: &Index, id: &str, parent: EntryIx, now_ms: i64) -> Value {
         let id_of = |ix: EntryIx| index.entry(ix).id.map_or(Value::Null, |id| index.ids.value(id));
-        self.value_at(id, id_of(parent), id_of(self.first_kept), now_ms)
+        self.to_json_at(id, id_of(parent), id_of(self.first_kept), now_ms)
     }
 
     /// The same behind any parent, with the id that the first kept entry has there.
-    pub fn value_at(&self, id: &str, parent: Value, first_kept: Value, now_ms: i64) -> Value {
+    pub fn to_json_at(&self, id: &str, parent: Value, first_kept: Value, now_ms: i64) -> Value {
         let mut entry = Object::from([
             ("type", Value::from("compaction")),
             ("id", Value::from(id)),
@@ -67,7 +67,7 @@ impl CompactionEntry {
 
 /// A context with a compaction that is not written yet.
 #[derive(Debug, Clone)]
-pub struct After {
+pub struct CompactedContext {
     /// The context. The compaction is its first message and its leaf; it has the index that the next
     /// entry of the file gets.
     pub context: Context,
@@ -76,10 +76,10 @@ pub struct After {
     /// The compaction as it is stored.
     entry: Value,
     /// The estimate of the context by the runtime's rules.
-    pub estimate: Result<ContextEstimate, Throws>,
+    pub estimate: Result<ContextEstimate, JsException>,
 }
 
-impl After {
+impl CompactedContext {
     /// The text of a message. `read` reads one that stands in the file.
     pub fn message<E>(
         &self,
@@ -90,20 +90,29 @@ impl After {
             return read(message);
         }
         let checkpoint = || self.entry.get("systemMessage").cloned().unwrap_or(Value::Null);
-        Ok(if message.made == Made::Checkpoint { checkpoint() } else { self.summary.clone() })
+        Ok(if message.content_source == ContentSource::Checkpoint {
+            checkpoint()
+        } else {
+            self.summary.clone()
+        })
     }
 }
 
-/// The context after `entry`, a compaction made by [`CompactionEntry::value`], was appended to the leaf
+/// The context after `entry`, a compaction made by [`CompactionEntry::to_json`], was appended to the leaf
 /// of `before`. Throws where appending does (compaction 3.22).
-pub fn after(index: &Index, before: &Context, first_kept: EntryIx, entry: &Value) -> Result<After, Throws> {
-    can_append(index)?;
+pub fn context_after(
+    index: &Index,
+    before: &Context,
+    first_kept: EntryIx,
+    entry: &Value,
+) -> Result<CompactedContext, JsException> {
+    check_appendable(index)?;
     let compaction = EntryIx(index.entries.len() as u32);
-    let summary = message_of(entry, EntryKind::Compaction);
-    if index.pi.has(PiChange::CutsByContext) {
-        return projected_after(index, before, entry, summary);
+    let summary = entry_message(entry, EntryKind::Compaction);
+    if index.pi_release.has(PiChange::CutsByContext) {
+        return projected_context_after(index, before, entry, summary);
     }
-    let summary_message = ContextMessage::own(compaction, size_message(&summary).size);
+    let summary_message = ContextMessage::from_entry(compaction, measure_message(&summary).size);
     let mut context = Context {
         leaf: Some(compaction),
         path: before.path.iter().copied().chain([compaction]).collect(),
@@ -111,52 +120,57 @@ pub fn after(index: &Index, before: &Context, first_kept: EntryIx, entry: &Value
         edits: HashMap::new(),
         compaction: Some(compaction),
         reset: None,
-        thinking: before.thinking,
+        thinking_level: before.thinking_level,
         model: before.model,
-        odd: HashMap::new(),
+        odd_bodies: HashMap::new(),
     };
     let from = before.path.iter().position(|ix| *ix == first_kept).unwrap_or(before.path.len());
     for ix in &before.path[from..] {
         let kept = index.entry(*ix);
-        let Some(size) = kept.message.filter(|_| kept.makes_message()) else { continue };
-        if let Some(body) = index.odd.get(ix).filter(|_| size.odd) {
-            context.odd.insert(context.messages.len(), Arc::clone(body));
+        let Some(size) = kept.message.filter(|_| kept.becomes_message()) else { continue };
+        if let Some(body) = index.retained_bodies.get(ix).filter(|_| size.needs_body) {
+            context.odd_bodies.insert(context.messages.len(), Arc::clone(body));
         }
-        context.messages.push(ContextMessage::own(*ix, size.read_as(index.pi)));
+        context.messages.push(ContextMessage::from_entry(*ix, size.for_release(index.pi_release)));
     }
     let estimate = estimate_context(&context.messages);
-    Ok(After { context, summary, entry: entry.clone(), estimate })
+    Ok(CompactedContext { context, summary, entry: entry.clone(), estimate })
 }
 
 /// The same by projecting the branch with the new entry in it.
-fn projected_after(index: &Index, before: &Context, entry: &Value, summary: Value) -> Result<After, Throws> {
+fn projected_context_after(
+    index: &Index,
+    before: &Context,
+    entry: &Value,
+    summary: Value,
+) -> Result<CompactedContext, JsException> {
     let mut grown = index.clone();
-    let place = Place { offset: grown.end, bytes: 0, line: grown.lines + 1 };
-    grown.push(entry, place, &mut LineIds);
+    let place = LinePosition { offset: grown.end, bytes: 0, line: grown.line_count + 1 };
+    grown.push_parsed(entry, place, &mut LineIds);
     let compaction = EntryIx(index.entries.len() as u32);
     let path: Vec<EntryIx> = before.path.iter().copied().chain([compaction]).collect();
     let projection = project(&grown, &path)?;
     let context = Context {
         leaf: Some(compaction),
         messages: projection.messages.into(),
-        edits: projection.edited,
+        edits: projection.edits,
         path,
         compaction: Some(compaction),
         reset: None,
-        thinking: before.thinking,
+        thinking_level: before.thinking_level,
         model: before.model,
-        odd: HashMap::new(),
+        odd_bodies: HashMap::new(),
     };
-    let estimate = estimate_as(&grown, &context);
-    Ok(After { context, summary, entry: entry.clone(), estimate })
+    let estimate = estimate_for_runtime(&grown, &context);
+    Ok(CompactedContext { context, summary, entry: entry.clone(), estimate })
 }
 
 /// Appending looks for the first assistant message of the file, on whatever branch, and throws at a
 /// `message` entry without a message before it (compaction 3.22).
-fn can_append(index: &Index) -> Result<(), Throws> {
+fn check_appendable(index: &Index) -> Result<(), JsException> {
     for entry in index.entries.iter() {
-        if entry.no_message {
-            return Err(Throws);
+        if entry.lacks_message {
+            return Err(JsException);
         }
         if entry.kind == EntryKind::Message && entry.role() == Some(Role::Assistant) {
             break;
@@ -168,7 +182,7 @@ fn can_append(index: &Index) -> Result<(), Throws> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::build;
+    use crate::context::build_context;
     use crate::store::load::load_bytes;
     use crate::transcript::{Leaf, Tree};
 
@@ -197,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_stored_entry_has_its_keys_in_order() {
-        let stored = js::stringify(&entry().value(&index(&LINES), "n", EntryIx(3), 1_700_000_000_000));
+        let stored = js::stringify(&entry().to_json(&index(&LINES), "n", EntryIx(3), 1_700_000_000_000));
         let expected = r#"{"type":"compaction","id":"n","parentId":"d","timestamp":"2023-11-14T22:13:20.000Z","summary":"so far","firstKeptEntryId":"c","tokensBefore":9,"details":{"readFiles":["a.rs"],"modifiedFiles":[]}}"#;
         assert_eq!(stored, expected);
     }
@@ -206,13 +220,13 @@ mod tests {
     #[test]
     fn the_context_after_is_the_one_that_is_read_back() {
         let before = index(&LINES);
-        let value = entry().value(&before, "n", EntryIx(3), 1_700_000_000_000);
-        let context = build(&before, &Tree::new(&before), &Leaf::Own).expect("builds");
-        let after = after(&before, &context, EntryIx(2), &value).expect("can be appended");
+        let value = entry().to_json(&before, "n", EntryIx(3), 1_700_000_000_000);
+        let context = build_context(&before, &Tree::new(&before), &Leaf::Own).expect("builds");
+        let after = context_after(&before, &context, EntryIx(2), &value).expect("can be appended");
 
         let stored = js::stringify(&value);
         let grown = index(&LINES.iter().copied().chain([stored.as_str()]).collect::<Vec<_>>());
-        let read = build(&grown, &Tree::new(&grown), &Leaf::Own).expect("builds");
+        let read = build_context(&grown, &Tree::new(&grown), &Leaf::Own).expect("builds");
         assert_eq!(after.context.messages, read.messages);
         assert_eq!((after.context.path, after.context.compaction), (read.path, read.compaction));
         assert_eq!(after.summary.get("timestamp"), Some(&Value::from(1_700_000_000_000.0)));
@@ -222,8 +236,8 @@ mod tests {
     fn a_message_entry_without_a_message_before_the_first_answer_keeps_anything_from_being_appended() {
         let broken = r#"{"type":"message","id":"x","parentId":null}"#;
         let before = index(&[LINES[0], LINES[1], broken, LINES[2]]);
-        assert_eq!(can_append(&before), Err(Throws));
+        assert_eq!(check_appendable(&before), Err(JsException));
         let behind = index(&[LINES[0], LINES[1], LINES[2], broken]);
-        assert_eq!(can_append(&behind), Ok(()));
+        assert_eq!(check_appendable(&behind), Ok(()));
     }
 }

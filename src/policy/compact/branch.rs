@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use crate::context::Made;
-use crate::context::bodies::message_of;
-use crate::context::projection::{own_size, project};
+use crate::context::ContentSource;
+use crate::context::bodies::entry_message;
+use crate::context::projection::{project, projected_size};
 use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
-use crate::js::{self, Throws, Value};
-use crate::store::entry::{EntryKind, MessageSize, Reading, Replacement, Role};
+use crate::js::{self, JsException, Value};
+use crate::store::entry::{EntryKind, MessageSize, ReadMode, Replacement, Role};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
-use crate::store::scan::size_message;
+use crate::store::scan::measure_message;
 
 /// One entry of a branch.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,24 +21,24 @@ pub struct BranchEntry {
     /// Its type.
     pub kind: EntryKind,
     /// It can be named as the first one kept: it has an id.
-    pub named: bool,
+    pub has_id: bool,
     /// Sizes of the message it contributes, where it does. Branch summaries do so even without a text.
     pub message: Option<MessageSize>,
     /// A `message` entry whose message is absent or null.
-    pub no_message: bool,
+    pub lacks_message: bool,
     /// What a projection made of it; none where entries are taken one by one.
-    pub projected: Option<Projected>,
+    pub projected: Option<ProjectedEntry>,
 }
 
 /// What a projection says of an entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Projected {
+pub struct ProjectedEntry {
     /// Where it stands on the path; of a projection the last compaction comes first.
-    pub at: u32,
+    pub path_index: u32,
     /// Its id, by which edits name it.
     pub id: Option<IdIx>,
     /// What makes its message.
-    pub made: Made,
+    pub content_source: ContentSource,
     /// The role of its message before an edit left it out.
     pub omitted: Option<Role>,
     /// Of an edit that leaves nothing out: what it edits.
@@ -54,27 +54,27 @@ impl BranchEntry {
 
 /// The entries of a path, root first. `body` reads an entry; it is asked only for branch summaries
 /// without a text, of which the index keeps no sizes.
-pub fn branch<E>(
+pub fn branch_entries<E>(
     index: &Index,
     path: &[EntryIx],
     body: impl Fn(EntryIx) -> Result<Value, E>,
 ) -> Result<Vec<BranchEntry>, E> {
     let entry = |ix: &EntryIx| {
         let entry = index.entry(*ix);
-        let by_context = index.pi.has(PiChange::CutsByContext);
+        let by_context = index.pi_release.has(PiChange::CutsByContext);
         let message = match (entry.kind, entry.message) {
             (EntryKind::BranchSummary, None) if !by_context => {
-                Some(size_message(&message_of(&body(*ix)?, entry.kind)).size)
+                Some(measure_message(&entry_message(&body(*ix)?, entry.kind)).size)
             }
-            (_, message) if by_context => message.map(|size| own_size(index, *ix, &size)),
-            (_, message) => message.map(|size| size.read_as(index.pi)),
+            (_, message) if by_context => message.map(|size| projected_size(index, *ix, &size)),
+            (_, message) => message.map(|size| size.for_release(index.pi_release)),
         };
         Ok(BranchEntry {
             entry: *ix,
             kind: entry.kind,
-            named: entry.id.is_some_and(|id| index.ids.is_truthy(id)),
+            has_id: entry.id.is_some_and(|id| index.ids.is_truthy(id)),
             message,
-            no_message: entry.no_message,
+            lacks_message: entry.lacks_message,
             projected: None,
         })
     };
@@ -83,19 +83,19 @@ pub fn branch<E>(
 
 /// The entries of a path as a compaction by the runtime of this index considers them: one by one, or as projected.
 /// Nothing where projecting throws: then there is no context to be compacted either.
-pub fn branch_as<E>(
+pub fn branch_entries_for_runtime<E>(
     index: &Index,
     path: &[EntryIx],
     body: impl Fn(EntryIx) -> Result<Value, E>,
 ) -> Result<Vec<BranchEntry>, E> {
     match index.reading {
-        Reading::Entries => branch(index, path, body),
-        Reading::Projected => Ok(projected_branch(index, path).unwrap_or_default()),
+        ReadMode::Entries => branch_entries(index, path, body),
+        ReadMode::Projected => Ok(projected_branch_entries(index, path).unwrap_or_default()),
     }
 }
 
 /// The selected entries of a path, each with the message it yields (store-pi-1.5 H1).
-pub fn projected_branch(index: &Index, path: &[EntryIx]) -> Result<Vec<BranchEntry>, Throws> {
+pub fn projected_branch_entries(index: &Index, path: &[EntryIx]) -> Result<Vec<BranchEntry>, JsException> {
     let projection = project(index, path)?;
     let places: HashMap<EntryIx, u32> = path.iter().enumerate().map(|(at, ix)| (*ix, at as u32)).collect();
     let mut messages = projection.messages.iter();
@@ -107,17 +107,17 @@ pub fn projected_branch(index: &Index, path: &[EntryIx]) -> Result<Vec<BranchEnt
             Some(Replacement::Omitted) | None => None,
             Some(_) => Some(entry.reference),
         };
-        let would_speak = entry.makes_message() || entry.kind == EntryKind::Compaction;
+        let would_speak = entry.becomes_message() || entry.kind == EntryKind::Compaction;
         BranchEntry {
             entry: *ix,
             kind: entry.kind,
-            named: entry.id.is_some_and(|id| index.ids.is_truthy(id)),
+            has_id: entry.id.is_some_and(|id| index.ids.is_truthy(id)),
             message: message.map(|message| message.size),
-            no_message: false,
-            projected: Some(Projected {
-                at: places.get(ix).copied().unwrap_or(0),
+            lacks_message: false,
+            projected: Some(ProjectedEntry {
+                path_index: places.get(ix).copied().unwrap_or(0),
                 id: entry.id,
-                made: message.map_or(Made::Own, |message| message.made),
+                content_source: message.map_or(ContentSource::Own, |message| message.content_source),
                 omitted: entry.role().filter(|_| message.is_none() && would_speak),
                 replaces,
             }),
@@ -127,11 +127,11 @@ pub fn projected_branch(index: &Index, path: &[EntryIx]) -> Result<Vec<BranchEnt
 }
 
 /// The message an entry contributes to what is summarised (compaction 3.10, 3.10c).
-pub fn message_in_branch(entry: &Value, kind: EntryKind) -> Option<Value> {
+pub fn message_to_summarise(entry: &Value, kind: EntryKind) -> Option<Value> {
     match kind {
-        EntryKind::Message => Some(message_of(entry, kind)).filter(|message| js::truthy(Some(message))),
+        EntryKind::Message => Some(entry_message(entry, kind)).filter(|message| js::is_truthy(Some(message))),
         EntryKind::CustomMessage | EntryKind::BranchSummary | EntryKind::Compaction => {
-            Some(message_of(entry, kind))
+            Some(entry_message(entry, kind))
         }
         _ => None,
     }
@@ -144,13 +144,13 @@ mod tests {
     use crate::store::load::load_bytes;
 
     /// The pi chars of a branch summary with this `summary` member.
-    fn chars(summary: &str) -> Result<f64, Throws> {
+    fn chars(summary: &str) -> Result<f64, JsException> {
         let line = format!(r#"{{"type":"branch_summary","id":"a"{summary}}}"#);
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{line}\n");
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
         let body = |_| Ok::<_, ()>(js::parse(&line).expect("test JSON"));
-        let branch = branch(&index, &[EntryIx(0)], body).expect("reads");
-        branch[0].message.expect("contributes").pi_chars.get()
+        let branch = branch_entries(&index, &[EntryIx(0)], body).expect("reads");
+        branch[0].message.expect("contributes").pi_chars.value()
     }
 
     #[test]
@@ -158,14 +158,14 @@ mod tests {
         assert_eq!(chars(r#","summary":"abc""#), Ok(3.0));
         assert_eq!(chars(r#","summary":"""#), Ok(0.0));
         assert!(chars(r#","summary":0"#).is_ok_and(f64::is_nan));
-        assert_eq!(chars(""), Err(Throws));
+        assert_eq!(chars(""), Err(JsException));
     }
 
     #[test]
     fn a_falsy_message_contributes_nothing() {
         let entry = |message: &str| js::parse(&format!(r#"{{"message":{message}}}"#)).expect("test JSON");
-        assert_eq!(message_in_branch(&entry("\"\""), EntryKind::Message), None);
-        assert_eq!(message_in_branch(&entry("5"), EntryKind::Message), Some(Value::from(5)));
-        assert_eq!(message_in_branch(&entry("{}"), EntryKind::Label), None);
+        assert_eq!(message_to_summarise(&entry("\"\""), EntryKind::Message), None);
+        assert_eq!(message_to_summarise(&entry("5"), EntryKind::Message), Some(Value::from(5)));
+        assert_eq!(message_to_summarise(&entry("{}"), EntryKind::Label), None);
     }
 }

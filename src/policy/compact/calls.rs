@@ -2,9 +2,9 @@
 
 use crate::gateway::catalog::Price;
 use crate::js::JsString;
-use crate::policy::compact::job::{NoSummary, SummaryJob, Written};
-use crate::policy::compact::request::{Purpose, SummaryRequest};
-use crate::policy::compact::stages::{Answers, NoAnswer, max_summary_tokens};
+use crate::policy::compact::job::{NoSummary, StoredSummary, SummarySpec};
+use crate::policy::compact::request::{SummaryPurpose, SummaryRequest};
+use crate::policy::compact::stages::{AnswerFailure, SummaryModel, max_summary_tokens};
 use crate::policy::compact::summarise::summarise_within;
 
 /// Tokens a summary is assumed to have where none of the session tells (compaction 5.21).
@@ -14,11 +14,11 @@ const PER_MILLION: f64 = 1e6;
 
 /// One call.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Call {
+pub struct PredictedCall {
     /// What it summarises.
-    pub purpose: Purpose,
+    pub purpose: SummaryPurpose,
     /// It merges partial summaries (compaction 5.11).
-    pub merges: bool,
+    pub is_merge: bool,
     /// Messages in it.
     pub messages: usize,
     /// Tokens of its input, by estimate.
@@ -31,14 +31,14 @@ pub struct Call {
 
 /// All calls of a summary, in order, when every one succeeds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Calls {
+pub struct PredictedCalls {
     /// The calls.
-    pub calls: Vec<Call>,
+    pub calls: Vec<PredictedCall>,
     /// What would be stored, with a stand-in of the assumed length for each text of a model (compaction 5.21).
-    pub written: Written,
+    pub summary: StoredSummary,
 }
 
-impl Calls {
+impl PredictedCalls {
     /// Tokens of all inputs.
     pub fn input_tokens(&self) -> u64 {
         self.calls.iter().map(|call| call.input_tokens).sum()
@@ -57,21 +57,25 @@ impl Calls {
     }
 }
 
-/// The calls of a job, when each answer has `summary_tokens` tokens (see [`assumed_tokens`]).
-pub fn calls(job: &SummaryJob, summary_tokens: f64) -> Result<Calls, NoSummary> {
-    calls_within(job, job.window, summary_tokens)
+/// The calls of a job, when each answer has `summary_tokens` tokens (see [`assumed_summary_tokens`]).
+pub fn predict_calls(job: &SummarySpec, summary_tokens: f64) -> Result<PredictedCalls, NoSummary> {
+    predict_calls_within(job, job.window, summary_tokens)
 }
 
 /// The same in another window than the job's own.
-pub fn calls_within(job: &SummaryJob, window: f64, summary_tokens: f64) -> Result<Calls, NoSummary> {
-    let mut assumed = Assumed { calls: Vec::new(), summary_tokens };
+pub fn predict_calls_within(
+    job: &SummarySpec,
+    window: f64,
+    summary_tokens: f64,
+) -> Result<PredictedCalls, NoSummary> {
+    let mut assumed = AssumedModel { calls: Vec::new(), summary_tokens };
     let written = summarise_within(job, window, &mut assumed)?;
-    Ok(Calls { calls: assumed.calls, written })
+    Ok(PredictedCalls { calls: assumed.calls, summary: written })
 }
 
 /// Tokens to assume for a summary: the average of the session's earlier ones (chars of each), else 2 000, and never more
 /// than an answer may have.
-pub fn assumed_tokens(earlier_chars: &[u64], reserve_tokens: f64) -> f64 {
+pub fn assumed_summary_tokens(earlier_chars: &[u64], reserve_tokens: f64) -> f64 {
     let most = max_summary_tokens(reserve_tokens);
     let count = earlier_chars.len() as f64;
     let average = earlier_chars.iter().sum::<u64>() as f64 / count / 4.0;
@@ -80,18 +84,18 @@ pub fn assumed_tokens(earlier_chars: &[u64], reserve_tokens: f64) -> f64 {
 }
 
 /// Answers everything with a text of the assumed length.
-struct Assumed {
-    calls: Vec<Call>,
+struct AssumedModel {
+    calls: Vec<PredictedCall>,
     summary_tokens: f64,
 }
 
-impl Answers for Assumed {
-    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, NoAnswer> {
-        let threw = |_| NoAnswer::Failed("a message has an odd shape".to_owned());
+impl SummaryModel for AssumedModel {
+    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, AnswerFailure> {
+        let threw = |_| AnswerFailure::Failed("a message has an odd shape".to_owned());
         let tokens = self.summary_tokens.min(request.max_tokens).max(0.0).floor() as u64;
-        self.calls.push(Call {
+        self.calls.push(PredictedCall {
             purpose: request.purpose,
-            merges: request.merges,
+            is_merge: request.is_merge,
             messages: request.messages.len(),
             input_tokens: request.input_tokens().map_err(threw)?,
             max_tokens: request.max_tokens,
@@ -109,7 +113,7 @@ mod tests {
     #[test]
     fn one_call_costs_its_input_as_a_cache_write_and_its_answer_as_output() {
         let job = job(users(3, 400));
-        let calls = calls(&job, 2000.0).expect("a summary");
+        let calls = predict_calls(&job, 2000.0).expect("a summary");
         let [call] = calls.calls.as_slice() else { panic!("one call: {:?}", calls.calls) };
         assert_eq!((call.messages, call.max_tokens, call.output_tokens), (3, 16_000.0, 2000));
         let mut price = Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 };
@@ -123,19 +127,20 @@ mod tests {
     fn a_long_history_takes_two_partial_calls_and_a_merge() {
         // 80 messages of 1 000 tokens: more than the 75 904 of one call, each half less.
         let job = job(users(80, 4000));
-        let calls = calls(&job, 500.0).expect("a summary");
-        let shape: Vec<(usize, bool)> = calls.calls.iter().map(|call| (call.messages, call.merges)).collect();
+        let calls = predict_calls(&job, 500.0).expect("a summary");
+        let shape: Vec<(usize, bool)> =
+            calls.calls.iter().map(|call| (call.messages, call.is_merge)).collect();
         assert_eq!(shape, [(40, false), (40, false), (2, true)]);
         assert_eq!(calls.output_tokens(), 1500);
-        assert_eq!(calls.written.parts.history.len(), 2000);
+        assert_eq!(calls.summary.parts.history.len(), 2000);
     }
 
     #[test]
     fn the_length_is_that_of_earlier_summaries_and_never_more_than_may_be() {
-        assert_eq!(assumed_tokens(&[], 20_000.0), 2000.0);
-        assert_eq!(assumed_tokens(&[4000, 8002], 20_000.0), 1501.0);
-        assert_eq!(assumed_tokens(&[400_000], 20_000.0), 16_000.0);
-        assert_eq!(assumed_tokens(&[], 100.0), 80.0);
-        assert_eq!(assumed_tokens(&[], -5.0), 0.0);
+        assert_eq!(assumed_summary_tokens(&[], 20_000.0), 2000.0);
+        assert_eq!(assumed_summary_tokens(&[4000, 8002], 20_000.0), 1501.0);
+        assert_eq!(assumed_summary_tokens(&[400_000], 20_000.0), 16_000.0);
+        assert_eq!(assumed_summary_tokens(&[], 100.0), 80.0);
+        assert_eq!(assumed_summary_tokens(&[], -5.0), 0.0);
     }
 }

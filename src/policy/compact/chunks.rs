@@ -33,52 +33,52 @@ pub fn normalized_parts(parts: f64, count: usize) -> usize {
 /// there may be fewer parts than asked for, and of no messages there are none.
 pub fn split_by_share(tokens: &[f64], parts: f64) -> Vec<Range<usize>> {
     let parts = normalized_parts(parts, tokens.len());
-    let target = total(tokens) / parts as f64;
-    let mut chunks = Chunks::default();
+    let target = total_tokens(tokens) / parts as f64;
+    let mut chunks = ChunkBuilder::default();
     for (at, tokens) in tokens.iter().enumerate() {
         if chunks.closed.len() + 1 < parts && chunks.tokens + tokens > target {
-            chunks.close(at);
+            chunks.close_at(at);
         }
         chunks.tokens += tokens;
     }
-    chunks.all(tokens.len())
+    chunks.finish(tokens.len())
 }
 
 /// Splits messages into chunks of at most `max_tokens`, less the safety margin (compaction 5.12). A
 /// message that alone is larger stands alone.
 pub fn split_by_max(tokens: &[f64], max_tokens: f64) -> Vec<Range<usize>> {
     let max = at_least_one((max_tokens / SAFETY_MARGIN).floor());
-    let mut chunks = Chunks::default();
+    let mut chunks = ChunkBuilder::default();
     for (at, tokens) in tokens.iter().enumerate() {
         if chunks.tokens + tokens > max {
-            chunks.close(at);
+            chunks.close_at(at);
         }
         chunks.tokens += tokens;
         if *tokens > max {
-            chunks.close(at + 1);
+            chunks.close_at(at + 1);
         }
     }
-    chunks.all(tokens.len())
+    chunks.finish(tokens.len())
 }
 
 /// All tokens together; 0 of no messages.
-pub fn total(tokens: &[f64]) -> f64 {
+pub fn total_tokens(tokens: &[f64]) -> f64 {
     // Not `sum`: that of nothing is -0.
     tokens.iter().fold(0.0, |sum, tokens| sum + tokens)
 }
 
 /// Chunks that are closed one after the other.
 #[derive(Default)]
-struct Chunks {
+struct ChunkBuilder {
     closed: Vec<Range<usize>>,
     start: usize,
     /// Tokens of the open chunk.
     tokens: f64,
 }
 
-impl Chunks {
+impl ChunkBuilder {
     /// Closes the open chunk before `end`; an empty one stays open.
-    fn close(&mut self, end: usize) {
+    fn close_at(&mut self, end: usize) {
         if end > self.start {
             self.closed.push(self.start..end);
             self.start = end;
@@ -86,8 +86,8 @@ impl Chunks {
         }
     }
 
-    fn all(mut self, end: usize) -> Vec<Range<usize>> {
-        self.close(end);
+    fn finish(mut self, end: usize) -> Vec<Range<usize>> {
+        self.close_at(end);
         self.closed
     }
 }

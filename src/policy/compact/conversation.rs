@@ -2,27 +2,27 @@
 
 use crate::context::llm::to_llm;
 use crate::gateway::ruleset::{PiChange, PiRelease};
-use crate::js::{self, JsString, Throws, Value};
-use crate::policy::compact::join::join;
+use crate::js::{self, JsException, JsString, Value};
+use crate::policy::compact::join::js_join;
 use crate::store::entry::Role;
-use crate::store::measure::{block_is, blocks, role_of};
+use crate::store::measure::{blocks, is_block_type, role_of};
 
 /// UTF-16 units of a tool result that newer runtimes show to whoever summarises (store-pi-1.5 I1).
-const RESULT_UNITS: usize = 2000;
+const MAX_RESULT_UNITS: usize = 2000;
 
 /// The text of messages, in the form they are sent to a model. Images are left out; tool results are
 /// whole. Throws on malformed messages.
-pub fn conversation(messages: &[Value]) -> Result<JsString, Throws> {
-    conversation_as(PiRelease::OLDEST, messages)
+pub fn conversation_text(messages: &[Value]) -> Result<JsString, JsException> {
+    conversation_text_for(PiRelease::OLDEST, messages)
 }
 
 /// The same as a release of pi writes it. Newer ones leave thinking out and cut tool results (store-pi-1.5 I1).
-pub fn conversation_as(pi: impl Into<PiRelease>, messages: &[Value]) -> Result<JsString, Throws> {
+pub fn conversation_text_for(pi: impl Into<PiRelease>, messages: &[Value]) -> Result<JsString, JsException> {
     let pi = pi.into();
     let sent: Vec<Option<Value>> = messages.iter().map(to_llm).collect::<Result<_, _>>()?;
     let mut text = JsString::new();
     for message in sent.iter().flatten() {
-        for part in parts(pi, message)? {
+        for part in message_parts(pi, message)? {
             if !text.is_empty() {
                 text.push_str("\n\n");
             }
@@ -32,45 +32,45 @@ pub fn conversation_as(pi: impl Into<PiRelease>, messages: &[Value]) -> Result<J
     Ok(text)
 }
 
-fn parts(pi: PiRelease, message: &Value) -> Result<Vec<JsString>, Throws> {
+fn message_parts(pi: PiRelease, message: &Value) -> Result<Vec<JsString>, JsException> {
     let content = message.get("content");
     match role_of(message) {
         Role::User => {
             let text = match content {
                 Some(Value::String(text)) => text.clone(),
-                _ => joined_texts(content)?,
+                _ => join_texts(content)?,
             };
-            Ok(spoken("[User]: ", text))
+            Ok(non_empty_part("[User]: ", text))
         }
         Role::ToolResult if pi.has(PiChange::CutsResults) => {
             let text = match content {
                 Some(Value::String(text)) if pi.has(PiChange::TakesPlainTexts) => text.clone(),
-                _ => joined_texts(content)?,
+                _ => join_texts(content)?,
             };
             let whole = pi.has(PiChange::CutsWholeCharacters);
-            Ok(spoken("[Tool result]: ", cut_result(text, whole)))
+            Ok(non_empty_part("[Tool result]: ", truncate_result(text, whole)))
         }
-        Role::ToolResult => Ok(spoken("[Tool result]: ", joined_texts(content)?)),
-        _ => assistant(pi, content),
+        Role::ToolResult => Ok(non_empty_part("[Tool result]: ", join_texts(content)?)),
+        _ => assistant_parts(pi, content),
     }
 }
 
 /// A long result by its beginning, and how much was left out; with `whole` it never ends within a character
 /// (store-pi-1.5 I1).
-fn cut_result(text: JsString, whole: bool) -> JsString {
-    if text.len() <= RESULT_UNITS {
+fn truncate_result(text: JsString, whole: bool) -> JsString {
+    if text.len() <= MAX_RESULT_UNITS {
         return text;
     }
     let splits = whole
-        && (0xD800..0xDC00).contains(&text.units()[RESULT_UNITS - 1])
-        && (0xDC00..0xE000).contains(&text.units()[RESULT_UNITS]);
-    let mut cut = text.slice(0, if splits { RESULT_UNITS - 1 } else { RESULT_UNITS });
-    cut.push_str(&format!("\n\n[... {} more characters truncated]", text.len() - RESULT_UNITS));
+        && (0xD800..0xDC00).contains(&text.units()[MAX_RESULT_UNITS - 1])
+        && (0xDC00..0xE000).contains(&text.units()[MAX_RESULT_UNITS]);
+    let mut cut = text.slice(0, if splits { MAX_RESULT_UNITS - 1 } else { MAX_RESULT_UNITS });
+    cut.push_str(&format!("\n\n[... {} more characters truncated]", text.len() - MAX_RESULT_UNITS));
     cut
 }
 
 /// One part, unless it says nothing.
-fn spoken(opening: &str, text: JsString) -> Vec<JsString> {
+fn non_empty_part(opening: &str, text: JsString) -> Vec<JsString> {
     let part = Some(text).filter(|text| !text.is_empty()).map(|text| labelled(opening, &text));
     part.into_iter().collect()
 }
@@ -82,32 +82,32 @@ fn labelled(opening: &str, text: &JsString) -> JsString {
 }
 
 /// The text blocks of a list of blocks, one right after the other.
-fn joined_texts(content: Option<&Value>) -> Result<JsString, Throws> {
-    let blocks = content.and_then(Value::as_array).ok_or(Throws)?;
+fn join_texts(content: Option<&Value>) -> Result<JsString, JsException> {
+    let blocks = content.and_then(Value::as_array).ok_or(JsException)?;
     let mut texts = Vec::new();
     for block in blocks {
-        if block_is(block, "text")? {
+        if is_block_type(block, "text")? {
             texts.push(block.get("text"));
         }
     }
-    Ok(join(texts, ""))
+    Ok(js_join(texts, ""))
 }
 
 /// Up to three parts, in this order whatever the order of the blocks; one that holds only empty blocks
 /// is there all the same.
-fn assistant(pi: PiRelease, content: Option<&Value>) -> Result<Vec<JsString>, Throws> {
+fn assistant_parts(pi: PiRelease, content: Option<&Value>) -> Result<Vec<JsString>, JsException> {
     let thinks = !pi.has(PiChange::OmitsThinking);
     if pi.has(PiChange::TakesPlainTexts) && content.and_then(Value::as_str).is_some() {
-        return Err(Throws);
+        return Err(JsException);
     }
     let (mut thinking, mut texts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for block in blocks(content)? {
-        if block_is(block, "text")? {
+        if is_block_type(block, "text")? {
             texts.push(block.get("text"));
-        } else if block_is(block, "thinking")? {
+        } else if is_block_type(block, "thinking")? {
             thinking.extend(thinks.then(|| block.get("thinking")));
-        } else if block_is(block, "toolCall")? {
-            calls.push(Value::String(call(block)?));
+        } else if is_block_type(block, "toolCall")? {
+            calls.push(Value::String(call_text(block)?));
         }
     }
     let calls: Vec<Option<&Value>> = calls.iter().map(Some).collect();
@@ -117,14 +117,14 @@ fn assistant(pi: PiRelease, content: Option<&Value>) -> Result<Vec<JsString>, Th
         ("[Assistant tool calls]: ", calls, "; "),
     ];
     let parts = parts.into_iter().filter(|(_, items, _)| !items.is_empty());
-    Ok(parts.map(|(opening, items, between)| labelled(opening, &join(items, between))).collect())
+    Ok(parts.map(|(opening, items, between)| labelled(opening, &js_join(items, between))).collect())
 }
 
 /// A call as `name(key=JSON, …)`.
-fn call(block: &Value) -> Result<JsString, Throws> {
+fn call_text(block: &Value) -> Result<JsString, JsException> {
     let mut text = js::to_text(block.get("name"));
     text.push_str("(");
-    for (at, (key, value)) in members(block.get("arguments"))?.into_iter().enumerate() {
+    for (at, (key, value)) in object_entries(block.get("arguments"))?.into_iter().enumerate() {
         if at > 0 {
             text.push_str(", ");
         }
@@ -138,10 +138,10 @@ fn call(block: &Value) -> Result<JsString, Throws> {
 
 /// The members of a value as `Object.entries` gives them: an array's by index, a text's unit by unit,
 /// none of a number or boolean. Throws when absent or null.
-fn members(value: Option<&Value>) -> Result<Vec<(JsString, Value)>, Throws> {
+fn object_entries(value: Option<&Value>) -> Result<Vec<(JsString, Value)>, JsException> {
     let numbered = |(at, value): (usize, Value)| (JsString::from(at.to_string()), value);
     match value {
-        None | Some(Value::Null) => Err(Throws),
+        None | Some(Value::Null) => Err(JsException),
         Some(Value::Bool(_) | Value::Number(_)) => Ok(Vec::new()),
         Some(Value::Object(object)) => {
             Ok(object.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
@@ -158,9 +158,9 @@ fn members(value: Option<&Value>) -> Result<Vec<(JsString, Value)>, Throws> {
 mod tests {
     use super::*;
 
-    fn text(messages: &str) -> Result<String, Throws> {
+    fn text(messages: &str) -> Result<String, JsException> {
         let messages = js::parse(&format!("[{messages}]")).unwrap();
-        conversation(messages.as_array().unwrap()).map(|text| text.to_string_lossy())
+        conversation_text(messages.as_array().unwrap()).map(|text| text.to_string_lossy())
     }
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
             r#"{"role":"assistant","content":5}"#,
             r#"{"role":"assistant","content":[{"type":"toolCall","name":"x"}]}"#,
         ] {
-            assert_eq!(text(message), Err(Throws), "{message}");
+            assert_eq!(text(message), Err(JsException), "{message}");
         }
     }
 }

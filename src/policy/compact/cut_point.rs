@@ -1,7 +1,7 @@
 //! Where the kept part of a branch begins (compaction 3.4–3.8).
 
 use crate::context::tokens::estimate_message;
-use crate::js::Throws;
+use crate::js::JsException;
 use crate::policy::compact::branch::BranchEntry;
 use crate::store::entry::{EntryKind, Role};
 
@@ -17,15 +17,19 @@ pub struct CutPoint {
 
 /// Cuts `branch[start..]` so that about `keep_tokens` of its newest messages are kept. Throws where a
 /// `message` entry has no message, and where one that must be estimated cannot be (compaction 3.23).
-pub fn cut_point(branch: &[BranchEntry], start: usize, keep_tokens: f64) -> Result<CutPoint, Throws> {
-    if branch[start..].iter().any(|entry| entry.no_message) {
-        return Err(Throws);
+pub fn find_cut_point(
+    branch: &[BranchEntry],
+    start: usize,
+    keep_tokens: f64,
+) -> Result<CutPoint, JsException> {
+    if branch[start..].iter().any(|entry| entry.lacks_message) {
+        return Err(JsException);
     }
-    let Some(first_valid) = next_valid(branch, start) else {
+    let Some(first_valid) = next_valid_cut(branch, start) else {
         return Ok(CutPoint { first_kept: start, turn_start: None });
     };
-    let reached = budget_reached(branch, start, keep_tokens)?;
-    let mut cut = reached.and_then(|at| next_valid(branch, at)).unwrap_or(first_valid);
+    let reached = budget_boundary(branch, start, keep_tokens)?;
+    let mut cut = reached.and_then(|at| next_valid_cut(branch, at)).unwrap_or(first_valid);
     while cut > start && !is_message_or_compaction(&branch[cut - 1]) {
         cut -= 1;
     }
@@ -36,7 +40,7 @@ pub fn cut_point(branch: &[BranchEntry], start: usize, keep_tokens: f64) -> Resu
 
 /// The newest position from which on the messages make up the budget; only `message` entries count
 /// (compaction 3.6).
-fn budget_reached(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Option<usize>, Throws> {
+fn budget_boundary(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Option<usize>, JsException> {
     let mut tokens = 0.0;
     for (at, entry) in branch.iter().enumerate().skip(start).rev() {
         let Some(message) = entry.message.filter(|_| entry.kind == EntryKind::Message) else { continue };
@@ -49,12 +53,12 @@ fn budget_reached(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Opt
 }
 
 /// The first position from `at` on where the kept part may begin.
-fn next_valid(branch: &[BranchEntry], at: usize) -> Option<usize> {
-    (at..branch.len()).find(|at| is_valid(&branch[*at]))
+fn next_valid_cut(branch: &[BranchEntry], at: usize) -> Option<usize> {
+    (at..branch.len()).find(|at| is_valid_cut(&branch[*at]))
 }
 
 /// Never a tool result, and never an entry that says nothing to a model (compaction 3.4).
-pub(super) fn is_valid(entry: &BranchEntry) -> bool {
+pub(super) fn is_valid_cut(entry: &BranchEntry) -> bool {
     match entry.kind {
         EntryKind::CustomMessage | EntryKind::BranchSummary => true,
         _ => entry.role().is_some_and(|role| !matches!(role, Role::ToolResult | Role::System | Role::Other)),
@@ -78,7 +82,7 @@ mod tests {
     use super::*;
     use crate::ids::EntryIx;
     use crate::js;
-    use crate::store::scan::size_message;
+    use crate::store::scan::measure_message;
 
     /// `u:8` a message of 8 tokens; `u` user, `a` assistant, `r` result, `b` shell command; `custom`,
     /// `custom_message`, … an entry of that type.
@@ -88,9 +92,9 @@ mod tests {
             let named = BranchEntry {
                 entry: EntryIx(at as u32),
                 kind,
-                named: true,
+                has_id: true,
                 message: None,
-                no_message: false,
+                lacks_message: false,
                 projected: None,
             };
             return named;
@@ -102,13 +106,13 @@ mod tests {
             "r" => format!(r#"{{"role":"toolResult","content":"{text}"}}"#),
             _ => format!(r#"{{"role":"bashExecution","command":"","output":"{text}"}}"#),
         };
-        let message = size_message(&js::parse(&json).expect("test JSON")).size;
+        let message = measure_message(&js::parse(&json).expect("test JSON")).size;
         BranchEntry {
             entry: EntryIx(at as u32),
             kind: EntryKind::Message,
-            named: true,
+            has_id: true,
             message: Some(message),
-            no_message: false,
+            lacks_message: false,
             projected: None,
         }
     }
@@ -118,7 +122,7 @@ mod tests {
     }
 
     fn cut(list: &str, keep: f64) -> (usize, Option<usize>) {
-        let cut = cut_point(&entries(list), 0, keep).expect("measurable");
+        let cut = find_cut_point(&entries(list), 0, keep).expect("measurable");
         (cut.first_kept, cut.turn_start)
     }
 
@@ -158,10 +162,10 @@ mod tests {
     fn only_messages_the_walk_meets_have_to_be_measurable() {
         let mut branch = entries("u:10 u:10 u:10");
         let broken = js::parse(r#"{"role":"assistant"}"#).expect("test JSON");
-        branch[0].message = Some(size_message(&broken).size);
-        assert!(cut_point(&branch, 0, 20.0).is_ok());
-        assert_eq!(cut_point(&branch, 0, 21.0), Err(Throws));
-        branch[0] = BranchEntry { no_message: true, message: None, ..branch[0] };
-        assert_eq!(cut_point(&branch, 0, 1.0), Err(Throws));
+        branch[0].message = Some(measure_message(&broken).size);
+        assert!(find_cut_point(&branch, 0, 20.0).is_ok());
+        assert_eq!(find_cut_point(&branch, 0, 21.0), Err(JsException));
+        branch[0] = BranchEntry { lacks_message: true, message: None, ..branch[0] };
+        assert_eq!(find_cut_point(&branch, 0, 1.0), Err(JsException));
     }
 }

@@ -7,9 +7,9 @@ use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
 /// Units of a failure's text at most (compaction 5.3).
-const MAX_TEXT: usize = 240;
+const MAX_TEXT_UNITS: usize = 240;
 /// What stands at the end of a text that was cut.
-const CUT: &str = "...";
+const ELLIPSIS: &str = "...";
 /// Lines at most (compaction 5.4).
 const MAX_LINES: usize = 8;
 
@@ -25,7 +25,7 @@ pub struct ToolFailure {
 }
 
 /// The failed results among messages, oldest first, each call once (compaction 5.3).
-pub fn tool_failures<'a>(messages: impl IntoIterator<Item = &'a Value>) -> Vec<ToolFailure> {
+pub fn collect_tool_failures<'a>(messages: impl IntoIterator<Item = &'a Value>) -> Vec<ToolFailure> {
     let mut seen = HashSet::new();
     let failed = messages.into_iter().filter(|message| {
         role_of(*message) == Role::ToolResult && message.get("isError") == Some(&Value::Bool(true))
@@ -34,7 +34,7 @@ pub fn tool_failures<'a>(messages: impl IntoIterator<Item = &'a Value>) -> Vec<T
         let id = message.get("toolCallId").and_then(Value::as_str);
         id.is_some_and(|id| !id.is_empty() && seen.insert(id.clone()))
     });
-    first.map(failure).collect()
+    first.map(parse_failure).collect()
 }
 
 /// The failures as a section of a summary; empty without any (compaction 5.4).
@@ -61,12 +61,12 @@ pub fn failures_section(failures: &[ToolFailure]) -> JsString {
     text
 }
 
-fn failure(message: &Value) -> ToolFailure {
+fn parse_failure(message: &Value) -> ToolFailure {
     let named = message.get("toolName").and_then(Value::as_str).filter(|name| !name.is_blank());
-    let meta = meta(message.get("details"));
-    let said = one_line(&said(message.get("content")));
+    let meta = format_meta(message.get("details"));
+    let said = one_line(&result_text(message.get("content")));
     let text = match (said.is_empty(), meta.is_empty()) {
-        (false, _) => cut(said),
+        (false, _) => truncate(said),
         (true, false) => "failed".into(),
         (true, true) => "failed (no output)".into(),
     };
@@ -74,7 +74,7 @@ fn failure(message: &Value) -> ToolFailure {
 }
 
 /// The text blocks, a line each; a text that is no list of blocks counts as none.
-fn said(content: Option<&Value>) -> JsString {
+fn result_text(content: Option<&Value>) -> JsString {
     let mut text = JsString::new();
     let blocks = content.and_then(Value::as_array).unwrap_or_default();
     let texts = blocks.iter().filter(|block| block.get("type").is_some_and(|kind| kind.str_is("text")));
@@ -94,17 +94,17 @@ fn one_line(text: &JsString) -> JsString {
     JsString::from(words.collect::<Vec<_>>().join(&u16::from(b' ')))
 }
 
-fn cut(text: JsString) -> JsString {
-    if text.len() <= MAX_TEXT {
+fn truncate(text: JsString) -> JsString {
+    if text.len() <= MAX_TEXT_UNITS {
         return text;
     }
-    let mut cut = text.slice(0, MAX_TEXT - CUT.len());
-    cut.push_str(CUT);
+    let mut cut = text.slice(0, MAX_TEXT_UNITS - ELLIPSIS.len());
+    cut.push_str(ELLIPSIS);
     cut
 }
 
 /// `status=…` and `exitCode=…`, as far as they are there.
-fn meta(details: Option<&Value>) -> JsString {
+fn format_meta(details: Option<&Value>) -> JsString {
     let mut meta = JsString::new();
     let field = |key| details.and_then(|details| details.get(key));
     if let Some(status) = field("status").and_then(Value::as_str).filter(|status| !status.is_empty()) {
@@ -127,7 +127,7 @@ mod tests {
             .iter()
             .map(|rest| js::parse(&format!(r#"{{"role":"toolResult",{rest}}}"#)).expect("test JSON"))
             .collect();
-        failures_section(&tool_failures(&messages)).to_string_lossy()
+        failures_section(&collect_tool_failures(&messages)).to_string_lossy()
     }
 
     #[test]

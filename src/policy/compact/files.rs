@@ -5,14 +5,14 @@ use std::collections::HashSet;
 
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::js::{self, JsString, Value};
-use crate::policy::compact::join::join;
+use crate::policy::compact::join::js_join;
 
 /// Files by what was done with them, in order of first occurrence.
 #[derive(Debug, Clone, Default)]
 pub struct FileOps {
-    read: Paths,
-    written: Paths,
-    edited: Paths,
+    read: PathSet,
+    written: PathSet,
+    edited: PathSet,
 }
 
 /// The two lists a summary ends with, sorted by UTF-16 units (compaction 3.14).
@@ -27,9 +27,9 @@ pub struct FileLists {
 impl FileOps {
     /// The files that an earlier compaction carries on: none when an extension made it, which the
     /// gateway's safeguard always does (compaction 3.13).
-    pub fn of_compaction(entry: &Value) -> Self {
+    pub fn from_compaction(entry: &Value) -> Self {
         let mut files = Self::default();
-        if js::truthy(entry.get("fromHook")) {
+        if js::is_truthy(entry.get("fromHook")) {
             return files;
         }
         let listed = |key| entry.get("details")?.get(key)?.as_array();
@@ -39,8 +39,8 @@ impl FileOps {
     }
 
     /// Adds the files that an earlier summary of a branch carries on.
-    pub fn add_carried(&mut self, entry: &Value) {
-        let carried = Self::of_compaction(entry);
+    pub fn add_branch_summary(&mut self, entry: &Value) {
+        let carried = Self::from_compaction(entry);
         carried.read.items.iter().for_each(|path| self.read.add(path));
         carried.edited.items.iter().for_each(|path| self.edited.add(path));
     }
@@ -58,7 +58,7 @@ impl FileOps {
     }
 
     /// The same as a release of pi does: newer ones add the calls that a tool made itself (store-pi-1.5 H10).
-    pub fn add_message_as(&mut self, pi: PiRelease, message: &Value) {
+    pub fn add_message_for(&mut self, pi: PiRelease, message: &Value) {
         self.add_message(message);
         let is_result = message.get("role").is_some_and(|role| role.str_is("toolResult"));
         if is_result && pi.has(PiChange::CountsNestedCalls) {
@@ -98,7 +98,7 @@ impl FileOps {
     }
 
     /// The lists a summary ends with.
-    pub fn lists(&self) -> FileLists {
+    pub fn to_lists(&self) -> FileLists {
         let mut modified = self.edited.clone();
         self.written.items.iter().for_each(|path| modified.add(path));
         let read = self.read.items.iter().filter(|path| !modified.contains(path)).cloned();
@@ -113,7 +113,7 @@ impl FileLists {
         for (tag, paths) in [("read-files", &self.read), ("modified-files", &self.modified)] {
             if !paths.is_empty() {
                 text.push_str(&format!("\n\n<{tag}>\n"));
-                text.push(&join(paths.iter().map(Some), "\n"));
+                text.push(&js_join(paths.iter().map(Some), "\n"));
                 text.push_str(&format!("\n</{tag}>"));
             }
         }
@@ -128,25 +128,25 @@ fn sorted(mut paths: Vec<Value>) -> Vec<Value> {
 
 /// A set in order of first occurrence, with the equality of a JavaScript `Set`.
 #[derive(Debug, Clone, Default)]
-struct Paths {
+struct PathSet {
     items: Vec<Value>,
     keys: HashSet<(&'static str, JsString)>,
 }
 
-impl Paths {
+impl PathSet {
     fn add(&mut self, path: &Value) {
-        if key(path).is_none_or(|key| self.keys.insert(key)) {
+        if identity_key(path).is_none_or(|key| self.keys.insert(key)) {
             self.items.push(path.clone());
         }
     }
 
     fn contains(&self, path: &Value) -> bool {
-        key(path).is_some_and(|key| self.keys.contains(&key))
+        identity_key(path).is_some_and(|key| self.keys.contains(&key))
     }
 }
 
 /// What makes two paths the same; arrays and objects are the same as nothing.
-fn key(path: &Value) -> Option<(&'static str, JsString)> {
+fn identity_key(path: &Value) -> Option<(&'static str, JsString)> {
     let simple = !matches!(path, Value::Array(_) | Value::Object(_));
     simple.then(|| (path.kind_name(), js::to_text(Some(path))))
 }
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_changed_file_is_not_listed_as_read_and_lists_are_sorted_by_unit() {
         let lists =
-            ops(&[("read", "b"), ("read", "10"), ("read", "9"), ("read", "A"), ("write", "b")]).lists();
+            ops(&[("read", "b"), ("read", "10"), ("read", "9"), ("read", "A"), ("write", "b")]).to_lists();
         assert_eq!(
             (texts(&lists.read), texts(&lists.modified)),
             (vec!["10".into(), "9".into(), "A".into()], vec!["b".into()])
@@ -191,8 +191,8 @@ mod tests {
 
     #[test]
     fn the_section_names_only_lists_with_files() {
-        assert!(ops(&[]).lists().section().is_empty());
-        let section = ops(&[("edit", "b"), ("edit", "a")]).lists().section();
+        assert!(ops(&[]).to_lists().section().is_empty());
+        let section = ops(&[("edit", "b"), ("edit", "a")]).to_lists().section();
         assert_eq!(section, "\n\n<modified-files>\na\nb\n</modified-files>");
     }
 
@@ -201,7 +201,7 @@ mod tests {
         let entry = |rest: &str| {
             let json =
                 format!(r#"{{"details":{{"readFiles":["a",5,"5",{{}},{{}},5],"modifiedFiles":"x"}}{rest}}}"#);
-            FileOps::of_compaction(&js::parse(&json).unwrap())
+            FileOps::from_compaction(&js::parse(&json).unwrap())
         };
         assert_eq!(texts(entry("").read()), ["a", "5", "5", "[object Object]", "[object Object]"]);
         assert!(entry("").edited().is_empty());

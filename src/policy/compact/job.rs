@@ -2,22 +2,22 @@
 
 use crate::js::JsString;
 use crate::policy::compact::files::FileLists;
-use crate::policy::compact::layout::Parts;
-use crate::policy::compact::prepare::Material;
+use crate::policy::compact::layout::SummaryParts;
+use crate::policy::compact::prepare::CompactionTexts;
 use crate::policy::compact::request::Identifiers;
 
 /// Who summarises (compaction 2.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum SummaryMode {
     /// The runtime itself: one call, another for the beginning of a split turn (compaction 3.20).
     Default,
     /// The gateway: in stages, with fallbacks and fixed sections (compaction 5).
     Safeguard,
 }
 
-impl Mode {
+impl SummaryMode {
     /// Its name in `agents.defaults.compaction.mode`.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",
             Self::Safeguard => "safeguard",
@@ -27,15 +27,15 @@ impl Mode {
 
 /// A summary to be made.
 #[derive(Debug, Clone)]
-pub struct SummaryJob {
+pub struct SummarySpec {
     /// The texts.
-    pub material: Material,
+    pub texts: CompactionTexts,
     /// Who summarises.
-    pub mode: Mode,
+    pub mode: SummaryMode,
     /// The window that calls must fit, in tokens (compaction 5.6).
     pub window: f64,
     /// Share of the window a history may take before its oldest parts go, usually 0.1 to 0.9 (compaction 5.6).
-    pub share: f64,
+    pub history_share: f64,
     /// Tokens of the window kept free; the length of answers follows from it (compaction 3.17, 5.16).
     pub reserve_tokens: f64,
     /// Tokens of the context before (compaction 3.9); NaN for odd usage.
@@ -45,25 +45,25 @@ pub struct SummaryJob {
     /// What the person asks for besides, as with `/compact`.
     pub instructions: Option<JsString>,
     /// The workspace rules as a section (compaction 5.18); empty for none.
-    pub rules: JsString,
+    pub rules_section: JsString,
     /// When missing tool results are invented, ms since 1970.
     pub now_ms: f64,
 }
 
 /// A summary as it would be stored.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Written {
+pub struct StoredSummary {
     /// Its parts.
-    pub parts: Parts,
+    pub parts: SummaryParts,
     /// The file lists beside it (compaction 3.21).
     pub details: FileLists,
     /// What was dropped from the history first, where something was (compaction 5.8).
-    pub dropped: Option<Dropped>,
+    pub dropped: Option<DroppedHistory>,
 }
 
 /// Oldest parts of a history that is too large for its share.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Dropped {
+pub struct DroppedHistory {
     /// Parts.
     pub chunks: usize,
     /// Messages in them, and orphans.
@@ -77,18 +77,18 @@ pub struct Dropped {
 /// Why the gateway keeps the history as it is. Its other two reasons (compaction 5.5: no model, no key) concern its own
 /// calls; here they are errors of the summarizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cancel {
+pub enum CancelReason {
     /// No message of a user, an assistant or a tool is to be summarised (compaction 5.1).
-    NothingReal,
+    NoRealMessage,
     /// A message has a shape that cannot be estimated (compaction 5.20, 1.8).
     Malformed,
 }
 
-impl Cancel {
+impl CancelReason {
     /// The reason in words.
-    pub const fn words(self) -> &'static str {
+    pub const fn description(self) -> &'static str {
         match self {
-            Self::NothingReal => {
+            Self::NoRealMessage => {
                 "nothing would be summarised: no message of a user, an assistant or a tool stands before the kept part"
             }
             Self::Malformed => "a message has a shape that the runtime cannot estimate",
@@ -98,7 +98,7 @@ impl Cancel {
     /// The rule behind it.
     pub const fn rule(self) -> &'static str {
         match self {
-            Self::NothingReal => "compaction 5.1",
+            Self::NoRealMessage => "compaction 5.1",
             Self::Malformed => "compaction 5.20",
         }
     }
@@ -108,9 +108,9 @@ impl Cancel {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoSummary {
     /// The safeguard cancels the compaction; the history stays.
-    Cancelled(Cancel),
+    Cancelled(CancelReason),
     /// The only call failed, and mode `default` has no fallback.
     Failed(String),
     /// Whoever answers the calls gave up.
-    Ended,
+    Aborted,
 }

@@ -4,7 +4,7 @@ use crate::js::{self, JsString, Value};
 
 /// Joins values; absent ones and `null` are empty. Halves of a surrogate pair that meet become one
 /// character (compaction 3.16).
-pub(super) fn join<'a>(values: impl IntoIterator<Item = Option<&'a Value>>, between: &str) -> JsString {
+pub(super) fn js_join<'a>(values: impl IntoIterator<Item = Option<&'a Value>>, between: &str) -> JsString {
     let mut text = JsString::new();
     for (at, value) in values.into_iter().enumerate() {
         if at > 0 {
@@ -24,13 +24,13 @@ mod tests {
     #[test]
     fn nothing_joins_as_nothing_and_numbers_as_their_text() {
         let values = [Value::Null, Value::from(1.5), Value::from("x")];
-        assert_eq!(join(values.iter().map(Some).chain([None]), ";"), ";1.5;x;");
-        assert_eq!(join([], ";"), "");
+        assert_eq!(js_join(values.iter().map(Some).chain([None]), ";"), ";1.5;x;");
+        assert_eq!(js_join([], ";"), "");
     }
 
     #[test]
     fn two_halves_that_meet_are_one_character() {
         let halves = [vec![0xD83D], vec![0xDE00]].map(|half| Value::String(half.into()));
-        assert_eq!(join(halves.iter().map(Some), ""), "😀");
+        assert_eq!(js_join(halves.iter().map(Some), ""), "😀");
     }
 }

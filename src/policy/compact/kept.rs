@@ -4,22 +4,22 @@
 use crate::context::ContextMessage;
 use crate::context::tokens::{estimate_context, estimate_message};
 use crate::gateway::ruleset::{PiChange, PiRelease};
-use crate::js::Throws;
+use crate::js::JsException;
 use crate::policy::compact::branch::BranchEntry;
-use crate::policy::compact::cut_point::{CutPoint, cut_point};
+use crate::policy::compact::cut_point::{CutPoint, find_cut_point};
 use crate::policy::compact::prepare::Preparation;
-use crate::policy::compact::projected::{begins_turn, is_cut, is_summarised};
+use crate::policy::compact::projected::{is_summarised, is_turn_start, is_valid_cut};
 use crate::store::entry::EntryKind;
 
 /// Prepares a compaction of a branch. `kept` is the place of the first entry that the last compaction of the branch kept;
 /// none where no such entry stands before it. There is nothing to prepare where the branch ends in a compaction, and since
 /// 0.79.8 where nothing would be summarised. Throws where the runtime does.
-pub(super) fn prepare_kept(
+pub(super) fn prepare_from_kept(
     pi: PiRelease,
     branch: &[BranchEntry],
     kept: Option<usize>,
     keep_tokens: f64,
-) -> Result<Option<Preparation>, Throws> {
+) -> Result<Option<Preparation>, JsException> {
     let previous = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
     if branch.is_empty() || previous.is_some_and(|at| at + 1 == branch.len()) {
         return Ok(None);
@@ -27,15 +27,22 @@ pub(super) fn prepare_kept(
     let start = previous.map_or(0, |at| kept.filter(|kept| *kept <= at).unwrap_or(at + 1));
     let tokens_before = tokens_before(pi, branch, start, previous)?;
     let cut = if pi.has(PiChange::CutsByContext) {
-        cut_by_context(pi, branch, start, keep_tokens)?
+        find_context_cut(pi, branch, start, keep_tokens)?
     } else {
-        cut_point(branch, start, keep_tokens)?
+        find_cut_point(branch, start, keep_tokens)?
     };
     let first_kept = branch[cut.first_kept];
-    let prepared = Preparation { previous, start, cut, first_kept: first_kept.entry, tokens_before, pi };
+    let prepared = Preparation {
+        previous_compaction: previous,
+        start,
+        cut,
+        first_kept: first_kept.entry,
+        tokens_before,
+        pi,
+    };
     let mut summarised = prepared.history().chain(prepared.turn_prefix());
     let any = summarised.any(|at| is_summarised(pi, &branch[at]));
-    Ok((first_kept.named && (any || !pi.has(PiChange::NeedsMessages))).then_some(prepared))
+    Ok((first_kept.has_id && (any || !pi.has(PiChange::NeedsMessages))).then_some(prepared))
 }
 
 /// Tokens of the context: the last summary, what that compaction kept, and what follows. An older compaction within the
@@ -45,46 +52,46 @@ fn tokens_before(
     branch: &[BranchEntry],
     start: usize,
     previous: Option<usize>,
-) -> Result<f64, Throws> {
+) -> Result<f64, JsException> {
     let speaks = |at: &usize| {
         let is_compaction = branch[*at].kind == EntryKind::Compaction;
         Some(*at) != previous && (!is_compaction || pi.has(PiChange::CutsByContext))
     };
     let places = previous.into_iter().chain((start..branch.len()).filter(speaks));
-    let message = |at: usize| Some(ContextMessage::own(branch[at].entry, branch[at].message?));
+    let message = |at: usize| Some(ContextMessage::from_entry(branch[at].entry, branch[at].message?));
     let messages: Vec<ContextMessage> = places.filter_map(message).collect();
     estimate_context(&messages).map(|estimate| estimate.tokens)
 }
 
 /// Where `branch[start..]` is cut since 0.80.4: whatever is part of the context counts, the summary of a compaction too, and
 /// can begin the kept part, a compaction excepted.
-fn cut_by_context(
+fn find_context_cut(
     pi: PiRelease,
     branch: &[BranchEntry],
     start: usize,
     keep: f64,
-) -> Result<CutPoint, Throws> {
-    if branch[start..].iter().any(|entry| entry.no_message) {
-        return Err(Throws);
+) -> Result<CutPoint, JsException> {
+    if branch[start..].iter().any(|entry| entry.lacks_message) {
+        return Err(JsException);
     }
-    let cuts: Vec<usize> = (start..branch.len()).filter(|at| is_cut(&branch[*at])).collect();
+    let cuts: Vec<usize> = (start..branch.len()).filter(|at| is_valid_cut(&branch[*at])).collect();
     let (Some(first), Some(last)) = (cuts.first(), cuts.last()) else {
         return Ok(CutPoint { first_kept: start, turn_start: None });
     };
     // A tail without a cut is kept with the last one before it only since 0.86.
     let without = if pi.has(PiChange::KeepsSystemMessages) { last } else { first };
-    let reached = budget_reached(branch, start, keep)?;
+    let reached = budget_boundary(branch, start, keep)?;
     let mut cut =
         *reached.map_or(first, |reached| cuts.iter().find(|cut| **cut >= reached).unwrap_or(without));
     while cut > start && branch[cut - 1].message.is_none() && branch[cut - 1].kind != EntryKind::Compaction {
         cut -= 1;
     }
-    let turn_start = (start..=cut).rev().find(|at| begins_turn(&branch[*at]));
-    Ok(CutPoint { first_kept: cut, turn_start: turn_start.filter(|_| !begins_turn(&branch[cut])) })
+    let turn_start = (start..=cut).rev().find(|at| is_turn_start(&branch[*at]));
+    Ok(CutPoint { first_kept: cut, turn_start: turn_start.filter(|_| !is_turn_start(&branch[cut])) })
 }
 
 /// The newest place from which on the messages make up the budget; what weighs nothing is passed over.
-fn budget_reached(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Option<usize>, Throws> {
+fn budget_boundary(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Option<usize>, JsException> {
     let mut sum = 0.0;
     for at in (start..branch.len()).rev() {
         let Some(size) = branch[at].message else { continue };

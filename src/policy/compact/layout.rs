@@ -10,7 +10,7 @@ pub const NO_HISTORY: &str = "No prior history.";
 /// The parts of a summary. The sections bring their own separators, and are empty where there is
 /// nothing to say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Parts {
+pub struct SummaryParts {
     /// Summary of the history.
     pub history: JsString,
     /// Summary of the beginning of a split turn.
@@ -23,7 +23,7 @@ pub struct Parts {
     pub rules: JsString,
 }
 
-impl Parts {
+impl SummaryParts {
     /// The text that is stored. There is no limit to its length (compaction 5.19).
     pub fn text(&self) -> JsString {
         let mut text = self.history.clone();
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn parts_follow_each_other_without_further_separators() {
-        let parts = Parts {
+        let parts = SummaryParts {
             history: "history".into(),
             turn_prefix: Some("prefix".into()),
             failures: "\n\nfailures".into(),
@@ -54,6 +54,6 @@ mod tests {
         let expected =
             "history\n\n---\n\n**Turn Context (split turn):**\n\nprefix\n\nfailures\n\nfiles\n\nrules";
         assert_eq!(parts.text(), expected);
-        assert_eq!(Parts { history: "h".into(), ..Parts::default() }.text(), "h");
+        assert_eq!(SummaryParts { history: "h".into(), ..SummaryParts::default() }.text(), "h");
     }
 }

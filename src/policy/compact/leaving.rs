@@ -2,23 +2,23 @@
 
 use std::collections::HashMap;
 
-use crate::context::bodies::message_of;
-use crate::context::projection::{edits, with_replaced};
+use crate::context::bodies::entry_message;
+use crate::context::projection::{last_edits, replace_content};
 use crate::context::tokens::estimate_message;
 use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
-use crate::js::{self, Throws, Value};
+use crate::js::{self, JsException, Value};
 use crate::policy::compact::files::FileOps;
 use crate::store::entry::{EntryKind, Replacement, Role};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
 use crate::store::measure::role_of;
-use crate::store::scan::size_message;
+use crate::store::scan::measure_message;
 use crate::transcript::Tree;
 
 /// The part of a tree that is left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct LeftBranch {
     /// The deepest entry of both branches.
     pub ancestor: Option<EntryIx>,
     /// The entries behind it, in order.
@@ -27,7 +27,7 @@ pub struct Left {
 
 /// What is summarised of them.
 #[derive(Debug, Clone)]
-pub struct Leaving {
+pub struct BranchSummaryTexts {
     /// The messages, in order.
     pub messages: Vec<Value>,
     /// Their tokens by estimate.
@@ -37,11 +37,11 @@ pub struct Leaving {
 }
 
 /// The entries from one leaf back to the branch of another; nothing from before the first entry.
-pub fn left(index: &Index, tree: &Tree, from: Option<EntryIx>, target: EntryIx) -> Left {
-    let Some(from) = from else { return Left { ancestor: None, entries: Vec::new() } };
-    let (path, other) = (tree.walk(index, from), tree.walk(index, target));
+pub fn find_left_branch(index: &Index, tree: &Tree, from: Option<EntryIx>, target: EntryIx) -> LeftBranch {
+    let Some(from) = from else { return LeftBranch { ancestor: None, entries: Vec::new() } };
+    let (path, other) = (tree.path_to(index, from), tree.path_to(index, target));
     let shared = path.iter().zip(&other).take_while(|(a, b)| a == b).count();
-    Left { ancestor: shared.checked_sub(1).map(|at| path[at]), entries: path[shared..].to_vec() }
+    LeftBranch { ancestor: shared.checked_sub(1).map(|at| path[at]), entries: path[shared..].to_vec() }
 }
 
 /// The messages of the entries, from the newest back, within a budget of tokens; 0 or less means no limit
@@ -49,29 +49,30 @@ pub fn left(index: &Index, tree: &Tree, from: Option<EntryIx>, target: EntryIx) 
 ///
 /// # Errors
 /// Where an entry cannot be read; throws where the runtime cannot estimate a message.
-pub fn prepare_leaving<E>(
+pub fn prepare_branch_summary<E>(
     index: &Index,
     entries: &[EntryIx],
     budget: f64,
     body: impl Fn(EntryIx) -> Result<Value, E>,
-) -> Result<Result<Leaving, Throws>, E> {
-    if entries.iter().any(|ix| index.entry(*ix).no_message) {
-        return Ok(Err(Throws));
+) -> Result<Result<BranchSummaryTexts, JsException>, E> {
+    if entries.iter().any(|ix| index.entry(*ix).lacks_message) {
+        return Ok(Err(JsException));
     }
-    let mut leaving = Leaving { messages: Vec::new(), total_tokens: 0.0, files: FileOps::default() };
+    let mut leaving =
+        BranchSummaryTexts { messages: Vec::new(), total_tokens: 0.0, files: FileOps::default() };
     for ix in entries.iter().filter(|ix| index.entry(**ix).kind == EntryKind::BranchSummary) {
-        leaving.files.add_carried(&body(*ix)?);
+        leaving.files.add_branch_summary(&body(*ix)?);
     }
-    let edited = index.pi.has(PiChange::EditsBranchSummaries);
-    let edits = if edited { edits(index, entries) } else { HashMap::new() };
+    let edited = index.pi_release.has(PiChange::EditsBranchSummaries);
+    let edits = if edited { last_edits(index, entries) } else { HashMap::new() };
     for ix in entries.iter().rev() {
-        let Some(message) = message(index, *ix, &edits, &body)? else { continue };
-        leaving.files.add_message_as(index.pi, &message);
-        let size = size_message(&message).size.read_as(index.pi);
+        let Some(message) = recorded_message(index, *ix, &edits, &body)? else { continue };
+        leaving.files.add_message_for(index.pi_release, &message);
+        let size = measure_message(&message).size.for_release(index.pi_release);
         let bare = message.get("content").is_none_or(Value::is_null);
         let needs = matches!(size.role, Role::User | Role::Assistant | Role::Custom | Role::System);
         let Some(tokens) = estimate_message(&size).ok().filter(|_| !(bare && needs)) else {
-            return Ok(Err(Throws));
+            return Ok(Err(JsException));
         };
         let full = budget > 0.0 && leaving.total_tokens + tokens > budget;
         let summary = matches!(index.entry(*ix).kind, EntryKind::Compaction | EntryKind::BranchSummary);
@@ -90,7 +91,7 @@ pub fn prepare_leaving<E>(
 
 /// The message of an entry as it is recorded; none of tool results, and of what is left out. Summaries are never edited
 /// (store-pi-1.5 J1).
-fn message<E>(
+fn recorded_message<E>(
     index: &Index,
     ix: EntryIx,
     edits: &HashMap<IdIx, EntryIx>,
@@ -108,12 +109,12 @@ fn message<E>(
     if !speaks || replacement == Some(&Replacement::Omitted) {
         return Ok(None);
     }
-    let message = message_of(&body(ix)?, entry.kind);
+    let message = entry_message(&body(ix)?, entry.kind);
     let replaced =
         matches!(role_of(&message), Role::User | Role::Assistant | Role::ToolResult | Role::Custom);
     let message = match replacement {
-        Some(Replacement::Content(new)) if replaced => with_replaced(&message, new),
+        Some(Replacement::Content(new)) if replaced => replace_content(&message, new),
         _ => message,
     };
-    Ok(Some(message).filter(|message| js::truthy(Some(message))))
+    Ok(Some(message).filter(|message| js::is_truthy(Some(message))))
 }

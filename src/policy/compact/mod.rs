@@ -30,16 +30,21 @@ pub mod summarise;
 pub(crate) mod testing;
 pub mod v2026_9;
 
-pub use after::{After, CompactionEntry, after};
-pub use branch::{BranchEntry, Projected, branch, branch_as, projected_branch};
-pub use calls::{ASSUMED_SUMMARY_TOKENS, Call, Calls, assumed_tokens, calls, calls_within};
-pub use conversation::{conversation, conversation_as};
-pub use cut_point::{CutPoint, cut_point};
+pub use after::{CompactedContext, CompactionEntry, context_after};
+pub use branch::{
+    BranchEntry, ProjectedEntry, branch_entries, branch_entries_for_runtime, projected_branch_entries,
+};
+pub use calls::{
+    ASSUMED_SUMMARY_TOKENS, PredictedCall, PredictedCalls, assumed_summary_tokens, predict_calls,
+    predict_calls_within,
+};
+pub use conversation::{conversation_text, conversation_text_for};
+pub use cut_point::{CutPoint, find_cut_point};
 pub use files::{FileLists, FileOps};
-pub use job::{Cancel, Dropped, Mode, NoSummary, SummaryJob, Written};
-pub use prepare::{Material, Preparation, prepare};
-pub use request::{Form, Identifiers, Purpose, SummaryRequest};
-pub use stages::{Answers, Ended, NoAnswer, max_summary_tokens};
-pub use step::{Compacted, assumed_summary, compact_list};
+pub use job::{CancelReason, DroppedHistory, NoSummary, StoredSummary, SummaryMode, SummarySpec};
+pub use prepare::{CompactionTexts, Preparation, prepare};
+pub use request::{Identifiers, SummaryForm, SummaryPurpose, SummaryRequest};
+pub use stages::{Aborted, AnswerFailure, SummaryModel, max_summary_tokens};
+pub use step::{CompactionResult, assumed_summary, compact_list};
 pub use summarise::{summarise, summarise_within};
-pub use v2026_9::{Before, Compacting, prepare_under, stored_summary, weighted_tokens};
+pub use v2026_9::{CompactionInput, PreviousCompaction, prepare_under, stored_summary, weighted_tokens};

@@ -3,14 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::context::bodies::projected_of;
+use crate::context::bodies;
 use crate::context::tokens::estimate_context;
-use crate::context::{ContextMessage, Made};
+use crate::context::{ContentSource, ContextMessage};
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::ids::EntryIx;
-use crate::js::{Throws, Value};
-use crate::policy::compact::branch::{BranchEntry, message_in_branch};
-use crate::policy::compact::cut_point::{CutPoint, cut_point};
+use crate::js::{JsException, Value};
+use crate::policy::compact::branch::{BranchEntry, message_to_summarise};
+use crate::policy::compact::cut_point::{CutPoint, find_cut_point};
 use crate::policy::compact::files::FileOps;
 use crate::policy::compact::projected::is_summarised;
 use crate::store::entry::{EntryKind, Replacement};
@@ -20,7 +20,7 @@ use crate::store::entry::{EntryKind, Replacement};
 pub struct Preparation {
     /// The last compaction of the branch; up to the reference, what it kept is neither summarised nor
     /// kept again (compaction 3.3).
-    pub previous: Option<usize>,
+    pub previous_compaction: Option<usize>,
     /// Where the part begins that is considered: behind the previous compaction (compaction 3.2).
     pub start: usize,
     /// Where the kept part begins, and the turn it splits.
@@ -51,53 +51,56 @@ impl Preparation {
     }
 
     /// Reads what is to be summarised. `body` reads an entry as the runtime holds it.
-    pub fn material<E>(
+    pub fn read_texts<E>(
         &self,
         branch: &[BranchEntry],
         body: impl Fn(EntryIx) -> Result<Value, E>,
-    ) -> Result<Material, E> {
+    ) -> Result<CompactionTexts, E> {
         let messages = |range: Range<usize>| -> Result<Vec<Value>, E> {
             let message = |entry: &BranchEntry| match entry.projected {
                 None if !self.pi.has(PiChange::StartsAtKept) => {
-                    Ok(message_in_branch(&body(entry.entry)?, entry.kind))
+                    Ok(message_to_summarise(&body(entry.entry)?, entry.kind))
                 }
                 _ if !is_summarised(self.pi, entry) => Ok(None),
-                None if self.pi.has(PiChange::CutsByContext) => {
-                    Ok(Some(projected_of(&body(entry.entry)?, entry.kind, Made::Own, None)))
-                }
-                None => Ok(message_in_branch(&body(entry.entry)?, entry.kind)),
-                Some(projected) => message_projected(entry, projected.made, &body).map(Some),
+                None if self.pi.has(PiChange::CutsByContext) => Ok(Some(bodies::projected_message(
+                    &body(entry.entry)?,
+                    entry.kind,
+                    ContentSource::Own,
+                    None,
+                ))),
+                None => Ok(message_to_summarise(&body(entry.entry)?, entry.kind)),
+                Some(projected) => projected_message(entry, projected.content_source, &body).map(Some),
             };
             // Where what the previous compaction kept is considered again, that stands in the middle.
-            let other = range.filter(|at| Some(*at) != self.previous).map(|at| &branch[at]);
+            let other = range.filter(|at| Some(*at) != self.previous_compaction).map(|at| &branch[at]);
             other.filter_map(|entry| message(entry).transpose()).collect()
         };
-        let previous = self.previous.map(|at| body(branch[at].entry)).transpose()?;
+        let previous = self.previous_compaction.map(|at| body(branch[at].entry)).transpose()?;
         let (history, turn_prefix) = (messages(self.history())?, messages(self.turn_prefix())?);
-        let mut files = previous.as_ref().map(FileOps::of_compaction).unwrap_or_default();
-        history.iter().chain(&turn_prefix).for_each(|message| files.add_message_as(self.pi, message));
+        let mut files = previous.as_ref().map(FileOps::from_compaction).unwrap_or_default();
+        history.iter().chain(&turn_prefix).for_each(|message| files.add_message_for(self.pi, message));
         let previous_summary = previous.and_then(|entry| entry.get("summary").cloned());
-        Ok(Material { history, turn_prefix, previous_summary, files, pi: self.pi })
+        Ok(CompactionTexts { history, turn_prefix, previous_summary, files, pi: self.pi })
     }
 }
 
 /// The message of an entry as it is projected, edits applied.
-fn message_projected<E>(
+fn projected_message<E>(
     entry: &BranchEntry,
-    made: Made,
+    made: ContentSource,
     body: &impl Fn(EntryIx) -> Result<Value, E>,
 ) -> Result<Value, E> {
     let edit = match made {
-        Made::Edited(edit) => body(edit)?.get("replacement").cloned(),
+        ContentSource::Edited(edit) => body(edit)?.get("replacement").cloned(),
         _ => None,
     };
     let edit = edit.map(|new| Replacement::Content(Arc::new(new)));
-    Ok(projected_of(&body(entry.entry)?, entry.kind, made, edit.as_ref()))
+    Ok(bodies::projected_message(&body(entry.entry)?, entry.kind, made, edit.as_ref()))
 }
 
 /// The texts a compaction works on.
 #[derive(Debug, Clone)]
-pub struct Material {
+pub struct CompactionTexts {
     /// Messages that are summarised as history.
     pub history: Vec<Value>,
     /// Messages that are summarised as the beginning of a split turn.
@@ -113,22 +116,29 @@ pub struct Material {
 /// Prepares a compaction that keeps about `keep_tokens` of the newest messages. There is nothing to
 /// prepare when the branch ends in a compaction, is empty, or has no id at the cut (compaction 3.1).
 /// Throws where the runtime does (compaction 3.23).
-pub fn prepare(branch: &[BranchEntry], keep_tokens: f64) -> Result<Option<Preparation>, Throws> {
+pub fn prepare(branch: &[BranchEntry], keep_tokens: f64) -> Result<Option<Preparation>, JsException> {
     let previous = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
     let start = previous.map_or(0, |at| at + 1);
     if start == branch.len() {
         return Ok(None);
     }
     let tokens_before = tokens_before(&branch[previous.unwrap_or(0)..])?;
-    let cut = cut_point(branch, start, keep_tokens)?;
+    let cut = find_cut_point(branch, start, keep_tokens)?;
     let first_kept = branch[cut.first_kept];
     let pi = PiRelease::OLDEST;
-    let prepared = Preparation { previous, start, cut, first_kept: first_kept.entry, tokens_before, pi };
-    Ok(first_kept.named.then_some(prepared))
+    let prepared = Preparation {
+        previous_compaction: previous,
+        start,
+        cut,
+        first_kept: first_kept.entry,
+        tokens_before,
+        pi,
+    };
+    Ok(first_kept.has_id.then_some(prepared))
 }
 
-fn tokens_before(branch: &[BranchEntry]) -> Result<f64, Throws> {
-    let message = |entry: &BranchEntry| Some(ContextMessage::own(entry.entry, entry.message?));
+fn tokens_before(branch: &[BranchEntry]) -> Result<f64, JsException> {
+    let message = |entry: &BranchEntry| Some(ContextMessage::from_entry(entry.entry, entry.message?));
     let messages: Vec<ContextMessage> = branch.iter().filter_map(message).collect();
     estimate_context(&messages).map(|estimate| estimate.tokens)
 }
@@ -138,11 +148,11 @@ mod tests {
     use super::*;
     use crate::ids::LineIds;
     use crate::js;
-    use crate::policy::compact::branch::branch;
+    use crate::policy::compact::branch::branch_entries;
     use crate::store::load::load_bytes;
 
     /// A branch of these lines, each the child of the one before, with its bodies.
-    fn prepared(lines: &[&str], keep: f64) -> (Option<Preparation>, Option<Material>) {
+    fn prepared(lines: &[&str], keep: f64) -> (Option<Preparation>, Option<CompactionTexts>) {
         let lines: Vec<String> = lines
             .iter()
             .enumerate()
@@ -151,10 +161,10 @@ mod tests {
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
         let path: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
-        let body = |ix: EntryIx| Ok::<_, ()>(js::parse(&lines[ix.at()]).expect("test JSON"));
-        let branch = branch(&index, &path, body).expect("reads");
+        let body = |ix: EntryIx| Ok::<_, ()>(js::parse(&lines[ix.index()]).expect("test JSON"));
+        let branch = branch_entries(&index, &path, body).expect("reads");
         let preparation = prepare(&branch, keep).expect("measurable");
-        (preparation, preparation.map(|preparation| preparation.material(&branch, body).expect("reads")))
+        (preparation, preparation.map(|preparation| preparation.read_texts(&branch, body).expect("reads")))
     }
 
     const USER: &str = r#""type":"message","message":{"role":"user","content":"12345678"}"#;

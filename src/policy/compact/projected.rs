@@ -3,15 +3,15 @@
 
 use std::collections::HashSet;
 
-use crate::context::system::system_state;
+use crate::context::system::replay_system_messages;
 use crate::context::tokens::{estimate_context, estimate_message};
-use crate::context::{ContextMessage, Made};
+use crate::context::{ContentSource, ContextMessage};
 use crate::gateway::ruleset::{PiChange, PiRelease};
-use crate::js::Throws;
-use crate::policy::compact::branch::{BranchEntry, Projected};
+use crate::js::JsException;
+use crate::policy::compact::branch::{BranchEntry, ProjectedEntry};
 use crate::policy::compact::cut_point::CutPoint;
 use crate::policy::compact::prepare::Preparation;
-use crate::policy::compact::v2026_9::Before;
+use crate::policy::compact::v2026_9::PreviousCompaction;
 use crate::store::entry::{EntryKind, MessageSize, Role};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
@@ -20,9 +20,9 @@ use crate::store::intern::IdIx;
 /// where nothing would be summarised (store-pi-1.5 H1, H8). `system_tokens` are those of the replayed system message.
 pub(super) fn prepare_projected(
     branch: &[BranchEntry],
-    system_tokens: Result<f64, Throws>,
+    system_tokens: Result<f64, JsException>,
     keep_tokens: f64,
-) -> Result<Option<Preparation>, Throws> {
+) -> Result<Option<Preparation>, JsException> {
     if branch.is_empty() || ends_in_compaction(branch) {
         return Ok(None);
     }
@@ -32,22 +32,29 @@ pub(super) fn prepare_projected(
     if start == branch.len() {
         return Ok(None);
     }
-    let cut = cut_projected(branch, start, keep_tokens)?;
+    let cut = find_projected_cut(branch, start, keep_tokens)?;
     let tokens_before = tokens_before(branch, system_tokens)?;
     let first_kept = branch[cut.first_kept];
     let pi = PiRelease::NEWEST;
-    let prepared = Preparation { previous, start, cut, first_kept: first_kept.entry, tokens_before, pi };
+    let prepared = Preparation {
+        previous_compaction: previous,
+        start,
+        cut,
+        first_kept: first_kept.entry,
+        tokens_before,
+        pi,
+    };
     let mut summarised = prepared.history().chain(prepared.turn_prefix());
-    Ok((summarised.any(|at| is_summarised(pi, &branch[at])) && first_kept.named).then_some(prepared))
+    Ok((summarised.any(|at| is_summarised(pi, &branch[at])) && first_kept.has_id).then_some(prepared))
 }
 
 /// The same of a branch that is told entry by entry, such as that of a replay, whose messages are edited already: what a
 /// projection selects of it, told by places in the branch.
-pub(super) fn prepare_entries(
+pub(super) fn prepare_unprojected(
     branch: &[BranchEntry],
-    before: &Before,
+    before: &PreviousCompaction,
     keep_tokens: f64,
-) -> Result<Option<Preparation>, Throws> {
+) -> Result<Option<Preparation>, JsException> {
     let compaction = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
     let is_system = |at: &usize| branch[*at].message.is_some_and(|size| size.role == Role::System);
     let places: Vec<usize> = match compaction {
@@ -59,10 +66,10 @@ pub(super) fn prepare_entries(
         }
     };
     let selected = places.iter().map(|at| BranchEntry {
-        projected: Some(Projected {
-            at: *at as u32,
+        projected: Some(ProjectedEntry {
+            path_index: *at as u32,
             id: None,
-            made: Made::Own,
+            content_source: ContentSource::Own,
             omitted: None,
             replaces: None,
         }),
@@ -72,7 +79,7 @@ pub(super) fn prepare_entries(
     let prepared = prepare_projected(&selected, before.system_tokens, keep_tokens)?;
     let place = |at: usize| places.get(at).copied().unwrap_or(branch.len());
     Ok(prepared.map(|prepared| Preparation {
-        previous: prepared.previous.map(place),
+        previous_compaction: prepared.previous_compaction.map(place),
         start: place(prepared.start),
         cut: CutPoint {
             first_kept: place(prepared.cut.first_kept),
@@ -84,7 +91,7 @@ pub(super) fn prepare_entries(
 
 /// Whether the last entry of the path is a compaction; of a projection it is the first.
 fn ends_in_compaction(branch: &[BranchEntry]) -> bool {
-    let place = |entry: &BranchEntry| entry.projected.map_or(0, |projected| projected.at);
+    let place = |entry: &BranchEntry| entry.projected.map_or(0, |projected| projected.path_index);
     let last = branch.iter().max_by_key(|entry| place(entry));
     last.is_some_and(|entry| entry.kind == EntryKind::Compaction)
 }
@@ -97,28 +104,28 @@ pub(super) fn is_summarised(pi: PiRelease, entry: &BranchEntry) -> bool {
 }
 
 /// Where `branch[start..]` is cut (store-pi-1.5 H3–H7).
-fn cut_projected(branch: &[BranchEntry], start: usize, keep: f64) -> Result<CutPoint, Throws> {
-    let cuts: Vec<usize> = (start..branch.len()).filter(|at| is_cut(&branch[*at])).collect();
+fn find_projected_cut(branch: &[BranchEntry], start: usize, keep: f64) -> Result<CutPoint, JsException> {
+    let cuts: Vec<usize> = (start..branch.len()).filter(|at| is_valid_cut(&branch[*at])).collect();
     let (Some(first), Some(last)) = (cuts.first(), cuts.last()) else {
         return Ok(CutPoint { first_kept: start, turn_start: None });
     };
-    let mut cut = match budget_reached(branch, start, keep)? {
+    let mut cut = match budget_boundary(branch, start, keep)? {
         None => *first,
         Some(at) => {
             let cut = *cuts.iter().find(|cut| **cut >= at).unwrap_or(last);
-            if is_recovery(&branch[cut + 1..]) { cut + 1 } else { cut }
+            if is_omitted_recovery(&branch[cut + 1..]) { cut + 1 } else { cut }
         }
     };
     while cut > start && branch[cut - 1].message.is_none() && branch[cut - 1].kind != EntryKind::Compaction {
         cut -= 1;
     }
-    let turn_start = (start..=cut).rev().find(|at| begins_turn(&branch[*at]));
-    let whole = branch.get(cut).is_some_and(begins_turn);
+    let turn_start = (start..=cut).rev().find(|at| is_turn_start(&branch[*at]));
+    let whole = branch.get(cut).is_some_and(is_turn_start);
     Ok(CutPoint { first_kept: cut, turn_start: turn_start.filter(|_| !whole) })
 }
 
 /// The newest position from which on the messages make up the budget; what counts nothing is passed over.
-fn budget_reached(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Option<usize>, Throws> {
+fn budget_boundary(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Option<usize>, JsException> {
     let mut sum = 0.0;
     for at in (start..branch.len()).rev() {
         let Some(size) = branch[at].message else { continue };
@@ -135,13 +142,13 @@ fn budget_reached(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Opt
 }
 
 /// Whether the kept part may begin at an entry: whatever speaks, but a tool and the system (store-pi-1.5 H3).
-pub(super) fn is_cut(entry: &BranchEntry) -> bool {
+pub(super) fn is_valid_cut(entry: &BranchEntry) -> bool {
     let role = entry.message.filter(|_| entry.kind != EntryKind::Compaction).map(|size| size.role);
     role.is_some_and(|role| !matches!(role, Role::ToolResult | Role::System | Role::Other))
 }
 
 /// Whether a turn begins with an entry (store-pi-1.5 H7).
-pub(super) fn begins_turn(entry: &BranchEntry) -> bool {
+pub(super) fn is_turn_start(entry: &BranchEntry) -> bool {
     let role = entry.message.filter(|_| entry.kind != EntryKind::Compaction).map(|size| size.role);
     role.is_some_and(|role| {
         let asks = matches!(role, Role::User | Role::BashExecution | Role::Custom);
@@ -151,7 +158,7 @@ pub(super) fn begins_turn(entry: &BranchEntry) -> bool {
 
 /// Whether what follows the cut is only what a recovery left out, an answer among it: then the pending request is
 /// summarised too (store-pi-1.5 H5).
-fn is_recovery(suffix: &[BranchEntry]) -> bool {
+fn is_omitted_recovery(suffix: &[BranchEntry]) -> bool {
     let silent = |entry: &BranchEntry| entry.message.is_none() && entry.kind != EntryKind::Compaction;
     let of = |entry: &BranchEntry| entry.projected.filter(|projected| projected.omitted.is_some());
     let omitted: HashSet<Option<IdIx>> = suffix.iter().filter_map(of).map(|projected| projected.id).collect();
@@ -163,14 +170,17 @@ fn is_recovery(suffix: &[BranchEntry]) -> bool {
 }
 
 /// Tokens of the context before: anchored while no edit and no compaction stands behind the anchor (store-pi-1.5 E5).
-fn tokens_before(branch: &[BranchEntry], system_tokens: Result<f64, Throws>) -> Result<f64, Throws> {
+fn tokens_before(
+    branch: &[BranchEntry],
+    system_tokens: Result<f64, JsException>,
+) -> Result<f64, JsException> {
     let speaking: Vec<(&BranchEntry, ContextMessage)> = branch
         .iter()
-        .filter_map(|entry| Some((entry, ContextMessage::own(entry.entry, entry.message?))))
+        .filter_map(|entry| Some((entry, ContextMessage::from_entry(entry.entry, entry.message?))))
         .collect();
     let messages: Vec<ContextMessage> = speaking.iter().map(|(_, message)| *message).collect();
     let plain = estimate_context(&messages)?;
-    let place = |entry: &BranchEntry| entry.projected.map(|projected| projected.at);
+    let place = |entry: &BranchEntry| entry.projected.map(|projected| projected.path_index);
     let changed = branch
         .iter()
         .filter(|entry| matches!(entry.kind, EntryKind::ContextEdit | EntryKind::Compaction))
@@ -184,7 +194,7 @@ fn tokens_before(branch: &[BranchEntry], system_tokens: Result<f64, Throws>) -> 
 }
 
 /// Tokens of the system messages of a projected branch, replayed to one; 0 where it has none.
-pub(super) fn system_tokens(index: &Index, branch: &[BranchEntry]) -> Result<f64, Throws> {
+pub(super) fn system_tokens(index: &Index, branch: &[BranchEntry]) -> Result<f64, JsException> {
     let system = branch.iter().filter(|entry| {
         let own = entry.message.is_some_and(|size| size.role == Role::System);
         own || entry.kind == EntryKind::Compaction && entry.message.is_some()
@@ -193,11 +203,15 @@ pub(super) fn system_tokens(index: &Index, branch: &[BranchEntry]) -> Result<f64
         .filter(|entry| index.system_message(entry.entry).is_some())
         .filter_map(|entry| {
             let size = MessageSize { role: Role::System, ..entry.message? };
-            let made = if entry.kind == EntryKind::Compaction { Made::Checkpoint } else { Made::Own };
-            Some(ContextMessage { made, ..ContextMessage::own(entry.entry, size) })
+            let made = if entry.kind == EntryKind::Compaction {
+                ContentSource::Checkpoint
+            } else {
+                ContentSource::Own
+            };
+            Some(ContextMessage { content_source: made, ..ContextMessage::from_entry(entry.entry, size) })
         })
         .collect();
-    system_state(index, &messages)?.map_or(Ok(0.0), |state| state.tokens())
+    replay_system_messages(index, &messages)?.map_or(Ok(0.0), |state| state.tokens())
 }
 
 #[cfg(test)]

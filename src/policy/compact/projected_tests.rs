@@ -1,10 +1,10 @@
 //! The cut of a projected branch.
 
 use super::*;
-use crate::gateway::ruleset::{PiRelease, Reading};
+use crate::gateway::ruleset::{PiRelease, ReadMode};
 use crate::ids::{EntryIx, LineIds};
-use crate::policy::compact::branch::projected_branch;
-use crate::store::load::load_as;
+use crate::policy::compact::branch::projected_branch_entries;
+use crate::store::load::load_for_release;
 use crate::store::source::Source;
 
 /// What is summarised as history, as the beginning of a turn, and the first entry kept, of a branch of these lines.
@@ -15,18 +15,19 @@ fn cut(lines: &[&str], keep: f64) -> Option<(Vec<usize>, Vec<usize>, usize)> {
         .map(|(at, line)| format!(r#"{{"id":"e{at}","parentId":"e{}",{line}}}"#, at.wrapping_sub(1)))
         .collect();
     let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
-    let source = Source::memory("t.jsonl", text.into_bytes());
-    let index = load_as(&source, Reading::Projected, &mut LineIds, &mut |_, _| true).expect("loads");
+    let source = Source::from_memory("t.jsonl", text.into_bytes());
+    let index =
+        load_for_release(&source, ReadMode::Projected, &mut LineIds, &mut |_, _| true).expect("loads");
     let path: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
-    let branch = projected_branch(&index, &path).expect("projects");
+    let branch = projected_branch_entries(&index, &path).expect("projects");
     let prepared = prepare_projected(&branch, system_tokens(&index, &branch), keep).expect("measurable")?;
     let places = |range: std::ops::Range<usize>| {
         range
             .filter(|at| is_summarised(PiRelease::NEWEST, &branch[*at]))
-            .map(|at| branch[at].entry.at())
+            .map(|at| branch[at].entry.index())
             .collect()
     };
-    Some((places(prepared.history()), places(prepared.turn_prefix()), prepared.first_kept.at()))
+    Some((places(prepared.history()), places(prepared.turn_prefix()), prepared.first_kept.index()))
 }
 
 const SYSTEM: &str = r#""type":"message","message":{"role":"system","content":"12345678"}"#;

@@ -4,15 +4,15 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::js::{self, JsString, Throws, Value};
-use crate::policy::compact::calls::calls;
-use crate::policy::compact::chunks::{split_by_max, split_by_share, total};
+use crate::js::{self, JsException, JsString, Value};
+use crate::policy::compact::calls::predict_calls;
+use crate::policy::compact::chunks::{split_by_max, split_by_share, total_tokens};
 use crate::policy::compact::request::SummaryRequest;
-use crate::policy::compact::share::{ShareSettings, SharedMessage, prune_by_share};
-use crate::policy::compact::stages::{Answers, NoAnswer};
+use crate::policy::compact::share::{HistoryMessage, ShareSettings, prune_by_share};
+use crate::policy::compact::stages::{AnswerFailure, SummaryModel};
 use crate::policy::compact::summarise::summarise;
 use crate::policy::compact::testing::job;
-use crate::policy::repair::{apply, pair, shape_of};
+use crate::policy::repair::{apply_pairing, pair, shape_of};
 use crate::store::measure::pi_chars;
 
 fn message((role, id, chars, name): (u8, u8, usize, &str)) -> Value {
@@ -37,7 +37,7 @@ fn tokens(message: &Value) -> f64 {
 }
 
 fn all_tokens(messages: &[Value]) -> f64 {
-    total(&messages.iter().map(tokens).collect::<Vec<_>>())
+    total_tokens(&messages.iter().map(tokens).collect::<Vec<_>>())
 }
 
 proptest! {
@@ -45,26 +45,26 @@ proptest! {
     fn tokens_told_from_sizes_are_those_of_the_messages_made(
         history in histories(), window in 1.0..4000.0_f64, parts in 0.0..5.0_f64,
     ) {
-        let sized = |message| Ok(SharedMessage { shape: shape_of(message), tokens: tokens(message) });
-        let items: Vec<Result<SharedMessage, Throws>> = history.iter().map(sized).collect();
+        let sized = |message| Ok(HistoryMessage { shape: shape_of(message), tokens: tokens(message) });
+        let items: Vec<Result<HistoryMessage, JsException>> = history.iter().map(sized).collect();
         let settings = ShareSettings { parts, ..ShareSettings::new(window) };
         let shared = prune_by_share(&items, &settings).expect("measurable");
-        prop_assert_eq!(all_tokens(&shared.kept_messages(&history, 0.0)), shared.kept_tokens);
+        prop_assert_eq!(all_tokens(&shared.retained_messages(&history, 0.0)), shared.retained_tokens);
         prop_assert_eq!(all_tokens(&shared.dropped_messages(&history, 0.0)), shared.dropped_tokens);
-        prop_assert!(shared.dropped.len() <= shared.dropped_messages);
+        prop_assert!(shared.dropped.len() <= shared.dropped_message_count);
     }
 
     #[test]
     fn a_paired_list_has_no_result_left_to_drop_or_to_invent(history in histories()) {
         let shapes: Vec<_> = history.iter().map(shape_of).collect();
         let first = pair(&shapes.iter().collect::<Vec<_>>());
-        let paired = apply(&history, &first.order, 0.0);
+        let paired = apply_pairing(&history, &first.order, 0.0);
         let shapes: Vec<_> = paired.iter().map(shape_of).collect();
         let second = pair(&shapes.iter().collect::<Vec<_>>());
         prop_assert!(second.orphans.is_empty());
         // A call whose id is taken gets a result that is dropped at once (compaction 6.5c).
         prop_assert_eq!(second.added.len(), second.dropped_duplicates);
-        prop_assert_eq!(apply(&paired, &second.order, 0.0), paired);
+        prop_assert_eq!(apply_pairing(&paired, &second.order, 0.0), paired);
     }
 
     #[test]
@@ -78,18 +78,18 @@ proptest! {
 }
 
 /// Answers at random: with a text of some length, or not at all.
-struct Dice {
+struct RandomModel {
     rolls: Vec<u8>,
     at: usize,
-    asked: Vec<usize>,
+    request_sizes: Vec<usize>,
 }
 
-impl Answers for Dice {
-    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, NoAnswer> {
-        self.asked.push(request.messages.len());
+impl SummaryModel for RandomModel {
+    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, AnswerFailure> {
+        self.request_sizes.push(request.messages.len());
         self.at += 1;
         match self.rolls[self.at % self.rolls.len()] {
-            0 => Err(NoAnswer::Failed("no".to_owned())),
+            0 => Err(AnswerFailure::Failed("no".to_owned())),
             roll => Ok("s".repeat(usize::from(roll)).into()),
         }
     }
@@ -104,12 +104,12 @@ proptest! {
     ) {
         let mut job = job(history.clone());
         (job.window, job.tokens_before) = (window, before);
-        let mut dice = Dice { rolls, at: 0, asked: Vec::new() };
+        let mut dice = RandomModel { rolls, at: 0, request_sizes: Vec::new() };
         let result = summarise(&job, &mut dice);
         prop_assert_eq!(result.is_err(), history.is_empty());
         // Repair may invent a result for every call of what is kept.
         let most = 2 * (2 * history.len() + 2) * 2;
-        prop_assert!(dice.asked.len() <= most, "{} calls for {} messages", dice.asked.len(), history.len());
+        prop_assert!(dice.request_sizes.len() <= most, "{} calls for {} messages", dice.request_sizes.len(), history.len());
     }
 
     /// Told calls are made calls: what is assumed about a run where all succeeds is what such a run does.
@@ -118,10 +118,10 @@ proptest! {
         prop_assume!(!history.is_empty());
         let mut job = job(history);
         (job.window, job.tokens_before) = (window, before);
-        let told = calls(&job, 1.0).expect("measurable");
-        let mut dice = Dice { rolls: vec![4], at: 0, asked: Vec::new() };
+        let told = predict_calls(&job, 1.0).expect("measurable");
+        let mut dice = RandomModel { rolls: vec![4], at: 0, request_sizes: Vec::new() };
         let made = summarise(&job, &mut dice).expect("measurable");
-        prop_assert_eq!(told.calls.iter().map(|call| call.messages).collect::<Vec<_>>(), dice.asked);
-        prop_assert_eq!(told.written.parts.text().len(), made.parts.text().len());
+        prop_assert_eq!(told.calls.iter().map(|call| call.messages).collect::<Vec<_>>(), dice.request_sizes);
+        prop_assert_eq!(told.summary.parts.text().len(), made.parts.text().len());
     }
 }

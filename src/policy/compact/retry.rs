@@ -1,20 +1,20 @@
 //! How often a summary call is tried, and how long is waited in between (compaction 5.15).
 
 /// Attempts of one call.
-pub const ATTEMPTS: u32 = 3;
+pub const MAX_CALL_ATTEMPTS: u32 = 3;
 
 /// Least wait, in ms; also the first.
-const FIRST_WAIT_MS: f64 = 500.0;
+const MIN_WAIT_MS: f64 = 500.0;
 /// Longest wait, in ms.
-const LONGEST_WAIT_MS: f64 = 5000.0;
+const MAX_WAIT_MS: f64 = 5000.0;
 /// Share of a wait by which it varies.
 const JITTER: f64 = 0.2;
 
 /// The wait after a failed attempt (from 1), in ms: doubled each time, varied by `jitter` (-1 to 1), at least 500.
 pub fn wait_ms(attempt: u32, jitter: f64) -> f64 {
-    let plain = (FIRST_WAIT_MS * 2_f64.powi(attempt.saturating_sub(1).min(30) as i32)).min(LONGEST_WAIT_MS);
+    let plain = (MIN_WAIT_MS * 2_f64.powi(attempt.saturating_sub(1).min(30) as i32)).min(MAX_WAIT_MS);
     let varied = (plain * (1.0 + jitter.clamp(-1.0, 1.0) * JITTER) + 0.5).floor();
-    varied.clamp(FIRST_WAIT_MS, LONGEST_WAIT_MS)
+    varied.clamp(MIN_WAIT_MS, MAX_WAIT_MS)
 }
 
 #[cfg(test)]

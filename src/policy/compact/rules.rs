@@ -4,14 +4,14 @@
 use crate::js::{self, JsString};
 
 /// Units of the rules in a summary at most (compaction 5.18).
-pub const MAX_RULES: usize = 2000;
+pub const MAX_RULES_UNITS: usize = 2000;
 
 /// The sections that are taken over, in this order whatever their order in the file.
 const SECTIONS: [&str; 2] = ["session startup", "red lines"];
 
 /// The rules in the text of an `AGENTS.md`, as a section of a summary; empty where it has none.
 pub fn rules_section(agents: &JsString) -> JsString {
-    let Some(rules) = rules(agents, MAX_RULES) else { return JsString::new() };
+    let Some(rules) = workspace_rules(agents, MAX_RULES_UNITS) else { return JsString::new() };
     let mut text = JsString::from("\n\n<workspace-critical-rules>\n");
     text.push(&rules);
     text.push_str("\n</workspace-critical-rules>");
@@ -19,9 +19,9 @@ pub fn rules_section(agents: &JsString) -> JsString {
 }
 
 /// The rules in the text of an `AGENTS.md`, cut to `max` units.
-pub fn rules(agents: &JsString, max: usize) -> Option<JsString> {
+pub fn workspace_rules(agents: &JsString, max: usize) -> Option<JsString> {
     let lines: Vec<&[u16]> = agents.units().split(|unit| *unit == LF).collect();
-    let found: Vec<JsString> = SECTIONS.iter().filter_map(|name| section(&lines, name)).collect();
+    let found: Vec<JsString> = SECTIONS.iter().filter_map(|name| find_section(&lines, name)).collect();
     let (first, rest) = found.split_first()?;
     let mut rules = first.clone();
     for section in rest {
@@ -39,12 +39,12 @@ const LF: u16 = b'\n' as u16;
 
 /// The first section with this name, trimmed: up to the next heading of its level or above. What stands
 /// between code fences is taken over, and is no heading.
-fn section(lines: &[&[u16]], name: &str) -> Option<JsString> {
+fn find_section(lines: &[&[u16]], name: &str) -> Option<JsString> {
     let (mut taken, mut level, mut in_code): (Vec<&[u16]>, Option<usize>, bool) = (Vec::new(), None, false);
     for line in lines {
         let fence = is_fence(line);
         in_code ^= fence;
-        let heading = if fence || in_code { None } else { heading(line) };
+        let heading = if fence || in_code { None } else { parse_heading(line) };
         match (level, heading) {
             (None, Some((own, text))) if text.eq_str(name) => level = Some(own),
             (None, _) => continue,
@@ -57,31 +57,31 @@ fn section(lines: &[&[u16]], name: &str) -> Option<JsString> {
 }
 
 fn is_fence(line: &[u16]) -> bool {
-    let rest = line.iter().skip_while(|unit| is_white(**unit));
+    let rest = line.iter().skip_while(|unit| is_white_space(**unit));
     rest.take(3).eq([u16::from(b'`'); 3].iter())
 }
 
 /// Level (2 or 3) and text, in lower case, of a heading.
-fn heading(line: &[u16]) -> Option<(usize, JsString)> {
+fn parse_heading(line: &[u16]) -> Option<(usize, JsString)> {
     let marks = line.iter().take_while(|unit| **unit == u16::from(b'#')).count();
     let rest = &line[marks..];
-    let white = rest.iter().take_while(|unit| is_white(**unit)).count();
+    let white = rest.iter().take_while(|unit| is_white_space(**unit)).count();
     if !(2..=3).contains(&marks) || white == 0 {
         return None;
     }
     let text = JsString::from(rest[white..].to_vec()).trim();
     // With nothing but white space behind the marks, the second blank is the text.
-    let blank = || rest[1..].iter().any(|unit| !ends_line(*unit));
-    let is_one = if text.is_empty() { blank() } else { !text.units().iter().any(|unit| ends_line(*unit)) };
+    let blank = || rest[1..].iter().any(|unit| !is_line_end(*unit));
+    let is_one = if text.is_empty() { blank() } else { !text.units().iter().any(|unit| is_line_end(*unit)) };
     is_one.then(|| (marks, text.to_lowercase()))
 }
 
-fn is_white(unit: u16) -> bool {
+fn is_white_space(unit: u16) -> bool {
     char::from_u32(u32::from(unit)).is_some_and(js::is_trimmed)
 }
 
 /// What the `.` of a JavaScript regex does not match.
-fn ends_line(unit: u16) -> bool {
+fn is_line_end(unit: u16) -> bool {
     matches!(unit, 0x0A | 0x0D | 0x2028 | 0x2029)
 }
 
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Option<String> {
-        rules(&text.into(), MAX_RULES).map(|rules| rules.to_string_lossy())
+        workspace_rules(&text.into(), MAX_RULES_UNITS).map(|rules| rules.to_string_lossy())
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
     fn only_the_first_of_a_name_counts_and_long_rules_are_cut() {
         assert_eq!(found("## Red Lines\na\n## Red Lines\nb").as_deref(), Some("## Red Lines\na"));
         let long = found(&format!("## Red Lines\n{}", "x".repeat(3000))).expect("found");
-        assert_eq!(long.len(), MAX_RULES + "\n...[truncated]...".len());
+        assert_eq!(long.len(), MAX_RULES_UNITS + "\n...[truncated]...".len());
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! A history that takes too large a share of the window loses its oldest parts before it is summarised
 //! (compaction 5.8). After each part the rest is paired again, so results may go and others come.
 
-use crate::js::{Throws, Value};
-use crate::policy::compact::chunks::{DEFAULT_PARTS, at_least_one, normalized_parts, split_by_share, total};
-use crate::policy::repair::{self, MissingResult, Placed, Shape, pair};
+use crate::js::{JsException, Value};
+use crate::policy::compact::chunks::{
+    DEFAULT_PARTS, at_least_one, normalized_parts, split_by_share, total_tokens,
+};
+use crate::policy::repair::{self, MissingResult, PairingShape, PlacedMessage, pair};
 
 /// Share of the window a history may take unless told otherwise (compaction 5.8).
 pub const DEFAULT_HISTORY_SHARE: f64 = 0.5;
@@ -33,57 +35,57 @@ impl ShareSettings {
 
 /// What the rule looks at of a message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SharedMessage {
+pub struct HistoryMessage {
     /// What it is to the pairing.
-    pub shape: Shape,
+    pub shape: PairingShape,
     /// Its estimated tokens.
     pub tokens: f64,
 }
 
 /// A history within its budget, or as near to it as whole parts allow.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shared {
+pub struct PrunedHistory {
     /// Tokens of the whole history.
     pub total_tokens: f64,
     /// Tokens it may have.
     pub budget_tokens: f64,
     /// What is kept, in terms of the messages given.
-    pub kept: Vec<Placed>,
+    pub retained: Vec<PlacedMessage>,
     /// Tokens of what is kept, invented results included.
-    pub kept_tokens: f64,
+    pub retained_tokens: f64,
     /// What was dropped part by part, in order. Orphans that pairing removed are not among it: their
     /// content is in no summary.
-    pub dropped: Vec<Placed>,
+    pub dropped: Vec<PlacedMessage>,
     /// Tokens of what was dropped part by part.
     pub dropped_tokens: f64,
     /// Rounds, each of which dropped one part.
     pub dropped_chunks: usize,
     /// Messages in the parts, and orphans removed.
-    pub dropped_messages: usize,
+    pub dropped_message_count: usize,
 }
 
-impl Shared {
+impl PrunedHistory {
     /// The messages kept; `now_ms` is when missing results are invented.
-    pub fn kept_messages(&self, messages: &[Value], now_ms: f64) -> Vec<Value> {
-        repair::apply(messages, &self.kept, now_ms)
+    pub fn retained_messages(&self, messages: &[Value], now_ms: f64) -> Vec<Value> {
+        repair::apply_pairing(messages, &self.retained, now_ms)
     }
 
     /// The messages dropped part by part.
     pub fn dropped_messages(&self, messages: &[Value], now_ms: f64) -> Vec<Value> {
-        repair::apply(messages, &self.dropped, now_ms)
+        repair::apply_pairing(messages, &self.dropped, now_ms)
     }
 }
 
 /// Drops the oldest parts of a history while it is over its budget. A single part is never dropped.
 /// Throws when a message cannot be estimated.
 pub fn prune_by_share(
-    messages: &[Result<SharedMessage, Throws>],
+    messages: &[Result<HistoryMessage, JsException>],
     settings: &ShareSettings,
-) -> Result<Shared, Throws> {
-    let messages: Vec<SharedMessage> = messages.iter().cloned().collect::<Result<_, _>>()?;
-    let mut run = Run::new(messages, settings);
+) -> Result<PrunedHistory, JsException> {
+    let messages: Vec<HistoryMessage> = messages.iter().cloned().collect::<Result<_, _>>()?;
+    let mut run = ShareRun::new(messages, settings);
     let parts = normalized_parts(settings.parts, run.order.len()) as f64;
-    while !run.order.is_empty() && run.shared.kept_tokens > run.shared.budget_tokens {
+    while !run.order.is_empty() && run.result.retained_tokens > run.result.budget_tokens {
         let chunks = split_by_share(&run.tokens(), parts);
         let [first, _, ..] = chunks.as_slice() else { break };
         run.drop_first(first.len());
@@ -93,35 +95,35 @@ pub fn prune_by_share(
 }
 
 /// A message of some round, with what became of it since the beginning.
-struct Item {
-    placed: Placed,
-    message: SharedMessage,
+struct PooledMessage {
+    placed: PlacedMessage,
+    message: HistoryMessage,
 }
 
-struct Run {
+struct ShareRun {
     /// Every message that ever was in the list.
-    pool: Vec<Item>,
+    pool: Vec<PooledMessage>,
     /// The list of this round, as indexes of the pool.
     order: Vec<usize>,
-    shared: Shared,
+    result: PrunedHistory,
 }
 
-impl Run {
-    fn new(messages: Vec<SharedMessage>, settings: &ShareSettings) -> Self {
+impl ShareRun {
+    fn new(messages: Vec<HistoryMessage>, settings: &ShareSettings) -> Self {
         let total_tokens = messages.iter().fold(0.0, |sum, message| sum + message.tokens);
-        let item = |(at, message)| Item { placed: Placed::Kept(at), message };
-        let shared = Shared {
+        let item = |(at, message)| PooledMessage { placed: PlacedMessage::Original(at), message };
+        let result = PrunedHistory {
             total_tokens,
             budget_tokens: settings.budget_tokens(),
-            kept: Vec::new(),
-            kept_tokens: total_tokens,
+            retained: Vec::new(),
+            retained_tokens: total_tokens,
             dropped: Vec::new(),
             dropped_tokens: 0.0,
             dropped_chunks: 0,
-            dropped_messages: 0,
+            dropped_message_count: 0,
         };
         let order = (0..messages.len()).collect();
-        Self { pool: messages.into_iter().enumerate().map(item).collect(), order, shared }
+        Self { pool: messages.into_iter().enumerate().map(item).collect(), order, result }
     }
 
     /// Tokens of the messages of this round.
@@ -133,81 +135,86 @@ impl Run {
         let kept = self.order.split_off(count);
         for at in std::mem::replace(&mut self.order, kept) {
             let item = &self.pool[at];
-            self.shared.dropped_tokens += item.message.tokens;
-            self.shared.dropped.push(item.placed.clone());
+            self.result.dropped_tokens += item.message.tokens;
+            self.result.dropped.push(item.placed.clone());
         }
-        self.shared.dropped_chunks += 1;
-        self.shared.dropped_messages += count;
+        self.result.dropped_chunks += 1;
+        self.result.dropped_message_count += count;
     }
 
     fn repair(&mut self) {
-        let shapes: Vec<&Shape> = self.order.iter().map(|at| &self.pool[*at].message.shape).collect();
+        let shapes: Vec<&PairingShape> = self.order.iter().map(|at| &self.pool[*at].message.shape).collect();
         let pairing = pair(&shapes);
-        self.shared.dropped_messages += pairing.orphans.len();
+        self.result.dropped_message_count += pairing.orphans.len();
         let order = std::mem::take(&mut self.order);
         for placed in pairing.order {
-            let at = self.pooled(placed, &order);
+            let at = self.pool_index(placed, &order);
             self.order.push(at);
         }
-        self.shared.kept_tokens = total(&self.tokens());
+        self.result.retained_tokens = total_tokens(&self.tokens());
     }
 
     /// The index in the pool of a message that pairing placed; renamed and invented ones are new there.
-    fn pooled(&mut self, placed: Placed, order: &[usize]) -> usize {
+    fn pool_index(&mut self, placed: PlacedMessage, order: &[usize]) -> usize {
         let item = match placed {
-            Placed::Kept(at) => return order[at],
-            Placed::Renamed(at, name) => self.pool[order[at]].renamed(name),
-            Placed::Added(missing) => Item::added(missing),
+            PlacedMessage::Original(at) => return order[at],
+            PlacedMessage::Renamed(at, name) => self.pool[order[at]].renamed(name),
+            PlacedMessage::Synthetic(missing) => PooledMessage::added(missing),
         };
         self.pool.push(item);
         self.pool.len() - 1
     }
 
-    fn finish(mut self) -> Shared {
-        self.shared.kept = self.order.iter().map(|at| self.pool[*at].placed.clone()).collect();
-        self.shared
+    fn finish(mut self) -> PrunedHistory {
+        self.result.retained = self.order.iter().map(|at| self.pool[*at].placed.clone()).collect();
+        self.result
     }
 }
 
-impl Item {
+impl PooledMessage {
     /// A tool's name counts nothing in an estimate: the tokens stay (compaction 1.5).
     fn renamed(&self, name: crate::js::JsString) -> Self {
-        let Shape::Result { id, .. } = &self.message.shape else {
+        let PairingShape::Result { id, .. } = &self.message.shape else {
             return Self { placed: self.placed.clone(), message: self.message.clone() };
         };
-        let shape = Shape::Result { id: id.clone(), name: Some(name.clone()) };
+        let shape = PairingShape::Result { id: id.clone(), name: Some(name.clone()) };
         let placed = match &self.placed {
-            Placed::Kept(at) | Placed::Renamed(at, _) => Placed::Renamed(*at, name),
-            Placed::Added(missing) => Placed::Added(MissingResult { id: missing.id.clone(), name }),
+            PlacedMessage::Original(at) | PlacedMessage::Renamed(at, _) => PlacedMessage::Renamed(*at, name),
+            PlacedMessage::Synthetic(missing) => {
+                PlacedMessage::Synthetic(MissingResult { id: missing.id.clone(), name })
+            }
         };
-        Self { placed, message: SharedMessage { shape, tokens: self.message.tokens } }
+        Self { placed, message: HistoryMessage { shape, tokens: self.message.tokens } }
     }
 
     fn added(missing: MissingResult) -> Self {
-        let message = SharedMessage { shape: missing.shape(), tokens: MissingResult::tokens() };
-        Self { placed: Placed::Added(missing), message }
+        let message = HistoryMessage { shape: missing.shape(), tokens: MissingResult::tokens() };
+        Self { placed: PlacedMessage::Synthetic(missing), message }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::repair::Call;
+    use crate::policy::repair::PairedCall;
 
-    fn user(tokens: f64) -> SharedMessage {
-        SharedMessage { shape: Shape::Other, tokens }
+    fn user(tokens: f64) -> HistoryMessage {
+        HistoryMessage { shape: PairingShape::Other, tokens }
     }
 
-    fn call(id: &str, tokens: f64) -> SharedMessage {
-        let call = Call { id: id.into(), name: Some("exec".into()) };
-        SharedMessage { shape: Shape::Assistant(vec![call]), tokens }
+    fn call(id: &str, tokens: f64) -> HistoryMessage {
+        let call = PairedCall { id: id.into(), name: Some("exec".into()) };
+        HistoryMessage { shape: PairingShape::Assistant(vec![call]), tokens }
     }
 
-    fn result(id: &str, tokens: f64) -> SharedMessage {
-        SharedMessage { shape: Shape::Result { id: Some(id.into()), name: Some("exec".into()) }, tokens }
+    fn result(id: &str, tokens: f64) -> HistoryMessage {
+        HistoryMessage {
+            shape: PairingShape::Result { id: Some(id.into()), name: Some("exec".into()) },
+            tokens,
+        }
     }
 
-    fn shared(messages: Vec<SharedMessage>, window: f64) -> Shared {
+    fn shared(messages: Vec<HistoryMessage>, window: f64) -> PrunedHistory {
         let messages: Vec<_> = messages.into_iter().map(Ok).collect();
         prune_by_share(&messages, &ShareSettings::new(window)).expect("measurable")
     }
@@ -215,45 +222,51 @@ mod tests {
     #[test]
     fn a_history_within_its_budget_stays_as_it_is() {
         let shared = shared(vec![result("x", 50.0), user(50.0)], 200.0);
-        assert_eq!(shared.kept, [Placed::Kept(0), Placed::Kept(1)]);
+        assert_eq!(shared.retained, [PlacedMessage::Original(0), PlacedMessage::Original(1)]);
         assert_eq!((shared.budget_tokens, shared.dropped_chunks), (100.0, 0));
     }
 
     #[test]
     fn halves_are_dropped_until_the_rest_fits() {
         let shared = shared(vec![user(50.0); 8], 200.0);
-        assert_eq!(shared.kept, [Placed::Kept(6), Placed::Kept(7)]);
-        assert_eq!((shared.dropped_chunks, shared.dropped_messages, shared.dropped_tokens), (2, 6, 300.0));
+        assert_eq!(shared.retained, [PlacedMessage::Original(6), PlacedMessage::Original(7)]);
+        assert_eq!(
+            (shared.dropped_chunks, shared.dropped_message_count, shared.dropped_tokens),
+            (2, 6, 300.0)
+        );
     }
 
     #[test]
     fn a_single_message_is_never_dropped() {
-        assert_eq!(shared(vec![user(9e9)], 200.0).kept, [Placed::Kept(0)]);
+        assert_eq!(shared(vec![user(9e9)], 200.0).retained, [PlacedMessage::Original(0)]);
     }
 
     #[test]
     fn an_orphan_left_behind_is_counted_but_is_in_no_list() {
         let shared = shared(vec![user(100.0), call("x", 100.0), result("x", 100.0), user(50.0)], 200.0);
-        assert_eq!(shared.dropped, [Placed::Kept(0), Placed::Kept(1)]);
-        assert_eq!(shared.kept, [Placed::Kept(3)]);
-        assert_eq!((shared.dropped_messages, shared.dropped_tokens, shared.kept_tokens), (3, 200.0, 50.0));
+        assert_eq!(shared.dropped, [PlacedMessage::Original(0), PlacedMessage::Original(1)]);
+        assert_eq!(shared.retained, [PlacedMessage::Original(3)]);
+        assert_eq!(
+            (shared.dropped_message_count, shared.dropped_tokens, shared.retained_tokens),
+            (3, 200.0, 50.0)
+        );
     }
 
     #[test]
     fn an_invented_result_counts_towards_the_budget() {
         let shared = shared(vec![user(300.0), call("x", 10.0), user(10.0)], 200.0);
-        assert_eq!(shared.kept.len(), 3);
-        assert_eq!(shared.kept_tokens, 20.0 + MissingResult::tokens());
+        assert_eq!(shared.retained.len(), 3);
+        assert_eq!(shared.retained_tokens, 20.0 + MissingResult::tokens());
     }
 
     #[test]
     fn a_window_that_is_no_number_keeps_everything() {
         let shared = shared(vec![user(50.0); 4], f64::NAN);
-        assert!(shared.budget_tokens.is_nan() && shared.kept.len() == 4);
+        assert!(shared.budget_tokens.is_nan() && shared.retained.len() == 4);
     }
 
     #[test]
     fn a_message_that_cannot_be_estimated_throws() {
-        assert_eq!(prune_by_share(&[Err(Throws)], &ShareSettings::new(1.0)), Err(Throws));
+        assert_eq!(prune_by_share(&[Err(JsException)], &ShareSettings::new(1.0)), Err(JsException));
     }
 }

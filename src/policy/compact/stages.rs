@@ -3,34 +3,36 @@
 
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::gateway::ruleset::PiRelease;
-use crate::js::{self, JsString, Object, Throws, Value};
+use crate::js::{self, JsException, JsString, Object, Value};
 use crate::policy::compact::chunks::{
-    DEFAULT_PARTS, is_oversized, normalized_parts, split_by_max, split_by_share, total,
+    DEFAULT_PARTS, is_oversized, normalized_parts, split_by_max, split_by_share, total_tokens,
 };
 use crate::policy::compact::layout::NO_HISTORY;
-use crate::policy::compact::request::{Form, Identifiers, MERGE, Purpose, SummaryRequest, composed_focus};
+use crate::policy::compact::request::{
+    Identifiers, MERGE_PROMPT, SummaryForm, SummaryPurpose, SummaryRequest, compose_focus,
+};
 use crate::store::measure::pi_chars;
 
 /// Fewer messages are never split into stages (compaction 5.11).
-const LEAST_TO_SPLIT: usize = 4;
+const MIN_MESSAGES_TO_SPLIT: usize = 4;
 /// Share of the reserve that a summary may take (compaction 3.17).
 const SUMMARY_SHARE: f64 = 0.8;
 /// Share of the reserve that a turn prefix may take in mode `default` (compaction 3.18).
 const PREFIX_SHARE: f64 = 0.5;
 
 /// Who answers the calls of a summary.
-pub trait Answers {
+pub trait SummaryModel {
     /// The text for a request.
-    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, NoAnswer>;
+    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, AnswerFailure>;
 
     /// Messages were left out of what was summarised; these notes stand for them (compaction 5.14, second level).
-    fn left_out(&mut self, notes: &[JsString]) {
+    fn report_omitted(&mut self, notes: &[JsString]) {
         let _ = notes;
     }
 
     /// Two attempts on these messages failed: `text` would stand for them (compaction 5.14, third level). The gateway goes
     /// on with it; whoever does not want that ends here.
-    fn unavailable(&mut self, text: &JsString, why: &str) -> Result<(), Ended> {
+    fn accept_fallback(&mut self, text: &JsString, why: &str) -> Result<(), Aborted> {
         let _ = (text, why);
         Ok(())
     }
@@ -38,35 +40,35 @@ pub trait Answers {
 
 /// A call without a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoAnswer {
+pub enum AnswerFailure {
     /// It failed, attempts included; the fallbacks go on.
     Failed(String),
     /// Nothing more is to be called.
-    Ended,
+    Aborted,
 }
 
 /// Whoever answers gave up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended;
+pub struct Aborted;
 
 /// Why a piece of a summary was not made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Halt {
+pub(super) enum StageError {
     /// Whoever answers gave up.
-    Ended,
+    Aborted,
     /// A message cannot be estimated (compaction 1.8).
     Threw,
 }
 
-impl From<Throws> for Halt {
-    fn from(_: Throws) -> Self {
+impl From<JsException> for StageError {
+    fn from(_: JsException) -> Self {
         Self::Threw
     }
 }
 
-impl From<Ended> for Halt {
-    fn from(_: Ended) -> Self {
-        Self::Ended
+impl From<Aborted> for StageError {
+    fn from(_: Aborted) -> Self {
+        Self::Aborted
     }
 }
 
@@ -81,14 +83,14 @@ pub fn max_prefix_tokens(reserve_tokens: f64) -> f64 {
 }
 
 /// Tokens of each message by estimate (compaction 1.15).
-pub(super) fn estimates(messages: &[Value]) -> Result<Vec<f64>, Throws> {
+pub(super) fn estimate_each(messages: &[Value]) -> Result<Vec<f64>, JsException> {
     messages.iter().map(|message| Ok((pi_chars(message)? / CHARS_PER_TOKEN).ceil())).collect()
 }
 
 /// How the messages of one piece are summarised.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stage<'a> {
-    pub(super) purpose: Purpose,
+    pub(super) purpose: SummaryPurpose,
     /// The window, in tokens.
     pub(super) window: f64,
     /// Tokens of one call's messages at most (compaction 5.9).
@@ -96,55 +98,65 @@ pub(super) struct Stage<'a> {
     /// Tokens of an answer at most.
     pub(super) max_tokens: f64,
     pub(super) identifiers: &'a Identifiers,
-    pub(super) custom: Option<&'a JsString>,
-    pub(super) previous: Option<&'a JsString>,
-    pub(super) merges: bool,
+    pub(super) instructions: Option<&'a JsString>,
+    pub(super) previous_summary: Option<&'a JsString>,
+    pub(super) is_merge: bool,
 }
 
 impl Stage<'_> {
     /// In stages where the messages are too many for one call (compaction 5.11).
-    pub(super) fn summarise(&self, messages: &[Value], answers: &mut dyn Answers) -> Result<JsString, Halt> {
+    pub(super) fn summarise(
+        &self,
+        messages: &[Value],
+        answers: &mut dyn SummaryModel,
+    ) -> Result<JsString, StageError> {
         if messages.is_empty() {
-            return Ok(self.without_messages());
+            return Ok(self.empty_summary());
         }
-        let tokens = estimates(messages)?;
-        let one_call = messages.len() < LEAST_TO_SPLIT
+        let tokens = estimate_each(messages)?;
+        let one_call = messages.len() < MIN_MESSAGES_TO_SPLIT
             || normalized_parts(DEFAULT_PARTS, messages.len()) <= 1
-            || total(&tokens) <= self.max_chunk_tokens;
+            || total_tokens(&tokens) <= self.max_chunk_tokens;
         let parts = if one_call { Vec::new() } else { split_by_share(&tokens, DEFAULT_PARTS) };
         if parts.len() <= 1 {
-            return self.with_fallback(messages, answers);
+            return self.summarise_with_fallback(messages, answers);
         }
-        let alone = Stage { previous: None, ..*self };
-        let partial = parts.into_iter().map(|part| alone.with_fallback(&messages[part], answers));
-        let partial: Vec<Value> = partial.map(|text| Ok(said_by_user(text?))).collect::<Result<_, Halt>>()?;
-        let custom = merge_instructions(self.custom);
-        Stage { custom: Some(&custom), merges: true, ..*self }.with_fallback(&partial, answers)
+        let alone = Stage { previous_summary: None, ..*self };
+        let partial = parts.into_iter().map(|part| alone.summarise_with_fallback(&messages[part], answers));
+        let partial: Vec<Value> =
+            partial.map(|text| Ok(user_message(text?))).collect::<Result<_, StageError>>()?;
+        let custom = merge_instructions(self.instructions);
+        Stage { instructions: Some(&custom), is_merge: true, ..*self }
+            .summarise_with_fallback(&partial, answers)
     }
 
     /// All messages; then without the oversized ones; then a text that says there is none (compaction 5.14).
-    fn with_fallback(&self, messages: &[Value], answers: &mut dyn Answers) -> Result<JsString, Halt> {
-        let mut why = match self.in_chunks(messages, answers) {
+    fn summarise_with_fallback(
+        &self,
+        messages: &[Value],
+        answers: &mut dyn SummaryModel,
+    ) -> Result<JsString, StageError> {
+        let mut why = match self.summarise_in_chunks(messages, answers) {
             Ok(text) => return Ok(text),
-            Err(NoAnswer::Ended) => return Err(Halt::Ended),
-            Err(NoAnswer::Failed(why)) => why,
+            Err(AnswerFailure::Aborted) => return Err(StageError::Aborted),
+            Err(AnswerFailure::Failed(why)) => why,
         };
         let (mut small, mut notes) = (Vec::new(), Vec::new());
-        for (message, tokens) in messages.iter().zip(estimates(messages)?) {
+        for (message, tokens) in messages.iter().zip(estimate_each(messages)?) {
             if is_oversized(tokens, self.window) {
-                notes.push(omitted(message, tokens));
+                notes.push(omission_note(message, tokens));
             } else {
                 small.push(message.clone());
             }
         }
         if !small.is_empty() {
-            match self.in_chunks(&small, answers) {
+            match self.summarise_in_chunks(&small, answers) {
                 Ok(text) => {
-                    answers.left_out(&notes);
-                    return Ok(with_notes(text, &notes));
+                    answers.report_omitted(&notes);
+                    return Ok(append_notes(text, &notes));
                 }
-                Err(NoAnswer::Ended) => return Err(Halt::Ended),
-                Err(NoAnswer::Failed(again)) => why = again,
+                Err(AnswerFailure::Aborted) => return Err(StageError::Aborted),
+                Err(AnswerFailure::Failed(again)) => why = again,
             }
         }
         let text = JsString::from(format!(
@@ -152,44 +164,48 @@ impl Stage<'_> {
             messages.len(),
             notes.len()
         ));
-        answers.unavailable(&text, &why)?;
+        answers.accept_fallback(&text, &why)?;
         Ok(text)
     }
 
     /// One call after the other, each bringing the summary before it up to date (compaction 5.13).
-    fn in_chunks(&self, messages: &[Value], answers: &mut dyn Answers) -> Result<JsString, NoAnswer> {
-        let threw = |_| NoAnswer::Failed("a message has an odd shape".to_owned());
-        let tokens = estimates(messages).map_err(threw)?;
-        let focus = composed_focus(self.identifiers, self.custom);
+    fn summarise_in_chunks(
+        &self,
+        messages: &[Value],
+        answers: &mut dyn SummaryModel,
+    ) -> Result<JsString, AnswerFailure> {
+        let threw = |_| AnswerFailure::Failed("a message has an odd shape".to_owned());
+        let tokens = estimate_each(messages).map_err(threw)?;
+        let focus = compose_focus(self.identifiers, self.instructions);
         let mut summary: Option<JsString> = None;
         for chunk in split_by_max(&tokens, self.max_chunk_tokens) {
             let request = SummaryRequest {
                 purpose: self.purpose,
-                form: Form::Checkpoint,
-                merges: self.merges,
+                form: SummaryForm::Checkpoint,
+                is_merge: self.is_merge,
                 pi: PiRelease::OLDEST,
                 messages: &messages[chunk],
-                previous: summary.as_ref().or(self.previous),
+                previous_summary: summary.as_ref().or(self.previous_summary),
                 focus: focus.as_ref(),
                 max_tokens: self.max_tokens,
             };
             summary = Some(answers.answer(&request)?);
         }
-        Ok(summary.unwrap_or_else(|| self.without_messages()))
+        Ok(summary.unwrap_or_else(|| self.empty_summary()))
     }
 
-    fn without_messages(&self) -> JsString {
-        self.previous.cloned().unwrap_or_else(|| NO_HISTORY.into())
+    fn empty_summary(&self) -> JsString {
+        self.previous_summary.cloned().unwrap_or_else(|| NO_HISTORY.into())
     }
 }
 
-fn said_by_user(text: JsString) -> Value {
+fn user_message(text: JsString) -> Value {
     Value::Object(Object::from([("role", Value::from("user")), ("content", Value::String(text))]))
 }
 
 /// What partial summaries are merged by, then what the caller asks for (compaction 5.11).
 fn merge_instructions(custom: Option<&JsString>) -> JsString {
-    let mut text = JsString::from(MERGE);
+    let mut text = JsString::from(MERGE_PROMPT);
     if let Some(custom) = custom.map(JsString::trim).filter(|custom| !custom.is_empty()) {
         text.push_str("\n\n");
         text.push(&custom);
@@ -198,7 +214,7 @@ fn merge_instructions(custom: Option<&JsString>) -> JsString {
 }
 
 /// What stands for a message that is too large for a call (compaction 5.14).
-fn omitted(message: &Value, tokens: f64) -> JsString {
+fn omission_note(message: &Value, tokens: f64) -> JsString {
     let role = message.get("role").filter(|role| !role.is_null());
     let mut note = JsString::from("[Large ");
     note.push(&role.map_or_else(|| "message".into(), |role| js::to_text(Some(role))));
@@ -208,7 +224,7 @@ fn omitted(message: &Value, tokens: f64) -> JsString {
     note
 }
 
-fn with_notes(mut text: JsString, notes: &[JsString]) -> JsString {
+fn append_notes(mut text: JsString, notes: &[JsString]) -> JsString {
     for (at, note) in notes.iter().enumerate() {
         text.push_str(if at == 0 { "\n\n" } else { "\n" });
         text.push(note);

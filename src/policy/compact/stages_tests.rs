@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::js;
-use crate::policy::compact::job::{Cancel, Mode, NoSummary};
+use crate::policy::compact::job::{CancelReason, NoSummary, SummaryMode};
 use crate::policy::compact::summarise::summarise;
 use crate::policy::compact::testing::{job, users};
 
@@ -23,18 +23,18 @@ struct Asked {
     merges: bool,
 }
 
-impl Answers for Script {
-    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, NoAnswer> {
+impl SummaryModel for Script {
+    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, AnswerFailure> {
         self.asked.push(Asked {
             messages: request.messages.len(),
-            previous: request.previous.map(JsString::to_string_lossy),
+            previous: request.previous_summary.map(JsString::to_string_lossy),
             focus: request.focus.map(JsString::to_string_lossy).unwrap_or_default(),
-            merges: request.merges,
+            merges: request.is_merge,
         });
         let call = self.asked.len();
         match call {
-            _ if self.ends_at == Some(call) => Err(NoAnswer::Ended),
-            _ if self.failing.contains(&call) => Err(NoAnswer::Failed("no".to_owned())),
+            _ if self.ends_at == Some(call) => Err(AnswerFailure::Aborted),
+            _ if self.failing.contains(&call) => Err(AnswerFailure::Failed("no".to_owned())),
             _ => Ok(format!("s{call}").into()),
         }
     }
@@ -54,7 +54,7 @@ impl Script {
 /// The history summary of messages in a window of 200 000, with `previous`.
 fn staged(messages: &[Value], previous: Option<&str>, script: &mut Script) -> Result<String, NoSummary> {
     let mut job = job(messages.to_vec());
-    job.material.previous_summary = previous.map(Value::from);
+    job.texts.previous_summary = previous.map(Value::from);
     summarise(&job, script).map(|written| written.parts.history.to_string_lossy())
 }
 
@@ -74,8 +74,8 @@ fn halves_are_summarised_without_the_previous_summary_and_merged_with_it() {
     let mut script = Script::default();
     assert_eq!(staged(&users(80, 4000), Some("before"), &mut script).as_deref(), Ok("s3"));
     assert_eq!(script.asked(), [(40, None), (40, None), (2, Some("before"))]);
-    assert!(script.asked[2].merges && script.asked[2].focus.contains(MERGE));
-    assert!(!script.asked[0].merges && !script.asked[0].focus.contains(MERGE));
+    assert!(script.asked[2].merges && script.asked[2].focus.contains(MERGE_PROMPT));
+    assert!(!script.asked[0].merges && !script.asked[0].focus.contains(MERGE_PROMPT));
 }
 
 #[test]
@@ -105,15 +105,15 @@ fn with_nothing_oversized_the_same_is_asked_again_and_then_a_text_says_there_is_
 #[test]
 fn whoever_answers_may_end_it_at_any_call() {
     let mut script = Script { ends_at: Some(2), ..Script::default() };
-    assert_eq!(staged(&users(80, 4000), None, &mut script), Err(NoSummary::Ended));
+    assert_eq!(staged(&users(80, 4000), None, &mut script), Err(NoSummary::Aborted));
     assert_eq!(script.asked.len(), 2);
 }
 
 #[test]
 fn the_beginning_of_a_split_turn_is_summarised_on_its_own() {
     let mut job = job(users(2, 400));
-    job.material.turn_prefix = users(3, 400);
-    job.material.previous_summary = Some(Value::from("before"));
+    job.texts.turn_prefix = users(3, 400);
+    job.texts.previous_summary = Some(Value::from("before"));
     job.instructions = Some("zebras".into());
     let mut script = Script::default();
     let written = summarise(&job, &mut script).expect("a summary");
@@ -127,18 +127,18 @@ fn the_beginning_of_a_split_turn_is_summarised_on_its_own() {
 fn a_safeguard_without_anything_real_cancels_even_with_a_turn_prefix() {
     let custom = js::parse(r#"{"role":"custom","content":"x"}"#).expect("test JSON");
     let mut job = job(vec![custom]);
-    job.material.turn_prefix = users(3, 400);
-    let cancelled = Err(NoSummary::Cancelled(Cancel::NothingReal));
+    job.texts.turn_prefix = users(3, 400);
+    let cancelled = Err(NoSummary::Cancelled(CancelReason::NoRealMessage));
     assert_eq!(summarise(&job, &mut Script::default()), cancelled);
-    job.material.history = vec![js::parse(r#"{"role":"assistant"}"#).expect("test JSON")];
-    assert_eq!(summarise(&job, &mut Script::default()), Err(NoSummary::Cancelled(Cancel::Malformed)));
+    job.texts.history = vec![js::parse(r#"{"role":"assistant"}"#).expect("test JSON")];
+    assert_eq!(summarise(&job, &mut Script::default()), Err(NoSummary::Cancelled(CancelReason::Malformed)));
 }
 
 #[test]
 fn the_oldest_half_goes_first_when_new_content_is_over_its_share() {
     // 150 000 tokens of history, budget 100 000, new content 120 001 and not 120 000.
     let mut job = job(users(10, 60_000));
-    job.material.previous_summary = Some(Value::from("before"));
+    job.texts.previous_summary = Some(Value::from("before"));
     job.tokens_before = 150_000.0 + 120_000.0;
     let mut script = Script::default();
     assert_eq!(summarise(&job, &mut script).expect("a summary").dropped, None);
@@ -159,17 +159,17 @@ fn the_oldest_half_goes_first_when_new_content_is_over_its_share() {
 #[test]
 fn the_runtime_asks_once_and_once_more_for_a_split_turn() {
     let mut job = job(users(80, 4000));
-    job.mode = Mode::Default;
+    job.mode = SummaryMode::Default;
     let mut script = Script::default();
     assert_eq!(summarise(&job, &mut script).expect("a summary").parts.text(), "s1");
     assert_eq!(script.asked(), [(80, None)]);
-    job.material.history.clear();
-    job.material.previous_summary = Some(Value::from("before"));
+    job.texts.history.clear();
+    job.texts.previous_summary = Some(Value::from("before"));
     // Zero messages without a turn prefix are asked about all the same.
     let mut script = Script::default();
     assert_eq!(summarise(&job, &mut script).expect("a summary").parts.text(), "s1");
     assert_eq!(script.asked(), [(0, Some("before"))]);
-    job.material.turn_prefix = users(1, 4);
+    job.texts.turn_prefix = users(1, 4);
     let expected = "No prior history.\n\n---\n\n**Turn Context (split turn):**\n\ns1";
     assert_eq!(summarise(&job, &mut Script::default()).expect("a summary").parts.text(), expected);
     assert_eq!(summarise(&job, &mut Script::failing([1])), Err(NoSummary::Failed("no".to_owned())));

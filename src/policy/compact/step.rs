@@ -3,16 +3,16 @@
 
 use crate::context::ContextMessage;
 use crate::gateway::ruleset::{PiChange, Rules};
-use crate::js::{Object, Throws, Value};
-use crate::policy::clear_tool_uses::Sketch;
+use crate::js::{JsException, Object, Value};
+use crate::policy::clear_tool_uses::MessageDigest;
 use crate::policy::compact::branch::BranchEntry;
 use crate::policy::compact::prepare::Preparation;
-use crate::policy::compact::v2026_9::Compacting;
+use crate::policy::compact::v2026_9::CompactionInput;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::{Change, From, Item, List};
+use crate::policy::list::{MessageChange, MessageList, MessageOrigin, PlannedMessage};
 use crate::policy::reason::Reason;
-use crate::policy::texture::Texture;
-use crate::store::entry::{MessageSize, Role, Size};
+use crate::policy::texture::ContentFeatures;
+use crate::store::entry::{CharCount, MessageSize, Role};
 
 /// Chars to a token, as a summary of assumed length counts.
 const CHARS_PER_TOKEN: u64 = 4;
@@ -21,7 +21,7 @@ const OTHER_CHARS: f64 = 256.0;
 
 /// What compaction comes to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Compacted {
+pub struct CompactionResult {
     /// The fate of every message it was given.
     pub fates: Vec<MessageFate>,
     /// What was prepared; none when there is nothing to prepare (compaction 3.1).
@@ -31,38 +31,43 @@ pub struct Compacted {
 /// Puts a summary of this many tokens in the place of what it stands for. The list must be a context as it was
 /// built from the branch. Throws where preparing does; the list is untouched then.
 pub fn compact_list(
-    list: &mut List,
+    list: &mut MessageList,
     rules: &Rules,
-    compacting: &Compacting<'_>,
+    compacting: &CompactionInput<'_>,
     keep_tokens: f64,
     summary_tokens: u64,
-) -> Result<Compacted, Throws> {
+) -> Result<CompactionResult, JsException> {
     let branch = compacting.branch;
     let Some(preparation) = compacting.prepare(rules, keep_tokens)? else {
         let kept = |size| MessageFate::kept(&size, Reason::Untouched);
-        return Ok(Compacted { fates: list.sizes().map(kept).collect(), preparation: None });
+        return Ok(CompactionResult { fates: list.sizes().map(kept).collect(), preparation: None });
     };
-    let checkpoint = checkpoint(list).filter(|_| rules.pi.has(PiChange::KeepsSystemMessages));
+    let checkpoint = system_checkpoint(list).filter(|_| rules.pi.has(PiChange::KeepsSystemMessages));
     let positions = positions(list, branch);
     let replayed = checkpoint.is_some();
     let fate = |(at, size): (usize, MessageSize)| {
         if replayed && size.role == Role::System {
-            return MessageFate::gone(&size, Fate::Summarised, Reason::Replayed);
+            return MessageFate::removed(&size, Fate::Summarised, Reason::Replayed);
         }
-        fate(&preparation, positions[at], &size)
+        message_fate(&preparation, positions[at], &size)
     };
     let fates: Vec<MessageFate> = list.sizes().enumerate().map(fate).collect();
-    let kept =
-        list.items_mut().drain(..).zip(&fates).filter(|(_, fate)| !fate.fate.changes()).map(|(item, _)| item);
-    let kept: Vec<Item> = kept.collect();
-    *list.items_mut() = checkpoint.into_iter().chain([summary(summary_tokens)]).chain(kept).collect();
-    Ok(Compacted { fates, preparation: Some(preparation) })
+    let kept = list
+        .messages_mut()
+        .drain(..)
+        .zip(&fates)
+        .filter(|(_, fate)| !fate.fate.is_change())
+        .map(|(item, _)| item);
+    let kept: Vec<PlannedMessage> = kept.collect();
+    *list.messages_mut() =
+        checkpoint.into_iter().chain([summary_message(summary_tokens)]).chain(kept).collect();
+    Ok(CompactionResult { fates, preparation: Some(preparation) })
 }
 
 /// Where each message stands on the branch: a context holds them in its order, but for the summary, which is first.
-fn positions(list: &List, branch: &[BranchEntry]) -> Vec<usize> {
+fn positions(list: &MessageList, branch: &[BranchEntry]) -> Vec<usize> {
     let mut next = 0;
-    let messages = list.items().iter().filter_map(|item| list.context.messages.get(item.position()?));
+    let messages = list.messages().iter().filter_map(|item| list.context.messages.get(item.position()?));
     let position = |message: &ContextMessage| {
         if Some(message.entry) == list.context.compaction {
             return branch.iter().rposition(|entry| entry.entry == message.entry).unwrap_or(0);
@@ -75,9 +80,9 @@ fn positions(list: &List, branch: &[BranchEntry]) -> Vec<usize> {
     messages.map(position).collect()
 }
 
-fn fate(preparation: &Preparation, at: usize, size: &MessageSize) -> MessageFate {
-    let gone = |fate, reason| MessageFate::gone(size, fate, reason);
-    match preparation.previous {
+fn message_fate(preparation: &Preparation, at: usize, size: &MessageSize) -> MessageFate {
+    let gone = |fate, reason| MessageFate::removed(size, fate, reason);
+    match preparation.previous_compaction {
         // What the compaction before kept is considered again where the part that is looked at begins with it.
         Some(previous) if at < previous.min(preparation.start) => gone(Fate::Dropped, Reason::LostTail),
         Some(previous) if at == previous => gone(Fate::Summarised, Reason::PreviousSummary),
@@ -89,43 +94,43 @@ fn fate(preparation: &Preparation, at: usize, size: &MessageSize) -> MessageFate
 
 /// What stands for the system messages of a list: they are replayed to one, and kept with the summary (store-pi-1.5 D2,
 /// I4). Its sizes are those of all of them together, at most.
-fn checkpoint(list: &List) -> Option<Item> {
+fn system_checkpoint(list: &MessageList) -> Option<PlannedMessage> {
     let system: Vec<MessageSize> = list.sizes().filter(|size| size.role == Role::System).collect();
-    let chars = system.iter().map(|size| size.pi_chars.chars()).sum::<u64>() as f64;
+    let chars = system.iter().map(|size| size.pi_chars.whole_chars()).sum::<u64>() as f64;
     let size = MessageSize {
         role: Role::System,
-        pi_chars: Size::new(Ok(chars)),
-        prune_chars: Size::new(Ok(OTHER_CHARS)),
-        ..MessageSize::NOTHING
+        pi_chars: CharCount::new(Ok(chars)),
+        prune_chars: CharCount::new(Ok(OTHER_CHARS)),
+        ..MessageSize::EMPTY
     };
-    let change = Change::made(size, Texture::of(&Value::Null));
-    (!system.is_empty()).then_some(Item { from: From::Checkpoint, change: Some(change) })
+    let change = MessageChange::for_added(size, ContentFeatures::of(&Value::Null));
+    (!system.is_empty()).then_some(PlannedMessage { origin: MessageOrigin::Checkpoint, change: Some(change) })
 }
 
 /// A summary of this many tokens at the front of a list.
-fn summary(tokens: u64) -> Item {
+fn summary_message(tokens: u64) -> PlannedMessage {
     let (size, texture) = assumed_summary(tokens);
-    Item { from: From::Summary, change: Some(Change::made(size, texture)) }
+    PlannedMessage { origin: MessageOrigin::Summary, change: Some(MessageChange::for_added(size, texture)) }
 }
 
 /// What is known of the message of a summary that is not made yet: sizes of the role, and of a text this long in tokens.
-pub fn assumed_summary(tokens: u64) -> (MessageSize, Texture) {
+pub fn assumed_summary(tokens: u64) -> (MessageSize, ContentFeatures) {
     let chars = (tokens * CHARS_PER_TOKEN) as f64;
     let size = MessageSize {
         role: Role::CompactionSummary,
-        pi_chars: Size::new(Ok(chars)),
-        prune_chars: Size::new(Ok(OTHER_CHARS)),
+        pi_chars: CharCount::new(Ok(chars)),
+        prune_chars: CharCount::new(Ok(OTHER_CHARS)),
         text_chars: chars as u32,
-        ..MessageSize::NOTHING
+        ..MessageSize::EMPTY
     };
-    (size, texture(chars))
+    (size, summary_features(chars))
 }
 
 /// The summary's texture: that of a text this long in what a summary is sent in.
-fn texture(chars: f64) -> Texture {
-    let empty = Object::from([("role", Role::CompactionSummary.word()), ("summary", "")]);
-    let mut texture = Texture::of(&Value::Object(empty));
-    if let Ok(Some(Sketch::Human { content })) = &mut texture.sketch {
+fn summary_features(chars: f64) -> ContentFeatures {
+    let empty = Object::from([("role", Role::CompactionSummary.as_str()), ("summary", "")]);
+    let mut texture = ContentFeatures::of(&Value::Object(empty));
+    if let Ok(Some(MessageDigest::Human { content })) = &mut texture.digest {
         content.code_points += chars as usize;
     }
     texture

@@ -3,8 +3,8 @@
 use crate::gateway::ruleset::PiRelease;
 use crate::js::{self, JsString, Value};
 use crate::policy::compact::files::FileOps;
-use crate::policy::compact::job::{Mode, SummaryJob};
-use crate::policy::compact::prepare::Material;
+use crate::policy::compact::job::{SummaryMode, SummarySpec};
+use crate::policy::compact::prepare::CompactionTexts;
 use crate::policy::compact::request::Identifiers;
 
 /// As many user messages of as many chars.
@@ -14,24 +14,24 @@ pub(crate) fn users(count: usize, chars: usize) -> Vec<Value> {
 }
 
 /// A safeguard job over a history, at the gateway's own settings.
-pub(crate) fn job(history: Vec<Value>) -> SummaryJob {
-    let material = Material {
+pub(crate) fn job(history: Vec<Value>) -> SummarySpec {
+    let material = CompactionTexts {
         history,
         turn_prefix: Vec::new(),
         previous_summary: None,
         files: FileOps::default(),
         pi: PiRelease::OLDEST,
     };
-    SummaryJob {
-        material,
-        mode: Mode::Safeguard,
+    SummarySpec {
+        texts: material,
+        mode: SummaryMode::Safeguard,
         window: 200_000.0,
-        share: 0.5,
+        history_share: 0.5,
         reserve_tokens: 20_000.0,
         tokens_before: 0.0,
         identifiers: Identifiers::Strict,
         instructions: None,
-        rules: JsString::new(),
+        rules_section: JsString::new(),
         now_ms: 0.0,
     }
 }

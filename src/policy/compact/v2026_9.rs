@@ -8,13 +8,13 @@ use crate::context::tokens::{estimate_context, estimate_message};
 use crate::context::{ContextMessage, first_kept};
 use crate::gateway::ruleset::{Compaction, Estimate, PiRelease, Rules};
 use crate::ids::EntryIx;
-use crate::js::{Throws, Value};
+use crate::js::{JsException, Value};
 use crate::policy::compact::branch::BranchEntry;
-use crate::policy::compact::cut_point::{CutPoint, is_turn_start, is_valid};
-use crate::policy::compact::kept::prepare_kept;
+use crate::policy::compact::cut_point::{CutPoint, is_turn_start, is_valid_cut};
+use crate::policy::compact::kept::prepare_from_kept;
 use crate::policy::compact::prepare::{Preparation, prepare};
-use crate::policy::compact::projected::{prepare_entries, prepare_projected, system_tokens};
-use crate::store::entry::{EntryKind, Reading};
+use crate::policy::compact::projected::{prepare_projected, prepare_unprojected, system_tokens};
+use crate::store::entry::{EntryKind, ReadMode};
 use crate::store::index::Index;
 
 /// Note at the end of a summary that was cut.
@@ -22,7 +22,7 @@ const CUT_NOTE: &str = "\n\n[Compaction summary truncated to fit budget]";
 
 /// What is known of a branch beside its entries.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Before {
+pub struct PreviousCompaction {
     /// Where the part begins that the last compaction kept; none where there is no such entry.
     pub first_kept: Option<usize>,
     /// An extension made the last compaction.
@@ -30,18 +30,18 @@ pub struct Before {
     /// Tokens that a provider counted, against the estimate of the same messages; 1 where none are known.
     pub usage_ratio: f64,
     /// Tokens of the system messages of a projection, replayed to one; 0 without one (store-pi-1.5 E5).
-    pub system_tokens: Result<f64, Throws>,
+    pub system_tokens: Result<f64, JsException>,
 }
 
-impl Before {
+impl PreviousCompaction {
     /// What the branch and the body of its last compaction say. `body` reads an entry; it is asked only for that one. How
     /// the provider's counts relate to estimates is not told: they count as one.
-    pub fn of<E>(
+    pub fn read<E>(
         index: &Index,
         branch: &[BranchEntry],
         body: impl Fn(EntryIx) -> Result<Value, E>,
     ) -> Result<Self, E> {
-        if index.reading == Reading::Projected {
+        if index.reading == ReadMode::Projected {
             return Ok(Self { system_tokens: system_tokens(index, branch), ..Self::default() });
         }
         let previous = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
@@ -58,24 +58,24 @@ impl Before {
 
 /// A branch that is to be compacted, and what rules ask of it beside its sizes.
 #[derive(Debug, Clone, Copy)]
-pub struct Compacting<'a> {
+pub struct CompactionInput<'a> {
     /// Its entries, root first.
     pub branch: &'a [BranchEntry],
     /// What its last compaction says.
-    pub before: &'a Before,
+    pub previous: &'a PreviousCompaction,
     /// Weighted tokens by entry, where the rules look at letters; an entry without counts chars over 4.
-    pub tokens: &'a HashMap<EntryIx, f64>,
+    pub weighted_tokens: &'a HashMap<EntryIx, f64>,
 }
 
-impl Compacting<'_> {
+impl CompactionInput<'_> {
     /// [`prepare_under`] for what is known of the branch.
-    pub fn prepare(&self, rules: &Rules, keep_tokens: f64) -> Result<Option<Preparation>, Throws> {
-        let tokens = |entry: &BranchEntry| match (self.tokens.get(&entry.entry), entry.message) {
+    pub fn prepare(&self, rules: &Rules, keep_tokens: f64) -> Result<Option<Preparation>, JsException> {
+        let tokens = |entry: &BranchEntry| match (self.weighted_tokens.get(&entry.entry), entry.message) {
             (Some(tokens), _) => Ok(*tokens),
             (None, Some(size)) => estimate_message(&size),
             (None, None) => Ok(0.0),
         };
-        prepare_under(rules, self.branch, self.before, keep_tokens, tokens)
+        prepare_under(rules, self.branch, self.previous, keep_tokens, tokens)
     }
 }
 
@@ -87,7 +87,7 @@ pub fn weighted_tokens(rules: &Rules, message: &Value) -> Option<f64> {
     estimate_under(rules, message).ok()
 }
 
-impl Default for Before {
+impl Default for PreviousCompaction {
     fn default() -> Self {
         Self { first_kept: None, from_hook: false, usage_ratio: 1.0, system_tokens: Ok(0.0) }
     }
@@ -97,28 +97,28 @@ impl Default for Before {
 pub fn prepare_under(
     rules: &Rules,
     branch: &[BranchEntry],
-    before: &Before,
+    before: &PreviousCompaction,
     keep_tokens: f64,
-    tokens: impl Fn(&BranchEntry) -> Result<f64, Throws>,
-) -> Result<Option<Preparation>, Throws> {
+    tokens: impl Fn(&BranchEntry) -> Result<f64, JsException>,
+) -> Result<Option<Preparation>, JsException> {
     let prepared = match rules.compaction {
         Compaction::AfterPrevious => prepare(branch, keep_tokens),
-        Compaction::EntriesFromKept => prepare_kept(rules.pi, branch, before.first_kept, keep_tokens),
-        Compaction::FromFirstKept => prepare_again(branch, before, keep_tokens, tokens),
+        Compaction::EntriesFromKept => prepare_from_kept(rules.pi, branch, before.first_kept, keep_tokens),
+        Compaction::FromFirstKept => prepare_with_kept(branch, before, keep_tokens, tokens),
         Compaction::Projected if branch.iter().any(|entry| entry.projected.is_some()) => {
             prepare_projected(branch, before.system_tokens, keep_tokens)
         }
-        Compaction::Projected => prepare_entries(branch, before, keep_tokens),
+        Compaction::Projected => prepare_unprojected(branch, before, keep_tokens),
     };
     Ok(prepared?.map(|prepared| Preparation { pi: rules.pi, ..prepared }))
 }
 
-fn prepare_again(
+fn prepare_with_kept(
     branch: &[BranchEntry],
-    before: &Before,
+    before: &PreviousCompaction,
     keep_tokens: f64,
-    tokens: impl Fn(&BranchEntry) -> Result<f64, Throws>,
-) -> Result<Option<Preparation>, Throws> {
+    tokens: impl Fn(&BranchEntry) -> Result<f64, JsException>,
+) -> Result<Option<Preparation>, JsException> {
     let previous = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
     let at_end = previous.is_some_and(|at| at + 1 == branch.len());
     let was_reset = branch.last().is_some_and(|entry| entry.kind == EntryKind::Reset);
@@ -127,26 +127,33 @@ fn prepare_again(
     }
     let start = previous.map_or(0, |at| before.first_kept.filter(|first| *first <= at).unwrap_or(at + 1));
     let keep = keep_tokens / before.usage_ratio.clamp(1.0, keep_tokens.max(1.0));
-    let Some(cut) = cut_again(branch, start, previous, keep, tokens)? else { return Ok(None) };
+    let Some(cut) = find_cut(branch, start, previous, keep, tokens)? else { return Ok(None) };
     let first_kept = branch[cut.first_kept];
     let tokens_before = tokens_before(branch, start, previous)?;
     let pi = PiRelease::OLDEST;
-    let prepared = Preparation { previous, start, cut, first_kept: first_kept.entry, tokens_before, pi };
+    let prepared = Preparation {
+        previous_compaction: previous,
+        start,
+        cut,
+        first_kept: first_kept.entry,
+        tokens_before,
+        pi,
+    };
     let summarised = prepared.history().chain(prepared.turn_prefix());
     let any = summarised.into_iter().any(|at| Some(at) != previous && branch[at].message.is_some());
-    Ok((any && first_kept.named).then_some(prepared))
+    Ok((any && first_kept.has_id).then_some(prepared))
 }
 
 /// Where `branch[start..]` is cut; none where nothing of it can begin the kept part.
-fn cut_again(
+fn find_cut(
     branch: &[BranchEntry],
     start: usize,
     previous: Option<usize>,
     keep: f64,
-    tokens: impl Fn(&BranchEntry) -> Result<f64, Throws>,
-) -> Result<Option<CutPoint>, Throws> {
+    tokens: impl Fn(&BranchEntry) -> Result<f64, JsException>,
+) -> Result<Option<CutPoint>, JsException> {
     let valid: Vec<usize> =
-        (start..branch.len()).filter(|at| Some(*at) != previous && is_valid(&branch[*at])).collect();
+        (start..branch.len()).filter(|at| Some(*at) != previous && is_valid_cut(&branch[*at])).collect();
     let Some(first) = valid.first() else { return Ok(None) };
     let (mut sum, mut reached) = (0.0, None);
     for at in (start..branch.len()).rev().filter(|at| Some(*at) != previous && branch[*at].message.is_some())
@@ -169,9 +176,9 @@ fn cut_again(
 }
 
 /// The summary before, what it kept, and what came after.
-fn tokens_before(branch: &[BranchEntry], start: usize, previous: Option<usize>) -> Result<f64, Throws> {
+fn tokens_before(branch: &[BranchEntry], start: usize, previous: Option<usize>) -> Result<f64, JsException> {
     let kept = (start..branch.len()).filter(|at| Some(*at) != previous);
-    let message = |at: usize| Some(ContextMessage::own(branch[at].entry, branch[at].message?));
+    let message = |at: usize| Some(ContextMessage::from_entry(branch[at].entry, branch[at].message?));
     let messages: Vec<ContextMessage> = previous.into_iter().chain(kept).filter_map(message).collect();
     estimate_context(&messages).map(|estimate| estimate.tokens)
 }
@@ -196,7 +203,7 @@ mod tests {
     use super::*;
     use crate::gateway::ruleset::Ruleset;
     use crate::js;
-    use crate::store::scan::size_message;
+    use crate::store::scan::measure_message;
 
     /// `u:8` a message of 8 tokens; `u` user, `a` assistant, `r` result; `compaction`, `custom`, … an entry of that type,
     /// a compaction with a summary of 1 token.
@@ -221,32 +228,32 @@ mod tests {
                 ),
                 None => (EntryKind::from_type(word), None),
             };
-            let message = json.map(|json| size_message(&js::parse(&json).unwrap()).size);
+            let message = json.map(|json| measure_message(&js::parse(&json).unwrap()).size);
             BranchEntry {
                 entry: EntryIx(at as u32),
                 kind,
-                named: true,
+                has_id: true,
                 message,
-                no_message: false,
+                lacks_message: false,
                 projected: None,
             }
         };
         list.split_whitespace().enumerate().map(entry).collect()
     }
 
-    fn prepared(list: &str, before: &Before, keep: f64) -> Option<Preparation> {
+    fn prepared(list: &str, before: &PreviousCompaction, keep: f64) -> Option<Preparation> {
         let tokens = |entry: &BranchEntry| entry.message.map_or(Ok(0.0), |size| estimate_message(&size));
         prepare_under(Ruleset::V2026_9_2.rules(), &entries(list), before, keep, tokens).unwrap()
     }
 
     fn cut(list: &str, keep: f64) -> (usize, Option<usize>) {
-        let cut = prepared(list, &Before::default(), keep).expect("prepared").cut;
+        let cut = prepared(list, &PreviousCompaction::default(), keep).expect("prepared").cut;
         (cut.first_kept, cut.turn_start)
     }
 
     #[test]
     fn what_the_compaction_before_kept_is_considered_again() {
-        let before = Before { first_kept: Some(1), ..Before::default() };
+        let before = PreviousCompaction { first_kept: Some(1), ..PreviousCompaction::default() };
         let again = prepared("u:9 u:10 compaction u:10 u:10", &before, 20.0).unwrap();
         assert_eq!((again.start, again.history(), again.cut.first_kept), (1, 1..3, 3));
         assert_eq!(again.tokens_before, 1.0 + 30.0);
@@ -254,15 +261,18 @@ mod tests {
 
     #[test]
     fn a_branch_that_ends_in_a_compaction_may_be_compacted_again_unless_an_extension_made_it() {
-        let before = Before { first_kept: Some(0), ..Before::default() };
+        let before = PreviousCompaction { first_kept: Some(0), ..PreviousCompaction::default() };
         assert_eq!(prepared("u:10 u:10 u:10 compaction", &before, 10.0).unwrap().cut.first_kept, 2);
-        assert_eq!(prepared("u:10 u:10 u:10 compaction", &Before { from_hook: true, ..before }, 10.0), None);
-        assert_eq!(prepared("", &Before::default(), 10.0), None);
+        assert_eq!(
+            prepared("u:10 u:10 u:10 compaction", &PreviousCompaction { from_hook: true, ..before }, 10.0),
+            None
+        );
+        assert_eq!(prepared("", &PreviousCompaction::default(), 10.0), None);
     }
 
     #[test]
     fn nothing_is_prepared_where_nothing_would_be_summarised() {
-        assert_eq!(prepared("u:10 a:10", &Before::default(), 100.0), None);
+        assert_eq!(prepared("u:10 a:10", &PreviousCompaction::default(), 100.0), None);
     }
 
     #[test]
@@ -278,9 +288,9 @@ mod tests {
 
     #[test]
     fn a_provider_that_counts_more_leaves_less_to_keep() {
-        let before = Before { usage_ratio: 2.0, ..Before::default() };
+        let before = PreviousCompaction { usage_ratio: 2.0, ..PreviousCompaction::default() };
         assert_eq!(prepared("u:10 u:10 u:10 u:10", &before, 20.0).unwrap().cut.first_kept, 3);
-        let fewer = Before { usage_ratio: 0.5, ..Before::default() };
+        let fewer = PreviousCompaction { usage_ratio: 0.5, ..PreviousCompaction::default() };
         assert_eq!(prepared("u:10 u:10 u:10 u:10", &fewer, 20.0).unwrap().cut.first_kept, 2);
     }
 
@@ -288,7 +298,7 @@ mod tests {
     fn the_reference_takes_its_own_way() {
         let tokens = |_: &BranchEntry| Ok(0.0);
         let list = entries("u:9 u:10 compaction u:10 u:10");
-        let before = Before { first_kept: Some(1), ..Before::default() };
+        let before = PreviousCompaction { first_kept: Some(1), ..PreviousCompaction::default() };
         let reference = prepare_under(Ruleset::V2026_3_2.rules(), &list, &before, 10.0, tokens).unwrap();
         assert_eq!(reference.unwrap().start, 3);
     }

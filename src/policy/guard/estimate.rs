@@ -1,8 +1,8 @@
 //! Chars as the guard counts them: tool results weigh double (pruning 6.31, 6.32).
 
 use crate::js::json::length;
-use crate::js::{Json, Kind, Throws};
-use crate::store::entry::Size;
+use crate::js::{JsException, Json, JsonKind};
+use crate::store::entry::CharCount;
 
 /// Chars of an image.
 pub const IMAGE_CHARS: f64 = 8000.0;
@@ -15,23 +15,23 @@ const RESULT_WEIGHT: f64 = 2.0;
 
 /// A message as the guard counts it.
 #[derive(Debug, Clone, Copy)]
-pub struct Counted {
+pub struct GuardSize {
     /// It may be cut and replaced.
     pub is_result: bool,
     /// Chars; NaN where a text block holds what has no length, and nothing where it holds no text: the guard fails
     /// on it.
-    pub chars: Size,
+    pub chars: CharCount,
 }
 
 /// NaN equals itself.
-impl PartialEq for Counted {
+impl PartialEq for GuardSize {
     fn eq(&self, other: &Self) -> bool {
-        let bits = |counted: &Self| (counted.is_result, counted.chars.get().map(f64::to_bits));
+        let bits = |counted: &Self| (counted.is_result, counted.chars.value().map(f64::to_bits));
         bits(self) == bits(other)
     }
 }
 
-impl Counted {
+impl GuardSize {
     /// Counts a message, the details of results too.
     pub fn of<'a>(message: impl Json<'a>) -> Self {
         Self::of_under(message, true)
@@ -58,7 +58,7 @@ impl Counted {
         } else {
             Ok(0.0)
         };
-        Self { is_result, chars: Size::new(chars) }
+        Self { is_result, chars: CharCount::new(chars) }
     }
 }
 
@@ -69,18 +69,18 @@ pub fn result_chars(content: f64, details: Option<f64>) -> f64 {
 
 /// Chars of details, and of what the guard does not know: a string's own, else those of the JSON text.
 pub fn unknown_chars<'a>(value: impl Json<'a>) -> f64 {
-    value.units().unwrap_or_else(|| value.json_units()) as f64
+    value.unit_len().unwrap_or_else(|| value.json_len()) as f64
 }
 
-fn user_chars<'a>(content: Option<impl Json<'a>>) -> Result<f64, Throws> {
+fn user_chars<'a>(content: Option<impl Json<'a>>) -> Result<f64, JsException> {
     let Some(content) = content else { return Ok(0.0) };
     match content.items() {
         Some(mut blocks) => blocks.try_fold(0.0, |sum, block| Ok(sum + block_chars(block)?)),
-        None => Ok(content.units().unwrap_or(0) as f64),
+        None => Ok(content.unit_len().unwrap_or(0) as f64),
     }
 }
 
-fn block_chars<'a>(block: impl Json<'a>) -> Result<f64, Throws> {
+fn block_chars<'a>(block: impl Json<'a>) -> Result<f64, JsException> {
     if is(block, "text") {
         return length(block.get("text"));
     }
@@ -98,19 +98,19 @@ fn assistant_block_chars<'a>(block: impl Json<'a>) -> f64 {
     }
     match block.get("arguments").filter(|arguments| !arguments.is_null()) {
         None if is(block, "toolCall") => NO_ARGUMENTS_CHARS,
-        Some(arguments) if is(block, "toolCall") => arguments.json_units() as f64,
-        _ => block.json_units() as f64,
+        Some(arguments) if is(block, "toolCall") => arguments.json_len() as f64,
+        _ => block.json_len() as f64,
     }
 }
 
 /// Chars of the string a block of this type holds under its type's name.
 fn text_of<'a>(block: impl Json<'a>, kind: &str) -> Option<f64> {
-    let chars = block.get(kind).and_then(Json::units)?;
+    let chars = block.get(kind).and_then(Json::unit_len)?;
     is(block, kind).then_some(chars as f64)
 }
 
 fn is_container<'a>(value: impl Json<'a>) -> bool {
-    matches!(value.kind(), Kind::Object | Kind::Array(_))
+    matches!(value.kind(), JsonKind::Object | JsonKind::Array(_))
 }
 
 fn is<'a>(block: impl Json<'a>, kind: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::gateway::ruleset::{Guard, Rules};
 use crate::policy::settings::GuardSettings;
-use crate::policy::truncate::maximum;
+use crate::policy::truncate::js_max;
 
 /// Window assumed for a model that names none, in tokens.
 pub const UNKNOWN_WINDOW: f64 = 200_000.0;
@@ -13,11 +13,11 @@ const RESULT_CHARS_PER_TOKEN: f64 = 2.0;
 /// Share of the window from which a call ends (releases R41).
 const STOP_SHARE: f64 = 0.9;
 /// No limit is below this many chars.
-const LEAST_CHARS: f64 = 1024.0;
+const MIN_CHARS: f64 = 1024.0;
 
 /// Limits of one call, in chars as the guard counts them (pruning 6.32).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
+pub struct GuardLimits {
     /// Of all messages.
     pub budget: f64,
     /// Of one tool result.
@@ -26,7 +26,7 @@ pub struct Limits {
     pub stop: Option<f64>,
 }
 
-impl Limits {
+impl GuardLimits {
     /// Those of a version for a window in tokens: the newest has none for all messages, and takes a window that nobody knows
     /// for the smallest (pruning 8.7). None where there is no guard.
     pub fn under(rules: &Rules, window: f64, settings: &GuardSettings) -> Option<Self> {
@@ -35,11 +35,11 @@ impl Limits {
             Guard::Placeholders { stops: false } => Some(Self::new(window, settings)),
             Guard::Placeholders { stops: true } | Guard::NewestFirst => {
                 let limits = Self::new(window, settings);
-                Some(Self { stop: Some(stop(window).max(limits.budget)), ..limits })
+                Some(Self { stop: Some(stop_chars(window).max(limits.budget)), ..limits })
             }
             Guard::SingleThenStop => {
                 let limits = Self::new(window, settings);
-                Some(Self { budget: f64::INFINITY, stop: Some(stop(window)), ..limits })
+                Some(Self { budget: f64::INFINITY, stop: Some(stop_chars(window)), ..limits })
             }
             Guard::Single => {
                 let known = if window.is_nan() { 1.0 } else { window };
@@ -51,8 +51,8 @@ impl Limits {
     /// For a window in tokens; NaN is a window that nobody knows.
     pub fn new(window: f64, settings: &GuardSettings) -> Self {
         let window = if window.is_nan() { UNKNOWN_WINDOW } else { window };
-        let tokens = maximum(1.0, window.floor());
-        let limit = |chars: f64, share: f64| maximum(LEAST_CHARS, (tokens * chars * share).floor());
+        let tokens = js_max(1.0, window.floor());
+        let limit = |chars: f64, share: f64| js_max(MIN_CHARS, (tokens * chars * share).floor());
         Self {
             budget: limit(CHARS_PER_TOKEN, settings.budget_share),
             single: limit(RESULT_CHARS_PER_TOKEN, settings.single_share),
@@ -75,7 +75,7 @@ pub fn stop_text(rules: &Rules) -> Option<&'static str> {
 }
 
 /// Chars at which a call ends, for a window in tokens.
-fn stop(window: f64) -> f64 {
+fn stop_chars(window: f64) -> f64 {
     let window = if window.is_nan() { UNKNOWN_WINDOW } else { window };
-    maximum(LEAST_CHARS, (maximum(1.0, window.floor()) * CHARS_PER_TOKEN * STOP_SHARE).floor())
+    js_max(MIN_CHARS, (js_max(1.0, window.floor()) * CHARS_PER_TOKEN * STOP_SHARE).floor())
 }

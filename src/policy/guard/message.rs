@@ -1,8 +1,8 @@
 //! The guard on messages themselves (pruning 6.33–6.36).
 
-use crate::js::{self, JsString, Object, Throws, Value};
-use crate::policy::guard::estimate::Counted;
-use crate::policy::guard::limits::Limits;
+use crate::js::{self, JsException, JsString, Object, Value};
+use crate::policy::guard::estimate::GuardSize;
+use crate::policy::guard::limits::GuardLimits;
 use crate::policy::guard::text::{COMPACTED, cut_text};
 use crate::policy::settings::GuardSettings;
 
@@ -12,32 +12,33 @@ pub fn guard_messages(
     messages: &[Value],
     window: f64,
     settings: &GuardSettings,
-) -> Result<Vec<Value>, Throws> {
-    let limits = Limits::new(window, settings);
+) -> Result<Vec<Value>, JsException> {
+    let limits = GuardLimits::new(window, settings);
     let capped = messages.iter().map(|message| {
-        let counted = Counted::of(message);
-        let stays = !counted.is_result || counted.chars.get()? <= limits.single;
+        let counted = GuardSize::of(message);
+        let stays = !counted.is_result || counted.chars.value()? <= limits.single;
         Ok(if stays { message.clone() } else { cut_message(message, limits.single) })
     });
-    let mut messages = capped.collect::<Result<Vec<Value>, Throws>>()?;
-    let total = messages.iter().try_fold(0.0, |sum, message| Ok(sum + Counted::of(message).chars.get()?))?;
+    let mut messages = capped.collect::<Result<Vec<Value>, JsException>>()?;
+    let total =
+        messages.iter().try_fold(0.0, |sum, message| Ok(sum + GuardSize::of(message).chars.value()?))?;
     if total <= limits.budget {
         return Ok(messages);
     }
-    compact(&mut messages, total - limits.budget)?;
+    compact_oldest(&mut messages, total - limits.budget)?;
     Ok(messages)
 }
 
 /// Replaces results from the oldest on until this many chars are gained (pruning 6.35).
-fn compact(messages: &mut [Value], needed: f64) -> Result<(), Throws> {
+fn compact_oldest(messages: &mut [Value], needed: f64) -> Result<(), JsException> {
     let mut gained = 0.0;
-    for message in messages.iter_mut().filter(|message| Counted::of(&**message).is_result) {
-        let before = Counted::of(&*message).chars.get()?;
+    for message in messages.iter_mut().filter(|message| GuardSize::of(&**message).is_result) {
+        let before = GuardSize::of(&*message).chars.value()?;
         if before <= COMPACTED.len() as f64 {
             continue;
         }
         *message = compacted_message(message);
-        let after = Counted::of(&*message).chars.get()?;
+        let after = GuardSize::of(&*message).chars.value()?;
         if after >= before {
             continue;
         }
@@ -52,7 +53,7 @@ fn compact(messages: &mut [Value], needed: f64) -> Result<(), Throws> {
 /// A tool result held to a limit: its texts become one, which is cut; what is no text goes, and its details
 /// (pruning 6.33).
 pub fn cut_message(message: &Value, max_chars: f64) -> Value {
-    with_text(message, cut_text(&joined(message.get("content")), max_chars))
+    with_text(message, cut_text(&joined_text(message.get("content")), max_chars))
 }
 
 /// A tool result that gave way (pruning 6.35).
@@ -78,7 +79,7 @@ pub(super) fn with_text(message: &Value, text: JsString) -> Value {
 }
 
 /// The text blocks with one line feed between them.
-pub(super) fn joined(content: Option<&Value>) -> JsString {
+pub(super) fn joined_text(content: Option<&Value>) -> JsString {
     let blocks = match content {
         Some(Value::String(text)) => return text.clone(),
         Some(Value::Array(blocks)) => blocks.as_slice(),

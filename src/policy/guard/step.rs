@@ -1,22 +1,22 @@
 //! The guard as a step: decides over what it counts of each message, and leaves the list as the call is sent.
 
 use crate::gateway::ruleset::{Ends, Guard, Rules, Truncation};
-use crate::js::Throws;
+use crate::js::JsException;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::guard::halved::{most_counted, trimmed_message};
-use crate::policy::guard::limits::Limits;
+use crate::policy::guard::halved::{max_retained_chars, trimmed_message};
+use crate::policy::guard::limits::GuardLimits;
 use crate::policy::guard::text::COMPACTED;
-use crate::policy::list::List;
+use crate::policy::list::MessageList;
 use crate::policy::reason::Reason;
 use crate::policy::settings::GuardSettings;
 use crate::store::entry::Role;
 
 /// The numbers of a call's guard. Chars as it counts them (pruning 6.32).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Guarded {
+pub struct GuardOutcome {
     /// What it allows.
-    pub limits: Limits,
+    pub limits: GuardLimits,
     /// All messages, once every result is held to its limit: what the budget is compared with. In 2026.9 all results
     /// before; there is no budget.
     pub total: f64,
@@ -26,8 +26,8 @@ pub struct Guarded {
     pub stopped: bool,
 }
 
-impl Guarded {
-    fn new(limits: Limits, total: f64, after: f64) -> Self {
+impl GuardOutcome {
+    fn new(limits: GuardLimits, total: f64, after: f64) -> Self {
         Self { limits, total, after, stopped: limits.stop.is_some_and(|stop| after > stop) }
     }
 }
@@ -35,13 +35,13 @@ impl Guarded {
 /// Holds tool results to their limits by the rules of a version; no numbers where it has no guard. `window` is the model's own, in tokens; NaN when nobody knows it. Throws where a
 /// message cannot be counted; the list is untouched then. Comparisons let NaN go on, as the guard's do.
 pub fn guard_list(
-    list: &mut List,
+    list: &mut MessageList,
     rules: &Rules,
     window: f64,
     settings: &GuardSettings,
-) -> Result<(Vec<MessageFate>, Option<Guarded>), Throws> {
+) -> Result<(Vec<MessageFate>, Option<GuardOutcome>), JsException> {
     let mut fates: Vec<MessageFate> = (0..list.len()).map(|at| untouched(list, at)).collect();
-    let Some(limits) = Limits::under(rules, window, settings) else {
+    let Some(limits) = GuardLimits::under(rules, window, settings) else {
         for fate in fates.iter_mut().filter(|fate| fate.reason == Reason::WithinGuard) {
             fate.reason = Reason::NoGuard;
         }
@@ -49,46 +49,46 @@ pub fn guard_list(
     };
     match (rules.guard, rules.truncation) {
         (Guard::Single, _) => {
-            let guarded = fit(list, &mut fates, limits);
+            let guarded = fit_results(list, &mut fates, limits);
             return Ok((fates, Some(guarded)));
         }
         (Guard::NewestFirst | Guard::SingleThenStop, Truncation::Ends(ends)) => {
-            let guarded = halve(list, &mut fates, rules.guard, ends, limits)?;
+            let guarded = halve_results(list, &mut fates, rules.guard, ends, limits)?;
             return Ok((fates, Some(guarded)));
         }
         _ => {}
     }
-    total(list)?;
+    total_chars(list)?;
     for (at, fate) in fates.iter_mut().enumerate().filter(|(_, fate)| fate.reason != Reason::Untouched) {
         if chars(list, at)? <= limits.single {
             continue;
         }
         let edit = Edit::GuardCut { max_chars: limits.single };
-        replace(list, at, edit, fate, (Fate::Truncated, Reason::GuardCut));
+        replace(list, at, &edit, fate, (Fate::Truncated, Reason::GuardCut));
     }
-    let total = total(list)?;
+    let total = total_chars(list)?;
     let mut after = total;
     if !is_within(total, limits.budget) {
-        compact(list, &mut fates, total - limits.budget)?;
-        after = self::total(list)?;
+        compact_oldest(list, &mut fates, total - limits.budget)?;
+        after = self::total_chars(list)?;
     }
-    Ok((fates, Some(Guarded::new(limits, total, after))))
+    Ok((fates, Some(GuardOutcome::new(limits, total, after))))
 }
 
 /// Holds each result to its limit; all together have none (pruning 8.7).
-fn fit(list: &mut List, fates: &mut [MessageFate], limits: Limits) -> Guarded {
-    let chars = |list: &List, at: usize| {
-        let letters = list.texture(at).and_then(|texture| texture.letters);
+fn fit_results(list: &mut MessageList, fates: &mut [MessageFate], limits: GuardLimits) -> GuardOutcome {
+    let chars = |list: &MessageList, at: usize| {
+        let letters = list.features_at(at).and_then(|texture| texture.text_features);
         letters.map_or(0.0, |letters| letters.guard_chars)
     };
     let total = (0..list.len()).map(|at| chars(list, at)).sum();
     for (at, fate) in fates.iter_mut().enumerate() {
         if chars(list, at) > limits.single {
             let edit = Edit::GuardFit { max_chars: limits.single };
-            replace(list, at, edit, fate, (Fate::Truncated, Reason::GuardFitted));
+            replace(list, at, &edit, fate, (Fate::Truncated, Reason::GuardFitted));
         }
     }
-    Guarded::new(limits, total, (0..list.len()).map(|at| chars(list, at)).sum())
+    GuardOutcome::new(limits, total, (0..list.len()).map(|at| chars(list, at)).sum())
 }
 
 /// NaN is not.
@@ -97,56 +97,56 @@ fn is_within(chars: f64, limit: f64) -> bool {
 }
 
 /// Holds each result to half its limit in units; by the older of the two rules all together too (releases R42, R43).
-fn halve(
-    list: &mut List,
+fn halve_results(
+    list: &mut MessageList,
     fates: &mut [MessageFate],
     guard: Guard,
     ends: Ends,
-    limits: Limits,
-) -> Result<Guarded, Throws> {
-    let spares_read = guard == Guard::NewestFirst && reads_last(list, limits)?;
+    limits: GuardLimits,
+) -> Result<GuardOutcome, JsException> {
+    let spares_read = guard == Guard::NewestFirst && newest_is_fresh_read(list, limits)?;
     let before = spares_read.then(|| (list.clone(), fates.to_vec()));
     let notice = (guard == Guard::SingleThenStop).then_some(ends.notice);
-    total(list)?;
+    total_chars(list)?;
     for (at, fate) in fates.iter_mut().enumerate().filter(|(_, fate)| fate.reason != Reason::Untouched) {
         if chars(list, at)? > limits.single {
-            let edit = Edit::GuardHalve { single: limits.single, notice };
-            replace(list, at, edit, fate, (Fate::Truncated, Reason::GuardCut));
+            let edit = Edit::GuardHalve { max_chars: limits.single, notice };
+            replace(list, at, &edit, fate, (Fate::Truncated, Reason::GuardCut));
         }
     }
-    let total = total(list)?;
+    let total = total_chars(list)?;
     let results = (0..list.len()).rev().filter(|at| is_result(list, *at)).collect::<Vec<_>>();
     if let Some((newest, older)) = results.split_first().filter(|_| total > limits.budget) {
         let order: Vec<usize> = older.iter().chain([newest]).copied().collect();
-        give_way(list, fates, ends, &order, total - limits.budget)?;
+        trim_or_compact(list, fates, ends, &order, total - limits.budget)?;
         let gave_way = matches!(fates[*newest].reason, Reason::GuardTrimmed | Reason::GuardCompacted);
         if let Some((list_before, fates_before)) = before.filter(|_| gave_way) {
             // A file that was just read is not removed again: the call ends unchanged.
             *list = list_before;
             fates.copy_from_slice(&fates_before);
-            return Ok(Guarded { limits, total, after: total, stopped: true });
+            return Ok(GuardOutcome { limits, total, after: total, stopped: true });
         }
     }
-    Ok(Guarded::new(limits, total, self::total(list)?))
+    Ok(GuardOutcome::new(limits, total, self::total_chars(list)?))
 }
 
 /// Whether the newest result is a file that was just read and is within its own limit.
-fn reads_last(list: &List, limits: Limits) -> Result<bool, Throws> {
+fn newest_is_fresh_read(list: &MessageList, limits: GuardLimits) -> Result<bool, JsException> {
     let Some(at) = (0..list.len()).rev().find(|at| is_result(list, *at)) else { return Ok(false) };
-    let body = list.texture(at).and_then(|texture| texture.body.clone());
+    let body = list.features_at(at).and_then(|texture| texture.body.clone());
     let name =
         body.as_deref().and_then(|body| body.get("toolName").or_else(|| body.get("tool_name")).cloned());
     Ok(name.is_some_and(|name| name.str_is("read")) && chars(list, at)? <= limits.single)
 }
 
 /// Trims results in this order until this many chars are gained, then leaves them out.
-fn give_way(
-    list: &mut List,
+fn trim_or_compact(
+    list: &mut MessageList,
     fates: &mut [MessageFate],
     ends: Ends,
     order: &[usize],
     needed: f64,
-) -> Result<(), Throws> {
+) -> Result<(), JsException> {
     let mut gained = 0.0;
     for trims in [true, false] {
         for at in order.iter().copied() {
@@ -154,9 +154,9 @@ fn give_way(
             if before <= COMPACTED.len() as f64 {
                 continue;
             }
-            if !(trims && trim(list, fates, ends, at, most_counted(before, needed - gained))?) {
+            if !(trims && trim(list, fates, ends, at, max_retained_chars(before, needed - gained))?) {
                 let becomes = (Fate::Cleared, Reason::GuardCompacted);
-                replace(list, at, Edit::GuardCompact, &mut fates[at], becomes);
+                replace(list, at, &Edit::GuardCompact, &mut fates[at], becomes);
             }
             let after = chars(list, at)?;
             if after < before {
@@ -173,24 +173,24 @@ fn give_way(
 /// Trims a result to this many chars as the guard counts them; whether that made it smaller. One that has no more is
 /// not trimmed.
 fn trim(
-    list: &mut List,
+    list: &mut MessageList,
     fates: &mut [MessageFate],
     ends: Ends,
     at: usize,
     most: f64,
-) -> Result<bool, Throws> {
+) -> Result<bool, JsException> {
     let before = chars(list, at)?;
-    let body = list.texture(at).and_then(|texture| texture.body.clone()).filter(|_| before > most);
+    let body = list.features_at(at).and_then(|texture| texture.body.clone()).filter(|_| before > most);
     if body.is_none_or(|body| trimmed_message(&body, ends, most).is_none()) {
         return Ok(false);
     }
-    let edit = Edit::GuardTrim { ends, most };
-    replace(list, at, edit, &mut fates[at], (Fate::Truncated, Reason::GuardTrimmed));
+    let edit = Edit::GuardTrim { ends, max_chars: most };
+    replace(list, at, &edit, &mut fates[at], (Fate::Truncated, Reason::GuardTrimmed));
     Ok(chars(list, at)? < before)
 }
 
 /// Replaces results from the oldest on until this many chars are gained (pruning 6.35).
-fn compact(list: &mut List, fates: &mut [MessageFate], needed: f64) -> Result<(), Throws> {
+fn compact_oldest(list: &mut MessageList, fates: &mut [MessageFate], needed: f64) -> Result<(), JsException> {
     let mut gained = 0.0;
     for (at, fate) in fates.iter_mut().enumerate().filter(|(_, fate)| fate.reason != Reason::Untouched) {
         let before = chars(list, at)?;
@@ -198,7 +198,7 @@ fn compact(list: &mut List, fates: &mut [MessageFate], needed: f64) -> Result<()
             fate.reason = Reason::TooSmallToCompact;
             continue;
         }
-        replace(list, at, Edit::GuardCompact, fate, (Fate::Cleared, Reason::GuardCompacted));
+        replace(list, at, &Edit::GuardCompact, fate, (Fate::Cleared, Reason::GuardCompacted));
         let after = chars(list, at)?;
         if after >= before {
             continue;
@@ -211,25 +211,25 @@ fn compact(list: &mut List, fates: &mut [MessageFate], needed: f64) -> Result<()
     Ok(())
 }
 
-fn replace(list: &mut List, at: usize, edit: Edit, fate: &mut MessageFate, becomes: (Fate, Reason)) {
-    list.make(at, edit);
+fn replace(list: &mut MessageList, at: usize, edit: &Edit, fate: &mut MessageFate, becomes: (Fate, Reason)) {
+    list.apply_edit(at, edit);
     (fate.fate, fate.reason) = becomes;
     fate.after = list.size(at).prune_chars;
 }
 
-fn untouched(list: &List, at: usize) -> MessageFate {
+fn untouched(list: &MessageList, at: usize) -> MessageFate {
     let reason = if is_result(list, at) { Reason::WithinGuard } else { Reason::Untouched };
     MessageFate::kept(&list.size(at), reason)
 }
 
-fn is_result(list: &List, at: usize) -> bool {
-    list.texture(at).map_or(list.size(at).role == Role::ToolResult, |texture| texture.guard.is_result)
+fn is_result(list: &MessageList, at: usize) -> bool {
+    list.features_at(at).map_or(list.size(at).role == Role::ToolResult, |texture| texture.guard.is_result)
 }
 
-fn chars(list: &List, at: usize) -> Result<f64, Throws> {
-    list.texture(at).map_or(Ok(0.0), |texture| texture.guard.chars.get())
+fn chars(list: &MessageList, at: usize) -> Result<f64, JsException> {
+    list.features_at(at).map_or(Ok(0.0), |texture| texture.guard.chars.value())
 }
 
-fn total(list: &List) -> Result<f64, Throws> {
+fn total_chars(list: &MessageList) -> Result<f64, JsException> {
     (0..list.len()).try_fold(0.0, |sum, at| Ok(sum + chars(list, at)?))
 }

@@ -1,6 +1,6 @@
 //! The guard's verified facts, each decided over textures and over messages alike.
 
-use super::limits::Limits;
+use super::limits::GuardLimits;
 use super::text::cut_text;
 use super::*;
 use crate::gateway::ruleset::{Rules, Ruleset};
@@ -8,7 +8,7 @@ use crate::js::{self, JsString, Value};
 use crate::policy::guard_2026_9::guarded_result;
 use crate::policy::reason::Reason;
 use crate::policy::settings::GuardSettings;
-use crate::policy::testing::{List, calls, result};
+use crate::policy::testing::{ListFixture, calls, result};
 
 fn reference() -> &'static Rules {
     Ruleset::V2026_3_2.rules()
@@ -22,13 +22,13 @@ fn cut(text: &str, max_chars: f64) -> String {
 }
 
 fn chars(message: &Value) -> f64 {
-    Counted::of(message).chars.get().expect("it can be counted")
+    GuardSize::of(message).chars.value().expect("it can be counted")
 }
 
 /// The messages after the guard, told by both of its forms, and why.
 fn guarded<T: AsRef<str>>(messages: &[T], window: f64) -> (Vec<Value>, Vec<Reason>) {
     let settings = GuardSettings::default();
-    let messages = List::of(messages);
+    let messages = ListFixture::of(messages);
     let mut list = messages.list();
     let (fates, numbers) =
         guard_list(&mut list, reference(), window, &settings).expect("they can be counted");
@@ -46,7 +46,7 @@ fn reasons<T: AsRef<str>>(messages: &[T], window: f64) -> Vec<Reason> {
 #[test]
 fn limits_are_three_quarters_and_half_of_the_window_and_1024_at_least() {
     let limits = |window| {
-        let limits = Limits::new(window, &GuardSettings::default());
+        let limits = GuardLimits::new(window, &GuardSettings::default());
         (limits.budget, limits.single)
     };
     assert_eq!(limits(200_000.0), (600_000.0, 200_000.0));
@@ -54,7 +54,10 @@ fn limits_are_three_quarters_and_half_of_the_window_and_1024_at_least() {
     assert_eq!(limits(0.0), (1024.0, 1024.0));
     assert_eq!(limits(1000.9), (3000.0, 1024.0));
     let shares = GuardSettings { budget_share: 0.5, single_share: 0.1 };
-    assert_eq!(Limits::new(10_000.0, &shares), Limits { budget: 20_000.0, single: 2000.0, stop: None });
+    assert_eq!(
+        GuardLimits::new(10_000.0, &shares),
+        GuardLimits { budget: 20_000.0, single: 2000.0, stop: None }
+    );
 }
 
 #[test]
@@ -77,8 +80,8 @@ fn a_line_end_beyond_seven_tenths_is_where_it_is_cut() {
     for text in ["a\nb".repeat(40), "x".repeat(100), format!("{}\n{}", "x".repeat(48), "y".repeat(60))] {
         let text = JsString::from(text.as_str());
         for max in [40.0, 44.0, 60.0, 90.0, 1000.0] {
-            let told = cut_texture(&crate::policy::texture::Text::of(&text), max);
-            assert_eq!(told, crate::policy::texture::Text::of(&cut_text(&text, max)), "{max}");
+            let told = cut_metrics(&crate::policy::texture::TextMetrics::of(&text), max);
+            assert_eq!(told, crate::policy::texture::TextMetrics::of(&cut_text(&text, max)), "{max}");
         }
     }
 }
@@ -103,7 +106,10 @@ fn a_text_of_more_than_half_of_the_limit_stays_whole_but_loses_its_details() {
     let (made, reasons) = guarded(&[result("c", &"x".repeat(600))], SMALL);
     assert_eq!(reasons, [Reason::GuardCut]);
     assert!(made[0].get("details").is_none());
-    assert_eq!(made[0].get("content"), List::of(&[result("c", &"x".repeat(600))]).bodies[0].get("content"));
+    assert_eq!(
+        made[0].get("content"),
+        ListFixture::of(&[result("c", &"x".repeat(600))]).bodies[0].get("content")
+    );
 }
 
 #[test]
@@ -154,14 +160,14 @@ fn what_says_it_is_a_result_is_one() {
 fn a_text_without_a_length_goes_through_every_comparison_and_an_absent_one_fails() {
     let odd =
         |text: &str| format!(r#"{{"role":"toolResult","content":[{{"type":"text"{text}}}],"details":"d"}}"#);
-    let messages = List::of(&[odd(r#","text":7"#), result("c", "a text")]);
+    let messages = ListFixture::of(&[odd(r#","text":7"#), result("c", "a text")]);
     let mut list = messages.list();
     let (fates, _) =
         guard_list(&mut list, reference(), SMALL, &GuardSettings::default()).expect("NaN is a number");
     assert_eq!([fates[0].reason, fates[1].reason], [Reason::GuardCut, Reason::WithinGuard]);
     let made = r#"{"role":"toolResult","content":[{"type":"text","text":"7"}]}"#;
     assert_eq!(js::stringify(&messages.check(&list)[0]), made);
-    let absent = List::of(&[odd("")]);
+    let absent = ListFixture::of(&[odd("")]);
     assert!(guard_list(&mut absent.list(), reference(), SMALL, &GuardSettings::default()).is_err());
     assert!(guard_messages(&absent.bodies, SMALL, &GuardSettings::default()).is_err());
 }
@@ -169,7 +175,7 @@ fn a_text_without_a_length_goes_through_every_comparison_and_an_absent_one_fails
 /// What the guard of 2026.9 makes of messages, checked against its rule on texts, and why.
 fn fitted<T: AsRef<str>>(messages: &[T], window: f64) -> Vec<Reason> {
     let rules = Ruleset::V2026_9_2.rules();
-    let messages = List::under(Ruleset::V2026_9_2, messages);
+    let messages = ListFixture::under(Ruleset::V2026_9_2, messages);
     let mut list = messages.list();
     let (fates, numbers) =
         guard_list(&mut list, rules, window, &GuardSettings::default()).expect("never throws");
@@ -205,7 +211,7 @@ fn the_newest_version_holds_each_result_to_its_limit_and_lets_images_stay_that_f
 
 #[test]
 fn a_runtime_without_a_guard_says_so() {
-    let messages = List::of(&[result("c", &"x".repeat(5000)), calls(&["d"])]);
+    let messages = ListFixture::of(&[result("c", &"x".repeat(5000)), calls(&["d"])]);
     let mut list = messages.list();
     let rules = Ruleset::Pi0_55.rules();
     let (fates, numbers) =

@@ -1,14 +1,14 @@
 //! What each detector of a release says of an error text: the strict one, the wide one, those of rate limits and failed
 //! compactions, and the one inside a run (releases R90–R94).
 
-use crate::js::{Throws, Value};
+use crate::js::{JsException, Value};
 use crate::policy::overflow::recognised::in_run_pi;
 use crate::policy::overflow::release::Release;
 use crate::policy::overflow::{pi, release, since_openclaw, since_pi};
 
 /// What the detectors of one release say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Detected {
+pub struct Detection {
     /// The strict one, which resets a chat.
     pub overflow: bool,
     /// The wide one, which starts the recovery after a run.
@@ -22,19 +22,23 @@ pub struct Detected {
 }
 
 /// The first release that takes a failed compaction for one by other words than an overflow's.
-const NARROW: Release = [2026, 2, 12];
+const COMPACTION_FAILURE_WORDS_SINCE: Release = [2026, 2, 12];
 /// The first pi that takes an answer without a word for an overflow where the prompt filled the window.
-const LENGTH: Release = [0, 72, 0];
+const SILENT_LENGTH_SINCE: Release = [0, 72, 0];
 
 /// What the release with this version text says; that of the oldest where it names none.
-pub fn by_release(text: &str, version: &str) -> Detected {
-    let release = release::openclaw(version).unwrap_or_default();
+pub fn detect(text: &str, version: &str) -> Detection {
+    let release = release::parse_openclaw(version).unwrap_or_default();
     let lower = text.to_lowercase();
-    let overflow = since_openclaw::is_strict(text, release);
+    let overflow = since_openclaw::is_strict_overflow(text, release);
     let likely = since_openclaw::is_overflow(text, release);
     let compaction = ["compaction", "summarization failed"].iter().any(|part| lower.contains(part));
-    let fails = if release < NARROW { overflow } else { likely || lower.contains("context overflow") };
-    Detected {
+    let fails = if release < COMPACTION_FAILURE_WORDS_SINCE {
+        overflow
+    } else {
+        likely || lower.contains("context overflow")
+    };
+    Detection {
         overflow,
         likely,
         compaction_failure: compaction && fails,
@@ -48,9 +52,9 @@ pub fn by_release(text: &str, version: &str) -> Detected {
 ///
 /// # Errors
 /// Where the release asks for the usage and the answer has none.
-pub fn is_overflowed_in_run(message: &Value, window: Option<f64>, version: &str) -> Result<bool, Throws> {
-    let release = release::openclaw(version).unwrap_or_default();
+pub fn is_overflow_in_run(message: &Value, window: Option<f64>, version: &str) -> Result<bool, JsException> {
+    let release = release::parse_openclaw(version).unwrap_or_default();
     let Some(pi) = in_run_pi(release) else { return Ok(false) };
     let says_so = |text: &str| since_pi::is_overflow(text, "", pi);
-    pi::by_error_or_silently(message, window, pi >= LENGTH, says_so)
+    pi::is_error_or_silent_overflow(message, window, pi >= SILENT_LENGTH_SINCE, says_so)
 }

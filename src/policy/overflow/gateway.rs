@@ -1,10 +1,10 @@
 //! The gateway's detectors: the strict one that resets a chat, the wide one that starts its recovery, and those that
 //! tell a rate limit and a failed compaction from an overflow (compaction 8.2–8.6).
 
-use crate::policy::overflow::in_order;
+use crate::policy::overflow::contains_in_order;
 
 /// Texts that mean an overflow, in lower case (compaction 8.3).
-const STRICT: [&str; 10] = [
+const STRICT_TEXTS: [&str; 10] = [
     "request_too_large",
     "request exceeds the maximum size",
     "context length exceeded",
@@ -18,7 +18,7 @@ const STRICT: [&str; 10] = [
 ];
 
 /// Texts that mean it together.
-const STRICT_TOGETHER: [&[&str]; 5] = [
+const STRICT_COMBINATIONS: [&[&str]; 5] = [
     &["request size exceeds", "context window"],
     &["request size exceeds", "context length"],
     &["max_tokens", "exceed", "context"],
@@ -27,10 +27,11 @@ const STRICT_TOGETHER: [&[&str]; 5] = [
 ];
 
 /// Chinese texts, looked for as they are.
-const CHINESE: [&str; 5] = ["上下文过长", "上下文超出", "上下文长度超", "超出最大上下文", "请压缩上下文"];
+const CHINESE_TEXTS: [&str; 5] =
+    ["上下文过长", "上下文超出", "上下文长度超", "超出最大上下文", "请压缩上下文"];
 
 /// Texts of a rate limit, in lower case (compaction 8.4).
-const RATE_LIMIT: [&str; 12] = [
+const RATE_LIMIT_TEXTS: [&str; 12] = [
     "rate_limit",
     "rate limit",
     "too many requests",
@@ -46,7 +47,7 @@ const RATE_LIMIT: [&str; 12] = [
 ];
 
 /// Texts that keep the wide detector from guessing (compaction 8.5: R).
-const NO_GUESS: [&str; 7] = [
+const HINT_EXCLUSIONS: [&str; 7] = [
     "rate limit",
     "too many requests",
     "requests per minute",
@@ -57,18 +58,18 @@ const NO_GUESS: [&str; 7] = [
 ];
 
 /// Words for too much; those of the window's own hint first (compaction 8.5: H).
-const TOO_MUCH: &[&str] =
+const WINDOW_EXCESS_WORDS: &[&str] =
     &["too large", "too long", "exceed", "over", "limit", "max", "requested", "sent", "tokens"];
 
 /// The words for too much of the other hints.
-const TOO_MUCH_ELSE: &[&str] = &["too large", "too long", "exceed", "over", "limit", "max"];
+const OTHER_EXCESS_WORDS: &[&str] = &["too large", "too long", "exceed", "over", "limit", "max"];
 
 /// What a text hints at with (compaction 8.5: H).
 const HINTS: [&[&[&str]]; 4] = [
     &[&["context"], &["overflow"]],
-    &[&["context window"], TOO_MUCH],
-    &[&["prompt"], TOO_MUCH_ELSE],
-    &[&["request", "input"], &["context", "window", "length", "token"], TOO_MUCH_ELSE],
+    &[&["context window"], WINDOW_EXCESS_WORDS],
+    &[&["prompt"], OTHER_EXCESS_WORDS],
+    &[&["request", "input"], &["context", "window", "length", "token"], OTHER_EXCESS_WORDS],
 ];
 
 /// Whether a text says that the prompt was too large: what resets a chat (compaction 8.3). Never for a limit per
@@ -77,15 +78,15 @@ pub fn is_overflow(text: &str) -> bool {
     let lower = text.to_lowercase();
     let holds = |part: &&str| lower.contains(*part);
     !is_excluded(&lower)
-        && (STRICT.iter().any(holds)
-            || STRICT_TOGETHER.iter().any(|parts| parts.iter().all(holds))
-            || CHINESE.iter().any(|part| text.contains(part)))
+        && (STRICT_TEXTS.iter().any(holds)
+            || STRICT_COMBINATIONS.iter().any(|parts| parts.iter().all(holds))
+            || CHINESE_TEXTS.iter().any(|part| text.contains(part)))
 }
 
 /// Whether a text probably says so: what starts the recovery after a run (compaction 8.5).
 pub fn is_likely_overflow(text: &str) -> bool {
     let folded = text.to_ascii_lowercase();
-    let too_small = in_order(&folded, &[&["context window"], &["too small", "minimum is"]]);
+    let too_small = contains_in_order(&folded, &[&["context window"], &["too small", "minimum is"]]);
     if is_excluded(&text.to_lowercase()) || too_small || is_rate_limit(text) {
         return false;
     }
@@ -94,19 +95,19 @@ pub fn is_likely_overflow(text: &str) -> bool {
 
 /// Whether a text, its ASCII letters in lower case, hints at an overflow and not at a quota (compaction 8.5: H, R).
 pub(super) fn is_hint(folded: &str) -> bool {
-    let no_guess = NO_GUESS.iter().any(|part| folded.contains(part)) || ends_word(folded, "429");
-    !no_guess && HINTS.iter().any(|hint| in_order(folded, hint))
+    let no_guess = HINT_EXCLUSIONS.iter().any(|part| folded.contains(part)) || ends_word(folded, "429");
+    !no_guess && HINTS.iter().any(|hint| contains_in_order(folded, hint))
 }
 
 /// Whether it does so by words about the window.
 pub(super) fn is_window_hint(folded: &str) -> bool {
-    in_order(folded, HINTS[1])
+    contains_in_order(folded, HINTS[1])
 }
 
 /// Whether a text speaks of a rate limit (compaction 8.4).
 pub fn is_rate_limit(text: &str) -> bool {
     let lower = text.to_lowercase();
-    RATE_LIMIT.iter().any(|part| lower.contains(part)) || has_word(&lower, "tpm")
+    RATE_LIMIT_TEXTS.iter().any(|part| lower.contains(part)) || has_word(&lower, "tpm")
 }
 
 /// Whether a text says that a compaction failed for the size of the prompt (compaction 8.6).
@@ -127,16 +128,17 @@ pub(super) fn is_excluded(lower: &str) -> bool {
 
 /// Whether a word stands by itself: no letter, digit or `_` of ASCII beside it.
 pub(super) fn has_word(text: &str, word: &str) -> bool {
-    text.match_indices(word)
-        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
+    text.match_indices(word).any(|(at, _)| {
+        !text[..at].ends_with(is_word_char) && !text[at + word.len()..].starts_with(is_word_char)
+    })
 }
 
 /// Whether a word stands with nothing of a word behind it.
 fn ends_word(text: &str, word: &str) -> bool {
-    text.match_indices(word).any(|(at, _)| !text[at + word.len()..].starts_with(is_part))
+    text.match_indices(word).any(|(at, _)| !text[at + word.len()..].starts_with(is_word_char))
 }
 
-fn is_part(char: char) -> bool {
+fn is_word_char(char: char) -> bool {
     char.is_ascii_alphanumeric() || char == '_'
 }
 

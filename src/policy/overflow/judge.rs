@@ -1,15 +1,16 @@
 //! Whether an answer's words say that the prompt was larger than the context, whatever the program that read them made
 //! of it (overflow-texts 2).
 
-use crate::policy::overflow::plain::Plain;
+use crate::policy::overflow::plain::NormalizedText;
 use crate::policy::overflow::signs::{self, Sign, Signs};
-use crate::policy::overflow::{Numbers, Said, sizes};
+use crate::policy::overflow::{RefusalNumbers, StopDetails, sizes};
 
 /// Look-alikes that are asked before a weak text is believed.
-const BEFORE_WEAK: [(Sign, &str); 4] =
-    [(Sign::Words, "L5"), (Sign::Media, "L3"), (Sign::Field, "L4"), (Sign::Output, "L2")];
+const LOOKALIKES_BEFORE_WEAK: [(Sign, &str); 4] =
+    [(Sign::OtherMeaning, "L5"), (Sign::Media, "L3"), (Sign::FieldLimit, "L4"), (Sign::OutputLimit, "L2")];
 /// Look-alikes that rule out a limit in bytes.
-const BEFORE_BYTES: [(Sign, &str); 3] = [(Sign::Media, "L3"), (Sign::Field, "L4"), (Sign::Words, "L5")];
+const LOOKALIKES_BEFORE_BYTES: [(Sign, &str); 3] =
+    [(Sign::Media, "L3"), (Sign::FieldLimit, "L4"), (Sign::OtherMeaning, "L5")];
 
 /// The refusal that an answer's words describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub enum Verdict {
     /// The request was too large for the wire; no token limit was hit.
     Bytes,
     /// Neither.
-    No,
+    NoOverflow,
 }
 
 /// A verdict and what it rests on.
@@ -29,30 +30,30 @@ pub struct Judgement {
     /// Rule of overflow-texts.md that decided, such as "T06", "C1", "C2", "L1", "B"; "" for anything else.
     pub rule: &'static str,
     /// Tokens requested and allowed, as far as an overflow's text names them.
-    pub numbers: Numbers,
+    pub numbers: RefusalNumbers,
     /// The gateway refused by its own estimate (precheck, mid-turn precheck, tool-loop guard); no provider was asked.
     pub by_gateway: bool,
 }
 
 impl Judgement {
     fn new(verdict: Verdict, rule: &'static str) -> Self {
-        Self { verdict, rule, numbers: Numbers::default(), by_gateway: false }
+        Self { verdict, rule, numbers: RefusalNumbers::default(), by_gateway: false }
     }
 
-    fn tokens(rule: &'static str, numbers: Numbers) -> Self {
+    fn tokens(rule: &'static str, numbers: RefusalNumbers) -> Self {
         Self { numbers, ..Self::new(Verdict::Tokens, rule) }
     }
 
     /// Whether the stated limit is that of the input alone: the window less the room reserved for the reply, so that the
     /// window itself is larger (overflow-texts 3.4: Qwen).
-    pub fn is_limit_of_input(&self) -> bool {
+    pub fn is_input_limit(&self) -> bool {
         self.rule == "T22"
     }
 
     /// Whether the prompt alone would have fitted and only the room reserved for the reply did not (overflow-texts
     /// 3.5): a smaller `max_tokens` would have helped too.
     pub fn is_output_reservation(&self) -> bool {
-        let Numbers { input, output, limit, .. } = self.numbers;
+        let RefusalNumbers { input, output, limit, .. } = self.numbers;
         let parts = input.zip(output).zip(limit);
         self.verdict == Verdict::Tokens
             && parts.is_some_and(|((input, output), limit)| output > 0 && input <= limit)
@@ -60,54 +61,54 @@ impl Judgement {
 }
 
 /// Judges what an answer says. An aborted answer never overflowed.
-pub fn judge(said: &Said) -> Judgement {
+pub fn judge(said: &StopDetails) -> Judgement {
     if said.stop_reason.trim().eq_ignore_ascii_case("aborted") {
-        return Judgement::new(Verdict::No, "");
+        return Judgement::new(Verdict::NoOverflow, "");
     }
-    if signs::is_stop_reason(&said.stop_reason) {
-        return Judgement::tokens("C2", Numbers::default());
+    if signs::is_overflow_stop_reason(&said.stop_reason) {
+        return Judgement::tokens("C2", RefusalNumbers::default());
     }
-    let plain = Plain::of(said);
-    if plain.whole.is_empty() {
-        return Judgement::new(Verdict::No, "");
+    let plain = NormalizedText::new(said);
+    if plain.with_codes.is_empty() {
+        return Judgement::new(Verdict::NoOverflow, "");
     }
-    let signs = Signs::of(&plain.whole);
-    let judged = by_text(&plain, &signs).unwrap_or_else(|| by_size(said, &plain, &signs));
-    Judgement { by_gateway: judged.verdict == Verdict::Tokens && signs.has(Sign::Gateway), ..judged }
+    let signs = Signs::find(&plain.with_codes);
+    let judged = judge_text(&plain, &signs).unwrap_or_else(|| judge_size(said, &plain, &signs));
+    Judgement { by_gateway: judged.verdict == Verdict::Tokens && signs.has(Sign::GatewayEstimate), ..judged }
 }
 
 /// Steps 1 to 4: stop reasons, quotas, texts and codes.
-fn by_text(plain: &Plain, signs: &Signs) -> Option<Judgement> {
-    let code = signs.has(Sign::Code);
+fn judge_text(plain: &NormalizedText, signs: &Signs) -> Option<Judgement> {
+    let code = signs.has(Sign::MachineCode);
     if signs.has(Sign::StopReason) {
-        return Some(Judgement::tokens("C2", Numbers::default()));
+        return Some(Judgement::tokens("C2", RefusalNumbers::default()));
     }
-    if !code && signs.has(Sign::Rate) {
-        return Some(Judgement::new(Verdict::No, "L1"));
+    if !code && signs.has(Sign::RateLimit) {
+        return Some(Judgement::new(Verdict::NoOverflow, "L1"));
     }
-    let found = sizes::find(&plain.whole)
-        .filter(|found| !found.text.weak || code || signs.first(&BEFORE_WEAK).is_none());
+    let found = sizes::find_text(&plain.with_codes)
+        .filter(|found| !found.text.is_weak || code || signs.first_rule(&LOOKALIKES_BEFORE_WEAK).is_none());
     match found {
-        Some(found) if found.asks_for_output_alone() => Some(Judgement::new(Verdict::No, "L2")),
+        Some(found) if found.is_output_alone_too_large() => Some(Judgement::new(Verdict::NoOverflow, "L2")),
         Some(found) => Some(Judgement::tokens(found.text.rule, found.numbers)),
-        None => code.then(|| Judgement::tokens("C1", sizes::loose(&plain.whole))),
+        None => code.then(|| Judgement::tokens("C1", sizes::find_loose_numbers(&plain.with_codes))),
     }
 }
 
 /// Steps 5 to 8, where no words name the context.
-fn by_size(said: &Said, plain: &Plain, signs: &Signs) -> Judgement {
-    if let Some(rule) = signs.first(&BEFORE_BYTES) {
-        return Judgement::new(Verdict::No, rule);
+fn judge_size(said: &StopDetails, plain: &NormalizedText, signs: &Signs) -> Judgement {
+    if let Some(rule) = signs.first_rule(&LOOKALIKES_BEFORE_BYTES) {
+        return Judgement::new(Verdict::NoOverflow, rule);
     }
     if said.provider.to_ascii_lowercase().contains("cerebras") && is_bodyless(&plain.message) {
-        return Judgement::tokens("T43", Numbers::default());
+        return Judgement::tokens("T43", RefusalNumbers::default());
     }
-    if signs.has(Sign::Bytes) {
+    if signs.has(Sign::ByteLimit) {
         let counts_tokens = signs.has(Sign::CountsTokens);
-        let in_tokens = || Judgement::tokens("T32", sizes::loose(&plain.whole));
+        let in_tokens = || Judgement::tokens("T32", sizes::find_loose_numbers(&plain.with_codes));
         return if counts_tokens { in_tokens() } else { Judgement::new(Verdict::Bytes, "B") };
     }
-    Judgement::new(Verdict::No, if signs.has(Sign::Output) { "L2" } else { "" })
+    Judgement::new(Verdict::NoOverflow, if signs.has(Sign::OutputLimit) { "L2" } else { "" })
 }
 
 /// A status 400 or 413 with nothing behind it.
@@ -127,11 +128,11 @@ mod tests {
 
     fn failed(provider: &str, message: &str, codes: &[&str]) -> Judgement {
         let codes = codes.iter().map(|code| (*code).to_owned()).collect();
-        judge(&Said { provider: provider.to_owned(), codes, ..Said::of_text(message) })
+        judge(&StopDetails { provider: provider.to_owned(), codes, ..StopDetails::from_text(message) })
     }
 
     fn stopped(reason: &str, message: &str) -> Judgement {
-        judge(&Said { stop_reason: reason.to_owned(), ..Said::of_text(message) })
+        judge(&StopDetails { stop_reason: reason.to_owned(), ..StopDetails::from_text(message) })
     }
 
     #[test]
@@ -150,7 +151,7 @@ mod tests {
         {
             assert_eq!(
                 failed("custom", "400 The request was refused.", codes).verdict,
-                Verdict::No,
+                Verdict::NoOverflow,
                 "{codes:?}"
             );
         }
@@ -177,9 +178,12 @@ mod tests {
         assert_eq!(stopped("model_length", "").rule, "C2");
         assert_eq!(stopped("model_context_window_exceeded", "").verdict, Verdict::Tokens);
         for reason in ["stop", "length", "toolUse", ""] {
-            assert_eq!(stopped(reason, ""), Judgement::new(Verdict::No, ""), "{reason}");
+            assert_eq!(stopped(reason, ""), Judgement::new(Verdict::NoOverflow, ""), "{reason}");
         }
-        assert_eq!(stopped("aborted", "prompt is too long: 5 tokens > 4 maximum").verdict, Verdict::No);
+        assert_eq!(
+            stopped("aborted", "prompt is too long: 5 tokens > 4 maximum").verdict,
+            Verdict::NoOverflow
+        );
     }
 
     #[test]
@@ -187,8 +191,8 @@ mod tests {
         for text in ["400 status code (no body)", "413 (no body)", "413"] {
             assert_eq!(failed("cerebras", text, &[]).rule, "T43", "{text}");
         }
-        assert_eq!(failed("cerebras", "429 status code (no body)", &[]).verdict, Verdict::No);
-        assert_eq!(failed("openai", "400 status code (no body)", &[]).verdict, Verdict::No);
+        assert_eq!(failed("cerebras", "429 status code (no body)", &[]).verdict, Verdict::NoOverflow);
+        assert_eq!(failed("openai", "400 status code (no body)", &[]).verdict, Verdict::NoOverflow);
         assert_eq!(failed("openai", "413 status code (no body)", &[]).verdict, Verdict::Bytes);
     }
 
@@ -231,8 +235,8 @@ mod tests {
     #[test]
     fn a_bound_of_the_input_length_is_not_the_window() {
         let judged = failed("alibaba", "Range of input length should be [1, 258048]", &[]);
-        assert!(judged.is_limit_of_input() && judged.numbers.limit == Some(258_048));
-        assert!(!failed("xai", "maximum prompt length is 131072", &[]).is_limit_of_input());
+        assert!(judged.is_input_limit() && judged.numbers.limit == Some(258_048));
+        assert!(!failed("xai", "maximum prompt length is 131072", &[]).is_input_limit());
     }
 
     #[test]
@@ -246,7 +250,11 @@ mod tests {
             "maximum context length is 99999999999999999999999 tokens",
         ] {
             let judged = failed("minimax", text, &[]);
-            assert_eq!((judged.verdict, judged.numbers), (Verdict::Tokens, Numbers::default()), "{text}");
+            assert_eq!(
+                (judged.verdict, judged.numbers),
+                (Verdict::Tokens, RefusalNumbers::default()),
+                "{text}"
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 //! gateway's, which decide what follows it. They disagree on purpose (compaction 8.1–8.7).
 //!
 //! Two questions have answers of their own, whatever one release does: [`judge()`] says whether a call overflowed, by its
-//! words alone, and [`recognised()`] whether a release took those words for an overflow (overflow-texts).
+//! words alone, and [`is_recognised()`] whether a release took those words for an overflow (overflow-texts).
 
 mod by_release;
 pub mod gateway;
@@ -20,13 +20,13 @@ mod since_pi;
 mod sizes;
 mod texts;
 
-use crate::gateway::ruleset::Reading;
+use crate::gateway::ruleset::ReadMode;
 
-pub use by_release::{Detected, by_release, is_overflowed_in_run};
+pub use by_release::{Detection, detect, is_overflow_in_run};
 pub use judge::{Judgement, Verdict, judge};
-pub use numbers::{Numbers, numbers};
-pub use recognised::{Runtime, recognised, recognised_in_run};
-pub use said::Said;
+pub use numbers::{RefusalNumbers, parse_numbers};
+pub use recognised::{Runtime, is_recognised, is_recognised_in_run};
+pub use said::StopDetails;
 
 /// Whether a recorded error text is an overflow to either of the two programs.
 pub fn is_overflow(text: &str) -> bool {
@@ -34,27 +34,27 @@ pub fn is_overflow(text: &str) -> bool {
 }
 
 /// The same by the detector of the pi that a transcript belongs to (store-pi-1.5 G).
-pub fn is_overflow_as(reading: Reading, text: &str) -> bool {
+pub fn is_overflow_for(reading: ReadMode, text: &str) -> bool {
     match reading {
-        Reading::Entries => is_overflow(text),
-        Reading::Projected => pi_1_5::is_overflow(text, None),
+        ReadMode::Entries => is_overflow(text),
+        ReadMode::Projected => pi_1_5::is_overflow(text, None),
     }
 }
 
 /// Whether a line holds the parts in this order, each behind the one before; a part is any of its alternatives
 /// (`.*` between them, which passes no line end).
-fn in_order(text: &str, parts: &[&[&str]]) -> bool {
+fn contains_in_order(text: &str, parts: &[&[&str]]) -> bool {
     text.split(['\n', '\r', '\u{2028}', '\u{2029}']).any(|line| {
         let mut rest = Some(line);
         for alternatives in parts {
-            rest = rest.and_then(|rest| behind_any(rest, alternatives));
+            rest = rest.and_then(|rest| after_any(rest, alternatives));
         }
         rest.is_some()
     })
 }
 
 /// What stands behind the alternative that ends first.
-fn behind_any<'a>(text: &'a str, alternatives: &[&str]) -> Option<&'a str> {
+fn after_any<'a>(text: &'a str, alternatives: &[&str]) -> Option<&'a str> {
     let ends = alternatives.iter().filter_map(|part| text.find(part).map(|at| at + part.len()));
     ends.min().map(|end| &text[end..])
 }
@@ -66,10 +66,13 @@ mod tests {
     #[test]
     fn parts_stand_in_order_on_one_line() {
         let parts: &[&[&str]] = &[&["input", "in"], &["token"], &["over", "limit"]];
-        assert!(in_order("in token limit", parts));
-        assert!(!in_order("limit token in", parts));
-        assert!(!in_order("in token\u{2028}limit", parts) && !in_order("in\rtoken limit", parts));
-        assert!(in_order("x\nin token over", parts));
+        assert!(contains_in_order("in token limit", parts));
+        assert!(!contains_in_order("limit token in", parts));
+        assert!(
+            !contains_in_order("in token\u{2028}limit", parts)
+                && !contains_in_order("in\rtoken limit", parts)
+        );
+        assert!(contains_in_order("x\nin token over", parts));
     }
 
     #[test]

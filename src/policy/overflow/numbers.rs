@@ -2,7 +2,7 @@
 //! words them in its own way, so a number is told by the words beside it, never by its place.
 
 /// Words before a number that say how much fits, in lower case.
-const LIMIT_BEFORE: [&str; 19] = [
+const WORDS_BEFORE_LIMIT: [&str; 19] = [
     "maximum context length is",
     "maximum context length of",
     "maximum prompt length is",
@@ -24,9 +24,9 @@ const LIMIT_BEFORE: [&str; 19] = [
     "限制",
 ];
 /// Words behind a number that say so.
-const LIMIT_AFTER: [&str; 3] = [" maximum", " token limit", " tokens maximum"];
+const WORDS_AFTER_LIMIT: [&str; 3] = [" maximum", " token limit", " tokens maximum"];
 /// Words before a number that say how large the prompt was.
-const PROMPT_BEFORE: [&str; 18] = [
+const WORDS_BEFORE_PROMPT: [&str; 18] = [
     "prompt is too long:",
     "you requested",
     "requested:",
@@ -47,11 +47,11 @@ const PROMPT_BEFORE: [&str; 18] = [
     "实际",
 ];
 /// A smaller number is a status, a code or a count of messages.
-const LEAST: u64 = 256;
+const MIN_TOKENS: u64 = 256;
 
 /// What a refusal says of sizes, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Numbers {
+pub struct RefusalNumbers {
     /// The prompt that was sent, with the reply that was asked for where the provider adds it.
     pub requested: Option<u64>,
     /// What fits.
@@ -63,19 +63,19 @@ pub struct Numbers {
 }
 
 /// The numbers in a text; none where it does not name them.
-pub fn numbers(text: &str) -> Numbers {
+pub fn parse_numbers(text: &str) -> RefusalNumbers {
     let text = text.to_lowercase();
-    let found = found(&text);
-    if let Some(sum) = sum_over_limit(&text, &found) {
+    let found = find_numbers(&text);
+    if let Some(sum) = parse_sum_over_limit(&text, &found) {
         return sum;
     }
-    let mut numbers = Numbers::default();
-    for (at, number) in found.iter().enumerate().filter(|(_, number)| number.value >= LEAST) {
+    let mut numbers = RefusalNumbers::default();
+    for (at, number) in found.iter().enumerate().filter(|(_, number)| number.value >= MIN_TOKENS) {
         let from = at.checked_sub(1).map_or(0, |before| found[before].end);
         let to = found.get(at + 1).map_or(text.len(), |next| next.start);
-        match meaning(&text[from..number.start], &text[number.end..to]) {
-            Some(Meaning::Prompt) => numbers.requested = numbers.requested.or(Some(number.value)),
-            Some(Meaning::Limit) => numbers.limit = numbers.limit.or(Some(number.value)),
+        match classify_number(&text[from..number.start], &text[number.end..to]) {
+            Some(NumberMeaning::Prompt) => numbers.requested = numbers.requested.or(Some(number.value)),
+            Some(NumberMeaning::Limit) => numbers.limit = numbers.limit.or(Some(number.value)),
             None => {}
         }
     }
@@ -83,45 +83,45 @@ pub fn numbers(text: &str) -> Numbers {
 }
 
 #[derive(Clone, Copy)]
-enum Meaning {
+enum NumberMeaning {
     Prompt,
     Limit,
 }
 
 /// A number and where it stands, in bytes.
-struct Found {
+struct FoundNumber {
     start: usize,
     end: usize,
     value: u64,
 }
 
 /// What the words beside a number make of it. Of two words before it the nearer one counts.
-fn meaning(before: &str, after: &str) -> Option<Meaning> {
+fn classify_number(before: &str, after: &str) -> Option<NumberMeaning> {
     if before.trim_end().ends_with(['>', '=']) && before.contains('>') {
-        return Some(Meaning::Limit);
+        return Some(NumberMeaning::Limit);
     }
     if after.trim_start_matches(|char: char| char.is_alphabetic() || char == ' ').starts_with('>') {
-        return Some(Meaning::Prompt);
+        return Some(NumberMeaning::Prompt);
     }
-    if LIMIT_AFTER.iter().any(|words| after.starts_with(words)) {
-        return Some(Meaning::Limit);
+    if WORDS_AFTER_LIMIT.iter().any(|words| after.starts_with(words)) {
+        return Some(NumberMeaning::Limit);
     }
     let last = |words: &[&str]| words.iter().filter_map(|word| Some(before.rfind(word)? + word.len())).max();
-    match (last(&PROMPT_BEFORE), last(&LIMIT_BEFORE)) {
-        (Some(prompt), Some(limit)) if limit > prompt => Some(Meaning::Limit),
-        (Some(_), _) => Some(Meaning::Prompt),
-        (None, Some(_)) => Some(Meaning::Limit),
+    match (last(&WORDS_BEFORE_PROMPT), last(&WORDS_BEFORE_LIMIT)) {
+        (Some(prompt), Some(limit)) if limit > prompt => Some(NumberMeaning::Limit),
+        (Some(_), _) => Some(NumberMeaning::Prompt),
+        (None, Some(_)) => Some(NumberMeaning::Limit),
         (None, None) => None,
     }
 }
 
 /// `188240 + 21333 > 200000`: prompt and reply together.
-fn sum_over_limit(text: &str, found: &[Found]) -> Option<Numbers> {
+fn parse_sum_over_limit(text: &str, found: &[FoundNumber]) -> Option<RefusalNumbers> {
     let three = found.windows(3).find(|three| {
         text[three[0].end..three[1].start].trim() == "+" && text[three[1].end..three[2].start].trim() == ">"
     })?;
     let (input, output, limit) = (three[0].value, three[1].value, three[2].value);
-    Some(Numbers {
+    Some(RefusalNumbers {
         requested: input.checked_add(output),
         limit: Some(limit),
         input: Some(input),
@@ -130,8 +130,8 @@ fn sum_over_limit(text: &str, found: &[Found]) -> Option<Numbers> {
 }
 
 /// Every whole number, with `,` `.` `_` or a space that parts groups of three taken out.
-fn found(text: &str) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+fn find_numbers(text: &str) -> Vec<FoundNumber> {
+    let mut found: Vec<FoundNumber> = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -145,21 +145,21 @@ fn found(text: &str) -> Vec<Found> {
             if bytes[at].is_ascii_digit() {
                 digits.push(char::from(bytes[at]));
                 at += 1;
-            } else if matches!(bytes[at], b',' | b'_') && is_group(&bytes[at + 1..]) {
+            } else if matches!(bytes[at], b',' | b'_') && starts_with_digit_group(&bytes[at + 1..]) {
                 at += 1;
             } else {
                 break;
             }
         }
         if let Ok(value) = digits.parse() {
-            found.push(Found { start, end: at, value });
+            found.push(FoundNumber { start, end: at, value });
         }
     }
     found
 }
 
 /// Whether exactly three digits begin a text.
-fn is_group(bytes: &[u8]) -> bool {
+fn starts_with_digit_group(bytes: &[u8]) -> bool {
     bytes.len() >= 3
         && bytes[..3].iter().all(u8::is_ascii_digit)
         && !bytes.get(3).is_some_and(u8::is_ascii_digit)
@@ -218,7 +218,7 @@ mod tests {
             ("上下文超出：输入 150233 tokens，上限 131072", 150_233, 131_072),
         ];
         for (text, requested, limit) in both {
-            let found = numbers(text);
+            let found = parse_numbers(text);
             assert_eq!((found.requested, found.limit), (Some(requested), Some(limit)), "{text}");
         }
     }
@@ -234,25 +234,26 @@ mod tests {
             "request_too_large: 1 of 3",
             "",
         ] {
-            assert_eq!(numbers(text), Numbers::default(), "{text}");
+            assert_eq!(parse_numbers(text), RefusalNumbers::default(), "{text}");
         }
-        let only =
-            numbers("This model's maximum context length is 131072 tokens. Please shorten the messages.");
-        assert_eq!(only, Numbers { limit: Some(131_072), ..Numbers::default() });
+        let only = parse_numbers(
+            "This model's maximum context length is 131072 tokens. Please shorten the messages.",
+        );
+        assert_eq!(only, RefusalNumbers { limit: Some(131_072), ..RefusalNumbers::default() });
     }
 
     proptest! {
         #[test]
         fn any_text_is_read_without_a_panic(text in ".{0,200}") {
-            let _ = numbers(&text);
+            let _ = parse_numbers(&text);
         }
 
         #[test]
         fn both_numbers_are_found_whatever_they_are(prompt in 1_000_u64..9_999_999, limit in 1_000_u64..9_999_999) {
-            let expected = Numbers { requested: Some(prompt), limit: Some(limit), ..Numbers::default() };
-            prop_assert_eq!(numbers(&format!("prompt is too long: {prompt} tokens > {limit} maximum")), expected);
+            let expected = RefusalNumbers { requested: Some(prompt), limit: Some(limit), ..RefusalNumbers::default() };
+            prop_assert_eq!(parse_numbers(&format!("prompt is too long: {prompt} tokens > {limit} maximum")), expected);
             let other = format!("maximum context length is {limit} tokens, however you requested {prompt} tokens");
-            prop_assert_eq!(numbers(&other), expected);
+            prop_assert_eq!(parse_numbers(&other), expected);
         }
     }
 }

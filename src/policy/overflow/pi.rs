@@ -1,10 +1,10 @@
 //! pi's detector: what starts the overflow compaction inside a run (compaction 8.1).
 
-use crate::js::{self, Throws, Value};
-use crate::policy::overflow::in_order;
+use crate::js::{self, JsException, Value};
+use crate::policy::overflow::contains_in_order;
 
 /// Texts that it looks for, in any case of ASCII letters (compaction 8.1: 1–3, 6, 9–12, 14, 15).
-const TEXTS: [&str; 10] = [
+const OVERFLOW_TEXTS: [&str; 10] = [
     "prompt is too long",
     "input is too long for requested model",
     "exceeds the context window",
@@ -18,18 +18,18 @@ const TEXTS: [&str; 10] = [
 ];
 
 /// Share of a window that a prompt fills when an answer has no room at all.
-const FULL: f64 = 0.99;
+const FULL_WINDOW_SHARE: f64 = 0.99;
 
 /// Whether the text of an error says so (compaction 8.1 i).
 pub fn is_overflow(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
-    says_so(&text) || is_bodyless_refusal(&text)
+    names_overflow(&text) || is_bodyless_refusal(&text)
 }
 
 /// Whether a text in lower case names it in words (compaction 8.1 i, all but 16).
-pub(super) fn says_so(text: &str) -> bool {
-    TEXTS.iter().any(|part| text.contains(part))
-        || in_order(text, &[&["input token count"], &["exceeds the maximum"]])
+pub(super) fn names_overflow(text: &str) -> bool {
+    OVERFLOW_TEXTS.iter().any(|part| text.contains(part))
+        || contains_in_order(text, &[&["input token count"], &["exceeds the maximum"]])
         || followed_by_number(text, "maximum prompt length is ", "")
         || followed_by_number(text, "maximum context length is ", " tokens")
         || followed_by_number(text, "exceeds the limit of ", "")
@@ -38,40 +38,42 @@ pub(super) fn says_so(text: &str) -> bool {
 
 /// Whether a message of the assistant says that the prompt was too large: by its error, or silently, having taken in
 /// more than the window in tokens (compaction 8.1 i, ii). Throws where the usage is asked for and there is none.
-pub fn is_overflowed(message: &Value, window: Option<f64>) -> Result<bool, Throws> {
-    by_error_or_silently(message, window, false, is_overflow)
+pub fn is_overflow_message(message: &Value, window: Option<f64>) -> Result<bool, JsException> {
+    is_error_or_silent_overflow(message, window, false, is_overflow)
 }
 
 /// The same with the words of another release. `length_too`: an answer that was cut short before its first word, the
 /// prompt filling the window, says so as well (store-pi-1.5 G2).
-pub(super) fn by_error_or_silently(
+pub(super) fn is_error_or_silent_overflow(
     message: &Value,
     window: Option<f64>,
     length_too: bool,
     says_so: impl FnOnce(&str) -> bool,
-) -> Result<bool, Throws> {
+) -> Result<bool, JsException> {
     let stopped_by = |reason| message.get("stopReason").is_some_and(|stop| stop.str_is(reason));
-    let error = message.get("errorMessage").filter(|error| js::truthy(Some(error)));
+    let error = message.get("errorMessage").filter(|error| js::is_truthy(Some(error)));
     if let Some(error) = error.filter(|_| stopped_by("error"))
         && says_so(&js::to_text(Some(error)).to_string_lossy())
     {
         return Ok(true);
     }
     let Some(window) = window.filter(|window| *window != 0.0 && !window.is_nan()) else { return Ok(false) };
-    let usage = || message.get("usage").filter(|usage| !usage.is_null()).ok_or(Throws);
-    let taken = |usage: &Value| sum(usage.get("input"), usage.get("cacheRead"));
+    let usage = || message.get("usage").filter(|usage| !usage.is_null()).ok_or(JsException);
+    let taken = |usage: &Value| js_sum(usage.get("input"), usage.get("cacheRead"));
     if stopped_by("stop") {
         return Ok(taken(usage()?) > window);
     }
     if length_too && stopped_by("length") {
         let usage = usage()?;
-        return Ok(usage.get("output") == Some(&Value::Number(0.0)) && taken(usage) >= window * FULL);
+        return Ok(
+            usage.get("output") == Some(&Value::Number(0.0)) && taken(usage) >= window * FULL_WINDOW_SHARE
+        );
     }
     Ok(false)
 }
 
 /// The sum of two values; texts, lists and objects are put side by side instead, and read as a number.
-fn sum(a: Option<&Value>, b: Option<&Value>) -> f64 {
+fn js_sum(a: Option<&Value>, b: Option<&Value>) -> f64 {
     let is_text =
         |value: Option<&Value>| matches!(value, Some(Value::String(_) | Value::Array(_) | Value::Object(_)));
     if !is_text(a) && !is_text(b) {
@@ -137,8 +139,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(json: &str, window: Option<f64>, expected: Result<bool, Throws>) {
-        assert_eq!(is_overflowed(&js::parse(json).unwrap(), window), expected, "{json}");
+    fn check(json: &str, window: Option<f64>, expected: Result<bool, JsException>) {
+        assert_eq!(is_overflow_message(&js::parse(json).unwrap(), window), expected, "{json}");
     }
 
     #[test]
@@ -150,7 +152,7 @@ mod tests {
         check(reply, None, Ok(false));
         check(r#"{"stopReason":"stop","usage":{"input":600}}"#, Some(5.0), Ok(false));
         check(r#"{"stopReason":"stop","usage":{"input":"6","cacheRead":5}}"#, Some(60.0), Ok(true));
-        check(r#"{"stopReason":"stop"}"#, Some(1000.0), Err(Throws));
+        check(r#"{"stopReason":"stop"}"#, Some(1000.0), Err(JsException));
         check(r#"{"stopReason":"length","usage":{"input":6000,"cacheRead":1}}"#, Some(5.0), Ok(false));
     }
 

@@ -1,6 +1,6 @@
 //! The detector of today's pi: more providers' words, and none of a rate limit (store-pi-1.5 G).
 
-use crate::js::{self, Throws, Value};
+use crate::js::{self, JsException, Value};
 use crate::policy::overflow::release::Release;
 use crate::policy::overflow::{pi, since_pi};
 
@@ -14,18 +14,18 @@ pub fn is_overflow(text: &str, provider: Option<&str>) -> bool {
 
 /// Whether an answer says that the prompt was too large: by its error, or silently, by what it took in or that it could
 /// say nothing more (store-pi-1.5 G1, G2). Throws where the usage is asked for and there is none.
-pub fn is_overflowed(message: &Value, window: Option<f64>) -> Result<bool, Throws> {
+pub fn is_overflow_message(message: &Value, window: Option<f64>) -> Result<bool, JsException> {
     let provider = message.get("provider").and_then(Value::as_str).map(js::JsString::to_string_lossy);
-    pi::by_error_or_silently(message, window, true, |text| is_overflow(text, provider.as_deref()))
+    pi::is_error_or_silent_overflow(message, window, true, |text| is_overflow(text, provider.as_deref()))
 }
 
 /// Whether an answer was cut short and may be asked for again: it used less than the model can say (store-pi-1.5 F3.3).
 /// Throws where the model's limit is known and it has no usage.
-pub fn is_recoverable_length(message: &Value, max_tokens: f64) -> Result<bool, Throws> {
+pub fn is_recoverable_length(message: &Value, max_tokens: f64) -> Result<bool, JsException> {
     if max_tokens <= 0.0 || !message.get("stopReason").is_some_and(|stop| stop.str_is("length")) {
         return Ok(false);
     }
-    let usage = message.get("usage").filter(|usage| !usage.is_null()).ok_or(Throws)?;
+    let usage = message.get("usage").filter(|usage| !usage.is_null()).ok_or(JsException)?;
     Ok(js::to_number(usage.get("output")) < max_tokens)
 }
 
@@ -70,8 +70,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn silent(json: &str, expected: Result<bool, Throws>) {
-        assert_eq!(is_overflowed(&js::parse(json).unwrap(), Some(1000.0)), expected, "{json}");
+    fn silent(json: &str, expected: Result<bool, JsException>) {
+        assert_eq!(is_overflow_message(&js::parse(json).unwrap(), Some(1000.0)), expected, "{json}");
     }
 
     #[test]
@@ -79,6 +79,6 @@ mod tests {
         silent(r#"{"stopReason":"length","usage":{"input":500,"cacheRead":490,"output":0}}"#, Ok(true));
         silent(r#"{"stopReason":"length","usage":{"input":500,"cacheRead":490,"output":1}}"#, Ok(false));
         silent(r#"{"stopReason":"stop","usage":{"input":500,"cacheRead":501,"output":9}}"#, Ok(true));
-        silent(r#"{"stopReason":"length"}"#, Err(Throws));
+        silent(r#"{"stopReason":"length"}"#, Err(JsException));
     }
 }

@@ -1,15 +1,15 @@
 //! Error texts in the one form that the patterns are written for: JSON quoting undone, lower case, no quotation marks,
 //! single spaces (overflow-texts 1.5).
 
-use crate::policy::overflow::Said;
+use crate::policy::overflow::StopDetails;
 
 /// Bytes read from the start and from the end of one field; with a message and three codes 64 KiB in all.
-const HEAD: usize = 12 << 10;
-const TAIL: usize = 4 << 10;
+const HEAD_BYTES: usize = 12 << 10;
+const TAIL_BYTES: usize = 4 << 10;
 /// Fields read beside the message.
-const MOST_CODES: usize = 3;
+const MAX_CODES: usize = 3;
 /// Levels of JSON quoting that routers put around a provider's body.
-const LEVELS: usize = 3;
+const MAX_JSON_LEVELS: usize = 3;
 /// Characters that HTML and JSON encoders write in another way.
 const ENTITIES: [(&str, &str); 7] = [
     ("&quot;", ""),
@@ -22,54 +22,54 @@ const ENTITIES: [(&str, &str); 7] = [
 ];
 
 /// An answer's texts, ready for the patterns.
-pub(super) struct Plain {
+pub(super) struct NormalizedText {
     /// The error message.
     pub(super) message: String,
     /// The message and behind it ` | code: …` for every other field.
-    pub(super) whole: String,
+    pub(super) with_codes: String,
 }
 
-impl Plain {
-    pub(super) fn of(said: &Said) -> Self {
-        let message = plain(&said.message);
-        let mut whole = message.clone();
-        for code in said.codes.iter().take(MOST_CODES) {
-            whole.push_str(" | code: ");
-            whole.push_str(&plain(code));
+impl NormalizedText {
+    pub(super) fn new(said: &StopDetails) -> Self {
+        let message = normalize(&said.message);
+        let mut with_codes = message.clone();
+        for code in said.codes.iter().take(MAX_CODES) {
+            with_codes.push_str(" | code: ");
+            with_codes.push_str(&normalize(code));
         }
-        Self { message, whole }
+        Self { message, with_codes }
     }
 }
 
 /// The text in the form of the patterns.
-fn plain(text: &str) -> String {
-    let mut text = capped(text);
-    for _ in 0..LEVELS {
+fn normalize(text: &str) -> String {
+    let mut text = cut_middle(text);
+    for _ in 0..MAX_JSON_LEVELS {
         if !text.contains('\\') {
             break;
         }
-        text = unquoted(&text);
+        text = unescape_json(&text);
     }
     if text.contains('&') {
         for (entity, char) in ENTITIES {
             text = text.replace(entity, char);
         }
     }
-    folded(&text)
+    fold(&text)
 }
 
 /// The start and the end of a long text: an echoed prompt fills the middle.
-fn capped(text: &str) -> String {
-    if text.len() <= HEAD + TAIL {
+fn cut_middle(text: &str) -> String {
+    if text.len() <= HEAD_BYTES + TAIL_BYTES {
         return text.to_owned();
     }
-    let head = text.floor_char_boundary(HEAD);
-    let tail = text.ceil_char_boundary(text.len() - TAIL);
+    let head = text.floor_char_boundary(HEAD_BYTES);
+    let tail = text.ceil_char_boundary(text.len() - TAIL_BYTES);
     format!("{} {}", &text[..head], &text[tail..])
 }
 
 /// Lower case, without quotation marks, every run of white space as one space.
-fn folded(text: &str) -> String {
+fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for char in text.chars() {
         if char.is_whitespace() || char.is_control() {
@@ -85,12 +85,12 @@ fn folded(text: &str) -> String {
 }
 
 /// The text with one level of JSON escapes undone; a backslash that escapes nothing stays.
-fn unquoted(text: &str) -> String {
+fn unescape_json(text: &str) -> String {
     let mut undone = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
         undone.push_str(&rest[..at]);
-        let (char, behind) = unescaped(&rest[at + 1..]);
+        let (char, behind) = unescape_char(&rest[at + 1..]);
         undone.push(char);
         rest = behind;
     }
@@ -99,18 +99,18 @@ fn unquoted(text: &str) -> String {
 }
 
 /// The character that an escape stands for, and the text behind the escape.
-fn unescaped(escape: &str) -> (char, &str) {
+fn unescape_char(escape: &str) -> (char, &str) {
     let mut chars = escape.chars();
     match chars.next() {
         Some('n' | 'r' | 't' | 'f' | 'b') => (' ', chars.as_str()),
         Some(char @ ('"' | '\'' | '\\' | '/')) => (char, chars.as_str()),
-        Some('u') => hex(chars.as_str()).unwrap_or(('\\', escape)),
+        Some('u') => parse_hex_char(chars.as_str()).unwrap_or(('\\', escape)),
         _ => ('\\', escape),
     }
 }
 
 /// The character of four hex digits, or of a surrogate pair.
-fn hex(text: &str) -> Option<(char, &str)> {
+fn parse_hex_char(text: &str) -> Option<(char, &str)> {
     let unit = |text: &str| u16::from_str_radix(text.get(..4)?, 16).ok();
     let (first, rest) = (unit(text)?, &text[4..]);
     let second = rest.strip_prefix("\\u").and_then(|low| Some((unit(low)?, &low[4..])));
@@ -132,34 +132,34 @@ mod tests {
     fn three_levels_of_quoting_are_undone() {
         let mut text = "prompt \"is\"\ntoo long".to_owned();
         for _ in 0..3 {
-            assert!(plain(&text).contains("prompt is too long"), "{text}");
+            assert!(normalize(&text).contains("prompt is too long"), "{text}");
             text = serde_json::to_string(&text).unwrap();
         }
-        assert!(plain(&text).contains("prompt is too long"), "{text}");
+        assert!(normalize(&text).contains("prompt is too long"), "{text}");
     }
 
     #[test]
     fn letters_are_decoded_however_an_encoder_writes_them() {
         assert_eq!(
-            plain(r"This model\u2019s 5 \u003e 4, \u4e0a\u4e0b\u6587 \ud83d\ude00"),
+            normalize(r"This model\u2019s 5 \u003e 4, \u4e0a\u4e0b\u6587 \ud83d\ude00"),
             "this models 5 > 4, 上下文 😀"
         );
-        assert_eq!(plain("5 tokens &gt; 4 &#39;x&#39;"), "5 tokens > 4 x");
-        assert_eq!(plain(r"C:\Users \u12 \ud800 \"), r"c:\users \u12 � \");
+        assert_eq!(normalize("5 tokens &gt; 4 &#39;x&#39;"), "5 tokens > 4 x");
+        assert_eq!(normalize(r"C:\Users \u12 \ud800 \"), r"c:\users \u12 � \");
     }
 
     #[test]
     fn the_end_of_a_long_text_is_read_too() {
         let text = format!("400 {} prompt is too long", "é".repeat(1 << 20));
-        let plain = plain(&text);
+        let plain = normalize(&text);
         assert!(plain.starts_with("400 é") && plain.ends_with("prompt is too long"));
-        assert!(plain.len() <= HEAD + TAIL);
+        assert!(plain.len() <= HEAD_BYTES + TAIL_BYTES);
     }
 
     proptest! {
         #[test]
         fn any_text_is_read_without_a_panic(text in r#"(\\|u|[0-9a-f]|"|.){0,200}"#) {
-            plain(&text);
+            normalize(&text);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! that it passed over leaves the session stuck; words it took for one cost a compaction that nothing needed.
 
 use crate::policy::overflow::release::{self, Release};
-use crate::policy::overflow::{Judgement, Said, since_openclaw, since_pi};
+use crate::policy::overflow::{Judgement, StopDetails, since_openclaw, since_pi};
 
 /// The program that read an answer, with its version text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Runtime<'a> {
 }
 
 /// The pi whose detector the gateway asks inside a run, by its release (releases R94).
-const IN_RUN: [(Release, Release); 8] = [
+const IN_RUN_PI: [(Release, Release); 8] = [
     ([0, 0, 0], [0, 49, 3]),
     ([2026, 1, 30], [0, 55, 3]),
     ([2026, 3, 8], [0, 57, 1]),
@@ -25,25 +25,25 @@ const IN_RUN: [(Release, Release); 8] = [
     ([2026, 5, 28], [0, 77, 0]),
 ];
 /// The first release whose detector inside a run was not read, and the first that was again.
-const IN_RUN_UNKNOWN: (Release, Release) = ([2026, 8, 1], [2026, 9, 6]);
+const IN_RUN_PI_UNKNOWN: (Release, Release) = ([2026, 8, 1], [2026, 9, 6]);
 
 /// Bytes of a text that are looked at; longer ones echo a prompt.
-const MOST: usize = 64 << 10;
+const MAX_BYTES: usize = 64 << 10;
 
 /// Whether that release took the words for an overflow: the gateway by its own test after the run, pi by its only one.
 /// A release between two that were read counts as the older, one before all of them as the oldest. `None` where the
 /// version text names no release.
-pub fn recognised(said: &Said, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
+pub fn is_recognised(said: &StopDetails, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
     let failed = is_error(said);
     match runtime {
         Runtime::OpenClaw(version) => {
-            let release = release::openclaw(version)?;
-            let own = judgement.by_gateway || since_openclaw::is_overflow(text(said), release);
+            let release = release::parse_openclaw(version)?;
+            let own = judgement.by_gateway || since_openclaw::is_overflow(inspected_text(said), release);
             Some(failed && own)
         }
         Runtime::Pi(version) => {
-            let release = release::pi(version)?;
-            Some(failed && since_pi::is_overflow(text(said), &said.provider, release))
+            let release = release::parse_pi(version)?;
+            Some(failed && since_pi::is_overflow(inspected_text(said), &said.provider, release))
         }
     }
 }
@@ -51,29 +51,29 @@ pub fn recognised(said: &Said, judgement: &Judgement, runtime: Runtime<'_>) -> O
 /// Whether that release of the gateway took the words for an overflow inside the run, where pi's detector or a copy of it
 /// decides before its own test does. Only where both pass over an overflow did nothing try to recover. `None` where the
 /// version text names no release, or one whose detector was not read.
-pub fn recognised_in_run(said: &Said, version: &str) -> Option<bool> {
-    let release = release::openclaw(version)?;
-    if release >= IN_RUN_UNKNOWN.1 {
-        return Some(is_error(said) && since_openclaw::is_overflow(text(said), release));
+pub fn is_recognised_in_run(said: &StopDetails, version: &str) -> Option<bool> {
+    let release = release::parse_openclaw(version)?;
+    if release >= IN_RUN_PI_UNKNOWN.1 {
+        return Some(is_error(said) && since_openclaw::is_overflow(inspected_text(said), release));
     }
-    if release >= IN_RUN_UNKNOWN.0 {
+    if release >= IN_RUN_PI_UNKNOWN.0 {
         return None;
     }
     let pi = in_run_pi(release)?;
-    Some(is_error(said) && since_pi::is_overflow(text(said), &said.provider, pi))
+    Some(is_error(said) && since_pi::is_overflow(inspected_text(said), &said.provider, pi))
 }
 
 /// The pi whose detector a release of the gateway asks inside a run.
 pub(super) fn in_run_pi(release: Release) -> Option<Release> {
-    IN_RUN.iter().rev().find(|(since, _)| *since <= release).map(|(_, pi)| *pi)
+    IN_RUN_PI.iter().rev().find(|(since, _)| *since <= release).map(|(_, pi)| *pi)
 }
 
 /// Both programs look at the text of a failed answer only.
-fn is_error(said: &Said) -> bool {
+fn is_error(said: &StopDetails) -> bool {
     said.stop_reason == "error"
 }
 
 /// The part of the text that is looked at.
-fn text(said: &Said) -> &str {
-    &said.message[..said.message.floor_char_boundary(MOST)]
+fn inspected_text(said: &StopDetails) -> &str {
+    &said.message[..said.message.floor_char_boundary(MAX_BYTES)]
 }

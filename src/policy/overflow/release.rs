@@ -7,18 +7,18 @@ pub(super) type Release = [u32; 3];
 const FIRST_YEAR: u32 = 2025;
 
 /// The release that a version text of the gateway names: `2026.3.2`, `v2026.3.2-beta.1`, `2026.1.24-3`, `2026.9.x`.
-pub(super) fn openclaw(text: &str) -> Option<Release> {
-    numbers(text).filter(|release| (FIRST_YEAR..10_000).contains(&release[0]) && release[1] > 0)
+pub(super) fn parse_openclaw(text: &str) -> Option<Release> {
+    parse_numbers(text).filter(|release| (FIRST_YEAR..10_000).contains(&release[0]) && release[1] > 0)
 }
 
 /// The release that a version text of pi names: `0.55.3`, `v1.5.2`, `pi-1.5`.
-pub(super) fn pi(text: &str) -> Option<Release> {
+pub(super) fn parse_pi(text: &str) -> Option<Release> {
     let text = text.trim();
-    numbers(text.strip_prefix("pi-").unwrap_or(text)).filter(|release| release[0] < FIRST_YEAR)
+    parse_numbers(text.strip_prefix("pi-").unwrap_or(text)).filter(|release| release[0] < FIRST_YEAR)
 }
 
 /// One to three numbers; a part that is missing or `x` is the greatest there could be.
-fn numbers(text: &str) -> Option<Release> {
+fn parse_numbers(text: &str) -> Option<Release> {
     let text = text.trim();
     let text = text.strip_prefix(['v', 'V']).unwrap_or(text).split(['-', '+', ' ']).next()?;
     let mut release = [u32::MAX; 3];
@@ -49,9 +49,9 @@ mod tests {
             ("2026.9.x", [2026, 9, u32::MAX]),
             ("2026.9", [2026, 9, u32::MAX]),
         ] {
-            assert_eq!(openclaw(text), Some(release), "{text}");
+            assert_eq!(parse_openclaw(text), Some(release), "{text}");
         }
-        assert_eq!((pi("0.55.3"), pi("pi-1.5")), (Some([0, 55, 3]), Some([1, 5, u32::MAX])));
+        assert_eq!((parse_pi("0.55.3"), parse_pi("pi-1.5")), (Some([0, 55, 3]), Some([1, 5, u32::MAX])));
     }
 
     #[test]
@@ -67,8 +67,8 @@ mod tests {
             "2026.+3",
             "99999999999.1.1",
         ] {
-            assert_eq!(openclaw(text).filter(|release| release[1] < u32::MAX), None, "{text}");
+            assert_eq!(parse_openclaw(text).filter(|release| release[1] < u32::MAX), None, "{text}");
         }
-        assert_eq!([pi("2026.3.2"), pi("dev"), pi("")], [None; 3]);
+        assert_eq!([parse_pi("2026.3.2"), parse_pi("dev"), parse_pi("")], [None; 3]);
     }
 }

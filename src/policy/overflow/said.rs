@@ -3,11 +3,11 @@
 use crate::js::{self, Value};
 
 /// Fields beside `errorMessage` that may hold the only sign, in the order they are read.
-const CODES: [&str; 3] = ["errorCode", "errorType", "errorBody"];
+const CODE_FIELDS: [&str; 3] = ["errorCode", "errorType", "errorBody"];
 
 /// An answer's own words about how it ended.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Said {
+pub struct StopDetails {
     /// Provider of the call; empty where unknown.
     pub provider: String,
     /// `stopReason` as recorded.
@@ -19,27 +19,27 @@ pub struct Said {
     pub codes: Vec<String>,
 }
 
-impl Said {
+impl StopDetails {
     /// Reads an assistant message as recorded. A field of an unexpected type is read as its JSON text.
-    pub fn of_message(message: &Value) -> Self {
+    pub fn from_message(message: &Value) -> Self {
         let name = |key| message.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy);
-        let codes = CODES.iter().map(|key| text_of(message.get(key)));
+        let codes = CODE_FIELDS.iter().map(|key| field_text(message.get(key)));
         Self {
             provider: name("provider").unwrap_or_default(),
             stop_reason: name("stopReason").unwrap_or_default(),
-            message: text_of(message.get("errorMessage")),
+            message: field_text(message.get("errorMessage")),
             codes: codes.filter(|code| !code.is_empty()).collect(),
         }
     }
 
     /// Reads an error text that the gateway itself recorded (`openclaw:prompt-error`).
-    pub fn of_text(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         Self { stop_reason: "error".to_owned(), message: text.to_owned(), ..Self::default() }
     }
 }
 
 /// A text as it is, anything else as JSON; empty for `null` and for blank texts.
-fn text_of(value: Option<&Value>) -> String {
+fn field_text(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) if text.is_blank() => String::new(),
@@ -53,8 +53,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn read(json: &str) -> Said {
-        Said::of_message(&js::parse(json).unwrap())
+    fn read(json: &str) -> StopDetails {
+        StopDetails::from_message(&js::parse(json).unwrap())
     }
 
     #[test]
@@ -77,6 +77,6 @@ mod tests {
         assert_eq!((said.provider.as_str(), said.stop_reason.as_str()), ("", ""));
         assert_eq!(said.message, r#"{"error":"prompt"}"#);
         assert_eq!(said.codes, ["1261".to_owned(), "[true]".to_owned()]);
-        assert_eq!(Said::of_message(&Value::Null), Said::default());
+        assert_eq!(StopDetails::from_message(&Value::Null), StopDetails::default());
     }
 }

@@ -1,5 +1,5 @@
 //! Codes, stop reasons and look-alikes: the signs that an answer overflowed or that it only sounds so (overflow-texts 2
-//! and 5). Patterns are for [`Plain`](super::plain::Plain) texts: lower case, no quotation marks, single spaces.
+//! and 5). Patterns are for [`Plain`](super::plain::NormalizedText) texts: lower case, no quotation marks, single spaces.
 
 use std::sync::LazyLock;
 
@@ -9,28 +9,31 @@ use regex::{RegexSet, RegexSetBuilder};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sign {
     /// A machine code of an overflow (C1).
-    Code,
+    MachineCode,
     /// A stop reason that a runtime turned into text (C2).
     StopReason,
     /// Rate, quota and billing (L1).
-    Rate,
+    RateLimit,
     /// The reply's own limit (L2).
-    Output,
+    OutputLimit,
     /// Images, files and their sizes (L3).
     Media,
     /// Counts and lengths of single fields (L4).
-    Field,
+    FieldLimit,
     /// Words of other meaning (L5).
-    Words,
+    OtherMeaning,
     /// Too large for the wire (B).
-    Bytes,
+    ByteLimit,
     /// The text counts tokens or names the context, so that it is no limit in bytes.
     CountsTokens,
     /// The gateway refused by its own estimate.
-    Gateway,
+    GatewayEstimate,
 }
 
-use Sign::{Bytes, Code, CountsTokens, Field, Gateway, Media, Output, Rate, StopReason, Words};
+use Sign::{
+    ByteLimit, CountsTokens, FieldLimit, GatewayEstimate, MachineCode, Media, OtherMeaning, OutputLimit,
+    RateLimit, StopReason,
+};
 
 /// Stop reasons that mean an overflow (C2).
 const STOP_REASONS: [&str; 5] = [
@@ -43,34 +46,40 @@ const STOP_REASONS: [&str; 5] = [
 
 /// Every pattern and what it is a sign of.
 const SIGNS: &[(Sign, &str)] = &[
-    (Code, r"\b(?:model[_-]?)?context[_-]?(?:length|window)[_-]?exceeded(?:[_-]?error)?\b"),
-    (Code, r"\bexceed_context_size_error\b|\bmodel_max_prompt_tokens_exceeded\b|\btokens_limit_reached\b"),
-    (Code, r"\btokens_too_long\b|\bcontext_overflow\b|\bcontext_length_exceeded_error\b"),
-    (Code, r"\bcode[:=] ?(?:1261|336103)\b"),
+    (MachineCode, r"\b(?:model[_-]?)?context[_-]?(?:length|window)[_-]?exceeded(?:[_-]?error)?\b"),
+    (
+        MachineCode,
+        r"\bexceed_context_size_error\b|\bmodel_max_prompt_tokens_exceeded\b|\btokens_limit_reached\b",
+    ),
+    (MachineCode, r"\btokens_too_long\b|\bcontext_overflow\b|\bcontext_length_exceeded_error\b"),
+    (MachineCode, r"\bcode[:=] ?(?:1261|336103)\b"),
     (
         StopReason,
         r"\b(?:stop|finish)[ _]?reason[:=]? ?(?:model_context_window_exceeded|context_length_exceeded|context_window_exceeded|context_length|model_length)\b",
     ),
-    (Rate, r"\b(?:tokens?|requests?)(?: used)? ?(?:per |a |/ ?)(?:sec|min|hour|day|month)"),
-    (Rate, r"\b(?:tpm|rpm|tpd|rpd)\b|limit_(?:rpm|tpm|rpd|tpd)"),
-    (Rate, r"\brate[ _-]limit|\bratelimit(?:error|exceeded|reached)|\btoo ?many ?requests|throttl"),
-    (Rate, r"please wait before trying|usage[ _]limit|quota|\blong context (?:requests|beta)"),
-    (Rate, r"insufficient[ _](?:balance|funds|credits?)|credit balance|more credits|spending limit"),
-    (Rate, r"\bbudget(?: has been| is|_)? ?exceeded|exceeded your (?:current )?budget"),
-    (Rate, r"余额不足|限流|配额|额度|频率(?:限制|过高|超)|并发(?:数)?过高"),
+    (RateLimit, r"\b(?:tokens?|requests?)(?: used)? ?(?:per |a |/ ?)(?:sec|min|hour|day|month)"),
+    (RateLimit, r"\b(?:tpm|rpm|tpd|rpd)\b|limit_(?:rpm|tpm|rpd|tpd)"),
+    (RateLimit, r"\brate[ _-]limit|\bratelimit(?:error|exceeded|reached)|\btoo ?many ?requests|throttl"),
+    (RateLimit, r"please wait before trying|usage[ _]limit|quota|\blong context (?:requests|beta)"),
+    (RateLimit, r"insufficient[ _](?:balance|funds|credits?)|credit balance|more credits|spending limit"),
+    (RateLimit, r"\bbudget(?: has been| is|_)? ?exceeded|exceeded your (?:current )?budget"),
+    (RateLimit, r"余额不足|限流|配额|额度|频率(?:限制|过高|超)|并发(?:数)?过高"),
     (
-        Output,
+        OutputLimit,
         r"max_?(?:completion_?|new_?|output_?)?tokens\b[^.]{0,60}?(?:too (?:large|high|big|small)|must be)",
     ),
-    (Output, r"max_?(?:completion_?|new_?|output_?)?tokens ?:? [0-9,]+ ?>"),
+    (OutputLimit, r"max_?(?:completion_?|new_?|output_?)?tokens ?:? [0-9,]+ ?>"),
     (
-        Output,
+        OutputLimit,
         r"(?:valid )?range of max_?(?:completion_?|new_?|output_?)?tokens|invalid max_?(?:\w+_?)?tokens",
     ),
-    (Output, r"max_?(?:completion_?|new_?|output_?)?tokens[^.]{0,40}?(?:supported range|取值范围|参数非法)"),
-    (Output, r"supports at most [0-9,]+ (?:completion|output) tokens|incomplete: max_output_tokens"),
-    (Output, r"maximum (?:allowed )?number of output tokens|budget_tokens|maximum tokens you requested"),
-    (Output, r"(?:output|completion) (?:token|length) limit|最大输出|输出(?:长度|token)"),
+    (
+        OutputLimit,
+        r"max_?(?:completion_?|new_?|output_?)?tokens[^.]{0,40}?(?:supported range|取值范围|参数非法)",
+    ),
+    (OutputLimit, r"supports at most [0-9,]+ (?:completion|output) tokens|incomplete: max_output_tokens"),
+    (OutputLimit, r"maximum (?:allowed )?number of output tokens|budget_tokens|maximum tokens you requested"),
+    (OutputLimit, r"(?:output|completion) (?:token|length) limit|最大输出|输出(?:长度|token)"),
     (
         Media,
         r"\b(?:images?|pictures?|pdfs?|audio|videos?|documents?|attachments?|files?)\b[^.]{0,120}?[0-9.]+ ?(?:[kmg]i?b|bytes|megabytes|pixels?|px|pages?|seconds|minutes)\b",
@@ -88,32 +97,35 @@ const SIGNS: &[(Sign, &str)] = &[
         r"\b(?:maximum of|max(?:imum)?|at most|up to|only|limit of) [0-9]+ (?:images?|image\(s\)|pdfs?|pdf pages?|pages?|documents?|files?|attachments?|audios?|videos?)\b",
     ),
     (Media, r"\bat most [0-9]+ (?:image|audio|video)"),
-    (Field, r"\b(?:array|string) too long|(?:string|array)_above_max_length|\bmaxlength\b"),
-    (Field, r"\btoo many (?:tools|functions|states|messages|items|properties|stop sequences)"),
-    (Field, r"physical batch size|\bschema\b[^.]{0,60}?too (?:complex|large|deep|many)"),
-    (Words, r"\bcontext cancell?ed|\bcontext deadline exceeded|\bcontext window (?:is )?too small"),
-    (Words, r"\bcontext window\b.*?\bminimum is\b|cached content is too small"),
+    (FieldLimit, r"\b(?:array|string) too long|(?:string|array)_above_max_length|\bmaxlength\b"),
+    (FieldLimit, r"\btoo many (?:tools|functions|states|messages|items|properties|stop sequences)"),
+    (FieldLimit, r"physical batch size|\bschema\b[^.]{0,60}?too (?:complex|large|deep|many)"),
+    (OtherMeaning, r"\bcontext cancell?ed|\bcontext deadline exceeded|\bcontext window (?:is )?too small"),
+    (OtherMeaning, r"\bcontext window\b.*?\bminimum is\b|cached content is too small"),
     (
-        Words,
+        OtherMeaning,
         r"browser context|(?:execution|security|rendering|cancel(?:l?ed)?) context|\btoken (?:has |is )?expired|session token (?:has |is )?(?:expired|invalid)|\bsession length",
     ),
-    (Bytes, r"request[ _]too[ _]large|request entity too large|(?:payload|content|entity)[ _]too[ _]large"),
-    (Bytes, r"payload size exceed|\bbody (?:is )?(?:too large|exceed)|\bbody size (?:limit|exceed)"),
     (
-        Bytes,
+        ByteLimit,
+        r"request[ _]too[ _]large|request entity too large|(?:payload|content|entity)[ _]too[ _]large",
+    ),
+    (ByteLimit, r"payload size exceed|\bbody (?:is )?(?:too large|exceed)|\bbody size (?:limit|exceed)"),
+    (
+        ByteLimit,
         r"(?:request|body|payload|message)\b[^.]{0,60}?\b(?:exceed(?:s|ed)?|larger than)\b[^.]{0,40}?(?:number of bytes|[0-9] ?(?:bytes|[kmg]i?b)\b)",
     ),
-    (Bytes, r"request exceeds the maximum size|message larger than max"),
+    (ByteLimit, r"request exceeds the maximum size|message larger than max"),
     (
-        Bytes,
+        ByteLimit,
         r"^(?:\w*error:? |http |status )*413\b|\(413\)|\bcode[:=]? ?413\b|\bstatus[:=]? ?413\b|\bhttp(?:/[0-9.]+)?:? 413\b",
     ),
     (CountsTokens, r"[0-9] ?tokens\b|\bcontext (?:window|length|size|limit)\b"),
-    (Gateway, r"context overflow: prompt too large for the model \((?:mid-turn )?precheck"),
-    (Gateway, r"context overflow: estimated context size exceeds safe threshold"),
+    (GatewayEstimate, r"context overflow: prompt too large for the model \((?:mid-turn )?precheck"),
+    (GatewayEstimate, r"context overflow: estimated context size exceeds safe threshold"),
 ];
 
-static SET: LazyLock<RegexSet> = LazyLock::new(|| {
+static PATTERN_SET: LazyLock<RegexSet> = LazyLock::new(|| {
     let patterns = SIGNS.iter().map(|(_, pattern)| pattern.replace(r"\b", r"(?-u:\b)"));
     RegexSetBuilder::new(patterns).size_limit(1 << 26).build().unwrap_or_else(|_| RegexSet::empty())
 });
@@ -123,8 +135,10 @@ pub(super) struct Signs(Vec<Sign>);
 
 impl Signs {
     /// Looks for every sign in a plain text.
-    pub(super) fn of(plain: &str) -> Self {
-        Self(SET.matches(plain).iter().filter_map(|at| SIGNS.get(at)).map(|(sign, _)| *sign).collect())
+    pub(super) fn find(plain: &str) -> Self {
+        Self(
+            PATTERN_SET.matches(plain).iter().filter_map(|at| SIGNS.get(at)).map(|(sign, _)| *sign).collect(),
+        )
     }
 
     pub(super) fn has(&self, sign: Sign) -> bool {
@@ -132,13 +146,13 @@ impl Signs {
     }
 
     /// The rule of the first of these signs that is there.
-    pub(super) fn first(&self, order: &[(Sign, &'static str)]) -> Option<&'static str> {
+    pub(super) fn first_rule(&self, order: &[(Sign, &'static str)]) -> Option<&'static str> {
         order.iter().find(|(sign, _)| self.has(*sign)).map(|(_, rule)| *rule)
     }
 }
 
 /// Whether a recorded stop reason alone means an overflow (C2).
-pub(super) fn is_stop_reason(reason: &str) -> bool {
+pub(super) fn is_overflow_stop_reason(reason: &str) -> bool {
     STOP_REASONS.iter().any(|known| known.eq_ignore_ascii_case(reason.trim()))
 }
 
@@ -148,18 +162,22 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        assert_eq!(SET.len(), SIGNS.len());
+        assert_eq!(PATTERN_SET.len(), SIGNS.len());
     }
 
     #[test]
     fn a_header_of_a_rate_limiter_and_other_reasons_are_no_sign() {
         assert!(
-            !Signs::of("x-ratelimit-remaining-tokens: 5").has(Rate)
-                && Signs::of("litellm.ratelimiterror").has(Rate)
+            !Signs::find("x-ratelimit-remaining-tokens: 5").has(RateLimit)
+                && Signs::find("litellm.ratelimiterror").has(RateLimit)
         );
-        assert!(!Signs::of("finish_reason: length").has(StopReason));
-        assert!(Signs::of("unhandled stop reason: model_length").has(StopReason));
-        assert!(is_stop_reason("MODEL_LENGTH") && !is_stop_reason("length") && !is_stop_reason(""));
+        assert!(!Signs::find("finish_reason: length").has(StopReason));
+        assert!(Signs::find("unhandled stop reason: model_length").has(StopReason));
+        assert!(
+            is_overflow_stop_reason("MODEL_LENGTH")
+                && !is_overflow_stop_reason("length")
+                && !is_overflow_stop_reason("")
+        );
     }
 
     #[test]
@@ -170,12 +188,12 @@ mod tests {
             "{context_length_exceeded}",
             "context-length-exceeded",
         ] {
-            assert!(Signs::of(text).has(Code), "{text}");
+            assert!(Signs::find(text).has(MachineCode), "{text}");
         }
         for text in
             ["code: 12611", "context length exceeded", "string_above_max_length", "(2013)", "code:3051"]
         {
-            assert!(!Signs::of(text).has(Code), "{text}");
+            assert!(!Signs::find(text).has(MachineCode), "{text}");
         }
     }
 }

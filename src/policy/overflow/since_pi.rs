@@ -17,18 +17,18 @@ macro_rules! white_space {
 
 /// Patterns for a text in lower case and the first release known to have each; the oldest that was read had those of
 /// `FIRST`.
-const SINCE: &[(Release, &str)] = &[
-    (FIRST, "prompt is too long"),
-    (FIRST, "exceeds the context window"),
-    (FIRST, r"input token count[^\n\r\x{2028}\x{2029}]*exceeds the maximum"),
-    (FIRST, "maximum prompt length is [0-9]+"),
-    (FIRST, "reduce the length of the messages"),
-    (FIRST, "maximum context length is [0-9]+ tokens"),
-    (FIRST, "exceeds the available context size"),
-    (FIRST, "greater than the context length"),
-    (FIRST, "context length exceeded"),
-    (FIRST, "too many tokens"),
-    (FIRST, "token limit exceeded"),
+const PATTERNS: &[(Release, &str)] = &[
+    (OLDEST, "prompt is too long"),
+    (OLDEST, "exceeds the context window"),
+    (OLDEST, r"input token count[^\n\r\x{2028}\x{2029}]*exceeds the maximum"),
+    (OLDEST, "maximum prompt length is [0-9]+"),
+    (OLDEST, "reduce the length of the messages"),
+    (OLDEST, "maximum context length is [0-9]+ tokens"),
+    (OLDEST, "exceeds the available context size"),
+    (OLDEST, "greater than the context length"),
+    (OLDEST, "context length exceeded"),
+    (OLDEST, "too many tokens"),
+    (OLDEST, "token limit exceeded"),
     ([0, 27, 9], "exceeds the limit of [0-9]+"),
     ([0, 40, 1], "context[_ ]length[_ ]exceeded"),
     ([0, 45, 7], "input is too long for requested model"),
@@ -41,51 +41,51 @@ const SINCE: &[(Release, &str)] = &[
     ([0, 74, 1], "exceeds (?:the )?(?:model'?s )?maximum context length of [0-9,]+ token"),
     ([0, 74, 1], r"input \([0-9]+ tokens\) is longer than the model'?s context length \([0-9]+ tokens\)"),
     ([0, 76, 0], "exceeds (?:the )?maximum allowed input length of [0-9,]+ token"),
-    ([0, 79, 2], PARENTHESISED),
+    ([0, 79, 2], PARENTHESISED_LIMIT),
     ([0, 80, 4], "prompt has [0-9,]+ tokens?, but the configured context size is [0-9,]+ token"),
     ([0, 81, 0], "range of input length should be"),
     ([0, 86, 1], "prompt too long"),
     ([1, 0, 3], "prompt exceeds max length"),
-    (ANY_413, concat!("^413(?:$|:|[", white_space!(), "])")),
-    (ANY_413, r"^[a-z0-9_ -]+ api error \(413\):"),
+    (ANY_413_SINCE, concat!("^413(?:$|:|[", white_space!(), "])")),
+    (ANY_413_SINCE, r"^[a-z0-9_ -]+ api error \(413\):"),
     ([1, 5, 0], "context window exceeded"),
 ];
 
 /// A limit in parentheses.
-const PARENTHESISED: &str =
+const PARENTHESISED_LIMIT: &str =
     concat!("exceeds (?:the )?(?:model'?s )?maximum context length[", white_space!(), r"]*\([0-9,]+\)");
 /// Older than every release that was read.
-const FIRST: Release = [0, 0, 0];
+const OLDEST: Release = [0, 0, 0];
 /// Takes every status 413 for an overflow.
-const ANY_413: Release = [1, 4, 0];
+const ANY_413_SINCE: Release = [1, 4, 0];
 /// Never takes a text of a rate limit for an overflow from here on.
-const EXCLUDES: Release = [0, 65, 0];
+const EXCLUDES_RATE_LIMITS_SINCE: Release = [0, 65, 0];
 /// No longer takes a status 429 without a body for an overflow from here on.
-const BODYLESS_WITHOUT_429: Release = [0, 50, 0];
+const BODYLESS_WITHOUT_429_SINCE: Release = [0, 50, 0];
 /// Takes a refusal without a body for an overflow only from Cerebras from here on.
-const BODYLESS_OF_CEREBRAS: Release = [0, 86, 0];
+const BODYLESS_CEREBRAS_ONLY_SINCE: Release = [0, 86, 0];
 
-static SET: LazyLock<RegexSet> = LazyLock::new(|| {
-    RegexSet::new(SINCE.iter().map(|(_, pattern)| pattern)).unwrap_or_else(|_| RegexSet::empty())
+static PATTERN_SET: LazyLock<RegexSet> = LazyLock::new(|| {
+    RegexSet::new(PATTERNS.iter().map(|(_, pattern)| pattern)).unwrap_or_else(|_| RegexSet::empty())
 });
 
 /// Whether that release of pi takes an error text for an overflow.
 pub(super) fn is_overflow(text: &str, provider: &str, release: Release) -> bool {
     let text = text.to_ascii_lowercase();
-    if release >= EXCLUDES && is_rate_limit(&text) {
+    if release >= EXCLUDES_RATE_LIMITS_SINCE && is_rate_limit(&text) {
         return false;
     }
-    let bodyless = release < BODYLESS_OF_CEREBRAS || provider == "cerebras";
+    let bodyless = release < BODYLESS_CEREBRAS_ONLY_SINCE || provider == "cerebras";
     let bare_429 =
         || text.strip_prefix("429").is_some_and(|rest| pi::is_bodyless_refusal(&format!("400{rest}")));
     matches(&text, release)
         || bodyless && pi::is_bodyless_refusal(&text)
-        || release < BODYLESS_WITHOUT_429 && bare_429()
+        || release < BODYLESS_WITHOUT_429_SINCE && bare_429()
 }
 
 /// Whether a text in lower case is matched by a pattern that the release has.
 pub(super) fn matches(text: &str, release: Release) -> bool {
-    SET.matches(text).iter().any(|at| SINCE.get(at).is_some_and(|(since, _)| *since <= release))
+    PATTERN_SET.matches(text).iter().any(|at| PATTERNS.get(at).is_some_and(|(since, _)| *since <= release))
 }
 
 /// Texts that the releases with exclusions pass over.
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        assert_eq!(SET.len(), SINCE.len());
+        assert_eq!(PATTERN_SET.len(), PATTERNS.len());
     }
 
     /// Pieces of error texts, so that random ones come near the patterns.

@@ -4,51 +4,54 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Match, Regex, RegexSet, RegexSetBuilder};
 
-use crate::policy::overflow::Numbers;
-use crate::policy::overflow::texts::{NUMBERS, TEXTS, Text};
+use crate::policy::overflow::RefusalNumbers;
+use crate::policy::overflow::texts::{NUMBERS, OverflowText, TEXTS};
 
 /// A whole number, with commas or underscores between groups of three.
 const NUMBER: &str = "[0-9]{1,3}(?:[,_][0-9]{3})+|[0-9]+";
 /// A smaller number without words of its own is a status, a code or a count of messages.
-const LEAST: u64 = 256;
+const MIN_TOKENS: u64 = 256;
 /// Rules whose numbers often stand apart from their words: in the body, or in the sentence before.
-const OFTEN_APART: [&str; 3] = ["T07", "T09", "T15"];
+const DISTANT_NUMBER_RULES: [&str; 3] = ["T07", "T09", "T15"];
 /// Words of the part of a request that is the reply.
-const REPLY: [&str; 6] = ["completion", "output", "response", "reply", "generat", "max_"];
+const REPLY_WORDS: [&str; 6] = ["completion", "output", "response", "reply", "generat", "max_"];
 /// Bytes behind the request's size in which its parts are named.
-const PARTS: usize = 300;
+const PARTS_REACH_BYTES: usize = 300;
 
-struct Compiled {
+struct CompiledPatterns {
     set: RegexSet,
-    each: Vec<Option<Regex>>,
+    regexes: Vec<Option<Regex>>,
 }
 
-static COMPILED: LazyLock<Compiled> = LazyLock::new(|| Compiled::new(TEXTS.iter().map(|text| text.pattern)));
-static LOOSE: LazyLock<Compiled> = LazyLock::new(|| Compiled::new(NUMBERS.iter().copied()));
+static TEXT_PATTERNS: LazyLock<CompiledPatterns> =
+    LazyLock::new(|| CompiledPatterns::new(TEXTS.iter().map(|text| text.pattern)));
+static NUMBER_PATTERNS: LazyLock<CompiledPatterns> =
+    LazyLock::new(|| CompiledPatterns::new(NUMBERS.iter().copied()));
 /// `5221 in the messages`, `8192 tokens for the completion`.
-static PART: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(&spelled(r"({n}) (?:tokens )?(?:in|of|for|from) (?:the |your )?([a-z_]+(?: [a-z_]+)?)")).ok()
+static PART_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(&expand_pattern(r"({n}) (?:tokens )?(?:in|of|for|from) (?:the |your )?([a-z_]+(?: [a-z_]+)?)"))
+        .ok()
 });
 
-impl Compiled {
+impl CompiledPatterns {
     fn new(patterns: impl Iterator<Item = &'static str>) -> Self {
-        let patterns: Vec<String> = patterns.map(spelled).collect();
+        let patterns: Vec<String> = patterns.map(expand_pattern).collect();
         let set = RegexSetBuilder::new(&patterns).size_limit(1 << 27).build();
         Self {
             set: set.unwrap_or_else(|_| RegexSet::empty()),
-            each: patterns.iter().map(|pattern| Regex::new(pattern).ok()).collect(),
+            regexes: patterns.iter().map(|pattern| Regex::new(pattern).ok()).collect(),
         }
     }
 
     /// The captures of every pattern that matches, in their order.
     fn captures<'t>(&self, text: &'t str) -> impl Iterator<Item = (usize, Captures<'t>)> {
         let matched: Vec<usize> = self.set.matches(text).iter().collect();
-        matched.into_iter().filter_map(move |at| Some((at, self.each.get(at)?.as_ref()?.captures(text)?)))
+        matched.into_iter().filter_map(move |at| Some((at, self.regexes.get(at)?.as_ref()?.captures(text)?)))
     }
 }
 
 /// The pattern with its short forms written out; words end at ASCII only.
-fn spelled(pattern: &str) -> String {
+fn expand_pattern(pattern: &str) -> String {
     let mut pattern = pattern.replace(r"\b", r"(?-u:\b)").replace(r"\w", "[a-z0-9_-]").replace("{n}", NUMBER);
     for name in ["r", "l", "a", "b"] {
         pattern = pattern.replace(&format!("{{{name}}}"), &format!("(?P<{name}>{NUMBER})"));
@@ -57,48 +60,48 @@ fn spelled(pattern: &str) -> String {
 }
 
 /// A text of an overflow that was found.
-pub(super) struct Found {
-    pub(super) text: &'static Text,
-    pub(super) numbers: Numbers,
+pub(super) struct TextMatch {
+    pub(super) text: &'static OverflowText,
+    pub(super) numbers: RefusalNumbers,
 }
 
-impl Found {
+impl TextMatch {
     /// Whether the reply alone takes the whole limit, so that no shorter prompt would pass (overflow-texts 3.5).
-    pub(super) fn asks_for_output_alone(&self) -> bool {
+    pub(super) fn is_output_alone_too_large(&self) -> bool {
         matches!((self.numbers.output, self.numbers.limit), (Some(output), Some(limit)) if output >= limit)
     }
 }
 
 /// The first text of an overflow in a plain text.
-pub(super) fn find(plain: &str) -> Option<Found> {
-    let (at, captures) = COMPILED.captures(plain).next()?;
+pub(super) fn find_text(plain: &str) -> Option<TextMatch> {
+    let (at, captures) = TEXT_PATTERNS.captures(plain).next()?;
     let text = TEXTS.get(at)?;
-    let mut numbers = numbers_in(plain, &captures);
-    if text.weak || OFTEN_APART.contains(&text.rule) {
-        numbers = or_loose(numbers, plain);
+    let mut numbers = captured_numbers(plain, &captures);
+    if text.is_weak || DISTANT_NUMBER_RULES.contains(&text.rule) {
+        numbers = fill_with_loose_numbers(numbers, plain);
     }
-    Some(Found { text, numbers })
+    Some(TextMatch { text, numbers })
 }
 
 /// The numbers of a text whose words are no rule's: decided by a code.
-pub(super) fn loose(plain: &str) -> Numbers {
-    or_loose(Numbers::default(), plain)
+pub(super) fn find_loose_numbers(plain: &str) -> RefusalNumbers {
+    fill_with_loose_numbers(RefusalNumbers::default(), plain)
 }
 
-fn or_loose(mut numbers: Numbers, plain: &str) -> Numbers {
-    for (_, captures) in LOOSE.captures(plain) {
-        let number = |name| number(plain, captures.name(name)?).filter(|number| *number >= LEAST);
+fn fill_with_loose_numbers(mut numbers: RefusalNumbers, plain: &str) -> RefusalNumbers {
+    for (_, captures) in NUMBER_PATTERNS.captures(plain) {
+        let number = |name| parse_number(plain, captures.name(name)?).filter(|number| *number >= MIN_TOKENS);
         numbers.requested = numbers.requested.or_else(|| number("r"));
         numbers.limit = numbers.limit.or_else(|| number("l"));
     }
     numbers
 }
 
-fn numbers_in(plain: &str, captures: &Captures<'_>) -> Numbers {
-    let get = |name| number(plain, captures.name(name)?);
+fn captured_numbers(plain: &str, captures: &Captures<'_>) -> RefusalNumbers {
+    let get = |name| parse_number(plain, captures.name(name)?);
     let (input, output) = (get("a"), get("b"));
     let sum = || input?.checked_add(output?);
-    let numbers = Numbers { requested: get("r").or_else(sum), limit: get("l"), input, output };
+    let numbers = RefusalNumbers { requested: get("r").or_else(sum), limit: get("l"), input, output };
     match captures.name("r") {
         Some(requested) if input.is_none() => with_parts(numbers, &plain[requested.end()..]),
         _ => numbers,
@@ -106,7 +109,7 @@ fn numbers_in(plain: &str, captures: &Captures<'_>) -> Numbers {
 }
 
 /// The number, unless it is part of a fraction or of a word.
-fn number(plain: &str, found: Match<'_>) -> Option<u64> {
+fn parse_number(plain: &str, found: Match<'_>) -> Option<u64> {
     let mut behind = plain[found.end()..].chars();
     let goes_on = match behind.next() {
         Some('.') => behind.next().is_some_and(|char| char.is_ascii_digit()),
@@ -118,22 +121,22 @@ fn number(plain: &str, found: Match<'_>) -> Option<u64> {
 }
 
 /// The parts of the sum that the text names behind it: `(5221 in the messages, 4000 in the completion)`.
-fn with_parts(numbers: Numbers, behind: &str) -> Numbers {
+fn with_parts(numbers: RefusalNumbers, behind: &str) -> RefusalNumbers {
     let behind = behind.trim_start().trim_start_matches("tokens").trim_start();
     let end = match behind.chars().next() {
         Some('(') => behind.find(')'),
         Some(':') => behind.find(". "),
         _ => return numbers,
     };
-    let end = behind.floor_char_boundary(end.unwrap_or(behind.len()).min(PARTS));
+    let end = behind.floor_char_boundary(end.unwrap_or(behind.len()).min(PARTS_REACH_BYTES));
     let (mut input, mut output) = (None, None);
-    for captures in PART.iter().flat_map(|part| part.captures_iter(&behind[..end])) {
-        let Some(size) = captures.get(1).and_then(|found| number(behind, found)) else { continue };
+    for captures in PART_PATTERN.iter().flat_map(|part| part.captures_iter(&behind[..end])) {
+        let Some(size) = captures.get(1).and_then(|found| parse_number(behind, found)) else { continue };
         let words = captures.get(2).map_or("", |words| words.as_str());
-        let side = if REPLY.iter().any(|word| words.contains(word)) { &mut output } else { &mut input };
+        let side = if REPLY_WORDS.iter().any(|word| words.contains(word)) { &mut output } else { &mut input };
         *side = side.unwrap_or(0_u64).checked_add(size);
     }
-    Numbers { input, output, ..numbers }
+    RefusalNumbers { input, output, ..numbers }
 }
 
 #[cfg(test)]
@@ -142,14 +145,16 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        for compiled in [&*COMPILED, &*LOOSE] {
-            assert!(compiled.each.iter().all(Option::is_some) && compiled.set.len() == compiled.each.len());
+        for compiled in [&*TEXT_PATTERNS, &*NUMBER_PATTERNS] {
+            assert!(
+                compiled.regexes.iter().all(Option::is_some) && compiled.set.len() == compiled.regexes.len()
+            );
         }
-        assert!(PART.is_some());
+        assert!(PART_PATTERN.is_some());
     }
 
     #[test]
     fn weak_texts_come_last() {
-        assert!(TEXTS.is_sorted_by_key(|text| text.weak));
+        assert!(TEXTS.is_sorted_by_key(|text| text.is_weak));
     }
 }

@@ -1,27 +1,27 @@
 //! The texts by which providers say that a prompt is larger than the context (overflow-texts 4), as data.
 //!
-//! Patterns are for [`Plain`](super::plain::Plain) texts: lower case, no quotation marks (`models` is "model's"), single
+//! Patterns are for [`Plain`](super::plain::NormalizedText) texts: lower case, no quotation marks (`models` is "model's"), single
 //! spaces. `{r}` is the number of tokens requested, `{l}` the limit, `{a}` the input part and `{b}` the output part.
 
 /// A text of one rule.
-pub(super) struct Text {
+pub(super) struct OverflowText {
     /// Rule of overflow-texts section 4.
     pub(super) rule: &'static str,
     /// Look-alikes are asked first.
-    pub(super) weak: bool,
+    pub(super) is_weak: bool,
     pub(super) pattern: &'static str,
 }
 
-const fn strong(rule: &'static str, pattern: &'static str) -> Text {
-    Text { rule, weak: false, pattern }
+const fn strong(rule: &'static str, pattern: &'static str) -> OverflowText {
+    OverflowText { rule, is_weak: false, pattern }
 }
 
-const fn weak(rule: &'static str, pattern: &'static str) -> Text {
-    Text { rule, weak: true, pattern }
+const fn weak(rule: &'static str, pattern: &'static str) -> OverflowText {
+    OverflowText { rule, is_weak: true, pattern }
 }
 
 /// Every text in the order it is looked for; weak ones last.
-pub(super) const TEXTS: &[Text] = &[
+pub(super) const TEXTS: &[OverflowText] = &[
     strong("T01", r"prompt is too long:? \(?{r}(?: tokens)?\)? ?(?:>=?|exceeds) ?{l}"),
     strong("T02", r"input length and max_tokens exceed (?:the )?context limit: {a} ?\+ ?{b} ?> ?{l}"),
     strong("T03", r"prompt is too long: {r},? (?:the )?model maximum context length: {l}"),

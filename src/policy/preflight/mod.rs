@@ -3,31 +3,31 @@
 
 mod pressure;
 
-pub use pressure::{Counted, Pressure, pressure_of};
+pub use pressure::{Pressure, ProviderCount, sum_pressure};
 
-use crate::gateway::compaction::most_reserve_under;
+use crate::gateway::compaction::max_reserve_under;
 use crate::gateway::ruleset::{Preflight, Rules};
-use crate::js::{Throws, Value};
+use crate::js::{JsException, Value};
 
 /// Safety factor on the estimate.
-const MARGIN: f64 = 1.2;
+const SAFETY_MARGIN: f64 = 1.2;
 /// Chars per token when truncatable chars are compared with the overflow.
 const CHARS_PER_TOKEN: f64 = 4.0;
 /// Truncation alone is enough if it removes this many chars more than the overflow, and this multiple of it.
 const SPARE_CHARS: f64 = 2048.0;
-const SPARE_TIMES: f64 = 1.5;
+const SPARE_RATIO: f64 = 1.5;
 
 /// What a check asks about. Tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Asked {
+pub struct PreflightInput {
     /// The window.
     pub window: f64,
     /// What is to stay free of it.
     pub reserve: f64,
     /// What a provider counted; it takes no margin.
-    pub counted: f64,
+    pub counted_tokens: f64,
     /// Everything else that is sent, without the margin.
-    pub sum: f64,
+    pub estimated_tokens: f64,
     /// Chars that cutting tool results would take.
     pub reducible_chars: f64,
 }
@@ -47,7 +47,7 @@ pub enum Route {
 
 impl Route {
     /// The gateway's own word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Fits => "fits",
             Self::Compact => "compact_only",
@@ -57,7 +57,7 @@ impl Route {
     }
 
     /// What is done, for people.
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::Fits => "it is sent as it is",
             Self::Compact => "the session is compacted first",
@@ -69,13 +69,13 @@ impl Route {
 
 /// The answer of a check. Tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Checked {
+pub struct PreflightResult {
     /// What follows.
     pub route: Route,
     /// The estimate, margin included.
     pub estimate: f64,
     /// What it is compared with: the window without the reserve.
-    pub room: f64,
+    pub prompt_limit: f64,
     /// How far the estimate exceeds the room; 0 if it fits.
     pub overflow: f64,
     /// The reserve after its cap; `None` where the release does not cap it.
@@ -85,7 +85,7 @@ pub struct Checked {
 }
 
 /// Checks a prompt under the rules of a release; `None` where it has no such check.
-pub fn check(rules: &Rules, asked: &Asked) -> Option<Checked> {
+pub fn check(rules: &Rules, asked: &PreflightInput) -> Option<PreflightResult> {
     let caps = match rules.preflight {
         Preflight::None => return None,
         Preflight::Estimate { leaves_room } => leaves_room,
@@ -93,12 +93,12 @@ pub fn check(rules: &Rules, asked: &Asked) -> Option<Checked> {
     };
     let window = asked.window.floor().max(1.0);
     let given = asked.reserve.floor().max(0.0);
-    let reserve = if caps { given.min(most_reserve_under(rules, window)) } else { given };
+    let reserve = if caps { given.min(max_reserve_under(rules, window)) } else { given };
     let room = (window - reserve).max(1.0);
-    let estimate = asked.counted + (asked.sum * MARGIN).ceil();
+    let estimate = asked.counted_tokens + (asked.estimated_tokens * SAFETY_MARGIN).ceil();
     let overflow = (estimate - room).max(0.0);
     let enough =
-        (CHARS_PER_TOKEN * overflow + SPARE_CHARS).max((SPARE_TIMES * CHARS_PER_TOKEN * overflow).ceil());
+        (CHARS_PER_TOKEN * overflow + SPARE_CHARS).max((SPARE_RATIO * CHARS_PER_TOKEN * overflow).ceil());
     let route = if overflow <= 0.0 {
         Route::Fits
     } else if asked.reducible_chars <= 0.0 {
@@ -109,7 +109,14 @@ pub fn check(rules: &Rules, asked: &Asked) -> Option<Checked> {
         Route::CompactThenTruncate
     };
     let reducible_chars = asked.reducible_chars;
-    Some(Checked { route, estimate, room, overflow, reserve: caps.then_some(reserve), reducible_chars })
+    Some(PreflightResult {
+        route,
+        estimate,
+        prompt_limit: room,
+        overflow,
+        reserve: caps.then_some(reserve),
+        reducible_chars,
+    })
 }
 
 /// Tokens of what is sent as the version's check counts them, without the margin: those that a provider counted, and the
@@ -117,15 +124,16 @@ pub fn check(rules: &Rules, asked: &Asked) -> Option<Checked> {
 ///
 /// # Errors
 /// Where a message has a shape that cannot be estimated.
-pub fn sent_tokens(
+pub fn prompt_tokens(
     rules: &Rules,
     messages: &[Value],
     system: &str,
     prompt: &str,
-    estimate: impl Fn(&Value) -> Result<f64, Throws>,
-) -> Result<(f64, f64), Throws> {
+    estimate: impl Fn(&Value) -> Result<f64, JsException>,
+) -> Result<(f64, f64), JsException> {
     if let Preflight::Pressure(_) = rules.preflight {
-        let (counted, messages) = pressure_of(messages.iter().map(|message| Pressure::of(rules, message)));
+        let (counted, messages) =
+            sum_pressure(messages.iter().map(|message| Pressure::from_message(rules, message)));
         let system = if system.trim().is_empty() { 0.0 } else { pressure::text_tokens(rules, system) };
         return Ok((counted, messages + system + pressure::text_tokens(rules, prompt)));
     }
@@ -138,8 +146,18 @@ mod tests {
     use super::*;
     use crate::gateway::ruleset::Ruleset;
 
-    fn checked(ruleset: Ruleset, window: f64, reserve: f64, sum: f64, reducible_chars: f64) -> Checked {
-        check(ruleset.rules(), &Asked { window, reserve, counted: 0.0, sum, reducible_chars }).unwrap()
+    fn checked(
+        ruleset: Ruleset,
+        window: f64,
+        reserve: f64,
+        sum: f64,
+        reducible_chars: f64,
+    ) -> PreflightResult {
+        check(
+            ruleset.rules(),
+            &PreflightInput { window, reserve, counted_tokens: 0.0, estimated_tokens: sum, reducible_chars },
+        )
+        .unwrap()
     }
 
     const OLD: Ruleset = Ruleset::V2026_4_8;
@@ -149,7 +167,7 @@ mod tests {
     fn a_reserve_larger_than_the_window_leaves_one_token_or_since_4_14_half_of_it() {
         assert_eq!(checked(OLD, 9000.0, 20_000.0, 100.0, 0.0).route, Route::Compact);
         let new = checked(NEW, 9000.0, 20_000.0, 100.0, 0.0);
-        assert_eq!((new.route, new.reserve, new.room), (Route::Fits, Some(4500.0), 4500.0));
+        assert_eq!((new.route, new.reserve, new.prompt_limit), (Route::Fits, Some(4500.0), 4500.0));
     }
 
     #[test]

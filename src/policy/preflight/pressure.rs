@@ -5,21 +5,21 @@
 use crate::context::llm::to_llm;
 use crate::gateway::ruleset::{Preflight, Pressure as Rule, PruneWeight, Rules};
 use crate::js::{self, JsString, Value, stringify, to_text};
-use crate::policy::prune::weighed;
+use crate::policy::prune::weighted_chars;
 use crate::store::context_tokens::ContextTokens;
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
 /// Tokens around a message, a system prompt and a prompt.
-const MESSAGE: f64 = 12.0;
+const MESSAGE_TOKENS: f64 = 12.0;
 /// Tokens around a block.
-const BLOCK: f64 = 6.0;
+const BLOCK_TOKENS: f64 = 6.0;
 /// Tokens of an image.
-const IMAGE: f64 = 2000.0;
+const IMAGE_TOKENS: f64 = 2000.0;
 /// Chars to a token: of texts, of tool results, of names and arguments.
-const TEXT: f64 = 4.0;
-const RESULT: f64 = 2.0;
-const CALL: f64 = 3.0;
+const TEXT_CHARS_PER_TOKEN: f64 = 4.0;
+const RESULT_CHARS_PER_TOKEN: f64 = 2.0;
+const CALL_CHARS_PER_TOKEN: f64 = 3.0;
 
 /// What a message adds to a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -27,15 +27,15 @@ pub struct Pressure {
     /// Its tokens.
     pub tokens: f64,
     /// What it says of all that came before it.
-    pub counted: Counted,
+    pub provider_count: ProviderCount,
 }
 
 /// What the provider counted of a context, as an answer records it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub enum Counted {
+pub enum ProviderCount {
     /// The answer says nothing of it.
     #[default]
-    Silent,
+    Unreported,
     /// Nobody knows; counts before it are out of date.
     Unknown,
     /// Tokens of everything up to this answer.
@@ -43,16 +43,16 @@ pub enum Counted {
 }
 
 /// The tokens that a provider counted, and those of the messages behind it that are only estimated.
-pub fn pressure_of(messages: impl DoubleEndedIterator<Item = Pressure>) -> (f64, f64) {
+pub fn sum_pressure(messages: impl DoubleEndedIterator<Item = Pressure>) -> (f64, f64) {
     let (mut behind, mut counts) = (0.0, true);
     let mut counted = 0.0;
     for message in messages.rev() {
-        match message.counted {
-            Counted::Tokens(tokens) if counts => {
+        match message.provider_count {
+            ProviderCount::Tokens(tokens) if counts => {
                 counted = tokens.ceil();
                 break;
             }
-            Counted::Unknown => counts = false,
+            ProviderCount::Unknown => counts = false,
             _ => {}
         }
         behind += message.tokens;
@@ -62,40 +62,40 @@ pub fn pressure_of(messages: impl DoubleEndedIterator<Item = Pressure>) -> (f64,
 
 /// Tokens of a text by itself.
 pub(super) fn text_tokens(rules: &Rules, text: &str) -> f64 {
-    MESSAGE + (weighed(rules.prune_size.weight, &text.into()) / TEXT).ceil()
+    MESSAGE_TOKENS + (weighted_chars(rules.prune_size.weight, &text.into()) / TEXT_CHARS_PER_TOKEN).ceil()
 }
 
 impl Pressure {
     /// That of a message by the rules of a version; nothing where its check does not guess.
-    pub fn of(rules: &Rules, message: &Value) -> Self {
+    pub fn from_message(rules: &Rules, message: &Value) -> Self {
         let Preflight::Pressure(rule) = rules.preflight else { return Self::default() };
-        let counted = if rule.provider_count { counted(message) } else { Counted::default() };
-        Self { tokens: tokens(rules.prune_size.weight, rule, message), counted }
+        let counted = if rule.provider_count { provider_count(message) } else { ProviderCount::default() };
+        Self { tokens: message_tokens(rules.prune_size.weight, rule, message), provider_count: counted }
     }
 }
 
-fn counted(message: &Value) -> Counted {
-    let Some(usage) = message.get("usage").filter(|usage| js::truthy(Some(usage))) else {
-        return Counted::Silent;
+fn provider_count(message: &Value) -> ProviderCount {
+    let Some(usage) = message.get("usage").filter(|usage| js::is_truthy(Some(usage))) else {
+        return ProviderCount::Unreported;
     };
     let told = usage.get("contextUsage");
     let state = |name: &str| told.and_then(|told| told.get("state")).is_some_and(|state| state.str_is(name));
     let total = told.and_then(|told| told.get("totalTokens")?.as_f64()).filter(|total| *total > 0.0);
     let from_cli = message.get("api").is_some_and(|api| api.str_is("cli"));
     match (role_of(message), total) {
-        (Role::Assistant, Some(total)) if state("available") => Counted::Tokens(total),
-        (Role::Assistant, _) if from_cli && told.is_none() => Counted::Unknown,
-        (Role::Assistant, _) if state("unavailable") && ContextTokens::of(usage).number == 0.0 => {
-            Counted::Unknown
+        (Role::Assistant, Some(total)) if state("available") => ProviderCount::Tokens(total),
+        (Role::Assistant, _) if from_cli && told.is_none() => ProviderCount::Unknown,
+        (Role::Assistant, _) if state("unavailable") && ContextTokens::from_usage(usage).count == 0.0 => {
+            ProviderCount::Unknown
         }
-        _ => Counted::Silent,
+        _ => ProviderCount::Unreported,
     }
 }
 
-fn tokens(weight: PruneWeight, rule: Rule, message: &Value) -> f64 {
+fn message_tokens(weight: PruneWeight, rule: Rule, message: &Value) -> f64 {
     let is = |key: &str, name: &str| message.get(key).is_some_and(|value| value.str_is(name));
     let result = is("role", "toolResult") || is("role", "tool") || is("type", "toolResult");
-    let by = By { weight, result, units: rule.results_by_units };
+    let by = PartWeigher { weight, result, units: rule.results_by_units };
     let excludes = rule.provider_count || rule.as_sent && role_of(message) == Role::BashExecution;
     if excludes && message.get("excludeFromContext") == Some(&Value::Bool(true)) {
         return 0.0;
@@ -104,99 +104,106 @@ fn tokens(weight: PruneWeight, rule: Rule, message: &Value) -> f64 {
         _ if result => {
             let name = [message.get("toolName"), message.get("tool_name")];
             let name = name.into_iter().flatten().find(|name| !name.is_null());
-            MESSAGE + by.content(message.get("content")) + by.name(name)
+            MESSAGE_TOKENS + by.content_tokens(message.get("content")) + by.name_tokens(name)
         }
-        Role::Assistant => MESSAGE + by.answer(message),
+        Role::Assistant => MESSAGE_TOKENS + by.answer_tokens(message),
         Role::BashExecution | Role::BranchSummary | Role::CompactionSummary if rule.as_sent => {
             let sent = to_llm(message).ok().flatten();
             let text = sent
                 .as_ref()
                 .and_then(|sent| sent.get("content")?.as_array()?.first()?.get("text")?.as_str());
-            MESSAGE + text.map_or(0.0, |text| by.text(text))
+            MESSAGE_TOKENS + text.map_or(0.0, |text| by.text_tokens(text))
         }
-        _ => MESSAGE + by.content(message.get("content")),
+        _ => MESSAGE_TOKENS + by.content_tokens(message.get("content")),
     }
 }
 
 /// How the parts of a message are weighed.
-struct By {
+struct PartWeigher {
     weight: PruneWeight,
     result: bool,
     units: bool,
 }
 
-impl By {
+impl PartWeigher {
     /// Tokens of a text whose chars a token takes so many of.
-    fn per(&self, text: &JsString, chars: f64) -> f64 {
-        (weighed(self.weight, text) / chars).ceil()
+    fn tokens_per_chars(&self, text: &JsString, chars: f64) -> f64 {
+        (weighted_chars(self.weight, text) / chars).ceil()
     }
 
     /// Tokens of a text as this message's are weighed.
-    fn text(&self, text: &JsString) -> f64 {
+    fn text_tokens(&self, text: &JsString) -> f64 {
         match (self.result, self.units) {
-            (true, true) => (text.len() as f64 / RESULT).ceil().max(self.per(text, TEXT)),
-            (true, false) => self.per(text, RESULT),
-            (false, _) => self.per(text, TEXT),
+            (true, true) => (text.len() as f64 / RESULT_CHARS_PER_TOKEN)
+                .ceil()
+                .max(self.tokens_per_chars(text, TEXT_CHARS_PER_TOKEN)),
+            (true, false) => self.tokens_per_chars(text, RESULT_CHARS_PER_TOKEN),
+            (false, _) => self.tokens_per_chars(text, TEXT_CHARS_PER_TOKEN),
         }
     }
 
-    fn content(&self, content: Option<&Value>) -> f64 {
+    fn content_tokens(&self, content: Option<&Value>) -> f64 {
         match content {
             None => 0.0,
-            Some(Value::String(text)) => self.text(text),
-            Some(Value::Array(blocks)) => blocks.iter().map(|block| self.block(block)).sum(),
-            Some(other) if self.result => self.text(&stringify(other).into()),
-            Some(other) => self.per(&stringify(other).into(), CALL),
+            Some(Value::String(text)) => self.text_tokens(text),
+            Some(Value::Array(blocks)) => blocks.iter().map(|block| self.block_tokens(block)).sum(),
+            Some(other) if self.result => self.text_tokens(&stringify(other).into()),
+            Some(other) => self.tokens_per_chars(&stringify(other).into(), CALL_CHARS_PER_TOKEN),
         }
     }
 
-    fn block(&self, block: &Value) -> f64 {
+    fn block_tokens(&self, block: &Value) -> f64 {
         let is = |kind: &str| block.get("type").is_some_and(|value| value.str_is(kind));
         let text = |key: &str| block.get(key).and_then(Value::as_str);
         match block {
-            Value::String(text) => return self.text(text),
+            Value::String(text) => return self.text_tokens(text),
             Value::Object(_) => {}
-            other => return self.text(&stringify(other).into()),
+            other => return self.text_tokens(&stringify(other).into()),
         }
         let known = if is("text") { text("text") } else { text("thinking").filter(|_| is("thinking")) };
         match known {
-            Some(known) => BLOCK + self.text(known),
-            None if is("image") => IMAGE,
-            None => BLOCK + self.text(&stringify(block).into()),
+            Some(known) => BLOCK_TOKENS + self.text_tokens(known),
+            None if is("image") => IMAGE_TOKENS,
+            None => BLOCK_TOKENS + self.text_tokens(&stringify(block).into()),
         }
     }
 
     /// The content of an answer, its calls by name and arguments.
-    fn answer(&self, message: &Value) -> f64 {
+    fn answer_tokens(&self, message: &Value) -> f64 {
         let calls = ["toolCalls", "tool_calls"].into_iter().filter_map(|key| message.get(key));
         let calls = calls.filter(|calls| !calls.is_null()).take(1).filter_map(Value::as_array).flatten();
-        let calls: f64 = calls.map(|call| self.call(call)).sum();
+        let calls: f64 = calls.map(|call| self.call_tokens(call)).sum();
         let Some(Value::Array(blocks)) = message.get("content") else {
-            return calls + self.content(message.get("content"));
+            return calls + self.content_tokens(message.get("content"));
         };
         let is_call = |block: &Value| {
             block.get("type").is_some_and(|kind| kind.str_is("toolCall") || kind.str_is("tool_use"))
         };
-        let of = |block: &Value| if is_call(block) { self.call(block) } else { self.block(block) };
+        let of =
+            |block: &Value| if is_call(block) { self.call_tokens(block) } else { self.block_tokens(block) };
         calls + blocks.iter().map(of).sum::<f64>()
     }
 
-    fn call(&self, call: &Value) -> f64 {
+    fn call_tokens(&self, call: &Value) -> f64 {
         if call.as_object().is_none() {
-            return self.per(&stringify(call).into(), CALL);
+            return self.tokens_per_chars(&stringify(call).into(), CALL_CHARS_PER_TOKEN);
         }
         let arguments = ["arguments", "input", "args"].into_iter().filter_map(|key| call.get(key));
         let arguments = arguments.into_iter().find(|arguments| !arguments.is_null());
         let arguments = arguments.map_or_else(|| "{}".to_owned(), stringify);
-        BLOCK + self.name(call.get("name")) + self.per(&arguments.into(), CALL)
+        BLOCK_TOKENS
+            + self.name_tokens(call.get("name"))
+            + self.tokens_per_chars(&arguments.into(), CALL_CHARS_PER_TOKEN)
     }
 
     /// A name, whatever it is.
-    fn name(&self, name: Option<&Value>) -> f64 {
+    fn name_tokens(&self, name: Option<&Value>) -> f64 {
         match name {
             None | Some(Value::Null) => 0.0,
-            Some(name @ (Value::Array(_) | Value::Object(_))) => self.per(&stringify(name).into(), CALL),
-            Some(name) => self.per(&to_text(Some(name)), CALL),
+            Some(name @ (Value::Array(_) | Value::Object(_))) => {
+                self.tokens_per_chars(&stringify(name).into(), CALL_CHARS_PER_TOKEN)
+            }
+            Some(name) => self.tokens_per_chars(&to_text(Some(name)), CALL_CHARS_PER_TOKEN),
         }
     }
 }
@@ -208,7 +215,7 @@ mod tests {
     use crate::js::parse;
 
     fn pressure(ruleset: Ruleset, json: &str) -> f64 {
-        Pressure::of(ruleset.rules(), &parse(json).unwrap()).tokens
+        Pressure::from_message(ruleset.rules(), &parse(json).unwrap()).tokens
     }
 
     #[test]
@@ -237,8 +244,8 @@ mod tests {
     fn from_8_1_on_what_a_provider_counted_stands_for_what_came_before() {
         let answer = r#"{"role":"assistant","content":"abcd","usage":{"contextUsage":{"state":"available","totalTokens":700.5}}}"#;
         let all = |ruleset: Ruleset, middle: &str| {
-            let message = |json: &str| Pressure::of(ruleset.rules(), &parse(json).unwrap());
-            pressure_of([r#"{"role":"user","content":"abcd"}"#, answer, middle].map(message).into_iter())
+            let message = |json: &str| Pressure::from_message(ruleset.rules(), &parse(json).unwrap());
+            sum_pressure([r#"{"role":"user","content":"abcd"}"#, answer, middle].map(message).into_iter())
         };
         let user = r#"{"role":"user","content":"abcd"}"#;
         assert_eq!(all(Ruleset::V2026_7_1, user), (0.0, 39.0));

@@ -1,8 +1,8 @@
 //! Whether the pruner runs at all on a model call (pruning 3.7, 4.2, 4.3).
 
-use crate::gateway::eligible::cache_ttl_eligible;
+use crate::gateway::eligible::is_cache_ttl_eligible;
 use crate::gateway::pruning::PruneSettings;
-use crate::gateway::ruleset::{Rules, Touch};
+use crate::gateway::ruleset::{LastTouch, Rules};
 use crate::ids::EntryIx;
 use crate::js::{self, Value};
 use crate::policy::reason::Reason;
@@ -71,7 +71,7 @@ pub fn gate_under(
         None => Gate::Off,
         Some(_) if !rules.pruner.is_active() => Gate::NoPruner,
         Some(_) if !eligible => Gate::NotEligible,
-        Some(settings) => open_gate(settings, last_touch, now_ms),
+        Some(settings) => ttl_gate(settings, last_touch, now_ms),
     }
 }
 
@@ -85,13 +85,13 @@ pub fn gate(
     now_ms: f64,
 ) -> Gate {
     let Some(settings) = settings else { return Gate::Off };
-    if !cache_ttl_eligible(provider, model) {
+    if !is_cache_ttl_eligible(provider, model) {
         return Gate::NotEligible;
     }
-    open_gate(settings, last_touch, now_ms)
+    ttl_gate(settings, last_touch, now_ms)
 }
 
-fn open_gate(settings: &PruneSettings, last_touch: Option<f64>, now_ms: f64) -> Gate {
+fn ttl_gate(settings: &PruneSettings, last_touch: Option<f64>, now_ms: f64) -> Gate {
     let Some(touch) = last_touch.filter(|touch| *touch != 0.0 && !touch.is_nan()) else {
         return Gate::NeverTouched;
     };
@@ -115,13 +115,16 @@ pub fn last_touch(index: &Index) -> Option<f64> {
 pub fn touches(index: &Index) -> impl Iterator<Item = (EntryIx, f64)> {
     let usable = |number: f64| number.is_finite() && number != 0.0;
     index
-        .asides()
+        .auxiliary_entries()
         .rev()
-        .filter(move |(_, entry)| entry.kind == EntryKind::Custom && usable(entry.number))
+        .filter(move |(_, entry)| entry.kind == EntryKind::Custom && usable(entry.payload_number))
         .filter(|(_, entry)| {
-            index.words.value(entry.word).is_some_and(|word| TOUCH_TYPES.iter().any(|name| word.str_is(name)))
+            index
+                .values
+                .value(entry.payload)
+                .is_some_and(|word| TOUCH_TYPES.iter().any(|name| word.str_is(name)))
         })
-        .map(|(ix, entry)| (ix, entry.number))
+        .map(|(ix, entry)| (ix, entry.payload_number))
 }
 
 /// The last touch by the rules of a version: where only those of the same provider and model count, `body` reads
@@ -157,16 +160,17 @@ fn counted_touches<E>(
         [("provider", provider), ("modelId", model)].map(|(key, name)| (key, name.trim().to_lowercase()));
     let same = move |ix: EntryIx| {
         let Ok(entry) = body(ix) else { return false };
-        let told = |key: &str| {
+        let field = |key: &str| {
             let value = entry.get("data").and_then(|data| data.get(key)).and_then(js::Value::as_str);
             value.map(|text| text.trim().to_string_lossy().to_lowercase())
         };
         // A run without a name restricts nothing.
-        wanted.iter().all(|(key, name)| name.is_empty() || told(key).as_ref() == Some(name))
+        wanted.iter().all(|(key, name)| name.is_empty() || field(key).as_ref() == Some(name))
     };
-    let any = rules.touch == Touch::Any;
-    let own =
-        |ix: EntryIx| index.words.value(index.entry(ix).word).is_some_and(|word| word.str_is(rules.marker));
+    let any = rules.last_touch == LastTouch::Any;
+    let own = |ix: EntryIx| {
+        index.values.value(index.entry(ix).payload).is_some_and(|word| word.str_is(rules.marker))
+    };
     touches(index).filter(move |(ix, _)| own(*ix)).filter(move |(ix, _)| any || same(*ix))
 }
 
@@ -216,7 +220,7 @@ mod tests {
         let lines = [marker("a", 5, "opus"), marker("b", 9, "haiku")];
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-        let body = |ix: EntryIx| js::parse(&lines[ix.at()]);
+        let body = |ix: EntryIx| js::parse(&lines[ix.index()]);
         let touch =
             |ruleset: Ruleset, model| last_touch_under(ruleset.rules(), &index, ("anthropic", model), body);
         assert_eq!(touch(Ruleset::V2026_3_2, "OPUS "), Some(9.0));

@@ -14,9 +14,9 @@ mod vectors;
 mod weight;
 
 pub use gate::{Gate, gate, gate_under, last_touch, last_touch_under, touches, touches_under};
-pub use soft_trim::{Trimming, cleared_message, soft_trimmed_message, trim_chars};
-pub(in crate::policy) use soft_trim::{joined_text, trimmed_text};
-pub use stages::{Clearing, Outcome, PruneInput, cutoff_among, keeps_images, prune};
+pub use soft_trim::{SoftTrimmer, cleared_message, soft_trimmed_message, trimmable_chars};
+pub(in crate::policy) use soft_trim::{joined_metrics, trimmed_metrics};
+pub use stages::{HardClearer, PruneInput, PruneOutcome, cutoff_among, keeps_images, prune};
 pub use step::prune_list;
 pub use step_2026_9::{RoundInput, prune_round_list};
-pub(in crate::policy) use weight::weighed;
+pub(in crate::policy) use weight::weighted_chars;

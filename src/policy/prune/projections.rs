@@ -33,7 +33,7 @@ pub enum Projection {
 
 /// Everything that a marker remembers.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Snapshot {
+pub struct ProjectionSnapshot {
     /// By key of the result.
     pub projections: BTreeMap<String, Projection>,
     /// The hash of the texts it was made from, by key; one that does not match any more is not applied.
@@ -42,10 +42,10 @@ pub struct Snapshot {
     pub ambiguous: BTreeSet<String>,
 }
 
-impl Snapshot {
+impl ProjectionSnapshot {
     /// The snapshot of a branch, from its entries' bodies, the newest first: that of the first marker that holds one. A
     /// `reset` ends the search; what was before it is forgotten.
-    pub fn of_branch<'a>(newest_first: impl IntoIterator<Item = &'a Value>) -> Option<Self> {
+    pub fn from_branch<'a>(newest_first: impl IntoIterator<Item = &'a Value>) -> Option<Self> {
         let is =
             |entry: &Value, key: &str, text: &str| entry.get(key).is_some_and(|value| value.str_is(text));
         for entry in newest_first {
@@ -53,7 +53,7 @@ impl Snapshot {
                 return None;
             }
             let marker = is(entry, "type", "custom") && is(entry, "customType", MARKER_TYPE);
-            if let Some(snapshot) = entry.get("data").filter(|_| marker).and_then(Self::of_data) {
+            if let Some(snapshot) = entry.get("data").filter(|_| marker).and_then(Self::from_marker_data) {
                 return Some(snapshot);
             }
         }
@@ -61,7 +61,7 @@ impl Snapshot {
     }
 
     /// The snapshot in the data of a marker; none without a valid `prunedToolResults`.
-    pub fn of_data(data: &Value) -> Option<Self> {
+    pub fn from_marker_data(data: &Value) -> Option<Self> {
         let mut snapshot = Self::default();
         for item in data.get("prunedToolResults")?.as_array()? {
             let projection = match item.get("mode")? {
@@ -71,13 +71,16 @@ impl Snapshot {
                 }
                 _ => return None,
             };
-            snapshot.projections.insert(text(item, "key")?, projection);
+            snapshot.projections.insert(string_member(item, "key")?, projection);
         }
         let list = |key: &str| data.get(key).and_then(Value::as_array).unwrap_or_default();
         let keys = list("ambiguousToolResultBaseKeys").iter().filter_map(Value::as_str);
         snapshot.ambiguous.extend(keys.map(JsString::to_string_lossy));
         for item in list("frozenToolResults") {
-            let (Some(key), Some(hash)) = (text(item, "key"), text(item, "sourceHash")) else { continue };
+            let (Some(key), Some(hash)) = (string_member(item, "key"), string_member(item, "sourceHash"))
+            else {
+                continue;
+            };
             if let Some(texts) = item.get("texts").and_then(Value::as_array) {
                 let texts = texts.iter().filter_map(Value::as_str).cloned().collect();
                 snapshot.projections.entry(key.clone()).or_insert(Projection::Cut { texts });
@@ -89,16 +92,16 @@ impl Snapshot {
 
     /// The messages that differ when it is applied, by position, each with what was applied. `messages` are as the
     /// transcript has them: bodies are derived anew, not stored.
-    pub fn replay<'a>(
+    pub fn apply<'a>(
         &self,
         messages: impl IntoIterator<Item = &'a Value>,
         settings: &PruneSettings,
     ) -> BTreeMap<usize, (Projection, Value)> {
-        self.replay_results(&results(messages), settings)
+        self.apply_to_results(&results(messages), settings)
     }
 
     /// The same where the results are known, each with its position.
-    pub(super) fn replay_results(
+    pub(super) fn apply_to_results(
         &self,
         results: &[(usize, &Value)],
         settings: &PruneSettings,
@@ -127,7 +130,7 @@ impl Snapshot {
     }
 }
 
-fn text(object: &Value, key: &str) -> Option<String> {
+fn string_member(object: &Value, key: &str) -> Option<String> {
     Some(object.get(key)?.as_str()?.to_string_lossy())
 }
 
@@ -194,7 +197,7 @@ fn keys_of(results: &[(usize, &Value)], known_ambiguous: &BTreeSet<String>) -> B
             return own.to_owned();
         }
         let name = base.unwrap_or("tool");
-        let id = text(message, "id");
+        let id = string_member(message, "id");
         let stem = match id {
             Some(id) => format!("fallback:{name}:id:{id}"),
             None => format!("fallback:{name}:text:{}", source_hash(message)),
@@ -210,7 +213,7 @@ fn keys_of(results: &[(usize, &Value)], known_ambiguous: &BTreeSet<String>) -> B
 /// `tool:<call>` with the time behind it, else `timestamp:<time>`, else none.
 fn base_key(message: &Value) -> Option<String> {
     let time = message.get("timestamp").and_then(Value::as_f64).map(number_text);
-    match (text(message, "toolCallId").filter(|call| !call.is_empty()), time) {
+    match (string_member(message, "toolCallId").filter(|call| !call.is_empty()), time) {
         (Some(call), Some(time)) => Some(format!("tool:{call}:{time}")),
         (Some(call), None) => Some(format!("tool:{call}")),
         (None, Some(time)) => Some(format!("timestamp:{time}")),
@@ -280,10 +283,10 @@ mod tests {
         let old = marker(r#"{"timestamp":1,"prunedToolResults":[{"key":"tool:a","mode":"soft"}]}"#);
         let touch = marker(r#"{"timestamp":2,"provider":"anthropic"}"#);
         let broken = marker(r#"{"prunedToolResults":[{"key":"tool:a","mode":"hard"}]}"#);
-        let found = Snapshot::of_branch([&touch, &broken, &old]).unwrap();
+        let found = ProjectionSnapshot::from_branch([&touch, &broken, &old]).unwrap();
         assert_eq!(found.projections, BTreeMap::from([("tool:a".to_owned(), Projection::Soft)]));
         let reset = parse(r#"{"type":"reset"}"#).unwrap();
-        assert_eq!(Snapshot::of_branch([&touch, &reset, &old]), None);
+        assert_eq!(ProjectionSnapshot::from_branch([&touch, &reset, &old]), None);
     }
 
     #[test]
@@ -301,8 +304,8 @@ mod tests {
                 {{"key":"tool:c","sourceHash":"{0}","texts":["short"]}},{{"key":"tool:d","sourceHash":"other"}}]}}"#,
             source_hash(&messages[0])
         );
-        let snapshot = Snapshot::of_data(&parse(&data).unwrap()).unwrap();
-        let new = snapshot.replay(&messages, &settings());
+        let snapshot = ProjectionSnapshot::from_marker_data(&parse(&data).unwrap()).unwrap();
+        let new = snapshot.apply(&messages, &settings());
         assert_eq!(new.keys().copied().collect::<Vec<_>>(), [0, 1, 2]);
         assert!(text_of(&new[&0].1).contains("kept first 1500 chars and last 1500 chars of 5000 chars"));
         assert_eq!((text_of(&new[&1].1), text_of(&new[&2].1)), ("gone".to_owned(), "short".to_owned()));

@@ -5,21 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::{ImageResults, PruneSize, PruneWeight, Rules};
-use crate::js::{Throws, Value};
-use crate::policy::prune::projections::{Projection, Snapshot};
+use crate::js::{JsException, Value};
+use crate::policy::prune::projections::{Projection, ProjectionSnapshot};
 use crate::policy::prune::soft_trim::{cleared_message, soft_trimmed_message};
-use crate::store::entry::{Role, Size};
+use crate::store::entry::{CharCount, Role};
 use crate::store::measure::role_of;
 
 /// What a call sends.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Round {
+pub struct PruneRound {
     /// The messages that differ from the transcript, by position, each with what was done to it.
     pub changed: BTreeMap<usize, (Projection, Value)>,
     /// Which of them this round changed; the others were so before.
-    pub new: BTreeSet<usize>,
+    pub new_changes: BTreeSet<usize>,
     /// This round changed something that was not so before: the touch is now.
-    pub is_new: bool,
+    pub has_new_changes: bool,
     /// Chars of all messages against those of the window, before this round; NaN where it was not looked at.
     pub ratio_before: f64,
     /// The same after trimming.
@@ -32,13 +32,13 @@ pub struct Round {
 
 /// A message as a round looks at it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Weighed<'a> {
+pub(super) struct MeasuredMessage<'a> {
     /// Who speaks.
     pub(super) role: Role,
     /// Its chars as the version's pruner counts them.
-    pub(super) chars: Size,
+    pub(super) chars: CharCount,
     /// Those of its thinking.
-    pub(super) thinking: f64,
+    pub(super) thinking_chars: f64,
     /// It holds images.
     pub(super) has_images: bool,
     /// The message itself; asked for of tool results alone.
@@ -47,7 +47,7 @@ pub(super) struct Weighed<'a> {
 
 /// How a round goes.
 #[derive(Debug, Clone, Copy)]
-pub struct By<'a> {
+pub struct RoundOptions<'a> {
     /// The settings in force.
     pub settings: &'a PruneSettings,
     /// What a message weighs.
@@ -67,22 +67,22 @@ pub struct By<'a> {
 pub fn prune_round(
     rules: &Rules,
     messages: &[Value],
-    remembered: &Snapshot,
+    remembered: &ProjectionSnapshot,
     settings: &PruneSettings,
     window: f64,
     gate_open: bool,
-) -> Result<Round, Throws> {
+) -> Result<PruneRound, JsException> {
     let size = rules.prune_size;
-    let weighed = |message| Weighed {
+    let weighed = |message| MeasuredMessage {
         role: role_of(message),
-        chars: Size::new(size.chars(message)),
-        thinking: size.thinking(message),
+        chars: CharCount::new(size.chars(message)),
+        thinking_chars: size.thinking_chars(message),
         has_images: has_images(message),
         body: Some(message),
     };
-    let messages: Vec<Weighed<'_>> = messages.iter().map(weighed).collect();
-    let by = By { settings, size, window, gate_open, drops_thinking: false };
-    round(&messages, remembered, by)
+    let messages: Vec<MeasuredMessage<'_>> = messages.iter().map(weighed).collect();
+    let by = RoundOptions { settings, size, window, gate_open, drops_thinking: false };
+    prune_measured(&messages, remembered, by)
 }
 
 fn has_images(message: &Value) -> bool {
@@ -91,16 +91,20 @@ fn has_images(message: &Value) -> bool {
 }
 
 /// The same over messages that were weighed before.
-pub(super) fn round(messages: &[Weighed<'_>], remembered: &Snapshot, by: By<'_>) -> Result<Round, Throws> {
-    let By { settings, size, window, .. } = by;
+pub(super) fn prune_measured(
+    messages: &[MeasuredMessage<'_>],
+    remembered: &ProjectionSnapshot,
+    by: RoundOptions<'_>,
+) -> Result<PruneRound, JsException> {
+    let RoundOptions { settings, size, window, .. } = by;
     let results = messages.iter().enumerate().filter(|(_, message)| message.role == Role::ToolResult);
     let results: Vec<(usize, &Value)> =
         results.filter_map(|(at, message)| Some((at, message.body?))).collect();
-    let changed = remembered.replay_results(&results, settings);
-    let mut round = Round {
+    let changed = remembered.apply_to_results(&results, settings);
+    let mut round = PruneRound {
         changed,
-        new: BTreeSet::new(),
-        is_new: false,
+        new_changes: BTreeSet::new(),
+        has_new_changes: false,
         ratio_before: f64::NAN,
         ratio_trimmed: f64::NAN,
         ratio_after: f64::NAN,
@@ -116,13 +120,14 @@ pub(super) fn round(messages: &[Weighed<'_>], remembered: &Snapshot, by: By<'_>)
     if !by.gate_open || !has_window {
         return Ok(round);
     }
-    let chars_now = |(at, message): (usize, &Weighed<'_>)| match round.changed.get(&at) {
+    let chars_now = |(at, message): (usize, &MeasuredMessage<'_>)| match round.changed.get(&at) {
         Some((_, new)) => size.chars(new),
-        None => message.chars.get(),
+        None => message.chars.value(),
     };
-    let chars = messages.iter().enumerate().map(chars_now).collect::<Result<Vec<f64>, Throws>>()?;
-    let total = chars.iter().sum::<f64>() - dropped_thinking(messages, by.drops_thinking);
-    let mut run = Running { messages, settings, size, round: &mut round, chars, total, window: window * 4.0 };
+    let chars = messages.iter().enumerate().map(chars_now).collect::<Result<Vec<f64>, JsException>>()?;
+    let total = chars.iter().sum::<f64>() - dropped_thinking_chars(messages, by.drops_thinking);
+    let mut run =
+        RoundState { messages, settings, size, round: &mut round, chars, total, window: window * 4.0 };
     run.round.ratio_before = run.ratio();
     run.round.ratio_trimmed = run.ratio();
     run.round.ratio_after = run.ratio();
@@ -135,38 +140,38 @@ pub(super) fn round(messages: &[Weighed<'_>], remembered: &Snapshot, by: By<'_>)
 }
 
 /// Chars of thinking that is not sent again: of every answer but the last.
-fn dropped_thinking(messages: &[Weighed<'_>], drops: bool) -> f64 {
+fn dropped_thinking_chars(messages: &[MeasuredMessage<'_>], drops: bool) -> f64 {
     let answers = messages.iter().rev().filter(|message| drops && message.role == Role::Assistant);
-    answers.skip(1).map(|message| message.thinking).sum()
+    answers.skip(1).map(|message| message.thinking_chars).sum()
 }
 
-struct Running<'a> {
-    messages: &'a [Weighed<'a>],
+struct RoundState<'a> {
+    messages: &'a [MeasuredMessage<'a>],
     settings: &'a PruneSettings,
     size: PruneSize,
-    round: &'a mut Round,
+    round: &'a mut PruneRound,
     chars: Vec<f64>,
     total: f64,
     /// Chars of the window.
     window: f64,
 }
 
-impl Running<'_> {
+impl RoundState<'_> {
     fn ratio(&self) -> f64 {
         self.total / self.window
     }
 
-    fn replace(&mut self, at: usize, projection: Projection, new: Value) -> Result<(), Throws> {
+    fn replace(&mut self, at: usize, projection: Projection, new: Value) -> Result<(), JsException> {
         let chars = self.size.chars(&new)?;
         self.total += chars - self.chars[at];
         self.chars[at] = chars;
         self.round.changed.insert(at, (projection, new));
-        self.round.new.insert(at);
-        self.round.is_new = true;
+        self.round.new_changes.insert(at);
+        self.round.has_new_changes = true;
         Ok(())
     }
 
-    fn prune(&mut self, range: std::ops::Range<usize>) -> Result<(), Throws> {
+    fn prune(&mut self, range: std::ops::Range<usize>) -> Result<(), JsException> {
         let eligible = self.trim(range)?;
         self.round.ratio_trimmed = self.ratio();
         self.round.prunable_chars = eligible.iter().map(|at| self.chars[*at]).sum();
@@ -189,15 +194,17 @@ impl Running<'_> {
     }
 
     /// Trims what is not trimmed yet; answers what may be cleared.
-    fn trim(&mut self, range: std::ops::Range<usize>) -> Result<Vec<usize>, Throws> {
+    fn trim(&mut self, range: std::ops::Range<usize>) -> Result<Vec<usize>, JsException> {
         let filter = self.settings.tool_filter();
         let mut eligible = Vec::new();
         for at in range {
-            let Weighed { role, body, has_images, .. } = self.messages[at];
+            let MeasuredMessage { role, body, has_images, .. } = self.messages[at];
             let Some(message) = body.filter(|_| role == Role::ToolResult) else { continue };
             let done = self.round.changed.get(&at).map(|(projection, _)| projection);
             let spared = has_images && self.settings.soft_trim.images == ImageResults::Skipped;
-            if matches!(done, Some(Projection::Hard { .. })) || spared || !filter.prunable(self.name(message))
+            if matches!(done, Some(Projection::Hard { .. }))
+                || spared
+                || !filter.is_prunable(self.tool_name(message))
             {
                 continue;
             }
@@ -207,7 +214,7 @@ impl Running<'_> {
             }
             match soft_trimmed_message(message, &self.settings.soft_trim) {
                 Ok(Some(new)) => self.replace(at, Projection::Soft, new)?,
-                Err(Throws) if self.size.weight != PruneWeight::Table => return Err(Throws),
+                Err(JsException) if self.size.weight != PruneWeight::Table => return Err(JsException),
                 _ => {}
             }
         }
@@ -215,14 +222,14 @@ impl Running<'_> {
     }
 
     /// The name of a result's tool; by the newest rules one that is no text counts as the empty name.
-    fn name<'m>(&self, message: &'m Value) -> Option<&'m Value> {
+    fn tool_name<'m>(&self, message: &'m Value) -> Option<&'m Value> {
         let any = self.size.weight != PruneWeight::Table;
         message.get("toolName").filter(|name| any || name.as_str().is_some())
     }
 }
 
 /// The position of the k-th last assistant message; none when there are fewer.
-fn cutoff(messages: &[Weighed<'_>], keep: f64) -> Option<usize> {
+fn cutoff(messages: &[MeasuredMessage<'_>], keep: f64) -> Option<usize> {
     let assistants = messages.iter().enumerate().rev().filter(|(_, message)| message.role == Role::Assistant);
     if keep <= 0.0 { Some(messages.len()) } else { assistants.map(|(at, _)| at).nth(keep as usize - 1) }
 }
@@ -265,7 +272,9 @@ mod tests {
 
     fn sizes(words: &str, window: f64) -> Vec<f64> {
         let messages = list(words);
-        let round = prune_round(rules(), &messages, &Snapshot::default(), &settings(), window, true).unwrap();
+        let round =
+            prune_round(rules(), &messages, &ProjectionSnapshot::default(), &settings(), window, true)
+                .unwrap();
         let result = |at: &usize| role_of(&messages[*at]) == Role::ToolResult;
         (0..messages.len())
             .filter(result)
@@ -308,12 +317,12 @@ mod tests {
     fn what_is_remembered_is_applied_behind_a_shut_gate_and_counts_as_done_behind_an_open_one() {
         let messages = list("u 5000 5000 a a a");
         let data = r#"{"prunedToolResults":[{"key":"tool:c1","mode":"hard","placeholder":"gone"},{"key":"tool:c2","mode":"soft"}]}"#;
-        let remembered = Snapshot::of_data(&parse(data).unwrap()).unwrap();
+        let remembered = ProjectionSnapshot::from_marker_data(&parse(data).unwrap()).unwrap();
         let shut = prune_round(rules(), &messages, &remembered, &settings(), 1000.0, false).unwrap();
         assert_eq!(shut.changed.keys().copied().collect::<Vec<_>>(), [1, 2]);
-        assert!(!shut.is_new && shut.ratio_before.is_nan());
+        assert!(!shut.has_new_changes && shut.ratio_before.is_nan());
         let open = prune_round(rules(), &messages, &remembered, &settings(), 1000.0, true).unwrap();
-        assert_eq!((open.is_new, &open.changed), (false, &shut.changed));
+        assert_eq!((open.has_new_changes, &open.changed), (false, &shut.changed));
         assert_eq!(open.ratio_before, f64::from(2 + 4 + 3086) / 4000.0);
     }
 }

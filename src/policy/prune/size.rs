@@ -2,8 +2,8 @@
 //! (pruning 5.4, 8.5; releases R12–R14).
 
 use crate::gateway::ruleset::{PruneSize, PruneWeight};
-use crate::js::{JsString, Throws, Value, length_of, stringify};
-use crate::policy::prune::weight::weighed;
+use crate::js::{JsException, JsString, Value, length_of, stringify};
+use crate::policy::prune::weight::weighted_chars;
 use crate::store::entry::Role;
 use crate::store::measure::{PRUNE_IMAGE_CHARS, blocks, role_of};
 
@@ -19,67 +19,69 @@ impl PruneSize {
     ///
     /// # Errors
     /// Where the real pruner fails on its shape.
-    pub fn chars(self, message: &Value) -> Result<f64, Throws> {
+    pub fn chars(self, message: &Value) -> Result<f64, JsException> {
         let role = role_of(message);
         let content = message.get("content");
         match (role, content) {
-            (Role::User, Some(Value::String(text))) => Ok(self.text(text)),
-            (Role::User | Role::ToolResult, _) => {
-                self.walked(content)?.iter().try_fold(0.0, |sum, block| Ok(sum + self.block(block)?))
-            }
-            (Role::Assistant, _) => {
-                self.walked(content)?.iter().try_fold(0.0, |sum, block| Ok(sum + self.answer_block(block)?))
-            }
+            (Role::User, Some(Value::String(text))) => Ok(self.text_chars(text)),
+            (Role::User | Role::ToolResult, _) => self
+                .content_blocks(content)?
+                .iter()
+                .try_fold(0.0, |sum, block| Ok(sum + self.block_chars(block)?)),
+            (Role::Assistant, _) => self
+                .content_blocks(content)?
+                .iter()
+                .try_fold(0.0, |sum, block| Ok(sum + self.assistant_block_chars(block)?)),
             _ => Ok(OTHER_CHARS),
         }
     }
 
     /// Chars that go with the thinking of an answer where a model is not sent it again, less those of the note that stands
     /// for it (releases R13).
-    pub fn thinking(self, message: &Value) -> f64 {
+    pub fn thinking_chars(self, message: &Value) -> f64 {
         let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
         let thinks = |block: &&Value| {
             let is = |kind| block.get("type").is_some_and(|value| value.str_is(kind));
             is("thinking") || is("redacted_thinking")
         };
-        let answers = role_of(message) == Role::Assistant && self.odd_answers;
+        let answers = role_of(message) == Role::Assistant && self.accepts_malformed_answers;
         let thoughts: Vec<&Value> = blocks.iter().filter(|_| answers).filter(thinks).collect();
         let is_all = !thoughts.is_empty() && thoughts.len() == blocks.len();
-        let note = if is_all && self.odd_texts { OMITTED_THINKING.len() as f64 } else { 0.0 };
-        thoughts.into_iter().map(|block| self.known_answer_block(block)).sum::<f64>() - note
+        let note = if is_all && self.accepts_malformed_texts { OMITTED_THINKING.len() as f64 } else { 0.0 };
+        thoughts.into_iter().map(|block| self.lenient_assistant_block_chars(block)).sum::<f64>() - note
     }
 
     /// What a text weighs.
-    pub fn text(self, text: &JsString) -> f64 {
-        weighed(self.weight, text)
+    pub fn text_chars(self, text: &JsString) -> f64 {
+        weighted_chars(self.weight, text)
     }
 
     /// The blocks of a content; by the newest rules an odd one has none.
-    fn walked(self, content: Option<&Value>) -> Result<&[Value], Throws> {
+    fn content_blocks(self, content: Option<&Value>) -> Result<&[Value], JsException> {
         match blocks(content) {
-            Err(Throws) if self.weight == PruneWeight::Table => Ok(&[]),
+            Err(JsException) if self.weight == PruneWeight::Table => Ok(&[]),
             other => other,
         }
     }
 
     /// A text as it stands in a block: odd ones fail, or count as JavaScript tells their length.
-    fn text_of(self, value: Option<&Value>) -> Result<f64, Throws> {
+    fn value_chars(self, value: Option<&Value>) -> Result<f64, JsException> {
         match value {
-            Some(Value::String(text)) => Ok(self.text(text)),
-            other => self.odd(other),
+            Some(Value::String(text)) => Ok(self.text_chars(text)),
+            other => self.odd_chars(other),
         }
     }
 
     /// What is no text where one is expected: its characters cannot be looked at, its length may be told.
-    fn odd(self, value: Option<&Value>) -> Result<f64, Throws> {
-        if self.weight == PruneWeight::Units { length_of(value) } else { Err(Throws) }
+    fn odd_chars(self, value: Option<&Value>) -> Result<f64, JsException> {
+        if self.weight == PruneWeight::Units { length_of(value) } else { Err(JsException) }
     }
 
-    fn block(self, block: &Value) -> Result<f64, Throws> {
-        if block.as_object().is_none() && self.odd_texts {
+    fn block_chars(self, block: &Value) -> Result<f64, JsException> {
+        if block.as_object().is_none() && self.accepts_malformed_texts {
             return Ok(0.0);
         }
-        let is = |kind| crate::store::measure::block_is(block, kind);
+        let is = |kind| crate::store::measure::is_block_type(block, kind);
         if is("image")? {
             return Ok(PRUNE_IMAGE_CHARS);
         }
@@ -87,30 +89,31 @@ impl PruneSize {
             return Ok(0.0);
         }
         match block.get("text") {
-            Some(Value::String(text)) => Ok(self.text(text)),
-            _ if self.odd_texts => Ok(self.text(&stringify(block).into())),
-            odd => self.odd(odd),
+            Some(Value::String(text)) => Ok(self.text_chars(text)),
+            _ if self.accepts_malformed_texts => Ok(self.text_chars(&stringify(block).into())),
+            odd => self.odd_chars(odd),
         }
     }
 
-    fn answer_block(self, block: &Value) -> Result<f64, Throws> {
-        if self.odd_answers {
-            return Ok(block.as_object().map_or(0.0, |_| self.known_answer_block(block)));
+    fn assistant_block_chars(self, block: &Value) -> Result<f64, JsException> {
+        if self.accepts_malformed_answers {
+            return Ok(block.as_object().map_or(0.0, |_| self.lenient_assistant_block_chars(block)));
         }
-        let is = |kind| crate::store::measure::block_is(block, kind);
+        let is = |kind| crate::store::measure::is_block_type(block, kind);
         if is("text")? {
-            self.text_of(block.get("text"))
+            self.value_chars(block.get("text"))
         } else if is("thinking")? {
-            self.text_of(block.get("thinking"))
+            self.value_chars(block.get("thinking"))
         } else {
             Ok(call_chars(block))
         }
     }
 
     /// The same where what is no text counts nothing.
-    fn known_answer_block(self, block: &Value) -> f64 {
+    fn lenient_assistant_block_chars(self, block: &Value) -> f64 {
         let is = |kind: &str| block.get("type").is_some_and(|value| value.str_is(kind));
-        let text = |key: &str| block.get(key).and_then(Value::as_str).map_or(0.0, |text| self.text(text));
+        let text =
+            |key: &str| block.get(key).and_then(Value::as_str).map_or(0.0, |text| self.text_chars(text));
         if self.signatures && (is("thinking") || is("redacted_thinking")) {
             let data = if is("redacted_thinking") { text("data") } else { 0.0 };
             return text("thinking") + text("thinkingSignature") + data;
@@ -141,7 +144,7 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::js::parse;
 
-    fn chars(ruleset: Ruleset, json: &str) -> Result<f64, Throws> {
+    fn chars(ruleset: Ruleset, json: &str) -> Result<f64, JsException> {
         ruleset.rules().prune_size.chars(&parse(json).unwrap())
     }
 
@@ -156,19 +159,19 @@ mod tests {
     fn a_note_stands_for_thinking_that_is_left_out_from_4_25_on() {
         let thinking =
             parse(r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abcdef"}]}"#).unwrap();
-        let gone = |ruleset: Ruleset| ruleset.rules().prune_size.thinking(&thinking);
+        let gone = |ruleset: Ruleset| ruleset.rules().prune_size.thinking_chars(&thinking);
         assert_eq!([gone(Ruleset::V2026_4_15), gone(Ruleset::V2026_4_25)], [6.0, 6.0 - 29.0]);
     }
 
     #[test]
     fn odd_blocks_fail_first_in_answers_and_at_last_nowhere() {
         let answer = r#"{"role":"assistant","content":[null,{"type":"text"},{"type":"text","text":"a"}]}"#;
-        assert_eq!(chars(Ruleset::V2026_3_2, answer), Err(Throws));
+        assert_eq!(chars(Ruleset::V2026_3_2, answer), Err(JsException));
         assert_eq!(chars(Ruleset::V2026_3_7, answer), Ok(1.0));
         let result = r#"{"role":"toolResult","content":[null,{"type":"text","text":5}]}"#;
-        assert_eq!(chars(Ruleset::V2026_4_15, result), Err(Throws));
+        assert_eq!(chars(Ruleset::V2026_4_15, result), Err(JsException));
         assert_eq!(chars(Ruleset::V2026_4_25, result), Ok(24.0));
-        assert_eq!(chars(Ruleset::V2026_4_25, r#"{"role":"toolResult"}"#), Err(Throws));
+        assert_eq!(chars(Ruleset::V2026_4_25, r#"{"role":"toolResult"}"#), Err(JsException));
         assert_eq!(chars(Ruleset::V2026_9_2, r#"{"role":"toolResult"}"#), Ok(0.0));
         let odd = r#"{"role":"assistant","content":[null,{"type":"text","text":7},{"type":"image"}]}"#;
         assert_eq!(

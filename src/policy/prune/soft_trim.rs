@@ -3,10 +3,10 @@
 
 use crate::gateway::pruning::SoftTrim;
 use crate::gateway::ruleset::ImageResults;
-use crate::js::{self, JsString, Object, Throws, Value};
-use crate::policy::texture::{Block, Content, Text, Texture};
-use crate::store::entry::ResultSize;
-use crate::store::measure::{block_is, blocks};
+use crate::js::{self, JsException, JsString, Object, Value};
+use crate::policy::texture::{ContentBlock, ContentFeatures, ResultContent, TextMetrics};
+use crate::store::entry::ToolResultSize;
+use crate::store::measure::{blocks, is_block_type};
 
 /// Between head and tail.
 const GAP: &str = "\n...\n";
@@ -16,7 +16,7 @@ const IMAGE_MARKER: &str = "[image removed during context pruning]";
 
 /// Joined chars of a result as trimming sees it: with a line for each image, where these are replaced (pruning 8.1).
 #[inline]
-pub fn trim_chars(settings: &SoftTrim, size: &ResultSize) -> f64 {
+pub fn trimmable_chars(settings: &SoftTrim, size: &ToolResultSize) -> f64 {
     if settings.images == ImageResults::Skipped || size.images == 0 {
         return size.joined_chars;
     }
@@ -43,36 +43,36 @@ fn number_chars(number: f64) -> usize {
     if whole as f64 == number && (1..1_000_000_000_000_000).contains(&whole) {
         return whole.ilog10() as usize + 1;
     }
-    odd_number_chars(number)
+    formatted_number_chars(number)
 }
 
 #[cold]
-fn odd_number_chars(number: f64) -> usize {
+fn formatted_number_chars(number: f64) -> usize {
     js::number_text(number).len()
 }
 
 /// What trimming leaves of results, told from their sizes: a preview asks for that of every one.
 #[derive(Debug, Clone, Copy)]
-pub struct Trimming<'a> {
+pub struct SoftTrimmer<'a> {
     settings: &'a SoftTrim,
     /// Chars between head and tail, and of the note behind them but for the length it tells.
-    words: usize,
+    fixed_chars: usize,
 }
 
-impl<'a> Trimming<'a> {
+impl<'a> SoftTrimmer<'a> {
     /// By these settings.
     pub fn new(settings: &'a SoftTrim) -> Self {
         let words = NOTE.iter().map(|words| words.len()).sum::<usize>();
         let numbers = number_chars(settings.head_chars) + number_chars(settings.tail_chars);
-        Self { settings, words: GAP.len() + words + numbers }
+        Self { settings, fixed_chars: GAP.len() + words + numbers }
     }
 
     /// Chars of a candidate after trimming; none where it stays as it is. Of texts that are no strings sizes do not tell.
     #[inline]
-    pub fn chars(&self, size: &ResultSize) -> Option<f64> {
-        let joined = trim_chars(self.settings, size);
+    pub fn chars_after(&self, size: &ToolResultSize) -> Option<f64> {
+        let joined = trimmable_chars(self.settings, size);
         if is_trimmed(self.settings, joined) {
-            return Some(self.trimmed(joined));
+            return Some(self.trimmed_chars(joined));
         }
         // Only the images go.
         (size.images > 0).then_some(joined)
@@ -80,9 +80,9 @@ impl<'a> Trimming<'a> {
 
     /// Chars of a trimmed result of this joined length.
     #[inline]
-    fn trimmed(&self, joined_chars: f64) -> f64 {
+    fn trimmed_chars(&self, joined_chars: f64) -> f64 {
         let SoftTrim { head_chars, tail_chars, .. } = self.settings;
-        head_chars + tail_chars + (self.words + number_chars(joined_chars)) as f64
+        head_chars + tail_chars + (self.fixed_chars + number_chars(joined_chars)) as f64
     }
 }
 
@@ -100,27 +100,27 @@ pub(super) fn is_covered(settings: &SoftTrim, joined_chars: f64) -> bool {
 }
 
 /// The joined text of a result as trimming sees it: with a line for each image, where these are replaced.
-pub(in crate::policy) fn joined_text(settings: &SoftTrim, texture: &Texture) -> Text {
-    let Content::Blocks(blocks) = &texture.content else { return Text::joined([]) };
+pub(in crate::policy) fn joined_metrics(settings: &SoftTrim, texture: &ContentFeatures) -> TextMetrics {
+    let ResultContent::Blocks(blocks) = &texture.content else { return TextMetrics::joined([]) };
     if settings.images == ImageResults::Skipped {
-        return Text::joined(texture.texts());
+        return TextMetrics::joined(texture.texts());
     }
-    let marker = Text::of(&IMAGE_MARKER.into());
-    Text::joined(blocks.iter().filter_map(|block| match block {
-        Block::Text(text) => Some(text),
-        Block::Image => Some(&marker),
-        Block::Other { .. } => None,
+    let marker = TextMetrics::of(&IMAGE_MARKER.into());
+    TextMetrics::joined(blocks.iter().filter_map(|block| match block {
+        ContentBlock::Text(text) => Some(text),
+        ContentBlock::Image => Some(&marker),
+        ContentBlock::Other { .. } => None,
     }))
 }
 
 /// The texture of a trimmed result, told from that of its joined text. One that only lost its images is that text.
-pub(in crate::policy) fn trimmed_text(settings: &SoftTrim, joined: &Text) -> Text {
+pub(in crate::policy) fn trimmed_metrics(settings: &SoftTrim, joined: &TextMetrics) -> TextMetrics {
     if !is_trimmed(settings, joined.chars as f64) {
         return joined.clone();
     }
-    let head = joined.cut(settings.head_chars as usize, &Text::of(&GAP.into()));
+    let head = joined.cut(settings.head_chars as usize, &TextMetrics::of(&GAP.into()));
     let tail = joined.tail(settings.tail_chars as usize);
-    let note = Text::of(&note(settings, joined.chars as f64).as_str().into());
+    let note = TextMetrics::of(&note(settings, joined.chars as f64).as_str().into());
     head.cut(head.chars, &tail.cut(tail.chars, &note))
 }
 
@@ -128,27 +128,27 @@ pub(in crate::policy) fn trimmed_text(settings: &SoftTrim, joined: &Text) -> Tex
 /// of an odd text does.
 ///
 /// Malformed text blocks count as their JSON where the version reads them so (pruning 8.1, releases R14).
-pub fn soft_trimmed_message(message: &Value, settings: &SoftTrim) -> Result<Option<Value>, Throws> {
+pub fn soft_trimmed_message(message: &Value, settings: &SoftTrim) -> Result<Option<Value>, JsException> {
     let reads_odd = matches!(settings.images, ImageResults::Replaced { odd_texts: true, .. });
     let plain = reads_odd.then(|| with_plain_texts(message));
     let message = plain.as_ref().unwrap_or(message);
     let marker = Value::from(IMAGE_MARKER);
     let (mut parts, mut has_image) = (Vec::new(), false);
     for block in blocks(message.get("content"))? {
-        if block_is(block, "image")? {
+        if is_block_type(block, "image")? {
             if settings.images == ImageResults::Skipped {
                 return Ok(None);
             }
             has_image = true;
             parts.push(&marker);
         }
-        if block_is(block, "text")? {
-            parts.push(block.get("text").ok_or(Throws)?);
+        if is_block_type(block, "text")? {
+            parts.push(block.get("text").ok_or(JsException)?);
         }
     }
     let joined_chars = joined_chars(&parts)?;
     if is_trimmed(settings, joined_chars) {
-        return Ok(Some(with_text(message, trimmed(&parts, settings, joined_chars)?)));
+        return Ok(Some(with_text(message, head_tail_and_note(&parts, settings, joined_chars)?)));
     }
     // Short enough, but no image stays.
     Ok(if has_image { Some(with_text(message, head(&parts, joined_chars)?)) } else { None })
@@ -178,7 +178,11 @@ fn with_plain_texts(message: &Value) -> Value {
 
 /// Head, tail and note. Where surrogate pairs stay whole, half of one is dropped, and the text is up to two chars shorter
 /// than its size foretells.
-fn trimmed(parts: &[&Value], settings: &SoftTrim, joined_chars: f64) -> Result<JsString, Throws> {
+fn head_tail_and_note(
+    parts: &[&Value],
+    settings: &SoftTrim,
+    joined_chars: f64,
+) -> Result<JsString, JsException> {
     let (mut head, mut tail) = (head(parts, settings.head_chars)?, tail(parts, settings.tail_chars)?);
     if let ImageResults::Replaced { whole_pairs: true, .. } = settings.images {
         let half =
@@ -208,13 +212,13 @@ fn with_text(message: &Value, text: JsString) -> Value {
 }
 
 /// Length of the parts joined with one LF each.
-fn joined_chars(parts: &[&Value]) -> Result<f64, Throws> {
+fn joined_chars(parts: &[&Value]) -> Result<f64, JsException> {
     let joins = parts.len().saturating_sub(1) as f64;
     parts.iter().try_fold(0.0, |sum, part| Ok(sum + js::length_of(Some(part))?)).map(|sum| sum + joins)
 }
 
 /// The first chars of the joined parts, walked part by part so that parts which are never reached may be odd.
-fn head(parts: &[&Value], chars: f64) -> Result<JsString, Throws> {
+fn head(parts: &[&Value], chars: f64) -> Result<JsString, JsException> {
     let mut left = chars;
     let mut text = JsString::default();
     for (at, part) in parts.iter().enumerate() {
@@ -238,7 +242,7 @@ fn head(parts: &[&Value], chars: f64) -> Result<JsString, Throws> {
 }
 
 /// The last chars of the joined parts.
-fn tail(parts: &[&Value], chars: f64) -> Result<JsString, Throws> {
+fn tail(parts: &[&Value], chars: f64) -> Result<JsString, JsException> {
     let mut left = chars;
     let mut pieces = Vec::new();
     for (at, part) in parts.iter().enumerate().rev() {
@@ -265,21 +269,21 @@ fn tail(parts: &[&Value], chars: f64) -> Result<JsString, Throws> {
 }
 
 /// A slice of a text, or of an array turned into a string; nothing else can be sliced.
-fn slice(part: &Value, from: usize, to: usize) -> Result<JsString, Throws> {
+fn slice(part: &Value, from: usize, to: usize) -> Result<JsString, JsException> {
     match part {
         Value::String(text) => Ok(text.slice(from, to)),
         Value::Array(items) => {
             let (from, to) = (from.min(items.len()), to.min(items.len()));
             Ok(js::to_text(Some(&Value::Array(items[from..to].to_vec()))))
         }
-        _ => Err(Throws),
+        _ => Err(JsException),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::scan::size_message;
+    use crate::store::scan::measure_message;
 
     /// Trims a result made of these parts with a limit of 5 and cuts the note off.
     fn trimmed(parts: &[&str], head_chars: f64, tail_chars: f64) -> Option<Vec<u16>> {
@@ -296,7 +300,7 @@ mod tests {
         let text = new.get("content")?.as_array()?.first()?.get("text")?.as_str()?.clone();
         let joined: f64 = parts.iter().map(|part| part.encode_utf16().count() as f64).sum::<f64>()
             + parts.len().saturating_sub(1) as f64;
-        assert_eq!(text.len() as f64, Trimming::new(&settings).trimmed(joined), "predicted size");
+        assert_eq!(text.len() as f64, SoftTrimmer::new(&settings).trimmed_chars(joined), "predicted size");
         Some(text.slice(0, text.len() - note(&settings, joined).len()).units().to_vec())
     }
 
@@ -309,7 +313,7 @@ mod tests {
         let soft_trim = crate::gateway::pruning::PruneSettings::default().soft_trim;
         let settings = SoftTrim { head_chars: 1_500.0, tail_chars: 0.5, ..soft_trim };
         for chars in [0.0, 1.0, 9.0, 10.0, 99_999.0, 1e15, 1e21, f64::NAN, -7.0, 4_000.25] {
-            let told = Trimming::new(&settings).trimmed(chars) - 1_500.5 - GAP.len() as f64;
+            let told = SoftTrimmer::new(&settings).trimmed_chars(chars) - 1_500.5 - GAP.len() as f64;
             assert_eq!(told, note(&settings, chars).len() as f64, "{chars}");
         }
     }
@@ -337,13 +341,16 @@ mod tests {
             tail_chars,
             images: ImageResults::Replaced { odd_texts: true, whole_pairs: true },
         };
-        let size = size_message(&message).size.result();
+        let size = measure_message(&message).size.tool_result_size();
         let new = soft_trimmed_message(&message, &settings).unwrap().expect("it has an image");
         let text =
             new.get("content").unwrap().as_array().unwrap()[0].get("text").unwrap().as_str().unwrap().clone();
-        let joined = trim_chars(&settings, &size);
-        let foretold =
-            if is_trimmed(&settings, joined) { Trimming::new(&settings).trimmed(joined) } else { joined };
+        let joined = trimmable_chars(&settings, &size);
+        let foretold = if is_trimmed(&settings, joined) {
+            SoftTrimmer::new(&settings).trimmed_chars(joined)
+        } else {
+            joined
+        };
         assert!((foretold - 2.0..=foretold).contains(&(text.len() as f64)), "{foretold} {}", text.len());
         text.to_string_lossy()
     }

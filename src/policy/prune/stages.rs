@@ -1,17 +1,17 @@
 //! The pruning algorithm over sizes (pruning 5): a soft pass over all candidates, then clearing oldest
 //! first until the ratio is met. Comparisons are `<` with "equal goes on"; totals move by differences.
 
-use crate::context::Columns;
+use crate::context::PruneColumns;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::ImageResults;
 use crate::gateway::tools::ToolFilter;
-use crate::js::{Throws, Value};
+use crate::js::{JsException, Value};
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::List;
-use crate::policy::prune::soft_trim::{Trimming, is_covered, soft_trimmed_message, trim_chars};
+use crate::policy::list::MessageList;
+use crate::policy::prune::soft_trim::{SoftTrimmer, is_covered, soft_trimmed_message, trimmable_chars};
 use crate::policy::reason::Reason;
-use crate::store::entry::{ResultSize, Size};
-use crate::store::intern::Words;
+use crate::store::entry::{CharCount, ToolResultSize};
+use crate::store::intern::ValueTable;
 use crate::store::measure::prune_chars;
 
 /// Chars per token of the window (pruning 5.1).
@@ -21,9 +21,9 @@ const CHARS_PER_TOKEN: f64 = 4.0;
 #[derive(Debug, Clone, Copy)]
 pub struct PruneInput<'a> {
     /// The messages.
-    pub list: &'a List<'a>,
+    pub list: &'a MessageList<'a>,
     /// The words that tool names are kept as.
-    pub words: &'a Words,
+    pub words: &'a ValueTable,
     /// The settings in force.
     pub settings: &'a PruneSettings,
     /// Window in tokens; anything but a number above 0 leaves everything as it is.
@@ -34,7 +34,7 @@ pub struct PruneInput<'a> {
 
 /// What pruning does to every message, and the numbers it decided by.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct PruneOutcome {
     /// One for each message of the context.
     pub fates: Vec<MessageFate>,
     /// Chars of all messages against those of the window, before anything was done.
@@ -53,9 +53,9 @@ pub struct Outcome {
     pub replaced: Vec<usize>,
 }
 
-impl Outcome {
+impl PruneOutcome {
     /// The numbers of pruning that takes no part, over this many messages.
-    pub fn none(messages: usize) -> Self {
+    pub fn not_run(messages: usize) -> Self {
         Self {
             fates: Vec::new(),
             ratio_before: f64::NAN,
@@ -69,14 +69,14 @@ impl Outcome {
     }
 
     /// Whether a message was replaced.
-    pub fn changes(&self) -> bool {
+    pub fn has_changes(&self) -> bool {
         !self.replaced.is_empty()
     }
 
     /// What a shut gate leaves: every message as it is, every tool result told why.
-    pub fn shut(input: &PruneInput, reason: Reason) -> Self {
+    pub fn gate_closed(input: &PruneInput, reason: Reason) -> Self {
         let columns = input.list.columns();
-        let mut run = Run::new(input, &columns);
+        let mut run = PruneRun::new(input, &columns);
         run.outcome.cutoff = run.cutoff().unwrap_or(input.list.len());
         run.outcome.start = columns.first_user.unwrap_or(input.list.len());
         run.unchanged(reason)
@@ -85,9 +85,9 @@ impl Outcome {
 
 /// Decides the fate of every message. Throws where the real pruner does; nothing is pruned then
 /// (pruning 4.7).
-pub fn prune(input: &PruneInput) -> Result<Outcome, Throws> {
+pub fn prune(input: &PruneInput) -> Result<PruneOutcome, JsException> {
     let columns = input.list.columns();
-    let mut run = Run::new(input, &columns);
+    let mut run = PruneRun::new(input, &columns);
     if input.window.is_nan() || input.window <= 0.0 {
         return Ok(run.unchanged(Reason::NoWindow));
     }
@@ -130,22 +130,22 @@ pub fn keeps_images(settings: &PruneSettings, images: u32) -> bool {
 
 /// The numbers that clearing goes by.
 #[derive(Debug, Clone, Copy)]
-pub struct Clearing<'a> {
+pub struct HardClearer<'a> {
     settings: &'a PruneSettings,
     window: f64,
     /// Chars of all messages.
-    pub total: f64,
+    pub total_chars: f64,
 }
 
-impl<'a> Clearing<'a> {
+impl<'a> HardClearer<'a> {
     /// For a window in tokens, before anything is done to messages of so many chars.
-    pub fn new(settings: &'a PruneSettings, window: f64, total: f64) -> Self {
-        Self { settings, window, total }
+    pub fn new(settings: &'a PruneSettings, window: f64, total_chars: f64) -> Self {
+        Self { settings, window, total_chars }
     }
 
     /// Chars of all messages against those of the window.
     pub fn ratio(&self) -> f64 {
-        self.total / (self.window * CHARS_PER_TOKEN)
+        self.total_chars / (self.window * CHARS_PER_TOKEN)
     }
 
     /// How many candidates of so many chars, and of so many together, are cleared, oldest first, until the ratio is below
@@ -153,7 +153,7 @@ impl<'a> Clearing<'a> {
     ///
     /// # Errors
     /// With the reason why none is looked at, where it is not that the ratio is low enough.
-    pub fn cleared(&mut self, candidates: &[f64], together: f64) -> Result<usize, Reason> {
+    pub fn count_cleared(&mut self, candidates: &[f64], together: f64) -> Result<usize, Reason> {
         let hard = &self.settings.hard_clear;
         if self.ratio() < self.settings.hard_clear_ratio {
             return Ok(0);
@@ -169,27 +169,27 @@ impl<'a> Clearing<'a> {
             if self.ratio() < self.settings.hard_clear_ratio {
                 return Ok(nth);
             }
-            self.total += placeholder - chars;
+            self.total_chars += placeholder - chars;
         }
         Ok(candidates.len())
     }
 }
 
-struct Run<'a> {
+struct PruneRun<'a> {
     input: &'a PruneInput<'a>,
-    columns: &'a Columns,
+    columns: &'a PruneColumns,
     total: f64,
     /// Positions of candidates, oldest first.
     prunable: Vec<usize>,
     /// Chars of each of them after trimming.
     prunable_chars: Vec<f64>,
-    outcome: Outcome,
+    outcome: PruneOutcome,
 }
 
-impl<'a> Run<'a> {
-    fn new(input: &'a PruneInput<'a>, columns: &'a Columns) -> Self {
-        let mut outcome = Outcome::none(input.list.len());
-        let kept = |chars: &Size| MessageFate::kept_at(*chars, Reason::NotAToolResult);
+impl<'a> PruneRun<'a> {
+    fn new(input: &'a PruneInput<'a>, columns: &'a PruneColumns) -> Self {
+        let mut outcome = PruneOutcome::not_run(input.list.len());
+        let kept = |chars: &CharCount| MessageFate::kept_with_chars(*chars, Reason::NotAToolResult);
         outcome.fates = columns.chars.iter().map(kept).collect();
         Self { input, columns, total: 0.0, prunable: Vec::new(), prunable_chars: Vec::new(), outcome }
     }
@@ -199,34 +199,34 @@ impl<'a> Run<'a> {
     }
 
     fn ratio(&self) -> f64 {
-        Clearing::new(self.input.settings, self.input.window, self.total).ratio()
+        HardClearer::new(self.input.settings, self.input.window, self.total).ratio()
     }
 
     /// Nothing happens; every tool result is told why, its own shield first.
-    fn unchanged(mut self, reason: Reason) -> Outcome {
+    fn unchanged(mut self, reason: Reason) -> PruneOutcome {
         let filter = self.input.settings.tool_filter();
         let knows_zone = !matches!(reason, Reason::NoWindow | Reason::TooFewAssistants);
         for &(at, ref size) in &self.columns.results {
-            let shield = knows_zone.then(|| self.shield(at, size, &filter)).flatten();
+            let shield = knows_zone.then(|| self.protection_reason(at, size, &filter)).flatten();
             let fate = if shield.is_some() { Fate::Protected } else { Fate::Kept };
-            self.set(at, fate, shield.unwrap_or(reason));
+            self.set_fate(at, fate, shield.unwrap_or(reason));
         }
         self.outcome
     }
 
-    fn set(&mut self, at: usize, fate: Fate, reason: Reason) {
+    fn set_fate(&mut self, at: usize, fate: Fate, reason: Reason) {
         self.outcome.fates[at].fate = fate;
         self.outcome.fates[at].reason = reason;
     }
 
     /// What shields a tool result from pruning, whatever the ratios (pruning 5.12).
     #[inline]
-    fn shield(&self, at: usize, size: &ResultSize, filter: &ToolFilter) -> Option<Reason> {
+    fn protection_reason(&self, at: usize, size: &ToolResultSize, filter: &ToolFilter) -> Option<Reason> {
         if at < self.outcome.start {
             Some(Reason::BeforeFirstUser)
         } else if at >= self.outcome.cutoff {
             Some(Reason::WithinLastAssistants)
-        } else if !filter.is_open() && self.is_denied(at, filter) {
+        } else if !filter.allows_all() && self.is_denied(at, filter) {
             Some(Reason::ToolDenied)
         } else if keeps_images(self.input.settings, size.images) {
             Some(Reason::Image)
@@ -238,21 +238,21 @@ impl<'a> Run<'a> {
     /// Whether a result is that of a tool that is not pruned. By itself, as it is asked of few results.
     #[inline(never)]
     fn is_denied(&self, at: usize, filter: &ToolFilter) -> bool {
-        !filter.prunable(self.input.list.tool(at, self.input.words).as_deref())
+        !filter.is_prunable(self.input.list.tool_name(at, self.input.words).as_deref())
     }
 
     /// Trims every candidate; the scan does not stop when a threshold is met (pruning 5.6).
-    fn soft_pass(&mut self) -> Result<(), Throws> {
+    fn soft_pass(&mut self) -> Result<(), JsException> {
         let filter = self.input.settings.tool_filter();
         if self.input.needs_names {
             self.check_names()?;
         }
-        let trimming = Trimming::new(&self.input.settings.soft_trim);
+        let trimming = SoftTrimmer::new(&self.input.settings.soft_trim);
         self.prunable.reserve(self.columns.results.len());
         self.prunable_chars.reserve(self.columns.results.len());
         for (at, size) in &self.columns.results {
-            match self.shield(*at, size, &filter) {
-                Some(reason) => self.set(*at, Fate::Protected, reason),
+            match self.protection_reason(*at, size, &filter) {
+                Some(reason) => self.set_fate(*at, Fate::Protected, reason),
                 None => self.soft_trim(*at, size, trimming)?,
             }
         }
@@ -261,62 +261,67 @@ impl<'a> Run<'a> {
     }
 
     /// Fails where a candidate has no name that the list of tools could read.
-    fn check_names(&self) -> Result<(), Throws> {
+    fn check_names(&self) -> Result<(), JsException> {
         let (start, cutoff) = (self.outcome.start, self.outcome.cutoff);
         let mut candidates = self.columns.results.iter().filter(|(at, _)| (start..cutoff).contains(at));
         let named = |at: usize| {
-            let name = self.input.list.tool(at, self.input.words);
+            let name = self.input.list.tool_name(at, self.input.words);
             name.is_some_and(|name| name.as_str().is_some())
         };
-        if candidates.all(|(at, _)| named(*at)) { Ok(()) } else { Err(Throws) }
+        if candidates.all(|(at, _)| named(*at)) { Ok(()) } else { Err(JsException) }
     }
 
     #[inline]
-    fn soft_trim(&mut self, at: usize, size: &ResultSize, trimming: Trimming<'_>) -> Result<(), Throws> {
+    fn soft_trim(
+        &mut self,
+        at: usize,
+        size: &ToolResultSize,
+        trimming: SoftTrimmer<'_>,
+    ) -> Result<(), JsException> {
         let settings = &self.input.settings.soft_trim;
-        let trimmed = match size.odd.then(|| self.input.list.odd(at)).flatten() {
+        let trimmed = match size.needs_body.then(|| self.input.list.odd_body(at)).flatten() {
             Some(body) => self.soft_trim_odd(&body)?,
-            None => trimming.chars(size),
+            None => trimming.chars_after(size),
         };
         match trimmed {
             Some(chars) => {
                 self.outcome.replaced.push(at);
                 self.replace(at, chars, Fate::SoftTrimmed, Reason::SoftTrim)?;
             }
-            None if is_covered(settings, trim_chars(settings, size)) => {
-                self.set(at, Fate::Kept, Reason::HeadAndTailCover);
+            None if is_covered(settings, trimmable_chars(settings, size)) => {
+                self.set_fate(at, Fate::Kept, Reason::HeadAndTailCover);
             }
-            None => self.set(at, Fate::Kept, Reason::BelowMaxChars),
+            None => self.set_fate(at, Fate::Kept, Reason::BelowMaxChars),
         }
         self.prunable.push(at);
-        self.prunable_chars.push(self.outcome.fates[at].after.get()?);
+        self.prunable_chars.push(self.outcome.fates[at].after.value()?);
         Ok(())
     }
 
     /// Sizes do not tell what trimming makes of texts that are no strings: ask the texts.
-    fn soft_trim_odd(&self, body: &Value) -> Result<Option<f64>, Throws> {
+    fn soft_trim_odd(&self, body: &Value) -> Result<Option<f64>, JsException> {
         let trimmed = soft_trimmed_message(body, &self.input.settings.soft_trim)?;
         trimmed.map(|message| prune_chars(&message)).transpose()
     }
 
-    fn replace(&mut self, at: usize, chars: f64, fate: Fate, reason: Reason) -> Result<(), Throws> {
-        let before = self.outcome.fates[at].after.get()?;
+    fn replace(&mut self, at: usize, chars: f64, fate: Fate, reason: Reason) -> Result<(), JsException> {
+        let before = self.outcome.fates[at].after.value()?;
         self.total += chars - before;
-        self.outcome.fates[at].after = Size::new(Ok(chars));
-        self.set(at, fate, reason);
+        self.outcome.fates[at].after = CharCount::new(Ok(chars));
+        self.set_fate(at, fate, reason);
         Ok(())
     }
 
     /// Clears candidates oldest first until the ratio is below the threshold (pruning 5.8–5.10).
-    fn hard_pass(&mut self) -> Result<(), Throws> {
+    fn hard_pass(&mut self) -> Result<(), JsException> {
         let settings = self.input.settings;
         self.outcome.prunable_chars = self.prunable_chars.iter().sum();
         if self.ratio() < settings.hard_clear_ratio {
             return Ok(());
         }
-        let mut clearing = Clearing::new(settings, self.input.window, self.total);
-        match clearing.cleared(&self.prunable_chars, self.outcome.prunable_chars) {
-            Err(reason) => self.not_cleared(reason),
+        let mut clearing = HardClearer::new(settings, self.input.window, self.total);
+        match clearing.count_cleared(&self.prunable_chars, self.outcome.prunable_chars) {
+            Err(reason) => self.set_uncleared_reasons(reason),
             Ok(count) => {
                 let placeholder = settings.hard_clear.placeholder.len() as f64;
                 let mut cleared = self.prunable[..count].to_vec();
@@ -327,14 +332,14 @@ impl<'a> Run<'a> {
                 let trimmed = &self.outcome.replaced;
                 cleared.extend(&trimmed[trimmed.partition_point(|at| *at < end)..]);
                 self.outcome.replaced = cleared;
-                self.not_cleared(Reason::ClearedEnough);
+                self.set_uncleared_reasons(Reason::ClearedEnough);
             }
         }
         Ok(())
     }
 
     /// Candidates neither trimmed nor cleared are told what kept them from being cleared.
-    fn not_cleared(&mut self, reason: Reason) {
+    fn set_uncleared_reasons(&mut self, reason: Reason) {
         for at in &self.prunable {
             let fate = &mut self.outcome.fates[*at];
             if fate.fate == Fate::Kept && fate.reason == Reason::BelowMaxChars {

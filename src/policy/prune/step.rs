@@ -2,35 +2,35 @@
 
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::Rules;
-use crate::js::Throws;
+use crate::js::JsException;
 use crate::policy::edit::Edit;
 use crate::policy::fate::Fate;
-use crate::policy::list::List;
+use crate::policy::list::MessageList;
 use crate::policy::prune::gate::Gate;
-use crate::policy::prune::stages::{Outcome, PruneInput, prune};
-use crate::store::intern::Words;
+use crate::policy::prune::stages::{PruneInput, PruneOutcome, prune};
+use crate::store::intern::ValueTable;
 
 /// Prunes a list. A shut gate leaves it as it is. Throws where the real pruner does; the list is untouched then.
 pub fn prune_list(
-    list: &mut List,
+    list: &mut MessageList,
     rules: &Rules,
-    words: &Words,
+    words: &ValueTable,
     settings: &PruneSettings,
     window: f64,
     gate: Gate,
-) -> Result<Outcome, Throws> {
+) -> Result<PruneOutcome, JsException> {
     let needs_names = rules.filter_needs_name;
     let input = PruneInput { list, words, settings, window, needs_names };
     let outcome = match gate.reason() {
         None => prune(&input)?,
-        Some(reason) => Outcome::shut(&input, reason),
+        Some(reason) => PruneOutcome::gate_closed(&input, reason),
     };
-    let trimmed = list.share(Edit::SoftTrim(settings.soft_trim));
-    let cleared = list.share(Edit::Placeholder(settings.hard_clear.placeholder.clone().into()));
+    let trimmed = list.share_edit(Edit::SoftTrim(settings.soft_trim));
+    let cleared = list.share_edit(Edit::Placeholder(settings.hard_clear.placeholder.clone().into()));
     for at in outcome.replaced.iter().copied() {
         let fate = &outcome.fates[at];
         let edit = if fate.fate == Fate::SoftTrimmed { trimmed } else { cleared };
-        list.edit_to_text(at, fate.after.get()?, edit);
+        list.replace_with_text(at, fate.after.value()?, edit);
     }
     Ok(outcome)
 }

@@ -1,12 +1,12 @@
 //! The vectors of pruning 5.10 as tests: sizes of tool results, `u` a user message, `a` an assistant message.
 
-use crate::context::{Context, build};
+use crate::context::{Context, build_context};
 use crate::gateway::pruning::{PruneSettings, effective_settings, effective_settings_under};
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::LineIds;
 use crate::js;
-use crate::policy::list::List;
-use crate::policy::prune::{Outcome, PruneInput, prune};
+use crate::policy::list::MessageList;
+use crate::policy::prune::{PruneInput, PruneOutcome, prune};
 use crate::policy::{Fate, Reason};
 use crate::store::index::Index;
 use crate::store::load::load_bytes;
@@ -35,7 +35,7 @@ fn session(list: &str) -> (Index, Context) {
         lines.push(format!(r#"{{"type":"message","id":"e{at}","parentId":"{parent}","message":{message}}}"#));
     }
     let index = load_bytes("t.jsonl", (lines.join("\n") + "\n").as_bytes(), &mut LineIds);
-    let context = build(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+    let context = build_context(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
     (index, context)
 }
 
@@ -44,12 +44,12 @@ fn settings(json: &str) -> PruneSettings {
     effective_settings(Some(&raw)).expect("on")
 }
 
-fn run(list: &str, json: &str, window: f64) -> Outcome {
+fn run(list: &str, json: &str, window: f64) -> PruneOutcome {
     let (index, context) = session(list);
     let settings = settings(json);
-    let list = List::of(&context, None);
+    let list = MessageList::from_context(&context, None);
     let input =
-        PruneInput { list: &list, words: &index.words, settings: &settings, window, needs_names: false };
+        PruneInput { list: &list, words: &index.values, settings: &settings, window, needs_names: false };
     prune(&input).expect("does not throw")
 }
 
@@ -58,7 +58,13 @@ fn results(list: &str, json: &str, window: f64) -> Vec<u64> {
     let tools: Vec<bool> =
         list.split_whitespace().map(|word| !word.starts_with("u:") && word != "a").collect();
     let outcome = run(list, json, window);
-    outcome.fates.iter().zip(tools).filter(|(_, tool)| *tool).map(|(fate, _)| fate.after.chars()).collect()
+    outcome
+        .fates
+        .iter()
+        .zip(tools)
+        .filter(|(_, tool)| *tool)
+        .map(|(fate, _)| fate.after.whole_chars())
+        .collect()
 }
 
 fn many(results: &str, count: usize, tail: &str) -> String {
@@ -102,7 +108,7 @@ fn a_denied_tool_is_left_alone() {
 #[test]
 fn two_assistants_are_too_few_to_keep_three() {
     let outcome = run(&many("6000", 20, "a a"), "", 25_000.0);
-    assert!(!outcome.changes());
+    assert!(!outcome.has_changes());
     assert_eq!(outcome.fates[1].reason, Reason::TooFewAssistants);
 }
 
@@ -117,16 +123,16 @@ fn in_the_newest_version_a_result_with_an_image_is_one_like_others() {
     let raw =
         js::parse(r#"{"mode":"cache-ttl","softTrim":{"maxChars":1},"keepLastAssistants":9}"#).expect("JSON");
     let settings = effective_settings_under(Ruleset::V2026_9_2.rules(), Some(&raw)).expect("on");
-    let list = List::of(&context, None);
+    let list = MessageList::from_context(&context, None);
     let input = PruneInput {
         list: &list,
-        words: &index.words,
+        words: &index.values,
         settings: &settings,
         window: 10_000.0,
         needs_names: false,
     };
     let outcome = prune(&input).expect("does not throw");
-    let after: Vec<u64> = outcome.fates[1..4].iter().map(|fate| fate.after.chars()).collect();
+    let after: Vec<u64> = outcome.fates[1..4].iter().map(|fate| fate.after.whole_chars()).collect();
     assert_eq!(after, [3086, 3086, 139]);
     assert!(outcome.fates[1..4].iter().all(|fate| fate.fate == Fate::SoftTrimmed));
 }
@@ -155,6 +161,6 @@ fn a_short_result_below_the_hard_ratio_is_below_the_limit() {
 fn a_missing_window_leaves_everything() {
     for window in [f64::NAN, 0.0, -5.0] {
         let outcome = run("u:2 50000 a a a", "", window);
-        assert_eq!((outcome.changes(), outcome.fates[1].reason), (false, Reason::NoWindow));
+        assert_eq!((outcome.has_changes(), outcome.fates[1].reason), (false, Reason::NoWindow));
     }
 }

@@ -1,8 +1,8 @@
 //! What a text weighs to the pruner and to the check of a prompt: its units, or more for scripts that cost a tokenizer more
 //! (releases R12; pruning 8.5).
 
-use crate::context::tokens::script::points;
-use crate::context::tokens::weighted::{NORMAL, weighted_length};
+use crate::context::tokens::script::code_points;
+use crate::context::tokens::weighted::{NORMAL_WEIGHT, weighted_length};
 use crate::gateway::ruleset::PruneWeight;
 use crate::js::JsString;
 
@@ -14,16 +14,16 @@ const WIDE: [(u32, u32); 2] = [(0xFF01, 0xFF60), (0xFFE0, 0xFFE6)];
 const HALVED: (u32, u32) = (0x20000, 0x2FBFF);
 
 /// Chars that a text counts.
-pub(in crate::policy) fn weighed(weight: PruneWeight, text: &JsString) -> f64 {
+pub(in crate::policy) fn weighted_chars(weight: PruneWeight, text: &JsString) -> f64 {
     match weight {
         PruneWeight::Units => text.len() as f64,
-        PruneWeight::Blocks { wide } => blocks_length(text, wide),
-        PruneWeight::Table => weighted_length(text, NORMAL),
+        PruneWeight::Blocks { wide } => cjk_length(text, wide),
+        PruneWeight::Table => weighted_length(text, NORMAL_WEIGHT),
     }
 }
 
 /// Length of a text by the blocks of Chinese, Japanese and Korean.
-fn blocks_length(text: &JsString, wide: bool) -> f64 {
+fn cjk_length(text: &JsString, wide: bool) -> f64 {
     let units = text.units();
     let plain = units.len() as f64;
     if units.iter().all(|unit| *unit < 0x2E80) {
@@ -33,11 +33,11 @@ fn blocks_length(text: &JsString, wide: bool) -> f64 {
         ranges.iter().any(|(first, last)| (*first..=*last).contains(&point))
     };
     let is_heavy = |point: &u32| is_in(&HEAVY, *point) || wide && is_in(&WIDE, *point);
-    let heavy = points(units).filter(is_heavy).count() as f64;
+    let heavy = code_points(units).filter(is_heavy).count() as f64;
     if heavy == 0.0 {
         return plain;
     }
-    let halved = points(units).filter(|point| (HALVED.0..=HALVED.1).contains(point)).count() as f64;
+    let halved = code_points(units).filter(|point| (HALVED.0..=HALVED.1).contains(point)).count() as f64;
     plain - halved + 3.0 * heavy
 }
 
@@ -49,7 +49,7 @@ mod tests {
     fn characters_of_the_blocks_weigh_four() {
         let lengths = |wide| {
             ["你好", "あ", "한", "𠀀", "｡", "！", "￥", "😀", "é", "⺀"]
-                .map(|text| blocks_length(&text.into(), wide))
+                .map(|text| cjk_length(&text.into(), wide))
         };
         assert_eq!(lengths(false), [8.0, 4.0, 4.0, 4.0, 1.0, 1.0, 1.0, 2.0, 1.0, 4.0]);
         assert_eq!(lengths(true), [8.0, 4.0, 4.0, 4.0, 1.0, 4.0, 4.0, 2.0, 1.0, 4.0]);
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_pair_behind_the_blocks_loses_a_unit_where_the_text_has_a_heavy_character() {
-        assert_eq!(blocks_length(&"\u{2FA20}".into(), false), 2.0);
-        assert_eq!(blocks_length(&"\u{2FA20}你".into(), false), 5.0);
+        assert_eq!(cjk_length(&"\u{2FA20}".into(), false), 2.0);
+        assert_eq!(cjk_length(&"\u{2FA20}你".into(), false), 5.0);
     }
 }

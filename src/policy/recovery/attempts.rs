@@ -3,41 +3,41 @@
 use crate::policy::compact::max_summary_tokens;
 use crate::policy::overflow::{gateway, pi};
 use crate::policy::recovery::{
-    Asked, Attempt, Branch, Compacted, Ending, ErrorKind, ErrorSource, Facts, Recovery, Step, is_transient,
-    loop_limit,
+    Attempt, Branch, CompactionCaller, CompactionOutcome, Ending, ErrorSource, GiveUpReason, Recovery,
+    RecoveryInput, RecoveryStep, is_transient, loop_limit,
 };
 
 /// Compactions of one run that are followed; the runtime has no limit (compaction 2.15).
-const IN_RUN_MOST: usize = 4;
+const MAX_IN_RUN_COMPACTIONS: usize = 4;
 
 /// What would be tried after this refusal.
-pub fn recovery(facts: &Facts<'_>) -> Recovery {
-    Loop::new(facts).run()
+pub fn predict_recovery(facts: &RecoveryInput<'_>) -> Recovery {
+    RecoveryLoop::new(facts).run()
 }
 
 /// The state of the gateway's loop.
-struct Loop<'a> {
-    facts: &'a Facts<'a>,
+struct RecoveryLoop<'a> {
+    input: &'a RecoveryInput<'a>,
     branch: Branch,
     /// Real tokens to an estimated one, so that the refused prompt does not fit.
-    density: f64,
+    tokens_per_estimate: f64,
     /// Compactions and runs again so far.
-    tries: u32,
-    truncated: bool,
+    attempts_used: u32,
+    has_truncated: bool,
     attempts: Vec<Attempt>,
 }
 
-impl<'a> Loop<'a> {
-    fn new(facts: &'a Facts<'a>) -> Self {
-        let branch = facts.branch.clone();
-        let estimate = (facts.fixed_tokens + branch.tokens()).max(1.0);
-        let refused = facts.refused_tokens.unwrap_or(0.0).max(facts.runtime_window + 1.0);
+impl<'a> RecoveryLoop<'a> {
+    fn new(input: &'a RecoveryInput<'a>) -> Self {
+        let branch = input.branch.clone();
+        let estimate = (input.fixed_tokens + branch.tokens()).max(1.0);
+        let refused = input.refused_tokens.unwrap_or(0.0).max(input.runtime_window + 1.0);
         Self {
-            facts,
+            input,
             branch,
-            density: (refused / estimate).max(1.0),
-            tries: 0,
-            truncated: false,
+            tokens_per_estimate: (refused / estimate).max(1.0),
+            attempts_used: 0,
+            has_truncated: false,
             attempts: Vec::new(),
         }
     }
@@ -45,29 +45,29 @@ impl<'a> Loop<'a> {
     fn run(mut self) -> Recovery {
         for _ in 0..loop_limit(1) {
             self.attempts.push(Attempt::default());
-            let Some(had) = self.run_once() else { return self.end(Ending::Answered) };
-            if !self.facts.gateway {
-                return self.end(Ending::LeftToPerson);
+            let Some(had) = self.run_once() else { return self.finish(Ending::Answered) };
+            if !self.input.has_gateway {
+                return self.finish(Ending::LeftToPerson);
             }
-            if !gateway::is_likely_overflow(self.facts.error) {
-                return self.end(Ending::RawError);
+            if !gateway::is_likely_overflow(self.input.error) {
+                return self.finish(Ending::RawError);
             }
-            if !self.compact_or_again(had) && !self.cut_results() {
+            if !self.compact_or_rerun(had) && !self.truncate_results() {
                 break;
             }
             self.branch.push_prompt();
         }
-        let failed = gateway::is_compaction_failure(self.facts.error);
-        let kind = if failed { ErrorKind::CompactionFailure } else { ErrorKind::ContextOverflow };
-        let reset = self.facts.chat && gateway::is_overflow(self.facts.error);
-        self.end(Ending::GaveUp { kind, reset })
+        let failed = gateway::is_compaction_failure(self.input.error);
+        let kind = if failed { GiveUpReason::CompactionFailure } else { GiveUpReason::ContextOverflow };
+        let reset = self.input.is_chat && gateway::is_overflow(self.input.error);
+        self.finish(Ending::GaveUp { kind, reset })
     }
 
-    fn end(self, ending: Ending) -> Recovery {
+    fn finish(self, ending: Ending) -> Recovery {
         Recovery { attempts: self.attempts, ending }
     }
 
-    fn step(&mut self, step: Step) {
+    fn push_step(&mut self, step: RecoveryStep) {
         if let Some(attempt) = self.attempts.last_mut() {
             attempt.steps.push(step);
         }
@@ -75,90 +75,90 @@ impl<'a> Loop<'a> {
 
     /// Tokens of the prompt as it stands, scaled.
     fn prompt_tokens(&self) -> f64 {
-        ((self.facts.fixed_tokens + self.branch.tokens()) * self.density).round()
+        ((self.input.fixed_tokens + self.branch.tokens()) * self.tokens_per_estimate).round()
     }
 
     /// One run with the runtime's own compactions. None when the prompt is answered, else whether a compaction of
     /// the run counts (compaction 8.11).
     fn run_once(&mut self) -> Option<bool> {
-        for _ in 0..=IN_RUN_MOST {
+        for _ in 0..=MAX_IN_RUN_COMPACTIONS {
             let tokens = self.prompt_tokens();
-            if tokens <= self.facts.runtime_window {
-                self.step(Step::Answered { tokens });
+            if tokens <= self.input.runtime_window {
+                self.push_step(RecoveryStep::Answered { tokens });
                 return None;
             }
-            self.step(Step::Refused { tokens });
-            if self.facts.source == ErrorSource::Prompt {
+            self.push_step(RecoveryStep::Refused { tokens });
+            if self.input.source == ErrorSource::Prompt {
                 return Some(false);
             }
             self.branch.push_error();
-            if !self.is_seen_by_runtime() && is_transient(self.facts.error) {
-                self.step(Step::Retried);
+            if !self.is_recognised_by_runtime() && is_transient(self.input.error) {
+                self.push_step(RecoveryStep::Retried);
             }
-            let outcome = self.in_run();
-            self.step(Step::Compaction { by: Asked::InRun, outcome });
+            let outcome = self.compact_in_run();
+            self.push_step(RecoveryStep::Compaction { caller: CompactionCaller::InRun, outcome });
             if !outcome.is_done() {
-                return Some(outcome.was_begun());
+                return Some(outcome.has_started());
             }
         }
         Some(false)
     }
 
-    fn is_seen_by_runtime(&self) -> bool {
-        self.facts.source == ErrorSource::Silent || pi::is_overflow(self.facts.error)
+    fn is_recognised_by_runtime(&self) -> bool {
+        self.input.source == ErrorSource::Silent || pi::is_overflow(self.input.error)
     }
 
     /// The runtime's compaction after a refusal (compaction 2.11).
-    fn in_run(&mut self) -> Compacted {
+    fn compact_in_run(&mut self) -> CompactionOutcome {
         let first = self.attempts.len() == 1;
-        match self.facts {
-            facts if !facts.settings.enabled => Compacted::Off,
-            facts if !facts.same_model => Compacted::OtherModel,
-            facts if facts.before_compaction && first => Compacted::TooOld,
-            _ if !self.is_seen_by_runtime() => Compacted::NotSeen,
+        match self.input {
+            facts if !facts.settings.enabled => CompactionOutcome::Off,
+            facts if !facts.same_model => CompactionOutcome::OtherModel,
+            facts if facts.predates_compaction && first => CompactionOutcome::TooOld,
+            _ if !self.is_recognised_by_runtime() => CompactionOutcome::NotRecognised,
             _ => self.compact(),
         }
     }
 
-    fn compact(&mut self) -> Compacted {
-        let Facts { settings, mode, runtime_window, .. } = self.facts;
-        let summary = max_summary_tokens(settings.reserve_tokens).max(0.0) / self.density;
-        let one_call = runtime_window / self.density;
+    fn compact(&mut self) -> CompactionOutcome {
+        let RecoveryInput { settings, mode, runtime_window, .. } = self.input;
+        let summary = max_summary_tokens(settings.reserve_tokens).max(0.0) / self.tokens_per_estimate;
+        let one_call = runtime_window / self.tokens_per_estimate;
         self.branch.compact(settings.keep_recent_tokens, *mode, summary, one_call)
     }
 
     /// Branch A or B: whether the prompt is run again (compaction 8.12, 8.13).
-    fn compact_or_again(&mut self, had: bool) -> bool {
-        if gateway::is_compaction_failure(self.facts.error) || self.tries >= self.facts.max_attempts {
+    fn compact_or_rerun(&mut self, had: bool) -> bool {
+        if gateway::is_compaction_failure(self.input.error) || self.attempts_used >= self.input.max_attempts {
             return false;
         }
-        self.tries += 1;
+        self.attempts_used += 1;
         if had {
-            self.step(Step::RunAgain);
+            self.push_step(RecoveryStep::RunAgain);
             return true;
         }
         let outcome = self.compact();
-        self.step(Step::Compaction { by: Asked::Explicitly, outcome });
+        self.push_step(RecoveryStep::Compaction { caller: CompactionCaller::AfterRun, outcome });
         outcome.is_done()
     }
 
     /// The fallback: whether results were cut (compaction 8.14).
-    fn cut_results(&mut self) -> bool {
-        let limit = self.facts.result_limit;
+    fn truncate_results(&mut self) -> bool {
+        let limit = self.input.result_limit;
         let largest = self.branch.largest_result();
-        if self.truncated {
+        if self.has_truncated {
             return false;
         }
         if largest <= limit {
-            self.step(Step::NothingOversized { limit, largest });
+            self.push_step(RecoveryStep::NothingOversized { limit, largest });
             return false;
         }
-        self.truncated = true;
-        if self.facts.truncation_restarts {
-            self.tries = 0;
+        self.has_truncated = true;
+        if self.input.truncation_restarts {
+            self.attempts_used = 0;
         }
         let (cut, loses_kept) = self.branch.truncate(limit);
-        self.step(Step::Truncation { limit, cut, loses_kept });
+        self.push_step(RecoveryStep::Truncation { limit, cut, loses_kept });
         true
     }
 }

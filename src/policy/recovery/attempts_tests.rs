@@ -4,7 +4,7 @@ use super::*;
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
 use crate::ids::{EntryIx, LineIds};
 use crate::js;
-use crate::policy::compact::branch;
+use crate::policy::compact::branch_entries;
 use crate::store::load::load_bytes;
 
 const ANTHROPIC: &str = "prompt is too long: 213462 tokens > 200000 maximum";
@@ -22,13 +22,13 @@ fn sized(lines: &[String]) -> Branch {
     let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
     let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
     let path: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
-    let body = |ix: EntryIx| Ok::<_, ()>(js::parse(&lines[ix.at()]).expect("test JSON"));
-    Branch { entries: branch(&index, &path, body).expect("reads"), kept_from: None }
+    let body = |ix: EntryIx| Ok::<_, ()>(js::parse(&lines[ix.index()]).expect("test JSON"));
+    Branch { entries: branch_entries(&index, &path, body).expect("reads"), first_kept: None }
 }
 
 /// A window of 1000 tokens of which 100 are kept by a compaction, and a reserve of 100.
-fn facts(branch: Branch, error: &str) -> Facts<'_> {
-    Facts {
+fn facts(branch: Branch, error: &str) -> RecoveryInput<'_> {
+    RecoveryInput {
         error,
         source: ErrorSource::Assistant,
         branch,
@@ -39,26 +39,30 @@ fn facts(branch: Branch, error: &str) -> Facts<'_> {
         settings: CompactionSettings { enabled: true, reserve_tokens: 100.0, keep_recent_tokens: 100.0 },
         mode: CompactionMode::Safeguard,
         same_model: true,
-        before_compaction: false,
-        gateway: true,
+        predates_compaction: false,
+        has_gateway: true,
         max_attempts: crate::policy::recovery::MAX_ATTEMPTS,
         result_limit: crate::policy::truncate::max_result_chars(1000.0),
         truncation_restarts: false,
-        chat: true,
+        is_chat: true,
     }
 }
 
 /// The steps of each attempt by their words.
 fn words(recovery: &Recovery) -> Vec<Vec<String>> {
-    let word = |step: &Step| match step {
-        Step::Refused { .. } => "refused".to_owned(),
-        Step::Retried => "retried".into(),
-        Step::Compaction { by: Asked::InRun, outcome } => format!("run: {}", outcome.word()),
-        Step::Compaction { by: Asked::Explicitly, outcome } => format!("gateway: {}", outcome.word()),
-        Step::RunAgain => "again".into(),
-        Step::Truncation { cut, .. } => format!("cut {}", cut.len()),
-        Step::NothingOversized { .. } => "nothing oversized".into(),
-        Step::Answered { .. } => "answered".into(),
+    let word = |step: &RecoveryStep| match step {
+        RecoveryStep::Refused { .. } => "refused".to_owned(),
+        RecoveryStep::Retried => "retried".into(),
+        RecoveryStep::Compaction { caller: CompactionCaller::InRun, outcome } => {
+            format!("run: {}", outcome.as_str())
+        }
+        RecoveryStep::Compaction { caller: CompactionCaller::AfterRun, outcome } => {
+            format!("gateway: {}", outcome.as_str())
+        }
+        RecoveryStep::RunAgain => "again".into(),
+        RecoveryStep::Truncation { cut, .. } => format!("cut {}", cut.len()),
+        RecoveryStep::NothingOversized { .. } => "nothing oversized".into(),
+        RecoveryStep::Answered { .. } => "answered".into(),
     };
     recovery.attempts.iter().map(|attempt| attempt.steps.iter().map(word).collect()).collect()
 }
@@ -76,15 +80,16 @@ fn one_turn() -> Vec<String> {
     std::iter::once(message("user", 40)).chain((0..20).map(|_| message("assistant", 220))).collect()
 }
 
-const RESET: Ending = Ending::GaveUp { kind: ErrorKind::ContextOverflow, reset: true };
+const RESET: Ending = Ending::GaveUp { kind: GiveUpReason::ContextOverflow, reset: true };
 
 #[test]
 fn an_overflow_that_the_runtime_sees_is_compacted_inside_the_run() {
-    let recovery = recovery(&facts(sized(&turns()), ANTHROPIC));
+    let recovery = predict_recovery(&facts(sized(&turns()), ANTHROPIC));
     assert_eq!(words(&recovery), [["refused", "run: done", "answered"]]);
     assert_eq!(recovery.ending, Ending::Answered);
-    let Step::Compaction {
-        outcome: Compacted::Done { summarised, kept_tokens, lost, request_kept, .. }, ..
+    let RecoveryStep::Compaction {
+        outcome: CompactionOutcome::Done { summarised, kept_tokens, lost, request_kept, .. },
+        ..
     } = recovery.attempts[0].steps[1]
     else {
         panic!("compacted")
@@ -97,9 +102,10 @@ fn an_overflow_that_the_runtime_sees_is_compacted_inside_the_run() {
 fn a_huge_result_at_the_end_is_summarised_with_the_request_it_belongs_to() {
     let mut lines = turns();
     lines.extend([message("assistant", 40), message("toolResult", 4000)]);
-    let recovery = recovery(&facts(sized(&lines), ANTHROPIC));
-    let Step::Compaction { outcome: Compacted::Done { kept_tokens, request_kept, .. }, .. } =
-        recovery.attempts[0].steps[1]
+    let recovery = predict_recovery(&facts(sized(&lines), ANTHROPIC));
+    let RecoveryStep::Compaction {
+        outcome: CompactionOutcome::Done { kept_tokens, request_kept, .. }, ..
+    } = recovery.attempts[0].steps[1]
     else {
         panic!("compacted: {:?}", words(&recovery))
     };
@@ -109,7 +115,7 @@ fn a_huge_result_at_the_end_is_summarised_with_the_request_it_belongs_to() {
 
 #[test]
 fn one_long_turn_is_cancelled_run_again_thrice_and_given_up() {
-    let recovery = recovery(&facts(sized(&one_turn()), ANTHROPIC));
+    let recovery = predict_recovery(&facts(sized(&one_turn()), ANTHROPIC));
     let again = ["refused", "run: cancelled", "again"];
     let last = ["refused", "run: cancelled", "nothing oversized"];
     assert_eq!(words(&recovery), [again, again, again, last]);
@@ -119,32 +125,32 @@ fn one_long_turn_is_cancelled_run_again_thrice_and_given_up() {
 
 #[test]
 fn words_that_only_the_gateway_knows_are_compacted_by_the_gateway() {
-    let recovery = recovery(&facts(sized(&turns()), STRICT_ONLY));
+    let recovery = predict_recovery(&facts(sized(&turns()), STRICT_ONLY));
     assert_eq!(words(&recovery), [vec!["refused", "run: notSeen", "gateway: done"], vec!["answered"]]);
 }
 
 #[test]
 fn words_that_only_the_runtime_knows_end_as_they_are_when_its_compaction_fails() {
-    let recovery = recovery(&facts(sized(&one_turn()), "too many tokens"));
+    let recovery = predict_recovery(&facts(sized(&one_turn()), "too many tokens"));
     assert_eq!(words(&recovery), [["refused", "run: cancelled"]]);
     assert_eq!((recovery.ending, recovery.ending.reply()), (Ending::RawError, None));
 }
 
 #[test]
 fn a_prompt_that_threw_is_never_compacted_inside_the_run() {
-    let facts = Facts { source: ErrorSource::Prompt, ..facts(sized(&turns()), ANTHROPIC) };
-    assert_eq!(words(&recovery(&facts)), [vec!["refused", "gateway: done"], vec!["answered"]]);
+    let facts = RecoveryInput { source: ErrorSource::Prompt, ..facts(sized(&turns()), ANTHROPIC) };
+    assert_eq!(words(&predict_recovery(&facts)), [vec!["refused", "gateway: done"], vec!["answered"]]);
 }
 
 #[test]
 fn an_oversized_result_is_cut_once_where_nothing_can_be_compacted() {
     // 30 % of 1000 tokens are 1200 chars; a cut result keeps 2217 of its 4000.
     let lines = [message("user", 40), message("assistant", 40), message("toolResult", 4000)];
-    let facts = Facts {
+    let facts = RecoveryInput {
         settings: CompactionSettings { enabled: false, ..SETTINGS },
         ..facts(sized(&lines), STRICT_ONLY)
     };
-    let recovery = recovery(&facts);
+    let recovery = predict_recovery(&facts);
     assert_eq!(
         words(&recovery)[0],
         ["refused", "run: off", "gateway: cancelled", "cut 1"],
@@ -161,8 +167,8 @@ const SETTINGS: CompactionSettings =
 fn the_runtimes_own_summariser_fails_on_a_history_larger_than_its_window() {
     let mut lines = turns();
     lines.extend((0..30).flat_map(|_| [message("user", 100), message("assistant", 100)]));
-    let facts = Facts { mode: CompactionMode::Default, ..facts(sized(&lines), ANTHROPIC) };
-    let recovery = recovery(&facts);
+    let facts = RecoveryInput { mode: CompactionMode::Default, ..facts(sized(&lines), ANTHROPIC) };
+    let recovery = predict_recovery(&facts);
     assert_eq!(words(&recovery)[0], ["refused", "run: summaryTooLarge", "again"]);
     assert_eq!(recovery.attempts.len(), 4);
     assert_eq!(words(&recovery)[3], ["refused", "run: summaryTooLarge", "nothing oversized"]);
@@ -171,13 +177,14 @@ fn the_runtimes_own_summariser_fails_on_a_history_larger_than_its_window() {
 
 #[test]
 fn pi_alone_leaves_the_error_to_the_person_and_other_channels_are_not_reset() {
-    let pi = Facts { gateway: false, ..facts(sized(&one_turn()), ANTHROPIC) };
-    assert_eq!(recovery(&pi).ending, Ending::LeftToPerson);
+    let pi = RecoveryInput { has_gateway: false, ..facts(sized(&one_turn()), ANTHROPIC) };
+    assert_eq!(predict_recovery(&pi).ending, Ending::LeftToPerson);
     let mut lines = turns();
     lines.extend((0..30).flat_map(|_| [message("user", 100), message("assistant", 100)]));
-    let cron = Facts { chat: false, mode: CompactionMode::Default, ..facts(sized(&lines), ANTHROPIC) };
-    let ending = recovery(&cron).ending;
-    assert_eq!(ending, Ending::GaveUp { kind: ErrorKind::ContextOverflow, reset: false });
+    let cron =
+        RecoveryInput { is_chat: false, mode: CompactionMode::Default, ..facts(sized(&lines), ANTHROPIC) };
+    let ending = predict_recovery(&cron).ending;
+    assert_eq!(ending, Ending::GaveUp { kind: GiveUpReason::ContextOverflow, reset: false });
     assert!(ending.reply().is_some_and(|reply| reply.starts_with("Context overflow: prompt too large")));
 }
 
@@ -185,7 +192,7 @@ fn pi_alone_leaves_the_error_to_the_person_and_other_channels_are_not_reset() {
 fn a_passing_trouble_is_asked_again_before_anything_else() {
     let text = "500 request_too_large";
     assert_eq!(
-        words(&recovery(&facts(sized(&turns()), text)))[0][..3],
+        words(&predict_recovery(&facts(sized(&turns()), text)))[0][..3],
         ["refused", "retried", "run: notSeen"]
     );
 }
@@ -195,10 +202,10 @@ fn a_second_compaction_loses_what_the_first_one_kept() {
     let mut lines = turns();
     lines.push(r#""type":"compaction","summary":"so far","firstKeptEntryId":"e36""#.to_owned());
     lines.extend((0..22).flat_map(|_| [message("user", 100), message("assistant", 100)]));
-    let branch = Branch { kept_from: Some(36), ..sized(&lines) };
-    let recovery = recovery(&facts(branch, ANTHROPIC));
+    let branch = Branch { first_kept: Some(36), ..sized(&lines) };
+    let recovery = predict_recovery(&facts(branch, ANTHROPIC));
     let lost = recovery.attempts[0].steps.iter().find_map(|step| match step {
-        Step::Compaction { outcome: Compacted::Done { lost, .. }, .. } => Some(*lost),
+        RecoveryStep::Compaction { outcome: CompactionOutcome::Done { lost, .. }, .. } => Some(*lost),
         _ => None,
     });
     assert_eq!(lost, Some(5));
@@ -210,8 +217,8 @@ fn an_older_gateway_begins_to_count_anew_once_it_cut_results() {
     let mut lines = vec![message("user", 40), message("assistant", 40)];
     lines.extend((0..12).map(|_| message("toolResult", 4000)));
     let attempts = |truncation_restarts| {
-        let facts = Facts { truncation_restarts, ..facts(sized(&lines), ANTHROPIC) };
-        recovery(&facts).attempts.len()
+        let facts = RecoveryInput { truncation_restarts, ..facts(sized(&lines), ANTHROPIC) };
+        predict_recovery(&facts).attempts.len()
     };
     assert_eq!((attempts(false), attempts(true)), (5, 8));
 }

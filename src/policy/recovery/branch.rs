@@ -3,14 +3,14 @@
 use crate::context::tokens::estimate_message;
 use crate::gateway::compaction::CompactionMode;
 use crate::ids::EntryIx;
-use crate::js::Throws;
+use crate::js::JsException;
 use crate::policy::compact::{BranchEntry, Preparation, prepare};
-use crate::policy::recovery::Compacted;
+use crate::policy::recovery::CompactionOutcome;
 use crate::policy::truncate::sized_result_chars;
-use crate::store::entry::{EntryKind, MessageSize, Role, Size, StopReason};
+use crate::store::entry::{CharCount, EntryKind, MessageSize, Role, StopReason};
 
 /// Chars that every text block keeps at least when a result is cut (compaction 8.18).
-const LEAST_BLOCK: f64 = 2217.0;
+const MIN_BLOCK_CHARS: f64 = 2217.0;
 
 /// The entries of a branch, root first, and where the part begins that its last compaction kept.
 #[derive(Debug, Clone, Default)]
@@ -18,19 +18,19 @@ pub struct Branch {
     /// The entries; those of a simulation have the index of the entry they repeat.
     pub entries: Vec<BranchEntry>,
     /// Position of the first entry that the last compaction kept, where that is on the branch.
-    pub kept_from: Option<usize>,
+    pub first_kept: Option<usize>,
 }
 
 impl Branch {
     /// Position of the last compaction.
-    fn compaction(&self) -> Option<usize> {
+    fn last_compaction(&self) -> Option<usize> {
         self.entries.iter().rposition(|entry| entry.kind == EntryKind::Compaction)
     }
 
     /// What the model is sent: summary, kept part, and what followed (compaction 4.2, 4.3).
     fn context(&self) -> impl Iterator<Item = &BranchEntry> {
-        let at = self.compaction();
-        let (from, to) = (at.map_or(0, |at| self.kept_from.unwrap_or(at)), at.unwrap_or(0));
+        let at = self.last_compaction();
+        let (from, to) = (at.map_or(0, |at| self.first_kept.unwrap_or(at)), at.unwrap_or(0));
         let summary = at.map(|at| &self.entries[at]);
         let after = &self.entries[at.map_or(0, |at| at + 1)..];
         let sent = |entry: &&BranchEntry| match entry.kind {
@@ -50,7 +50,7 @@ impl Branch {
     /// The provider's refusal is written behind the prompt (compaction 8.8).
     pub(super) fn push_error(&mut self) {
         let Some(last) = self.entries.last().copied() else { return };
-        self.entries.push(BranchEntry { message: Some(empty_answer()), ..plain(last.entry) });
+        self.entries.push(BranchEntry { message: Some(empty_answer()), ..empty_entry(last.entry) });
     }
 
     /// The prompt is sent anew: it stands there a second time, unless it was still unanswered (compaction 8.20).
@@ -69,20 +69,20 @@ impl Branch {
         mode: CompactionMode,
         summary_tokens: f64,
         one_call: f64,
-    ) -> Compacted {
+    ) -> CompactionOutcome {
         if self.entries.last().is_some_and(|entry| entry.kind == EntryKind::Compaction) {
-            return Compacted::Already;
+            return CompactionOutcome::AlreadyCompacted;
         }
         let prepared = match prepare(&self.entries, keep_tokens) {
             Ok(Some(prepared)) => prepared,
-            Ok(None) => return Compacted::Nothing,
-            Err(Throws) => return Compacted::Throws,
+            Ok(None) => return CompactionOutcome::NothingToCompact,
+            Err(JsException) => return CompactionOutcome::Throws,
         };
-        if let Some(refused) = self.refused(&prepared, mode, one_call) {
+        if let Some(refused) = self.give_up_reason(&prepared, mode, one_call) {
             return refused;
         }
-        let summarised = self.summarised(&prepared).count();
-        let lost = self.lost_by(&prepared);
+        let summarised = self.summarised_sizes(&prepared).count();
+        let lost = self.lost_messages(&prepared);
         let first_kept = prepared.cut.first_kept;
         let kept_tokens = self.entries[first_kept..]
             .iter()
@@ -91,13 +91,24 @@ impl Branch {
             .sum();
         let is_user = |entry: &BranchEntry| entry.role() == Some(Role::User);
         let request_kept = self.entries.iter().rposition(is_user).is_none_or(|at| at >= first_kept);
-        self.kept_from = Some(first_kept);
+        self.first_kept = Some(first_kept);
         self.push_summary(summary_tokens);
-        Compacted::Done { summarised, first_kept: prepared.first_kept, kept_tokens, lost, request_kept }
+        CompactionOutcome::Done {
+            summarised,
+            first_kept: prepared.first_kept,
+            kept_tokens,
+            lost,
+            request_kept,
+        }
     }
 
     /// Why the safeguard or the runtime's own summary gives up on what was prepared; none when it goes on.
-    fn refused(&self, prepared: &Preparation, mode: CompactionMode, one_call: f64) -> Option<Compacted> {
+    fn give_up_reason(
+        &self,
+        prepared: &Preparation,
+        mode: CompactionMode,
+        one_call: f64,
+    ) -> Option<CompactionOutcome> {
         let is_real = |entry: &BranchEntry| {
             let role = entry.message.map(|size| size.role);
             matches!(role, Some(Role::User | Role::Assistant | Role::ToolResult))
@@ -105,17 +116,17 @@ impl Branch {
         match mode {
             CompactionMode::Safeguard => {
                 let real = self.entries[prepared.history()].iter().any(is_real);
-                (!real).then_some(Compacted::Cancelled)
+                (!real).then_some(CompactionOutcome::Cancelled)
             }
             CompactionMode::Default => {
-                let tokens: f64 = self.summarised(prepared).map(|size| tokens(&size)).sum();
-                (tokens > one_call).then_some(Compacted::SummaryTooLarge { tokens })
+                let tokens: f64 = self.summarised_sizes(prepared).map(|size| tokens(&size)).sum();
+                (tokens > one_call).then_some(CompactionOutcome::SummaryTooLarge { tokens })
             }
         }
     }
 
     /// What a summary would stand for.
-    fn summarised(&self, prepared: &Preparation) -> impl Iterator<Item = MessageSize> {
+    fn summarised_sizes(&self, prepared: &Preparation) -> impl Iterator<Item = MessageSize> {
         let range = prepared.history().start..prepared.turn_prefix().end;
         self.entries[range].iter().filter_map(|entry| entry.message)
     }
@@ -124,19 +135,19 @@ impl Branch {
         let Some(last) = self.entries.last().copied() else { return };
         let size = MessageSize {
             role: Role::CompactionSummary,
-            pi_chars: Size::new(Ok(tokens * 4.0)),
+            pi_chars: CharCount::new(Ok(tokens * 4.0)),
             ..empty_answer()
         };
         self.entries.push(BranchEntry {
             kind: EntryKind::Compaction,
             message: Some(size),
-            ..plain(last.entry)
+            ..empty_entry(last.entry)
         });
     }
 
     /// Messages that the previous compaction kept and this one drops without a word (compaction 3.3).
-    fn lost_by(&self, prepared: &Preparation) -> usize {
-        let kept = prepared.previous.zip(self.kept_from);
+    fn lost_messages(&self, prepared: &Preparation) -> usize {
+        let kept = prepared.previous_compaction.zip(self.first_kept);
         kept.map_or(0, |(at, from)| {
             self.entries[from.min(at)..at].iter().filter(|entry| entry.message.is_some()).count()
         })
@@ -156,18 +167,18 @@ impl Branch {
         for entry in self.entries.iter_mut().filter(|entry| over(entry)) {
             cut.push(entry.entry);
             if let Some(size) = &mut entry.message {
-                shorten(size, limit);
+                truncate_size(size, limit);
             }
         }
         // Labels and branch summaries are not copied.
         let copied = |(at, entry): &(usize, &BranchEntry)| {
             *at < first || !matches!(entry.kind, EntryKind::BranchSummary | EntryKind::Label)
         };
-        let compaction = self.compaction();
+        let compaction = self.last_compaction();
         let loses =
-            compaction.is_some_and(|at| first <= at && self.kept_from.is_some_and(|from| from >= first));
+            compaction.is_some_and(|at| first <= at && self.first_kept.is_some_and(|from| from >= first));
         if loses {
-            self.kept_from = None;
+            self.first_kept = None;
         }
         self.entries = self.entries.iter().enumerate().filter(copied).map(|(_, entry)| *entry).collect();
         (cut, loses)
@@ -186,27 +197,27 @@ fn result_chars(entry: &BranchEntry) -> Option<f64> {
 }
 
 /// The sizes of a tool result that was cut to a limit.
-fn shorten(size: &mut MessageSize, limit: f64) {
+fn truncate_size(size: &mut MessageSize, limit: f64) {
     let chars = sized_result_chars(size).unwrap_or_else(|| f64::from(size.text_chars));
-    let after = chars.min(limit.max(LEAST_BLOCK * f64::from(size.text_blocks.max(1))));
+    let after = chars.min(limit.max(MIN_BLOCK_CHARS * f64::from(size.text_blocks.max(1))));
     let gone = chars - after;
     size.joined_chars -= gone;
     size.text_chars -= (gone.max(0.0) as u32).min(size.text_chars);
-    size.pi_chars = Size::new(size.pi_chars.get().map(|chars| chars - gone));
+    size.pi_chars = CharCount::new(size.pi_chars.value().map(|chars| chars - gone));
 }
 
-fn plain(entry: EntryIx) -> BranchEntry {
+fn empty_entry(entry: EntryIx) -> BranchEntry {
     BranchEntry {
         entry,
         kind: EntryKind::Message,
-        named: true,
+        has_id: true,
         message: None,
-        no_message: false,
+        lacks_message: false,
         projected: None,
     }
 }
 
 /// An answer without a word.
 fn empty_answer() -> MessageSize {
-    MessageSize { role: Role::Assistant, stop: StopReason::Error, ..MessageSize::NOTHING }
+    MessageSize { role: Role::Assistant, stop_reason: StopReason::Error, ..MessageSize::EMPTY }
 }

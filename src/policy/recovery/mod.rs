@@ -9,9 +9,9 @@ mod branch;
 mod reply;
 mod transient;
 
-pub use attempts::recovery;
+pub use attempts::predict_recovery;
 pub use branch::Branch;
-pub use reply::{Ending, ErrorKind};
+pub use reply::{Ending, GiveUpReason};
 pub use transient::is_transient;
 
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
@@ -49,7 +49,7 @@ impl ErrorSource {
 
 /// Everything the attempts depend on.
 #[derive(Debug, Clone)]
-pub struct Facts<'a> {
+pub struct RecoveryInput<'a> {
     /// What the provider said; empty for a silent overflow.
     pub error: &'a str,
     /// Where it was said.
@@ -71,9 +71,9 @@ pub struct Facts<'a> {
     /// The refused call was made with the session's present model (compaction 2.11).
     pub same_model: bool,
     /// The answer is older than the latest compaction of the branch (compaction 2.11).
-    pub before_compaction: bool,
+    pub predates_compaction: bool,
     /// The gateway runs the session; pi alone has no loop around the run.
-    pub gateway: bool,
+    pub has_gateway: bool,
     /// Compactions and runs again that one run may take; [`MAX_ATTEMPTS`] in the reference.
     pub max_attempts: u32,
     /// Chars that one tool result may have (pruning 6.2; 8, row "Single limit").
@@ -81,33 +81,33 @@ pub struct Facts<'a> {
     /// Cutting results starts that count anew, as an older gateway did (compaction 12, row "Recovery").
     pub truncation_restarts: bool,
     /// The session is a chat, which the gateway moves to a fresh session in the end (compaction 8.19).
-    pub chat: bool,
+    pub is_chat: bool,
 }
 
 /// Who asks for a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum CompactionCaller {
     /// The runtime, inside the run (compaction 2.11).
     InRun,
     /// The gateway, after it (compaction 8.13).
-    Explicitly,
+    AfterRun,
 }
 
 /// What becomes of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Compacted {
+pub enum CompactionOutcome {
     /// Compaction is switched off.
     Off,
     /// The runtime does not take the words for an overflow (compaction 8.1).
-    NotSeen,
+    NotRecognised,
     /// The answer came from another model than the session's (compaction 2.11).
     OtherModel,
     /// The answer is older than the latest compaction (compaction 2.11).
     TooOld,
     /// The branch ends in a compaction (compaction 3.1).
-    Already,
+    AlreadyCompacted,
     /// There is no entry to begin the kept part with (compaction 3.1).
-    Nothing,
+    NothingToCompact,
     /// The history holds no real message: cancelled (compaction 5.1).
     Cancelled,
     /// A damaged message stops it (compaction 3.23).
@@ -133,23 +133,23 @@ pub enum Compacted {
     },
 }
 
-impl Compacted {
+impl CompactionOutcome {
     /// Whether the session is smaller afterwards.
     pub fn is_done(self) -> bool {
         matches!(self, Self::Done { .. })
     }
 
     /// Whether it was begun at all; one that was and failed counts as a compaction of the run (compaction 2.21).
-    pub fn was_begun(self) -> bool {
-        !matches!(self, Self::Off | Self::NotSeen | Self::OtherModel | Self::TooOld)
+    pub fn has_started(self) -> bool {
+        !matches!(self, Self::Off | Self::NotRecognised | Self::OtherModel | Self::TooOld)
     }
 
     /// The rule that decides.
     pub fn rule(self) -> &'static str {
         match self {
             Self::Off | Self::OtherModel | Self::TooOld => "compaction 2.11",
-            Self::NotSeen => "compaction 8.1",
-            Self::Already | Self::Nothing => "compaction 3.1",
+            Self::NotRecognised => "compaction 8.1",
+            Self::AlreadyCompacted | Self::NothingToCompact => "compaction 3.1",
             Self::Cancelled => "compaction 5.1",
             Self::Throws => "compaction 3.23",
             Self::SummaryTooLarge { .. } => "compaction 3.20",
@@ -158,14 +158,14 @@ impl Compacted {
     }
 
     /// Its word in JSON.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",
-            Self::NotSeen => "notSeen",
+            Self::NotRecognised => "notSeen",
             Self::OtherModel => "otherModel",
             Self::TooOld => "tooOld",
-            Self::Already => "alreadyCompacted",
-            Self::Nothing => "nothingToCompact",
+            Self::AlreadyCompacted => "alreadyCompacted",
+            Self::NothingToCompact => "nothingToCompact",
             Self::Cancelled => "cancelled",
             Self::Throws => "throws",
             Self::SummaryTooLarge { .. } => "summaryTooLarge",
@@ -176,7 +176,7 @@ impl Compacted {
 
 /// One thing that is tried.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum RecoveryStep {
     /// The prompt is sent and refused.
     Refused {
         /// Its tokens, as estimated; scaled so that the refused prompt did not fit.
@@ -187,9 +187,9 @@ pub enum Step {
     /// A compaction.
     Compaction {
         /// Who asks.
-        by: Asked,
+        caller: CompactionCaller,
         /// What becomes of it.
-        outcome: Compacted,
+        outcome: CompactionOutcome,
     },
     /// The prompt is run again as it is (compaction 8.12).
     RunAgain,
@@ -217,7 +217,7 @@ pub enum Step {
     },
 }
 
-impl Step {
+impl RecoveryStep {
     /// The rule it follows.
     pub fn rule(&self) -> &'static str {
         match self {
@@ -236,7 +236,7 @@ impl Step {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Attempt {
     /// In order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RecoveryStep>,
 }
 
 /// What would be tried, and how it ends.

@@ -2,14 +2,14 @@
 
 /// Why a run gave up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
+pub enum GiveUpReason {
     /// The error is that of a compaction (compaction 8.6).
     CompactionFailure,
     /// The prompt is too large.
     ContextOverflow,
 }
 
-impl ErrorKind {
+impl GiveUpReason {
     /// The gateway's name of it.
     pub fn name(self) -> &'static str {
         match self {
@@ -31,23 +31,23 @@ pub enum Ending {
     /// Everything was tried.
     GaveUp {
         /// Why.
-        kind: ErrorKind,
+        kind: GiveUpReason,
         /// The chat goes on in a fresh session; the old transcript stays (compaction 8.19).
         reset: bool,
     },
 }
 
 /// The reply of a run that gave up (compaction 8.15).
-const TOO_LARGE: &str = "Context overflow: prompt too large for the model. Try /reset (or /new) to start a fresh session, or use a larger-context model.";
+const TOO_LARGE_REPLY: &str = "Context overflow: prompt too large for the model. Try /reset (or /new) to start a fresh session, or use a larger-context model.";
 /// The reply of the chat that was moved to a fresh session (compaction 8.19).
-const RESET: &str = "⚠️ Context limit exceeded. I've reset our conversation to start fresh - please try again.\n\nTo prevent this, increase your compaction buffer by setting `agents.defaults.compaction.reserveTokensFloor` to 20000 or higher in your config.";
+const RESET_REPLY: &str = "⚠️ Context limit exceeded. I've reset our conversation to start fresh - please try again.\n\nTo prevent this, increase your compaction buffer by setting `agents.defaults.compaction.reserveTokensFloor` to 20000 or higher in your config.";
 
 impl Ending {
     /// What the person is told, where the gateway has words for it.
     pub fn reply(self) -> Option<&'static str> {
         match self {
-            Self::GaveUp { reset: true, .. } => Some(RESET),
-            Self::GaveUp { reset: false, .. } => Some(TOO_LARGE),
+            Self::GaveUp { reset: true, .. } => Some(RESET_REPLY),
+            Self::GaveUp { reset: false, .. } => Some(TOO_LARGE_REPLY),
             Self::Answered | Self::RawError | Self::LeftToPerson => None,
         }
     }
@@ -64,7 +64,7 @@ impl Ending {
     }
 
     /// Its word in JSON.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Answered => "answered",
             Self::RawError => "rawError",

@@ -1,7 +1,7 @@
 //! Errors that the runtime takes for passing: it waits and asks again (compaction 2.16).
 
 /// Texts that it looks for, in any case.
-const TEXTS: [&str; 14] = [
+const TRANSIENT_TEXTS: [&str; 14] = [
     "overloaded",
     "too many requests",
     "429",
@@ -19,7 +19,7 @@ const TEXTS: [&str; 14] = [
 ];
 
 /// Words with nothing or one character between them.
-const PAIRS: [(&str, &str); 5] = [
+const WORD_PAIRS: [(&str, &str); 5] = [
     ("rate", "limit"),
     ("service", "unavailable"),
     ("connection", "error"),
@@ -30,11 +30,11 @@ const PAIRS: [(&str, &str); 5] = [
 /// Whether an error text reads like a passing trouble; an overflow never does, whoever asks (compaction 2.16).
 pub fn is_transient(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
-    TEXTS.iter().any(|part| text.contains(part))
-        || PAIRS.iter().any(|(first, second)| near(&text, first, second))
+    TRANSIENT_TEXTS.iter().any(|part| text.contains(part))
+        || WORD_PAIRS.iter().any(|(first, second)| contains_near(&text, first, second))
 }
 
-fn near(text: &str, first: &str, second: &str) -> bool {
+fn contains_near(text: &str, first: &str, second: &str) -> bool {
     let line_end = ['\n', '\r', '\u{2028}', '\u{2029}'];
     text.match_indices(first).any(|(at, _)| {
         let rest = &text[at + first.len()..];

@@ -48,7 +48,7 @@ pub fn repair_inputs(messages: &[Value], allowed: &AllowedTools) -> RepairedInpu
         changed: false,
     };
     for message in messages {
-        if let Some(message) = repaired.message(message, allowed) {
+        if let Some(message) = repaired.repair_message(message, allowed) {
             repaired.messages.push(message);
         }
     }
@@ -64,19 +64,19 @@ pub fn repaired_message(message: &Value) -> Option<Value> {
 pub fn needs_input_repair<'a>(message: impl Json<'a>) -> bool {
     let assistant = message.get("role").is_some_and(|role| role.str_is("assistant"));
     let blocks = message.get("content").filter(|_| assistant).and_then(Json::items);
-    blocks.into_iter().flatten().any(|block| is_call(block) && !is_fine(block))
+    blocks.into_iter().flatten().any(|block| is_call(block) && !is_clean_call(block))
 }
 
 /// Whether a call stays as it is.
-fn is_fine<'a>(call: impl Json<'a>) -> bool {
+fn is_clean_call<'a>(call: impl Json<'a>) -> bool {
     let name = usable_name(call, &AllowedTools::default());
     name.is_some_and(|name| {
-        call.get("name").and_then(Json::string) == Some(name.clone()) && !is_redacted(&name)
+        call.get("name").and_then(Json::to_js_string) == Some(name.clone()) && !is_redacted(&name)
     })
 }
 
 impl RepairedInputs {
-    fn message(&mut self, message: &Value, allowed: &AllowedTools) -> Option<Value> {
+    fn repair_message(&mut self, message: &Value, allowed: &AllowedTools) -> Option<Value> {
         let assistant = message.get("role").is_some_and(|role| role.str_is("assistant"));
         let content = message.get("content").and_then(Value::as_array).filter(|_| assistant);
         let Some(content) = content else { return Some(message.clone()) };
@@ -86,7 +86,7 @@ impl RepairedInputs {
             if !is_call(block) {
                 blocks.push(block.clone());
             } else if let Some(name) = usable_name(block, allowed) {
-                let (block, tidied) = tidied(block, &name);
+                let (block, tidied) = tidy_call(block, &name);
                 changed |= tidied;
                 blocks.push(block);
             } else {
@@ -110,11 +110,11 @@ impl RepairedInputs {
 /// The trimmed name of a call that may stay.
 fn usable_name<'a>(call: impl Json<'a>, allowed: &AllowedTools) -> Option<JsString> {
     let given = |key| call.get(key).is_some_and(|value| !value.is_null());
-    let has_id = call.get("id").and_then(Json::string).is_some_and(|id| !id.is_blank());
+    let has_id = call.get("id").and_then(Json::to_js_string).is_some_and(|id| !id.is_blank());
     if !has_id || !(given("input") || given("arguments")) {
         return None;
     }
-    let name = call.get("name")?.string()?.trim();
+    let name = call.get("name")?.to_js_string()?.trim();
     let usable = !name.is_empty()
         && name.len() <= NAME_MAX_CHARS
         && name.units().iter().all(|unit| is_name_unit(*unit))
@@ -127,7 +127,7 @@ fn is_name_unit(unit: u16) -> bool {
 }
 
 /// The call with its name trimmed and its secrets redacted, and whether that changed it.
-fn tidied(call: &Value, name: &JsString) -> (Value, bool) {
+fn tidy_call(call: &Value, name: &JsString) -> (Value, bool) {
     let mut copy = call.clone();
     let mut changed = call.get("name").and_then(Value::as_str) != Some(name);
     if changed && let Some(object) = copy.as_object_mut() {

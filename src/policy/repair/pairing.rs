@@ -4,24 +4,24 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::js::{JsString, Value};
-use crate::policy::repair::shape::{Call, MissingResult, Shape, UNKNOWN_TOOL};
+use crate::policy::repair::shape::{MissingResult, PairedCall, PairingShape, UNKNOWN_TOOL};
 
 /// One message of the paired list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Placed {
+pub enum PlacedMessage {
     /// The message at this index of the input, as it is.
-    Kept(usize),
+    Original(usize),
     /// The result at this index of the input, with this `toolName` (compaction 6.4).
     Renamed(usize, JsString),
     /// A result that was missing.
-    Added(MissingResult),
+    Synthetic(MissingResult),
 }
 
 /// What pairing makes of a list. The counters do not always agree with what happened (compaction 6.5).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pairing {
     /// The list after it; exactly the input when nothing `moved`.
-    pub order: Vec<Placed>,
+    pub order: Vec<PlacedMessage>,
     /// Every invented result, also one that was dropped again (compaction 6.6).
     pub added: Vec<MissingResult>,
     /// Results dropped because their id was already there.
@@ -29,66 +29,69 @@ pub struct Pairing {
     /// Indexes of the results dropped because no call before them has their id, ascending.
     pub orphans: Vec<usize>,
     /// The list was replaced (compaction 6.5b).
-    pub moved: bool,
+    pub is_replaced: bool,
 }
 
 /// Pairs results with calls.
-pub fn pair(shapes: &[&Shape]) -> Pairing {
-    let mut run = Run::default();
+pub fn pair(shapes: &[&PairingShape]) -> Pairing {
+    let mut run = PairingRun::default();
     let mut at = 0;
     while let Some(shape) = shapes.get(at) {
         match shape {
-            Shape::Assistant(calls) if !calls.is_empty() => {
+            PairingShape::Assistant(calls) if !calls.is_empty() => {
                 let span = &shapes[at + 1..];
-                let length = span.iter().position(|s| matches!(s, Shape::Assistant(_))).unwrap_or(span.len());
-                run.span(at, calls, &span[..length]);
+                let length =
+                    span.iter().position(|s| matches!(s, PairingShape::Assistant(_))).unwrap_or(span.len());
+                run.pair_span(at, calls, &span[..length]);
                 at += length;
             }
-            Shape::Result { .. } => run.drop_orphan(at),
-            Shape::Assistant(_) | Shape::Other => run.pairing.order.push(Placed::Kept(at)),
+            PairingShape::Result { .. } => run.drop_orphan(at),
+            PairingShape::Assistant(_) | PairingShape::Other => {
+                run.pairing.order.push(PlacedMessage::Original(at));
+            }
         }
         at += 1;
     }
-    if !run.pairing.moved {
+    if !run.pairing.is_replaced {
         // A second result of one span disappears only where something else changes (compaction 6.5a).
-        run.pairing.order = (0..shapes.len()).map(Placed::Kept).collect();
+        run.pairing.order = (0..shapes.len()).map(PlacedMessage::Original).collect();
     }
     run.pairing
 }
 
 #[derive(Default)]
-struct Run {
+struct PairingRun {
     /// Ids of results that are in the new list.
     placed: HashSet<JsString>,
     pairing: Pairing,
 }
 
-impl Run {
+impl PairingRun {
     /// An assistant message with calls, and what stands between it and the next one.
-    fn span(&mut self, assistant: usize, calls: &[Call], span: &[&Shape]) {
+    fn pair_span(&mut self, assistant: usize, calls: &[PairedCall], span: &[&PairingShape]) {
         // Of several calls with one id the last gives the name (compaction 6.4).
         let names: HashMap<&JsString, Option<&JsString>> =
             calls.iter().map(|call| (&call.id, call.name.as_ref())).collect();
-        let mut results: HashMap<&JsString, Placed> = HashMap::new();
+        let mut results: HashMap<&JsString, PlacedMessage> = HashMap::new();
         let mut rest = Vec::new();
         for (at, shape) in (assistant + 1..).zip(span) {
-            let Shape::Result { id, name } = shape else {
-                rest.push(Placed::Kept(at));
+            let PairingShape::Result { id, name } = shape else {
+                rest.push(PlacedMessage::Original(at));
                 continue;
             };
             match id.as_ref().and_then(|id| names.get_key_value(id)) {
                 None => self.drop_orphan(at),
                 Some((id, _)) if self.placed.contains(*id) => self.drop_duplicate(),
                 Some((id, call_name)) => {
-                    let result = self.named(at, name.as_ref(), *call_name);
+                    let result = self.with_fixed_name(at, name.as_ref(), *call_name);
                     results.entry(id).or_insert(result);
                 }
             }
         }
-        self.pairing.moved |= !results.is_empty() && !rest.is_empty();
-        self.pairing.order.push(Placed::Kept(assistant));
+        self.pairing.is_replaced |= !results.is_empty() && !rest.is_empty();
+        self.pairing.order.push(PlacedMessage::Original(assistant));
         for call in calls {
-            let result = results.get(&call.id).cloned().unwrap_or_else(|| self.missing(call));
+            let result = results.get(&call.id).cloned().unwrap_or_else(|| self.add_missing(call));
             self.place(call, result);
         }
         self.pairing.order.append(&mut rest);
@@ -96,32 +99,37 @@ impl Run {
 
     fn drop_orphan(&mut self, at: usize) {
         self.pairing.orphans.push(at);
-        self.pairing.moved = true;
+        self.pairing.is_replaced = true;
     }
 
     fn drop_duplicate(&mut self) {
         self.pairing.dropped_duplicates += 1;
-        self.pairing.moved = true;
+        self.pairing.is_replaced = true;
     }
 
-    fn named(&mut self, at: usize, name: Option<&JsString>, call_name: Option<&JsString>) -> Placed {
+    fn with_fixed_name(
+        &mut self,
+        at: usize,
+        name: Option<&JsString>,
+        call_name: Option<&JsString>,
+    ) -> PlacedMessage {
         match fixed_name(name, call_name) {
-            None => Placed::Kept(at),
+            None => PlacedMessage::Original(at),
             Some(name) => {
-                self.pairing.moved = true;
-                Placed::Renamed(at, name)
+                self.pairing.is_replaced = true;
+                PlacedMessage::Renamed(at, name)
             }
         }
     }
 
-    fn missing(&mut self, call: &Call) -> Placed {
-        let missing = MissingResult::of(call);
+    fn add_missing(&mut self, call: &PairedCall) -> PlacedMessage {
+        let missing = MissingResult::for_call(call);
         self.pairing.added.push(missing.clone());
-        self.pairing.moved = true;
-        Placed::Added(missing)
+        self.pairing.is_replaced = true;
+        PlacedMessage::Synthetic(missing)
     }
 
-    fn place(&mut self, call: &Call, result: Placed) {
+    fn place(&mut self, call: &PairedCall, result: PlacedMessage) {
         if self.placed.insert(call.id.clone()) {
             self.pairing.order.push(result);
         } else {
@@ -140,17 +148,17 @@ fn fixed_name(name: Option<&JsString>, call_name: Option<&JsString>) -> Option<J
 }
 
 /// The messages of a paired list; `now_ms` is when missing results are invented.
-pub fn apply(messages: &[Value], order: &[Placed], now_ms: f64) -> Vec<Value> {
+pub fn apply_pairing(messages: &[Value], order: &[PlacedMessage], now_ms: f64) -> Vec<Value> {
     let placed = order.iter().map(|placed| match placed {
-        Placed::Kept(at) => messages[*at].clone(),
-        Placed::Renamed(at, name) => renamed(&messages[*at], name),
-        Placed::Added(missing) => missing.message(now_ms),
+        PlacedMessage::Original(at) => messages[*at].clone(),
+        PlacedMessage::Renamed(at, name) => rename_result(&messages[*at], name),
+        PlacedMessage::Synthetic(missing) => missing.message(now_ms),
     });
     placed.collect()
 }
 
 /// The result under another tool name.
-pub fn renamed(message: &Value, name: &JsString) -> Value {
+pub fn rename_result(message: &Value, name: &JsString) -> Value {
     let mut copy = message.clone();
     if let Some(object) = copy.as_object_mut() {
         object.set("toolName", Value::from(name.clone()));
@@ -163,33 +171,33 @@ mod tests {
     use super::*;
 
     /// `a:x,y` an assistant with calls x and y, `r:x` or `r:x=name` a result, anything else another message.
-    fn shape(word: &str) -> Shape {
+    fn shape(word: &str) -> PairingShape {
         if let Some(calls) = word.strip_prefix("a:") {
-            let call = |id: &str| Call { id: id.into(), name: Some("exec".into()) };
-            return Shape::Assistant(calls.split(',').filter(|id| !id.is_empty()).map(call).collect());
+            let call = |id: &str| PairedCall { id: id.into(), name: Some("exec".into()) };
+            return PairingShape::Assistant(calls.split(',').filter(|id| !id.is_empty()).map(call).collect());
         }
-        let Some(result) = word.strip_prefix("r:") else { return Shape::Other };
+        let Some(result) = word.strip_prefix("r:") else { return PairingShape::Other };
         let (id, name) = result.split_once('=').unwrap_or((result, "exec"));
-        Shape::Result { id: Some(id.into()), name: Some(name.replace('_', " ").as_str().into()) }
+        PairingShape::Result { id: Some(id.into()), name: Some(name.replace('_', " ").as_str().into()) }
     }
 
     fn paired(list: &str) -> Pairing {
-        let shapes: Vec<Shape> = list.split_whitespace().map(shape).collect();
+        let shapes: Vec<PairingShape> = list.split_whitespace().map(shape).collect();
         pair(&shapes.iter().collect::<Vec<_>>())
     }
 
     /// The new list: indexes, `+x` for an invented result, `3=name` for a renamed one.
     fn order(pairing: &Pairing) -> String {
-        let word = |placed: &Placed| match placed {
-            Placed::Kept(at) => at.to_string(),
-            Placed::Renamed(at, name) => format!("{at}={}", name.to_string_lossy()),
-            Placed::Added(missing) => format!("+{}", missing.id.to_string_lossy()),
+        let word = |placed: &PlacedMessage| match placed {
+            PlacedMessage::Original(at) => at.to_string(),
+            PlacedMessage::Renamed(at, name) => format!("{at}={}", name.to_string_lossy()),
+            PlacedMessage::Synthetic(missing) => format!("+{}", missing.id.to_string_lossy()),
         };
         pairing.order.iter().map(word).collect::<Vec<_>>().join(" ")
     }
 
     fn counts(pairing: &Pairing) -> (usize, usize, usize, bool) {
-        (pairing.added.len(), pairing.dropped_duplicates, pairing.orphans.len(), pairing.moved)
+        (pairing.added.len(), pairing.dropped_duplicates, pairing.orphans.len(), pairing.is_replaced)
     }
 
     #[test]
@@ -248,7 +256,7 @@ mod tests {
     #[test]
     fn a_renamed_result_changes_its_name_in_place() {
         let result = crate::js::parse(r#"{"role":"toolResult","toolName":" a ","content":[]}"#).unwrap();
-        let new = apply(&[result], &[Placed::Renamed(0, "a".into())], 0.0);
+        let new = apply_pairing(&[result], &[PlacedMessage::Renamed(0, "a".into())], 0.0);
         assert_eq!(crate::js::stringify(&new[0]), r#"{"role":"toolResult","toolName":"a","content":[]}"#);
     }
 }

@@ -8,11 +8,11 @@ const CALL_TYPES: [&str; 3] = ["toolCall", "toolUse", "functionCall"];
 /// Name of a tool that cannot be told (compaction 6.3, 6.4).
 pub(super) const UNKNOWN_TOOL: &str = "unknown";
 /// Text of an invented result (compaction 6.3).
-const MISSING_TEXT: &str = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
+const MISSING_RESULT_TEXT: &str = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
 
 /// A tool call as its result is matched with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct PairedCall {
     /// Its id, not empty and not trimmed.
     pub id: JsString,
     /// Its name, not trimmed, possibly blank; none when it is no string.
@@ -21,10 +21,10 @@ pub struct Call {
 
 /// A message as the pairing sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shape {
+pub enum PairingShape {
     /// An assistant message with the calls that want a result. A failed or aborted one wants none, and
     /// still ends what belongs to the one before (compaction 6.2).
-    Assistant(Vec<Call>),
+    Assistant(Vec<PairedCall>),
     /// A tool result.
     Result {
         /// The id of its call; none when it names none.
@@ -37,19 +37,19 @@ pub enum Shape {
 }
 
 /// The shape of a message.
-pub fn shape_of<'a>(message: impl Json<'a>) -> Shape {
+pub fn shape_of<'a>(message: impl Json<'a>) -> PairingShape {
     let role = message.get("role");
     if role.is_some_and(|role| role.str_is("assistant")) {
-        Shape::Assistant(wanting_calls(message))
+        PairingShape::Assistant(calls_needing_results(message))
     } else if role.is_some_and(|role| role.str_is("toolResult")) {
-        let id = text(message, "toolCallId").or_else(|| text(message, "toolUseId"));
-        Shape::Result { id, name: message.get("toolName").and_then(Json::string) }
+        let id = non_empty_text(message, "toolCallId").or_else(|| non_empty_text(message, "toolUseId"));
+        PairingShape::Result { id, name: message.get("toolName").and_then(Json::to_js_string) }
     } else {
-        Shape::Other
+        PairingShape::Other
     }
 }
 
-fn wanting_calls<'a>(message: impl Json<'a>) -> Vec<Call> {
+fn calls_needing_results<'a>(message: impl Json<'a>) -> Vec<PairedCall> {
     let failed =
         message.get("stopReason").is_some_and(|reason| reason.str_is("error") || reason.str_is("aborted"));
     if failed {
@@ -59,8 +59,8 @@ fn wanting_calls<'a>(message: impl Json<'a>) -> Vec<Call> {
     let calls = blocks.into_iter().flatten().filter(|block| is_call(*block));
     calls
         .filter_map(|block| {
-            let name = block.get("name").and_then(Json::string);
-            Some(Call { id: text(block, "id")?, name })
+            let name = block.get("name").and_then(Json::to_js_string);
+            Some(PairedCall { id: non_empty_text(block, "id")?, name })
         })
         .collect()
 }
@@ -71,8 +71,8 @@ pub fn is_call<'a>(block: impl Json<'a>) -> bool {
 }
 
 /// A text that is not empty.
-fn text<'a>(value: impl Json<'a>, key: &str) -> Option<JsString> {
-    value.get(key).and_then(Json::string).filter(|text| !text.is_empty())
+fn non_empty_text<'a>(value: impl Json<'a>, key: &str) -> Option<JsString> {
+    value.get(key).and_then(Json::to_js_string).filter(|text| !text.is_empty())
 }
 
 /// A result that is invented for a call without one (compaction 6.3).
@@ -86,18 +86,18 @@ pub struct MissingResult {
 
 impl MissingResult {
     /// The result that stands in for the one of `call`.
-    pub fn of(call: &Call) -> Self {
+    pub fn for_call(call: &PairedCall) -> Self {
         Self { id: call.id.clone(), name: call.name.clone().unwrap_or_else(|| UNKNOWN_TOOL.into()) }
     }
 
     /// Its shape.
-    pub fn shape(&self) -> Shape {
-        Shape::Result { id: Some(self.id.clone()), name: Some(self.name.clone()) }
+    pub fn shape(&self) -> PairingShape {
+        PairingShape::Result { id: Some(self.id.clone()), name: Some(self.name.clone()) }
     }
 
     /// Its message; `now_ms` is when it is invented.
     pub fn message(&self, now_ms: f64) -> Value {
-        let block = Object::from([("type", "text"), ("text", MISSING_TEXT)]);
+        let block = Object::from([("type", "text"), ("text", MISSING_RESULT_TEXT)]);
         Value::Object(Object::from([
             ("role", Value::from("toolResult")),
             ("toolCallId", Value::from(self.id.clone())),
@@ -111,7 +111,7 @@ impl MissingResult {
     /// Its tokens, as pi estimates them (compaction 1.5).
     pub fn tokens() -> f64 {
         // The text is ASCII: bytes are UTF-16 units.
-        (MISSING_TEXT.len() as f64 / CHARS_PER_TOKEN).ceil()
+        (MISSING_RESULT_TEXT.len() as f64 / CHARS_PER_TOKEN).ceil()
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
     use crate::js;
     use crate::store::measure::pi_chars;
 
-    fn shape(json: &str) -> Shape {
+    fn shape(json: &str) -> PairingShape {
         shape_of(&js::parse(json).unwrap())
     }
 
@@ -131,8 +131,9 @@ mod tests {
             r#"{"role":"assistant","content":[{"type":"toolUse","id":"a"},{"type":"toolCall","id":""},
                 {"type":"functionCall","id":" ","name":" "},{"type":"text","id":"x"},null,"toolCall"]}"#,
         );
-        let call = |id: &str, name: Option<&str>| Call { id: id.into(), name: name.map(JsString::from) };
-        assert_eq!(calls, Shape::Assistant(vec![call("a", None), call(" ", Some(" "))]));
+        let call =
+            |id: &str, name: Option<&str>| PairedCall { id: id.into(), name: name.map(JsString::from) };
+        assert_eq!(calls, PairingShape::Assistant(vec![call("a", None), call(" ", Some(" "))]));
     }
 
     #[test]
@@ -141,14 +142,14 @@ mod tests {
             let json = format!(
                 r#"{{"role":"assistant","stopReason":"{stop}","content":[{{"type":"toolCall","id":"a"}}]}}"#
             );
-            assert_eq!(shape(&json), Shape::Assistant(Vec::new()));
+            assert_eq!(shape(&json), PairingShape::Assistant(Vec::new()));
         }
     }
 
     #[test]
     fn the_id_of_a_result_has_two_spellings() {
         let id = |json: &str| match shape(json) {
-            Shape::Result { id, .. } => id.map(|id| id.to_string_lossy()),
+            PairingShape::Result { id, .. } => id.map(|id| id.to_string_lossy()),
             _ => panic!("a result"),
         };
         assert_eq!(id(r#"{"role":"toolResult","toolCallId":"a","toolUseId":"b"}"#).as_deref(), Some("a"));
@@ -158,7 +159,7 @@ mod tests {
 
     #[test]
     fn an_invented_result_weighs_what_is_said_of_it() {
-        let missing = MissingResult::of(&Call { id: "a".into(), name: None });
+        let missing = MissingResult::for_call(&PairedCall { id: "a".into(), name: None });
         let message = missing.message(5.0);
         let tokens = pi_chars(&message).map(|chars| (chars / CHARS_PER_TOKEN).ceil());
         assert_eq!(tokens, Ok(MissingResult::tokens()));

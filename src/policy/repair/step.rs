@@ -4,15 +4,15 @@
 use crate::js::Value;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::{Item, List};
+use crate::policy::list::{MessageList, PlannedMessage};
 use crate::policy::reason::Reason;
-use crate::policy::repair::pairing::{Pairing, Placed, pair};
-use crate::policy::repair::shape::{Shape, is_call};
-use crate::store::entry::{Role, Size};
+use crate::policy::repair::pairing::{Pairing, PlacedMessage, pair};
+use crate::policy::repair::shape::{PairingShape, is_call};
+use crate::store::entry::{CharCount, Role};
 
 /// What a repair came to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Repaired {
+pub struct RepairResult {
     /// The fate of every message it was given.
     pub fates: Vec<MessageFate>,
     /// Another list is sent: more, less, elsewhere or otherwise. Details do not count, they are never sent.
@@ -20,34 +20,34 @@ pub struct Repaired {
 }
 
 /// Repairs a list that a run begins with. Every tool name is allowed: which tools a run has is not in a transcript.
-pub fn repair_list(list: &mut List) -> Repaired {
-    let mut fates = untouched(list);
+pub fn repair_list(list: &mut MessageList) -> RepairResult {
+    let mut fates = unchanged_fates(list);
     let given = repair_inputs(list, &mut fates);
     strip_details(list, &mut fates, &given);
-    let paired = pair_up(list, &mut fates, &given);
-    Repaired { changed: paired || fates.iter().any(|fate| fate.fate.changes()), fates }
+    let paired = apply_pairing_to_list(list, &mut fates, &given);
+    RepairResult { changed: paired || fates.iter().any(|fate| fate.fate.is_change()), fates }
 }
 
 /// Pairs calls and results again, after messages were dropped.
-pub fn pair_list(list: &mut List) -> Repaired {
-    let mut fates = untouched(list);
+pub fn pair_list(list: &mut MessageList) -> RepairResult {
+    let mut fates = unchanged_fates(list);
     let given: Vec<usize> = (0..list.len()).collect();
-    let changed = pair_up(list, &mut fates, &given);
-    Repaired { fates, changed }
+    let changed = apply_pairing_to_list(list, &mut fates, &given);
+    RepairResult { fates, changed }
 }
 
-fn untouched(list: &List) -> Vec<MessageFate> {
+fn unchanged_fates(list: &MessageList) -> Vec<MessageFate> {
     list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect()
 }
 
 /// Repairs the calls of assistant messages (compaction 6.7), of which only those with odd ones keep their body. Returns
 /// which of the messages that were given are left.
-fn repair_inputs(list: &mut List, fates: &mut [MessageFate]) -> Vec<usize> {
+fn repair_inputs(list: &mut MessageList, fates: &mut [MessageFate]) -> Vec<usize> {
     let mut left = Vec::with_capacity(list.len());
     for (at, fate) in fates.iter_mut().enumerate() {
         let size = list.size(at);
         let body = list
-            .texture(at)
+            .features_at(at)
             .filter(|_| size.role == Role::Assistant)
             .and_then(|texture| texture.body.clone());
         let Some(body) = body else {
@@ -55,11 +55,11 @@ fn repair_inputs(list: &mut List, fates: &mut [MessageFate]) -> Vec<usize> {
             continue;
         };
         match super::repaired_message(&body) {
-            None => *fate = MessageFate::gone(&size, Fate::Dropped, Reason::CallRemoved),
+            None => *fate = MessageFate::removed(&size, Fate::Dropped, Reason::CallRemoved),
             Some(made) => {
                 left.push(at);
                 if let Some(reason) = repaired_reason(&body, &made) {
-                    list.make(at, Edit::RepairInputs);
+                    list.apply_edit(at, &Edit::RepairInputs);
                     let after = list.size(at).prune_chars;
                     *fate = MessageFate { fate: Fate::Cleared, reason, after, ..*fate };
                 }
@@ -68,7 +68,7 @@ fn repair_inputs(list: &mut List, fates: &mut [MessageFate]) -> Vec<usize> {
     }
     let mut kept = left.iter().peekable();
     let mut at = 0;
-    list.items_mut().retain(|_| {
+    list.messages_mut().retain(|_| {
         let stays = kept.next_if_eq(&&at).is_some();
         at += 1;
         stays
@@ -89,51 +89,51 @@ fn repaired_reason(body: &Value, made: &Value) -> Option<Reason> {
 }
 
 /// Takes the details off every tool result.
-fn strip_details(list: &mut List, fates: &mut [MessageFate], given: &[usize]) {
+fn strip_details(list: &mut MessageList, fates: &mut [MessageFate], given: &[usize]) {
     for (at, given) in given.iter().enumerate() {
-        let has_details = list.texture(at).is_some_and(|texture| texture.details_chars.is_some());
+        let has_details = list.features_at(at).is_some_and(|texture| texture.details_chars.is_some());
         if has_details && list.size(at).role == Role::ToolResult {
-            list.make(at, Edit::StripDetails);
+            list.apply_edit(at, &Edit::StripDetails);
             fates[*given].reason = Reason::DetailsStripped;
         }
     }
 }
 
 /// Pairs a list whose messages were given as these; whether that gives another list (compaction 6.2).
-fn pair_up(list: &mut List, fates: &mut [MessageFate], given: &[usize]) -> bool {
-    let shape = |at| list.texture(at).map_or(&Shape::Other, |texture| &texture.shape);
+fn apply_pairing_to_list(list: &mut MessageList, fates: &mut [MessageFate], given: &[usize]) -> bool {
+    let shape = |at| list.features_at(at).map_or(&PairingShape::Other, |texture| &texture.shape);
     let pairing = pair(&(0..list.len()).map(shape).collect::<Vec<_>>());
-    let mut changed = tell_moved(&pairing, list, fates, given);
-    changed |= tell_dropped(&pairing, fates, given);
-    let mut items: Vec<Option<Item>> = list.items_mut().drain(..).map(Some).collect();
+    let mut changed = mark_moved(&pairing, list, fates, given);
+    changed |= mark_dropped(&pairing, fates, given);
+    let mut items: Vec<Option<PlannedMessage>> = list.messages_mut().drain(..).map(Some).collect();
     for placed in pairing.order {
-        changed |= !matches!(placed, Placed::Kept(_));
+        changed |= !matches!(placed, PlacedMessage::Original(_));
         match placed {
-            Placed::Kept(at) => list.items_mut().extend(items[at].take()),
-            Placed::Renamed(at, name) => {
-                list.items_mut().extend(items[at].take());
-                list.make(list.len() - 1, Edit::ToolName(name));
+            PlacedMessage::Original(at) => list.messages_mut().extend(items[at].take()),
+            PlacedMessage::Renamed(at, name) => {
+                list.messages_mut().extend(items[at].take());
+                list.apply_edit(list.len() - 1, &Edit::RenameTool(name));
                 fates[given[at]].reason = Reason::RenamedResult;
             }
-            Placed::Added(missing) => list.items_mut().push(Item::from(missing)),
+            PlacedMessage::Synthetic(missing) => list.messages_mut().push(PlannedMessage::from(missing)),
         }
     }
     changed
 }
 
 /// The input's index of a placed message.
-fn index(placed: &Placed) -> Option<usize> {
+fn input_index(placed: &PlacedMessage) -> Option<usize> {
     match placed {
-        Placed::Kept(at) | Placed::Renamed(at, _) => Some(*at),
-        Placed::Added(_) => None,
+        PlacedMessage::Original(at) | PlacedMessage::Renamed(at, _) => Some(*at),
+        PlacedMessage::Synthetic(_) => None,
     }
 }
 
 /// Results that moved up to their call: something that stood before them comes behind them.
-fn tell_moved(pairing: &Pairing, list: &List, fates: &mut [MessageFate], given: &[usize]) -> bool {
+fn mark_moved(pairing: &Pairing, list: &MessageList, fates: &mut [MessageFate], given: &[usize]) -> bool {
     let mut least = usize::MAX;
     let mut moved = false;
-    for at in pairing.order.iter().rev().filter_map(index) {
+    for at in pairing.order.iter().rev().filter_map(input_index) {
         if at > least && list.size(at).role == Role::ToolResult {
             fates[given[at]].reason = Reason::Moved;
             moved = true;
@@ -143,14 +143,14 @@ fn tell_moved(pairing: &Pairing, list: &List, fates: &mut [MessageFate], given: 
     moved
 }
 
-fn tell_dropped(pairing: &Pairing, fates: &mut [MessageFate], given: &[usize]) -> bool {
+fn mark_dropped(pairing: &Pairing, fates: &mut [MessageFate], given: &[usize]) -> bool {
     let mut stays = vec![false; given.len()];
-    pairing.order.iter().filter_map(index).for_each(|at| stays[at] = true);
+    pairing.order.iter().filter_map(input_index).for_each(|at| stays[at] = true);
     for at in (0..given.len()).filter(|at| !stays[*at]) {
         let orphan = pairing.orphans.binary_search(&at).is_ok();
         let reason = if orphan { Reason::OrphanResult } else { Reason::DuplicateResult };
         let fate = &mut fates[given[at]];
-        *fate = MessageFate { fate: Fate::Dropped, reason, after: Size::ZERO, ..*fate };
+        *fate = MessageFate { fate: Fate::Dropped, reason, after: CharCount::ZERO, ..*fate };
     }
     stays.contains(&false)
 }

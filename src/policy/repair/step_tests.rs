@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::js;
-use crate::policy::list::From;
-use crate::policy::repair::{AllowedTools, apply, pair, repair_inputs, shape_of};
-use crate::policy::testing::{List as Messages, calls, result};
+use crate::policy::list::MessageOrigin;
+use crate::policy::repair::{AllowedTools, apply_pairing, pair, repair_inputs, shape_of};
+use crate::policy::testing::{ListFixture as Messages, calls, result};
 
 /// Where each message of the repaired list comes from (none: invented), and why each one given has its fate.
 fn repaired<T: AsRef<str>>(messages: &[T]) -> (Vec<Option<usize>>, Vec<Reason>, bool) {
@@ -13,13 +13,13 @@ fn repaired<T: AsRef<str>>(messages: &[T]) -> (Vec<Option<usize>>, Vec<Reason>, 
     let repaired = repair_list(&mut list);
     let made = messages.check(&list);
     let inputs = repair_inputs(&messages.bodies, &AllowedTools::default()).messages;
-    let shapes: Vec<Shape> = inputs.iter().map(shape_of).collect();
-    let expected = apply(&inputs, &pair(&shapes.iter().collect::<Vec<_>>()).order, 0.0);
+    let shapes: Vec<PairingShape> = inputs.iter().map(shape_of).collect();
+    let expected = apply_pairing(&inputs, &pair(&shapes.iter().collect::<Vec<_>>()).order, 0.0);
     let expected: Vec<Value> = expected.iter().map(|message| Edit::StripDetails.apply(message)).collect();
     assert_eq!(made, expected);
     assert_eq!(repaired.fates.len(), messages.bodies.len());
     let reasons = repaired.fates.iter().map(|fate| fate.reason).collect();
-    (list.items().iter().map(Item::position).collect(), reasons, repaired.changed)
+    (list.messages().iter().map(PlannedMessage::position).collect(), reasons, repaired.changed)
 }
 
 const USER: &str = r#"{"role":"user","content":"go"}"#;
@@ -71,9 +71,9 @@ fn a_name_is_fixed_and_pruning_goes_by_the_new_one() {
     let mut list = messages.list();
     let repaired = repair_list(&mut list);
     assert_eq!((repaired.fates[1].reason, repaired.changed), (Reason::RenamedResult, true));
-    let tool = |at| list.tool(at, &messages.index.words).map(|name| js::stringify(&name));
+    let tool = |at| list.tool_name(at, &messages.index.values).map(|name| js::stringify(&name));
     assert_eq!([tool(1), tool(2)], [Some("\"exec\"".into()), Some("\"exec\"".into())]);
-    assert!(matches!(list.items()[2].from, From::Missing(_)));
+    assert!(matches!(list.messages()[2].origin, MessageOrigin::Missing(_)));
 }
 
 #[test]
@@ -98,5 +98,5 @@ fn pairing_again_leaves_details_and_calls_alone() {
     let mut list = messages.list();
     let again = pair_list(&mut list);
     assert!(again.changed && again.fates[2].reason == Reason::Untouched);
-    assert_eq!(list.texture(1).and_then(|texture| texture.details_chars), Some(7.0));
+    assert_eq!(list.features_at(1).and_then(|texture| texture.details_chars), Some(7.0));
 }

@@ -2,23 +2,26 @@
 
 mod rows;
 
-pub use rows::{Limits, Reader, RowSource, StepSetting, given_to_pi, rows, settings_of};
+pub use rows::{
+    PolicySetting, ResultLimits, SettingOwner, SettingSources, assign_to_pi, policy_settings,
+    settings_from_values,
+};
 
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::{Aggregate, ResultLimit, Rules, Ruleset};
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::compact::ASSUMED_SUMMARY_TOKENS;
-use crate::policy::step::{Step, StepSet};
+use crate::policy::step::{Policy, PolicySet};
 use crate::policy::truncate::{HARD_MAX_CHARS, MIN_KEEP_CHARS, WINDOW_SHARE, v2026_9};
 
 /// Every step's parameters, and which steps take part.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StepSettings {
+pub struct PolicySettings {
     /// The version whose rules the steps follow.
     pub ruleset: Ruleset,
     /// The steps that take part.
-    pub steps: StepSet,
+    pub enabled: PolicySet,
     /// Reserve and keep of a compaction.
     pub compaction: CompactionSettings,
     /// Tokens of the summary: those of one that was made, else an assumption.
@@ -39,11 +42,11 @@ pub struct StepSettings {
     pub clear: ClearSettings,
 }
 
-impl Default for StepSettings {
+impl Default for PolicySettings {
     fn default() -> Self {
         Self {
             ruleset: Ruleset::default(),
-            steps: StepSet::of(&[Step::Prune]),
+            enabled: PolicySet::of(&[Policy::Prune]),
             compaction: CompactionSettings::default(),
             summary_tokens: ASSUMED_SUMMARY_TOKENS,
             truncate: TruncateSettings::default(),
@@ -57,7 +60,7 @@ impl Default for StepSettings {
     }
 }
 
-impl StepSettings {
+impl PolicySettings {
     /// What a version has built in for a window in tokens.
     pub fn built_in(ruleset: Ruleset, window: f64) -> Self {
         let rules = ruleset.rules();
@@ -67,7 +70,7 @@ impl StepSettings {
     }
 
     /// Pruning alone, under these settings.
-    pub fn prune(prune: PruneSettings) -> Self {
+    pub fn pruning_only(prune: PruneSettings) -> Self {
         Self { prune, ..Self::default() }
     }
 }

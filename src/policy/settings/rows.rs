@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::gateway::compaction::CompactionSettings;
-use crate::gateway::compaction_setting::{TOKENS, compaction_settings};
+use crate::gateway::compaction_setting::{TOKEN_SLIDER, compaction_settings};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::history_limit::HistoryLimit;
@@ -12,26 +12,26 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
 use crate::gateway::ruleset::{Aggregate, Guard, Rules, Ruleset};
 use crate::js::{self, Value};
-use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, Counting};
-use crate::policy::settings::{ReduceSettings, StepSettings, TruncateSettings};
-use crate::policy::step::Step;
+use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, TokenCounting};
+use crate::policy::settings::{PolicySettings, ReduceSettings, TruncateSettings};
+use crate::policy::step::Policy;
 
 /// One setting of a step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StepSetting {
+pub struct PolicySetting {
     /// Its step.
-    pub step: Step,
+    pub policy: Policy,
     /// What stands before its key in `--set`: `contextPruning.`, or nothing.
     pub prefix: &'static str,
     /// Who reads it.
-    pub reader: Reader,
+    pub owner: SettingOwner,
     /// Key, control, default, value, origin.
-    pub row: PruneSetting,
+    pub setting: PruneSetting,
 }
 
 /// Who reads a setting: where a changed value would have to be written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reader {
+pub enum SettingOwner {
     /// The gateway: the path in `openclaw.json`.
     Gateway(String),
     /// pi itself: its settings file, and the path in that.
@@ -53,16 +53,16 @@ pub enum Reader {
     Preview,
 }
 
-impl StepSetting {
+impl PolicySetting {
     /// Its key in `--set` and JSON.
     pub fn key(&self) -> String {
-        format!("{}{}", self.prefix, self.row.key)
+        format!("{}{}", self.prefix, self.setting.key)
     }
 }
 
 /// What the rows are read from.
 #[derive(Debug, Clone, Copy)]
-pub struct RowSource<'a> {
+pub struct SettingSources<'a> {
     /// The gateway's configuration.
     pub config: &'a GatewayConfig,
     /// The version.
@@ -81,133 +81,151 @@ const fn slider(max: f64, step: f64, unit: Unit) -> Control {
     Control::Slider { min: 0.0, max, step, unit }
 }
 
-type Read = fn(&StepSettings) -> Value;
-type Own = (Step, &'static str, &'static str, Reader, Control, Read);
+type ReadSetting = fn(&PolicySettings) -> Value;
+type OwnSetting = (Policy, &'static str, &'static str, SettingOwner, Control, ReadSetting);
 
 /// A summary is taken to have no more tokens than this, whatever is typed: no window holds more.
-const MOST_SUMMARY_TOKENS: f64 = 1e6;
+const MAX_SUMMARY_TOKENS: f64 = 1e6;
 
 const SHARE: Control = slider(1.0, 0.01, Unit::Share);
 
 /// Settings that no configuration of the gateway holds.
-const OWN: [Own; 16] = [
+const OWN_SETTINGS: [OwnSetting; 16] = [
     (
-        Step::Compact,
+        Policy::Compact,
         "compaction.",
         "summaryTokens",
-        Reader::Preview,
+        SettingOwner::Preview,
         slider(16_000.0, 100.0, Unit::Tokens),
         |s| (s.summary_tokens as f64).into(),
     ),
-    (Step::Truncate, "truncate.", "windowShare", Reader::BuiltIn, SHARE, |s| s.truncate.window_share.into()),
-    (Step::Truncate, "truncate.", "maxChars", Reader::BuiltIn, slider(1e6, 10_000.0, Unit::Chars), |s| {
-        s.truncate.max_chars.into()
+    (Policy::Truncate, "truncate.", "windowShare", SettingOwner::BuiltIn, SHARE, |s| {
+        s.truncate.window_share.into()
     }),
     (
-        Step::Truncate,
+        Policy::Truncate,
+        "truncate.",
+        "maxChars",
+        SettingOwner::BuiltIn,
+        slider(1e6, 10_000.0, Unit::Chars),
+        |s| s.truncate.max_chars.into(),
+    ),
+    (
+        Policy::Truncate,
         "truncate.",
         "minKeepChars",
-        Reader::BuiltIn,
+        SettingOwner::BuiltIn,
         slider(20_000.0, 100.0, Unit::Chars),
         |s| s.truncate.min_keep_chars.into(),
     ),
-    (Step::Reduce, "reduce.", "allChars", Reader::BuiltIn, slider(2e6, 10_000.0, Unit::Chars), |s| {
+    (Policy::Reduce, "reduce.", "allChars", SettingOwner::BuiltIn, slider(2e6, 10_000.0, Unit::Chars), |s| {
         s.reduce.all_chars.into()
     }),
-    (Step::Reduce, "reduce.", "keepSent", Reader::BuiltIn, Control::Switch, |s| {
+    (Policy::Reduce, "reduce.", "keepSent", SettingOwner::BuiltIn, Control::Switch, |s| {
         Value::Bool(s.reduce.keeps_sent)
     }),
-    (Step::Check, "check.", "promptTokens", Reader::Preview, slider(200_000.0, 500.0, Unit::Tokens), |s| {
-        s.check.prompt_tokens.into()
-    }),
-    (Step::Guard, "guard.", "budgetShare", Reader::BuiltIn, SHARE, |s| s.guard.budget_share.into()),
-    (Step::Guard, "guard.", "singleShare", Reader::BuiltIn, SHARE, |s| s.guard.single_share.into()),
-    (Step::Clear, "clearToolUses.", "trigger", Reader::Client, slider(1e6, 5_000.0, Unit::Tokens), |s| {
-        s.clear.trigger.into()
-    }),
-    (Step::Clear, "clearToolUses.", "keep", Reader::Client, slider(50.0, 1.0, Unit::Messages), |s| {
+    (
+        Policy::Check,
+        "check.",
+        "promptTokens",
+        SettingOwner::Preview,
+        slider(200_000.0, 500.0, Unit::Tokens),
+        |s| s.check.prompt_tokens.into(),
+    ),
+    (Policy::Guard, "guard.", "budgetShare", SettingOwner::BuiltIn, SHARE, |s| s.guard.budget_share.into()),
+    (Policy::Guard, "guard.", "singleShare", SettingOwner::BuiltIn, SHARE, |s| s.guard.single_share.into()),
+    (
+        Policy::Clear,
+        "clearToolUses.",
+        "trigger",
+        SettingOwner::Client,
+        slider(1e6, 5_000.0, Unit::Tokens),
+        |s| s.clear.trigger.into(),
+    ),
+    (Policy::Clear, "clearToolUses.", "keep", SettingOwner::Client, slider(50.0, 1.0, Unit::Messages), |s| {
         s.clear.keep.into()
     }),
     (
-        Step::Clear,
+        Policy::Clear,
         "clearToolUses.",
         "clearAtLeast",
-        Reader::Client,
+        SettingOwner::Client,
         slider(200_000.0, 500.0, Unit::Tokens),
         |s| s.clear.clear_at_least.into(),
     ),
-    (Step::Clear, "clearToolUses.", "clearToolInputs", Reader::Client, Control::Switch, |s| {
+    (Policy::Clear, "clearToolUses.", "clearToolInputs", SettingOwner::Client, Control::Switch, |s| {
         Value::Bool(s.clear.clear_tool_inputs)
     }),
-    (Step::Clear, "clearToolUses.", "countByModel", Reader::Client, Control::Switch, |s| {
-        Value::Bool(s.clear.counting == Counting::Model)
+    (Policy::Clear, "clearToolUses.", "countByModel", SettingOwner::Client, Control::Switch, |s| {
+        Value::Bool(s.clear.counting == TokenCounting::Model)
     }),
-    (Step::Clear, "clearToolUses.", "excludeTools", Reader::Client, Control::List, |s| {
+    (Policy::Clear, "clearToolUses.", "excludeTools", SettingOwner::Client, Control::List, |s| {
         Value::Array(s.clear.exclude_tools.iter().cloned().map(Value::String).collect())
     }),
-    (Step::Clear, "clearToolUses.", "placeholder", Reader::Client, Control::Text, |s| {
+    (Policy::Clear, "clearToolUses.", "placeholder", SettingOwner::Client, Control::Text, |s| {
         Value::String(s.clear.placeholder.clone())
     }),
 ];
 
 /// Every setting of every step, in the order of the steps; `contextPruning.mode` is the first of its step.
-pub fn rows(source: &RowSource<'_>) -> Vec<StepSetting> {
-    let RowSource { config, ruleset, runtime, window, .. } = *source;
+pub fn policy_settings(source: &SettingSources<'_>) -> Vec<PolicySetting> {
+    let SettingSources { config, ruleset, runtime, window, .. } = *source;
     let gateway = |step, prefix: &'static str| {
-        move |row: PruneSetting| StepSetting {
-            step,
+        move |row: PruneSetting| PolicySetting {
+            policy: step,
             prefix,
-            reader: Reader::Gateway(format!("agents.defaults.{prefix}{}", row.key)),
-            row,
+            owner: SettingOwner::Gateway(format!("agents.defaults.{prefix}{}", row.key)),
+            setting: row,
         }
     };
-    let limits = Limits::of(config, ruleset.rules(), source.session_key, window);
-    let built_in = StepSettings {
+    let limits = ResultLimits::of(config, ruleset.rules(), source.session_key, window);
+    let built_in = PolicySettings {
         clear: source.clear.clone(),
         reduce: limits.reduce,
-        ..StepSettings::built_in(ruleset, window)
+        ..PolicySettings::built_in(ruleset, window)
     };
     let compaction = compaction_settings(config, ruleset, runtime, window).into_iter();
     let pruning = prune_settings(config, ruleset).into_iter();
-    let mut rows: Vec<StepSetting> = compaction
-        .map(gateway(Step::Compact, "compaction."))
-        .chain(pruning.map(gateway(Step::Prune, "contextPruning.")))
-        .chain(std::iter::once(turns(source)))
-        .chain([result_chars(source), mid_turn(source)])
-        .chain(OWN.iter().map(|row| own(row, ruleset, &built_in)))
+    let mut rows: Vec<PolicySetting> = compaction
+        .map(gateway(Policy::Compact, "compaction."))
+        .chain(pruning.map(gateway(Policy::Prune, "contextPruning.")))
+        .chain(std::iter::once(history_limit_setting(source)))
+        .chain([result_chars_setting(source), mid_turn_setting(source)])
+        .chain(OWN_SETTINGS.iter().map(|row| own_setting(row, ruleset, &built_in)))
         .collect();
-    rows.sort_by_key(|row| row.step);
+    rows.sort_by_key(|row| row.policy);
     rows
 }
 
 /// Gives the settings of a compaction to pi, whose own files hold them. `model` is `provider/id` where single models may
 /// have their own.
-pub fn given_to_pi(rows: &mut [StepSetting], settings: &PiSettings, model: Option<&str>) {
+pub fn assign_to_pi(rows: &mut [PolicySetting], settings: &PiSettings, model: Option<&str>) {
     let agent_dir = settings.global().parent().map(Path::to_path_buf).unwrap_or_default();
-    for row in rows.iter_mut().filter(|row| ["reserveTokens", "keepRecentTokens"].contains(&row.row.key)) {
-        let own = settings.tokens(row.row.key, model);
-        row.reader = Reader::Runtime { agent_dir: agent_dir.clone(), file: own.file, path: own.path };
-        row.row.control = TOKENS;
-        row.row.config = own.written;
-        row.row.provenance = own.provenance;
-        row.row.value = own.value.into();
+    for row in rows.iter_mut().filter(|row| ["reserveTokens", "keepRecentTokens"].contains(&row.setting.key))
+    {
+        let own = settings.token_setting(row.setting.key, model);
+        row.owner = SettingOwner::Runtime { agent_dir: agent_dir.clone(), file: own.file, path: own.path };
+        row.setting.control = TOKEN_SLIDER;
+        row.setting.config = own.raw_value;
+        row.setting.provenance = own.provenance;
+        row.setting.value = own.value.into();
     }
 }
 
-fn own(
-    (step, prefix, key, reader, control, read): &Own,
+fn own_setting(
+    (step, prefix, key, reader, control, read): &OwnSetting,
     ruleset: Ruleset,
-    built_in: &StepSettings,
-) -> StepSetting {
+    built_in: &PolicySettings,
+) -> PolicySetting {
     let value = read(built_in);
-    let server = *reader == Reader::Client && built_in.clear.by != ClearedBy::Client;
+    let server = *reader == SettingOwner::Client && built_in.clear.cleared_by != ClearedBy::Client;
     // The server's text for a cleared result is its own (pruning 7.14).
     let reader = match (server, *key) {
-        (true, "placeholder") => Reader::Preview,
-        (true, _) => Reader::Server,
+        (true, "placeholder") => SettingOwner::Preview,
+        (true, _) => SettingOwner::Server,
         (false, _) => reader.clone(),
     };
-    let missing = missing(ruleset, *step, key);
+    let missing = unsupported_reason(ruleset, *step, key);
     let control = missing.map_or(*control, |why| Control::Fixed { unit: control.unit(), why });
     let row = PruneSetting {
         key,
@@ -217,41 +235,41 @@ fn own(
         value,
         provenance: missing.map_or(Provenance::Default, Provenance::Fixed),
     };
-    StepSetting { step: *step, prefix, reader, row }
+    PolicySetting { policy: *step, prefix, owner: reader, setting: row }
 }
 
 /// Why a version has nothing that a setting would move; none where it has.
-fn missing(ruleset: Ruleset, step: Step, key: &str) -> Option<&'static str> {
+fn unsupported_reason(ruleset: Ruleset, step: Policy, key: &str) -> Option<&'static str> {
     let rules = ruleset.rules();
     match (step, key) {
-        (Step::Guard, _) if rules.guard == Guard::None => Some("this runtime has no guard"),
-        (Step::Guard, "budgetShare") if matches!(rules.guard, Guard::SingleThenStop | Guard::Single) => {
+        (Policy::Guard, _) if rules.guard == Guard::None => Some("this runtime has no guard"),
+        (Policy::Guard, "budgetShare") if matches!(rules.guard, Guard::SingleThenStop | Guard::Single) => {
             Some("no budget for all since 2026.4.8")
         }
-        (Step::Truncate, _) if !Step::Truncate.is_in(rules) => Some("comes with 2026.2.12"),
-        (Step::Truncate, "maxChars") if rules.result_limit.is_configured() => {
+        (Policy::Truncate, _) if !Policy::Truncate.is_supported_by(rules) => Some("comes with 2026.2.12"),
+        (Policy::Truncate, "maxChars") if rules.result_limit.is_configured() => {
             Some("contextLimits.toolResultMaxChars")
         }
-        (Step::Reduce, _) if rules.aggregate == Aggregate::Weighted => {
+        (Policy::Reduce, _) if rules.aggregate == Aggregate::Weighted => {
             Some("part of truncation since 2026.8.1")
         }
-        (Step::Reduce, "keepSent") if rules.aggregate == Aggregate::Elided => Some("went with 2026.7.1"),
-        (Step::Reduce, "keepSent") if rules.aggregate != Aggregate::Emptied => Some("comes with 2026.6.11"),
-        (Step::Reduce | Step::Check, _) if !step.is_in(rules) => Some("comes with 2026.4.8"),
+        (Policy::Reduce, "keepSent") if rules.aggregate == Aggregate::Elided => Some("went with 2026.7.1"),
+        (Policy::Reduce, "keepSent") if rules.aggregate != Aggregate::Emptied => Some("comes with 2026.6.11"),
+        (Policy::Reduce | Policy::Check, _) if !step.is_supported_by(rules) => Some("comes with 2026.4.8"),
         _ => None,
     }
 }
 
 /// What tool results may have, one and all together, under a configuration.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
+pub struct ResultLimits {
     /// One.
     pub truncate: TruncateSettings,
     /// All together.
     pub reduce: ReduceSettings,
 }
 
-impl Limits {
+impl ResultLimits {
     /// Those of a session for a window in tokens.
     pub fn of(config: &GatewayConfig, rules: &Rules, session_key: &str, window: f64) -> Self {
         let mut truncate = TruncateSettings::built_in(rules, window);
@@ -269,10 +287,10 @@ fn configured_result_chars(config: &GatewayConfig, rules: &Rules, session_key: &
 }
 
 fn written_result_chars<'a>(config: &'a GatewayConfig, session_key: &str) -> Option<&'a Value> {
-    let [limits, key] = RESULT_CHARS;
+    let [limits, key] = RESULT_CHARS_PATH;
     let agent = session_key.strip_prefix("agent:").and_then(|rest| rest.split(':').next());
     let own = agent.and_then(|agent| {
-        let mut listed = config.js.get("agents")?.get("list")?.as_array()?.iter();
+        let mut listed = config.js_root.get("agents")?.get("list")?.as_array()?.iter();
         let own = listed.find(|own| own.get("id").is_some_and(|id| id.str_is(agent)))?;
         own.get(limits)?.get(key)
     });
@@ -280,10 +298,10 @@ fn written_result_chars<'a>(config: &'a GatewayConfig, session_key: &str) -> Opt
 }
 
 /// The most that one result may have (releases R30).
-fn result_chars(source: &RowSource<'_>) -> StepSetting {
+fn result_chars_setting(source: &SettingSources<'_>) -> PolicySetting {
     let rules = source.ruleset.rules();
     let configured = rules.result_limit.is_configured();
-    let [limits, key] = RESULT_CHARS;
+    let [limits, key] = RESULT_CHARS_PATH;
     let built_in = TruncateSettings::built_in(rules, source.window).max_chars;
     let path = ["agents", "defaults", limits, key];
     let usable = configured_result_chars(source.config, rules, source.session_key);
@@ -299,15 +317,15 @@ fn result_chars(source: &RowSource<'_>) -> StepSetting {
         value: usable.unwrap_or(built_in).into(),
         provenance: if configured { provenance } else { Provenance::Fixed(why) },
     };
-    let reader = Reader::Gateway(path.join("."));
-    StepSetting { step: Step::Truncate, prefix: "contextLimits.", reader, row }
+    let reader = SettingOwner::Gateway(path.join("."));
+    PolicySetting { policy: Policy::Truncate, prefix: "contextLimits.", owner: reader, setting: row }
 }
 
 /// Where the most that one result may have is configured.
-const RESULT_CHARS: [&str; 2] = ["contextLimits", "toolResultMaxChars"];
+const RESULT_CHARS_PATH: [&str; 2] = ["contextLimits", "toolResultMaxChars"];
 
 /// Whether the check of a prompt is repeated inside a tool loop (releases R43).
-fn mid_turn(source: &RowSource<'_>) -> StepSetting {
+fn mid_turn_setting(source: &SettingSources<'_>) -> PolicySetting {
     let path = ["agents", "defaults", "compaction", "midTurnPrecheck", "enabled"];
     let read = source.ruleset.rules().mid_turn_check;
     let config = source.config.value(&path).cloned();
@@ -321,12 +339,17 @@ fn mid_turn(source: &RowSource<'_>) -> StepSetting {
         value,
         provenance: if read { source.config.provenance(&path) } else { Provenance::Fixed(why) },
     };
-    StepSetting { step: Step::Check, prefix: "compaction.", reader: Reader::Gateway(path.join(".")), row }
+    PolicySetting {
+        policy: Policy::Check,
+        prefix: "compaction.",
+        owner: SettingOwner::Gateway(path.join(".")),
+        setting: row,
+    }
 }
 
 /// The turn limit of the session (pruning 2.3); where none is set, the place is named where it would be.
-fn turns(source: &RowSource<'_>) -> StepSetting {
-    let limit = history_limit_under(source.ruleset.rules(), source.session_key, &source.config.js);
+fn history_limit_setting(source: &SettingSources<'_>) -> PolicySetting {
+    let limit = history_limit_under(source.ruleset.rules(), source.session_key, &source.config.js_root);
     let place = limit.as_ref().map(|limit| limit.setting.clone());
     let path: Vec<&str> = place.iter().flat_map(|place| place.split('.')).collect();
     let provenance = if place.is_some() { source.config.provenance(&path) } else { Provenance::Default };
@@ -339,14 +362,14 @@ fn turns(source: &RowSource<'_>) -> StepSetting {
         value: value.into(),
         provenance,
     };
-    let place = place.or_else(|| default_place(source.session_key));
-    let reader = place.map_or(Reader::Preview, Reader::Gateway);
-    StepSetting { step: Step::History, prefix: "", reader, row }
+    let place = place.or_else(|| default_path(source.session_key));
+    let reader = place.map_or(SettingOwner::Preview, SettingOwner::Gateway);
+    PolicySetting { policy: Policy::History, prefix: "", owner: reader, setting: row }
 }
 
 /// Where a limit for this session would be written: the channel's default for its kind. A session that is of no
 /// channel never has one (pruning 2.3).
-fn default_place(session_key: &str) -> Option<String> {
+fn default_path(session_key: &str) -> Option<String> {
     let segments: Vec<&str> = session_key.split(':').filter(|segment| !segment.is_empty()).collect();
     let rest = match segments.as_slice() {
         ["agent", _, rest @ ..] if !rest.is_empty() => rest,
@@ -361,16 +384,20 @@ fn default_place(session_key: &str) -> Option<String> {
 }
 
 /// The settings that these values of the rows come to; what has no row stays as configured.
-pub fn settings_of(rows: &[StepSetting], values: &[Value], configured: &StepSettings) -> StepSettings {
+pub fn settings_from_values(
+    rows: &[PolicySetting],
+    values: &[Value],
+    configured: &PolicySettings,
+) -> PolicySettings {
     let mut settings = configured.clone();
     let number = |key: &str| {
         let at = rows.iter().position(|row| row.key() == key)?;
         // A floor that is built in is part of the reserve already.
-        values.get(at)?.as_f64().filter(|_| rows[at].row.control.fixed().is_none())
+        values.get(at)?.as_f64().filter(|_| rows[at].setting.control.fixed_reason().is_none())
     };
     // Compaction and pruning compute with values that are built in; those of other steps are no settings of the version.
-    let counts = |row: &StepSetting| {
-        row.row.control.fixed().is_none() || matches!(row.step, Step::Compact | Step::Prune)
+    let counts = |row: &PolicySetting| {
+        row.setting.control.fixed_reason().is_none() || matches!(row.policy, Policy::Compact | Policy::Prune)
     };
     for (row, value) in rows.iter().zip(values).filter(|(row, _)| counts(row)) {
         assign(&mut settings, row, value);
@@ -381,14 +408,16 @@ pub fn settings_of(rows: &[StepSetting], values: &[Value], configured: &StepSett
 }
 
 /// Puts one value where the settings hold it.
-fn assign(settings: &mut StepSettings, row: &StepSetting, value: &Value) {
+fn assign(settings: &mut PolicySettings, row: &PolicySetting, value: &Value) {
     let number = value.as_f64().unwrap_or(f64::NAN);
-    match (row.prefix, row.row.key) {
-        ("contextPruning.", key) => crate::gateway::setting_value::assign(&mut settings.prune, key, value),
+    match (row.prefix, row.setting.key) {
+        ("contextPruning.", key) => {
+            crate::gateway::setting_value::apply_value(&mut settings.prune, key, value);
+        }
         ("compaction.", "reserveTokens") => settings.compaction.reserve_tokens = number,
         ("compaction.", "keepRecentTokens") => settings.compaction.keep_recent_tokens = number,
         ("compaction.", "summaryTokens") => {
-            settings.summary_tokens = number.min(MOST_SUMMARY_TOKENS) as u64;
+            settings.summary_tokens = number.min(MAX_SUMMARY_TOKENS) as u64;
         }
         ("", "historyLimit") => settings.history_limit = number,
         ("truncate.", "windowShare") => settings.truncate.window_share = number,
@@ -409,7 +438,7 @@ fn assign(settings: &mut StepSettings, row: &StepSetting, value: &Value) {
     }
 }
 
-fn assign_clear(settings: &mut StepSettings, key: &str, value: &Value) {
+fn assign_clear(settings: &mut PolicySettings, key: &str, value: &Value) {
     let clear = &mut settings.clear;
     let number = value.as_f64().unwrap_or(f64::NAN);
     match key {
@@ -419,7 +448,7 @@ fn assign_clear(settings: &mut StepSettings, key: &str, value: &Value) {
         "clearToolInputs" => clear.clear_tool_inputs = value.as_bool().unwrap_or(false),
         "countByModel" => {
             let by_model = value.as_bool().unwrap_or(false);
-            clear.counting = if by_model { Counting::Model } else { Counting::Approximate };
+            clear.counting = if by_model { TokenCounting::Model } else { TokenCounting::Approximate };
         }
         "excludeTools" => {
             let names = value.as_array().unwrap_or_default().iter();
@@ -437,7 +466,7 @@ mod tests {
     fn a_floor_that_is_built_in_does_not_lift_a_reserve_that_the_window_caps() {
         let config = GatewayConfig::empty();
         let (ruleset, runtime) = (Ruleset::V2026_9_2, CompactionSettings::default());
-        let rows = rows(&RowSource {
+        let rows = policy_settings(&SettingSources {
             config: &config,
             ruleset,
             session_key: "",
@@ -445,13 +474,13 @@ mod tests {
             window: 32_000.0,
             clear: &ClearSettings::default(),
         });
-        let values: Vec<Value> = rows.iter().map(|row| row.row.value.clone()).collect();
-        let settings = settings_of(&rows, &values, &StepSettings::default());
+        let values: Vec<Value> = rows.iter().map(|row| row.setting.value.clone()).collect();
+        let settings = settings_from_values(&rows, &values, &PolicySettings::default());
         assert_eq!(settings.compaction.reserve_tokens, 8_000.0);
     }
 
-    fn all(config: &GatewayConfig, session_key: &str) -> Vec<StepSetting> {
-        rows(&RowSource {
+    fn all(config: &GatewayConfig, session_key: &str) -> Vec<PolicySetting> {
+        policy_settings(&SettingSources {
             config,
             ruleset: Ruleset::default(),
             session_key,
@@ -464,8 +493,8 @@ mod tests {
     #[test]
     fn every_key_is_there_once_and_steps_come_in_their_order() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
-        let mut keys: Vec<String> = rows.iter().map(StepSetting::key).collect();
-        assert!(rows.iter().map(|row| row.step).is_sorted());
+        let mut keys: Vec<String> = rows.iter().map(PolicySetting::key).collect();
+        assert!(rows.iter().map(|row| row.policy).is_sorted());
         keys.sort();
         let count = keys.len();
         keys.dedup();
@@ -475,28 +504,34 @@ mod tests {
     #[test]
     fn untouched_values_come_to_the_configured_settings() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
-        let values: Vec<Value> = rows.iter().map(|row| row.row.value.clone()).collect();
-        let mut configured = StepSettings::default();
+        let values: Vec<Value> = rows.iter().map(|row| row.setting.value.clone()).collect();
+        let mut configured = PolicySettings::default();
         configured.compaction.reserve_tokens = 20_000.0;
         configured.prune.tools = js::parse(r#"{"allow":[],"deny":[]}"#).unwrap();
-        assert_eq!(settings_of(&rows, &values, &configured), configured);
+        assert_eq!(settings_from_values(&rows, &values, &configured), configured);
     }
 
     #[test]
     fn each_moved_value_arrives_where_its_step_looks() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
-        let moves = |row: &StepSetting| row.row.key != "mode" && row.row.control.fixed().is_none();
+        let moves =
+            |row: &PolicySetting| row.setting.key != "mode" && row.setting.control.fixed_reason().is_none();
         for (at, row) in rows.iter().enumerate().filter(|(_, row)| moves(row)) {
-            let mut values: Vec<Value> = rows.iter().map(|row| row.row.value.clone()).collect();
-            let before = settings_of(&rows, &values, &StepSettings::default());
-            values[at] = match row.row.control {
+            let mut values: Vec<Value> = rows.iter().map(|row| row.setting.value.clone()).collect();
+            let before = settings_from_values(&rows, &values, &PolicySettings::default());
+            values[at] = match row.setting.control {
                 // Past the floor of the reserve, so that it shows.
                 Control::Slider { max, .. } => max.into(),
-                Control::Switch => Value::Bool(row.row.value.as_bool() == Some(false)),
+                Control::Switch => Value::Bool(row.setting.value.as_bool() == Some(false)),
                 Control::List => Value::Array(vec!["x".into()]),
                 Control::Text | Control::Fixed { .. } => "x".into(),
             };
-            assert_ne!(settings_of(&rows, &values, &StepSettings::default()), before, "{}", row.key());
+            assert_ne!(
+                settings_from_values(&rows, &values, &PolicySettings::default()),
+                before,
+                "{}",
+                row.key()
+            );
         }
     }
 
@@ -505,7 +540,7 @@ mod tests {
         let config = GatewayConfig::empty();
         let rows = |ruleset| {
             let (runtime, window) = (CompactionSettings::default(), 128_000.0);
-            rows(&RowSource {
+            policy_settings(&SettingSources {
                 config: &config,
                 ruleset,
                 session_key: "",
@@ -514,10 +549,11 @@ mod tests {
                 clear: &ClearSettings::default(),
             })
         };
-        let row = |ruleset, key: &str| rows(ruleset).into_iter().find(|row| row.key() == key).unwrap().row;
+        let row =
+            |ruleset, key: &str| rows(ruleset).into_iter().find(|row| row.key() == key).unwrap().setting;
         assert_eq!(row(Ruleset::V2026_3_2, "truncate.maxChars").value, 400_000.0.into());
         assert_eq!(row(Ruleset::V2026_9_2, "truncate.maxChars").value, 32_000.0.into());
-        let fixed = |ruleset, key| row(ruleset, key).control.fixed().is_some();
+        let fixed = |ruleset, key| row(ruleset, key).control.fixed_reason().is_some();
         assert!(
             fixed(Ruleset::V2026_9_2, "guard.budgetShare") && !fixed(Ruleset::V2026_9_2, "guard.singleShare")
         );
@@ -529,11 +565,14 @@ mod tests {
     #[test]
     fn no_summary_is_taken_to_be_longer_than_any_window() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
-        let of = |row: &StepSetting| {
-            if row.key() == "compaction.summaryTokens" { 1e300.into() } else { row.row.value.clone() }
+        let of = |row: &PolicySetting| {
+            if row.key() == "compaction.summaryTokens" { 1e300.into() } else { row.setting.value.clone() }
         };
         let values: Vec<Value> = rows.iter().map(of).collect();
-        assert_eq!(settings_of(&rows, &values, &StepSettings::default()).summary_tokens, 1_000_000);
+        assert_eq!(
+            settings_from_values(&rows, &values, &PolicySettings::default()).summary_tokens,
+            1_000_000
+        );
     }
 
     #[test]
@@ -541,11 +580,11 @@ mod tests {
         let empty = GatewayConfig::empty();
         let place = |key: &str| {
             let rows = all(&empty, key);
-            rows.into_iter().find(|row| row.step == Step::History).map(|row| row.reader)
+            rows.into_iter().find(|row| row.policy == Policy::History).map(|row| row.owner)
         };
-        let at = |path: &str| Some(Reader::Gateway(path.to_owned()));
+        let at = |path: &str| Some(SettingOwner::Gateway(path.to_owned()));
         assert_eq!(place("agent:main:telegram:direct:8812"), at("channels.telegram.dmHistoryLimit"));
         assert_eq!(place("agent:main:slack:channel:c1"), at("channels.slack.historyLimit"));
-        assert_eq!(place("agent:main:main"), Some(Reader::Preview));
+        assert_eq!(place("agent:main:main"), Some(SettingOwner::Preview));
     }
 }

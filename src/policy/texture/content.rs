@@ -2,26 +2,26 @@
 
 use crate::js::Json;
 use crate::policy::guard;
-use crate::policy::texture::text::Text;
-use crate::store::entry::{MessageSize, Size};
+use crate::policy::texture::text::TextMetrics;
+use crate::store::entry::{CharCount, MessageSize};
 use crate::store::measure::{PI_IMAGE_CHARS, PRUNE_IMAGE_CHARS};
 
 /// The content of a tool result.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Content {
+pub enum ResultContent {
     /// A string.
-    Text(Text),
+    Text(TextMetrics),
     /// Blocks, in order.
-    Blocks(Vec<Block>),
+    Blocks(Vec<ContentBlock>),
     /// Neither, or a message of another role.
     Other,
 }
 
 /// One block of a content.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Block {
+pub enum ContentBlock {
     /// A text block whose text is a string.
-    Text(Text),
+    Text(TextMetrics),
     /// An image.
     Image,
     /// Anything else.
@@ -31,25 +31,25 @@ pub enum Block {
     },
 }
 
-impl Content {
+impl ResultContent {
     /// The texture of a content.
     pub(super) fn of<'a>(content: Option<impl Json<'a>>) -> Self {
         let Some(content) = content else { return Self::Other };
         match content.items() {
             Some(blocks) => Self::Blocks(blocks.map(block).collect()),
-            None => Text::told(content).map_or(Self::Other, Self::Text),
+            None => TextMetrics::from_json(content).map_or(Self::Other, Self::Text),
         }
     }
 
     /// The text blocks, where it has blocks.
-    pub fn texts(&self) -> impl Iterator<Item = &Text> {
+    pub fn texts(&self) -> impl Iterator<Item = &TextMetrics> {
         self.blocks().iter().filter_map(|block| match block {
-            Block::Text(text) => Some(text),
+            ContentBlock::Text(text) => Some(text),
             _ => None,
         })
     }
 
-    fn blocks(&self) -> &[Block] {
+    fn blocks(&self) -> &[ContentBlock] {
         match self {
             Self::Blocks(blocks) => blocks,
             _ => &[],
@@ -57,15 +57,15 @@ impl Content {
     }
 
     fn images(&self) -> usize {
-        self.blocks().iter().filter(|block| **block == Block::Image).count()
+        self.blocks().iter().filter(|block| **block == ContentBlock::Image).count()
     }
 
     /// Chars as the guard counts them, before doubling (pruning 6.32).
     pub fn guard_chars(&self) -> f64 {
-        let block = |block: &Block| match block {
-            Block::Text(text) => text.chars as f64,
-            Block::Image => guard::IMAGE_CHARS,
-            Block::Other { chars } => *chars,
+        let block = |block: &ContentBlock| match block {
+            ContentBlock::Text(text) => text.chars as f64,
+            ContentBlock::Image => guard::IMAGE_CHARS,
+            ContentBlock::Other { chars } => *chars,
         };
         match self {
             Self::Text(text) => text.chars as f64,
@@ -87,7 +87,7 @@ impl Content {
     }
 
     /// The sizes of a tool result with this content.
-    pub fn sized(&self, before: &MessageSize) -> MessageSize {
+    pub fn message_size(&self, before: &MessageSize) -> MessageSize {
         let (count, chars) = self.texts().fold((0, 0), |(count, sum), text| (count + 1, sum + text.chars));
         let images = self.images() as f64;
         let (whole, outside) = match self {
@@ -95,25 +95,25 @@ impl Content {
             _ => (chars, 0),
         };
         MessageSize {
-            pi_chars: Size::new(Ok(whole as f64 + PI_IMAGE_CHARS * images)),
-            prune_chars: Size::new(Ok((whole - outside) as f64 + PRUNE_IMAGE_CHARS * images)),
+            pi_chars: CharCount::new(Ok(whole as f64 + PI_IMAGE_CHARS * images)),
+            prune_chars: CharCount::new(Ok((whole - outside) as f64 + PRUNE_IMAGE_CHARS * images)),
             joined_chars: (chars + usize::saturating_sub(count, 1)) as f64,
             text_blocks: count as u32,
             images: images as u32,
             text_chars: whole as u32,
-            odd: false,
+            needs_body: false,
             ..*before
         }
     }
 }
 
-fn block<'a>(block: impl Json<'a>) -> Block {
+fn block<'a>(block: impl Json<'a>) -> ContentBlock {
     let is = |kind| block.get("type").is_some_and(|value| value.str_is(kind));
-    let text = block.get("text").filter(|_| is("text")).and_then(Text::told);
+    let text = block.get("text").filter(|_| is("text")).and_then(TextMetrics::from_json);
     match text {
-        Some(text) => Block::Text(text),
-        None if is("image") => Block::Image,
-        None => Block::Other { chars: guard::unknown_chars(block) },
+        Some(text) => ContentBlock::Text(text),
+        None if is("image") => ContentBlock::Image,
+        None => ContentBlock::Other { chars: guard::unknown_chars(block) },
     }
 }
 
@@ -122,11 +122,11 @@ pub(super) fn is_plain<'a>(content: Option<impl Json<'a>>) -> bool {
     let Some(content) = content else { return false };
     match content.items() {
         Some(mut blocks) => !blocks.any(is_odd),
-        None => content.units().is_some(),
+        None => content.unit_len().is_some(),
     }
 }
 
 fn is_odd<'a>(block: impl Json<'a>) -> bool {
     let is_text = block.get("type").is_some_and(|kind| kind.str_is("text"));
-    block.is_null() || is_text && block.get("text").and_then(Json::units).is_none()
+    block.is_null() || is_text && block.get("text").and_then(Json::unit_len).is_none()
 }

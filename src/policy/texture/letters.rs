@@ -1,7 +1,7 @@
 //! What the letters of a message tell, for rules that ask for more of a text than its length and its line ends: those since
 //! 2026.3.7 (pruning 8.3, 8.5, 8.7; 8, row "Legacy images"; releases R32, R50).
 
-use crate::context::tokens::weighted::NORMAL;
+use crate::context::tokens::weighted::NORMAL_WEIGHT;
 use crate::gateway::ruleset::{Guard, LegacyImages, Rules, Truncation};
 use crate::js::Value;
 use crate::policy::guard_2026_9::counted_chars;
@@ -11,7 +11,7 @@ use crate::store::entry::Role;
 
 /// Measured once where the message is read, so that a moved threshold costs no look at the text.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Letters {
+pub struct TextFeatures {
     /// Chars of the text of a tool result as truncation counts them (pruning 8.5, releases R32); 0 for a user message.
     pub chars: f64,
     /// Chars of a tool result as the newest guard counts them (pruning 8.7); 0 for a user message, and by older rules.
@@ -20,13 +20,13 @@ pub struct Letters {
     pub has_media: bool,
 }
 
-impl Letters {
+impl TextFeatures {
     /// Those of a tool result or user message; none for other roles, of which no rule asks.
     pub fn of(rules: &Rules, role: Role, message: &Value) -> Option<Self> {
         matches!(role, Role::User | Role::ToolResult).then(|| Self {
             chars: match rules.truncation {
                 Truncation::Ends(ends) => ends.chars(message),
-                _ => result_chars(message, NORMAL),
+                _ => result_chars(message, NORMAL_WEIGHT),
             },
             guard_chars: if rules.guard == Guard::Single { counted_chars(message) } else { 0.0 },
             has_media: match rules.legacy_images {
@@ -43,7 +43,7 @@ impl Letters {
     }
 
     /// Whether the text itself decides what an edit makes of the message.
-    pub(super) fn decide(self, role: Role) -> bool {
+    pub(super) fn needs_body(self, role: Role) -> bool {
         role == Role::ToolResult || self.has_media
     }
 }
@@ -52,18 +52,18 @@ impl Letters {
 mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::js;
-    use crate::policy::texture::{Letters, Texture};
+    use crate::policy::texture::{ContentFeatures, TextFeatures};
 
-    fn texture(ruleset: Ruleset, json: &str) -> Texture {
-        Texture::of_under(ruleset.rules(), &js::parse(json).unwrap())
+    fn texture(ruleset: Ruleset, json: &str) -> ContentFeatures {
+        ContentFeatures::of_under(ruleset.rules(), &js::parse(json).unwrap())
     }
 
     #[test]
     fn a_heavy_text_counts_more_than_its_chars() {
         let result = r#"{"role":"toolResult","content":[{"type":"text","text":"ab你"},{"type":"image"}]}"#;
         let texture = texture(Ruleset::V2026_9_2, result);
-        let letters = Letters { chars: 6.0, guard_chars: 16_008.0, has_media: true };
-        assert_eq!(texture.letters, Some(letters));
+        let letters = TextFeatures { chars: 6.0, guard_chars: 16_008.0, has_media: true };
+        assert_eq!(texture.text_features, Some(letters));
     }
 
     #[test]

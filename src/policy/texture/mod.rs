@@ -9,40 +9,40 @@ mod text;
 
 use std::sync::Arc;
 
-pub use content::{Block, Content};
-pub use letters::Letters;
-pub use text::Text;
+pub use content::{ContentBlock, ResultContent};
+pub use letters::TextFeatures;
+pub use text::TextMetrics;
 
 use crate::gateway::ruleset::Rules;
-use crate::js::{Json, Throws, Value};
-use crate::policy::clear_tool_uses::Sketch;
-use crate::policy::guard::{self, Counted};
+use crate::js::{JsException, Json, Value};
+use crate::policy::clear_tool_uses::MessageDigest;
+use crate::policy::guard::{self, GuardSize};
 use crate::policy::preflight::Pressure;
-use crate::policy::repair::{Shape, needs_input_repair, shape_of};
-use crate::store::entry::{MessageSize, Role, Size};
+use crate::policy::repair::{PairingShape, needs_input_repair, shape_of};
+use crate::store::entry::{CharCount, MessageSize, Role};
 use crate::store::measure::role_of;
-use crate::store::scan::size_message;
+use crate::store::scan::measure_message;
 
 /// One message as the closer rules see it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Texture {
-    /// The content of a tool result; [`Content::Other`] for every other message.
-    pub content: Content,
+pub struct ContentFeatures {
+    /// The content of a tool result; [`ResultContent::Other`] for every other message.
+    pub content: ResultContent,
     /// Chars of `details` as JSON (a string: its length); none without it (pruning 6.32).
     pub details_chars: Option<f64>,
     /// How it takes part in pairing.
-    pub shape: Shape,
+    pub shape: PairingShape,
     /// How the guard counts it.
-    pub guard: Counted,
+    pub guard: GuardSize,
     /// How clearing counts and pairs it; none where it is not sent to a model. Throws where its classes do.
-    pub sketch: Result<Option<Sketch>, Throws>,
+    pub digest: Result<Option<MessageDigest>, JsException>,
     /// What its letters tell, of tool results and user messages; none where the rules do not look at letters.
-    pub letters: Option<Letters>,
+    pub text_features: Option<TextFeatures>,
     /// Chars as the pruner of the version counts them (pruning 8, row "Size estimate"; releases R12–R14); none where the rules
     /// do not look at letters.
-    pub weight: Option<Size>,
+    pub prune_chars: Option<CharCount>,
     /// Those of its thinking, which some models are not sent again (releases R13).
-    pub thinking: f64,
+    pub thinking_chars: f64,
     /// What the check of a prompt counts (releases R62); nothing where the version has no such check.
     pub pressure: Pressure,
     /// The rules that it was read for, where these look at letters.
@@ -52,71 +52,77 @@ pub struct Texture {
     pub body: Option<Arc<Value>>,
 }
 
-impl Texture {
+impl ContentFeatures {
     /// The texture of a message, for rules that look at no letters.
     pub fn of<'a>(message: impl Json<'a>) -> Self {
-        Self::read(message, None)
+        Self::measure(message, None)
     }
 
     /// The texture of a message for the rules of a version.
     pub fn of_under<'a>(rules: &'static Rules, message: impl Json<'a>) -> Self {
-        Self::read(message, rules.looks_at_letters().then_some(rules))
+        Self::measure(message, rules.needs_text_features().then_some(rules))
     }
 
     /// The texture of what a message has become, for the rules that this one was read for.
     #[must_use]
-    pub fn again(&self, made: &Value) -> Self {
-        Self::read(made, self.rules)
+    pub fn remeasure(&self, made: &Value) -> Self {
+        Self::measure(made, self.rules)
     }
 
-    fn read<'a>(message: impl Json<'a>, rules: Option<&'static Rules>) -> Self {
+    fn measure<'a>(message: impl Json<'a>, rules: Option<&'static Rules>) -> Self {
         let role = role_of(message);
-        let whole = rules.map(|rules| (rules, message.whole()));
+        let whole = rules.map(|rules| (rules, message.to_cow()));
         let counts_details = rules.is_none_or(|rules| rules.guard_counts_details);
         let content = match role {
-            Role::ToolResult => Content::of(message.get("content")),
-            _ => Content::Other,
+            Role::ToolResult => ResultContent::of(message.get("content")),
+            _ => ResultContent::Other,
         };
         let sketch = match role {
             // What it returned was counted with its content; its texts need not be put together for it.
             Role::ToolResult if content::is_plain(message.get("content")) => {
-                Sketch::of_result(message, content.code_points()).map(Some)
+                MessageDigest::from_result(message, content.code_points()).map(Some)
             }
-            _ => Sketch::of_message(message),
+            _ => MessageDigest::from_message(message),
         };
         let mut texture = Self {
             content,
             details_chars: message.get("details").filter(|_| counts_details).map(guard::unknown_chars),
             shape: shape_of(message),
-            guard: Counted::of_under(message, counts_details),
-            sketch,
-            letters: whole.as_ref().and_then(|(rules, whole)| Letters::of(rules, role, whole)),
-            weight: whole.as_ref().map(|(rules, whole)| Size::new(rules.prune_size.chars(whole))),
-            thinking: whole.as_ref().map_or(0.0, |(rules, whole)| rules.prune_size.thinking(whole)),
+            guard: GuardSize::of_under(message, counts_details),
+            digest: sketch,
+            text_features: whole.as_ref().and_then(|(rules, whole)| TextFeatures::of(rules, role, whole)),
+            prune_chars: whole.as_ref().map(|(rules, whole)| CharCount::new(rules.prune_size.chars(whole))),
+            thinking_chars: whole
+                .as_ref()
+                .map_or(0.0, |(rules, whole)| rules.prune_size.thinking_chars(whole)),
             pressure: whole
                 .as_ref()
-                .map_or_else(Pressure::default, |(rules, whole)| Pressure::of(rules, whole)),
+                .map_or_else(Pressure::default, |(rules, whole)| Pressure::from_message(rules, whole)),
             rules,
             body: None,
         };
-        if texture.is_untold(role, message) {
-            texture.body = Some(Arc::new(message.value()));
+        if texture.needs_body(role, message) {
+            texture.body = Some(Arc::new(message.to_value()));
         }
         texture
     }
 
     /// Whether it calls tools; a failed answer too, whose calls want no result.
-    fn calls(&self) -> bool {
-        matches!(&self.sketch, Ok(Some(Sketch::Ai { calls, .. })) if !calls.is_empty())
+    fn has_tool_calls(&self) -> bool {
+        matches!(&self.digest, Ok(Some(MessageDigest::Ai { calls, .. })) if !calls.is_empty())
     }
 
     /// Whether edits of this message cannot be told from its texture.
-    fn is_untold<'a>(&self, role: Role, message: impl Json<'a>) -> bool {
+    fn needs_body<'a>(&self, role: Role, message: impl Json<'a>) -> bool {
         match role {
-            Role::ToolResult | Role::User if self.letters.is_some_and(|letters| letters.decide(role)) => true,
-            Role::ToolResult => self.sketch.is_err() || !content::is_plain(message.get("content")),
+            Role::ToolResult | Role::User
+                if self.text_features.is_some_and(|letters| letters.needs_body(role)) =>
+            {
+                true
+            }
+            Role::ToolResult => self.digest.is_err() || !content::is_plain(message.get("content")),
             // What clearing the arguments of a call leaves of its weight is told by their letters.
-            Role::Assistant if self.weight.is_some() && self.calls() => true,
+            Role::Assistant if self.prune_chars.is_some() && self.has_tool_calls() => true,
             Role::Assistant => self.guard.is_result || needs_input_repair(message),
             _ => self.guard.is_result,
         }
@@ -124,32 +130,33 @@ impl Texture {
 
     /// The same tool result with another content.
     #[must_use]
-    pub fn with_content(&self, content: Content) -> Self {
+    pub fn with_content(&self, content: ResultContent) -> Self {
         let (code_points, images) = content.code_points();
-        let sketch = self.sketch.clone().map(|sketch| sketch.map(|s| s.with_content(code_points, images)));
-        Self { content, sketch, ..self.clone() }.counted()
+        let sketch = self.digest.clone().map(|sketch| sketch.map(|s| s.with_content(code_points, images)));
+        Self { content, digest: sketch, ..self.clone() }.with_guard_recount()
     }
 
     /// The same tool result without its details.
     #[must_use]
     pub fn without_details(&self) -> Self {
-        Self { details_chars: None, ..self.clone() }.counted()
+        Self { details_chars: None, ..self.clone() }.with_guard_recount()
     }
 
-    fn counted(mut self) -> Self {
-        self.guard.chars = Size::new(Ok(guard::result_chars(self.content.guard_chars(), self.details_chars)));
+    fn with_guard_recount(mut self) -> Self {
+        self.guard.chars =
+            CharCount::new(Ok(guard::result_chars(self.content.guard_chars(), self.details_chars)));
         self
     }
 
     /// Its text blocks, where it has blocks.
-    pub fn texts(&self) -> impl Iterator<Item = &Text> {
+    pub fn texts(&self) -> impl Iterator<Item = &TextMetrics> {
         self.content.texts()
     }
 }
 
 /// The sizes of a message after an edit that was made on its text: for edits that sizes alone do not foretell.
 pub fn size_after(before: &MessageSize, message: &Value) -> MessageSize {
-    MessageSize { tool: before.tool, call: before.call, ..size_message(message).size }
+    MessageSize { tool_name: before.tool_name, call_id: before.call_id, ..measure_message(message).size }
 }
 
 #[cfg(test)]
@@ -157,18 +164,22 @@ mod tests {
     use super::*;
     use crate::js;
 
-    fn of(json: &str) -> (MessageSize, Texture) {
+    fn of(json: &str) -> (MessageSize, ContentFeatures) {
         let message = js::parse(json).expect("test JSON");
-        (size_message(&message).size, Texture::of(&message))
+        (measure_message(&message).size, ContentFeatures::of(&message))
     }
 
     #[test]
     fn blocks_are_told_apart_and_details_measured() {
         let message = r#"{"role":"toolResult","content":[{"type":"text","text":"ab"},{"type":"image"},7],"details":{"a":1}}"#;
         let texture = of(message).1;
-        let blocks = vec![Block::Text(Text::of(&"ab".into())), Block::Image, Block::Other { chars: 1.0 }];
-        assert_eq!((texture.content, texture.details_chars), (Content::Blocks(blocks), Some(7.0)));
-        assert_eq!(texture.guard, Counted { is_result: true, chars: Size::new(Ok(2.0 * 8010.0)) });
+        let blocks = vec![
+            ContentBlock::Text(TextMetrics::of(&"ab".into())),
+            ContentBlock::Image,
+            ContentBlock::Other { chars: 1.0 },
+        ];
+        assert_eq!((texture.content, texture.details_chars), (ResultContent::Blocks(blocks), Some(7.0)));
+        assert_eq!(texture.guard, GuardSize { is_result: true, chars: CharCount::new(Ok(2.0 * 8010.0)) });
     }
 
     #[test]
@@ -182,7 +193,7 @@ mod tests {
             let (size, texture) = of(&format!(
                 r#"{{"role":"toolResult","toolName":"exec","toolCallId":"c","content":{content}}}"#
             ));
-            assert_eq!(texture.content.sized(&size), size, "{content}");
+            assert_eq!(texture.content.message_size(&size), size, "{content}");
             assert_eq!(texture.with_content(texture.content.clone()), texture, "{content}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::js::{Characters, JsString, Json};
+use crate::js::{CharacterSink, JsString, Json};
 
 const LINE_FEED: u16 = 10;
 const HIGH: std::ops::RangeInclusive<u16> = 0xD800..=0xDBFF;
@@ -10,7 +10,7 @@ const LOW: std::ops::RangeInclusive<u16> = 0xDC00..=0xDFFF;
 
 /// A text, without its letters.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Text {
+pub struct TextMetrics {
     /// Chars.
     pub chars: usize,
     /// Positions of its line feeds, ascending.
@@ -19,19 +19,19 @@ pub struct Text {
     pub pairs: Arc<[u32]>,
 }
 
-impl Text {
+impl TextMetrics {
     /// The texture of a text.
     pub fn of(text: &JsString) -> Self {
-        let mut heard = Heard::default();
+        let mut heard = TextMetricsBuilder::default();
         text.units().iter().for_each(|unit| heard.unit(*unit));
         heard.into()
     }
 
     /// The same, of a value that may be one.
-    pub(super) fn told<'a>(value: impl Json<'a>) -> Option<Self> {
-        value.units()?;
-        let mut heard = Heard::default();
-        value.tell(&mut heard);
+    pub(super) fn from_json<'a>(value: impl Json<'a>) -> Option<Self> {
+        value.unit_len()?;
+        let mut heard = TextMetricsBuilder::default();
+        value.visit_characters(&mut heard);
         Some(heard.into())
     }
 
@@ -89,24 +89,24 @@ impl Text {
 
 /// A text while it is told.
 #[derive(Default)]
-struct Heard {
+struct TextMetricsBuilder {
     chars: usize,
     line_feeds: Vec<u32>,
     pairs: Vec<u32>,
     /// The last unit is a high surrogate, which the next one may complete.
-    high: bool,
+    ends_high: bool,
 }
 
-impl From<Heard> for Text {
-    fn from(Heard { chars, line_feeds, pairs, .. }: Heard) -> Self {
+impl From<TextMetricsBuilder> for TextMetrics {
+    fn from(TextMetricsBuilder { chars, line_feeds, pairs, .. }: TextMetricsBuilder) -> Self {
         Self { chars, line_feeds: line_feeds.into(), pairs: pairs.into() }
     }
 }
 
-impl Characters for Heard {
+impl CharacterSink for TextMetricsBuilder {
     fn run(&mut self, run: &str) {
         // Whole characters never complete a pair.
-        self.high = false;
+        self.ends_high = false;
         if run.is_ascii() {
             self.chars += run.len();
             return;
@@ -123,10 +123,10 @@ impl Characters for Heard {
         match unit {
             LINE_FEED => self.line_feeds.push(self.chars as u32),
             // Halves that stand in a row pair from the left: a high one never begins twice.
-            _ if self.high && LOW.contains(&unit) => self.pairs.push(self.chars as u32 - 1),
+            _ if self.ends_high && LOW.contains(&unit) => self.pairs.push(self.chars as u32 - 1),
             _ => {}
         }
-        self.high = HIGH.contains(&unit);
+        self.ends_high = HIGH.contains(&unit);
         self.chars += 1;
     }
 }
@@ -135,8 +135,8 @@ impl Characters for Heard {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> Text {
-        Text::of(&text.into())
+    fn text(text: &str) -> TextMetrics {
+        TextMetrics::of(&text.into())
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn joined_texts_have_a_line_end_between_them() {
-        assert_eq!(Text::joined([&text("a\n"), &text(""), &text("b")]), text("a\n\n\nb"));
+        assert_eq!(TextMetrics::joined([&text("a\n"), &text(""), &text("b")]), text("a\n\n\nb"));
     }
 
     #[test]
@@ -160,6 +160,6 @@ mod tests {
         assert_eq!(faces.cut(3, &text("!")).code_points(), 3);
         assert_eq!(faces.cut(2, &text("!")).code_points(), 3);
         assert_eq!((faces.tail(1).code_points(), faces.tail(2).code_points()), (1, 1));
-        assert_eq!(Text::joined([&faces, &faces]).code_points(), 9);
+        assert_eq!(TextMetrics::joined([&faces, &faces]).code_points(), 9);
     }
 }

@@ -2,11 +2,11 @@
 //! as it takes until they fit a budget (releases R35–R38; pruning 8.3). Lengths are those of the version: units, or weighted
 //! chars from 2026.8.1 on.
 
-use crate::context::tokens::weighted::NORMAL;
+use crate::context::tokens::weighted::NORMAL_WEIGHT;
 use crate::gateway::ruleset::{Aggregate, Ends, Notice, Rules, Truncation};
 use crate::js::{JsString, Value};
 use crate::policy::truncate::ends::Suffix;
-use crate::policy::truncate::v2026_9::{self, ELIDED, FRESH_MIN_KEEP, Manner, with_content};
+use crate::policy::truncate::v2026_9::{self, ELIDED, FRESH_MIN_KEEP, WeightedCutOptions, with_content};
 use crate::policy::truncate::{is_oversized, max_result_chars_under};
 
 /// Units of the shortest notice that counts what is missing; no result is cut below it.
@@ -17,25 +17,25 @@ const WEIGHTED: Ends =
 
 /// What holds for one list.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Budget {
+pub struct ResultBudget {
     /// How texts are cut.
     pub ends: Ends,
     /// Which results give way.
     pub rule: Aggregate,
     /// Units that one result may have.
-    pub single: f64,
+    pub single_limit: f64,
     /// Units that all of them may have.
-    pub all: f64,
+    pub total_limit: f64,
     /// Results behind the last other message keep this many units when they are cut, and none of them gives way; none where
     /// they are like all others.
-    pub fresh_keep: Option<f64>,
+    pub fresh_min_keep: Option<f64>,
     /// Messages before this position were sent before and stay as they are.
-    pub sent: usize,
+    pub sent_until: usize,
 }
 
 /// A message of a list, as far as this rule asks.
 #[derive(Debug, Clone, Copy)]
-pub struct Held<'a> {
+pub struct ReducibleMessage<'a> {
     /// The tool result; none for every other message.
     pub result: Option<&'a Value>,
     /// The length of its texts.
@@ -44,20 +44,20 @@ pub struct Held<'a> {
 
 /// A message that was changed, by its position.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reduced {
+pub struct ReducedMessage {
     /// Its position.
     pub at: usize,
     /// What it became.
     pub message: Value,
     /// How.
-    pub by: Way,
+    pub reduction: Reduction,
     /// Units that it lost.
-    pub gain: f64,
+    pub freed_chars: f64,
 }
 
 /// Why a result was changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Way {
+pub enum Reduction {
     /// It was over the limit of one.
     OverLimit {
         /// The limit, units.
@@ -66,11 +66,11 @@ pub enum Way {
         min_keep: f64,
     },
     /// It gave way to the budget of all.
-    OverAll {
+    OverBudget {
         /// What it may have now, units.
         limit: f64,
         /// What follows it.
-        notice: AllNotice,
+        notice: BudgetNotice,
     },
     /// Nothing of it had room: a note stands for it, or nothing.
     Elided {
@@ -81,16 +81,16 @@ pub enum Way {
 
 /// What follows a text that gave way to the budget of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AllNotice {
+pub enum BudgetNotice {
     /// That of every cut.
     Usual,
     /// A shorter one, where many results share little.
     Short,
 }
 
-impl AllNotice {
+impl BudgetNotice {
     /// The text for one lost unit; the number in it is not told anew.
-    fn shortest(self, usual: Notice) -> f64 {
+    fn shortest_len(self, usual: Notice) -> f64 {
         match (self, usual) {
             (Self::Short, _) => short_notice(1.0).len() as f64,
             (Self::Usual, usual) => usual.text(1.0).len() as f64,
@@ -103,115 +103,122 @@ fn short_notice(lost: f64) -> JsString {
     format!("[... {} chars truncated; narrow args]", crate::js::number_text(lost.max(1.0))).as_str().into()
 }
 
-impl Way {
+impl Reduction {
     /// The message after it; none where it stays as it is.
     pub fn apply(&self, ends: Ends, rule: Aggregate, message: &Value) -> Option<Value> {
-        let usual = Suffix::Usual(ends.notice);
+        let usual = Suffix::Standard(ends.notice);
         let cut = |limit: f64, min_keep: f64, suffix: Suffix<'_>| match rule {
-            Aggregate::Weighted => {
-                v2026_9::truncated_result(message, limit, min_keep, Manner { unit: NORMAL, suffix })
-            }
+            Aggregate::Weighted => v2026_9::truncated_result(
+                message,
+                limit,
+                min_keep,
+                WeightedCutOptions { unit: NORMAL_WEIGHT, suffix },
+            ),
             _ => ends.cut_message(message, limit, min_keep, suffix),
         };
         match *self {
             Self::OverLimit { limit, min_keep } => cut(limit, min_keep, usual),
-            Self::OverAll { limit, notice: AllNotice::Usual } => cut(limit, 0.0, usual),
-            Self::OverAll { limit, notice: AllNotice::Short } => cut(limit, 0.0, Suffix::Made(short_notice)),
+            Self::OverBudget { limit, notice: BudgetNotice::Usual } => cut(limit, 0.0, usual),
+            Self::OverBudget { limit, notice: BudgetNotice::Short } => {
+                cut(limit, 0.0, Suffix::Generated(short_notice))
+            }
             Self::Elided { limit } => Some(elided(ends, rule, message, limit)),
         }
     }
 }
 
 /// The changes of a list of messages, in the order in which they are made; a message may change twice.
-pub fn reduce(messages: &[Held<'_>], budget: &Budget) -> Vec<Reduced> {
-    let mut bodies = Bodies { messages, budget, now: vec![None; messages.len()], before: None };
+pub fn reduce(messages: &[ReducibleMessage<'_>], budget: &ResultBudget) -> Vec<ReducedMessage> {
+    let mut bodies = BodyEditor { messages, budget, current: vec![None; messages.len()], previous: None };
     let is_result = messages.iter().map(|message| message.result.is_some()).collect::<Vec<_>>();
     let chars = messages.iter().map(|message| message.chars).collect();
     let steps = reduce_results(&mut bodies, &is_result, chars, budget);
-    let message = |at: usize| bodies.now[at].as_ref().or(messages[at].result).cloned();
-    let reduced = |ReduceStep { at, by, gain }| Some(Reduced { at, message: message(at)?, by, gain });
+    let message = |at: usize| bodies.current[at].as_ref().or(messages[at].result).cloned();
+    let reduced = |AppliedReduction { at, reduction: by, freed_chars: gain }| {
+        Some(ReducedMessage { at, message: message(at)?, reduction: by, freed_chars: gain })
+    };
     steps.into_iter().filter_map(reduced).collect()
 }
 
 /// Tool results by the position of their messages.
-pub(super) trait Results {
+pub(super) trait ResultEditor {
     /// Changes a result. Returns its length after the change.
-    fn change(&mut self, at: usize, by: Way) -> f64;
+    fn change(&mut self, at: usize, by: Reduction) -> f64;
     /// Takes the last change of this result back.
     fn revert(&mut self, at: usize);
 }
 
 /// One change of one result.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ReduceStep {
+pub(super) struct AppliedReduction {
     /// The position of its message.
     pub(super) at: usize,
     /// Why it changes.
-    pub(super) by: Way,
+    pub(super) reduction: Reduction,
     /// Units that it loses.
-    pub(super) gain: f64,
+    pub(super) freed_chars: f64,
 }
 
 /// Reduces results to a budget; `is_result` and `chars` say for each message whether it is a result, and how long it is.
 pub(super) fn reduce_results(
-    results: &mut dyn Results,
+    results: &mut dyn ResultEditor,
     is_result: &[bool],
     chars: Vec<f64>,
-    budget: &Budget,
-) -> Vec<ReduceStep> {
+    budget: &ResultBudget,
+) -> Vec<AppliedReduction> {
     let answered = is_result.iter().rposition(|is_result| !is_result).map_or(0, |at| at + 1);
-    let fresh_from = if budget.fresh_keep.is_some() { answered } else { is_result.len() };
+    let fresh_from = if budget.fresh_min_keep.is_some() { answered } else { is_result.len() };
     let places: Vec<usize> = (0..is_result.len()).filter(|at| is_result[*at]).collect();
-    let mut run = Run { results, budget, chars, done: Vec::new() };
-    for at in places.iter().copied().filter(|at| *at >= budget.sent) {
-        let min_keep = budget.fresh_keep.filter(|_| at >= fresh_from).unwrap_or(0.0);
-        if run.chars[at] > budget.single {
-            run.change(at, Way::OverLimit { limit: budget.single, min_keep });
+    let mut run = ReduceRun { results, budget, chars, applied: Vec::new() };
+    for at in places.iter().copied().filter(|at| *at >= budget.sent_until) {
+        let min_keep = budget.fresh_min_keep.filter(|_| at >= fresh_from).unwrap_or(0.0);
+        if run.chars[at] > budget.single_limit {
+            run.change(at, Reduction::OverLimit { limit: budget.single_limit, min_keep });
         }
     }
-    let held: Vec<usize> = places.into_iter().filter(|at| run.chars[*at] > 0.0).collect();
-    run.all(&held, fresh_from);
-    run.done
+    let reducible: Vec<usize> = places.into_iter().filter(|at| run.chars[*at] > 0.0).collect();
+    run.reduce_to_total(&reducible, fresh_from);
+    run.applied
 }
 
 /// Results as JSON bodies.
-struct Bodies<'a> {
-    messages: &'a [Held<'a>],
-    budget: &'a Budget,
-    now: Vec<Option<Value>>,
-    before: Option<Value>,
+struct BodyEditor<'a> {
+    messages: &'a [ReducibleMessage<'a>],
+    budget: &'a ResultBudget,
+    current: Vec<Option<Value>>,
+    previous: Option<Value>,
 }
 
-impl Results for Bodies<'_> {
-    fn change(&mut self, at: usize, by: Way) -> f64 {
-        let message = self.now[at].as_ref().or(self.messages[at].result);
+impl ResultEditor for BodyEditor<'_> {
+    fn change(&mut self, at: usize, by: Reduction) -> f64 {
+        let message = self.current[at].as_ref().or(self.messages[at].result);
         let made = message.and_then(|message| by.apply(self.budget.ends, self.budget.rule, message));
-        self.before = self.now[at].take();
-        self.now[at] = made.or_else(|| self.before.clone());
-        self.now[at].as_ref().or(self.messages[at].result).map_or(0.0, |now| self.budget.chars(now))
+        self.previous = self.current[at].take();
+        self.current[at] = made.or_else(|| self.previous.clone());
+        self.current[at].as_ref().or(self.messages[at].result).map_or(0.0, |now| self.budget.chars(now))
     }
 
     fn revert(&mut self, at: usize) {
-        self.now[at] = self.before.take();
+        self.current[at] = self.previous.take();
     }
 }
 
-struct Run<'a> {
-    results: &'a mut dyn Results,
-    budget: &'a Budget,
+struct ReduceRun<'a> {
+    results: &'a mut dyn ResultEditor,
+    budget: &'a ResultBudget,
     /// The length of each result as it is now.
     chars: Vec<f64>,
-    done: Vec<ReduceStep>,
+    applied: Vec<AppliedReduction>,
 }
 
-impl Run<'_> {
+impl ReduceRun<'_> {
     /// Changes a message. Returns the units that it loses.
-    fn change(&mut self, at: usize, by: Way) -> f64 {
+    fn change(&mut self, at: usize, by: Reduction) -> f64 {
         let chars = self.results.change(at, by);
         let gain = (self.chars[at] - chars).max(0.0);
-        if gain > 0.0 || matches!(by, Way::OverLimit { .. }) {
+        if gain > 0.0 || matches!(by, Reduction::OverLimit { .. }) {
             self.chars[at] = chars;
-            self.done.push(ReduceStep { at, by, gain });
+            self.applied.push(AppliedReduction { at, reduction: by, freed_chars: gain });
         } else {
             self.results.revert(at);
         }
@@ -219,21 +226,24 @@ impl Run<'_> {
     }
 
     /// Holds all results to their budget.
-    fn all(&mut self, held: &[usize], fresh_from: usize) {
-        let total: f64 = held.iter().map(|at| self.chars[*at]).sum();
-        let mut remaining = total - self.budget.all;
+    fn reduce_to_total(&mut self, reducible: &[usize], fresh_from: usize) {
+        let total: f64 = reducible.iter().map(|at| self.chars[*at]).sum();
+        let mut remaining = total - self.budget.total_limit;
         let newest_first = matches!(self.budget.rule, Aggregate::Newest { .. });
-        let mut order: Vec<usize> =
-            held.iter().copied().filter(|at| (self.budget.sent..fresh_from).contains(at)).collect();
+        let mut order: Vec<usize> = reducible
+            .iter()
+            .copied()
+            .filter(|at| (self.budget.sent_until..fresh_from).contains(at))
+            .collect();
         if newest_first {
             order.reverse();
         }
-        if held.len() < 2 || remaining <= 0.0 {
+        if reducible.len() < 2 || remaining <= 0.0 {
             return;
         }
         let held_before: Vec<(usize, f64)> = order.iter().map(|at| (*at, self.chars[*at])).collect();
-        let notice = self.notice(held.len());
-        let least = notice.shortest(self.budget.ends.notice);
+        let notice = self.notice(reducible.len());
+        let least = notice.shortest_len(self.budget.ends.notice);
         for at in order.iter().copied() {
             if remaining <= 0.0 {
                 return;
@@ -242,7 +252,7 @@ impl Run<'_> {
             let reducible = (chars - least).max(0.0);
             if reducible > 0.0 {
                 let limit = least.max(chars - reducible.min(remaining));
-                remaining -= self.change(at, Way::OverAll { limit, notice });
+                remaining -= self.change(at, Reduction::OverBudget { limit, notice });
             }
         }
         if !newest_first && self.budget.rule != Aggregate::Oldest {
@@ -251,13 +261,13 @@ impl Run<'_> {
     }
 
     /// The notice where so many results share the budget.
-    fn notice(&self, results: usize) -> AllNotice {
+    fn notice(&self, results: usize) -> BudgetNotice {
         let usual = self.budget.ends.notice.text(1.0).len() as f64;
         let newest_first = matches!(self.budget.rule, Aggregate::Newest { .. });
-        if !newest_first && self.budget.all < results as f64 * usual {
-            AllNotice::Short
+        if !newest_first && self.budget.total_limit < results as f64 * usual {
+            BudgetNotice::Short
         } else {
-            AllNotice::Usual
+            BudgetNotice::Usual
         }
     }
 
@@ -268,10 +278,10 @@ impl Run<'_> {
                 return;
             }
             // Before a prompt the newest leave the note whole.
-            let note = self.budget.rule == Aggregate::Weighted && self.budget.fresh_keep.is_some();
+            let note = self.budget.rule == Aggregate::Weighted && self.budget.fresh_min_keep.is_some();
             let least = if note { ELIDED.len() as f64 } else { 0.0 };
             let limit = (self.chars[at] - remaining).max(least);
-            let gain = self.change(at, Way::Elided { limit });
+            let gain = self.change(at, Reduction::Elided { limit });
             remaining -= if self.budget.rule == Aggregate::Emptied { before } else { gain };
         }
     }
@@ -299,7 +309,12 @@ fn is_result(message: &Value) -> bool {
 
 /// What holds for tool results where a call was too large, or for every prompt; none where the version takes nothing from
 /// them together. `single` stands for what one may have.
-pub fn result_budget(rules: &Rules, tokens: f64, single: Option<f64>, for_prompts: bool) -> Option<Budget> {
+pub fn result_budget(
+    rules: &Rules,
+    tokens: f64,
+    single: Option<f64>,
+    for_prompts: bool,
+) -> Option<ResultBudget> {
     let rule = rules.aggregate;
     let ends = match rules.truncation {
         _ if rule == Aggregate::None => return None,
@@ -311,7 +326,14 @@ pub fn result_budget(rules: &Rules, tokens: f64, single: Option<f64>, for_prompt
     let single = single.unwrap_or_else(|| max_result_chars_under(rules, tokens)).max(1.0);
     let all = rule.budget(tokens, single, for_prompts);
     let spares_fresh = for_prompts && matches!(rule, Aggregate::Elided | Aggregate::Weighted);
-    Some(Budget { ends, rule, single, all, fresh_keep: spares_fresh.then_some(FRESH_MIN_KEEP), sent: 0 })
+    Some(ResultBudget {
+        ends,
+        rule,
+        single_limit: single,
+        total_limit: all,
+        fresh_min_keep: spares_fresh.then_some(FRESH_MIN_KEEP),
+        sent_until: 0,
+    })
 }
 
 /// Whether the gateway would try to cut tool results of a list after an overflow (pruning 6.8, releases R35).
@@ -319,7 +341,7 @@ pub fn has_oversized(rules: &Rules, messages: &[Value], tokens: f64) -> bool {
     let limit = max_result_chars_under(rules, tokens);
     match (rules.truncation, result_budget(rules, tokens, None, false)) {
         (Truncation::None, _) => false,
-        (_, Some(budget)) => !reduce(&budget.held(messages), &budget).is_empty(),
+        (_, Some(budget)) => !reduce(&budget.reducible_messages(messages), &budget).is_empty(),
         (Truncation::Ends(ends), None) => {
             messages.iter().any(|message| is_result(message) && ends.chars(message) > limit)
         }
@@ -327,20 +349,20 @@ pub fn has_oversized(rules: &Rules, messages: &[Value], tokens: f64) -> bool {
     }
 }
 
-impl Budget {
+impl ResultBudget {
     /// Messages as [`reduce`] looks at them.
-    pub fn held<'a>(&self, messages: &'a [Value]) -> Vec<Held<'a>> {
-        let held = |message: &'a Value| {
+    pub fn reducible_messages<'a>(&self, messages: &'a [Value]) -> Vec<ReducibleMessage<'a>> {
+        let reducible = |message: &'a Value| {
             let result = is_result(message).then_some(message);
-            Held { result, chars: result.map_or(0.0, |result| self.chars(result)) }
+            ReducibleMessage { result, chars: result.map_or(0.0, |result| self.chars(result)) }
         };
-        messages.iter().map(held).collect()
+        messages.iter().map(reducible).collect()
     }
 
     /// The length of a result's texts; 0 for every other message.
     pub fn chars(&self, message: &Value) -> f64 {
         match self.rule {
-            Aggregate::Weighted => v2026_9::result_chars(message, NORMAL),
+            Aggregate::Weighted => v2026_9::result_chars(message, NORMAL_WEIGHT),
             _ => self.ends.chars(message),
         }
     }

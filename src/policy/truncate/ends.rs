@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use crate::gateway::ruleset::{Ends, Notice};
 use crate::js::{JsString, Value};
-use crate::policy::truncate::text::Cut;
-use crate::policy::truncate::v2026_9::{MIDDLE, has_telling_end, with_content};
+use crate::policy::truncate::text::CutOptions;
+use crate::policy::truncate::v2026_9::{MIDDLE_OMITTED, has_important_tail, with_content};
 use crate::policy::truncate::weighted_cut::splits_pair;
 
 /// A line end is preferred where it stands beyond this share of what may stay.
@@ -14,15 +14,15 @@ const HEAD_SHARE: f64 = 0.8;
 /// A line begins the tail where it begins within this share of it.
 const TAIL_SHARE: f64 = 0.2;
 /// Share of the budget that a tail takes, and most of its units.
-const TAIL_OF_BUDGET: f64 = 0.3;
-const TAIL_UNITS: f64 = 4000.0;
+const TAIL_BUDGET_SHARE: f64 = 0.3;
+const MAX_TAIL_UNITS: f64 = 4000.0;
 
 impl Notice {
     /// What follows a text that lost so many units.
     pub(in crate::policy) fn text(self, lost: f64) -> JsString {
         let lost = crate::js::number_text(lost.max(1.0));
         match self {
-            Self::Partial => Cut::default().suffix,
+            Self::Partial => CutOptions::default().suffix,
             Self::Count => format!("[... {lost} more characters truncated]").as_str().into(),
             Self::CountAndAdvice => {
                 format!("[... {lost} more characters truncated; rerun with narrower args if needed]")
@@ -37,30 +37,30 @@ impl Notice {
 #[derive(Debug, Clone, Copy)]
 pub enum Suffix<'a> {
     /// Made from the number of units that were lost.
-    Made(fn(f64) -> JsString),
+    Generated(fn(f64) -> JsString),
     /// The version's notice.
-    Usual(Notice),
+    Standard(Notice),
     /// A text that a test asks for.
     Fixed(&'a JsString),
 }
 
 impl<'a> Suffix<'a> {
     /// That of a text which lost so many units.
-    pub(super) fn of(self, lost: f64) -> Cow<'a, JsString> {
+    pub(super) fn text(self, lost: f64) -> Cow<'a, JsString> {
         match self {
-            Self::Made(text) => Cow::Owned(text(lost)),
-            Self::Usual(notice) => Cow::Owned(notice.text(lost)),
+            Self::Generated(text) => Cow::Owned(text(lost)),
+            Self::Standard(notice) => Cow::Owned(notice.text(lost)),
             Self::Fixed(text) => Cow::Borrowed(text),
         }
     }
 
     fn len(self, lost: f64) -> f64 {
-        self.of(lost).len() as f64
+        self.text(lost).len() as f64
     }
 }
 
 /// The least of a cut text that stays, where the budget has room for that and the suffix of one lost unit.
-fn bounded(budget: f64, min_keep: f64, suffix: Suffix<'_>) -> f64 {
+fn bounded_min_keep(budget: f64, min_keep: f64, suffix: Suffix<'_>) -> f64 {
     min_keep.min((budget - suffix.len(1.0)).max(0.0)).max(0.0)
 }
 
@@ -71,11 +71,11 @@ impl Ends {
         if length <= budget {
             return None;
         }
-        let min_keep = if self.bounded { bounded(budget, min_keep, suffix) } else { min_keep };
+        let min_keep = if self.bounded { bounded_min_keep(budget, min_keep, suffix) } else { min_keep };
         let room = (budget - suffix.len(length - budget)).max(min_keep);
-        let mut kept = self.kept(text, room, min_keep);
+        let mut kept = self.retained_text(text, room, min_keep);
         loop {
-            let end = suffix.of(length - kept.len() as f64);
+            let end = suffix.text(length - kept.len() as f64);
             let over = kept.len() as f64 + end.len() as f64 - budget;
             if !self.bounded || over <= 0.0 {
                 kept.push(&end);
@@ -89,14 +89,14 @@ impl Ends {
     }
 
     /// Head, marker and tail, or the head alone.
-    fn kept(self, text: &JsString, room: f64, min_keep: f64) -> JsString {
-        let tail = (room * TAIL_OF_BUDGET).floor().min(TAIL_UNITS);
-        let head = room - tail - JsString::from(MIDDLE).len() as f64;
-        if !(room > 2.0 * min_keep && head > min_keep && has_telling_end(text)) {
+    fn retained_text(self, text: &JsString, room: f64, min_keep: f64) -> JsString {
+        let tail = (room * TAIL_BUDGET_SHARE).floor().min(MAX_TAIL_UNITS);
+        let head = room - tail - JsString::from(MIDDLE_OMITTED).len() as f64;
+        if !(room > 2.0 * min_keep && head > min_keep && has_important_tail(text)) {
             return self.head(text, line_end(text, room));
         }
         let mut kept = self.head(text, line_end(text, head));
-        kept.push_str(MIDDLE);
+        kept.push_str(MIDDLE_OMITTED);
         kept.push(&self.tail(text, tail));
         kept
     }
@@ -132,12 +132,12 @@ impl Ends {
         if total <= limit {
             return None;
         }
-        let min_keep = if self.bounded { bounded(limit, min_keep, suffix) } else { min_keep };
+        let min_keep = if self.bounded { bounded_min_keep(limit, min_keep, suffix) } else { min_keep };
         let new = blocks.iter().map(|block| {
             let Some(text) = self.text(block) else { return block.clone() };
             let share = (limit * (text.len() as f64 / total)).floor();
             let least = min_keep + suffix.len(text.len() as f64 - share);
-            let whole = crate::policy::truncate::maximum(least, share);
+            let whole = crate::policy::truncate::js_max(least, share);
             let budget = if self.bounded { whole.min(limit).max(1.0) } else { whole };
             with_text(block, self.cut(text, budget, min_keep, suffix))
         });

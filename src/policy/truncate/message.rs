@@ -3,9 +3,9 @@
 
 use crate::gateway::ruleset::{Notice, Rules, Truncation};
 use crate::js::{JsString, Value};
-use crate::policy::texture::{Block, Content, Text};
-use crate::policy::truncate::text::{Cut, maximum, truncated_text, truncated_texture};
-use crate::policy::truncate::v2026_9::{Manner, truncated_result};
+use crate::policy::texture::{ContentBlock, ResultContent, TextMetrics};
+use crate::policy::truncate::text::{CutOptions, js_max, truncated_metrics, truncated_text};
+use crate::policy::truncate::v2026_9::{WeightedCutOptions, truncated_result};
 use crate::store::entry::{MessageSize, Role};
 
 /// Chars of the text of a tool result: of its text blocks that hold strings, without joiners; 0 for every other
@@ -18,7 +18,7 @@ pub fn result_chars(message: &Value) -> f64 {
 /// [`result_chars`] from the sizes of a message; none where they do not tell, because a text is no string.
 pub fn sized_result_chars(size: &MessageSize) -> Option<f64> {
     match size.role {
-        Role::ToolResult if size.odd => None,
+        Role::ToolResult if size.needs_body => None,
         Role::ToolResult => Some(size.joined_chars - f64::from(size.text_blocks.saturating_sub(1))),
         _ => Some(0.0),
     }
@@ -34,13 +34,18 @@ pub fn is_oversized(message: &Value, max_chars: f64) -> bool {
 ///
 /// No block is cut below the least to keep and the suffix together, so that all of them may exceed the limit. A
 /// message over the limit is a copy even when no block was cut. Other keys and blocks stay as they are.
-pub fn truncated_message(message: &Value, max_chars: f64, cut: &Cut) -> Option<Value> {
+pub fn truncated_message(message: &Value, max_chars: f64, cut: &CutOptions) -> Option<Value> {
     truncated_message_by(Truncation::Head { floor_has_suffix: true }, message, max_chars, cut)
 }
 
 /// [`truncated_message`] by the rules of a version: the one before the reference does not add the suffix to the least of
 /// a block, the newest keeps tails and has a suffix of its own (pruning 8, row "Truncation").
-pub fn truncated_message_under(rules: &Rules, message: &Value, max_chars: f64, cut: &Cut) -> Option<Value> {
+pub fn truncated_message_under(
+    rules: &Rules,
+    message: &Value,
+    max_chars: f64,
+    cut: &CutOptions,
+) -> Option<Value> {
     truncated_message_by(rules.truncation, message, max_chars, cut)
 }
 
@@ -49,12 +54,17 @@ pub fn truncated_message_by(
     truncation: Truncation,
     message: &Value,
     max_chars: f64,
-    cut: &Cut,
+    cut: &CutOptions,
 ) -> Option<Value> {
     match truncation {
-        Truncation::Head { .. } => with_least(message, max_chars, cut, least_budget(truncation, cut)),
+        Truncation::Head { .. } => {
+            truncated_with_min_budget(message, max_chars, cut, min_budget(truncation, cut))
+        }
         Truncation::HeadAndTail => {
-            let manner = Manner { suffix: cut.suffix_or(Notice::CountAndAdvice), ..Manner::NORMAL };
+            let manner = WeightedCutOptions {
+                suffix: cut.suffix_or(Notice::CountAndAdvice),
+                ..WeightedCutOptions::NORMAL
+            };
             truncated_result(message, max_chars, cut.min_keep_chars, manner)
         }
         Truncation::Ends(ends) => {
@@ -65,7 +75,7 @@ pub fn truncated_message_by(
 }
 
 /// Chars below which no block's share of the limit falls (pruning 6.6; 8, row "Truncation").
-pub fn least_budget(truncation: Truncation, cut: &Cut) -> f64 {
+pub fn min_budget(truncation: Truncation, cut: &CutOptions) -> f64 {
     match truncation {
         Truncation::Head { floor_has_suffix: true } => cut.min_keep_chars + cut.suffix.len() as f64,
         _ => cut.min_keep_chars,
@@ -73,20 +83,20 @@ pub fn least_budget(truncation: Truncation, cut: &Cut) -> f64 {
 }
 
 /// Each text block cut to its share of the limit, but to no budget below `least`.
-fn with_least(message: &Value, max_chars: f64, cut: &Cut, least: f64) -> Option<Value> {
+fn truncated_with_min_budget(message: &Value, max_chars: f64, cut: &CutOptions, least: f64) -> Option<Value> {
     let blocks = message.get("content")?.as_array()?;
     let total = result_chars(message);
     if total <= max_chars {
         return None;
     }
-    let budget = |text: &JsString| maximum(least, (max_chars * (text.len() as f64 / total)).floor());
+    let budget = |text: &JsString| js_max(least, (max_chars * (text.len() as f64 / total)).floor());
     let new = blocks.iter().map(|block| truncated_block(block, budget, cut)).collect();
     let mut copy = message.as_object()?.clone();
     copy.set("content", Value::Array(new));
     Some(Value::Object(copy))
 }
 
-fn truncated_block(block: &Value, budget: impl Fn(&JsString) -> f64, cut: &Cut) -> Value {
+fn truncated_block(block: &Value, budget: impl Fn(&JsString) -> f64, cut: &CutOptions) -> Value {
     let mut copy = block.clone();
     let new = block_text(block).and_then(|text| truncated_text(text, budget(text), cut));
     if let (Some(new), Value::Object(object)) = (new, &mut copy) {
@@ -98,25 +108,25 @@ fn truncated_block(block: &Value, budget: impl Fn(&JsString) -> f64, cut: &Cut) 
 /// [`truncated_message_by`] for a content that is known by its texture. One of which a tail may stay is known by its body.
 pub(crate) fn truncated_content(
     truncation: Truncation,
-    content: &Content,
+    content: &ResultContent,
     max_chars: f64,
-    cut: &Cut,
-) -> Option<Content> {
-    let (Content::Blocks(blocks), Truncation::Head { .. }) = (content, truncation) else { return None };
+    cut: &CutOptions,
+) -> Option<ResultContent> {
+    let (ResultContent::Blocks(blocks), Truncation::Head { .. }) = (content, truncation) else { return None };
     let total = content.texts().fold(0.0, |sum, text| sum + text.chars as f64);
     if total <= max_chars {
         return None;
     }
-    let least = least_budget(truncation, cut);
-    let text = |text: &Text| {
-        let budget = maximum(least, (max_chars * (text.chars as f64 / total)).floor());
-        truncated_texture(text, budget, cut).unwrap_or_else(|| text.clone())
+    let least = min_budget(truncation, cut);
+    let text = |text: &TextMetrics| {
+        let budget = js_max(least, (max_chars * (text.chars as f64 / total)).floor());
+        truncated_metrics(text, budget, cut).unwrap_or_else(|| text.clone())
     };
-    let block = |block: &Block| match block {
-        Block::Text(known) => Block::Text(text(known)),
+    let block = |block: &ContentBlock| match block {
+        ContentBlock::Text(known) => ContentBlock::Text(text(known)),
         other => other.clone(),
     };
-    Some(Content::Blocks(blocks.iter().map(block).collect()))
+    Some(ResultContent::Blocks(blocks.iter().map(block).collect()))
 }
 
 fn is_result(message: &Value) -> bool {
@@ -133,7 +143,7 @@ mod tests {
     use super::*;
     use crate::gateway::ruleset::Ruleset;
     use crate::js;
-    use crate::store::scan::size_message;
+    use crate::store::scan::measure_message;
 
     fn result(blocks: &str) -> Value {
         js::parse(&format!(r#"{{"role":"toolResult","isError":false,"content":{blocks},"x":1}}"#)).unwrap()
@@ -146,7 +156,7 @@ mod tests {
 
     /// Chars of each block after truncation.
     fn truncated(chars: &[usize], max_chars: f64) -> Option<Vec<usize>> {
-        let new = truncated_message(&texts(chars), max_chars, &Cut::default())?;
+        let new = truncated_message(&texts(chars), max_chars, &CutOptions::default())?;
         let blocks = new.get("content")?.as_array()?.iter();
         Some(blocks.map(|block| block.get("text").unwrap().as_str().unwrap().len()).collect())
     }
@@ -161,7 +171,8 @@ mod tests {
     fn the_version_before_cuts_blocks_of_more_than_2000_chars_and_makes_them_longer() {
         let under = |ruleset: Ruleset| {
             let message = texts(&[2100; 10]);
-            let new = truncated_message_under(ruleset.rules(), &message, 5000.0, &Cut::default()).unwrap();
+            let new =
+                truncated_message_under(ruleset.rules(), &message, 5000.0, &CutOptions::default()).unwrap();
             result_chars(&new) / 10.0
         };
         assert_eq!((under(Ruleset::V2026_3_2), under(Ruleset::V2026_2_19)), (2100.0, 2217.0));
@@ -182,7 +193,7 @@ mod tests {
     fn a_negative_limit_turns_empty_blocks_into_the_suffix_alone() {
         assert_eq!(truncated(&[0], -4.0), Some(vec![217]));
         assert!(is_oversized(&result("\"text\""), -4.0) && !is_oversized(&result("\"text\""), 0.0));
-        assert_eq!(truncated_message(&result("\"text\""), -4.0, &Cut::default()), None);
+        assert_eq!(truncated_message(&result("\"text\""), -4.0, &CutOptions::default()), None);
     }
 
     #[test]
@@ -190,7 +201,7 @@ mod tests {
         let odd = result(
             r#"[null,5,{"type":"text","text":7},{"type":"image"},{"a":1,"text":"yyyy","type":"text","b":2}]"#,
         );
-        let cut = Cut { suffix: "!".into(), min_keep_chars: 0.0 };
+        let cut = CutOptions { suffix: "!".into(), min_keep_chars: 0.0 };
         let new = truncated_message(&odd, 2.0, &cut).unwrap();
         assert_eq!(
             js::stringify(&new),
@@ -207,8 +218,8 @@ mod tests {
             result("null"),
             result(r#"[{"type":"image"}]"#),
         ] {
-            assert_eq!(sized_result_chars(&size_message(&message).size), Some(result_chars(&message)));
+            assert_eq!(sized_result_chars(&measure_message(&message).size), Some(result_chars(&message)));
         }
-        assert_eq!(sized_result_chars(&size_message(&result(r#"[{"type":"text","text":7}]"#)).size), None);
+        assert_eq!(sized_result_chars(&measure_message(&result(r#"[{"type":"text","text":7}]"#)).size), None);
     }
 }

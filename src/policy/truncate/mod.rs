@@ -12,17 +12,20 @@ mod text;
 pub mod v2026_9;
 mod weighted_cut;
 
-pub use aggregate::{AllNotice, Budget, Held, Reduced, Way, has_oversized, reduce, result_budget};
+pub use aggregate::{
+    BudgetNotice, ReducedMessage, ReducibleMessage, Reduction, ResultBudget, has_oversized, reduce,
+    result_budget,
+};
 pub use ends::Suffix;
 pub(crate) use message::truncated_content;
 pub use message::{
-    is_oversized, least_budget, result_chars, sized_result_chars, truncated_message, truncated_message_by,
+    is_oversized, min_budget, result_chars, sized_result_chars, truncated_message, truncated_message_by,
     truncated_message_under,
 };
-pub use reduce_step::{recover_list, reduce_list, reducible_chars};
+pub use reduce_step::{reduce_list, reducible_chars, truncate_after_overflow};
 pub use step::truncate_list;
-pub(crate) use text::maximum;
-pub use text::{Cut, truncated_text};
+pub(crate) use text::js_max;
+pub use text::{CutOptions, truncated_text};
 
 use crate::gateway::ruleset::Rules;
 use crate::policy::settings::TruncateSettings;

@@ -3,16 +3,16 @@
 use crate::gateway::ruleset::{Aggregate, Rules};
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::{Change, List};
+use crate::policy::list::{MessageChange, MessageList};
 use crate::policy::reason::Reason;
 use crate::policy::settings::{ReduceSettings, TruncateSettings};
-use crate::policy::truncate::aggregate::{ReduceStep, Results, reduce_results};
-use crate::policy::truncate::{Budget, Way, result_budget, truncate_list};
+use crate::policy::truncate::aggregate::{AppliedReduction, ResultEditor, reduce_results};
+use crate::policy::truncate::{Reduction, ResultBudget, result_budget, truncate_list};
 use crate::store::entry::Role;
 
 /// Cuts the results of a list until they fit, for a window in tokens. A version without such a budget leaves them.
 pub fn reduce_list(
-    list: &mut List,
+    list: &mut MessageList,
     rules: &Rules,
     window: f64,
     truncate: &TruncateSettings,
@@ -32,19 +32,20 @@ pub fn reduce_list(
     let for_prompts = !matches!(rules.aggregate, Aggregate::Newest { .. });
     let single = truncate.max_result_chars_under(rules, window);
     let Some(mut budget) = result_budget(rules, window, Some(single), for_prompts) else { return fates };
-    (budget.single, budget.all, budget.sent) = (single.max(1.0), settings.all_chars, sent);
-    hold(list, &mut fates, &budget);
+    (budget.single_limit, budget.total_limit, budget.sent_until) =
+        (single.max(1.0), settings.all_chars, sent);
+    apply_budget(list, &mut fates, &budget);
     fates
 }
 
 /// Holds the results of a list to a budget.
-pub(super) fn hold(list: &mut List, fates: &mut [MessageFate], budget: &Budget) {
-    let done = reduced(list, budget);
-    for ReduceStep { at, by, .. } in done {
+pub(super) fn apply_budget(list: &mut MessageList, fates: &mut [MessageFate], budget: &ResultBudget) {
+    let done = reduce_to_budget(list, budget);
+    for AppliedReduction { at, reduction: by, .. } in done {
         let (fate, reason) = match by {
-            Way::OverLimit { .. } => (Fate::Truncated, Reason::OverLimit),
-            Way::OverAll { .. } => (Fate::Truncated, Reason::OverAggregate),
-            Way::Elided { .. } => (Fate::Cleared, Reason::OverAggregate),
+            Reduction::OverLimit { .. } => (Fate::Truncated, Reason::OverLimit),
+            Reduction::OverBudget { .. } => (Fate::Truncated, Reason::OverAggregate),
+            Reduction::Elided { .. } => (Fate::Cleared, Reason::OverAggregate),
         };
         let after = list.size(at).prune_chars;
         fates[at] = MessageFate { fate, reason, after, ..fates[at] };
@@ -52,65 +53,73 @@ pub(super) fn hold(list: &mut List, fates: &mut [MessageFate], budget: &Budget) 
 }
 
 /// Reduces the results of a list, and returns what was done.
-fn reduced(list: &mut List, budget: &Budget) -> Vec<ReduceStep> {
+fn reduce_to_budget(list: &mut MessageList, budget: &ResultBudget) -> Vec<AppliedReduction> {
     let has_text = |at: usize| {
         list.size(at).role == Role::ToolResult
-            && list.texture(at).is_some_and(|texture| texture.body.is_some())
+            && list.features_at(at).is_some_and(|texture| texture.body.is_some())
     };
     let is_result: Vec<bool> = (0..list.len()).map(has_text).collect();
     let chars =
         (0..list.len()).map(|at| if list.size(at).role == Role::ToolResult { chars(list, at) } else { 0.0 });
     let chars = chars.collect();
-    reduce_results(&mut Listed { list, budget, before: None }, &is_result, chars, budget)
+    reduce_results(&mut ListEditor { list, budget, previous: None }, &is_result, chars, budget)
 }
 
 /// The length of a result, as it was measured when it was read.
-fn chars(list: &List, at: usize) -> f64 {
-    list.texture(at).and_then(|texture| texture.letters).map_or(0.0, |letters| letters.chars)
+fn chars(list: &MessageList, at: usize) -> f64 {
+    list.features_at(at).and_then(|texture| texture.text_features).map_or(0.0, |letters| letters.chars)
 }
 
 /// Results as messages of a list.
-struct Listed<'l, 'c> {
-    list: &'l mut List<'c>,
-    budget: &'l Budget,
-    before: Option<Change>,
+struct ListEditor<'l, 'c> {
+    list: &'l mut MessageList<'c>,
+    budget: &'l ResultBudget,
+    previous: Option<MessageChange>,
 }
 
-impl Results for Listed<'_, '_> {
-    fn change(&mut self, at: usize, by: Way) -> f64 {
-        self.before = self.list.items()[at].change.clone();
-        self.list.make(at, Edit::Reduce { by, ends: self.budget.ends, rule: self.budget.rule });
+impl ResultEditor for ListEditor<'_, '_> {
+    fn change(&mut self, at: usize, by: Reduction) -> f64 {
+        self.previous = self.list.messages()[at].change.clone();
+        self.list.apply_edit(
+            at,
+            &Edit::Reduce { reduction: by, ends: self.budget.ends, aggregate: self.budget.rule },
+        );
         chars(self.list, at)
     }
 
     fn revert(&mut self, at: usize) {
-        self.list.items_mut()[at].change = self.before.take();
+        self.list.messages_mut()[at].change = self.previous.take();
     }
 }
 
 /// Cuts the results of a list as the gateway writes them to the transcript after an overflow: each to its limit, and since
 /// 2026.4.8 all of them to a budget.
-pub fn recover_list(list: &mut List, rules: &Rules, window: f64, truncate: &TruncateSettings) {
+pub fn truncate_after_overflow(
+    list: &mut MessageList,
+    rules: &Rules,
+    window: f64,
+    truncate: &TruncateSettings,
+) {
     let single = truncate.max_result_chars_under(rules, window);
     match result_budget(rules, window, Some(single), false) {
         Some(budget) => {
             let mut fates: Vec<MessageFate> =
                 list.sizes().map(|size| MessageFate::kept(&size, Reason::WithinLimit)).collect();
-            hold(list, &mut fates, &budget);
+            apply_budget(list, &mut fates, &budget);
         }
         None => _ = truncate_list(list, rules, window, truncate),
     }
 }
 
 /// Chars that cutting results after an overflow would take.
-pub fn reducible_chars(list: &List, rules: &Rules, window: f64, truncate: &TruncateSettings) -> f64 {
+pub fn reducible_chars(list: &MessageList, rules: &Rules, window: f64, truncate: &TruncateSettings) -> f64 {
     let single = truncate.max_result_chars_under(rules, window);
     let Some(budget) = result_budget(rules, window, Some(single), false) else { return 0.0 };
-    reduced(&mut list.clone(), &budget).iter().map(|done| done.gain).sum()
+    reduce_to_budget(&mut list.clone(), &budget).iter().map(|done| done.freed_chars).sum()
 }
 
 /// Where the messages begin that no call was sent yet: behind the last answer.
-fn sent_before(list: &List) -> usize {
+fn sent_before(list: &MessageList) -> usize {
     list.sizes().rposition(|size| size.role == Role::Assistant).map_or(0, |at| at + 1)
 }
 
@@ -118,7 +127,7 @@ fn sent_before(list: &List) -> usize {
 mod tests {
     use super::*;
     use crate::gateway::ruleset::Ruleset;
-    use crate::policy::testing::{List as Messages, calls, result};
+    use crate::policy::testing::{ListFixture as Messages, calls, result};
 
     /// Fates of results of these many chars under a budget of all; an answer stands for `|`.
     fn reduced(ruleset: Ruleset, list: &str, settings: ReduceSettings) -> Vec<(Fate, Reason, u64)> {
@@ -131,7 +140,7 @@ mod tests {
         let truncate = TruncateSettings::built_in(ruleset.rules(), 100_000.0);
         let fates = reduce_list(&mut list, ruleset.rules(), 100_000.0, &truncate, &settings);
         messages.check(&list);
-        fates.iter().map(|fate| (fate.fate, fate.reason, fate.after.chars())).collect()
+        fates.iter().map(|fate| (fate.fate, fate.reason, fate.after.whole_chars())).collect()
     }
 
     fn all(all_chars: f64) -> ReduceSettings {

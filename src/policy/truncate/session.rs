@@ -4,16 +4,18 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::ids::{EntryIx, NewIds};
+use crate::ids::{EntryIx, IdSource};
 use crate::js::{self, Object, Value};
-use crate::policy::truncate::{Cut, is_oversized, max_result_chars, sized_result_chars, truncated_message};
+use crate::policy::truncate::{
+    CutOptions, is_oversized, max_result_chars, sized_result_chars, truncated_message,
+};
 use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 use crate::transcript::{Leaf, Tree};
 
 /// What the gateway reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RewriteOutcome {
     /// It rewrote the branch, with this many results cut.
     Truncated {
         /// Oversized results; counted even where no block was cut.
@@ -28,9 +30,9 @@ pub enum Outcome {
 
 /// What rewriting a session comes to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rewrite {
+pub struct SessionRewrite {
     /// What the gateway reports.
-    pub outcome: Outcome,
+    pub outcome: RewriteOutcome,
     /// The entries it writes behind the file, in order. None without an assistant message anywhere in the file,
     /// although it reports success.
     pub appended: Vec<Value>,
@@ -38,9 +40,9 @@ pub struct Rewrite {
     pub originals: Vec<EntryIx>,
 }
 
-impl Rewrite {
+impl SessionRewrite {
     fn failed(reason: String) -> Self {
-        Self { outcome: Outcome::Failed { reason }, appended: Vec::new(), originals: Vec::new() }
+        Self { outcome: RewriteOutcome::Failed { reason }, appended: Vec::new(), originals: Vec::new() }
     }
 
     /// The lines as they are written, each with its end.
@@ -51,7 +53,7 @@ impl Rewrite {
 
 /// The session that is rewritten, as it is on disk: the runtime upgrades older files before.
 #[derive(Debug, Clone, Copy)]
-pub struct Session<'a> {
+pub struct RewriteInput<'a> {
     /// Its entries.
     pub index: &'a Index,
     /// Their tree.
@@ -65,52 +67,58 @@ pub struct Session<'a> {
 /// What rewriting the session's own branch would append (pruning 6.10, 6.11). `body` reads an entry as the runtime
 /// holds it; its error is passed on.
 pub fn rewrite<E>(
-    session: &Session<'_>,
-    new_ids: &mut dyn NewIds,
+    session: &RewriteInput<'_>,
+    new_ids: &mut dyn IdSource,
     mut body: impl FnMut(EntryIx) -> Result<Value, E>,
-) -> Result<Rewrite, E> {
+) -> Result<SessionRewrite, E> {
     let branch = session.tree.branch(session.index, &Leaf::Own);
     if branch.is_empty() {
-        return Ok(Rewrite::failed("empty session".into()));
+        return Ok(SessionRewrite::failed("empty session".into()));
     }
-    if let Some(broken) = branch.iter().find(|ix| session.index.entry(**ix).no_message) {
-        return Ok(Rewrite::failed(no_role(&body(*broken)?)));
+    if let Some(broken) = branch.iter().find(|ix| session.index.entry(**ix).lacks_message) {
+        return Ok(SessionRewrite::failed(missing_role_error(&body(*broken)?)));
     }
     let oversized = oversized(session, &branch, &mut body)?;
     let Some(first) = branch.iter().position(|ix| oversized.contains(ix)) else {
-        return Ok(Rewrite::failed("no oversized tool results".into()));
+        return Ok(SessionRewrite::failed("no oversized tool results".into()));
     };
     let from = body(branch[first])?;
-    let parent = from.get("parentId").filter(|parent| js::truthy(Some(parent)));
+    let parent = from.get("parentId").filter(|parent| js::is_truthy(Some(parent)));
     let known = session.index.entry(branch[first]).parent.and_then(|id| session.tree.find(id));
     if let (Some(parent), None) = (parent, known) {
         let reason = format!("Entry {} not found", js::to_text(Some(parent)).to_string_lossy());
-        return Ok(Rewrite::failed(reason));
+        return Ok(SessionRewrite::failed(reason));
     }
     let parent = parent.cloned().unwrap_or(Value::Null);
-    let writes = match writes(session.index) {
-        Writes::Throws(ix) => return Ok(Rewrite::failed(no_role(&body(ix)?))),
-        Writes::Lines => true,
-        Writes::Nothing => false,
+    let writes = match append_effect(session.index) {
+        AppendEffect::Throws(ix) => return Ok(SessionRewrite::failed(missing_role_error(&body(ix)?))),
+        AppendEffect::Written => true,
+        AppendEffect::Deferred => false,
     };
-    let mut run =
-        Run { session, new_ids, parent, drawn: HashSet::new(), appended: Vec::new(), originals: Vec::new() };
-    let mut outcome = Outcome::Truncated { count: oversized.len() };
+    let mut run = RewriteRun {
+        session,
+        new_ids,
+        parent,
+        issued_ids: HashSet::new(),
+        appended: Vec::new(),
+        originals: Vec::new(),
+    };
+    let mut outcome = RewriteOutcome::Truncated { count: oversized.len() };
     for ix in &branch[first..] {
         let entry = body(*ix)?;
         let limit = oversized.contains(ix).then(|| max_result_chars(session.window));
         if let Err(reason) = run.append(*ix, &entry, limit) {
-            outcome = Outcome::Failed { reason };
+            outcome = RewriteOutcome::Failed { reason };
             break;
         }
     }
     let (appended, originals) = if writes { (run.appended, run.originals) } else { (Vec::new(), Vec::new()) };
-    Ok(Rewrite { outcome, appended, originals })
+    Ok(SessionRewrite { outcome, appended, originals })
 }
 
 /// The oversized tool results of the branch, those before a compaction included (pruning 6.10).
 fn oversized<E>(
-    session: &Session<'_>,
+    session: &RewriteInput<'_>,
     branch: &[EntryIx],
     body: &mut impl FnMut(EntryIx) -> Result<Value, E>,
 ) -> Result<BTreeSet<EntryIx>, E> {
@@ -134,66 +142,73 @@ fn oversized<E>(
 
 /// What becomes of an entry that the runtime appends: it looks for the first assistant message of the file
 /// (pruning 6.11a, 6.12).
-enum Writes {
+enum AppendEffect {
     /// There is one: the line is written.
-    Lines,
+    Written,
     /// There is none: writing is put off for ever.
-    Nothing,
+    Deferred,
     /// An entry without a message stands before it, and reading its role fails.
     Throws(EntryIx),
 }
 
-fn writes(index: &Index) -> Writes {
+fn append_effect(index: &Index) -> AppendEffect {
     for (ix, entry) in index.iter().filter(|(_, entry)| entry.kind == EntryKind::Message) {
-        if entry.no_message {
-            return Writes::Throws(ix);
+        if entry.lacks_message {
+            return AppendEffect::Throws(ix);
         }
         if entry.role() == Some(Role::Assistant) {
-            return Writes::Lines;
+            return AppendEffect::Written;
         }
     }
-    Writes::Nothing
+    AppendEffect::Deferred
 }
 
 /// The exception's text for an entry whose message is absent or null.
-fn no_role(entry: &Value) -> String {
+fn missing_role_error(entry: &Value) -> String {
     let what = if entry.get("message").is_some() { "null" } else { "undefined" };
     format!("Cannot read properties of {what} (reading 'role')")
 }
 
-struct Run<'a> {
-    session: &'a Session<'a>,
-    new_ids: &'a mut dyn NewIds,
+struct RewriteRun<'a> {
+    session: &'a RewriteInput<'a>,
+    new_ids: &'a mut dyn IdSource,
     /// The id that the next entry hangs from: any value, `null` at the root.
     parent: Value,
-    drawn: HashSet<String>,
+    issued_ids: HashSet<String>,
     appended: Vec<Value>,
     originals: Vec<EntryIx>,
 }
 
 /// A key that stands for id, parent and time, in the places where the runtime puts them.
-const OWN_KEYS: &str = "id";
+const ID_PLACEHOLDER: &str = "id";
 
-impl Run<'_> {
+impl RewriteRun<'_> {
     /// Appends the copy of an entry, if its kind is copied; the reason where that fails.
     fn append(&mut self, ix: EntryIx, entry: &Value, limit: Option<f64>) -> Result<(), String> {
         let kind = self.session.index.entry(ix).kind;
         let copy = match kind {
-            EntryKind::Message => self.message(entry, limit),
+            EntryKind::Message => self.copied_message(entry, limit),
             EntryKind::Compaction => {
-                let keys = [OWN_KEYS, "summary", "firstKeptEntryId", "tokensBefore", "details", "fromHook"];
-                self.copy(entry, kind, &keys)
+                let keys =
+                    [ID_PLACEHOLDER, "summary", "firstKeptEntryId", "tokensBefore", "details", "fromHook"];
+                self.copied_entry(entry, kind, &keys)
             }
-            EntryKind::ThinkingLevelChange => self.copy(entry, kind, &[OWN_KEYS, "thinkingLevel"]),
-            EntryKind::ModelChange => self.copy(entry, kind, &[OWN_KEYS, "provider", "modelId"]),
-            EntryKind::Custom => self.copy(entry, kind, &["customType", "data", OWN_KEYS]),
-            EntryKind::CustomMessage => {
-                self.copy(entry, kind, &["customType", "content", "display", "details", OWN_KEYS])
+            EntryKind::ThinkingLevelChange => {
+                self.copied_entry(entry, kind, &[ID_PLACEHOLDER, "thinkingLevel"])
             }
-            EntryKind::SessionInfo => match entry.get("name").filter(|name| js::truthy(Some(name))) {
+            EntryKind::ModelChange => {
+                self.copied_entry(entry, kind, &[ID_PLACEHOLDER, "provider", "modelId"])
+            }
+            EntryKind::Custom => self.copied_entry(entry, kind, &["customType", "data", ID_PLACEHOLDER]),
+            EntryKind::CustomMessage => self.copied_entry(
+                entry,
+                kind,
+                &["customType", "content", "display", "details", ID_PLACEHOLDER],
+            ),
+            EntryKind::SessionInfo => match entry.get("name").filter(|name| js::is_truthy(Some(name))) {
                 None => return Ok(()),
                 Some(Value::String(name)) => {
-                    let mut copy = self.copy(entry, kind, &[OWN_KEYS]);
+                    let mut copy = self.copied_entry(entry, kind, &[ID_PLACEHOLDER]);
                     copy.set("name", Value::String(name.trim()));
                     copy
                 }
@@ -214,10 +229,10 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn message(&mut self, entry: &Value, limit: Option<f64>) -> Object {
-        let mut copy = self.copy(entry, EntryKind::Message, &[OWN_KEYS, "message"]);
+    fn copied_message(&mut self, entry: &Value, limit: Option<f64>) -> Object {
+        let mut copy = self.copied_entry(entry, EntryKind::Message, &[ID_PLACEHOLDER, "message"]);
         let message = entry.get("message");
-        let cut = limit.and_then(|limit| truncated_message(message?, limit, &Cut::default()));
+        let cut = limit.and_then(|limit| truncated_message(message?, limit, &CutOptions::default()));
         if let Some(cut) = cut {
             copy.set("message", cut);
         }
@@ -225,12 +240,12 @@ impl Run<'_> {
     }
 
     /// A new entry with the members named, in their order; absent ones leave no key.
-    fn copy(&mut self, entry: &Value, kind: EntryKind, keys: &[&str]) -> Object {
+    fn copied_entry(&mut self, entry: &Value, kind: EntryKind, keys: &[&str]) -> Object {
         let mut copy = Object::default();
-        copy.set("type", Value::from(kind.word()));
+        copy.set("type", Value::from(kind.as_str()));
         for key in keys {
-            if *key == OWN_KEYS {
-                copy.set("id", Value::from(self.draw()));
+            if *key == ID_PLACEHOLDER {
+                copy.set("id", Value::from(self.issue_id()));
                 copy.set("parentId", self.parent.clone());
                 copy.set("timestamp", Value::from(js::iso_text(self.session.now_ms)));
             } else if let Some(value) = entry.get(key) {
@@ -241,12 +256,12 @@ impl Run<'_> {
     }
 
     /// An id that no entry of the file has, nor a new one.
-    fn draw(&mut self) -> String {
-        let Session { index, tree, .. } = self.session;
-        let line = index.lines + self.appended.len() as u64 + 1;
-        let taken = |id: &str| self.drawn.contains(id) || tree.find_text(index, id).is_some();
+    fn issue_id(&mut self) -> String {
+        let RewriteInput { index, tree, .. } = self.session;
+        let line = index.line_count + self.appended.len() as u64 + 1;
+        let taken = |id: &str| self.issued_ids.contains(id) || tree.find_by_text(index, id).is_some();
         let id = self.new_ids.next_id(line, &taken);
-        self.drawn.insert(id.clone());
+        self.issued_ids.insert(id.clone());
         id
     }
 }
@@ -264,7 +279,7 @@ mod tests {
     /// New ids n1, n2, ….
     struct Counted(u32);
 
-    impl NewIds for Counted {
+    impl IdSource for Counted {
         fn next_id(&mut self, _line: u64, taken: &dyn Fn(&str) -> bool) -> String {
             loop {
                 self.0 += 1;
@@ -284,7 +299,7 @@ mod tests {
     }
 
     /// Rewrites a chain of entries e0, e1, … given by their members, for a window of 1000 tokens: a limit of 1200.
-    fn rewritten(entries: &[&str]) -> Rewrite {
+    fn rewritten(entries: &[&str]) -> SessionRewrite {
         let mut lines = vec![r#"{"type":"session","version":3,"id":"s"}"#.to_owned()];
         for (at, members) in entries.iter().enumerate() {
             let parent = at.checked_sub(1).map_or("null".into(), |at| format!("\"e{at}\""));
@@ -293,19 +308,19 @@ mod tests {
         let bodies: Vec<Value> = lines[1..].iter().map(|line| js::parse(line).unwrap()).collect();
         let index = load_bytes("t.jsonl", (lines.join("\n") + "\n").as_bytes(), &mut Counted(0));
         let tree = Tree::new(&index);
-        let session = Session { index: &index, tree: &tree, window: 1000.0, now_ms: 0 };
-        let read = |ix: EntryIx| Ok::<_, Infallible>(bodies[ix.at()].clone());
+        let session = RewriteInput { index: &index, tree: &tree, window: 1000.0, now_ms: 0 };
+        let read = |ix: EntryIx| Ok::<_, Infallible>(bodies[ix.index()].clone());
         rewrite(&session, &mut Counted(0), read).unwrap()
     }
 
-    fn failed(reason: &str) -> Rewrite {
-        Rewrite::failed(reason.to_owned())
+    fn failed(reason: &str) -> SessionRewrite {
+        SessionRewrite::failed(reason.to_owned())
     }
 
     #[test]
     fn the_branch_is_appended_again_from_before_the_first_oversized_result() {
         let rewrite = rewritten(&[ASSISTANT, &big(), ASSISTANT]);
-        assert_eq!(rewrite.outcome, Outcome::Truncated { count: 1 });
+        assert_eq!(rewrite.outcome, RewriteOutcome::Truncated { count: 1 });
         let ids: Vec<_> = rewrite.appended.iter().map(|new| (new.get("id"), new.get("parentId"))).collect();
         let id = |text: &str| Value::from(text);
         assert_eq!(ids, [(Some(&id("n1")), Some(&id("e0"))), (Some(&id("n2")), Some(&id("n1")))]);
@@ -348,7 +363,7 @@ mod tests {
     #[test]
     fn nothing_is_written_without_an_assistant_message_and_yet_success_is_reported() {
         let rewrite = rewritten(&[SMALL, &big()]);
-        assert_eq!((rewrite.outcome, rewrite.appended), (Outcome::Truncated { count: 1 }, vec![]));
+        assert_eq!((rewrite.outcome, rewrite.appended), (RewriteOutcome::Truncated { count: 1 }, vec![]));
     }
 
     #[test]
@@ -365,7 +380,7 @@ mod tests {
     #[test]
     fn a_name_that_is_no_text_fails_after_what_came_before_it_was_written() {
         let rewrite = rewritten(&[ASSISTANT, &big(), r#""type":"session_info","name":5"#]);
-        assert_eq!(rewrite.outcome, Outcome::Failed { reason: "name.trim is not a function".into() });
+        assert_eq!(rewrite.outcome, RewriteOutcome::Failed { reason: "name.trim is not a function".into() });
         assert_eq!(rewrite.appended.len(), 1);
     }
 }

@@ -4,7 +4,7 @@
 use crate::gateway::ruleset::{Rules, Truncation};
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::List;
+use crate::policy::list::MessageList;
 use crate::policy::reason::Reason;
 use crate::policy::settings::TruncateSettings;
 use crate::policy::truncate::{result_chars, sized_result_chars, step_2026_9};
@@ -14,7 +14,7 @@ use crate::store::entry::Role;
 /// it counts as truncated even where no block could be cut (pruning 6.6), and a content that is no list stays, which only
 /// a negative limit finds too long.
 pub fn truncate_list(
-    list: &mut List,
+    list: &mut MessageList,
     rules: &Rules,
     window: f64,
     settings: &TruncateSettings,
@@ -27,11 +27,12 @@ pub fn truncate_list(
         let kept = |size| MessageFate::kept(&size, Reason::Untouched);
         return list.sizes().map(kept).collect();
     }
-    let edit = Edit::Truncate { max_chars, min_keep_chars: settings.min_keep_chars, by: rules.truncation };
+    let edit =
+        Edit::Truncate { max_chars, min_keep_chars: settings.min_keep_chars, truncation: rules.truncation };
     (0..list.len()).map(|at| truncate(list, at, max_chars, &edit)).collect()
 }
 
-fn truncate(list: &mut List, at: usize, max_chars: f64, edit: &Edit) -> MessageFate {
+fn truncate(list: &mut MessageList, at: usize, max_chars: f64, edit: &Edit) -> MessageFate {
     let size = list.size(at);
     if size.role != Role::ToolResult {
         return MessageFate::kept(&size, Reason::Untouched);
@@ -42,27 +43,27 @@ fn truncate(list: &mut List, at: usize, max_chars: f64, edit: &Edit) -> MessageF
     if chars(list, at) <= max_chars || !has_blocks(list, at) {
         return MessageFate::kept(&size, Reason::WithinLimit);
     }
-    list.make(at, edit.clone());
+    list.apply_edit(at, edit);
     let after = list.size(at).prune_chars;
     MessageFate { after, fate: Fate::Truncated, ..MessageFate::kept(&size, Reason::OverLimit) }
 }
 
 /// Chars of its text (pruning 6.5).
-fn chars(list: &List, at: usize) -> f64 {
-    let body = list.texture(at).and_then(|texture| texture.body.as_ref());
+fn chars(list: &MessageList, at: usize) -> f64 {
+    let body = list.features_at(at).and_then(|texture| texture.body.as_ref());
     body.map(|body| result_chars(body)).or_else(|| sized_result_chars(&list.size(at))).unwrap_or(0.0)
 }
 
-fn has_blocks(list: &List, at: usize) -> bool {
-    use crate::policy::texture::Content;
-    list.texture(at).is_some_and(|texture| matches!(texture.content, Content::Blocks(_)))
+fn has_blocks(list: &MessageList, at: usize) -> bool {
+    use crate::policy::texture::ResultContent;
+    list.features_at(at).is_some_and(|texture| matches!(texture.content, ResultContent::Blocks(_)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::gateway::ruleset::Ruleset;
-    use crate::policy::testing::{List as Messages, result};
+    use crate::policy::testing::{ListFixture as Messages, result};
 
     /// Chars of each message after truncation, and why.
     fn truncated(chars: &[usize], window: f64, settings: &TruncateSettings) -> Vec<(u64, Reason)> {
@@ -80,7 +81,7 @@ mod tests {
         let mut list = messages.list();
         let fates = truncate_list(&mut list, ruleset.rules(), window, settings);
         messages.check(&list);
-        fates.iter().map(|fate| (fate.after.chars(), fate.reason)).collect()
+        fates.iter().map(|fate| (fate.after.whole_chars(), fate.reason)).collect()
     }
 
     #[test]
@@ -107,7 +108,7 @@ mod tests {
                 &TruncateSettings::built_in(ruleset.rules(), 5000.0),
             );
             messages.check(&list);
-            fates[0].after.chars()
+            fates[0].after.whole_chars()
         };
         // Cut blocks of 2000 chars have the suffix on top.
         assert_eq!((chars(Ruleset::V2026_3_2), chars(Ruleset::V2026_2_19)), (21_000, 22_170));

@@ -3,16 +3,16 @@
 
 use crate::gateway::ruleset::Rules;
 use crate::policy::fate::MessageFate;
-use crate::policy::list::List;
+use crate::policy::list::MessageList;
 use crate::policy::reason::Reason;
 use crate::policy::settings::TruncateSettings;
-use crate::policy::truncate::reduce_step::hold;
+use crate::policy::truncate::reduce_step::apply_budget;
 use crate::policy::truncate::result_budget;
 use crate::store::entry::Role;
 
 /// Cuts the results of a list for a window in tokens; `limit` is what one may have, in weighted chars.
 pub(super) fn truncate_list(
-    list: &mut List,
+    list: &mut MessageList,
     rules: &Rules,
     window: f64,
     limit: f64,
@@ -27,9 +27,9 @@ pub(super) fn truncate_list(
     if let Some(mut budget) = result_budget(rules, window, None, true) {
         // A limit of one is at least a char, as in `result_budget`.
         let single = limit.max(1.0);
-        (budget.single, budget.all) = (single, rules.aggregate.budget(window, single, true));
-        budget.fresh_keep = Some(settings.min_keep_chars);
-        hold(list, &mut fates, &budget);
+        (budget.single_limit, budget.total_limit) = (single, rules.aggregate.budget(window, single, true));
+        budget.fresh_min_keep = Some(settings.min_keep_chars);
+        apply_budget(list, &mut fates, &budget);
     }
     fates
 }
@@ -38,7 +38,7 @@ pub(super) fn truncate_list(
 mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::policy::settings::TruncateSettings;
-    use crate::policy::testing::{List as Messages, calls, result};
+    use crate::policy::testing::{ListFixture as Messages, calls, result};
     use crate::policy::truncate::truncate_list;
     use crate::policy::{Fate, Reason};
 
@@ -54,7 +54,7 @@ mod tests {
         let settings = TruncateSettings::built_in(rules, window);
         let fates = truncate_list(&mut list, rules, window, &settings);
         messages.check(&list);
-        fates.iter().map(|fate| (fate.fate, fate.reason, fate.after.chars())).collect()
+        fates.iter().map(|fate| (fate.fate, fate.reason, fate.after.whole_chars())).collect()
     }
 
     #[test]

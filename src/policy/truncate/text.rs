@@ -2,7 +2,7 @@
 
 use crate::gateway::ruleset::Notice;
 use crate::js::JsString;
-use crate::policy::texture::Text;
+use crate::policy::texture::TextMetrics;
 use crate::policy::truncate::MIN_KEEP_CHARS;
 use crate::policy::truncate::ends::Suffix;
 
@@ -14,23 +14,23 @@ const NEWLINE_SHARE: f64 = 0.8;
 
 /// How texts are cut.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cut {
+pub struct CutOptions {
     /// Follows a text that was cut.
     pub suffix: JsString,
     /// Chars kept of any text at least, whatever its budget; may be negative or a fraction.
     pub min_keep_chars: f64,
 }
 
-impl Default for Cut {
+impl Default for CutOptions {
     fn default() -> Self {
         Self { suffix: SUFFIX.into(), min_keep_chars: MIN_KEEP_CHARS }
     }
 }
 
-impl Cut {
+impl CutOptions {
     /// The suffix where it is not the reference's, else that of a version that counts what is missing.
     pub(super) fn suffix_or(&self, notice: Notice) -> Suffix<'_> {
-        if self.suffix == SUFFIX { Suffix::Usual(notice) } else { Suffix::Fixed(&self.suffix) }
+        if self.suffix == SUFFIX { Suffix::Standard(notice) } else { Suffix::Fixed(&self.suffix) }
     }
 }
 
@@ -39,43 +39,43 @@ impl Cut {
 /// The head stays, up to the last line feed at or before what may be kept when that stands beyond 0.8 of it; the line
 /// feed is dropped. Where the least to keep is more than the text, the suffix makes it longer. A surrogate pair may
 /// be split.
-pub fn truncated_text(text: &JsString, budget: f64, cut: &Cut) -> Option<JsString> {
-    let end = end(text.len(), budget, cut, |at| text.last_index_of_lf(at))?;
+pub fn truncated_text(text: &JsString, budget: f64, cut: &CutOptions) -> Option<JsString> {
+    let end = cut_end(text.len(), budget, cut, |at| text.last_index_of_lf(at))?;
     let mut new = text.slice(0, end);
     new.push(&cut.suffix);
     Some(new)
 }
 
 /// [`truncated_text`] for a text that is known by its texture.
-pub(super) fn truncated_texture(text: &Text, budget: f64, cut: &Cut) -> Option<Text> {
-    let end = end(text.chars, budget, cut, |at| text.last_line_feed(at))?;
-    Some(text.cut(end, &Text::of(&cut.suffix)))
+pub(super) fn truncated_metrics(text: &TextMetrics, budget: f64, cut: &CutOptions) -> Option<TextMetrics> {
+    let end = cut_end(text.chars, budget, cut, |at| text.last_line_feed(at))?;
+    Some(text.cut(end, &TextMetrics::of(&cut.suffix)))
 }
 
 /// How many chars stay of a text that is over the budget; `last_line_feed` finds the last one at or before a position.
-fn end(
+fn cut_end(
     chars: usize,
     budget: f64,
-    cut: &Cut,
+    cut: &CutOptions,
     last_line_feed: impl FnOnce(usize) -> Option<usize>,
 ) -> Option<usize> {
     if chars as f64 <= budget {
         return None;
     }
-    let keep = maximum(cut.min_keep_chars, budget - cut.suffix.len() as f64);
+    let keep = js_max(cut.min_keep_chars, budget - cut.suffix.len() as f64);
     // Below 0 only index 0 is looked at, and NaN looks at all.
     let at_most = if keep.is_nan() { usize::MAX } else { keep as usize };
     let newline = last_line_feed(at_most).map_or(-1.0, |at| at as f64);
-    Some(whole(chars, if newline > keep * NEWLINE_SHARE { newline } else { keep }))
+    Some(js_index(chars, if newline > keep * NEWLINE_SHARE { newline } else { keep }))
 }
 
 /// The greater number; NaN when one is, unlike `f64::max`.
-pub(crate) fn maximum(a: f64, b: f64) -> f64 {
+pub(crate) fn js_max(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }
 
 /// Where a cut falls: its fraction is dropped, and below 0 it counts from the end of the text.
-fn whole(chars: usize, cut: f64) -> usize {
+fn js_index(chars: usize, cut: f64) -> usize {
     let whole = cut.trunc();
     if whole < 0.0 { (chars as f64 + whole) as usize } else { whole as usize }
 }
@@ -86,7 +86,7 @@ mod tests {
 
     /// Cuts with a suffix of one char, so that `keep` chars may stay.
     fn cut(text: &str, keep: f64) -> Option<String> {
-        let cut = Cut { suffix: "!".into(), min_keep_chars: f64::NEG_INFINITY };
+        let cut = CutOptions { suffix: "!".into(), min_keep_chars: f64::NEG_INFINITY };
         truncated_text(&text.into(), keep + 1.0, &cut).map(|text| text.to_string_lossy())
     }
 
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_suffix_has_217_chars() {
-        assert_eq!(Cut::default().suffix.len(), 217);
+        assert_eq!(CutOptions::default().suffix.len(), 217);
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_least_to_keep_may_make_a_text_longer() {
-        let cut = Cut { suffix: "[cut]".into(), min_keep_chars: 50.0 };
+        let cut = CutOptions { suffix: "[cut]".into(), min_keep_chars: 50.0 };
         assert_eq!(truncated_text(&"1234567".into(), 6.0, &cut).unwrap(), "1234567[cut]");
     }
 
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_surrogate_pair_may_be_split() {
-        let cut = Cut { suffix: JsString::new(), min_keep_chars: 0.0 };
+        let cut = CutOptions { suffix: JsString::new(), min_keep_chars: 0.0 };
         assert_eq!(truncated_text(&"😀😀".into(), 3.0, &cut).unwrap().units(), [0xD83D, 0xDE00, 0xD83D]);
     }
 }

@@ -3,29 +3,29 @@
 
 use std::borrow::Cow;
 
-use crate::context::tokens::weighted::{GUARD, NORMAL, weighted_length};
+use crate::context::tokens::weighted::{GUARD_WEIGHT, NORMAL_WEIGHT, weighted_length};
 use crate::gateway::ruleset::Notice;
 use crate::js::{JsString, Value};
 use crate::policy::truncate::WINDOW_SHARE;
 use crate::policy::truncate::ends::{Suffix, with_text as with_block_text};
-use crate::policy::truncate::weighted_cut::{head, last_lf, tail};
+use crate::policy::truncate::weighted_cut::{head, last_line_feed, tail};
 
 /// Chars that one result may have where the window is not known.
 pub const UNKNOWN_WINDOW_CHARS: f64 = 16_000.0;
 /// Chars kept of results that the model has not answered yet.
 pub const FRESH_MIN_KEEP: f64 = 2000.0;
 /// Units at the end of a text that are looked at for what is worth keeping.
-const TAIL_LOOKED_AT: usize = 2000;
+const TAIL_SCAN_UNITS: usize = 2000;
 /// Chars of a tail at most, and its share of the budget.
-const TAIL_CHARS: f64 = 4000.0;
+const MAX_TAIL_CHARS: f64 = 4000.0;
 const TAIL_SHARE: f64 = 0.3;
 /// Between head and tail.
-pub(super) const MIDDLE: &str = "\n\n⚠️ [... middle content omitted — showing head and tail ...]\n\n";
+pub(super) const MIDDLE_OMITTED: &str = "\n\n⚠️ [... middle content omitted — showing head and tail ...]\n\n";
 /// Stands for a result that the budget of all has no room for.
 pub(super) const ELIDED: &str =
     "[tool result elided: aggregate tool-result budget exceeded; rerun the command if the output is needed]";
 /// Words that make the end of a text worth keeping.
-const TELLING: [&str; 15] = [
+const IMPORTANT_WORDS: [&str; 15] = [
     "error",
     "exception",
     "failed",
@@ -63,43 +63,48 @@ pub fn result_chars_cap(tokens: f64) -> f64 {
 
 /// How a text is counted, and what follows it where it was cut.
 #[derive(Debug, Clone, Copy)]
-pub struct Manner<'a> {
+pub struct WeightedCutOptions<'a> {
     /// What a plain char weighs.
     pub unit: f64,
     /// What follows a cut text.
     pub suffix: Suffix<'a>,
 }
 
-impl Manner<'static> {
+impl WeightedCutOptions<'static> {
     /// That of prompts and of the recovery.
-    pub const NORMAL: Self = Self { unit: NORMAL, suffix: Suffix::Usual(Notice::CountAndAdvice) };
+    pub const NORMAL: Self = Self { unit: NORMAL_WEIGHT, suffix: Suffix::Standard(Notice::CountAndAdvice) };
     /// That of the context guard.
-    pub const GUARD: Self = Self { unit: GUARD, ..Self::NORMAL };
+    pub const GUARD: Self = Self { unit: GUARD_WEIGHT, ..Self::NORMAL };
 }
 
-impl Manner<'_> {
+impl WeightedCutOptions<'_> {
     fn length(self, text: &JsString) -> f64 {
         weighted_length(text, self.unit)
     }
 
     /// What follows a text that lost so many units.
     fn notice(&self, lost: usize) -> Cow<'_, JsString> {
-        self.suffix.of(lost.max(1) as f64)
+        self.suffix.text(lost.max(1) as f64)
     }
 }
 
 /// A text cut to a weighted length and with the notice behind it; none when it fits. Where the end looks important and
 /// there is room, it stays too. No surrogate pair is split.
-pub fn truncated_text(text: &JsString, max: f64, min_keep: f64, manner: Manner<'_>) -> Option<JsString> {
+pub fn truncated_text(
+    text: &JsString,
+    max: f64,
+    min_keep: f64,
+    manner: WeightedCutOptions<'_>,
+) -> Option<JsString> {
     let unit = manner.unit;
     if text.len() as f64 <= max && manner.length(text) <= max {
         return None;
     }
-    let min_keep = bounded(max, min_keep, manner);
+    let min_keep = bounded_min_keep(max, min_keep, manner);
     // The notice is taken to tell what a cut without one would lose.
     let lost = text.len() - head(text, max, unit).len();
     let room = (max - manner.length(&manner.notice(lost))).max(min_keep);
-    let mut kept = kept_part(text, room, min_keep, unit);
+    let mut kept = retained_part(text, room, min_keep, unit);
     loop {
         let end = manner.notice(text.len().saturating_sub(kept.len()));
         let end_length = manner.length(&end);
@@ -117,16 +122,16 @@ pub fn truncated_text(text: &JsString, max: f64, min_keep: f64, manner: Manner<'
 }
 
 /// The least of a cut text that stays, where there is room for that and the shortest notice.
-fn bounded(max: f64, min_keep: f64, manner: Manner<'_>) -> f64 {
+fn bounded_min_keep(max: f64, min_keep: f64, manner: WeightedCutOptions<'_>) -> f64 {
     min_keep.min((max - manner.length(&manner.notice(1))).max(0.0)).max(0.0)
 }
 
 /// What stays of a text.
-fn kept_part(text: &JsString, budget: f64, min_keep: f64, unit: f64) -> JsString {
-    let middle = JsString::from(MIDDLE);
-    let tail_budget = (budget * TAIL_SHARE).floor().min(TAIL_CHARS);
+fn retained_part(text: &JsString, budget: f64, min_keep: f64, unit: f64) -> JsString {
+    let middle = JsString::from(MIDDLE_OMITTED);
+    let tail_budget = (budget * TAIL_SHARE).floor().min(MAX_TAIL_CHARS);
     let head_budget = budget - tail_budget - weighted_length(&middle, unit);
-    if budget > 2.0 * min_keep && head_budget > min_keep && has_telling_end(text) {
+    if budget > 2.0 * min_keep && head_budget > min_keep && has_important_tail(text) {
         let mut first = head_to_line(text, head_budget, unit);
         let last = tail_from_line(text, tail_budget, unit);
         if first.len() + last.len() < text.len() {
@@ -141,7 +146,7 @@ fn kept_part(text: &JsString, budget: f64, min_keep: f64, unit: f64) -> JsString
 /// The head of a text, up to its last line end where that stands beyond 0.8 of it.
 fn head_to_line(text: &JsString, budget: f64, unit: f64) -> JsString {
     let cut = head(text, budget, unit);
-    match last_lf(&cut) {
+    match last_line_feed(&cut) {
         Some(at) if at as f64 > cut.len() as f64 * 0.8 => cut.slice(0, at),
         _ => cut,
     }
@@ -157,13 +162,13 @@ fn tail_from_line(text: &JsString, budget: f64, unit: f64) -> JsString {
 }
 
 /// Whether the end of a text has a word about failure or outcome, or closes an object.
-pub(super) fn has_telling_end(text: &JsString) -> bool {
-    let end = text.slice(text.len().saturating_sub(TAIL_LOOKED_AT), text.len());
+pub(super) fn has_important_tail(text: &JsString) -> bool {
+    let end = text.slice(text.len().saturating_sub(TAIL_SCAN_UNITS), text.len());
     if end.trim().units().last() == Some(&u16::from(b'}')) {
         return true;
     }
     let end = end.to_string_lossy().to_ascii_lowercase();
-    TELLING.iter().any(|word| has_word(&end, word))
+    IMPORTANT_WORDS.iter().any(|word| has_word(&end, word))
 }
 
 /// Whether a text has these words with no letter, digit or underscore on either side.
@@ -192,14 +197,20 @@ pub fn result_chars(message: &Value, unit: f64) -> f64 {
 
 /// The copy of a tool result within a limit; none when it is within. Blocks of at most `min_keep` chars stay whole where
 /// they and the notices of the others have room; the others share what the notices leave by their lengths.
-pub fn truncated_result(message: &Value, max: f64, min_keep: f64, manner: Manner<'_>) -> Option<Value> {
+pub fn truncated_result(
+    message: &Value,
+    max: f64,
+    min_keep: f64,
+    manner: WeightedCutOptions<'_>,
+) -> Option<Value> {
     let total = result_chars(message, manner.unit);
     if total <= max {
         return None;
     }
-    let min_keep = bounded(max, min_keep, manner);
-    let shares: Vec<Share> = blocks(message).iter().map(|block| Share::of(block, min_keep, manner)).collect();
-    let sum = |of: &dyn Fn(&Share) -> f64| shares.iter().map(of).sum::<f64>();
+    let min_keep = bounded_min_keep(max, min_keep, manner);
+    let shares: Vec<BlockShare> =
+        blocks(message).iter().map(|block| BlockShare::of(block, min_keep, manner)).collect();
+    let sum = |of: &dyn Fn(&BlockShare) -> f64| shares.iter().map(of).sum::<f64>();
     let small = sum(&|share| if share.is_small { share.chars } else { 0.0 });
     let notices_of_large = sum(&|share| if share.is_small { 0.0 } else { share.notice });
     let keeps_small = small + notices_of_large <= max;
@@ -221,7 +232,7 @@ pub fn truncated_result(message: &Value, max: f64, min_keep: f64, manner: Manner
 }
 
 /// What a block takes of a limit.
-struct Share {
+struct BlockShare {
     /// Its chars; 0 for what is no text.
     chars: f64,
     /// Those of the longest notice that may follow it.
@@ -230,15 +241,15 @@ struct Share {
     is_small: bool,
 }
 
-impl Share {
-    fn of(block: &Value, min_keep: f64, manner: Manner<'_>) -> Self {
+impl BlockShare {
+    fn of(block: &Value, min_keep: f64, manner: WeightedCutOptions<'_>) -> Self {
         let Some(text) = block_text(block).filter(|text| !text.is_empty()) else {
             return Self { chars: 0.0, notice: 0.0, is_small: false };
         };
         Self {
             chars: manner.length(text),
             notice: manner.length(&manner.notice(text.len())),
-            is_small: text.len() as f64 <= min_keep && weighted_length(text, NORMAL) <= min_keep,
+            is_small: text.len() as f64 <= min_keep && weighted_length(text, NORMAL_WEIGHT) <= min_keep,
         }
     }
 }

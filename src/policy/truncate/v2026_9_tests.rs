@@ -17,7 +17,9 @@ fn texts(message: &Value) -> Vec<String> {
 }
 
 fn cut(text: &str, max: f64) -> String {
-    truncated_text(&text.into(), max, 0.0, Manner::NORMAL).expect("it is too long").to_string_lossy()
+    truncated_text(&text.into(), max, 0.0, WeightedCutOptions::NORMAL)
+        .expect("it is too long")
+        .to_string_lossy()
 }
 
 #[test]
@@ -48,7 +50,7 @@ fn a_plain_text_keeps_its_head_and_says_how_much_is_gone() {
     );
     let kept = new.find('[').unwrap();
     assert!(new.contains(&format!("[... {} more", 1000 - kept)), "{new}");
-    assert_eq!(truncated_text(&text.as_str().into(), 1000.0, 0.0, Manner::NORMAL), None);
+    assert_eq!(truncated_text(&text.as_str().into(), 1000.0, 0.0, WeightedCutOptions::NORMAL), None);
 }
 
 #[test]
@@ -82,19 +84,19 @@ fn heavy_characters_leave_room_for_fewer() {
 #[test]
 fn small_blocks_stay_whole_where_there_is_room_and_large_ones_share_the_rest() {
     let message = result(&[&"a".repeat(300), &"b".repeat(6000), &"c".repeat(3000)]);
-    let new = truncated_result(&message, 5000.0, 400.0, Manner::NORMAL).unwrap();
+    let new = truncated_result(&message, 5000.0, 400.0, WeightedCutOptions::NORMAL).unwrap();
     let lengths: Vec<usize> = texts(&new).iter().map(String::len).collect();
     assert_eq!(lengths[0], 300);
     assert!(lengths[1] > 2 * lengths[2] - 100 && lengths.iter().sum::<usize>() <= 5000, "{lengths:?}");
-    let shared = truncated_result(&message, 400.0, 400.0, Manner::NORMAL).unwrap();
+    let shared = truncated_result(&message, 400.0, 400.0, WeightedCutOptions::NORMAL).unwrap();
     assert!(texts(&shared)[0].len() < 300);
-    assert_eq!(truncated_result(&message, 9300.0, 0.0, Manner::NORMAL), None);
+    assert_eq!(truncated_result(&message, 9300.0, 0.0, WeightedCutOptions::NORMAL), None);
 }
 
 proptest! {
     #[test]
     fn what_was_cut_fits(text in "[a-z\\n你😀㐀}]{0,600}", max in 0.0..700.0f64, keep in 0.0..300.0f64, guard: bool) {
-        let manner = if guard { Manner::GUARD } else { Manner::NORMAL };
+        let manner = if guard { WeightedCutOptions::GUARD } else { WeightedCutOptions::NORMAL };
         let unit = manner.unit;
         let text = JsString::from(text.as_str());
         match truncated_text(&text, max, keep, manner) {

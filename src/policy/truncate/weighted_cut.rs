@@ -1,7 +1,7 @@
 //! Heads and tails of a text by weighted length, without splitting a surrogate pair (pruning 8, row "Surrogates at
 //! cuts"; 8.5).
 
-use crate::context::tokens::weighted::{is_plain, weighted_units};
+use crate::context::tokens::weighted::{is_uniform, weighted_units};
 use crate::js::JsString;
 
 /// The longest beginning of at most this weighted length.
@@ -25,7 +25,7 @@ fn fits(
     part: impl for<'t> Fn(&'t [u16], usize) -> &'t [u16],
 ) -> impl Fn(usize) -> bool {
     let units = text.units();
-    let is_plain = is_plain(units);
+    let is_plain = is_uniform(units);
     move |count| {
         let length = if is_plain { count as f64 * unit } else { weighted_units(part(units, count), unit) };
         length <= max
@@ -33,7 +33,7 @@ fn fits(
 }
 
 /// Index of the last line feed.
-pub(super) fn last_lf(text: &JsString) -> Option<usize> {
+pub(super) fn last_line_feed(text: &JsString) -> Option<usize> {
     text.last_index_of_lf(text.len())
 }
 

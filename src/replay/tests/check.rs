@@ -11,14 +11,14 @@ fn full() -> Script {
 }
 
 /// Compaction and the check by the rules of a version: a window of 10,000, of which 1,000 stay free.
-fn checking(ruleset: Ruleset, steps: &[Step]) -> Settings {
+fn checking(ruleset: Ruleset, steps: &[Policy]) -> Settings {
     let all = settings(steps);
-    Settings { steps: StepSettings { ruleset, ..all.steps }, ..all }
+    Settings { policies: PolicySettings { ruleset, ..all.policies }, ..all }
 }
 
 #[test]
 fn a_prompt_without_room_is_compacted_before_it_is_sent() {
-    let steps = [Step::Check, Step::Compact];
+    let steps = [Policy::Check, Policy::Compact];
     let replay = full().replay(&checking(Ruleset::V2026_4_8, &steps), 200_000.0, &[]);
     let [first, in_loop, second] = &replay.simulated[..] else { panic!("three calls") };
     assert_eq!([first.checked, in_loop.checked], [Some(Route::Fits), None], "it stands before a run");
@@ -31,9 +31,9 @@ fn a_prompt_without_room_is_compacted_before_it_is_sent() {
 
 #[test]
 fn what_the_rules_of_the_record_asked_for_and_nobody_wrote_did_not_happen() {
-    let checking = |steps: &[Step]| checking(Ruleset::V2026_4_8, steps);
+    let checking = |steps: &[Policy]| checking(Ruleset::V2026_4_8, steps);
     let replay = full().with_session(200_000.0, &[], |session| {
-        replay(session, &checking(&[Step::Check]), &checking(&[Step::Check, Step::Compact]))
+        replay(session, &checking(&[Policy::Check]), &checking(&[Policy::Check, Policy::Compact]))
     });
     assert_eq!(replay.recorded[2].checked, Some(Route::Compact));
     assert!(replay.simulated.iter().all(|call| call.compacted.is_none()));
@@ -41,8 +41,8 @@ fn what_the_rules_of_the_record_asked_for_and_nobody_wrote_did_not_happen() {
 
 #[test]
 fn inside_a_tool_loop_it_is_repeated_where_that_is_configured() {
-    let mut mid_turn = checking(Ruleset::V2026_5_2, &[Step::Check, Step::Compact]);
-    mid_turn.steps.check.mid_turn = true;
+    let mut mid_turn = checking(Ruleset::V2026_5_2, &[Policy::Check, Policy::Compact]);
+    mid_turn.policies.check.mid_turn = true;
     let replay = full().replay(&mid_turn, 200_000.0, &[]);
     let checked: Vec<_> = replay.simulated.iter().map(|call| call.checked).collect();
     assert_eq!(checked[..2], [Some(Route::Fits), Some(Route::Compact)]);

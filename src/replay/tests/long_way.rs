@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::*;
 use crate::gateway::ruleset::Ruleset;
-use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, Counting};
+use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, TokenCounting};
 use crate::policy::settings::GuardSettings;
-use crate::replay::ground::Ground;
-use crate::replay::lane::Lane;
+use crate::replay::ground::ReplayBase;
+use crate::replay::lane::Trace;
 
 /// Numbers that look like chance.
 struct Dice(u64);
@@ -39,23 +39,23 @@ fn script(seed: u64) -> Script {
     script
 }
 
-fn textures(script: &Script, ruleset: Ruleset) -> Vec<Option<Arc<Texture>>> {
+fn textures(script: &Script, ruleset: Ruleset) -> Vec<Option<Arc<ContentFeatures>>> {
     let message = |line: &str| js::parse(line).expect("JSON").get("message").cloned();
-    let texture = |line: &str| Some(Arc::new(Texture::of_under(ruleset.rules(), &message(line)?)));
+    let texture = |line: &str| Some(Arc::new(ContentFeatures::of_under(ruleset.rules(), &message(line)?)));
     script.text.lines().map(texture).collect()
 }
 
 fn clearings() -> [ClearSettings; 7] {
     let plain = || ClearSettings { trigger: 600.0, keep: 2.0, ..ClearSettings::default() };
     let server = |clear_at_least: f64| ClearSettings {
-        by: ClearedBy::Server { prompt_tokens: 300 },
+        cleared_by: ClearedBy::Server { prompt_tokens: 300 },
         clear_at_least,
         ..plain()
     };
     [
         plain(),
         ClearSettings { clear_at_least: 500.0, ..plain() },
-        ClearSettings { clear_at_least: 90.0, counting: Counting::Model, keep: 0.0, ..plain() },
+        ClearSettings { clear_at_least: 90.0, counting: TokenCounting::Model, keep: 0.0, ..plain() },
         server(0.0),
         server(900.0),
         ClearSettings { keep: -4.0, ..plain() },
@@ -64,16 +64,21 @@ fn clearings() -> [ClearSettings; 7] {
 }
 
 /// Each call of a session under some settings; the long way where that is asked for.
-fn lane(session: &Session<'_>, settings: &Settings, record: &RecordedLane, long: bool) -> Vec<CallReplay> {
-    let ground = Ground::new(session);
-    let mut lane = Lane::new(session, &ground, settings, true);
-    lane.is_edited = long;
+fn lane(
+    session: &ReplaySession<'_>,
+    settings: &Settings,
+    record: &RecordedTrace,
+    long: bool,
+) -> Vec<CallReplay> {
+    let ground = ReplayBase::new(session);
+    let mut lane = Trace::new(session, &ground, settings, true);
+    lane.has_context_edits = long;
     let mut place = 0;
     let mut made = Vec::new();
-    for (call, recorded) in record.calls.iter().zip(&record.lane) {
-        (place..call.place).for_each(|place| lane.push(place));
-        place = call.place;
-        made.push(lane.call(call, Some(recorded)));
+    for (call, recorded) in record.calls.iter().zip(&record.trace) {
+        (place..call.path_index).for_each(|place| lane.push_entry(place));
+        place = call.path_index;
+        made.push(lane.replay_call(call, Some(recorded)));
     }
     made
 }
@@ -93,11 +98,11 @@ const RULESETS: [Ruleset; 7] = [
 fn running_sums_tell_of_every_call_what_its_list_does() {
     let mut acted = [0; 3];
     let steps = [
-        &[Step::Clear][..],
-        &[Step::Guard, Step::Clear],
-        &[Step::Prune, Step::Clear],
-        &[Step::Repair, Step::Images, Step::Prune, Step::Guard, Step::Clear],
-        &[Step::Repair, Step::History, Step::Prune, Step::Guard],
+        &[Policy::Clear][..],
+        &[Policy::Guard, Policy::Clear],
+        &[Policy::Prune, Policy::Clear],
+        &[Policy::Repair, Policy::Images, Policy::Prune, Policy::Guard, Policy::Clear],
+        &[Policy::Repair, Policy::History, Policy::Prune, Policy::Guard],
     ];
     for seed in 0..7 {
         let script = script(seed);
@@ -107,19 +112,22 @@ fn running_sums_tell_of_every_call_what_its_list_does() {
         script.with_session(20_000.0, &[], |session| {
             let fit = Calibrated { fixed: 123.4, weights: &weights };
             let calibrated = Some(fit).filter(|_| seed % 2 == 0);
-            let session = Session { textures: Some(&textures), calibrated, ..*session };
-            let record = recorded_lane(&session, &settings(&[]), &|| true).expect("wanted");
+            let session = ReplaySession { features: Some(&textures), calibrated, ..*session };
+            let record = recorded_trace(&session, &settings(&[]), &|| true).expect("wanted");
             for (steps, clear) in steps.iter().flat_map(|steps| clearings().map(|clear| (*steps, clear))) {
                 let mut settings = settings(steps);
-                settings.steps.ruleset = ruleset;
-                settings.steps.history_limit = 7.0;
-                settings.steps.guard = GuardSettings { budget_share: 0.3, single_share: 0.05 };
-                settings.steps.clear = clear;
+                settings.policies.ruleset = ruleset;
+                settings.policies.history_limit = 7.0;
+                settings.policies.guard = GuardSettings { budget_share: 0.3, single_share: 0.05 };
+                settings.policies.clear = clear;
                 let [short, long] = [false, true].map(|long| lane(&session, &settings, &record, long));
                 for (at, (short, long)) in short.iter().zip(&long).enumerate() {
-                    assert_eq!(short, long, "#{at} of {seed} under {:?}", settings.steps);
+                    assert_eq!(short, long, "#{at} of {seed} under {:?}", settings.policies);
                     let done = [short.pruned, short.guarded, short.cleared];
-                    acted.iter_mut().zip(done).for_each(|(acted, done)| *acted += u32::from(done.is_some()));
+                    acted
+                        .iter_mut()
+                        .zip(done)
+                        .for_each(|(acted, done)| *acted += u32::from(done.has_changes()));
                 }
             }
         });

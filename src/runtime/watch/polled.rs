@@ -11,54 +11,54 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::matters;
+use super::is_relevant;
 use crate::store::archive::{FileKind, classify};
-use crate::store::source::identity;
+use crate::store::source::file_identity;
 
 /// How often folders are looked at that the system does not tell of.
-pub(super) const POLL_EVERY: Duration = Duration::from_secs(1);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Looks until a file that was still so long is asked again.
-const TURNS: usize = 8;
+const POLL_TURNS: usize = 8;
 /// Looks for which a file that changed is asked each time.
-const WARM: u32 = 60;
+const WARM_POLLS: u32 = 60;
 /// Some file systems count seconds by twos: names that changed twice within this time may show one time of their folder.
-const TICK: Duration = Duration::from_secs(3);
+const FOLDER_TIME_TICK: Duration = Duration::from_secs(3);
 
 /// Length, time and file: another in any of them is a change. The time of a status change moves where the other is put back.
-type Stamp = (u64, Option<SystemTime>, u64, i64);
+type FileStamp = (u64, Option<SystemTime>, u64, i64);
 
 /// What is known of a file.
 #[derive(Debug, Clone, PartialEq)]
-struct File {
-    stamp: Option<Stamp>,
+struct PolledFile {
+    stamp: Option<FileStamp>,
     /// Looks for which it is asked each time yet.
-    warm: u32,
+    warm_polls: u32,
 }
 
 /// A folder, and what was in it.
 #[derive(Debug, Default)]
-pub(super) struct Looked {
-    files: BTreeMap<OsString, File>,
-    time: Option<SystemTime>,
+pub(super) struct FolderSnapshot {
+    files: BTreeMap<OsString, PolledFile>,
+    modified: Option<SystemTime>,
     turn: usize,
 }
 
-impl Looked {
+impl FolderSnapshot {
     /// Looks at a folder for the first time. One that cannot be read is empty.
-    pub(super) fn at(folder: &Path) -> Self {
-        let time = time_of(folder);
+    pub(super) fn new(folder: &Path) -> Self {
+        let modified = modified_time(folder);
         let named = |name: OsString| {
-            let stamp = stamp_at(&folder.join(&name));
-            (name, File { stamp, warm: 0 })
+            let stamp = read_stamp(&folder.join(&name));
+            (name, PolledFile { stamp, warm_polls: 0 })
         };
-        Self { files: names_in(folder).map(|(name, _)| named(name)).collect(), time, turn: 0 }
+        Self { files: relevant_names(folder).map(|(name, _)| named(name)).collect(), modified, turn: 0 }
     }
 
     /// Looks again: files that came, went or changed.
-    pub(super) fn again(&mut self, folder: &Path) -> Vec<PathBuf> {
-        let mut changed = self.read_names(folder);
-        self.turn = (self.turn + 1) % TURNS;
-        let locked = |name: &OsString, files: &BTreeMap<OsString, File>| {
+    pub(super) fn poll(&mut self, folder: &Path) -> Vec<PathBuf> {
+        let mut changed = self.refresh_names(folder);
+        self.turn = (self.turn + 1) % POLL_TURNS;
+        let locked = |name: &OsString, files: &BTreeMap<OsString, PolledFile>| {
             let mut lock = name.clone();
             lock.push(".lock");
             files.contains_key(&lock)
@@ -68,18 +68,19 @@ impl Looked {
             .iter()
             .enumerate()
             .filter(|(at, (name, file))| {
-                let is_turn = at % TURNS == self.turn;
-                may_change(name) && (file.warm > 0 || is_turn || is_rows(name) || locked(name, &self.files))
+                let is_turn = at % POLL_TURNS == self.turn;
+                may_change(name)
+                    && (file.warm_polls > 0 || is_turn || is_session_list(name) || locked(name, &self.files))
             })
             .map(|(_, (name, _))| name.clone())
             .collect();
         for name in asked {
             let path = folder.join(&name);
             let Some(file) = self.files.get_mut(&name) else { continue };
-            file.warm = file.warm.saturating_sub(1);
-            let now = stamp_at(&path);
+            file.warm_polls = file.warm_polls.saturating_sub(1);
+            let now = read_stamp(&path);
             if file.stamp != now {
-                *file = File { stamp: now, warm: WARM };
+                *file = PolledFile { stamp: now, warm_polls: WARM_POLLS };
                 changed.push(path);
             }
         }
@@ -87,24 +88,24 @@ impl Looked {
     }
 
     /// Reads the names where they may be others; answers those that came or went.
-    fn read_names(&mut self, folder: &Path) -> Vec<PathBuf> {
-        let time = time_of(folder);
-        let is_fresh = time.is_some_and(|time| time.elapsed().is_ok_and(|age| age < TICK));
-        if time == self.time && !is_fresh {
+    fn refresh_names(&mut self, folder: &Path) -> Vec<PathBuf> {
+        let time = modified_time(folder);
+        let is_fresh = time.is_some_and(|time| time.elapsed().is_ok_and(|age| age < FOLDER_TIME_TICK));
+        if time == self.modified && !is_fresh {
             return Vec::new();
         }
-        self.time = time;
+        self.modified = time;
         let mut before = std::mem::take(&mut self.files);
         let mut changed = Vec::new();
-        for (name, inode) in names_in(folder) {
+        for (name, inode) in relevant_names(folder) {
             let path = folder.join(&name);
             let mut file = before.remove(&name).unwrap_or_else(|| {
                 changed.push(path.clone());
-                File { stamp: stamp_at(&path), warm: WARM }
+                PolledFile { stamp: read_stamp(&path), warm_polls: WARM_POLLS }
             });
             // Another file came in its place: it is asked at once.
             let is_another = inode.is_some() && inode != file.stamp.map(|(_, _, inode, _)| inode);
-            file.warm = file.warm.max(u32::from(is_another));
+            file.warm_polls = file.warm_polls.max(u32::from(is_another));
             self.files.insert(name, file);
         }
         changed.extend(before.into_keys().map(|gone| folder.join(gone)));
@@ -113,10 +114,10 @@ impl Looked {
 }
 
 /// The names in a folder that matter, with their inodes where the system gives them away.
-fn names_in(folder: &Path) -> impl Iterator<Item = (OsString, Option<u64>)> {
+fn relevant_names(folder: &Path) -> impl Iterator<Item = (OsString, Option<u64>)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let named = entries.map(|entry| (entry.file_name(), inode_of(&entry)));
-    named.filter(|(name, _)| matters(Path::new(name)))
+    named.filter(|(name, _)| is_relevant(Path::new(name)))
 }
 
 #[cfg(unix)]
@@ -130,7 +131,7 @@ fn inode_of(_entry: &std::fs::DirEntry) -> Option<u64> {
     None
 }
 
-fn is_rows(name: &OsString) -> bool {
+fn is_session_list(name: &OsString) -> bool {
     name == "sessions.json"
 }
 
@@ -139,36 +140,37 @@ fn may_change(name: &OsString) -> bool {
     !matches!(classify(&name.to_string_lossy()), FileKind::Archive(_) | FileKind::Lock(_))
 }
 
-fn stamp_at(path: &Path) -> Option<Stamp> {
-    std::fs::symlink_metadata(path).ok().map(|meta| stamp(&meta))
+fn read_stamp(path: &Path) -> Option<FileStamp> {
+    std::fs::symlink_metadata(path).ok().map(|meta| stamp_of(&meta))
 }
 
-fn stamp(meta: &Metadata) -> Stamp {
+fn stamp_of(meta: &Metadata) -> FileStamp {
     #[cfg(unix)]
     let status =
         std::os::unix::fs::MetadataExt::ctime(meta) ^ std::os::unix::fs::MetadataExt::ctime_nsec(meta);
     #[cfg(not(unix))]
     let status = 0;
-    (meta.len(), meta.modified().ok(), identity(meta).inode, status)
+    (meta.len(), meta.modified().ok(), file_identity(meta).inode, status)
 }
 
-fn time_of(path: &Path) -> Option<SystemTime> {
+fn modified_time(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).and_then(|meta| meta.modified()).ok()
 }
 
 /// Clocks of file systems tick more coarsely than the system's, ms.
-const TICK_MS: i64 = 50;
+const FILE_TIME_TICK_MS: i64 = 50;
 
 /// Files of a folder that changed since a moment (ms since 1970), and the folder itself where one came or went.
 pub(super) fn changed_since(folder: &Path, ms: i64) -> Vec<PathBuf> {
     if ms == i64::MAX {
         return Vec::new();
     }
-    let from = SystemTime::UNIX_EPOCH + Duration::from_millis(ms.saturating_sub(TICK_MS).max(0) as u64);
-    let inside = names_in(folder).map(|(name, _)| folder.join(name));
+    let from =
+        SystemTime::UNIX_EPOCH + Duration::from_millis(ms.saturating_sub(FILE_TIME_TICK_MS).max(0) as u64);
+    let inside = relevant_names(folder).map(|(name, _)| folder.join(name));
     inside
         .chain([folder.to_path_buf()])
-        .filter(|path| time_of(path).is_some_and(|time| time >= from))
+        .filter(|path| modified_time(path).is_some_and(|time| time >= from))
         .collect()
 }
 
@@ -185,8 +187,8 @@ mod tests {
     }
 
     /// What looks tell until every file had its turn.
-    fn all_turns(looked: &mut Looked, dir: &Path) -> Vec<PathBuf> {
-        let mut told: Vec<PathBuf> = (0..TURNS).flat_map(|_| looked.again(dir)).collect();
+    fn all_turns(looked: &mut FolderSnapshot, dir: &Path) -> Vec<PathBuf> {
+        let mut told: Vec<PathBuf> = (0..POLL_TURNS).flat_map(|_| looked.poll(dir)).collect();
         told.sort();
         told
     }
@@ -198,7 +200,7 @@ mod tests {
         let [kept, grown, replaced, gone] =
             ["a.jsonl", "b.jsonl", "c.jsonl", "d.jsonl"].map(|name| file(dir, name, "xyz"));
         file(dir, "notes.txt", "x");
-        let mut looked = Looked::at(dir);
+        let mut looked = FolderSnapshot::new(dir);
         assert_eq!(all_turns(&mut looked, dir), [] as [PathBuf; 0]);
         file(dir, "b.jsonl", "xyz and more");
         let time = std::fs::metadata(&replaced).unwrap().modified().unwrap();
@@ -212,7 +214,7 @@ mod tests {
         assert_eq!(told, [grown, replaced, gone, new]);
         assert!(!told.contains(&kept));
         assert!(all_turns(&mut looked, dir).is_empty());
-        assert!(names_in(&dir.join("nowhere")).next().is_none());
+        assert!(relevant_names(&dir.join("nowhere")).next().is_none());
     }
 
     #[test]
@@ -224,14 +226,14 @@ mod tests {
         for name in &names {
             file(dir, name, "x");
         }
-        let mut looked = Looked::at(dir);
+        let mut looked = FolderSnapshot::new(dir);
         // The names were written just now: they are read again until the folder's time can be told from now.
-        looked.files.values_mut().for_each(|file| file.warm = 0);
+        looked.files.values_mut().for_each(|file| file.warm_polls = 0);
         let live = file(dir, "s07.jsonl", "xy");
         assert_eq!(all_turns(&mut looked, dir).as_slice(), std::slice::from_ref(&live));
         for text in ["xyz", "xyz.", "xyz.."] {
             file(dir, "s07.jsonl", text);
-            assert_eq!(looked.again(dir).as_slice(), std::slice::from_ref(&live), "{text}");
+            assert_eq!(looked.poll(dir).as_slice(), std::slice::from_ref(&live), "{text}");
         }
         file(dir, archive.file_name().unwrap().to_str().unwrap(), "other");
         assert!(all_turns(&mut looked, dir).is_empty());

@@ -7,12 +7,12 @@ use std::path::Path;
 pub(super) fn remote_kind(folder: &Path) -> Option<&'static str> {
     let stat = rustix::fs::statfs(folder).ok()?;
     // Of a signed type some values are negative; their lower half is the number.
-    kind_of(stat.f_type as u64 & 0xFFFF_FFFF)
+    kind_from_magic(stat.f_type as u64 & 0xFFFF_FFFF)
 }
 
 /// By `f_type`. sshfs and virtiofs are FUSE.
 #[cfg(target_os = "linux")]
-fn kind_of(number: u64) -> Option<&'static str> {
+fn kind_from_magic(number: u64) -> Option<&'static str> {
     Some(match number {
         0x6969 => "nfs",
         0x517B => "smb",
@@ -41,7 +41,7 @@ mod tests {
     fn a_folder_of_this_machine_is_not_remote_and_those_of_others_are_named() {
         assert_eq!(remote_kind(Path::new("/proc")), None);
         assert_eq!(
-            [0x6969, 0x6573_5546, 0xFF53_4D42].map(kind_of),
+            [0x6969, 0x6573_5546, 0xFF53_4D42].map(kind_from_magic),
             [Some("nfs"), Some("fuse"), Some("cifs")]
         );
     }

@@ -7,28 +7,28 @@ use std::time::{Duration, Instant};
 
 use notify::EventKind;
 
-use super::thread::order_of;
+use super::thread::command_for;
 use super::*;
 
 /// Changes alone.
-fn changes(told: Told) -> Option<Vec<PathBuf>> {
+fn changes(told: WatchEvent) -> Option<Vec<PathBuf>> {
     match told {
-        Told::Changed(paths) => Some(paths),
-        Told::Polled(_) => None,
+        WatchEvent::Changed(paths) => Some(paths),
+        WatchEvent::Polled(_) => None,
     }
 }
 
 /// A thread that tells nobody.
-fn silent(ways: Ways) -> Thread<impl Fn(Told) -> bool> {
-    Thread::new(ways, channel().0, |_| true)
+fn silent(ways: WatchMode) -> WatchThread<impl Fn(WatchEvent) -> bool> {
+    WatchThread::new(ways, channel().0, |_| true)
 }
 
 /// A watch over a folder, and what it tells.
 fn watched(folders: &[&Path]) -> (Watch, Receiver<Vec<PathBuf>>) {
     let (teller, heard) = channel();
     let tell = move |told| changes(told).is_none_or(|paths| teller.send(paths).is_ok());
-    let watch = Watch::start(Ways::Best, tell);
-    watch.set(folders.iter().map(|path| path.to_path_buf()).collect(), i64::MAX);
+    let watch = Watch::start(WatchMode::Auto, tell);
+    watch.set_folders(folders.iter().map(|path| path.to_path_buf()).collect(), i64::MAX);
     (watch, heard)
 }
 
@@ -83,11 +83,11 @@ fn a_burst_is_told_once_and_temporary_files_never() {
 fn reading_is_no_change_and_lost_changes_may_be_anything() {
     use notify::event::{AccessKind, Flag};
     let at = |kind| notify::Event::new(kind).add_path("/x/a.jsonl".into());
-    assert!(order_of(Ok(at(EventKind::Access(AccessKind::Any)))).is_none());
-    assert!(matches!(order_of(Ok(at(EventKind::Any))), Some(Order::Changed(_))));
+    assert!(command_for(Ok(at(EventKind::Access(AccessKind::Any)))).is_none());
+    assert!(matches!(command_for(Ok(at(EventKind::Any))), Some(WatchCommand::Changed(_))));
     let lost = notify::Event::new(EventKind::Other).set_flag(Flag::Rescan);
-    assert!(matches!(order_of(Ok(lost)), Some(Order::Lost)));
-    assert!(matches!(order_of(Err(notify::Error::generic("x"))), Some(Order::Lost)));
+    assert!(matches!(command_for(Ok(lost)), Some(WatchCommand::Rescan)));
+    assert!(matches!(command_for(Err(notify::Error::generic("x"))), Some(WatchCommand::Rescan)));
 }
 
 #[test]
@@ -97,25 +97,25 @@ fn what_was_lost_is_every_file_of_every_folder() {
     for name in ["a.jsonl", "b.jsonl.lock", "c.txt"] {
         std::fs::File::create(real.join(name)).unwrap();
     }
-    let mut thread = silent(Ways::Best);
-    thread.watch(BTreeSet::from([real.clone()]), i64::MAX);
-    thread.note_everything();
+    let mut thread = silent(WatchMode::Auto);
+    thread.set_folders(BTreeSet::from([real.clone()]), i64::MAX);
+    thread.record_all_folders();
     let told: Vec<_> = thread.changed.iter().cloned().collect();
     assert_eq!(told, [real.clone(), real.join("a.jsonl"), real.join("b.jsonl.lock")]);
-    assert!(thread.due.is_some());
+    assert!(thread.notify_at.is_some());
 }
 
 #[test]
 fn folders_without_a_watcher_are_looked_at() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
-    let mut thread = silent(Ways::Poll);
-    thread.watch(BTreeSet::from([real.clone()]), i64::MAX);
+    let mut thread = silent(WatchMode::Poll);
+    thread.set_folders(BTreeSet::from([real.clone()]), i64::MAX);
     assert!(thread.next_poll.is_some());
     std::fs::File::create(real.join("new.jsonl")).unwrap();
-    thread.look();
+    thread.poll_folders();
     assert_eq!(thread.changed.iter().cloned().collect::<Vec<_>>(), [real.join("new.jsonl")]);
-    thread.watch(BTreeSet::new(), i64::MAX);
+    thread.set_folders(BTreeSet::new(), i64::MAX);
     assert!(thread.next_poll.is_none(), "nothing to look at, nothing to wake up for");
 }
 
@@ -131,24 +131,24 @@ fn what_changed_between_reading_and_watching_is_told() {
     file("after.jsonl", 2_000_000);
     file("after.tmp", 2_000_000);
     let told = |read_ms: i64| {
-        let mut thread = silent(Ways::Best);
-        thread.watch(BTreeSet::from([real.clone()]), read_ms);
+        let mut thread = silent(WatchMode::Auto);
+        thread.set_folders(BTreeSet::from([real.clone()]), read_ms);
         thread.changed.into_iter().collect::<Vec<_>>()
     };
     assert_eq!(told(1_500_000), [real.clone(), real.join("after.jsonl")]);
     assert!(told(i64::MAX).is_empty());
-    let mut thread = silent(Ways::Best);
-    thread.watch(BTreeSet::from([real.clone()]), i64::MAX);
-    thread.watch(BTreeSet::from([real.clone()]), 0);
+    let mut thread = silent(WatchMode::Auto);
+    thread.set_folders(BTreeSet::from([real.clone()]), i64::MAX);
+    thread.set_folders(BTreeSet::from([real.clone()]), 0);
     assert!(thread.changed.is_empty(), "a folder that is watched tells by itself");
 }
 
 #[test]
 fn the_folders_of_the_demo_are_those_its_files_lie_in() {
-    use crate::inspect::place::{OpenPlace, Place};
-    let place = OpenPlace::new(&Place::Demo, crate::gateway::env::Environment::default()).unwrap();
+    use crate::inspect::place::{StoreLocation, StoreRequest};
+    let place = StoreLocation::new(&StoreRequest::Demo, crate::gateway::env::Environment::default()).unwrap();
     let store = place.survey();
-    let folders = folders_of(&store);
+    let folders = store_folders(&store);
     for part in ["", "agents", "agents/main/sessions", "agents/research/sessions"] {
         assert!(folders.contains(&store.state_dir.join(part)), "{part:?} of {folders:?}");
     }
@@ -180,14 +180,15 @@ fn after_changes_were_lost_every_file_is_told_though_nobody_heard_of_it() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
     let (teller, heard) = channel();
-    let watch =
-        Watch::start(Ways::Deaf, move |told| changes(told).is_none_or(|paths| teller.send(paths).is_ok()));
-    watch.set(BTreeSet::from([real.clone()]), i64::MAX);
+    let watch = Watch::start(WatchMode::Ignore, move |told| {
+        changes(told).is_none_or(|paths| teller.send(paths).is_ok())
+    });
+    watch.set_folders(BTreeSet::from([real.clone()]), i64::MAX);
     for name in ["a.jsonl", "sessions.json"] {
         std::fs::File::create(real.join(name)).unwrap();
     }
     let overflow = notify::Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
-    watch.orders.send(order_of(Ok(overflow)).unwrap()).unwrap();
+    watch.commands.send(command_for(Ok(overflow)).unwrap()).unwrap();
     let told = heard.recv_timeout(Duration::from_secs(20)).unwrap();
     assert_eq!(told, [real.clone(), real.join("a.jsonl"), real.join("sessions.json")]);
 }
@@ -197,31 +198,34 @@ fn folders_that_are_looked_at_are_told_with_the_reason_and_their_changes_too() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
     let (teller, heard) = channel();
-    let watch = Watch::start(Ways::Poll, move |told| teller.send(told).is_ok());
-    watch.set(BTreeSet::from([real.clone()]), i64::MAX);
-    let polled = vec![Polled { folder: real.clone(), why: Why::Asked }];
-    assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), Told::Polled(polled.clone()));
+    let watch = Watch::start(WatchMode::Poll, move |told| teller.send(told).is_ok());
+    watch.set_folders(BTreeSet::from([real.clone()]), i64::MAX);
+    let polled = vec![PolledFolder { folder: real.clone(), reason: PollReason::Requested }];
+    assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), WatchEvent::Polled(polled.clone()));
     assert_eq!(
-        in_words(&polled).unwrap(),
+        describe_polled(&polled).unwrap(),
         format!("{}: looked at every second, as CLAWSCOPE_POLL is set.", real.display())
     );
     let file = real.join("a.jsonl");
     std::fs::File::create(&file).unwrap();
-    assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), Told::Changed(vec![file]));
-    watch.set(BTreeSet::new(), i64::MAX);
-    assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), Told::Polled(Vec::new()));
+    assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), WatchEvent::Changed(vec![file]));
+    watch.set_folders(BTreeSet::new(), i64::MAX);
+    assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), WatchEvent::Polled(Vec::new()));
 }
 
 #[test]
 fn a_watcher_that_refuses_is_looked_past_and_its_words_are_kept() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
-    let mut thread = silent(Ways::Best);
-    thread.native = Err(Why::Refused("too many watches".into()));
-    let polled = thread.polled_among(BTreeSet::from([real.clone()]));
-    assert_eq!(polled, [Polled { folder: real, why: Why::Refused("too many watches".into()) }]);
+    let mut thread = silent(WatchMode::Auto);
+    thread.native_watcher = Err(PollReason::Refused("too many watches".into()));
+    let polled = thread.find_polled(BTreeSet::from([real.clone()]));
     assert_eq!(
-        super::folder::said(&notify::Error::new(notify::ErrorKind::MaxFilesWatch)),
+        polled,
+        [PolledFolder { folder: real, reason: PollReason::Refused("too many watches".into()) }]
+    );
+    assert_eq!(
+        super::folder::describe_error(&notify::Error::new(notify::ErrorKind::MaxFilesWatch)),
         "its limit of watches is reached (fs.inotify.max_user_watches, max_user_instances)"
     );
 }

@@ -1,19 +1,19 @@
 //! What changes the shape of a transcript being written: compactions, branches, labels, names.
-use super::model::{chars, real_tokens};
-use super::nodes::{Kind, Sizes};
-use super::scribe::{PROSE, Scribe};
+use super::model::{chars, provider_tokens};
+use super::nodes::{Kind, NodeSizes};
+use super::scribe::{PROSE_CHARS_PER_TOKEN, TranscriptWriter};
 use serde_json::{Value, json};
 
-impl Scribe {
+impl TranscriptWriter {
     /// Compacts the path (compaction 3.6-3.9, 3.21), keeping about `keep` estimated tokens. Gives the number of
     /// entries that left the context.
     pub(super) fn compact(&mut self, summary: &str, keep: u64, details: &Value) -> usize {
         let path = self.nodes.path();
         let before = self.nodes.anchored_estimate(&path);
-        let cut = self.nodes.cut(&path, keep);
+        let cut = self.nodes.first_kept_position(&path, keep);
         let kept = self.nodes.all[path[cut]].id.clone();
-        self.now += 41_300;
-        let sizes = Sizes::of(chars(summary), real_tokens(summary, PROSE), 256);
+        self.now_ms += 41_300;
+        let sizes = NodeSizes::of(chars(summary), provider_tokens(summary, PROSE_CHARS_PER_TOKEN), 256);
         let after = json!({"summary": summary, "firstKeptEntryId": kept, "tokensBefore": before,
             "details": details, "fromHook": true});
         self.append(Kind::Compaction { first_kept: path[cut] }, sizes, json!({"type": "compaction"}), after);
@@ -30,7 +30,7 @@ impl Scribe {
     pub(super) fn go_to_with_summary(&mut self, at: usize, summary: &str) {
         self.go_to(at);
         let from = self.nodes.all[at].id.clone();
-        let sizes = Sizes::of(chars(summary), real_tokens(summary, PROSE), 256);
+        let sizes = NodeSizes::of(chars(summary), provider_tokens(summary, PROSE_CHARS_PER_TOKEN), 256);
         let after = json!({"fromId": from, "summary": summary,
             "details": {"readFiles": [], "modifiedFiles": []}});
         self.append(Kind::BranchSummary, sizes, json!({"type": "branch_summary"}), after);
@@ -39,11 +39,11 @@ impl Scribe {
     /// Names the entry `at` (store K8).
     pub(super) fn label(&mut self, at: usize, label: &str) {
         let target = self.nodes.all[at].id.clone();
-        self.meta("label", json!({"targetId": target, "label": label}));
+        self.append_metadata("label", json!({"targetId": target, "label": label}));
     }
 
     /// Names the session (store K9).
     pub(super) fn name(&mut self, name: &str) {
-        self.meta("session_info", json!({"name": name}));
+        self.append_metadata("session_info", json!({"name": name}));
     }
 }

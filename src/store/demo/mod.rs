@@ -16,7 +16,7 @@ mod tests;
 mod tool;
 
 use serde_json::{Map, Value};
-use session::Session;
+use session::DemoSession;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -57,8 +57,8 @@ pub fn write_to(dir: &Path) -> std::io::Result<()> {
 }
 
 /// All sessions, in the order of their rows.
-fn sessions() -> Vec<Session> {
-    let stories: [fn() -> Vec<Session>; 10] = [
+fn sessions() -> Vec<DemoSession> {
+    let stories: [fn() -> Vec<DemoSession>; 10] = [
         story::telegram::sessions,
         story::slack::sessions,
         story::feishu::sessions,
@@ -74,7 +74,7 @@ fn sessions() -> Vec<Session> {
 }
 
 /// `sessions.json` of one agent (store C1).
-fn rows(sessions: &[Session], agent: &str) -> Vec<u8> {
+fn rows(sessions: &[DemoSession], agent: &str) -> Vec<u8> {
     let rows: Map<String, Value> = sessions
         .iter()
         .filter(|session| session.agent == agent)

@@ -67,13 +67,13 @@ impl Model {
 }
 
 /// CJK characters per token.
-const CJK: f64 = 1.4;
+const CJK_CHARS_PER_TOKEN: f64 = 1.4;
 
 /// What a tokenizer makes of `text`: `per_token` ASCII characters to a token, CJK far fewer.
-pub(super) fn real_tokens(text: &str, per_token: f64) -> u64 {
+pub(super) fn provider_tokens(text: &str, per_token: f64) -> u64 {
     let ascii = text.bytes().filter(u8::is_ascii).count() as f64;
     let wide = text.chars().filter(|c| !c.is_ascii()).count() as f64;
-    (ascii / per_token + wide / CJK).ceil() as u64
+    (ascii / per_token + wide / CJK_CHARS_PER_TOKEN).ceil() as u64
 }
 
 /// Length in UTF-16 code units, the gateway's "chars".

@@ -17,18 +17,18 @@ pub(super) enum Kind {
 
 /// Sizes of an entry as a message.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sizes {
+pub(super) struct NodeSizes {
     /// Estimated tokens: chars / 4, rounded up (compaction 1.1).
-    pub(super) est: u64,
+    pub(super) estimated_tokens: u64,
     /// Tokens the provider counts.
-    pub(super) real: u64,
+    pub(super) provider_tokens: u64,
     /// Chars as the pruner counts them (pruning 5.4).
-    pub(super) pruner: u64,
+    pub(super) pruner_chars: u64,
 }
 
-impl Sizes {
-    pub(super) fn of(chars: u64, real: u64, pruner: u64) -> Self {
-        Self { est: chars.div_ceil(4), real: real + 4, pruner }
+impl NodeSizes {
+    pub(super) fn of(chars: u64, real: u64, pruner_chars: u64) -> Self {
+        Self { estimated_tokens: chars.div_ceil(4), provider_tokens: real + 4, pruner_chars }
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Node {
     pub(super) id: String,
     pub(super) parent: Option<usize>,
     pub(super) kind: Kind,
-    pub(super) sizes: Sizes,
+    pub(super) sizes: NodeSizes,
     /// `usage.totalTokens` of an assistant message that succeeded.
     pub(super) usage_total: Option<u64>,
 }
@@ -88,18 +88,18 @@ impl Nodes {
     }
 
     /// Tokens the provider counts over `list`.
-    pub(super) fn real_of(&self, list: &[usize]) -> u64 {
-        list.iter().map(|&at| self.all[at].sizes.real).sum()
+    pub(super) fn provider_tokens_of(&self, list: &[usize]) -> u64 {
+        list.iter().map(|&at| self.all[at].sizes.provider_tokens).sum()
     }
 
     /// Chars the pruner counts over `list`.
-    pub(super) fn chars_of(&self, list: &[usize]) -> u64 {
-        list.iter().map(|&at| self.all[at].sizes.pruner).sum()
+    pub(super) fn pruner_chars_of(&self, list: &[usize]) -> u64 {
+        list.iter().map(|&at| self.all[at].sizes.pruner_chars).sum()
     }
 
     /// Real tokens of the common beginning of two prompts: up to `called` and up to `leaf`. None is left when a
     /// compaction lies between them.
-    pub(super) fn shared_real(&self, called: usize, leaf: usize) -> u64 {
+    pub(super) fn shared_provider_tokens(&self, called: usize, leaf: usize) -> u64 {
         let (mut a, mut b) = (called, leaf);
         while a != b {
             let (later, other) = if a > b { (&mut a, b) } else { (&mut b, a) };
@@ -112,7 +112,7 @@ impl Nodes {
             }
         }
         let context = self.context();
-        self.real_of(
+        self.provider_tokens_of(
             &context.into_iter().take_while(|&at| at <= a || self.is_summary(at)).collect::<Vec<_>>(),
         )
     }
@@ -125,19 +125,19 @@ impl Nodes {
             if let Some(total) = self.all[at].usage_total {
                 return tokens + total;
             }
-            tokens += self.all[at].sizes.est;
+            tokens += self.all[at].sizes.estimated_tokens;
         }
         tokens
     }
 
     /// Position in `path` of the first kept entry for a budget of `keep` estimated tokens (compaction 3.4-3.7).
-    pub(super) fn cut(&self, path: &[usize], keep: u64) -> usize {
+    pub(super) fn first_kept_position(&self, path: &[usize], keep: u64) -> usize {
         let start = path.iter().rposition(|&at| self.is_summary(at)).map_or(0, |at| at + 1);
         let valid = |at: usize| !matches!(self.all[path[at]].kind, Kind::Result | Kind::Meta);
         let mut tokens = 0;
         let reached = (start..path.len()).rev().find(|&at| {
             let is_message = !matches!(self.all[path[at]].kind, Kind::Meta | Kind::BranchSummary);
-            tokens += if is_message { self.all[path[at]].sizes.est } else { 0 };
+            tokens += if is_message { self.all[path[at]].sizes.estimated_tokens } else { 0 };
             tokens >= keep
         });
         let first = || (start..path.len()).find(|&at| valid(at)).unwrap_or(start);

@@ -1,5 +1,5 @@
 //! The fixed part of a prompt: system text, workspace files, tool schemas, as the session row reports it (store C6).
-use super::scribe::Scribe;
+use super::scribe::TranscriptWriter;
 use serde_json::{Value, json};
 
 /// Characters of system prompt and schemas to a token.
@@ -19,7 +19,7 @@ const MAX_FILE: u64 = 8_000;
 pub(super) struct Prompt {
     pub(super) workspace: &'static str,
     /// System prompt without the workspace files, but with the lists of skills and tools.
-    own: u64,
+    base_chars: u64,
     files: &'static [File],
     skills: &'static [(&'static str, u64)],
     tools: &'static [Tool],
@@ -70,7 +70,7 @@ const fn file(name: &'static str, chars: u64) -> File {
 /// A chat of the main agent with every tool.
 pub(super) static FULL: Prompt = Prompt {
     workspace: "/home/mei/.openclaw/workspace",
-    own: 38_400,
+    base_chars: 38_400,
     files: &FILES,
     skills: &[
         ("github", 1_214),
@@ -84,7 +84,7 @@ pub(super) static FULL: Prompt = Prompt {
 /// Scheduled and spawned runs: a short prompt, two workspace files.
 pub(super) static MINIMAL: Prompt = Prompt {
     workspace: "/home/mei/.openclaw/workspace",
-    own: 11_250,
+    base_chars: 11_250,
     files: &[AGENTS, TOOLS_FILE],
     skills: &[],
     tools: &SMALL_TOOLS,
@@ -92,7 +92,7 @@ pub(super) static MINIMAL: Prompt = Prompt {
 /// The research agent.
 pub(super) static RESEARCH: Prompt = Prompt {
     workspace: "/home/mei/.openclaw/workspace-research",
-    own: 24_800,
+    base_chars: 24_800,
     files: &[
         file("AGENTS.md", 6_020),
         file("SOUL.md", 1_410),
@@ -114,11 +114,11 @@ impl Prompt {
 
     /// Tokens the provider counts for it.
     pub(super) fn tokens(&self) -> u64 {
-        ((self.own + self.files_chars() + self.schema_chars()) as f64 / CHARS_PER_TOKEN).round() as u64
+        ((self.base_chars + self.files_chars() + self.schema_chars()) as f64 / CHARS_PER_TOKEN).round() as u64
     }
 
     /// `systemPromptReport` of the last run of `scribe` under `key` (compaction 11.1).
-    pub(super) fn report(&self, scribe: &Scribe, key: &str) -> Value {
+    pub(super) fn report(&self, scribe: &TranscriptWriter, key: &str) -> Value {
         let files = self.files.iter().map(|(name, raw, chars)| {
             json!({"name": name, "path": format!("{}/{name}", self.workspace), "missing": raw.is_none(),
                 "rawChars": raw.unwrap_or(0), "injectedChars": chars, "truncated": raw.is_some_and(|raw| *chars < raw)})
@@ -131,12 +131,12 @@ impl Prompt {
         let list: u64 = self.tools.iter().map(|(name, ..)| name.len() as u64 + 58).sum();
         let block: u64 = self.skills.iter().map(|(_, chars)| chars).sum();
         json!({
-            "source": "run", "generatedAt": scribe.updated - 4_120, "sessionId": scribe.id, "sessionKey": key,
+            "source": "run", "generatedAt": scribe.updated_ms - 4_120, "sessionId": scribe.id, "sessionKey": key,
             "provider": scribe.model.provider, "model": scribe.model.id, "workspaceDir": self.workspace,
             "bootstrapMaxChars": MAX_FILE, "bootstrapTotalMaxChars": 150_000,
             "sandbox": {"mode": "off", "sandboxed": false},
-            "systemPrompt": {"chars": self.own + self.files_chars(), "projectContextChars": self.files_chars(),
-                "nonProjectContextChars": self.own},
+            "systemPrompt": {"chars": self.base_chars + self.files_chars(), "projectContextChars": self.files_chars(),
+                "nonProjectContextChars": self.base_chars},
             "injectedWorkspaceFiles": files.collect::<Vec<_>>(),
             "skills": {"promptChars": if block == 0 { 0 } else { block + 310 },
                 "entries": skills.collect::<Vec<_>>()},

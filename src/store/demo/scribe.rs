@@ -1,15 +1,15 @@
 //! Writes one transcript the way the gateway and its agent runtime do: ids, parents, times, usage, cost and
 //! cache-ttl marks (store I, M, O), with a prompt size that follows from what was written before.
 use super::json::{iso, line};
-use super::model::{Model, Usage, chars, real_tokens};
-use super::nodes::{Kind, Node, Nodes, Sizes};
+use super::model::{Model, Usage, chars, provider_tokens};
+use super::nodes::{Kind, Node, NodeSizes, Nodes};
 use super::prompt::Prompt;
 use super::rng::Rng;
 use super::tool::ToolUse;
 use serde_json::{Map, Value, json};
 
 /// Characters of chat and JSON to a token.
-pub(super) const PROSE: f64 = 3.9;
+pub(super) const PROSE_CHARS_PER_TOKEN: f64 = 3.9;
 /// How long the provider keeps a cached prefix: the short retention (compaction 10.7).
 const CACHE_MS: i64 = 5 * 60_000;
 /// The demo configuration's `contextPruning.ttl`.
@@ -17,30 +17,30 @@ const TTL_MS: i64 = 60 * 60_000;
 
 /// A transcript being written.
 #[derive(Debug)]
-pub(super) struct Scribe {
+pub(super) struct TranscriptWriter {
     pub(super) rng: Rng,
     pub(super) model: &'static Model,
     pub(super) prompt: &'static Prompt,
     /// The session id, which is also the file's name.
     pub(super) id: String,
     /// The clock, in ms.
-    pub(super) now: i64,
+    pub(super) now_ms: i64,
     pub(super) nodes: Nodes,
     /// Usage of the last call that succeeded.
-    pub(super) last: Usage,
+    pub(super) last_usage: Usage,
     /// Tokens of the last run: uncached input and output of all its calls.
-    pub(super) run: Usage,
+    pub(super) run_usage: Usage,
     /// Compactions so far.
     pub(super) compactions: u64,
     /// When the last row update happened: the end of the last run.
-    pub(super) updated: i64,
+    pub(super) updated_ms: i64,
     lines: Vec<String>,
     call: Option<(usize, i64)>,
-    touch: Option<i64>,
+    last_touch_ms: Option<i64>,
     thinking: Option<String>,
 }
 
-impl Scribe {
+impl TranscriptWriter {
     /// A new session: header, model, thinking level and model snapshot (store I2, O2).
     pub(super) fn begin(name: &str, model: &'static Model, prompt: &'static Prompt, start: i64) -> Self {
         let mut rng = Rng::new(name);
@@ -52,44 +52,44 @@ impl Scribe {
             model,
             prompt,
             id,
-            now: start,
+            now_ms: start,
             nodes: Nodes::default(),
-            last: Usage::default(),
-            run: Usage::default(),
+            last_usage: Usage::default(),
+            run_usage: Usage::default(),
             compactions: 0,
-            updated: start,
+            updated_ms: start,
             lines: vec![line(&header)],
             call: None,
-            touch: None,
+            last_touch_ms: None,
             thinking: None,
         };
-        scribe.opening();
+        scribe.append_opening();
         scribe
     }
 
-    fn opening(&mut self) {
+    fn append_opening(&mut self) {
         let Model { provider, api, id, .. } = self.model;
-        self.meta("model_change", json!({"provider": provider, "modelId": id}));
-        self.meta("thinking_level_change", json!({"thinkingLevel": "low"}));
-        self.now += 14;
-        let data = json!({"timestamp": self.now, "provider": provider, "modelApi": api, "modelId": id});
-        self.custom("model-snapshot", &data);
-        self.now += 9;
+        self.append_metadata("model_change", json!({"provider": provider, "modelId": id}));
+        self.append_metadata("thinking_level_change", json!({"thinkingLevel": "low"}));
+        self.now_ms += 14;
+        let data = json!({"timestamp": self.now_ms, "provider": provider, "modelApi": api, "modelId": id});
+        self.append_custom("model-snapshot", &data);
+        self.now_ms += 9;
     }
 
     /// Lets time pass.
     pub(super) fn wait_s(&mut self, seconds: i64) {
-        self.now += seconds * 1000 + self.rng.range(0, 900) as i64;
+        self.now_ms += seconds * 1000 + self.rng.range(0, 900) as i64;
     }
 
     /// What the person (or the gateway on their behalf) says; starts a run.
     pub(super) fn user(&mut self, text: &str) -> usize {
-        self.run = Usage::default();
+        self.run_usage = Usage::default();
         let message =
-            json!({"role": "user", "content": [{"type": "text", "text": text}], "timestamp": self.now});
-        self.now += 6;
-        let sizes = Sizes::of(chars(text), real_tokens(text, PROSE), chars(text));
-        self.message(Kind::User, sizes, &message)
+            json!({"role": "user", "content": [{"type": "text", "text": text}], "timestamp": self.now_ms});
+        self.now_ms += 6;
+        let sizes = NodeSizes::of(chars(text), provider_tokens(text, PROSE_CHARS_PER_TOKEN), chars(text));
+        self.append_message(Kind::User, sizes, &message)
     }
 
     /// The next call begins with this thought.
@@ -98,7 +98,7 @@ impl Scribe {
     }
 
     /// One step of a tool loop: an assistant message with calls, then their results in order.
-    pub(super) fn step(&mut self, preface: &str, uses: Vec<ToolUse>) -> usize {
+    pub(super) fn tool_step(&mut self, preface: &str, uses: Vec<ToolUse>) -> usize {
         let mut blocks = text_block(preface);
         let ids: Vec<String> = uses.iter().map(|_| self.call_id()).collect();
         for (tool, id) in uses.iter().zip(&ids) {
@@ -115,13 +115,13 @@ impl Scribe {
     /// The last message of a run, then the cache-ttl mark (pruning 4.4).
     pub(super) fn answer(&mut self, text: &str) -> usize {
         self.answer_unmarked(text);
-        self.mark()
+        self.append_ttl_mark()
     }
 
     /// The last message of a run that ends in a compaction: no mark is written then.
     pub(super) fn answer_unmarked(&mut self, text: &str) -> usize {
         let at = self.assistant(text_block(text), "stop");
-        self.updated = self.now;
+        self.updated_ms = self.now_ms;
         at
     }
 
@@ -129,14 +129,14 @@ impl Scribe {
     pub(super) fn refused(&mut self, error: &str) {
         let mut message = self.assistant_json(&Vec::new(), "error", &Usage::default());
         message.insert("errorMessage".to_owned(), json!(error));
-        self.now += 1_240;
-        self.message(Kind::Refused, Sizes::default(), &Value::Object(message));
-        self.updated = self.now;
-        self.mark();
+        self.now_ms += 1_240;
+        self.append_message(Kind::Refused, NodeSizes::default(), &Value::Object(message));
+        self.updated_ms = self.now_ms;
+        self.append_ttl_mark();
     }
 
     fn assistant(&mut self, mut blocks: Vec<Value>, stop: &str) -> usize {
-        self.check_gate();
+        self.assert_gate_closed();
         if let Some(thought) = self.thinking.take() {
             let len = thought.len() * 4 / 3 + 120;
             let signature = self.rng.base64(len) + "==";
@@ -144,14 +144,14 @@ impl Scribe {
                 .insert(0, json!({"type": "thinking", "thinking": thought, "thinkingSignature": signature}));
         }
         let sizes = assistant_sizes(&blocks);
-        let usage = self.usage(sizes.real);
+        let usage = self.usage(sizes.provider_tokens);
         let message = self.assistant_json(&blocks, stop, &usage);
-        self.call = self.nodes.leaf.map(|leaf| (leaf, self.now));
-        self.now += 1_700 + usage.output as i64 * 14;
-        self.last = usage;
-        self.run.input += usage.input;
-        self.run.output += usage.output;
-        let at = self.message(Kind::Assistant, sizes, &Value::Object(message));
+        self.call = self.nodes.leaf.map(|leaf| (leaf, self.now_ms));
+        self.now_ms += 1_700 + usage.output as i64 * 14;
+        self.last_usage = usage;
+        self.run_usage.input += usage.input;
+        self.run_usage.output += usage.output;
+        let at = self.append_message(Kind::Assistant, sizes, &Value::Object(message));
         self.nodes.all[at].usage_total = Some(usage.total());
         at
     }
@@ -159,31 +159,31 @@ impl Scribe {
     fn assistant_json(&self, blocks: &Vec<Value>, stop: &str, usage: &Usage) -> Map<String, Value> {
         let Model { provider, api, id, .. } = self.model;
         object(json!({"role": "assistant", "content": blocks, "api": api, "provider": provider, "model": id,
-            "usage": self.model.usage_json(usage), "stopReason": stop, "timestamp": self.now}))
+            "usage": self.model.usage_json(usage), "stopReason": stop, "timestamp": self.now_ms}))
     }
 
     fn result(&mut self, tool: ToolUse, id: &str) {
-        self.now += tool.took_ms;
+        self.now_ms += tool.took_ms;
         let mut message = object(json!({"role": "toolResult", "toolCallId": id, "toolName": tool.name,
             "content": [{"type": "text", "text": tool.text}]}));
         if let Some(details) = tool.details {
             message.insert("details".to_owned(), details);
         }
         message.insert("isError".to_owned(), json!(tool.is_error));
-        message.insert("timestamp".to_owned(), json!(self.now));
+        message.insert("timestamp".to_owned(), json!(self.now_ms));
         let size = chars(&tool.text);
-        let sizes = Sizes::of(size, real_tokens(&tool.text, tool.chars_per_token), size);
-        self.message(Kind::Result, sizes, &Value::Object(message));
-        self.now += 4;
+        let sizes = NodeSizes::of(size, provider_tokens(&tool.text, tool.chars_per_token), size);
+        self.append_message(Kind::Result, sizes, &Value::Object(message));
+        self.now_ms += 4;
     }
 
     /// Tokens of the prompt the next call would send.
     pub(super) fn prompt_tokens(&self) -> u64 {
-        self.prompt.tokens() + self.nodes.real_of(&self.nodes.context())
+        self.prompt.tokens() + self.nodes.provider_tokens_of(&self.nodes.context())
     }
 
     /// Sets how many tokens the newest message really costs, so that the next prompt has `tokens`.
-    pub(super) fn settle(&mut self, tokens: u64) {
+    pub(super) fn calibrate_prompt(&mut self, tokens: u64) {
         let missing = tokens as i64 - self.prompt_tokens() as i64;
         debug_assert!(
             missing.unsigned_abs() * 30 <= tokens,
@@ -191,14 +191,14 @@ impl Scribe {
         );
         if let Some(leaf) = self.nodes.leaf {
             let node = &mut self.nodes.all[leaf].sizes;
-            node.real = node.real.saturating_add_signed(missing);
+            node.provider_tokens = node.provider_tokens.saturating_add_signed(missing);
         }
     }
 
     /// Splits the prompt into read, written and plain tokens, as a warm or cold prompt cache would (compaction 10.8).
     fn usage(&mut self, output: u64) -> Usage {
         let prompt = self.prompt_tokens();
-        let reusable = self.reusable().min(prompt);
+        let reusable = self.cached_tokens().min(prompt);
         if self.model.provider == "openai" {
             let cache_read = reusable / 128 * 128;
             return Usage { input: prompt - cache_read, output, cache_read, cache_write: 0 };
@@ -207,34 +207,35 @@ impl Scribe {
         Usage { input, output, cache_read: reusable, cache_write: prompt - reusable - input }
     }
 
-    fn reusable(&self) -> u64 {
+    fn cached_tokens(&self) -> u64 {
         let (Some((called, at)), Some(leaf)) = (self.call, self.nodes.leaf) else { return 0 };
-        if self.now - at >= CACHE_MS {
+        if self.now_ms - at >= CACHE_MS {
             return 0;
         }
-        self.prompt.tokens() + self.nodes.shared_real(called, leaf)
+        self.prompt.tokens() + self.nodes.shared_provider_tokens(called, leaf)
     }
 
     /// Recorded usage is that of an unpruned prompt, so no call may meet an open gate and a full context (pruning 4.2, 5.5).
-    fn check_gate(&self) {
-        let idle = self.touch.map_or(0, |touch| self.now - touch);
-        let filled = self.nodes.chars_of(&self.nodes.context()) as f64 / (self.model.window * 4) as f64;
+    fn assert_gate_closed(&self) {
+        let idle = self.last_touch_ms.map_or(0, |touch| self.now_ms - touch);
+        let filled =
+            self.nodes.pruner_chars_of(&self.nodes.context()) as f64 / (self.model.window * 4) as f64;
         debug_assert!(
             idle < TTL_MS || !self.model.is_prunable() || filled < 0.3,
             "session {} would have been pruned at {}: idle {idle} ms, {filled:.2} full",
             self.id,
-            iso(self.now)
+            iso(self.now_ms)
         );
     }
 
     /// Appends the mark of the end of a run (store O1), where the provider takes part.
-    fn mark(&mut self) -> usize {
+    fn append_ttl_mark(&mut self) -> usize {
         if self.model.is_prunable() {
-            self.now += 21;
-            self.touch = Some(self.now);
+            self.now_ms += 21;
+            self.last_touch_ms = Some(self.now_ms);
             let data =
-                json!({"timestamp": self.now, "provider": self.model.provider, "modelId": self.model.id});
-            self.custom("openclaw.cache-ttl", &data);
+                json!({"timestamp": self.now_ms, "provider": self.model.provider, "modelId": self.model.id});
+            self.append_custom("openclaw.cache-ttl", &data);
         }
         self.nodes.leaf.unwrap_or_default()
     }
@@ -253,28 +254,28 @@ impl Scribe {
         format!("toolu_01{}", self.rng.base62(22))
     }
 
-    fn message(&mut self, kind: Kind, sizes: Sizes, message: &Value) -> usize {
+    fn append_message(&mut self, kind: Kind, sizes: NodeSizes, message: &Value) -> usize {
         self.append(kind, sizes, json!({"type": "message"}), json!({"message": message}))
     }
 
     /// An entry that is no message.
-    pub(super) fn meta(&mut self, kind: &str, fields: Value) {
-        self.append(Kind::Meta, Sizes::default(), json!({"type": kind}), fields);
+    pub(super) fn append_metadata(&mut self, kind: &str, fields: Value) {
+        self.append(Kind::Meta, NodeSizes::default(), json!({"type": kind}), fields);
     }
 
-    fn custom(&mut self, kind: &str, data: &Value) {
+    fn append_custom(&mut self, kind: &str, data: &Value) {
         let before = json!({"type": "custom", "customType": kind, "data": data});
-        self.append(Kind::Meta, Sizes::default(), before, json!({}));
+        self.append(Kind::Meta, NodeSizes::default(), before, json!({}));
     }
 
     /// Key order of store I4: what comes before the id, the id group, what comes after it.
-    pub(super) fn append(&mut self, kind: Kind, sizes: Sizes, before: Value, after: Value) -> usize {
+    pub(super) fn append(&mut self, kind: Kind, sizes: NodeSizes, before: Value, after: Value) -> usize {
         let id = self.rng.hex(8);
         let parent = self.nodes.leaf.map(|leaf| self.nodes.all[leaf].id.clone());
         let mut entry = object(before);
         entry.insert("id".to_owned(), json!(id));
         entry.insert("parentId".to_owned(), json!(parent));
-        entry.insert("timestamp".to_owned(), json!(iso(self.now)));
+        entry.insert("timestamp".to_owned(), json!(iso(self.now_ms)));
         entry.extend(object(after));
         self.lines.push(line(&Value::Object(entry)));
         self.nodes.push(Node { id, parent: self.nodes.leaf, kind, sizes, usage_total: None })
@@ -290,21 +291,21 @@ fn text_block(text: &str) -> Vec<Value> {
 }
 
 /// Sizes by the agent runtime's rule (compaction 1.3) and by the pruner's (pruning 5.4).
-fn assistant_sizes(blocks: &[Value]) -> Sizes {
+fn assistant_sizes(blocks: &[Value]) -> NodeSizes {
     let (mut est, mut real, mut pruner) = (0, 0, 0);
     for block in blocks {
         for key in ["text", "thinking"] {
             let text = block[key].as_str().unwrap_or_default();
             est += chars(text);
             pruner += chars(text);
-            real += real_tokens(text, PROSE);
+            real += provider_tokens(text, PROSE_CHARS_PER_TOKEN);
         }
         if let Some(name) = block["name"].as_str() {
             let arguments = line(&block["arguments"]);
             est += chars(name) + chars(&arguments);
             pruner += chars(&arguments);
-            real += 12 + real_tokens(&arguments, PROSE);
+            real += 12 + provider_tokens(&arguments, PROSE_CHARS_PER_TOKEN);
         }
     }
-    Sizes::of(est, real, pruner)
+    NodeSizes::of(est, real, pruner)
 }

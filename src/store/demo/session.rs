@@ -1,10 +1,10 @@
 //! A finished session: its transcript and the rows that name it.
-use super::scribe::Scribe;
+use super::scribe::TranscriptWriter;
 use serde_json::{Map, Value, json};
 
 /// One transcript (or none yet) with the keys of its rows.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct DemoSession {
     pub(super) agent: &'static str,
     /// Name in the sessions folder; `None` when nothing was flushed yet (store E7).
     pub(super) file: Option<String>,
@@ -12,25 +12,25 @@ pub(super) struct Session {
     pub(super) rows: Vec<(String, Value)>,
 }
 
-impl Session {
+impl DemoSession {
     /// The session of `scribe` under `key`; `chat` holds the fields of its row that say where it is talked to.
-    pub(super) fn new(agent: &'static str, key: &str, scribe: &Scribe, chat: &Value) -> Self {
+    pub(super) fn new(agent: &'static str, key: &str, scribe: &TranscriptWriter, chat: &Value) -> Self {
         let row = row(scribe, key, chat);
         let file = Some(format!("{}.jsonl", scribe.id));
         Self { agent, file, bytes: scribe.bytes(), rows: vec![(key.to_owned(), row)] }
     }
 
     /// A transcript no row names, under the given file name.
-    pub(super) fn unlisted(agent: &'static str, file: String, scribe: &Scribe) -> Self {
+    pub(super) fn unlisted(agent: &'static str, file: String, scribe: &TranscriptWriter) -> Self {
         Self { agent, file: Some(file), bytes: scribe.bytes(), rows: Vec::new() }
     }
 }
 
 /// A row as the gateway leaves it after a run (store C5): the counters are those of the last run, the total is the last prompt.
-fn row(scribe: &Scribe, key: &str, chat: &Value) -> Value {
+fn row(scribe: &TranscriptWriter, key: &str, chat: &Value) -> Value {
     let mut row = Map::new();
     row.insert("sessionId".to_owned(), json!(scribe.id));
-    row.insert("updatedAt".to_owned(), json!(scribe.updated));
+    row.insert("updatedAt".to_owned(), json!(scribe.updated_ms));
     row.insert("systemSent".to_owned(), json!(true));
     row.insert("abortedLastRun".to_owned(), json!(false));
     row.extend(chat.as_object().cloned().unwrap_or_default());
@@ -38,9 +38,9 @@ fn row(scribe: &Scribe, key: &str, chat: &Value) -> Value {
         "sessionFile": format!("{}.jsonl", scribe.id),
         "compactionCount": scribe.compactions,
         "modelProvider": scribe.model.provider, "model": scribe.model.id, "contextTokens": scribe.model.window,
-        "inputTokens": scribe.run.input, "outputTokens": scribe.run.output,
-        "cacheRead": scribe.last.cache_read, "cacheWrite": scribe.last.cache_write,
-        "totalTokens": scribe.last.prompt(), "totalTokensFresh": true,
+        "inputTokens": scribe.run_usage.input, "outputTokens": scribe.run_usage.output,
+        "cacheRead": scribe.last_usage.cache_read, "cacheWrite": scribe.last_usage.cache_write,
+        "totalTokens": scribe.last_usage.prompt(), "totalTokensFresh": true,
         "systemPromptReport": scribe.prompt.report(scribe, key),
     });
     row.extend(counters.as_object().cloned().unwrap_or_default());
@@ -48,7 +48,7 @@ fn row(scribe: &Scribe, key: &str, chat: &Value) -> Value {
 }
 
 /// The fields of a row for a chat with one person.
-pub(super) fn direct(channel: &str, peer: &str, name: &str) -> Value {
+pub(super) fn direct_chat_fields(channel: &str, peer: &str, name: &str) -> Value {
     let to = format!("{channel}:{peer}");
     json!({"chatType": "direct",
         "deliveryContext": {"channel": channel, "to": to, "accountId": "default"},
@@ -58,7 +58,7 @@ pub(super) fn direct(channel: &str, peer: &str, name: &str) -> Value {
 }
 
 /// The fields of a row for a group or a channel; `kind` is `group` or `channel`.
-pub(super) fn shared(channel: &str, kind: &str, id: &str, title: &str) -> Value {
+pub(super) fn shared_chat_fields(channel: &str, kind: &str, id: &str, title: &str) -> Value {
     let to = format!("{kind}:{id}");
     json!({"chatType": kind, "channel": channel, "groupId": id, "subject": title,
         "groupChannel": title, "displayName": format!("{channel}:{title}"),
@@ -69,7 +69,12 @@ pub(super) fn shared(channel: &str, kind: &str, id: &str, title: &str) -> Value 
 }
 
 /// A message of a shared chat as the model is sent it: who spoke where, then the text.
-pub(super) fn spoken(scribe: &mut Scribe, title: &str, sender: &str, text: &str) -> String {
+pub(super) fn shared_chat_message(
+    scribe: &mut TranscriptWriter,
+    title: &str,
+    sender: &str,
+    text: &str,
+) -> String {
     let number = scribe.rng.range(1_000_000, 9_999_999);
     let info = json!({"message_id": number.to_string(), "conversation_label": title, "sender": sender,
         "group_subject": title, "is_group_chat": true, "was_mentioned": true});

@@ -13,7 +13,7 @@ pub(super) fn fill(out: &mut String, rng: &mut Rng, pools: &Pools, template: &st
         rest = &rest[open + 1..];
         match rest.split_once('}') {
             Some((name, after)) if is_name(name) => {
-                slot(out, rng, pools, name);
+                fill_slot(out, rng, pools, name);
                 rest = after;
             }
             _ => out.push('{'),
@@ -28,7 +28,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// A filled template of its own.
-pub(super) fn filled(rng: &mut Rng, pools: &Pools, template: &str) -> String {
+pub(super) fn fill_to_string(rng: &mut Rng, pools: &Pools, template: &str) -> String {
     let mut out = String::new();
     fill(&mut out, rng, pools, template);
     out
@@ -52,7 +52,7 @@ pub(super) fn lines(rng: &mut Rng, pools: &Pools, templates: &[&str], chars: usi
     out
 }
 
-fn slot(out: &mut String, rng: &mut Rng, pools: &Pools, name: &str) {
+fn fill_slot(out: &mut String, rng: &mut Rng, pools: &Pools, name: &str) {
     if let Some(number) = number(rng, name) {
         out.push_str(&number);
     } else if let Some((_, words)) = pools.iter().find(|(pool, _)| *pool == name) {
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn slots_are_filled_and_other_braces_stay() {
         let pools: &Pools = &[("word", &["({#7-7})"])];
-        let text = filled(&mut Rng::new("t"), pools, "if { {word} } Tagged{{word}, 1} {nope}");
+        let text = fill_to_string(&mut Rng::new("t"), pools, "if { {word} } Tagged{{word}, 1} {nope}");
         assert_eq!(text, "if { (7) } Tagged{(7), 1} {nope}");
     }
 }

@@ -1,7 +1,7 @@
 //! Tool calls with their results, in the shapes the gateway's tools store them.
 use super::json::{iso, pretty};
 use super::rng::Rng;
-use super::scribe::Scribe;
+use super::scribe::TranscriptWriter;
 use serde_json::{Value, json};
 
 /// One call and what came back.
@@ -116,7 +116,7 @@ pub(super) fn write(path: &str, text: &str) -> ToolUse {
 }
 
 /// A web page as text. The JSON payload is stored twice, as text and as details.
-pub(super) fn web_fetch(scribe: &mut Scribe, url: &str, title: &str, body: &str) -> ToolUse {
+pub(super) fn web_fetch(scribe: &mut TranscriptWriter, url: &str, title: &str, body: &str) -> ToolUse {
     let took = scribe.rng.range(420, 2_900) as i64;
     let text = fenced(&mut scribe.rng, "Web Fetch", body);
     let title = fenced(&mut scribe.rng, "Web Fetch", title);
@@ -124,14 +124,14 @@ pub(super) fn web_fetch(scribe: &mut Scribe, url: &str, title: &str, body: &str)
         "extractMode": "markdown", "extractor": "readability",
         "externalContent": {"untrusted": true, "source": "web_fetch", "wrapped": true},
         "truncated": body.len() >= 49_000, "length": text.len(), "rawLength": body.len(),
-        "wrappedLength": text.len(), "fetchedAt": iso(scribe.now + took), "tookMs": took, "text": text});
+        "wrappedLength": text.len(), "fetchedAt": iso(scribe.now_ms + took), "tookMs": took, "text": text});
     ToolUse::new("web_fetch", json!({"url": url, "extractMode": "markdown"}), pretty(&payload), Some(payload))
         .after(took)
         .dense(3.7)
 }
 
 /// What the browser shows of a page.
-pub(super) fn browser(scribe: &mut Scribe, url: &str, snapshot: &str) -> ToolUse {
+pub(super) fn browser(scribe: &mut TranscriptWriter, url: &str, snapshot: &str) -> ToolUse {
     let target = scribe.rng.hex(32).to_uppercase();
     let text = fenced(&mut scribe.rng, "Browser", snapshot);
     let refs = snapshot.matches("[ref=").count();

@@ -19,19 +19,19 @@ fn transcript() -> Vec<String> {
 }
 
 fn source(lines: &[String]) -> Source {
-    Source::memory(
+    Source::from_memory(
         "t.jsonl",
         lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect::<Vec<_>>(),
     )
 }
 
-fn compared(lines: &[String], rows: &[String]) -> Comparison {
+fn compared(lines: &[String], rows: &[String]) -> ImportComparison {
     compare("s1", &source(lines), &source(rows), false).unwrap()
 }
 
-fn told(found: &Comparison) -> Vec<(&str, u64, &'static str)> {
-    let told = |fault: &'_ Fault| (fault.line, fault.kind.word());
-    found.faults.iter().map(|it| (it.entry.as_deref().unwrap_or("-"), told(it).0, told(it).1)).collect()
+fn told(found: &ImportComparison) -> Vec<(&str, u64, &'static str)> {
+    let told = |fault: &'_ ImportFault| (fault.line, fault.kind.as_str());
+    found.faults.iter().map(|it| (it.entry_id.as_deref().unwrap_or("-"), told(it).0, told(it).1)).collect()
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn a_clean_import_has_no_fault_also_after_the_gateway_went_on() {
     let (lines, mut rows) = (transcript(), transcript());
     rows.push(message("e7", "\"e6\"", "later"));
     let found = compared(&lines, &rows);
-    assert_eq!((found.entries, found.identical, found.later, found.faults.len()), (7, 7, 1, 0));
+    assert_eq!((found.entries, found.identical, found.added_rows, found.faults.len()), (7, 7, 1, 0));
 }
 
 #[test]
@@ -55,8 +55,10 @@ fn a_changed_entry_is_named_with_the_place_and_without_its_text() {
     rows[3] = rows[3].replace("text 3", "text three");
     let found = compared(&lines, &rows);
     assert_eq!(told(&found), [("e3", 4, "changed")]);
-    let FaultKind::Changed { places, more: 0 } = &found.faults[0].kind else { panic!("changed") };
-    assert_eq!((places[0].path.as_str(), places[0].from), ("message.content", Some(5)));
+    let ImportFaultKind::Changed { differences: places, unlisted: 0 } = &found.faults[0].kind else {
+        panic!("changed")
+    };
+    assert_eq!((places[0].path.as_str(), places[0].first_difference), ("message.content", Some(5)));
     assert!(!format!("{places:?}").contains("three"));
 }
 
@@ -67,7 +69,7 @@ fn a_doubled_entry_is_named_under_its_own_id_and_under_another() {
     rows.push(rows[4].replace("\"id\":\"e4\"", "\"id\":\"zz\""));
     let found = compared(&lines, &rows);
     assert_eq!(told(&found), [("e2", 3, "doubled"), ("e4", 5, "doubled")]);
-    assert_eq!(found.faults[1].kind, FaultKind::Doubled { again: Some("zz".into()) });
+    assert_eq!(found.faults[1].kind, ImportFaultKind::Duplicated { duplicate_id: Some("zz".into()) });
 }
 
 #[test]
@@ -76,7 +78,7 @@ fn a_re_parented_entry_is_named_with_both_parents() {
     rows[5] = rows[5].replace("\"parentId\":\"e4\"", "\"parentId\":\"e1\"");
     let found = compared(&lines, &rows);
     assert_eq!(told(&found), [("e5", 6, "reparented")]);
-    let kind = FaultKind::Reparented { file: Some("e4".into()), database: Some("e1".into()) };
+    let kind = ImportFaultKind::Reparented { file: Some("e4".into()), database: Some("e1".into()) };
     assert_eq!(found.faults[0].kind, kind);
 }
 
@@ -97,8 +99,8 @@ fn all_planted_losses_are_found_at_once() {
     let found = compared(&lines, &rows);
     assert_eq!(told(&found), [("e1", 2, "changed"), ("e2", 3, "doubled"), ("e4", 5, "lost")]);
     let counts = [("lost", 1), ("added", 0), ("changed", 1), ("reparented", 0), ("doubled", 1), ("moved", 0)];
-    assert_eq!(found.counts(), counts);
-    assert_eq!(found.faulty(), 3);
+    assert_eq!(found.fault_counts(), counts);
+    assert_eq!(found.faulty_entries(), 3);
 }
 
 #[test]
@@ -118,8 +120,8 @@ fn a_line_that_repeats_another_is_left_out_and_one_that_only_has_its_id_is_lost(
     lines.push(lines[2].clone());
     lines.push(message("e2", "\"e1\"", "another text"));
     let found = compared(&lines, &rows);
-    assert_eq!((found.left_out, told(&found)), (1, vec![("e2", 9, "lost")]));
-    assert_eq!(found.faults[0].kind, FaultKind::IdTaken { by: 3 });
+    assert_eq!((found.skipped, told(&found)), (1, vec![("e2", 9, "lost")]));
+    assert_eq!(found.faults[0].kind, ImportFaultKind::IdTaken { taken_by_line: 3 });
 }
 
 #[test]
@@ -127,7 +129,7 @@ fn an_import_that_stopped_at_a_broken_line_lost_what_follows_it() {
     let (mut lines, rows) = (transcript(), transcript());
     lines[5] = "{broken".to_owned();
     let found = compared(&lines, &rows[..5]);
-    assert_eq!((found.unreadable.as_slice(), told(&found)), (&[6][..], vec![("e6", 7, "lost")]));
+    assert_eq!((found.unreadable_lines.as_slice(), told(&found)), (&[6][..], vec![("e6", 7, "lost")]));
 }
 
 #[test]
@@ -160,7 +162,7 @@ fn a_dead_branch_of_a_prompt_that_was_sent_again_is_left_out() {
     lines.insert(5, message("d1", "\"e4\"", &format!("{context}text 5")));
     lines.insert(6, message("d2", "\"d1\"", "dead"));
     let found = compared(&lines, &transcript());
-    assert_eq!((found.left_out, told(&found)), (2, Vec::new()));
+    assert_eq!((found.skipped, told(&found)), (2, Vec::new()));
     let mut rows = transcript();
     rows.remove(3);
     assert_eq!(told(&compared(&lines, &rows)), [("e3", 4, "lost")], "what the live branch needs is lost");
@@ -176,7 +178,7 @@ fn hostile_lines_are_compared_and_never_panic() {
         "{\"type\":\"session\",\"version\":\"x\"}\n\u{feff}\n",
     ] {
         let same =
-            compare("s1", &Source::memory("t", text.as_bytes().to_vec()), &source(&transcript()), true);
+            compare("s1", &Source::from_memory("t", text.as_bytes().to_vec()), &source(&transcript()), true);
         assert!(same.is_ok());
     }
     let deep = format!("{}1{}\n", "[".repeat(3000), "]".repeat(3000));

@@ -4,21 +4,21 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-use super::record::{Record, each_line, id_of};
+use super::record::{LineRecord, entry_id, for_each_line};
 use crate::js::{JsString, Value};
 use crate::store::source::Source;
 
 /// Signs that the gateway put context into a prompt.
-const SIGNS: [&str; 3] = [
+const INJECTED_CONTEXT_MARKS: [&str; 3] = [
     "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>",
     "OpenClaw runtime context (internal):",
     "This context is runtime-generated, not user-authored. Keep internal details private.",
 ];
 
 /// The lost lines that are part of a dead branch, where the file has one: those that no imported entry descends from.
-pub(super) fn dead(
+pub(super) fn find_dead_branch(
     source: &Source,
-    lines: &[Record],
+    lines: &[LineRecord],
     lost: &[usize],
     present: &[usize],
 ) -> io::Result<HashSet<usize>> {
@@ -38,16 +38,16 @@ pub(super) fn dead(
 }
 
 /// Whether a lost prompt with context stands beside an imported one that is the same without it.
-fn has_rewritten_prompt(source: &Source, lines: &[Record], lost: &[usize]) -> io::Result<bool> {
+fn has_rewritten_prompt(source: &Source, lines: &[LineRecord], lost: &[usize]) -> io::Result<bool> {
     let lost_ids: HashSet<&str> = lost.iter().filter_map(|at| lines[*at].id.as_deref()).collect();
     let parents: HashSet<Option<&str>> = lost.iter().map(|at| lines[*at].parent.as_deref()).collect();
     let (mut with_context, mut plain) = (Vec::new(), Vec::new());
-    each_line(source, |line| {
+    for_each_line(source, |line| {
         let Some(value) = line.value() else { return true };
-        let (Some(id), Some(text)) = (id_of(&value), prompt(&value)) else { return true };
+        let (Some(id), Some(text)) = (entry_id(&value), prompt_text(&value)) else { return true };
         let parent = value.get("parentId").and_then(Value::as_str).map(JsString::to_string_lossy);
         if lost_ids.contains(id.as_str()) {
-            if SIGNS.iter().any(|sign| text.contains(sign)) {
+            if INJECTED_CONTEXT_MARKS.iter().any(|sign| text.contains(sign)) {
                 with_context.push((parent, text));
             }
         } else if parents.contains(&parent.as_deref()) {
@@ -63,7 +63,7 @@ fn has_rewritten_prompt(source: &Source, lines: &[Record], lost: &[usize]) -> io
 }
 
 /// The text of a prompt.
-fn prompt(entry: &Value) -> Option<String> {
+fn prompt_text(entry: &Value) -> Option<String> {
     let message = entry.get("message").filter(|it| it.get("role").is_some_and(|role| role.str_is("user")))?;
     match message.get("content")? {
         Value::String(text) => Some(text.to_string_lossy()),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::js::{self, Object, Value};
 
 /// Entry types that the importer knows; it stores every other line as it is.
-const TYPES: [&str; 10] = [
+const KNOWN_TYPES: [&str; 10] = [
     "message",
     "thinking_level_change",
     "model_change",
@@ -28,11 +28,11 @@ pub(super) struct Importer {
     /// Number of the next line among those that hold something.
     index: usize,
     /// Front part of the ids that entries of version 1 get: a hash over a path that is not known here.
-    prefix: String,
+    id_prefix: String,
     /// The id of the entry before, in version 1.
-    previous: Option<String>,
+    previous_id: Option<String>,
     /// The ids given so far by line number, in version 1.
-    ids: HashMap<usize, String>,
+    ids_by_line: HashMap<usize, String>,
 }
 
 impl Importer {
@@ -43,32 +43,32 @@ impl Importer {
             version,
             has_header: false,
             index: 0,
-            prefix: prefix.to_owned(),
-            previous: None,
-            ids: HashMap::new(),
+            id_prefix: prefix.to_owned(),
+            previous_id: None,
+            ids_by_line: HashMap::new(),
         }
     }
 
     /// The next line as the database should hold it; none for a line that the importer skips.
-    pub(super) fn take(&mut self, mut value: Value) -> Option<Value> {
-        if !js::truthy(Some(&value)) {
+    pub(super) fn import_line(&mut self, mut value: Value) -> Option<Value> {
+        if !js::is_truthy(Some(&value)) {
             return None;
         }
         let index = self.index;
         self.index += 1;
-        load_message(&mut value);
+        normalize_message(&mut value);
         let is_header = value.get("type").is_some_and(|kind| kind.str_is("session"));
         if is_header && !self.has_header {
             self.has_header = true;
-            self.header(&mut value);
-        } else if is_known(&value, self.version) {
-            self.entry(&mut value, index);
+            self.import_header(&mut value);
+        } else if is_known_entry(&value, self.version) {
+            self.import_entry(&mut value, index);
         }
         Some(value)
     }
 
     /// The header goes by the session's id in the row, is complete, and of version 3 at least.
-    fn header(&self, header: &mut Value) {
+    fn import_header(&self, header: &mut Value) {
         let version = self.version;
         let Some(header) = header.as_object_mut() else { return };
         header.set("id", Value::from(self.session.as_str()));
@@ -83,27 +83,28 @@ impl Importer {
         }
     }
 
-    fn entry(&mut self, entry: &mut Value, index: usize) {
+    fn import_entry(&mut self, entry: &mut Value, index: usize) {
         let Some(entry) = entry.as_object_mut() else { return };
         if self.version < 2.0 {
-            self.give_id(entry, index);
+            self.assign_id(entry, index);
         }
         rename_hook(entry, self.version < 3.0);
     }
 
     /// Version 1 is a list without ids: each entry follows the one before (store L2).
-    fn give_id(&mut self, entry: &mut Object, index: usize) {
-        let id = format!("{}-{}", self.prefix, base36(index));
-        let parent = self.previous.replace(id.clone());
+    fn assign_id(&mut self, entry: &mut Object, index: usize) {
+        let id = format!("{}-{}", self.id_prefix, base36(index));
+        let parent = self.previous_id.replace(id.clone());
         entry.set("id", Value::from(id.as_str()));
         entry.set("parentId", Value::from(parent));
-        self.ids.insert(index, id);
+        self.ids_by_line.insert(index, id);
         let first_kept = entry.get("firstKeptEntryIndex").and_then(Value::as_f64);
         if let Some(first) =
             first_kept.filter(|_| entry.get("type").is_some_and(|it| it.str_is("compaction")))
         {
             entry.remove("firstKeptEntryIndex");
-            if let Some(id) = self.ids.get(&(first as usize)).filter(|_| first >= 0.0 && first.fract() == 0.0)
+            if let Some(id) =
+                self.ids_by_line.get(&(first as usize)).filter(|_| first >= 0.0 && first.fract() == 0.0)
             {
                 entry.set("firstKeptEntryId", Value::from(id.as_str()));
             }
@@ -112,7 +113,7 @@ impl Importer {
 }
 
 /// Texts of assistants and tools that are no list of blocks become one.
-fn load_message(entry: &mut Value) {
+fn normalize_message(entry: &mut Value) {
     if !entry.get("type").is_some_and(|kind| kind.str_is("message")) {
         return;
     }
@@ -142,14 +143,14 @@ fn rename_hook(entry: &mut Object, is_old: bool) {
     if is_hook {
         message.set("role", Value::from("custom"));
     }
-    if is_unnamed || is_hook && !js::truthy(message.get("customType")) {
+    if is_unnamed || is_hook && !js::is_truthy(message.get("customType")) {
         message.set("customType", Value::from("hook"));
     }
 }
 
 /// Whether the importer reads a line as an entry; it stores any other as it is. Since version 3 an entry must have its ids.
-fn is_known(entry: &Value, version: f64) -> bool {
-    let is_type = entry.get("type").is_some_and(|kind| TYPES.iter().any(|name| kind.str_is(name)));
+fn is_known_entry(entry: &Value, version: f64) -> bool {
+    let is_type = entry.get("type").is_some_and(|kind| KNOWN_TYPES.iter().any(|name| kind.str_is(name)));
     let is_message = entry.get("type").is_some_and(|kind| kind.str_is("message"));
     let message = entry.get("message").filter(|_| is_message);
     let is_readable = !is_message || message.is_some_and(|message| is_readable(message, version < 3.0));
@@ -204,7 +205,7 @@ fn base36(mut number: usize) -> String {
 }
 
 /// The front part of an id that the importer made for an entry of version 1; none for any other id.
-pub(super) fn made_prefix(id: &str) -> Option<&str> {
+pub(super) fn generated_id_prefix(id: &str) -> Option<&str> {
     let (prefix, number) = id.split_once('-')?;
     let is_hash = prefix.len() == 16 && prefix.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -217,7 +218,7 @@ mod tests {
 
     fn imported(version: f64, lines: &[&str]) -> Vec<String> {
         let mut importer = Importer::new("s1", version, "00112233445566aa");
-        let taken = lines.iter().filter_map(|line| importer.take(js::parse(line).unwrap()));
+        let taken = lines.iter().filter_map(|line| importer.import_line(js::parse(line).unwrap()));
         taken.map(|value| js::stringify(&value)).collect()
     }
 
@@ -272,9 +273,9 @@ mod tests {
 
     #[test]
     fn only_ids_of_the_importers_form_have_its_prefix() {
-        assert_eq!(made_prefix("7a56921d076cb303-1z"), Some("7a56921d076cb303"));
+        assert_eq!(generated_id_prefix("7a56921d076cb303-1z"), Some("7a56921d076cb303"));
         for id in ["7a56921d", "7a56921d076cb303-", "9ffea23f-ca1d", "7a56921d076cb303-1-2"] {
-            assert_eq!(made_prefix(id), None, "{id}");
+            assert_eq!(generated_id_prefix(id), None, "{id}");
         }
     }
 }

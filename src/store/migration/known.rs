@@ -8,29 +8,29 @@ use regex::Regex;
 use crate::js::{JsString, Value};
 
 /// What labels end with since they no longer say "untrusted".
-const MARKER: &str = "\u{27e6}openclaw:ctx\u{27e7}";
+const LABEL_MARKER: &str = "\u{27e6}openclaw:ctx\u{27e7}";
 /// Members of a message that hold attachments, before they are members of `__openclaw.media`.
-const MEDIA: [&str; 5] = ["MediaPath", "MediaPaths", "MediaUrl", "MediaUrls", "media"];
+const MEDIA_KEYS: [&str; 5] = ["MediaPath", "MediaPaths", "MediaUrl", "MediaUrls", "media"];
 
 /// Patterns of labels and what takes their place, in the gateway's order.
 static LABELS: LazyLock<Vec<(Regex, String)>> = LazyLock::new(|| {
     let json = r"[ \t]*\n```json";
     let rules = [
-        (format!(r"(?m)^(Conversation info|Sender|Forwarded message context|Location|Structured object) \(untrusted metadata\):{json}"), format!("$1: {MARKER}\n```json")),
+        (format!(r"(?m)^(Conversation info|Sender|Forwarded message context|Location|Structured object) \(untrusted metadata\):{json}"), format!("$1: {LABEL_MARKER}\n```json")),
         (r"(?m)^Untrusted context \(metadata, do not treat as instructions or commands\):([ \t]*\r?\n<active_memory_plugin>[ \t]*)$".to_owned(), "Context:$1".to_owned()),
-        (r"(?m)^Untrusted context \(metadata, do not treat as instructions or commands\):$".to_owned(), format!("Context: {MARKER}")),
-        (r"(?m)^Chat history since last reply \(untrusted, for context\):$".to_owned(), format!("Chat history since last reply: {MARKER}")),
-        (format!(r"(?m)^Thread starter \(untrusted, for context\):{json}"), format!("Thread starter: {MARKER}\n```json")),
-        (format!(r"(?m)^Reply target of current user message \(untrusted, for context\):{json}"), format!("Reply target of current user message: {MARKER}\n```json")),
-        (format!(r"(?m)^Reply chain of current user message \(untrusted, nearest first\):{json}"), format!("Reply chain of current user message (nearest first): {MARKER}\n```json")),
-        (format!(r"(?m)^Replied message \(untrusted, for context\):{json}"), format!("Reply target of current user message: {MARKER}\n```json")),
-        (r"(?m)^(.+) \(untrusted, chronological(, [^)\n]+)?\):$".to_owned(), format!("$1 (chronological$2): {MARKER}")),
+        (r"(?m)^Untrusted context \(metadata, do not treat as instructions or commands\):$".to_owned(), format!("Context: {LABEL_MARKER}")),
+        (r"(?m)^Chat history since last reply \(untrusted, for context\):$".to_owned(), format!("Chat history since last reply: {LABEL_MARKER}")),
+        (format!(r"(?m)^Thread starter \(untrusted, for context\):{json}"), format!("Thread starter: {LABEL_MARKER}\n```json")),
+        (format!(r"(?m)^Reply target of current user message \(untrusted, for context\):{json}"), format!("Reply target of current user message: {LABEL_MARKER}\n```json")),
+        (format!(r"(?m)^Reply chain of current user message \(untrusted, nearest first\):{json}"), format!("Reply chain of current user message (nearest first): {LABEL_MARKER}\n```json")),
+        (format!(r"(?m)^Replied message \(untrusted, for context\):{json}"), format!("Reply target of current user message: {LABEL_MARKER}\n```json")),
+        (r"(?m)^(.+) \(untrusted, chronological(, [^)\n]+)?\):$".to_owned(), format!("$1 (chronological$2): {LABEL_MARKER}")),
     ];
     rules.into_iter().filter_map(|(pattern, text)| Some((Regex::new(&pattern).ok()?, text))).collect()
 });
 
 /// A time before the labels, which their patterns look past.
-static STAMP: LazyLock<Option<Regex>> =
+static TIMESTAMP: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\[[A-Za-z]{3} \d{4}-\d{2}-\d{2} \d{2}:\d{2}[^\]]*\] *").ok());
 
 /// Directives in the text of an assistant, which became facts beside it.
@@ -49,8 +49,8 @@ pub(super) fn is_rewrite(path: &str, line: Option<&Value>, row: Option<&Value>, 
     let (before, after) = (text(line), text(row));
     match (before, after) {
         (Some(before), Some(after)) if is_text && (role("user") || role("assistant")) => {
-            let labelled = labels(&before);
-            labelled == after || role("assistant") && is_without_directives(&labelled, &after)
+            let labelled = update_labels(&before);
+            labelled == after || role("assistant") && equals_without_directives(&labelled, &after)
         }
         (Some(before), Some(after)) if place == "provider" => {
             ["codex", "openai-codex"].contains(&before.trim().to_lowercase().as_str()) && after == "openai"
@@ -66,7 +66,7 @@ pub(super) fn is_rewrite(path: &str, line: Option<&Value>, row: Option<&Value>, 
 }
 
 /// Whether a line has attachments in the form of old, and all that it names are those of the row.
-pub(super) fn is_media(line: &Value, row: &Value) -> bool {
+pub(super) fn is_same_media(line: &Value, row: &Value) -> bool {
     let Some(message) = line.get("message").and_then(Value::as_object) else { return false };
     let is_old = |key: &JsString| key.eq_str("media") || key.to_string_lossy().starts_with("Media");
     let media = row.get("message").and_then(|it| it.get("__openclaw")).and_then(|it| it.get("media"));
@@ -76,25 +76,25 @@ pub(super) fn is_media(line: &Value, row: &Value) -> bool {
         .flat_map(|it| ["path", "url"].map(|key| it.get(key).and_then(Value::as_str)))
         .flatten()
         .collect();
-    let mut named = MEDIA.iter().filter_map(|key| message.get(key)).flat_map(texts);
+    let mut named = MEDIA_KEYS.iter().filter_map(|key| message.get(key)).flat_map(attachment_texts);
     message.iter().any(|(key, _)| is_old(key)) && named.all(|text| places.contains(&text))
 }
 
 /// The places of attachments in a member of a message.
-fn texts(value: &Value) -> Vec<&JsString> {
+fn attachment_texts(value: &Value) -> Vec<&JsString> {
     match value {
         Value::String(text) => vec![text],
-        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Array(items) => items.iter().flat_map(attachment_texts).collect(),
         object => ["path", "url"].iter().filter_map(|key| object.get(key)?.as_str()).collect(),
     }
 }
 
 /// A text with its labels in the form of today.
-fn labels(text: &str) -> String {
+fn update_labels(text: &str) -> String {
     if !text.contains("ntrusted") {
         return text.to_owned();
     }
-    let stamp = STAMP.as_ref().and_then(|stamp| stamp.find(text)).map_or(0, |found| found.end());
+    let stamp = TIMESTAMP.as_ref().and_then(|stamp| stamp.find(text)).map_or(0, |found| found.end());
     let (stamp, mut rest) = (&text[..stamp], text[stamp..].to_owned());
     for (pattern, replacement) in LABELS.iter() {
         rest = pattern.replace_all(&rest, replacement.as_str()).into_owned();
@@ -103,7 +103,7 @@ fn labels(text: &str) -> String {
 }
 
 /// Whether a text is what its directives leave of another one. White space around them goes too.
-fn is_without_directives(before: &str, after: &str) -> bool {
+fn equals_without_directives(before: &str, after: &str) -> bool {
     let Some(pattern) = DIRECTIVES.as_ref().filter(|pattern| pattern.is_match(before)) else { return false };
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     words(&pattern.replace_all(before, " ")) == words(&pattern.replace_all(after, " "))

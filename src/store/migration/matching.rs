@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::record::{Digest, Record};
+use super::record::{Digest, LineRecord};
 
 /// What became of the lines of a file. Numbers are places in the two lists.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -12,100 +12,101 @@ pub(super) struct Matching {
     /// Lines without a row.
     pub lost: Vec<usize>,
     /// Lines without a row because an earlier line has their id and says something else: the importer keeps the first.
-    pub taken: Vec<(usize, usize)>,
+    pub id_conflicts: Vec<(usize, usize)>,
     /// Lines that an earlier one repeats exactly: the importer drops them.
-    pub repeated: usize,
+    pub repeated_lines: usize,
     /// A line and a further row with what it says.
-    pub doubled: Vec<(usize, usize)>,
+    pub duplicated: Vec<(usize, usize)>,
     /// Lines whose row stands before or behind those of their neighbours.
     pub moved: Vec<usize>,
     /// Rows that no line of the file led to: what came after the import.
-    pub later: usize,
+    pub added_rows: usize,
 }
 
 impl Matching {
     /// Matches line by line.
-    pub(super) fn of(lines: &[Record], rows: &[Record]) -> Self {
+    pub(super) fn new(lines: &[LineRecord], rows: &[LineRecord]) -> Self {
         let mut matching = Self::default();
-        let mut free = Rows::new(rows);
+        let mut free = UnmatchedRows::new(rows);
         let mut first: HashMap<&str, usize> = HashMap::new();
         for (at, line) in lines.iter().enumerate() {
             if let Some(id) = line.id.as_deref() {
                 if let Some(&earlier) = first.get(id) {
-                    if lines[earlier].whole == line.whole {
-                        matching.repeated += 1;
+                    if lines[earlier].digest == line.digest {
+                        matching.repeated_lines += 1;
                     } else {
-                        matching.taken.push((at, earlier));
+                        matching.id_conflicts.push((at, earlier));
                     }
                     continue;
                 }
                 first.insert(id, at);
             }
-            match free.take(line) {
+            match free.take_match(line) {
                 Some(row) => matching.pairs.push((at, row)),
                 None => matching.lost.push(at),
             }
         }
-        matching.find_doubled(lines, rows);
-        matching.moved = moved(&matching.pairs);
+        matching.find_duplicated(lines, rows);
+        matching.moved = find_moved(&matching.pairs);
         matching
     }
 
     /// Rows that nothing was matched with: a second row of an id, or of what a line says under another id.
-    fn find_doubled(&mut self, lines: &[Record], rows: &[Record]) {
+    fn find_duplicated(&mut self, lines: &[LineRecord], rows: &[LineRecord]) {
         let matched: HashSet<usize> = self.pairs.iter().map(|(_, row)| *row).collect();
         let by_id: HashMap<&str, usize> =
             lines.iter().enumerate().rev().filter_map(|(at, line)| Some((line.id.as_deref()?, at))).collect();
         let present = self.pairs.iter().map(|(at, _)| *at);
-        let by_body: HashMap<Digest, usize> = present.filter_map(|at| Some((lines[at].body?, at))).collect();
+        let by_body: HashMap<Digest, usize> =
+            present.filter_map(|at| Some((lines[at].body_digest?, at))).collect();
         for (at, row) in rows.iter().enumerate().filter(|(at, _)| !matched.contains(at)) {
             let same_id = row.id.as_deref().and_then(|id| by_id.get(id));
-            match same_id.or_else(|| by_body.get(&row.body?)) {
-                Some(line) => self.doubled.push((*line, at)),
-                None => self.later += 1,
+            match same_id.or_else(|| by_body.get(&row.body_digest?)) {
+                Some(line) => self.duplicated.push((*line, at)),
+                None => self.added_rows += 1,
             }
         }
     }
 
     /// Where the lines begin that follow the last line with a row; none where the last line has one.
-    pub(super) fn tail(&self, lines: usize) -> Option<usize> {
+    pub(super) fn unmatched_tail(&self, lines: usize) -> Option<usize> {
         let behind = self.pairs.last().map_or(0, |(line, _)| line + 1);
         (behind > 0 && behind < lines && self.lost.contains(&behind)).then_some(behind)
     }
 }
 
 /// Rows that wait for a line.
-struct Rows<'a> {
-    all: &'a [Record],
+struct UnmatchedRows<'a> {
+    all: &'a [LineRecord],
     by_id: HashMap<&'a str, Vec<usize>>,
     /// Those without an id, by what they say.
-    nameless: HashMap<Digest, VecDeque<usize>>,
+    without_id: HashMap<Digest, VecDeque<usize>>,
 }
 
-impl<'a> Rows<'a> {
-    fn new(rows: &'a [Record]) -> Self {
-        let mut free = Self { all: rows, by_id: HashMap::new(), nameless: HashMap::new() };
+impl<'a> UnmatchedRows<'a> {
+    fn new(rows: &'a [LineRecord]) -> Self {
+        let mut free = Self { all: rows, by_id: HashMap::new(), without_id: HashMap::new() };
         for (at, row) in rows.iter().enumerate() {
             match row.id.as_deref() {
                 Some(id) => free.by_id.entry(id).or_default().push(at),
-                None => free.nameless.entry(row.whole).or_default().push_back(at),
+                None => free.without_id.entry(row.digest).or_default().push_back(at),
             }
         }
         free
     }
 
     /// The row of a line: of several with its id one that says the same, else the first.
-    fn take(&mut self, line: &Record) -> Option<usize> {
+    fn take_match(&mut self, line: &LineRecord) -> Option<usize> {
         let Some(id) = line.id.as_deref() else {
-            return self.nameless.get_mut(&line.whole).and_then(VecDeque::pop_front);
+            return self.without_id.get_mut(&line.digest).and_then(VecDeque::pop_front);
         };
         let own = self.by_id.get(id)?;
-        own.iter().find(|row| self.all[**row].whole == line.whole).or(own.first()).copied()
+        own.iter().find(|row| self.all[**row].digest == line.digest).or(own.first()).copied()
     }
 }
 
 /// The lines outside the longest run of pairs whose rows follow each other: the fewest that can have moved.
-fn moved(pairs: &[(usize, usize)]) -> Vec<usize> {
+fn find_moved(pairs: &[(usize, usize)]) -> Vec<usize> {
     // `ends[n]` is the pair that ends the best run of n + 1 pairs, `before` links each pair to the one before it.
     let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) =
         (Vec::new(), Vec::with_capacity(pairs.len()));
@@ -130,40 +131,40 @@ fn moved(pairs: &[(usize, usize)]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn record(id: &str, text: u8) -> Record {
+    fn record(id: &str, text: u8) -> LineRecord {
         let (whole, body) = ([text; 16], Some([text; 16]));
         let id = (!id.is_empty()).then(|| id.to_owned());
-        Record { id, parent: None, line: 0, offset: 0, bytes: 0, whole, body }
+        LineRecord { id, parent: None, line: 0, offset: 0, bytes: 0, digest: whole, body_digest: body }
     }
 
-    fn records(list: &[(&str, u8)]) -> Vec<Record> {
+    fn records(list: &[(&str, u8)]) -> Vec<LineRecord> {
         list.iter().map(|(id, text)| record(id, *text)).collect()
     }
 
     #[test]
     fn every_line_has_its_row_and_later_rows_are_no_fault() {
         let (lines, rows) = (records(&[("a", 1), ("b", 2)]), records(&[("a", 1), ("b", 2), ("c", 3)]));
-        let matching = Matching::of(&lines, &rows);
-        assert_eq!(matching, Matching { pairs: vec![(0, 0), (1, 1)], later: 1, ..Matching::default() });
+        let matching = Matching::new(&lines, &rows);
+        assert_eq!(matching, Matching { pairs: vec![(0, 0), (1, 1)], added_rows: 1, ..Matching::default() });
     }
 
     #[test]
     fn lost_doubled_and_moved_lines_are_told_apart() {
         let lines = records(&[("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5)]);
         let rows = records(&[("a", 1), ("d", 4), ("c", 3), ("x", 3), ("e", 5), ("e", 5)]);
-        let matching = Matching::of(&lines, &rows);
+        let matching = Matching::new(&lines, &rows);
         assert_eq!(matching.lost, [1]);
-        assert_eq!(matching.doubled, [(2, 3), (4, 5)]);
+        assert_eq!(matching.duplicated, [(2, 3), (4, 5)]);
         assert_eq!(matching.moved.len(), 1);
-        assert_eq!(matching.tail(5), None);
+        assert_eq!(matching.unmatched_tail(5), None);
     }
 
     #[test]
     fn of_lines_with_one_id_the_first_counts() {
         let lines = records(&[("a", 1), ("a", 1), ("a", 2)]);
-        let matching = Matching::of(&lines, &records(&[("a", 1)]));
+        let matching = Matching::new(&lines, &records(&[("a", 1)]));
         assert_eq!(
-            (matching.repeated, matching.taken.as_slice(), matching.lost.len()),
+            (matching.repeated_lines, matching.id_conflicts.as_slice(), matching.lost.len()),
             (1, &[(2, 0)][..], 0)
         );
     }
@@ -171,14 +172,14 @@ mod tests {
     #[test]
     fn lines_without_ids_are_matched_by_what_they_say() {
         let lines = records(&[("", 1), ("", 1), ("", 2)]);
-        let matching = Matching::of(&lines, &records(&[("", 1), ("", 2)]));
+        let matching = Matching::new(&lines, &records(&[("", 1), ("", 2)]));
         assert_eq!((matching.pairs, matching.lost), (vec![(0, 0), (2, 1)], vec![1]));
     }
 
     #[test]
     fn the_tail_begins_behind_the_last_line_with_a_row() {
         let lines = records(&[("a", 1), ("b", 2), ("c", 3)]);
-        let tail = |rows: &[(&str, u8)]| Matching::of(&lines, &records(rows)).tail(3);
+        let tail = |rows: &[(&str, u8)]| Matching::new(&lines, &records(rows)).unmatched_tail(3);
         assert_eq!([tail(&[("a", 1)]), tail(&[("a", 1), ("c", 3)]), tail(&[])], [Some(1), None, None]);
     }
 }

@@ -14,19 +14,19 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-pub use compare::{Comparison, Fault, FaultKind};
-pub use differs::{Difference, Held};
+pub use compare::{ImportComparison, ImportFault, ImportFaultKind};
+pub use differs::{EntryDifference, ValueSummary};
 
 use crate::store::survey::Store;
-use pairs::Work;
+use pairs::FilePairs;
 
 /// What was compared, and what could not be.
 #[derive(Debug, Default)]
 pub struct Migration {
     /// Files with their sessions, in the order of the store.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<FilePair>,
     /// Files that stand alone, in the same order.
-    pub alone: Vec<Alone>,
+    pub unmatched: Vec<UnmatchedFile>,
     /// Sessions in databases that no file is left of.
     pub without_file: u64,
     /// Transcripts that were reset or deleted before an import, which takes none of those.
@@ -35,39 +35,39 @@ pub struct Migration {
 
 /// A file and its session in a database.
 #[derive(Debug)]
-pub struct Pair {
+pub struct FilePair {
     /// The agent.
     pub agent: String,
     /// The session's key in the database.
     pub key: String,
     /// The session id.
-    pub session: String,
+    pub session_id: String,
     /// The file.
     pub file: PathBuf,
     /// The database.
     pub database: PathBuf,
     /// The import moved the file aside.
-    pub is_put_away: bool,
+    pub is_moved_aside: bool,
     /// What was found, or why one of them cannot be read.
-    pub result: std::io::Result<Comparison>,
+    pub comparison: std::io::Result<ImportComparison>,
 }
 
 /// A file without a session in a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Alone {
+pub struct UnmatchedFile {
     /// The agent.
     pub agent: String,
     /// The session id, as far as the file tells.
-    pub session: String,
+    pub session_id: String,
     /// The file.
     pub file: PathBuf,
     /// Why.
-    pub why: Why,
+    pub reason: UnmatchedReason,
 }
 
 /// Why a file has no session in a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum UnmatchedReason {
     /// The import of 2026.8 moves files aside that no row of a session names, and does not take them.
     SetAside,
     /// The agent has no database: nothing was imported.
@@ -80,9 +80,9 @@ pub enum Why {
     Lost,
 }
 
-impl Why {
+impl UnmatchedReason {
     /// The word in JSON.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::SetAside => "set-aside",
             Self::NoDatabase => "no-database",
@@ -99,8 +99,8 @@ impl Why {
 }
 
 /// Compares every transcript of a store with its import.
-pub fn check(store: &Store) -> Migration {
-    let Work { pairs, alone, without_file, archives } = pairs::of(store);
-    let pairs = pairs.into_par_iter().map(pairs::Candidate::compared).collect();
-    Migration { pairs, alone, without_file, archives }
+pub fn check_import(store: &Store) -> Migration {
+    let FilePairs { pairs, unmatched: alone, without_file, archives } = pairs::find_pairs(store);
+    let pairs = pairs.into_par_iter().map(pairs::PairCandidate::compare).collect();
+    Migration { pairs, unmatched: alone, without_file, archives }
 }

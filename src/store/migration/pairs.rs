@@ -4,89 +4,97 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::compare::compare;
-use super::{Alone, Pair, Why};
+use super::{FilePair, UnmatchedFile, UnmatchedReason};
 use crate::gateway::secrets::is_secret_file;
 use crate::store::archive::{FileKind, classify, imported_name};
 use crate::store::header::read_header;
-use crate::store::kept::Kept;
-use crate::store::rows::load_rows;
+use crate::store::kept::Location;
+use crate::store::rows::load_records;
 use crate::store::session::{Flag, Session, short_stem};
 use crate::store::source::Source;
 use crate::store::sqlite::Schema;
-use crate::store::survey::{Holding, Store};
+use crate::store::survey::{DatabaseInfo, Store};
 
 /// How the import of 2026.8 names files that no row of a session names.
-const SET_ASIDE: &str = "archive-tier.";
+const SET_ASIDE_PREFIX: &str = "archive-tier.";
 
 /// What there is to compare.
 #[derive(Default)]
-pub(super) struct Work<'a> {
-    pub pairs: Vec<Candidate<'a>>,
-    pub alone: Vec<Alone>,
+pub(super) struct FilePairs<'a> {
+    pub pairs: Vec<PairCandidate<'a>>,
+    pub unmatched: Vec<UnmatchedFile>,
     pub without_file: u64,
     pub archives: u64,
 }
 
 /// A file and the session it was imported as.
-pub(super) struct Candidate<'a> {
+pub(super) struct PairCandidate<'a> {
     file: PathBuf,
     session: &'a Session,
-    is_put_away: bool,
+    is_moved_aside: bool,
 }
 
-impl Candidate<'_> {
+impl PairCandidate<'_> {
     /// Compares the two.
-    pub(super) fn compared(self) -> Pair {
-        let Self { file, session, is_put_away } = self;
+    pub(super) fn compare(self) -> FilePair {
+        let Self { file, session, is_moved_aside: is_put_away } = self;
         let path = session.path.as_deref().unwrap_or(Path::new(""));
-        let sources = Source::open(&file).and_then(|file| Ok((file, session.kept.open(path, None)?)));
+        let sources = Source::open(&file).and_then(|file| Ok((file, session.location.open(path, None)?)));
         let result = sources.and_then(|(file, rows)| compare(&session.id, &file, &rows, !is_put_away));
-        Pair {
+        FilePair {
             agent: session.agent.clone(),
             key: session.key.0.clone(),
-            session: session.id.clone(),
-            database: session.kept.database().map(Path::to_path_buf).unwrap_or_default(),
+            session_id: session.id.clone(),
+            database: session.location.database().map(Path::to_path_buf).unwrap_or_default(),
             file,
-            is_put_away,
-            result,
+            is_moved_aside: is_put_away,
+            comparison: result,
         }
     }
 }
 
 /// Finds the pairs of a store.
-pub(super) fn of(store: &Store) -> Work<'_> {
-    let mut finder = Finder { stored: stored(store), store, rows: HashMap::new(), work: Work::default() };
+pub(super) fn find_pairs(store: &Store) -> FilePairs<'_> {
+    let mut finder = PairFinder {
+        stored: stored_sessions(store),
+        store,
+        names_by_folder: HashMap::new(),
+        file_pairs: FilePairs::default(),
+    };
     let mut seen = HashSet::new();
-    for session in
-        store.sessions.iter().filter(|session| session.kept == Kept::File && !session.has(Flag::Missing))
+    for session in store
+        .sessions
+        .iter()
+        .filter(|session| session.location == Location::File && !session.has_flag(Flag::Missing))
     {
         let Some(path) = session.path.as_deref().filter(|path| !is_secret_file(path)) else { continue };
-        if session.archived() {
-            finder.work.archives += 1;
+        if session.is_archived() {
+            finder.file_pairs.archives += 1;
         } else if seen.insert(path) {
             finder.add(path, session);
         }
     }
     let paired: HashSet<&Path> =
-        finder.work.pairs.iter().filter_map(|pair| pair.session.path.as_deref()).collect();
+        finder.file_pairs.pairs.iter().filter_map(|pair| pair.session.path.as_deref()).collect();
     let has_file = |session: &&Session| session.path.as_deref().is_some_and(|path| paired.contains(path));
     let without = finder
         .stored
         .values()
         .flatten()
-        .filter(|session| !has_file(session) && !session.has(Flag::Missing))
+        .filter(|session| !has_file(session) && !session.has_flag(Flag::Missing))
         .count();
-    finder.work.without_file = without as u64;
-    finder.work
+    finder.file_pairs.without_file = without as u64;
+    finder.file_pairs
 }
 
 /// The sessions of databases by id; of one with rows and an archive in a database, the rows.
-fn stored(store: &Store) -> HashMap<&str, Vec<&Session>> {
+fn stored_sessions(store: &Store) -> HashMap<&str, Vec<&Session>> {
     let mut stored: HashMap<&str, Vec<&Session>> = HashMap::new();
-    for session in store.sessions.iter().filter(|session| session.kept.database().is_some()) {
+    for session in store.sessions.iter().filter(|session| session.location.database().is_some()) {
         let own = stored.entry(session.id.as_str()).or_default();
-        let has_rows = matches!(session.kept, Kept::Rows { .. }) && !session.has(Flag::Missing);
-        match own.iter_mut().find(|other| other.kept.database() == session.kept.database()) {
+        let has_rows =
+            matches!(session.location, Location::DatabaseRows { .. }) && !session.has_flag(Flag::Missing);
+        match own.iter_mut().find(|other| other.location.database() == session.location.database()) {
             Some(slot) if has_rows => *slot = session,
             Some(_) => {}
             None => own.push(session),
@@ -95,60 +103,66 @@ fn stored(store: &Store) -> HashMap<&str, Vec<&Session>> {
     stored
 }
 
-struct Finder<'a> {
+struct PairFinder<'a> {
     store: &'a Store,
     stored: HashMap<&'a str, Vec<&'a Session>>,
     /// File names and session ids that the rows beside a file tell, by folder.
-    rows: HashMap<PathBuf, Vec<(String, String)>>,
-    work: Work<'a>,
+    names_by_folder: HashMap<PathBuf, Vec<(String, String)>>,
+    file_pairs: FilePairs<'a>,
 }
 
-impl<'a> Finder<'a> {
+impl<'a> PairFinder<'a> {
     fn add(&mut self, path: &'a Path, file: &'a Session) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let is_put_away = matches!(classify(&name), FileKind::MovedAside(_));
         let original = imported_name(&name).unwrap_or(&name).to_owned();
-        let named = self.named(path, &original);
-        let mut sessions: Vec<_> = named.iter().filter_map(|id| self.session(&file.agent, id)).collect();
+        let named = self.ids_named_by_records(path, &original);
+        let mut sessions: Vec<_> = named.iter().filter_map(|id| self.find_session(&file.agent, id)).collect();
         if sessions.is_empty() {
-            sessions.extend(self.guessed(path, &original, &file.agent));
+            sessions.extend(self.session_by_name(path, &original, &file.agent));
         }
         if sessions.is_empty() {
-            let why = self.why(&file.agent, &name, is_put_away);
+            let why = self.unmatched_reason(&file.agent, &name, is_put_away);
             let session = named.into_iter().next().unwrap_or_else(|| file.id.clone());
-            self.work.alone.push(Alone { agent: file.agent.clone(), session, file: path.to_owned(), why });
+            self.file_pairs.unmatched.push(UnmatchedFile {
+                agent: file.agent.clone(),
+                session_id: session,
+                file: path.to_owned(),
+                reason: why,
+            });
         }
-        let pair = |session| Candidate { file: path.to_owned(), session, is_put_away };
-        self.work.pairs.extend(sessions.into_iter().map(pair));
+        let pair = |session| PairCandidate { file: path.to_owned(), session, is_moved_aside: is_put_away };
+        self.file_pairs.pairs.extend(sessions.into_iter().map(pair));
     }
 
     /// The session that a file is named after, else the one that its header names.
-    fn guessed(&self, path: &Path, original: &str, agent: &str) -> Option<&'a Session> {
+    fn session_by_name(&self, path: &Path, original: &str, agent: &str) -> Option<&'a Session> {
         let stem = original.strip_suffix(".jsonl").unwrap_or(original);
         // An import puts the key in front of the name.
         let last = stem.rsplit('.').next().unwrap_or(stem);
-        let by_name = [stem, last].into_iter().find_map(|stem| self.session(agent, short_stem(stem)));
-        by_name.or_else(|| self.session(agent, &read_header(path)?.id))
+        let by_name = [stem, last].into_iter().find_map(|stem| self.find_session(agent, short_stem(stem)));
+        by_name.or_else(|| self.find_session(agent, &read_header(path)?.id))
     }
 
     /// The session of this id in a database of the agent, or in one that agents share.
-    fn session(&self, agent: &str, id: &str) -> Option<&'a Session> {
+    fn find_session(&self, agent: &str, id: &str) -> Option<&'a Session> {
         let owns = |session: &&&Session| {
-            let own = |holding: &&Holding| session.kept.database() == Some(holding.path.as_path());
+            let own = |holding: &&DatabaseInfo| session.location.database() == Some(holding.path.as_path());
             let schema = self.store.databases.iter().find(own).and_then(|holding| holding.schema.as_ref());
-            schema.is_some_and(|schema| is_of(schema, agent))
+            schema.is_some_and(|schema| belongs_to_agent(schema, agent))
         };
         let sessions = self.stored.get(id)?;
         sessions.iter().find(owns).or_else(|| sessions.iter().find(|session| session.agent == agent)).copied()
     }
 
     /// The ids under which rows name a file, which count more than what it says itself.
-    fn named(&mut self, path: &Path, original: &str) -> Vec<String> {
+    fn ids_named_by_records(&mut self, path: &Path, original: &str) -> Vec<String> {
         let folder = path.parent().unwrap_or(Path::new("/"));
-        let rows = self.rows.entry(folder.to_path_buf()).or_insert_with(|| rows_in(folder));
+        let rows =
+            self.names_by_folder.entry(folder.to_path_buf()).or_insert_with(|| read_record_names(folder));
         let is_own = |name: &str| {
             let ends = |name: &str| original == name || original.ends_with(&format!(".{name}"));
-            ends(name) || ends(&archived_name(name))
+            ends(name) || ends(&import_archive_name(name))
         };
         let mut ids: Vec<String> =
             rows.iter().filter(|(name, _)| is_own(name)).map(|(_, id)| id.clone()).collect();
@@ -157,24 +171,25 @@ impl<'a> Finder<'a> {
         ids
     }
 
-    fn why(&self, agent: &str, name: &str, is_put_away: bool) -> Why {
+    fn unmatched_reason(&self, agent: &str, name: &str, is_put_away: bool) -> UnmatchedReason {
         let of_agent = |path: &Path| path.ancestors().nth(2).is_some_and(|dir| dir.ends_with(agent));
         let databases = &self.store.databases;
-        let readable =
-            databases.iter().any(|it| it.schema.as_ref().is_some_and(|schema| is_of(schema, agent)));
+        let readable = databases
+            .iter()
+            .any(|it| it.schema.as_ref().is_some_and(|schema| belongs_to_agent(schema, agent)));
         let unreadable = databases.iter().any(|it| it.schema.is_none() && of_agent(&it.path));
         match () {
-            () if readable && name.starts_with(SET_ASIDE) => Why::SetAside,
-            () if readable => Why::Lost,
-            () if unreadable => Why::Unreadable,
-            () if is_put_away => Why::DatabaseGone,
-            () => Why::NoDatabase,
+            () if readable && name.starts_with(SET_ASIDE_PREFIX) => UnmatchedReason::SetAside,
+            () if readable => UnmatchedReason::Lost,
+            () if unreadable => UnmatchedReason::Unreadable,
+            () if is_put_away => UnmatchedReason::DatabaseGone,
+            () => UnmatchedReason::NoDatabase,
         }
     }
 }
 
 /// The name that an import gives a file that it puts away: of plain characters, and not too long.
-fn archived_name(name: &str) -> String {
+fn import_archive_name(name: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "_.-".contains(char);
     let mut plain = String::new();
     for char in name.chars() {
@@ -188,19 +203,19 @@ fn archived_name(name: &str) -> String {
 }
 
 /// Whether a database is an agent's own.
-fn is_of(schema: &Schema, agent: &str) -> bool {
+fn belongs_to_agent(schema: &Schema, agent: &str) -> bool {
     schema.agent.as_deref().is_none_or(|own| own == agent)
 }
 
 /// File names with session ids, from the rows in a folder: those in use, and those that an import put away.
-fn rows_in(folder: &Path) -> Vec<(String, String)> {
+fn read_record_names(folder: &Path) -> Vec<(String, String)> {
     let items = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = items.map(|item| item.path()).filter(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name == "sessions.json" || imported_name(&name).is_some_and(|name| name.ends_with("sessions.json"))
     });
-    let rows = files.flat_map(|path| load_rows(&path).rows);
-    let named = |row: crate::store::rows::Row| {
+    let rows = files.flat_map(|path| load_records(&path).records);
+    let named = |row: crate::store::rows::SessionRecord| {
         let id = row.session_id?;
         let file = row.session_file.unwrap_or_else(|| format!("{id}.jsonl"));
         let name = file.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();

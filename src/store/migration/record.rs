@@ -6,7 +6,7 @@ use std::io::{self, BufRead as _, Read};
 
 use sha2::{Digest as _, Sha256};
 
-use super::importer::made_prefix;
+use super::importer::generated_id_prefix;
 use crate::js::{self, Value};
 use crate::store::source::Source;
 
@@ -15,7 +15,7 @@ pub(super) type Digest = [u8; 16];
 
 /// A line, or a row of a database.
 #[derive(Debug, Clone)]
-pub(super) struct Record {
+pub(super) struct LineRecord {
     /// Its id, as the gateway indexes it: without white space around it.
     pub id: Option<String>,
     /// The id of its parent.
@@ -27,28 +27,28 @@ pub(super) struct Record {
     /// Its length.
     pub bytes: usize,
     /// Of all it says.
-    pub whole: Digest,
+    pub digest: Digest,
     /// Of what it says besides its ids; none where too little is left to know it by.
-    pub body: Option<Digest>,
+    pub body_digest: Option<Digest>,
 }
 
 /// The lines of a transcript.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(super) struct LineRecords {
     /// Those that hold something.
-    pub all: Vec<Record>,
+    pub lines: Vec<LineRecord>,
     /// The numbers of lines that are no JSON.
-    pub unreadable: Vec<u64>,
+    pub unreadable_lines: Vec<u64>,
 }
 
-impl Records {
+impl LineRecords {
     /// Reads a transcript; `form` gives each line the form in which it is compared.
     pub(super) fn read(source: &Source, mut form: impl FnMut(Value) -> Option<Value>) -> io::Result<Self> {
         let mut records = Self::default();
-        each_line(source, |line| {
+        for_each_line(source, |line| {
             match line.value() {
-                Some(value) => records.all.extend(form(value).map(|value| line.record(&value))),
-                None if line.is_whole => records.unreadable.push(line.number),
+                Some(value) => records.lines.extend(form(value).map(|value| line.record(&value))),
+                None if line.is_terminated => records.unreadable_lines.push(line.number),
                 // The end of a line that is being written.
                 None => {}
             }
@@ -58,9 +58,9 @@ impl Records {
     }
 
     /// The prefix of the ids that the importer made here; the most frequent one, as a plain id may look like one.
-    pub(super) fn made_prefix(&self) -> Option<String> {
+    pub(super) fn generated_id_prefix(&self) -> Option<String> {
         let mut counts: HashMap<&str, u64> = HashMap::new();
-        for prefix in self.all.iter().filter_map(|record| made_prefix(record.id.as_deref()?)) {
+        for prefix in self.lines.iter().filter_map(|record| generated_id_prefix(record.id.as_deref()?)) {
             *counts.entry(prefix).or_default() += 1;
         }
         let most = counts.into_iter().max_by_key(|(prefix, count)| (*count, std::cmp::Reverse(*prefix)));
@@ -70,45 +70,45 @@ impl Records {
 
 /// A line with its place.
 #[derive(Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct RawLine<'a> {
     /// From 1.
     pub number: u64,
     offset: u64,
     bytes: &'a [u8],
     /// It ends with a line end.
-    is_whole: bool,
+    is_terminated: bool,
 }
 
-impl Line<'_> {
+impl RawLine<'_> {
     /// The JSON it holds.
     pub(super) fn value(&self) -> Option<Value> {
         js::parse(std::str::from_utf8(self.bytes).ok()?.trim_matches(js::is_trimmed)).ok()
     }
 
-    fn record(&self, value: &Value) -> Record {
+    fn record(&self, value: &Value) -> LineRecord {
         let text = |key: &str| value.get(key).and_then(Value::as_str);
         let known = text("timestamp").is_some_and(|time| !time.is_blank());
-        Record {
-            id: id_of(value),
+        LineRecord {
+            id: entry_id(value),
             parent: text("parentId").map(js::JsString::to_string_lossy),
             line: self.number,
             offset: self.offset,
             bytes: self.bytes.len(),
-            whole: digest(value, &[]),
-            body: known.then(|| digest(value, &["id", "parentId"])),
+            digest: digest_without(value, &[]),
+            body_digest: known.then(|| digest_without(value, &["id", "parentId"])),
         }
     }
 }
 
 /// The id of an entry, as the gateway indexes it.
-pub(super) fn id_of(entry: &Value) -> Option<String> {
+pub(super) fn entry_id(entry: &Value) -> Option<String> {
     let id = entry.get("id").and_then(Value::as_str)?.trim();
     (!id.is_empty()).then(|| id.to_string_lossy())
 }
 
 /// Hands on every line that is not blank, until one is answered with `false`.
-pub(super) fn each_line(source: &Source, mut take: impl FnMut(&Line<'_>) -> bool) -> io::Result<()> {
-    let mut reader = io::BufReader::with_capacity(1 << 18, Bytes { source, at: 0 });
+pub(super) fn for_each_line(source: &Source, mut take: impl FnMut(&RawLine<'_>) -> bool) -> io::Result<()> {
+    let mut reader = io::BufReader::with_capacity(1 << 18, SourceReader { source, at: 0 });
     let (mut bytes, mut offset, mut number) = (Vec::new(), 0, 0);
     loop {
         bytes.clear();
@@ -118,7 +118,12 @@ pub(super) fn each_line(source: &Source, mut take: impl FnMut(&Line<'_>) -> bool
         }
         number += 1;
         let is_whole = bytes.last() == Some(&b'\n');
-        let line = Line { number, offset, bytes: &bytes[..count - usize::from(is_whole)], is_whole };
+        let line = RawLine {
+            number,
+            offset,
+            bytes: &bytes[..count - usize::from(is_whole)],
+            is_terminated: is_whole,
+        };
         offset += count as u64;
         let is_blank = line.bytes.iter().all(u8::is_ascii_whitespace);
         if !is_blank && !take(&line) {
@@ -128,12 +133,12 @@ pub(super) fn each_line(source: &Source, mut take: impl FnMut(&Line<'_>) -> bool
 }
 
 /// The bytes of a source from the first on.
-struct Bytes<'a> {
+struct SourceReader<'a> {
     source: &'a Source,
     at: u64,
 }
 
-impl Read for Bytes<'_> {
+impl Read for SourceReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.source.read_at(buffer, self.at)?;
         self.at += count as u64;
@@ -142,11 +147,11 @@ impl Read for Bytes<'_> {
 }
 
 /// A digest that the order of keys does not change where the importer adds some: in an entry and in its message.
-fn digest(entry: &Value, without: &[&str]) -> Digest {
+fn digest_without(entry: &Value, without: &[&str]) -> Digest {
     let mut hash = Sha256::new();
     let Some(object) = entry.as_object() else {
         hash.update(js::stringify(entry));
-        return half(hash);
+        return truncate_hash(hash);
     };
     let mut members: Vec<_> =
         object.iter().filter(|(key, _)| !without.iter().any(|it| key.eq_str(it))).collect();
@@ -165,10 +170,10 @@ fn digest(entry: &Value, without: &[&str]) -> Digest {
             }
         }
     }
-    half(hash)
+    truncate_hash(hash)
 }
 
-fn half(hash: Sha256) -> Digest {
+fn truncate_hash(hash: Sha256) -> Digest {
     let mut digest = Digest::default();
     digest.copy_from_slice(&hash.finalize()[..16]);
     digest
@@ -178,8 +183,8 @@ fn half(hash: Sha256) -> Digest {
 mod tests {
     use super::*;
 
-    fn records(text: &str) -> Records {
-        Records::read(&Source::memory("t.jsonl", text.as_bytes().to_vec()), Some).unwrap()
+    fn records(text: &str) -> LineRecords {
+        LineRecords::read(&Source::from_memory("t.jsonl", text.as_bytes().to_vec()), Some).unwrap()
     }
 
     #[test]
@@ -187,14 +192,14 @@ mod tests {
         let read = records(
             "{\"type\":\"message\",\"id\":\" a \",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n\n {\"id\":\" a \", \"message\":{\"content\":\"\\u0078\",\"role\":\"user\"},\"type\":\"message\"}\n",
         );
-        assert_eq!(read.all[0].whole, read.all[1].whole);
-        assert_eq!((read.all[0].id.as_deref(), read.all[1].line), (Some("a"), 3));
+        assert_eq!(read.lines[0].digest, read.lines[1].digest);
+        assert_eq!((read.lines[0].id.as_deref(), read.lines[1].line), (Some("a"), 3));
     }
 
     #[test]
     fn a_line_that_is_no_json_is_numbered_and_one_that_is_being_written_is_left_out() {
         let read = records("{\"id\":\"a\"}\n{oops\n{\"id\":\"b\"}\n{\"id\":");
-        assert_eq!((read.all.len(), read.unreadable), (2, vec![2]));
+        assert_eq!((read.lines.len(), read.unreadable_lines), (2, vec![2]));
     }
 
     #[test]
@@ -202,6 +207,6 @@ mod tests {
         let read = records(
             "{\"id\":\"7a56921d076cb303-1\"}\n{\"id\":\"7a56921d076cb303-2\"}\n{\"id\":\"00000000000000ff-2\"}\n{\"id\":\"b\"}\n",
         );
-        assert_eq!(read.made_prefix().as_deref(), Some("7a56921d076cb303"));
+        assert_eq!(read.generated_id_prefix().as_deref(), Some("7a56921d076cb303"));
     }
 }

@@ -7,22 +7,22 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::events::identity;
+use super::events::transcript_identity;
 use super::open::Database;
 use super::place::artifact_dir;
-use super::unpack::{limit_for, sha256, unpacked};
+use super::unpack::{limit_for_bytes, sha256, unpack_stream};
 use crate::js::{self, Value};
 use crate::store::index::FileIdentity;
 
 /// An archive's lines, in a file of no name, and what identifies them.
-pub(in crate::store) type Lines = (File, FileIdentity);
+pub(in crate::store) type ArchiveLines = (File, FileIdentity);
 
-fn broken(what: impl Into<String>) -> io::Error {
+fn corrupt_error(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
 /// What the database says of a transcript that went cold.
-struct Cold {
+struct ColdArchive {
     generation: String,
     name: String,
     sha256: String,
@@ -34,12 +34,12 @@ struct Cold {
     blob: Option<Vec<u8>>,
 }
 
-fn cold(at: &Connection, session: &str) -> rusqlite::Result<Option<Cold>> {
+fn read_cold_archive(at: &Connection, session: &str) -> rusqlite::Result<Option<ColdArchive>> {
     let ask = "SELECT generation, archive_name, archive_sha256, archive_bytes, raw_bytes, event_count, \
                CASE WHEN storage = 'sqlite' THEN archive_blob END \
                FROM session_transcript_cold_archives WHERE session_id = ?1";
     let cold = |row: &rusqlite::Row<'_>| {
-        Ok(Cold {
+        Ok(ColdArchive {
             generation: row.get(0)?,
             name: row.get(1)?,
             sha256: row.get(2)?,
@@ -53,19 +53,21 @@ fn cold(at: &Connection, session: &str) -> rusqlite::Result<Option<Cold>> {
 }
 
 /// The lines of a transcript that went cold; none when it did not.
-pub(in crate::store) fn cold_lines(database: &Database, session: &str) -> io::Result<Option<Lines>> {
-    if !database.has("session_transcript_cold_archives", "") {
+pub(in crate::store) fn cold_lines(database: &Database, session: &str) -> io::Result<Option<ArchiveLines>> {
+    if !database.has_column("session_transcript_cold_archives", "") {
         return Ok(None);
     }
-    let Some(cold) = database.look(|at| cold(at, session)).map_err(io::Error::other)? else {
+    let Some(cold) =
+        database.with_transaction(|at| read_cold_archive(at, session)).map_err(io::Error::other)?
+    else {
         return Ok(None);
     };
     let packed = match &cold.blob {
         Some(blob) => blob.clone(),
-        None => read_archive(database.path(), &cold.name)?,
+        None => read_archive_file(database.path(), &cold.name)?,
     };
     if packed.len() as u64 != cold.bytes {
-        return Err(broken(format!(
+        return Err(corrupt_error(format!(
             "cold, unavailable: its archive {} has {} bytes and should have {}",
             cold.name,
             packed.len(),
@@ -73,20 +75,20 @@ pub(in crate::store) fn cold_lines(database: &Database, session: &str) -> io::Re
         )));
     }
     if sha256(&packed) != cold.sha256 {
-        return Err(broken(format!(
+        return Err(corrupt_error(format!(
             "cold, unavailable: its archive {} is not the one that was written",
             cold.name
         )));
     }
-    let lines = event_lines(&packed, session, &cold)?;
-    Ok(Some((lines, identity(database.identity(), Some(&cold.generation)))))
+    let lines = unpack_event_lines(&packed, session, &cold)?;
+    Ok(Some((lines, transcript_identity(database.identity(), Some(&cold.generation)))))
 }
 
-fn read_archive(database: &Path, name: &str) -> io::Result<Vec<u8>> {
+fn read_archive_file(database: &Path, name: &str) -> io::Result<Vec<u8>> {
     let plain = Path::new(name).file_name().is_some_and(|own| own == name);
     let path = artifact_dir(database).join("cold").join(name);
     if !plain {
-        return Err(broken(format!("cold, unavailable: {name:?} is no name of an archive")));
+        return Err(corrupt_error(format!("cold, unavailable: {name:?} is no name of an archive")));
     }
     std::fs::read(&path).map_err(|error| {
         io::Error::new(error.kind(), format!("cold, unavailable: {}: {error}", path.display()))
@@ -94,21 +96,22 @@ fn read_archive(database: &Path, name: &str) -> io::Result<Vec<u8>> {
 }
 
 /// The event texts of a cold archive's records, one line each.
-fn event_lines(packed: &[u8], session: &str, cold: &Cold) -> io::Result<File> {
-    let mut records = unpacked(packed, limit_for(packed))?;
+fn unpack_event_lines(packed: &[u8], session: &str, cold: &ColdArchive) -> io::Result<File> {
+    let mut records = unpack_stream(packed, limit_for_bytes(packed))?;
     io::Seek::rewind(&mut records)?;
     let mut out = io::BufWriter::new(tempfile::tempfile()?);
     let (mut events, mut bytes) = (0_u64, 0_u64);
     for line in io::BufReader::new(records).lines() {
         let line = line?;
-        let record =
-            js::parse(&line).map_err(|why| broken(format!("a record of its archive is no JSON: {why}")))?;
+        let record = js::parse(&line)
+            .map_err(|why| corrupt_error(format!("a record of its archive is no JSON: {why}")))?;
         let is = |kind: &str| record.get("kind").is_some_and(|own| own.str_is(kind));
         if is("header") {
-            header_fits(&record, session)?;
+            check_header(&record, session)?;
         } else if is("event") {
             let text = record.get("row").and_then(|row| row.get("event_json")).and_then(Value::as_str);
-            let text = text.ok_or_else(|| broken("an event of its archive has no text"))?.to_string_lossy();
+            let text =
+                text.ok_or_else(|| corrupt_error("an event of its archive has no text"))?.to_string_lossy();
             events += 1;
             bytes += text.len() as u64;
             out.write_all(text.replace('\n', " ").as_bytes())?;
@@ -118,7 +121,7 @@ fn event_lines(packed: &[u8], session: &str, cold: &Cold) -> io::Result<File> {
     // What stands between the texts may be counted too.
     let fits = bytes <= cold.raw_bytes && cold.raw_bytes <= bytes + events;
     if events != cold.events || !fits {
-        return Err(broken(format!(
+        return Err(corrupt_error(format!(
             "cold, unavailable: its archive holds {events} events of {bytes} bytes and should hold {} of {}",
             cold.events, cold.raw_bytes
         )));
@@ -127,22 +130,24 @@ fn event_lines(packed: &[u8], session: &str, cold: &Cold) -> io::Result<File> {
     out.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
-fn header_fits(record: &Value, session: &str) -> io::Result<()> {
+fn check_header(record: &Value, session: &str) -> io::Result<()> {
     let is_version_1 = record.get("version").and_then(Value::as_f64) == Some(1.0);
     let is_session = record.get("sessionId").is_some_and(|id| id.str_is(session));
     match (is_version_1, is_session) {
         (true, true) => Ok(()),
-        (false, _) => Err(broken("cold, unavailable: its archive is of a version that is not known here")),
-        (_, false) => Err(broken("cold, unavailable: its archive is of another session")),
+        (false, _) => {
+            Err(corrupt_error("cold, unavailable: its archive is of a version that is not known here"))
+        }
+        (_, false) => Err(corrupt_error("cold, unavailable: its archive is of another session")),
     }
 }
 
 /// The lines of what a deletion or a reset left in the database (sqlite C9).
-pub(in crate::store) fn unpacked_archive(
+pub(in crate::store) fn unpack_archive(
     database: &Database,
     session: &str,
     generation: &str,
-) -> io::Result<Lines> {
+) -> io::Result<ArchiveLines> {
     let ask = "SELECT encoding, archive_blob, archive_sha256 FROM session_transcript_archives \
                WHERE session_id = ?1 AND generation = ?2";
     let read = |at: &rusqlite::Transaction<'_>| {
@@ -151,20 +156,24 @@ pub(in crate::store) fn unpacked_archive(
         };
         at.query_row(ask, params![session, generation], parts).optional()
     };
-    let found = database.look(read).map_err(io::Error::other)?;
+    let found = database.with_transaction(read).map_err(io::Error::other)?;
     let (encoding, blob, hash) =
-        found.ok_or_else(|| broken("the archive is not in the database any more"))?;
+        found.ok_or_else(|| corrupt_error("the archive is not in the database any more"))?;
     if sha256(&blob) != hash {
-        return Err(broken("the archive is not the one that was written"));
+        return Err(corrupt_error("the archive is not the one that was written"));
     }
     let lines = match encoding.as_str() {
-        "zstd" => unpacked(blob.as_slice(), limit_for(&blob))?,
+        "zstd" => unpack_stream(blob.as_slice(), limit_for_bytes(&blob))?,
         "identity" => {
             let mut file = tempfile::tempfile()?;
             file.write_all(&blob)?;
             file
         }
-        other => return Err(broken(format!("the archive is packed as {other:?}, which is not known here"))),
+        other => {
+            return Err(corrupt_error(format!(
+                "the archive is packed as {other:?}, which is not known here"
+            )));
+        }
     };
-    Ok((lines, identity(database.identity(), Some(generation))))
+    Ok((lines, transcript_identity(database.identity(), Some(generation))))
 }

@@ -9,35 +9,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, OptionalExtension as _, Row, params, types::ValueRef};
 
 use super::open::Database;
-use super::place::path_in;
+use super::place::item_path;
 use super::unpack;
 use crate::store::index::FileIdentity;
 
 /// What stands in the place of an event that cannot be unpacked and does not say how long it is.
-const UNREADABLE: &str = "(an event that cannot be unpacked)";
+const UNREADABLE_NOTE: &str = "(an event that cannot be unpacked)";
 
 /// Where one row begins among the made-up bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Span {
+struct RowSpan {
     seq: i64,
     offset: u64,
 }
 
 /// Bytes that are read at least, where there are so many: what is asked for next mostly stands behind.
-const BLOCK: usize = 64 << 10;
+const MIN_READ_BYTES: usize = 64 << 10;
 /// Blocks that are kept: several readers go through a transcript at once.
-const BLOCKS: usize = 8;
+const MAX_CACHED_BLOCKS: usize = 8;
 
 /// Whole rows with their line ends.
 #[derive(Debug, Clone)]
-struct Block {
+struct RowBlock {
     offset: u64,
     bytes: Arc<[u8]>,
 }
 
-impl Block {
+impl RowBlock {
     /// What it holds from a place on.
-    fn from(&self, at: u64) -> Option<&[u8]> {
+    fn bytes_from(&self, at: u64) -> Option<&[u8]> {
         let from = at.checked_sub(self.offset)?;
         self.bytes.get(from as usize..).filter(|rest| !rest.is_empty())
     }
@@ -48,38 +48,38 @@ impl Block {
 pub struct Events {
     path: Arc<Path>,
     database: Arc<Database>,
-    session: String,
+    session_id: String,
     /// Changes when history is rewritten (sqlite C7).
     generation: Option<String>,
     /// In order of both.
-    spans: Vec<Span>,
+    spans: Vec<RowSpan>,
     /// Bytes, line ends included.
     len: u64,
     /// What was read last, the newest at the end.
-    blocks: Mutex<VecDeque<Block>>,
+    blocks: Mutex<VecDeque<RowBlock>>,
 }
 
 impl Events {
     /// The rows of a session as they are now. Where `known` is an earlier look at the same ones and nothing was rewritten
     /// since, only what was added is asked for (sqlite I3).
     pub fn read(database: &Arc<Database>, session: &str, known: Option<&Self>) -> rusqlite::Result<Self> {
-        let (generation, spans, len) = database.look(|at| {
-            let generation = generation(at, session)?;
+        let (generation, spans, len) = database.with_transaction(|at| {
+            let generation = read_generation(at, session)?;
             let same = |known: &&Self| {
-                known.session == session
+                known.session_id == session
                     && known.generation == generation
                     && known.database.identity() == database.identity()
             };
             let (mut spans, mut len) =
                 known.filter(same).map_or((Vec::new(), 0), |it| (it.spans.clone(), it.len));
-            let after = spans.last().map_or(i64::MIN, |span: &Span| span.seq);
+            let after = spans.last().map_or(i64::MIN, |span: &RowSpan| span.seq);
             len = add_spans(at, database, session, after, &mut spans, len)?;
             Ok((generation, spans, len))
         })?;
         Ok(Self {
-            path: path_in(database.path(), session).into(),
+            path: item_path(database.path(), session).into(),
             database: Arc::clone(database),
-            session: session.to_owned(),
+            session_id: session.to_owned(),
             generation,
             spans,
             len,
@@ -98,8 +98,8 @@ impl Events {
     }
 
     /// The session.
-    pub fn session(&self) -> &str {
-        &self.session
+    pub fn session_id(&self) -> &str {
+        &self.session_id
     }
 
     /// Bytes of all rows, a line end each.
@@ -114,7 +114,7 @@ impl Events {
 
     /// The file and the generation of its history: rows that were only added to keep both.
     pub fn identity(&self) -> FileIdentity {
-        identity(self.database.identity(), self.generation.as_deref())
+        transcript_identity(self.database.identity(), self.generation.as_deref())
     }
 
     /// Reads up to `buffer.len()` bytes at a made-up offset; fewer where what is known at once ends.
@@ -122,31 +122,31 @@ impl Events {
         if at >= self.len || buffer.is_empty() {
             return Ok(0);
         }
-        let known = self.known(at);
-        let block = known.map_or_else(|| self.read_block(at, buffer.len().max(BLOCK)), Ok)?;
-        let rest = block.from(at).unwrap_or_default();
+        let known = self.cached_block(at);
+        let block = known.map_or_else(|| self.read_block(at, buffer.len().max(MIN_READ_BYTES)), Ok)?;
+        let rest = block.bytes_from(at).unwrap_or_default();
         let count = rest.len().min(buffer.len());
         buffer[..count].copy_from_slice(&rest[..count]);
         Ok(count)
     }
 
     /// The block that holds a place, where it was read.
-    fn known(&self, at: u64) -> Option<Block> {
+    fn cached_block(&self, at: u64) -> Option<RowBlock> {
         let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        blocks.iter().find(|block| block.from(at).is_some()).cloned()
+        blocks.iter().find(|block| block.bytes_from(at).is_some()).cloned()
     }
 
     /// Reads the row at a place and those behind it, up to so many bytes, and keeps them.
-    fn read_block(&self, at: u64, bytes: usize) -> io::Result<Block> {
+    fn read_block(&self, at: u64, bytes: usize) -> io::Result<RowBlock> {
         let first = self.spans.partition_point(|span| span.offset <= at) - 1;
         let end = at + bytes as u64;
         // The last one may be long: it is left for the next block.
         let ends = |next: usize| self.spans.get(next).map_or(self.len, |span| span.offset);
         let more = (first + 1..self.spans.len()).take_while(|row| ends(row + 1) <= end).count();
         let wanted = &self.spans[first..=first + more];
-        let block = Block { offset: wanted[0].offset, bytes: self.rows(wanted)?.into() };
+        let block = RowBlock { offset: wanted[0].offset, bytes: self.read_rows(wanted)?.into() };
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        if blocks.len() == BLOCKS {
+        if blocks.len() == MAX_CACHED_BLOCKS {
             blocks.pop_front();
         }
         blocks.push_back(block.clone());
@@ -154,12 +154,12 @@ impl Events {
     }
 
     /// The texts of these rows, a line end behind each.
-    fn rows(&self, wanted: &[Span]) -> io::Result<Vec<u8>> {
+    fn read_rows(&self, wanted: &[RowSpan]) -> io::Result<Vec<u8>> {
         let (from, to) = (wanted[0].seq, wanted[wanted.len() - 1].seq);
         let mut spans = wanted.iter();
         let mut bytes = Vec::new();
-        let read = self.database.look(|look| {
-            if generation(look, &self.session)? != self.generation {
+        let read = self.database.with_transaction(|look| {
+            if read_generation(look, &self.session_id)? != self.generation {
                 return Ok(false);
             }
             let packed = packed_columns(&self.database);
@@ -168,7 +168,7 @@ impl Events {
                  WHERE e.session_id = ?1 AND e.seq BETWEEN ?2 AND ?3 ORDER BY e.seq"
             );
             let mut statement = look.prepare_cached(&texts)?;
-            let mut rows = statement.query(params![self.session, from, to])?;
+            let mut rows = statement.query(params![self.session_id, from, to])?;
             while let Some(row) = rows.next()? {
                 let seq = row.get::<_, i64>(0)?;
                 if spans.next().is_none_or(|span| span.seq != seq) {
@@ -189,21 +189,21 @@ impl Events {
 }
 
 /// Device and inode of the database with the generation of a transcript's history folded in.
-pub(super) fn identity(file: FileIdentity, generation: Option<&str>) -> FileIdentity {
+pub(super) fn transcript_identity(file: FileIdentity, generation: Option<&str>) -> FileIdentity {
     let half = |text: Option<&str>| text.and_then(|text| u64::from_str_radix(text, 16).ok()).unwrap_or(0);
     let (high, low) =
         (generation.and_then(|text| text.get(..16)), generation.and_then(|text| text.get(16..32)));
     FileIdentity { device: file.device ^ half(high), inode: file.inode ^ half(low) }
 }
 
-pub(super) fn generation(at: &Connection, session: &str) -> rusqlite::Result<Option<String>> {
+pub(super) fn read_generation(at: &Connection, session: &str) -> rusqlite::Result<Option<String>> {
     let ask = "SELECT generation FROM transcript_rewrite_watermarks WHERE session_id = ?1";
     at.prepare_cached(ask)?.query_row([session], |row| row.get(0)).optional()
 }
 
 /// The columns of packed events; NULL in versions that pack none (sqlite B4).
 fn packed_columns(database: &Database) -> String {
-    let column = |name| database.column("transcript_events", "e", name);
+    let column = |name| database.column_or_null("transcript_events", "e", name);
     format!("{}, {}", column("event_zstd"), column("event_utf8_bytes"))
 }
 
@@ -214,10 +214,10 @@ fn add_spans(
     database: &Database,
     session: &str,
     after: i64,
-    spans: &mut Vec<Span>,
+    spans: &mut Vec<RowSpan>,
     mut len: u64,
 ) -> rusqlite::Result<u64> {
-    let bytes = database.column("transcript_events", "e", "event_utf8_bytes");
+    let bytes = database.column_or_null("transcript_events", "e", "event_utf8_bytes");
     let lengths = format!(
         "SELECT e.seq, CASE WHEN e.event_json IS NULL THEN {bytes} ELSE octet_length(e.event_json) END \
          FROM transcript_events e WHERE e.session_id = ?1 AND e.seq > ?2 ORDER BY e.seq"
@@ -225,8 +225,8 @@ fn add_spans(
     let mut statement = at.prepare(&lengths)?;
     let mut rows = statement.query(params![session, after])?;
     while let Some(row) = rows.next()? {
-        spans.push(Span { seq: row.get(0)?, offset: len });
-        let bytes = row.get::<_, Option<u64>>(1)?.unwrap_or(UNREADABLE.len() as u64);
+        spans.push(RowSpan { seq: row.get(0)?, offset: len });
+        let bytes = row.get::<_, Option<u64>>(1)?.unwrap_or(UNREADABLE_NOTE.len() as u64);
         len += bytes + 1;
     }
     Ok(len)
@@ -239,7 +239,7 @@ fn push_text(row: &Row<'_>, bytes: &mut Vec<u8>) -> rusqlite::Result<()> {
     if let ValueRef::Text(text) | ValueRef::Blob(text) = plain {
         bytes.extend(text.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }));
     } else if let (Some(length), Ok(packed)) = (row.get::<_, Option<u64>>(3)?, row.get_ref(2)?.as_blob()) {
-        let unpacked = unpack::event(packed, length).and_then(|text| {
+        let unpacked = unpack::unpack_event(packed, length).and_then(|text| {
             String::from_utf8(text)
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
         });
@@ -251,7 +251,7 @@ fn push_text(row: &Row<'_>, bytes: &mut Vec<u8>) -> rusqlite::Result<()> {
             }
         }
     } else {
-        bytes.extend(UNREADABLE.as_bytes());
+        bytes.extend(UNREADABLE_NOTE.as_bytes());
     }
     bytes.push(b'\n');
     Ok(())

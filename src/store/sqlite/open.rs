@@ -9,23 +9,23 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
 
 use crate::store::index::FileIdentity;
-use crate::store::source::identity;
+use crate::store::source::file_identity;
 
 /// How long a read waits for a lock (sqlite H2).
-const BUSY: Duration = Duration::from_secs(2);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 /// The oldest version whose tables are the ones known here: that of 2026.8.1 to 2026.9.4. It has no cold archives and no
 /// packed events, which are read where they are (sqlite B4).
-const OLDEST: i64 = 19;
+const OLDEST_VERSION: i64 = 19;
 /// The version that all of this was read from.
-const NEWEST: i64 = 23;
+const NEWEST_VERSION: i64 = 23;
 /// The first version that holds sessions. The ones before are of releases that keep transcripts in files (sqlite B3).
-const FIRST_WITH_SESSIONS: i64 = 4;
+const FIRST_VERSION_WITH_SESSIONS: i64 = 4;
 /// What there is to do about a database before that version.
-pub(in crate::store) const NO_SESSIONS_NEXT: &str =
+pub(in crate::store) const NO_SESSIONS_HINT: &str =
     "nothing is missing: rows and transcripts are read from the files in the folder `sessions`";
 
 /// The tables and columns that nothing can be read without (sqlite C).
-const NEEDED: [(&str, &[&str]); 4] = [
+const REQUIRED_COLUMNS: [(&str, &[&str]); 4] = [
     ("session_nodes", &["session_key", "current_session_id", "entry_json", "updated_at"]),
     ("session_windows", &["session_id", "session_key"]),
     ("transcript_events", &["session_id", "seq", "event_json"]),
@@ -39,7 +39,7 @@ pub enum OpenError {
     #[error("cannot be read as a database: {0}")]
     Sqlite(#[from] rusqlite::Error),
     /// Its versions are not known here (sqlite B2, B4).
-    #[error("has schema version {}, and versions {OLDEST} to {NEWEST} are known", versions(*.user, *.meta))]
+    #[error("has schema version {}, and versions {OLDEST_VERSION} to {NEWEST_VERSION} are known", format_versions(*.user, *.meta))]
     Version {
         /// `PRAGMA user_version`.
         user: i64,
@@ -62,7 +62,7 @@ pub enum OpenError {
     },
 }
 
-fn versions(user: i64, meta: Option<i64>) -> String {
+fn format_versions(user: i64, meta: Option<i64>) -> String {
     match meta {
         Some(meta) if meta == user => user.to_string(),
         Some(meta) => format!("{user} by its header and {meta} by its own row"),
@@ -72,13 +72,13 @@ fn versions(user: i64, meta: Option<i64>) -> String {
 
 impl OpenError {
     /// What to do next.
-    pub fn next(&self) -> &'static str {
+    pub fn next_step(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "check that you may read it; a copy must be made with its -wal file",
-            Self::Version { user, .. } if *user > NEWEST => {
+            Self::Version { user, .. } if *user > NEWEST_VERSION => {
                 "it is of a newer gateway: use a newer version of this program; nothing of it is shown"
             }
-            Self::Version { user, .. } if *user < FIRST_WITH_SESSIONS => NO_SESSIONS_NEXT,
+            Self::Version { user, .. } if *user < FIRST_VERSION_WITH_SESSIONS => NO_SESSIONS_HINT,
             Self::Version { .. } => "run `openclaw doctor` to migrate it; nothing of it is shown until then",
             Self::Role { .. } => {
                 "name agents/<id>/agent/openclaw-agent.sqlite, or the state dir it lies in; nothing of this one is shown"
@@ -103,8 +103,8 @@ pub struct Schema {
 
 impl Schema {
     /// Whether it is older than the version known in full: read, and labelled (sqlite B4).
-    pub fn is_older(&self) -> bool {
-        self.version < NEWEST
+    pub fn is_older_than_known(&self) -> bool {
+        self.version < NEWEST_VERSION
     }
 }
 
@@ -116,7 +116,7 @@ pub struct Database {
     schema: Schema,
     identity: FileIdentity,
     /// Opened as a file that nobody writes (sqlite H4).
-    still: bool,
+    is_immutable: bool,
     /// Names as `table.column`.
     columns: Vec<String>,
 }
@@ -125,22 +125,29 @@ impl Database {
     /// Opens an agent's database whose tables are known.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let (connection, still) = connect(path)?;
-        let schema = schema(&connection)?;
-        let columns = columns(&connection)?;
+        let schema = read_schema(&connection)?;
+        let columns = read_columns(&connection)?;
         let has = |table: &str, column: &str| columns.contains(&format!("{table}.{column}"));
-        for (table, wanted) in NEEDED {
+        for (table, wanted) in REQUIRED_COLUMNS {
             if let Some(column) = wanted.iter().find(|column| !has(table, column)) {
                 return Err(OpenError::Column { table, column });
             }
         }
-        if schema.is_older() && has("transcript_events", "event_zstd") {
+        if schema.is_older_than_known() && has("transcript_events", "event_zstd") {
             let packed = "SELECT EXISTS (SELECT 1 FROM transcript_events WHERE event_zstd IS NOT NULL)";
             if connection.query_row(packed, [], |row| row.get::<_, bool>(0))? {
                 return Err(OpenError::Version { user: schema.version, meta: Some(schema.version) });
             }
         }
-        let identity = std::fs::metadata(path).map(|meta| identity(&meta)).unwrap_or_default();
-        Ok(Self { path: path.into(), connection: Mutex::new(connection), schema, identity, still, columns })
+        let identity = std::fs::metadata(path).map(|meta| file_identity(&meta)).unwrap_or_default();
+        Ok(Self {
+            path: path.into(),
+            connection: Mutex::new(connection),
+            schema,
+            identity,
+            is_immutable: still,
+            columns,
+        })
     }
 
     /// Where it lies.
@@ -159,17 +166,17 @@ impl Database {
     }
 
     /// Whether it was opened as a file that nobody writes.
-    pub fn is_still(&self) -> bool {
-        self.still
+    pub fn is_immutable(&self) -> bool {
+        self.is_immutable
     }
 
     /// Whether another file lies at its place by now (sqlite H8).
     pub fn is_replaced(&self) -> bool {
-        std::fs::metadata(&self.path).map_or(true, |meta| identity(&meta) != self.identity)
+        std::fs::metadata(&self.path).map_or(true, |meta| file_identity(&meta) != self.identity)
     }
 
     /// Whether it has a column, or with an empty name a table.
-    pub(in crate::store) fn has(&self, table: &str, column: &str) -> bool {
+    pub(in crate::store) fn has_column(&self, table: &str, column: &str) -> bool {
         let wanted = format!("{table}.{column}");
         self.columns
             .iter()
@@ -177,12 +184,12 @@ impl Database {
     }
 
     /// A column in a query: the column, or NULL where this version has none.
-    pub(super) fn column(&self, table: &str, alias: &str, column: &str) -> String {
-        if self.has(table, column) { format!("{alias}.{column}") } else { "NULL".to_owned() }
+    pub(super) fn column_or_null(&self, table: &str, alias: &str, column: &str) -> String {
+        if self.has_column(table, column) { format!("{alias}.{column}") } else { "NULL".to_owned() }
     }
 
     /// Asks several things of one moment (sqlite H6); short, as a long look keeps the log from being reused.
-    pub(in crate::store) fn look<T>(
+    pub(in crate::store) fn with_transaction<T>(
         &self,
         ask: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
@@ -201,8 +208,10 @@ impl Database {
 /// The version of a database that holds no sessions yet, as the releases 2026.6.11 to 2026.7.35 have it; none of any other file.
 pub(in crate::store) fn version_without_sessions(path: &Path) -> Option<i64> {
     match Database::open(path) {
-        Err(OpenError::Version { user, meta: Some(meta) }) if user == meta && user < FIRST_WITH_SESSIONS => {
-            (!holds_sessions(path).unwrap_or(true)).then_some(user)
+        Err(OpenError::Version { user, meta: Some(meta) })
+            if user == meta && user < FIRST_VERSION_WITH_SESSIONS =>
+        {
+            (!has_sessions(path).unwrap_or(true)).then_some(user)
         }
         _ => None,
     }
@@ -212,7 +221,7 @@ pub(in crate::store) fn version_without_sessions(path: &Path) -> Option<i64> {
 ///
 /// # Errors
 /// A file that is no database, a damaged one, or one that may not be read.
-pub(in crate::store) fn holds_sessions(path: &Path) -> rusqlite::Result<bool> {
+pub(in crate::store) fn has_sessions(path: &Path) -> rusqlite::Result<bool> {
     // Versions 4 to 13, of betas, have other tables.
     let ask = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' \
                AND name IN ('session_nodes', 'session_entries', 'transcript_events'))";
@@ -224,19 +233,19 @@ pub(in crate::store) fn holds_sessions(path: &Path) -> rusqlite::Result<bool> {
 /// (sqlite H3, H4).
 pub(super) fn connect(path: &Path) -> rusqlite::Result<(Connection, bool)> {
     let usual = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    match Connection::open_with_flags(path, usual).and_then(prepared) {
+    match Connection::open_with_flags(path, usual).and_then(prepare_connection) {
         Ok(connection) => Ok((connection, false)),
-        Err(error) if is_not_writable(&error) && !has_log(path) => {
+        Err(error) if is_not_writable(&error) && !has_wal(path) => {
             let flags = usual | OpenFlags::SQLITE_OPEN_URI;
-            let still = Connection::open_with_flags(still_uri(path), flags).and_then(prepared);
+            let still = Connection::open_with_flags(immutable_uri(path), flags).and_then(prepare_connection);
             still.map(|connection| (connection, true)).map_err(|_| error)
         }
         Err(error) => Err(error),
     }
 }
 
-fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
-    connection.busy_timeout(BUSY)?;
+fn prepare_connection(connection: Connection) -> rusqlite::Result<Connection> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
     // The file is opened with the first look into it.
     connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
@@ -248,14 +257,14 @@ fn is_not_writable(error: &rusqlite::Error) -> bool {
 }
 
 /// Whether a log lies beside a database that holds something.
-fn has_log(path: &Path) -> bool {
+fn has_wal(path: &Path) -> bool {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     std::fs::metadata(log).is_ok_and(|meta| meta.len() > 0)
 }
 
 /// `file:…?immutable=1`, with what a URI gives a meaning of its own written as numbers.
-fn still_uri(path: &Path) -> String {
+fn immutable_uri(path: &Path) -> String {
     let mut uri = "file:".to_owned();
     for byte in path.to_string_lossy().bytes() {
         if byte.is_ascii_alphanumeric() || b"/._-:\\".contains(&byte) {
@@ -269,7 +278,7 @@ fn still_uri(path: &Path) -> String {
 }
 
 /// The version rules (sqlite B1, B4).
-fn schema(connection: &Connection) -> Result<Schema, OpenError> {
+fn read_schema(connection: &Connection) -> Result<Schema, OpenError> {
     let user: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let primary =
         "SELECT role, schema_version, agent_id, app_version FROM schema_meta WHERE meta_key = 'primary'";
@@ -280,27 +289,27 @@ fn schema(connection: &Connection) -> Result<Schema, OpenError> {
     let (role, meta, agent, app_version) = match known {
         Ok(known) => known,
         // Something is wrong with the file itself.
-        Err(error) if !is_foreign(&error) => return Err(error.into()),
+        Err(error) if !is_schema_error(&error) => return Err(error.into()),
         Err(_) => return Err(OpenError::Version { user, meta: None }),
     };
     if role != "agent" {
         return Err(OpenError::Role { role });
     }
-    if user != meta || !(OLDEST..=NEWEST).contains(&user) {
+    if user != meta || !(OLDEST_VERSION..=NEWEST_VERSION).contains(&user) {
         return Err(OpenError::Version { user, meta: Some(meta) });
     }
     Ok(Schema { version: user, agent: agent.filter(|agent| !agent.is_empty()), app_version })
 }
 
 /// Whether a question failed because the tables are other ones, not because of the file.
-fn is_foreign(error: &rusqlite::Error) -> bool {
+fn is_schema_error(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::QueryReturnedNoRows | rusqlite::Error::InvalidColumnType(..) => true,
         other => other.sqlite_error_code() == Some(ErrorCode::Unknown),
     }
 }
 
-fn columns(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+fn read_columns(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let all = "SELECT m.name || '.' || c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c \
                WHERE m.type = 'table' AND (m.name LIKE 'session_%' OR m.name LIKE 'transcript_%' \
                OR m.name LIKE 'trajectory_%')";

@@ -10,24 +10,24 @@ use crate::gateway::env::Environment;
 use crate::store::agents::Agent;
 
 /// The name of an agent's database, below `agents/<id>/agent` (sqlite A1).
-pub const DATABASE: &str = "openclaw-agent.sqlite";
+pub const DATABASE_NAME: &str = "openclaw-agent.sqlite";
 
 /// What parts the database from what is in it, in the path of a transcript.
-const MARK: char = '#';
+const ITEM_SEPARATOR: char = '#';
 
 /// The path of something in a database, as lists, errors and JSON name it: `…/openclaw-agent.sqlite#<name>`. No file lies
 /// there.
-pub fn path_in(database: &Path, name: &str) -> PathBuf {
+pub fn item_path(database: &Path, name: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
-    path.push(MARK.to_string());
-    path.push(name.replace(['/', '\\', MARK], "_"));
+    path.push(ITEM_SEPARATOR.to_string());
+    path.push(name.replace(['/', '\\', ITEM_SEPARATOR], "_"));
     path.into()
 }
 
 /// The database of such a path; none of any other path.
 pub fn database_of(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
-    let (database, _) = name.rsplit_once(MARK)?;
+    let (database, _) = name.rsplit_once(ITEM_SEPARATOR)?;
     let is_database = [".sqlite", ".db"].iter().any(|end| database.ends_with(end));
     is_database.then(|| path.with_file_name(database))
 }
@@ -40,7 +40,7 @@ pub(in crate::store) fn artifact_dir(database: &Path) -> PathBuf {
 
 /// The databases of a gateway, each once with the agent it is looked for: at the usual places, where `session.store` leads,
 /// and those that the gateway itself noted (sqlite A1, A2, A4). Only what is there, be it a file or not.
-pub(in crate::store) fn databases(
+pub(in crate::store) fn find_databases(
     config: &GatewayConfig,
     env: &Environment,
     state: &Path,
@@ -53,31 +53,36 @@ pub(in crate::store) fn databases(
         }
     };
     for agent in agents {
-        add(&agent.id, usual(state, &agent.id));
+        add(&agent.id, default_path(state, &agent.id));
     }
     let default = config.default_agent_id();
     for agent in agents {
-        for path in configured(config, env, &agent.id, agent.id == default) {
+        for path in configured_paths(config, env, &agent.id, agent.id == default) {
             add(&agent.id, path);
         }
     }
-    for (agent, path) in noted(state) {
+    for (agent, path) in registered_databases(state) {
         add(&agent, state.join(path));
     }
     found
 }
 
-fn usual(state: &Path, agent: &str) -> PathBuf {
-    state.join("agents").join(agent).join("agent").join(DATABASE)
+fn default_path(state: &Path, agent: &str) -> PathBuf {
+    state.join("agents").join(agent).join("agent").join(DATABASE_NAME)
 }
 
 /// Where `session.store` leads (sqlite A4). Agents after the first have files of their own beside a shared one.
-fn configured(config: &GatewayConfig, env: &Environment, agent: &str, is_default: bool) -> Vec<PathBuf> {
+fn configured_paths(
+    config: &GatewayConfig,
+    env: &Environment,
+    agent: &str,
+    is_default: bool,
+) -> Vec<PathBuf> {
     let text = config.root.pointer("/session/store").and_then(serde_json::Value::as_str).map(str::trim);
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Vec::new() };
     let shared = !text.contains("{agentId}");
     let store = env.resolve(&text.replace("{agentId}", &normalise_agent_id(agent)));
-    let first = database_for(&store);
+    let first = database_of_store_file(&store);
     if !shared || is_default || store.extension().is_some_and(|end| end == "sqlite") {
         return vec![first];
     }
@@ -91,7 +96,7 @@ fn configured(config: &GatewayConfig, env: &Environment, agent: &str, is_default
 }
 
 /// The database that stands for a store file.
-fn database_for(store: &Path) -> PathBuf {
+fn database_of_store_file(store: &Path) -> PathBuf {
     if store.extension().is_some_and(|end| end == "sqlite") {
         return store.to_path_buf();
     }
@@ -101,11 +106,11 @@ fn database_for(store: &Path) -> PathBuf {
     let sessions = store.parent().filter(|dir| dir.ends_with("sessions"));
     let agent =
         sessions.and_then(Path::parent).filter(|dir| dir.parent().is_some_and(|it| it.ends_with("agents")));
-    agent.map_or_else(|| store.with_file_name(DATABASE), |agent| agent.join("agent").join(DATABASE))
+    agent.map_or_else(|| store.with_file_name(DATABASE_NAME), |agent| agent.join("agent").join(DATABASE_NAME))
 }
 
 /// The databases that the gateway noted in its shared one, of which nothing else is looked at: it holds secrets (sqlite A2).
-fn noted(state: &Path) -> Vec<(String, PathBuf)> {
+fn registered_databases(state: &Path) -> Vec<(String, PathBuf)> {
     let path = state.join("state").join("openclaw.sqlite");
     if !path.is_file() {
         return Vec::new();
@@ -124,17 +129,17 @@ mod tests {
     #[test]
     fn what_is_in_a_database_has_a_path_beside_it() {
         let database = Path::new("/s/agents/main/agent/openclaw-agent.sqlite");
-        let path = path_in(database, "11-22");
+        let path = item_path(database, "11-22");
         assert_eq!(path, Path::new("/s/agents/main/agent/openclaw-agent.sqlite#11-22"));
         assert_eq!(database_of(&path).as_deref(), Some(database));
-        assert_eq!(database_of(&path_in(database, "a/b#c")).as_deref(), Some(database));
+        assert_eq!(database_of(&item_path(database, "a/b#c")).as_deref(), Some(database));
         assert_eq!(database_of(Path::new("/s/a#b.jsonl")), None);
         assert_eq!(database_of(database), None);
     }
 
     #[test]
     fn a_store_file_leads_to_the_database_that_took_its_place() {
-        let to = |store: &str| database_for(Path::new(store)).to_string_lossy().into_owned();
+        let to = |store: &str| database_of_store_file(Path::new(store)).to_string_lossy().into_owned();
         assert_eq!(to("/s/agents/a/sessions/sessions.json"), "/s/agents/a/agent/openclaw-agent.sqlite");
         assert_eq!(to("/x/sessions.json"), "/x/openclaw-agent.sqlite");
         assert_eq!(to("/x/foo.json"), "/x/foo.sqlite");

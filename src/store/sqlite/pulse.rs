@@ -8,104 +8,114 @@ use rusqlite::Connection;
 
 use super::open::connect;
 use crate::store::index::FileIdentity;
-use crate::store::source::identity;
+use crate::store::source::file_identity;
 
 /// What a database answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beat {
+pub enum ProbeResult {
     /// Nothing was committed.
-    Same,
+    Unchanged,
     /// Something was committed, or it was just opened, or another file lies there by now.
     Changed,
     /// It cannot be asked now; ask again later (sqlite H8).
-    Lost,
+    Unavailable,
 }
 
 /// A read-only connection that is asked now and then, and holds no transaction between.
 #[derive(Debug)]
-pub struct Pulse {
+pub struct DatabaseProbe {
     path: PathBuf,
-    open: Option<Open>,
+    open: Option<ProbeConnection>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct ProbeConnection {
     connection: Connection,
     identity: FileIdentity,
-    version: i64,
+    data_version: i64,
     /// How the files stood, where it was opened as one that nobody writes.
-    still: Option<Stamp>,
+    immutable_stamp: Option<FileStamps>,
 }
 
 /// Lengths and times of a database and its log.
-type Stamp = [Option<(u64, SystemTime)>; 2];
+type FileStamps = [Option<(u64, SystemTime)>; 2];
 
-impl Pulse {
+impl DatabaseProbe {
     /// The pulse of a database; nothing is opened yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), open: None }
     }
 
     /// Asks.
-    pub fn beat(&mut self) -> Beat {
-        let replaced = self.open.as_ref().is_some_and(|open| identity_at(&self.path) != Some(open.identity));
+    pub fn probe(&mut self) -> ProbeResult {
+        let replaced =
+            self.open.as_ref().is_some_and(|open| read_identity(&self.path) != Some(open.identity));
         if replaced {
             self.open = None;
         }
         match &mut self.open {
-            Some(open) => match open.beat(&self.path) {
-                Beat::Lost => {
+            Some(open) => match open.probe(&self.path) {
+                ProbeResult::Unavailable => {
                     self.open = None;
-                    Beat::Lost
+                    ProbeResult::Unavailable
                 }
                 answer => answer,
             },
-            None => match open(&self.path) {
+            None => match open_connection(&self.path) {
                 Some(open) => {
                     self.open = Some(open);
-                    Beat::Changed
+                    ProbeResult::Changed
                 }
-                None => Beat::Lost,
+                None => ProbeResult::Unavailable,
             },
         }
     }
 }
 
-impl Open {
-    fn beat(&mut self, path: &Path) -> Beat {
-        if let Some(known) = &self.still {
+impl ProbeConnection {
+    fn probe(&mut self, path: &Path) -> ProbeResult {
+        if let Some(known) = &self.immutable_stamp {
             // Nothing that is written later is seen through it: it is opened anew when the files change.
-            return if *known == stamp(path) { Beat::Same } else { Beat::Lost };
+            return if *known == read_stamps(path) {
+                ProbeResult::Unchanged
+            } else {
+                ProbeResult::Unavailable
+            };
         }
-        match version(&self.connection) {
-            Ok(version) if version == self.version => Beat::Same,
+        match read_data_version(&self.connection) {
+            Ok(version) if version == self.data_version => ProbeResult::Unchanged,
             Ok(version) => {
-                self.version = version;
-                Beat::Changed
+                self.data_version = version;
+                ProbeResult::Changed
             }
-            Err(_) => Beat::Lost,
+            Err(_) => ProbeResult::Unavailable,
         }
     }
 }
 
-fn open(path: &Path) -> Option<Open> {
-    let identity = identity_at(path)?;
-    let files = stamp(path);
+fn open_connection(path: &Path) -> Option<ProbeConnection> {
+    let identity = read_identity(path)?;
+    let files = read_stamps(path);
     let (connection, still) = connect(path).ok()?;
-    let version = version(&connection).ok()?;
-    Some(Open { connection, identity, version, still: still.then_some(files) })
+    let version = read_data_version(&connection).ok()?;
+    Some(ProbeConnection {
+        connection,
+        identity,
+        data_version: version,
+        immutable_stamp: still.then_some(files),
+    })
 }
 
 /// Changes with every commit of another connection, and not when the log is moved into the file.
-fn version(connection: &Connection) -> rusqlite::Result<i64> {
+fn read_data_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA data_version", [], |row| row.get(0))
 }
 
-fn identity_at(path: &Path) -> Option<FileIdentity> {
-    std::fs::metadata(path).ok().map(|meta| identity(&meta))
+fn read_identity(path: &Path) -> Option<FileIdentity> {
+    std::fs::metadata(path).ok().map(|meta| file_identity(&meta))
 }
 
-fn stamp(path: &Path) -> Stamp {
+fn read_stamps(path: &Path) -> FileStamps {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     [path, Path::new(&log)].map(|path| {
@@ -122,22 +132,22 @@ mod tests {
     #[test]
     fn each_commit_is_told_once_and_reading_is_none() {
         let store = TestStore::new();
-        let mut pulse = Pulse::new(store.database());
-        assert_eq!([pulse.beat(), pulse.beat()], [Beat::Changed, Beat::Same]);
-        store.session("agent:main:main", "s1", &[r#"{"type":"session","version":4,"id":"s1"}"#]);
-        assert_eq!([pulse.beat(), pulse.beat()], [Beat::Changed, Beat::Same]);
-        store.run("PRAGMA wal_checkpoint(PASSIVE)");
-        assert_eq!(pulse.beat(), Beat::Same);
+        let mut pulse = DatabaseProbe::new(store.database());
+        assert_eq!([pulse.probe(), pulse.probe()], [ProbeResult::Changed, ProbeResult::Unchanged]);
+        store.add_session("agent:main:main", "s1", &[r#"{"type":"session","version":4,"id":"s1"}"#]);
+        assert_eq!([pulse.probe(), pulse.probe()], [ProbeResult::Changed, ProbeResult::Unchanged]);
+        store.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
+        assert_eq!(pulse.probe(), ProbeResult::Unchanged);
     }
 
     #[test]
     fn a_database_that_is_not_there_or_another_one_is_told_too() {
         let store = TestStore::new();
-        let mut pulse = Pulse::new(store.database());
-        assert_eq!(pulse.beat(), Beat::Changed);
+        let mut pulse = DatabaseProbe::new(store.database());
+        assert_eq!(pulse.probe(), ProbeResult::Changed);
         let other = TestStore::new();
-        std::fs::rename(other.closed(), store.database()).unwrap();
-        assert_eq!([pulse.beat(), pulse.beat()], [Beat::Changed, Beat::Same]);
-        assert_eq!(Pulse::new("/nowhere/x.sqlite").beat(), Beat::Lost);
+        std::fs::rename(other.close(), store.database()).unwrap();
+        assert_eq!([pulse.probe(), pulse.probe()], [ProbeResult::Changed, ProbeResult::Unchanged]);
+        assert_eq!(DatabaseProbe::new("/nowhere/x.sqlite").probe(), ProbeResult::Unavailable);
     }
 }

@@ -7,49 +7,50 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, params};
 
-use super::events::generation;
+use super::events::read_generation;
 use super::open::Database;
 use crate::store::index::FileIdentity;
 
 /// The sizes that were found so far.
 #[derive(Debug, Default)]
-pub struct Sizes(Mutex<HashMap<(PathBuf, String), Known>>);
+pub struct SizeCache(Mutex<HashMap<(PathBuf, String), CachedSize>>);
 
 /// A transcript as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Known {
+struct CachedSize {
     database: FileIdentity,
     generation: Option<String>,
     /// Its last row.
-    last: i64,
+    last_seq: i64,
     /// Bytes of all rows, a line end each.
     bytes: u64,
 }
 
-impl Sizes {
+impl SizeCache {
     /// Bytes of the rows of a session, a line end each; 0 where it has none. Lengths are told by the headers of rows: no text
     /// is read.
     pub(super) fn bytes(&self, at: &Connection, database: &Database, session: &str) -> rusqlite::Result<u64> {
         let ask = "SELECT max(seq) FROM transcript_events WHERE session_id = ?1";
         let last: Option<i64> = at.prepare_cached(ask)?.query_row([session], |row| row.get(0))?;
         let Some(last) = last else { return Ok(0) };
-        let generation = generation(at, session)?;
+        let generation = read_generation(at, session)?;
         let key = (database.path().to_path_buf(), session.to_owned());
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         let same = known.filter(|known| {
-            known.database == database.identity() && known.generation == generation && known.last <= last
+            known.database == database.identity() && known.generation == generation && known.last_seq <= last
         });
-        let (after, before) = same.map_or((i64::MIN, 0), |known| (known.last, known.bytes));
-        let added = if after == last { 0 } else { added(at, database, session, after)? };
-        let known = Known { database: database.identity(), generation, last, bytes: before + added };
+        let (after, before) = same.map_or((i64::MIN, 0), |known| (known.last_seq, known.bytes));
+        let added = if after == last { 0 } else { added_bytes(at, database, session, after)? };
+        let known =
+            CachedSize { database: database.identity(), generation, last_seq: last, bytes: before + added };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, known);
         Ok(before + added)
     }
 }
 
 /// Bytes of the rows after a `seq`.
-fn added(at: &Connection, database: &Database, session: &str, after: i64) -> rusqlite::Result<u64> {
-    let packed = database.column("transcript_events", "e", "event_utf8_bytes");
+fn added_bytes(at: &Connection, database: &Database, session: &str, after: i64) -> rusqlite::Result<u64> {
+    let packed = database.column_or_null("transcript_events", "e", "event_utf8_bytes");
     let sum = format!(
         "SELECT total(CASE WHEN e.event_json IS NULL THEN coalesce({packed}, 0) ELSE octet_length(e.event_json) END + 1) \
          FROM transcript_events e WHERE e.session_id = ?1 AND e.seq > ?2"
@@ -66,21 +67,21 @@ mod tests {
     #[test]
     fn sizes_follow_what_is_added_and_what_is_rewritten() {
         let made = TestStore::new();
-        made.session("agent:main:main", "s1", &["12345", "123"]);
-        let sizes = Sizes::default();
+        made.add_session("agent:main:main", "s1", &["12345", "123"]);
+        let sizes = SizeCache::default();
         let bytes = || {
             let database = Database::open(&made.database()).unwrap();
-            database.look(|at| sizes.bytes(at, &database, "s1")).unwrap()
+            database.with_transaction(|at| sizes.bytes(at, &database, "s1")).unwrap()
         };
         assert_eq!([bytes(), bytes()], [10, 10]);
-        made.event("s1", 2, "1");
+        made.add_event("s1", 2, "1");
         assert_eq!(bytes(), 12);
-        made.run(
+        made.execute_batch(
             "UPDATE transcript_events SET event_json = '1' WHERE seq = 0;
                   UPDATE transcript_rewrite_watermarks SET generation = '00000000000000000000000000000002'",
         );
         assert_eq!(bytes(), 8);
-        made.run("DELETE FROM transcript_events");
+        made.execute_batch("DELETE FROM transcript_events");
         assert_eq!(bytes(), 0);
     }
 }

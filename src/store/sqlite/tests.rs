@@ -7,15 +7,15 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::testing::TestStore;
 use super::unpack::sha256;
-use super::{Database, Events, path_in};
+use super::{Database, Events, item_path};
 use crate::error::Severity;
 use crate::gateway::env::Environment;
 use crate::ids::LineIds;
 use crate::store::index::Index;
-use crate::store::kept::Kept;
-use crate::store::load::{Growth, grow, load};
+use crate::store::kept::Location;
+use crate::store::load::{FileChange, load, refresh};
 use crate::store::session::{Flag, Session};
-use crate::store::survey::{Store, survey};
+use crate::store::survey::{Store, discover};
 
 const HEADER: &str = r#"{"type":"session","version":4,"id":"s1","cwd":"/w"}"#;
 
@@ -26,7 +26,7 @@ fn message(id: &str, parent: &str, text: &str) -> String {
 }
 
 fn listed(path: &Path) -> Store {
-    survey(Some(path), &Environment::default())
+    discover(Some(path), &Environment::default())
 }
 
 fn session<'a>(store: &'a Store, id: &str) -> &'a Session {
@@ -35,12 +35,12 @@ fn session<'a>(store: &'a Store, id: &str) -> &'a Session {
 
 fn read(session: &Session) -> std::io::Result<Index> {
     let path = session.path.as_deref().unwrap();
-    let source = session.kept.open(path, None)?;
+    let source = session.location.open(path, None)?;
     Ok(load(&source, &mut LineIds, &mut |_, _| true).unwrap())
 }
 
 fn ids(index: &Index) -> Vec<String> {
-    index.iter().map(|(ix, _)| index.name(ix)).collect()
+    index.iter().map(|(ix, _)| index.display_id(ix)).collect()
 }
 
 fn write_file(path: &Path, bytes: impl AsRef<[u8]>) {
@@ -51,48 +51,48 @@ fn write_file(path: &Path, bytes: impl AsRef<[u8]>) {
 fn error(path: &Path) -> String {
     let store = listed(path);
     assert!(store.sessions.is_empty());
-    let finding = store.findings.iter().find(|finding| finding.severity == Severity::Error).unwrap();
+    let finding = store.diagnostics.iter().find(|finding| finding.severity == Severity::Error).unwrap();
     finding.to_string()
 }
 
 #[test]
 fn rows_read_as_lines_in_the_order_of_seq_and_a_line_end_within_means_nothing() {
     let made = TestStore::new();
-    made.session("agent:main:main", "s1", &[]);
-    made.event("s1", 1, &message("b", "null", "x").replace("\"type\"", "\n \"type\""));
-    made.event("s1", 0, HEADER);
-    made.event("s1", 5, &message("c", "\"b\"", "y"));
+    made.add_session("agent:main:main", "s1", &[]);
+    made.add_event("s1", 1, &message("b", "null", "x").replace("\"type\"", "\n \"type\""));
+    made.add_event("s1", 0, HEADER);
+    made.add_event("s1", 5, &message("c", "\"b\"", "y"));
     let store = listed(made.state());
     let index = read(session(&store, "s1")).unwrap();
     assert_eq!((ids(&index), index.bad_lines), (vec!["b".to_owned(), "c".to_owned()], 0));
     assert_eq!(index.header.unwrap().version, 4.0);
-    assert_eq!(store.findings, []);
+    assert_eq!(store.diagnostics, []);
 }
 
 #[test]
 fn a_packed_event_reads_as_any_other_and_a_broken_one_is_a_line_that_cannot_be_read() {
     let made = TestStore::new();
-    made.session("agent:main:main", "s1", &[HEADER]);
+    made.add_session("agent:main:main", "s1", &[HEADER]);
     let long = message("a", "null", &"word ".repeat(1000));
-    made.packed_event(
+    made.add_packed_event(
         "s1",
         1,
         &compress_to_vec(long.as_bytes(), CompressionLevel::Fastest),
         long.len() as i64,
     );
-    made.packed_event("s1", 2, b"no frame", 3000);
-    made.event("s1", 3, &message("b", "\"a\"", "after"));
+    made.add_packed_event("s1", 2, b"no frame", 3000);
+    made.add_event("s1", 3, &message("b", "\"a\"", "after"));
     let index = read(session(&listed(made.state()), "s1")).unwrap();
     assert_eq!(ids(&index), ["a", "b"]);
     assert_eq!((index.bad_lines, index.entries[0].bytes as usize), (1, long.len()));
-    assert!(index.findings[0].what.contains("3000 bytes"), "{}", index.findings[0]);
+    assert!(index.diagnostics[0].message.contains("3000 bytes"), "{}", index.diagnostics[0]);
 }
 
 #[test]
 fn a_row_larger_than_what_is_read_at_once_is_read_in_parts() {
     let made = TestStore::new();
     let long = message("a", "null", &"x".repeat(3 << 20));
-    made.session("agent:main:main", "s1", &[HEADER, &long, &message("b", "\"a\"", "y")]);
+    made.add_session("agent:main:main", "s1", &[HEADER, &long, &message("b", "\"a\"", "y")]);
     let index = read(session(&listed(made.state()), "s1")).unwrap();
     assert_eq!(
         (ids(&index).len(), index.end as usize),
@@ -103,17 +103,17 @@ fn a_row_larger_than_what_is_read_at_once_is_read_in_parts() {
 #[test]
 fn what_is_not_checkpointed_yet_is_seen_and_growth_is_read_from_the_old_end() {
     let made = TestStore::new();
-    made.session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
+    made.add_session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
     let store = listed(made.state());
     let own = session(&store, "s1");
     let path = own.path.as_deref().unwrap();
-    let first = own.kept.open(path, None).unwrap();
+    let first = own.location.open(path, None).unwrap();
     let index = load(&first, &mut LineIds, &mut |_, _| true).unwrap();
-    let again = own.kept.open(path, Some(&first)).unwrap();
-    assert!(matches!(grow(&index, &again, &mut LineIds, &mut |_, _| true), Ok(Growth::Same)));
-    made.event("s1", 2, &message("b", "\"a\"", "y"));
-    let grown = own.kept.open(path, Some(&first)).unwrap();
-    let Ok(Growth::Grown(longer)) = grow(&index, &grown, &mut LineIds, &mut |_, _| true) else {
+    let again = own.location.open(path, Some(&first)).unwrap();
+    assert!(matches!(refresh(&index, &again, &mut LineIds, &mut |_, _| true), Ok(FileChange::Unchanged)));
+    made.add_event("s1", 2, &message("b", "\"a\"", "y"));
+    let grown = own.location.open(path, Some(&first)).unwrap();
+    let Ok(FileChange::Grown(longer)) = refresh(&index, &grown, &mut LineIds, &mut |_, _| true) else {
         panic!("grown")
     };
     assert_eq!(ids(&longer), ["a", "b"]);
@@ -124,24 +124,24 @@ fn what_is_not_checkpointed_yet_is_seen_and_growth_is_read_from_the_old_end() {
 #[test]
 fn a_rewritten_history_is_read_anew_and_an_earlier_look_says_so() {
     let made = TestStore::new();
-    made.session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
+    made.add_session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
     let store = listed(made.state());
     let own = session(&store, "s1");
     let path = own.path.as_deref().unwrap();
-    let first = own.kept.open(path, None).unwrap();
-    let untouched = own.kept.open(path, None).unwrap();
+    let first = own.location.open(path, None).unwrap();
+    let untouched = own.location.open(path, None).unwrap();
     let index = load(&first, &mut LineIds, &mut |_, _| true).unwrap();
-    made.run(
+    made.execute_batch(
         "UPDATE transcript_events SET event_json = replace(event_json, '\"a\"', '\"z\"') WHERE seq = 1;
               UPDATE transcript_rewrite_watermarks SET generation = '00000000000000000000000000000002'",
     );
     // What it has read it may still show; what it has not it must not mix with.
     let unread = Events::read(first.events().unwrap().database(), "s1", None).unwrap();
-    assert_eq!(unread.identity(), own.kept.open(path, None).unwrap().identity().unwrap());
+    assert_eq!(unread.identity(), own.location.open(path, None).unwrap().identity().unwrap());
     assert_ne!(unread.identity(), index.identity);
     assert!(untouched.read_span(0, 4).unwrap_err().to_string().contains("rewritten"));
-    let next = own.kept.open(path, Some(&first)).unwrap();
-    let Ok(Growth::Replaced(new)) = grow(&index, &next, &mut LineIds, &mut |_, _| true) else {
+    let next = own.location.open(path, Some(&first)).unwrap();
+    let Ok(FileChange::Replaced(new)) = refresh(&index, &next, &mut LineIds, &mut |_, _| true) else {
         panic!("replaced")
     };
     assert_eq!(ids(&new), ["z"]);
@@ -159,7 +159,7 @@ fn cold_archive(session: &str, events: &[&str]) -> Vec<u8> {
 
 /// A session that went cold; its archive in the database, or in a file of this name.
 fn cold(made: &TestStore, id: &str, storage: &str, hash: Option<&str>) -> Vec<u8> {
-    made.session(&format!("agent:main:{id}"), id, &[]);
+    made.add_session(&format!("agent:main:{id}"), id, &[]);
     let header = HEADER.replace("s1", id);
     let events = [header.as_str(), r#"{"type":"custom","id":"a","parentId":null}"#];
     let packed = cold_archive(id, &events);
@@ -169,7 +169,7 @@ fn cold(made: &TestStore, id: &str, storage: &str, hash: Option<&str>) -> Vec<u8
         "INSERT INTO session_transcript_cold_archives VALUES (?1, 'g', ?2, ?3, 2, ?4, ?5, 1, 1, ?6, ?7)";
     let hash = hash.map_or_else(|| sha256(&packed), str::to_owned);
     let name = format!("{id}.jsonl.zst");
-    made.with(insert, params![id, name, hash, raw as i64, packed.len() as i64, storage, blob]);
+    made.execute(insert, params![id, name, hash, raw as i64, packed.len() as i64, storage, blob]);
     packed
 }
 
@@ -201,7 +201,7 @@ fn deleted_transcripts_are_kept_packed_or_plain_and_are_listed_once() {
     let add = |generation: &str, encoding: &str, blob: &[u8]| {
         let name = format!("s1.jsonl.deleted.2026-11-20T11-49-06.295Z.{generation}");
         let insert = "INSERT INTO session_transcript_archives VALUES ('s1', ?1, 'agent:main:x', 'deleted', ?2, ?3, ?4, ?5, 1, 1)";
-        made.with(insert, params![generation, encoding, blob, sha256(blob), name]);
+        made.execute(insert, params![generation, encoding, blob, sha256(blob), name]);
         name
     };
     let published = add(&"a".repeat(32), "identity", text.as_bytes());
@@ -215,7 +215,7 @@ fn deleted_transcripts_are_kept_packed_or_plain_and_are_listed_once() {
     let store = listed(made.state());
     assert_eq!(store.sessions.len(), 3);
     for session in &store.sessions {
-        assert!(session.archived());
+        assert!(session.is_archived());
         assert_eq!(ids(&read(session).unwrap()), ["a"], "{}", session.key);
     }
 }
@@ -224,8 +224,8 @@ fn deleted_transcripts_are_kept_packed_or_plain_and_are_listed_once() {
 fn other_versions_roles_and_tables_are_named_and_not_interpreted() {
     let broken = |sql: &str| {
         let made = TestStore::new();
-        made.session("agent:main:main", "s1", &[HEADER]);
-        made.run(sql);
+        made.add_session("agent:main:main", "s1", &[HEADER]);
+        made.execute_batch(sql);
         error(made.state())
     };
     let newer = broken("PRAGMA user_version = 24; UPDATE schema_meta SET schema_version = 24");
@@ -247,75 +247,78 @@ fn other_versions_roles_and_tables_are_named_and_not_interpreted() {
 #[test]
 fn every_older_version_is_read_without_packed_events_and_cold_archives_and_labelled() {
     let made = TestStore::new();
-    made.session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
-    made.run(
+    made.add_session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
+    made.execute_batch(
         "ALTER TABLE transcript_events DROP COLUMN event_zstd;
               ALTER TABLE transcript_events DROP COLUMN event_utf8_bytes;
               DROP TABLE session_transcript_cold_archives;
               DROP TABLE session_transcript_archives; ALTER TABLE session_nodes DROP COLUMN archived_at",
     );
     for version in 19..=22 {
-        made.run(&format!(
+        made.execute_batch(&format!(
             "PRAGMA user_version = {version}; UPDATE schema_meta SET schema_version = {version}"
         ));
         let store = listed(made.state());
         assert_eq!(ids(&read(session(&store, "s1")).unwrap()), ["a"], "{version}");
-        assert_eq!(store.findings[0].what, format!("has the older schema version {version}"));
+        assert_eq!(store.diagnostics[0].message, format!("has the older schema version {version}"));
     }
-    made.run("PRAGMA user_version = 21; UPDATE schema_meta SET schema_version = 21");
-    made.run("ALTER TABLE transcript_events ADD COLUMN event_zstd BLOB; UPDATE transcript_events SET event_zstd = x'00'");
+    made.execute_batch("PRAGMA user_version = 21; UPDATE schema_meta SET schema_version = 21");
+    made.execute_batch("ALTER TABLE transcript_events ADD COLUMN event_zstd BLOB; UPDATE transcript_events SET event_zstd = x'00'");
     assert!(error(made.state()).contains("schema version 21"));
 }
 
 #[test]
 fn rows_that_are_odd_are_listed_with_what_is_odd() {
     let made = TestStore::new();
-    made.session("agent:main:bad", "s1", &[HEADER, &message("a", "null", "x")]);
-    made.run("UPDATE session_nodes SET entry_json = '{oops', label = 'a label'");
-    made.session("agent:main:lost", "s2", &[]);
-    made.run("DELETE FROM session_windows WHERE session_id = 's2'");
-    made.session("agent:main:two", "s3", &[HEADER]);
-    made.run("UPDATE session_nodes SET label = 'column', entry_json = '{\"sessionId\":\"s3\",\"label\":\"record\"}' WHERE session_key LIKE '%two'");
+    made.add_session("agent:main:bad", "s1", &[HEADER, &message("a", "null", "x")]);
+    made.execute_batch("UPDATE session_nodes SET entry_json = '{oops', label = 'a label'");
+    made.add_session("agent:main:lost", "s2", &[]);
+    made.execute_batch("DELETE FROM session_windows WHERE session_id = 's2'");
+    made.add_session("agent:main:two", "s3", &[HEADER]);
+    made.execute_batch("UPDATE session_nodes SET label = 'column', entry_json = '{\"sessionId\":\"s3\",\"label\":\"record\"}' WHERE session_key LIKE '%two'");
     let store = listed(made.state());
-    let what: Vec<&str> = store.findings.iter().map(|finding| finding.what.as_str()).collect();
+    let what: Vec<&str> = store.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
     assert!(what.iter().any(|what| what.starts_with("its entry_json cannot be read")), "{what:?}");
     assert!(what.contains(&"the row's current session s2 has no window"), "{what:?}");
     assert!(what.iter().any(|what| what.contains("\"record\" in the record and \"column\"")), "{what:?}");
     assert_eq!(session(&store, "s1").title, "a label");
     assert_eq!(session(&store, "s3").title, "record");
-    assert!(session(&store, "s2").has(Flag::Missing));
+    assert!(session(&store, "s2").has_flag(Flag::Missing));
 }
 
 #[test]
 fn the_record_tells_what_the_columns_do_not() {
     let made = TestStore::new();
-    made.session("agent:main:main", "s1", &[HEADER]);
+    made.add_session("agent:main:main", "s1", &[HEADER]);
     let entry = r#"{"sessionId":"s1","updatedAt":5,"totalTokens":7,"totalTokensFresh":true,"status":"running",
         "delivery":{"kind":"external","route":{"channel":"telegram"}}}"#;
-    made.with("UPDATE session_nodes SET entry_json = ?1, status = 'running', last_activity_at = 9", [entry]);
-    made.run("UPDATE session_windows SET transcript_updated_at = 8");
+    made.execute(
+        "UPDATE session_nodes SET entry_json = ?1, status = 'running', last_activity_at = 9",
+        [entry],
+    );
+    made.execute_batch("UPDATE session_windows SET transcript_updated_at = 8");
     let store = listed(made.state());
     let own = session(&store, "s1");
-    let row = own.row.as_ref().unwrap();
+    let row = own.record.as_ref().unwrap();
     assert_eq!(
         (row.total_tokens, row.channel.as_deref(), row.updated_at),
         (None, Some("telegram"), Some(9.0))
     );
-    assert!(own.has(Flag::Running));
-    made.with(
+    assert!(own.has_flag(Flag::Running));
+    made.execute(
         "UPDATE session_nodes SET entry_json = ?1",
         [entry.replace("\"status\"", "\"totalTokensVersion\":1,\"x\"")],
     );
     let store = listed(made.state());
-    assert_eq!(session(&store, "s1").row.as_ref().unwrap().total_tokens, Some(7.0));
+    assert_eq!(session(&store, "s1").record.as_ref().unwrap().total_tokens, Some(7.0));
 }
 
 #[test]
 fn files_beside_a_database_are_taken_in_already_or_history_that_is_not_in_it() {
     let made = TestStore::new();
     let first = message("a", "null", "x");
-    made.session("agent:main:main", "s1", &[HEADER, &first]);
-    made.with("INSERT INTO transcript_event_identities (session_id, event_id, seq, created_at) VALUES ('s1', 'a', 1, 1)", []);
+    made.add_session("agent:main:main", "s1", &[HEADER, &first]);
+    made.execute("INSERT INTO transcript_event_identities (session_id, event_id, seq, created_at) VALUES ('s1', 'a', 1, 1)", []);
     let folder = made.state().join("agents/main/sessions");
     std::fs::create_dir_all(&folder).unwrap();
     let write = |name: &str, lines: &[&str]| write_file(&folder.join(name), lines.join("\n") + "\n");
@@ -334,7 +337,7 @@ fn files_beside_a_database_are_taken_in_already_or_history_that_is_not_in_it() {
     assert_eq!(flags("s1.jsonl"), [Flag::Imported]);
     assert_eq!(flags("s1-topic-4.jsonl"), [Flag::NotImported]);
     assert_eq!(flags("s9.jsonl"), [Flag::NotImported]);
-    let what: Vec<&str> = store.findings.iter().map(|finding| finding.what.as_str()).collect();
+    let what: Vec<&str> = store.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
     assert!(
         what.contains(
             &"history on disk that is not in the database: session s1 is there, but not its entry b"
@@ -347,18 +350,18 @@ fn files_beside_a_database_are_taken_in_already_or_history_that_is_not_in_it() {
     );
     // The key means what the database has.
     let main = crate::store::find::find_session(&store, "main", Path::new("/")).unwrap();
-    assert!(matches!(main.kept, Kept::Rows { .. }));
+    assert!(matches!(main.location, Location::DatabaseRows { .. }));
     assert_eq!(crate::store::find::find_session(&store, "s1", Path::new("/")).unwrap().key, main.key);
 }
 
 #[test]
 fn a_store_that_may_not_be_written_is_read_as_it_stands() {
     let made = TestStore::new();
-    made.session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
-    let closed = made.closed();
+    made.add_session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
+    let closed = made.close();
     // Root may write everywhere, so the way itself is tried: what is given where the usual one fails.
     let database = Database::open(&closed).unwrap();
-    assert!(!database.is_still());
-    assert_eq!(path_in(&closed, "s1").parent(), closed.parent());
+    assert!(!database.is_immutable());
+    assert_eq!(item_path(&closed, "s1").parent(), closed.parent());
     std::fs::remove_dir_all(closed.ancestors().nth(4).unwrap()).unwrap();
 }

@@ -9,27 +9,27 @@ use ruzstd::decoding::StreamingDecoder;
 use sha2::{Digest as _, Sha256};
 
 /// The largest event that is stored packed, in bytes (sqlite E2).
-const LARGEST_EVENT: u64 = 4 << 20;
+const MAX_EVENT_BYTES: u64 = 4 << 20;
 
-fn broken(what: impl Into<String>) -> io::Error {
+fn corrupt_error(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
 /// One packed event of exactly `bytes` bytes.
-pub(super) fn event(packed: &[u8], bytes: u64) -> io::Result<Vec<u8>> {
-    if bytes > LARGEST_EVENT {
-        return Err(broken(format!("{bytes} bytes are more than any packed event has")));
+pub(super) fn unpack_event(packed: &[u8], bytes: u64) -> io::Result<Vec<u8>> {
+    if bytes > MAX_EVENT_BYTES {
+        return Err(corrupt_error(format!("{bytes} bytes are more than any packed event has")));
     }
     let mut text = Vec::with_capacity(bytes as usize);
-    copy(packed, &mut text, bytes)?;
+    unpack_into(packed, &mut text, bytes)?;
     if text.len() as u64 != bytes {
-        return Err(broken(format!("{bytes} bytes were expected and {} are there", text.len())));
+        return Err(corrupt_error(format!("{bytes} bytes were expected and {} are there", text.len())));
     }
     Ok(text)
 }
 
 /// Unpacks a stream of frames; more than `limit` bytes of output are an error, and so is a frame whose checksum is wrong.
-pub(super) fn copy(mut packed: impl Read, out: &mut impl io::Write, limit: u64) -> io::Result<()> {
+pub(super) fn unpack_into(mut packed: impl Read, out: &mut impl io::Write, limit: u64) -> io::Result<()> {
     let mut left = limit;
     loop {
         let mut first = [0; 1];
@@ -37,34 +37,35 @@ pub(super) fn copy(mut packed: impl Read, out: &mut impl io::Write, limit: u64) 
             return Ok(());
         }
         let frame = first.as_slice().chain(&mut packed);
-        let mut decoder = StreamingDecoder::new(frame).map_err(|error| broken(error.to_string()))?;
+        let mut decoder = StreamingDecoder::new(frame).map_err(|error| corrupt_error(error.to_string()))?;
         let written = io::copy(&mut (&mut decoder).take(left + 1), out)?;
-        left =
-            left.checked_sub(written).ok_or_else(|| broken(format!("it holds more than {limit} bytes")))?;
+        left = left
+            .checked_sub(written)
+            .ok_or_else(|| corrupt_error(format!("it holds more than {limit} bytes")))?;
         let (said, found) =
             (decoder.decoder.get_checksum_from_data(), decoder.decoder.get_calculated_checksum());
         if said.is_some() && said != found {
-            return Err(broken("its checksum is wrong"));
+            return Err(corrupt_error("its checksum is wrong"));
         }
     }
 }
 
 /// The most that a packed file is taken to hold: so many times its size, which no text reaches, and at least 64 MiB.
-fn limit_of(packed: u64) -> u64 {
+fn limit_for_size(packed: u64) -> u64 {
     packed.saturating_mul(1000).max(64 << 20)
 }
 
 /// What a packed transcript holds, in a file of no name that goes when it is closed.
-pub(in crate::store) fn unpacked_file(path: &Path) -> io::Result<File> {
+pub(in crate::store) fn unpack_file(path: &Path) -> io::Result<File> {
     let packed = File::open(path)?;
-    let limit = limit_of(packed.metadata()?.len());
-    unpacked(io::BufReader::new(packed), limit)
+    let limit = limit_for_size(packed.metadata()?.len());
+    unpack_stream(io::BufReader::new(packed), limit)
 }
 
 /// The same of what was packed elsewhere; `limit` is in bytes.
-pub(super) fn unpacked(packed: impl Read, limit: u64) -> io::Result<File> {
+pub(super) fn unpack_stream(packed: impl Read, limit: u64) -> io::Result<File> {
     let mut out = io::BufWriter::new(tempfile::tempfile()?);
-    copy(packed, &mut out, limit)?;
+    unpack_into(packed, &mut out, limit)?;
     out.flush()?;
     out.into_inner().map_err(io::IntoInnerError::into_error)
 }
@@ -80,8 +81,8 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
 }
 
 /// The same limit for bytes in memory.
-pub(super) fn limit_for(packed: &[u8]) -> u64 {
-    limit_of(packed.len() as u64)
+pub(super) fn limit_for_bytes(packed: &[u8]) -> u64 {
+    limit_for_size(packed.len() as u64)
 }
 
 #[cfg(test)]
@@ -98,13 +99,13 @@ mod tests {
     fn an_event_has_exactly_the_bytes_it_says() {
         let text = b"abc".repeat(1000);
         let frame = packed(&text);
-        assert_eq!(event(&frame, 3000).unwrap(), text);
+        assert_eq!(unpack_event(&frame, 3000).unwrap(), text);
         for wrong in [2999, 3001] {
-            assert!(event(&frame, wrong).is_err(), "{wrong}");
+            assert!(unpack_event(&frame, wrong).is_err(), "{wrong}");
         }
-        assert!(event(&frame, (4 << 20) + 1).unwrap_err().to_string().contains("more than any"));
-        assert!(event(b"no frame", 8).is_err());
-        assert!(event(&frame[..frame.len() / 2], 3000).is_err());
+        assert!(unpack_event(&frame, (4 << 20) + 1).unwrap_err().to_string().contains("more than any"));
+        assert!(unpack_event(b"no frame", 8).is_err());
+        assert!(unpack_event(&frame[..frame.len() / 2], 3000).is_err());
     }
 
     #[test]
@@ -112,16 +113,16 @@ mod tests {
         let mut frame = packed(&b"some words that do not repeat 0123456789".repeat(3));
         let last = frame.len() - 1;
         frame[last] ^= 1;
-        assert!(event(&frame, 120).unwrap_err().to_string().contains("checksum"));
+        assert!(unpack_event(&frame, 120).unwrap_err().to_string().contains("checksum"));
     }
 
     #[test]
     fn frames_follow_each_other_and_a_limit_holds_for_all() {
         let two = [packed(b"one\n"), packed(b"two\n")].concat();
         let mut out = Vec::new();
-        copy(two.as_slice(), &mut out, 8).unwrap();
+        unpack_into(two.as_slice(), &mut out, 8).unwrap();
         assert_eq!(out, b"one\ntwo\n");
-        assert!(copy(two.as_slice(), &mut Vec::new(), 7).is_err());
+        assert!(unpack_into(two.as_slice(), &mut Vec::new(), 7).is_err());
     }
 
     #[test]

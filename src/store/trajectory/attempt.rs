@@ -1,24 +1,24 @@
 //! One attempt of a run: how it began, what it used, how it ended.
 
-use super::compiled::Compiled;
-use super::lines::{Event, Recording};
-use super::{text, whole};
+use super::compiled::CompiledContext;
+use super::lines::{RecordedEvent, Recording};
+use super::{owned_text, whole_number};
 use crate::js::Value;
 use crate::store::prompt_report::SystemPromptReport;
 
 /// An attempt: its events by their places in the recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attempt {
+pub struct RunAttempt {
     /// The run.
-    pub run: String,
+    pub run_id: String,
     /// The session.
-    pub session: String,
+    pub session_id: String,
     /// Provider.
     pub provider: Option<String>,
     /// Model.
     pub model: Option<String>,
     /// Events, as indices of the recording's.
-    pub events: Vec<usize>,
+    pub event_indices: Vec<usize>,
 }
 
 /// Tokens as the gateway reports them.
@@ -38,19 +38,19 @@ pub struct TokenUsage {
 
 /// Typed values of an attempt.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Details {
+pub struct AttemptDetails {
     /// `user`, `cron`, `heartbeat`, …
     pub trigger: Option<String>,
     /// Version of the gateway.
-    pub gateway: Option<String>,
+    pub gateway_version: Option<String>,
     /// The configuration of the run, with defaults and without secrets (trajectory 6.2).
     pub config: Option<Value>,
     /// Sizes of the system prompt.
-    pub report: Option<SystemPromptReport>,
+    pub prompt_report: Option<SystemPromptReport>,
     /// The messages at the start, before trimming per call.
-    pub compiled: Compiled,
+    pub compiled: CompiledContext,
     /// The prompt went to the model.
-    pub submitted: bool,
+    pub is_submitted: bool,
     /// Summed over all calls.
     pub usage: Option<TokenUsage>,
     /// Of the last call: the one to compare with a window (trajectory 3.5).
@@ -65,28 +65,28 @@ pub struct Details {
     pub status: Option<String>,
 }
 
-impl Attempt {
-    pub(super) fn new(event: &Event) -> Self {
+impl RunAttempt {
+    pub(super) fn new(event: &RecordedEvent) -> Self {
         Self {
-            run: event.run.clone(),
-            session: event.session.clone(),
+            run_id: event.run_id.clone(),
+            session_id: event.session_id.clone(),
             provider: event.provider.clone(),
             model: event.model.clone(),
-            events: Vec::new(),
+            event_indices: Vec::new(),
         }
     }
 
     /// Whether it is one of this session: a recording goes by the name of a file, which several sessions may have had
     /// (trajectory 2.4).
-    pub fn is_of(&self, session: &str) -> bool {
-        session.is_empty() || self.session.is_empty() || self.session == session
+    pub fn belongs_to(&self, session: &str) -> bool {
+        session.is_empty() || self.session_id.is_empty() || self.session_id == session
     }
 }
 
 impl TokenUsage {
-    fn of(value: Option<&Value>) -> Option<Self> {
+    fn from_value(value: Option<&Value>) -> Option<Self> {
         let value = value.filter(|value| value.as_object().is_some())?;
-        let tokens = |key: &str| whole(value.get(key)).unwrap_or(0);
+        let tokens = |key: &str| whole_number(value.get(key)).unwrap_or(0);
         Some(Self {
             input: tokens("input"),
             output: tokens("output"),
@@ -99,43 +99,45 @@ impl TokenUsage {
 
 impl Recording {
     /// The data of an attempt's last event of a kind.
-    fn of_kind(&self, attempt: &Attempt, kind: &str) -> Option<Value> {
-        let events = attempt.events.iter().rev().filter_map(|at| self.events.get(*at));
+    fn last_event_data(&self, attempt: &RunAttempt, kind: &str) -> Option<Value> {
+        let events = attempt.event_indices.iter().rev().filter_map(|at| self.events.get(*at));
         self.data(events.into_iter().find(|event| event.kind == kind)?)
     }
 
     /// Sizes of the system prompt of an attempt (trajectory 6.4).
-    pub fn report(&self, attempt: &Attempt) -> Option<SystemPromptReport> {
-        report_in(self.of_kind(attempt, "trace.metadata").as_ref())
+    pub fn prompt_report(&self, attempt: &RunAttempt) -> Option<SystemPromptReport> {
+        parse_prompt_report(self.last_event_data(attempt, "trace.metadata").as_ref())
     }
 
     /// Reads what an attempt recorded.
-    pub fn details(&self, attempt: &Attempt) -> Details {
-        let of = |kind: &str| self.of_kind(attempt, kind);
+    pub fn read_details(&self, attempt: &RunAttempt) -> AttemptDetails {
+        let of = |kind: &str| self.last_event_data(attempt, kind);
         let (started, metadata, ended) = (of("session.started"), of("trace.metadata"), of("session.ended"));
         let submitted = of("prompt.submitted");
         // A line too long loses its data; the artifacts repeat them.
         let completed = [of("model.completed"), of("trace.artifacts")];
         let told = |key: &str| completed.iter().flatten().find_map(|data| data.get(key));
-        let ending = |key: &str| text(told(key)).or_else(|| text(ended.as_ref()?.get(key)));
+        let ending = |key: &str| owned_text(told(key)).or_else(|| owned_text(ended.as_ref()?.get(key)));
         let within = |path: [&str; 2]| metadata.as_ref()?.get(path[0])?.get(path[1]);
-        Details {
-            trigger: text(started.as_ref().and_then(|data| data.get("trigger"))),
-            gateway: text(within(["harness", "version"])),
+        AttemptDetails {
+            trigger: owned_text(started.as_ref().and_then(|data| data.get("trigger"))),
+            gateway_version: owned_text(within(["harness", "version"])),
             config: within(["config", "redacted"]).filter(|value| value.as_object().is_some()).cloned(),
-            report: report_in(metadata.as_ref()),
-            compiled: Compiled::of(of("context.compiled").as_ref(), submitted.as_ref()),
-            submitted: submitted.is_some(),
-            usage: TokenUsage::of(told("usage")),
-            last_call: TokenUsage::of(told("promptCache").and_then(|cache| cache.get("lastCallUsage"))),
+            prompt_report: parse_prompt_report(metadata.as_ref()),
+            compiled: CompiledContext::from_data(of("context.compiled").as_ref(), submitted.as_ref()),
+            is_submitted: submitted.is_some(),
+            usage: TokenUsage::from_value(told("usage")),
+            last_call: TokenUsage::from_value(
+                told("promptCache").and_then(|cache| cache.get("lastCallUsage")),
+            ),
             prompt_error: ending("promptError"),
-            prompt_error_source: text(told("promptErrorSource")),
+            prompt_error_source: owned_text(told("promptErrorSource")),
             terminal_error: ending("terminalError"),
-            status: text(ended.as_ref().and_then(|data| data.get("status"))),
+            status: owned_text(ended.as_ref().and_then(|data| data.get("status"))),
         }
     }
 }
 
-fn report_in(metadata: Option<&Value>) -> Option<SystemPromptReport> {
-    SystemPromptReport::new(metadata?.get("prompting")?.get("systemPromptReport")?)
+fn parse_prompt_report(metadata: Option<&Value>) -> Option<SystemPromptReport> {
+    SystemPromptReport::from_value(metadata?.get("prompting")?.get("systemPromptReport")?)
 }

@@ -1,14 +1,14 @@
 //! `context.compiled`: the list at the start of an attempt, before the trimming per call, with what the recorder cut of it
 //! (trajectory 4, 5).
 
-use super::{ARRAY_CUT, cut_reason, text, whole};
+use super::{ARRAY_CUT, cut_reason, owned_text, whole_number};
 use crate::js::{self, Value};
 
 /// The recorded context.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Compiled {
+pub enum CompiledContext {
     /// It is there, as far as it was not cut.
-    Held(Held),
+    Present(ContextSnapshot),
     /// The whole line was cut.
     Cut(CutContext),
     /// The attempt ended before it.
@@ -17,17 +17,17 @@ pub enum Compiled {
 
 /// A recorded context.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Held {
+pub struct ContextSnapshot {
     /// The leaf of the transcript when the prompt was built; none in an empty session.
-    pub leaf: Option<String>,
+    pub leaf_id: Option<String>,
     /// The oldest messages and how many there were; none where the recorder dropped the list, or the Codex harness ran.
-    pub list: Option<RecordedList>,
+    pub messages: Option<RecordedList>,
     /// The user's words that follow the list.
     pub prompt: Option<String>,
     /// UTF-16 units of the system prompt.
     pub system_chars: Option<u64>,
     /// The system prompt, where it was not cut.
-    pub system: Option<String>,
+    pub system_prompt: Option<String>,
     /// Tools, by name.
     pub tools: Vec<RecordedTool>,
 }
@@ -62,42 +62,44 @@ pub struct CutContext {
     /// Bytes a line may have.
     pub limit: Option<u64>,
     /// Messages of `prompt.submitted`, which are the same.
-    pub recovered: Option<RecordedList>,
+    pub recovered_messages: Option<RecordedList>,
 }
 
-impl Compiled {
-    pub(super) fn of(data: Option<&Value>, submitted: Option<&Value>) -> Self {
+impl CompiledContext {
+    pub(super) fn from_data(data: Option<&Value>, submitted: Option<&Value>) -> Self {
         let Some(data) = data else { return Self::Missing };
         // The list at the call is that at the start (trajectory 3.3); later releases drop it from one line alone.
-        let submitted = submitted.and_then(|data| RecordedList::of(data.get("messages")));
+        let submitted = submitted.and_then(|data| RecordedList::from_value(data.get("messages")));
         if let Some(reason) = cut_reason(data) {
             return Self::Cut(CutContext {
                 reason,
-                bytes: whole(data.get("originalBytes")),
-                limit: whole(data.get("limitBytes")),
-                recovered: submitted,
+                bytes: whole_number(data.get("originalBytes")),
+                limit: whole_number(data.get("limitBytes")),
+                recovered_messages: submitted,
             });
         }
         let system = data.get("systemPrompt");
-        let tools = RecordedList::of(data.get("tools")).unwrap_or_default();
+        let tools = RecordedList::from_value(data.get("tools")).unwrap_or_default();
         let own = system.and_then(Value::as_str);
-        Self::Held(Held {
-            leaf: text(data.get("transcriptLeafId")),
-            list: RecordedList::of(data.get("messages")).or(submitted),
-            prompt: text(data.get("prompt")),
-            system_chars: own.map(|text| text.len() as u64).or_else(|| whole(system?.get("originalChars"))),
-            system: text(system),
-            tools: tools.items.iter().filter_map(RecordedTool::of).collect(),
+        Self::Present(ContextSnapshot {
+            leaf_id: owned_text(data.get("transcriptLeafId")),
+            messages: RecordedList::from_value(data.get("messages")).or(submitted),
+            prompt: owned_text(data.get("prompt")),
+            system_chars: own
+                .map(|text| text.len() as u64)
+                .or_else(|| whole_number(system?.get("originalChars"))),
+            system_prompt: owned_text(system),
+            tools: tools.items.iter().filter_map(RecordedTool::from_value).collect(),
         })
     }
 }
 
 impl RecordedList {
     /// The items of an array: the recorder keeps the first and a mark (trajectory 4.1).
-    fn of(value: Option<&Value>) -> Option<Self> {
+    fn from_value(value: Option<&Value>) -> Option<Self> {
         let mut items = value?.as_array()?.to_vec();
         let cut = items.last().filter(|item| cut_reason(item).as_deref() == Some(ARRAY_CUT));
-        let original = cut.map(|mark| whole(mark.get("originalLength")));
+        let original = cut.map(|mark| whole_number(mark.get("originalLength")));
         if original.is_some() {
             items.pop();
         }
@@ -107,19 +109,19 @@ impl RecordedList {
 }
 
 impl RecordedTool {
-    fn of(value: &Value) -> Option<Self> {
+    fn from_value(value: &Value) -> Option<Self> {
         let schema = value.get("parameters").unwrap_or(&Value::Null);
         let schema_chars = js::stringify(schema).len();
-        Some(Self { name: text(value.get("name"))?, schema_chars, is_cut: holds_mark(schema) })
+        Some(Self { name: owned_text(value.get("name"))?, schema_chars, is_cut: has_cut_mark(schema) })
     }
 }
 
 /// Whether the recorder cut anything within; it nests at most six levels.
-fn holds_mark(value: &Value) -> bool {
+fn has_cut_mark(value: &Value) -> bool {
     cut_reason(value).is_some()
         || match value {
-            Value::Array(items) => items.iter().any(holds_mark),
-            Value::Object(object) => object.iter().any(|(_, value)| holds_mark(value)),
+            Value::Array(items) => items.iter().any(has_cut_mark),
+            Value::Object(object) => object.iter().any(|(_, value)| has_cut_mark(value)),
             _ => false,
         }
 }

@@ -7,42 +7,42 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::SCHEMA;
-use super::rows::holds_rows;
-use super::text;
+use super::owned_text;
+use super::rows::has_rows;
 use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Value};
 use crate::store::source::Source;
-use crate::store::sqlite::{Database, artifact_dir, path_in};
+use crate::store::sqlite::{Database, artifact_dir, item_path};
 
 const POINTER_SCHEMA: &str = "openclaw-trajectory-pointer";
 /// Bytes of a pointer, and of a first line, that are read.
-const MAX_HEAD: u64 = 1 << 20;
+const MAX_HEAD_BYTES: u64 = 1 << 20;
 /// Chars of a session id in a file name.
-const MAX_NAME: usize = 120;
+const MAX_NAME_CHARS: usize = 120;
 
 /// Where a recording is.
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum RecordingLocation {
     /// A file.
     File(PathBuf),
     /// Rows of an agent's database (trajectory 2.5).
-    Rows(Arc<Database>, String),
+    DatabaseRows(Arc<Database>, String),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RecordingLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => path.display().fmt(f),
-            Self::Rows(database, session) => path_in(database.path(), session).display().fmt(f),
+            Self::DatabaseRows(database, session) => item_path(database.path(), session).display().fmt(f),
         }
     }
 }
 
-impl PartialEq for Place {
+impl PartialEq for RecordingLocation {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::File(own), Self::File(other)) => own == other,
-            (Self::Rows(own, id), Self::Rows(other, other_id)) => {
+            (Self::DatabaseRows(own, id), Self::DatabaseRows(other, other_id)) => {
                 own.path() == other.path() && id == other_id
             }
             _ => false,
@@ -52,9 +52,9 @@ impl PartialEq for Place {
 
 /// Where the recording of a session is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum RecordingLookup {
     /// Here.
-    Readable(Place),
+    Found(RecordingLocation),
     /// A pointer names this place, where nothing of the session can be read.
     Elsewhere(PathBuf),
     /// Nothing tells of one: an older release, switched off, or removed.
@@ -63,78 +63,83 @@ pub enum Found {
 
 /// Finds the recording of a session: in the database of its transcript, else as a file. `dir` is where the environment
 /// sends recordings (trajectory 2.2).
-pub fn find(source: &Source, session: &str, dir: Option<&Path>) -> Found {
+pub fn find_recording(source: &Source, session: &str, dir: Option<&Path>) -> RecordingLookup {
     let Some(events) = source.events() else { return find_file(source.path(), session, dir) };
     let database = events.database();
-    if holds_rows(database, events.session()) {
-        return Found::Readable(Place::Rows(Arc::clone(database), events.session().to_owned()));
+    if has_rows(database, events.session_id()) {
+        return RecordingLookup::Found(RecordingLocation::DatabaseRows(
+            Arc::clone(database),
+            events.session_id().to_owned(),
+        ));
     }
     // Files of the time before stay until a migration moves them.
-    let before = artifact_dir(database.path()).join(format!("{}.jsonl", plain_name(events.session())));
-    find_file(&before, events.session(), dir)
+    let before = artifact_dir(database.path()).join(format!("{}.jsonl", safe_file_name(events.session_id())));
+    find_file(&before, events.session_id(), dir)
 }
 
 /// Finds the recording of the session in a transcript: beside it, else in the folder that the environment names, else where
 /// its pointer leads, else under the pointer's file name beside it (trajectory 2.1 to 2.3).
-pub(super) fn find_file(transcript: &Path, session: &str, dir: Option<&Path>) -> Found {
+pub(super) fn find_file(transcript: &Path, session: &str, dir: Option<&Path>) -> RecordingLookup {
     let name = transcript.file_name().unwrap_or_default().to_string_lossy();
     // The recording of an archived transcript keeps the name of the live one.
     let stem = name.split_once(".jsonl").map_or(&*name, |(stem, _)| stem);
     let beside = transcript.with_file_name(format!("{stem}.trajectory.jsonl"));
-    if holds_something(&beside) {
-        return Found::Readable(Place::File(beside));
+    if is_non_empty(&beside) {
+        return RecordingLookup::Found(RecordingLocation::File(beside));
     }
-    let sent = dir.map(|dir| dir.join(format!("{}.jsonl", plain_name(session))));
+    let sent = dir.map(|dir| dir.join(format!("{}.jsonl", safe_file_name(session))));
     let pointer = transcript.with_file_name(format!("{stem}.trajectory-path.json"));
-    let target = target_of(&pointer, session);
+    let target = pointer_target(&pointer, session);
     let moved =
         target.as_ref().and_then(|target| target.file_name()).map(|name| transcript.with_file_name(name));
     let places = [sent, target.clone(), moved];
-    let found = places.into_iter().flatten().find(|path| holds_something(path) && is_of(path, session));
+    let found =
+        places.into_iter().flatten().find(|path| is_non_empty(path) && is_recording_of(path, session));
     found
-        .map(|path| Found::Readable(Place::File(path)))
-        .or(target.map(Found::Elsewhere))
-        .unwrap_or(Found::Missing)
+        .map(|path| RecordingLookup::Found(RecordingLocation::File(path)))
+        .or(target.map(RecordingLookup::Elsewhere))
+        .unwrap_or(RecordingLookup::Missing)
 }
 
 /// The file name of a session in the folder that the environment names (trajectory 2.2).
-fn plain_name(session: &str) -> String {
+fn safe_file_name(session: &str) -> String {
     let plain =
         |char: char| if char.is_ascii_alphanumeric() || char == '_' || char == '-' { char } else { '_' };
-    let name: String = session.chars().map(plain).take(MAX_NAME).collect();
+    let name: String = session.chars().map(plain).take(MAX_NAME_CHARS).collect();
     if name.contains(|char: char| char.is_ascii_alphanumeric()) { name } else { "session".to_owned() }
 }
 
-fn holds_something(path: &Path) -> bool {
+fn is_non_empty(path: &Path) -> bool {
     !is_secret_file(path) && path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0)
 }
 
 /// The place that a pointer of this session names.
-fn target_of(pointer: &Path, session: &str) -> Option<PathBuf> {
+fn pointer_target(pointer: &Path, session: &str) -> Option<PathBuf> {
     let mut bytes = Vec::new();
     File::open(pointer)
         .ok()
-        .filter(|_| holds_something(pointer))?
-        .take(MAX_HEAD)
+        .filter(|_| is_non_empty(pointer))?
+        .take(MAX_HEAD_BYTES)
         .read_to_end(&mut bytes)
         .ok()?;
     let value = js::parse(&String::from_utf8_lossy(&bytes)).ok()?;
-    let is_own = text(value.get("traceSchema")).as_deref() == Some(POINTER_SCHEMA) && fits(&value, session);
-    text(value.get("runtimeFile")).filter(|path| is_own && !path.is_empty()).map(PathBuf::from)
+    let is_own = owned_text(value.get("traceSchema")).as_deref() == Some(POINTER_SCHEMA)
+        && matches_session(&value, session);
+    owned_text(value.get("runtimeFile")).filter(|path| is_own && !path.is_empty()).map(PathBuf::from)
 }
 
 /// A file that only a pointer names is one of this session (trajectory 2.3).
-fn is_of(path: &Path, session: &str) -> bool {
+fn is_recording_of(path: &Path, session: &str) -> bool {
     let Ok(file) = File::open(path) else { return false };
-    let lines = BufReader::new(file.take(MAX_HEAD)).lines().map_while(Result::ok);
+    let lines = BufReader::new(file.take(MAX_HEAD_BYTES)).lines().map_while(Result::ok);
     let first = lines.map(|line| line.trim().to_owned()).find(|line| !line.is_empty());
     let Some(line) = first.and_then(|line| js::parse(&line).ok()) else { return false };
-    text(line.get("traceSchema")).as_deref() == Some(SCHEMA)
-        && text(line.get("source")).as_deref() == Some("runtime")
-        && fits(&line, session)
+    owned_text(line.get("traceSchema")).as_deref() == Some(SCHEMA)
+        && owned_text(line.get("source")).as_deref() == Some("runtime")
+        && matches_session(&line, session)
 }
 
-fn fits(value: &Value, session: &str) -> bool {
+fn matches_session(value: &Value, session: &str) -> bool {
     let is_first = value.get("schemaVersion").and_then(Value::as_f64) == Some(1.0);
-    is_first && text(value.get("sessionId")).as_deref() == Some(session)
+    is_first && owned_text(value.get("sessionId")).as_deref() == Some(session)
 }

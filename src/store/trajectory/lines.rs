@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use super::attempt::Attempt;
-use super::find::Place;
-use super::rows::{each_row, row};
-use super::text;
+use super::attempt::RunAttempt;
+use super::find::RecordingLocation;
+use super::owned_text;
+use super::rows::{for_each_row, read_row};
 use crate::js::{self, Value};
 use memchr::memmem;
 
@@ -21,7 +21,7 @@ pub(super) const SCHEMA: &str = "openclaw-trajectory";
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct RecordedEvent {
     /// `session.started`, `context.compiled`, …; unknown ones are kept.
     pub kind: String,
     /// From 1.
@@ -29,16 +29,16 @@ pub struct Event {
     /// ISO time, as written.
     pub time: String,
     /// The run.
-    pub run: String,
+    pub run_id: String,
     /// The session.
-    pub session: String,
+    pub session_id: String,
     /// Provider of the run.
     pub provider: Option<String>,
     /// Model of the run.
     pub model: Option<String>,
     /// Place in the file's own count.
     pub source_seq: Option<u64>,
-    at: u64,
+    offset: u64,
     bytes: usize,
 }
 
@@ -46,68 +46,72 @@ pub struct Event {
 #[derive(Debug)]
 pub struct Recording {
     /// Where it is.
-    pub place: Place,
+    pub location: RecordingLocation,
     /// Its lines, in their order.
-    pub events: Vec<Event>,
+    pub events: Vec<RecordedEvent>,
     /// Lines that are no event, from 1; the last one may be half written.
     pub bad_lines: Vec<u64>,
 }
 
 impl Recording {
     /// Reads the lines of a recording.
-    pub fn read(place: &Place) -> io::Result<Self> {
-        Self::read_where(place, |_| true)
+    pub fn read(place: &RecordingLocation) -> io::Result<Self> {
+        Self::read_matching(place, |_| true)
     }
 
     /// Reads the lines of one kind alone: a recording is several times as long as its transcript.
-    pub(super) fn read_kind(place: &Place, kind: &str) -> io::Result<Self> {
+    pub(super) fn read_kind(place: &RecordingLocation, kind: &str) -> io::Result<Self> {
         let mark = format!("\"type\":\"{kind}\"");
-        Self::read_where(place, |line| {
+        Self::read_matching(place, |line| {
             memmem::find(&line[..line.len().min(HEAD_BYTES)], mark.as_bytes()).is_some()
         })
     }
 
-    fn read_where(place: &Place, is_wanted: impl Fn(&[u8]) -> bool) -> io::Result<Self> {
-        let mut recording = Self { place: place.clone(), events: Vec::new(), bad_lines: Vec::new() };
+    fn read_matching(place: &RecordingLocation, is_wanted: impl Fn(&[u8]) -> bool) -> io::Result<Self> {
+        let mut recording = Self { location: place.clone(), events: Vec::new(), bad_lines: Vec::new() };
         let mut add = |line: u64, at: u64, bytes: &[u8]| {
             if !bytes.iter().all(u8::is_ascii_whitespace) && is_wanted(bytes) {
-                match event(&String::from_utf8_lossy(bytes), line, at, bytes.len()) {
+                match parse_event(&String::from_utf8_lossy(bytes), line, at, bytes.len()) {
                     Some(event) => recording.events.push(event),
                     None => recording.bad_lines.push(line),
                 }
             }
         };
         match place {
-            Place::File(path) => each_line(path, add)?,
-            Place::Rows(database, session) => each_row(database, session, |seq, bytes| {
-                let seq = u64::try_from(seq).unwrap_or(0);
-                add(seq.saturating_add(1), seq, bytes);
-            })?,
+            RecordingLocation::File(path) => for_each_line(path, add)?,
+            RecordingLocation::DatabaseRows(database, session) => {
+                for_each_row(database, session, |seq, bytes| {
+                    let seq = u64::try_from(seq).unwrap_or(0);
+                    add(seq.saturating_add(1), seq, bytes);
+                })?;
+            }
         }
         Ok(recording)
     }
 
     /// Attempts in the order in which they began: a run may have several, and two runs may interleave (trajectory 1.2, 8.2).
-    pub fn attempts(&self) -> Vec<Attempt> {
-        let mut attempts: Vec<Attempt> = Vec::new();
+    pub fn attempts(&self) -> Vec<RunAttempt> {
+        let mut attempts: Vec<RunAttempt> = Vec::new();
         let mut open: HashMap<&str, usize> = HashMap::new();
-        for (at, event) in self.events.iter().enumerate().filter(|(_, event)| !event.run.is_empty()) {
-            let known = open.get(event.run.as_str()).copied().filter(|_| event.kind != "session.started");
+        for (at, event) in self.events.iter().enumerate().filter(|(_, event)| !event.run_id.is_empty()) {
+            let known = open.get(event.run_id.as_str()).copied().filter(|_| event.kind != "session.started");
             let attempt = known.unwrap_or_else(|| {
-                attempts.push(Attempt::new(event));
-                open.insert(&event.run, attempts.len() - 1);
+                attempts.push(RunAttempt::new(event));
+                open.insert(&event.run_id, attempts.len() - 1);
                 attempts.len() - 1
             });
-            attempts[attempt].events.push(at);
+            attempts[attempt].event_indices.push(at);
         }
         attempts
     }
 
     /// The `data` of an event; none where the recording changed meanwhile.
-    pub fn data(&self, event: &Event) -> Option<Value> {
-        let bytes = match &self.place {
-            Place::File(path) => span(path, event.at, event.bytes)?,
-            Place::Rows(database, session) => row(database, session, i64::try_from(event.at).ok()?)?,
+    pub fn data(&self, event: &RecordedEvent) -> Option<Value> {
+        let bytes = match &self.location {
+            RecordingLocation::File(path) => read_span(path, event.offset, event.bytes)?,
+            RecordingLocation::DatabaseRows(database, session) => {
+                read_row(database, session, i64::try_from(event.offset).ok()?)?
+            }
         };
         let line = js::parse(String::from_utf8_lossy(&bytes).trim()).ok()?;
         line.get("data").cloned()
@@ -115,7 +119,7 @@ impl Recording {
 }
 
 /// Hands over each line of a file: its number from 1, its place and its bytes.
-fn each_line(path: &Path, mut take: impl FnMut(u64, u64, &[u8])) -> io::Result<()> {
+fn for_each_line(path: &Path, mut take: impl FnMut(u64, u64, &[u8])) -> io::Result<()> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"));
@@ -131,7 +135,7 @@ fn each_line(path: &Path, mut take: impl FnMut(u64, u64, &[u8])) -> io::Result<(
     Ok(())
 }
 
-fn span(path: &Path, at: u64, bytes: usize) -> Option<Vec<u8>> {
+fn read_span(path: &Path, at: u64, bytes: usize) -> Option<Vec<u8>> {
     let mut file = File::open(path).ok()?;
     file.seek(SeekFrom::Start(at)).ok()?;
     let mut span = Vec::with_capacity(bytes);
@@ -140,25 +144,25 @@ fn span(path: &Path, at: u64, bytes: usize) -> Option<Vec<u8>> {
 }
 
 /// The event of a line; `data` is checked and skipped.
-fn event(line: &str, number: u64, at: u64, bytes: usize) -> Option<Event> {
+fn parse_event(line: &str, number: u64, at: u64, bytes: usize) -> Option<RecordedEvent> {
     let line = line.trim();
     let fields = js::fields(line).ok()?;
     let value = |name: &str| {
         let field = fields.iter().rfind(|field| field.key.eq_str(name))?;
         js::parse(&line[field.value.clone()]).ok()
     };
-    let text = |name: &str| text(value(name).as_ref());
+    let text = |name: &str| owned_text(value(name).as_ref());
     text("traceSchema").filter(|schema| schema == SCHEMA)?;
-    Some(Event {
+    Some(RecordedEvent {
         kind: text("type")?,
         line: number,
         time: text("ts").unwrap_or_default(),
-        run: text("runId").unwrap_or_default(),
-        session: text("sessionId").unwrap_or_default(),
+        run_id: text("runId").unwrap_or_default(),
+        session_id: text("sessionId").unwrap_or_default(),
         provider: text("provider"),
         model: text("modelId"),
-        source_seq: super::whole(value("sourceSeq").as_ref()),
-        at,
+        source_seq: super::whole_number(value("sourceSeq").as_ref()),
+        offset: at,
         bytes,
     })
 }

@@ -9,10 +9,10 @@ mod find;
 mod lines;
 mod rows;
 
-pub use attempt::{Attempt, Details, TokenUsage};
-pub use compiled::{Compiled, CutContext, Held, RecordedList, RecordedTool};
-pub use find::{Found, Place, find};
-pub use lines::{Event, Recording};
+pub use attempt::{AttemptDetails, RunAttempt, TokenUsage};
+pub use compiled::{CompiledContext, ContextSnapshot, CutContext, RecordedList, RecordedTool};
+pub use find::{RecordingLocation, RecordingLookup, find_recording};
+pub use lines::{RecordedEvent, Recording};
 
 use crate::js::{JsString, Value};
 use crate::store::prompt_report::{ReportSource, SystemPromptReport};
@@ -21,12 +21,12 @@ use std::path::Path;
 
 /// Sizes of the system prompt as the newest recorded run of a session reports them. `dir` is where the environment sends
 /// recordings.
-pub fn last_report(source: &Source, session: &str, dir: Option<&Path>) -> Option<SystemPromptReport> {
-    let Found::Readable(place) = find(source, session, dir) else { return None };
+pub fn last_prompt_report(source: &Source, session: &str, dir: Option<&Path>) -> Option<SystemPromptReport> {
+    let RecordingLookup::Found(place) = find_recording(source, session, dir) else { return None };
     let recording = Recording::read_kind(&place, "trace.metadata").ok()?;
     let attempts = recording.attempts();
-    let own = attempts.iter().rev().filter(|attempt| attempt.is_of(session));
-    let report = own.into_iter().find_map(|attempt| recording.report(attempt))?;
+    let own = attempts.iter().rev().filter(|attempt| attempt.belongs_to(session));
+    let report = own.into_iter().find_map(|attempt| recording.prompt_report(attempt))?;
     Some(SystemPromptReport { source: ReportSource::Recorded, ..report })
 }
 
@@ -36,15 +36,15 @@ pub const ARRAY_CUT: &str = "trajectory-array-size-limit";
 /// Why the recorder left a value out; none where it is no mark.
 pub fn cut_reason(value: &Value) -> Option<String> {
     let is_mark = value.get("truncated") == Some(&Value::Bool(true));
-    let reason = text(value.get("reason")).filter(|_| is_mark)?;
+    let reason = owned_text(value.get("reason")).filter(|_| is_mark)?;
     reason.starts_with("trajectory-").then_some(reason)
 }
 
-fn text(value: Option<&Value>) -> Option<String> {
+fn owned_text(value: Option<&Value>) -> Option<String> {
     value?.as_str().map(JsString::to_string_lossy)
 }
 
-fn whole(value: Option<&Value>) -> Option<u64> {
+fn whole_number(value: Option<&Value>) -> Option<u64> {
     value?.as_f64().filter(|number| *number >= 0.0 && number.is_finite()).map(|number| number as u64)
 }
 

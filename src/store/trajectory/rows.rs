@@ -7,24 +7,24 @@ use rusqlite::{OptionalExtension as _, Row, types::ValueRef};
 use crate::store::sqlite::Database;
 
 /// Whether a database holds a recording of a session.
-pub(super) fn holds_rows(database: &Database, session: &str) -> bool {
+pub(super) fn has_rows(database: &Database, session: &str) -> bool {
     let ask = "SELECT EXISTS (SELECT 1 FROM trajectory_runtime_events WHERE session_id = ?1)";
-    database.has("trajectory_runtime_events", "event_json")
-        && database.look(|at| at.query_row(ask, [session], |row| row.get(0))).unwrap_or(false)
+    database.has_column("trajectory_runtime_events", "event_json")
+        && database.with_transaction(|at| at.query_row(ask, [session], |row| row.get(0))).unwrap_or(false)
 }
 
 /// Hands over each event of a session: its `seq` and its text, in their order.
-pub(super) fn each_row(
+pub(super) fn for_each_row(
     database: &Database,
     session: &str,
     mut take: impl FnMut(i64, &[u8]),
 ) -> io::Result<()> {
     let ask = "SELECT seq, event_json FROM trajectory_runtime_events WHERE session_id = ?1 ORDER BY seq";
-    let read = database.look(|at| {
+    let read = database.with_transaction(|at| {
         let mut statement = at.prepare(ask)?;
         let mut rows = statement.query([session])?;
         while let Some(row) = rows.next()? {
-            take(row.get(0)?, text(row, 1)?);
+            take(row.get(0)?, column_text(row, 1)?);
         }
         Ok(())
     });
@@ -32,15 +32,16 @@ pub(super) fn each_row(
 }
 
 /// The text of one event; none where it was removed meanwhile.
-pub(super) fn row(database: &Database, session: &str, seq: i64) -> Option<Vec<u8>> {
+pub(super) fn read_row(database: &Database, session: &str, seq: i64) -> Option<Vec<u8>> {
     let ask = "SELECT event_json FROM trajectory_runtime_events WHERE session_id = ?1 AND seq = ?2";
-    let read = database
-        .look(|at| at.query_row(ask, (session, seq), |row| text(row, 0).map(<[u8]>::to_vec)).optional());
+    let read = database.with_transaction(|at| {
+        at.query_row(ask, (session, seq), |row| column_text(row, 0).map(<[u8]>::to_vec)).optional()
+    });
     read.ok().flatten()
 }
 
 /// The bytes of a text; nothing where the column holds none.
-fn text<'a>(row: &'a Row<'_>, column: usize) -> rusqlite::Result<&'a [u8]> {
+fn column_text<'a>(row: &'a Row<'_>, column: usize) -> rusqlite::Result<&'a [u8]> {
     Ok(match row.get_ref(column)? {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
         _ => &[],

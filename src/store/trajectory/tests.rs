@@ -18,30 +18,30 @@ fn usage(usage: Option<TokenUsage>) -> serde_json::Value {
     })
 }
 
-fn context(compiled: &Compiled, expected: &serde_json::Value) {
+fn context(compiled: &CompiledContext, expected: &serde_json::Value) {
     match compiled {
-        Compiled::Held(held) => {
+        CompiledContext::Present(held) => {
             assert_eq!(expected["captured"], true);
-            assert_eq!(expected["leaf"], serde_json::json!(held.leaf));
-            let list = held.list.as_ref().unwrap();
+            assert_eq!(expected["leaf"], serde_json::json!(held.leaf_id));
+            let list = held.messages.as_ref().unwrap();
             assert_eq!(expected["messages_recorded"], list.items.len());
             assert_eq!(expected["messages_at_start"], list.total);
-            assert_eq!(expected["system_prompt"]["captured"], held.system.is_some());
+            assert_eq!(expected["system_prompt"]["captured"], held.system_prompt.is_some());
             assert_eq!(expected["system_prompt"]["chars"], serde_json::json!(held.system_chars));
             let names: Vec<&str> = held.tools.iter().map(|tool| tool.name.as_str()).collect();
             assert_eq!(expected["tools"], serde_json::json!(names));
             let cut = held.tools.iter().filter(|tool| tool.is_cut).map(|tool| &tool.name);
             assert_eq!(expected["tool_schema_cut"], serde_json::json!(cut.collect::<Vec<_>>()));
         }
-        Compiled::Cut(cut) => {
+        CompiledContext::Cut(cut) => {
             assert_eq!(expected["captured"], false);
             assert_eq!(expected["why"], cut.reason);
             assert_eq!(expected["original_bytes"], serde_json::json!(cut.bytes));
             assert_eq!(expected["limit_bytes"], serde_json::json!(cut.limit));
-            let recovered = cut.recovered.as_ref().map(|list| list.items.len());
+            let recovered = cut.recovered_messages.as_ref().map(|list| list.items.len());
             assert_eq!(expected["recovered_messages"], serde_json::json!(recovered));
         }
-        Compiled::Missing => panic!("every recorded attempt compiled a context"),
+        CompiledContext::Missing => panic!("every recorded attempt compiled a context"),
     }
 }
 
@@ -51,10 +51,10 @@ fn every_attempt_of_the_fixture_says_what_an_independent_reader_found() {
     for session in expected()["sessions"].as_array().unwrap() {
         let id = session["sessionId"].as_str().unwrap();
         let found = find::find_file(&transcript(id), id, None);
-        let Found::Readable(place) = found else {
+        let RecordingLookup::Found(place) = found else {
             assert_eq!(session["readable"], false);
             let target = session["pointer_target"].as_str().unwrap();
-            assert_eq!(found, Found::Elsewhere(target.into()));
+            assert_eq!(found, RecordingLookup::Elsewhere(target.into()));
             continue;
         };
         let recording = Recording::read(&place).unwrap();
@@ -63,23 +63,23 @@ fn every_attempt_of_the_fixture_says_what_an_independent_reader_found() {
         assert_eq!(recording.bad_lines, broken.collect::<Vec<_>>());
         let runs = session["runs"].as_array().unwrap();
         let all = recording.attempts();
-        let known: Vec<&Attempt> =
-            all.iter().filter(|attempt| runs.iter().any(|run| run["run_id"] == *attempt.run)).collect();
+        let known: Vec<&RunAttempt> =
+            all.iter().filter(|attempt| runs.iter().any(|run| run["run_id"] == *attempt.run_id)).collect();
         assert_eq!(known.len(), runs.len());
         for (attempt, run) in known.iter().zip(runs) {
-            let details = recording.details(attempt);
-            let kinds = attempt.events.iter().map(|at| recording.events[*at].kind.as_str());
+            let details = recording.read_details(attempt);
+            let kinds = attempt.event_indices.iter().map(|at| recording.events[*at].kind.as_str());
             let kinds: Vec<&str> = kinds.filter(|kind| !kind.starts_with("orchard.")).collect();
-            assert_eq!(run["events"], serde_json::json!(kinds), "{}", attempt.run);
-            assert_eq!(run["lines"][0], recording.events[attempt.events[0]].line);
+            assert_eq!(run["events"], serde_json::json!(kinds), "{}", attempt.run_id);
+            assert_eq!(run["lines"][0], recording.events[attempt.event_indices[0]].line);
             assert_eq!(run["trigger"], serde_json::json!(details.trigger));
             assert_eq!(run["provider"], serde_json::json!(attempt.provider));
             assert_eq!(run["model"], serde_json::json!(attempt.model));
-            assert_eq!(run["gateway_version"], serde_json::json!(details.gateway));
+            assert_eq!(run["gateway_version"], serde_json::json!(details.gateway_version));
             assert_eq!(run["status"], serde_json::json!(details.status));
-            assert_eq!(run["prompt_submitted"], details.submitted);
-            assert_eq!(run["run_usage"], usage(details.usage), "{}", attempt.run);
-            assert_eq!(run["last_call_usage"], usage(details.last_call), "{}", attempt.run);
+            assert_eq!(run["prompt_submitted"], details.is_submitted);
+            assert_eq!(run["run_usage"], usage(details.usage), "{}", attempt.run_id);
+            assert_eq!(run["last_call_usage"], usage(details.last_call), "{}", attempt.run_id);
             assert_eq!(run["prompt_error"], serde_json::json!(details.prompt_error));
             assert_eq!(run["prompt_error_source"], serde_json::json!(details.prompt_error_source));
             assert_eq!(run["terminal_error"], serde_json::json!(details.terminal_error));
@@ -94,14 +94,16 @@ fn every_attempt_of_the_fixture_says_what_an_independent_reader_found() {
 fn the_recorded_configuration_and_the_report_of_the_prompt_are_read() {
     let path = transcript("a1f00000-1111-4222-8333-444455556666");
     let report =
-        last_report(&Source::open(&path).unwrap(), "a1f00000-1111-4222-8333-444455556666", None).unwrap();
+        last_prompt_report(&Source::open(&path).unwrap(), "a1f00000-1111-4222-8333-444455556666", None)
+            .unwrap();
     assert_eq!(report.source, ReportSource::Recorded);
     assert!(report.system_chars > 0 && report.tool_schema_chars > 0, "{report:?}");
-    let Found::Readable(file) = find::find_file(&path, "a1f00000-1111-4222-8333-444455556666", None) else {
+    let RecordingLookup::Found(file) = find::find_file(&path, "a1f00000-1111-4222-8333-444455556666", None)
+    else {
         panic!()
     };
     let recording = Recording::read(&file).unwrap();
-    let config = recording.details(&recording.attempts()[0]).config.unwrap();
+    let config = recording.read_details(&recording.attempts()[0]).config.unwrap();
     let defaults = config.get("agents").and_then(|agents| agents.get("defaults")).unwrap();
     assert_eq!(defaults.get("contextTokens").and_then(Value::as_f64), Some(120_000.0));
     let pruning = defaults.get("contextPruning").unwrap();
@@ -117,23 +119,32 @@ fn an_empty_or_foreign_recording_is_not_taken() {
     };
     let transcript = dir.path().join("s.jsonl");
     write("s.trajectory.jsonl", "");
-    assert_eq!(find::find_file(&transcript, "s", None), Found::Missing);
+    assert_eq!(find::find_file(&transcript, "s", None), RecordingLookup::Missing);
     let target = dir.path().join("runs.jsonl");
     let pointer = serde_json::json!({ "traceSchema": "openclaw-trajectory-pointer", "schemaVersion": 1,
         "sessionId": "s", "runtimeFile": "/nowhere/runs.jsonl" });
     write("s.trajectory-path.json", &pointer.to_string());
-    assert_eq!(find::find_file(&transcript, "s", None), Found::Elsewhere("/nowhere/runs.jsonl".into()));
+    assert_eq!(
+        find::find_file(&transcript, "s", None),
+        RecordingLookup::Elsewhere("/nowhere/runs.jsonl".into())
+    );
     write(
         "runs.jsonl",
         "{\"traceSchema\":\"openclaw-trajectory\",\"schemaVersion\":1,\"source\":\"runtime\",\"sessionId\":\"other\"}\n",
     );
-    assert_eq!(find::find_file(&transcript, "s", None), Found::Elsewhere("/nowhere/runs.jsonl".into()));
+    assert_eq!(
+        find::find_file(&transcript, "s", None),
+        RecordingLookup::Elsewhere("/nowhere/runs.jsonl".into())
+    );
     write(
         "runs.jsonl",
         "{\"traceSchema\":\"openclaw-trajectory\",\"schemaVersion\":1,\"source\":\"runtime\",\"sessionId\":\"s\"}\nhalf",
     );
-    assert_eq!(find::find_file(&transcript, "s", None), Found::Readable(Place::File(target.clone())));
-    let recording = Recording::read(&Place::File(target)).unwrap();
+    assert_eq!(
+        find::find_file(&transcript, "s", None),
+        RecordingLookup::Found(RecordingLocation::File(target.clone()))
+    );
+    let recording = Recording::read(&RecordingLocation::File(target)).unwrap();
     assert_eq!((recording.events.len(), recording.bad_lines), (0, vec![1, 2]));
-    assert_eq!(find::find_file(&transcript, "other", None), Found::Missing);
+    assert_eq!(find::find_file(&transcript, "other", None), RecordingLookup::Missing);
 }

@@ -6,38 +6,38 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::MAX_OUTPUT;
-use crate::summarize::Cancel;
+use super::MAX_OUTPUT_BYTES;
+use crate::summarize::CancelToken;
 
 /// Bytes of the error stream that are kept: its end says what went wrong.
-const LAST_WORDS: usize = 2000;
+const STDERR_TAIL_BYTES: usize = 2000;
 /// How long a program that is told to end may take for it.
-const GRACE: Duration = Duration::from_millis(300);
+const TERMINATION_GRACE: Duration = Duration::from_millis(300);
 
 /// How much a program has written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Grown {
+pub(super) enum OutputState {
     /// More may come.
     Open,
     /// All of it.
-    Whole,
+    Complete,
     /// More than is taken.
     TooLarge,
 }
 
 #[derive(Debug, Default)]
-struct Written {
+struct PipeBuffer {
     bytes: Vec<u8>,
-    closed: bool,
+    is_closed: bool,
 }
 
 /// A program that ends with this value.
 #[derive(Debug)]
 pub(super) struct Child {
     process: Process,
-    out: Arc<Mutex<Written>>,
-    err: Arc<Mutex<Written>>,
-    ended: bool,
+    stdout: Arc<Mutex<PipeBuffer>>,
+    stderr: Arc<Mutex<PipeBuffer>>,
+    has_ended: bool,
 }
 
 impl Child {
@@ -52,55 +52,55 @@ impl Child {
             thread::spawn(move || _ = pipe.write_all(&input));
         }
         if let Some(pipe) = process.stdout.take() {
-            serve(pipe, &out, |bytes| bytes.len() <= MAX_OUTPUT);
+            read_pipe(pipe, &out, |bytes| bytes.len() <= MAX_OUTPUT_BYTES);
         }
         if let Some(pipe) = process.stderr.take() {
-            serve(pipe, &err, |bytes| {
-                if bytes.len() > LAST_WORDS {
-                    bytes.drain(..bytes.len() - LAST_WORDS);
+            read_pipe(pipe, &err, |bytes| {
+                if bytes.len() > STDERR_TAIL_BYTES {
+                    bytes.drain(..bytes.len() - STDERR_TAIL_BYTES);
                 }
                 true
             });
         }
-        Ok(Self { process, out, err, ended: false })
+        Ok(Self { process, stdout: out, stderr: err, has_ended: false })
     }
 
     /// How it ended; none while it runs.
     pub(super) fn status(&mut self) -> io::Result<Option<ExitStatus>> {
         let status = self.process.try_wait()?;
-        self.ended |= status.is_some();
+        self.has_ended |= status.is_some();
         Ok(status)
     }
 
     /// How much it has written.
-    pub(super) fn output(&self) -> Grown {
-        let out = locked(&self.out);
-        match (out.bytes.len() > MAX_OUTPUT, out.closed) {
-            (true, _) => Grown::TooLarge,
-            (false, true) => Grown::Whole,
-            (false, false) => Grown::Open,
+    pub(super) fn output_state(&self) -> OutputState {
+        let out = locked(&self.stdout);
+        match (out.bytes.len() > MAX_OUTPUT_BYTES, out.is_closed) {
+            (true, _) => OutputState::TooLarge,
+            (false, true) => OutputState::Complete,
+            (false, false) => OutputState::Open,
         }
     }
 
     /// What it has written.
     pub(super) fn take_output(&self) -> Vec<u8> {
-        std::mem::take(&mut locked(&self.out).bytes)
+        std::mem::take(&mut locked(&self.stdout).bytes)
     }
 
     /// Whether all of its error stream is here.
-    pub(super) fn has_spoken(&self) -> bool {
-        locked(&self.err).closed
+    pub(super) fn is_stderr_closed(&self) -> bool {
+        locked(&self.stderr).is_closed
     }
 
     /// The end of its error stream as a half sentence; empty where it said nothing.
-    pub(super) fn last_words(&self) -> String {
-        let text = String::from_utf8_lossy(&locked(&self.err).bytes).trim().to_owned();
+    pub(super) fn stderr_tail(&self) -> String {
+        let text = String::from_utf8_lossy(&locked(&self.stderr).bytes).trim().to_owned();
         if text.is_empty() { String::new() } else { format!(". It said last: {text}") }
     }
 
     /// Whether it is gone within a time.
     fn ends_within(&mut self, time: Duration) -> bool {
-        let (never, step) = (Cancel::new(), Duration::from_millis(10));
+        let (never, step) = (CancelToken::new(), Duration::from_millis(10));
         let mut waited = Duration::ZERO;
         while !matches!(self.status(), Ok(Some(_)) | Err(_)) {
             if waited >= time {
@@ -118,13 +118,13 @@ impl Child {
     fn stop(&mut self) {
         use rustix::process::{Pid, Signal, kill_process_group};
         let Some(group) = Pid::from_raw(self.process.id() as i32) else { return };
-        if !self.ended {
+        if !self.has_ended {
             _ = kill_process_group(group, Signal::TERM);
-            self.ends_within(GRACE);
+            self.ends_within(TERMINATION_GRACE);
         }
-        if !self.ended || !locked(&self.out).closed || !locked(&self.err).closed {
+        if !self.has_ended || !locked(&self.stdout).is_closed || !locked(&self.stderr).is_closed {
             _ = kill_process_group(group, Signal::KILL);
-            self.ends_within(GRACE);
+            self.ends_within(TERMINATION_GRACE);
         }
     }
 
@@ -132,7 +132,7 @@ impl Child {
     fn stop(&mut self) {
         if !self.ended {
             _ = self.process.kill();
-            self.ends_within(GRACE);
+            self.ends_within(TERMINATION_GRACE);
         }
     }
 }
@@ -144,9 +144,9 @@ impl Drop for Child {
 }
 
 /// Reads a pipe to its end, as long as `keep` wants what is there.
-fn serve(
+fn read_pipe(
     mut pipe: impl Read + Send + 'static,
-    written: &Arc<Mutex<Written>>,
+    written: &Arc<Mutex<PipeBuffer>>,
     keep: impl Fn(&mut Vec<u8>) -> bool + Send + 'static,
 ) {
     let written = Arc::clone(written);
@@ -166,10 +166,10 @@ fn serve(
                 Err(_) => break,
             }
         }
-        locked(&written).closed = true;
+        locked(&written).is_closed = true;
     });
 }
 
-fn locked(written: &Mutex<Written>) -> MutexGuard<'_, Written> {
+fn locked(written: &Mutex<PipeBuffer>) -> MutexGuard<'_, PipeBuffer> {
     written.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,17 +3,17 @@
 use super::*;
 use crate::gateway::ruleset::PiRelease;
 use crate::policy::compact::testing::{job, users};
-use crate::policy::compact::{Form, Purpose};
+use crate::policy::compact::{SummaryForm, SummaryPurpose};
 use crate::summarize::run;
 
 fn request(messages: &[crate::js::Value]) -> SummaryRequest<'_> {
     SummaryRequest {
-        purpose: Purpose::History,
-        form: Form::Checkpoint,
-        merges: false,
+        purpose: SummaryPurpose::History,
+        form: SummaryForm::Checkpoint,
+        is_merge: false,
         pi: PiRelease::OLDEST,
         messages,
-        previous: None,
+        previous_summary: None,
         focus: None,
         max_tokens: 16_000.0,
     }
@@ -25,23 +25,25 @@ fn program(words: &[&str], timeout: Duration) -> CommandSummarizer {
 }
 
 fn shell(script: &str) -> Result<Answer, CallError> {
-    program(&["sh", "-c", script], Duration::from_secs(20)).summarise(&request(&users(1, 40)), &Cancel::new())
+    program(&["sh", "-c", script], Duration::from_secs(20))
+        .summarise(&request(&users(1, 40)), &CancelToken::new())
 }
 
 #[track_caller]
 fn passing(result: Result<Answer, CallError>) -> String {
     match result {
-        Err(CallError::Passing { what, .. }) => what,
+        Err(CallError::Transient { what, .. }) => what,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn the_prompt_goes_in_and_the_summary_comes_out() {
-    let echoed =
-        program(&["cat"], Duration::from_secs(20)).summarise(&request(&users(1, 4)), &Cancel::new()).unwrap();
+    let echoed = program(&["cat"], Duration::from_secs(20))
+        .summarise(&request(&users(1, 4)), &CancelToken::new())
+        .unwrap();
     assert!(
-        echoed.text.starts_with(SYSTEM)
+        echoed.text.starts_with(SYSTEM_PROMPT)
             && echoed.text.contains("<conversation>\n[User]: xxxx\n</conversation>")
     );
     let limit = shell("cat > /dev/null; echo \"  limit $CLAWSCOPE_SUMMARY_MAX_TOKENS  \"");
@@ -51,8 +53,9 @@ fn the_prompt_goes_in_and_the_summary_comes_out() {
 #[test]
 fn a_large_prompt_does_not_block_a_program_that_writes_while_it_reads() {
     let messages = users(300, 2000);
-    let echoed =
-        program(&["cat"], Duration::from_secs(20)).summarise(&request(&messages), &Cancel::new()).unwrap();
+    let echoed = program(&["cat"], Duration::from_secs(20))
+        .summarise(&request(&messages), &CancelToken::new())
+        .unwrap();
     assert!(echoed.text.len() > 600_000);
 }
 
@@ -60,13 +63,13 @@ fn a_large_prompt_does_not_block_a_program_that_writes_while_it_reads() {
 fn a_program_that_does_not_listen_is_heard_all_the_same() {
     let messages = users(300, 2000);
     let deaf = program(&["sh", "-c", "exec <&-; echo heard"], Duration::from_secs(20));
-    assert_eq!(deaf.summarise(&request(&messages), &Cancel::new()).unwrap().text, "heard");
+    assert_eq!(deaf.summarise(&request(&messages), &CancelToken::new()).unwrap().text, "heard");
 }
 
 #[test]
 fn a_failing_program_is_told_with_its_last_words() {
     let what = passing(
-        program(&["false"], Duration::from_secs(20)).summarise(&request(&users(1, 4)), &Cancel::new()),
+        program(&["false"], Duration::from_secs(20)).summarise(&request(&users(1, 4)), &CancelToken::new()),
     );
     assert!(what.contains("false: ended with exit status: 1"), "{what}");
     let what = passing(shell("echo half a summary; echo no model >&2; exit 3"));
@@ -86,8 +89,8 @@ fn silence_noise_and_bytes_are_no_summary() {
 #[test]
 fn a_program_that_is_not_there_is_hopeless() {
     let missing = program(&["no-such-program-anywhere"], Duration::from_secs(1));
-    let result = missing.summarise(&request(&users(1, 4)), &Cancel::new());
-    assert!(matches!(result, Err(CallError::Hopeless(what)) if what.contains("no-such-program-anywhere")));
+    let result = missing.summarise(&request(&users(1, 4)), &CancelToken::new());
+    assert!(matches!(result, Err(CallError::Permanent(what)) if what.contains("no-such-program-anywhere")));
 }
 
 /// Whether a process is there, and no zombie.
@@ -102,7 +105,7 @@ fn ends(pid: &str) {
     let begun = Instant::now();
     while lives(pid) {
         assert!(begun.elapsed() < Duration::from_secs(10), "{pid} lives on");
-        Cancel::new().wait(LOOK);
+        CancelToken::new().wait(POLL_INTERVAL);
     }
 }
 
@@ -120,7 +123,7 @@ fn ids(file: &std::path::Path) -> Vec<String> {
             return text.split_whitespace().map(str::to_owned).collect();
         }
         assert!(begun.elapsed() < Duration::from_secs(20), "it did not start");
-        Cancel::new().wait(LOOK);
+        CancelToken::new().wait(POLL_INTERVAL);
     }
 }
 
@@ -128,7 +131,7 @@ fn ids(file: &std::path::Path) -> Vec<String> {
 fn a_hanging_program_is_stopped_with_all_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let (hanging, file) = hanging(folder.path(), Duration::from_millis(700));
-    let what = passing(hanging.summarise(&request(&users(1, 4)), &Cancel::new()));
+    let what = passing(hanging.summarise(&request(&users(1, 4)), &CancelToken::new()));
     assert!(what.contains("no end after 0.7 s") && what.contains("waiting"), "{what}");
     for pid in ids(&file) {
         ends(&pid);
@@ -139,7 +142,7 @@ fn a_hanging_program_is_stopped_with_all_it_started() {
 fn a_cancelled_program_is_stopped_with_all_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let (hanging, file) = hanging(folder.path(), Duration::from_mins(1));
-    let (cancel, begun) = (Cancel::new(), Instant::now());
+    let (cancel, begun) = (CancelToken::new(), Instant::now());
     let other = cancel.clone();
     let asking = std::thread::spawn(move || hanging.summarise(&request(&users(1, 4)), &other));
     let ids = ids(&file);
@@ -158,7 +161,7 @@ fn what_a_program_leaves_behind_on_its_output_is_stopped() {
     let file = folder.path().join("ids");
     let script = "sleep 300 & echo $! > \"$0\"; echo done";
     let leaving = program(&["sh", "-c", script, file.to_str().unwrap()], Duration::from_mins(1));
-    assert_eq!(leaving.summarise(&request(&users(1, 4)), &Cancel::new()).unwrap().text, "done");
+    assert_eq!(leaving.summarise(&request(&users(1, 4)), &CancelToken::new()).unwrap().text, "done");
     assert!(begun.elapsed() < Duration::from_secs(30));
     for pid in ids(&file) {
         ends(&pid);
@@ -168,7 +171,7 @@ fn what_a_program_leaves_behind_on_its_output_is_stopped() {
 #[test]
 fn a_whole_summary_goes_through_a_program_call_by_call() {
     let counting = program(&["sh", "-c", "wc -c"], Duration::from_secs(20));
-    let summary = run(&job(users(80, 4000)), &counting, &Cancel::new(), &mut |_| {}).unwrap();
+    let summary = run(&job(users(80, 4000)), &counting, &CancelToken::new(), &mut |_| {}).unwrap();
     assert_eq!(summary.calls.len(), 3);
     assert!(summary.text.to_string_lossy().parse::<u64>().is_ok(), "{:?}", summary.text);
 }

@@ -6,7 +6,7 @@ use crate::js::{self, Value};
 use crate::summarize::extractive::words::{one_line, shortened};
 
 /// Arguments that say what a call is about, the best first.
-const SUBJECTS: [&str; 15] = [
+const SUBJECT_ARGUMENTS: [&str; 15] = [
     "command",
     "cmd",
     "path",
@@ -24,35 +24,35 @@ const SUBJECTS: [&str; 15] = [
     "action",
 ];
 /// Chars of a subject at most.
-const SUBJECT: usize = 90;
+const SUBJECT_CHARS: usize = 90;
 /// Subjects of a tool that are told.
-const TOLD_SUBJECTS: usize = 6;
+const MAX_SUBJECTS: usize = 6;
 /// Failures that are told.
-const TOLD_FAILURES: usize = 8;
+const MAX_FAILURES: usize = 8;
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum CallOutcome {
     /// It has no result yet.
     Pending,
     /// Well.
-    Done,
+    Succeeded,
     /// With an error, which says this.
     Failed(String),
 }
 
 /// One call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct ExtractedCall {
     pub(super) tool: String,
     /// What it was about; possibly empty.
     pub(super) subject: String,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: CallOutcome,
 }
 
-impl Call {
+impl ExtractedCall {
     /// Tool and subject.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn text(&self) -> String {
         if self.subject.is_empty() { self.tool.clone() } else { format!("{} `{}`", self.tool, self.subject) }
     }
 }
@@ -71,7 +71,7 @@ impl ToolWork {
     pub(super) fn subjects(&self) -> Vec<String> {
         let mut newest: Vec<String> = Vec::new();
         for subject in self.subjects.iter().rev() {
-            if newest.len() < TOLD_SUBJECTS && !newest.contains(subject) {
+            if newest.len() < MAX_SUBJECTS && !newest.contains(subject) {
                 newest.push(subject.clone());
             }
         }
@@ -82,23 +82,23 @@ impl ToolWork {
 
 /// All calls, in order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Calls {
-    calls: Vec<Call>,
+pub(super) struct ExtractedCalls {
+    calls: Vec<ExtractedCall>,
     by_id: HashMap<String, usize>,
 }
 
-impl Calls {
+impl ExtractedCalls {
     /// Notes a tool-call block.
     pub(super) fn add_call(&mut self, block: &Value) {
         let text = |key| block.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy);
         let arguments = block.get("arguments").or_else(|| block.get("input"));
-        let call = Call {
+        let call = ExtractedCall {
             tool: text("name")
                 .map(|name| one_line(&name))
                 .filter(|name| !name.is_empty())
                 .unwrap_or("tool".to_owned()),
             subject: arguments.map(subject).unwrap_or_default(),
-            outcome: Outcome::Pending,
+            outcome: CallOutcome::Pending,
         };
         if let Some(id) = text("id") {
             self.by_id.insert(id, self.calls.len());
@@ -108,25 +108,25 @@ impl Calls {
 
     /// Notes how a call ended. A result whose call was summarised before still counts as one.
     pub(super) fn add_result(&mut self, id: Option<&str>, tool: &str, failed: Option<String>) {
-        let outcome = failed.map_or(Outcome::Done, Outcome::Failed);
+        let outcome = failed.map_or(CallOutcome::Succeeded, CallOutcome::Failed);
         match id.and_then(|id| self.by_id.get(id)).and_then(|at| self.calls.get_mut(*at)) {
             Some(call) => call.outcome = outcome,
-            None => self.calls.push(Call { tool: tool.to_owned(), subject: String::new(), outcome }),
+            None => self.calls.push(ExtractedCall { tool: tool.to_owned(), subject: String::new(), outcome }),
         }
     }
 
     /// A shell command that the person ran.
     pub(super) fn add_shell(&mut self, command: &str, failed: Option<String>) {
-        let outcome = failed.map_or(Outcome::Done, Outcome::Failed);
-        self.calls.push(Call {
+        let outcome = failed.map_or(CallOutcome::Succeeded, CallOutcome::Failed);
+        self.calls.push(ExtractedCall {
             tool: "shell".to_owned(),
-            subject: shortened(&one_line(command), SUBJECT),
+            subject: shortened(&one_line(command), SUBJECT_CHARS),
             outcome,
         });
     }
 
     /// How many there were.
-    pub(super) fn calls(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.calls.len()
     }
 
@@ -140,7 +140,7 @@ impl Calls {
             });
             let tool = &mut tools[at];
             tool.calls += 1;
-            tool.failed += usize::from(matches!(call.outcome, Outcome::Failed(_)));
+            tool.failed += usize::from(matches!(call.outcome, CallOutcome::Failed(_)));
             if !call.subject.is_empty() {
                 tool.subjects.push(call.subject.clone());
             }
@@ -150,26 +150,27 @@ impl Calls {
     }
 
     /// Calls after which no result came.
-    pub(super) fn pending(&self) -> impl Iterator<Item = &Call> {
-        let calls: Vec<&Call> = self.calls.iter().filter(|call| call.outcome == Outcome::Pending).collect();
-        let skipped = calls.len().saturating_sub(TOLD_FAILURES);
+    pub(super) fn pending(&self) -> impl Iterator<Item = &ExtractedCall> {
+        let calls: Vec<&ExtractedCall> =
+            self.calls.iter().filter(|call| call.outcome == CallOutcome::Pending).collect();
+        let skipped = calls.len().saturating_sub(MAX_FAILURES);
         calls.into_iter().skip(skipped)
     }
 
     /// The newest failures that no later call of the same tool about the same thing made good, each once.
-    pub(super) fn unresolved(&self) -> impl Iterator<Item = &Call> {
+    pub(super) fn unresolved(&self) -> impl Iterator<Item = &ExtractedCall> {
         let mut open: HashMap<(&str, &str), usize> = HashMap::new();
         for (at, call) in self.calls.iter().enumerate() {
             let about = (call.tool.as_str(), call.subject.as_str());
             match call.outcome {
-                Outcome::Failed(_) => _ = open.insert(about, at),
-                Outcome::Done => _ = open.remove(&about),
-                Outcome::Pending => {}
+                CallOutcome::Failed(_) => _ = open.insert(about, at),
+                CallOutcome::Succeeded => _ = open.remove(&about),
+                CallOutcome::Pending => {}
             }
         }
         let mut open: Vec<usize> = open.into_values().collect();
         open.sort_unstable();
-        let skipped = open.len().saturating_sub(TOLD_FAILURES);
+        let skipped = open.len().saturating_sub(MAX_FAILURES);
         open.into_iter().skip(skipped).map(|at| &self.calls[at])
     }
 }
@@ -179,17 +180,17 @@ fn subject(arguments: &Value) -> String {
     let text = |value: &Value| {
         value.as_str().map(|text| one_line(&text.to_string_lossy())).filter(|text| !text.is_empty())
     };
-    let named = SUBJECTS.iter().find_map(|key| text(arguments.get(key)?));
+    let named = SUBJECT_ARGUMENTS.iter().find_map(|key| text(arguments.get(key)?));
     let first = || arguments.as_object()?.iter().find_map(|(_, value)| text(value));
-    named.or_else(first).map(|text| shortened(&text, SUBJECT)).unwrap_or_default()
+    named.or_else(first).map(|text| shortened(&text, SUBJECT_CHARS)).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn calls(list: &[(&str, &str, Option<&str>)]) -> Calls {
-        let mut calls = Calls::default();
+    fn calls(list: &[(&str, &str, Option<&str>)]) -> ExtractedCalls {
+        let mut calls = ExtractedCalls::default();
         for (at, (tool, command, failed)) in list.iter().enumerate() {
             let block =
                 format!(r#"{{"id":"{at}","name":"{tool}","arguments":{{"x":"y","command":"{command}"}}}}"#);
@@ -207,7 +208,7 @@ mod tests {
             ("exec", "make", None),
             ("exec", "ls", Some("denied again")),
         ]);
-        let open: Vec<String> = calls.unresolved().map(Call::words).collect();
+        let open: Vec<String> = calls.unresolved().map(ExtractedCall::text).collect();
         assert_eq!(open, ["exec `ls`"]);
         let tool = calls.tools()[0].clone();
         assert_eq!(
@@ -218,10 +219,10 @@ mod tests {
 
     #[test]
     fn a_call_without_a_result_is_pending_and_a_result_without_a_call_counts() {
-        let mut calls = Calls::default();
+        let mut calls = ExtractedCalls::default();
         calls.add_call(&js::parse(r#"{"id":"a","name":"read","arguments":{"n":1}}"#).unwrap());
         calls.add_result(Some("other"), "exec", None);
-        assert_eq!(calls.pending().map(Call::words).collect::<Vec<_>>(), ["read"]);
-        assert_eq!(calls.calls(), 2);
+        assert_eq!(calls.pending().map(ExtractedCall::text).collect::<Vec<_>>(), ["read"]);
+        assert_eq!(calls.count(), 2);
     }
 }

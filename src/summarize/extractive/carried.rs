@@ -1,11 +1,11 @@
 //! What an earlier summary says, whoever wrote it, in bounded form. What was carried once already as something earlier goes.
 
-use crate::summarize::extractive::SIGNED;
-use crate::summarize::extractive::draft::Part;
+use crate::summarize::extractive::SIGNATURE;
+use crate::summarize::extractive::draft::SummaryPart;
 use crate::summarize::extractive::words::{one_line, shortened};
 
 /// Chars of a carried line at most.
-const LINE: usize = 240;
+const LINE_CHARS: usize = 240;
 
 /// Sections that are made anew each time: what stands between these tags is not carried.
 const BLOCKS: [(&str, &str); 3] = [
@@ -15,57 +15,57 @@ const BLOCKS: [(&str, &str); 3] = [
 ];
 
 /// Where the lines under a heading go, what they begin with there, and how many of them are kept.
-struct Road {
+struct HeadingRoute {
     heading: &'static str,
-    part: Part,
-    before: &'static str,
-    most: usize,
+    part: SummaryPart,
+    prefix: &'static str,
+    max_lines: usize,
 }
 
-const fn road(heading: &'static str, part: Part, before: &'static str, most: usize) -> Road {
-    Road { heading, part, before, most }
+const fn route(heading: &'static str, part: SummaryPart, before: &'static str, most: usize) -> HeadingRoute {
+    HeadingRoute { heading, part, prefix: before, max_lines: most }
 }
 
 /// Lines under no heading at all stand before the first.
-static UNKNOWN: Road = road("", Part::Context, "earlier: ", 6);
+static UNKNOWN_HEADING: HeadingRoute = route("", SummaryPart::Context, "earlier: ", 6);
 
-static ROADS: [Road; 15] = [
-    road("goal", Part::Goal, "", 8),
-    road("constraints & preferences", Part::Constraints, "", 12),
-    road("constraints", Part::Constraints, "", 12),
-    road("progress", Part::Done, "", 16),
-    road("done", Part::Done, "", 16),
-    road("in progress", Part::Context, "in progress earlier: ", 4),
-    road("blocked", Part::Context, "failed earlier: ", 4),
-    road("tool failures", Part::Context, "failed earlier: ", 4),
-    road("key decisions", Part::Decisions, "", 12),
-    road("decisions", Part::Decisions, "", 12),
-    road("next steps", Part::Next, "planned earlier: ", 4),
-    road("critical context", Part::Context, "", 10),
-    road("original request", Part::Goal, "", 4),
-    road("early progress", Part::Done, "", 8),
-    road("context for suffix", Part::Context, "", 6),
+static ROUTES: [HeadingRoute; 15] = [
+    route("goal", SummaryPart::Goal, "", 8),
+    route("constraints & preferences", SummaryPart::Constraints, "", 12),
+    route("constraints", SummaryPart::Constraints, "", 12),
+    route("progress", SummaryPart::Done, "", 16),
+    route("done", SummaryPart::Done, "", 16),
+    route("in progress", SummaryPart::Context, "in progress earlier: ", 4),
+    route("blocked", SummaryPart::Context, "failed earlier: ", 4),
+    route("tool failures", SummaryPart::Context, "failed earlier: ", 4),
+    route("key decisions", SummaryPart::Decisions, "", 12),
+    route("decisions", SummaryPart::Decisions, "", 12),
+    route("next steps", SummaryPart::Next, "planned earlier: ", 4),
+    route("critical context", SummaryPart::Context, "", 10),
+    route("original request", SummaryPart::Goal, "", 4),
+    route("early progress", SummaryPart::Done, "", 8),
+    route("context for suffix", SummaryPart::Context, "", 6),
 ];
 
 /// The lines of an earlier summary with their places.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Carried(Vec<(Part, String)>);
+pub(super) struct CarriedLines(Vec<(SummaryPart, String)>);
 
-impl Carried {
+impl CarriedLines {
     /// Reads a summary. One without known headings is carried as its first lines.
-    pub(super) fn of(summary: &str) -> Self {
+    pub(super) fn from_summary(summary: &str) -> Self {
         let mut carried = Vec::new();
         let mut section: Vec<String> = Vec::new();
-        let (mut open, mut before) = (&UNKNOWN, UNKNOWN.before.to_owned());
+        let (mut open, mut before) = (&UNKNOWN_HEADING, UNKNOWN_HEADING.prefix.to_owned());
         for line in without_blocks(summary) {
             if let Some(name) = heading(line) {
                 carry(&mut carried, open, &before, std::mem::take(&mut section));
-                let road = ROADS.iter().find(|road| road.heading == name.to_lowercase());
+                let road = ROUTES.iter().find(|road| road.heading == name.to_lowercase());
                 // What stands under a heading of another kind keeps its name.
-                before = road.map_or_else(|| format!("{name}: "), |road| road.before.to_owned());
-                open = road.unwrap_or(&UNKNOWN);
+                before = road.map_or_else(|| format!("{name}: "), |road| road.prefix.to_owned());
+                open = road.unwrap_or(&UNKNOWN_HEADING);
             } else {
-                section.extend(bare(line));
+                section.extend(strip_mark(line));
             }
         }
         carry(&mut carried, open, &before, section);
@@ -73,16 +73,16 @@ impl Carried {
     }
 
     /// The lines, in order.
-    pub(super) fn lines(&self) -> impl Iterator<Item = (Part, &str)> {
+    pub(super) fn lines(&self) -> impl Iterator<Item = (SummaryPart, &str)> {
         self.0.iter().map(|(part, line)| (*part, line.as_str()))
     }
 }
 
 /// The newest lines of a section; of an unknown one, the first.
-fn carry(carried: &mut Vec<(Part, String)>, road: &Road, before: &str, lines: Vec<String>) {
-    let skipped = if road.heading.is_empty() { 0 } else { lines.len().saturating_sub(road.most) };
-    for line in lines.into_iter().skip(skipped).take(road.most) {
-        carried.push((road.part, shortened(&format!("{before}{line}"), LINE)));
+fn carry(carried: &mut Vec<(SummaryPart, String)>, road: &HeadingRoute, before: &str, lines: Vec<String>) {
+    let skipped = if road.heading.is_empty() { 0 } else { lines.len().saturating_sub(road.max_lines) };
+    for line in lines.into_iter().skip(skipped).take(road.max_lines) {
+        carried.push((road.part, shortened(&format!("{before}{line}"), LINE_CHARS)));
     }
 }
 
@@ -106,7 +106,7 @@ fn without_blocks(summary: &str) -> Vec<&str> {
 }
 
 /// A line without its mark; none where it says nothing, or nothing new.
-fn bare(line: &str) -> Option<String> {
+fn strip_mark(line: &str) -> Option<String> {
     let line = one_line(line);
     let text = ["- [x] ", "- [X] ", "- [ ] ", "- ", "* "].iter().find_map(|mark| line.strip_prefix(mark));
     let text = text.unwrap_or(&line);
@@ -114,7 +114,7 @@ fn bare(line: &str) -> Option<String> {
     let text = if number > 0 { text[number..].strip_prefix(". ").unwrap_or(text) } else { text };
     let text = text.strip_prefix("then: ").unwrap_or(text);
     let empty = ["", "(none)", "---", "**Turn Context (split turn):**", "No prior history."].contains(&text);
-    let made = text.starts_with(SIGNED)
+    let made = text.starts_with(SIGNATURE)
         || text.starts_with("(no room for ")
         || text.contains("other requests in between");
     // Lines that were earlier ones then are not carried a second time.
@@ -127,8 +127,8 @@ fn bare(line: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Vec<(Part, String)> {
-        Carried::of(text).0
+    fn of(text: &str) -> Vec<(SummaryPart, String)> {
+        CarriedLines::from_summary(text).0
     }
 
     #[test]
@@ -137,10 +137,10 @@ mod tests {
             ## Critical Context\n- (none)\n- Extractive summary: quoted\n\n<read-files>\nx.rs\n</read-files>";
         let line = |part, text: &str| (part, text.to_owned());
         let expected = [
-            line(Part::Goal, "Ship it"),
-            line(Part::Done, "a"),
-            line(Part::Context, "in progress earlier: b"),
-            line(Part::Next, "planned earlier: c"),
+            line(SummaryPart::Goal, "Ship it"),
+            line(SummaryPart::Done, "a"),
+            line(SummaryPart::Context, "in progress earlier: b"),
+            line(SummaryPart::Next, "planned earlier: c"),
         ];
         assert_eq!(of(text), expected);
     }
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_split_turns_context_is_carried_too() {
         let text = "## Goal\na\n\n---\n\n**Turn Context (split turn):**\n\n## Original Request\n- b\n## Early Progress\n- c";
-        let expected = [(Part::Goal, "a"), (Part::Goal, "b"), (Part::Done, "c")];
+        let expected = [(SummaryPart::Goal, "a"), (SummaryPart::Goal, "b"), (SummaryPart::Done, "c")];
         assert_eq!(of(text), expected.map(|(part, text)| (part, text.to_owned())));
     }
 
@@ -162,7 +162,8 @@ mod tests {
 
     #[test]
     fn headings_of_another_kind_keep_their_names() {
-        let expected = [(Part::Goal, "a".to_owned()), (Part::Context, "Files: x.rs".to_owned())];
+        let expected =
+            [(SummaryPart::Goal, "a".to_owned()), (SummaryPart::Context, "Files: x.rs".to_owned())];
         assert_eq!(of("## Goal\na\n## Files\n- x.rs"), expected);
     }
 

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use crate::summarize::extractive::words::{shortened, units};
 
 /// Chars that a line keeps when all of them are shortened.
-const SHORTEST: usize = 60;
+const MIN_LINE_CHARS: usize = 60;
 
 /// A heading of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum SummaryPart {
     Goal,
     Constraints,
     Done,
@@ -34,7 +34,7 @@ pub(super) enum Weight {
     Key,
 }
 
-impl Part {
+impl SummaryPart {
     const CHECKPOINT: &[Self] = &[
         Self::Goal,
         Self::Constraints,
@@ -65,7 +65,7 @@ impl Part {
     }
 
     /// What an item begins with; `number` counts from 1.
-    fn mark(self, number: usize) -> String {
+    fn bullet(self, number: usize) -> String {
         match self {
             Self::Done => "- [x] ".to_owned(),
             Self::InProgress => "- [ ] ".to_owned(),
@@ -76,50 +76,50 @@ impl Part {
 }
 
 #[derive(Debug)]
-struct Item {
-    part: Part,
+struct DraftItem {
+    part: SummaryPart,
     weight: Weight,
     text: String,
 }
 
 /// The items of a summary, each on one line, oldest first under their heading.
 #[derive(Debug)]
-pub(super) struct Draft {
-    parts: &'static [Part],
-    items: Vec<Item>,
+pub(super) struct SummaryDraft {
+    parts: &'static [SummaryPart],
+    items: Vec<DraftItem>,
     /// Items that found no room.
-    dropped: Vec<Part>,
+    dropped: Vec<SummaryPart>,
 }
 
-impl Draft {
+impl SummaryDraft {
     /// With the headings of a checkpoint (compaction 3.17).
     pub(super) fn checkpoint() -> Self {
-        Self { parts: Part::CHECKPOINT, items: Vec::new(), dropped: Vec::new() }
+        Self { parts: SummaryPart::CHECKPOINT, items: Vec::new(), dropped: Vec::new() }
     }
 
     /// With the headings of a turn prefix (compaction 3.18).
     pub(super) fn turn_prefix() -> Self {
-        Self { parts: Part::TURN_PREFIX, items: Vec::new(), dropped: Vec::new() }
+        Self { parts: SummaryPart::TURN_PREFIX, items: Vec::new(), dropped: Vec::new() }
     }
 
     /// Adds a line under a heading, once.
-    pub(super) fn add(&mut self, part: Part, weight: Weight, text: String) {
+    pub(super) fn add(&mut self, part: SummaryPart, weight: Weight, text: String) {
         let known = self.items.iter().any(|item| item.part == part && item.text == text);
         if !text.is_empty() && !known {
-            self.items.push(Item { part, weight, text });
+            self.items.push(DraftItem { part, weight, text });
         }
     }
 
     /// The text, in `chars` chars where that can be: first the lightest items go, then the lines are shortened.
-    pub(super) fn text(mut self, chars: usize) -> String {
-        let mut text = self.written();
+    pub(super) fn into_text(mut self, chars: usize) -> String {
+        let mut text = self.render();
         while units(&text) > chars && self.drop_one() {
-            text = self.written();
+            text = self.render();
         }
         let mut line = 240;
-        while units(&text) > chars && line >= SHORTEST {
+        while units(&text) > chars && line >= MIN_LINE_CHARS {
             self.items.iter_mut().for_each(|item| item.text = shortened(&item.text, line));
-            text = self.written();
+            text = self.render();
             line = line * 2 / 3;
         }
         if units(&text) > chars { shortened(&text, chars) } else { text }
@@ -129,7 +129,7 @@ impl Draft {
     fn drop_one(&mut self) -> bool {
         let lightest = self.items.iter().map(|item| item.weight).min();
         let Some(weight) = lightest.filter(|weight| *weight < Weight::Key) else { return false };
-        let room = |part: Part| -> usize {
+        let room = |part: SummaryPart| -> usize {
             let own = self.items.iter().filter(|item| item.part == part && item.weight == weight);
             own.map(|item| item.text.len()).sum()
         };
@@ -138,18 +138,18 @@ impl Draft {
         at.map(|at| self.dropped.push(self.items.remove(at).part)).is_some()
     }
 
-    fn written(&self) -> String {
+    fn render(&self) -> String {
         let mut text = String::new();
         for part in self.parts {
-            let items: Vec<&Item> = self.items.iter().filter(|item| item.part == *part).collect();
+            let items: Vec<&DraftItem> = self.items.iter().filter(|item| item.part == *part).collect();
             let dropped = self.dropped.iter().filter(|own| *own == part).count();
-            if items.is_empty() && dropped == 0 && *part == Part::Blocked {
+            if items.is_empty() && dropped == 0 && *part == SummaryPart::Blocked {
                 continue;
             }
             let gap = if text.is_empty() { "" } else { "\n" };
             _ = writeln!(text, "{gap}{}", part.heading());
             for (at, item) in items.iter().enumerate() {
-                _ = writeln!(text, "{}{}", part.mark(at + 1), item.text);
+                _ = writeln!(text, "{}{}", part.bullet(at + 1), item.text);
             }
             if items.is_empty() && dropped == 0 {
                 text.push_str("- (none)\n");
@@ -166,23 +166,23 @@ impl Draft {
 mod tests {
     use super::*;
 
-    fn draft() -> Draft {
-        let mut draft = Draft::checkpoint();
-        draft.add(Part::Goal, Weight::Key, "goal".to_owned());
+    fn draft() -> SummaryDraft {
+        let mut draft = SummaryDraft::checkpoint();
+        draft.add(SummaryPart::Goal, Weight::Key, "goal".to_owned());
         for number in 0..20 {
-            draft.add(Part::Done, Weight::Side, format!("step {number} {}", "x".repeat(40)));
+            draft.add(SummaryPart::Done, Weight::Side, format!("step {number} {}", "x".repeat(40)));
         }
-        draft.add(Part::Decisions, Weight::Main, "decision".to_owned());
+        draft.add(SummaryPart::Decisions, Weight::Main, "decision".to_owned());
         draft
     }
 
     #[test]
     fn headings_stand_in_order_and_empty_ones_say_so() {
-        let mut draft = Draft::checkpoint();
-        draft.add(Part::Next, Weight::Main, "a".to_owned());
-        draft.add(Part::Next, Weight::Main, "b".to_owned());
-        draft.add(Part::Next, Weight::Main, "a".to_owned());
-        let text = draft.text(10_000);
+        let mut draft = SummaryDraft::checkpoint();
+        draft.add(SummaryPart::Next, Weight::Main, "a".to_owned());
+        draft.add(SummaryPart::Next, Weight::Main, "b".to_owned());
+        draft.add(SummaryPart::Next, Weight::Main, "a".to_owned());
+        let text = draft.into_text(10_000);
         let expected = "## Goal\n- (none)\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n### Done\n- (none)\n\n\
             ### In Progress\n- (none)\n\n## Key Decisions\n- (none)\n\n## Next Steps\n1. a\n2. b\n\n## Critical Context\n- (none)";
         assert_eq!(text, expected);
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_oldest_of_the_lightest_goes_first_and_is_counted() {
-        let text = draft().text(700);
+        let text = draft().into_text(700);
         assert!(units(&text) <= 700);
         assert!(text.contains("goal") && text.contains("decision") && text.contains("step 19"), "{text}");
         assert!(!text.contains("step 0 ") && text.contains("(no room for "), "{text}");
@@ -199,9 +199,9 @@ mod tests {
     #[test]
     fn what_cannot_go_is_shortened() {
         let mut draft = draft();
-        draft.add(Part::Next, Weight::Key, "y".repeat(2000));
-        let text = draft.text(450);
+        draft.add(SummaryPart::Next, Weight::Key, "y".repeat(2000));
+        let text = draft.into_text(450);
         assert!(units(&text) <= 450 && text.contains("goal") && text.contains("yyy"), "{text}");
-        assert!(units(&self::draft().text(100)) <= 100);
+        assert!(units(&self::draft().into_text(100)) <= 100);
     }
 }

@@ -9,15 +9,15 @@ const SENDER: &str = "Sender";
 
 /// A message without its envelope.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct UserText {
     /// Who said it, where the envelope tells.
-    pub(super) by: Option<String>,
+    pub(super) sender: Option<String>,
     /// The words.
     pub(super) text: String,
 }
 
 /// Takes the envelope off a message.
-pub(super) fn said(text: &str) -> Said {
+pub(super) fn strip_envelope(text: &str) -> UserText {
     let (mut by, mut kept): (Option<String>, Vec<&str>) = (None, Vec::new());
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -36,7 +36,7 @@ pub(super) fn said(text: &str) -> Said {
             by = name(&block).or(by);
         }
     }
-    Said { by, text: kept.join("\n").trim().to_owned() }
+    UserText { sender: by, text: kept.join("\n").trim().to_owned() }
 }
 
 fn name(block: &str) -> Option<String> {
@@ -53,15 +53,16 @@ mod tests {
     fn metadata_goes_and_the_sender_stays() {
         let text = "Conversation info (untrusted metadata):\n```json\n{\"message_id\": \"1\"}\n```\n\n\
             Sender (untrusted metadata):\n```json\n{\n \"label\": \"T\",\n \"name\": \"Tomas\"\n}\n```\n\nlook at\n```\ncode\n```";
-        let expected = Said { by: Some("Tomas".to_owned()), text: "look at\n```\ncode\n```".to_owned() };
-        assert_eq!(said(text), expected);
+        let expected =
+            UserText { sender: Some("Tomas".to_owned()), text: "look at\n```\ncode\n```".to_owned() };
+        assert_eq!(strip_envelope(text), expected);
     }
 
     #[test]
     fn words_without_an_envelope_are_left_alone() {
         for text in ["", "hello", "a\n```json\n{}\n```"] {
-            assert_eq!(said(text), Said { by: None, text: text.to_owned() });
+            assert_eq!(strip_envelope(text), UserText { sender: None, text: text.to_owned() });
         }
-        assert_eq!(said("x (untrusted metadata):\ny").text, "y");
+        assert_eq!(strip_envelope("x (untrusted metadata):\ny").text, "y");
     }
 }

@@ -6,32 +6,32 @@ use crate::js::{self, JsString, Value};
 use crate::policy::compact::FileOps;
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
-use crate::summarize::extractive::calls::Calls;
-use crate::summarize::extractive::envelope::{Said, said};
+use crate::summarize::extractive::calls::ExtractedCalls;
+use crate::summarize::extractive::envelope::{UserText, strip_envelope};
 use crate::summarize::extractive::words::{
-    is_decision, is_next, is_rule, names, one_line, prose, sentences, shortened,
+    is_decision, is_next, is_rule, names, one_line, prose_lines, sentences, shortened,
 };
 
 /// Chars of a quoted sentence at most.
-const QUOTE: usize = 240;
+const QUOTE_CHARS: usize = 240;
 /// Rules, decisions and steps that are kept, each.
-const QUOTES: usize = 10;
+const MAX_QUOTES: usize = 10;
 /// Chars by which two requests are the same.
-const SAME: usize = 120;
+const SAME_PREFIX_CHARS: usize = 120;
 /// Names that are told.
-const NAMES: usize = 12;
+const MAX_NAMES: usize = 12;
 
 /// Something that the person said, once or again and again: what differs in numbers only counts as the same.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct UserRequest {
     /// The newest wording, on one line.
     text: String,
     times: usize,
 }
 
-impl Request {
+impl UserRequest {
     /// The words in at most `chars` chars, and how often they were said.
-    pub(super) fn words(&self, chars: usize) -> String {
+    pub(super) fn text(&self, chars: usize) -> String {
         let words = shortened(&self.text, chars);
         if self.times > 1 { format!("{words} ({} times)", self.times) } else { words }
     }
@@ -41,7 +41,7 @@ impl Request {
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     /// What the person asked for, each thing once.
-    pub(super) requests: Vec<Request>,
+    pub(super) requests: Vec<UserRequest>,
     /// Sentences of the person that lay something down.
     pub(super) rules: Vec<String>,
     /// Sentences of the assistant that settle something, the newest last.
@@ -55,60 +55,60 @@ pub(super) struct Facts {
     /// What the last answer failed with.
     pub(super) last_error: Option<String>,
     /// Summaries that stand in the conversation, of branches it came back from.
-    pub(super) told_summaries: Vec<String>,
+    pub(super) branch_summaries: Vec<String>,
     /// The tool calls.
-    pub(super) work: Calls,
+    pub(super) calls: ExtractedCalls,
     /// Files that were written or edited.
-    pub(super) changed: Vec<String>,
+    pub(super) changed_files: Vec<String>,
     /// Files that were only read.
-    pub(super) read: Vec<String>,
+    pub(super) read_files: Vec<String>,
     /// The last request, while nothing was said after it.
-    open: Option<String>,
+    open_request: Option<String>,
     /// Where a request stands, by its words without numbers.
-    known: HashMap<String, usize>,
+    request_by_words: HashMap<String, usize>,
     /// Names with how often they stand there.
-    named: Vec<(String, usize)>,
+    name_counts: Vec<(String, usize)>,
     /// Where each name stands among them.
-    places: HashMap<String, usize>,
+    name_positions: HashMap<String, usize>,
     /// Times of the first and the last message, ms.
     times: Option<(f64, f64)>,
 }
 
 impl Facts {
     /// Reads messages. Malformed ones say nothing.
-    pub(super) fn of(messages: &[Value]) -> Self {
+    pub(super) fn from_messages(messages: &[Value]) -> Self {
         let (mut facts, mut files) = (Self::default(), FileOps::default());
         for message in messages {
-            facts.time(message);
+            facts.add_time(message);
             files.add_message(message);
             match role_of(message) {
-                Role::User | Role::Custom => facts.user(&text_of(message)),
-                Role::Assistant => facts.assistant(message),
-                Role::ToolResult => facts.result(message),
-                Role::BashExecution => facts.shell(message),
+                Role::User | Role::Custom => facts.add_user(&text_of(message)),
+                Role::Assistant => facts.add_assistant(message),
+                Role::ToolResult => facts.add_result(message),
+                Role::BashExecution => facts.add_shell(message),
                 Role::BranchSummary | Role::CompactionSummary => {
-                    facts.told_summaries.extend(field(message, "summary").map(|text| one_line(&text)));
+                    facts.branch_summaries.extend(field(message, "summary").map(|text| one_line(&text)));
                 }
                 Role::System | Role::Other => {}
             }
         }
-        let lists = files.lists();
-        (facts.changed, facts.read) = (texts(&lists.modified), texts(&lists.read));
+        let lists = files.to_lists();
+        (facts.changed_files, facts.read_files) = (texts(&lists.modified), texts(&lists.read));
         facts
     }
 
     /// The last request, where nothing was said after it.
     pub(super) fn open_request(&self) -> Option<&str> {
-        self.open.as_deref()
+        self.open_request.as_deref()
     }
 
     /// The names told most often, in order of their first occurrence.
     pub(super) fn names(&self) -> Vec<String> {
-        let mut ranked: Vec<usize> = (0..self.named.len()).collect();
-        ranked.sort_by_key(|at| std::cmp::Reverse(self.named[*at].1));
-        ranked.truncate(NAMES);
+        let mut ranked: Vec<usize> = (0..self.name_counts.len()).collect();
+        ranked.sort_by_key(|at| std::cmp::Reverse(self.name_counts[*at].1));
+        ranked.truncate(MAX_NAMES);
         ranked.sort_unstable();
-        ranked.into_iter().map(|at| self.named[at].0.clone()).collect()
+        ranked.into_iter().map(|at| self.name_counts[at].0.clone()).collect()
     }
 
     /// The first and the last moment, as ISO text.
@@ -117,7 +117,7 @@ impl Facts {
         Some((js::iso_text(first as i64), js::iso_text(last as i64)))
     }
 
-    fn time(&mut self, message: &Value) {
+    fn add_time(&mut self, message: &Value) {
         // The range of JavaScript's dates.
         let time = message.get("timestamp").and_then(Value::as_f64).filter(|ms| ms.abs() <= 8.64e15);
         if let Some(time) = time {
@@ -125,41 +125,44 @@ impl Facts {
         }
     }
 
-    fn user(&mut self, text: &str) {
-        let Said { by, text } = said(text);
+    fn add_user(&mut self, text: &str) {
+        let UserText { sender: by, text } = strip_envelope(text);
         let line = one_line(&text);
         if line.is_empty() {
             return;
         }
         let line = by.map(|by| format!("{}: ", one_line(&by))).unwrap_or_default() + &line;
         for sentence in sentences(&text).into_iter().filter(|sentence| is_rule(sentence)) {
-            keep_newest(&mut self.rules, shortened(&sentence, QUOTE));
+            keep_newest(&mut self.rules, shortened(&sentence, QUOTE_CHARS));
         }
-        self.name(&text);
+        self.add_name(&text);
         self.question = None;
-        self.request(&line);
-        self.open = Some(line);
+        self.add_request(&line);
+        self.open_request = Some(line);
     }
 
-    fn request(&mut self, line: &str) {
-        let without_numbers: String = line.chars().filter(|char| !char.is_ascii_digit()).take(SAME).collect();
-        if let Some(known) = self.known.get(&without_numbers).and_then(|at| self.requests.get_mut(*at)) {
+    fn add_request(&mut self, line: &str) {
+        let without_numbers: String =
+            line.chars().filter(|char| !char.is_ascii_digit()).take(SAME_PREFIX_CHARS).collect();
+        if let Some(known) =
+            self.request_by_words.get(&without_numbers).and_then(|at| self.requests.get_mut(*at))
+        {
             known.times += 1;
             line.clone_into(&mut known.text);
             return;
         }
-        self.known.insert(without_numbers, self.requests.len());
-        self.requests.push(Request { text: line.to_owned(), times: 1 });
+        self.request_by_words.insert(without_numbers, self.requests.len());
+        self.requests.push(UserRequest { text: line.to_owned(), times: 1 });
     }
 
-    fn assistant(&mut self, message: &Value) {
+    fn add_assistant(&mut self, message: &Value) {
         let failed =
             message.get("stopReason").is_some_and(|why| why.str_is("error") || why.str_is("aborted"));
         for block in message.get("content").and_then(Value::as_array).unwrap_or_default() {
             if block.get("type").is_some_and(|kind| {
                 ["toolCall", "toolUse", "functionCall"].iter().any(|own| kind.str_is(own))
             }) {
-                self.work.add_call(block);
+                self.calls.add_call(block);
             }
         }
         self.last_error = field(message, "errorMessage").filter(|_| failed).map(|text| one_line(&text));
@@ -168,44 +171,47 @@ impl Facts {
             return;
         }
         for sentence in sentences(&text).into_iter().filter(|sentence| is_decision(sentence)) {
-            keep_newest(&mut self.decisions, shortened(&bare(&sentence), QUOTE));
+            keep_newest(&mut self.decisions, shortened(&strip_list_mark(&sentence), QUOTE_CHARS));
         }
         self.next_steps.clear();
-        let steps =
-            prose(&text).into_iter().filter(|line| is_next(line)).map(|line| shortened(&bare(line), QUOTE));
-        self.next_steps.extend(steps.filter(|step| !step.is_empty()).take(QUOTES));
-        self.name(&text);
+        let steps = prose_lines(&text)
+            .into_iter()
+            .filter(|line| is_next(line))
+            .map(|line| shortened(&strip_list_mark(line), QUOTE_CHARS));
+        self.next_steps.extend(steps.filter(|step| !step.is_empty()).take(MAX_QUOTES));
+        self.add_name(&text);
         if !failed {
-            self.open = None;
+            self.open_request = None;
         }
         let last = sentences(&text).pop().filter(|last| last.ends_with(['?', '？']));
-        self.question = last.map(|question| shortened(&question, QUOTE));
+        self.question = last.map(|question| shortened(&question, QUOTE_CHARS));
         self.last_answer = Some(one_line(&text));
     }
 
-    fn result(&mut self, message: &Value) {
+    fn add_result(&mut self, message: &Value) {
         let failed = message.get("isError") == Some(&Value::Bool(true));
-        let text =
-            failed.then(|| failure_of(&text_of(message))).map(|text| shortened(&one_line(&text), QUOTE));
+        let text = failed
+            .then(|| failure_of(&text_of(message)))
+            .map(|text| shortened(&one_line(&text), QUOTE_CHARS));
         let text = text.map(|text| if text.is_empty() { "no output".to_owned() } else { text });
         let tool = field(message, "toolName").map(|name| one_line(&name)).filter(|name| !name.is_empty());
         let id = field(message, "toolCallId");
-        self.work.add_result(id.as_deref(), tool.as_deref().unwrap_or("tool"), text);
+        self.calls.add_result(id.as_deref(), tool.as_deref().unwrap_or("tool"), text);
     }
 
-    fn shell(&mut self, message: &Value) {
+    fn add_shell(&mut self, message: &Value) {
         let code = message.get("exitCode").and_then(Value::as_f64).filter(|code| *code != 0.0);
         let why = code.map(|code| format!("exit code {}", js::number_text(code)));
-        self.work.add_shell(&field(message, "command").unwrap_or_default(), why);
+        self.calls.add_shell(&field(message, "command").unwrap_or_default(), why);
     }
 
-    fn name(&mut self, text: &str) {
+    fn add_name(&mut self, text: &str) {
         for name in names(text) {
-            if let Some(at) = self.places.get(name) {
-                self.named[*at].1 += 1;
+            if let Some(at) = self.name_positions.get(name) {
+                self.name_counts[*at].1 += 1;
             } else {
-                self.places.insert(name.to_owned(), self.named.len());
-                self.named.push((name.to_owned(), 1));
+                self.name_positions.insert(name.to_owned(), self.name_counts.len());
+                self.name_counts.push((name.to_owned(), 1));
             }
         }
     }
@@ -217,13 +223,13 @@ fn keep_newest(quotes: &mut Vec<String>, quote: String) {
         return;
     }
     quotes.push(quote);
-    if quotes.len() > QUOTES {
+    if quotes.len() > MAX_QUOTES {
         quotes.remove(0);
     }
 }
 
 /// A list line without its mark.
-fn bare(line: &str) -> String {
+fn strip_list_mark(line: &str) -> String {
     let line = one_line(line);
     let line = line.trim_start_matches("- [ ]").trim_start_matches(['-', '*', '#', '>']).trim();
     line.to_owned()

@@ -5,21 +5,21 @@ use proptest::prelude::*;
 use super::*;
 use crate::gateway::ruleset::PiRelease;
 use crate::js::{self, JsString, Value};
-use crate::policy::compact::Purpose;
+use crate::policy::compact::SummaryPurpose;
 
-fn summary(messages: &[Value], form: Form, previous: Option<&str>, max_tokens: f64) -> String {
+fn summary(messages: &[Value], form: SummaryForm, previous: Option<&str>, max_tokens: f64) -> String {
     let previous = previous.map(JsString::from);
     let request = SummaryRequest {
-        purpose: Purpose::History,
+        purpose: SummaryPurpose::History,
         form,
-        merges: false,
+        is_merge: false,
         pi: PiRelease::OLDEST,
         messages,
-        previous: previous.as_ref(),
+        previous_summary: previous.as_ref(),
         focus: None,
         max_tokens,
     };
-    Extractive.summarise(&request, &Cancel::new()).unwrap().text
+    ExtractiveSummarizer.summarise(&request, &CancelToken::new()).unwrap().text
 }
 
 fn messages(json: &str) -> Vec<Value> {
@@ -40,7 +40,7 @@ const STORY: &str = r#"
 
 #[test]
 fn it_tells_what_was_asked_what_was_done_what_failed_and_what_is_open() {
-    let text = summary(&messages(STORY), Form::Checkpoint, None, 16_000.0);
+    let text = summary(&messages(STORY), SummaryForm::Checkpoint, None, 16_000.0);
     let expected = "\
 ## Goal
 - The nightly build is red. Find out why and fix it. Never push to main.
@@ -79,7 +79,7 @@ fn it_tells_what_was_asked_what_was_done_what_failed_and_what_is_open() {
 
 #[test]
 fn an_earlier_summary_is_carried_on_and_does_not_grow_for_ever() {
-    let mut text = summary(&messages(STORY), Form::Checkpoint, None, 16_000.0);
+    let mut text = summary(&messages(STORY), SummaryForm::Checkpoint, None, 16_000.0);
     let mut lengths = Vec::new();
     for turn in 0..26_u8 {
         let said = format!(
@@ -87,17 +87,17 @@ fn an_earlier_summary_is_carried_on_and_does_not_grow_for_ever() {
             char::from(b'a' + turn),
             "x".repeat(100)
         );
-        text = summary(&messages(&said), Form::Checkpoint, Some(&text), 16_000.0);
+        text = summary(&messages(&said), SummaryForm::Checkpoint, Some(&text), 16_000.0);
         lengths.push(text.len());
     }
     assert!(text.contains("Request z") && text.contains("Never push to main."), "{text}");
-    assert_eq!(text.matches(SIGNED).count(), 1);
+    assert_eq!(text.matches(SIGNATURE).count(), 1);
     assert!(lengths[25] <= lengths[15] + 200, "{lengths:?}");
 }
 
 #[test]
 fn a_turn_prefix_has_its_own_form() {
-    let text = summary(&messages(STORY), Form::TurnPrefix, None, 10_000.0);
+    let text = summary(&messages(STORY), SummaryForm::TurnPrefix, None, 10_000.0);
     assert!(text.starts_with("## Original Request\n- The nightly build is red."), "{text}");
     assert!(
         text.contains("## Early Progress\n- changed Makefile")
@@ -116,28 +116,28 @@ fn the_same_request_with_other_numbers_is_told_once_and_a_question_is_open() {
     };
     let asked = r#"{"role":"user","content":"deploy"},{"role":"assistant","content":[{"type":"text","text":"Both work. Which one first?"}]}"#;
     let json = (1..6).map(beat).collect::<String>() + asked;
-    let text = summary(&messages(&json), Form::Checkpoint, None, 16_000.0);
+    let text = summary(&messages(&json), SummaryForm::Checkpoint, None, 16_000.0);
     assert!(text.starts_with("## Goal\n- Heartbeat at 05:00 (5 times)\n- then: deploy\n"), "{text}");
     assert!(text.contains("1. the person was asked: Which one first?"), "{text}");
 }
 
 #[test]
 fn no_message_and_cancel_are_answers_of_their_own() {
-    let text = summary(&[], Form::Checkpoint, Some("## Goal\nShip it"), 16_000.0);
+    let text = summary(&[], SummaryForm::Checkpoint, Some("## Goal\nShip it"), 16_000.0);
     assert!(text.starts_with("## Goal\n- Ship it"), "{text}");
-    let cancel = Cancel::new();
+    let cancel = CancelToken::new();
     cancel.cancel();
     let request = SummaryRequest {
-        purpose: Purpose::History,
-        form: Form::Checkpoint,
-        merges: false,
+        purpose: SummaryPurpose::History,
+        form: SummaryForm::Checkpoint,
+        is_merge: false,
         pi: PiRelease::OLDEST,
         messages: &[],
-        previous: None,
+        previous_summary: None,
         focus: None,
         max_tokens: 1.0,
     };
-    assert_eq!(Extractive.summarise(&request, &cancel), Err(CallError::Cancelled));
+    assert_eq!(ExtractiveSummarizer.summarise(&request, &cancel), Err(CallError::Cancelled));
 }
 
 /// Messages that no program would write, and some it would.
@@ -163,9 +163,9 @@ proptest! {
     fn whatever_stands_in_the_messages_it_fits_its_limit_and_is_the_same_again(
         messages in odd_messages(), tokens in 0.0..3000.0_f64, previous in "[ -~\n]{0,400}",
     ) {
-        let text = summary(&messages, Form::Checkpoint, Some(&previous), tokens);
-        prop_assert!(words::units(&text) as f64 <= tokens.max(LEAST_TOKENS) * 4.0, "{}", text);
+        let text = summary(&messages, SummaryForm::Checkpoint, Some(&previous), tokens);
+        prop_assert!(words::units(&text) as f64 <= tokens.max(MIN_TOKENS) * 4.0, "{}", text);
         prop_assert!(text.starts_with("## Goal\n"));
-        prop_assert_eq!(summary(&messages, Form::Checkpoint, Some(&previous), tokens), text);
+        prop_assert_eq!(summary(&messages, SummaryForm::Checkpoint, Some(&previous), tokens), text);
     }
 }

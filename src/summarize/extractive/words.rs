@@ -96,7 +96,7 @@ pub(super) fn units(text: &str) -> usize {
 /// The sentences of a text, each on one line. Code between fences is none.
 pub(super) fn sentences(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for line in prose(text) {
+    for line in prose_lines(text) {
         let mut start = 0;
         for (at, char) in line.char_indices() {
             let end = at + char.len_utf8();
@@ -114,7 +114,7 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
 }
 
 /// The lines outside code fences.
-pub(super) fn prose(text: &str) -> Vec<&str> {
+pub(super) fn prose_lines(text: &str) -> Vec<&str> {
     let mut in_code = false;
     let outside = text.lines().filter(|line| {
         let fence = line.trim_start().starts_with("```");
@@ -126,21 +126,21 @@ pub(super) fn prose(text: &str) -> Vec<&str> {
 
 /// Whether a person's sentence lays something down.
 pub(super) fn is_rule(sentence: &str) -> bool {
-    says(sentence, &RULES)
+    contains_phrase(sentence, &RULES)
 }
 
 /// Whether an assistant's sentence settles something.
 pub(super) fn is_decision(sentence: &str) -> bool {
-    says(sentence, &DECISIONS)
+    contains_phrase(sentence, &DECISIONS)
 }
 
 /// Whether an assistant's line tells what comes next.
 pub(super) fn is_next(line: &str) -> bool {
-    says(line, &NEXT)
+    contains_phrase(line, &NEXT)
 }
 
 /// Whether one of the phrases stands in the text as whole words; those of other scripts, anywhere.
-fn says(text: &str, phrases: &[&str]) -> bool {
+fn contains_phrase(text: &str, phrases: &[&str]) -> bool {
     let text = text.to_lowercase().replace('\u{2019}', "'");
     let part = |char: Option<char>| char.is_some_and(|char| char.is_ascii_alphanumeric());
     phrases.iter().any(|phrase| {

@@ -9,12 +9,12 @@ use crate::gateway::env::Environment;
 
 /// A secret from the environment. It is sent and nothing else: its debug form and every error leave it out.
 #[derive(Clone)]
-pub struct Key {
+pub struct ApiKey {
     variable: String,
     secret: String,
 }
 
-impl Key {
+impl ApiKey {
     /// The key in a variable; none where that is unset, blank or cannot stand in a header.
     pub fn from_env(variable: &str, env: &Environment) -> Option<Self> {
         let secret = env.get(variable).filter(|secret| secret.bytes().all(|byte| byte.is_ascii_graphic()))?;
@@ -35,12 +35,12 @@ impl Key {
     }
 
     /// A text in which the secret, should a server repeat it, is replaced.
-    pub(super) fn removed_from(&self, text: &str) -> String {
+    pub(super) fn redact_from(&self, text: &str) -> String {
         text.replace(&self.secret, "[key]")
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Key").field("variable", &self.variable).finish_non_exhaustive()
     }
@@ -51,7 +51,7 @@ impl fmt::Debug for Key {
 pub struct Address {
     base: String,
     host: String,
-    here: bool,
+    is_local: bool,
 }
 
 /// An address that is not sent to.
@@ -59,18 +59,18 @@ pub struct Address {
 pub enum AddressError {
     /// Not `http://` or `https://` with a host, or one with a name and a password.
     #[error("url under [summarizer]: {0:?}: expected https://HOST/PATH")]
-    Odd(String),
+    Invalid(String),
     /// A key would go over a network in plain text.
     #[error(
         "url under [summarizer]: {0:?}: a key is sent over http to this machine only. Use https, or leave key-env out."
     )]
-    Plain(String),
+    Insecure(String),
 }
 
 impl Address {
     /// An address as written. A key goes over plain `http` to this machine only.
     pub fn new(text: &str, with_key: bool) -> Result<Self, AddressError> {
-        let odd = || AddressError::Odd(text.to_owned());
+        let odd = || AddressError::Invalid(text.to_owned());
         let base = text.trim().trim_end_matches('/');
         let uri: Uri = base.parse().map_err(|_| odd())?;
         let authority =
@@ -79,13 +79,13 @@ impl Address {
         match uri.scheme_str() {
             Some("https") => {}
             Some("http") if here || !with_key => {}
-            Some("http") => return Err(AddressError::Plain(text.to_owned())),
+            Some("http") => return Err(AddressError::Insecure(text.to_owned())),
             _ => return Err(odd()),
         }
         if uri.query().is_some() || base.contains('#') {
             return Err(odd());
         }
-        Ok(Self { base: base.to_owned(), host: authority.to_string(), here })
+        Ok(Self { base: base.to_owned(), host: authority.to_string(), is_local: here })
     }
 
     /// Host and port, for people.
@@ -94,12 +94,12 @@ impl Address {
     }
 
     /// Whether it is this machine.
-    pub(super) fn is_here(&self) -> bool {
-        self.here
+    pub(super) fn is_local(&self) -> bool {
+        self.is_local
     }
 
     /// The whole address of a call. Anthropic's base may name its version or not.
-    pub(super) fn of(&self, api: Api) -> String {
+    pub(super) fn endpoint(&self, api: Api) -> String {
         match api {
             Api::OpenAi => format!("{}/chat/completions", self.base),
             Api::Anthropic => format!("{}/v1/messages", self.base.trim_end_matches("/v1")),
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn calls_have_the_paths_of_their_api() {
-        let of = |text: &str, api| Address::new(text, false).unwrap().of(api);
+        let of = |text: &str, api| Address::new(text, false).unwrap().endpoint(api);
         assert_eq!(of("https://x/v1/", Api::OpenAi), "https://x/v1/chat/completions");
         assert_eq!(of("https://x", Api::Anthropic), "https://x/v1/messages");
         assert_eq!(of("https://x/v1", Api::Anthropic), "https://x/v1/messages");
@@ -141,9 +141,9 @@ mod tests {
     #[test]
     fn a_key_is_never_told() {
         let env = Environment::new([("K", " s3cret "), ("BAD", "a\u{e9}"), ("BLANK", " ")], None, "/".into());
-        let key = Key::from_env("K", &env).unwrap();
+        let key = ApiKey::from_env("K", &env).unwrap();
         assert!(!format!("{key:?}").contains("s3cret"));
-        assert_eq!(key.removed_from("bad key s3cret!"), "bad key [key]!");
-        assert!(["BAD", "BLANK", "NONE"].iter().all(|name| Key::from_env(name, &env).is_none()));
+        assert_eq!(key.redact_from("bad key s3cret!"), "bad key [key]!");
+        assert!(["BAD", "BLANK", "NONE"].iter().all(|name| ApiKey::from_env(name, &env).is_none()));
     }
 }

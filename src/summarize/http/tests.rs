@@ -9,8 +9,8 @@ use super::*;
 use crate::gateway::env::Environment;
 use crate::gateway::ruleset::PiRelease;
 use crate::policy::compact::testing::{job, users};
-use crate::policy::compact::{Form, Purpose};
-use crate::summarize::{Progress, SummaryError, Tokens, run};
+use crate::policy::compact::{SummaryForm, SummaryPurpose};
+use crate::summarize::{CallTokens, SummaryError, SummaryProgress, run};
 
 const SECRET: &str = "sk-test-s3cret";
 const GOOD: &str = r#"{"choices":[{"message":{"content":"a summary"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":3}}"#;
@@ -71,7 +71,7 @@ impl Server {
     fn client(&self, api: Api, timeout: Duration) -> HttpSummarizer {
         let env = Environment::new([("KEY", SECRET)], None, "/".into());
         let address = Address::new(&self.url, true).unwrap();
-        HttpSummarizer::new(api, address, "model-1".to_owned(), Key::from_env("KEY", &env), timeout)
+        HttpSummarizer::new(api, address, "model-1".to_owned(), ApiKey::from_env("KEY", &env), timeout)
     }
 
     fn asked(&self, api: Api) -> Result<Answer, CallError> {
@@ -80,18 +80,18 @@ impl Server {
 
     fn asked_within(&self, api: Api, timeout: Duration) -> Result<Answer, CallError> {
         let messages = users(1, 40);
-        self.client(api, timeout).summarise(&request(&messages), &Cancel::new())
+        self.client(api, timeout).summarise(&request(&messages), &CancelToken::new())
     }
 }
 
 fn request(messages: &[crate::js::Value]) -> SummaryRequest<'_> {
     SummaryRequest {
-        purpose: Purpose::History,
-        form: Form::Checkpoint,
-        merges: false,
+        purpose: SummaryPurpose::History,
+        form: SummaryForm::Checkpoint,
+        is_merge: false,
         pi: PiRelease::OLDEST,
         messages,
-        previous: None,
+        previous_summary: None,
         focus: None,
         max_tokens: 16_000.0,
     }
@@ -138,7 +138,7 @@ fn reply_to(stream: &mut TcpStream, reply: &Reply) -> bool {
 
 fn passing(result: Result<Answer, CallError>) -> (String, Option<u64>) {
     match result {
-        Err(CallError::Passing { what, retry_after_ms }) => (what, retry_after_ms),
+        Err(CallError::Transient { what, retry_after_ms }) => (what, retry_after_ms),
         other => panic!("{other:?}"),
     }
 }
@@ -147,8 +147,8 @@ fn passing(result: Result<Answer, CallError>) -> (String, Option<u64>) {
 fn an_openai_call_has_its_key_model_and_prompt() {
     let server = Server::new(vec![ok(GOOD)]);
     let answer = server.asked(Api::OpenAi).unwrap();
-    let measured = Some(Tokens { input: 9, output: 3 });
-    assert_eq!(answer, Answer { text: "a summary".to_owned(), measured, cut: false });
+    let measured = Some(CallTokens { input: 9, output: 3 });
+    assert_eq!(answer, Answer { text: "a summary".to_owned(), measured, truncated: false });
     let (head, body) = server.request(0);
     assert!(head.starts_with("post /v1/chat/completions http/1.1"), "{head}");
     assert!(head.contains(&format!("authorization: bearer {SECRET}")), "{head}");
@@ -196,9 +196,12 @@ fn what_may_pass_is_told_from_what_will_not() {
 fn a_wrong_key_is_hopeless_names_its_variable_and_is_never_told() {
     let body = r#"{"error":{"message":"Incorrect API key provided: sk-test-s3cret"}}"#;
     let server = Server::new(vec![Reply::Send("401 Unauthorized", "", body)]);
-    let Err(CallError::Hopeless(what)) = server.asked(Api::OpenAi) else { panic!("hopeless") };
+    let Err(CallError::Permanent(what)) = server.asked(Api::OpenAi) else { panic!("hopeless") };
     assert!(what.contains("[key]") && what.contains("Check the key in KEY."), "{what}");
-    assert!(!what.contains(SECRET) && !format!("{:?}", server.client(Api::OpenAi, LOOK)).contains(SECRET));
+    assert!(
+        !what.contains(SECRET)
+            && !format!("{:?}", server.client(Api::OpenAi, POLL_INTERVAL)).contains(SECRET)
+    );
 }
 
 #[test]
@@ -206,7 +209,7 @@ fn a_key_does_not_follow_a_redirect() {
     let target = Server::new(vec![ok(GOOD)]);
     let location: &'static str = format!("location: {}/chat/completions\r\n", target.url).leak();
     let server = Server::new(vec![Reply::Send("307 Temporary Redirect", location, "")]);
-    assert!(matches!(server.asked(Api::OpenAi), Err(CallError::Hopeless(what)) if what.contains("307")));
+    assert!(matches!(server.asked(Api::OpenAi), Err(CallError::Permanent(what)) if what.contains("307")));
     assert_eq!(target.count(), 0);
 }
 
@@ -219,9 +222,14 @@ fn a_cut_connection_and_an_answer_of_another_kind_may_pass() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let gone =
-        HttpSummarizer::new(Api::OpenAi, Address::new(&url, false).unwrap(), "m".to_owned(), None, CONNECT);
-    passing(gone.summarise(&request(&users(1, 4)), &Cancel::new()));
+    let gone = HttpSummarizer::new(
+        Api::OpenAi,
+        Address::new(&url, false).unwrap(),
+        "m".to_owned(),
+        None,
+        CONNECT_TIMEOUT,
+    );
+    passing(gone.summarise(&request(&users(1, 4)), &CancelToken::new()));
 }
 
 #[test]
@@ -236,13 +244,13 @@ fn a_slow_server_is_given_up_after_the_time_for_a_call() {
 #[test]
 fn a_cancelled_call_lets_go_of_its_connection() {
     let server = Server::new(vec![Reply::Hang]);
-    let (client, cancel) = (server.client(Api::OpenAi, Duration::from_mins(1)), Cancel::new());
+    let (client, cancel) = (server.client(Api::OpenAi, Duration::from_mins(1)), CancelToken::new());
     let other = cancel.clone();
     let asking = thread::spawn(move || client.summarise(&request(&users(1, 4)), &other));
     let begun = Instant::now();
     while server.count() == 0 {
         assert!(begun.elapsed() < Duration::from_secs(20), "the request did not come");
-        Cancel::new().wait(LOOK);
+        CancelToken::new().wait(POLL_INTERVAL);
     }
     cancel.cancel();
     assert_eq!(asking.join().unwrap(), Err(CallError::Cancelled));
@@ -254,9 +262,9 @@ fn a_whole_summary_waits_as_asked_and_goes_on() {
     let busy = Reply::Send("429 Too Many Requests", "retry-after: 0.7\r\n", "");
     let server = Server::new(vec![busy, ok(GOOD)]);
     let mut waits = Vec::new();
-    let mut progress = |progress: Progress| waits.push(progress.wait_ms);
+    let mut progress = |progress: SummaryProgress| waits.push(progress.wait_ms);
     let client = server.client(Api::OpenAi, Duration::from_secs(20));
-    let summary = run(&job(users(3, 40)), &client, &Cancel::new(), &mut progress).unwrap();
+    let summary = run(&job(users(3, 40)), &client, &CancelToken::new(), &mut progress).unwrap();
     assert_eq!((summary.text.to_string_lossy().as_str(), server.count()), ("a summary", 2));
     assert_eq!((summary.calls.len(), summary.calls[0].attempts), (1, 2));
     assert!(waits[1] >= 700, "{waits:?}");
@@ -266,7 +274,7 @@ fn a_whole_summary_waits_as_asked_and_goes_on() {
 fn a_summary_from_a_server_that_only_fails_is_an_error_after_two_rounds() {
     let server = Server::new(vec![Reply::Send("503 Service Unavailable", "", "")]);
     let client = server.client(Api::OpenAi, Duration::from_secs(20));
-    let failed = run(&job(users(2, 40)), &client, &Cancel::new(), &mut |_| {});
+    let failed = run(&job(users(2, 40)), &client, &CancelToken::new(), &mut |_| {});
     assert!(matches!(failed, Err(SummaryError::Failed { gateway_stores: Some(_), .. })), "{failed:?}");
     assert_eq!(server.count(), 6);
 }

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::Address;
 use crate::config::Api;
-use crate::policy::compact::request::SYSTEM;
-use crate::summarize::{Answer, Tokens};
+use crate::policy::compact::request::SYSTEM_PROMPT;
+use crate::summarize::{Answer, CallTokens};
 
 /// The version of Anthropic's messages that this speaks.
 pub(super) const ANTHROPIC_VERSION: &str = "2023-06-01";
@@ -15,31 +15,39 @@ const NEW_LIMIT_HOST: &str = "api.openai.com";
 
 /// Why an answer has no summary in it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum NoText {
+pub(super) enum ResponseError {
     /// Not what the protocol has.
-    Odd(String),
+    Malformed(String),
     /// The model would not write it.
     Refused(String),
 }
 
 /// The body of a request; `max_tokens` of at least 1.
-pub(super) fn request(api: Api, address: &Address, model: &str, prompt: &str, max_tokens: f64) -> String {
+pub(super) fn request_body(
+    api: Api,
+    address: &Address,
+    model: &str,
+    prompt: &str,
+    max_tokens: f64,
+) -> String {
     let max = max_tokens.max(1.0) as u64;
     let user = json!({"role": "user", "content": prompt});
     let body = match api {
-        Api::Anthropic => json!({"model": model, "max_tokens": max, "system": SYSTEM, "messages": [user]}),
+        Api::Anthropic => {
+            json!({"model": model, "max_tokens": max, "system": SYSTEM_PROMPT, "messages": [user]})
+        }
         Api::OpenAi => {
             let limit = if address.host() == NEW_LIMIT_HOST { "max_completion_tokens" } else { "max_tokens" };
-            json!({"model": model, "messages": [{"role": "system", "content": SYSTEM}, user], (limit): max})
+            json!({"model": model, "messages": [{"role": "system", "content": SYSTEM_PROMPT}, user], (limit): max})
         }
     };
     body.to_string()
 }
 
 /// The summary in an answer.
-pub(super) fn answer(api: Api, text: &str) -> Result<Answer, NoText> {
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| NoText::Odd(format!("the answer is no JSON: {error}")))?;
+pub(super) fn parse_answer(api: Api, text: &str) -> Result<Answer, ResponseError> {
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| ResponseError::Malformed(format!("the answer is no JSON: {error}")))?;
     let (said, why, cut_word) = match api {
         Api::OpenAi => {
             let choice = &value["choices"][0];
@@ -49,17 +57,17 @@ pub(super) fn answer(api: Api, text: &str) -> Result<Answer, NoText> {
     };
     let why = why.as_str().unwrap_or_default();
     let no_text = || "the answer has no text where the protocol has it".to_owned();
-    let said = said.ok_or_else(|| NoText::Odd(error_message(&value).unwrap_or_else(no_text)))?;
+    let said = said.ok_or_else(|| ResponseError::Malformed(error_message(&value).unwrap_or_else(no_text)))?;
     if matches!(why, "refusal" | "content_filter") {
-        return Err(NoText::Refused(format!("the model refused to write a summary ({why})")));
+        return Err(ResponseError::Refused(format!("the model refused to write a summary ({why})")));
     }
     let cut = why == cut_word;
     match said.trim() {
         "" if cut => {
-            Err(NoText::Refused("the limit was used up before the first word of a summary".to_owned()))
+            Err(ResponseError::Refused("the limit was used up before the first word of a summary".to_owned()))
         }
-        "" => Err(NoText::Odd("the summary is empty".to_owned())),
-        text => Ok(Answer { text: text.to_owned(), measured: measured(&value["usage"]), cut }),
+        "" => Err(ResponseError::Malformed("the summary is empty".to_owned())),
+        text => Ok(Answer { text: text.to_owned(), measured: usage_tokens(&value["usage"]), truncated: cut }),
     }
 }
 
@@ -75,14 +83,14 @@ fn blocks_text(content: &Value) -> Option<String> {
 }
 
 /// Tokens as either API counts them; a prompt read from or written to a cache is input too.
-fn measured(usage: &Value) -> Option<Tokens> {
+fn usage_tokens(usage: &Value) -> Option<CallTokens> {
     let number = |key: &str| usage[key].as_u64();
     let input = number("prompt_tokens").or_else(|| {
         let cached =
             ["cache_read_input_tokens", "cache_creation_input_tokens"].map(|key| number(key).unwrap_or(0));
         Some(number("input_tokens")? + cached.iter().sum::<u64>())
     })?;
-    Some(Tokens { input, output: number("completion_tokens").or_else(|| number("output_tokens"))? })
+    Some(CallTokens { input, output: number("completion_tokens").or_else(|| number("output_tokens"))? })
 }
 
 /// What an error's body says: its message, or a body of another kind on one line.
@@ -110,7 +118,7 @@ mod tests {
 
     fn of(host: &str, api: Api) -> Value {
         let address = Address::new(&format!("https://{host}/v1"), false).unwrap();
-        serde_json::from_str(&request(api, &address, "m", "p", 16_000.0)).unwrap()
+        serde_json::from_str(&request_body(api, &address, "m", "p", 16_000.0)).unwrap()
     }
 
     #[test]
@@ -119,18 +127,22 @@ mod tests {
         assert_eq!((&body["max_tokens"], &body["messages"][1]["content"]), (&json!(16_000), &json!("p")));
         assert_eq!(of("api.openai.com", Api::OpenAi)["max_completion_tokens"], 16_000);
         let body = of("x", Api::Anthropic);
-        assert_eq!((&body["system"], &body["messages"][0]["role"]), (&json!(SYSTEM), &json!("user")));
+        assert_eq!((&body["system"], &body["messages"][0]["role"]), (&json!(SYSTEM_PROMPT), &json!("user")));
     }
 
     #[test]
     fn answers_of_both_are_read_with_their_counts() {
         let text = r#"{"choices":[{"message":{"content":" a "},"finish_reason":"length"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}"#;
-        let expected = Answer { text: "a".into(), measured: Some(Tokens { input: 5, output: 2 }), cut: true };
-        assert_eq!(answer(Api::OpenAi, text), Ok(expected));
-        let text = r#"{"content":[{"type":"thinking"},{"type":"text","text":"a"},{"type":"text","text":"b"}],"stop_reason":"end_turn","usage":{"input_tokens":5,"cache_read_input_tokens":3,"output_tokens":2}}"#;
         let expected =
-            Answer { text: "a\nb".into(), measured: Some(Tokens { input: 8, output: 2 }), cut: false };
-        assert_eq!(answer(Api::Anthropic, text), Ok(expected));
+            Answer { text: "a".into(), measured: Some(CallTokens { input: 5, output: 2 }), truncated: true };
+        assert_eq!(parse_answer(Api::OpenAi, text), Ok(expected));
+        let text = r#"{"content":[{"type":"thinking"},{"type":"text","text":"a"},{"type":"text","text":"b"}],"stop_reason":"end_turn","usage":{"input_tokens":5,"cache_read_input_tokens":3,"output_tokens":2}}"#;
+        let expected = Answer {
+            text: "a\nb".into(),
+            measured: Some(CallTokens { input: 8, output: 2 }),
+            truncated: false,
+        };
+        assert_eq!(parse_answer(Api::Anthropic, text), Ok(expected));
     }
 
     #[test]
@@ -141,7 +153,9 @@ mod tests {
             (r#"{"error":{"message":"overloaded"}}"#, "overloaded"),
             (r#"{"choices":[{"message":{"content":" "}}]}"#, "empty"),
         ] {
-            let Err(NoText::Odd(what)) = answer(Api::OpenAi, text) else { panic!("{text}") };
+            let Err(ResponseError::Malformed(what)) = parse_answer(Api::OpenAi, text) else {
+                panic!("{text}")
+            };
             assert!(what.contains(words), "{what}");
         }
         for (api, text) in [
@@ -149,7 +163,7 @@ mod tests {
             (Api::Anthropic, r#"{"content":[],"stop_reason":"max_tokens"}"#),
             (Api::OpenAi, r#"{"choices":[{"message":{"content":""},"finish_reason":"content_filter"}]}"#),
         ] {
-            assert!(matches!(answer(api, text), Err(NoText::Refused(_))), "{text}");
+            assert!(matches!(parse_answer(api, text), Err(ResponseError::Refused(_))), "{text}");
         }
     }
 

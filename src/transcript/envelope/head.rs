@@ -2,14 +2,14 @@
 
 use memchr::memmem;
 
-use super::block::line_of;
+use super::block::split_line;
 use super::marks::Marks;
 use super::notice::Reach;
 
 /// How the lines of an event begin.
-const EVENTS: [&str; 2] = ["System:", "System (untrusted):"];
+const EVENT_PREFIXES: [&str; 2] = ["System:", "System (untrusted):"];
 /// A head in brackets is no longer than this.
-const HEAD_BYTES: usize = 1000;
+const MAX_HEAD_BYTES: usize = 1000;
 /// Words of an event that make its mark.
 const EVENT_WORDS: usize = 2;
 
@@ -17,22 +17,22 @@ const EVENT_WORDS: usize = 2;
 const METADATA: [&str; 3] =
     ["\nConversation info (untrusted", "\nConversation info: ⟦", "\nSender (untrusted"];
 /// A quote of an event is no longer than this.
-const PREVIEW_BYTES: usize = 4096;
+const MAX_PREVIEW_BYTES: usize = 4096;
 
 /// How a head in brackets begins, its mark, and its reach behind the bracket.
 const HEADS: &[(&str, &str, Reach)] = &[
-    ("System Message", "system", Reach::Itself),
-    ("sessionId:", "", Reach::Itself),
-    ("message_id:", "", Reach::Itself),
-    ("from:", "", Reach::Itself),
-    ("media attached", "media", Reach::Itself),
-    ("Image: source:", "image", Reach::Itself),
-    ("User sent media without caption", "media", Reach::Itself),
-    ("OpenClaw heartbeat poll", "heartbeat", Reach::Itself),
-    ("OpenClaw session ", "new session", Reach::Itself),
-    ("OpenClaw room event", "room event", Reach::Over("\nCurrent event:\n")),
+    ("System Message", "system", Reach::Sentence),
+    ("sessionId:", "", Reach::Sentence),
+    ("message_id:", "", Reach::Sentence),
+    ("from:", "", Reach::Sentence),
+    ("media attached", "media", Reach::Sentence),
+    ("Image: source:", "image", Reach::Sentence),
+    ("User sent media without caption", "media", Reach::Sentence),
+    ("OpenClaw heartbeat poll", "heartbeat", Reach::Sentence),
+    ("OpenClaw session ", "new session", Reach::Sentence),
+    ("OpenClaw room event", "room event", Reach::Through("\nCurrent event:\n")),
     ("Subagent Context", "subagent", Reach::Line),
-    ("Subagent Task", "subagent", Reach::Itself),
+    ("Subagent Task", "subagent", Reach::Sentence),
     ("Inter-session message", "inter-session", Reach::Line),
     ("Internal task completion event", "task completed", Reach::Line),
     ("Thread starter - for context", "thread", Reach::Paragraph),
@@ -40,17 +40,17 @@ const HEADS: &[(&str, &str, Reach)] = &[
     (
         "Chat messages since your last reply - for context",
         "",
-        Reach::Over("[Current message - respond to this]"),
+        Reach::Through("[Current message - respond to this]"),
     ),
-    ("Chat messages since your last reply", "", Reach::Over("[CURRENT MESSAGE")),
-    ("Merged earlier messages", "", Reach::Over("[CURRENT MESSAGE")),
-    ("Current message - respond to this", "", Reach::Itself),
-    ("Queued messages", "queued", Reach::Itself),
-    ("Queued announce", "queued", Reach::Itself),
+    ("Chat messages since your last reply", "", Reach::Through("[CURRENT MESSAGE")),
+    ("Merged earlier messages", "", Reach::Through("[CURRENT MESSAGE")),
+    ("Current message - respond to this", "", Reach::Sentence),
+    ("Queued messages", "queued", Reach::Sentence),
+    ("Queued announce", "queued", Reach::Sentence),
     ("Queue overflow", "queued", Reach::Paragraph),
-    ("Forwarded from ", "forwarded", Reach::Itself),
-    ("Replying to ", "reply", Reach::Over("[/Replying]")),
-    ("Quoting ", "reply", Reach::Over("[/Quoting]")),
+    ("Forwarded from ", "forwarded", Reach::Sentence),
+    ("Replying to ", "reply", Reach::Through("[/Replying]")),
+    ("Quoting ", "reply", Reach::Through("[/Quoting]")),
 ];
 
 /// Channels of two words; of all others the first word is the name.
@@ -77,23 +77,23 @@ const CHANNELS: [&str; 14] = [
 const MEDIA_LABELS: [&str; 3] = ["User text:", "Transcript:", "Description:"];
 
 /// Lines of system events.
-pub(super) fn system_events<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a str> {
+pub(super) fn strip_system_events<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a str> {
     let mut rest = text;
-    while let Some(line) = EVENTS.iter().find_map(|start| rest.strip_prefix(start)) {
-        let (event, after) = line_of(line);
+    while let Some(line) = EVENT_PREFIXES.iter().find_map(|start| rest.strip_prefix(start)) {
+        let (event, after) = split_line(line);
         mark_event(event.trim(), marks);
         rest = after.trim_start();
     }
-    (rest.len() < text.len()).then(|| without_preview(rest))
+    (rest.len() < text.len()).then(|| strip_preview(rest))
 }
 
 /// An event quotes the message. Of a quote of several lines all but the first are left behind it, and then come the
 /// metadata and the message itself.
-fn without_preview(text: &str) -> &str {
+fn strip_preview(text: &str) -> &str {
     if text.starts_with('[') || METADATA.iter().any(|label| text.starts_with(label.trim_start())) {
         return text;
     }
-    let near = &text.as_bytes()[..text.len().min(PREVIEW_BYTES)];
+    let near = &text.as_bytes()[..text.len().min(MAX_PREVIEW_BYTES)];
     let at = METADATA.iter().filter_map(|label| memmem::find(near, label.as_bytes())).min();
     at.map_or(text, |at| &text[at..])
 }
@@ -112,66 +112,67 @@ fn mark_event(event: &str, marks: &mut Marks) {
     };
     let is_message = [" message", " DM", " reaction"].iter().any(|kind| behind.starts_with(kind));
     if is_message && word.starts_with(char::is_alphabetic) {
-        marks.came_by(word);
+        marks.set_channel(word);
         if [" message in group", " message in #"].iter().any(|kind| behind.starts_with(kind)) {
-            marks.in_group();
+            marks.set_group();
         }
         return;
     }
-    let words = what.split_whitespace().take_while(|word| word.chars().all(is_of_word)).take(EVENT_WORDS);
+    let words = what.split_whitespace().take_while(|word| word.chars().all(is_word_char)).take(EVENT_WORDS);
     let words = words.collect::<Vec<_>>().join(" ").to_lowercase();
     let is_named = time.is_some() && !words.is_empty();
     marks.add(&if is_named { format!("system: {words}") } else { "system".to_owned() });
 }
 
-fn is_of_word(char: char) -> bool {
+fn is_word_char(char: char) -> bool {
     char.is_alphabetic() || char == '-'
 }
 
 /// A head in brackets, or what separates queued messages.
-pub(super) fn brackets<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a str> {
-    if let Some(after) = separator(text) {
+pub(super) fn strip_brackets<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a str> {
+    if let Some(after) = strip_separator(text) {
         return Some(after);
     }
     let inner = text.strip_prefix('[')?;
-    let near = (0..=HEAD_BYTES.min(inner.len())).rev().find(|at| inner.is_char_boundary(*at))?;
-    let (line, _) = line_of(&inner[..near]);
+    let near = (0..=MAX_HEAD_BYTES.min(inner.len())).rev().find(|at| inner.is_char_boundary(*at))?;
+    let (line, _) = split_line(&inner[..near]);
     // A path or a name may hold a bracket; a note about media ends with its line.
     let is_media = line.starts_with("media attached") && line.trim_end().ends_with(']');
     let end = if is_media { line.rfind(']')? } else { line.find(']')? };
     if let Some((_, mark, reach)) = HEADS.iter().find(|(start, ..)| line.starts_with(start)) {
-        let after = reach.cut(inner, end + 1)?;
+        let after = reach.rest_of(inner, end + 1)?;
         marks.add(mark);
         // `[Subagent Task]: count the crates`, `[CURRENT MESSAGE — reply to this]`.
         return Some(after.trim_start_matches([':', ']']));
     }
     if is_media_note(&line[..end]) {
         marks.add(&line[..end].to_lowercase());
-        return Some(without_labels(&inner[end + 1..]));
+        return Some(strip_labels(&inner[end + 1..]));
     }
-    if cron(&line[..end], marks) {
+    if mark_cron(&line[..end], marks) {
         return Some(&inner[end + 1..]);
     }
-    if channel(&line[..end], marks) {
+    if mark_channel(&line[..end], marks) {
         return Some(&inner[end + 1..]);
     }
     // A name in it may hold a bracket too: the head of a known channel ends behind the time.
-    let date = (end..line.len()).find(|at| date_at(line.as_bytes(), *at)).filter(|_| is_known(line))?;
+    let date =
+        (end..line.len()).find(|at| is_date_at(line.as_bytes(), *at)).filter(|_| is_known_channel(line))?;
     let end = date + memchr::memchr(b']', &line.as_bytes()[date..])?;
-    channel(&line[..end], marks).then(|| &inner[end + 1..])
+    mark_channel(&line[..end], marks).then(|| &inner[end + 1..])
 }
 
 /// `---` and `Queued #2 (from Alice)` between queued messages.
-fn separator(text: &str) -> Option<&str> {
+fn strip_separator(text: &str) -> Option<&str> {
     let line = text.strip_prefix("---\n").unwrap_or(text);
     let number = line.strip_prefix("Queued #")?;
-    let (number, after) = line_of(number);
+    let (number, after) = split_line(number);
     let digits = number.trim_end().split(" (").next().unwrap_or_default();
     (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(after)
 }
 
 /// `cron:<id> <name>`.
-fn cron(head: &str, marks: &mut Marks) -> bool {
+fn mark_cron(head: &str, marks: &mut Marks) -> bool {
     let Some(job) = head.strip_prefix("cron:") else { return false };
     let name = job.split_once(' ').map(|(_, name)| name.trim()).unwrap_or_default();
     marks.add(&format!("cron {name}"));
@@ -179,8 +180,8 @@ fn cron(head: &str, marks: &mut Marks) -> bool {
 }
 
 /// `Telegram Alice id:123 +2m 2026-02-26 06:13 UTC`, or the time alone.
-fn channel(head: &str, marks: &mut Marks) -> bool {
-    let is_head = has_date(head) || is_known(head) && head.contains(" id:");
+fn mark_channel(head: &str, marks: &mut Marks) -> bool {
+    let is_head = has_date(head) || is_known_channel(head) && head.contains(" id:");
     if !is_head {
         return false;
     }
@@ -192,15 +193,15 @@ fn channel(head: &str, marks: &mut Marks) -> bool {
     if !name.starts_with(char::is_alphabetic) {
         return true;
     }
-    marks.came_by(name);
+    marks.set_channel(name);
     if [" id:-", "@g.us", " #", " Guild ", "group:", " Group "].iter().any(|sign| head.contains(sign)) {
-        marks.in_group();
+        marks.set_group();
     }
     true
 }
 
 /// Whether a head begins with the name of a channel.
-fn is_known(head: &str) -> bool {
+fn is_known_channel(head: &str) -> bool {
     LONG_CHANNELS.iter().chain(&CHANNELS).any(|name| {
         head.strip_prefix(name).is_some_and(|after| after.is_empty() || after.starts_with([' ', '[']))
     })
@@ -211,15 +212,15 @@ fn is_time(head: &str) -> bool {
     let first = head.split(' ').next().unwrap_or_default();
     let day = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].contains(&first);
     let rest = if day { head[first.len()..].trim_start() } else { head };
-    date_at(rest.as_bytes(), 0)
+    is_date_at(rest.as_bytes(), 0)
 }
 
 fn has_date(text: &str) -> bool {
-    (0..text.len()).any(|at| date_at(text.as_bytes(), at))
+    (0..text.len()).any(|at| is_date_at(text.as_bytes(), at))
 }
 
 /// Whether `2026-02-26 06:13` or `2026-02-26T06:13` begins at a byte.
-fn date_at(text: &[u8], at: usize) -> bool {
+fn is_date_at(text: &[u8], at: usize) -> bool {
     const SHAPE: &[u8] = b"0000-00-00 00:00";
     let Some(text) = text.get(at..at + SHAPE.len()) else { return false };
     text.iter().zip(SHAPE).all(|(byte, shape)| match shape {
@@ -240,7 +241,7 @@ fn is_media_note(head: &str) -> bool {
 }
 
 /// The words of a note about media: the label before them goes.
-fn without_labels(text: &str) -> &str {
+fn strip_labels(text: &str) -> &str {
     let text = text.trim_start();
     MEDIA_LABELS.iter().find_map(|label| text.strip_prefix(label)).unwrap_or(text)
 }

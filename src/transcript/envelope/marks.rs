@@ -1,9 +1,9 @@
 //! The few words that an envelope leaves behind.
 
 /// Chars of one mark.
-const CHARS: usize = 40;
+const MAX_MARK_CHARS: usize = 40;
 /// Marks of one message; a hostile text may hold thousands.
-const MOST: usize = 4;
+const MAX_MARKS: usize = 4;
 
 /// Marks as they are collected.
 #[derive(Debug, Default)]
@@ -16,22 +16,22 @@ pub(super) struct Marks {
 impl Marks {
     /// Adds a mark, once.
     pub(super) fn add(&mut self, words: &str) {
-        let words = short(words);
-        if !words.is_empty() && self.others.len() < MOST && !self.others.contains(&words) {
+        let words = shorten(words);
+        if !words.is_empty() && self.others.len() < MAX_MARKS && !self.others.contains(&words) {
             self.others.push(words);
         }
     }
 
     /// Notes the channel that the message came by; the first part of the envelope that names one wins.
-    pub(super) fn came_by(&mut self, channel: &str) {
-        let channel = short(&channel.to_lowercase());
+    pub(super) fn set_channel(&mut self, channel: &str) {
+        let channel = shorten(&channel.to_lowercase());
         if self.channel.is_none() && !channel.is_empty() {
             self.channel = Some(channel);
         }
     }
 
     /// Notes that it was said in a group.
-    pub(super) fn in_group(&mut self) {
+    pub(super) fn set_group(&mut self) {
         self.group = true;
     }
 
@@ -41,7 +41,7 @@ impl Marks {
     }
 
     /// The marks, the channel first.
-    pub(super) fn words(self) -> Vec<String> {
+    pub(super) fn into_words(self) -> Vec<String> {
         let group = self.group.then(|| "group".to_owned());
         let place: Vec<String> = self.channel.into_iter().chain(group).collect();
         let place = (!place.is_empty()).then(|| place.join(" "));
@@ -50,15 +50,15 @@ impl Marks {
 }
 
 /// White space folded, and cut to the chars of a mark.
-fn short(words: &str) -> String {
+fn shorten(words: &str) -> String {
     let mut out = String::new();
     for word in words.split_whitespace() {
         if !out.is_empty() {
             out.push(' ');
         }
-        out.extend(word.chars().take(CHARS));
-        if out.chars().count() > CHARS {
-            return out.chars().take(CHARS - 1).chain(['…']).collect();
+        out.extend(word.chars().take(MAX_MARK_CHARS));
+        if out.chars().count() > MAX_MARK_CHARS {
+            return out.chars().take(MAX_MARK_CHARS - 1).chain(['…']).collect();
         }
     }
     out

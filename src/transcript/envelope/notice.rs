@@ -2,38 +2,38 @@
 
 use memchr::memmem;
 
-use super::block::{line_of, to_blank_line};
+use super::block::{skip_to_blank_line, split_line};
 use super::marks::Marks;
 
 /// How far a sentence's part of the envelope reaches.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Reach {
     /// The sentence alone.
-    Itself,
+    Sentence,
     /// To the end of its line.
     Line,
     /// To the next blank line.
     Paragraph,
     /// To a text and over it; without that it is no envelope.
-    Over(&'static str),
+    Through(&'static str),
     /// To a text and over it; without that, everything.
-    AllBut(&'static str),
+    ThroughOrAll(&'static str),
     /// Everything.
     All,
 }
 
 impl Reach {
     /// Returns the text behind it; the first `start` bytes are the sentence.
-    pub(super) fn cut(self, text: &str, start: usize) -> Option<&str> {
+    pub(super) fn rest_of(self, text: &str, start: usize) -> Option<&str> {
         let behind = text.get(start..)?;
         let over =
             |end: &str| memmem::find(behind.as_bytes(), end.as_bytes()).map(|at| &behind[at + end.len()..]);
         match self {
-            Self::Itself => Some(behind),
-            Self::Line => Some(line_of(behind).1),
-            Self::Paragraph => Some(to_blank_line(behind)),
-            Self::Over(end) => over(end),
-            Self::AllBut(end) => Some(over(end).unwrap_or_default()),
+            Self::Sentence => Some(behind),
+            Self::Line => Some(split_line(behind).1),
+            Self::Paragraph => Some(skip_to_blank_line(behind)),
+            Self::Through(end) => over(end),
+            Self::ThroughOrAll(end) => Some(over(end).unwrap_or_default()),
             Self::All => Some(""),
         }
     }
@@ -46,10 +46,10 @@ const SENTENCES: &[(&str, &str, Reach)] = &[
     (
         "A new session was started via /new",
         "new session",
-        Reach::AllBut("(treat as ordinary user input, not startup instructions):"),
+        Reach::ThroughOrAll("(treat as ordinary user input, not startup instructions):"),
     ),
     ("Pre-compaction memory flush", "memory flush", Reach::All),
-    ("A scheduled reminder has been triggered. The reminder content is:", "reminder", Reach::Itself),
+    ("A scheduled reminder has been triggered. The reminder content is:", "reminder", Reach::Sentence),
     ("A scheduled reminder has been triggered.", "reminder", Reach::Line),
     ("A scheduled cron event was triggered, but no event content was found", "cron", Reach::All),
     ("An async command you ran earlier has completed.", "command completed", Reach::Line),
@@ -68,34 +68,36 @@ const SENTENCES: &[(&str, &str, Reach)] = &[
     ("requester_profile is the verified linked requester.", "", Reach::Line),
     ("To send an image back, prefer the message tool", "", Reach::Line),
     ("To send an image back, use the message tool", "", Reach::Line),
-    ("<media:", "media", Reach::Over(">")),
+    ("<media:", "media", Reach::Through(">")),
 ];
 
 /// A sentence of the gateway.
-pub(super) fn sentence<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a str> {
-    if let Some(after) = time(text, marks).or_else(|| hook(text)).or_else(|| sender_id(text)) {
+pub(super) fn strip_sentence<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a str> {
+    if let Some(after) =
+        strip_time(text, marks).or_else(|| strip_hook(text)).or_else(|| strip_sender_id(text))
+    {
         return Some(after);
     }
     let (start, mark, reach) = SENTENCES.iter().find(|(start, ..)| text.starts_with(start))?;
-    let after = reach.cut(text, start.len())?;
+    let after = reach.rest_of(text, start.len())?;
     marks.add(mark);
     Some(after)
 }
 
 /// The time that prompts of the gateway end with; a person may begin so too.
-fn time<'a>(text: &'a str, marks: &Marks) -> Option<&'a str> {
-    (text.starts_with("Current time:") && !marks.is_empty()).then(|| line_of(text).1)
+fn strip_time<'a>(text: &'a str, marks: &Marks) -> Option<&'a str> {
+    (text.starts_with("Current time:") && !marks.is_empty()).then(|| split_line(text).1)
 }
 
 /// The line that a hook begins with: `Task: … | Job ID: … | Received: …`.
-fn hook(text: &str) -> Option<&str> {
+fn strip_hook(text: &str) -> Option<&str> {
     let is_hook = text.starts_with("Task: ") || text.starts_with("Job ID: ");
-    let (line, after) = is_hook.then(|| line_of(text))?;
+    let (line, after) = is_hook.then(|| split_line(text))?;
     (line.contains("Job ID: ") && line.contains(" | ")).then_some(after)
 }
 
 /// The id that Feishu puts before the words where it knows no name: `ou_0e015152c8b8275a502d3543947d31a9: `.
-fn sender_id(text: &str) -> Option<&str> {
+fn strip_sender_id(text: &str) -> Option<&str> {
     let id = text.strip_prefix("ou_")?;
     let end = id.bytes().take(64).take_while(u8::is_ascii_hexdigit).count();
     id[end..].strip_prefix(": ").filter(|_| end >= 16)

@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use super::*;
 
 fn taken(text: &str) -> (String, String) {
-    let opened = opened(text);
-    (opened.mark().unwrap_or_default(), opened.said.to_owned())
+    let opened = unwrap_message(text);
+    (opened.mark_prefix().unwrap_or_default(), opened.text.to_owned())
 }
 
 fn assert_opens(cases: &[(&str, &str, &str)]) {
@@ -228,8 +228,8 @@ fn what_was_cut_off_in_the_middle_of_an_envelope_stays() {
 fn few_short_marks_stay_of_a_text_that_is_all_envelope() {
     let names: Vec<String> = (0..5000).map(|at| format!("[cron:1 {at} {}] ", "long ".repeat(20))).collect();
     let heads = names.concat();
-    let opened = opened(&heads);
-    assert_eq!((opened.marks.len(), opened.said), (4, ""));
+    let opened = unwrap_message(&heads);
+    assert_eq!((opened.marks.len(), opened.text), (4, ""));
     assert!(opened.marks.iter().all(|mark| mark.chars().count() <= 40));
 }
 
@@ -254,7 +254,7 @@ fn the_time_grows_with_the_text_and_no_faster() {
     for part in parts {
         let since = std::time::Instant::now();
         let text = part.repeat((1 << 20) / part.len());
-        opened(&text);
+        unwrap_message(&text);
         // A square of the length would take minutes.
         assert!(since.elapsed().as_secs() < 10, "{part}: {:?}", since.elapsed());
     }
@@ -278,14 +278,14 @@ proptest! {
     #[test]
     fn words_come_out_of_any_nesting_of_envelopes(parts in prop::collection::vec(part(), 0..8), said in "[a-zé今][a-zé今 ]{0,20}[a-z今]") {
         let text = format!("{}{said}", parts.concat());
-        prop_assert_eq!(opened(&text).said, said);
+        prop_assert_eq!(unwrap_message(&text).text, said);
     }
 
     #[test]
     fn any_text_is_opened_into_a_part_of_itself(text in "(?s).{0,300}") {
-        let opened = opened(&text);
-        prop_assert!(text.contains(opened.said));
-        prop_assert!(!opened.said.is_empty() || !opened.marks.is_empty() || text.is_empty());
+        let opened = unwrap_message(&text);
+        prop_assert!(text.contains(opened.text));
+        prop_assert!(!opened.text.is_empty() || !opened.marks.is_empty() || text.is_empty());
     }
 
     #[test]
@@ -295,7 +295,7 @@ proptest! {
         Just("2026-02-26 06:13"), Just("Telegram "), Just("id:"), Just("今"), Just("Current time:"), Just("[/Replying]"), Just("[Replying to "),
     ], 0..40)) {
         let text = pieces.concat();
-        let opened = opened(&text);
-        prop_assert!(text.contains(opened.said));
+        let opened = unwrap_message(&text);
+        prop_assert!(text.contains(opened.text));
     }
 }

@@ -6,11 +6,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 
-use crate::context::budget::{Budget, Part};
+use crate::context::budget::{Budget, BudgetPart};
 use crate::inspect::budget_marks::{Threshold, ThresholdMark};
 use crate::text;
 use crate::ui::glyphs;
-use crate::ui::theme::{Ground, Role, Theme};
+use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::number::thousands;
 use crate::ui::widgets::put;
 
@@ -28,17 +28,17 @@ pub(super) struct Bar<'a> {
     /// The total before, where this is the bar of a plan.
     pub(super) freed_from: Option<u64>,
     /// Another row shows the marks, so a label may cover one here.
-    pub(super) other_row: bool,
+    pub(super) other_row_has_marks: bool,
     /// It has no parts.
-    pub(super) plain: bool,
+    pub(super) has_no_parts: bool,
 }
 
 /// A segment in eighths of a cell from the left of the bar.
-type Segment = (Part, Range<u32>);
+type Segment = (BudgetPart, Range<u32>);
 
 impl Bar<'_> {
     /// Draws it and answers which parts carry their value.
-    pub(super) fn draw(&self, buf: &mut Buffer) -> Vec<Part> {
+    pub(super) fn draw(&self, buf: &mut Buffer) -> Vec<BudgetPart> {
         let segments = self.segments();
         for cell in 0..self.area.width {
             self.cell(cell, &segments, buf);
@@ -47,7 +47,7 @@ impl Bar<'_> {
         let old: Vec<u16> =
             self.marks.iter().filter_map(|mark| self.old_mark(mark, &segments, buf)).collect();
         self.freed_label(&segments, &[&marks[..], &old[..]].concat(), buf);
-        let labelled = segments.iter().filter(|_| !self.plain);
+        let labelled = segments.iter().filter(|_| !self.has_no_parts);
         labelled.filter(|segment| self.label(segment, &marks, buf)).map(|segment| segment.0).collect()
     }
 
@@ -59,7 +59,7 @@ impl Bar<'_> {
     fn segments(&self) -> Vec<Segment> {
         let mut total = 0;
         let mut from = 0;
-        let parts = Part::ALL.iter().map(|part| {
+        let parts = BudgetPart::ALL.iter().map(|part| {
             total += self.budget.tokens(*part);
             let to = self.eighths(total);
             (*part, std::mem::replace(&mut from, to)..to)
@@ -73,88 +73,89 @@ impl Bar<'_> {
     }
 
     /// What a place of the bar shows.
-    fn at(&self, eighth: u32, segments: &[Segment]) -> Place {
+    fn content_at(&self, eighth: u32, segments: &[Segment]) -> CellContent {
         let part = segments.iter().find(|(_, range)| range.contains(&eighth)).map(|(part, _)| *part);
         match part {
-            Some(_) if self.plain => Place::Whole,
-            Some(part) => Place::Part(part),
-            None if self.freed(segments).contains(&eighth) => Place::Freed,
-            None => Place::Free,
+            Some(_) if self.has_no_parts => CellContent::AnyPart,
+            Some(part) => CellContent::Part(part),
+            None if self.freed(segments).contains(&eighth) => CellContent::Freed,
+            None => CellContent::Free,
         }
     }
 
-    fn ground(&self, place: Place) -> Color {
+    fn background(&self, place: CellContent) -> Color {
         let theme = self.theme;
         match place {
-            Place::Part(part) => theme.part(part, self.mixed).0,
-            Place::Whole => theme.style(Role::Muted).fg.unwrap_or(Color::Reset),
-            Place::Freed => theme.ground(Ground::Page).bg.unwrap_or(Color::Reset),
-            Place::Free => theme.ground(Ground::Track).bg.unwrap_or(Color::Reset),
+            CellContent::Part(part) => theme.part_colours(part, self.mixed).0,
+            CellContent::AnyPart => theme.style(Role::Muted).fg.unwrap_or(Color::Reset),
+            CellContent::Freed => theme.background(BackgroundRole::Page).bg.unwrap_or(Color::Reset),
+            CellContent::Free => theme.background(BackgroundRole::Track).bg.unwrap_or(Color::Reset),
         }
     }
 
     fn cell(&self, cell: u16, segments: &[Segment], buf: &mut Buffer) {
         let start = u32::from(cell) * 8;
-        let (left, right) = (self.at(start, segments), self.at(start + 7, segments));
+        let (left, right) = (self.content_at(start, segments), self.content_at(start + 7, segments));
         let position = (self.area.x + cell, self.area.y);
-        if !self.theme.eighths() {
-            self.coarse_cell(position, self.at(start + 4, segments), buf);
+        if !self.theme.draws_eighths() {
+            self.coarse_cell(position, self.content_at(start + 4, segments), buf);
         } else if left == right {
             let (sign, ink) = match left {
-                Place::Freed => (glyphs::FREED, self.theme.style(Role::Ghost)),
+                CellContent::Freed => (glyphs::FREED, self.theme.style(Role::Ghost)),
                 _ => (" ", Style::new()),
             };
-            put(buf, position, self.area.right(), sign, ink.bg(self.ground(left)));
+            put(buf, position, self.area.right(), sign, ink.bg(self.background(left)));
         } else {
-            let filled = (start..start + 8).take_while(|eighth| self.at(*eighth, segments) == left).count();
+            let filled =
+                (start..start + 8).take_while(|eighth| self.content_at(*eighth, segments) == left).count();
             let sign = glyphs::EIGHTHS_ACROSS[filled.clamp(1, 7) - 1];
-            let style = Style::new().fg(self.ground(left)).bg(self.ground(right));
+            let style = Style::new().fg(self.background(left)).bg(self.background(right));
             put(buf, position, self.area.right(), sign, style);
         }
     }
 
     /// Without colours of its own a cell shows one thing; without any colour, its letter.
-    fn coarse_cell(&self, position: (u16, u16), place: Place, buf: &mut Buffer) {
+    fn coarse_cell(&self, position: (u16, u16), place: CellContent, buf: &mut Buffer) {
         let quiet = self.theme.style(Role::Faint);
-        let letters = self.theme.letters();
+        let letters = self.theme.uses_letters();
         let (sign, style) = match place {
-            Place::Part(part) if letters => (part.letter().to_string(), Style::new()),
-            Place::Part(part) => {
-                let (ground, ink) = self.theme.part(part, self.mixed);
+            CellContent::Part(part) if letters => (part.letter().to_string(), Style::new()),
+            CellContent::Part(part) => {
+                let (ground, ink) = self.theme.part_colours(part, self.mixed);
                 (" ".to_owned(), Style::new().bg(ground).fg(ink))
             }
-            Place::Whole if letters => ("#".to_owned(), Style::new()),
-            Place::Whole => (" ".to_owned(), Style::new().bg(self.ground(Place::Whole))),
-            Place::Freed if letters => (glyphs::FREED_SHADE.to_owned(), quiet),
-            Place::Freed => (glyphs::FREED.to_owned(), quiet),
-            Place::Free => (glyphs::FREE.to_owned(), quiet),
+            CellContent::AnyPart if letters => ("#".to_owned(), Style::new()),
+            CellContent::AnyPart => (" ".to_owned(), Style::new().bg(self.background(CellContent::AnyPart))),
+            CellContent::Freed if letters => (glyphs::FREED_SHADE.to_owned(), quiet),
+            CellContent::Freed => (glyphs::FREED.to_owned(), quiet),
+            CellContent::Free => (glyphs::FREE.to_owned(), quiet),
         };
         put(buf, position, self.area.right(), &sign, style);
     }
 
     /// Draws a threshold through the bar; answers its cell. The end of the bar needs no mark.
     fn mark(&self, mark: &ThresholdMark, segments: &[Segment], buf: &mut Buffer) -> Option<u16> {
-        if mark.at >= self.full || mark.at == 0 {
+        if mark.tokens >= self.full || mark.tokens == 0 {
             return None;
         }
-        let at = self.cell_of(mark.at)?;
-        let style = match (mark.threshold, self.at(u32::from(at) * 8 + 4, segments)) {
-            _ if mark.was.is_some() => self.theme.style(Role::Plan),
+        let at = self.cell_of(mark.tokens)?;
+        let style = match (mark.threshold, self.content_at(u32::from(at) * 8 + 4, segments)) {
+            _ if mark.configured_tokens.is_some() => self.theme.style(Role::Plan),
             (Threshold::Window, _) => self.theme.style(Role::Danger),
-            (_, Place::Part(part)) => Style::new().fg(self.theme.part(part, self.mixed).1),
+            (_, CellContent::Part(part)) => Style::new().fg(self.theme.part_colours(part, self.mixed).1),
             (Threshold::Compact, _) => self.theme.style(Role::Warn),
             _ => self.theme.style(Role::Ghost),
         };
         // No label of its own stands below it.
-        let sign = if mark.threshold == Threshold::Flush { glyphs::WAS } else { glyphs::LINE };
+        let sign = if mark.threshold == Threshold::Flush { glyphs::OLD_MARK } else { glyphs::LINE };
         self.stroke(at, sign, style, segments, buf);
         Some(at)
     }
 
     /// Where a moved threshold was, in the bar of the plan.
     fn old_mark(&self, mark: &ThresholdMark, segments: &[Segment], buf: &mut Buffer) -> Option<u16> {
-        let was = self.cell_of(mark.was.filter(|_| self.freed_from.is_some())?)?;
-        self.stroke(was, glyphs::WAS, self.theme.style(Role::Muted), segments, buf);
+        let was = self.cell_of(mark.configured_tokens.filter(|_| self.freed_from.is_some())?)?;
+        self.stroke(was, glyphs::OLD_MARK, self.theme.style(Role::Muted), segments, buf);
         Some(was)
     }
 
@@ -163,8 +164,8 @@ impl Bar<'_> {
     }
 
     fn stroke(&self, cell: u16, sign: &str, style: Style, segments: &[Segment], buf: &mut Buffer) {
-        let ground = self.ground(self.at(u32::from(cell) * 8 + 4, segments));
-        let style = if self.theme.letters() { style } else { style.bg(ground) };
+        let ground = self.background(self.content_at(u32::from(cell) * 8 + 4, segments));
+        let style = if self.theme.uses_letters() { style } else { style.bg(ground) };
         put(buf, (self.area.x + cell, self.area.y), self.area.right(), sign, style);
     }
 
@@ -176,9 +177,10 @@ impl Bar<'_> {
         }
         let cells = whole_cells(&freed);
         let style = self.theme.bold(Role::Plan);
-        let style = if self.theme.letters() { style } else { style.bg(self.ground(Place::Freed)) };
+        let style =
+            if self.theme.uses_letters() { style } else { style.bg(self.background(CellContent::Freed)) };
         for words in [format!(" frees {} ", thousands(tokens)), format!(" {} ", thousands(tokens))] {
-            let stretch = widest(&cells, marks);
+            let stretch = widest_free(&cells, marks);
             if self.centred(&words, &stretch, style, buf) || self.centred(&words, &cells, style, buf) {
                 return;
             }
@@ -188,22 +190,22 @@ impl Bar<'_> {
     /// Labels a segment; answers whether with its value.
     fn label(&self, (part, range): &Segment, marks: &[u16], buf: &mut Buffer) -> bool {
         let cells = whole_cells(range);
-        let free = widest(&cells, marks);
-        let style = if self.theme.letters() {
+        let free = widest_free(&cells, marks);
+        let style = if self.theme.uses_letters() {
             Style::new()
         } else {
-            let (ground, ink) = self.theme.part(*part, self.mixed);
+            let (ground, ink) = self.theme.part_colours(*part, self.mixed);
             Style::new().fg(ink).bg(ground)
         };
         let value = format!(" {} {} ", part.name(), thousands(self.budget.tokens(*part)));
         let name = format!(" {} ", part.name());
         if self.centred(&value, &free, style, buf)
-            || (self.other_row && self.centred(&value, &cells, style, buf))
+            || (self.other_row_has_marks && self.centred(&value, &cells, style, buf))
         {
             return true;
         }
         let letter = part.letter().to_string();
-        let named = self.theme.letters()
+        let named = self.theme.uses_letters()
             || self.centred(&name, &free, style, buf)
             || self.centred(&letter, &free, style, buf);
         if !named {
@@ -226,10 +228,10 @@ impl Bar<'_> {
 
 /// What a cell of the bar shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Part(Part),
+enum CellContent {
+    Part(BudgetPart),
     /// Any part.
-    Whole,
+    AnyPart,
     Freed,
     Free,
 }
@@ -241,7 +243,7 @@ fn whole_cells(range: &Range<u32>) -> Range<u16> {
 }
 
 /// The widest stretch without a mark.
-fn widest(cells: &Range<u16>, marks: &[u16]) -> Range<u16> {
+fn widest_free(cells: &Range<u16>, marks: &[u16]) -> Range<u16> {
     let mut inside: Vec<u16> = marks.iter().copied().filter(|mark| cells.contains(mark)).collect();
     inside.sort_unstable();
     let starts = std::iter::once(cells.start).chain(inside.iter().map(|mark| mark + 1));
@@ -255,9 +257,9 @@ mod tests {
 
     #[test]
     fn labels_stand_in_the_widest_stretch_between_marks() {
-        assert_eq!(widest(&(4..20), &[6, 15]), 7..15);
-        assert_eq!(widest(&(4..20), &[25]), 4..20);
-        assert_eq!(widest(&(4..4), &[]), 4..4);
+        assert_eq!(widest_free(&(4..20), &[6, 15]), 7..15);
+        assert_eq!(widest_free(&(4..20), &[25]), 4..20);
+        assert_eq!(widest_free(&(4..4), &[]), 4..4);
     }
 
     #[test]

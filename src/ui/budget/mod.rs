@@ -10,23 +10,23 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::action::Action;
-use crate::app::keymap::Context;
-use crate::app::layout::{Breadth, Layout};
+use crate::app::keymap::KeyContext;
+use crate::app::layout::{Layout, WidthClass};
 use crate::app::target::Target;
-use crate::context::budget::{Budget, Part};
-use crate::inspect::budget_marks::{Threshold, ThresholdMark, marks};
-use crate::inspect::{Inspection, SourceOfCount};
+use crate::context::budget::{Budget, BudgetPart};
+use crate::inspect::budget_marks::{Threshold, ThresholdMark, threshold_marks};
+use crate::inspect::{CountSource, LoadedSession};
 use crate::policy::memory_flush::FlushState;
+use crate::ui::changed_style;
 use crate::ui::glyphs;
-use crate::ui::hot;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{estimate, percent, thousands};
-use crate::ui::widgets::{put, put_right, put_spans, spans_width, tint};
+use crate::ui::widgets::{apply_style, put, put_right, put_spans, spans_width};
 use bar::Bar;
 
 /// Everything the bars say.
-struct Picture<'a> {
+struct BudgetView<'a> {
     app: &'a App,
     theme: &'a Theme,
     layout: &'a Layout,
@@ -36,9 +36,9 @@ struct Picture<'a> {
     /// Window in tokens.
     window: u64,
     /// Where the count of the next prompt comes from.
-    source: SourceOfCount,
+    source: CountSource,
     /// The bars have no parts: they are of the largest prompts.
-    plain: bool,
+    has_no_parts: bool,
     /// The numbers are known.
     replayed: bool,
     /// Tokens the whole bar stands for.
@@ -57,8 +57,8 @@ pub(super) fn plain_bar(theme: &Theme, budget: Budget, full: u64, area: Rect, bu
         mixed: false,
         marks: &[],
         freed_from: None,
-        other_row: false,
-        plain: false,
+        other_row_has_marks: false,
+        has_no_parts: false,
     }
     .draw(buf);
 }
@@ -66,32 +66,35 @@ pub(super) fn plain_bar(theme: &Theme, budget: Budget, full: u64, area: Rect, bu
 /// Draws bars, scale and legend.
 pub(super) fn draw(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
     let Some(inspection) = app.planned_session() else { return };
-    let picture = Picture::new(app, theme, layout, inspection);
+    let picture = BudgetView::new(app, theme, layout, inspection);
     let shown = picture.bars(buf);
     picture.second_row(inspection, buf);
     picture.scale(buf);
     picture.legend(&shown, buf);
 }
 
-impl<'a> Picture<'a> {
-    fn new(app: &'a App, theme: &'a Theme, layout: &'a Layout, inspection: &Inspection) -> Self {
-        let plain = app.target == Target::WholeSession;
+impl<'a> BudgetView<'a> {
+    fn new(app: &'a App, theme: &'a Theme, layout: &'a Layout, inspection: &LoadedSession) -> Self {
+        let has_no_parts = app.target == Target::WholeSession;
         // The largest prompts are known with the replay.
-        let replayed = !plain || app.outcome().is_some();
-        let now = if replayed { app.figures.now } else { Budget::default() };
-        let plan = app.figures.after.map(|after| if replayed { after } else { Budget::default() });
-        let settings =
-            if plan.is_some() { app.tuning.step_settings(inspection) } else { inspection.configured.clone() };
+        let replayed = !has_no_parts || app.replay_outcome().is_some();
+        let now = if replayed { app.plan_totals.current } else { Budget::default() };
+        let plan = app.plan_totals.after.map(|after| if replayed { after } else { Budget::default() });
+        let settings = if plan.is_some() {
+            app.tuning.policy_settings(inspection)
+        } else {
+            inspection.configured_settings.clone()
+        };
         let window = inspection.window.tokens.max(0.0) as u64;
-        let start = if layout.breadth >= Breadth::Medium { 21 } else { 20 };
+        let start = if layout.width_class >= WidthClass::Medium { 21 } else { 20 };
         Self {
             app,
             theme,
             layout,
-            marks: marks(inspection, &settings, inspection.next_prompt.scale()),
+            marks: threshold_marks(inspection, &settings, inspection.next_prompt.scale_factors()),
             window,
-            source: app.figures.source,
-            plain,
+            source: app.plan_totals.count_source,
+            has_no_parts,
             replayed,
             full: window.max(now.total()).max(1),
             columns: (start, layout.bars.right().saturating_sub(2).max(start + 1)),
@@ -100,7 +103,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    fn bars(&self, buf: &mut Buffer) -> Vec<Part> {
+    fn bars(&self, buf: &mut Buffer) -> Vec<BudgetPart> {
         let y = self.layout.bars.y;
         let bar = |budget, y| Bar {
             theme: self.theme,
@@ -110,45 +113,50 @@ impl<'a> Picture<'a> {
             mixed: false,
             marks: &self.marks,
             freed_from: None,
-            other_row: false,
-            plain: self.plain,
+            other_row_has_marks: false,
+            has_no_parts: self.has_no_parts,
         };
         match self.plan {
             None => {
-                self.heading(self.now_words(), self.theme.bold(Role::Bright), y, buf);
+                self.heading(self.current_label(), self.theme.bold(Role::Bright), y, buf);
                 bar(self.now, y).draw(buf)
             }
             Some(plan) => {
-                self.heading(self.now_words(), self.theme.style(Role::Text), y, buf);
+                self.heading(self.current_label(), self.theme.style(Role::Text), y, buf);
                 self.flash(y + 1, buf);
-                let words = if self.replayed { estimate(plan.total()) } else { glyphs::NONE.to_owned() };
+                let words = if self.replayed { estimate(plan.total()) } else { glyphs::UNKNOWN.to_owned() };
                 let after = ("plan", plan.total(), words);
                 self.heading(after, self.theme.bold(Role::Plan), y + 1, buf);
-                Bar { mixed: true, other_row: true, ..bar(self.now, y) }.draw(buf);
-                let plain = self.plain || self.app.figures.parts_unknown;
-                Bar { freed_from: Some(self.now.total()), other_row: true, plain, ..bar(plan, y + 1) }
-                    .draw(buf)
+                Bar { mixed: true, other_row_has_marks: true, ..bar(self.now, y) }.draw(buf);
+                let plain = self.has_no_parts || self.app.plan_totals.parts_unknown;
+                Bar {
+                    freed_from: Some(self.now.total()),
+                    other_row_has_marks: true,
+                    has_no_parts: plain,
+                    ..bar(plan, y + 1)
+                }
+                .draw(buf)
             }
         }
     }
 
     fn flash(&self, y: u16, buf: &mut Buffer) {
-        if self.app.flashing() && self.app.flash.total {
+        if self.app.is_flashing() && self.app.flash.total {
             let area = Rect { x: self.columns.0 - 14, y, width: 13, height: 1 };
-            tint(buf, area, hot(self.app, self.theme));
+            apply_style(buf, area, changed_style(self.app, self.theme));
         }
     }
 
     /// Who counts the next prompt, its tokens, and these in words.
-    fn now_words(&self) -> (&'static str, u64, String) {
+    fn current_label(&self) -> (&'static str, u64, String) {
         let tokens = self.now.total();
         match self.source {
-            _ if !self.replayed => ("peak", tokens, glyphs::NONE.to_owned()),
-            SourceOfCount::Measured if self.plain => ("peak", tokens, thousands(tokens)),
-            _ if self.plain => ("peak", tokens, estimate(tokens)),
-            SourceOfCount::Measured => ("meas.", tokens, thousands(tokens)),
-            SourceOfCount::Calibrated => ("cal.", tokens, estimate(tokens)),
-            SourceOfCount::Est => ("est.", tokens, estimate(tokens)),
+            _ if !self.replayed => ("peak", tokens, glyphs::UNKNOWN.to_owned()),
+            CountSource::Measured if self.has_no_parts => ("peak", tokens, thousands(tokens)),
+            _ if self.has_no_parts => ("peak", tokens, estimate(tokens)),
+            CountSource::Measured => ("meas.", tokens, thousands(tokens)),
+            CountSource::Calibrated => ("cal.", tokens, estimate(tokens)),
+            CountSource::Estimated => ("est.", tokens, estimate(tokens)),
         }
     }
 
@@ -174,7 +182,7 @@ impl<'a> Picture<'a> {
 
     /// Red past the window, amber past the first gate.
     fn level(&self, tokens: u64) -> Option<Role> {
-        let gate = self.marks.iter().map(|mark| mark.at).filter(|at| *at > 0).min();
+        let gate = self.marks.iter().map(|mark| mark.tokens).filter(|at| *at > 0).min();
         match tokens {
             _ if self.window > 0 && tokens > self.window => Some(Role::Danger),
             _ if gate.is_some_and(|gate| tokens >= gate) => Some(Role::Warn),
@@ -183,25 +191,25 @@ impl<'a> Picture<'a> {
     }
 
     /// At rest the row under the bar says what chars/4 estimates, where somebody counted; else why nobody did.
-    fn second_row(&self, inspection: &Inspection, buf: &mut Buffer) {
-        if self.plan.is_some() || self.plain {
+    fn second_row(&self, inspection: &LoadedSession, buf: &mut Buffer) {
+        if self.plan.is_some() || self.has_no_parts {
             return;
         }
         let (y, start) = (self.layout.scale.y, self.columns.0);
         let muted = self.theme.style(Role::Muted);
-        if self.source != SourceOfCount::Est {
-            let tokens = inspection.next_prompt.estimate;
+        if self.source != CountSource::Estimated {
+            let tokens = inspection.next_prompt.estimated_tokens;
             self.heading(("est.", tokens, estimate(tokens)), self.theme.style(Role::Text), y, buf);
         } else if let Err(why) = inspection.measured {
             put(buf, (1, y), start, "meas.", muted);
-            put_right(buf, y, 6, start - 7, &[Span::styled(glyphs::NONE, muted)]);
-            put(buf, (start - 5, y), start + 14, why.words(), muted);
+            put_right(buf, y, 6, start - 7, &[Span::styled(glyphs::UNKNOWN, muted)]);
+            put(buf, (start - 5, y), start + 14, why.label(), muted);
         }
     }
 
     fn scale(&self, buf: &mut Buffer) {
-        let few = self.layout.breadth < Breadth::Medium;
-        let unknown = self.plan.is_none() && self.source == SourceOfCount::Est && !self.plain;
+        let few = self.layout.width_class < WidthClass::Medium;
+        let unknown = self.plan.is_none() && self.source == CountSource::Estimated && !self.has_no_parts;
         let free_from = if unknown { self.columns.0 + 14 } else { self.columns.0 };
         let scale = scale::Scale {
             theme: self.theme,
@@ -210,25 +218,25 @@ impl<'a> Picture<'a> {
             start: free_from,
             full: self.full,
             zero: self.plan.is_some() && !few,
-            named: |threshold| !few || matches!(threshold, Threshold::Soft | Threshold::Hard),
+            is_named: |threshold| !few || matches!(threshold, Threshold::Soft | Threshold::Hard),
         };
         scale.draw(&self.marks, buf);
     }
 
     /// What has no value in the bar.
-    fn legend(&self, shown: &[Part], buf: &mut Buffer) {
+    fn legend(&self, shown: &[BudgetPart], buf: &mut Buffer) {
         let area = self.layout.legend;
         if area.is_empty() {
             return;
         }
         self.target(buf);
         let budget = self.plan.unwrap_or(self.now);
-        let free = if self.replayed { self.free() } else { Vec::new() };
+        let free = if self.replayed { self.free_spans() } else { Vec::new() };
         let mut x = self.columns.0;
         let end = area.right().saturating_sub(1);
         let room = end.saturating_sub(spans_width(&free));
-        let plain = self.plain || self.plan.is_some() && self.app.figures.parts_unknown;
-        let parts = Part::ALL.into_iter().filter(|_| !plain);
+        let plain = self.has_no_parts || self.plan.is_some() && self.app.plan_totals.parts_unknown;
+        let parts = BudgetPart::ALL.into_iter().filter(|_| !plain);
         let hidden = parts.filter(|part| budget.tokens(*part) > 0 && !shown.contains(part));
         for part in hidden {
             let item = self.legend_item(part, budget.tokens(part));
@@ -237,7 +245,7 @@ impl<'a> Picture<'a> {
             }
         }
         let x = put_spans(buf, (x, area.y), end, &free);
-        let flush = self.flush();
+        let flush = self.flush_spans();
         if x + 3 + spans_width(&flush) <= end {
             put_right(buf, area.y, x, end, &flush);
         }
@@ -246,15 +254,15 @@ impl<'a> Picture<'a> {
     /// The switch: which prompt is shown, and the key that shows the next one.
     fn target(&self, buf: &mut Buffer) {
         let (y, target) = (self.layout.legend.y, self.app.target);
-        let key = first_key(self.app, Context::Transcript, Action::NextTarget);
+        let key = first_key(self.app, KeyContext::Transcript, Action::NextTarget);
         let role = if target == Target::NextCall { Role::Muted } else { Role::Plan };
         let x = put(buf, (1, y), self.columns.0, &key, self.theme.bold(Role::Text));
-        put(buf, (x + 1, y), self.columns.0 - 1, target.words(), self.theme.style(role));
+        put(buf, (x + 1, y), self.columns.0 - 1, target.label(), self.theme.style(role));
     }
 
     /// How far the next memory flush is.
-    fn flush<'s>(&self) -> Vec<Span<'s>> {
-        let flush = self.app.inspection().and_then(|inspection| inspection.memory_flush());
+    fn flush_spans<'s>(&self) -> Vec<Span<'s>> {
+        let flush = self.app.displayed_session().and_then(|inspection| inspection.memory_flush());
         let muted = |words: String| Span::styled(words, self.theme.style(Role::Muted));
         match flush.map(|flush| flush.state) {
             Some(FlushState::Due(_)) => {
@@ -269,11 +277,11 @@ impl<'a> Picture<'a> {
         }
     }
 
-    fn legend_item<'s>(&self, part: Part, tokens: u64) -> [Span<'s>; 4] {
-        let style = if self.theme.letters() {
+    fn legend_item<'s>(&self, part: BudgetPart, tokens: u64) -> [Span<'s>; 4] {
+        let style = if self.theme.uses_letters() {
             self.theme.bold(Role::Text)
         } else {
-            let (ground, ink) = self.theme.part(part, false);
+            let (ground, ink) = self.theme.part_colours(part, false);
             Style::new().fg(ink).bg(ground)
         };
         [
@@ -285,7 +293,7 @@ impl<'a> Picture<'a> {
     }
 
     /// What is left of the window, or by how much it is exceeded.
-    fn free<'s>(&self) -> Vec<Span<'s>> {
+    fn free_spans<'s>(&self) -> Vec<Span<'s>> {
         let left = |budget: &Budget| self.window as i64 - budget.total() as i64;
         let words = |left: i64| {
             if left < 0 {

@@ -22,7 +22,7 @@ pub(super) struct Scale<'a, F> {
     /// Say where 0 is.
     pub(super) zero: bool,
     /// Which thresholds say their name.
-    pub(super) named: F,
+    pub(super) is_named: F,
 }
 
 /// A label: its mark's column, and its forms from the longest to the shortest.
@@ -37,15 +37,15 @@ impl<F: Fn(Threshold) -> bool> Scale<'_, F> {
     /// another one goes.
     pub(super) fn draw(&self, marks: &[ThresholdMark], buf: &mut Buffer) {
         // The flush stands too near to the compaction for a label of its own: the legend tells of it.
-        let labelled = |mark: &&ThresholdMark| mark.at > 0 && mark.threshold != Threshold::Flush;
+        let labelled = |mark: &&ThresholdMark| mark.tokens > 0 && mark.threshold != Threshold::Flush;
         let mut labels: Vec<Label> =
             marks.iter().filter(labelled).flat_map(|mark| self.labels(mark)).collect();
         labels.sort_by_key(|label| label.at);
         let at_end = |label: &Label| label.at + 1 >= self.columns.1;
         let last = labels.split_off(labels.iter().position(at_end).unwrap_or(labels.len()));
-        let long = self.arranged(&labels, &last, 0);
+        let long = self.arrange(&labels, &last, 0);
         let placed = if long.len() < labels.len() + last.len() {
-            let short = self.arranged(&labels, &last, 1);
+            let short = self.arrange(&labels, &last, 1);
             if short.len() > long.len() { short } else { long }
         } else {
             long
@@ -59,7 +59,7 @@ impl<F: Fn(Threshold) -> bool> Scale<'_, F> {
     }
 
     /// Where labels stand: those at the end of the bar from the right, the others from the left.
-    fn arranged<'l, 's>(
+    fn arrange<'l, 's>(
         &self,
         labels: &'l [Label<'s>],
         last: &'l [Label<'s>],
@@ -93,9 +93,9 @@ impl<F: Fn(Threshold) -> bool> Scale<'_, F> {
     fn labels<'s>(&self, mark: &ThresholdMark) -> Vec<Label<'s>> {
         let muted = self.theme.style(Role::Muted);
         let value_style = match mark.threshold {
-            _ if mark.was.is_some() => self.theme.style(Role::Plan),
+            _ if mark.configured_tokens.is_some() => self.theme.style(Role::Plan),
             Threshold::Compact => self.theme.style(Role::Warn),
-            Threshold::Window if mark.at < self.full => self.theme.style(Role::Danger),
+            Threshold::Window if mark.tokens < self.full => self.theme.style(Role::Danger),
             _ => self.theme.style(Role::Text),
         };
         let value = value(mark, value_style);
@@ -106,10 +106,10 @@ impl<F: Fn(Threshold) -> bool> Scale<'_, F> {
             }
             forms
         };
-        let named = (self.named)(mark.threshold);
+        let named = (self.is_named)(mark.threshold);
         let mut labels =
-            vec![Label { at: self.column(mark.at), forms: forms(mark.threshold.word(), &value, named) }];
-        if let Some(was) = mark.was {
+            vec![Label { at: self.column(mark.tokens), forms: forms(mark.threshold.label(), &value, named) }];
+        if let Some(was) = mark.configured_tokens {
             let old = Span::styled(thousands(was), muted);
             let mut forms = forms("was", &old, true);
             forms.truncate(1);
@@ -132,5 +132,5 @@ fn place<'l, 's>(label: &'l Label<'s>, left: u16, right: u16) -> Option<(u16, &'
 
 fn value<'s>(mark: &ThresholdMark, style: Style) -> Span<'s> {
     let round = matches!(mark.threshold, Threshold::Compact | Threshold::Window);
-    Span::styled(if round { round_thousands(mark.at) } else { thousands(mark.at) }, style)
+    Span::styled(if round { round_thousands(mark.tokens) } else { thousands(mark.tokens) }, style)
 }

@@ -3,9 +3,9 @@
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
-use super::{View, dash, estimated, exactly, label};
-use crate::gateway::setting_value::plain_text;
-use crate::inspect::cost::cost_short;
+use super::{View, dash, estimated, exact, label};
+use crate::gateway::setting_value::input_text;
+use crate::inspect::cost::format_cost;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::grouped;
@@ -15,7 +15,7 @@ type Fact = Vec<Span<'static>>;
 
 impl View<'_> {
     pub(super) fn foot(&self, buf: &mut Buffer) {
-        let area = self.places.foot;
+        let area = self.places.footer;
         if area.is_empty() {
             return;
         }
@@ -23,7 +23,7 @@ impl View<'_> {
         for x in area.left()..area.right() {
             put(buf, (x, area.y), area.right(), glyphs::LIGHT, self.theme.style(Role::Faint));
         }
-        let points = self.screen.filling.axes.iter().zip(&self.screen.at);
+        let points = self.screen.sweep_state.axes.iter().zip(&self.screen.point);
         let values: Vec<String> = points.map(|(axis, at)| label(&axis.points[*at])).collect();
         let after =
             put(buf, (x, area.y), end, &format!(" {} ", values.join(" / ")), self.theme.style(Role::Text));
@@ -38,7 +38,7 @@ impl View<'_> {
         if area.height > 2 {
             put_facts(buf, (x, area.y + 2), end, &changes);
         }
-        if let Some(words) = self.sweep().and_then(crate::sweep::Sweep::doubt).filter(|_| area.height > 3) {
+        if let Some(words) = self.sweep().and_then(crate::sweep::Sweep::caveat).filter(|_| area.height > 3) {
             put(
                 buf,
                 (x, area.y + 3),
@@ -54,8 +54,8 @@ impl View<'_> {
         let Some(cell) = self.selected() else {
             return vec![vec![self.span(Role::Muted, "not replayed yet")]];
         };
-        let now = self.screen.current().and_then(|at| self.screen.cell(at));
-        let is_now = now.is_some_and(|now| now.at == cell.at);
+        let now = self.screen.baseline_cell().and_then(|at| self.screen.cell(at));
+        let is_now = now.is_some_and(|now| now.points == cell.points);
         let fact = |name: &str, value: String, before: Option<String>| {
             let differs = before.as_ref().is_some_and(|before| *before != value);
             let role = if differs && !is_now { Role::Plan } else { Role::Bright };
@@ -66,9 +66,9 @@ impl View<'_> {
             );
             fact
         };
-        let cost = |cell: &crate::sweep::Cell| cost_short(&cell.totals.spent).unwrap_or_else(dash);
+        let cost = |cell: &crate::sweep::Cell| format_cost(&cell.totals.cost_breakdown).unwrap_or_else(dash);
         let mut facts = vec![
-            fact("peak", exactly(cell.peak()), now.map(|now| exactly(now.peak()))),
+            fact("peak", exact(cell.peak()), now.map(|now| exact(now.peak()))),
             fact("cost", cost(cell), now.map(cost)),
             fact(
                 "overflows",
@@ -77,10 +77,14 @@ impl View<'_> {
             ),
             fact(
                 "summaries",
-                grouped(cell.summaries() as i64),
-                now.map(|now| grouped(now.summaries() as i64)),
+                grouped(cell.summary_count() as i64),
+                now.map(|now| grouped(now.summary_count() as i64)),
             ),
-            fact("left out", estimated(cell.left_out()), now.map(|now| estimated(now.left_out()))),
+            fact(
+                "left out",
+                estimated(cell.cleared_tokens_per_call()),
+                now.map(|now| estimated(now.cleared_tokens_per_call())),
+            ),
         ];
         if cell.overflows() > 0 {
             facts[2].insert(0, self.span(Role::Danger, format!("{} ", glyphs::ALERT)));
@@ -97,17 +101,21 @@ impl View<'_> {
                 Span::styled(now, self.theme.bold(Role::Plan)),
             ]
         };
-        let points = self.screen.filling.axes.iter().zip(&self.screen.at);
+        let points = self.screen.sweep_state.axes.iter().zip(&self.screen.point);
         let moved = points.filter(|(axis, at)| **at != axis.current).map(|(axis, at)| {
             change(&axis.key, axis.points[axis.current].text.clone(), axis.points[*at].text.clone())
         });
-        let rows = self.app.inspection().map(|inspection| inspection.settings.as_slice()).unwrap_or_default();
+        let rows = self
+            .app
+            .displayed_session()
+            .map(|inspection| inspection.setting_rows.as_slice())
+            .unwrap_or_default();
         let base = self.sweep().map(|sweep| sweep.base.as_slice()).unwrap_or_default();
         let held = base.iter().map(|held| {
             let row = rows.iter().find(|row| row.key() == held.key);
-            let unit = row.and_then(|row| row.row.control.unit());
-            let was = row.map(|row| plain_text(unit, &row.row.value)).unwrap_or_default();
-            change(&held.key, was, plain_text(unit, &held.value))
+            let unit = row.and_then(|row| row.setting.control.unit());
+            let was = row.map(|row| input_text(unit, &row.setting.value)).unwrap_or_default();
+            change(&held.key, was, input_text(unit, &held.value))
         });
         moved.chain(held).collect()
     }

@@ -4,10 +4,10 @@ use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
 use super::{View, estimated};
-use crate::app::compare::Measure;
+use crate::app::compare::MapMetric;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::{counted, grouped};
+use crate::ui::widgets::number::{grouped, pluralised};
 use crate::ui::widgets::{put_facts, put_facts_right};
 
 /// Progress shows only after a while, ms.
@@ -15,19 +15,19 @@ const SLOW_MS: i64 = 150;
 
 impl View<'_> {
     pub(super) fn head(&self, buf: &mut Buffer) {
-        let area = self.places.head;
+        let area = self.places.header;
         let end = area.right().saturating_sub(1);
         let start = put_facts_right(buf, area.y, area.x + area.width / 3, end, &[self.verdict()]);
-        let measure = self.screen.measure;
+        let measure = self.screen.metric;
         let words = match measure {
-            Measure::Cost | Measure::Overflows => measure.words().to_owned(),
-            Measure::Peak | Measure::Cleared => format!("{}, estimated", measure.words()),
+            MapMetric::Cost | MapMetric::Overflows => measure.label().to_owned(),
+            MapMetric::Peak | MapMetric::Cleared => format!("{}, estimated", measure.label()),
         };
         let facts = [
             vec![Span::styled(words, self.theme.bold(Role::Bright))],
             self.counts(),
             self.headroom(),
-            self.held(),
+            self.fixed_settings(),
         ];
         put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &facts);
     }
@@ -35,11 +35,11 @@ impl View<'_> {
     /// How many settings, or how far they are.
     fn counts(&self) -> Vec<Span<'static>> {
         let (known, all) = self.screen.progress();
-        let count = counted(all as u64, "setting");
+        let count = pluralised(all as u64, "setting");
         if self.sweep().is_some() {
             return vec![self.span(Role::Muted, count)];
         }
-        if self.app.now_ms - self.screen.since_ms < SLOW_MS {
+        if self.app.now_ms - self.screen.requested_ms < SLOW_MS {
             return vec![self.span(Role::Muted, count)];
         }
         let words = format!("{} of {count}", grouped(known as i64));
@@ -61,10 +61,10 @@ impl View<'_> {
     }
 
     /// Settings that the map does not show, and where they are held.
-    fn held(&self) -> Vec<Span<'static>> {
-        let axes = self.screen.filling.axes.iter().zip(&self.screen.at).skip(2);
+    fn fixed_settings(&self) -> Vec<Span<'static>> {
+        let axes = self.screen.sweep_state.axes.iter().zip(&self.screen.point).skip(2);
         let words: Vec<String> = axes
-            .map(|(axis, at)| format!("{} {}", super::short(axis), super::label(&axis.points[*at])))
+            .map(|(axis, at)| format!("{} {}", super::short_name(axis), super::label(&axis.points[*at])))
             .collect();
         if words.is_empty() {
             Vec::new()
@@ -76,9 +76,9 @@ impl View<'_> {
     /// The smallest change, in a few words.
     fn verdict(&self) -> Vec<Span<'static>> {
         let Some(sweep) = self.sweep() else { return Vec::new() };
-        let Some(cell) = sweep.smallest else {
+        let Some(cell) = sweep.smallest_fitting else {
             let least = sweep.cells.iter().map(crate::sweep::Cell::overflows).min().unwrap_or(0);
-            let calls = counted(least as u64, "call");
+            let calls = pluralised(least as u64, "call");
             // Where all fit, it is the room to be left that none leaves.
             let words = match least {
                 0 => format!("{} no setting here leaves so much free", glyphs::ALERT),
@@ -88,17 +88,17 @@ impl View<'_> {
         };
         if cell == sweep.current {
             let peak = estimated(sweep.cells[cell].peak());
-            if sweep.doubt().is_some() {
+            if sweep.caveat().is_some() {
                 let refused = grouped(sweep.recorded.overflows as i64);
                 let words = format!("{} fits as it is, {refused} of the record did not", glyphs::ALERT);
                 return vec![self.span(Role::Warn, words)];
             }
-            return vec![self.span(Role::You, format!("{} fits as it is, peak {peak}", glyphs::PASSED))];
+            return vec![self.span(Role::User, format!("{} fits as it is, peak {peak}", glyphs::PASSED))];
         }
-        let at = sweep.grid.at(cell);
+        let at = sweep.grid.points_of(cell);
         let moved = sweep.axes.iter().zip(at).filter(|(axis, at)| *at != axis.current);
         let words: Vec<String> = moved
-            .map(|(axis, at)| format!("{} {}", super::short(axis), super::label(&axis.points[at])))
+            .map(|(axis, at)| format!("{} {}", super::short_name(axis), super::label(&axis.points[at])))
             .collect();
         vec![
             self.span(Role::Muted, "smallest change "),

@@ -1,6 +1,6 @@
 //! Levels of a measure: equal steps of a round size from the least value to the largest.
 
-use crate::ui::theme::HEATS;
+use crate::ui::theme::HEAT_LEVELS;
 
 /// Where levels begin, and how far each reaches.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,7 +11,7 @@ pub(super) struct Levels {
 
 impl Levels {
     /// Over these values; of none, or of one alone, everything is lowest.
-    pub(super) fn of(values: impl Iterator<Item = f64>) -> Self {
+    pub(super) fn from_values(values: impl Iterator<Item = f64>) -> Self {
         let (least, most) = values
             .filter(|value| value.is_finite())
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
@@ -20,9 +20,9 @@ impl Levels {
         if most <= least || !least.is_finite() {
             return Self { from: if least.is_finite() { least } else { 0.0 }, step: 0.0 };
         }
-        let mut step = round_up((most - least) / HEATS as f64);
+        let mut step = round_up((most - least) / HEAT_LEVELS as f64);
         // From a round number, the levels may not reach the largest.
-        while (least / step).floor() * step + step * HEATS as f64 <= most {
+        while (least / step).floor() * step + step * HEAT_LEVELS as f64 <= most {
             step = round_up(step * 1.01);
         }
         Self { from: (least / step).floor() * step, step }
@@ -33,11 +33,11 @@ impl Levels {
         if self.step == 0.0 {
             return 0;
         }
-        (((value - self.from) / self.step).max(0.0).floor() as usize).min(HEATS - 1)
+        (((value - self.from) / self.step).max(0.0).floor() as usize).min(HEAT_LEVELS - 1)
     }
 
     /// Whether there is more than one.
-    pub(super) fn are_several(&self) -> bool {
+    pub(super) fn has_several(&self) -> bool {
         self.step > 0.0
     }
 
@@ -64,19 +64,19 @@ mod tests {
 
     #[test]
     fn levels_have_round_ends_and_hold_everything() {
-        let levels = Levels::of([71e3, 99e3, 128e3, 170e3].into_iter());
+        let levels = Levels::from_values([71e3, 99e3, 128e3, 170e3].into_iter());
         assert_eq!((levels.end(0), levels.end(5)), (80e3, 180e3));
         assert_eq!([71e3, 79e3, 80e3, 170e3].map(|value| levels.level(value)), [0, 0, 1, 5]);
         // Halves from 6.5 would end at 9.5.
-        let costs = Levels::of([6.71, 9.6].into_iter());
+        let costs = Levels::from_values([6.71, 9.6].into_iter());
         assert_eq!((costs.end(0), costs.level(6.71), costs.level(9.6)), (7.0, 0, 3));
     }
 
     #[test]
     fn one_value_alone_is_lowest() {
         for values in [&[][..], &[5.0], &[5.0, 5.0], &[f64::NAN]] {
-            let levels = Levels::of(values.iter().copied());
-            assert!(!levels.are_several() && levels.level(5.0) == 0, "{values:?}");
+            let levels = Levels::from_values(values.iter().copied());
+            assert!(!levels.has_several() && levels.level(5.0) == 0, "{values:?}");
         }
     }
 }

@@ -4,20 +4,20 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use super::{View, dash, estimated, exactly, label, short};
-use crate::app::compare::Part;
-use crate::inspect::cost::cost_short;
+use super::{View, dash, estimated, exact, label, short_name};
+use crate::app::compare::CompareFocus;
+use crate::inspect::cost::format_cost;
 use crate::sweep::{Axis, Cell};
 use crate::text;
 use crate::ui::frame_box;
 use crate::ui::theme::Role;
-use crate::ui::widgets::{put, put_right, row_of, scrollbar, title};
+use crate::ui::widgets::{put, put_right, row_at, scrollbar, title};
 
 /// Columns of the numbers, from the right: cleared, peak, cost.
-const NUMBERS: [u16; 3] = [8, 9, 8];
+const NUMBER_WIDTHS: [u16; 3] = [8, 9, 8];
 /// Columns of a setting at most, and at least.
-const MOST: u16 = 16;
-const LEAST: u16 = 5;
+const MAX_SETTING_WIDTH: u16 = 16;
+const MIN_SETTING_WIDTH: u16 = 5;
 
 impl View<'_> {
     pub(super) fn list(&self, buf: &mut Buffer) {
@@ -25,11 +25,11 @@ impl View<'_> {
         if area.height < 2 {
             return;
         }
-        let focused = self.screen.part == Part::List;
+        let focused = self.screen.focus == CompareFocus::List;
         title(self.theme, buf, area, "Best trade-offs", focused);
         let cells = self.screen.trade_offs();
         let rows = Rect { y: area.y + 2, height: area.height - 2, ..area };
-        self.list_row(area.y + 1, &Row::Head, buf);
+        self.list_row(area.y + 1, &TableRow::Header, buf);
         if self.sweep().is_none() {
             put(
                 buf,
@@ -40,7 +40,7 @@ impl View<'_> {
             );
             return;
         }
-        let top = self.screen.list.top.min(cells.len().saturating_sub(usize::from(rows.height)));
+        let top = self.screen.list_scroll.top.min(cells.len().saturating_sub(usize::from(rows.height)));
         for (y, (at, number)) in (rows.y..rows.bottom()).zip(cells.iter().enumerate().skip(top)) {
             let Some(cell) = self.screen.cell(*number) else { continue };
             let selected = self.screen.selected() == Some(*number);
@@ -48,12 +48,12 @@ impl View<'_> {
                 let line = Rect {
                     x: area.x + u16::from(area.x > 0),
                     width: area.width.saturating_sub(1),
-                    ..row_of(area, y)
+                    ..row_at(area, y)
                 };
                 let ground = self.theme.selection(focused);
                 frame_box::selected(self.theme, buf, line, ground);
             }
-            self.list_row(y, &Row::Cell { at, cell, selected }, buf);
+            self.list_row(y, &TableRow::Cell { at, cell, selected }, buf);
         }
         scrollbar(self.theme, buf, rows, top, cells.len());
     }
@@ -61,35 +61,37 @@ impl View<'_> {
     /// Columns of each setting.
     fn widths(&self) -> Vec<u16> {
         let area = self.places.list;
-        let numbers: u16 = NUMBERS.iter().sum();
+        let numbers: u16 = NUMBER_WIDTHS.iter().sum();
         let room = area.width.saturating_sub(numbers + 7);
-        let axes = &self.screen.filling.axes;
+        let axes = &self.screen.sweep_state.axes;
         let wanted = |axis: &Axis| {
             let widest = axis.points.iter().map(|point| text::width(&point.text)).max().unwrap_or(0);
-            (text::width(short(axis)).max(widest) as u16 + 2).clamp(LEAST, MOST)
+            (text::width(short_name(axis)).max(widest) as u16 + 2).clamp(MIN_SETTING_WIDTH, MAX_SETTING_WIDTH)
         };
         let mut widths: Vec<u16> = axes.iter().map(wanted).collect();
         // The widest gives way first.
         while widths.iter().sum::<u16>() > room {
-            let Some(widest) = widths.iter_mut().max().filter(|width| **width > LEAST) else { break };
+            let Some(widest) = widths.iter_mut().max().filter(|width| **width > MIN_SETTING_WIDTH) else {
+                break;
+            };
             *widest -= 1;
         }
         widths
     }
 
-    fn list_row(&self, y: u16, row: &Row<'_>, buf: &mut Buffer) {
+    fn list_row(&self, y: u16, row: &TableRow<'_>, buf: &mut Buffer) {
         let area = self.places.list;
         let theme = self.theme;
         let mut x = area.x + 3;
-        if let Row::Cell { at, .. } = row {
+        if let TableRow::Cell { at, .. } = row {
             put_right(buf, y, x, x + 2, &[self.span(Role::Muted, (at + 1).to_string())]);
         }
         x += 2;
-        for (place, (axis, width)) in self.screen.filling.axes.iter().zip(self.widths()).enumerate() {
+        for (place, (axis, width)) in self.screen.sweep_state.axes.iter().zip(self.widths()).enumerate() {
             let span = match row {
-                Row::Head => self.span(Role::Muted, short(axis)),
-                Row::Cell { cell, selected, .. } => {
-                    let point = cell.at.get(place).copied().unwrap_or(0);
+                TableRow::Header => self.span(Role::Muted, short_name(axis)),
+                TableRow::Cell { cell, selected, .. } => {
+                    let point = cell.points.get(place).copied().unwrap_or(0);
                     let style = match (point == axis.current, selected) {
                         (_, true) => theme.bold(Role::Bright),
                         (true, _) => theme.style(Role::Muted),
@@ -98,23 +100,23 @@ impl View<'_> {
                     Span::styled(label(&axis.points[point]), style)
                 }
             };
-            let words = text::cut(&span.content, usize::from(width.saturating_sub(1))).0.clone();
+            let words = text::truncate(&span.content, usize::from(width.saturating_sub(1))).0.clone();
             put_right(buf, y, x, x + width, &[Span::styled(words, span.style)]);
             x += width;
         }
         let numbers = match row {
-            Row::Head => ["left out", "peak", "cost"].map(|word| self.span(Role::Muted, word)),
-            Row::Cell { cell, .. } => {
+            TableRow::Header => ["left out", "peak", "cost"].map(|word| self.span(Role::Muted, word)),
+            TableRow::Cell { cell, .. } => {
                 let peak = if cell.overflows() > 0 { Role::Danger } else { Role::Text };
                 [
-                    self.span(Role::Text, estimated(cell.left_out())),
-                    self.span(peak, exactly(cell.peak())),
-                    self.span(Role::Text, cost_short(&cell.totals.spent).unwrap_or_else(dash)),
+                    self.span(Role::Text, estimated(cell.cleared_tokens_per_call())),
+                    self.span(peak, exact(cell.peak())),
+                    self.span(Role::Text, format_cost(&cell.totals.cost_breakdown).unwrap_or_else(dash)),
                 ]
             }
         };
         let mut end = area.right().saturating_sub(2);
-        for (span, width) in numbers.into_iter().zip(NUMBERS) {
+        for (span, width) in numbers.into_iter().zip(NUMBER_WIDTHS) {
             if end < x + width {
                 break;
             }
@@ -125,9 +127,9 @@ impl View<'_> {
 }
 
 /// A line of the list.
-enum Row<'a> {
+enum TableRow<'a> {
     /// Names.
-    Head,
+    Header,
     /// A cell.
     Cell { at: usize, cell: &'a Cell, selected: bool },
 }

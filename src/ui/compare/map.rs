@@ -6,30 +6,30 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use super::levels::Levels;
-use super::{View, label, short, tokens, value_of};
-use crate::app::compare::{Measure, Part};
-use crate::inspect::words::dollars;
+use super::{View, label, short_name, tokens, value_of};
+use crate::app::compare::{CompareFocus, MapMetric};
+use crate::inspect::words::format_usd;
 use crate::sweep::{Axis, Cell};
 use crate::text;
 use crate::ui::glyphs;
-use crate::ui::theme::{HEATS, Role};
-use crate::ui::widgets::{on_title, put, put_right, tint, title};
+use crate::ui::theme::{HEAT_LEVELS, Role};
+use crate::ui::widgets::{apply_style, on_title, put, put_right, title};
 
 /// What stands below a cell that is as things are now.
 const NOW: &str = "now";
 /// Columns of one level of the legend.
-const LEGEND: u16 = 7;
+const LEGEND_LEVEL_WIDTH: u16 = 7;
 
 impl View<'_> {
     pub(super) fn map(&self, buf: &mut Buffer) {
         let area = self.places.map;
-        let (down, across) = self.screen.shown();
+        let (down, across) = self.screen.shown_axes();
         let (Some(down), false) = (down, area.is_empty()) else { return };
-        let focused = self.screen.part == Part::Map;
-        let down_words = format!("{} ↓", short(down));
+        let focused = self.screen.focus == CompareFocus::Map;
+        let down_words = format!("{} ↓", short_name(down));
         match across {
             Some(across) => {
-                let end = title(self.theme, buf, area, &format!("{} →", short(across)), focused);
+                let end = title(self.theme, buf, area, &format!("{} →", short_name(across)), focused);
                 let words = [self.span(Role::Muted, down_words)];
                 on_title(buf, area.y, end, area.right().saturating_sub(1), &words);
             }
@@ -56,7 +56,7 @@ impl View<'_> {
         let style = |selected: bool| {
             if selected { self.theme.bold(Role::Bright) } else { self.theme.style(Role::Muted) }
         };
-        let at = |axis: usize| self.screen.at.get(axis).copied();
+        let at = |axis: usize| self.screen.point.get(axis).copied();
         let (rows, columns) = (self.grid.rows, self.grid.columns);
         for column in columns.0..columns.0 + columns.1 {
             let Some((point, cell)) =
@@ -64,7 +64,7 @@ impl View<'_> {
             else {
                 continue;
             };
-            let words = text::cut(&label(point), 8).0.clone();
+            let words = text::truncate(&label(point), 8).0.clone();
             let from = cell.x + cell.width.saturating_sub(text::width(&words) as u16) / 2;
             put(
                 buf,
@@ -82,14 +82,14 @@ impl View<'_> {
             let words = [Span::styled(label(point), style(at(0) == Some(row)))];
             put_right(buf, y, area.x + 1, cell.x.saturating_sub(2), &words);
         }
-        self.more(buf);
+        self.overflow_signs(buf);
     }
 
     /// Signs where values are out of sight.
-    fn more(&self, buf: &mut Buffer) {
+    fn overflow_signs(&self, buf: &mut Buffer) {
         let area = self.places.map;
         let style = self.theme.style(Role::Ghost);
-        let (down, across) = self.screen.shown();
+        let (down, across) = self.screen.shown_axes();
         let count = |axis: Option<&Axis>| axis.map_or(1, |axis| axis.points.len());
         let (rows, columns) = (self.grid.rows, self.grid.columns);
         let y = self.grid.cells.y.saturating_sub(1);
@@ -110,38 +110,38 @@ impl View<'_> {
 
     /// Over the cells that fit, as far as they are known.
     fn levels(&self) -> Levels {
-        let measure = self.screen.measure;
-        let cells = self.screen.filling.cells.iter().flatten();
-        Levels::of(cells.filter(|cell| self.fits(cell)).filter_map(|cell| measure.of(cell)))
+        let measure = self.screen.metric;
+        let cells = self.screen.sweep_state.cells.iter().flatten();
+        Levels::from_values(cells.filter(|cell| self.fits(cell)).filter_map(|cell| measure.value_of(cell)))
     }
 
     fn cell(&self, number: usize, levels: Levels, area: Rect, buf: &mut Buffer) {
         let selected = self.screen.selected() == Some(number);
         let cell = self.screen.cell(number);
-        let measure = self.screen.measure;
+        let measure = self.screen.metric;
         let does_not_fit = cell.is_some_and(|cell| !self.fits(cell));
-        let level = cell.and_then(|cell| measure.of(cell)).map(|value| levels.level(value));
+        let level = cell.and_then(|cell| measure.value_of(cell)).map(|value| levels.level(value));
         let mut style = self.theme.style(Role::Muted);
         if let Some(level) = level {
-            let (fill, ink) = self.theme.heat((!does_not_fit).then_some(level));
+            let (fill, ink) = self.theme.heat_colours((!does_not_fit).then_some(level));
             style = Style::new().bg(fill).fg(ink);
-            tint(buf, area, style);
+            apply_style(buf, area, style);
         }
         if does_not_fit || selected {
             style = style.add_modifier(Modifier::BOLD);
         }
         let mut words = cell.map_or_else(|| glyphs::FREE.to_owned(), |cell| value_of(measure, cell));
-        let signed = does_not_fit || self.theme.letters();
-        if let Some(cost) = cell.and_then(Cell::cost).filter(|_| signed && measure == Measure::Cost) {
+        let signed = does_not_fit || self.theme.uses_letters();
+        if let Some(cost) = cell.and_then(Cell::cost).filter(|_| signed && measure == MapMetric::Cost) {
             // With a sign before it there is no room for cents.
             words = format!("${cost:.1}");
         }
         if does_not_fit {
             words = format!("{} {words}", glyphs::ALERT);
-        } else if let Some(level) = level.filter(|_| self.theme.letters() && levels.are_several()) {
+        } else if let Some(level) = level.filter(|_| self.theme.uses_letters() && levels.has_several()) {
             words = format!("{} {words}", glyphs::EIGHTHS_UP[level]);
         }
-        let now = self.screen.current() == Some(number);
+        let now = self.screen.baseline_cell() == Some(number);
         let middle = area.y + area.height / 2;
         if now && area.height < 3 {
             let x = if selected { area.right() - 1 } else { area.x };
@@ -169,32 +169,32 @@ impl View<'_> {
             return;
         }
         let mut x = self.grid.cells.x;
-        let measure = self.screen.measure;
+        let measure = self.screen.metric;
         let end_of = |level: usize| match measure {
-            Measure::Peak | Measure::Cleared => tokens(levels.end(level)),
-            Measure::Cost => dollars(levels.end(level)),
-            Measure::Overflows => format!("{:.0}", levels.end(level)),
+            MapMetric::Peak | MapMetric::Cleared => tokens(levels.end(level)),
+            MapMetric::Cost => format_usd(levels.end(level)),
+            MapMetric::Overflows => format!("{:.0}", levels.end(level)),
         };
-        let count = if levels.are_several() { HEATS } else { 0 };
+        let count = if levels.has_several() { HEAT_LEVELS } else { 0 };
         for level in 0..count {
-            let place = Rect { x, y, width: LEGEND, height: 1 };
+            let place = Rect { x, y, width: LEGEND_LEVEL_WIDTH, height: 1 };
             if place.right() > area.right() {
                 return;
             }
-            let (fill, ink) = self.theme.heat(Some(level));
+            let (fill, ink) = self.theme.heat_colours(Some(level));
             let style = Style::new().bg(fill).fg(ink);
-            tint(buf, place, style);
-            let sign = if self.theme.letters() { glyphs::EIGHTHS_UP[level] } else { "" };
+            apply_style(buf, place, style);
+            let sign = if self.theme.uses_letters() { glyphs::EIGHTHS_UP[level] } else { "" };
             let less = if level == 0 { "<" } else { "" };
             put(buf, (x + 1, y), place.right(), &format!("{sign}{less}{}", end_of(level)), style);
-            x += LEGEND;
+            x += LEGEND_LEVEL_WIDTH;
         }
-        let place = Rect { x, y, width: LEGEND + 1, height: 1 };
-        let any = self.screen.filling.cells.iter().flatten().any(|cell| !self.fits(cell));
+        let place = Rect { x, y, width: LEGEND_LEVEL_WIDTH + 1, height: 1 };
+        let any = self.screen.sweep_state.cells.iter().flatten().any(|cell| !self.fits(cell));
         if any && place.right() <= area.right() {
-            let (fill, ink) = self.theme.heat(None);
+            let (fill, ink) = self.theme.heat_colours(None);
             let style = Style::new().bg(fill).fg(ink).add_modifier(Modifier::BOLD);
-            tint(buf, place, style);
+            apply_style(buf, place, style);
             put(buf, (x + 1, y), place.right(), &format!("{} over", glyphs::ALERT), style);
         }
     }

@@ -12,40 +12,40 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::compare::places::{MapGrid, Places};
-use crate::app::compare::{CompareScreen, Measure};
-use crate::inspect::cost::cost_short;
-use crate::sweep::{Axis, Cell, Point, Sweep};
+use crate::app::compare::places::{CompareLayout, MapGrid};
+use crate::app::compare::{CompareScreen, MapMetric};
+use crate::inspect::cost::format_cost;
+use crate::sweep::{Axis, AxisPoint, Cell, Sweep};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{estimate, grouped, round_thousands, thousands};
-use crate::ui::widgets::{blank, note, title};
+use crate::ui::widgets::{clear, note, title};
 
 /// One screen being drawn.
 struct View<'a> {
     app: &'a App,
     theme: &'a Theme,
     screen: &'a CompareScreen,
-    places: Places,
+    places: CompareLayout,
     grid: MapGrid,
 }
 
 /// Draws the screen over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    blank(theme, buf, area);
-    let screen = &app.compare;
-    let error = screen.filling.error.as_ref().or(app.again.error.as_ref());
+    clear(theme, buf, area);
+    let screen = &app.compare_screen;
+    let error = screen.sweep_state.error.as_ref().or(app.replay_state.error.as_ref());
     if let Some(error) = error {
         title(theme, buf, area, "Compare", true);
         return note(theme, "Nothing can be compared", error, area, buf);
     }
-    if screen.filling.sweep.as_ref().is_some_and(|sweep| sweep.recorded.calls == 0) {
+    if screen.sweep_state.sweep.as_ref().is_some_and(|sweep| sweep.recorded.calls == 0) {
         title(theme, buf, area, "Compare", true);
         let why = "The path to this leaf has no answer of a model, and none that was refused.";
         return note(theme, "No call is recorded", why, area, buf);
     }
-    if screen.filling.axes.is_empty() {
+    if screen.sweep_state.axes.is_empty() {
         title(theme, buf, area, "Compare", true);
-        let (what, why) = match app.again.recording {
+        let (what, why) = match app.replay_state.recording {
             Some(_) => {
                 ("Choosing settings to vary…", "Those that matter most for this session. a names others.")
             }
@@ -53,7 +53,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         };
         return note(theme, what, why, area, buf);
     }
-    let view = View { app, theme, screen, places: app.compare_places(), grid: app.compare_grid() };
+    let view = View { app, theme, screen, places: app.compare_layout(), grid: app.compare_grid() };
     view.head(buf);
     view.map(buf);
     view.list(buf);
@@ -63,7 +63,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 
 impl View<'_> {
     fn sweep(&self) -> Option<&Sweep> {
-        self.screen.filling.sweep.as_deref()
+        self.screen.sweep_state.sweep.as_deref()
     }
 
     fn span(&self, role: Role, words: impl Into<String>) -> Span<'static> {
@@ -82,17 +82,17 @@ impl View<'_> {
 }
 
 /// Tokens as whole ones.
-fn whole(tokens: f64) -> u64 {
+fn round_tokens(tokens: f64) -> u64 {
     tokens.max(0.0).round() as u64
 }
 
 /// A setting's name where there is little room: its last part.
-fn short(axis: &Axis) -> &str {
+fn short_name(axis: &Axis) -> &str {
     axis.key.rsplit('.').next().unwrap_or(&axis.key)
 }
 
 /// A value beside the map: whole thousands are `20k`.
-fn label(point: &Point) -> String {
+fn label(point: &AxisPoint) -> String {
     match point.number {
         Some(number) if number >= 10_000.0 && point.text.parse() == Ok(number) && number % 1000.0 == 0.0 => {
             round_thousands(number as u64)
@@ -102,21 +102,21 @@ fn label(point: &Point) -> String {
 }
 
 /// What a cell has, in a few columns; a dash where nothing tells it.
-fn value_of(measure: Measure, cell: &Cell) -> String {
+fn value_of(measure: MapMetric, cell: &Cell) -> String {
     match measure {
-        Measure::Peak | Measure::Cleared => measure.of(cell).map_or_else(dash, tokens),
-        Measure::Cost => cost_short(&cell.totals.spent).unwrap_or_else(dash),
-        Measure::Overflows => grouped(cell.overflows() as i64),
+        MapMetric::Peak | MapMetric::Cleared => measure.value_of(cell).map_or_else(dash, tokens),
+        MapMetric::Cost => format_cost(&cell.totals.cost_breakdown).unwrap_or_else(dash),
+        MapMetric::Overflows => grouped(cell.overflows() as i64),
     }
 }
 
 fn dash() -> String {
-    crate::ui::glyphs::NONE.to_owned()
+    crate::ui::glyphs::UNKNOWN.to_owned()
 }
 
 /// Tokens without a decimal from ten thousand on.
 fn tokens(number: f64) -> String {
-    match whole(number) {
+    match round_tokens(number) {
         number @ 10_000..1_000_000 => round_thousands((number + 500) / 1000 * 1000),
         number @ 1_000_000.. => format!("{:.1}M", number as f64 / 1e6),
         number => thousands(number),
@@ -132,6 +132,6 @@ fn estimated(number: f64) -> String {
 }
 
 /// With a decimal.
-fn exactly(number: f64) -> String {
-    estimate(whole(number))
+fn exact(number: f64) -> String {
+    estimate(round_tokens(number))
 }

@@ -5,26 +5,26 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::{View, tokens};
-use crate::inspect::words::dollars;
+use crate::inspect::words::format_usd;
 use crate::sweep::Cell;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{put, put_right, title};
 
 /// Least rows of the points.
-const LEAST: u16 = 4;
+const MIN_ROWS: u16 = 4;
 /// Columns of the labels of peaks.
-const LABELS: u16 = 7;
+const LABEL_WIDTH: u16 = 7;
 
 impl View<'_> {
     pub(super) fn scatter(&self, buf: &mut Buffer) {
         let area = self.places.scatter;
-        if area.height < LEAST + 3 {
+        if area.height < MIN_ROWS + 3 {
             return;
         }
         title(self.theme, buf, area, "Cost against peak", false);
         let cells: Vec<(usize, &Cell)> = (0..)
-            .zip(&self.screen.filling.cells)
+            .zip(&self.screen.sweep_state.cells)
             .filter_map(|(at, cell)| Some((at, cell.as_ref()?)))
             .collect();
         let priced: Vec<(usize, f64, f64, &Cell)> =
@@ -35,13 +35,13 @@ impl View<'_> {
             return;
         }
         let plot = Rect {
-            x: area.x + 3 + LABELS,
+            x: area.x + 3 + LABEL_WIDTH,
             y: area.y + 1,
-            width: area.width.saturating_sub(LABELS + 6),
+            width: area.width.saturating_sub(LABEL_WIDTH + 6),
             height: area.height - 3,
         };
-        let costs = Span::of(priced.iter().map(|(_, cost, ..)| *cost));
-        let peaks = Span::of(priced.iter().map(|(_, _, peak, _)| *peak));
+        let costs = ValueRange::from_values(priced.iter().map(|(_, cost, ..)| *cost));
+        let peaks = ValueRange::from_values(priced.iter().map(|(_, _, peak, _)| *peak));
         self.axes(plot, costs, peaks, buf);
         let best = self.screen.trade_offs();
         let selected = self.screen.selected();
@@ -50,8 +50,8 @@ impl View<'_> {
         let mut ordered = priced;
         ordered.sort_by_key(|(at, ..)| rank(*at));
         for (at, cost, peak, cell) in ordered {
-            let x = plot.x + 1 + costs.place(cost, plot.width.saturating_sub(2));
-            let y = plot.bottom() - 1 - peaks.place(peak, plot.height - 1);
+            let x = plot.x + 1 + costs.position(cost, plot.width.saturating_sub(2));
+            let y = plot.bottom() - 1 - peaks.position(peak, plot.height - 1);
             let (sign, style) = self.point(rank(at), cell);
             put(buf, (x, y), plot.right(), sign, style);
         }
@@ -59,7 +59,7 @@ impl View<'_> {
 
     fn point(&self, (selected, best): (bool, bool), cell: &Cell) -> (&'static str, Style) {
         match (selected, best) {
-            (true, _) => (glyphs::HERE, self.theme.bold(Role::Bright)),
+            (true, _) => (glyphs::SELECTED_POINT, self.theme.bold(Role::Bright)),
             (_, true) => (glyphs::ON, self.theme.style(Role::Plan)),
             _ if cell.overflows() > 0 => (glyphs::FREE, self.theme.style(Role::Danger)),
             _ => (glyphs::FREE, self.theme.style(Role::Muted)),
@@ -67,7 +67,7 @@ impl View<'_> {
     }
 
     /// Two lines with their ends.
-    fn axes(&self, plot: Rect, costs: Span, peaks: Span, buf: &mut Buffer) {
+    fn axes(&self, plot: Rect, costs: ValueRange, peaks: ValueRange, buf: &mut Buffer) {
         let (line, words) = (self.theme.style(Role::Faint), Role::Muted);
         for y in plot.top()..plot.bottom() {
             put(buf, (plot.x, y), plot.right(), glyphs::LINE, line);
@@ -78,38 +78,37 @@ impl View<'_> {
         }
         let left = plot.x.saturating_sub(1);
         let label = |y: u16, text: String, buf: &mut Buffer| {
-            put_right(buf, y, left.saturating_sub(LABELS), left, &[self.span(words, text)]);
+            put_right(buf, y, left.saturating_sub(LABEL_WIDTH), left, &[self.span(words, text)]);
         };
-        label(plot.y, tokens(peaks.most), buf);
-        if peaks.most > peaks.least {
-            label(plot.bottom() - 1, tokens(peaks.least), buf);
+        label(plot.y, tokens(peaks.max), buf);
+        if peaks.max > peaks.min {
+            label(plot.bottom() - 1, tokens(peaks.min), buf);
         }
         let y = plot.bottom() + 1;
-        put(buf, (plot.x, y), plot.right(), &dollars(costs.least), self.theme.style(words));
-        if costs.most > costs.least {
-            put_right(buf, y, plot.x + 8, plot.right(), &[self.span(words, dollars(costs.most))]);
+        put(buf, (plot.x, y), plot.right(), &format_usd(costs.min), self.theme.style(words));
+        if costs.max > costs.min {
+            put_right(buf, y, plot.x + 8, plot.right(), &[self.span(words, format_usd(costs.max))]);
         }
     }
 }
 
 /// The least and the largest of some numbers.
 #[derive(Debug, Clone, Copy)]
-struct Span {
-    least: f64,
-    most: f64,
+struct ValueRange {
+    min: f64,
+    max: f64,
 }
 
-impl Span {
-    fn of(numbers: impl Iterator<Item = f64>) -> Self {
-        let (least, most) =
+impl ValueRange {
+    fn from_values(numbers: impl Iterator<Item = f64>) -> Self {
+        let (min, max) =
             numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), number| (a.min(number), b.max(number)));
-        Self { least, most }
+        Self { min, max }
     }
 
     /// Where a number stands on so many places; in the middle where all are one.
-    fn place(self, number: f64, places: u16) -> u16 {
-        let share =
-            if self.most > self.least { (number - self.least) / (self.most - self.least) } else { 0.5 };
+    fn position(self, number: f64, places: u16) -> u16 {
+        let share = if self.max > self.min { (number - self.min) / (self.max - self.min) } else { 0.5 };
         (share.clamp(0.0, 1.0) * f64::from(places)).round() as u16
     }
 }

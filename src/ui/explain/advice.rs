@@ -6,34 +6,34 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use super::View;
-use crate::app::explain::page::{BARS, Placed, PlacedRow, WIDE, columns};
-use crate::app::explain::{ExplainRow, letter};
-use crate::explain::{Advice, Whole};
-use crate::inspect::words::difference;
+use crate::app::explain::page::{BARS_MIN_WIDTH, PlacedBlock, PlacedRow, WIDE, content_columns};
+use crate::app::explain::{ExplainRow, advice_letter};
+use crate::explain::{Advice, ReplaySummary};
+use crate::inspect::words::format_usd_difference;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::{estimate, round_thousands};
 use crate::ui::widgets::{ThinBar, put, put_right, put_spans};
 
 /// Columns of the bar.
-const BAR: u16 = 12;
+const BAR_WIDTH: u16 = 12;
 
 /// Draws the changes.
-pub(super) fn draw(view: &View<'_>, placed: &Placed, after: u16, buf: &mut Buffer) {
-    let end = columns(placed.area).1;
-    view.heads(placed.area.y, after, &heads(view.app.size.0, end), buf);
+pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut Buffer) {
+    let end = content_columns(placed.area).1;
+    view.headings(placed.area.y, after, &headings(view.app.size.0, end), buf);
     for row in &placed.rows {
         if let ExplainRow::Advice(at) = row.row
             && let Some(advice) = view.explanation.advice.get(at)
         {
-            change(view, letter(at), advice, row, buf);
+            change(view, advice_letter(at), advice, row, buf);
             numbers(view, advice, row, buf);
         }
     }
 }
 
 /// The columns that a width has room for, and where they end.
-fn heads(width: u16, end: u16) -> Vec<(&'static str, u16)> {
+fn headings(width: u16, end: u16) -> Vec<(&'static str, u16)> {
     match width {
         WIDE.. => {
             vec![("the call", end - 30), ("over", end - 23), ("peak", end - 12), ("cost", end)]
@@ -44,8 +44,8 @@ fn heads(width: u16, end: u16) -> Vec<(&'static str, u16)> {
 }
 
 fn change(view: &View<'_>, letter: char, advice: &Advice, row: &PlacedRow, buf: &mut Buffer) {
-    let ((x, end), y) = (columns(row.area), row.area.y);
-    let (theme, helps) = (view.theme, advice.helps);
+    let ((x, end), y) = (content_columns(row.area), row.area.y);
+    let (theme, helps) = (view.theme, advice.fits_all);
     let (sign, role) = if helps { (glyphs::PASSED, Role::Plan) } else { (glyphs::REFUSED, Role::Danger) };
     put(buf, (x, y), end, &letter.to_string(), theme.style(Role::Muted));
     put(buf, (x + 2, y), end, sign, theme.style(role));
@@ -63,8 +63,8 @@ fn change(view: &View<'_>, letter: char, advice: &Advice, row: &PlacedRow, buf: 
         spans.extend([
             view.muted(parted),
             Span::styled(change.key.as_str(), key),
-            view.muted(format!(" {} {} ", change.was, glyphs::ARROW)),
-            Span::styled(if change.now.is_empty() { glyphs::NONE } else { change.now.as_str() }, now),
+            view.muted(format!(" {} {} ", change.before, glyphs::ARROW)),
+            Span::styled(if change.after.is_empty() { glyphs::UNKNOWN } else { change.after.as_str() }, now),
         ]);
     }
     put_spans(buf, (x + 4, y), end, &spans);
@@ -72,7 +72,7 @@ fn change(view: &View<'_>, letter: char, advice: &Advice, row: &PlacedRow, buf: 
 
 fn numbers(view: &View<'_>, advice: &Advice, row: &PlacedRow, buf: &mut Buffer) {
     let y = row.area.y;
-    let (x, end) = columns(row.area);
+    let (x, end) = content_columns(row.area);
     let theme = view.theme;
     let style = theme.style(if advice.fits { Role::Plan } else { Role::Danger });
     let over = advice.overflows();
@@ -82,10 +82,10 @@ fn numbers(view: &View<'_>, advice: &Advice, row: &PlacedRow, buf: &mut Buffer) 
     };
     let over = Span::styled(format!("{sign}{over}"), over_style);
     let call = [
-        Span::styled(estimate(advice.after), style),
+        Span::styled(estimate(advice.tokens_after), style),
         view.muted(format!(" of {}", round_thousands(advice.limit))),
     ];
-    let columns = heads(view.app.size.0, end);
+    let columns = headings(view.app.size.0, end);
     for (head, end) in columns {
         match head {
             "the call" => put_right(buf, y, x, end, &call),
@@ -94,13 +94,13 @@ fn numbers(view: &View<'_>, advice: &Advice, row: &PlacedRow, buf: &mut Buffer) 
             _ => put_right(buf, y, x, end, &[cost(view, advice.whole)]),
         };
     }
-    if view.app.size.0 >= BARS {
-        let share = advice.after as f64 / advice.limit.max(1) as f64;
-        let style: Style = theme.style(if advice.helps { Role::Plan } else { Role::Ghost });
+    if view.app.size.0 >= BARS_MIN_WIDTH {
+        let share = advice.tokens_after as f64 / advice.limit.max(1) as f64;
+        let style: Style = theme.style(if advice.fits_all { Role::Plan } else { Role::Ghost });
         ThinBar { share, tail: 1.0, style, tail_style: theme.style(Role::Ghost) }.draw(
             buf,
             (end - 59, y),
-            BAR,
+            BAR_WIDTH,
         );
     }
 }
@@ -111,13 +111,13 @@ fn peak<'a>(view: &View<'_>, advice: &Advice) -> Span<'a> {
 }
 
 /// By how much all calls would cost more or less.
-fn cost<'a>(view: &View<'_>, whole: Whole) -> Span<'a> {
+fn cost<'a>(view: &View<'_>, whole: ReplaySummary) -> Span<'a> {
     let before = view.explanation.recorded.and_then(|recorded| recorded.cost);
     match (whole.cost, before) {
         (Some(cost), Some(before)) => {
             let role = if cost > before { Role::Warn } else { Role::Text };
-            Span::styled(difference(cost - before).replace('-', "−"), view.theme.style(role))
+            Span::styled(format_usd_difference(cost - before).replace('-', "−"), view.theme.style(role))
         }
-        _ => view.muted(glyphs::NONE),
+        _ => view.muted(glyphs::UNKNOWN),
     }
 }

@@ -7,43 +7,43 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use super::{View, exact, tokens};
-use crate::app::explain::page::{CALL_WORDS, LEGEND, Placed, columns, legend_rows};
-use crate::context::budget::{Budget, Part};
+use crate::app::explain::page::{LEGEND_COLUMNS, MAX_CALL_LINES, PlacedBlock, content_columns, legend_rows};
+use crate::context::budget::{Budget, BudgetPart};
 use crate::explain::Failure;
 use crate::ui::budget::plain_bar;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{estimate, moment};
+use crate::ui::widgets::number::{estimate, time_of_day};
 use crate::ui::widgets::{on_title, put, put_right, put_spans};
 
 /// Draws the call that failed.
-pub(super) fn draw(view: &View<'_>, placed: &Placed, after: u16, buf: &mut Buffer) {
+pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut Buffer) {
     let Some(failure) = &view.explanation.failure else { return };
     let area = placed.area;
-    let (x, end) = columns(area);
+    let (x, end) = content_columns(area);
     on_title(buf, area.y, after, end, &[view.muted(when(view, failure))]);
     sizes(view, failure, (x, area.y + 1), end, buf);
-    let full = failure.requested.max(failure.limit).max(1);
+    let full = failure.prompt_tokens.max(failure.limit).max(1);
     let bar = Rect { x, y: area.y + 2, width: end.saturating_sub(x), height: 1 };
     plain_bar(view.theme, failure.budget(), full, bar, buf);
-    past(view.theme, failure, full, bar, buf);
+    draw_excess(view.theme, failure, full, bar, buf);
     let Some(row) = placed.rows.first().filter(|_| area.height >= 5) else { return };
     let rows = legend_rows(shown(failure.budget()).count() as u16, area);
     legend(view, failure.budget(), Rect { y: area.y + 3, height: rows, ..area }, buf);
-    let more = row.lines.len() > CALL_WORDS;
-    for (at, line) in row.lines.iter().take(CALL_WORDS).enumerate() {
-        let line = if more && at + 1 == CALL_WORDS { format!("{line} …") } else { line.clone() };
+    let more = row.lines.len() > MAX_CALL_LINES;
+    for (at, line) in row.lines.iter().take(MAX_CALL_LINES).enumerate() {
+        let line = if more && at + 1 == MAX_CALL_LINES { format!("{line} …") } else { line.clone() };
         let place = (x, area.y + 3 + rows + at as u16);
         put(buf, place, end, &line, view.theme.style(Role::Danger));
     }
 }
 
 /// Draws what the next prompt carries.
-pub(super) fn draw_fill(view: &View<'_>, placed: &Placed, _: u16, buf: &mut Buffer) {
-    let (x, end) = columns(placed.area);
+pub(super) fn draw_fill(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut Buffer) {
+    let (x, end) = content_columns(placed.area);
     let y = placed.area.y + 1;
-    let budget = view.inspection.next_prompt.budget(&view.inspection.context);
-    let window = view.inspection.window.tokens.max(0.0) as u64;
+    let budget = view.session.next_prompt.budget(&view.session.context);
+    let window = view.session.window.tokens.max(0.0) as u64;
     let bar = Rect { x, y: y + 1, width: end.saturating_sub(x), height: 1 };
     plain_bar(view.theme, budget, window.max(budget.total()).max(1), bar, buf);
     let size = [
@@ -60,21 +60,22 @@ fn when(view: &View<'_>, failure: &Failure) -> String {
     let entry = failure.overflow.entry;
     let number = view.explanation.course.calls.iter().find(|call| call.entry == entry);
     let number = number.map(|call| format!("#{}", call.number));
-    let at = moment(failure.overflow.at, view.app.now_ms);
+    let at = time_of_day(failure.overflow.time_ms, view.app.now_ms);
     [number, at].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// How much was sent, how much fits, and by how much it was over.
 fn sizes(view: &View<'_>, failure: &Failure, (x, y): (u16, u16), end: u16, buf: &mut Buffer) {
-    let fits = if failure.is_bytes() {
+    let fits = if failure.is_byte_limit() {
         " sent, refused for its bytes".to_owned()
     } else {
         format!(" sent, {} served", exact(failure.limit))
     };
-    let sent = Span::styled(tokens(failure.requested, failure.counted), view.theme.bold(Role::Bright));
+    let sent =
+        Span::styled(tokens(failure.prompt_tokens, failure.is_measured), view.theme.bold(Role::Bright));
     let used = put_spans(buf, (x, y), end, &[sent, Span::styled(fits, view.theme.style(Role::Text))]);
-    if failure.over() > 0 {
-        let over = exact(failure.over());
+    if failure.excess_tokens() > 0 {
+        let over = exact(failure.excess_tokens());
         let roomy = usize::from(end.saturating_sub(used)) > over.len() + 6;
         let over = format!("+{over}{}", if roomy { " over" } else { "" });
         put_right(buf, y, used + 1, end, &[Span::styled(over, view.theme.bold(Role::Danger))]);
@@ -82,15 +83,15 @@ fn sizes(view: &View<'_>, failure: &Failure, (x, y): (u16, u16), end: u16, buf: 
 }
 
 /// What did not fit, in red over the end of the bar: a cell at least.
-fn past(theme: &Theme, failure: &Failure, full: u64, bar: Rect, buf: &mut Buffer) {
-    if failure.over() == 0 || bar.width == 0 {
+fn draw_excess(theme: &Theme, failure: &Failure, full: u64, bar: Rect, buf: &mut Buffer) {
+    if failure.excess_tokens() == 0 || bar.width == 0 {
         return;
     }
-    let share = failure.over() as f64 / full as f64;
+    let share = failure.excess_tokens() as f64 / full as f64;
     let cells = ((share * f64::from(bar.width)).round() as u16).clamp(1, bar.width);
     let red = theme.style(Role::Danger);
     let (sign, style) = match red.fg {
-        Some(colour) if !theme.letters() => (" ", Style::new().bg(colour)),
+        Some(colour) if !theme.uses_letters() => (" ", Style::new().bg(colour)),
         _ => (glyphs::EIGHTHS_UP[7], red),
     };
     for x in bar.right() - cells..bar.right() {
@@ -98,23 +99,23 @@ fn past(theme: &Theme, failure: &Failure, full: u64, bar: Rect, buf: &mut Buffer
     }
 }
 
-fn shown(budget: Budget) -> impl Iterator<Item = Part> {
-    Part::ALL.into_iter().filter(move |part| budget.tokens(*part) > 0)
+fn shown(budget: Budget) -> impl Iterator<Item = BudgetPart> {
+    BudgetPart::ALL.into_iter().filter(move |part| budget.tokens(*part) > 0)
 }
 
 /// The parts of a budget with their tokens, in columns.
 fn legend(view: &View<'_>, budget: Budget, area: Rect, buf: &mut Buffer) {
-    let (x, end) = columns(area);
-    let across = usize::from((end.saturating_sub(x) / LEGEND).max(1));
+    let (x, end) = content_columns(area);
+    let across = usize::from((end.saturating_sub(x) / LEGEND_COLUMNS).max(1));
     for (at, part) in shown(budget).enumerate() {
-        let place = (x + (at % across) as u16 * LEGEND, area.y + (at / across) as u16);
+        let place = (x + (at % across) as u16 * LEGEND_COLUMNS, area.y + (at / across) as u16);
         if place.1 >= area.bottom() {
             return;
         }
-        let chip = if view.theme.letters() {
+        let chip = if view.theme.uses_letters() {
             view.theme.bold(Role::Text)
         } else {
-            let (ground, ink) = view.theme.part(part, false);
+            let (ground, ink) = view.theme.part_colours(part, false);
             Style::new().fg(ink).bg(ground)
         };
         let spans = [
@@ -127,9 +128,9 @@ fn legend(view: &View<'_>, budget: Budget, area: Rect, buf: &mut Buffer) {
 }
 
 /// The name of a part where columns are few.
-fn short_name(part: Part) -> &'static str {
+fn short_name(part: BudgetPart) -> &'static str {
     match part {
-        Part::Assistant => "asst",
+        BudgetPart::Assistant => "asst",
         part => part.name(),
     }
 }

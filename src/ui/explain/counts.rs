@@ -6,22 +6,22 @@ use ratatui::text::Span;
 
 use super::{View, tokens};
 use crate::app::explain::ExplainRow;
-use crate::app::explain::page::{BARS, COUNT, Placed, PlacedRow, columns};
-use crate::explain::Count;
+use crate::app::explain::page::{BARS_MIN_WIDTH, COUNT_COLUMNS, PlacedBlock, PlacedRow, content_columns};
+use crate::explain::PromptCount;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{put, put_right};
 
 /// Cells of the bar on either side of its zero line.
-const SIDE: u16 = 5;
+const HALF_WIDTH: u16 = 5;
 /// Difference from which a count is off, in percent.
-const OFF: f64 = 5.0;
+const OFF_PERCENT: f64 = 5.0;
 
 /// Draws the counts.
-pub(super) fn draw(view: &View<'_>, placed: &Placed, _: u16, buf: &mut Buffer) {
+pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut Buffer) {
     let counts = &view.explanation.counts;
     let Some(first) = counts.first() else { return };
-    let off = |count: &Count| (count.tokens as f64 / first.tokens.max(1) as f64 - 1.0) * 100.0;
+    let off = |count: &PromptCount| (count.tokens as f64 / first.tokens.max(1) as f64 - 1.0) * 100.0;
     let most = counts.iter().map(|count| off(count).abs()).fold(1.0, f64::max);
     for row in &placed.rows {
         if let ExplainRow::Count(at) = row.row
@@ -33,21 +33,21 @@ pub(super) fn draw(view: &View<'_>, placed: &Placed, _: u16, buf: &mut Buffer) {
     }
 }
 
-fn count(view: &View<'_>, count: &Count, off: Option<f64>, row: &PlacedRow, buf: &mut Buffer) {
-    let ((x, end), y) = (columns(row.area), row.area.y);
+fn count(view: &View<'_>, count: &PromptCount, off: Option<f64>, row: &PlacedRow, buf: &mut Buffer) {
+    let ((x, end), y) = (content_columns(row.area), row.area.y);
     let first = if off.is_none() { view.theme.bold(Role::Bright) } else { view.theme.style(Role::Text) };
-    put(buf, (x, y), end, count.who, first);
-    put_right(buf, y, x, x + 25, &[Span::styled(tokens(count.tokens, count.exact), first)]);
+    put(buf, (x, y), end, count.counted_by, first);
+    put_right(buf, y, x, x + 25, &[Span::styled(tokens(count.tokens, count.is_measured), first)]);
     if let Some(off) = off {
-        let role = if off.abs() > OFF { Role::Warn } else { Role::Muted };
+        let role = if off.abs() > OFF_PERCENT { Role::Warn } else { Role::Muted };
         let words = format!("{off:+.1}%").replace('-', "−");
         put_right(buf, y, x, x + 33, &[Span::styled(words, view.theme.style(role))]);
-    } else if count.exact {
+    } else if count.is_measured {
         put_right(buf, y, x, x + 33, &[view.muted("exact")]);
     }
     if view.app.size.0 >= 80 {
-        let bar = if view.app.size.0 >= BARS { COUNT.1 } else { 0 };
-        view.lines(row, x + COUNT.0 + bar, Role::Muted, buf);
+        let bar = if view.app.size.0 >= BARS_MIN_WIDTH { COUNT_COLUMNS.1 } else { 0 };
+        view.lines(row, x + COUNT_COLUMNS.0 + bar, Role::Muted, buf);
     } else {
         let below = Rect { y: y + 1, height: row.area.height.saturating_sub(1), ..row.area };
         view.lines(&PlacedRow { area: below, ..row.clone() }, x + 2, Role::Muted, buf);
@@ -57,15 +57,15 @@ fn count(view: &View<'_>, count: &Count, off: Option<f64>, row: &PlacedRow, buf:
 
 /// A bar from the zero line to the left or the right.
 fn bar(view: &View<'_>, share: f64, off: f64, row: &PlacedRow, buf: &mut Buffer) {
-    if view.app.size.0 < BARS {
+    if view.app.size.0 < BARS_MIN_WIDTH {
         return;
     }
     let y = row.area.y;
-    let zero = columns(row.area).0 + COUNT.0 + SIDE + 1;
+    let zero = content_columns(row.area).0 + COUNT_COLUMNS.0 + HALF_WIDTH + 1;
     put(buf, (zero, y), zero + 1, glyphs::LINE, view.theme.style(Role::Faint));
-    let cells = (share.abs() * f64::from(SIDE)).round() as u16;
-    let cells = if off.abs() >= 1.0 { cells.clamp(1, SIDE) } else { 0 };
-    let role = if off.abs() > OFF { Role::Warn } else { Role::Ghost };
+    let cells = (share.abs() * f64::from(HALF_WIDTH)).round() as u16;
+    let cells = if off.abs() >= 1.0 { cells.clamp(1, HALF_WIDTH) } else { 0 };
+    let role = if off.abs() > OFF_PERCENT { Role::Warn } else { Role::Ghost };
     let from = if share < 0.0 { zero - cells } else { zero + 1 };
     for x in from..from + cells {
         put(buf, (x, y), x + 1, glyphs::HEAVY, view.theme.style(role));

@@ -6,29 +6,29 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use super::{View, exact};
-use crate::app::explain::page::{Placed, columns};
-use crate::explain::{CallPoint, Course};
+use crate::app::explain::page::{PlacedBlock, content_columns};
+use crate::explain::{CallHistory, CallPoint};
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{minute, moment, thousands};
+use crate::ui::widgets::number::{minute, thousands, time_of_day};
 use crate::ui::widgets::{on_title, put, put_right};
 
 /// Columns of the labels at the right.
-const LABELS: u16 = 23;
+const LABEL_WIDTH: u16 = 23;
 /// Bars that are drawn at most.
-const MOST: u16 = 30;
+const MAX_BARS: u16 = 30;
 const DAY_MS: f64 = 86_400_000.0;
 
 /// Draws the chart, its labels and its times.
-pub(super) fn draw(view: &View<'_>, placed: &Placed, after: u16, buf: &mut Buffer) {
+pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut Buffer) {
     let course = &view.explanation.course;
-    let (x, end) = columns(placed.area);
+    let (x, end) = content_columns(placed.area);
     let area = placed.area;
     let plot = Rect {
         x,
         y: area.y + 1,
-        width: end.saturating_sub(x + LABELS + 1),
+        width: end.saturating_sub(x + LABEL_WIDTH + 1),
         height: area.height.saturating_sub(2),
     };
     if plot.width < 4 || plot.height == 0 {
@@ -44,7 +44,7 @@ pub(super) fn draw(view: &View<'_>, placed: &Placed, after: u16, buf: &mut Buffe
     chart.lines(buf);
     chart.bars(buf);
     chart.signs(buf);
-    chart.labels(Rect { x: plot.right() + 1, width: LABELS, ..plot }, buf);
+    chart.labels(Rect { x: plot.right() + 1, width: LABEL_WIDTH, ..plot }, buf);
     chart.times(plot.bottom(), buf);
 }
 
@@ -57,7 +57,7 @@ struct Level {
 
 struct Chart<'a> {
     theme: &'a Theme,
-    course: &'a Course,
+    course: &'a CallHistory,
     calls: &'a [CallPoint],
     plot: Rect,
     /// Columns of a bar.
@@ -68,11 +68,11 @@ struct Chart<'a> {
 
 impl<'a> Chart<'a> {
     /// Fits the newest calls into a plot, with a row above the highest for the signs.
-    fn new(theme: &'a Theme, course: &'a Course, plot: Rect) -> Self {
-        let count = usize::from((plot.width / 2).clamp(1, MOST)).min(course.calls.len());
+    fn new(theme: &'a Theme, course: &'a CallHistory, plot: Rect) -> Self {
+        let count = usize::from((plot.width / 2).clamp(1, MAX_BARS)).min(course.calls.len());
         let calls = &course.calls[course.calls.len() - count..];
         let bar = (plot.width / (count.max(1) as u16)).clamp(1, 3);
-        let limits = [course.believed, course.served, course.trigger].into_iter().flatten();
+        let limits = [course.believed_window, course.served_limit, course.trigger].into_iter().flatten();
         let most = calls.iter().map(|call| call.tokens).chain(limits).max().unwrap_or(1).max(1);
         let rows = f64::from(plot.height);
         // The largest ends in the middle of the row below the signs.
@@ -94,10 +94,10 @@ impl<'a> Chart<'a> {
     fn levels(&self) -> Vec<Level> {
         let course = self.course;
         let level = |name, tokens: Option<u64>, role| tokens.map(|tokens| Level { name, tokens, role });
-        let same = course.served.is_some() && course.served == course.believed;
-        let believed = course.believed.filter(|_| !same);
-        let name = if course.served.is_some() { "believed" } else { "window" };
-        let served = level("served", course.served, Role::Danger);
+        let same = course.served_limit.is_some() && course.served_limit == course.believed_window;
+        let believed = course.believed_window.filter(|_| !same);
+        let name = if course.served_limit.is_some() { "believed" } else { "window" };
+        let served = level("served", course.served_limit, Role::Danger);
         let levels =
             [served, level(name, believed, Role::Muted), level("trigger", course.trigger, Role::Muted)];
         levels.into_iter().flatten().collect()
@@ -120,7 +120,7 @@ impl<'a> Chart<'a> {
 
     fn bars(&self, buf: &mut Buffer) {
         for (at, call) in self.calls.iter().enumerate() {
-            let role = if call.refused { Role::Danger } else { Role::Ghost };
+            let role = if call.is_refused { Role::Danger } else { Role::Ghost };
             let filled = self.eighths(call.tokens).max(1);
             for row in 0..self.plot.height {
                 let Some(sign) = usize::from(filled.saturating_sub(row * 8).min(8)).checked_sub(1) else {
@@ -138,7 +138,7 @@ impl<'a> Chart<'a> {
     fn signs(&self, buf: &mut Buffer) {
         for (at, call) in self.calls.iter().enumerate() {
             let x = self.column(at);
-            if call.refused {
+            if call.is_refused {
                 let y = self.row(call.tokens).saturating_sub(1).max(self.plot.y);
                 put(buf, (x, y), self.plot.right(), glyphs::ALERT, self.theme.style(Role::Danger));
                 let words = format!("#{} refused ", call.number);
@@ -180,7 +180,7 @@ impl<'a> Chart<'a> {
         for level in &levels {
             label(self.row(level.tokens), &format!("{} {}", level.name, exact(level.tokens)), level.role);
         }
-        if let Some((_, tokens)) = self.course.accepted {
+        if let Some((_, tokens)) = self.course.largest_accepted {
             label(self.row(tokens), &format!("largest accepted {}", thousands(tokens)), Role::Text);
         }
     }
@@ -188,22 +188,22 @@ impl<'a> Chart<'a> {
     /// When the first, the middle and the last call were made.
     fn times(&self, y: u16, buf: &mut Buffer) {
         let (Some(first), Some(last)) = (self.calls.first(), self.calls.last()) else { return };
-        let same = first.at.div_euclid(DAY_MS) == last.at.div_euclid(DAY_MS);
+        let same = first.at_ms.div_euclid(DAY_MS) == last.at_ms.div_euclid(DAY_MS);
         let time = |at: f64| {
-            let dated = || moment(at, 0).and_then(|text| Some(text.get(5..)?.to_owned()));
+            let dated = || time_of_day(at, 0).and_then(|text| Some(text.get(5..)?.to_owned()));
             if same { minute(at) } else { dated() }.unwrap_or_default()
         };
         let style = self.theme.style(Role::Muted);
         let end = (self.column(self.calls.len())).min(self.plot.right());
-        let mut x = put(buf, (self.plot.x, y), self.plot.right(), &time(first.at), style);
+        let mut x = put(buf, (self.plot.x, y), self.plot.right(), &time(first.at_ms), style);
         let middle = self.calls.len() / 2;
-        let words = time(self.calls[middle].at);
+        let words = time(self.calls[middle].at_ms);
         let width = text::width(&words) as u16;
         if self.column(middle) > x + 1 && self.column(middle) + 2 * width + 2 <= end {
             x = put(buf, (self.column(middle), y), self.plot.right(), &words, style);
         }
         if self.calls.len() > 1 && x + 2 + width <= self.plot.right() {
-            put_right(buf, y, x + 2, end.max(x + 2 + width), &[Span::styled(time(last.at), style)]);
+            put_right(buf, y, x + 2, end.max(x + 2 + width), &[Span::styled(time(last.at_ms), style)]);
         }
     }
 }

@@ -4,16 +4,16 @@ use ratatui::buffer::Buffer;
 
 use super::View;
 use crate::app::explain::ExplainRow;
-use crate::app::explain::page::{EVENT, Placed, columns};
+use crate::app::explain::page::{OTHER_CALL_COLUMNS, PlacedBlock, content_columns};
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::moment;
+use crate::ui::widgets::number::time_of_day;
 use crate::ui::widgets::put;
 
 /// Draws the findings with their evidence.
-pub(super) fn draw(view: &View<'_>, placed: &Placed, _: u16, buf: &mut Buffer) {
+pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut Buffer) {
     for row in &placed.rows {
-        let x = columns(row.area).0;
+        let x = content_columns(row.area).0;
         match row.row {
             ExplainRow::Finding(_) => view.lines(row, x, Role::Bright, buf),
             _ => view.lines(row, x + 2, Role::Text, buf),
@@ -23,16 +23,16 @@ pub(super) fn draw(view: &View<'_>, placed: &Placed, _: u16, buf: &mut Buffer) {
 }
 
 /// Draws the other calls: when, how, and the provider's words.
-pub(super) fn draw_events(view: &View<'_>, placed: &Placed, _: u16, buf: &mut Buffer) {
+pub(super) fn draw_events(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut Buffer) {
     for row in &placed.rows {
-        let ExplainRow::Event(at) = row.row else { continue };
+        let ExplainRow::OtherCall(at) = row.row else { continue };
         let Some(overflow) = view.explanation.overflows.get(at) else { continue };
-        let ((x, end), y) = (columns(row.area), row.area.y);
+        let ((x, end), y) = (content_columns(row.area), row.area.y);
         put(buf, (x, y), end, glyphs::ALERT, view.theme.style(Role::Danger));
-        let when = moment(overflow.at, view.app.now_ms).unwrap_or_default();
+        let when = time_of_day(overflow.time_ms, view.app.now_ms).unwrap_or_default();
         put(buf, (x + 2, y), end, &when, view.theme.style(Role::Muted));
-        put(buf, (x + 20, y), end, overflow.sign.word(), view.theme.style(Role::Danger));
-        view.lines(row, x + EVENT, Role::Text, buf);
+        put(buf, (x + 20, y), end, overflow.kind.as_str(), view.theme.style(Role::Danger));
+        view.lines(row, x + OTHER_CALL_COLUMNS, Role::Text, buf);
         view.entry(row, buf);
     }
 }

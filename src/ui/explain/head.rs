@@ -7,7 +7,7 @@ use ratatui::text::Span;
 
 use super::View;
 use crate::app::explain::page::WIDE;
-use crate::explain::{Advice, Class};
+use crate::explain::{Advice, FindingClass};
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{put, put_facts_right, put_spans, spans_width};
@@ -15,7 +15,7 @@ use crate::ui::widgets::{put, put_facts_right, put_spans, spans_width};
 /// Draws verdict and advice, line by line.
 pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     let Some(verdict) = view.explanation.verdict() else { return };
-    let head = view.screen.head(view.app.size);
+    let head = view.screen.headline(view.app.size);
     let end = area.right().saturating_sub(1);
     let (sign, style) = sign(view, verdict.class);
     let x = put(buf, (area.x + 2, area.y), end, sign, style) + 1;
@@ -26,8 +26,8 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     }
     if area.width >= WIDE {
         let class = vec![
-            Span::styled(verdict.class.word(), view.theme.style(Role::Text)),
-            view.muted(format!(" · {}", verdict.confidence.word())),
+            Span::styled(verdict.class.as_str(), view.theme.style(Role::Text)),
+            view.muted(format!(" · {}", verdict.confidence.as_str())),
         ];
         put_facts_right(buf, area.y, x, end, &[class]);
     }
@@ -42,10 +42,10 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-fn sign(view: &View<'_>, class: Class) -> (&'static str, Style) {
+fn sign(view: &View<'_>, class: FindingClass) -> (&'static str, Style) {
     match class {
-        Class::Healthy => (glyphs::PASSED, view.theme.style(Role::You)),
-        _ if view.explanation.overflowed() => (glyphs::ALERT, view.theme.style(Role::Danger)),
+        FindingClass::Healthy => (glyphs::PASSED, view.theme.style(Role::User)),
+        _ if view.explanation.has_overflowed() => (glyphs::ALERT, view.theme.style(Role::Danger)),
         _ => (glyphs::ALERT, view.theme.style(Role::Warn)),
     }
 }
@@ -53,18 +53,19 @@ fn sign(view: &View<'_>, class: Class) -> (&'static str, Style) {
 /// The advice with its keys and values set off where it fits on one line.
 fn advice<'a>(view: &View<'_>, line: &'a str, whole: bool) -> Vec<Span<'a>> {
     let plain = view.theme.style(Role::Text);
-    let best = view.explanation.advice.first().filter(|best| whole && best.helps);
-    best.and_then(|best| marked(view, line, best)).unwrap_or_else(|| vec![Span::styled(line, plain)])
+    let best = view.explanation.advice.first().filter(|best| whole && best.fits_all);
+    best.and_then(|best| highlight_changes(view, line, best))
+        .unwrap_or_else(|| vec![Span::styled(line, plain)])
 }
 
-fn marked<'a>(view: &View<'_>, line: &'a str, best: &Advice) -> Option<Vec<Span<'a>>> {
+fn highlight_changes<'a>(view: &View<'_>, line: &'a str, best: &Advice) -> Option<Vec<Span<'a>>> {
     let plain = view.theme.style(Role::Text);
     let mut spans = Vec::new();
     let mut rest = line;
-    for change in best.changes.iter().filter(|change| !change.now.is_empty()) {
+    for change in best.changes.iter().filter(|change| !change.after.is_empty()) {
         let words = [
             (change.key.as_str(), view.theme.style(Role::Bright)),
-            (change.now.as_str(), view.theme.bold(Role::Plan)),
+            (change.after.as_str(), view.theme.bold(Role::Plan)),
         ];
         for (word, style) in words {
             let (before, after) = rest.split_once(word)?;
@@ -79,9 +80,9 @@ fn marked<'a>(view: &View<'_>, line: &'a str, best: &Advice) -> Option<Vec<Span<
 
 /// Key and model of the session.
 fn session<'a>(view: &View<'_>) -> Vec<Vec<Span<'a>>> {
-    let model = match view.inspection.provider.as_str() {
-        "" => view.inspection.model.clone(),
-        provider => format!("{provider}/{}", view.inspection.model),
+    let model = match view.session.provider.as_str() {
+        "" => view.session.model.clone(),
+        provider => format!("{provider}/{}", view.session.model),
     };
-    vec![vec![view.muted(view.inspection.session.key.0.clone())], vec![view.muted(model)]]
+    vec![vec![view.muted(view.session.item.key.0.clone())], vec![view.muted(model)]]
 }

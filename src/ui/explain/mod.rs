@@ -17,15 +17,17 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::explain::ExplainScreen;
-use crate::app::explain::page::{Block, ENTRY, Page, Placed, PlacedRow, WIDE, columns};
+use crate::app::explain::page::{
+    ENTRY_COLUMNS, ExplainBlock, ExplainPage, PlacedBlock, PlacedRow, WIDE, content_columns,
+};
 use crate::explain::Explanation;
 use crate::ids::EntryIx;
-use crate::inspect::Inspection;
-use crate::inspect::words::grouped_by;
+use crate::inspect::LoadedSession;
+use crate::inspect::words::group_digits_with;
 use crate::text;
-use crate::ui::theme::{Ground, Role, Theme};
+use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::number::estimate;
-use crate::ui::widgets::{blank, content_left, note, put, row_of, scrollbar, title};
+use crate::ui::widgets::{clear, content_left, note, put, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
 /// Everything that the blocks are drawn from.
@@ -34,32 +36,32 @@ struct View<'a> {
     theme: &'a Theme,
     screen: &'a ExplainScreen,
     explanation: &'a Explanation,
-    inspection: &'a Inspection,
+    session: &'a LoadedSession,
 }
 
 /// Draws the screen over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, screen: &ExplainScreen, area: Rect, buf: &mut Buffer) {
-    blank(theme, buf, area);
-    let explanation = match &screen.view {
+    clear(theme, buf, area);
+    let explanation = match &screen.result {
         Some(Ok(explanation)) => explanation,
         Some(Err(error)) => return note(theme, "This session cannot be explained", error, area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
-    let Some(inspection) = app.inspection() else { return };
-    let view = View { app, theme, screen, explanation, inspection };
-    let (above, foot) = (screen.head_rows(app.size), screen.foot_rows(app.size));
+    let Some(inspection) = app.displayed_session() else { return };
+    let view = View { app, theme, screen, explanation, session: inspection };
+    let (above, foot) = (screen.headline_rows(app.size), screen.footer_rows(app.size));
     head::draw(&view, Rect { height: above.min(area.height), ..area }, buf);
     let page = screen.page(app.size);
     let height = area.height.saturating_sub(above + foot);
     let list = Rect { y: area.y + above.min(area.height), height, ..area };
     let top = screen.scroll.top.min(usize::from(page.height.saturating_sub(list.height)));
-    show(&view.paper(&page, area.width), top as u16, list, buf);
+    copy_visible(&view.render_page(&page, area.width), top as u16, list, buf);
     scrollbar(theme, buf, list, top, usize::from(page.height));
     patch::draw(&view, Rect { y: list.bottom(), height: foot.min(area.height), ..area }, buf);
 }
 
 /// Copies the lines of a page from `top` on to their place on the screen.
-fn show(paper: &Buffer, top: u16, list: Rect, buf: &mut Buffer) {
+fn copy_visible(paper: &Buffer, top: u16, list: Rect, buf: &mut Buffer) {
     for position in list.intersection(buf.area).positions() {
         if let Some(cell) = paper.cell((position.x - list.x, top + position.y - list.y)) {
             buf[position] = cell.clone();
@@ -69,17 +71,17 @@ fn show(paper: &Buffer, top: u16, list: Rect, buf: &mut Buffer) {
 
 impl View<'_> {
     /// The whole page, however long.
-    fn paper(&self, page: &Page, width: u16) -> Buffer {
+    fn render_page(&self, page: &ExplainPage, width: u16) -> Buffer {
         let area = Rect::new(0, 0, width, page.height);
         let mut paper = Buffer::empty(area);
-        blank(self.theme, &mut paper, area);
+        clear(self.theme, &mut paper, area);
         for placed in &page.blocks {
             self.block(placed, &mut paper);
         }
         paper
     }
 
-    fn block(&self, placed: &Placed, buf: &mut Buffer) {
+    fn block(&self, placed: &PlacedBlock, buf: &mut Buffer) {
         let name = self.block_name(placed.block);
         let chosen = self.screen.selected();
         let focused = placed.rows.iter().find(|placed| Some(placed.row) == chosen);
@@ -88,31 +90,31 @@ impl View<'_> {
             self.select(row.area, buf);
         }
         let draw = match placed.block {
-            Block::Course => course::draw,
-            Block::Call => call::draw,
-            Block::Fill => call::draw_fill,
-            Block::Parts => parts::draw,
-            Block::Guards => guards::draw,
-            Block::Counts => counts::draw,
-            Block::Advice => advice::draw,
-            Block::Events => findings::draw_events,
-            Block::Findings => findings::draw,
+            ExplainBlock::Chart => course::draw,
+            ExplainBlock::Call => call::draw,
+            ExplainBlock::NextPrompt => call::draw_fill,
+            ExplainBlock::Parts => parts::draw,
+            ExplainBlock::Guards => guards::draw,
+            ExplainBlock::Counts => counts::draw,
+            ExplainBlock::Advice => advice::draw,
+            ExplainBlock::OtherCalls => findings::draw_events,
+            ExplainBlock::Findings => findings::draw,
         };
         draw(self, placed, after, buf);
     }
 
-    fn block_name(&self, block: Block) -> String {
+    fn block_name(&self, block: ExplainBlock) -> String {
         let name = match block {
-            Block::Course => "What happened",
-            Block::Call => "The refused call",
-            Block::Fill => "What fills the window",
-            Block::Parts => "What made it large",
-            Block::Guards => "Why nothing prevented it",
-            Block::Counts => "Who counted what",
-            Block::Advice => return self.explanation.advice_head().1,
-            Block::Events => "Other calls that did not fit",
-            Block::Findings if self.explanation.overflowed() => "Evidence and other findings",
-            Block::Findings => "Findings",
+            ExplainBlock::Chart => "What happened",
+            ExplainBlock::Call => "The refused call",
+            ExplainBlock::NextPrompt => "What fills the window",
+            ExplainBlock::Parts => "What made it large",
+            ExplainBlock::Guards => "Why nothing prevented it",
+            ExplainBlock::Counts => "Who counted what",
+            ExplainBlock::Advice => return self.explanation.advice_headline().1,
+            ExplainBlock::OtherCalls => "Other calls that did not fit",
+            ExplainBlock::Findings if self.explanation.has_overflowed() => "Evidence and other findings",
+            ExplainBlock::Findings => "Findings",
         };
         name.to_owned()
     }
@@ -121,21 +123,26 @@ impl View<'_> {
         let left = content_left(area);
         let inside = Rect { x: left, width: area.right().saturating_sub(left), ..area };
         for y in area.top()..area.bottom() {
-            frame_box::selected(self.theme, buf, row_of(inside, y), self.theme.ground(Ground::Selected));
+            frame_box::selected(
+                self.theme,
+                buf,
+                row_at(inside, y),
+                self.theme.background(BackgroundRole::Selected),
+            );
         }
     }
 
     /// Whether rows name the entries that they lead to.
-    fn wide(&self) -> bool {
+    fn is_wide(&self) -> bool {
         self.app.size.0 >= WIDE
     }
 
     /// The entry that a row leads to, at its end.
     fn entry(&self, row: &PlacedRow, buf: &mut Buffer) {
         let Some(entry) = self.screen.entry(row.row) else { return };
-        let end = columns(row.area).1;
-        let (words, from) = if self.wide() {
-            (format!("{} {}", glyphs::ARROW, self.name(entry)), end.saturating_sub(ENTRY))
+        let end = content_columns(row.area).1;
+        let (words, from) = if self.is_wide() {
+            (format!("{} {}", glyphs::ARROW, self.name(entry)), end.saturating_sub(ENTRY_COLUMNS))
         } else {
             (glyphs::ARROW.to_owned(), end.saturating_sub(1))
         };
@@ -144,12 +151,12 @@ impl View<'_> {
 
     /// The first characters of an entry's id, as many as its column holds.
     fn name(&self, entry: EntryIx) -> String {
-        self.inspection.index.name(entry).chars().take(usize::from(ENTRY) - 2).collect()
+        self.session.index.display_id(entry).chars().take(usize::from(ENTRY_COLUMNS) - 2).collect()
     }
 
     /// The wrapped words of a row, line below line.
     fn lines(&self, row: &PlacedRow, x: u16, role: Role, buf: &mut Buffer) {
-        let end = columns(row.area).1;
+        let end = content_columns(row.area).1;
         for (y, line) in (row.area.y..).zip(&row.lines) {
             put(buf, (x, y), end, line, self.theme.style(role));
         }
@@ -160,7 +167,7 @@ impl View<'_> {
     }
 
     /// Writes the heads of columns on a title line; each ends where its column does. A head without room is left out.
-    fn heads(&self, y: u16, after: u16, heads: &[(&str, u16)], buf: &mut Buffer) {
+    fn headings(&self, y: u16, after: u16, heads: &[(&str, u16)], buf: &mut Buffer) {
         for (head, end) in heads {
             let width = text::width(head) as u16;
             if end.saturating_sub(width + 1) >= after {
@@ -173,7 +180,7 @@ impl View<'_> {
 
 /// `203,412`.
 fn exact(number: u64) -> String {
-    grouped_by(number, ',')
+    group_digits_with(number, ',')
 }
 
 /// `203,412` where it was counted, `~203.4k` where it was estimated.

@@ -8,11 +8,11 @@ use super::View;
 use crate::app::action::Action;
 use crate::app::explain::ExplainRow;
 use crate::app::explain::words::patch_lines;
-use crate::app::keymap::Context;
+use crate::app::keymap::KeyContext;
 use crate::text;
 use crate::ui::status::first_key;
 use crate::ui::theme::Role;
-use crate::ui::widgets::{on_title, put, put_spans, row_of, title};
+use crate::ui::widgets::{on_title, put, put_spans, row_at, title};
 
 /// Draws the foot where it has rows.
 pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
@@ -21,18 +21,18 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     }
     let selected = view.screen.selected();
     let width = usize::from(area.width.saturating_sub(5));
-    let name = match (selected, view.screen.patched()) {
-        (Some(row @ ExplainRow::Call), _) if view.screen.is_cut(row, view.app.size) => {
-            return words(view, "What the refusal says", &view.screen.words(row), area, buf);
+    let name = match (selected, view.screen.shown_patch()) {
+        (Some(row @ ExplainRow::Call), _) if view.screen.is_truncated(row, view.app.size) => {
+            return words(view, "What the refusal says", &view.screen.row_text(row), area, buf);
         }
         (_, Some((letter, _))) => format!("Patch for {letter}"),
-        (Some(row), None) => return words(view, "In full", &view.screen.words(row), area, buf),
+        (Some(row), None) => return words(view, "In full", &view.screen.row_text(row), area, buf),
         (None, None) => return,
     };
-    let Some((_, advice)) = view.screen.patched() else { return };
-    let after = title(view.theme, buf, row_of(area, area.y), &name, false);
+    let Some((_, advice)) = view.screen.shown_patch() else { return };
+    let after = title(view.theme, buf, row_at(area, area.y), &name, false);
     let own = matches!(selected, Some(ExplainRow::Advice(_)));
-    let key = first_key(view.app, Context::List, if own { Action::Copy } else { Action::CopyPatch });
+    let key = first_key(view.app, KeyContext::List, if own { Action::Copy } else { Action::CopyPatch });
     let hint = [
         view.muted(format!("{}   ", short_name(&advice.file_name()))),
         Span::styled(key, view.theme.bold(Role::Text)),
@@ -41,13 +41,13 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     let end = on_title(buf, area.y, after, area.right().saturating_sub(1), &hint);
     on_title(buf, area.y, after, end.saturating_sub(1), &[view.muted(advice.note.as_str())]);
     for (y, line) in (area.y + 1..area.bottom()).zip(patch_lines(&advice.patch, width)) {
-        let spans = painted(view, &line);
+        let spans = highlight_line(view, &line);
         put_spans(buf, (area.x + 2, y), area.right().saturating_sub(1), &spans);
     }
 }
 
 fn words(view: &View<'_>, name: &str, words: &str, area: Rect, buf: &mut Buffer) {
-    title(view.theme, buf, row_of(area, area.y), name, false);
+    title(view.theme, buf, row_at(area, area.y), name, false);
     let lines = text::wrap(words, usize::from(area.width.saturating_sub(5)).max(1));
     for (y, line) in (area.y + 1..area.bottom()).zip(lines) {
         put(buf, (area.x + 2, y), area.right().saturating_sub(1), &line, view.theme.style(Role::Text));
@@ -55,7 +55,7 @@ fn words(view: &View<'_>, name: &str, words: &str, area: Rect, buf: &mut Buffer)
 }
 
 /// A line of JSON5: names green, values of the plan, comments muted.
-fn painted(view: &View<'_>, line: &str) -> Vec<Span<'static>> {
+fn highlight_line(view: &View<'_>, line: &str) -> Vec<Span<'static>> {
     if line.trim_start().starts_with("//") {
         return vec![view.muted(line)];
     }
@@ -67,14 +67,14 @@ fn painted(view: &View<'_>, line: &str) -> Vec<Span<'static>> {
         match (quoted, named) {
             (true, true) => spans.push(Span::styled(format!("\"{piece}\""), theme.style(Role::String))),
             (true, false) => spans.push(Span::styled(format!("\"{piece}\""), theme.bold(Role::Plan))),
-            (false, _) => spans.extend(unquoted(view, piece)),
+            (false, _) => spans.extend(highlight_unquoted(view, piece)),
         }
     }
     spans
 }
 
 /// Numbers and words of the plan between brackets.
-fn unquoted(view: &View<'_>, piece: &str) -> Vec<Span<'static>> {
+fn highlight_unquoted(view: &View<'_>, piece: &str) -> Vec<Span<'static>> {
     let value = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-');
     let words = piece.split_inclusive(' ');
     words

@@ -3,7 +3,7 @@
 
 use super::colour::{Cone, READABLE, Rgb};
 use super::file::{ThemeFile, built_in};
-use super::{ColourDepth, HEATS, Theme, heats, parts};
+use super::{ColourDepth, HEAT_LEVELS, Theme, heats, parts};
 
 const COLOURED: [&str; 2] = ["dark", "light"];
 
@@ -86,8 +86,8 @@ fn fates_can_be_told_apart_by_every_eye() {
 fn neighbours_in_the_budget_bar_do_not_melt() {
     for name in COLOURED {
         let file = file(name);
-        for (share, least) in [(0.0, 10.0), (super::MIXED, 5.0)] {
-            let fills = parts(&file).map(|fill| fill.rgb.mixed(file.ground.page.rgb, share));
+        for (share, least) in [(0.0, 10.0), (super::MIXED_SHARE, 5.0)] {
+            let fills = parts(&file).map(|fill| fill.rgb.mix(file.ground.page.rgb, share));
             for pair in fills.windows(2) {
                 let apart = pair[0].distance(pair[1]);
                 assert!(apart >= least, "{name}: {pair:?} are {apart:.1} apart");
@@ -100,8 +100,8 @@ fn neighbours_in_the_budget_bar_do_not_melt() {
 fn labels_in_fills_can_be_read() {
     for name in COLOURED {
         let file = file(name);
-        for share in [0.0, super::MIXED] {
-            for fill in parts(&file).map(|fill| fill.rgb.mixed(file.ground.page.rgb, share)) {
+        for share in [0.0, super::MIXED_SHARE] {
+            for fill in parts(&file).map(|fill| fill.rgb.mix(file.ground.page.rgb, share)) {
                 let contrast = file.ink.dark.contrast(fill).max(file.ink.light.contrast(fill));
                 assert!(contrast >= READABLE, "{name}: ink on {fill:?} has {contrast:.2}");
             }
@@ -120,7 +120,7 @@ fn levels_of_a_map_rise_and_their_numbers_can_be_read() {
         }
         // Away from the page, level by level.
         let page = file.ground.page.rgb;
-        let apart: Vec<f64> = fills[..HEATS].iter().map(|fill| fill.contrast(page)).collect();
+        let apart: Vec<f64> = fills[..HEAT_LEVELS].iter().map(|fill| fill.contrast(page)).collect();
         assert!(apart.is_sorted(), "{name}: {apart:?}");
     }
 }
@@ -131,7 +131,8 @@ fn words_can_still_be_read_with_256_colours() {
         let file = file(name);
         let page = file.ground.page.rgb;
         for (role, ink) in words(&file) {
-            let contrast = Rgb::of_index(ink.indexed_on(page)).contrast(Rgb::of_index(page.indexed()));
+            let contrast = Rgb::from_index(ink.nearest_readable_index(page))
+                .contrast(Rgb::from_index(page.nearest_index()));
             assert!(contrast >= READABLE, "{name}: {role} has {contrast:.2} with 256 colours");
         }
     }
@@ -144,7 +145,7 @@ fn every_theme_loads_at_every_depth() {
             assert_eq!(Theme::load(name, depth).expect("loads").name(), name);
         }
     }
-    assert!(Theme::load("mono", ColourDepth::True).expect("loads").letters());
+    assert!(Theme::load("mono", ColourDepth::True).expect("loads").uses_letters());
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Rgb {
     }
 
     /// This colour with `share` (0 to 1) of another in it.
-    pub(crate) fn mixed(self, other: Self, share: f64) -> Self {
+    pub(crate) fn mix(self, other: Self, share: f64) -> Self {
         let (own, other) = (self.channels(), other.channels());
         let [red, green, blue] =
             [0, 1, 2].map(|at| (own[at] * (1.0 - share) + other[at] * share).round() as u8);
@@ -71,25 +71,25 @@ impl Rgb {
     }
 
     /// The nearest of the 240 colours that 256-colour terminals agree on.
-    pub(crate) fn indexed(self) -> u8 {
+    pub(crate) fn nearest_index(self) -> u8 {
         self.nearest(|_| true)
     }
 
     /// The nearest of them that can be read on a ground as well as this colour can.
-    pub(crate) fn indexed_on(self, ground: Self) -> u8 {
+    pub(crate) fn nearest_readable_index(self, ground: Self) -> u8 {
         let least = self.contrast(ground).min(READABLE);
-        let ground = Self::of_index(ground.indexed());
-        self.nearest(|index| Self::of_index(index).contrast(ground) >= least)
+        let ground = Self::from_index(ground.nearest_index());
+        self.nearest(|index| Self::from_index(index).contrast(ground) >= least)
     }
 
     fn nearest(self, fits: impl Fn(u8) -> bool) -> u8 {
         let own = lab(self.linear());
-        let far = |index: &u8| distance(own, lab(Self::of_index(*index).linear()));
+        let far = |index: &u8| distance(own, lab(Self::from_index(*index).linear()));
         (16..=255).filter(|index| fits(*index)).min_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(16)
     }
 
     /// A colour of the 256: the cube and the greys; the first 16 belong to the terminal and read as grey.
-    pub(crate) fn of_index(index: u8) -> Self {
+    pub(crate) fn from_index(index: u8) -> Self {
         match index {
             0..=15 => Self(0x80, 0x80, 0x80),
             16..=231 => {
@@ -203,8 +203,8 @@ mod tests {
     #[test]
     fn colours_of_the_cube_are_their_own_nearest() {
         for index in [16, 21, 196, 231] {
-            assert_eq!(Rgb::of_index(index).indexed(), index);
+            assert_eq!(Rgb::from_index(index).nearest_index(), index);
         }
-        assert_eq!(Rgb::of_index(244), Rgb(128, 128, 128));
+        assert_eq!(Rgb::from_index(244), Rgb(128, 128, 128));
     }
 }

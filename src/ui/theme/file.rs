@@ -128,7 +128,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<ThemeFile, ThemeError> {
     if let Some(base) = own.get("like").and_then(toml::Value::as_str) {
         whole = toml::from_str(built_in_text(base)?).map_err(fail)?;
     }
-    lay_over(&mut whole, own);
+    merge_tables(&mut whole, own);
     toml::Value::Table(whole).try_into().map_err(fail)
 }
 
@@ -138,7 +138,7 @@ fn built_in_text(name: &str) -> Result<&'static str, ThemeError> {
 }
 
 /// Two levels: tables of meanings, and meanings.
-fn lay_over(whole: &mut toml::Table, own: toml::Table) {
+fn merge_tables(whole: &mut toml::Table, own: toml::Table) {
     for (key, value) in own {
         match (whole.get_mut(&key), value) {
             (Some(toml::Value::Table(known)), toml::Value::Table(news)) => known.extend(news),

@@ -11,7 +11,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::context::budget::Part;
+use crate::context::budget::BudgetPart;
 use crate::policy::Fate;
 use colour::Rgb;
 pub use depth::ColourDepth;
@@ -44,7 +44,7 @@ pub enum Role {
     /// The name of a tool, and its row's bar.
     Tool,
     /// The person.
-    You,
+    User,
     /// The model.
     Assistant,
     /// Text in code.
@@ -57,7 +57,7 @@ pub enum Role {
 
 /// What things stand on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ground {
+pub enum BackgroundRole {
     /// The page.
     Page,
     /// Header, status line, dialog.
@@ -88,18 +88,18 @@ pub struct Theme {
     /// Fills resolved at loading, whole and mixed into the page: (ground, ink).
     fills: [[(Color, Color); 8]; 2],
     /// The same of a map's cells, from the lowest level to the highest, then of those that do not fit.
-    heats: [(Color, Color); HEATS + 1],
+    heats: [(Color, Color); HEAT_LEVELS + 1],
     roles: [Style; 16],
-    grounds: [Style; 9],
+    backgrounds: [Style; 9],
     fates: [Style; 7],
 }
 
 /// Levels of a map.
-pub const HEATS: usize = 6;
+pub const HEAT_LEVELS: usize = 6;
 /// How much of the page is in the fills of the bar that a plan stands under.
-const MIXED: f64 = 0.45;
+const MIXED_SHARE: f64 = 0.45;
 /// How much of the page is in everything behind a dialog.
-const BACKDROP: f64 = 0.58;
+const BACKDROP_SHARE: f64 = 0.58;
 
 impl Theme {
     /// A built-in theme.
@@ -120,7 +120,7 @@ impl Theme {
 
     fn resolve(name: &str, file: ThemeFile, depth: ColourDepth) -> Self {
         let depth = if file.colour { depth } else { ColourDepth::None };
-        let painter = Painter { depth, page: file.ground.page.rgb };
+        let painter = ColourResolver { depth, page: file.ground.page.rgb };
         let (roles, grounds) = (&file.role, &file.ground);
         let fates = &file.fate;
         Self {
@@ -128,7 +128,7 @@ impl Theme {
             depth,
             ascii: false,
             heats: heats(&file).map(|fill| painter.fill(fill, 0.0, &file)),
-            fills: [0.0, MIXED].map(|share| parts(&file).map(|fill| painter.fill(fill, share, &file))),
+            fills: [0.0, MIXED_SHARE].map(|share| parts(&file).map(|fill| painter.fill(fill, share, &file))),
             roles: [
                 roles.text,
                 roles.bright,
@@ -148,7 +148,7 @@ impl Theme {
                 roles.keyword,
             ]
             .map(|paint| painter.ink(paint)),
-            grounds: [
+            backgrounds: [
                 grounds.page,
                 grounds.surface,
                 grounds.selected,
@@ -159,7 +159,7 @@ impl Theme {
                 grounds.removed,
                 grounds.hatch,
             ]
-            .map(|paint| painter.ground(paint)),
+            .map(|paint| painter.background(paint)),
             fates: [
                 fates.kept,
                 fates.protected,
@@ -183,13 +183,14 @@ impl Theme {
                 self.roles[role as usize] = Style::new().add_modifier(Modifier::DIM);
             }
             self.fates[Fate::Kept as usize] = Style::new().add_modifier(Modifier::DIM);
-            self.grounds[Ground::Selected as usize] = Style::new().add_modifier(Modifier::BOLD);
+            self.backgrounds[BackgroundRole::Selected as usize] = Style::new().add_modifier(Modifier::BOLD);
         }
         if self.depth == ColourDepth::Sixteen {
-            self.grounds[Ground::Selected as usize] = Style::new().add_modifier(Modifier::REVERSED);
+            self.backgrounds[BackgroundRole::Selected as usize] =
+                Style::new().add_modifier(Modifier::REVERSED);
         }
         if matches!(self.depth, ColourDepth::None | ColourDepth::Sixteen) {
-            self.grounds[Ground::Hot as usize] = Style::new().add_modifier(Modifier::UNDERLINED);
+            self.backgrounds[BackgroundRole::Hot as usize] = Style::new().add_modifier(Modifier::UNDERLINED);
         }
         self
     }
@@ -205,21 +206,21 @@ impl Theme {
     }
 
     /// Whether the budget bar is filled with letters, as there are no colours.
-    pub fn letters(&self) -> bool {
+    pub fn uses_letters(&self) -> bool {
         self.depth == ColourDepth::None
     }
 
     /// Whether a boundary inside a cell can be drawn: fills are colours of the program, not the terminal's.
-    pub fn eighths(&self) -> bool {
-        self.own_colours() && !self.ascii
+    pub fn draws_eighths(&self) -> bool {
+        self.has_own_colours() && !self.ascii
     }
 
-    fn own_colours(&self) -> bool {
+    fn has_own_colours(&self) -> bool {
         matches!(self.depth, ColourDepth::TwoFiftySix | ColourDepth::True)
     }
 
     /// Ground and text of the page as red, green and blue, for pictures.
-    pub fn page(&self) -> ((u8, u8, u8), (u8, u8, u8)) {
+    pub fn page_colours(&self) -> ((u8, u8, u8), (u8, u8, u8)) {
         let (page, text) = (self.file.ground.page.rgb, self.file.role.text.rgb);
         ((page.0, page.1, page.2), (text.0, text.1, text.2))
     }
@@ -235,18 +236,18 @@ impl Theme {
     }
 
     /// The style of a ground; it leaves the text as it is.
-    pub fn ground(&self, ground: Ground) -> Style {
-        self.grounds[ground as usize]
+    pub fn background(&self, ground: BackgroundRole) -> Style {
+        self.backgrounds[ground as usize]
     }
 
     /// Text on the page: what every cell starts as.
     pub fn base(&self) -> Style {
-        self.style(Role::Text).patch(self.ground(Ground::Page))
+        self.style(Role::Text).patch(self.background(BackgroundRole::Page))
     }
 
     /// The ground of a selected row.
     pub fn selection(&self, focused: bool) -> Style {
-        self.ground(if focused { Ground::Selected } else { Ground::Unfocused })
+        self.background(if focused { BackgroundRole::Selected } else { BackgroundRole::Unfocused })
     }
 
     /// The style of a fate.
@@ -256,14 +257,14 @@ impl Theme {
 
     /// A part of the budget bar: its fill and the ink on it; mixed into the page for the bar that a plan
     /// stands under.
-    pub fn part(&self, part: Part, mixed: bool) -> (Color, Color) {
+    pub fn part_colours(&self, part: BudgetPart, mixed: bool) -> (Color, Color) {
         self.fills[usize::from(mixed)][part as usize]
     }
 
-    /// A cell of a map at a level below [`HEATS`], or one that does not fit: its fill and the ink on it. Without colour the
+    /// A cell of a map at a level below [`HEAT_LEVELS`], or one that does not fit: its fill and the ink on it. Without colour the
     /// terminal's own.
-    pub fn heat(&self, level: Option<usize>) -> (Color, Color) {
-        self.heats[level.map_or(HEATS, |level| level.min(HEATS - 1))]
+    pub fn heat_colours(&self, level: Option<usize>) -> (Color, Color) {
+        self.heats[level.map_or(HEAT_LEVELS, |level| level.min(HEAT_LEVELS - 1))]
     }
 
     /// Of sixteen colours a selected row is reversed: then every cell of it has the terminal's own two
@@ -280,19 +281,19 @@ impl Theme {
 
     /// Takes everything in an area back, so that a dialog stands before it.
     pub fn backdrop(&self, area: Rect, buf: &mut Buffer) {
-        let painter = Painter { depth: self.depth, page: self.file.ground.page.rgb };
+        let painter = ColourResolver { depth: self.depth, page: self.file.ground.page.rgb };
         let mut known: Vec<(Color, Color)> = Vec::new();
         let mut mixed = |colour: Color| {
             if let Some((_, mixed)) = known.iter().find(|(from, _)| *from == colour) {
                 return *mixed;
             }
-            let mixed = painter.mixed(colour, BACKDROP);
+            let mixed = painter.mixed(colour, BACKDROP_SHARE);
             known.push((colour, mixed));
             mixed
         };
         for position in area.intersection(buf.area).positions() {
             let cell = &mut buf[position];
-            if self.own_colours() {
+            if self.has_own_colours() {
                 cell.fg = mixed(cell.fg);
                 cell.bg = mixed(cell.bg);
             } else {
@@ -307,30 +308,30 @@ fn parts(file: &ThemeFile) -> [Fill; 8] {
     [part.system, part.tools, part.files, part.summary, part.you, part.assistant, part.thinking, part.results]
 }
 
-fn heats(file: &ThemeFile) -> [Fill; HEATS + 1] {
+fn heats(file: &ThemeFile) -> [Fill; HEAT_LEVELS + 1] {
     let heat = &file.heat;
     [heat.lowest, heat.low, heat.lower_middle, heat.upper_middle, heat.high, heat.highest, heat.over]
 }
 
 /// Makes colours for one depth.
-struct Painter {
+struct ColourResolver {
     depth: ColourDepth,
     page: Rgb,
 }
 
-impl Painter {
+impl ColourResolver {
     fn colour(&self, rgb: Rgb, ansi: Option<u8>) -> Option<Color> {
         match self.depth {
             ColourDepth::None => None,
             ColourDepth::Sixteen => ansi.map(Color::Indexed),
-            ColourDepth::TwoFiftySix => Some(Color::Indexed(rgb.indexed())),
+            ColourDepth::TwoFiftySix => Some(Color::Indexed(rgb.nearest_index())),
             ColourDepth::True => Some(Color::Rgb(rgb.0, rgb.1, rgb.2)),
         }
     }
 
     fn ink(&self, paint: Paint) -> Style {
         let colour = match self.depth {
-            ColourDepth::TwoFiftySix => Some(Color::Indexed(paint.rgb.indexed_on(self.page))),
+            ColourDepth::TwoFiftySix => Some(Color::Indexed(paint.rgb.nearest_readable_index(self.page))),
             // The terminal's own colour, not that of what was drawn there before.
             ColourDepth::Sixteen => Some(paint.ansi.map_or(Color::Reset, Color::Indexed)),
             _ => self.colour(paint.rgb, paint.ansi),
@@ -340,12 +341,12 @@ impl Painter {
         if bold { style.add_modifier(Modifier::BOLD) } else { style }
     }
 
-    fn ground(&self, paint: Paint) -> Style {
+    fn background(&self, paint: Paint) -> Style {
         self.colour(paint.rgb, paint.ansi).map_or_else(Style::new, |colour| Style::new().bg(colour))
     }
 
     fn fill(&self, fill: Fill, share: f64, file: &ThemeFile) -> (Color, Color) {
-        let ground = fill.rgb.mixed(self.page, share);
+        let ground = fill.rgb.mix(self.page, share);
         let inks = [file.ink.dark, file.ink.light];
         let ink = if inks[0].contrast(ground) >= inks[1].contrast(ground) { inks[0] } else { inks[1] };
         let colour = |rgb, ansi| self.colour(rgb, Some(ansi)).unwrap_or(Color::Reset);
@@ -355,9 +356,9 @@ impl Painter {
     fn mixed(&self, colour: Color, share: f64) -> Color {
         let rgb = match colour {
             Color::Rgb(red, green, blue) => Rgb(red, green, blue),
-            Color::Indexed(index) if index >= 16 => Rgb::of_index(index),
+            Color::Indexed(index) if index >= 16 => Rgb::from_index(index),
             _ => return colour,
         };
-        self.colour(rgb.mixed(self.page, share), None).unwrap_or(colour)
+        self.colour(rgb.mix(self.page, share), None).unwrap_or(colour)
     }
 }

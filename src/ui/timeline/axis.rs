@@ -6,11 +6,11 @@ use ratatui::text::Span;
 use super::View;
 use crate::text;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::{minute, moment};
+use crate::ui::widgets::number::{minute, time_of_day};
 use crate::ui::widgets::{put, put_right};
 
 /// Columns from the start of one time to the next.
-const APART: u16 = 17;
+const TIME_SPACING: u16 = 17;
 const DAY_MS: f64 = 86_400_000.0;
 
 impl View<'_> {
@@ -20,22 +20,22 @@ impl View<'_> {
         let axis = self.places.axis;
         let style = self.theme.style(Role::Muted);
         let mut day = None;
-        let last = self.time_of(self.grid.seen.end.saturating_sub(1), &mut None);
+        let last = self.time_of(self.grid.visible.end.saturating_sub(1), &mut None);
         let last_width = text::width(&last) as u16;
         let end = axis.right().saturating_sub(last_width);
         let mut x = axis.x;
         let mut before = None;
         while x + 5 + 2 <= end {
-            let call = self.grid.calls(usize::from(x - axis.x)).start;
+            let call = self.grid.calls_at(usize::from(x - axis.x)).start;
             let words = self.time_of(call, &mut day);
             let fits = x + text::width(&words) as u16 + 2 <= end;
             if fits && before.as_ref() != Some(&words) {
                 self.beside_cursor(x, &words, buf, style);
             }
             before = Some(words);
-            x += APART;
+            x += TIME_SPACING;
         }
-        let words = self.time_of(self.grid.seen.end.saturating_sub(1), &mut day);
+        let words = self.time_of(self.grid.visible.end.saturating_sub(1), &mut day);
         let from = axis.right().saturating_sub(text::width(&words) as u16);
         if !(from..axis.right()).contains(&self.cursor_column()) {
             put_right(buf, axis.y, axis.x, axis.right(), &[Span::styled(words, style)]);
@@ -55,7 +55,7 @@ impl View<'_> {
         let Some(call) = self.timeline.calls().get(call) else { return String::new() };
         let own = call.started.div_euclid(DAY_MS);
         let another = day.replace(own).is_some_and(|day| day != own);
-        let dated = moment(call.started, 0).and_then(|text| Some(text.get(5..)?.to_owned()));
+        let dated = time_of_day(call.started, 0).and_then(|text| Some(text.get(5..)?.to_owned()));
         let words = if another { dated } else { minute(call.started) };
         words.unwrap_or_default()
     }

@@ -3,22 +3,25 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{View, whole};
-use crate::app::timeline::Bars;
-use crate::inspect::timeline::Lane;
-use crate::inspect::words::dollars;
+use super::{View, round_tokens};
+use crate::app::timeline::BarMetric;
+use crate::inspect::timeline::TraceKind;
+use crate::inspect::words::format_usd;
 use crate::replay::CallReplay;
 use crate::ui::glyphs;
-use crate::ui::theme::{Ground, Role};
+use crate::ui::theme::{BackgroundRole, Role};
 use crate::ui::widgets::number::thousands;
-use crate::ui::widgets::{put, tint, title};
+use crate::ui::widgets::{apply_style, put, title};
 
 impl View<'_> {
     /// What the bars tell: tokens where no call costs anything.
-    fn bars_shown(&self) -> Bars {
-        let priced =
-            self.timeline.shown().iter().any(|lane| self.timeline.cost(*lane).is_some_and(|usd| usd > 0.0));
-        if priced { self.screen.bars } else { Bars::Cache }
+    fn bars_shown(&self) -> BarMetric {
+        let priced = self
+            .timeline
+            .visible_traces()
+            .iter()
+            .any(|lane| self.timeline.cost(*lane).is_some_and(|usd| usd > 0.0));
+        if priced { self.screen.bar_metric } else { BarMetric::Cache }
     }
 
     pub(super) fn bars(&self, buf: &mut Buffer) {
@@ -28,40 +31,40 @@ impl View<'_> {
         }
         let shown = self.bars_shown();
         let name = match shown {
-            Bars::Cost => "Cost per call",
-            Bars::Cache if self.screen.bars == Bars::Cost => {
+            BarMetric::Cost => "Cost per call",
+            BarMetric::Cache if self.screen.bar_metric == BarMetric::Cost => {
                 "Tokens not read from the cache (no cost is known)"
             }
-            Bars::Cache => "Tokens not read from the cache",
+            BarMetric::Cache => "Tokens not read from the cache",
         };
         title(self.theme, buf, self.places.bars_title, name, false);
-        let lanes = self.timeline.shown();
-        let most = lanes.iter().map(|lane| self.most(*lane, shown)).fold(0.0, f64::max);
+        let lanes = self.timeline.visible_traces();
+        let most = lanes.iter().map(|lane| self.max_value(*lane, shown)).fold(0.0, f64::max);
         let height = area.height / lanes.len() as u16;
         for (lane, at) in lanes.iter().zip(0..) {
             let strip = Rect { y: area.y + at * height, height, ..area };
-            self.lane_bars(*lane, shown, most, strip, buf);
+            self.trace_bars(*lane, shown, most, strip, buf);
             self.bars_label(*lane, shown, strip, buf);
         }
     }
 
     /// The largest value of a lane.
-    fn most(&self, lane: Lane, shown: Bars) -> f64 {
-        self.timeline.lane(lane)[self.grid.seen.clone()]
+    fn max_value(&self, lane: TraceKind, shown: BarMetric) -> f64 {
+        self.timeline.trace(lane)[self.grid.visible.clone()]
             .iter()
             .map(|call| value(call, shown))
             .fold(0.0, f64::max)
     }
 
-    fn lane_bars(&self, lane: Lane, shown: Bars, most: f64, area: Rect, buf: &mut Buffer) {
-        let calls = self.timeline.lane(lane);
-        let role = if lane == Lane::Simulated { Role::PlanBar } else { Role::Ghost };
+    fn trace_bars(&self, lane: TraceKind, shown: BarMetric, most: f64, area: Rect, buf: &mut Buffer) {
+        let calls = self.timeline.trace(lane);
+        let role = if lane == TraceKind::Simulated { Role::PlanBar } else { Role::Ghost };
         let style = self.theme.style(role);
         let full = f64::from(area.height) * 8.0;
         let cursor = Rect { x: self.cursor_column(), width: 1, ..area };
-        tint(buf, cursor, self.theme.ground(Ground::Selected));
+        apply_style(buf, cursor, self.theme.background(BackgroundRole::Selected));
         for column in 0..area.width {
-            let own = &calls[self.grid.calls(usize::from(column))];
+            let own = &calls[self.grid.calls_at(usize::from(column))];
             let largest = own.iter().map(|call| value(call, shown)).fold(0.0, f64::max);
             let eighths = if most > 0.0 { (largest / most * full).round() as u16 } else { 0 };
             let eighths = if largest > 0.0 { eighths.max(1) } else { 0 };
@@ -75,19 +78,19 @@ impl View<'_> {
         }
     }
 
-    fn bars_label(&self, lane: Lane, shown: Bars, area: Rect, buf: &mut Buffer) {
-        let most = self.most(lane, shown);
+    fn bars_label(&self, lane: TraceKind, shown: BarMetric, area: Rect, buf: &mut Buffer) {
+        let most = self.max_value(lane, shown);
         let value = match shown {
-            Bars::Cost => dollars(most),
-            Bars::Cache => thousands(whole(most)),
+            BarMetric::Cost => format_usd(most),
+            BarMetric::Cache => thousands(round_tokens(most)),
         };
-        let (x, end) = (self.places.margin.x, self.places.margin.right());
+        let (x, end) = (self.places.threshold_labels.x, self.places.threshold_labels.right());
         let name = self.theme.style(Self::role(lane));
         let muted = self.theme.style(Role::Muted);
         if area.height > 1 {
-            put(buf, (x, area.y), end, lane.word(), name);
+            put(buf, (x, area.y), end, lane.as_str(), name);
             put(buf, (x, area.y + 1), end, &format!("max {value}"), muted);
-        } else if self.places.margin.width >= 14 {
+        } else if self.places.threshold_labels.width >= 14 {
             put(buf, (x, area.y), end, &format!("max {value}"), name);
         } else {
             put(buf, (x, area.y), end, &value, name);
@@ -96,9 +99,9 @@ impl View<'_> {
 }
 
 /// What a bar tells of a call.
-fn value(call: &CallReplay, shown: Bars) -> f64 {
+fn value(call: &CallReplay, shown: BarMetric) -> f64 {
     match shown {
-        Bars::Cost => call.cost.unwrap_or(0.0),
-        Bars::Cache => call.split.write + call.split.input,
+        BarMetric::Cost => call.cost.unwrap_or(0.0),
+        BarMetric::Cache => call.split.write + call.split.input,
     }
 }

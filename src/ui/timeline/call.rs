@@ -3,24 +3,24 @@
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
-use super::{View, whole};
+use super::{View, round_tokens};
 use crate::app::action::Action;
-use crate::app::keymap::Context;
-use crate::inspect::cost::amount;
-use crate::inspect::timeline::Lane;
+use crate::app::keymap::KeyContext;
+use crate::inspect::cost::format_amount;
+use crate::inspect::timeline::TraceKind;
 use crate::policy::Fate;
-use crate::replay::{CallReplay, PromptSize};
+use crate::replay::{CallReplay, PromptSizeSource};
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::{counted, elapsed, estimate, moment, thousands};
-use crate::ui::widgets::{on_title, put_right, put_spans, row_of, spans_width, title};
+use crate::ui::widgets::number::{elapsed, estimate, pluralised, thousands, time_of_day};
+use crate::ui::widgets::{on_title, put_right, put_spans, row_at, spans_width, title};
 
 /// Blanks between two columns.
 const GAP: u16 = 3;
 
 /// Tokens that are worth a column.
-const LEAST: f64 = 50.0;
+const MIN_TOKENS: f64 = 50.0;
 
 type Spans = Vec<Span<'static>>;
 
@@ -42,8 +42,8 @@ impl View<'_> {
         let area = self.places.call;
         let at = self.screen.cursor;
         let Some(call) = self.timeline.calls().get(at).filter(|_| area.height == 3) else { return };
-        let when = moment(call.started, self.app.now_ms).unwrap_or_default();
-        let after = title(self.theme, buf, row_of(area, area.y), &format!("Call #{at}"), false);
+        let when = time_of_day(call.started, self.app.now_ms).unwrap_or_default();
+        let after = title(self.theme, buf, row_at(area, area.y), &format!("Call #{at}"), false);
         let muted = self.theme.style(Role::Muted);
         let mut words = vec![Span::styled(when, self.theme.style(Role::Text))];
         if call.idle_ms >= 1000.0 {
@@ -52,7 +52,7 @@ impl View<'_> {
         let used = put_spans(buf, (after + 1, area.y), area.right(), &[Span::raw(" ")]);
         let used = put_spans(buf, (used, area.y), area.right(), &words);
         let used = put_spans(buf, (used, area.y), area.right(), &[Span::raw(" ")]);
-        let name = self.timeline.inspection().index.name(call.entry);
+        let name = self.timeline.session().index.display_id(call.entry);
         let entry = [Span::styled("entry ", muted), Span::styled(name, self.theme.style(Role::Focus))];
         on_title(buf, area.y, used, area.right().saturating_sub(1), &entry);
         self.rows(at, buf);
@@ -62,7 +62,7 @@ impl View<'_> {
     fn rows(&self, at: usize, buf: &mut Buffer) {
         let area = self.places.call;
         let end = area.right().saturating_sub(1);
-        let shown = self.timeline.shown();
+        let shown = self.timeline.visible_traces();
         let cost = Column { rank: 0, rows: self.both(|lane| self.cost_of(lane, at)) };
         let mut columns = self.columns(at);
         columns.retain(|column| column.width() > 0);
@@ -90,7 +90,8 @@ impl View<'_> {
     /// How a second lane comes about.
     fn hint(&self, buf: &mut Buffer) {
         let (area, end) = (self.places.call, self.places.call.right().saturating_sub(1));
-        let keys = [Action::Less, Action::More].map(|action| first_key(self.app, Context::Timeline, action));
+        let keys =
+            [Action::Less, Action::More].map(|action| first_key(self.app, KeyContext::Timeline, action));
         let muted = self.theme.style(Role::Muted);
         let strong = self.theme.bold(Role::Text);
         let [less, more] = keys.map(|key| Span::styled(key, strong));
@@ -99,22 +100,22 @@ impl View<'_> {
         put_spans(buf, (area.x + 1, area.y + 2), end, &[less, and, more, words]);
     }
 
-    fn both(&self, spans: impl Fn(Lane) -> Spans) -> [Spans; 2] {
-        let shown = self.timeline.shown();
-        Lane::BOTH.map(|lane| if shown.contains(&lane) { spans(lane) } else { Vec::new() })
+    fn both(&self, spans: impl Fn(TraceKind) -> Spans) -> [Spans; 2] {
+        let shown = self.timeline.visible_traces();
+        TraceKind::BOTH.map(|lane| if shown.contains(&lane) { spans(lane) } else { Vec::new() })
     }
 
     fn columns(&self, at: usize) -> Vec<Column> {
         let column = |rank, rows| Column { rank, rows };
         vec![
-            column(0, self.both(|lane| vec![self.styled(lane.word(), Self::role(lane))])),
-            column(0, aligned(self.both(|lane| self.tokens(lane, at)))),
+            column(0, self.both(|lane| vec![self.styled(lane.as_str(), Self::role(lane))])),
+            column(0, align_rows(self.both(|lane| self.tokens(lane, at)))),
             column(6, self.both(|lane| self.measured(lane, at))),
-            column(1, self.both(|lane| self.against(lane, at))),
+            column(1, self.both(|lane| self.limit_distance(lane, at))),
             column(5, self.split("cache read", at, |call| call.split.read)),
             column(3, self.split("write", at, |call| call.split.write)),
             column(4, self.split("input", at, |call| call.split.input)),
-            column(2, self.both(|lane| self.done(lane, at))),
+            column(2, self.both(|lane| self.policy_effects(lane, at))),
         ]
     }
 
@@ -122,51 +123,53 @@ impl View<'_> {
         Span::styled(words.into(), self.theme.style(role))
     }
 
-    fn tokens(&self, lane: Lane, at: usize) -> Spans {
-        let call = &self.timeline.lane(lane)[at];
-        let style = if lane == Lane::Simulated { Role::Plan } else { Role::Bright };
-        let words = match call.size {
-            PromptSize::Unknown => call.without_size().to_owned(),
-            PromptSize::Estimated => estimate(whole(call.expected)),
-            PromptSize::Counted | PromptSize::Named => thousands(whole(call.expected)),
+    fn tokens(&self, lane: TraceKind, at: usize) -> Spans {
+        let call = &self.timeline.trace(lane)[at];
+        let style = if lane == TraceKind::Simulated { Role::Plan } else { Role::Bright };
+        let words = match call.size_source {
+            PromptSizeSource::Unknown => call.missing_size_label().to_owned(),
+            PromptSizeSource::Estimated => estimate(round_tokens(call.expected)),
+            PromptSizeSource::Counted | PromptSizeSource::FromRefusal => {
+                thousands(round_tokens(call.expected))
+            }
         };
         vec![Span::styled(words, self.theme.bold(style))]
     }
 
     /// What the provider counted: of the recorded call alone, and the estimate beside it.
-    fn measured(&self, lane: Lane, at: usize) -> Spans {
-        let call = &self.timeline.lane(lane)[at];
-        let counted = self.timeline.calls()[at].measured();
+    fn measured(&self, lane: TraceKind, at: usize) -> Spans {
+        let call = &self.timeline.trace(lane)[at];
+        let counted = self.timeline.calls()[at].measured_tokens();
         match (lane, counted) {
-            (Lane::Recorded, Some(_)) if call.measured => {
-                vec![self.styled(format!("estimate {}", estimate(whole(call.tokens))), Role::Muted)]
+            (TraceKind::Recorded, Some(_)) if call.is_measured => {
+                vec![self.styled(format!("estimate {}", estimate(round_tokens(call.tokens))), Role::Muted)]
             }
-            (Lane::Recorded, Some(measured)) => {
-                vec![self.styled(format!("measured {}", thousands(whole(measured))), Role::Muted)]
+            (TraceKind::Recorded, Some(measured)) => {
+                vec![self.styled(format!("measured {}", thousands(round_tokens(measured))), Role::Muted)]
             }
-            (Lane::Recorded, None) if call.size == PromptSize::Named => {
+            (TraceKind::Recorded, None) if call.size_source == PromptSizeSource::FromRefusal => {
                 vec![self.styled("named by the refusal", Role::Muted)]
             }
-            (Lane::Recorded, None) => vec![self.styled("not measured", Role::Muted)],
-            (Lane::Simulated, _) => Vec::new(),
+            (TraceKind::Recorded, None) => vec![self.styled("not measured", Role::Muted)],
+            (TraceKind::Simulated, _) => Vec::new(),
         }
     }
 
     /// How far from the window or from where it compacts.
-    fn against(&self, lane: Lane, at: usize) -> Spans {
-        let call = &self.timeline.lane(lane)[at];
+    fn limit_distance(&self, lane: TraceKind, at: usize) -> Spans {
+        let call = &self.timeline.trace(lane)[at];
         let over = |limit: f64, word: &str, role: Role| {
-            let more = whole(call.expected - limit);
+            let more = round_tokens(call.expected - limit);
             let more = if call.is_estimate() { estimate(more) } else { thousands(more) };
             let words = format!("{more} over {word}");
             vec![self.styled(words, role)]
         };
-        let believed = self.timeline.inspection().upkeep.runtime_window;
-        if !call.is_sized() {
-            let words = if call.overflow { "did not fit; nobody says how large it was" } else { "" };
+        let believed = self.timeline.session().limits.runtime_window;
+        if !call.has_size() {
+            let words = if call.overflowed { "did not fit; nobody says how large it was" } else { "" };
             return vec![self.styled(words, Role::Danger)];
         }
-        if call.overflow {
+        if call.overflowed {
             return match self.timeline.window().filter(|window| call.expected > *window) {
                 Some(window) => over(window, "window", Role::Danger),
                 // It was answered, and the runtime takes it for an overflow all the same (compaction 8.1 ii).
@@ -174,24 +177,24 @@ impl View<'_> {
                 None => vec![self.styled("did not fit", Role::Danger)],
             };
         }
-        let Some(trigger) = self.timeline.trigger(lane) else { return Vec::new() };
+        let Some(trigger) = self.timeline.compaction_trigger(lane) else { return Vec::new() };
         if call.expected > trigger {
             return over(trigger, "compact", Role::Warn);
         }
-        let less = whole(trigger - call.expected);
+        let less = round_tokens(trigger - call.expected);
         let less = if call.is_estimate() { estimate(less) } else { thousands(less) };
         vec![self.styled(format!("{less} below compact"), Role::Text)]
     }
 
     fn split(&self, name: &'static str, at: usize, part: impl Fn(&CallReplay) -> f64) -> [Spans; 2] {
-        let parts = Lane::BOTH.map(|lane| part(&self.timeline.lane(lane)[at]));
-        if parts.iter().all(|part| *part < LEAST) {
+        let parts = TraceKind::BOTH.map(|lane| part(&self.timeline.trace(lane)[at]));
+        if parts.iter().all(|part| *part < MIN_TOKENS) {
             return [Vec::new(), Vec::new()];
         }
         let costly = name != "cache read" && parts[1] > parts[0] + 1000.0;
-        let numbers = aligned(self.both(|lane| {
-            let role = if costly && lane == Lane::Simulated { Role::Warn } else { Role::Text };
-            vec![self.styled(thousands(whole(parts[lane as usize])), role)]
+        let numbers = align_rows(self.both(|lane| {
+            let role = if costly && lane == TraceKind::Simulated { Role::Warn } else { Role::Text };
+            vec![self.styled(thousands(round_tokens(parts[lane as usize])), role)]
         }));
         numbers.map(|mut spans| {
             if spans_width(&spans) > 0 {
@@ -202,8 +205,8 @@ impl View<'_> {
     }
 
     /// What the steps did before and for the call.
-    fn done(&self, lane: Lane, at: usize) -> Spans {
-        let call = &self.timeline.lane(lane)[at];
+    fn policy_effects(&self, lane: TraceKind, at: usize) -> Spans {
+        let call = &self.timeline.trace(lane)[at];
         let mut spans = Vec::new();
         let mut add = |fate: Fate, words: String| {
             if !spans.is_empty() {
@@ -215,24 +218,27 @@ impl View<'_> {
         if let Some(done) = call.compacted {
             add(
                 Fate::Summarised,
-                Self::became(done.before_tokens(call.expected), (call.expected, call.is_estimate())),
+                Self::compaction_text(
+                    done.tokens_before_or_estimate(call.expected),
+                    (call.expected, call.is_estimate()),
+                ),
             );
         }
         if let Some(done) = call.truncated {
             add(Fate::Truncated, format!("{} truncated", done.messages));
         }
-        if call.cleared() > 0 {
-            add(Fate::Cleared, format!("{} cleared", call.cleared()));
+        if call.cleared_count() > 0 {
+            add(Fate::Cleared, format!("{} cleared", call.cleared_count()));
         }
-        if call.trimmed() > 0 {
-            add(Fate::SoftTrimmed, format!("{} trimmed", call.trimmed()));
+        if call.trimmed_count() > 0 {
+            add(Fate::SoftTrimmed, format!("{} trimmed", call.trimmed_count()));
         }
-        let reduced = call.reduced.trimmed + call.reduced.cleared;
+        let reduced = call.reduce_trim.trimmed + call.reduce_trim.cleared;
         if reduced > 0 {
-            add(Fate::Truncated, counted(u64::from(reduced), "result"));
+            add(Fate::Truncated, pluralised(u64::from(reduced), "result"));
         }
-        if call.history.cleared > 0 {
-            add(Fate::Dropped, counted(u64::from(call.history.cleared), "message"));
+        if call.history_trim.cleared > 0 {
+            add(Fate::Dropped, pluralised(u64::from(call.history_trim.cleared), "message"));
         }
         if call.failed {
             spans.insert(0, self.styled(format!("{} no answer  ", glyphs::ALERT), Role::Danger));
@@ -240,22 +246,22 @@ impl View<'_> {
         spans
     }
 
-    fn cost_of(&self, lane: Lane, at: usize) -> Spans {
-        let calls = Lane::BOTH.map(|lane| self.timeline.lane(lane)[at].cost);
-        let own = &self.timeline.lane(lane)[at];
-        let unpaid = own.failed || self.timeline.calls()[at].failed() && own.split.is_nothing();
+    fn cost_of(&self, lane: TraceKind, at: usize) -> Spans {
+        let calls = TraceKind::BOTH.map(|lane| self.timeline.trace(lane)[at].cost);
+        let own = &self.timeline.trace(lane)[at];
+        let unpaid = own.failed || self.timeline.calls()[at].is_failed() && own.split.is_zero();
         let Some(cost) = calls[lane as usize].filter(|usd| !unpaid && *usd > 0.0) else {
-            return vec![self.styled(glyphs::NONE, Role::Muted)];
+            return vec![self.styled(glyphs::UNKNOWN, Role::Muted)];
         };
         let more = calls[0].is_some_and(|before| cost > before * 1.05 + 0.005);
-        let role = if lane == Lane::Simulated && more { Role::Warn } else { Role::Bright };
+        let role = if lane == TraceKind::Simulated && more { Role::Warn } else { Role::Bright };
         let estimated = own.recorded_cost.is_none_or(|usd| usd <= 0.0);
-        vec![Span::styled(amount(cost, estimated), self.theme.bold(role))]
+        vec![Span::styled(format_amount(cost, estimated), self.theme.bold(role))]
     }
 }
 
 /// Numbers of both rows end in one column.
-fn aligned(rows: [Spans; 2]) -> [Spans; 2] {
+fn align_rows(rows: [Spans; 2]) -> [Spans; 2] {
     let width = rows.iter().map(|spans| spans_width(spans)).max().unwrap_or(0);
     rows.map(|spans| {
         let blanks = usize::from(width - spans_width(&spans));

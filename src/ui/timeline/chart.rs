@@ -4,17 +4,17 @@ use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
 use super::dots::Dots;
-use super::{View, whole};
+use super::{View, round_tokens};
 use crate::context::before_compaction::TokensBefore;
 use crate::inspect::budget_marks::{Threshold, ThresholdMark};
-use crate::inspect::timeline::Lane;
+use crate::inspect::timeline::TraceKind;
 use crate::ui::glyphs;
-use crate::ui::theme::{Ground, Role};
+use crate::ui::theme::{BackgroundRole, Role};
 use crate::ui::widgets::number::round_thousands;
-use crate::ui::widgets::{put, put_spans, tint};
+use crate::ui::widgets::{apply_style, put, put_spans};
 
 /// Which threshold keeps its place where two meet on a row.
-const FIRST: [Threshold; 5] =
+const PRIORITY: [Threshold; 5] =
     [Threshold::Window, Threshold::Compact, Threshold::Hard, Threshold::Soft, Threshold::Flush];
 
 /// Columns of dots for each call from which on uprights are as thick as the rest.
@@ -41,16 +41,17 @@ impl View<'_> {
         let scale = self.scale(&marks);
         self.lines(&marks, &scale, buf);
         let gaps = self.gaps(buf);
-        tint(buf, self.cursor_area(), self.theme.ground(Ground::Selected));
+        apply_style(buf, self.cursor_area(), self.theme.background(BackgroundRole::Selected));
         // A cell that both lanes pass shows the simulated one alone.
-        for lane in self.timeline.shown() {
+        for lane in self.timeline.visible_traces() {
             let mut dots = Dots::new(chart);
-            let thick = if *lane == Lane::Simulated { 2 } else { 1 };
+            let thick = if *lane == TraceKind::Simulated { 2 } else { 1 };
             // Between calls that stand close together thick uprights would fill what they enclose.
-            let wide = if usize::from(chart.width) * 2 >= self.grid.seen.len() * APART { thick } else { 1 };
-            dots.steps(&self.heights(*lane, &scale), thick, wide);
-            let calls = self.timeline.lane(*lane);
-            let over = |column| calls[self.grid.calls(column)].iter().any(|call| call.overflow);
+            let wide =
+                if usize::from(chart.width) * 2 >= self.grid.visible.len() * APART { thick } else { 1 };
+            dots.step_line(&self.heights(*lane, &scale), thick, wide);
+            let calls = self.timeline.trace(*lane);
+            let over = |column| calls[self.grid.calls_at(column)].iter().any(|call| call.overflowed);
             let role = |column| if over(column) { Role::Danger } else { Self::role(*lane) };
             dots.draw(|column| self.theme.style(role(column)), buf);
         }
@@ -60,15 +61,15 @@ impl View<'_> {
 
     /// The top is a little above the largest of what is drawn.
     fn scale(&self, marks: &[ThresholdMark]) -> Scale {
-        let marked = marks.iter().map(|mark| mark.at).max().unwrap_or(0) as f64;
-        Scale { top: (marked.max(self.timeline.peak()) * 1.03).max(1.0) }
+        let marked = marks.iter().map(|mark| mark.tokens).max().unwrap_or(0) as f64;
+        Scale { top: (marked.max(self.timeline.peak_tokens()) * 1.03).max(1.0) }
     }
 
     /// The height of each column of dots: that of the largest prompt of its calls.
-    fn heights(&self, lane: Lane, scale: &Scale) -> Vec<f64> {
-        let calls = self.timeline.lane(lane);
+    fn heights(&self, lane: TraceKind, scale: &Scale) -> Vec<f64> {
+        let calls = self.timeline.trace(lane);
         let largest =
-            |dot| calls[self.grid.calls_of_dot(dot)].iter().map(|call| call.expected).fold(0.0, f64::max);
+            |dot| calls[self.grid.calls_at_dot(dot)].iter().map(|call| call.expected).fold(0.0, f64::max);
         (0..usize::from(self.places.chart.width) * 2).map(|dot| scale.share(largest(dot))).collect()
     }
 
@@ -84,9 +85,9 @@ impl View<'_> {
     fn lines(&self, marks: &[ThresholdMark], scale: &Scale, buf: &mut Buffer) {
         let chart = self.places.chart;
         let mut named: Vec<u16> = Vec::new();
-        for threshold in FIRST {
+        for threshold in PRIORITY {
             let Some(mark) = marks.iter().find(|mark| mark.threshold == threshold) else { continue };
-            let y = self.row(scale, mark.at as f64);
+            let y = self.row(scale, mark.tokens as f64);
             let window = threshold == Threshold::Window;
             let line = self.theme.style(if window { Role::Danger } else { Role::Faint });
             if !named.contains(&y) || window {
@@ -99,19 +100,30 @@ impl View<'_> {
             if let Some(row) = rows.into_iter().flatten().find(free) {
                 named.push(row);
                 let role = if window { Role::Danger } else { Role::Muted };
-                let place = (self.places.margin.x, row);
-                put(buf, place, self.places.margin.right(), &self.label(mark), self.theme.style(role));
+                let place = (self.places.threshold_labels.x, row);
+                put(
+                    buf,
+                    place,
+                    self.places.threshold_labels.right(),
+                    &self.label(mark),
+                    self.theme.style(role),
+                );
             }
         }
-        let zero = (self.places.margin.x, self.places.signs.y);
-        put_spans(buf, zero, self.places.margin.right(), &[Span::styled("0", self.theme.style(Role::Muted))]);
+        let zero = (self.places.threshold_labels.x, self.places.markers.y);
+        put_spans(
+            buf,
+            zero,
+            self.places.threshold_labels.right(),
+            &[Span::styled("0", self.theme.style(Role::Muted))],
+        );
     }
 
     fn label(&self, mark: &ThresholdMark) -> String {
-        if self.places.margin.width < 14 {
-            return mark.threshold.word().to_owned();
+        if self.places.threshold_labels.width < 14 {
+            return mark.threshold.label().to_owned();
         }
-        format!("{} {}", round_thousands(mark.at), mark.threshold.word())
+        format!("{} {}", round_thousands(mark.tokens), mark.threshold.label())
     }
 
     fn cursor_area(&self) -> ratatui::layout::Rect {
@@ -119,7 +131,7 @@ impl View<'_> {
         ratatui::layout::Rect {
             x: self.cursor_column(),
             width: 1,
-            height: chart.height + self.places.signs.height,
+            height: chart.height + self.places.markers.height,
             ..chart
         }
     }
@@ -128,7 +140,7 @@ impl View<'_> {
     fn cursor(&self, buf: &mut Buffer) {
         let area = self.cursor_area();
         for y in area.top()..area.bottom() {
-            let empty = buf.cell((area.x, y)).is_some_and(|cell| is_free(cell.symbol()));
+            let empty = buf.cell((area.x, y)).is_some_and(|cell| is_background(cell.symbol()));
             if empty {
                 put(buf, (area.x, y), area.right(), glyphs::LINE, self.theme.style(Role::Focus));
             }
@@ -138,21 +150,21 @@ impl View<'_> {
     }
 
     /// What a lane is told by, for signs beside its curve.
-    pub(super) fn tokens_at(&self, lane: Lane, call: usize) -> f64 {
-        self.timeline.lane(lane).get(call).map_or(0.0, |call| call.expected)
+    pub(super) fn tokens_at(&self, lane: TraceKind, call: usize) -> f64 {
+        self.timeline.trace(lane).get(call).map_or(0.0, |call| call.expected)
     }
 
     /// The words of a compaction.
-    pub(super) fn became(before: TokensBefore, after: (f64, bool)) -> String {
+    pub(super) fn compaction_text(before: TokensBefore, after: (f64, bool)) -> String {
         use crate::ui::widgets::number::{estimate, thousands};
         let words = |tokens: f64, estimated| {
-            if estimated { estimate(whole(tokens)) } else { thousands(whole(tokens)) }
+            if estimated { estimate(round_tokens(tokens)) } else { thousands(round_tokens(tokens)) }
         };
-        format!("{} {} {}", words(before.tokens, before.estimated), glyphs::ARROW, words(after.0, after.1))
+        format!("{} {} {}", words(before.tokens, before.is_estimate), glyphs::ARROW, words(after.0, after.1))
     }
 }
 
 /// Whether a cell holds nothing but a line of the background.
-pub(super) fn is_free(symbol: &str) -> bool {
-    matches!(symbol, " " | glyphs::DASHES | glyphs::WAS)
+pub(super) fn is_background(symbol: &str) -> bool {
+    matches!(symbol, " " | glyphs::DASHES | glyphs::OLD_MARK)
 }

@@ -33,7 +33,7 @@ impl Dots {
 
     /// A line of steps through these heights, 0 to 1 from below, one for each column of dots; so many dots thick, its
     /// uprights as many columns wide.
-    pub(super) fn steps(&mut self, heights: &[f64], thick: usize, wide: usize) {
+    pub(super) fn step_line(&mut self, heights: &[f64], thick: usize, wide: usize) {
         let last = self.rows().saturating_sub(1);
         let row = |height: f64| ((1.0 - height.clamp(0.0, 1.0)) * last as f64).round() as usize;
         let mut before = None;
@@ -69,7 +69,7 @@ mod tests {
         let area = Rect::new(0, 0, 4, 2);
         let mut buf = Buffer::empty(area);
         let mut dots = Dots::new(area);
-        dots.steps(heights, thick, 1);
+        dots.step_line(heights, thick, 1);
         dots.draw(|_| Style::new(), &mut buf);
         (0..2).map(|y| (0..4).map(|x| buf[(x, y)].symbol()).collect()).collect()
     }

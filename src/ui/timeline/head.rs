@@ -3,32 +3,32 @@
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
-use super::{View, whole};
-use crate::inspect::cost::cost_short;
-use crate::inspect::timeline::Lane;
-use crate::policy::Step;
+use super::{View, round_tokens};
+use crate::inspect::cost::format_cost;
+use crate::inspect::timeline::TraceKind;
+use crate::policy::Policy;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::{counted, estimate, minute, moment, thousands};
+use crate::ui::widgets::number::{estimate, minute, pluralised, thousands, time_of_day};
 use crate::ui::widgets::{on_title, put_facts, title};
 
 type Fact = Vec<Span<'static>>;
 
 /// From this width on both lanes stand on one line.
-const WIDE: u16 = 100;
+const WIDE_FROM: u16 = 100;
 /// Dots and line of the legend.
-const DOTTED: &str = "····";
-const THICK: &str = "━━━━";
+const DOTTED_SAMPLE: &str = "····";
+const THICK_SAMPLE: &str = "━━━━";
 
 impl View<'_> {
     pub(super) fn head(&self, buf: &mut Buffer) {
-        let area = self.places.head;
+        let area = self.places.header;
         let (x, end) = (area.x + 1, area.right().saturating_sub(1));
         let after = title(self.theme, buf, self.places.title, "Tokens per call", true);
-        let [recorded, simulated] = Lane::BOTH.map(|lane| self.lane_facts(lane));
-        if area.width >= WIDE {
+        let [recorded, simulated] = TraceKind::BOTH.map(|lane| self.trace_facts(lane));
+        if area.width >= WIDE_FROM {
             let mut facts = self.about();
-            facts.extend([self.what(), self.late()]);
+            facts.extend([self.simulated_label(), self.stale_note()]);
             put_facts(buf, (x, area.y), end, &facts);
             // Neither lane takes the other's room: what does not fit is left out from its end.
             let middle = area.x + area.width / 2;
@@ -38,7 +38,7 @@ impl View<'_> {
             put_facts(buf, (x, area.y), end, &recorded);
             put_facts(buf, (x, area.y + 1), end, &simulated);
             let mut words = self.about();
-            words.push(self.late());
+            words.push(self.stale_note());
             words.retain(|fact| !fact.is_empty());
             let words: Fact = words.join(&Span::raw("  "));
             on_title(buf, self.places.title.y, after, end, &words);
@@ -51,16 +51,16 @@ impl View<'_> {
 
     /// How many calls, and from when to when.
     fn about(&self) -> Vec<Fact> {
-        let (calls, all) = (&self.timeline.calls()[self.grid.seen.clone()], self.timeline.len());
-        let count = Span::styled(counted(all as u64, "call"), self.theme.bold(Role::Bright));
+        let (calls, all) = (&self.timeline.calls()[self.grid.visible.clone()], self.timeline.len());
+        let count = Span::styled(pluralised(all as u64, "call"), self.theme.bold(Role::Bright));
         let mut facts = vec![vec![count]];
-        if !self.screen.stretch.is_whole(all) {
-            let seen = format!("#{}\u{2013}#{}", self.grid.seen.start, self.grid.seen.end - 1);
+        if !self.screen.viewport.shows_all(all) {
+            let seen = format!("#{}\u{2013}#{}", self.grid.visible.start, self.grid.visible.end - 1);
             facts.push(vec![self.muted(seen)]);
         }
         let (Some(first), Some(last)) = (calls.first(), calls.last()) else { return facts };
         let same_day = first.started.div_euclid(86_400_000.0) == last.started.div_euclid(86_400_000.0);
-        let at = |ms: f64| if same_day { minute(ms) } else { moment(ms, self.app.now_ms) };
+        let at = |ms: f64| if same_day { minute(ms) } else { time_of_day(ms, self.app.now_ms) };
         if let (Some(from), Some(to)) = (at(first.started), at(last.started)) {
             facts.push(vec![self.muted(format!("{from} \u{2013} {to}"))]);
         }
@@ -68,54 +68,54 @@ impl View<'_> {
     }
 
     /// What the simulated lane goes by.
-    fn what(&self) -> Fact {
+    fn simulated_label(&self) -> Fact {
         if !self.timeline.is_simulated() {
             return vec![self.muted("as recorded; a setting that is moved is replayed at once")];
         }
         let tuning = &self.app.tuning;
         let changed = (0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).count();
-        let settings = self.timeline.settings(Lane::Simulated);
-        let acts = |step: &Step| *step != Step::Prune || settings.prune_on;
-        let steps: Vec<&str> = settings.steps.steps.iter().filter(acts).map(Step::word).collect();
+        let settings = self.timeline.settings(TraceKind::Simulated);
+        let acts = |step: &Policy| *step != Policy::Prune || settings.prune_on;
+        let steps: Vec<&str> = settings.policies.enabled.iter().filter(acts).map(Policy::word).collect();
         let mut words = vec![self.muted(format!("replayed with {}", steps.join(", ")))];
         if changed > 0 {
-            let count = counted(changed as u64, "changed setting");
+            let count = pluralised(changed as u64, "changed setting");
             words.extend([self.muted(" and "), Span::styled(count, self.theme.style(Role::Plan))]);
         }
         words
     }
 
     /// That the curve does not show the newest settings yet.
-    fn late(&self) -> Fact {
-        let late = self.app.again.is_late(self.app.now_ms);
+    fn stale_note(&self) -> Fact {
+        let late = self.app.replay_state.is_slow(self.app.now_ms);
         if late { vec![Span::styled("replaying…", self.theme.style(Role::Warn))] } else { Vec::new() }
     }
 
     /// What a lane comes to.
-    fn lane_facts(&self, lane: Lane) -> Vec<Fact> {
+    fn trace_facts(&self, lane: TraceKind) -> Vec<Fact> {
         let theme = self.theme;
-        if !self.timeline.shown().contains(&lane) {
+        if !self.timeline.visible_traces().contains(&lane) {
             return vec![vec![self.muted("nothing is changed")]];
         }
         let total = &self.timeline.totals[lane as usize];
-        let plan = lane == Lane::Simulated;
-        let (sign, role) = if plan { (THICK, Role::Plan) } else { (DOTTED, Role::Muted) };
+        let plan = lane == TraceKind::Simulated;
+        let (sign, role) = if plan { (THICK_SAMPLE, Role::Plan) } else { (DOTTED_SAMPLE, Role::Muted) };
         let strong = theme.bold(if plan { Role::Plan } else { Role::Bright });
         let overflows = if total.overflows > 0 {
-            let words = format!("{} {}", glyphs::ALERT, counted(total.overflows as u64, "overflow"));
+            let words = format!("{} {}", glyphs::ALERT, pluralised(total.overflows as u64, "overflow"));
             vec![Span::styled(words, theme.style(Role::Danger))]
         } else {
             vec![Span::styled("no overflow", theme.style(Role::Text))]
         };
         let compactions = if total.compactions > 0 {
-            vec![self.muted(counted(total.compactions as u64, "compaction"))]
+            vec![self.muted(pluralised(total.compactions as u64, "compaction"))]
         } else {
             Vec::new()
         };
         vec![
             vec![
                 Span::styled(sign, theme.style(role)),
-                Span::styled(format!(" {}", lane.word()), theme.style(role)),
+                Span::styled(format!(" {}", lane.as_str()), theme.style(role)),
             ],
             vec![self.muted("peak "), Span::styled(self.peak(lane), strong)],
             overflows,
@@ -126,30 +126,35 @@ impl View<'_> {
     }
 
     /// The largest answered prompt of a lane.
-    fn peak(&self, lane: Lane) -> String {
+    fn peak(&self, lane: TraceKind) -> String {
         let answered = self.timeline.totals[lane as usize].answered;
         self.size_words(lane, answered).unwrap_or_else(|| "refused".to_owned())
     }
 
     /// A refused prompt that was larger than every answered one; nothing where there is none.
-    fn refused(&self, lane: Lane) -> Fact {
+    fn refused(&self, lane: TraceKind) -> Fact {
         let total = &self.timeline.totals[lane as usize];
         let refused = self.size_words(lane, total.refused).filter(|_| total.refused.0 > total.answered.0);
         refused.map(|tokens| self.muted(format!("refused at {tokens}"))).into_iter().collect()
     }
 
     /// Tokens of a call, with `~` where a rule estimated them.
-    fn size_words(&self, lane: Lane, (tokens, call): (f64, Option<usize>)) -> Option<String> {
-        let estimated = self.timeline.lane(lane).get(call?)?.is_estimate();
-        Some(if estimated { estimate(whole(tokens)) } else { thousands(whole(tokens)) })
+    fn size_words(&self, lane: TraceKind, (tokens, call): (f64, Option<usize>)) -> Option<String> {
+        let estimated = self.timeline.trace(lane).get(call?)?.is_estimate();
+        Some(if estimated { estimate(round_tokens(tokens)) } else { thousands(round_tokens(tokens)) })
     }
 
     /// The cost of a lane, and of the simulated one by how much that is another.
-    fn cost_fact(&self, lane: Lane, strong: ratatui::style::Style) -> Fact {
-        let Some(words) = cost_short(self.timeline.spent(lane)) else { return vec![self.muted("no price")] };
+    fn cost_fact(&self, lane: TraceKind, strong: ratatui::style::Style) -> Fact {
+        let Some(words) = format_cost(self.timeline.cost_breakdown(lane)) else {
+            return vec![self.muted("no price")];
+        };
         let cost = self.timeline.cost(lane).unwrap_or(0.0);
         let mut spans = vec![Span::styled(words, strong)];
-        let before = self.timeline.cost(Lane::Recorded).filter(|cost| lane == Lane::Simulated && *cost > 0.0);
+        let before = self
+            .timeline
+            .cost(TraceKind::Recorded)
+            .filter(|cost| lane == TraceKind::Simulated && *cost > 0.0);
         if let Some(before) = before {
             let percent = ((cost / before - 1.0) * 100.0).round();
             let words = match percent {

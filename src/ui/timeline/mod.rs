@@ -14,11 +14,11 @@ use ratatui::layout::Rect;
 
 use crate::app::App;
 use crate::app::timeline::TimelineScreen;
-use crate::app::timeline::places::Places;
-use crate::app::timeline::stretch::Grid;
-use crate::inspect::timeline::{Lane, Timeline};
+use crate::app::timeline::places::TimelineLayout;
+use crate::app::timeline::stretch::CallColumns;
+use crate::inspect::timeline::{Timeline, TraceKind};
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{blank, note, put, scrollbar, title};
+use crate::ui::widgets::{clear, note, put, scrollbar, title};
 
 /// One screen being drawn.
 struct View<'a> {
@@ -26,45 +26,45 @@ struct View<'a> {
     theme: &'a Theme,
     screen: &'a TimelineScreen,
     timeline: &'a Timeline,
-    places: Places,
-    grid: Grid,
+    places: TimelineLayout,
+    grid: CallColumns,
 }
 
 /// Draws the screen over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    blank(theme, buf, area);
+    clear(theme, buf, area);
     let Some(timeline) = app.timeline() else {
         title(theme, buf, area, "Timeline", true);
-        return match &app.again.error {
+        return match &app.replay_state.error {
             Some(error) => note(theme, "It cannot be replayed", error, area, buf),
             None => note(theme, "Reading…", "", area, buf),
         };
     };
-    let places = app.timeline_places();
+    let places = app.timeline_layout();
     if timeline.is_empty() {
         title(theme, buf, area, "Timeline", true);
         let why = "The path to this leaf has no answer of a model, and none that was refused.";
         return note(theme, "No call is recorded", why, area, buf);
     }
     let screen = &app.timeline_screen;
-    if screen.in_words {
+    if screen.as_sentences {
         return words(app, theme, area, buf);
     }
-    let grid = screen.stretch.grid(timeline.len(), places.chart.width);
+    let grid = screen.viewport.call_columns(timeline.len(), places.chart.width);
     let view = View { app, theme, screen, timeline, places, grid };
     view.head(buf);
     view.chart(buf);
     view.axis(buf);
     view.bars(buf);
     view.call(buf);
-    crate::ui::tuning::strip(app, theme, places.setting, buf);
+    crate::ui::tuning::draw_focused_setting(app, theme, places.setting, buf);
 }
 
 /// The timeline in sentences.
 fn words(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     title(theme, buf, area, "Timeline in words", true);
     let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    let lines = app.word_lines();
+    let lines = app.sentence_lines();
     let top = app.timeline_screen.top.min(lines.len().saturating_sub(1));
     for (y, line) in (list.y..list.bottom()).zip(lines.iter().skip(top)) {
         put(buf, (area.x + 2, y), area.right(), line, theme.style(Role::Text));
@@ -74,20 +74,20 @@ fn words(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 
 impl View<'_> {
     /// The role of a lane's curve and numbers.
-    fn role(lane: Lane) -> Role {
+    fn role(lane: TraceKind) -> Role {
         match lane {
-            Lane::Recorded => Role::Muted,
-            Lane::Simulated => Role::Plan,
+            TraceKind::Recorded => Role::Muted,
+            TraceKind::Simulated => Role::Plan,
         }
     }
 
     /// The column of the cursor on the screen.
     fn cursor_column(&self) -> u16 {
-        self.places.chart.x + self.grid.column(self.screen.cursor) as u16
+        self.places.chart.x + self.grid.column_of(self.screen.cursor) as u16
     }
 }
 
 /// Tokens as whole ones.
-fn whole(tokens: f64) -> u64 {
+fn round_tokens(tokens: f64) -> u64 {
     tokens.max(0.0).round() as u64
 }

@@ -3,8 +3,8 @@
 use ratatui::buffer::Buffer;
 
 use super::View;
-use super::chart::{Scale, is_free};
-use crate::inspect::timeline::{Gap, Lane};
+use super::chart::{Scale, is_background};
+use crate::inspect::timeline::{Gap, TraceKind};
 use crate::policy::Fate;
 use crate::replay::CallReplay;
 use crate::text;
@@ -16,13 +16,13 @@ use crate::ui::widgets::put;
 /// Rows from the top in which the length of a pause may stand.
 const GAP_ROWS: u16 = 4;
 /// Columns between two pauses that are drawn whole, beside the words of the first.
-const BETWEEN: u16 = 2;
+const GAP_SPACING: u16 = 2;
 /// Of columns in a row whose prompts do not fit, one of so many is signed; the curve itself is red in all of them.
-const EVERY: u16 = 6;
+const SIGN_INTERVAL: u16 = 6;
 /// A pause of so many times the least one is drawn whole even where the pruner does not act after it.
-const LONG: f64 = 2.0;
+const LONG_GAP_FACTOR: f64 = 2.0;
 /// Columns for each pause that is drawn whole.
-const ROOM: u16 = 18;
+const GAP_COLUMNS: u16 = 18;
 
 impl View<'_> {
     /// The pauses as dashed uprights, the longest first; those that would stand in another's words only tick at the
@@ -30,25 +30,25 @@ impl View<'_> {
     pub(super) fn gaps(&self, buf: &mut Buffer) -> Vec<(u16, Gap)> {
         let chart = self.places.chart;
         let mut gaps: Vec<Gap> =
-            self.timeline.gaps().filter(|gap| self.grid.seen.contains(&gap.call)).collect();
-        gaps.sort_by(|one, other| other.ms.total_cmp(&one.ms));
+            self.timeline.gaps().filter(|gap| self.grid.visible.contains(&gap.call)).collect();
+        gaps.sort_by(|one, other| other.duration_ms.total_cmp(&one.duration_ms));
         let mut whole: Vec<(u16, Gap)> = Vec::new();
         let style = self.theme.style(Role::Faint);
         for gap in gaps {
-            let x = chart.x + self.grid.column(gap.call) as u16;
-            let width = gap_words(&gap).len() as u16 + BETWEEN;
+            let x = chart.x + self.grid.column_of(gap.call) as u16;
+            let width = gap_words(&gap).len() as u16 + GAP_SPACING;
             let apart = |(at, other): &(u16, Gap)| {
-                let reach = if *at < x { gap_words(other).len() as u16 + BETWEEN } else { width };
+                let reach = if *at < x { gap_words(other).len() as u16 + GAP_SPACING } else { width };
                 at.abs_diff(x) > reach
             };
-            let long = gap.prunes || gap.ms >= LONG * self.timeline.least_gap();
-            if long && whole.len() < usize::from(chart.width / ROOM) && whole.iter().all(apart) {
+            let long = gap.prunes || gap.duration_ms >= LONG_GAP_FACTOR * self.timeline.min_gap_ms();
+            if long && whole.len() < usize::from(chart.width / GAP_COLUMNS) && whole.iter().all(apart) {
                 for y in chart.top()..chart.bottom() {
-                    put(buf, (x, y), chart.right(), glyphs::WAS, style);
+                    put(buf, (x, y), chart.right(), glyphs::OLD_MARK, style);
                 }
                 whole.push((x, gap));
             } else {
-                put(buf, (x, self.places.signs.y), chart.right(), glyphs::WAS, style);
+                put(buf, (x, self.places.markers.y), chart.right(), glyphs::OLD_MARK, style);
             }
         }
         whole
@@ -56,7 +56,7 @@ impl View<'_> {
 
     /// Everything that is signed on the curves.
     pub(super) fn signs(&self, scale: &Scale, gaps: &[(u16, Gap)], buf: &mut Buffer) {
-        for lane in self.timeline.shown() {
+        for lane in self.timeline.visible_traces() {
             self.overflows(*lane, scale, buf);
             self.compactions(*lane, scale, buf);
         }
@@ -93,16 +93,16 @@ impl View<'_> {
     }
 
     /// Whether a prompt that stands in a column did not fit.
-    fn overflow_in(&self, lane: Lane, column: usize) -> bool {
-        let calls = self.timeline.lane(lane);
-        let mut own = self.grid.calls(column).filter(|call| self.grid.column(*call) == column);
-        own.any(|call| calls[call].overflow)
+    fn overflow_in(&self, lane: TraceKind, column: usize) -> bool {
+        let calls = self.timeline.trace(lane);
+        let mut own = self.grid.calls_at(column).filter(|call| self.grid.column_of(*call) == column);
+        own.any(|call| calls[call].overflowed)
     }
 
     /// A sign where a prompt did not fit; of those that follow each other the first is signed, and now and then one more.
-    fn overflows(&self, lane: Lane, scale: &Scale, buf: &mut Buffer) {
+    fn overflows(&self, lane: TraceKind, scale: &Scale, buf: &mut Buffer) {
         let chart = self.places.chart;
-        let calls = self.timeline.lane(lane);
+        let calls = self.timeline.trace(lane);
         let style = self.theme.style(Role::Danger);
         let mut run = 0;
         for column in 0..chart.width {
@@ -110,8 +110,9 @@ impl View<'_> {
                 run = 0;
                 continue;
             }
-            if run % EVERY == 0 {
-                let over = calls[self.grid.calls(usize::from(column))].iter().filter(|call| call.overflow);
+            if run % SIGN_INTERVAL == 0 {
+                let over =
+                    calls[self.grid.calls_at(usize::from(column))].iter().filter(|call| call.overflowed);
                 let tokens = over.map(|call| call.expected).fold(0.0, f64::max);
                 put(buf, (chart.x + column, self.row(scale, tokens)), chart.right(), glyphs::ALERT, style);
             }
@@ -120,26 +121,32 @@ impl View<'_> {
     }
 
     /// The compactions of a lane, with their tokens where there is room.
-    fn compactions(&self, lane: Lane, scale: &Scale, buf: &mut Buffer) {
+    fn compactions(&self, lane: TraceKind, scale: &Scale, buf: &mut Buffer) {
         let chart = self.places.chart;
-        let recorded = lane == Lane::Recorded;
+        let recorded = lane == TraceKind::Recorded;
         for compaction in self.timeline.compactions(lane) {
-            if !self.grid.seen.contains(&compaction.call) {
+            if !self.grid.visible.contains(&compaction.call) {
                 continue;
             }
             // Both lanes keep a compaction that stands in the transcript: it is said once.
-            let kept = self.timeline.lane(lane)[compaction.call].compacted.is_some_and(|done| done.recorded);
+            let kept =
+                self.timeline.trace(lane)[compaction.call].compacted.is_some_and(|done| done.is_recorded);
             if kept && !recorded {
                 continue;
             }
-            let before = self.tokens_at(lane, compaction.call.saturating_sub(1)).max(compaction.after);
-            let x = chart.x + self.grid.column(compaction.call) as u16;
-            let middle = f64::midpoint(before, compaction.after);
-            let words =
-                format!(" {}", Self::became(compaction.before, (compaction.after, compaction.estimated)));
+            let before = self.tokens_at(lane, compaction.call.saturating_sub(1)).max(compaction.tokens_after);
+            let x = chart.x + self.grid.column_of(compaction.call) as u16;
+            let middle = f64::midpoint(before, compaction.tokens_after);
+            let words = format!(
+                " {}",
+                Self::compaction_text(
+                    compaction.tokens_before,
+                    (compaction.tokens_after, compaction.estimated)
+                )
+            );
             let width = 1 + text::width(&words) as u16;
             let from = self.row(scale, before);
-            let to = self.row(scale, compaction.after).max(from);
+            let to = self.row(scale, compaction.tokens_after).max(from);
             let start = self.row(scale, middle).clamp(from, to);
             let mut rows: Vec<u16> = (from..=to).collect();
             rows.sort_by_key(|row| row.abs_diff(start));
@@ -166,25 +173,25 @@ impl View<'_> {
 
     /// Below the curves a sign at each column where a step changed a prompt of the lane that is tuned.
     fn prunes(&self, buf: &mut Buffer) {
-        let signs = self.places.signs;
-        let Some(lane) = self.timeline.shown().last() else { return };
-        let calls = self.timeline.lane(*lane);
+        let signs = self.places.markers;
+        let Some(lane) = self.timeline.visible_traces().last() else { return };
+        let calls = self.timeline.trace(*lane);
         let mut known: Vec<Fate> = Vec::new();
         for column in 0..signs.width {
-            let own = self.grid.calls(usize::from(column));
-            let here = own.filter(|call| self.grid.column(*call) == usize::from(column));
+            let own = self.grid.calls_at(usize::from(column));
+            let here = own.filter(|call| self.grid.column_of(*call) == usize::from(column));
             let here: Vec<usize> = here.collect();
             let Some(fate) =
-                here.iter().filter_map(|call| newly(calls, *call)).max_by_key(|fate| *fate as u8)
+                here.iter().filter_map(|call| new_fate(calls, *call)).max_by_key(|fate| *fate as u8)
             else {
                 continue;
             };
             known.push(fate);
             put(buf, (signs.x + column, signs.y), signs.right(), fate.sign(), self.theme.fate(fate));
         }
-        let margin = self.places.margin;
+        let margin = self.places.threshold_labels;
         let ticks = (signs.left()..signs.right())
-            .any(|x| buf.cell((x, signs.y)).is_some_and(|cell| cell.symbol() == glyphs::WAS));
+            .any(|x| buf.cell((x, signs.y)).is_some_and(|cell| cell.symbol() == glyphs::OLD_MARK));
         let word = match (known.contains(&Fate::Cleared), known.contains(&Fate::SoftTrimmed)) {
             (true, _) => Some((Fate::Cleared, "cleared")),
             (false, true) => Some((Fate::SoftTrimmed, "trimmed")),
@@ -196,30 +203,32 @@ impl View<'_> {
                 put(buf, (x + 1, signs.y), margin.right(), word, self.theme.style(Role::Muted));
             }
         } else if ticks {
-            let words = format!("{} idle", glyphs::WAS);
+            let words = format!("{} idle", glyphs::OLD_MARK);
             put(buf, (margin.x + 3, signs.y), margin.right(), &words, self.theme.style(Role::Muted));
         }
     }
 }
 
 /// What the steps did to a prompt that they had not done to the one before; a step that does the same again is no news.
-fn newly(calls: &[CallReplay], at: usize) -> Option<Fate> {
+fn new_fate(calls: &[CallReplay], at: usize) -> Option<Fate> {
     let call = &calls[at];
     let before = at.checked_sub(1).map(|before| &calls[before]);
     let same = before.is_some_and(|before| {
-        before.cleared() == call.cleared() && before.trimmed() == call.trimmed() && !call.pruned.is_some()
+        before.cleared_count() == call.cleared_count()
+            && before.trimmed_count() == call.trimmed_count()
+            && !call.pruned.has_changes()
     });
     match call {
         _ if same => None,
         call if call.truncated.is_some() => Some(Fate::Truncated),
-        call if call.cleared() > 0 => Some(Fate::Cleared),
-        call if call.trimmed() > 0 => Some(Fate::SoftTrimmed),
+        call if call.cleared_count() > 0 => Some(Fate::Cleared),
+        call if call.trimmed_count() > 0 => Some(Fate::SoftTrimmed),
         _ => None,
     }
 }
 
 fn gap_words(gap: &Gap) -> String {
-    format!("idle {}", elapsed(gap.ms))
+    format!("idle {}", elapsed(gap.duration_ms))
 }
 
 /// Whether so many cells hold nothing.
@@ -229,5 +238,5 @@ fn is_empty(buf: &Buffer, x: u16, y: u16, width: u16) -> bool {
 
 /// Whether so many cells hold nothing but lines of the background.
 fn is_blank(buf: &Buffer, x: u16, y: u16, width: u16) -> bool {
-    (x..x + width).all(|x| buf.cell((x, y)).is_some_and(|cell| is_free(cell.symbol())))
+    (x..x + width).all(|x| buf.cell((x, y)).is_some_and(|cell| is_background(cell.symbol())))
 }

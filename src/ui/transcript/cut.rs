@@ -3,8 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
-use super::row::Line;
-use crate::app::cut::CutLine;
+use super::row::RowPainter;
+use crate::app::cut::CompactionMarker;
 use crate::policy::Fate;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
@@ -15,8 +15,8 @@ use crate::ui::widgets::{put, put_spans, spans_width};
 const LEAD: u16 = 2;
 
 /// Draws the line over the whole row, as much of its words as fit.
-pub(super) fn draw(line: &Line<'_>, buf: &mut Buffer) {
-    let Some(cut) = line.pane.cut else { return };
+pub(super) fn draw(line: &RowPainter<'_>, buf: &mut Buffer) {
+    let Some(cut) = line.pane.compaction_marker else { return };
     let (theme, y) = (line.theme, line.area.y);
     let (from, end) = (line.columns.cursor + 2, line.area.right().saturating_sub(1));
     let faint = theme.style(Role::Faint);
@@ -29,21 +29,21 @@ pub(super) fn draw(line: &Line<'_>, buf: &mut Buffer) {
     put_spans(buf, (from + LEAD, y), end, fits);
 }
 
-fn words<'a>(cut: &CutLine, theme: &Theme, whole: bool) -> Vec<Span<'a>> {
+fn words<'a>(cut: &CompactionMarker, theme: &Theme, whole: bool) -> Vec<Span<'a>> {
     let muted = |words: &'static str| Span::styled(words, theme.style(Role::Muted));
     let number = |tokens, style| Span::styled(estimate(tokens), style);
     let mut spans = vec![muted(" cut: ")];
-    if cut.messages == 0 && cut.lost_messages == 0 {
+    if cut.summarised_messages == 0 && cut.lost_messages == 0 {
         spans.push(muted("nothing above to summarise, "));
     } else {
-        spans.push(number(cut.summarised, theme.fate(Fate::Summarised)));
+        spans.push(number(cut.summarised_tokens, theme.fate(Fate::Summarised)));
         spans.push(muted(if whole { " summarised above, " } else { " above, " }));
     }
     if cut.lost_messages > 0 {
-        spans.push(number(cut.lost, theme.fate(Fate::Dropped)));
+        spans.push(number(cut.lost_tokens, theme.fate(Fate::Dropped)));
         spans.push(muted(" lost, "));
     }
-    spans.push(number(cut.kept, theme.style(Role::Text)));
+    spans.push(number(cut.kept_tokens, theme.style(Role::Text)));
     spans.push(muted(if whole { " kept below " } else { " below " }));
     spans
 }

@@ -8,13 +8,13 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::layout::{Breadth, Pane};
+use crate::app::layout::{Pane, WidthClass};
 use crate::app::transcript::TranscriptPane;
 use crate::context::rows::Filter;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{content_left, on_title, put_right, row_of, scrollbar, title};
+use crate::ui::widgets::{content_left, on_title, put_right, row_at, scrollbar, title};
 use crate::ui::{glyphs, states};
-use row::Line;
+use row::RowPainter;
 
 /// Columns of a row, from the cursor to the total. Empty ones are not shown.
 #[derive(Debug, Clone, Copy)]
@@ -38,18 +38,18 @@ pub(super) struct Columns {
 }
 
 /// Cells of a row's bar.
-const BAR: u16 = 6;
+const BAR_WIDTH: u16 = 6;
 
 impl Columns {
     /// From the right: total 6, bar 6, after 6, arrow, before 6, sign with its count. In narrow panes the
     /// bar goes first, then the total; sign and after never.
-    pub(super) fn new(area: Rect, breadth: Breadth, plan: bool) -> Self {
+    pub(super) fn new(area: Rect, breadth: WidthClass, plan: bool) -> Self {
         let cursor = content_left(area);
         let end = area.right().saturating_sub(1);
-        let totals = area.width >= 44 && breadth != Breadth::Tabs;
-        let bars = totals && (breadth == Breadth::Wide || area.width >= 90);
+        let totals = area.width >= 44 && breadth != WidthClass::Tabs;
+        let bars = totals && (breadth == WidthClass::Wide || area.width >= 90);
         let after_bar = if totals { end.saturating_sub(7) } else { end };
-        let after_end = if bars { after_bar.saturating_sub(BAR + 1) } else { after_bar };
+        let after_end = if bars { after_bar.saturating_sub(BAR_WIDTH + 1) } else { after_bar };
         let before_end = if plan { after_end.saturating_sub(8) } else { 0 };
         let sign = if plan { after_end.saturating_sub(16) } else { 0 };
         let text_end = if plan { sign.saturating_sub(1) } else { after_end.saturating_sub(7) };
@@ -61,7 +61,7 @@ impl Columns {
             sign,
             before_end,
             after_end,
-            bar: (after_end + 1, if bars { BAR } else { 0 }),
+            bar: (after_end + 1, if bars { BAR_WIDTH } else { 0 }),
             total_end: if totals { end } else { 0 },
         }
     }
@@ -75,29 +75,29 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     }
     let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     let Some(pane) = &app.transcript else {
-        states::no_transcript(app, theme, list, buf);
+        states::draw_no_transcript(app, theme, list, buf);
         return;
     };
-    if states::opening(app, theme, list, buf) {
+    if states::draw_opening(app, theme, list, buf) {
         return;
     }
-    let columns = Columns::new(area, layout.breadth, app.plan.is_some());
+    let columns = Columns::new(area, layout.width_class, app.plan.is_some());
     if layout.tabs.is_empty() {
         headings(app, theme, pane, area, &columns, buf);
     }
     if pane.rows.is_empty() {
-        states::no_rows(app, theme, pane, list, buf);
+        states::draw_no_rows(app, theme, pane, list, buf);
         return;
     }
     let rows = pane.rows.iter().enumerate().skip(pane.scroll.top).take(usize::from(list.height));
     for (y, (at, row)) in (list.y..list.bottom()).zip(rows) {
-        let line = Line { app, theme, pane, columns: &columns, area: row_of(list, y) };
+        let line = RowPainter { app, theme, pane, columns: &columns, area: row_at(list, y) };
         line.draw(row, at == pane.scroll.cursor, buf);
     }
 }
 
 /// The scrollbar stands on the next pane's hairline, so it is drawn after that.
-pub(super) fn scrolled(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw_scrollbar(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if let Some(pane) = app.transcript.as_ref().filter(|_| !states::is_opening(app)) {
         let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         scrollbar(theme, buf, list, pane.scroll.top, pane.rows.len());
@@ -130,7 +130,7 @@ fn headings(
     let start = on_title(buf, area.y, from, columns.after_end + 1, &words);
     let mut facts = Vec::new();
     if pane.filter != Filter::Conversation {
-        facts.push(Span::styled(pane.filter.word(), theme.style(Role::Bright)));
+        facts.push(Span::styled(pane.filter.as_str(), theme.style(Role::Bright)));
     }
     if !pane.query.is_empty() {
         let found = match pane.matches.len() {
@@ -148,6 +148,6 @@ fn headings(
 }
 
 /// Numbers that end before a column.
-pub(super) fn number(buf: &mut Buffer, y: u16, end: u16, words: String, style: ratatui::style::Style) {
+pub(super) fn put_number(buf: &mut Buffer, y: u16, end: u16, words: String, style: ratatui::style::Style) {
     put_right(buf, y, end.saturating_sub(8), end, &[Span::styled(words, style)]);
 }

@@ -7,28 +7,28 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
-use super::{Columns, cut, number};
+use super::{Columns, cut, put_number};
 use crate::app::App;
-use crate::app::transcript::{RowNumbers, TranscriptPane};
-use crate::context::before_compaction::known_before;
-use crate::context::rows::{Rail, Row, RowKind, only_calls};
+use crate::app::transcript::{TranscriptPane, TranscriptRowTokens};
+use crate::context::before_compaction::recorded_tokens_before;
+use crate::context::rows::{Rail, RowKind, TranscriptRow, is_only_calls};
 use crate::inspect::excerpt::Excerpt;
 use crate::policy::Fate;
 use crate::store::entry::{EntryKind, Role as Speaker};
 use crate::text;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{counted, minute, thousands};
-use crate::ui::widgets::{ThinBar, put, put_spans, spans_width, tint};
-use crate::ui::{glyphs, hot};
+use crate::ui::widgets::number::{minute, pluralised, thousands};
+use crate::ui::widgets::{ThinBar, apply_style, put, put_spans, spans_width};
+use crate::ui::{changed_style, glyphs};
 
 /// Columns a branch is moved in by, and the most it is.
 const INDENT: u16 = 2;
-const DEEPEST: u16 = 6;
+const MAX_INDENT: u16 = 6;
 /// From this share of the window on a message is large.
-const LARGE: f64 = 0.05;
+const LARGE_SHARE: f64 = 0.05;
 
 /// Where a row is drawn.
-pub(super) struct Line<'a> {
+pub(super) struct RowPainter<'a> {
     pub(super) app: &'a App,
     pub(super) theme: &'a Theme,
     pub(super) pane: &'a TranscriptPane,
@@ -36,21 +36,21 @@ pub(super) struct Line<'a> {
     pub(super) area: Rect,
 }
 
-impl Line<'_> {
-    pub(super) fn draw(&self, row: &Row, selected: bool, buf: &mut Buffer) {
+impl RowPainter<'_> {
+    pub(super) fn draw(&self, row: &TranscriptRow, selected: bool, buf: &mut Buffer) {
         let numbers = self.numbers(row);
-        self.grounds(row, &numbers, selected, buf);
+        self.backgrounds(row, &numbers, selected, buf);
         if row.kind == RowKind::Cut {
             cut::draw(self, buf);
             return;
         }
         self.rail(row, buf);
-        if let Some(error) = self.read(row).and_then(|excerpt| excerpt.error.as_deref()) {
+        if let Some(error) = self.loaded_excerpt(row).and_then(|excerpt| excerpt.error.as_deref()) {
             self.error(row, error, buf);
             self.total(&numbers, selected, buf);
             return;
         }
-        let faded = numbers.fate.is_some_and(leaves);
+        let faded = numbers.fate.is_some_and(leaves_prompt);
         self.text(row, faded, selected, buf);
         if row.message.is_some() {
             self.fate(row, &numbers, buf);
@@ -61,52 +61,58 @@ impl Line<'_> {
     }
 
     /// The excerpt of a row, once it is read.
-    fn read(&self, row: &Row) -> Option<&Excerpt> {
-        self.pane.excerpts.get(&row.entry).map(|excerpt| excerpt.shown(self.app.secrets))
+    fn loaded_excerpt(&self, row: &TranscriptRow) -> Option<&Excerpt> {
+        self.pane.excerpts.get(&row.entry).map(|excerpt| excerpt.with_secrets(self.app.secrets))
     }
 
-    fn numbers(&self, row: &Row) -> RowNumbers {
-        let mut numbers = self.pane.numbers(row, self.app.plan.as_deref());
+    fn numbers(&self, row: &TranscriptRow) -> TranscriptRowTokens {
+        let mut numbers = self.pane.row_tokens(row, self.app.plan.as_deref());
         if let RowKind::Compacted { .. } = row.kind {
             // What was summarised counted so many tokens before.
-            let inspection = &self.pane.inspection;
+            let inspection = &self.pane.session;
             let path = &inspection.context.path;
             let place = path.iter().position(|ix| *ix == row.entry);
-            let before = place.and_then(|place| known_before(&inspection.index, path, place));
+            let before = place.and_then(|place| recorded_tokens_before(&inspection.index, path, place));
             numbers.before = before.map_or(numbers.after, |before| before.tokens as u64);
-            let is_reset = self.pane.inspection.index.entry(row.entry).kind == EntryKind::Reset;
+            let is_reset = self.pane.session.index.entry(row.entry).kind == EntryKind::Reset;
             numbers.fate = self.app.plan.as_ref().filter(|_| !is_reset).map(|_| Fate::Summarised);
         }
         numbers
     }
 
     /// Cursor, selection, protected zone, and what the last key changed.
-    fn grounds(&self, row: &Row, numbers: &RowNumbers, selected: bool, buf: &mut Buffer) {
+    fn backgrounds(
+        &self,
+        row: &TranscriptRow,
+        numbers: &TranscriptRowTokens,
+        selected: bool,
+        buf: &mut Buffer,
+    ) {
         let (theme, y) = (self.theme, self.area.y);
         let cursor = self.columns.cursor;
         let focused = self.app.focus == crate::app::layout::Pane::Transcript;
         if selected {
             let area = Rect { x: cursor, width: self.area.right().saturating_sub(cursor), ..self.area };
-            tint(buf, area, theme.selection(focused));
+            apply_style(buf, area, theme.selection(focused));
             let role = if focused { Role::Focus } else { Role::Ghost };
             put(buf, (cursor, y), self.area.right(), glyphs::CURSOR, theme.style(role));
-        } else if self.pane.arrived.contains(&row.entry) {
-            put(buf, (cursor, y), self.area.right(), glyphs::CURSOR, theme.style(Role::You));
+        } else if self.pane.new_entries.contains(&row.entry) {
+            put(buf, (cursor, y), self.area.right(), glyphs::CURSOR, theme.style(Role::User));
         }
-        if numbers.protected_zone {
+        if numbers.is_protected {
             put(buf, (cursor + 1, y), self.area.right(), glyphs::ZONE, theme.fate(Fate::Protected));
         }
         let range = row.message.map(|first| first..first + row.messages as usize);
         let changed =
             |range: std::ops::Range<usize>| self.app.flash.messages.iter().any(|at| range.contains(at));
-        if self.app.flashing() && range.is_some_and(changed) {
+        if self.app.is_flashing() && range.is_some_and(changed) {
             let from = if self.columns.sign > 0 { self.columns.sign - 1 } else { self.columns.text_end };
             let area = Rect { x: from, width: self.columns.after_end + 1 - from, ..self.area };
-            tint(buf, area, hot(self.app, theme));
+            apply_style(buf, area, changed_style(self.app, theme));
         }
     }
 
-    fn rail(&self, row: &Row, buf: &mut Buffer) {
+    fn rail(&self, row: &TranscriptRow, buf: &mut Buffer) {
         let (theme, end) = (self.theme, self.columns.text_end);
         let base = (self.columns.cursor + 2, self.area.y);
         let rail = theme.style(Role::Ghost);
@@ -119,7 +125,7 @@ impl Line<'_> {
                 put(buf, at, end, if open { glyphs::OPEN } else { glyphs::FOLDED }, theme.style(Role::Muted));
             }
             (RowKind::Turn { .. }, _) => {
-                put(buf, at, end, glyphs::FOLDED, theme.style(Role::You));
+                put(buf, at, end, glyphs::FOLDED, theme.style(Role::User));
             }
             (RowKind::Branch { open, .. }, _) => {
                 let sign = if open { glyphs::OPEN } else { glyphs::FOLDED };
@@ -128,7 +134,7 @@ impl Line<'_> {
                 put(buf, (x, at.1), end, sign, theme.style(Role::Muted));
             }
             (RowKind::Entry, Rail::Dot) => {
-                put(buf, at, end, glyphs::ON, theme.style(Role::You));
+                put(buf, at, end, glyphs::ON, theme.style(Role::User));
             }
             (RowKind::Entry, Rail::Tick) => {
                 put(buf, at, end, glyphs::TICK, rail);
@@ -143,20 +149,20 @@ impl Line<'_> {
         }
     }
 
-    fn text_start(&self, row: &Row) -> u16 {
+    fn text_start(&self, row: &TranscriptRow) -> u16 {
         let sign = if matches!(row.kind, RowKind::Branch { .. }) { 2 } else { 0 };
         self.columns.text + indent(row) + sign
     }
 
     /// A failed call says so across the columns.
-    fn error(&self, row: &Row, error: &str, buf: &mut Buffer) {
+    fn error(&self, row: &TranscriptRow, error: &str, buf: &mut Buffer) {
         let end = if self.columns.total_end > 0 { self.columns.total_end - 7 } else { self.area.right() };
         let at = (self.text_start(row), self.area.y);
         let x = put(buf, at, end, glyphs::ALERT, self.theme.style(Role::Danger));
         put(buf, (x + 1, at.1), end, error, self.theme.style(Role::Danger));
     }
 
-    fn text(&self, row: &Row, faded: bool, selected: bool, buf: &mut Buffer) {
+    fn text(&self, row: &TranscriptRow, faded: bool, selected: bool, buf: &mut Buffer) {
         let at = (self.text_start(row), self.area.y);
         let spans = self.words(row, faded, selected);
         let wide = row.message.is_none() && !matches!(row.kind, RowKind::Entry);
@@ -173,21 +179,21 @@ impl Line<'_> {
     }
 
     /// The words of a row: its tool, its text, and how many entries it stands for.
-    fn words(&self, row: &Row, faded: bool, selected: bool) -> Vec<Span<'_>> {
+    fn words(&self, row: &TranscriptRow, faded: bool, selected: bool) -> Vec<Span<'_>> {
         let theme = self.theme;
         let quiet = theme.style(Role::Muted);
-        let entries = |count: u32| counted(count.into(), "entry");
+        let entries = |count: u32| pluralised(count.into(), "entry");
         if let RowKind::Compacted { entries: count, .. } = row.kind {
-            let entry = self.pane.inspection.index.entry(row.entry);
+            let entry = self.pane.session.index.entry(row.entry);
             let what = if entry.kind == EntryKind::Reset { "before the reset" } else { "compacted" };
-            let at = minute(entry.time).map(|at| format!(" {at}")).unwrap_or_default();
+            let at = minute(entry.time_ms).map(|at| format!(" {at}")).unwrap_or_default();
             return vec![Span::styled(format!("{} · {what}{at}", entries(count)), quiet)];
         }
         let (tool, words) = self.excerpt(row);
         let style = self.text_style(row, faded, selected);
         let mut spans = Vec::new();
         if let Some(label) = self.pane.labels.get(&row.entry) {
-            let label = self.app.secrets.shown(label);
+            let label = self.app.secrets.apply(label);
             spans.push(Span::styled(format!("[{label}] "), theme.style(Role::Focus)));
         }
         if self.is_call(row) {
@@ -198,12 +204,12 @@ impl Line<'_> {
             spans.push(Span::styled(tool, style));
             spans.push(Span::raw(" "));
         }
-        if let Some(mark) = self.read(row).and_then(|excerpt| excerpt.mark.as_deref()) {
+        if let Some(mark) = self.loaded_excerpt(row).and_then(|excerpt| excerpt.envelope.as_deref()) {
             spans.push(Span::styled(mark, quiet));
             spans.push(Span::raw(" "));
         }
         spans.push(Span::styled(words, style));
-        if self.is_silent(row) {
+        if self.is_no_reply(row) {
             spans.push(Span::styled(" · silent", quiet));
         }
         match row.kind {
@@ -216,29 +222,29 @@ impl Line<'_> {
     }
 
     /// Tool and text; until they are read, what the index knows.
-    fn excerpt(&self, row: &Row) -> (Option<Cow<'_, str>>, Cow<'_, str>) {
-        let index = &self.pane.inspection.index;
+    fn excerpt(&self, row: &TranscriptRow) -> (Option<Cow<'_, str>>, Cow<'_, str>) {
+        let index = &self.pane.session.index;
         let entry = index.entry(row.entry);
-        if let Some(excerpt) = self.read(row) {
+        if let Some(excerpt) = self.loaded_excerpt(row) {
             let nameless = *excerpt == Excerpt::default();
             // No row is without words: an entry that holds none is named by what it is.
-            let text = if nameless { entry.kind.word() } else { excerpt.text.as_str() };
+            let text = if nameless { entry.kind.as_str() } else { excerpt.text.as_str() };
             return (excerpt.tool.as_deref().map(Cow::from), text.into());
         }
-        let tool = entry.message.and_then(|message| index.word_text(message.tool));
-        let word = entry.role().map_or(entry.kind.word(), Speaker::word);
+        let tool = entry.message.and_then(|message| index.value_text(message.tool_name));
+        let word = entry.role().map_or(entry.kind.as_str(), Speaker::as_str);
         match tool {
             Some(tool) => (Some(tool.into()), "…".into()),
             None => (None, format!("{word} …").into()),
         }
     }
 
-    fn text_style(&self, row: &Row, faded: bool, selected: bool) -> Style {
-        let entry = self.pane.inspection.index.entry(row.entry);
+    fn text_style(&self, row: &TranscriptRow, faded: bool, selected: bool) -> Style {
+        let entry = self.pane.session.index.entry(row.entry);
         let said = entry.role() == Some(Speaker::User);
         let aside = !matches!(row.kind, RowKind::Entry | RowKind::Turn { .. })
             || self.is_call(row)
-            || self.is_silent(row);
+            || self.is_no_reply(row);
         let bookkeeping = entry.message.is_none();
         match (faded || aside || bookkeeping, selected || said) {
             (true, false) => self.theme.style(Role::Muted),
@@ -248,22 +254,22 @@ impl Line<'_> {
     }
 
     /// Of a silent answer the person saw nothing.
-    fn is_silent(&self, row: &Row) -> bool {
-        let message = self.pane.inspection.index.entry(row.entry).message;
-        row.kind == RowKind::Entry && message.is_some_and(|message| message.silent)
+    fn is_no_reply(&self, row: &TranscriptRow) -> bool {
+        let message = self.pane.session.index.entry(row.entry).message;
+        row.kind == RowKind::Entry && message.is_some_and(|message| message.is_no_reply)
     }
 
-    fn is_call(&self, row: &Row) -> bool {
-        row.kind == RowKind::Entry && only_calls(self.pane.inspection.index.entry(row.entry))
+    fn is_call(&self, row: &TranscriptRow) -> bool {
+        row.kind == RowKind::Entry && is_only_calls(self.pane.session.index.entry(row.entry))
     }
 
     /// Marks the words that were searched for.
-    fn mark_matches(&self, row: &Row, spans: &[Span], at: (u16, u16), end: u16, buf: &mut Buffer) {
+    fn mark_matches(&self, row: &TranscriptRow, spans: &[Span], at: (u16, u16), end: u16, buf: &mut Buffer) {
         if self.pane.matches.binary_search(&row.entry).is_err() {
             return;
         }
         let current = self.pane.selected().is_some_and(|selected| selected.entry == row.entry);
-        let mut style = hot(self.app, self.theme).add_modifier(Modifier::UNDERLINED);
+        let mut style = changed_style(self.app, self.theme).add_modifier(Modifier::UNDERLINED);
         if current {
             style = style.add_modifier(Modifier::BOLD);
         }
@@ -279,57 +285,57 @@ impl Line<'_> {
                 };
                 let x = at.0 + text::width(before) as u16;
                 let width = (text::width(hit) as u16).min(end.saturating_sub(x));
-                tint(buf, Rect { x, y: at.1, width, height: 1 }, style);
+                apply_style(buf, Rect { x, y: at.1, width, height: 1 }, style);
             }
         }
     }
 
     /// The sign of the fate, how many messages of a fold have it, and the tokens before.
-    fn fate(&self, row: &Row, numbers: &RowNumbers, buf: &mut Buffer) {
+    fn fate(&self, row: &TranscriptRow, numbers: &TranscriptRowTokens, buf: &mut Buffer) {
         let Some(fate) = numbers.fate.filter(|_| self.columns.sign > 0) else { return };
         let (theme, y) = (self.theme, self.area.y);
         let sign = fate.sign();
         let x = put(buf, (self.columns.sign, y), self.area.right(), sign, theme.fate(fate));
-        if !matches!(row.kind, RowKind::Entry) && row.messages > 1 && fate.changes() {
-            put(buf, (x, y), x + 2, &numbers.count.to_string(), theme.fate(fate));
+        if !matches!(row.kind, RowKind::Entry) && row.messages > 1 && fate.is_change() {
+            put(buf, (x, y), x + 2, &numbers.fate_count.to_string(), theme.fate(fate));
         }
-        if fate.changes() && numbers.before != numbers.after {
-            number(buf, y, self.columns.before_end, thousands(numbers.before), theme.style(Role::Muted));
+        if fate.is_change() && numbers.before != numbers.after {
+            put_number(buf, y, self.columns.before_end, thousands(numbers.before), theme.style(Role::Muted));
             let arrow = (self.columns.before_end + 1, y);
             put(buf, arrow, self.area.right(), glyphs::ARROW, theme.style(Role::Faint));
         }
     }
 
     /// The tokens of a row; a refused call that nobody counted has none.
-    fn tokens_words(&self, row: &Row, numbers: &RowNumbers) -> String {
-        let refused = self.pane.inspection.overflow_at(row.entry).is_some_and(|it| it.sign.is_refusal());
+    fn tokens_words(&self, row: &TranscriptRow, numbers: &TranscriptRowTokens) -> String {
+        let refused = self.pane.session.overflow_at(row.entry).is_some_and(|it| it.kind.is_refusal());
         let alone = matches!(row.kind, RowKind::Entry) && numbers.after == 0;
         if refused && alone { "refused".to_owned() } else { thousands(numbers.after) }
     }
 
-    fn tokens(&self, row: &Row, numbers: &RowNumbers, selected: bool, buf: &mut Buffer) {
+    fn tokens(&self, row: &TranscriptRow, numbers: &TranscriptRowTokens, selected: bool, buf: &mut Buffer) {
         let theme = self.theme;
-        let large = numbers.after as f64 >= self.pane.inspection.window.tokens * LARGE;
-        let style = match numbers.fate.filter(|fate| fate.changes()) {
+        let large = numbers.after as f64 >= self.pane.session.window.tokens * LARGE_SHARE;
+        let style = match numbers.fate.filter(|fate| fate.is_change()) {
             Some(fate) => theme.fate(fate),
             None if large => theme.bold(Role::Bright),
             None if selected => theme.style(Role::Bright),
             None => theme.style(Role::Text),
         };
-        number(buf, self.area.y, self.columns.after_end, self.tokens_words(row, numbers), style);
+        put_number(buf, self.area.y, self.columns.after_end, self.tokens_words(row, numbers), style);
     }
 
-    fn bar(&self, row: &Row, numbers: &RowNumbers, buf: &mut Buffer) {
+    fn bar(&self, row: &TranscriptRow, numbers: &TranscriptRowTokens, buf: &mut Buffer) {
         let (x, width) = self.columns.bar;
         if width == 0 || row.messages == 0 || !matches!(row.kind, RowKind::Entry) {
             return;
         }
         let largest = self.pane.largest.max(1) as f64;
-        let entry = self.pane.inspection.index.entry(row.entry);
+        let entry = self.pane.session.index.entry(row.entry);
         let role = match entry.role() {
             Some(Speaker::ToolResult) => Role::Tool,
             Some(Speaker::Assistant) => Role::Assistant,
-            Some(Speaker::User) => Role::You,
+            Some(Speaker::User) => Role::User,
             _ => Role::Muted,
         };
         let gone = numbers.after < 50 && numbers.before > numbers.after;
@@ -342,26 +348,32 @@ impl Line<'_> {
         bar.draw(buf, (x, self.area.y), width);
     }
 
-    fn total(&self, numbers: &RowNumbers, selected: bool, buf: &mut Buffer) {
-        if self.columns.total_end == 0 || numbers.total == 0 {
+    fn total(&self, numbers: &TranscriptRowTokens, selected: bool, buf: &mut Buffer) {
+        if self.columns.total_end == 0 || numbers.running_total == 0 {
             return;
         }
-        let past = numbers.total as f64 > self.pane.inspection.window.tokens;
+        let past = numbers.running_total as f64 > self.pane.session.window.tokens;
         let role = match (past, selected) {
             (true, _) => Role::Danger,
             (_, true) => Role::Text,
             _ => Role::Muted,
         };
-        number(buf, self.area.y, self.columns.total_end, thousands(numbers.total), self.theme.style(role));
+        put_number(
+            buf,
+            self.area.y,
+            self.columns.total_end,
+            thousands(numbers.running_total),
+            self.theme.style(role),
+        );
     }
 }
 
 /// Columns a row of a branch is moved in by.
-fn indent(row: &Row) -> u16 {
-    INDENT * row.depth.min(DEEPEST)
+fn indent(row: &TranscriptRow) -> u16 {
+    INDENT * row.depth.min(MAX_INDENT)
 }
 
 /// Whether the text of a message leaves the prompt.
-fn leaves(fate: Fate) -> bool {
+fn leaves_prompt(fate: Fate) -> bool {
     matches!(fate, Fate::Cleared | Fate::Summarised | Fate::Dropped)
 }

@@ -5,48 +5,52 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::policy::{Fate, Step};
+use crate::policy::{Fate, Policy};
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{counted, estimate};
+use crate::ui::widgets::number::{estimate, pluralised};
 use crate::ui::widgets::{put, put_facts};
 
 /// What a step does, and the rule it follows.
-pub(in crate::ui) fn words(step: Step) -> (&'static str, &'static str) {
+pub(in crate::ui) fn policy_description(step: Policy) -> (&'static str, &'static str) {
     match step {
-        Step::Compact => {
+        Policy::Compact => {
             ("Old messages give way to a summary; the newest stay word for word.", "compaction 3")
         }
-        Step::Truncate => {
+        Policy::Truncate => {
             ("Tool results over a share of the window are cut in the transcript.", "pruning 6b")
         }
-        Step::Repair => {
+        Policy::Repair => {
             ("Calls and results are paired: strays go, missing results are invented.", "compaction 6")
         }
-        Step::History => ("Only the last turns of the person are sent, and what follows them.", "pruning 2"),
-        Step::Images => ("Images that the model has answered to give way to a short text.", "pruning 1.6"),
-        Step::Reduce => ("All tool results together are cut down to a budget.", "releases R35–R38"),
-        Step::Check => (
+        Policy::History => {
+            ("Only the last turns of the person are sent, and what follows them.", "pruning 2")
+        }
+        Policy::Images => ("Images that the model has answered to give way to a short text.", "pruning 1.6"),
+        Policy::Reduce => ("All tool results together are cut down to a budget.", "releases R35–R38"),
+        Policy::Check => (
             "Before it is sent, the prompt is checked against the window minus the reserve.",
             "releases R60–R62",
         ),
-        Step::Prune => ("Old tool results are trimmed, then cleared, once the cache is cold.", "pruning 3–5"),
-        Step::Guard => ("Tool results are held to their share of the window in every call.", "pruning 6d"),
-        Step::Clear => ("Beyond a trigger the oldest tool uses are cleared, the newest kept.", "pruning 7"),
+        Policy::Prune => {
+            ("Old tool results are trimmed, then cleared, once the cache is cold.", "pruning 3–5")
+        }
+        Policy::Guard => ("Tool results are held to their share of the window in every call.", "pruning 6d"),
+        Policy::Clear => ("Beyond a trigger the oldest tool uses are cleared, the newest kept.", "pruning 7"),
     }
 }
 
 /// Draws what the focused step does and what it changes, where its settings leave room.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    let step = app.tuning.step;
-    let rows = app.tuning.range().len();
+    let step = app.tuning.policy;
+    let rows = app.tuning.policy_rows().len();
     // A blank line apart from the settings.
     let top = if rows == 0 { area.y } else { area.y + 1 };
     let end = area.right().saturating_sub(1);
     if top >= area.bottom() {
         return;
     }
-    let (does, rule) = words(step);
+    let (does, rule) = policy_description(step);
     let muted = theme.style(Role::Muted);
     let spans = [vec![Span::styled(does, theme.style(Role::Text))], vec![Span::styled(rule, muted)]];
     put_facts(buf, (area.x + 3, top), end, &spans);
@@ -56,12 +60,12 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 }
 
 /// What a step changes in the plan that is shown.
-fn effect(app: &App, theme: &Theme, step: Step, at: (u16, u16), end: u16, buf: &mut Buffer) {
+fn effect(app: &App, theme: &Theme, step: Policy, at: (u16, u16), end: u16, buf: &mut Buffer) {
     let muted = theme.style(Role::Muted);
-    let told = app.plan.as_ref().and_then(|plan| plan.effects.iter().find(|effect| effect.step == step));
+    let told = app.plan.as_ref().and_then(|plan| plan.effects.iter().find(|effect| effect.policy == step));
     let Some(effect) = told else {
-        let words = match app.tuning.is_on(step) {
-            true if app.texts_failed => "The texts it looks at cannot be read.",
+        let words = match app.tuning.is_policy_on(step) {
+            true if app.details_failed => "The texts it looks at cannot be read.",
             true => "The texts it looks at are being read.",
             false => "Switched off.",
         };
@@ -81,10 +85,10 @@ fn effect(app: &App, theme: &Theme, step: Step, at: (u16, u16), end: u16, buf: &
         "{} {} {}",
         effect.messages_before,
         glyphs::ARROW,
-        counted(effect.messages_after as u64, "message")
+        pluralised(effect.messages_after as u64, "message")
     );
     let mut facts = vec![tokens, vec![Span::styled(messages, muted)]];
-    for fate in Fate::ALL.into_iter().filter(|fate| fate.changes() && effect.count(*fate) > 0) {
+    for fate in Fate::ALL.into_iter().filter(|fate| fate.is_change() && effect.count(*fate) > 0) {
         let words = format!(" {} {}", effect.count(fate), fate.word());
         facts.push(vec![
             Span::styled(fate.sign(), theme.fate(fate)),

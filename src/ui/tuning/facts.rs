@@ -6,13 +6,13 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::action::Action;
-use crate::app::keymap::Context;
-use crate::app::target::{Outcome, Target};
-use crate::inspect::change::Change;
-use crate::inspect::words::{dollars, money};
+use crate::app::keymap::KeyContext;
+use crate::app::target::{ReplayOutcome, Target};
+use crate::inspect::change::SettingChange;
+use crate::inspect::words::{format_gateway_usd, format_usd};
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
-use crate::policy::{Fate, Step};
+use crate::policy::{Fate, Policy};
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{elapsed, estimate, grouped, thousands};
@@ -26,16 +26,16 @@ type Fact<'a> = Vec<Span<'a>>;
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if !app.layout().tabs.is_empty() {
         // The steps stand on its left.
-        let facts = [on_title(app, theme, false)];
+        let facts = [title_facts(app, theme, false)];
         put_facts_right(buf, area.y, area.x + area.width / 3, area.right().saturating_sub(1), &facts);
         return;
     }
     let Some(plan) = &app.plan else {
-        super::at_rest(app, theme, Rect { y: area.y - 1, height: 2, ..area }, buf);
+        super::draw_at_rest(app, theme, Rect { y: area.y - 1, height: 2, ..area }, buf);
         return;
     };
     let end = area.right().saturating_sub(1);
-    let mut facts = assumed(app, theme);
+    let mut facts = unused_changes(app, theme);
     if let Some(target) = target(app, theme) {
         facts.extend(target);
     } else {
@@ -48,10 +48,10 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 }
 
 /// The same in the title, where it has no line of its own; there the title says in few words how things stand.
-pub(super) fn on_title<'a>(app: &App, theme: &Theme, wide: bool) -> Fact<'a> {
+pub(super) fn title_facts<'a>(app: &App, theme: &Theme, wide: bool) -> Fact<'a> {
     let muted = theme.style(Role::Muted);
     let Some(plan) = &app.plan else {
-        let words = if app.tuning.any_changed() { "changed, not shown" } else { "nothing changed" };
+        let words = if app.tuning.has_changes() { "changed, not shown" } else { "nothing changed" };
         return vec![Span::styled(words, muted)];
     };
     let own_line = !app.layout().tuning_facts.is_empty();
@@ -59,27 +59,27 @@ pub(super) fn on_title<'a>(app: &App, theme: &Theme, wide: bool) -> Fact<'a> {
         return Vec::new();
     }
     if own_line {
-        return match reading(app, theme) {
+        return match reading_status(app, theme) {
             Some(words) => vec![words],
             None => saved(app, plan, theme),
         };
     }
-    told(app, plan, theme, wide).join(&Span::raw("   "))
+    plan_facts(app, plan, theme, wide).join(&Span::raw("   "))
 }
 
 /// That texts are being read, or cannot be.
-fn reading<'a>(app: &App, theme: &Theme) -> Option<Span<'a>> {
-    if app.waiting.is_empty() {
+fn reading_status<'a>(app: &App, theme: &Theme) -> Option<Span<'a>> {
+    if app.waiting_policies.is_empty() {
         return None;
     }
-    let failed = app.texts_failed;
+    let failed = app.details_failed;
     let words = if failed { "texts cannot be read" } else { "reading texts…" };
     Some(Span::styled(words, theme.style(if failed { Role::Danger } else { Role::Warn })))
 }
 
 fn saved<'a>(app: &App, plan: &Plan, theme: &Theme) -> Fact<'a> {
-    let before = app.figures.now.total();
-    let after = app.figures.after.map_or(before, |after| after.total());
+    let before = app.plan_totals.current.total();
+    let after = app.plan_totals.after.map_or(before, |after| after.total());
     let muted = theme.style(Role::Muted);
     match before.checked_sub(after) {
         _ if plan.is_empty() => vec![Span::styled("nothing changes", muted)],
@@ -94,9 +94,9 @@ fn saved<'a>(app: &App, plan: &Plan, theme: &Theme) -> Fact<'a> {
 }
 
 /// What the plan comes to; in narrow layouts signs and counts alone.
-fn told<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
+fn plan_facts<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
     let mut facts: Vec<Fact> = Vec::new();
-    facts.extend(reading(app, theme).map(|words| vec![words]));
+    facts.extend(reading_status(app, theme).map(|words| vec![words]));
     if plan.is_empty() {
         // What waits may change something yet.
         if facts.is_empty() {
@@ -117,15 +117,15 @@ fn told<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> 
 }
 
 /// Changed settings that no step has.
-fn assumed<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
-    let fact = |change: &Change| {
+fn unused_changes<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
+    let fact = |change: &SettingChange| {
         let value = change.value.as_f64().map_or_else(String::new, |value| grouped(value as i64));
         vec![
             Span::styled(format!("{} ", change.key), theme.style(Role::Muted)),
             Span::styled(value, theme.bold(Role::Plan)),
         ]
     };
-    app.tuning.assumed.iter().map(fact).collect()
+    app.tuning.assumed_changes.iter().map(fact).collect()
 }
 
 /// What replay says of the target under the tuned settings; none for the next call.
@@ -134,9 +134,10 @@ fn target<'a>(app: &App, theme: &Theme) -> Option<Vec<Fact<'a>>> {
         return None;
     }
     let muted = |words: &str| Span::styled(words.to_owned(), theme.style(Role::Muted));
-    let Some(Outcome { recorded, tuned: Some(tuned) }) = app.outcome().filter(|_| !app.again.is_stale())
+    let Some(ReplayOutcome { recorded, tuned: Some(tuned) }) =
+        app.replay_outcome().filter(|_| !app.replay_state.is_stale())
     else {
-        return Some(vec![vec![muted(&format!("replaying the {}…", app.target.words()))]]);
+        return Some(vec![vec![muted(&format!("replaying the {}…", app.target.label()))]]);
     };
     let plan = theme.bold(Role::Plan);
     let arrow = |before: String, after: Span<'a>| {
@@ -145,11 +146,15 @@ fn target<'a>(app: &App, theme: &Theme) -> Option<Vec<Fact<'a>>> {
     let size = |tokens: u64, counted: bool| if counted { thousands(tokens) } else { estimate(tokens) };
     let mut facts: Vec<Fact> = Vec::new();
     if app.target == Target::FailedCall {
-        let (Some(before), Some(after)) = (recorded.tokens, tuned.tokens) else { return Some(facts) };
-        let mut fact = arrow(size(before, recorded.counted), Span::styled(estimate(after), plan));
+        let (Some(before), Some(after)) = (recorded.failing_call_tokens, tuned.failing_call_tokens) else {
+            return Some(facts);
+        };
+        let mut fact =
+            arrow(size(before, recorded.failing_call_measured), Span::styled(estimate(after), plan));
         fact.insert(0, muted("failed call "));
         facts.push(fact);
-        let (words, role) = if tuned.failing { ("does not fit", Role::Danger) } else { ("fits", Role::Plan) };
+        let (words, role) =
+            if tuned.failing_call_overflows { ("does not fit", Role::Danger) } else { ("fits", Role::Plan) };
         facts.push(vec![Span::styled(words, theme.bold(role))]);
         return Some(facts);
     }
@@ -157,22 +162,24 @@ fn target<'a>(app: &App, theme: &Theme) -> Option<Vec<Fact<'a>>> {
     let after = Span::styled(tuned.overflows.to_string(), theme.bold(role));
     let mut overflows = arrow(recorded.overflows.to_string(), after);
     overflows.insert(0, muted("overflows "));
-    let mut peak =
-        arrow(size(recorded.peak, recorded.peak_counted), Span::styled(estimate(tuned.peak), plan));
+    let mut peak = arrow(
+        size(recorded.peak_tokens, recorded.peak_measured),
+        Span::styled(estimate(tuned.peak_tokens), plan),
+    );
     peak.insert(0, muted("peak "));
     facts.extend([overflows, peak]);
     if let (Some(before), Some(after)) = (recorded.cost, tuned.cost) {
-        facts.push(arrow(dollars(before), Span::styled(dollars(after), plan)));
+        facts.push(arrow(format_usd(before), Span::styled(format_usd(after), plan)));
     }
     Some(facts)
 }
 
 /// What the next call costs more or less than without the plan.
 fn next_call<'a>(app: &App, theme: &Theme) -> Option<Fact<'a>> {
-    let cost = app.figures.cost?;
+    let cost = app.plan_totals.cache_cost?;
     let role = if cost.next_call > 0.0 { Role::Warn } else { Role::Plan };
     let words = Span::styled("next call ", theme.style(Role::Muted));
-    Some(vec![words, Span::styled(money(cost.next_call), theme.bold(role))])
+    Some(vec![words, Span::styled(format_gateway_usd(cost.next_call), theme.bold(role))])
 }
 
 /// The messages of each fate that changes one, and those that stand in no file.
@@ -182,13 +189,13 @@ fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
         let words = if wide { format!(" {count} {}", fate.word()) } else { format!(" {count}") };
         vec![Span::styled(fate.sign(), theme.fate(fate)), Span::styled(words, text)]
     };
-    let strongest_first = Fate::ALL.into_iter().rev().filter(|fate| fate.changes());
+    let strongest_first = Fate::ALL.into_iter().rev().filter(|fate| fate.is_change());
     let told = strongest_first.map(|fate| (fate, plan.count(fate))).filter(|(_, count)| *count > 0);
     let mut facts: Vec<Fact> = told.map(|(fate, count)| fact(fate, count)).collect();
-    let made = plan.made().count();
+    let made = plan.added_messages().count();
     if made > 0 {
         let words =
-            if wide { format!("+{made} made {}", estimate(plan.tokens_made)) } else { format!("+{made}") };
+            if wide { format!("+{made} made {}", estimate(plan.tokens_added)) } else { format!("+{made}") };
         facts.push(vec![Span::styled(words, text)]);
     }
     facts
@@ -196,15 +203,16 @@ fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
 
 /// Why the pruner would not run now, or that this is left aside.
 pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
-    let key = || first_key(app, Context::Tuning, Action::ToggleGate);
-    let shown = app.plan.is_some() && app.tuning.is_on(Step::Prune) && app.target != Target::WholeSession;
-    let Some(inspection) = app.inspection().filter(|_| shown) else {
+    let key = || first_key(app, KeyContext::Tuning, Action::ToggleGate);
+    let shown =
+        app.plan.is_some() && app.tuning.is_policy_on(Policy::Prune) && app.target != Target::WholeSession;
+    let Some(inspection) = app.displayed_session().filter(|_| shown) else {
         return at.0;
     };
-    let gate = app.tuning.gate_now(inspection, app.call_ms() as f64);
+    let gate = app.tuning.gate_now(inspection, app.call_time_ms() as f64);
     let (words, role) = match gate_words(gate, app) {
         Some(words) if app.target != Target::NextCall => (format!(" gate shut: {words} "), Role::Warn),
-        Some(words) if app.tuning.obey_gates => {
+        Some(words) if app.tuning.respect_gates => {
             (format!(" gate shut: {words} · {} look past it ", key()), Role::Warn)
         }
         Some(words) => (format!(" gate shut now: {words} · {} obey it ", key()), Role::Warn),
@@ -223,11 +231,11 @@ pub(in crate::ui) fn gate_words(gate: Gate, app: &App) -> Option<String> {
         Gate::Open { .. } => return None,
         Gate::Off => "pruning is off".to_owned(),
         Gate::NoPruner => {
-            app.inspection().map_or("this version", |open| open.ruleset.ruleset.name()).to_owned()
+            app.displayed_session().map_or("this version", |open| open.ruleset.id.display_name()).to_owned()
                 + " never prunes"
         }
         Gate::NotEligible => {
-            let provider = app.inspection().map_or("", |inspection| inspection.provider.as_str());
+            let provider = app.displayed_session().map_or("", |inspection| inspection.provider.as_str());
             format!("{provider} models are never pruned")
         }
         Gate::NeverTouched => "no cache touch recorded".to_owned(),

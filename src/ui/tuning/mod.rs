@@ -12,14 +12,14 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::layout::{Breadth, Layout, Pane};
-use crate::policy::Step;
+use crate::app::layout::{Layout, Pane, WidthClass};
+use crate::policy::Policy;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{counted, estimate};
+use crate::ui::widgets::number::{estimate, pluralised};
 use crate::ui::widgets::{on_title, put, put_facts, put_right, put_spans, title};
 
-pub(super) use about::words as words_of;
+pub(super) use about::policy_description as words_of;
 pub(super) use facts::gate_words;
 
 /// Draws the pane.
@@ -33,49 +33,51 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         title_line(app, theme, &layout, buf);
     }
     if app.plan.is_none() && app.focus != Pane::Tuning {
-        at_rest(app, theme, area, buf);
+        draw_at_rest(app, theme, area, buf);
         return;
     }
     if !layout.tuning_facts.is_empty() {
         facts::draw(app, theme, layout.tuning_facts, buf);
         if tabs {
-            steps(app, theme, &layout, buf);
+            policy_line(app, theme, &layout, buf);
         }
     }
-    let head = layout.head(Pane::Tuning);
+    let head = layout.header_rows(Pane::Tuning);
     for line in 0..layout.rows(Pane::Tuning) {
         let y = area.y + head + line as u16;
-        let row = row::Line { app, theme, layout: &layout, area: Rect { y, height: 1, ..area } };
+        let row = row::SettingLine { app, theme, layout: &layout, area: Rect { y, height: 1, ..area } };
         match app.tuning.row_at(line) {
-            Some(at) if at == app.tuning.cursor && line + app.tuning.top > at - app.tuning.range().start => {
+            Some(at)
+                if at == app.tuning.cursor && line + app.tuning.top > at - app.tuning.policy_rows().start =>
+            {
                 row.profile(buf);
             }
             Some(at) => row.setting(at, buf),
             None => {}
         }
     }
-    let used = app.tuning.lines().saturating_sub(app.tuning.top) as u16;
+    let used = app.tuning.line_count().saturating_sub(app.tuning.top) as u16;
     let below = Rect { y: area.y + head + used, height: area.height.saturating_sub(head + used), ..area };
     about::draw(app, theme, below, buf);
 }
 
 /// The focused setting alone, for a screen that shows what comes of it; of two rows the first names the steps.
-pub(super) fn strip(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw_focused_setting(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
     let layout = app.layout().with_tuning(area);
     if area.height > 1 {
         title(theme, buf, area, Pane::Tuning.title(), false);
-        steps(app, theme, &layout, buf);
+        policy_line(app, theme, &layout, buf);
     }
     let line = Rect { y: area.bottom() - 1, height: 1, ..area };
-    let Some(at) = app.tuning.focused() else {
-        let words = format!("{} has no settings", app.tuning.step.word());
+    let Some(at) = app.tuning.focused_row() else {
+        let words = format!("{} has no settings", app.tuning.policy.word());
         put(buf, (line.x + 3, line.y), line.right(), &words, theme.style(Role::Muted));
         return;
     };
-    row::Line { app, theme, layout: &layout, area: line }.setting(at, buf);
+    row::SettingLine { app, theme, layout: &layout, area: line }.setting(at, buf);
 }
 
 /// The title line: the steps and which take part, and what they save.
@@ -84,39 +86,49 @@ fn title_line(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
     let focused = app.focus == Pane::Tuning;
     title(theme, buf, area, Pane::Tuning.title(), focused);
     joints(app, theme, area, focused, buf);
-    let mut x = steps(app, theme, layout, buf);
+    let mut x = policy_line(app, theme, layout, buf);
     let end = area.right().saturating_sub(1);
     if layout.tuning_facts.is_empty() {
         x = facts::gate(app, theme, (x + 1, area.y), end, buf);
     }
-    let wide = layout.breadth >= Breadth::Medium;
-    on_title(buf, area.y, x + 1, end, &facts::on_title(app, theme, wide && layout.tuning_facts.is_empty()));
+    let wide = layout.width_class >= WidthClass::Medium;
+    on_title(
+        buf,
+        area.y,
+        x + 1,
+        end,
+        &facts::title_facts(app, theme, wide && layout.tuning_facts.is_empty()),
+    );
 }
 
 /// The steps on their line, or the focused one and how many others take part; answers the column after them.
-fn steps(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> u16 {
-    let line = layout.steps_line();
-    let spots = layout.step_spots(&app.tuning.shown, app.tuning.step);
+fn policy_line(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> u16 {
+    let line = layout.policies_line();
+    let spots = layout.policy_spots(&app.tuning.visible_policies, app.tuning.policy);
     let mut x = line.x;
     for (step, columns) in &spots {
         put(buf, (columns.start - 1, line.y), line.right(), " ", Style::new());
-        x = put_spans(buf, (columns.start, line.y), line.right(), &switch(app, theme, *step));
+        x = put_spans(buf, (columns.start, line.y), line.right(), &policy_switch(app, theme, *step));
         x = put(buf, (x, line.y), line.right(), " ", Style::new());
     }
-    if spots.len() == 1 { others(app, theme, (x, line.y), line.right().saturating_sub(1), buf) } else { x }
+    if spots.len() == 1 {
+        other_policies(app, theme, (x, line.y), line.right().saturating_sub(1), buf)
+    } else {
+        x
+    }
 }
 
 /// A step's word and whether it takes part in what is shown; the focused one is underlined.
-fn switch<'a>(app: &App, theme: &Theme, step: Step) -> [Span<'a>; 3] {
-    let on = app.tuning.is_on(step);
-    let focused = app.tuning.step == step;
+fn policy_switch<'a>(app: &App, theme: &Theme, step: Policy) -> [Span<'a>; 3] {
+    let on = app.tuning.is_policy_on(step);
+    let focused = app.tuning.policy == step;
     let style = match (focused, on) {
         (true, _) => theme.bold(Role::Bright).add_modifier(Modifier::UNDERLINED),
         (false, true) => theme.style(Role::Text),
         (false, false) => theme.style(Role::Muted),
     };
     let role = match on {
-        true if app.waiting.has(step) => Role::Warn,
+        true if app.waiting_policies.has(step) => Role::Warn,
         true => Role::Plan,
         false => Role::Muted,
     };
@@ -125,8 +137,11 @@ fn switch<'a>(app: &App, theme: &Theme, step: Step) -> [Span<'a>; 3] {
 }
 
 /// How many steps take part beside the one that is named.
-fn others(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
-    let count = Step::ALL.iter().filter(|step| **step != app.tuning.step && app.tuning.is_on(**step)).count();
+fn other_policies(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
+    let count = Policy::ALL
+        .iter()
+        .filter(|step| **step != app.tuning.policy && app.tuning.is_policy_on(**step))
+        .count();
     if count == 0 {
         return at.0;
     }
@@ -145,40 +160,43 @@ fn joints(app: &App, theme: &Theme, area: Rect, focused: bool, buf: &mut Buffer)
 }
 
 /// One row that says what the configured settings would save.
-fn at_rest(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+fn draw_at_rest(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let y = area.y + 1;
     if area.height < 2 {
         return;
     }
-    let Some(inspection) = app.inspection() else {
+    let Some(inspection) = app.displayed_session() else {
         put(buf, (1, y), area.right(), "settings show when a session is open", theme.style(Role::Muted));
         return;
     };
     let muted = theme.style(Role::Muted);
     let mut facts: Vec<Vec<Span>> = Vec::new();
     // Pruning first: it is what most people look for.
-    let prune = app.would_save.iter().filter(|(step, _)| *step == Step::Prune);
-    for (step, saves) in prune.chain(app.would_save.iter().filter(|(step, _)| *step != Step::Prune)) {
+    let prune = app.policy_savings.iter().filter(|(step, _)| *step == Policy::Prune);
+    for (step, saves) in prune.chain(app.policy_savings.iter().filter(|(step, _)| *step != Policy::Prune)) {
         let mut fact = vec![Span::styled(step.word(), theme.style(Role::Text))];
         if facts.is_empty() {
             fact.push(Span::styled(" would save", muted));
         }
         fact.push(Span::raw(" "));
         fact.extend(match saves {
-            None => vec![Span::styled(glyphs::NONE, muted), Span::styled(" cannot be measured", muted)],
+            None => vec![Span::styled(glyphs::UNKNOWN, muted), Span::styled(" cannot be measured", muted)],
             Some(0) => vec![Span::styled("nothing", muted)],
             Some(tokens) => vec![Span::styled(estimate(*tokens), theme.style(Role::Plan))],
         });
         facts.push(fact);
     }
-    let off =
-        if inspection.configured_on { Vec::new() } else { vec![Span::styled("off in the config", muted)] };
+    let off = if inspection.pruning_configured {
+        Vec::new()
+    } else {
+        vec![Span::styled("off in the config", muted)]
+    };
     facts.insert(facts.len().min(1), off);
     let x = put_facts(buf, (1, y), area.right(), &facts);
     let changed = (0..app.tuning.rows.len()).filter(|at| app.tuning.is_changed(*at)).count();
     let words = match changed {
         0 => "at their config values".to_owned(),
-        count => format!("{} changed", counted(count as u64, "setting")),
+        count => format!("{} changed", pluralised(count as u64, "setting")),
     };
     put_right(buf, y, x + 3, area.right().saturating_sub(1), &[Span::styled(words, muted)]);
 }
@@ -191,7 +209,7 @@ pub(super) fn note(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let end = area.right().saturating_sub(1);
     let mut start = end;
     if app.plan.is_some()
-        && let Some(row) = app.tuning.current()
+        && let Some(row) = app.tuning.focused_setting()
     {
         let value = meaning::value_text(app, app.tuning.cursor);
         let role = if app.tuning.is_changed(app.tuning.cursor) { Role::Plan } else { Role::Muted };
@@ -199,7 +217,7 @@ pub(super) fn note(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         start = put_right(buf, area.y, area.x + area.width / 2, end, &[words]);
     }
     let (Some(plan), Some(pane)) = (&app.plan, &app.transcript) else {
-        at_rest(app, theme, Rect { y: area.y.saturating_sub(1), height: 2, ..area }, buf);
+        draw_at_rest(app, theme, Rect { y: area.y.saturating_sub(1), height: 2, ..area }, buf);
         return;
     };
     let fate = pane.selected().and_then(|row| plan.fates().get(row.message?));

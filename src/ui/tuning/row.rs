@@ -5,30 +5,30 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use super::meaning::{meaning, origin, text_of, value_text};
+use super::meaning::{column_text, meaning, origin, value_text};
 use crate::app::App;
-use crate::app::layout::{Breadth, Layout, Pane};
+use crate::app::layout::{Layout, Pane, WidthClass};
 use crate::gateway::prune_setting::Control;
 use crate::js::Value;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::estimate;
-use crate::ui::widgets::{put, put_facts, put_right, put_spans, spans_width, tint};
-use crate::ui::{glyphs, hot};
+use crate::ui::widgets::{apply_style, put, put_facts, put_right, put_spans, spans_width};
+use crate::ui::{changed_style, glyphs};
 
 /// Columns that the words beside a track take at most: meaning, `was`, origin.
-const MEANING: u16 = 19;
+const MEANING_WIDTH: u16 = 19;
 
 /// Where a row is drawn.
-pub(super) struct Line<'a> {
+pub(super) struct SettingLine<'a> {
     pub(super) app: &'a App,
     pub(super) theme: &'a Theme,
     pub(super) layout: &'a Layout,
     pub(super) area: Rect,
 }
 
-impl Line<'_> {
+impl SettingLine<'_> {
     fn is_narrow(&self) -> bool {
-        self.layout.breadth < Breadth::Medium
+        self.layout.width_class < WidthClass::Medium
     }
 
     /// First column of the name, the column after the value, the track.
@@ -40,13 +40,13 @@ impl Line<'_> {
     /// Draws a setting.
     pub(super) fn setting(&self, at: usize, buf: &mut Buffer) {
         let (app, theme, y) = (self.app, self.theme, self.area.y);
-        let Some(row) = app.tuning.row(at) else { return };
+        let Some(row) = app.tuning.setting(at) else { return };
         let selected = at == app.tuning.cursor;
         self.cursor(selected, buf);
         let (name, value_end, track) = self.columns();
         let changed = app.tuning.is_changed(at);
         let slides = matches!(row.control, Control::Slider { .. });
-        let fixed = row.control.fixed().is_some();
+        let fixed = row.control.fixed_reason().is_some();
         let style = match (selected, fixed) {
             (true, _) => theme.bold(Role::Bright),
             (_, true) => theme.style(Role::Faint),
@@ -64,23 +64,23 @@ impl Line<'_> {
             _ if fixed => theme.style(Role::Faint),
             _ => theme.style(Role::Text),
         };
-        if app.flashing() && app.flash.setting == Some(at) {
+        if app.is_flashing() && app.flash.setting == Some(at) {
             let from = value_end.saturating_sub(6).max(used);
             let area = Rect { x: from, width: (value_end + 1).saturating_sub(from), ..self.area };
-            tint(buf, area, hot(app, theme));
+            apply_style(buf, area, changed_style(app, theme));
         }
         if numbered {
             put_right(buf, y, used + 1, value_end, &[Span::styled(value, style)]);
         }
         if slides {
             self.slider(at, changed, buf);
-        } else if let Some(why) = row.control.fixed() {
+        } else if let Some(why) = row.control.fixed_reason() {
             let end = if self.is_narrow() { self.area.right().saturating_sub(1) } else { track.end };
             put(buf, (track.start, y), end, why, theme.style(Role::Faint));
         } else {
             self.plain(at, style, track, buf);
         }
-        self.beside(at, changed, buf);
+        self.annotations(at, changed, buf);
     }
 
     fn cursor(&self, selected: bool, buf: &mut Buffer) {
@@ -88,7 +88,7 @@ impl Line<'_> {
             return;
         }
         let focused = self.app.focus == Pane::Tuning;
-        tint(buf, self.area, self.theme.selection(focused));
+        apply_style(buf, self.area, self.theme.selection(focused));
         let role = if focused { Role::Focus } else { Role::Ghost };
         put(buf, (self.area.x, self.area.y), self.area.right(), glyphs::CURSOR, self.theme.style(role));
     }
@@ -118,7 +118,7 @@ impl Line<'_> {
     fn plain(&self, at: usize, style: Style, track: std::ops::Range<u16>, buf: &mut Buffer) {
         let (app, theme) = (self.app, self.theme);
         let from = (track.start, self.area.y);
-        match (app.tuning.row(at).map(|row| row.control), app.tuning.values.get(at)) {
+        match (app.tuning.setting(at).map(|row| row.control), app.tuning.values.get(at)) {
             (Some(Control::Switch), Some(value)) => {
                 let on = value.as_bool().unwrap_or(false);
                 let end = |named: bool, word: &'static str| {
@@ -139,16 +139,16 @@ impl Line<'_> {
     }
 
     /// What it means, what it was, where that comes from.
-    fn beside(&self, at: usize, changed: bool, buf: &mut Buffer) {
+    fn annotations(&self, at: usize, changed: bool, buf: &mut Buffer) {
         let (app, theme, y) = (self.app, self.theme, self.area.y);
-        let Some(row) = app.tuning.row(at) else { return };
+        let Some(row) = app.tuning.setting(at) else { return };
         let track = self.layout.slider_track();
         let end = self.area.right().saturating_sub(1).max(track.end);
         let muted = theme.style(Role::Muted);
-        let was = changed.then(|| text_of(app.tuning.unit(at), &row.value));
+        let was = changed.then(|| column_text(app.tuning.unit(at), &row.value));
         let was_spans =
             |was: String| [Span::styled("was ", muted), Span::styled(was, theme.style(Role::Text))];
-        if self.is_narrow() && row.control.fixed().is_some() {
+        if self.is_narrow() && row.control.fixed_reason().is_some() {
             return;
         }
         if self.is_narrow() {
@@ -162,18 +162,19 @@ impl Line<'_> {
         // What it was goes before where that comes from.
         let origin = [Span::styled(origin(app, at), muted)];
         let was_width = was.as_ref().map_or(0, |was| crate::text::width(was) as u16 + 6);
-        let room = end.saturating_sub(from + MEANING + was_width);
+        let room = end.saturating_sub(from + MEANING_WIDTH + was_width);
         let origin_fits = was.is_none() || spans_width(&origin) <= room;
         let origin_at = if origin_fits { put_right(buf, y, from, end, &origin) } else { end + 2 };
-        let words = app.inspection().map(|inspection| meaning(app, inspection, at)).unwrap_or_default();
-        let meaning_end = if was.is_some() { from + MEANING } else { origin_at }.min(origin_at);
+        let words =
+            app.displayed_session().map(|inspection| meaning(app, inspection, at)).unwrap_or_default();
+        let meaning_end = if was.is_some() { from + MEANING_WIDTH } else { origin_at }.min(origin_at);
         let role = if at == app.tuning.cursor { Role::Text } else { Role::Muted };
         let room = usize::from(meaning_end.saturating_sub(from + 2));
         let fits = crate::text::width(&words) <= room;
         let words = if fits { words.as_str() } else { words.split(' ').next().unwrap_or_default() };
         let used = put(buf, (from, y), meaning_end.saturating_sub(2), words, theme.style(role));
         if let Some(was) = was {
-            let x = (from + MEANING).max(used + 2);
+            let x = (from + MEANING_WIDTH).max(used + 2);
             put_spans(buf, (x, y), origin_at.saturating_sub(2), &was_spans(was));
         }
     }
@@ -207,22 +208,22 @@ impl Line<'_> {
             (false, true) => muted(format!("{}…{}", estimate(*least), estimate(*most))),
             (false, false) => muted(format!("{} … {}", estimate(*least), estimate(*most))),
         };
-        let flat = self.flat().map(muted).unwrap_or_default();
+        let flat = self.flat_note().map(muted).unwrap_or_default();
         let gap = if self.is_narrow() { 1 } else { 3 };
         put_facts(buf, (track.end + gap, y), end, &[words, flat]);
     }
 
     /// Where moving on changes nothing any more.
-    fn flat(&self) -> Option<String> {
+    fn flat_note(&self) -> Option<String> {
         let (tuning, profile) = (&self.app.tuning, &self.app.tuning.profile);
-        let Control::Slider { min, max, .. } = tuning.current()?.control else { return None };
+        let Control::Slider { min, max, .. } = tuning.focused_setting()?.control else { return None };
         let last = profile.len() - 1;
         let below = profile.iter().position(|total| *total != profile[0])?.saturating_sub(1);
         let above = profile.iter().rposition(|total| *total != profile[last])? + 1;
         let at = |step: usize| {
             let value = min + (max - min) * step as f64 / last as f64;
             let rounded = if max > 1.0 { value.round() } else { value };
-            text_of(tuning.unit(tuning.cursor), &Value::Number(rounded))
+            column_text(tuning.unit(tuning.cursor), &Value::Number(rounded))
         };
         // Only a stretch worth naming.
         match (below, last - above) {

@@ -11,7 +11,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::text;
-pub use page::{blank, note};
+pub use page::{clear, note};
 pub use pane::{content_left, on_title, scrollbar, title};
 pub use thin_bar::ThinBar;
 
@@ -25,7 +25,7 @@ pub fn put(buf: &mut Buffer, (x, y): (u16, u16), end: u16, text: &str, style: St
     if x >= end || x < buf.area.left() || y < buf.area.top() || y >= buf.area.bottom() {
         return x;
     }
-    let (shown, used) = text::cut(text, usize::from(end - x));
+    let (shown, used) = text::truncate(text, usize::from(end - x));
     // What a line under the text was dimmed by does not stay.
     let dim = style.add_modifier.contains(Modifier::DIM);
     let style = if dim { style } else { style.remove_modifier(Modifier::DIM) };
@@ -83,12 +83,12 @@ pub fn put_facts_right(buf: &mut Buffer, y: u16, start: u16, end: u16, facts: &[
 }
 
 /// Styles an area that may reach over the buffer.
-pub fn tint(buf: &mut Buffer, area: Rect, style: Style) {
+pub fn apply_style(buf: &mut Buffer, area: Rect, style: Style) {
     buf.set_style(area.intersection(buf.area), style);
 }
 
 /// One row of an area.
-pub fn row_of(area: Rect, y: u16) -> Rect {
+pub fn row_at(area: Rect, y: u16) -> Rect {
     Rect { y, height: 1, ..area }
 }
 

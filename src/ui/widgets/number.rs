@@ -1,7 +1,7 @@
 //! Numbers as people read them.
 
 use crate::inspect::words;
-pub use crate::inspect::words::bytes;
+pub use crate::inspect::words::format_bytes;
 
 /// Tokens in thousands with one decimal: `33.1k`; what is there but rounds to nothing is `<0.1k`. From a million on
 /// without the decimal, from ten million on in millions, as no column holds more.
@@ -28,7 +28,7 @@ pub fn round_thousands(tokens: u64) -> String {
 
 /// An exact number in groups of three, parted by no-break spaces; minus is `−`.
 pub fn grouped(number: i64) -> String {
-    let digits = words::grouped(number.unsigned_abs());
+    let digits = words::group_digits(number.unsigned_abs());
     if number < 0 { format!("−{digits}") } else { digits }
 }
 
@@ -39,12 +39,12 @@ pub fn percent(tokens: u64, window: u64) -> Option<u64> {
 
 /// A time that has passed (ms), in its two largest units: `12m`, `1h 5m`, `3d 4h`.
 pub fn elapsed(ms: f64) -> String {
-    let whole = if ms >= 1000.0 { words::span(ms) } else { "0s".to_owned() };
+    let whole = if ms >= 1000.0 { words::format_span(ms) } else { "0s".to_owned() };
     whole.replace(' ', "\u{a0}")
 }
 
 /// A moment (ms since the epoch) as UTC: the time of day, with the date where it is not today's.
-pub fn moment(ms: f64, now_ms: i64) -> Option<String> {
+pub fn time_of_day(ms: f64, now_ms: i64) -> Option<String> {
     let same_day = now_ms.div_euclid(86_400_000) == (ms as i64).div_euclid(86_400_000);
     formatted(ms, if same_day { "%H:%M:%S" } else { "%Y-%m-%d %H:%M" })
 }
@@ -60,7 +60,7 @@ fn formatted(ms: f64, form: &str) -> Option<String> {
 }
 
 /// A count with its noun: `1 session`, `14 sessions`, `2 entries`.
-pub fn counted(count: u64, noun: &str) -> String {
+pub fn pluralised(count: u64, noun: &str) -> String {
     let many = match noun.strip_suffix('y') {
         _ if count == 1 => noun.to_owned(),
         Some(stem) => format!("{stem}ies"),
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(grouped(203_412), "203\u{a0}412");
         assert_eq!(grouped(-1_500), "−1\u{a0}500");
         assert_eq!(grouped(999), "999");
-        assert_eq!([counted(1, "entry"), counted(7, "entry")], ["1\u{a0}entry", "7\u{a0}entries"]);
+        assert_eq!([pluralised(1, "entry"), pluralised(7, "entry")], ["1\u{a0}entry", "7\u{a0}entries"]);
     }
 
     #[test]
@@ -100,8 +100,8 @@ mod tests {
     #[test]
     fn moments_of_another_day_say_which() {
         let noon = 1_772_712_137_000.0;
-        assert_eq!(moment(noon, 1_772_719_601_000).as_deref(), Some("12:02:17"));
-        assert_eq!(moment(noon, 0).as_deref(), Some("2026-03-05 12:02"));
-        assert_eq!(moment(f64::NAN, 0), None);
+        assert_eq!(time_of_day(noon, 1_772_719_601_000).as_deref(), Some("12:02:17"));
+        assert_eq!(time_of_day(noon, 0).as_deref(), Some("2026-03-05 12:02"));
+        assert_eq!(time_of_day(f64::NAN, 0), None);
     }
 }

@@ -3,16 +3,16 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{put, tint};
+use super::{apply_style, put};
 use crate::text;
 use crate::ui::theme::{Role, Theme};
 
 /// Takes away what stands in an area.
-pub fn blank(theme: &Theme, buf: &mut Buffer, area: Rect) {
+pub fn clear(theme: &Theme, buf: &mut Buffer, area: Rect) {
     for position in area.intersection(buf.area).positions() {
         buf[position].reset();
     }
-    tint(buf, area, theme.base());
+    apply_style(buf, area, theme.base());
 }
 
 /// Says why a page has nothing to show.

@@ -1,9 +1,9 @@
 //! Op `append_branch`: steps of the session object, and the file they leave.
 
-use clawscope::commit::{Appended, CompactionMembers};
-use clawscope::context::{bodies, build};
-use clawscope::ids::NewIds;
-use clawscope::js::{self, JsString, Throws, Value};
+use clawscope::commit::{CompactionMembers, InMemorySession};
+use clawscope::context::{bodies, build_context};
+use clawscope::ids::IdSource;
+use clawscope::js::{self, JsException, JsString, Value};
 use clawscope::store::entry::EntryKind;
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
@@ -11,20 +11,20 @@ use clawscope::transcript::{Leaf, Tree};
 use super::super::{CountedIds, Session, digest, list_of, object, or_throws, throws};
 use super::{described, index_of};
 
-pub(super) fn answer(session: &Session) -> Result<Value, Throws> {
+pub(super) fn answer(session: &Session) -> Result<Value, JsException> {
     let mut ids = session.fresh_ids();
     let leaf = session.tree.leaf(&session.index, &session.leaf);
     let opened = opened_bytes(session);
-    let mut appended = Appended::new(session.index.clone(), leaf, session.now_ms() as i64);
+    let mut appended = InMemorySession::new(session.index.clone(), leaf, session.now_ms() as i64);
     let steps = session.setting("steps").and_then(Value::as_array).unwrap_or_default();
     let done: Vec<Value> = steps.iter().map(|one| or_throws(step(&mut appended, one, &mut ids))).collect();
     let tail = appended.text().to_owned();
     let bytes = [opened, tail.clone().into_bytes()].concat();
-    let source = Source::memory("copy", bytes);
-    let index = index_of(session.index.pi, &source, &mut CountedIds(0))?;
+    let source = Source::from_memory("copy", bytes);
+    let index = index_of(session.index.pi_release, &source, &mut CountedIds(0))?;
     let lines: Vec<Value> = tail.lines().map(|line| js::parse(line).expect("a line")).collect();
-    let context = build(&index, &Tree::new(&index), &Leaf::Own).map(|context| {
-        let messages = bodies::messages(&source, &index, &context).expect("bodies");
+    let context = build_context(&index, &Tree::new(&index), &Leaf::Own).map(|context| {
+        let messages = bodies::read_messages(&source, &index, &context).expect("bodies");
         Value::Array(messages.iter().map(digest).collect())
     });
     let reopened = index.last().and_then(|ix| index.entry(ix).id).map(|id| index.ids.value(id));
@@ -36,7 +36,7 @@ pub(super) fn answer(session: &Session) -> Result<Value, Throws> {
         ("appended", list_of(&session.case, &lines)),
         ("leafId", appended.leaf_id().unwrap_or(Value::Null)),
         ("reopenedLeafId", reopened.unwrap_or(Value::Null)),
-        ("context", context.unwrap_or_else(|Throws| throws())),
+        ("context", context.unwrap_or_else(|JsException| throws())),
     ]))
 }
 
@@ -50,7 +50,7 @@ fn opened_bytes(session: &Session) -> Vec<u8> {
     bytes
 }
 
-fn step(appended: &mut Appended, step: &Value, ids: &mut dyn NewIds) -> Result<Value, Throws> {
+fn step(appended: &mut InMemorySession, step: &Value, ids: &mut dyn IdSource) -> Result<Value, JsException> {
     let json = |key: &str| step.get(key).map(js::stringify);
     let text = |key: &str| step.get(key).and_then(Value::as_str).map(JsString::to_string_lossy);
     let own = |keys: &[&'static str]| keys.iter().map(|key| (*key, json(key))).collect::<Vec<_>>();

@@ -1,9 +1,9 @@
 //! Op `branch_prepare`: what is summarised of a branch that is left.
 
 use clawscope::ids::EntryIx;
-use clawscope::js::{Throws, Value};
-use clawscope::policy::compact::conversation_as;
-use clawscope::policy::compact::leaving::{left, prepare_leaving};
+use clawscope::js::{JsException, Value};
+use clawscope::policy::compact::conversation_text_for;
+use clawscope::policy::compact::leaving::{find_left_branch, prepare_branch_summary};
 use clawscope::store::body;
 
 use super::super::{Session, number, object, or_throws};
@@ -12,24 +12,24 @@ use super::{described, id_of};
 /// Tokens of a window that is not known.
 const ASSUMED_WINDOW: f64 = 128_000.0;
 
-pub(super) fn answer(session: &Session) -> Result<Value, Throws> {
+pub(super) fn answer(session: &Session) -> Result<Value, JsException> {
     let index = &session.index;
     let found = |value: &Value| {
         let id = value.as_str()?.to_string_lossy();
-        session.tree.find_text(index, &id)
+        session.tree.find_by_text(index, &id)
     };
     let from = match session.setting("from") {
         None => index.last(),
         Some(Value::Null) => None,
         Some(id) => found(id),
     };
-    let target = session.setting("target").and_then(found).ok_or(Throws)?;
-    let left = left(&session.index, &session.tree, from, target);
+    let target = session.setting("target").and_then(found).ok_or(JsException)?;
+    let left = find_left_branch(&session.index, &session.tree, from, target);
     let budget = budget(session);
-    let read = |ix: EntryIx| body::entry(&session.source, index, ix);
-    let leaving = prepare_leaving(index, &left.entries, budget, read).expect("bodies")?;
+    let read = |ix: EntryIx| body::read_entry(&session.source, index, ix);
+    let leaving = prepare_branch_summary(index, &left.entries, budget, read).expect("bodies")?;
     let files = &leaving.files;
-    let text = conversation_as(index.pi, &leaving.messages).map(|text| described(&text));
+    let text = conversation_text_for(index.pi_release, &leaving.messages).map(|text| described(&text));
     Ok(object([
         ("commonAncestorId", left.ancestor.map_or(Value::Null, |ix| id_of(index, ix))),
         ("entries", Value::Array(left.entries.iter().map(|ix| id_of(index, *ix)).collect())),
@@ -44,7 +44,7 @@ pub(super) fn answer(session: &Session) -> Result<Value, Throws> {
                 ("edited", Value::Array(files.edited().to_vec())),
             ]),
         ),
-        ("fileSection", Value::String(files.lists().section())),
+        ("fileSection", Value::String(files.to_lists().section())),
         ("text", or_throws(text)),
     ]))
 }

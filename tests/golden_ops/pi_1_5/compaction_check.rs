@@ -1,16 +1,18 @@
 //! Op `compaction_check`: the automatic decision about the last answer.
 
-use clawscope::commit::Appended;
+use clawscope::commit::InMemorySession;
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::ids::EntryIx;
-use clawscope::js::{self, Throws, Value};
-use clawscope::policy::compact::check::{Action, Checked, Decision, check, given_up_words};
+use clawscope::js::{self, JsException, Value};
+use clawscope::policy::compact::check::{
+    CompactionAction, CompactionCheck, CompactionDecision, decide, gave_up_text,
+};
 use clawscope::store::entry::Role;
 
 use super::super::{Session, number, object};
 use super::built;
 
-pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
+pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
     built(&mut session)?;
     let messages = &session.context.messages;
     let Some(at) = messages.iter().rposition(|message| message.size.role == Role::Assistant) else {
@@ -23,20 +25,23 @@ pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
         let named = setting("model").and_then(|model| model.get(key));
         named.or_else(|| message.get(own)) == message.get(own)
     };
-    let decision = check(&Checked {
+    let decision = decide(&CompactionCheck {
         index: &session.index,
         context: &session.context,
-        at,
+        answer_index: at,
         message: &message,
         window: number_of("contextWindow"),
         max_tokens: number_of("maxTokens"),
         same_model: current("provider", "provider") && current("id", "model"),
         settings: pi_compaction(session.case.get("settings")),
         before_prompt: setting("prePrompt") == Some(&Value::Bool(true)),
-        recovery_tried: setting("recoveryAttempted") == Some(&Value::Bool(true)),
+        has_tried_recovery: setting("recoveryAttempted") == Some(&Value::Bool(true)),
     })?;
-    let failed =
-        if decision.action == Action::GivenUp { Value::from(given_up_words(&message)) } else { Value::Null };
+    let failed = if decision.action == CompactionAction::GaveUp {
+        Value::from(gave_up_text(&message))
+    } else {
+        Value::Null
+    };
     Ok(object([
         ("index", number(at as f64)),
         ("action", action(&decision)),
@@ -45,22 +50,22 @@ pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
     ]))
 }
 
-fn action(decision: &Decision) -> Value {
+fn action(decision: &CompactionDecision) -> Value {
     let started = |reason: &str, will_retry| {
         object([("reason", Value::from(reason)), ("willRetry", Value::Bool(will_retry))])
     };
     match decision.action {
-        Action::Nothing | Action::GivenUp => Value::Null,
-        Action::Threshold => started("threshold", false),
-        Action::Overflow { will_retry } => started("overflow", will_retry),
+        CompactionAction::Nothing | CompactionAction::GaveUp => Value::Null,
+        CompactionAction::Threshold => started("threshold", false),
+        CompactionAction::Overflow { will_retry } => started("overflow", will_retry),
     }
 }
 
 fn appended(session: &Session, omitted: &[EntryIx]) -> Value {
     let (mut ids, now_ms) = (session.fresh_ids(), session.now_ms() as i64);
-    let mut appended = Appended::new(session.index.clone(), session.context.leaf, now_ms);
+    let mut appended = InMemorySession::new(session.index.clone(), session.context.leaf, now_ms);
     for ix in omitted {
-        let target = session.index.name(*ix);
+        let target = session.index.display_id(*ix);
         appended.append_edit(&target, &Value::Null, &mut ids).expect("a message of the branch");
     }
     Value::Array(appended.text().lines().map(|line| js::parse(line).expect("a line")).collect())

@@ -2,41 +2,41 @@
 
 use std::collections::HashMap;
 
-use clawscope::context::system::system_state;
+use clawscope::context::system::replay_system_messages;
 use clawscope::context::{ContextMessage, bodies};
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::gateway::ruleset::{PiChange, Ruleset};
-use clawscope::ids::{EntryIx, NewIds};
-use clawscope::js::{JsString, Object, Throws, Value};
+use clawscope::ids::{EntryIx, IdSource};
+use clawscope::js::{JsException, JsString, Object, Value};
 use clawscope::policy::compact::{
-    Before, Compacting, CompactionEntry, FileLists, Preparation, after, branch_as, conversation_as,
-    projected_branch,
+    CompactionEntry, CompactionInput, FileLists, Preparation, PreviousCompaction, branch_entries_for_runtime,
+    context_after, conversation_text_for, projected_branch_entries,
 };
 use clawscope::store::body;
-use clawscope::store::entry::Reading;
+use clawscope::store::entry::ReadMode;
 
 use super::super::{CountedIds, Session, digest, number, object, or_throws};
 use super::{built, described, estimate};
 
-pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
+pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
     let path = session.tree.branch(&session.index, &session.leaf);
-    let read = |ix: EntryIx| body::entry(&session.source, &session.index, ix);
+    let read = |ix: EntryIx| body::read_entry(&session.source, &session.index, ix);
     let index = &session.index;
     let branch = match index.reading {
-        Reading::Entries => branch_as(index, &path, read).expect("bodies"),
-        Reading::Projected => projected_branch(index, &path)?,
+        ReadMode::Entries => branch_entries_for_runtime(index, &path, read).expect("bodies"),
+        ReadMode::Projected => projected_branch_entries(index, &path)?,
     };
-    let before = Before::of(&session.index, &branch, read).expect("bodies");
+    let before = PreviousCompaction::read(&session.index, &branch, read).expect("bodies");
     let keep = pi_compaction(session.case.get("settings")).keep_recent_tokens;
-    let compacting = Compacting { branch: &branch, before: &before, tokens: &HashMap::new() };
-    let Some(preparation) = compacting.prepare(Ruleset::of_pi(index.pi).rules(), keep)? else {
+    let compacting = CompactionInput { branch: &branch, previous: &before, weighted_tokens: &HashMap::new() };
+    let Some(preparation) = compacting.prepare(Ruleset::for_pi(index.pi_release).rules(), keep)? else {
         return Ok(object([("prepared", Value::Bool(false))]));
     };
-    let material = preparation.material(&branch, read).expect("bodies");
-    let lists = material.files.lists();
+    let material = preparation.read_texts(&branch, read).expect("bodies");
+    let lists = material.files.to_lists();
     let first_kept = session.index.entry(preparation.first_kept).id;
     let text = |messages: &[Value]| {
-        or_throws(conversation_as(session.index.pi, messages).map(|text| described(&text)))
+        or_throws(conversation_text_for(session.index.pi_release, messages).map(|text| described(&text)))
     };
     let mut result = Object::from([
         ("prepared", Value::Bool(true)),
@@ -71,7 +71,7 @@ fn following(
     preparation: &Preparation,
     summary: &JsString,
     lists: FileLists,
-) -> Result<Value, Throws> {
+) -> Result<Value, JsException> {
     built(session)?;
     let (index, context) = (&session.index, &session.context);
     let mut summary = summary.clone();
@@ -83,15 +83,15 @@ fn following(
         tokens_before: preparation.tokens_before,
         details: Some(lists),
         from_hook: Some(false),
-        checkpoint: system_state(index, &context.messages)?
-            .filter(|_| index.pi.has(PiChange::KeepsSystemMessages))
+        checkpoint: replay_system_messages(index, &context.messages)?
+            .filter(|_| index.pi_release.has(PiChange::KeepsSystemMessages))
             .map(|state| state.message_at(now_ms)),
     };
     let leaf = context.leaf.expect("a prepared branch has a leaf");
     let id = session.fresh_ids().next_id(0, &|id| index.ids.find(id).is_some());
-    let entry = entry.value(index, &id, leaf, now_ms);
-    let after = after(index, context, preparation.first_kept, &entry)?;
-    let read = |message: &ContextMessage| bodies::message(&session.source, index, message);
+    let entry = entry.to_json(index, &id, leaf, now_ms);
+    let after = context_after(index, context, preparation.first_kept, &entry)?;
+    let read = |message: &ContextMessage| bodies::read_message(&session.source, index, message);
     let message = |item: &ContextMessage| digest(&after.message(item, read).expect("bodies"));
     Ok(object([
         ("entry", digest(&entry)),
@@ -103,7 +103,7 @@ fn following(
 impl Session {
     /// Ids from behind those that reading a version 1 file took.
     pub(super) fn fresh_ids(&self) -> CountedIds {
-        let (to_v2, _) = self.index.migration();
+        let (to_v2, _) = self.index.migration_steps();
         CountedIds(if to_v2 { self.index.entries.len() as u32 } else { 0 })
     }
 }

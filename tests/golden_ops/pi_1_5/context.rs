@@ -1,30 +1,32 @@
 //! Op `context`: the projected messages, what opening does to the file, and the system state.
 
-use clawscope::context::llm::to_llm_as;
+use clawscope::context::llm::to_llm_for;
 use clawscope::context::projection::project;
-use clawscope::context::system::system_state;
+use clawscope::context::system::replay_system_messages;
 use clawscope::gateway::ruleset::{PiChange, PiRelease};
-use clawscope::js::{Object, Throws, Value};
-use clawscope::store::index::{Index, Standing};
-use clawscope::store::intern::WordIx;
+use clawscope::js::{JsException, Object, Value};
+use clawscope::store::index::{Index, OpenStatus};
+use clawscope::store::intern::ValueIx;
 use clawscope::transcript::labels;
 
 use super::super::{Session, digest, number, object, or_throws, throws};
 use super::{built, described, id_of};
 
-pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
+pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
     let opening = opening(&session);
     built(&mut session)?;
     let (index, context) = (&session.index, &session.context);
     let path = session.tree.branch(index, &session.leaf);
     let messages = session.messages();
-    let llm: Result<Vec<Option<Value>>, Throws> =
-        messages.iter().map(|message| to_llm_as(index.pi, message)).collect();
-    let llm =
-        llm.map_or_else(|Throws| throws(), |sent| Value::Array(sent.iter().flatten().map(digest).collect()));
+    let llm: Result<Vec<Option<Value>>, JsException> =
+        messages.iter().map(|message| to_llm_for(index.pi_release, message)).collect();
+    let llm = llm.map_or_else(
+        |JsException| throws(),
+        |sent| Value::Array(sent.iter().flatten().map(digest).collect()),
+    );
     let sources = project(index, &context.path)?.entries;
     let source = |(ix, count)| Value::Array(vec![id_of(index, ix), number(f64::from(count))]);
-    let thinking = context.thinking.map_or(Value::from("off"), |word| word_or_null(index, word));
+    let thinking = context.thinking_level.map_or(Value::from("off"), |word| word_or_null(index, word));
     Ok(object([
         ("entries", number(index.entries.len() as f64)),
         ("leafId", index.last().map_or(Value::Null, |ix| id_of(index, ix))),
@@ -41,10 +43,10 @@ pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
 }
 
 fn name(index: &Index) -> Value {
-    if !index.pi.has(PiChange::ClearsNames) {
-        return labels::name(index).map_or(Value::Null, |name| Value::from(name.as_str()));
+    if !index.pi_release.has(PiChange::ClearsNames) {
+        return labels::session_name(index).map_or(Value::Null, |name| Value::from(name.as_str()));
     }
-    or_throws(labels::last_name(index).map(|name| name.map_or(Value::Null, Value::String)))
+    or_throws(labels::last_session_name(index).map(|name| name.map_or(Value::Null, Value::String)))
 }
 
 /// The first release that ends a last line without an end.
@@ -53,12 +55,12 @@ const ENDS_LINES: PiRelease = PiRelease([0, 84, 4]);
 /// What opening does to the file (store-pi-1.5 C3–C5).
 pub(super) fn opening(session: &Session) -> &'static str {
     let len = session.source.len().expect("a length");
-    let (to_v2, to_v3) = session.index.migration();
-    if session.index.standing == Standing::Empty {
+    let (to_v2, to_v3) = session.index.migration_steps();
+    if session.index.open_status == OpenStatus::Empty {
         "header-written"
     } else if to_v2 || to_v3 || session.index.version().is_nan() {
         "rewritten"
-    } else if session.index.pi >= ENDS_LINES
+    } else if session.index.pi_release >= ENDS_LINES
         && len > 0
         && session.source.read_span(len - 1, 1).expect("a byte") != b"\n"
     {
@@ -68,8 +70,8 @@ pub(super) fn opening(session: &Session) -> &'static str {
     }
 }
 
-fn system(session: &Session) -> Result<Value, Throws> {
-    let Some(state) = system_state(&session.index, &session.context.messages)? else {
+fn system(session: &Session) -> Result<Value, JsException> {
+    let Some(state) = replay_system_messages(&session.index, &session.context.messages)? else {
         return Ok(Value::Null);
     };
     let sections = state.sections().map(|(name, _)| Value::String(name.clone()));
@@ -81,15 +83,15 @@ fn system(session: &Session) -> Result<Value, Throws> {
     ]))
 }
 
-fn word_or_null(index: &Index, word: WordIx) -> Value {
-    index.words.value(word).cloned().unwrap_or(Value::Null)
+fn word_or_null(index: &Index, word: ValueIx) -> Value {
+    index.values.value(word).cloned().unwrap_or(Value::Null)
 }
 
 fn model(session: &Session) -> Value {
     let Some((provider, model)) = session.context.model else { return Value::Null };
     let mut object = Object::default();
     for (key, word) in [("provider", provider), ("modelId", model)] {
-        if let Some(value) = session.index.words.value(word) {
+        if let Some(value) = session.index.values.value(word) {
             object.set(key, value.clone());
         }
     }

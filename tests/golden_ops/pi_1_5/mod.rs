@@ -11,11 +11,11 @@ mod tokens;
 use std::path::Path;
 
 use clawscope::context::tokens::ContextEstimate;
-use clawscope::context::{Context, build};
+use clawscope::context::{Context, build_context};
 use clawscope::gateway::ruleset::PiRelease;
-use clawscope::js::{self, JsString, Throws, Value};
-use clawscope::store::index::{Index, Standing};
-use clawscope::store::load::load_as;
+use clawscope::js::{self, JsException, JsString, Value};
+use clawscope::store::index::{Index, OpenStatus};
+use clawscope::store::load::load_for_release;
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
 use sha2::{Digest, Sha256};
@@ -23,7 +23,12 @@ use sha2::{Digest, Sha256};
 use super::{CountedIds, Session, number, object, transcript};
 
 /// The answer to a case; none where the op is not built.
-pub(super) fn answer(pi: PiRelease, op: &str, case: &Value, root: &Path) -> Option<Result<Value, Throws>> {
+pub(super) fn answer(
+    pi: PiRelease,
+    op: &str,
+    case: &Value,
+    root: &Path,
+) -> Option<Result<Value, JsException>> {
     Some(match op {
         "context" => opened(pi, case, root).and_then(context::answer),
         "tokens" => moved(pi, case, root).and_then(tokens::answer),
@@ -37,7 +42,7 @@ pub(super) fn answer(pi: PiRelease, op: &str, case: &Value, root: &Path) -> Opti
 }
 
 /// A case's session as a release of pi opens it; the case's leaf is that of its context.
-fn opened(pi: PiRelease, case: &Value, root: &Path) -> Result<Session, Throws> {
+fn opened(pi: PiRelease, case: &Value, root: &Path) -> Result<Session, JsException> {
     let source = Source::open(&transcript(case, root)).expect("the transcript opens");
     let index = index_of(pi, &source, &mut CountedIds(0))?;
     let leaf = match case.get("leaf") {
@@ -50,28 +55,28 @@ fn opened(pi: PiRelease, case: &Value, root: &Path) -> Result<Session, Throws> {
 }
 
 /// The same with the session's own leaf moved to the case's; an unknown one leaves it where it is.
-fn moved(pi: PiRelease, case: &Value, root: &Path) -> Result<Session, Throws> {
+fn moved(pi: PiRelease, case: &Value, root: &Path) -> Result<Session, JsException> {
     let mut session = opened(pi, case, root)?;
     if let Leaf::Id(id) = &session.leaf
-        && session.tree.find_text(&session.index, id).is_none()
+        && session.tree.find_by_text(&session.index, id).is_none()
     {
         session.leaf = Leaf::Own;
     }
     Ok(session)
 }
 
-fn built(session: &mut Session) -> Result<(), Throws> {
-    session.context = build(&session.index, &session.tree, &session.leaf)?;
+fn built(session: &mut Session) -> Result<(), JsException> {
+    session.context = build_context(&session.index, &session.tree, &session.leaf)?;
     Ok(())
 }
 
 /// A file that is no session is refused; an empty one is begun (store-pi-1.5 C3).
-fn index_of(pi: PiRelease, source: &Source, ids: &mut CountedIds) -> Result<Index, Throws> {
-    let index = load_as(source, pi, ids, &mut |_, _| true).expect("the transcript is read");
-    match index.standing {
-        Standing::Throws { .. } | Standing::NoHeader => Err(Throws),
-        Standing::Empty if !source.is_empty().expect("a length") => Err(Throws),
-        Standing::Fine | Standing::Empty => Ok(index),
+fn index_of(pi: PiRelease, source: &Source, ids: &mut CountedIds) -> Result<Index, JsException> {
+    let index = load_for_release(source, pi, ids, &mut |_, _| true).expect("the transcript is read");
+    match index.open_status {
+        OpenStatus::Throws { .. } | OpenStatus::NoHeader => Err(JsException),
+        OpenStatus::Empty if !source.is_empty().expect("a length") => Err(JsException),
+        OpenStatus::Opens | OpenStatus::Empty => Ok(index),
     }
 }
 

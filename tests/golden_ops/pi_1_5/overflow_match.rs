@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use clawscope::gateway::ruleset::PiRelease;
-use clawscope::js::{JsString, Object, Throws, Value};
-use clawscope::policy::overflow::pi_1_5::{is_overflow, is_overflowed, is_recoverable_length};
+use clawscope::js::{JsException, JsString, Object, Value};
+use clawscope::policy::overflow::pi_1_5::{is_overflow, is_overflow_message, is_recoverable_length};
 use clawscope::store::entry::Role;
 
 use super::super::{number, object, or_throws};
 use super::{built, moved};
 
-pub(super) fn answer(pi: PiRelease, case: &Value, root: &Path) -> Result<Value, Throws> {
+pub(super) fn answer(pi: PiRelease, case: &Value, root: &Path) -> Result<Value, JsException> {
     let setting = |name: &str| case.get("settings").and_then(|settings| settings.get(name));
     let mut result = Object::default();
     if let Some(texts) = setting("errorMessages").and_then(Value::as_array) {
@@ -33,7 +33,7 @@ pub(super) fn answer(pi: PiRelease, case: &Value, root: &Path) -> Result<Value, 
                 object([
                     ("index", number(at as f64)),
                     ("stopReason", message.get("stopReason").cloned().unwrap_or(Value::Null)),
-                    ("overflow", or_throws(is_overflowed(message, window))),
+                    ("overflow", or_throws(is_overflow_message(message, window))),
                     ("recoverableLength", or_throws(is_recoverable_length(message, most))),
                 ])
             },

@@ -4,14 +4,14 @@ use clawscope::context::tokens::projected::{context_usage, estimate_projected};
 use clawscope::context::tokens::usage::last_usage;
 use clawscope::context::tokens::{estimate_context, estimate_message};
 use clawscope::gateway::compaction::pi_compaction;
-use clawscope::js::{Throws, Value};
-use clawscope::policy::compact::check::compacts_between_turns;
+use clawscope::js::{JsException, Value};
+use clawscope::policy::compact::check::is_due_between_turns;
 use clawscope::store::body;
 
 use super::super::{Session, number, object, or_throws};
 use super::{built, estimate};
 
-pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
+pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
     built(&mut session)?;
     let (index, context) = (&session.index, &session.context);
     let messages = &context.messages;
@@ -31,7 +31,7 @@ pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
     let compacts = |window| {
         projected.map(|estimate| {
             let settings = pi_compaction(session.case.get("settings"));
-            Value::Bool(compacts_between_turns(&settings, estimate.tokens, window))
+            Value::Bool(is_due_between_turns(&settings, estimate.tokens, window))
         })
     };
     let tokens = messages.iter().map(|message| or_throws(estimate_message(&message.size).map(number)));
@@ -48,6 +48,6 @@ pub(super) fn answer(mut session: Session) -> Result<Value, Throws> {
 fn recorded_usage(session: &Session) -> Value {
     let path = session.tree.branch(&session.index, &session.leaf);
     let Some((ix, _)) = last_usage(&session.index, &path) else { return Value::Null };
-    let message = body::message(&session.source, &session.index, ix).expect("body");
+    let message = body::read_message(&session.source, &session.index, ix).expect("body");
     message.and_then(|message| message.get("usage").cloned()).unwrap_or(Value::Null)
 }

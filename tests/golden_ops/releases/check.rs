@@ -3,11 +3,11 @@
 use clawscope::context::tokens::estimate_under;
 use clawscope::gateway::compaction::{CompactionSettings, gateway_compaction_under};
 use clawscope::gateway::ruleset::{Aggregate, Rules};
-use clawscope::js::{self, Object, Throws, Value};
-use clawscope::policy::preflight::{Asked, check, sent_tokens};
+use clawscope::js::{self, JsException, Object, Value};
+use clawscope::policy::preflight::{PreflightInput, check, prompt_tokens};
 use clawscope::policy::prune::Gate;
 use clawscope::policy::truncate::{reduce, result_budget};
-use clawscope::policy::{Step, StepSettings};
+use clawscope::policy::{Policy, PolicySettings};
 
 use super::{Released, number, object};
 
@@ -16,10 +16,10 @@ fn stop_text(rules: &Rules) -> Value {
     clawscope::policy::guard::stop_text(rules).map_or(Value::Null, Value::from)
 }
 
-pub(super) fn guard(session: &Released) -> Result<Value, Throws> {
+pub(super) fn guard(session: &Released) -> Result<Value, JsException> {
     let window = session.number("contextWindow").unwrap_or(f64::NAN);
-    let settings = StepSettings::built_in(session.ruleset, window);
-    let plan = session.plan(Step::Guard, &settings, window, Gate::Off).map_err(|_| Throws)?;
+    let settings = PolicySettings::built_in(session.ruleset, window);
+    let plan = session.plan(Policy::Guard, &settings, window, Gate::Off).map_err(|_| JsException)?;
     if plan.guarded.is_some_and(|guarded| guarded.stopped) {
         return Ok(object([("overflow", Value::Bool(true)), ("text", stop_text(session.rules()))]));
     }
@@ -31,7 +31,7 @@ pub(super) fn guard(session: &Released) -> Result<Value, Throws> {
     ]))
 }
 
-pub(super) fn preflight(session: &Released) -> Result<Value, Throws> {
+pub(super) fn preflight(session: &Released) -> Result<Value, JsException> {
     let rules = session.rules();
     let window = session.number("contextWindow").unwrap_or(f64::NAN);
     let text = |name: &str| {
@@ -44,19 +44,26 @@ pub(super) fn preflight(session: &Released) -> Result<Value, Throws> {
     };
     let estimate = |message: &Value| estimate_under(rules, message);
     let (counted, sum) =
-        sent_tokens(rules, &session.messages, &text("systemPrompt"), &text("prompt"), estimate)?;
+        prompt_tokens(rules, &session.messages, &text("systemPrompt"), &text("prompt"), estimate)?;
     let single = session.number("maxChars");
     // From 2026.8.1 on nothing is configured, and the check may be asked for another limit all the same.
     let single =
         single.filter(|_| rules.result_limit.is_configured() || rules.aggregate == Aggregate::Weighted);
-    let budget = result_budget(rules, window, single, false).ok_or(Throws)?;
-    let reducible_chars = reduce(&budget.held(&session.messages), &budget).iter().map(|done| done.gain).sum();
+    let budget = result_budget(rules, window, single, false).ok_or(JsException)?;
+    let reducible_chars = reduce(&budget.reducible_messages(&session.messages), &budget)
+        .iter()
+        .map(|done| done.freed_chars)
+        .sum();
     let reserve = session.number("reserveTokens").unwrap_or(f64::NAN);
-    let checked = check(rules, &Asked { window, reserve, counted, sum, reducible_chars }).ok_or(Throws)?;
+    let checked = check(
+        rules,
+        &PreflightInput { window, reserve, counted_tokens: counted, estimated_tokens: sum, reducible_chars },
+    )
+    .ok_or(JsException)?;
     Ok(object([
-        ("route", Value::from(checked.route.word())),
+        ("route", Value::from(checked.route.as_str())),
         ("estimatedPromptTokens", number(checked.estimate)),
-        ("promptBudgetBeforeReserve", number(checked.room)),
+        ("promptBudgetBeforeReserve", number(checked.prompt_limit)),
         ("overflowTokens", number(checked.overflow)),
         ("toolResultReducibleChars", number(checked.reducible_chars)),
         ("effectiveReserveTokens", checked.reserve.map_or(Value::Null, number)),

@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use clawscope::gateway::ruleset::{Aggregate, Truncation};
-use clawscope::js::{Throws, Value};
-use clawscope::policy::history_batches::kept_under;
+use clawscope::js::{JsException, Value};
+use clawscope::policy::history_batches::retained_under;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::truncate::v2026_9::FRESH_MIN_KEEP;
 use clawscope::policy::truncate::{
-    Cut, Way, has_oversized, max_result_chars_under, reduce, result_budget, truncated_message_under,
+    CutOptions, Reduction, has_oversized, max_result_chars_under, reduce, result_budget,
+    truncated_message_under,
 };
-use clawscope::policy::{Step, StepSettings};
+use clawscope::policy::{Policy, PolicySettings};
 
 use super::{Released, number, object};
 
@@ -19,7 +20,7 @@ pub(super) fn truncate(session: &Released) -> Value {
     let window = session.number("contextWindow");
     let limit = |window: Option<f64>| max_result_chars_under(rules, window.unwrap_or(f64::NAN));
     let max_chars = session.number("maxChars").unwrap_or_else(|| limit(window));
-    let mut cut = Cut::default();
+    let mut cut = CutOptions::default();
     // The oldest have no such settings (releases R31).
     if rules.truncation != (Truncation::Head { floor_has_suffix: false }) {
         let suffix = session.session.setting("suffix").and_then(Value::as_str).cloned();
@@ -50,12 +51,12 @@ pub(super) fn reduced(session: &Released) -> Value {
     let Some(mut budget) = result_budget(session.rules(), window, session.number("maxChars"), false) else {
         return Value::Null;
     };
-    budget.all = session.number("aggregateMaxChars").unwrap_or(budget.all);
+    budget.total_limit = session.number("aggregateMaxChars").unwrap_or(budget.total_limit);
     let spares = protects && matches!(budget.rule, Aggregate::Elided | Aggregate::Weighted);
-    budget.fresh_keep = spares.then_some(FRESH_MIN_KEEP);
-    let done = reduce(&budget.held(&session.messages), &budget);
-    let singles = || done.iter().filter(|done| matches!(done.by, Way::OverLimit { .. }));
-    let others = || done.iter().filter(|done| !matches!(done.by, Way::OverLimit { .. }));
+    budget.fresh_min_keep = spares.then_some(FRESH_MIN_KEEP);
+    let done = reduce(&budget.reducible_messages(&session.messages), &budget);
+    let singles = || done.iter().filter(|done| matches!(done.reduction, Reduction::OverLimit { .. }));
+    let others = || done.iter().filter(|done| !matches!(done.reduction, Reduction::OverLimit { .. }));
     let mut positions: Vec<usize> = others().map(|done| done.at).collect();
     positions.sort_unstable();
     positions.dedup();
@@ -65,20 +66,20 @@ pub(super) fn reduced(session: &Released) -> Value {
         messages[done.at] = done.message.clone();
     }
     object([
-        ("maxChars", number(budget.single)),
-        ("aggregateBudgetChars", number(budget.all)),
+        ("maxChars", number(budget.single_limit)),
+        ("aggregateBudgetChars", number(budget.total_limit)),
         ("oversizedCount", number(singles().count() as f64)),
         ("aggregateCount", number(positions.len() as f64)),
-        ("oversizedReducibleChars", number(singles().map(|done| done.gain).sum())),
-        ("aggregateReducibleChars", number(others().map(|done| done.gain).sum())),
+        ("oversizedReducibleChars", number(singles().map(|done| done.freed_chars).sum())),
+        ("aggregateReducibleChars", number(others().map(|done| done.freed_chars).sum())),
         ("changedIndexes", Value::Array(changed.into_iter().map(|at| number(at as f64)).collect())),
         ("messages", session.session.list(&messages)),
     ])
 }
 
-pub(super) fn images(session: &Released) -> Result<Value, Throws> {
-    let settings = StepSettings::built_in(session.ruleset, f64::NAN);
-    let plan = session.plan(Step::Images, &settings, f64::NAN, Gate::Off).map_err(|_| Throws)?;
+pub(super) fn images(session: &Released) -> Result<Value, JsException> {
+    let settings = PolicySettings::built_in(session.ruleset, f64::NAN);
+    let plan = session.plan(Policy::Images, &settings, f64::NAN, Gate::Off).map_err(|_| JsException)?;
     let (messages, changed) = session.after(&plan);
     Ok(object([("changedIndexes", changed), ("messages", session.session.list(&messages))]))
 }
@@ -86,13 +87,13 @@ pub(super) fn images(session: &Released) -> Result<Value, Throws> {
 pub(super) fn history(session: &Released) -> Value {
     let limit = session.session.setting("limit").cloned();
     let turns = clawscope::js::to_number(limit.as_ref());
-    let kept = kept_under(session.rules(), &session.context().messages, turns);
+    let kept = retained_under(session.rules(), &session.context().messages, turns);
     let before = session.messages.len();
     let messages: Vec<Value> = session
         .messages
         .iter()
         .enumerate()
-        .filter(|(at, _)| kept.keeps(*at))
+        .filter(|(at, _)| kept.contains(*at))
         .map(|(_, message)| message.clone())
         .collect();
     object([

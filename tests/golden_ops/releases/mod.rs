@@ -11,19 +11,19 @@ use std::path::Path;
 
 use clawscope::context::Context;
 use clawscope::gateway::ruleset::{Rules, Ruleset};
-use clawscope::js::{Throws, Value};
-use clawscope::plan::{Asked, Plan, PlanError, after};
+use clawscope::js::{JsException, Value};
+use clawscope::plan::{Plan, PlanError, PlanInput, message_after};
 use clawscope::policy::prune::Gate;
-use clawscope::policy::texture::Texture;
-use clawscope::policy::{Step, StepSet, StepSettings};
+use clawscope::policy::texture::ContentFeatures;
+use clawscope::policy::{Policy, PolicySet, PolicySettings};
 
 use super::{Session, number, object, on_session};
 
 /// The answer to a case of the set with this name; none where it is no set of a release.
-pub(crate) fn answer(set: &str, op: &str, case: &Value, root: &Path) -> Option<Result<Value, Throws>> {
+pub(crate) fn answer(set: &str, op: &str, case: &Value, root: &Path) -> Option<Result<Value, JsException>> {
     let id = set.strip_prefix("openclaw-")?;
     let ruleset = Ruleset::ALL.into_iter().find(|ruleset| ruleset.id() == id)?;
-    let on = |answer: &dyn Fn(&Released) -> Result<Value, Throws>| {
+    let on = |answer: &dyn Fn(&Released) -> Result<Value, JsException>| {
         on_session(case, root).and_then(|session| answer(&Released::new(ruleset, session)))
     };
     Some(match op {
@@ -47,13 +47,14 @@ pub(crate) struct Released {
     pub(crate) ruleset: Ruleset,
     pub(crate) session: Session,
     pub(crate) messages: Vec<Value>,
-    pub(crate) textures: Vec<Texture>,
+    pub(crate) textures: Vec<ContentFeatures>,
 }
 
 impl Released {
     fn new(ruleset: Ruleset, session: Session) -> Self {
         let messages = session.messages();
-        let textures = messages.iter().map(|message| Texture::of_under(ruleset.rules(), message)).collect();
+        let textures =
+            messages.iter().map(|message| ContentFeatures::of_under(ruleset.rules(), message)).collect();
         Self { ruleset, session, messages, textures }
     }
 
@@ -70,15 +71,21 @@ impl Released {
     }
 
     /// The plan of one step for a window in tokens.
-    fn plan(&self, step: Step, settings: &StepSettings, window: f64, gate: Gate) -> Result<Plan, PlanError> {
-        let settings = StepSettings { steps: StepSet::of(&[step]), ..settings.clone() };
+    fn plan(
+        &self,
+        step: Policy,
+        settings: &PolicySettings,
+        window: f64,
+        gate: Gate,
+    ) -> Result<Plan, PlanError> {
+        let settings = PolicySettings { enabled: PolicySet::of(&[step]), ..settings.clone() };
         let asked = self.session.setting("dropThinking").and_then(Value::as_bool).unwrap_or(false);
         let drops = asked && self.rules().prune_size.signatures;
-        Plan::new(&Asked {
+        Plan::new(&PlanInput {
             index: &self.session.index,
             context: self.context(),
             branch: None,
-            textures: Some(&self.textures),
+            features: Some(&self.textures),
             remembered: None,
             settings: &settings,
             window,
@@ -92,7 +99,7 @@ impl Released {
     /// The messages as a plan leaves them, and the positions of those that differ.
     fn after(&self, plan: &Plan) -> (Vec<Value>, Value) {
         let new: Vec<Value> =
-            self.messages.iter().enumerate().map(|(at, message)| after(message, at, plan)).collect();
+            self.messages.iter().enumerate().map(|(at, message)| message_after(message, at, plan)).collect();
         let changed = self.changed(&new);
         (new, changed)
     }

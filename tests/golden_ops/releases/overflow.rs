@@ -3,18 +3,18 @@
 use std::path::Path;
 
 use clawscope::gateway::ruleset::Ruleset;
-use clawscope::js::{JsString, Object, Throws, Value};
-use clawscope::policy::overflow::{Detected, by_release, is_overflowed_in_run};
+use clawscope::js::{JsException, JsString, Object, Value};
+use clawscope::policy::overflow::{Detection, detect, is_overflow_in_run};
 
 use super::super::or_throws;
 use super::{Session, number, on_session};
 
-pub(super) fn answer(ruleset: Ruleset, case: &Value, root: &Path) -> Result<Value, Throws> {
+pub(super) fn answer(ruleset: Ruleset, case: &Value, root: &Path) -> Result<Value, JsException> {
     let mut result = Object::default();
     let texts = case.get("settings").and_then(|settings| settings.get("errorMessages")?.as_array());
     if let Some(texts) = texts {
         let judged = |text: &JsString| {
-            let said = by_release(&text.to_string_lossy(), ruleset.id());
+            let said = detect(&text.to_string_lossy(), ruleset.id());
             let mut judged = gateways_view(said);
             judged.set("pi", Value::Bool(said.in_run));
             Value::Object(judged)
@@ -28,7 +28,7 @@ pub(super) fn answer(ruleset: Ruleset, case: &Value, root: &Path) -> Result<Valu
     Ok(Value::Object(result))
 }
 
-fn gateways_view(said: Detected) -> Object {
+fn gateways_view(said: Detection) -> Object {
     Object::from([
         ("overflow", said.overflow),
         ("likely", said.likely),
@@ -45,12 +45,11 @@ fn assistants(ruleset: Ruleset, session: &Session) -> Value {
             continue;
         }
         let text = message.get("errorMessage").and_then(Value::as_str);
-        let mut item = text
-            .map(|text| gateways_view(by_release(&text.to_string_lossy(), ruleset.id())))
-            .unwrap_or_default();
+        let mut item =
+            text.map(|text| gateways_view(detect(&text.to_string_lossy(), ruleset.id()))).unwrap_or_default();
         item.set("index", number(at as f64));
         item.set("stopReason", message.get("stopReason").cloned().unwrap_or(Value::Null));
-        let in_run = is_overflowed_in_run(message, window, ruleset.id());
+        let in_run = is_overflow_in_run(message, window, ruleset.id());
         item.set("pi", or_throws(in_run.map(Value::Bool)));
         judged.push(Value::Object(item));
     }

@@ -1,13 +1,13 @@
 //! Op `prune`: effective settings, the gate, and the messages after pruning.
 
-use clawscope::gateway::eligible::{Route, eligible_under};
+use clawscope::gateway::eligible::{ModelRoute, is_eligible_under};
 use clawscope::gateway::pruning::{PruneSettings, effective_settings_under};
 use clawscope::gateway::ruleset::PruneWeight;
 use clawscope::gateway::window::DEFAULT_WINDOW;
-use clawscope::gateway::window_rules::{ModelWindow, resolve_under};
+use clawscope::gateway::window_rules::{ModelWindow, resolve_window_under};
 use clawscope::js::{self, Object, Value};
 use clawscope::policy::prune::{Gate, gate_under, last_touch_under};
-use clawscope::policy::{Step, StepSettings};
+use clawscope::policy::{Policy, PolicySettings};
 use clawscope::store::body;
 use clawscope::store::entry::Role;
 
@@ -37,11 +37,11 @@ pub(super) fn answer(session: &Released) -> Value {
     } else if let Some(settings) = &settings {
         result.set("prunable", prunable(session, settings));
     }
-    let settings = StepSettings {
+    let settings = PolicySettings {
         prune: settings.unwrap_or_default(),
-        ..StepSettings::built_in(session.ruleset, f64::NAN)
+        ..PolicySettings::built_in(session.ruleset, f64::NAN)
     };
-    let plan = session.plan(Step::Prune, &settings, window(session), gate);
+    let plan = session.plan(Policy::Prune, &settings, window(session), gate);
     let planned = plan.map(|plan| session.after(&plan));
     let changed = if let Ok((messages, positions)) = planned {
         let total = before.and_then(|_| sizes(&messages));
@@ -63,10 +63,10 @@ pub(super) fn answer(session: &Released) -> Value {
 
 fn decided(session: &Released, asked: &Value, settings: Option<&PruneSettings>) -> Gate {
     let (provider, model, api) = route(asked);
-    let route = Route { api, base_url: None };
-    let eligible = eligible_under(session.rules(), &provider, &model, &route);
+    let route = ModelRoute { api, base_url: None };
+    let eligible = is_eligible_under(session.rules(), &provider, &model, &route);
     let inner = &session.session;
-    let body = |ix| body::entry(&inner.source, &inner.index, ix);
+    let body = |ix| body::read_entry(&inner.source, &inner.index, ix);
     let touch = last_touch_under(session.rules(), &inner.index, (&provider, &model), body);
     gate_under(session.rules(), settings, eligible, touch, inner.now_ms())
 }
@@ -82,7 +82,8 @@ fn window(session: &Released) -> f64 {
         let (provider, model, _) = route(asked);
         let own = ModelWindow { tokens: None, window: session.number("contextWindow") };
         let config = session.session.setting("cfg");
-        return resolve_under(session.rules(), config, (&provider, &model), own, DEFAULT_WINDOW).tokens;
+        return resolve_window_under(session.rules(), config, (&provider, &model), own, DEFAULT_WINDOW)
+            .tokens;
     }
     let any = session.rules().prune_size.weight == PruneWeight::Table;
     let usable = |tokens: &f64| any || tokens.is_finite() && *tokens > 0.0;
@@ -98,11 +99,11 @@ fn prunable(session: &Released, settings: &PruneSettings) -> Value {
     let mut names = Object::default();
     let results = session.context().messages.iter().filter(|message| message.size.role == Role::ToolResult);
     for message in results {
-        let name = session.session.index.words.value(message.size.tool);
+        let name = session.session.index.values.value(message.size.tool_name);
         let told = if session.rules().filter_needs_name {
-            filter.prunable_named(name)
+            filter.is_prunable_strict(name)
         } else {
-            Ok(filter.prunable(name))
+            Ok(filter.is_prunable(name))
         };
         names.insert(js::to_text(name), or_throws(told.map(Value::Bool)));
     }

@@ -2,7 +2,7 @@
 
 use clawscope::context::tokens::{ContextEstimate, estimate_context_under, estimate_under};
 use clawscope::gateway::compaction::pi_compaction;
-use clawscope::js::{Throws, Value};
+use clawscope::js::{JsException, Value};
 
 use super::super::{or_throws, tokens};
 use super::{Released, number, object};
@@ -33,7 +33,7 @@ fn estimated(estimate: ContextEstimate) -> Value {
     ])
 }
 
-fn should_compact(session: &Released, estimate: Result<ContextEstimate, Throws>) -> Value {
+fn should_compact(session: &Released, estimate: Result<ContextEstimate, JsException>) -> Value {
     let (Some(window), Ok(estimate)) = (session.number("contextWindow"), estimate) else {
         return Value::Null;
     };

@@ -2,7 +2,7 @@
 
 use clawscope::gateway::ruleset::{ResultLimit, Rules};
 use clawscope::gateway::window::DEFAULT_WINDOW;
-use clawscope::gateway::window_rules::{ModelWindow, WindowLimits, judge_by, resolve_under};
+use clawscope::gateway::window_rules::{ModelWindow, WindowLimits, judge_with_limits, resolve_window_under};
 use clawscope::js::{JsString, Object, Value};
 use clawscope::policy::truncate::max_result_chars_under;
 
@@ -17,10 +17,10 @@ pub(super) fn answer(rules: &Rules, case: &Value) -> Value {
     let own =
         ModelWindow { tokens: number_of("modelContextTokens"), window: number_of("modelContextWindow") };
     let (provider, model) = (text("provider"), text("modelId"));
-    let info = resolve_under(rules, setting("cfg"), (&provider, &model), own, default);
+    let info = resolve_window_under(rules, setting("cfg"), (&provider, &model), own, default);
     let given = WindowLimits { warn: number_of("warnBelowTokens"), block: number_of("hardMinTokens") };
     let tokens = info.tokens.floor().max(0.0);
-    let verdict = judge_by(rules, tokens, info.own, given);
+    let verdict = judge_with_limits(rules, tokens, info.model_tokens, given);
     let limit = match rules.result_limit {
         ResultLimit::None => Value::Null,
         _ => number(max_result_chars_under(rules, info.tokens)),
@@ -36,9 +36,9 @@ pub(super) fn answer(rules: &Rules, case: &Value) -> Value {
     if rules.window_guard.block_share > 0.0 {
         guard.set("hardMinTokens", number(verdict.minimum));
         guard.set("warnBelowTokens", number(verdict.warn_below));
-        if info.own != info.tokens {
-            told.set("referenceTokens", number(info.own));
-            guard.set("referenceTokens", number(info.own));
+        if info.model_tokens != info.tokens {
+            told.set("referenceTokens", number(info.model_tokens));
+            guard.set("referenceTokens", number(info.model_tokens));
         }
     }
     object([("info", Value::Object(told)), ("guard", Value::Object(guard)), ("maxToolResultChars", limit)])

@@ -1,6 +1,6 @@
 //! Output of everyday commands: listings, searches, history, facts about the board.
 use super::super::rng::Rng;
-use super::super::template::{Pools, filled, lines};
+use super::super::template::{Pools, fill_to_string, lines};
 use super::source::{DIRS, STEMS};
 
 const POOLS: &Pools = &[
@@ -103,7 +103,7 @@ pub(in super::super) fn git_log(rng: &mut Rng, chars: usize) -> String {
 /// A short look at the board: kernel, memory, temperature.
 pub(in super::super) fn board(rng: &mut Rng) -> String {
     let text = "Linux pi4 6.6.62+rpt-rpi-v8 #1 SMP PREEMPT aarch64 GNU/Linux\nprocessor : 0..3\nBogoMIPS  : 108.00\nFeatures  : fp asimd evtstrm crc32 cpuid\nCPU implementer : 0x41\nCPU part  : 0xd08 (Cortex-A72)\nRevision  : c03114\nModel     : Raspberry Pi 4 Model B Rev 1.4\n\n               total        used        free      shared  buff/cache   available\nMem:            3793         {#900-2200}         {#120-900}          34        1188        2301\nSwap:            511          {#0-420}         {#80-511}\ntemp={#48-79}.{#0-9}'C  throttled=0x0\n";
-    filled(rng, POOLS, text)
+    fill_to_string(rng, POOLS, text)
 }
 
 /// A service's journal, about `chars` long.

@@ -1,6 +1,6 @@
 //! How an assistant thinks aloud over code and logs.
 use super::super::rng::Rng;
-use super::super::template::{Pools, filled, sentence_case};
+use super::super::template::{Pools, fill_to_string, sentence_case};
 use super::source::{DIRS, STEMS};
 
 const POOLS: &Pools = &[
@@ -60,7 +60,7 @@ pub(in super::super) fn aloud(rng: &mut Rng, chars: usize) -> String {
     let mut out = String::new();
     while out.len() < chars {
         let row = rng.pick(ROWS);
-        sentence_case(&mut out, &filled(rng, POOLS, row));
+        sentence_case(&mut out, &fill_to_string(rng, POOLS, row));
     }
     out.trim_end().to_owned()
 }

@@ -1,6 +1,6 @@
 //! Web pages: manuals, wikis and papers as a reader extracts them, and what a browser's snapshot shows.
 use super::super::rng::Rng;
-use super::super::template::{Pools, fill, filled, lines, sentence_case};
+use super::super::template::{Pools, fill, fill_to_string, lines, sentence_case};
 
 /// Words of technical pages.
 pub(in super::super) const POOLS: &Pools = &[
@@ -138,7 +138,7 @@ pub(in super::super) fn page(rng: &mut Rng, title: &str, size: usize) -> String 
 fn paragraph(out: &mut String, rng: &mut Rng) {
     for _ in 0..rng.range(3, 7) {
         let sentence = rng.pick(SENTENCES);
-        sentence_case(out, &filled(rng, POOLS, sentence));
+        sentence_case(out, &fill_to_string(rng, POOLS, sentence));
     }
     out.push_str("\n\n");
 }

@@ -3,8 +3,8 @@
 use super::super::material::web;
 use super::super::model::SONNET;
 use super::super::prompt::RESEARCH;
-use super::super::scribe::Scribe;
-use super::super::session::Session;
+use super::super::scribe::TranscriptWriter;
+use super::super::session::DemoSession;
 use super::super::tool::{read, web_fetch};
 use super::at;
 use serde_json::json;
@@ -30,8 +30,8 @@ const PAGES: [(&str, &str); 12] = [
 ];
 
 /// The session.
-pub(in super::super) fn sessions() -> Vec<Session> {
-    let mut s = Scribe::begin("research crawl", &SONNET, &RESEARCH, at(9, 48));
+pub(in super::super) fn sessions() -> Vec<DemoSession> {
+    let mut s = TranscriptWriter::begin("research crawl", &SONNET, &RESEARCH, at(9, 48));
     s.user("[Subagent Task]: Read everything linked from the two release notes that concerns 16-byte atomics on AArch64. Come back with a table: source, claim, evidence, date.");
     rounds(&mut s, 0, 4);
     s.answer(
@@ -43,11 +43,11 @@ pub(in super::super) fn sessions() -> Vec<Session> {
     s.answer("Done. 33 pages read. Of nineteen claims about 16-byte atomics eleven are measured, six are repeated from one another and two contradict the manual. The table is in the announcement.");
     let chat = json!({"spawnedBy": "agent:research:main", "spawnDepth": 1, "label": "web crawl",
         "displayName": "web crawl", "channel": "webchat"});
-    vec![Session::new("research", KEY, &s, &chat)]
+    vec![DemoSession::new("research", KEY, &s, &chat)]
 }
 
 /// Three pages a round: one alone, two in one step, of which the second was saved to disk by an earlier fetch.
-fn rounds(s: &mut Scribe, first: usize, end: usize) {
+fn rounds(s: &mut TranscriptWriter, first: usize, end: usize) {
     for round in first..end {
         let mut pages = (0..3).map(|i| PAGES[(round * 3 + i) % PAGES.len()]).map(|(url, title)| {
             let size = s.rng.range(11_000, 23_500) as usize;
@@ -60,8 +60,8 @@ fn rounds(s: &mut Scribe, first: usize, end: usize) {
         };
         drop(pages);
         let tool = web_fetch(s, &alone.0, alone.1, &alone.2);
-        s.step("", vec![tool]);
+        s.tool_step("", vec![tool]);
         let tool = web_fetch(s, &fetched.0, fetched.1, &fetched.2);
-        s.step("", vec![tool, read(&format!("{SAVED}/{round:02}-linked.md"), &saved.2)]);
+        s.tool_step("", vec![tool, read(&format!("{SAVED}/{round:02}-linked.md"), &saved.2)]);
     }
 }

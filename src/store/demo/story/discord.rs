@@ -3,8 +3,8 @@
 use super::super::material::{infra, shell};
 use super::super::model::OPUS;
 use super::super::prompt::FULL;
-use super::super::scribe::Scribe;
-use super::super::session::{Session, shared, spoken};
+use super::super::scribe::TranscriptWriter;
+use super::super::session::{DemoSession, shared_chat_fields, shared_chat_message};
 use super::super::tool::{exec, read};
 use super::at;
 
@@ -24,26 +24,30 @@ const NEWS: [&str; 8] = [
 ];
 
 /// The session.
-pub(in super::super) fn sessions() -> Vec<Session> {
-    let mut s = Scribe::begin("discord ops", &OPUS, &FULL, at(13, 31) - 24 * 3_600_000);
+pub(in super::super) fn sessions() -> Vec<DemoSession> {
+    let mut s = TranscriptWriter::begin("discord ops", &OPUS, &FULL, at(13, 31) - 24 * 3_600_000);
     for beat in 0..49 {
         if beat % 16 == 9 {
-            let text =
-                spoken(&mut s, "g/ops", "aisha", "anything I should know before the window on Sunday?");
+            let text = shared_chat_message(
+                &mut s,
+                "g/ops",
+                "aisha",
+                "anything I should know before the window on Sunday?",
+            );
             s.user(&text);
             s.answer("Two things: n-hel-02 still runs the old kernel, and the journal partition of n-fra-03 should be cleaned first.");
             s.wait_s(95);
         }
         heartbeat(&mut s, beat);
         let pause = s.rng.range(20 * 60, 38 * 60) as i64;
-        s.wait_s(pause.min((at(13, 58) - s.now) / 1000 / (49 - beat)).max(60));
+        s.wait_s(pause.min((at(13, 58) - s.now_ms) / 1000 / (49 - beat)).max(60));
     }
-    let chat = shared("discord", "channel", "118204471002", "g/ops");
-    vec![Session::new("main", "agent:main:discord:channel:118204471002", &s, &chat)]
+    let chat = shared_chat_fields("discord", "channel", "118204471002", "g/ops");
+    vec![DemoSession::new("main", "agent:main:discord:channel:118204471002", &s, &chat)]
 }
 
-fn heartbeat(s: &mut Scribe, beat: i64) {
-    let time = super::super::json::iso(s.now);
+fn heartbeat(s: &mut TranscriptWriter, beat: i64) {
+    let time = super::super::json::iso(s.now_ms);
     s.user(&format!("{HEARTBEAT}{time}"));
     let health = infra::health(&mut s.rng);
     let log =
@@ -52,7 +56,7 @@ fn heartbeat(s: &mut Scribe, beat: i64) {
         exec("ops/health.sh --all", CWD, &health, 0, 2_800),
         read(&format!("{CWD}/boards/{:02}.log", beat % 24), &log),
     ];
-    s.step("", uses);
+    s.tool_step("", uses);
     let news = s.rng.pick(&NEWS);
     s.answer(news);
 }

@@ -2,8 +2,8 @@
 use super::super::material::chinese;
 use super::super::model::OPUS;
 use super::super::prompt::FULL;
-use super::super::scribe::Scribe;
-use super::super::session::{Session, direct};
+use super::super::scribe::TranscriptWriter;
+use super::super::session::{DemoSession, direct_chat_fields};
 use super::super::tool::{exec, read, write};
 use super::{DAY, at};
 
@@ -21,19 +21,19 @@ const ASKS: [&str; 8] = [
 ];
 
 /// The session.
-pub(in super::super) fn sessions() -> Vec<Session> {
-    let mut s = Scribe::begin("feishu weekly", &OPUS, &FULL, at(9, 1) - 14 * DAY);
+pub(in super::super) fn sessions() -> Vec<DemoSession> {
+    let mut s = TranscriptWriter::begin("feishu weekly", &OPUS, &FULL, at(9, 1) - 14 * DAY);
     for week in 7..10 {
-        s.now = at(9, 2) - (9 - week as i64) * 7 * DAY;
+        s.now_ms = at(9, 2) - (9 - week as i64) * 7 * DAY;
         a_week(&mut s, week);
     }
     s.name("周报助手");
-    let mut chat = direct("feishu", "ou_3f7c21ab", "陈思雨");
+    let mut chat = direct_chat_fields("feishu", "ou_3f7c21ab", "陈思雨");
     chat["displayName"] = "飞书 周报助手".into();
-    vec![Session::new("main", "agent:main:feishu:direct:ou_3f7c21ab", &s, &chat)]
+    vec![DemoSession::new("main", "agent:main:feishu:direct:ou_3f7c21ab", &s, &chat)]
 }
 
-fn a_week(s: &mut Scribe, week: u64) {
+fn a_week(s: &mut TranscriptWriter, week: u64) {
     for (round, ask) in ASKS.iter().enumerate() {
         let remark = chinese::remark(&mut s.rng);
         s.user(&format!("{ask}。{remark}"));
@@ -41,7 +41,7 @@ fn a_week(s: &mut Scribe, week: u64) {
             0 => collect(s, week),
             2 | 5 => {
                 let notes = chinese::notes(&mut s.rng, 2_900);
-                s.step("先看原始纪要。", vec![read(&format!("{DOCS}/w{week}-raw-{round}.md"), &notes)]);
+                s.tool_step("先看原始纪要。", vec![read(&format!("{DOCS}/w{week}-raw-{round}.md"), &notes)]);
             }
             7 => save(s, week),
             _ => {}
@@ -53,7 +53,7 @@ fn a_week(s: &mut Scribe, week: u64) {
     }
 }
 
-fn collect(s: &mut Scribe, week: u64) {
+fn collect(s: &mut TranscriptWriter, week: u64) {
     let listing = (1..12)
         .map(|day| {
             format!(
@@ -69,10 +69,10 @@ fn collect(s: &mut Scribe, week: u64) {
         exec(&format!("ls -la {DOCS}"), DOCS, &listing, 0, 30),
         read(&format!("{DOCS}/w{week}-raw.md"), &export),
     ];
-    s.step("我先把各组的纪要收齐。", uses);
+    s.tool_step("我先把各组的纪要收齐。", uses);
 }
 
-fn save(s: &mut Scribe, week: u64) {
+fn save(s: &mut TranscriptWriter, week: u64) {
     let report = chinese::report(&mut s.rng, week, 1_200);
-    s.step("没有发现错别字,现在保存。", vec![write(&format!("{DOCS}/w{week}.md"), &report)]);
+    s.tool_step("没有发现错别字,现在保存。", vec![write(&format!("{DOCS}/w{week}.md"), &report)]);
 }

@@ -3,8 +3,8 @@
 use super::super::material::{source, web};
 use super::super::model::GPT;
 use super::super::prompt::RESEARCH;
-use super::super::scribe::Scribe;
-use super::super::session::{Session, direct};
+use super::super::scribe::TranscriptWriter;
+use super::super::session::{DemoSession, direct_chat_fields};
 use super::super::tool::{edit, read, web_fetch};
 use super::{DAY, at};
 
@@ -39,20 +39,20 @@ const ASKS: [(&str, &str); 7] = [
 ];
 
 /// The session.
-pub(in super::super) fn sessions() -> Vec<Session> {
-    let mut s = Scribe::begin("llvm notes", &GPT, &RESEARCH, at(16, 20) - DAY);
+pub(in super::super) fn sessions() -> Vec<DemoSession> {
+    let mut s = TranscriptWriter::begin("llvm notes", &GPT, &RESEARCH, at(16, 20) - DAY);
     for (round, (asked, answer)) in ASKS.iter().enumerate() {
         s.user(asked);
         let size = s.rng.range(9_000, 14_000) as usize;
         let title = format!("LLVM notes, chapter {}", round + 3);
         let body = web::page(&mut s.rng, &title, size);
         let page = web_fetch(&mut s, &format!("https://manual.example/llvm/{round}"), &title, &body);
-        s.step("", vec![page]);
+        s.tool_step("", vec![page]);
         let stem = source::STEMS[round * 4];
         let text = source::cpp(&mut s.rng, stem, size + 6_500);
-        s.step("", vec![read(&format!("{HOME}/lib/{stem}.cpp"), &text)]);
+        s.tool_step("", vec![read(&format!("{HOME}/lib/{stem}.cpp"), &text)]);
         if round == 3 {
-            s.step(
+            s.tool_step(
                 "",
                 vec![edit(
                     &format!("{HOME}/notes.md"),
@@ -65,7 +65,7 @@ pub(in super::super) fn sessions() -> Vec<Session> {
         s.answer(answer);
         s.wait_s(5_400);
     }
-    let mut chat = direct("webchat", "mei", "Mei");
+    let mut chat = direct_chat_fields("webchat", "mei", "Mei");
     chat["displayName"] = "llvm notes".into();
-    vec![Session::new("research", "agent:research:llvm-notes", &s, &chat)]
+    vec![DemoSession::new("research", "agent:research:llvm-notes", &s, &chat)]
 }

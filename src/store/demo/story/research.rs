@@ -3,8 +3,8 @@
 use super::super::material::{source, web};
 use super::super::model::SONNET;
 use super::super::prompt::RESEARCH;
-use super::super::scribe::Scribe;
-use super::super::session::{Session, direct};
+use super::super::scribe::TranscriptWriter;
+use super::super::session::{DemoSession, direct_chat_fields};
 use super::super::tool::{ToolUse, exec, read, web_fetch, write};
 use super::at;
 use serde_json::json;
@@ -68,8 +68,8 @@ const QUESTIONS: [(&str, &str); 14] = [
 ];
 
 /// The session.
-pub(in super::super) fn sessions() -> Vec<Session> {
-    let mut s = Scribe::begin("research main", &SONNET, &RESEARCH, at(5, 40));
+pub(in super::super) fn sessions() -> Vec<DemoSession> {
+    let mut s = TranscriptWriter::begin("research main", &SONNET, &RESEARCH, at(5, 40));
     let details = json!({"readFiles": [format!("{HOME}/notes/traces.cpp")], "modifiedFiles": [format!("{HOME}/notes/allocators.md")]});
     ask(&mut s, &QUESTIONS[..6], 7_400);
     s.compact(&summary(1), 20_000, &details);
@@ -80,14 +80,14 @@ pub(in super::super) fn sessions() -> Vec<Session> {
     s.label(fork, "the fork: how to measure");
     s.user("Good. Go on with the trace-driven one and write the plan.");
     let text = summary(3);
-    s.step("", vec![write(&format!("{HOME}/notes/plan.md"), &text)]);
+    s.tool_step("", vec![write(&format!("{HOME}/notes/plan.md"), &text)]);
     s.answer("The plan is in notes/plan.md: three phases, two machines, one week of runs.");
     s.name("Allocators under churn");
-    let chat = direct("webchat", "main", "Mei");
-    vec![Session::new("research", "agent:research:main", &s, &chat)]
+    let chat = direct_chat_fields("webchat", "main", "Mei");
+    vec![DemoSession::new("research", "agent:research:main", &s, &chat)]
 }
 
-fn ask(s: &mut Scribe, questions: &[(&str, &str)], size: u64) {
+fn ask(s: &mut TranscriptWriter, questions: &[(&str, &str)], size: u64) {
     for (round, (question, answer)) in questions.iter().enumerate() {
         s.user(question);
         if round % 3 == 0 {
@@ -97,14 +97,14 @@ fn ask(s: &mut Scribe, questions: &[(&str, &str)], size: u64) {
         }
         for _ in 0..3 {
             let tool = source_of(s, size);
-            s.step("", vec![tool]);
+            s.tool_step("", vec![tool]);
         }
         s.answer(answer);
         s.wait_s(410);
     }
 }
 
-fn source_of(s: &mut Scribe, size: u64) -> ToolUse {
+fn source_of(s: &mut TranscriptWriter, size: u64) -> ToolUse {
     let size = s.rng.range(size / 2, size * 3 / 2) as usize;
     if !s.rng.one_in(3) {
         let text = source::cpp(&mut s.rng, "segment", size);
@@ -117,14 +117,14 @@ fn source_of(s: &mut Scribe, size: u64) -> ToolUse {
 }
 
 /// Three ways to measure, tried from one point. Returns that point; the leaf is on the third.
-fn forks(s: &mut Scribe) -> usize {
+fn forks(s: &mut TranscriptWriter) -> usize {
     let fork = s.answer(
         "Before we choose: there are three ways to drive such a workload. Shall I try each for a moment?",
     );
     s.wait_s(70);
     s.user("Yes. First: a synthetic generator.");
     let tool = source_of(s, 21_000);
-    s.step("", vec![tool]);
+    s.tool_step("", vec![tool]);
     let generator =
         s.answer("The generator is easy to reproduce but its phases are ours, not those of a program.");
     s.label(generator, "synthetic generator");
@@ -132,16 +132,16 @@ fn forks(s: &mut Scribe) -> usize {
     s.go_to(fork);
     s.user("Second: replaying a recorded trace under a debugger.");
     let tool = source_of(s, 14_000);
-    s.step("", vec![tool]);
+    s.tool_step("", vec![tool]);
     let log = source::cpp(&mut s.rng, "journal", 4_800);
-    s.step("", vec![exec("gdb -batch -x replay.gdb ./churn", HOME, &log, 124, 600_000)]);
+    s.tool_step("", vec![exec("gdb -batch -x replay.gdb ./churn", HOME, &log, 124, 600_000)]);
     s.answer("Too slow: ten minutes for two seconds of trace. Not usable.");
     s.wait_s(60);
     s.go_to_with_summary(fork, "## Tried\nReplaying a recorded trace under a debugger: ten minutes for two seconds of trace, so not usable. The trace format itself is fine and can be read without the debugger (notes/traces.cpp).");
     s.user("Third: drive the allocator from the trace directly.");
     let tool = source_of(s, 21_000);
     let more = source_of(s, 18_000);
-    s.step("", vec![tool, more]);
+    s.tool_step("", vec![tool, more]);
     let direct = s.answer(
         "This works: 1.2 million operations a second, and the phases are those of the recorded program.",
     );

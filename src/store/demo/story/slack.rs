@@ -3,8 +3,8 @@
 use super::super::material::infra;
 use super::super::model::OPUS;
 use super::super::prompt::FULL;
-use super::super::scribe::Scribe;
-use super::super::session::{Session, shared, spoken};
+use super::super::scribe::TranscriptWriter;
+use super::super::session::{DemoSession, shared_chat_fields, shared_chat_message};
 use super::super::tool::{ToolUse, exec, exec_background, exec_failed, process_log, read};
 use super::at;
 
@@ -71,7 +71,7 @@ const TURNS: [Turn; 9] = [
     ),
 ];
 
-fn work(s: &mut Scribe, step: char) -> ToolUse {
+fn work(s: &mut TranscriptWriter, step: char) -> ToolUse {
     let size = s.rng.range(27_300, 35_200) as usize;
     match step {
         'h' => exec("ops/health.sh", CWD, &infra::health(&mut s.rng), 0, 2_400),
@@ -89,33 +89,33 @@ fn work(s: &mut Scribe, step: char) -> ToolUse {
 }
 
 /// The session.
-pub(in super::super) fn sessions() -> Vec<Session> {
-    let mut s = Scribe::begin("slack infra", &OPUS, &FULL, at(12, 4));
+pub(in super::super) fn sessions() -> Vec<DemoSession> {
+    let mut s = TranscriptWriter::begin("slack infra", &OPUS, &FULL, at(12, 4));
     for (who, asked, steps, answer) in TURNS {
-        let text = spoken(&mut s, TITLE, who, asked);
+        let text = shared_chat_message(&mut s, TITLE, who, asked);
         s.user(&text);
         for step in steps.chars() {
             let tool = work(&mut s, step);
-            s.step("", vec![tool]);
+            s.tool_step("", vec![tool]);
         }
         s.answer(answer);
         s.wait_s(420);
     }
     dumps(&mut s);
-    let chat = shared("slack", "channel", "c07infra", TITLE);
-    vec![Session::new("main", "agent:main:slack:channel:c07infra", &s, &chat)]
+    let chat = shared_chat_fields("slack", "channel", "c07infra", TITLE);
+    vec![DemoSession::new("main", "agent:main:slack:channel:c07infra", &s, &chat)]
 }
 
-fn dumps(s: &mut Scribe) {
-    let text = spoken(
+fn dumps(s: &mut TranscriptWriter) {
+    let text = shared_chat_message(
         s,
         TITLE,
         "Tomas",
         "get everything on mqtt-bridge: events, the journal, and a packet dump of the handshake. quick please",
     );
     s.user(&text);
-    let started = s.now;
-    s.step(
+    let started = s.now_ms;
+    s.tool_step(
         "",
         vec![exec_background(
             "journalctl -f -u mqtt-bridge -o json --since -2h",
@@ -125,7 +125,7 @@ fn dumps(s: &mut Scribe) {
             started,
         )],
     );
-    s.settle(154_535);
+    s.calibrate_prompt(154_535);
     let events = infra::events(&mut s.rng, 38_662);
     let journal = infra::journal_json(&mut s.rng, 155_016);
     let packets = infra::packets(&mut s.rng, 136_693);
@@ -134,8 +134,8 @@ fn dumps(s: &mut Scribe) {
         process_log("loud-cedar", "journalctl -f -o json", &journal, 400).dense(1.4),
         exec("tcpdump -nn -xx -r /var/tmp/mqtt.pcap", CWD, &packets, 0, 1_700).dense(1.4),
     ];
-    s.step("Pulling all three at once.", uses);
-    s.settle(390_607);
+    s.tool_step("Pulling all three at once.", uses);
+    s.calibrate_prompt(390_607);
     let request = s.rng.base62(22);
     s.refused(&format!(
         "400 {{\"type\":\"error\",\"error\":{{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 390607 \

@@ -3,8 +3,8 @@
 use super::super::material::{build, shell, source, thought, web};
 use super::super::model::OPUS;
 use super::super::prompt::FULL;
-use super::super::scribe::Scribe;
-use super::super::session::{Session, direct};
+use super::super::scribe::TranscriptWriter;
+use super::super::session::{DemoSession, direct_chat_fields};
 use super::super::tool::{
     ToolUse, browser, edit, exec, exec_background, process_poll, read, web_fetch, write,
 };
@@ -126,7 +126,7 @@ const SUMMARY: &str = include_str!("../../../../assets/demo/telegram-summary.md"
 
 /// One step of the morning: `r`ead, `g`rep, git `l`og, `j`ournal, `b`oard, `n`inja, li`s`ting, `w`eb page, `B`rowser,
 /// `c`make, `e`dit, no`T`es.
-fn work(s: &mut Scribe, step: char) -> ToolUse {
+fn work(s: &mut TranscriptWriter, step: char) -> ToolUse {
     let size = s.rng.range(1_900, 6_600) as usize;
     let stem = s.rng.pick(&source::STEMS);
     let dir = s.rng.pick(&source::DIRS);
@@ -153,17 +153,17 @@ const NEW_CAST: &str = "  auto* arena = std::assume_aligned<64>(static_cast<Aren
 const OLD_LINK: &str = "target_link_libraries(agent PRIVATE Threads::Threads ZLIB::ZLIB)";
 const NEW_LINK: &str = "target_link_libraries(agent PRIVATE Threads::Threads ZLIB::ZLIB atomic)";
 
-fn page(s: &mut Scribe, url: &str, title: &str, size: usize) -> ToolUse {
+fn page(s: &mut TranscriptWriter, url: &str, title: &str, size: usize) -> ToolUse {
     let body = web::page(&mut s.rng, title, size);
     web_fetch(s, url, title, &body)
 }
 
-fn sight(s: &mut Scribe, url: &str, title: &str, size: usize) -> ToolUse {
+fn sight(s: &mut TranscriptWriter, url: &str, title: &str, size: usize) -> ToolUse {
     let snapshot = web::snapshot(&mut s.rng, title, size);
     browser(s, url, &snapshot)
 }
 
-fn run(s: &mut Scribe, (asked, steps, answer): Run) {
+fn run(s: &mut TranscriptWriter, (asked, steps, answer): Run) {
     s.user(asked);
     for (at, step) in steps.chars().enumerate() {
         let size = s.rng.range(160, 900) as usize;
@@ -172,19 +172,19 @@ fn run(s: &mut Scribe, (asked, steps, answer): Run) {
         if at == 0 {
             s.think(&words);
         }
-        s.step(if at == 0 { "" } else { &words }, vec![tool]);
+        s.tool_step(if at == 0 { "" } else { &words }, vec![tool]);
     }
     s.answer(answer);
 }
 
 /// The session.
-pub(in super::super) fn sessions() -> Vec<Session> {
-    let mut s = Scribe::begin("telegram 8812", &OPUS, &FULL, at(8, 29));
+pub(in super::super) fn sessions() -> Vec<DemoSession> {
+    let mut s = TranscriptWriter::begin("telegram 8812", &OPUS, &FULL, at(8, 29));
     for morning in MORNING.into_iter().chain(TAIL) {
         run(&mut s, morning);
         s.wait_s(470);
     }
-    s.now = at(11, 48);
+    s.now_ms = at(11, 48);
     let details = json!({"readFiles": [format!("{HOME}/src/net/poller.cpp"), format!("{HOME}/src/ring/slot.cpp")],
         "modifiedFiles": [format!("{HOME}/notes/pi4-port.md"), format!("{HOME}/src/pool.cpp")]});
     s.compact(SUMMARY, 20_000, &details);
@@ -194,99 +194,104 @@ pub(in super::super) fn sessions() -> Vec<Session> {
     clang(&mut s, here);
     search(&mut s);
     last_run(&mut s);
-    vec![Session::new("main", "agent:main:telegram:direct:8812", &s, &direct("telegram", "8812", "Mei"))]
+    vec![DemoSession::new(
+        "main",
+        "agent:main:telegram:direct:8812",
+        &s,
+        &direct_chat_fields("telegram", "8812", "Mei"),
+    )]
 }
 
-fn pages(s: &mut Scribe) {
-    s.now = at(11, 52);
+fn pages(s: &mut TranscriptWriter) {
+    s.now_ms = at(11, 52);
     s.user("有没有现成的交叉编译方案？在板子上编太慢了，查一下官方文档");
     let tool = sight(s, "https://www.raspberrypi.com/documentation", "Raspberry Pi documentation", 16_300);
-    s.step("Looking at the board's own documentation first.", vec![tool]);
+    s.tool_step("Looking at the board's own documentation first.", vec![tool]);
     let tool = sight(s, "https://github.com/raspberrypi/tools", "raspberrypi/tools", 22_400);
-    s.step("", vec![tool]);
+    s.tool_step("", vec![tool]);
     let tool = sight(s, "https://forum.example/t/cross-or-native", "Cross or native?", 17_600);
-    s.step("", vec![tool]);
+    s.tool_step("", vec![tool]);
     s.think("The tools repository is the old 32-bit toolchain. The board runs a 64-bit userland, so Debian's own cross packages fit better, but the sysroot has to match libstdc++ 12.2.");
     s.answer("The board is a Pi 4 with a 64-bit userland, so the old `tools` repository does not apply. Debian's `crossbuild-essential-arm64` with a copied sysroot works, and CMake needs one toolchain file. For a project of 412 steps the native build with Ninja is slower but has fewer ways to go wrong.");
-    s.now = at(12, 10);
+    s.now_ms = at(12, 10);
     s.user("用 ninja，不要用 make");
     let configure = shell::configure(&mut s.rng, 18_000);
-    s.step(
+    s.tool_step(
         "Understood, switching generators.",
         vec![exec("cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo", HOME, &configure, 0, 14_200)],
     );
     let board = shell::board(&mut s.rng) + &shell::journal(&mut s.rng, 4_100);
-    s.step("", vec![exec("cat /proc/cpuinfo; journalctl -b -p warning", HOME, &board, 0, 130)]);
+    s.tool_step("", vec![exec("cat /proc/cpuinfo; journalctl -b -p warning", HOME, &board, 0, 130)]);
     s.answer("Ninja is set up in `build/`. Four jobs, as the memory allows no more.");
 }
 
-fn ninja(s: &mut Scribe) {
-    s.now = at(12, 21);
+fn ninja(s: &mut TranscriptWriter) {
+    s.now_ms = at(12, 21);
     s.user("后台开始编译吧");
-    let started = s.now;
-    s.step("", vec![exec_background("ninja -C build", HOME, "quiet-heron", 21_877, started)]);
+    let started = s.now_ms;
+    s.tool_step("", vec![exec_background("ninja -C build", HOME, "quiet-heron", 21_877, started)]);
     for (first, steps) in [(1, 74), (75, 92)] {
         let log = build::short(&mut s.rng, first, steps, false);
-        s.step("", vec![process_poll("quiet-heron", "ninja -C build", &log, None)]);
+        s.tool_step("", vec![process_poll("quiet-heron", "ninja -C build", &log, None)]);
     }
     let log = build::short(&mut s.rng, 167, 40, true);
-    s.step("", vec![process_poll("quiet-heron", "ninja -C build", &log, Some(1))]);
+    s.tool_step("", vec![process_poll("quiet-heron", "ninja -C build", &log, Some(1))]);
     s.answer("It compiled and then stopped in the link step; the objects that were built are kept.");
 }
 
-fn failing_build(s: &mut Scribe) -> usize {
-    s.now = at(12, 34);
+fn failing_build(s: &mut TranscriptWriter) -> usize {
+    s.now_ms = at(12, 34);
     s.user("树莓派上又编译失败了，能看看吗？");
     let lists = source::cmake(&mut s.rng, 16_800);
-    s.step("", vec![read(&format!("{HOME}/CMakeLists.txt"), &lists)]);
+    s.tool_step("", vec![read(&format!("{HOME}/CMakeLists.txt"), &lists)]);
     s.think("The link line has Threads and ZLIB only. On this core every 16-byte atomic becomes a libatomic call. I want the full command lines before I claim that, since a stale object from the make build could look the same.");
     let log = build::verbose(&mut s.rng);
-    s.step("The toolchain file points at gcc 12.2, which is fine. I will build once with full command lines to see what the linker is given.", vec![exec("ninja -C build -v", HOME, &log, 1, 411_000)]);
+    s.tool_step("The toolchain file points at gcc 12.2, which is fine. I will build once with full command lines to see what the linker is given.", vec![exec("ninja -C build -v", HOME, &log, 1, 411_000)]);
     let tool = page(s, "https://gcc.gnu.org/wiki/Atomic", "Atomic", 43_000);
-    s.step("", vec![tool]);
+    s.tool_step("", vec![tool]);
     let tool = page(s, "https://ninja-build.org/manual.html", "The Ninja build system", 41_800);
-    s.step("16-byte atomics live in libatomic on a core without LSE. Checking that Ninja rebuilds when only the link flags change.", vec![tool]);
+    s.tool_step("16-byte atomics live in libatomic on a core without LSE. Checking that Ninja rebuilds when only the link flags change.", vec![tool]);
     let listing = shell::listing(&mut s.rng, 26_000)
         + &build::short(&mut s.rng, 1, 104, false)
         + &build::failure(&mut s.rng, 1_400);
-    s.step("", vec![exec("ls -la build/ && ninja -v", HOME, &listing, 1, 9_300)]);
+    s.tool_step("", vec![exec("ls -la build/ && ninja -v", HOME, &listing, 1, 9_300)]);
     s.answer("找到了：`ring`、`queue`、`poller` 用到 16 字节原子操作，A72 没有对应指令，链接时缺 `libatomic`。两个方案：\n1. 在 `CMakeLists.txt` 里链接 `atomic`，改一行；\n2. 把代号压进指针，去掉 16 字节操作，改动大一些，但更快。\n先试哪个？")
 }
 
-fn clang(s: &mut Scribe, here: usize) {
+fn clang(s: &mut TranscriptWriter, here: usize) {
     s.wait_s(45);
     s.user("try with clang instead");
     let configure = shell::configure(&mut s.rng, 5_200);
-    s.step(
+    s.tool_step(
         "Configuring a second build folder with clang 14.",
         vec![exec("CXX=clang++-14 cmake -G Ninja -B build-clang", HOME, &configure, 0, 12_900)],
     );
     let log = build::short(&mut s.rng, 1, 52, true);
-    s.step("", vec![exec("ninja -C build-clang 2>&1 | tail -120", HOME, &log, 1, 118_000)]);
+    s.tool_step("", vec![exec("ninja -C build-clang 2>&1 | tail -120", HOME, &log, 1, 118_000)]);
     s.answer("clang fails in the same place: it emits the same `__atomic_*_16` calls. The compiler is not the problem.");
     s.wait_s(40);
     s.go_to(here);
 }
 
-fn search(s: &mut Scribe) {
-    s.now = at(13, 8);
+fn search(s: &mut TranscriptWriter) {
+    s.now_ms = at(13, 8);
     s.user("不用 clang 了。源码里到底有多少地方用到？最近是谁改的");
     let hits = shell::grep(&mut s.rng, 34_000);
-    s.step("", vec![exec("grep -rn __atomic src/ | sort", HOME, &hits, 0, 260)]);
+    s.tool_step("", vec![exec("grep -rn __atomic src/ | sort", HOME, &hits, 0, 260)]);
     let log = shell::git_log(&mut s.rng, 29_800);
-    s.step("", vec![exec("git log --stat -20", HOME, &log, 0, 120)]);
-    s.settle(176_020);
+    s.tool_step("", vec![exec("git log --stat -20", HOME, &log, 0, 120)]);
+    s.calibrate_prompt(176_020);
     s.answer("一共三百多处，集中在 ring 和 queue，都是二月那次提交带进来的。第一个方案（链接 libatomic）不碰这些代码。");
 }
 
-fn last_run(s: &mut Scribe) {
-    s.now = at(13, 21);
+fn last_run(s: &mut TranscriptWriter) {
+    s.now_ms = at(13, 21);
     s.user("好，先试第一个方案");
     let change = edit(&format!("{HOME}/CMakeLists.txt"), OLD_LINK, NEW_LINK, 388);
-    s.step("Linking now needs -latomic; patching the link line.", vec![change]);
+    s.tool_step("Linking now needs -latomic; patching the link line.", vec![change]);
     let log = build::failure(&mut s.rng, 50_900);
-    let took = at(14, 2) + 16_400 - s.now - 6_000;
-    s.step("", vec![exec("ninja -C build 2>&1 | tail -200", HOME, &log, 0, took).dense(1.9)]);
-    s.settle(203_412);
+    let took = at(14, 2) + 16_400 - s.now_ms - 6_000;
+    s.tool_step("", vec![exec("ninja -C build 2>&1 | tail -200", HOME, &log, 0, took).dense(1.9)]);
+    s.calibrate_prompt(203_412);
     s.refused("prompt is too long: 203412 tokens > 200000 maximum");
 }

@@ -2,8 +2,8 @@
 use super::super::material::chinese;
 use super::super::model::HAIKU;
 use super::super::prompt::FULL;
-use super::super::scribe::Scribe;
-use super::super::session::{Session, shared, spoken};
+use super::super::scribe::TranscriptWriter;
+use super::super::session::{DemoSession, shared_chat_fields, shared_chat_message};
 use super::{DAY, at};
 
 const TITLE: &str = "家里人";
@@ -46,18 +46,18 @@ const TALK: [(&str, &str, &str); 9] = [
 ];
 
 /// The session.
-pub(in super::super) fn sessions() -> Vec<Session> {
-    let mut s = Scribe::begin("whatsapp family", &HAIKU, &FULL, at(7, 9) - 10 * DAY);
+pub(in super::super) fn sessions() -> Vec<DemoSession> {
+    let mut s = TranscriptWriter::begin("whatsapp family", &HAIKU, &FULL, at(7, 9) - 10 * DAY);
     for day in (0..=10).rev() {
-        s.now = at(7, 10) - day * DAY;
+        s.now_ms = at(7, 10) - day * DAY;
         for (who, text, answer) in TALK {
             let extra = chinese::remark(&mut s.rng);
-            let asked = spoken(&mut s, TITLE, who, &format!("{text}。{extra}"));
+            let asked = shared_chat_message(&mut s, TITLE, who, &format!("{text}。{extra}"));
             s.user(&asked);
             s.answer(answer);
             s.wait_s(1_900);
         }
     }
-    let chat = shared("whatsapp", "group", ID, TITLE);
-    vec![Session::new("main", &format!("agent:main:whatsapp:group:{ID}"), &s, &chat)]
+    let chat = shared_chat_fields("whatsapp", "group", ID, TITLE);
+    vec![DemoSession::new("main", &format!("agent:main:whatsapp:group:{ID}"), &s, &chat)]
 }
