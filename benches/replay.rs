@@ -10,10 +10,10 @@ use std::path::PathBuf;
 
 use clawscope::gateway::env::Environment;
 use clawscope::inspect::LoadedSession;
-use clawscope::inspect::again::ReplayInputs;
-use clawscope::inspect::list::list_sessions;
-use clawscope::inspect::open::open;
-use clawscope::inspect::place::{StoreLocation, StoreRequest};
+use clawscope::inspect::replay_inputs::ReplayInputs;
+use clawscope::inspect::session_list::list_sessions;
+use clawscope::inspect::session_loading::open;
+use clawscope::inspect::store_location::{StoreLocation, StoreRequest};
 use clawscope::policy::{Policy, PolicySet};
 use clawscope::replay::{
     RecordedTrace, ReplaySession, Settings, recorded_trace, simulated_totals, simulated_trace,

@@ -9,7 +9,7 @@
 //!                                                      └────▶ commit ─▶ bytes (append only)
 //! ```
 //!
-//! * **Vocabulary**: [`ids`]; [`error`] (findings); [`js`], the JavaScript semantics that the gateway's rules are
+//! * **Vocabulary**: [`ids`]; [`diagnostic`] (what is wrong with a file); [`js`], the JavaScript semantics that the gateway's rules are
 //!   written in; [`text`], the only road of text to the screen; [`redact`], which masks secrets in documents and lists.
 //! * **Rules in words**: [`rulebook`], what gateways and pi do, as `assets/rules/` says it; comments and screens cite it.
 //! * **Settings**: [`gateway`], what `openclaw.json` and the defaults say, each value with where it comes from, and
@@ -40,7 +40,7 @@ pub mod command;
 pub mod commit;
 pub mod config;
 pub mod context;
-pub mod error;
+pub mod diagnostic;
 pub mod explain;
 pub mod export;
 pub mod gateway;

@@ -4,7 +4,7 @@ use std::io::{BufWriter, IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
 use clawscope::command::output::Output;
-use clawscope::command::{self, scene::Invocation};
+use clawscope::command::{self, environment::Invocation};
 use clawscope::commit::{Clock as _, SystemClock};
 use clawscope::gateway::env::Environment;
 

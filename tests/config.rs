@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use clawscope::error::Diagnostic;
+use clawscope::diagnostic::Diagnostic;
 use clawscope::gateway::config::GatewayConfig;
 use clawscope::gateway::effective::{list_settings, overridden_text};
 use clawscope::gateway::env::Environment;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
-use clawscope::app::left::SourceStatus;
+use clawscope::app::source_status::SourceStatus;
 use clawscope::app::state::{Overlay, WriteStage};
 use clawscope::app::target::Target;
 use clawscope::app::transcript::TranscriptPane;

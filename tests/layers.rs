@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// From the top down. A module may use itself and what stands in a row above; modules of one row are blind to each other.
 const ROWS: &[&[&str]] = &[
     &["ids", "rulebook"],
-    &["error"],
+    &["diagnostic"],
     &["js"],
     &["text"],
     &["redact"],
@@ -166,7 +166,7 @@ fn only_the_shell_knows_the_terminal_and_the_executor() {
 fn rules_and_screens_read_no_file_no_clock_and_no_environment() {
     let pure = [
         "ids",
-        "error",
+        "diagnostic",
         "js",
         "text",
         "redact",

@@ -22,13 +22,13 @@ use clawscope::policy::clear_tool_uses::{
     ClearSettings, ClearedBy, Message, TokenCounting, clear as clear_messages, parse_message,
 };
 use clawscope::policy::edit::apply_all;
+use clawscope::policy::features::ContentFeatures;
 use clawscope::policy::guard::guard_messages;
 use clawscope::policy::guard_2026_9::guarded_result;
-use clawscope::policy::list::MessageOrigin;
 use clawscope::policy::media_2026_9::without_seen_media;
+use clawscope::policy::message_list::MessageOrigin;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::settings::{GuardSettings, ReduceSettings, TruncateSettings};
-use clawscope::policy::texture::ContentFeatures;
 use clawscope::policy::truncate::{reduce, result_budget};
 use clawscope::policy::{Policy, PolicySet, PolicySettings};
 use clawscope::store::entry::MessageSize;

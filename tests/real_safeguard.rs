@@ -12,7 +12,7 @@ mod pi;
 
 use clawscope::gateway::ruleset::PiRelease;
 use clawscope::js::{self, JsString, Object, Value};
-use clawscope::policy::compact::rules::rules_section;
+use clawscope::policy::compact::workspace_rules::rules_section;
 use clawscope::policy::compact::{
     AnswerFailure, FileOps, Identifiers, SummaryMode, SummaryModel, SummaryRequest, SummarySpec,
     prepare::CompactionTexts, summarise,

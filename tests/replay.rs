@@ -13,7 +13,7 @@ use clawscope::context::tokens::chars4::estimate_or_zero;
 use clawscope::context::{Context, build_context};
 use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
 use clawscope::ids::EntryIx;
-use clawscope::inspect::again::ReplayInputs;
+use clawscope::inspect::replay_inputs::ReplayInputs;
 use clawscope::inspect::{ContextDetails, LoadedSession};
 use clawscope::plan::{Plan, PlanInput};
 use clawscope::policy::clear_tool_uses::ClearSettings;

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clawscope::inspect::LoadedSession;
-use clawscope::inspect::again::ReplayInputs;
-use clawscope::inspect::change::{SettingChange, parse_change};
-use clawscope::inspect::simulated::simulate_settings;
+use clawscope::inspect::replay_inputs::ReplayInputs;
+use clawscope::inspect::setting_change::{SettingChange, parse_change};
+use clawscope::inspect::simulated_settings::simulate_settings;
 use clawscope::inspect::timeline::RecordedSession;
 use clawscope::js;
 use clawscope::policy::{Policy, PolicySet};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clawscope::inspect::open::open;
+use clawscope::inspect::session_loading::open;
 use divan::Bencher;
 use rayon::prelude::*;
 

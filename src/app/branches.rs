@@ -9,7 +9,7 @@ use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
 use crate::commit::UndoTarget;
 use crate::ids::EntryIx;
-use crate::inspect::commits::{CommitRecord, CommitStatus};
+use crate::inspect::commit_list::{CommitRecord, CommitStatus};
 use crate::inspect::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
 
 /// Rows above the list of commits: title, a blank, names of columns.

@@ -6,7 +6,7 @@ use crate::app::effect::Effect;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
 use crate::ids::Epoch;
-use crate::inspect::estimators::{Estimates, Estimator, MeasuredCall, words};
+use crate::inspect::estimators::{Estimates, Estimator, MeasuredCall, description};
 
 /// Lines above the table on a screen with room: title, headline, four notes, a blank, the estimators with their head,
 /// a blank, the table's head.
@@ -183,7 +183,7 @@ impl App {
         let name = self.displayed_session()?.index.display_id(call.entry);
         let numbers = Estimator::ALL.into_iter().filter_map(|estimator| {
             let (number, error) = (call.estimates.get(estimator)?, call.error(estimator)?);
-            Some(format!("{} ~{number} ({})", estimator.name(), words::format_signed_error(error)))
+            Some(format!("{} ~{number} ({})", estimator.name(), description::format_signed_error(error)))
         });
         let numbers = numbers.collect::<Vec<_>>().join(", ");
         Some(format!("{name}: counted {}; {numbers}", call.measured))

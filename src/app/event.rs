@@ -6,22 +6,22 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::app::compare::SweepUpdate;
-use crate::error::Diagnostic;
+use crate::diagnostic::Diagnostic;
 use crate::explain::Explanation;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::inspect::breakdown::HeavyBlocks;
-use crate::inspect::commits::CommitRecord;
+use crate::inspect::commit_list::CommitRecord;
 use crate::inspect::compare::BranchComparison;
 use crate::inspect::estimators::Estimates;
 use crate::inspect::excerpt::Excerpt;
-use crate::inspect::making::SummaryResult;
 use crate::inspect::message::MessageText;
 use crate::inspect::recovery::RecoveryView;
 use crate::inspect::summary_calls::{SummaryCalls, SummaryCallsRequest};
+use crate::inspect::summary_job::SummaryResult;
+use crate::inspect::summary_writer::SummaryEstimate;
 use crate::inspect::timeline::{RecordedSession, Timeline};
 pub use crate::inspect::write::{CheckStatus, WriteOutcome, WritePreview};
-use crate::inspect::writer::SummaryEstimate;
 use crate::inspect::{ContextDetails, LoadedSession, SessionItem, SessionViewKey};
 use crate::summarize::SummaryProgress;
 

@@ -1,9 +1,9 @@
 //! The explanation over the whole screen: a page of blocks with one cursor over everything that can be selected.
 
+mod dimensions;
 pub mod page;
 mod rows;
-mod size;
-pub mod words;
+pub mod wording;
 
 use std::sync::Arc;
 
@@ -177,7 +177,7 @@ impl ExplainScreen {
 
     /// The words of a row in full.
     pub fn row_text(&self, row: ExplainRow) -> String {
-        self.explanation().map(|explanation| words::row_text(explanation, row)).unwrap_or_default()
+        self.explanation().map(|explanation| wording::row_text(explanation, row)).unwrap_or_default()
     }
 }
 

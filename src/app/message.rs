@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::app::body::BodyOptions;
 use crate::app::layout::{Pane, WidthClass};
-use crate::app::message_head::{HeaderLine, header_lines};
-use crate::app::shown::{MessageLayout, ViewOptions};
+use crate::app::message_body::BodyOptions;
+use crate::app::message_header::{HeaderLine, header_lines};
+use crate::app::message_layout::{MessageLayout, ViewOptions};
 use crate::app::state::App;
 use crate::ids::EntryIx;
 use crate::inspect::message::MessageText;

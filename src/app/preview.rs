@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::app::figures::{PlanTotals, count_failed_calls};
+use crate::app::context_details::plan_available_policies;
 use crate::app::layout::Pane;
+use crate::app::plan_totals::{PlanTotals, count_failed_calls};
 use crate::app::state::{App, Flash};
 use crate::app::target::Target;
-use crate::app::texts::plan_available_policies;
 use crate::app::tuning::configured_policies;
 use crate::gateway::pruning::PruneSettings;
 use crate::inspect::{CountSource, LoadedSession};

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::app::again::ReplayState;
 use crate::app::branches::{BranchesScreen, CommitsScreen};
 use crate::app::breakdown::BreakdownScreen;
 use crate::app::compare::CompareScreen;
@@ -10,23 +9,24 @@ use crate::app::effect::PendingWrite;
 use crate::app::estimators::EstimatorsScreen;
 use crate::app::event::{StoreListing, WritePreview};
 use crate::app::explain::ExplainScreen;
-use crate::app::figures::PlanTotals;
 use crate::app::keymap::Keymap;
 use crate::app::layout::{Layout, LayoutInput, Pane, layout};
 use crate::app::message::MessagePane;
+use crate::app::plan_totals::PlanTotals;
+use crate::app::policies::PoliciesScreen;
 use crate::app::recovery::RecoveryScreen;
+use crate::app::replay_state::ReplayState;
 use crate::app::scroll::Scroll;
 use crate::app::sessions::SessionsPane;
-use crate::app::steps::PoliciesScreen;
-use crate::app::summary::SummaryStage;
+use crate::app::summary_dialog::SummaryStage;
 use crate::app::target::Target;
 use crate::app::timeline::TimelineScreen;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
-use crate::error::Diagnostic;
+use crate::diagnostic::Diagnostic;
 use crate::ids::{EntryIx, Epoch, SessionKey};
-use crate::inspect::making::SummaryResult;
-use crate::inspect::writer::SummaryWriter;
+use crate::inspect::summary_job::SummaryResult;
+use crate::inspect::summary_writer::SummaryWriter;
 use crate::inspect::{LoadedSession, SessionViewKey};
 use crate::js::Value;
 use crate::plan::Plan;

@@ -10,7 +10,7 @@ use crate::explain::failed_call;
 use crate::ids::Epoch;
 use crate::inspect::LoadedSession;
 use crate::inspect::overflow::Overflow;
-use crate::inspect::whole::ReplaySummary;
+use crate::inspect::replay_summary::ReplaySummary;
 use crate::transcript::Leaf;
 
 /// The prompt that is shown.

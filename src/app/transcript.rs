@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::app::cut::CompactionMarker;
+use crate::app::compaction_marker::CompactionMarker;
 use crate::app::scroll::Scroll;
 use crate::app::search::SearchState;
 use crate::context::budget::{largest_message, running_totals};
 use crate::context::rows::{Filter, Folds, RowInputs, RowKind, TranscriptRow, build_rows};
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::error::Diagnostic;
+use crate::diagnostic::Diagnostic;
 use crate::ids::{EntryIx, Epoch};
 use crate::inspect::LoadedSession;
 use crate::inspect::excerpt::Excerpt;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit};
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::setting_value::{input_text, parse_value, slider_position, snap_to_step};
-use crate::inspect::change::SettingChange;
+use crate::inspect::setting_change::SettingChange;
 use crate::inspect::{LoadedSession, SessionViewKey};
 use crate::js::Value;
 use crate::policy::prune::Gate;

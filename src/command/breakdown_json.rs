@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::described::{budget_value, session_json, tool_name, window_value};
+use super::session_output::{budget_value, session_json, tool_name, window_value};
 use crate::context::breakdown::{MessageSum, PromptParts, PromptPiece, Tally, ToolTotals};
 use crate::context::budget::{Budget, BudgetPart, FixedChars, part_for};
 use crate::inspect::LoadedSession;
@@ -117,7 +117,7 @@ fn injected_files_value(report: &SystemPromptReport, parts: &PromptParts, budget
     });
     let warned = warnings(report)
         .into_iter()
-        .map(|text| Value::from(text.replace(crate::inspect::words::DIGIT_SEPARATOR, " ")));
+        .map(|text| Value::from(text.replace(crate::inspect::format::DIGIT_SEPARATOR, " ")));
     let mut value = size_object(FixedChars::new(report).files, budget.tokens(BudgetPart::Files));
     value.set("maxFileChars", Value::from(report.max_file_chars));
     value.set("maxTotalChars", Value::from(report.max_total_chars));
@@ -223,7 +223,7 @@ fn remainder_value(inspection: &LoadedSession, contents: &WindowContents) -> Val
     let known = contents.remainder.as_ref();
     let number = |of: fn(&Remainder) -> u64| Value::from(known.ok().map(of));
     let words = match known {
-        Ok(remainder) => remainder.explanation().replace(crate::inspect::words::DIGIT_SEPARATOR, " "),
+        Ok(remainder) => remainder.explanation().replace(crate::inspect::format::DIGIT_SEPARATOR, " "),
         Err(why) => why.label().to_owned(),
     };
     Value::from(Object::from([

@@ -1,14 +1,14 @@
 //! `clawscope check SESSION --budget N|PCT`: whether every call fits, for scripts.
 
 use super::amount::{parse_amount, resolve_amount};
-use super::described::session_json;
+use super::environment::Invocation;
 use super::failure::Failure;
+use super::format::{format_count, format_number};
 use super::output::{Output, Tone};
 use super::replay::{ReplayReport, format_prompt, replay_session};
 use super::replay_json::rounded_value;
 use super::ruleset::ruleset_json;
-use super::scene::Invocation;
-use super::words::{format_count, format_number};
+use super::session_output::session_json;
 use crate::cli::{CheckArgs, StoreArgs};
 use crate::js::{Object, Value};
 use crate::replay::ModelCall;

@@ -1,10 +1,10 @@
 //! `clawscope commit SESSION`: a plan as a new branch, a compaction as the entry that ends one. A dry run unless `--apply`
 //! is given.
 
+use super::environment::Invocation;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::preview::{Preview, build_preview};
-use super::scene::Invocation;
 use super::summary::{
     self, ChosenSummarizer, load_summarizer_config, parse_kind, print_generated, refuse_without_compaction,
     summary_value,
@@ -12,7 +12,7 @@ use super::summary::{
 use super::writing::{self, WriteJob};
 use crate::cli::{CommitArgs, StoreArgs};
 use crate::commit::InterruptedCommit;
-use crate::inspect::making::SummaryResult;
+use crate::inspect::summary_job::SummaryResult;
 use crate::inspect::write::WriteAction;
 use crate::js::{Object, Value};
 use crate::policy::Policy;
@@ -111,7 +111,7 @@ fn print(
     other: Option<SummarizerKind>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    super::described::print_session_header(output, &preview.inspection, preview.inspection.window)?;
+    super::session_output::print_session_header(output, &preview.inspection, preview.inspection.window)?;
     if preview.simulated.policies.enabled.has(Policy::Prune) {
         preview.print_gate(output)?;
     }

@@ -2,14 +2,14 @@
 
 use std::io::Write as _;
 
-use super::described::{number_value, print_session_header, session_json};
+use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
+use super::format::{format_count, format_estimate, format_time};
 use super::output::{Output, Tone};
-use super::scene::{Invocation, Workspace};
+use super::session_output::{number_value, print_session_header, session_json};
 use super::table::{Align, Cell, Table};
-use super::words::{format_count, format_estimate, format_time};
 use crate::cli::{SessionArgs, StoreArgs};
-use crate::inspect::commits::{CommitRecord, CommitStatus, list_commits};
+use crate::inspect::commit_list::{CommitRecord, CommitStatus, list_commits};
 use crate::js::{Object, Value};
 
 /// Lists the commits and undos of a session.

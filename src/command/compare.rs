@@ -2,12 +2,12 @@
 
 use std::io::Write as _;
 
-use super::described::{budget_value, print_session_header, session_json};
+use super::environment::{Invocation, Workspace, find_entry};
 use super::failure::Failure;
+use super::format::{format_count, format_estimate};
 use super::output::{Output, Tone};
-use super::scene::{Invocation, Workspace, find_entry};
+use super::session_output::{budget_value, print_session_header, session_json};
 use super::table::{Align, Cell, Table};
-use super::words::{format_count, format_estimate};
 use crate::cli::{CompareArgs, StoreArgs};
 use crate::ids::EntryIx;
 use crate::inspect::LoadedSession;

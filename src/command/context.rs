@@ -3,18 +3,18 @@
 use std::io::Write as _;
 
 use super::breakdown;
-use super::described::{
-    budget_value, describe_budget, message_tokens, number_value, print_session_header, session_json,
-    size_value, tool_name, window_value,
-};
+use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
+use super::format::{format_count, format_estimate, format_number, format_percent, with_commas};
 use super::messages;
 use super::output::{Output, Tone};
 use super::ruleset::{print_ruleset, ruleset_json};
-use super::scene::{Invocation, Workspace, at_leaf, require_context};
-use super::spent::{describe_usage, usage_value};
+use super::session_output::{
+    budget_value, describe_budget, message_tokens, number_value, print_session_header, session_json,
+    size_value, tool_name, window_value,
+};
 use super::table::{Align, Cell, Table};
-use super::words::{format_count, format_estimate, format_number, format_percent, with_commas};
+use super::usage_totals::{describe_usage, usage_value};
 use crate::cli::{ContextViewArgs, StoreArgs, secrets};
 use crate::context::tokens::usage::sum_of_estimates;
 use crate::context::tokens::{ContextEstimate, estimate_for_runtime, estimate_message};
@@ -22,8 +22,8 @@ use crate::context::{ContentSource, ContextMessage};
 use crate::ids::EntryIx;
 use crate::inspect::LoadedSession;
 use crate::inspect::excerpt::read_sent_excerpt;
-use crate::inspect::spending::session_usage;
-use crate::inspect::words::describe_flush as words_of_flush;
+use crate::inspect::format::describe_flush as words_of_flush;
+use crate::inspect::usage_totals::session_usage;
 use crate::js::{JsException, Object, Value};
 use crate::plan::Plan;
 use crate::policy::memory_flush::FlushState;

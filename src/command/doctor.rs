@@ -4,19 +4,19 @@ use std::io::Write as _;
 
 use rayon::prelude::*;
 
-use super::checkup::{AgentModel, DoctorReport, TranscriptLock};
-use super::described::{lifecycle_value, number_value, window_value};
+use super::diagnostics::{AgentModel, DoctorReport, TranscriptLock};
+use super::environment::{Invocation, Workspace, diagnostic_value};
 use super::failure::Failure;
+use super::format::{format_bytes, format_count, format_number};
 use super::output::{Output, Tone};
 use super::pi_settings::PiSettingsReport;
 use super::preview::format_value;
 use super::repair::{self, Repair, settle_unfinished};
 use super::ruleset::ruleset_json;
-use super::scene::{Invocation, Workspace, diagnostic_value};
+use super::session_output::{lifecycle_value, number_value, window_value};
 use super::table::{Align, Cell, Table};
-use super::words::{format_bytes, format_count, format_number};
 use crate::cli::{DoctorArgs, StoreArgs};
-use crate::error::Severity;
+use crate::diagnostic::Severity;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::effective::ResolvedSetting;
@@ -26,7 +26,7 @@ use crate::gateway::reset::ResetMode;
 use crate::inspect::Mark;
 use crate::inspect::session_settings::is_session_setting;
 use crate::js::{self, Object, Value};
-use crate::store::survey::DatabaseInfo;
+use crate::store::discovery::DatabaseInfo;
 
 /// Keys above those of the settings tables.
 const PRUNING_PATH: [&str; 3] = ["agents", "defaults", "contextPruning"];
@@ -173,7 +173,7 @@ pub(super) fn describe_database(holding: &DatabaseInfo) -> String {
     }
 }
 
-fn agent_value(agent: &super::checkup::AgentReport) -> Value {
+fn agent_value(agent: &super::diagnostics::AgentReport) -> Value {
     let AgentModel { provider, id, window, window_provenance: window_from, is_prunable: eligible } =
         &agent.model;
     Value::from(Object::from([

@@ -2,17 +2,17 @@
 
 use std::io::Write as _;
 
-use super::described::{print_session_header, session_json};
+use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
+use super::format::{format_count, format_estimate, format_number, with_commas};
 use super::output::{Output, Tone};
-use super::scene::{Invocation, Workspace, at_leaf, require_context};
+use super::session_output::{print_session_header, session_json};
 use super::table::{Align, Cell, Table};
-use super::words::{format_count, format_estimate, format_number, with_commas};
 use crate::cli::{ContextViewArgs, StoreArgs};
-use crate::context::tokens::calibrated::Calibration;
+use crate::context::tokens::calibration::Calibration;
 use crate::context::tokens::script::Script;
 use crate::inspect::LoadedSession;
-use crate::inspect::estimators::{Estimates, Estimator, MeasuredCall, read, words};
+use crate::inspect::estimators::{Estimates, Estimator, MeasuredCall, description, read};
 use crate::js::{Object, Value};
 
 /// Calls that are printed unless all are asked for: the newest.
@@ -38,13 +38,13 @@ pub(super) fn run(
     }
     print_session_header(output, &inspection, inspection.window)?;
     writeln!(output)?;
-    output.line(Tone::Strong, &with_commas(&words::headline(&estimates)))?;
+    output.line(Tone::Strong, &with_commas(&description::headline(&estimates)))?;
     let lines = [
-        words::describe_fixed(&estimates),
-        words::describe_tokenizer(&estimates, &inspection),
-        words::describe_factors(&estimates),
+        description::describe_fixed(&estimates),
+        description::describe_tokenizer(&estimates, &inspection),
+        description::describe_factors(&estimates),
     ];
-    for line in lines.into_iter().chain(words::describe_confidence(&estimates)) {
+    for line in lines.into_iter().chain(description::describe_confidence(&estimates)) {
         output.line(Tone::Plain, &with_commas(&line))?;
     }
     writeln!(output)?;
@@ -70,9 +70,9 @@ fn estimator_table(estimates: &Estimates) -> Table {
             estimator.name().into(),
             of(estimates.next_prompt.get(estimator).map(format_estimate)),
             error_cell(last),
-            of(deviation.map(|deviation| words::format_error(deviation.mean))),
-            of(deviation.map(|deviation| words::format_signed_error(deviation.bias))),
-            of(deviation.map(|deviation| words::format_error(deviation.max))),
+            of(deviation.map(|deviation| description::format_error(deviation.mean))),
+            of(deviation.map(|deviation| description::format_signed_error(deviation.bias))),
+            of(deviation.map(|deviation| description::format_error(deviation.max))),
             Cell::new(estimator.description(), Tone::Dim),
         ]);
     }
@@ -82,7 +82,7 @@ fn estimator_table(estimates: &Estimates) -> Table {
 fn error_cell(error: Option<f64>) -> Cell {
     let Some(error) = error else { return Cell::new("-", Tone::Dim) };
     let tone = if error.abs() > NOTABLE_ERROR { Tone::Warning } else { Tone::Plain };
-    Cell::new(&words::format_signed_error(error), tone)
+    Cell::new(&description::format_signed_error(error), tone)
 }
 
 fn print_calls(

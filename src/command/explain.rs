@@ -2,13 +2,13 @@
 
 use std::io::Write as _;
 
-use super::described::print_session_header;
+use super::environment::{Invocation, Workspace, require_context};
 use super::explain_json::report_json;
 use super::failure::Failure;
+use super::format::{format_estimate, format_number};
 use super::output::{Output, Tone};
-use super::scene::{Invocation, Workspace, require_context};
+use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
-use super::words::{format_estimate, format_number};
 use crate::cli::{ExplainArgs, StoreArgs};
 use crate::explain::{
     Advice, Explanation, Finding, FindingClass, GuardReport, GuardState, Overflow, PromptCount,
@@ -17,8 +17,8 @@ use crate::explain::{
 use crate::ids::EntryIx;
 use crate::inspect::LoadedSession;
 use crate::inspect::cost::format_amount;
-use crate::inspect::spending::session_usage;
-use crate::inspect::words::{format_timestamp, format_usd_difference};
+use crate::inspect::format::{format_timestamp, format_usd_difference};
+use crate::inspect::usage_totals::session_usage;
 use crate::store::entry::{EntryKind, MessageSize};
 
 /// Entries of one line that are named.

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::described::session_json;
+use super::environment::{Invocation, Workspace};
 use super::explain::verdict_tone;
 use super::explain_json::{SCHEMA_VERSION, verdict_value};
 use super::failure::Failure;
+use super::format::{format_count, format_estimate, format_number, format_percent};
 use super::output::{Output, Tone};
 use super::ruleset::ruleset_json;
-use super::scene::{Invocation, Workspace};
+use super::session_output::session_json;
 use super::table::{Align, Cell, Table};
-use super::words::{format_count, format_estimate, format_number, format_percent};
 use crate::cli::{ExplainArgs, StoreArgs};
 use crate::explain::{Explanation, FindingClass, explain};
 use crate::inspect::{Mark, SessionItem, TokenCount};

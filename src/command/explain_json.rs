@@ -1,7 +1,7 @@
 //! An explanation as JSON (schemaVersion 2).
 
-use super::described::{number_value, session_json};
 use super::ruleset::ruleset_json;
+use super::session_output::{number_value, session_json};
 use crate::explain::{
     Advice, CallHistory, CallPoint, Evidence, Explanation, Finding, GuardReport, Mechanism, Overflow,
     PromptCount, PromptPart, ReplaySummary,

@@ -3,21 +3,21 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::output::Output;
 use super::preview::{Preview, build_preview};
-use super::scene::{Invocation, Workspace, at_leaf, require_context};
 use super::summary::{self, load_summarizer_config};
 use crate::cli::{ExportArgs, PlanArgs, StoreArgs};
 use crate::export::folder::shape_folder;
 use crate::export::{ExportRequest, Exported, Format, export, json as documents};
 use crate::gateway::env::absolute;
 use crate::inspect::LoadedSession;
-use crate::inspect::making::SummaryResult;
+use crate::inspect::summary_job::SummaryResult;
 use crate::redact::Redactor;
 use crate::runtime::{SaveError, save_as, session_picture};
+use crate::store::path_kind::is_pi_cwd_dir;
 use crate::store::session::Session;
-use crate::store::shape::is_pi_cwd_dir;
 use crate::summarize::SummarizerKind;
 
 /// Most columns and rows of a picture.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::inspect::change::ChangeError;
+use crate::inspect::setting_change::ChangeError;
 use crate::store::find::FindError;
 
 /// The exit codes, as `--help` lists them.

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
 use super::migration_json::report_json;
 use super::migration_text::print;
 use super::output::Output;
-use super::scene::{Invocation, Workspace};
 use crate::cli::{ListArgs, StoreArgs};
 use crate::store::migration::{ImportComparison, Migration, check_import};
 

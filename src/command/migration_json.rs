@@ -1,8 +1,8 @@
 //! The answer of `clawscope doctor --migration` as JSON.
 
 use super::doctor::database_value;
+use super::environment::Workspace;
 use super::migration::{MigrationTotals, path_value};
-use super::scene::Workspace;
 use crate::js::{Object, Value};
 use crate::store::migration::{
     EntryDifference, FilePair, ImportComparison, ImportFault, ImportFaultKind, Migration, ValueSummary,

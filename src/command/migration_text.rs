@@ -1,11 +1,11 @@
 //! The answer of `clawscope doctor --migration` as text: the sums, what stands alone, and every fault with its line.
 
 use super::doctor::describe_database;
+use super::environment::Workspace;
 use super::failure::Failure;
+use super::format::format_count;
 use super::migration::MigrationTotals;
 use super::output::{Output, Tone};
-use super::scene::Workspace;
-use super::words::format_count;
 use crate::store::migration::{
     EntryDifference, FilePair, ImportComparison, ImportFault, ImportFaultKind, Migration, UnmatchedFile,
     UnmatchedReason, ValueSummary,

@@ -7,13 +7,13 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::preview::format_value;
 use super::table::{Align, Cell, Table};
-use crate::error::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::effective::{ResolvedSetting, overridden_text};
 use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::provenance::Provenance;
 use crate::js::{JsString, Object, Value};
+use crate::store::discovery::Store;
 use crate::store::pi_dirs::load_settings;
-use crate::store::survey::Store;
 
 /// What pi's settings files say.
 #[derive(Debug)]

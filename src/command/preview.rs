@@ -2,24 +2,24 @@
 
 use std::cmp::Ordering;
 
+use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
-use super::learnt::with_learned_window;
+use super::format::{format_count, format_duration, format_estimate, format_percent, parse_time};
+use super::learned_window::with_learned_window;
 use super::output::{Output, Tone};
+use super::policies::requested_policies;
 use super::ruleset::refuse_unsupported;
-use super::scene::{Invocation, Workspace, at_leaf, require_context};
-use super::steps::requested_policies;
 use super::table::{Align, Cell, Table};
-use super::words::{format_count, format_duration, format_estimate, format_percent, parse_time};
 use crate::cli::{PlanArgs, StoreArgs};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::setting_value::input_text;
 use crate::inspect::LoadedSession;
-use crate::inspect::change::{SettingChange, read_changes};
+use crate::inspect::format::describe_cache_cost;
 use crate::inspect::rewrite_loss::{RewriteLoss, find_rewrite_loss};
-use crate::inspect::simulated::{SUMMARY_TOKENS, SimulatedSettings, simulate_settings};
+use crate::inspect::setting_change::{SettingChange, read_changes};
+use crate::inspect::simulated_settings::{SUMMARY_TOKENS, SimulatedSettings, simulate_settings};
 use crate::inspect::summary::assumed_summary;
-use crate::inspect::words::describe_cache_cost;
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::prune::Gate;

@@ -2,12 +2,12 @@
 
 use std::io::Write as _;
 
-use super::described::print_session_header;
+use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
+use super::format::{format_count, format_number};
 use super::output::{Output, Tone};
 use super::recorded_json::report_json;
-use super::scene::{Invocation, Workspace};
-use super::words::{format_count, format_number};
+use super::session_output::print_session_header;
 use crate::cli::{ContextViewArgs, StoreArgs};
 use crate::inspect::LoadedSession;
 use crate::inspect::recorded_context::{

@@ -1,7 +1,7 @@
 //! The JSON of `clawscope context SESSION --recorded`.
 
-use super::described::session_json;
 use super::recorded::describe_verdict;
+use super::session_output::session_json;
 use crate::inspect::LoadedSession;
 use crate::inspect::recorded_context::{
     Difference, DifferenceCause, DifferingMessage, RecordedContext, RecordedRun, RecordingComparison,

@@ -2,19 +2,19 @@
 
 use std::io::Write as _;
 
-use super::described::{number_value, print_session_header, session_json, window_value};
+use super::environment::{Invocation, Workspace, require_context};
 use super::failure::Failure;
+use super::format::{format_count, format_estimate, format_number, format_time, with_commas};
 use super::output::{Output, Tone};
 use super::ruleset::ruleset_json;
-use super::scene::{Invocation, Workspace, require_context};
+use super::session_output::{number_value, print_session_header, session_json, window_value};
 use super::table::{Align, Cell, Table};
-use super::words::{format_count, format_estimate, format_number, format_time, with_commas};
 use crate::cli::{SessionArgs, StoreArgs};
 use crate::inspect::LoadedSession;
+use crate::inspect::format::DIGIT_SEPARATOR;
 use crate::inspect::recovery::{
     RecoveryRow, RecoveryView, RefusedCall, RowKind, RowMark, borrowed_rules, load_recovery,
 };
-use crate::inspect::words::DIGIT_SEPARATOR;
 use crate::js::{Object, Value};
 use crate::policy::overflow::{gateway, pi};
 use crate::policy::recovery::{

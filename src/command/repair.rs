@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use super::environment::Workspace;
 use super::output::{Output, Tone};
-use super::scene::Workspace;
 use crate::commit::{CommitError, RecoveredCommit, SystemClock, SystemDisk, recover_commit};
-use crate::inspect::list::unfinished_commit_paths;
+use crate::inspect::session_list::unfinished_commit_paths;
 use crate::js::{Object, Value};
 
 /// A transcript with a journal, and what became of it.

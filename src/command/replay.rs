@@ -2,28 +2,28 @@
 
 use std::io::Write as _;
 
-use super::described::print_session_header;
+use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
-use super::learnt::with_learned_window;
-use super::output::{Output, Tone};
-use super::replay_json::report_json;
-use super::ruleset::{print_ruleset, refuse_unsupported};
-use super::scene::{Invocation, Workspace, at_leaf, require_context};
-use super::steps::replay_policies;
-use super::table::{Align, Cell, Table};
-use super::words::{
+use super::format::{
     format_count, format_duration, format_estimate, format_number, format_percent, format_time, with_commas,
 };
+use super::learned_window::with_learned_window;
+use super::output::{Output, Tone};
+use super::policies::replay_policies;
+use super::replay_json::report_json;
+use super::ruleset::{print_ruleset, refuse_unsupported};
+use super::session_output::print_session_header;
+use super::table::{Align, Cell, Table};
 use crate::cli::{ReplayArgs, ReplaySettingsArgs, StoreArgs};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::inspect::LoadedSession;
-use crate::inspect::again::ReplayInputs;
-use crate::inspect::change::{SettingChange, read_changes};
 use crate::inspect::cost::{describe_cost, format_amount, format_cost};
-use crate::inspect::simulated::{SimulatedSettings, simulate_settings};
+use crate::inspect::format::format_usd;
+use crate::inspect::replay_inputs::ReplayInputs;
+use crate::inspect::setting_change::{SettingChange, read_changes};
+use crate::inspect::simulated_settings::{SimulatedSettings, simulate_settings};
 use crate::inspect::timeline::Timeline;
-use crate::inspect::words::format_usd;
 use crate::policy::{Policy, PolicySet};
 use crate::replay::{
     CallReplay, FiringLog, FiringStats, PolicyEvent, PolicyEventKind, Replay, TraceTotals, firing_log,

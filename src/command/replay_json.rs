@@ -1,9 +1,9 @@
 //! A replay as JSON.
 
-use super::described::{number_value, session_json, window_value};
 use super::replay::ReplayReport;
 use super::ruleset::ruleset_json;
-use super::spent::set_cost_origin;
+use super::session_output::{number_value, session_json, window_value};
+use super::usage_totals::set_cost_origin;
 use crate::js::{Object, Value};
 use crate::policy::preflight::Route;
 use crate::replay::{

@@ -3,10 +3,10 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use super::environment::{Invocation, Workspace, profile_environment};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::ruleset::{print_ruleset, requested_ruleset, ruleset_json};
-use super::scene::{Invocation, Workspace, profile_environment};
 use super::table::{Align, Cell, Table};
 use crate::cli::{RulesArgs, StoreArgs};
 use crate::gateway::provenance::Provenance;

@@ -9,8 +9,8 @@ use crate::gateway::env::Environment;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::inspect::LoadedSession;
-use crate::inspect::change::{SettingChange, describe_missing};
 pub(super) use crate::inspect::json::ruleset_json;
+use crate::inspect::setting_change::{SettingChange, describe_missing};
 
 /// The rules that someone asked for: by the flag, else by `CLAWSCOPE_RULESET` or `config.toml`. None leaves it to the
 /// store.

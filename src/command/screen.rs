@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use super::environment::{Invocation, profile_environment, resolve_place};
 use super::failure::Failure;
 use super::ruleset::requested_ruleset_from;
-use super::scene::{Invocation, profile_environment, resolve_place};
 use crate::app::keymap::Keymap;
 use crate::app::state::Options;
 use crate::cli::{Cli, StoreArgs};
 use crate::config::{self, Config, NamedChoice};
 use crate::gateway::env::{Environment, absolute};
-use crate::inspect::place::StoreRequest;
-use crate::inspect::writer::SummaryWriter;
+use crate::inspect::store_location::StoreRequest;
+use crate::inspect::summary_writer::SummaryWriter;
 use crate::runtime::{self, RunOptions};
 use crate::ui::glyphs::needs_ascii;
 

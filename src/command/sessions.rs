@@ -2,16 +2,16 @@
 
 use std::io::Write as _;
 
-use super::described::lifecycle_value;
-use super::each::map_by_size;
+use super::environment::{Invocation, SessionsByKey, Workspace, diagnostic_value};
 use super::failure::Failure;
+use super::format::{format_age, format_count, format_estimate, format_number, format_percent};
 use super::output::{Output, Tone};
+use super::parallel::map_by_size;
 use super::ruleset::ruleset_json;
-use super::scene::{Invocation, SessionsByKey, Workspace, diagnostic_value};
+use super::session_output::lifecycle_value;
 use super::table::{Align, Cell, Table};
-use super::words::{format_age, format_count, format_estimate, format_number, format_percent};
 use crate::cli::{SessionsArgs, StoreArgs, secrets};
-use crate::error::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window_rules::judge_window;
 use crate::inspect::lifecycle::Lifecycle;

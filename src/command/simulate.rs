@@ -3,27 +3,27 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
-use super::described::{
-    number_value, print_session_header, session_json, size_value, tool_name, window_value,
-};
+use super::environment::Invocation;
 use super::failure::Failure;
+use super::format::{format_estimate, format_number, format_time};
 use super::messages;
 use super::output::{Output, Tone};
+use super::policies::{self, check_value, compaction_value, policies_value};
 use super::preview::{Preview, build_preview};
 use super::ruleset::{print_ruleset, ruleset_json};
-use super::scene::Invocation;
-use super::steps::{self, check_value, compaction_value, policies_value};
+use super::session_output::{
+    number_value, print_session_header, session_json, size_value, tool_name, window_value,
+};
 use super::summary::{
     self, ChosenSummarizer, choose_summarizer, load_summarizer_config, parse_kind, print_generated,
     refuse_without_compaction, summary_value,
 };
 use super::table::{Align, Cell, Table};
-use super::words::{format_estimate, format_number, format_time};
 use crate::cli::{SimulateArgs, StoreArgs, secrets};
 use crate::inspect::excerpt::read_sent_excerpt;
-use crate::inspect::making::SummaryResult;
 use crate::inspect::rewrite_loss::RewriteLoss;
-use crate::inspect::simulated::settings_json;
+use crate::inspect::simulated_settings::settings_json;
+use crate::inspect::summary_job::SummaryResult;
 use crate::js::{Object, Value};
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, MessageFate, Policy, PolicySet};
@@ -211,7 +211,7 @@ fn print(preview: &Preview, secrets: SecretDisplay, output: &mut Output) -> Resu
     }
     if preview.simulated.policies.enabled != PolicySet::of(&[Policy::Prune]) {
         writeln!(output)?;
-        steps::print(preview, output)?;
+        policies::print(preview, output)?;
         writeln!(output)?;
     }
     preview.print_effect(output)?;

@@ -1,25 +1,25 @@
 //! `clawscope summarize SESSION`: the summary that a compaction would store, and the calls it takes. Writes nothing.
 
-mod answer;
+mod json;
 
 use std::io::Write as _;
 
-use answer::{report_json, summary_cost, summary_tokens};
+use json::{report_json, summary_cost, summary_tokens};
 
-use super::described::print_session_header;
+use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
+use super::format::{format_count, format_estimate, format_number};
 use super::output::{Output, Tone};
 use super::ruleset::print_ruleset;
-use super::scene::{Invocation, Workspace, at_leaf, require_context};
+use super::session_output::print_session_header;
 use super::summary::{calls_table, choose_summarizer, load_summarizer_config, parse_kind, run_cancellable};
-use super::words::{format_count, format_estimate, format_number};
 use crate::cli::{StoreArgs, SummarizeArgs};
 use crate::gateway::ruleset::Ruleset;
 use crate::inspect::LoadedSession;
-use crate::inspect::making::{describe_no_summary, describe_summary_error};
+use crate::inspect::format::{format_estimated_usd, format_usd};
 use crate::inspect::summary::{NotCompactable, PreparedCompaction, SummarySettings};
-use crate::inspect::words::{format_estimated_usd, format_usd};
-use crate::inspect::writer::SummaryWriter;
+use crate::inspect::summary_job::{describe_no_summary, describe_summary_error};
+use crate::inspect::summary_writer::SummaryWriter;
 use crate::policy::compact::{PredictedCalls, stored_summary};
 use crate::summarize::{Summarizer, SummarizerKind, Summary, run as summarise};
 use crate::text::visible;

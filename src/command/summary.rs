@@ -3,18 +3,18 @@
 
 use std::cell::RefCell;
 
-use super::described::number_value;
+use super::environment::Invocation;
 use super::failure::Failure;
+use super::format::{format_count, format_duration, format_estimate, format_number};
 use super::output::{Output, Tone};
 use super::preview::{Preview, SummaryLength};
-use super::scene::Invocation;
+use super::session_output::number_value;
 use super::table::{Align, Table};
-use super::words::{format_count, format_duration, format_estimate, format_number};
 use crate::config::{self, SummarizerConfig};
-use crate::inspect::making::{SummaryJob, SummaryJobError, SummaryResult, describe_no_summary};
+use crate::inspect::format::{format_estimated_usd, format_usd};
 use crate::inspect::summary::{NotCompactable, PreparedCompaction, SummarySettings};
-use crate::inspect::words::{format_estimated_usd, format_usd};
-use crate::inspect::writer::SummaryWriter;
+use crate::inspect::summary_job::{SummaryJob, SummaryJobError, SummaryResult, describe_no_summary};
+use crate::inspect::summary_writer::SummaryWriter;
 use crate::js::{Object, Value};
 use crate::policy::Policy;
 use crate::policy::compact::{PredictedCall, PredictedCalls, predict_calls};

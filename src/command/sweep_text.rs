@@ -2,14 +2,14 @@
 
 use std::io::Write as _;
 
-use super::described::print_session_header;
 use super::failure::Failure;
+use super::format::{format_count, format_estimate, format_number};
 use super::output::{Output, Tone};
 use super::replay::describe_estimates;
 use super::ruleset::print_ruleset;
+use super::session_output::print_session_header;
 use super::sweep::SweepReport;
 use super::table::{Align, Cell as TableCell, Table};
-use super::words::{format_count, format_estimate, format_number};
 use crate::cli::MeasureArg;
 use crate::inspect::cost::{self, describe_cost};
 use crate::sweep::{Axis, Cell, Sweep};
@@ -212,7 +212,7 @@ fn print_smallest(swept: &SweepReport, output: &mut Output) -> Result<(), Failur
             format!("nothing has to change: every call fits as things are, the largest with {peak} tokens");
         output.line(Tone::Good, &words)?;
         if let Some(words) = sweep.caveat() {
-            output.line(Tone::Warning, &crate::command::words::with_commas(&words))?;
+            output.line(Tone::Warning, &crate::command::format::with_commas(&words))?;
         }
         return Ok(());
     }

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::io::Write as _;
 
-use super::described::{
+use super::environment::{Invocation, Workspace};
+use super::failure::Failure;
+use super::format::format_count;
+use super::output::{Output, Tone};
+use super::session_output::{
     format_entry_tokens, message_tokens, number_value, print_session_header, session_json, tool_name,
 };
-use super::failure::Failure;
-use super::output::{Output, Tone};
-use super::scene::{Invocation, Workspace};
-use super::words::format_count;
 use crate::cli::{StoreArgs, TreeArgs, secrets};
 use crate::ids::EntryIx;
 use crate::inspect::excerpt::read_context_excerpt;
@@ -19,7 +19,7 @@ use crate::redact::SecretDisplay;
 use crate::store::entry::EntryKind;
 use crate::text::{pad, truncate, width};
 use crate::transcript::Leaf;
-use crate::transcript::drawn::{OrderedEntry, drawing_order};
+use crate::transcript::drawing_order::{OrderedEntry, drawing_order};
 use crate::transcript::labels::resolve_labels;
 
 /// Columns of a branch.

@@ -1,13 +1,13 @@
 //! `clawscope undo SESSION`: the branch before a commit becomes active again. A dry run unless `--apply` is given.
 
+use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
 use super::output::Output;
-use super::scene::{Invocation, Workspace};
 use super::writing::{self, WriteJob};
 use crate::cli::{StoreArgs, UndoArgs};
 use crate::commit::UndoTarget;
 use crate::inspect::LoadedSession;
-use crate::inspect::commits::list_commits;
+use crate::inspect::commit_list::list_commits;
 use crate::inspect::write::WriteAction;
 use crate::js::Object;
 
@@ -36,7 +36,7 @@ pub(super) fn run(
     };
     let ready = writing::prepare(&job)?;
     if !args.target.json {
-        super::described::print_session_header(output, &inspection, inspection.window)?;
+        super::session_output::print_session_header(output, &inspection, inspection.window)?;
     }
     writing::run(&job, &ready, args.target.json, Object::new(), output)
 }

@@ -2,16 +2,16 @@
 
 use std::io::Write as _;
 
-use super::described::session_json;
 use super::failure::Failure;
+use super::format::{format_bytes, format_count};
 use super::output::{Output, Tone};
-use super::words::{format_bytes, format_count};
+use super::session_output::session_json;
 use crate::cli::{StoreArgs, WriteArgs};
 use crate::commit::{
     LockState, PreparedCommit, ReceiptKind, SystemClock, UndoTarget, WriteResult, lock_state,
 };
 use crate::inspect::LoadedSession;
-use crate::inspect::making;
+use crate::inspect::summary_job;
 use crate::inspect::write::{self, CheckStatus, WriteAction, WriteError, WritePreview, WriteRequest};
 use crate::js::{Object, Value};
 
@@ -43,7 +43,7 @@ pub(super) struct PreparedWrite {
 /// Refuses what would be refused whatever a summary says: it is made only where it can be written.
 pub(super) fn refuse_early(job: &WriteJob) -> Result<(), Failure> {
     refuse_demo(job)?;
-    making::check_writable(&write_request(job)).map_err(|error| write_failure(&error))
+    summary_job::check_writable(&write_request(job)).map_err(|error| write_failure(&error))
 }
 
 fn refuse_demo(job: &WriteJob) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::commit::check::WritableSession;
 use crate::commit::compaction;
 use crate::commit::copy::{CopyPlan, CopySpec, Remap, copy};
-use crate::commit::planned::ExpectedEntries;
+use crate::commit::expected::ExpectedEntries;
 use crate::commit::prepare::NewLine;
 use crate::commit::receipt::commit_line;
 use crate::commit::refusal::Refusal;

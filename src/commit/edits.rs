@@ -1,9 +1,9 @@
 //! A plan written the runtime's own way: one `context_edit` for each message that changes or leaves, on the active branch
 //! (store-pi-1.5 K4, K10). The old entries keep their ids; to take it back is to go on from before the edits.
 
-use crate::commit::appended::{is_editable, stored_replacement};
 use crate::commit::draft::CommitDraft;
 use crate::commit::encode::{encode_line, text_json};
+use crate::commit::in_memory::{is_editable, stored_replacement};
 use crate::commit::prepare::NewLine;
 use crate::commit::refusal::Refusal;
 use crate::commit::request::{CommitMethod, CommitRequest};

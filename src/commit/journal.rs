@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::commit::disk::{Disk, write_all};
-use crate::commit::owner::{self, ProcessNamespace};
+use crate::commit::process::{self, ProcessNamespace};
 use crate::commit::snapshot::FileSnapshot;
 use crate::store::index::FileIdentity;
 
@@ -72,7 +72,7 @@ impl Intent {
             bytes: 0,
             leaf: leaf.to_owned(),
             lock: lock.to_owned(),
-            home: owner::process_namespace(),
+            home: process::process_namespace(),
         }
     }
 
@@ -100,7 +100,7 @@ impl Intent {
     /// its last start, among the processes that can be seen from here, and cannot be seen any more. What H9 asks of a lock
     /// that may be another container's is answered then.
     pub(super) fn is_abandoned_lock(&self, lock: &str) -> bool {
-        self.lock == lock && self.home.is_some() && self.home == owner::process_namespace()
+        self.lock == lock && self.home.is_some() && self.home == process::process_namespace()
     }
 
     /// Whether a lock is the one that is held for this.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::commit::owner::{self, ProcessState};
+use crate::commit::process::{self, ProcessState};
 use crate::js::{self, Value};
 
 /// A lock older than this is stale, whoever holds it (store H3, H7), ms.
@@ -119,15 +119,15 @@ impl LockPayload {
     /// What a lock of this process says (store H2).
     pub(super) fn for_this_process(now_ms: i64) -> String {
         let pid = std::process::id();
-        let start =
-            owner::start_ticks(pid).map_or_else(String::new, |ticks| format!(",\n  \"starttime\": {ticks}"));
+        let start = process::start_ticks(pid)
+            .map_or_else(String::new, |ticks| format!(",\n  \"starttime\": {ticks}"));
         format!("{{\n  \"pid\": {pid},\n  \"createdAt\": \"{}\"{start}\n}}", js::iso_text(now_ms))
     }
 }
 
 /// Held or stale (store H3–H5, S2). `modified_ms` is when the lock file was written.
 fn classify(payload: &LockPayload, now_ms: i64, modified_ms: i64) -> LockState {
-    let seen = payload.pid.map(owner::process_state);
+    let seen = payload.pid.map(process::process_state);
     let held = LockState::Held {
         pid: payload.pid,
         since_ms: payload.since_ms,
@@ -164,7 +164,7 @@ fn classify(payload: &LockPayload, now_ms: i64, modified_ms: i64) -> LockState {
 /// Another process has the id by now. Our own id in a lock without a start time is of an earlier
 /// container: on Linux we always write one.
 fn is_recycled(pid: u32, start: Option<f64>) -> bool {
-    match (start, owner::start_ticks(pid)) {
+    match (start, process::start_ticks(pid)) {
         (Some(then), Some(now)) => then != now as f64,
         (None, Some(_)) => pid == std::process::id(),
         _ => false,
@@ -196,8 +196,8 @@ mod tests {
     #[test]
     fn what_we_write_is_what_the_gateway_writes() {
         let pid = std::process::id();
-        let start =
-            owner::start_ticks(pid).map_or_else(String::new, |ticks| format!(",\n  \"starttime\": {ticks}"));
+        let start = process::start_ticks(pid)
+            .map_or_else(String::new, |ticks| format!(",\n  \"starttime\": {ticks}"));
         assert_eq!(
             LockPayload::for_this_process(NOW),
             format!("{{\n  \"pid\": {pid},\n  \"createdAt\": \"2026-02-25T06:13:20.000Z\"{start}\n}}")
@@ -237,7 +237,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn another_process_with_the_same_id_is_no_owner() {
         let parent = std::os::unix::process::parent_id();
-        let start = owner::start_ticks(parent).unwrap();
+        let start = process::start_ticks(parent).unwrap();
         let lock = |ticks: u64| payload(parent.into(), MINUTE, &format!(", \"starttime\": {ticks}"));
         assert!(matches!(state(&lock(start), 0), LockState::Held { live: true, .. }));
         assert_eq!(reasons(state(&lock(start + 1), 0)), ["recycled-pid"]);

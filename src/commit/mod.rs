@@ -7,7 +7,6 @@
 //! failure or a full disk broke off is found by [`find_interrupted`] and settled by [`recover_commit`].
 
 mod append;
-mod appended;
 mod check;
 mod clock;
 mod compaction;
@@ -16,14 +15,15 @@ mod disk;
 mod draft;
 mod edits;
 mod encode;
+mod expected;
+mod in_memory;
 mod journal;
 mod labels;
 mod lock;
 mod lock_state;
-mod owner;
-mod pairs;
-mod planned;
+mod pairing;
 mod prepare;
+mod process;
 mod random;
 mod readback;
 mod receipt;
@@ -35,14 +35,14 @@ mod undo;
 mod verify;
 mod write;
 
-pub use appended::{CompactionMembers, InMemorySession};
 pub use clock::{Clock, SystemClock};
 pub use copy::Remap;
 pub use disk::{Disk, SystemDisk};
+pub use expected::{ExpectedMessage, index_with_lines};
+pub use in_memory::{CompactionMembers, InMemorySession};
 pub use journal::{transcript_for_journal, transcripts_with_journal};
 pub use labels::Labels;
 pub use lock_state::{LockState, StaleReason, lock_path, lock_state};
-pub use planned::{ExpectedMessage, index_with_lines};
 pub use prepare::{NewLine, PreparedCommit, prepare};
 pub use random::RandomIds;
 pub use receipt::{Receipt, ReceiptKind, active_record_ids, receipt_kind, receipts};

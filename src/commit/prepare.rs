@@ -10,7 +10,7 @@ use crate::commit::compaction;
 use crate::commit::copy::Remap;
 use crate::commit::draft::CommitDraft;
 use crate::commit::edits;
-use crate::commit::planned::ExpectedMessage;
+use crate::commit::expected::ExpectedMessage;
 use crate::commit::receipt::ReceiptKind;
 use crate::commit::refusal::{Refusal, unreadable_body};
 use crate::commit::request::{CommitMethod, CommitRequest};

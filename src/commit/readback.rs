@@ -1,6 +1,6 @@
 //! A commit read again from the file, before anyone is told that it worked (store P9).
 
-use crate::commit::planned::{first_difference, messages_from_file};
+use crate::commit::expected::{first_difference, messages_from_file};
 use crate::commit::prepare::PreparedCommit;
 use crate::commit::receipt::{self, Receipt};
 use crate::ids::{EntryIx, LineIds};

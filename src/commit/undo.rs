@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use crate::commit::check::{WritableSession, check_transcript, check_unique_ids};
 use crate::commit::copy::{CopyPlan, CopySpec, copy, label_line};
+use crate::commit::expected::ExpectedMessage;
 use crate::commit::labels::Labels;
-use crate::commit::planned::ExpectedMessage;
 use crate::commit::prepare::{NewLine, PreparedCommit};
 use crate::commit::receipt::{self, Receipt, ReceiptKind, undo_line};
 use crate::commit::refusal::{Refusal, unreadable_body};

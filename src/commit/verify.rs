@@ -3,8 +3,8 @@
 
 use crate::commit::compaction::next_entry_ix;
 use crate::commit::draft::CommitDraft;
-use crate::commit::pairs::find_unpaired;
-use crate::commit::planned::{self, ExpectedMessage, first_difference};
+use crate::commit::expected::{self, ExpectedMessage, first_difference};
+use crate::commit::pairing::find_unpaired;
 use crate::commit::refusal::{Refusal, unreadable_body};
 use crate::context::Context;
 use crate::ids::EntryIx;
@@ -22,10 +22,10 @@ impl CommitDraft<'_> {
         let compacted = self.compacted_context(context)?;
         let source = self.request.transcript.source;
         let context_then = compacted.as_ref().unwrap_or(context);
-        let expected = planned::expected_messages((source, index), context_then, &self.expected);
+        let expected = expected::expected_messages((source, index), context_then, &self.expected);
         let expected = expected.map_err(|error| unreadable_body(&index.path, error))?;
-        let grown = planned::index_with_lines(index, &self.lines);
-        let read = planned::messages_from_lines(source, &grown, index.entries.len(), &self.lines);
+        let grown = expected::index_with_lines(index, &self.lines);
+        let read = expected::messages_from_lines(source, &grown, index.entries.len(), &self.lines);
         let (after, read) = read.ok_or_else(|| Refusal::NotAsPlanned { path: path(), at: 1 })?;
         if let Some(at) = first_difference(&expected, &read) {
             return Err(Refusal::NotAsPlanned { path: path(), at });

@@ -4,11 +4,11 @@
 use crate::explain::case::{Case, OtherError};
 use crate::explain::compactions::PastCompaction;
 use crate::explain::finding::{Confidence, Evidence, Finding, FindingClass};
-use crate::explain::words::{format_count, format_exact};
+use crate::explain::format::{format_count, format_exact};
 use crate::ids::EntryIx;
 use crate::inspect::Mark;
+use crate::inspect::format::format_span;
 use crate::inspect::overflow::refused::is_summary_call_error;
-use crate::inspect::words::format_span;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 
 /// Share that a compaction must free.

@@ -2,10 +2,10 @@
 //! compactions, and what else went wrong.
 
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::explain::calls::{CountedCall, counted_calls, token_ratio};
 use crate::explain::compactions::{PastCompaction, read_compactions};
+use crate::explain::counted_calls::{CountedCall, counted_calls, token_ratio};
 use crate::explain::failure::Failure;
-use crate::explain::rehearsal::ReplayRunner;
+use crate::explain::replay_runner::ReplayRunner;
 use crate::ids::EntryIx;
 use crate::inspect::overflow::Overflow;
 use crate::inspect::{CountSource, LoadedSession};

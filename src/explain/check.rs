@@ -1,7 +1,7 @@
 //! What the runtime compared with its trigger before the failing call (compaction 2.9, 2.11).
 
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::explain::calls::CountedCall;
+use crate::explain::counted_calls::CountedCall;
 use crate::explain::failure::Failure;
 use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::context::before_compaction::recorded_tokens_before;
 use crate::context::build_context;
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::explain::calls::CountedCall;
+use crate::context::tokens_before::recorded_tokens_before;
+use crate::explain::counted_calls::CountedCall;
 use crate::ids::EntryIx;
 use crate::inspect::LoadedSession;
 use crate::js;

@@ -3,8 +3,8 @@
 
 use crate::context::budget::Budget;
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::explain::calls::CountedCall;
-use crate::explain::rehearsal::ReplayRunner;
+use crate::explain::counted_calls::CountedCall;
+use crate::explain::replay_runner::ReplayRunner;
 use crate::ids::EntryIx;
 use crate::inspect::LoadedSession;
 use crate::inspect::overflow::{ModelWindow, Overflow, OverflowKind};

@@ -4,13 +4,13 @@
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
 use crate::explain::finding::{Confidence, Evidence, Finding, FindingClass};
-use crate::explain::rehearsal::ReplayRunner;
-use crate::explain::words::{format_count, format_estimate, format_exact, format_tokens};
+use crate::explain::format::{format_count, format_estimate, format_exact, format_tokens};
+use crate::explain::replay_runner::ReplayRunner;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowSource;
-use crate::inspect::change::SettingChange;
 use crate::inspect::overflow::OverflowKind;
 use crate::inspect::session_settings::CONTEXT_WINDOW;
+use crate::inspect::setting_change::SettingChange;
 use crate::js::Value;
 use crate::policy::Policy;
 use crate::replay::Settings;

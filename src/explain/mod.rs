@@ -6,28 +6,28 @@
 
 pub mod advice;
 mod aftermath;
-mod calls;
+mod call_history;
 mod case;
 mod check;
 mod compactions;
+mod counted_calls;
 mod counts;
-mod course;
 mod engine;
 mod failure;
 pub mod finding;
+mod format;
 mod guards;
 mod mechanism;
 mod mismeasured;
 mod outlook;
-mod rehearsal;
+mod replay_runner;
 mod verdict;
-mod words;
 
-pub use crate::inspect::whole::ReplaySummary;
+pub use crate::inspect::replay_summary::ReplaySummary;
 pub use advice::{Advice, AdvisedChange};
+pub use call_history::{CallHistory, CallPoint};
 pub use case::failed_call;
 pub use counts::PromptCount;
-pub use course::{CallHistory, CallPoint};
 pub use failure::Failure;
 pub use finding::{Confidence, Evidence, Finding, FindingClass};
 pub use guards::{GuardKind, GuardReport, GuardState};
@@ -87,7 +87,7 @@ impl Explanation {
     /// What heads the advice, and whether something would have helped.
     pub fn advice_headline(&self) -> (bool, String) {
         let helps = self.advice.iter().any(|advice| advice.fits_all);
-        let tried = words::format_count(self.tried_count, "change");
+        let tried = format::format_count(self.tried_count, "change");
         let head = match (helps, self.no_setting_helps()) {
             (true, _) => format!("What would have fixed it ({tried} tried)"),
             (false, true) => format!("No setting would have helped: {tried} tried"),
@@ -112,7 +112,7 @@ pub fn explain(inspection: &LoadedSession) -> Result<Explanation, BodyError> {
     let mismeasured = mismeasured::find_mismeasured(&case);
     let aftermath = aftermath::find_aftermath(&case);
     let overflows = case.overflows().to_vec();
-    let course = course::call_history(&case);
+    let course = call_history::call_history(&case);
     let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         let findings = verdict::findings_without_overflow(&case, mismeasured.clone(), aftermath.clone());
         return Ok(Explanation {

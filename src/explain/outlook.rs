@@ -4,7 +4,7 @@ use crate::explain::aftermath::has_freed_nothing;
 use crate::explain::case::Case;
 use crate::explain::compactions::PastCompaction;
 use crate::explain::finding::{Confidence, Evidence, Finding, FindingClass};
-use crate::explain::words::{
+use crate::explain::format::{
     format_count, format_estimate, format_exact, format_percent, format_short, format_tokens,
 };
 use crate::ids::EntryIx;

@@ -4,10 +4,10 @@
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
 use crate::explain::finding::{Confidence, Evidence, Finding, FindingClass};
+use crate::explain::format::{format_count, format_estimate, format_exact, format_short, format_tokens};
 use crate::explain::guards::{GuardKind, GuardReport, GuardState};
 use crate::explain::mechanism::{Mechanism, largest_fitting_limit};
 use crate::explain::outlook;
-use crate::explain::words::{format_count, format_estimate, format_exact, format_short, format_tokens};
 use crate::inspect::overflow::{Overflow, OverflowKind};
 
 /// Chars of a headline at most.

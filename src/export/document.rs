@@ -16,11 +16,11 @@ use crate::inspect::tool::tool_of;
 use crate::js::Value;
 use crate::plan::{self, CompactionSummary, Plan, PolicyEffect};
 use crate::policy::Fate;
-use crate::policy::list::MessageOrigin;
+use crate::policy::message_list::MessageOrigin;
 use crate::redact::Redactor;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
-use crate::transcript::drawn::drawing_order;
+use crate::transcript::drawing_order::drawing_order;
 use crate::transcript::labels::{resolve_labels, session_name};
 
 /// What is to be told.

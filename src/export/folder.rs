@@ -9,7 +9,7 @@ use crate::export::shape;
 use crate::gateway::ruleset::Ruleset;
 use crate::inspect::LoadedSession;
 use crate::js::{self, JsString, Object, Value};
-use crate::store::rows::SessionRecord;
+use crate::store::session_records::SessionRecord;
 
 /// A folder: its files by their paths in it.
 #[derive(Debug, Clone, PartialEq, Eq)]

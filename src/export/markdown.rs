@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::export::document::{Document, DocumentEntry, ExportedPlan};
 use crate::export::words::{facts, fate, head, legend, new_message_parts, sanitized};
+use crate::inspect::format::{format_timestamp, group_digits};
 use crate::inspect::message::{PartKind, TextPart};
-use crate::inspect::words::{format_timestamp, group_digits};
 use crate::store::entry::EntryKind;
 
 /// Texts of more chars are folded.

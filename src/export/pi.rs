@@ -9,7 +9,7 @@ use crate::ids::EntryIx;
 use crate::inspect::LoadedSession;
 use crate::js::{self, Object, Value, date_value, iso_text};
 use crate::plan::{self, CompactionSummary, Plan};
-use crate::policy::list::MessageOrigin;
+use crate::policy::message_list::MessageOrigin;
 use crate::redact::Redactor;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;

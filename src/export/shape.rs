@@ -12,7 +12,7 @@ use crate::context::tokens::weighted::{NORMAL_WEIGHT, weighted_length};
 use crate::js::{self, JsString, Object, Value};
 use crate::policy::edit::IMAGE_REMOVED;
 use crate::policy::guard::COMPACTED;
-use crate::store::silent::NO_REPLY_TOKEN;
+use crate::store::no_reply::NO_REPLY_TOKEN;
 
 /// Members of an entry, a message or a block that the runtime wrote, and that say nothing of what was said.
 const KEPT_MEMBERS: [&str; 33] = [

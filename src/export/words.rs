@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::export::document::{Document, ExportedFate};
+use crate::inspect::format::{format_timestamp, group_digits};
 use crate::inspect::message::{PartKind, TextPart, parts_of_message};
-use crate::inspect::words::{format_timestamp, group_digits};
 use crate::js::{JsString, Value};
 use crate::policy::Fate;
 use crate::store::entry::Role;

@@ -25,7 +25,7 @@ use super::substitute::{apply_env_block, load_dotenv, substitute};
 use super::validate::validate;
 use super::window::{WindowInfo, WindowSource};
 use super::window_rules::window_under;
-use crate::error::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::js;
 
 /// The gateway's configuration and where its values come from.

@@ -10,7 +10,7 @@ mod convert;
 mod defaults;
 pub mod duration;
 pub mod effective;
-pub mod eligible;
+pub mod eligibility;
 pub mod env;
 pub mod history_accounts;
 pub mod history_limit;

@@ -8,7 +8,7 @@ use super::catalog::Price;
 use super::lines;
 use super::provenance::Provenance;
 use super::window::whole_positive;
-use crate::error::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::js::{self, JsString, Value};
 
 /// Window of a listed model that names none, in tokens.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::error::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::js::{JsString, Value};
 
 /// What to know of a configuration in mode `remote`; none in any other.

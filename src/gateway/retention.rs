@@ -1,6 +1,6 @@
 //! How long a provider keeps the prefix of a prompt, as the configuration asks for it (compaction 10.7).
 
-use super::eligible::ModelRoute;
+use super::eligibility::ModelRoute;
 use crate::js::Value;
 
 /// ms of a short retention.

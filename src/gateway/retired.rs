@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::ruleset::{Ruleset, Version};
-use crate::error::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity};
 
 /// The retired place.
 pub(super) const RETIRED_KEY: &str = "agent";

@@ -1,6 +1,6 @@
 //! Whether a model is sent the thinking of earlier answers again (releases R18). The pruner weighs what is sent.
 
-use super::eligible::ModelRoute;
+use super::eligibility::ModelRoute;
 use super::ruleset::Rules;
 
 /// Claude models that are sent it again, by parts of their ids.

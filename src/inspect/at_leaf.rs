@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::context::build_context;
-use crate::gateway::eligible::ModelRoute;
+use crate::gateway::eligibility::ModelRoute;
 use crate::ids::EntryIx;
-use crate::inspect::change::SettingChange;
-use crate::inspect::count::last_call;
+use crate::inspect::item_loading::last_call;
 use crate::inspect::overflow::{ModelWindow, Overflow};
-use crate::inspect::simulated::simulate_settings;
+use crate::inspect::setting_change::SettingChange;
+use crate::inspect::simulated_settings::simulate_settings;
 use crate::inspect::{LoadedSession, Unmeasured};
 use crate::policy::PolicySet;
 use crate::policy::prune::touches;

@@ -1,6 +1,6 @@
 //! A cost in words: recorded amounts bare, list prices with `~` and the reason beside them.
 
-use crate::inspect::words::{format_estimated_usd, format_usd};
+use crate::inspect::format::{format_estimated_usd, format_usd};
 use crate::replay::Cost;
 
 /// The cost of calls in words: `$30.33 recorded`, `~$14.70 at list prices (the file records $0)`. None where no call used

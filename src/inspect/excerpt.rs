@@ -3,7 +3,7 @@
 use crate::context::{ContentSource, ContextMessage};
 use crate::ids::EntryIx;
 use crate::inspect::LoadedSession;
-use crate::inspect::parts::arguments_line;
+use crate::inspect::message_parts::arguments_line;
 use crate::js::{JsString, Value};
 use crate::redact::{self, SecretDisplay};
 use crate::store::body::{self, BodyError};
@@ -177,7 +177,7 @@ fn usage_excerpt(index: &Index, ix: EntryIx, entry: &Value) -> Excerpt {
 
 /// What an edit of the context does, and to which entry.
 fn edit_excerpt(entry: &Value) -> Excerpt {
-    let target = entry.get("targetId").map(super::parts::value_text).unwrap_or_default();
+    let target = entry.get("targetId").map(super::message_parts::value_text).unwrap_or_default();
     let text = match entry.get("replacement") {
         Some(Value::Null) => format!("leaves out {target}"),
         Some(replacement) => {

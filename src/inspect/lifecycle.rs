@@ -6,9 +6,9 @@ use jiff::tz::TimeZone;
 use crate::gateway::reset::{NextReset, ResetPolicy, next_reset, reset_policy};
 use crate::gateway::ruleset::Ruleset;
 use crate::js::{JsString, Value};
+use crate::store::discovery::Store;
 use crate::store::key::SessionKind;
 use crate::store::session::{Flag, Session};
-use crate::store::survey::Store;
 
 /// The lifecycle of one session.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::context::bodies::entry_message;
 use crate::context::projection::replace_content;
 use crate::ids::EntryIx;
-use crate::inspect::{LoadedSession, facts, indent, parts};
+use crate::inspect::{LoadedSession, indent, message_facts, message_parts};
 use crate::js::Value;
 use crate::plan::{self, Plan};
 use crate::policy::MessageFate;
@@ -13,8 +13,8 @@ use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Replacement, Role, ToolCall};
 use crate::store::index::Index;
 
-pub use crate::inspect::parts::{entry_parts as parts_of_entry, message_parts as parts_of_message};
-pub use crate::inspect::why::explain_fate;
+pub use crate::inspect::fate_explanation::explain_fate;
+pub use crate::inspect::message_parts::{entry_parts as parts_of_entry, message_parts as parts_of_message};
 
 /// What a part of a message is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,19 +108,19 @@ pub fn read_message(
     let edited = plan.zip(position).filter(|(plan, position)| !plan.edits_at(*position).is_empty());
     let after = edited.map(|(plan, position)| {
         let after = plan::message_after(message, position, plan);
-        join_texts(&parts::message_parts(&after, known.role())).into_owned()
+        join_texts(&message_parts::message_parts(&after, known.role())).into_owned()
     });
     let answered = call.as_ref().map(|call| call.entry);
     Ok(MessageText {
         entry,
-        facts: facts::entry_facts(index, entry, &value, message, answered)
+        facts: message_facts::entry_facts(index, entry, &value, message, answered)
             .into_iter()
             .chain(edit_fact(inspection, entry))
             .collect(),
         title: message_title(index, entry, message, call),
         parts: match &sent {
-            Some(sent) => parts::message_parts(sent, known.role()),
-            None => parts::entry_parts(&value, known.kind, known.role()),
+            Some(sent) => message_parts::message_parts(sent, known.role()),
+            None => message_parts::entry_parts(&value, known.kind, known.role()),
         },
         planned_text: after,
         fate,
@@ -183,7 +183,7 @@ pub(super) fn find_call(
     let wanted = index.ids.value(id);
     let blocks = message.as_ref().and_then(|message| message.get("content")).and_then(Value::as_array);
     let block = blocks.unwrap_or_default().iter().find(|block| block.get("id") == Some(&wanted));
-    let arguments = block.and_then(|block| block.get("arguments")).map(parts::arguments_line);
+    let arguments = block.and_then(|block| block.get("arguments")).map(message_parts::arguments_line);
     Ok(Some(AnsweredCall { entry: holder, arguments }))
 }
 
@@ -194,7 +194,7 @@ fn message_title(
     call: Option<AnsweredCall>,
 ) -> (Option<String>, String) {
     let known = index.entry(entry);
-    let text = |key: &str| message.get(key).map(parts::value_text);
+    let text = |key: &str| message.get(key).map(message_parts::value_text);
     match (known.kind, known.role()) {
         (EntryKind::Message, Some(Role::ToolResult)) => {
             let tool = text("toolName").unwrap_or_else(|| "tool".into());

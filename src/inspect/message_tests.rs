@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::gateway::pruning::PruneSettings;
+use crate::inspect::format::DIGIT_SEPARATOR;
 use crate::inspect::testing::{
     call, entry_ix, loaded_session, message, prune_plan, quoted, result, transcript, user,
 };
-use crate::inspect::words::DIGIT_SEPARATOR;
 use crate::policy::Fate;
 
 fn read_one(entries: &[String], number: usize) -> MessageText {

@@ -1,88 +1,88 @@
 //! One session with everything that questions ask of it: transcript, tree, context, window, settings
 //! and what is measured. The commands and the screens start from here.
 
-pub mod again;
 pub mod amount;
 mod at_leaf;
 mod branch_entries;
-mod branches;
+mod branch_tips;
 pub mod breakdown;
 pub mod budget_marks;
-pub mod change;
-mod closer;
-pub mod commits;
-pub mod compaction;
+pub mod commit_list;
+mod commit_record;
+pub mod compaction_view;
 pub mod compare;
+mod context_details;
+pub mod context_limits;
 pub mod cost;
-mod count;
+mod diagnostics;
 pub mod estimators;
 pub mod excerpt;
-mod facts;
+mod fate_explanation;
+pub mod format;
+mod growth_weights;
 mod indent;
-pub mod item;
+pub mod invalidation;
+mod item_loading;
 pub mod json;
-pub mod learnt_window;
+pub mod learned_window;
 pub mod lifecycle;
-pub mod list;
-pub mod making;
 pub mod message;
+mod message_facts;
+mod message_parts;
 pub mod next_prompt;
-mod oddities;
-pub mod open;
 pub mod overflow;
 mod partial_usage;
-mod parts;
 pub mod patch;
 pub mod path_texts;
-pub mod place;
+mod policy_explanation;
 pub mod price;
-mod reading;
-mod recorded;
 pub mod recorded_context;
 pub mod recovery;
-mod remembered;
+pub mod replay_inputs;
+pub mod replay_summary;
 pub mod rewrite_loss;
+mod ruleset_choice;
 pub mod search;
 mod server_clear;
+pub mod session_item;
+pub mod session_list;
+pub mod session_loading;
 pub mod session_settings;
-pub mod simulated;
-pub mod spending;
+pub mod setting_change;
+pub mod simulated_settings;
+pub mod store_location;
+mod stored_pruning;
 pub mod successor;
 pub mod summary;
 pub mod summary_calls;
+pub mod summary_job;
+pub mod summary_writer;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod timeline;
 pub mod title;
 pub mod tool;
-pub mod touched;
-pub mod upkeep;
-mod weights;
-pub mod whole;
-mod why;
-mod why_steps;
-mod windows;
-pub mod words;
+pub mod usage_totals;
+mod window_diagnostics;
 pub mod write;
 mod write_checks;
-pub mod writer;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-pub use branches::BranchTip;
-pub use closer::{ContextDetails, PreviousDetails};
-pub use count::load_item;
-pub use item::{CountSource, Mark, SessionItem, TokenCount};
+pub use branch_tips::BranchTip;
+pub use context_details::{ContextDetails, PreviousDetails};
+pub use item_loading::load_item;
+pub use session_item::{CountSource, Mark, SessionItem, TokenCount};
 
 use crate::commit::InterruptedCommit;
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_chars;
-use crate::error::Diagnostic;
+use crate::diagnostic::Diagnostic;
 use crate::gateway::catalog::Price;
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::eligible::{ModelRoute, is_eligible_under};
+use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::{Aggregate, Guard, LegacyImages, RulesetChoice};
 use crate::gateway::thinking::drops_thinking;
@@ -100,11 +100,11 @@ use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use context_limits::ContextLimits;
 use next_prompt::{NextPrompt, PromptCounts};
 use overflow::{Overflow, OverflowScope};
 use partial_usage::find_partial_usage;
 use successor::Successor;
-use upkeep::ContextLimits;
 
 /// Tokens a provider counted for the last prompt, and the entry that says so.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -315,7 +315,7 @@ impl LoadedSession {
 
     /// Everything found in the transcript: its lines first, then what is odd about it as a whole.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        oddities::collect(self)
+        diagnostics::collect(self)
     }
 
     /// What a plan costs and saves at the provider's cache, where the model has a price.

@@ -8,8 +8,8 @@ use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
+use crate::inspect::growth_weights::{FACTOR_RANGE, weights_from_growth};
 use crate::inspect::overflow::{Overflow, OverflowKind};
-use crate::inspect::weights::{FACTOR_RANGE, weights_from_growth};
 use crate::inspect::{CountSource, TokenCount};
 use crate::plan::Plan;
 use crate::store::entry::{EntryKind, ReadMode, Usage};
@@ -196,7 +196,7 @@ impl PromptCounts<'_> {
             let entry = index.entry(*ix);
             let edited = index.reading == ReadMode::Projected && entry.kind == EntryKind::ContextEdit;
             let changed = Some(*ix) == context.compaction || Some(*ix) == context.reset;
-            if changed || edited || super::count::is_committed_branch(index, *ix) {
+            if changed || edited || super::item_loading::is_committed_branch(index, *ix) {
                 return None;
             }
             if let Some(tokens) = refused.get(ix) {

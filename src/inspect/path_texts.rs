@@ -11,7 +11,7 @@ use crate::ids::EntryIx;
 use crate::inspect::LoadedSession;
 use crate::inspect::estimators::SentSize;
 use crate::js::Json;
-use crate::policy::texture::ContentFeatures;
+use crate::policy::features::ContentFeatures;
 use crate::store::body::{self, BodyError, LineBuffer};
 use crate::store::entry::EntryKind;
 

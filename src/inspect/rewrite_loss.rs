@@ -10,7 +10,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::ruleset;
 use crate::ids::{EntryIx, IdSource};
 use crate::inspect::LoadedSession;
-use crate::inspect::words::group_digits;
+use crate::inspect::format::group_digits;
 use crate::js::{self, Value};
 use crate::policy::truncate::session::{RewriteInput, RewriteOutcome, SessionRewrite, rewrite};
 use crate::store::body::{self, BodyError};

@@ -4,7 +4,7 @@ use memchr::memmem;
 
 use crate::ids::EntryIx;
 use crate::js::{JsString, Value};
-use crate::store::block::AlignedBuffer;
+use crate::store::aligned_buffer::AlignedBuffer;
 use crate::store::body::BodyError;
 use crate::store::index::Index;
 use crate::store::load::{Trim, parse_line};

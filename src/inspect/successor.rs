@@ -2,10 +2,10 @@
 
 use crate::ids::SessionKey;
 use crate::js::Value;
+use crate::store::discovery::Store;
 use crate::store::header::read_header;
 use crate::store::index::Index;
 use crate::store::session::Session;
-use crate::store::survey::Store;
 
 /// The move of a key comes right with the failed call, ms.
 const MAX_DELAY_MS: f64 = 600_000.0;

@@ -9,7 +9,7 @@ use crate::gateway::ruleset::{Estimate, Rules};
 use crate::ids::EntryIx;
 use crate::inspect::LoadedSession;
 use crate::js::{JsString, Value};
-use crate::policy::compact::share::DEFAULT_HISTORY_SHARE;
+use crate::policy::compact::history_share::DEFAULT_HISTORY_SHARE;
 use crate::policy::compact::{
     BranchEntry, CompactionInput, Identifiers, NoSummary, PredictedCalls, Preparation, PreviousCompaction,
     SummaryMode, SummarySpec, assumed_summary_tokens, branch_entries_for_runtime, predict_calls,

@@ -3,8 +3,8 @@
 use crate::gateway::compaction::CompactionSettings;
 use crate::ids::Epoch;
 use crate::inspect::LoadedSession;
-use crate::inspect::making::describe_no_summary;
 use crate::inspect::summary::{PreparedCompaction, SummarySettings};
+use crate::inspect::summary_job::describe_no_summary;
 use crate::policy::compact::predict_calls;
 
 /// What the calls are asked for with: an answer to anything else is old.

@@ -8,8 +8,8 @@ use crate::commit::{
 };
 use crate::gateway::ruleset::{ReadMode, Ruleset};
 use crate::ids::EntryIx;
-use crate::inspect::recorded::{TOOL_VERSION, provenance};
-use crate::inspect::words::group_digits;
+use crate::inspect::commit_record::{TOOL_VERSION, provenance};
+use crate::inspect::format::group_digits;
 use crate::inspect::write_checks::run_checks;
 use crate::inspect::{LoadedSession, Mark};
 use crate::js;

@@ -7,7 +7,7 @@ use crate::js::{Object, Value};
 use crate::plan::{CompactionSummary, Plan};
 use crate::policy::Fate;
 use crate::policy::edit::{Edit, apply_all};
-use crate::policy::list::{MessageOrigin, PlannedMessage};
+use crate::policy::message_list::{MessageOrigin, PlannedMessage};
 use crate::store::body::BodyError;
 use crate::store::index::Index;
 use crate::store::source::Source;

@@ -3,15 +3,15 @@
 pub mod apply;
 pub mod cache_cost;
 mod effect;
-mod persist;
 mod run;
 mod summary;
+mod unwritable;
 
 pub use apply::{EntryChange, entry_changes, message_after, messages_after, summary_message};
 pub use effect::PolicyEffect;
-pub use persist::{UnwritableChanges, omitted_positions};
 pub use run::{PlanError, PlanInput};
 pub use summary::CompactionSummary;
+pub use unwritable::{UnwritableChanges, omitted_positions};
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::policy::clear_tool_uses::ClearTotals;
 use crate::policy::compact::Preparation;
 use crate::policy::edit::Edit;
 use crate::policy::guard::GuardOutcome;
-use crate::policy::list::{MessageChange, PlannedMessage};
+use crate::policy::message_list::{MessageChange, PlannedMessage};
 use crate::policy::preflight::PreflightResult;
 use crate::policy::prune::{Gate, PruneOutcome};
 use crate::policy::{Fate, MessageFate, PolicySettings};

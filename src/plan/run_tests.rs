@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::policy::PolicySet;
-use crate::policy::list::MessageOrigin;
+use crate::policy::message_list::MessageOrigin;
 use crate::policy::testing::{ListFixture as Messages, calls, result};
 
 const USER: &str = r#"{"role":"user","content":"go"}"#;

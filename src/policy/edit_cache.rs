@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::policy::edit::Edit;
-use crate::policy::list::FullChange;
+use crate::policy::message_list::FullChange;
 
 /// Changes kept for one message. Limits may move from call to call, so that old changes never return.
 const MAX_CHANGES: usize = 4;

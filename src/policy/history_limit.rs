@@ -2,7 +2,7 @@
 
 use crate::context::ContextMessage;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::MessageList;
+use crate::policy::message_list::MessageList;
 use crate::policy::reason::Reason;
 use crate::store::entry::Role;
 

@@ -5,8 +5,8 @@
 use crate::gateway::ruleset::{KeptTurns, LegacyImages, Rules};
 use crate::policy::edit::{Edit, has_legacy_images, size_without_images};
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::MessageList;
 use crate::policy::media_2026_9::first_of_last_turns;
+use crate::policy::message_list::MessageList;
 use crate::policy::reason::Reason;
 use crate::store::entry::Role;
 

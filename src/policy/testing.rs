@@ -5,8 +5,8 @@ use crate::gateway::ruleset::Ruleset;
 use crate::ids::LineIds;
 use crate::js::{self, Value};
 use crate::policy::edit::apply_all;
-use crate::policy::list;
-use crate::policy::texture::ContentFeatures;
+use crate::policy::features::ContentFeatures;
+use crate::policy::message_list;
 use crate::store::entry::MessageSize;
 use crate::store::index::Index;
 use crate::store::load::load_bytes;
@@ -46,18 +46,18 @@ impl ListFixture {
     }
 
     /// The list before any step.
-    pub(crate) fn list(&self) -> list::MessageList<'_> {
-        list::MessageList::from_context(&self.context, Some(&self.features))
+    pub(crate) fn list(&self) -> message_list::MessageList<'_> {
+        message_list::MessageList::from_context(&self.context, Some(&self.features))
     }
 
     /// The messages a list comes to, checked to have the sizes and the textures that were foretold.
     #[track_caller]
-    pub(crate) fn check(&self, list: &list::MessageList) -> Vec<Value> {
+    pub(crate) fn check(&self, list: &message_list::MessageList) -> Vec<Value> {
         let made = list.messages().iter().enumerate().map(|(at, item)| {
             let body = match &item.origin {
-                list::MessageOrigin::Context(position) => self.bodies[*position as usize].clone(),
-                list::MessageOrigin::Missing(missing) => missing.message(0.0),
-                list::MessageOrigin::Checkpoint | list::MessageOrigin::Summary => {
+                message_list::MessageOrigin::Context(position) => self.bodies[*position as usize].clone(),
+                message_list::MessageOrigin::Missing(missing) => missing.message(0.0),
+                message_list::MessageOrigin::Checkpoint | message_list::MessageOrigin::Summary => {
                     panic!("no step of these makes summaries")
                 }
             };
@@ -71,7 +71,9 @@ impl ListFixture {
                 list.edits(at)
             );
             let texture = match item.origin {
-                list::MessageOrigin::Context(_) => ContentFeatures::of_under(self.ruleset.rules(), &made),
+                message_list::MessageOrigin::Context(_) => {
+                    ContentFeatures::of_under(self.ruleset.rules(), &made)
+                }
                 _ => ContentFeatures::of(&made),
             };
             assert_eq!(list.features_at(at), Some(&texture), "{:?}", list.edits(at));

@@ -7,9 +7,9 @@
 //! same placeholder throughout a document, so that it still shows which two are the same. A short text is masked by the same
 //! rules on its own, so its placeholders carry no numbers: the same number in two rows would mean nothing.
 
+mod clean_texts;
 mod known;
 mod names;
-mod plain;
 mod rules;
 mod screen;
 mod short;
@@ -22,8 +22,8 @@ pub use screen::redact_screen;
 pub use short::{SecretDisplay, compile_rules, masked};
 
 use crate::js::{JsString, Object, Value};
+use clean_texts::CleanTexts;
 use known::KnownSecrets;
-use plain::CleanTexts;
 use rules::{COMPILED, is_placeholder};
 use views::{DecodedView, base64_texts, views};
 

@@ -6,8 +6,8 @@ use crate::policy::Policy;
 use crate::policy::preflight::{PreflightInput, Route, check};
 use crate::policy::truncate::reducible_chars;
 use crate::replay::calls::ModelCall;
-use crate::replay::lane::Trace;
 use crate::replay::outcome::CallReplay;
+use crate::replay::trace::Trace;
 
 impl Trace<'_> {
     /// What the check says of the prompt of a call; none where the version makes none before it. It stands before the first

@@ -7,19 +7,19 @@ use std::ops::Range;
 use crate::ids::EntryIx;
 use crate::policy::clear_tool_uses::{CallDigest, ClearSettings, ClearedBy, MessageDigest, clearable_count};
 use crate::policy::edit::Edit;
-use crate::policy::texture::ContentFeatures;
+use crate::policy::features::ContentFeatures;
 use crate::policy::{Policy, PolicySettings};
 use crate::replay::ReplaySession;
-use crate::replay::arena::MessageArena;
-use crate::replay::digest::EditDigest;
+use crate::replay::base::ReplayBase;
+use crate::replay::edit_digest::EditDigest;
 use crate::replay::edits::GuardRange;
-use crate::replay::ground::ReplayBase;
-use crate::replay::held::{EditTotals, RangeTotals};
-use crate::replay::lane::Trace;
+use crate::replay::list_policies::StepOutcome;
+use crate::replay::message_arena::MessageArena;
 use crate::replay::outcome::TrimStats;
+use crate::replay::prefix_sums::MessageMeasure;
 use crate::replay::prune::GuardedResult;
-use crate::replay::sums::MessageMeasure;
-use crate::replay::work::StepOutcome;
+use crate::replay::range_totals::{EditTotals, RangeTotals};
+use crate::replay::trace::Trace;
 use crate::store::entry::MessageSize;
 
 /// Which results may be cleared, and by what.

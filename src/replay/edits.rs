@@ -1,8 +1,8 @@
 //! What was done to the messages of one prompt, so that two prompts can be held against each other: what the guard and
 //! clearing did as borders in the sums of the lane, everything else edit by edit.
 
-use crate::replay::held::{EditTotals, RangeTotals};
-use crate::replay::lane::{Start, Trace};
+use crate::replay::range_totals::{EditTotals, RangeTotals};
+use crate::replay::trace::{Start, Trace};
 
 /// A message of a prompt and how many tokens were left of it. The message is named by its place on the path, in lists that
 /// are no stretch of the path by its place in the list.

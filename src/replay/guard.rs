@@ -5,14 +5,14 @@
 use crate::gateway::ruleset::{Guard, Notice, Truncation};
 use crate::policy::PolicySettings;
 use crate::policy::edit::Edit;
+use crate::policy::features::{ContentBlock, ContentFeatures, ResultContent, TextMetrics};
 use crate::policy::guard::{COMPACTED, GuardLimits, result_chars};
-use crate::policy::texture::{ContentBlock, ContentFeatures, ResultContent, TextMetrics};
-use crate::replay::arena::MessageArena;
-use crate::replay::digest::EditDigest;
+use crate::replay::edit_digest::EditDigest;
 use crate::replay::edits::GuardRange;
-use crate::replay::held::{EditTotals, RangeTotals};
-use crate::replay::lane::Trace;
-use crate::replay::sums::MessageMeasure;
+use crate::replay::message_arena::MessageArena;
+use crate::replay::prefix_sums::MessageMeasure;
+use crate::replay::range_totals::{EditTotals, RangeTotals};
+use crate::replay::trace::Trace;
 use crate::store::entry::MessageSize;
 
 /// What the guard holds results to.

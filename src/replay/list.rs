@@ -1,8 +1,8 @@
 //! The list a lane would send now: how long it is, what it holds, and where its messages stand on the path.
 
-use crate::policy::list::PlannedMessage;
-use crate::replay::held::RangeTotals;
-use crate::replay::lane::{Loaded, Start, Trace};
+use crate::policy::message_list::PlannedMessage;
+use crate::replay::range_totals::RangeTotals;
+use crate::replay::trace::{Loaded, Start, Trace};
 use crate::store::entry::Role;
 
 impl Trace<'_> {

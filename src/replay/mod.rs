@@ -6,41 +6,41 @@
 //! the compactions where they were written. The *simulated* one goes by others; with the step `compact` it leaves the
 //! written compactions out and decides by itself when to compact, with a summary of assumed length.
 
-mod arena;
+mod base;
 pub mod cache;
 mod calls;
 mod check;
 mod clear;
+mod context_edits;
 pub mod cost;
-mod digest;
+mod edit_digest;
 mod edits;
 mod evidence;
-mod exact;
-mod ground;
+mod firing_log;
+mod fixed_point;
 mod guard;
-mod held;
-mod lane;
-mod lanes;
 mod list;
-mod log;
+mod list_policies;
+mod message_arena;
 mod outcome;
-mod projected;
+mod prefix_sums;
+mod prompt_limit;
 mod prune;
+mod range_totals;
 mod rewrite;
-mod room;
 mod run;
 mod send;
-mod sums;
 mod totals;
-mod work;
+mod trace;
+mod traces;
 
 pub use calls::{CacheKey, ModelCall, RefusedCall, model_calls};
 pub use cost::Cost;
 pub use evidence::contradicted_policies;
-pub use lanes::{RecordedTrace, recorded_trace, replay, simulated_totals, simulated_trace};
-pub use log::{FiringLog, FiringStats, PolicyEvent, PolicyEventKind, firing_log};
+pub use firing_log::{FiringLog, FiringStats, PolicyEvent, PolicyEventKind, firing_log};
 pub use outcome::{CallReplay, CompactionEvent, PromptSizeSource, TrimStats};
 pub use totals::TraceTotals;
+pub use traces::{RecordedTrace, recorded_trace, replay, simulated_totals, simulated_trace};
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ use crate::gateway::compaction::CompactionMode;
 use crate::gateway::retention::Retention;
 use crate::ids::EntryIx;
 use crate::policy::compact::BranchEntry;
-use crate::policy::texture::ContentFeatures;
+use crate::policy::features::ContentFeatures;
 use crate::policy::{Policy, PolicySettings};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
@@ -112,7 +112,7 @@ pub struct ReplaySession<'a> {
 impl ReplaySession<'_> {
     /// Tokens before the messages.
     fn fixed(&self) -> f64 {
-        self.calibrated.map_or(self.fixed_tokens as f64, |fit| exact::fixed_point(fit.fixed))
+        self.calibrated.map_or(self.fixed_tokens as f64, |fit| fixed_point::fixed_point(fit.fixed))
     }
 
     /// What the provider of a call takes, in tokens.

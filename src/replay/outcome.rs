@@ -1,11 +1,11 @@
 //! What became of one call.
 
-use crate::context::before_compaction::TokensBefore;
+use crate::context::tokens_before::TokensBefore;
 use crate::ids::EntryIx;
 use crate::policy::preflight::Route;
 use crate::policy::prune::Gate;
 use crate::replay::cache::TokenSplit;
-use crate::replay::digest::EditDigest;
+use crate::replay::edit_digest::EditDigest;
 
 /// What one step changed in a prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

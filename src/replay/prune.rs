@@ -5,10 +5,10 @@ use crate::js::Value;
 use crate::policy::Policy;
 use crate::policy::edit::{Edit, single_text_size};
 use crate::policy::prune::{HardClearer, SoftTrimmer, cutoff_among, keeps_images};
-use crate::replay::digest::EditDigest;
-use crate::replay::held::{EditTotals, RangeTotals};
-use crate::replay::lane::Trace;
-use crate::replay::work::StepOutcome;
+use crate::replay::edit_digest::EditDigest;
+use crate::replay::list_policies::StepOutcome;
+use crate::replay::range_totals::{EditTotals, RangeTotals};
+use crate::replay::trace::Trace;
 use crate::store::entry::{MessageSize, Role};
 
 /// What pruning makes of a result.

@@ -1,7 +1,7 @@
 //! What a lane writes to its transcript: compactions, and large results that are cut after an overflow.
 
-use crate::context::before_compaction::TokensBefore;
 use crate::context::tokens::chars4::estimate_message;
+use crate::context::tokens_before::TokensBefore;
 use crate::gateway::compaction::CompactionMode;
 use crate::ids::EntryIx;
 use crate::js::JsException;
@@ -11,8 +11,8 @@ use crate::policy::edit::Edit;
 use crate::policy::truncate::truncate_after_overflow;
 use crate::replay::cache::TokenSplit;
 use crate::replay::cost::file_cost;
-use crate::replay::lane::{Start, Trace};
 use crate::replay::outcome::{CompactionEvent, TrimStats};
+use crate::replay::trace::{Start, Trace};
 use crate::store::entry::{EntryKind, MessageSize, Role};
 
 /// The branch of a lane so far, as a compaction looks at it.

@@ -4,19 +4,19 @@
 use crate::gateway::ruleset::{HistoryLimitRule, LegacyImages};
 use crate::ids::EntryIx;
 use crate::policy::edit::Edit;
-use crate::policy::history_batches::{
+use crate::policy::history_limit::first_kept_role;
+use crate::policy::history_range::{
     RetainedRange, limit_history_under, retained_in_batches, retained_with_prelude,
 };
-use crate::policy::history_limit::first_kept_role;
 use crate::policy::images::remove_seen_images;
-use crate::policy::list::PlannedMessage;
 use crate::policy::media_2026_9::first_of_last_turns;
+use crate::policy::message_list::PlannedMessage;
 use crate::policy::repair::{pair_list, repair_list};
 use crate::policy::truncate::reduce_list;
 use crate::policy::{Fate, Policy};
-use crate::replay::held::RangeTotals;
-use crate::replay::lane::{Loaded, Start, Trace};
 use crate::replay::outcome::TrimStats;
+use crate::replay::range_totals::RangeTotals;
+use crate::replay::trace::{Loaded, Start, Trace};
 use crate::store::entry::{Role, StopReason};
 
 impl Trace<'_> {

@@ -7,12 +7,12 @@ use crate::policy::prune::{Gate, gate_under};
 use crate::replay::cache::TokenSplit;
 use crate::replay::calls::ModelCall;
 use crate::replay::cost::file_cost;
-use crate::replay::digest::EditDigest;
+use crate::replay::edit_digest::EditDigest;
 use crate::replay::edits::PromptEdits;
-use crate::replay::held::RangeTotals;
-use crate::replay::lane::Trace;
 use crate::replay::outcome::{CallReplay, PromptKey, PromptSizeSource, TrimStats};
-use crate::replay::room::PromptLimit;
+use crate::replay::prompt_limit::PromptLimit;
+use crate::replay::range_totals::RangeTotals;
+use crate::replay::trace::Trace;
 
 /// Chars per token of the window (pruning 5.1).
 const CHARS_PER_TOKEN: f64 = 4.0;

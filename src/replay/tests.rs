@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+mod by_list;
 mod check;
-mod long_way;
 
 use super::*;
 use crate::gateway::catalog::find;

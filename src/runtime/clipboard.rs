@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
 use crate::gateway::env::Environment;
-use crate::inspect::place::abbreviate_home;
-use crate::inspect::words::group_digits;
+use crate::inspect::format::group_digits;
+use crate::inspect::store_location::abbreviate_home;
 
 /// Terminals drop longer texts silently; bytes.
 pub(super) const MAX_TERMINAL_BYTES: usize = 100_000;

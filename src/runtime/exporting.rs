@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::app::event::Event;
 use crate::export::{ExportRequest, Format, export, file_name};
 use crate::inspect::LoadedSession;
-use crate::inspect::making::SummaryResult;
+use crate::inspect::summary_job::SummaryResult;
 use crate::plan::Plan;
 use crate::redact::Redactor;
+use crate::runtime::event_loop::EventLoop;
 use crate::runtime::jobs::JobKind;
-use crate::runtime::r#loop::EventLoop;
 use crate::runtime::picture::{render_cells, render_svg};
 use crate::runtime::save::save_unique;
 

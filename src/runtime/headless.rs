@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use crate::app::App;
 use crate::app::event::Event;
-use crate::inspect::place::StoreRequest;
+use crate::inspect::store_location::StoreRequest;
 use crate::runtime::RunOptions;
-use crate::runtime::library::StoreLoader;
-use crate::runtime::r#loop::EventLoop;
+use crate::runtime::event_loop::EventLoop;
+use crate::runtime::store_loader::StoreLoader;
 use crate::runtime::terminal::TerminalScreen;
 use crate::runtime::themes::Themes;
 

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::app::event::Event;
-use crate::inspect::list::SessionListing;
-use crate::inspect::place::StoreLocation;
-use crate::inspect::touched::Invalidation;
-use crate::store::survey::Store;
+use crate::inspect::invalidation::Invalidation;
+use crate::inspect::session_list::SessionListing;
+use crate::inspect::store_location::StoreLocation;
+use crate::store::discovery::Store;
 
 /// What a job is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -277,7 +277,7 @@ mod tests {
         jobs.start(JobKind::Open, |ticket| ticket.send_event(said("between")));
         jobs.start(JobKind::Open, |ticket| ticket.send_event(said("newest")));
         release.send(()).unwrap();
-        assert_eq!(until_quiet(&mut jobs, &mut reports).await, [r#"Said("newest")"#]);
+        assert_eq!(until_quiet(&mut jobs, &mut reports).await, [r#"Notice("newest")"#]);
     }
 
     #[tokio::test]
@@ -292,7 +292,7 @@ mod tests {
         jobs.start_after_current(JobKind::List, |ticket| ticket.send_event(said("between")));
         jobs.start_after_current(JobKind::List, |ticket| ticket.send_event(said("newest")));
         release.send(()).unwrap();
-        assert_eq!(until_quiet(&mut jobs, &mut reports).await, [r#"Said("begun")"#, r#"Said("newest")"#]);
+        assert_eq!(until_quiet(&mut jobs, &mut reports).await, [r#"Notice("begun")"#, r#"Notice("newest")"#]);
     }
 
     #[tokio::test]
@@ -303,7 +303,7 @@ mod tests {
             jobs.enqueue(JobKind::External, move |ticket| ticket.send_event(said(&at.to_string())));
         }
         let heard = until_quiet(&mut jobs, &mut reports).await;
-        assert_eq!(heard, [0, 1, 2, 3].map(|at| format!(r#"Said("{at}")"#)));
+        assert_eq!(heard, [0, 1, 2, 3].map(|at| format!(r#"Notice("{at}")"#)));
     }
 
     #[tokio::test]
@@ -313,7 +313,7 @@ mod tests {
         jobs.start(JobKind::Search, |ticket| ticket.send_event(said("search")));
         jobs.start(JobKind::Message, |ticket| ticket.send_event(said("message")));
         jobs.cancel(JobKind::Search);
-        assert_eq!(until_quiet(&mut jobs, &mut reports).await, [r#"Said("message")"#]);
+        assert_eq!(until_quiet(&mut jobs, &mut reports).await, [r#"Notice("message")"#]);
     }
 
     #[tokio::test]
@@ -323,7 +323,7 @@ mod tests {
         jobs.start(JobKind::List, |_| panic!("on purpose"));
         assert_eq!(until_quiet(&mut jobs, &mut reports).await, ["panicked"]);
         jobs.start(JobKind::List, |ticket| ticket.send_event(said("again")));
-        assert_eq!(until_quiet(&mut jobs, &mut reports).await, [r#"Said("again")"#]);
+        assert_eq!(until_quiet(&mut jobs, &mut reports).await, [r#"Notice("again")"#]);
     }
 
     #[test]

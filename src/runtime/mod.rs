@@ -1,32 +1,32 @@
 //! The shell around the machine: the only terminal, the only tokio. Keys, signals, answers of jobs and
 //! changes on disk go in as events; effects come out and are performed here.
 
-mod away;
 mod background;
+pub mod backoff;
+mod change_probes;
 mod clipboard;
 mod clock;
-mod counting;
 mod effects;
-mod excerpts;
+mod event_loop;
+mod excerpt_queue;
 mod exporting;
 pub mod headless;
 mod input;
 mod interrupt;
 mod jobs;
-mod library;
-mod r#loop;
-pub mod pace;
 mod pager;
 mod picture;
-mod pulses;
-mod relisting;
-mod rounds;
+mod relist_queue;
 mod save;
+mod session_counts;
 mod signals;
+mod store_loader;
 mod summary;
+mod suspend;
 mod terminal;
 mod themes;
 pub mod watch;
+mod work_queue;
 
 pub use interrupt::interruptible;
 pub use picture::{PictureError, session_picture};
@@ -41,9 +41,9 @@ use crate::app::state::Options;
 use crate::config::SummarizerConfig;
 use crate::gateway::env::Environment;
 use crate::gateway::ruleset::RulesetChoice;
-use crate::inspect::place::StoreRequest;
-use crate::runtime::library::StoreLoader;
-use crate::runtime::r#loop::EventLoop;
+use crate::inspect::store_location::StoreRequest;
+use crate::runtime::event_loop::EventLoop;
+use crate::runtime::store_loader::StoreLoader;
 use crate::runtime::terminal::{TerminalScreen, restore_on_panic};
 use crate::runtime::themes::Themes;
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::app::event::{Event, SummaryUpdate};
 use crate::inspect::LoadedSession;
-use crate::inspect::making::{SummaryJob, SummaryJobError};
+use crate::inspect::summary_job::{SummaryJob, SummaryJobError};
 use crate::inspect::write::{WriteAction, WriteRequest};
 use crate::plan::Plan;
+use crate::runtime::event_loop::EventLoop;
 use crate::runtime::jobs::JobKind;
-use crate::runtime::r#loop::EventLoop;
 use crate::summarize::{CancelToken, SummaryProgress};
 
 impl EventLoop {

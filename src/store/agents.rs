@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::locate::{sessions_dir, store_path};
-use crate::error::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::Environment;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::js;
 use crate::store::index::FileIdentity;
-use crate::store::loose_name;
+use crate::store::informal_archive_name;
 use crate::store::source::file_identity;
 
 /// Why a transcript was put aside (store F2).
@@ -127,7 +127,7 @@ fn is_recording(name: &str) -> bool {
 /// behind that, and `.zst` where it is packed (sqlite E5). Copies that other programs and people made are known by the
 /// word for a copy in their names.
 pub fn parse_archive_name(name: &str) -> Option<ArchiveName<'_>> {
-    parse_gateway_archive_name(name).or_else(|| loose_name::parse(name))
+    parse_gateway_archive_name(name).or_else(|| informal_archive_name::parse(name))
 }
 
 fn parse_gateway_archive_name(name: &str) -> Option<ArchiveName<'_>> {

@@ -1,9 +1,9 @@
 //! How a store keeps its sessions: what that tells of the gateway's version (sqlite A7).
 
+use super::discovery::DatabaseInfo;
 use super::key::SessionKind;
+use super::path_kind::PathKind;
 use super::session::Session;
-use super::shape::PathKind;
-use super::survey::DatabaseInfo;
 use crate::gateway::ruleset::{Era, Version};
 
 /// The era of a store of this shape with these sessions and databases.

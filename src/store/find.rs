@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use super::discovery::Store;
 use super::key::{ParsedKey, parse_key};
 use super::session::{Flag, Session};
-use super::survey::Store;
 use crate::gateway::env::absolute;
 
 /// Candidates named in an error.
@@ -102,7 +102,7 @@ fn ambiguous_error(text: &str, several: &[&Session]) -> FindError {
 mod tests {
     use super::*;
     use crate::gateway::env::Environment;
-    use crate::store::survey::discover;
+    use crate::store::discovery::discover;
     use std::io::Write;
 
     fn store() -> (tempfile::TempDir, Store) {

@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::ids::{EntryIx, IdSource};
 use crate::js::{self, Value};
 use crate::store::entry::{Entry, EntryKind, ReadMode, Replacement, ToolCall, Usage};
-use crate::store::grown::SharedVec;
 use crate::store::header::Header;
 use crate::store::intern::{IdIx, IdTable, ValueIx, ValueTable};
 use crate::store::scan::{ProjectionData, ScannedLine, ScannedMessage, scan};
+use crate::store::shared_vec::SharedVec;
 
 /// How the real runtime would take the file when it opens it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::archive::{ArchiveName, FileKind, classify};
-use super::loose_name;
-use crate::error::{Diagnostic, Severity};
+use super::informal_archive_name;
+use crate::diagnostic::{Diagnostic, Severity};
 
 /// What lies in a directory. Names are in order.
 #[derive(Debug, Default)]
@@ -59,5 +59,5 @@ impl DirListing {
 
 /// Store files have backups too.
 fn is_transcript_archive(name: &str, archive: ArchiveName<'_>) -> bool {
-    archive.original.contains(".jsonl") || loose_name::parse(name).is_some()
+    archive.original.contains(".jsonl") || informal_archive_name::parse(name).is_some()
 }

@@ -5,10 +5,10 @@ use std::io;
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::ids::IdSource;
 use crate::js::{self, JsString};
+use crate::store::chunk_queue::ChunkQueue;
+use crate::store::chunks::{Chunk, ReadBuffers, ReadPass, scan_line};
 use crate::store::entry::ReadMode;
-use crate::store::feed::ChunkQueue;
 use crate::store::index::{EdgeBytes, FileIdentity, Index, LinePosition, OpenStatus};
-use crate::store::pieces::{Chunk, ReadBuffers, ReadPass, scan_line};
 use crate::store::scan::ScannedLine;
 use crate::store::source::Source;
 

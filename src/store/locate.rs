@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::archive::is_jsonl;
 use super::key::parse_thread;
-use super::rows::SessionRecord;
+use super::session_records::SessionRecord;
 use crate::gateway::config::{GatewayConfig, normalise_agent_id};
 use crate::gateway::env::{Environment, absolute};
 use crate::gateway::secrets::is_secret_file;

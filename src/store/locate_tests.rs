@@ -1,5 +1,5 @@
 use super::*;
-use crate::store::rows::parse_records;
+use crate::store::session_records::parse_records;
 use std::fs::{File, create_dir_all};
 
 struct State {

@@ -1,7 +1,7 @@
 //! Which model a session runs on, and how much that model takes, as far as row and configuration tell.
 
+use super::discovery::Store;
 use super::session::Session;
-use super::survey::Store;
 
 /// Provider of a model reference that names none.
 const DEFAULT_PROVIDER: &str = "anthropic";
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
     use crate::gateway::env::Environment;
     use crate::gateway::window::{WindowSource, window_of_model};
-    use crate::store::survey::discover;
+    use crate::store::discovery::discover;
     use std::io::Write;
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::shape::PathKind;
+use super::path_kind::PathKind;
 use crate::gateway::env::Environment;
 use crate::gateway::pi_settings::{FILE_NAME, PiSettings};
 use crate::js::{self, Value};

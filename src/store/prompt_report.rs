@@ -128,7 +128,7 @@ impl SystemPromptReport {
     /// Reads a row's report; `None` when it is no object. Sizes of a wrong type count as 0.
     pub fn from_value(raw: &Value) -> Option<Self> {
         raw.as_object()?;
-        let text = |key: &str| super::rows::trimmed_text(raw.get(key));
+        let text = |key: &str| super::session_records::trimmed_text(raw.get(key));
         let size = |group: &str, key: &str| raw.get(group).map_or(0, |value| size_of(value, key));
         Some(Self {
             source: parse_source(raw),
@@ -172,7 +172,7 @@ impl Sandbox {
     fn from_value(raw: &Value) -> Option<Self> {
         raw.as_object()?;
         Some(Self {
-            mode: super::rows::trimmed_text(raw.get("mode")),
+            mode: super::session_records::trimmed_text(raw.get("mode")),
             is_sandboxed: raw.get("sandboxed").and_then(Value::as_bool),
         })
     }
@@ -183,7 +183,7 @@ impl InjectedFile {
         let flag = |key: &str| raw.get(key).and_then(Value::as_bool).unwrap_or_default();
         Self {
             name: name_of(raw),
-            path: super::rows::trimmed_text(raw.get("path")),
+            path: super::session_records::trimmed_text(raw.get("path")),
             raw_chars: size_of(raw, "rawChars"),
             injected_chars: size_of(raw, "injectedChars"),
             is_truncated: flag("truncated"),
@@ -236,7 +236,7 @@ fn items(value: Option<&Value>) -> &[Value] {
 }
 
 fn name_of(raw: &Value) -> String {
-    super::rows::trimmed_text(raw.get("name")).unwrap_or_default()
+    super::session_records::trimmed_text(raw.get("name")).unwrap_or_default()
 }
 
 fn known_size(raw: &Value, key: &str) -> Option<u64> {

@@ -10,7 +10,7 @@ use crate::store::entry::{
 };
 use crate::store::intern::{ScannedValue, ValueIx};
 use crate::store::measure;
-use crate::store::silent::is_no_reply_message;
+use crate::store::no_reply::is_no_reply_message;
 
 /// The provider that the gateway names in answers it writes itself (store I5).
 const SYNTHETIC_PROVIDER: &str = "openclaw";

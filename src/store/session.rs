@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::archive::ArchiveReason;
-use super::kept::Location;
 use super::key::SessionKind;
-use super::rows::SessionRecord;
+use super::location::Location;
+use super::session_records::SessionRecord;
 use crate::ids::SessionKey;
 
 /// Something about a session that a list marks.

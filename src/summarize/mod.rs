@@ -5,8 +5,8 @@
 //! attempts, progress and cancel. It gives a text or an error and stores nothing: a summary that failed, or was not wanted
 //! any more, changes no file.
 
+mod build;
 mod cancel;
-mod choose;
 pub mod command;
 pub mod extractive;
 pub mod http;
@@ -15,8 +15,8 @@ mod workspace;
 
 use std::fmt;
 
+pub use build::{SummarizerError, build_summarizer};
 pub use cancel::CancelToken;
-pub use choose::{SummarizerError, build_summarizer};
 pub use run::{CallTokens, Summary, SummaryCallRecord, SummaryError, SummaryProgress, run};
 pub use workspace::workspace_rules;
 

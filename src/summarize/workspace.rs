@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use crate::js::JsString;
-use crate::policy::compact::rules::rules_section;
+use crate::policy::compact::workspace_rules::rules_section;
 
 /// Bytes of an `AGENTS.md` that are read at most: a device by that name must not fill the memory.
 const MAX_BYTES: u64 = 4 << 20;

@@ -1,7 +1,7 @@
 //! Which settings to vary where nobody says: of those that the version lets a person set, the two that matter most for this
 //! session, found by trying each on its own, and then each beside the best of the first.
 
-use crate::inspect::change::SettingChange;
+use crate::inspect::setting_change::SettingChange;
 use crate::inspect::timeline::RecordedSession;
 use crate::policy::{Policy, PolicySet};
 use crate::replay::{TraceTotals, simulated_totals};

@@ -1,8 +1,8 @@
 //! A sweep as JSON: one function for the command and for the file that the screen saves.
 
 use crate::inspect::LoadedSession;
-use crate::inspect::change::SettingChange;
 use crate::inspect::json::{ruleset_json, session_json};
+use crate::inspect::setting_change::SettingChange;
 use crate::js::{Object, Value};
 use crate::replay::TraceTotals;
 use crate::sweep::{Axis, Cell, Sweep};

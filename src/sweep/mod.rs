@@ -23,11 +23,11 @@ pub use grid::{Grid, MAX_CELLS};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::inspect::LoadedSession;
-use crate::inspect::change::SettingChange;
+use crate::inspect::format::group_digits;
 use crate::inspect::patch::ConfigPatch;
-use crate::inspect::simulated::simulate_settings;
+use crate::inspect::setting_change::SettingChange;
+use crate::inspect::simulated_settings::simulate_settings;
 use crate::inspect::timeline::RecordedSession;
-use crate::inspect::words::group_digits;
 use crate::policy::PolicySet;
 use crate::replay::{Settings, TraceTotals, simulated_totals};
 

@@ -1,10 +1,10 @@
 //! Entries → tree, branches and names. Pure.
 
 mod copies;
-pub mod drawn;
+pub mod drawing_order;
 pub mod envelope;
 pub mod labels;
-mod leaf_rows;
+mod leaf_resolution;
 pub mod tree;
 pub mod writer;
 

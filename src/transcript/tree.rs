@@ -1,6 +1,6 @@
 //! The tree that `parentId` spans, as flat vectors of indices (store K).
 
-use super::leaf_rows::LeafResolution;
+use super::leaf_resolution::LeafResolution;
 use crate::gateway::ruleset::{Branching, Rules};
 use crate::ids::EntryIx;
 use crate::store::entry::EntryKind;

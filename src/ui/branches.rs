@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::app::branches::{BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, CommitsScreen};
 use crate::commit::ReceiptKind;
 use crate::inspect::LoadedSession;
-use crate::inspect::commits::{CommitRecord, CommitStatus};
+use crate::inspect::commit_list::{CommitRecord, CommitStatus};
 use crate::inspect::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};

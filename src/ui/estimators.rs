@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::app::estimators::{EstimatesState, EstimatorsScreen, header_rows};
 use crate::app::scroll::Scroll;
 use crate::inspect::LoadedSession;
-use crate::inspect::estimators::{Estimates, Estimator, MeasuredCall, words};
+use crate::inspect::estimators::{Estimates, Estimator, MeasuredCall, description};
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::number::{format_bytes, grouped, pluralised};
@@ -77,7 +77,7 @@ impl Panel<'_> {
         let (theme, estimates) = (self.theme, self.estimates);
         let roomy = header_rows(area.height) > header_rows(0);
         let end = area.right().saturating_sub(1);
-        let headline = [words::headline(estimates), words::short_headline(estimates)];
+        let headline = [description::headline(estimates), description::short_headline(estimates)];
         let fits = |line: &&String| text::width(line) < usize::from(end.saturating_sub(area.x));
         let headline = headline.iter().find(fits).unwrap_or(&headline[1]);
         put(buf, (area.x + 1, area.y + 1), end, headline, theme.bold(Role::Bright));
@@ -111,13 +111,16 @@ impl Panel<'_> {
 
 /// What the numbers rest on; with little room only how the fit came out.
 fn notes(inspection: &LoadedSession, estimates: &Estimates, roomy: bool) -> Vec<String> {
-    let factors = words::describe_factors(estimates);
+    let factors = description::describe_factors(estimates);
     if !roomy {
         return vec![factors];
     }
-    let mut notes =
-        vec![words::describe_fixed(estimates), words::describe_tokenizer(estimates, inspection), factors];
-    notes.extend(words::describe_confidence(estimates));
+    let mut notes = vec![
+        description::describe_fixed(estimates),
+        description::describe_tokenizer(estimates, inspection),
+        factors,
+    ];
+    notes.extend(description::describe_confidence(estimates));
     notes
 }
 
@@ -142,10 +145,13 @@ fn estimator_row(theme: &Theme, estimates: &Estimates, estimator: Estimator, row
     let last = estimates.last_reliable_call().and_then(|call| call.error(estimator));
     let cells = [
         (now, theme.style(Role::Bright)),
-        (last.map(words::format_signed_error), error_style(theme, last)),
-        (deviation.map(|it| words::format_error(it.mean)), error_style(theme, deviation.map(|it| it.mean))),
-        (deviation.map(|it| words::format_signed_error(it.bias)), theme.style(Role::Text)),
-        (deviation.map(|it| words::format_error(it.max)), theme.style(Role::Text)),
+        (last.map(description::format_signed_error), error_style(theme, last)),
+        (
+            deviation.map(|it| description::format_error(it.mean)),
+            error_style(theme, deviation.map(|it| it.mean)),
+        ),
+        (deviation.map(|it| description::format_signed_error(it.bias)), theme.style(Role::Text)),
+        (deviation.map(|it| description::format_error(it.max)), theme.style(Role::Text)),
     ];
     for (column, (text, style)) in COLUMN_ENDS.into_iter().zip(cells) {
         let none = (glyphs::UNKNOWN.to_owned(), theme.style(Role::Muted));
@@ -233,7 +239,7 @@ impl Panel<'_> {
         );
         for (at, estimator) in (1..).zip(Estimator::ALL) {
             let error = call.error(estimator);
-            let text = error.map_or_else(|| glyphs::UNKNOWN.to_owned(), words::format_signed_error);
+            let text = error.map_or_else(|| glyphs::UNKNOWN.to_owned(), description::format_signed_error);
             let column = x + COUNT_COLUMN_END + column_width(row.width) * at;
             put_text_right(buf, row.y, x, column.min(end), &text, quiet(error_style(theme, error)));
         }

@@ -10,7 +10,7 @@ use crate::app::keymap::KeyContext;
 use crate::app::layout::{Pane, WidthClass};
 use crate::app::state::{Overlay, UpdateMode};
 use crate::app::target::Target;
-use crate::error::Severity;
+use crate::diagnostic::Severity;
 use crate::gateway::ruleset::Ruleset;
 use crate::inspect::title::shown_name;
 use crate::inspect::{LoadedSession, Mark};
@@ -299,7 +299,7 @@ fn failures<'a>(app: &App, inspection: &LoadedSession, theme: &Theme, short: boo
 
 /// What was found while reading that a person should look at.
 fn diagnostics<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Fact<'a> {
-    let serious = |finding: &&crate::error::Diagnostic| finding.severity > Severity::Note;
+    let serious = |finding: &&crate::diagnostic::Diagnostic| finding.severity > Severity::Note;
     let found = app.transcript.iter().flat_map(|pane| &pane.findings);
     let count = found.filter(serious).count() as u64;
     let broken = app.listing.as_ref().is_some_and(|listing| listing.config_error.is_some());

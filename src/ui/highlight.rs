@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-use crate::app::body::{BodyLine, ContentKind, LineTone, MessageBody, TextLine};
-use crate::app::shown::MessageLayout;
+use crate::app::message_body::{BodyLine, ContentKind, LineTone, MessageBody, TextLine};
+use crate::app::message_layout::MessageLayout;
 use crate::text;
 use crate::ui::theme::Role;
 
@@ -97,7 +97,7 @@ fn extension(path: &str) -> Option<String> {
 
 /// JSON and diffs by how they begin, scripts and markup by their first line.
 fn guess_syntax<'a>(set: &'a SyntaxSet, text: &str) -> Option<&'a SyntaxReference> {
-    let start = crate::app::shown::truncate_bytes(text, GUESS_BYTES).trim_start();
+    let start = crate::app::message_layout::truncate_bytes(text, GUESS_BYTES).trim_start();
     let object = start.starts_with('{') && start[1..].trim_start().starts_with(['"', '}']);
     let array = start.starts_with('[') && start[1..].trim_start().starts_with(['{', '"', '[']);
     let starts_diff = ["diff --git ", "--- a/", "@@ -", "Index: "].iter().any(|mark| start.starts_with(mark));

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use super::*;
-use crate::app::body::BodyOptions;
 use crate::app::message::MessageView;
-use crate::app::shown::ViewOptions;
+use crate::app::message_body::BodyOptions;
+use crate::app::message_layout::ViewOptions;
 use crate::inspect::message::{MessageText, PartKind, TextPart};
 
 fn shown(role: &str, title: &str, text: &str) -> Arc<MessageLayout> {

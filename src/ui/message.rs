@@ -9,7 +9,7 @@ use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
 use crate::app::message::MessageScreen;
-use crate::app::message_head::HeaderLine;
+use crate::app::message_header::HeaderLine;
 use crate::inspect::message::MessageText;
 use crate::text;
 use crate::ui::detail;

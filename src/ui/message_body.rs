@@ -11,10 +11,10 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::body::{BodyLine, ContentKind, LineTone, TextLine};
-use crate::app::shown::MessageLayout;
+use crate::app::message_body::{BodyLine, ContentKind, LineTone, TextLine};
+use crate::app::message_layout::MessageLayout;
 use crate::app::wrap::occurrences;
-use crate::inspect::words::group_digits;
+use crate::inspect::format::group_digits;
 use crate::policy::Fate;
 use crate::text;
 use crate::ui::glyphs;
@@ -302,7 +302,8 @@ impl<'a> BodyPainter<'a> {
         }
         if !piece.removed_range.is_empty() {
             let raw = self.shown.body.text(piece);
-            let to_visible = |at: usize| text::visible(crate::app::shown::truncate_bytes(raw, at)).len();
+            let to_visible =
+                |at: usize| text::visible(crate::app::message_layout::truncate_bytes(raw, at)).len();
             let range = to_visible(piece.removed_range.start)..to_visible(piece.removed_range.end);
             let style = self.theme.style(Role::Muted).patch(self.theme.background(BackgroundRole::Removed));
             patches.push((range, style));
@@ -363,7 +364,7 @@ impl StyledRow<'_> {
 
 /// Whether a line of output tells of a failure or a warning.
 fn severity(line: &str) -> Role {
-    let start = crate::app::shown::truncate_bytes(line, SEVERITY_SCAN_BYTES);
+    let start = crate::app::message_layout::truncate_bytes(line, SEVERITY_SCAN_BYTES);
     if FAILURE_WORDS.iter().any(|word| start.contains(word)) {
         Role::Danger
     } else if WARNING_WORDS.iter().any(|word| start.contains(word)) {

@@ -6,10 +6,11 @@ mod breakdown;
 mod budget;
 mod compare;
 pub mod detail;
+mod diagnostics;
 mod dialog;
+mod empty_states;
 mod estimators;
 mod explain;
-mod findings;
 mod frame_box;
 pub mod glyphs;
 mod header;
@@ -18,11 +19,10 @@ pub mod highlight;
 pub mod message;
 mod message_body;
 mod palette;
+mod policies;
 mod recovery;
 mod sessions;
-mod states;
 mod status;
-mod steps;
 pub mod theme;
 mod timeline;
 mod transcript;
@@ -56,7 +56,7 @@ pub fn render(app: &App, theme: &Theme, buf: &mut Buffer) -> Option<Position> {
     let layout = app.layout();
     let fits = area.width >= app.size.0 && area.height >= app.size.1;
     let cursor = if layout.width_class == WidthClass::TooSmall || !fits {
-        states::draw_too_small(theme, area, buf);
+        empty_states::draw_too_small(theme, area, buf);
         None
     } else {
         draw_screen(app, theme, &layout, buf)
@@ -73,7 +73,7 @@ fn draw_screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> O
     let below = layout.above_status(app.size);
     let body = Rect { y: layout.header.bottom(), height: below.bottom() - layout.header.bottom(), ..below };
     let mut cursor = None;
-    if !states::draw_store_state(app, theme, body, buf) {
+    if !empty_states::draw_store_state(app, theme, body, buf) {
         cursor = draw_main(app, theme, layout, buf);
     }
     let typing = status::draw(app, theme, layout.status, buf);
@@ -83,8 +83,8 @@ fn draw_screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> O
         Some(Overlay::Palette { text, selected: at }) => {
             cursor = Some(palette::draw(app, theme, text, *at, buf));
         }
-        Some(Overlay::Findings { scroll }) => findings::draw(app, theme, *scroll, body, buf),
-        Some(Overlay::Policies(screen)) => steps::draw(app, theme, screen, buf),
+        Some(Overlay::Findings { scroll }) => diagnostics::draw(app, theme, *scroll, body, buf),
+        Some(Overlay::Policies(screen)) => policies::draw(app, theme, screen, buf),
         Some(Overlay::Estimators(view)) => estimators::draw(app, theme, view, body, buf),
         Some(Overlay::Breakdown(screen)) => breakdown::draw(app, theme, screen, buf),
         Some(Overlay::Recovery(screen)) => recovery::draw(app, theme, screen, body, buf),

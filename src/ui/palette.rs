@@ -5,8 +5,8 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Span;
 
 use crate::app::App;
+use crate::app::key_input::palette_rows;
 use crate::app::keymap::KeyContext;
-use crate::app::keys::palette_rows;
 use crate::app::state::{InputPurpose, LineInput};
 use crate::ui::frame_box::{Frame, inside, selected};
 use crate::ui::status::{draw_input, first_key};

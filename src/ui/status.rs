@@ -10,7 +10,7 @@ use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
 use crate::app::message::MessageView;
 use crate::app::state::{InputPurpose, LineInput, Overlay, WriteStage};
-use crate::app::summary::SummaryStage;
+use crate::app::summary_dialog::SummaryStage;
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role, Theme};

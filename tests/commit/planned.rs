@@ -7,7 +7,7 @@ use clawscope::inspect::write::{CheckStatus, WriteError};
 use clawscope::js::Value;
 use clawscope::plan::{CompactionSummary, Plan};
 use clawscope::policy::edit::{Edit, single_text_size};
-use clawscope::policy::list::{MessageChange, MessageOrigin};
+use clawscope::policy::message_list::{MessageChange, MessageOrigin};
 use clawscope::policy::repair::MissingResult;
 use clawscope::policy::{Policy, PolicySet};
 

@@ -10,9 +10,9 @@ use clawscope::explain::{Explanation, explain};
 use clawscope::gateway::env::Environment;
 use clawscope::ids::SessionKey;
 use clawscope::inspect::LoadedSession;
-use clawscope::inspect::list::list_sessions;
-use clawscope::inspect::open::open;
-use clawscope::inspect::place::{StoreLocation, StoreRequest};
+use clawscope::inspect::session_list::list_sessions;
+use clawscope::inspect::session_loading::open;
+use clawscope::inspect::store_location::{StoreLocation, StoreRequest};
 use serde_json::{Map, Value, json};
 
 use crate::made::Made;

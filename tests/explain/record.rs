@@ -1,7 +1,7 @@
 //! A replay under the settings in force says what the record says: tokens within the error of the fit that is shown, cost to
 //! the cent.
 
-use clawscope::inspect::again::ReplayInputs;
+use clawscope::inspect::replay_inputs::ReplayInputs;
 use clawscope::policy::PolicySet;
 use proptest::prelude::*;
 

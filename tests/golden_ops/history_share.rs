@@ -2,7 +2,7 @@
 
 use clawscope::context::tokens::estimate_message;
 use clawscope::js::{JsException, Value};
-use clawscope::policy::compact::share::{HistoryMessage, ShareSettings, prune_by_share};
+use clawscope::policy::compact::history_share::{HistoryMessage, ShareSettings, prune_by_share};
 use clawscope::policy::repair::shape_of;
 
 use super::{Session, digest, number, object};

@@ -10,9 +10,9 @@ use clawscope::gateway::provenance::Provenance;
 use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
 use clawscope::gateway::ruleset::RulesetChoice;
 use clawscope::inspect::LoadedSession;
-use clawscope::inspect::list::list_sessions_with;
-use clawscope::inspect::open::open;
-use clawscope::inspect::place::{StoreLocation, StoreRequest};
+use clawscope::inspect::session_list::list_sessions_with;
+use clawscope::inspect::session_loading::open;
+use clawscope::inspect::store_location::{StoreLocation, StoreRequest};
 use clawscope::inspect::write::{
     CheckStatus, WriteAction, WriteError, WriteOutcome, WriteRequest, prepare, preview, write,
 };

@@ -6,7 +6,7 @@ use clawscope::app::event::{Event, StoreListing, SummaryUpdate};
 use clawscope::app::state::{Loading, Options, Overlay, WriteStage};
 use clawscope::config::{SummarizerConfig, SummarizerKind};
 use clawscope::context::rows::RowKind;
-use clawscope::error::{Diagnostic, Severity};
+use clawscope::diagnostic::{Diagnostic, Severity};
 use clawscope::gateway::window::{WindowInfo, WindowSource};
 use clawscope::ids::SessionKey;
 use clawscope::inspect::LoadedSession;

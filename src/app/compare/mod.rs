@@ -1,21 +1,21 @@
 //! The comparison over the whole screen: a map of two settings, the best trade-offs, and the cell under the cursor. Cells
 //! are replayed beside the screen and shown as they come.
 
-mod asked;
-mod moves;
-pub mod places;
-mod take;
+mod cell_actions;
+pub mod layout;
+mod navigation;
+mod sweep_request;
 
 use std::sync::Arc;
 
 use crate::app::scroll::Scroll;
 use crate::inspect::amount::Amount;
-use crate::inspect::change::SettingChange;
+use crate::inspect::setting_change::SettingChange;
 use crate::inspect::timeline::RecordedSession;
 use crate::policy::PolicySet;
 use crate::sweep::{Axis, Cell, Grid, KeepRunning, OnCell, Sweep, SweepSpec, default_axes, sweep};
 
-pub(super) use asked::SweepKey;
+pub(super) use sweep_request::SweepKey;
 
 /// What the map shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

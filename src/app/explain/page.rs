@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use crate::app::explain::ExplainRow;
 use crate::app::explain::rows::{block_rows, count_parts};
-use crate::app::explain::words::{mechanism_part, row_text};
+use crate::app::explain::wording::{mechanism_part, row_text};
 use crate::explain::Explanation;
 use crate::text;
 

@@ -1,8 +1,8 @@
 //! The timeline over the whole screen: a cursor over the calls, the stretch of them that is seen, and the setting that is
 //! moved while one looks.
 
-pub mod places;
-pub mod stretch;
+pub mod layout;
+pub mod viewport;
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::app::state::{App, Overlay};
 use crate::ids::EntryIx;
 use crate::inspect::timeline::Timeline;
 use crate::store::entry::Role;
-use places::{TimelineLayout, layout_timeline};
-use stretch::Viewport;
+use layout::{TimelineLayout, layout_timeline};
+use viewport::Viewport;
 
 /// Calls that a key with shift moves by.
 const SKIPPED_CALLS: isize = 10;

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::followed::FollowedTranscript;
-use super::following::Follower;
+use super::followed_transcript::FollowedTranscript;
+use super::follower::Follower;
 use super::lines::report_entries;
 use crate::command::failure::Failure;
 use crate::command::output::Output;

@@ -1,25 +1,25 @@
 //! `clawscope watch [PATH]`: a line for each entry that is added to a transcript, with running totals.
 
 mod archives;
-mod followed;
-mod following;
+mod followed_transcript;
+mod follower;
 mod lines;
-mod told;
+mod seen_entries;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use self::following::Follower;
+use self::follower::Follower;
+use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
+use super::format::format_count;
 use super::output::Output;
-use super::scene::{Invocation, Workspace};
-use super::words::format_count;
 use crate::cli::{StoreArgs, WatchArgs, secrets};
 use crate::commit::{Clock as _, SystemClock};
 use crate::js::{Object, Value};
-use crate::runtime::pace::Backoff;
+use crate::runtime::backoff::Backoff;
 use crate::runtime::watch::{
     PolledFolder, Watch, WatchEvent, WatchMode, describe_polled, store_databases, store_folders,
 };

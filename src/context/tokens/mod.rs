@@ -1,7 +1,7 @@
 //! Estimates of tokens. Every number they give is an estimate or anchored on a measured one, and says so.
 
 pub mod bpe;
-pub mod calibrated;
+pub mod calibration;
 pub mod chars4;
 pub mod deviation;
 mod least_squares;

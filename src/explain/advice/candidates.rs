@@ -7,11 +7,11 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::{input_text, ttl_text};
 use crate::inspect::LoadedSession;
-use crate::inspect::change::{SettingChange, missing_in_version};
 use crate::inspect::session_settings::{
     BOOTSTRAP_MAX_CHARS, BOOTSTRAP_TOTAL_MAX_CHARS, CONTEXT_TOKENS, CONTEXT_WINDOW, config_path,
     current_value,
 };
+use crate::inspect::setting_change::{SettingChange, missing_in_version};
 use crate::js::Value;
 use crate::policy::Policy;
 use crate::policy::settings::{PolicySetting, SettingOwner};

@@ -6,10 +6,10 @@ mod search;
 
 use std::path::PathBuf;
 
-use crate::explain::words::{format_count, format_estimate};
+use crate::explain::format::{format_count, format_estimate};
 use crate::gateway::patch::{WrittenSetting, patches};
-use crate::inspect::whole::ReplaySummary;
-use crate::inspect::words::{format_usd, format_usd_difference};
+use crate::inspect::format::{format_usd, format_usd_difference};
+use crate::inspect::replay_summary::ReplaySummary;
 use crate::js::Value;
 
 pub(super) use search::{SearchResult, search_advice};

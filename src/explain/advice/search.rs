@@ -8,10 +8,10 @@ use crate::explain::case::Case;
 use crate::explain::engine;
 use crate::explain::failure::Failure;
 use crate::explain::finding::{Finding, FindingClass};
-use crate::explain::rehearsal::ReplayRunner;
-use crate::explain::words::format_count;
-use crate::inspect::change::SettingChange;
-use crate::inspect::whole::ReplaySummary;
+use crate::explain::format::format_count;
+use crate::explain::replay_runner::ReplayRunner;
+use crate::inspect::replay_summary::ReplaySummary;
+use crate::inspect::setting_change::SettingChange;
 use crate::policy::Policy;
 
 /// Changes that are listed: of those that help, and of those that do not.

@@ -3,8 +3,8 @@
 use crate::explain::case::Case;
 use crate::explain::check::{checks_between_turns, last_check};
 use crate::explain::failure::Failure;
+use crate::explain::format::{format_count, format_exact};
 use crate::explain::guards::{GuardKind, GuardReport, GuardState};
-use crate::explain::words::{format_count, format_exact};
 use crate::store::entry::EntryKind;
 
 pub(super) fn threshold_guard(case: &Case<'_>, failure: &Failure) -> GuardReport {

@@ -4,10 +4,10 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
-use crate::explain::rehearsal::ReplayRunner;
+use crate::explain::replay_runner::ReplayRunner;
 use crate::gateway::pruning::SoftTrim;
 use crate::gateway::ruleset::Ruleset;
-use crate::inspect::words::format_span;
+use crate::inspect::format::format_span;
 use crate::js::Value;
 use crate::policy::Policy;
 use crate::policy::prune::Gate;

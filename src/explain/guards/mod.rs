@@ -6,7 +6,7 @@ mod gates;
 
 use crate::explain::case::Case;
 use crate::explain::failure::Failure;
-use crate::explain::words::{format_count, format_estimate};
+use crate::explain::format::{format_count, format_estimate};
 use crate::gateway::ruleset::Guard as ContextGuard;
 use crate::ids::EntryIx;
 use crate::policy::prune::Gate;

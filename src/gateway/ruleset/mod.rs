@@ -2,19 +2,19 @@
 //! (releases R1–R3; pruning 8, compaction 12).
 
 mod choice;
-mod described;
 mod gateways;
 mod keys;
 mod pi;
 mod releases;
 mod rules;
+mod topics;
 mod version;
 
 pub use choice::{Era, PiMark, RulesetChoice};
-pub use described::Topic;
 pub use keys::{ConfigKey, KEYS, unread_reason};
 pub use pi::{PiChange, PiRelease};
 pub use rules::*;
+pub use topics::Topic;
 pub use version::{UnknownVersion, Version};
 
 use releases::{GatewayRange, RANGES};

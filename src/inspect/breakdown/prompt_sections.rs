@@ -7,7 +7,7 @@ use super::sections::SectionBuilder;
 use super::{Figure, Line, Section, SectionKind, warnings};
 use crate::context::breakdown::{PromptParts, PromptPiece, ToolTotals};
 use crate::context::budget::BudgetPart;
-use crate::inspect::words::{format_timestamp, group_digits, quantity};
+use crate::inspect::format::{format_timestamp, group_digits, quantity};
 use crate::store::prompt_report::{InjectedFile, ReportSource, SystemPromptReport, ToolSize};
 
 /// Three sections with a report, one that says that there is none without.

@@ -4,7 +4,7 @@ use crate::context::breakdown::PromptParts;
 use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
-use crate::inspect::words::{format_count, format_span};
+use crate::inspect::format::{format_count, format_span};
 use crate::inspect::{LoadedSession, Unmeasured};
 use crate::store::entry::Role;
 use crate::store::prompt_report::ReportSource;

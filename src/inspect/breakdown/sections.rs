@@ -7,7 +7,7 @@ use super::{Figure, HeavyBlocks, HeavyMessage, Line, Remainder, Section, Section
 use crate::context::breakdown::{Breakdown, IMAGE_TOKENS, MessageSum, ToolTotals};
 use crate::context::budget::{BudgetPart, part_for};
 use crate::ids::EntryIx;
-use crate::inspect::words::{group_digits, quantity};
+use crate::inspect::format::{group_digits, quantity};
 use crate::inspect::{LoadedSession, Unmeasured};
 use crate::store::entry::Role;
 

@@ -1,6 +1,6 @@
 //! What is wrong with the workspace files of a prompt, and which settings decide it (compaction 11.8).
 
-use crate::inspect::words::{group_digits, quantity};
+use crate::inspect::format::{group_digits, quantity};
 use crate::store::prompt_report::SystemPromptReport;
 
 /// Warnings about files that were cut or are not there, each with what to do.
@@ -70,7 +70,7 @@ mod tests {
 
     fn warned(limits: &str, files: &str) -> Vec<String> {
         let raw = js::parse(&format!(r#"{{{limits}"injectedWorkspaceFiles":[{files}]}}"#)).unwrap();
-        let plain = |text: String| text.replace(crate::inspect::words::DIGIT_SEPARATOR, " ");
+        let plain = |text: String| text.replace(crate::inspect::format::DIGIT_SEPARATOR, " ");
         warnings(&SystemPromptReport::from_value(&raw).unwrap()).into_iter().map(plain).collect()
     }
 

@@ -1,12 +1,12 @@
 //! Every estimator beside what the provider counted, call by call along the path, and what each says the next
 //! prompt is. Bodies are read once, weighed, and let go.
 
+pub mod description;
+mod message_weights;
 mod walk;
-mod weigh;
-pub mod words;
 
 use crate::context::tokens::bpe::Bpe;
-use crate::context::tokens::calibrated::{Calibration, Sample, TooFewCalls, calibrate};
+use crate::context::tokens::calibration::{Calibration, Sample, TooFewCalls, calibrate};
 use crate::context::tokens::chars4::estimate_chars;
 use crate::context::tokens::deviation::{Deviation, relative_error};
 use crate::context::tokens::script::ScriptChars;
@@ -14,10 +14,10 @@ use crate::context::tokens::sent::IMAGE_TOKENS;
 use crate::ids::EntryIx;
 use crate::inspect::LoadedSession;
 use crate::store::body::BodyError;
+use message_weights::Weights;
 use walk::{Anchor, Prompt};
-use weigh::Weights;
 
-pub use weigh::SentSize;
+pub use message_weights::SentSize;
 
 /// A way to tell how many tokens a prompt has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -161,7 +161,7 @@ pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 /// Reads the path of a session and estimates every call on it.
 pub fn read(inspection: &LoadedSession, progress: Progress<'_>) -> Result<Estimates, EstimatesError> {
     let bpe = Bpe::for_model(&inspection.model);
-    let weights = weigh::weigh_path(inspection, Some(bpe), progress)?;
+    let weights = message_weights::weigh_path(inspection, Some(bpe), progress)?;
     let walked = walk::walk_path(inspection, &weights);
     let calibration = calibrate(&calibration_samples(&walked.calls));
     let judge =
@@ -193,7 +193,7 @@ impl LoadedSession {
     /// Tokens per char of this session as its own usage tells, with the error of that; none with too few calls, or when
     /// the file cannot be read any more. Reads every message of the path.
     pub fn calibration(&self) -> Option<Calibration> {
-        let weights = weigh::weigh_path(self, None, &mut |_, _| true).ok()?;
+        let weights = message_weights::weigh_path(self, None, &mut |_, _| true).ok()?;
         calibrate(&calibration_samples(&walk::walk_path(self, &weights).calls)).ok()
     }
 }

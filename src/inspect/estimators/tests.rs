@@ -127,7 +127,8 @@ fn demos() -> impl Iterator<Item = LoadedSession> {
 fn one_walk_gives_the_contexts_that_building_each_would() {
     let mut calls = 0;
     for inspection in demos() {
-        let weights = weigh::weigh_path(&inspection, None, &mut |_, _| true).expect("memory is readable");
+        let weights =
+            message_weights::weigh_path(&inspection, None, &mut |_, _| true).expect("memory is readable");
         for prompt in walk::walk_path(&inspection, &weights).calls {
             let parent = inspection.tree.parent(prompt.entry);
             let leaf = parent.map_or(Leaf::Before, |parent| Leaf::Id(inspection.index.display_id(parent)));

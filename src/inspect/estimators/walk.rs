@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::context::entries_since_reset;
 use crate::ids::EntryIx;
 use crate::inspect::LoadedSession;
-use crate::inspect::estimators::weigh::Weights;
+use crate::inspect::estimators::message_weights::Weights;
 use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::ids::EntryIx;
-use crate::inspect::overflow::windows::WindowCache;
+use crate::inspect::overflow::model_windows::WindowCache;
 use crate::inspect::overflow::{Overflow, OverflowKind};
 use crate::store::entry::{StopReason, Usage};
 use crate::store::index::Index;

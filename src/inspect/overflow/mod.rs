@@ -5,11 +5,11 @@
 //! judged by the model that answered it, never by the one the session has now.
 
 mod cut_short;
+mod model_windows;
 pub(crate) mod refused;
 mod silent;
-mod windows;
 
-pub use windows::ModelWindow;
+pub use model_windows::ModelWindow;
 
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::ruleset::Ruleset;
@@ -143,7 +143,7 @@ pub struct OverflowScope<'a> {
 /// Every overflow of a transcript in the order of the file, each once. Reads the bodies of failed answers; one that cannot
 /// be read again is left out.
 pub fn find_overflows(scope: &OverflowScope<'_>) -> Vec<Overflow> {
-    let windows = windows::WindowCache::new(scope);
+    let windows = model_windows::WindowCache::new(scope);
     let mut found = refused::find_refused(scope);
     found.extend(silent::find_silent(scope.index, &windows));
     found.extend(cut_short::find_cut_short(scope.index, &windows));

@@ -2,7 +2,7 @@
 
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::EntryIx;
-use crate::inspect::facts::time_ms;
+use crate::inspect::message_facts::time_ms;
 use crate::inspect::overflow::{Overflow, OverflowKind, OverflowScope};
 use crate::js::{self, Value};
 use crate::policy::overflow::{

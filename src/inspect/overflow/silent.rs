@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::inspect::overflow::windows::WindowCache;
+use crate::inspect::overflow::model_windows::WindowCache;
 use crate::inspect::overflow::{Overflow, OverflowKind};
 use crate::store::entry::{Entry, EntryKind, StopReason, Usage};
 use crate::store::index::Index;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::rebuilt::{Agreement, Rebuilt};
+use super::recording_match::{Match, RecordingCut, compare};
 use super::repairs::{AppliedRepair, apply_repairs};
-use super::wildcard::{Match, RecordingCut, compare};
 use crate::ids::EntryIx;
 use crate::js::{JsString, Value, number_text, stringify, stringify_len};
 use crate::store::trajectory::{ARRAY_CUT, RecordedList};

@@ -2,22 +2,22 @@
 //! (trajectory 5, 9). The recording is made before the trimming of each call: it is not what the provider received.
 
 mod comparison;
-mod history;
-mod provider;
-mod read;
+mod history_repairs;
+mod provider_repairs;
 mod rebuilt;
+mod recording_match;
 mod redaction;
 mod repairs;
 #[cfg(test)]
 mod repairs_tests;
+mod run;
 #[cfg(test)]
 mod tests;
-mod wildcard;
 
 pub use comparison::{Difference, DifferingMessage, RecordingComparison};
-pub use read::{RecordedRun, RunError, read_run};
+pub use recording_match::RecordingCut;
 pub use repairs::AppliedRepair;
-pub use wildcard::RecordingCut;
+pub use run::{RecordedRun, RunError, read_run};
 
 use std::path::PathBuf;
 

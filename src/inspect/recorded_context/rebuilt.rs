@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::wildcard::compare;
+use super::recording_match::compare;
 use crate::ids::EntryIx;
 use crate::js::{JsString, Value};
 use crate::store::trajectory::RecordedList;

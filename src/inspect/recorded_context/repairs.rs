@@ -4,8 +4,8 @@
 
 use RepairFn::{InPlace, Resizing};
 
-use super::history::{drop_heartbeats, limit_history};
-use super::provider::{
+use super::history_repairs::{drop_heartbeats, limit_history};
+use super::provider_repairs::{
     add_session_start, drop_older_thinking, drop_thinking, drop_unusable_calls, empty_stale_usage,
     merge_users, pair_calls, rewrite_ids, strip_signatures,
 };

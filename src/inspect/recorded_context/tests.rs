@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::gateway::env::Environment;
 use crate::inspect::LoadedSession;
-use crate::inspect::open::open;
+use crate::inspect::session_loading::open;
 use crate::inspect::testing::transcript;
+use crate::store::discovery::discover;
 use crate::store::sqlite::testing::TestStore;
-use crate::store::survey::discover;
 use crate::store::trajectory::RecordingLocation;
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trajectory");

@@ -1,13 +1,13 @@
 //! The recovery of a session: what the gateway would try after its last overflow, or if the next call overflowed,
 //! and what the transcript shows of it (compaction 8.8–8.20).
 
-mod recorded;
-mod refusal;
+mod description;
+mod events;
+mod refused_call;
 mod rows;
-mod words;
 
-pub use recorded::RecoveryEvent;
-pub use refusal::RefusedCall;
+pub use events::RecoveryEvent;
+pub use refused_call::RefusedCall;
 pub use rows::{RecoveryRow, RowKind, RowMark};
 
 use crate::context::entries_since_reset;
@@ -74,7 +74,7 @@ pub fn borrowed_rules(ruleset: Ruleset) -> Option<BorrowedRules> {
 /// # Errors
 /// When an entry cannot be read again.
 pub fn load_recovery(inspection: &LoadedSession) -> Result<RecoveryView, BodyError> {
-    let (found, earlier) = refusal::last_refused_call(inspection);
+    let (found, earlier) = refused_call::last_refused_call(inspection);
     let is_recorded = found.is_some();
     let refusal = found.unwrap_or_else(|| RefusedCall::for_next_call(inspection));
     let path = match refusal.entry {
@@ -114,7 +114,7 @@ pub fn load_recovery(inspection: &LoadedSession) -> Result<RecoveryView, BodyErr
         truncation_restarts: rules.recovery.truncation_restarts,
         is_chat: upkeep.is_chat,
     });
-    let recorded = if is_recorded { recorded::read_events(inspection, &refusal)? } else { Vec::new() };
+    let recorded = if is_recorded { events::read_events(inspection, &refusal)? } else { Vec::new() };
     let rows = rows::build_rows(inspection, &refusal, &expected, &recorded);
     Ok(RecoveryView { refusal, expected, events: recorded, earlier_overflows: earlier, rows })
 }

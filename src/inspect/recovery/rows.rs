@@ -2,7 +2,7 @@
 
 use crate::ids::EntryIx;
 use crate::inspect::LoadedSession;
-use crate::inspect::recovery::words;
+use crate::inspect::recovery::description;
 use crate::inspect::recovery::{RecoveryEvent, RefusedCall};
 use crate::policy::recovery::{CompactionCaller, CompactionOutcome, Ending, Recovery, RecoveryStep};
 
@@ -84,11 +84,11 @@ pub(super) fn build_rows(
             let mut row = step_row(inspection, step);
             // A prompt too small to be refused is answered at once: nothing is said.
             if at == 0 && nth == 0 && !matches!(step, RecoveryStep::Answered { .. }) {
-                row.explanation = words::describe_refused_call(inspection, refusal);
+                row.explanation = description::describe_refused_call(inspection, refusal);
                 row.tokens = refusal.tokens.or(row.tokens);
             }
             row.entry = seen.and_then(RecoveryEvent::entry).or(row.entry);
-            row.observed = seen.map(|seen| words::describe_event(inspection, seen));
+            row.observed = seen.map(|seen| description::describe_event(inspection, seen));
             // Recorded at this moment, but not as expected.
             let in_vain = matches!(step, RecoveryStep::Compaction { outcome, .. } if !outcome.is_done());
             if let Some(words) = row.observed.as_mut().filter(|_| in_vain) {
@@ -149,7 +149,7 @@ fn attempt_row(attempt: usize) -> RecoveryRow {
 }
 
 fn step_row(inspection: &LoadedSession, step: &RecoveryStep) -> RecoveryRow {
-    let (words, why) = words::describe_step(inspection, step);
+    let (words, why) = description::describe_step(inspection, step);
     let (tokens, entry) = match step {
         RecoveryStep::Refused { tokens } | RecoveryStep::Answered { tokens } => (Some(*tokens as u64), None),
         RecoveryStep::Compaction { outcome: CompactionOutcome::Done { first_kept, .. }, .. } => {
@@ -184,7 +184,7 @@ fn row_mark(step: &RecoveryStep) -> RowMark {
 }
 
 fn ending_row(ending: Ending) -> RecoveryRow {
-    let (words, why) = words::describe_ending(ending);
+    let (words, why) = description::describe_ending(ending);
     RecoveryRow {
         kind: RowKind::Ending,
         mark: if ending == Ending::Answered { RowMark::Done } else { RowMark::Failed },
@@ -205,7 +205,7 @@ fn event_row(inspection: &LoadedSession, seen: &RecoveryEvent) -> RecoveryRow {
         tokens: None,
         rule: "compaction 8.8",
         explanation: "The transcript shows this behind what was expected: the person went on, or another version or setting of the gateway did it.".into(),
-        observed: Some(words::describe_event(inspection, seen)),
+        observed: Some(description::describe_event(inspection, seen)),
         entry: seen.entry(),
     }
 }

@@ -1,15 +1,15 @@
 //! A replay as it is looked at along its calls: what the lanes are held against, long pauses, compactions, and where a
 //! prompt did not fit.
 
-mod words;
+mod description;
 
 use std::sync::Arc;
 
-use crate::context::before_compaction::TokensBefore;
+use crate::context::tokens_before::TokensBefore;
 use crate::inspect::LoadedSession;
-use crate::inspect::again::ReplayInputs;
 use crate::inspect::budget_marks::{Threshold, ThresholdMark, threshold_marks};
 use crate::inspect::path_texts::IsWanted;
+use crate::inspect::replay_inputs::ReplayInputs;
 use crate::policy::{Policy, PolicySet};
 use crate::replay::{
     CallReplay, Cost, ModelCall, RecordedTrace, Replay, Settings, TraceTotals, simulated_trace,

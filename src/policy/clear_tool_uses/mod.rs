@@ -2,20 +2,20 @@
 //! trigger, tool results are replaced by a placeholder, oldest first, but for the last few (pruning 7.1, 7.2, 7.4).
 
 mod count;
-mod digest;
 mod edit;
 mod message;
+mod message_digest;
 mod printable;
 mod python;
 pub mod server;
 mod settings;
-mod sketch;
 mod step;
+mod value_hash;
 
 pub use count::{message_tokens, total_tokens};
-pub use digest::ValueHash;
 pub use edit::{ClearResult, clear, clearable_count};
 pub use message::{Block, ClearableCall, Content, Message, parse_message};
+pub use message_digest::{CallDigest, ContentSize, MessageDigest};
 pub use settings::{ClearSettings, ClearedBy, TokenCounting};
-pub use sketch::{CallDigest, ContentSize, MessageDigest};
 pub use step::{ClearTotals, clear_list, cleared_result, without_arguments};
+pub use value_hash::ValueHash;

@@ -4,7 +4,7 @@
 //! No credential is opened: whether the key is one of the kind that clearing needs is told by the configuration, or
 //! not at all.
 
-use crate::gateway::eligible::ModelRoute;
+use crate::gateway::eligibility::ModelRoute;
 use crate::gateway::tools::ToolFilter;
 use crate::js::{self, JsString, Object, Value};
 use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, TokenCounting};

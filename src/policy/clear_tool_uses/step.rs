@@ -5,13 +5,13 @@ use std::collections::HashMap;
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::js::{JsException, JsString, Object, Value};
-use crate::policy::clear_tool_uses::digest::ValueHash;
 use crate::policy::clear_tool_uses::edit::{clearable_count, code_point_key};
+use crate::policy::clear_tool_uses::message_digest::MessageDigest;
 use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, TokenCounting};
-use crate::policy::clear_tool_uses::sketch::MessageDigest;
+use crate::policy::clear_tool_uses::value_hash::ValueHash;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::MessageList;
+use crate::policy::message_list::MessageList;
 use crate::policy::prune::cleared_message;
 use crate::policy::reason::Reason;
 

@@ -1,50 +1,50 @@
 //! Compaction: what is summarised and what is kept, and how much at a time (compaction 3–5). The rules
 //! work on sizes; only what goes into a summary looks at texts.
 
-pub mod after;
+pub mod after_compaction;
 pub mod branch;
-pub mod calls;
+pub mod branch_summary;
 pub mod check;
 pub mod chunks;
 pub mod conversation;
 pub mod cut_point;
 pub mod failures;
 pub mod files;
-pub mod job;
+pub mod history_share;
 mod join;
-mod kept;
 pub mod layout;
-pub mod leaving;
+mod pi_0_63;
+pub mod predicted_calls;
 pub mod prepare;
 mod projected;
 #[cfg(test)]
 mod properties;
 pub mod request;
 pub mod retry;
-pub mod rules;
-pub mod share;
 pub mod stages;
 mod step;
 pub mod summarise;
+pub mod summary_spec;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod v2026_9;
+pub mod workspace_rules;
 
-pub use after::{CompactedContext, CompactionEntry, context_after};
+pub use after_compaction::{CompactedContext, CompactionEntry, context_after};
 pub use branch::{
     BranchEntry, ProjectedEntry, branch_entries, branch_entries_for_runtime, projected_branch_entries,
-};
-pub use calls::{
-    ASSUMED_SUMMARY_TOKENS, PredictedCall, PredictedCalls, assumed_summary_tokens, predict_calls,
-    predict_calls_within,
 };
 pub use conversation::{conversation_text, conversation_text_for};
 pub use cut_point::{CutPoint, find_cut_point};
 pub use files::{FileLists, FileOps};
-pub use job::{CancelReason, DroppedHistory, NoSummary, StoredSummary, SummaryMode, SummarySpec};
+pub use predicted_calls::{
+    ASSUMED_SUMMARY_TOKENS, PredictedCall, PredictedCalls, assumed_summary_tokens, predict_calls,
+    predict_calls_within,
+};
 pub use prepare::{CompactionTexts, Preparation, prepare};
 pub use request::{Identifiers, SummaryForm, SummaryPurpose, SummaryRequest};
 pub use stages::{Aborted, AnswerFailure, SummaryModel, max_summary_tokens};
 pub use step::{CompactionResult, assumed_summary, compact_list};
 pub use summarise::{summarise, summarise_within};
+pub use summary_spec::{CancelReason, DroppedHistory, NoSummary, StoredSummary, SummaryMode, SummarySpec};
 pub use v2026_9::{CompactionInput, PreviousCompaction, prepare_under, stored_summary, weighted_tokens};

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::js;
-use crate::policy::compact::job::{CancelReason, NoSummary, SummaryMode};
 use crate::policy::compact::summarise::summarise;
+use crate::policy::compact::summary_spec::{CancelReason, NoSummary, SummaryMode};
 use crate::policy::compact::testing::{job, users};
 
 /// Answers `s1`, `s2`, … and fails where it is told to. Notes what it was asked.

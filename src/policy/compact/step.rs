@@ -9,9 +9,9 @@ use crate::policy::compact::branch::BranchEntry;
 use crate::policy::compact::prepare::Preparation;
 use crate::policy::compact::v2026_9::CompactionInput;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::{MessageChange, MessageList, MessageOrigin, PlannedMessage};
+use crate::policy::features::ContentFeatures;
+use crate::policy::message_list::{MessageChange, MessageList, MessageOrigin, PlannedMessage};
 use crate::policy::reason::Reason;
-use crate::policy::texture::ContentFeatures;
 use crate::store::entry::{CharCount, MessageSize, Role};
 
 /// Chars to a token, as a summary of assumed length counts.

@@ -8,14 +8,14 @@ use crate::policy::compact::chunks::{
     SAFETY_MARGIN, adaptive_ratio, at_least_one, max_chunk_tokens, total_tokens,
 };
 use crate::policy::compact::failures::{collect_tool_failures, failures_section};
-use crate::policy::compact::job::{
-    CancelReason, DroppedHistory, NoSummary, StoredSummary, SummaryMode, SummarySpec,
-};
+use crate::policy::compact::history_share::{HistoryMessage, ShareSettings, prune_by_share};
 use crate::policy::compact::layout::{NO_HISTORY, SummaryParts};
 use crate::policy::compact::request::{SummaryForm, SummaryPurpose, SummaryRequest, TURN_FOCUS};
-use crate::policy::compact::share::{HistoryMessage, ShareSettings, prune_by_share};
 use crate::policy::compact::stages::{
     AnswerFailure, Stage, StageError, SummaryModel, estimate_each, max_prefix_tokens, max_summary_tokens,
+};
+use crate::policy::compact::summary_spec::{
+    CancelReason, DroppedHistory, NoSummary, StoredSummary, SummaryMode, SummarySpec,
 };
 use crate::policy::repair::shape_of;
 use crate::store::entry::Role;

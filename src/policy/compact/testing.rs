@@ -3,9 +3,9 @@
 use crate::gateway::ruleset::PiRelease;
 use crate::js::{self, JsString, Value};
 use crate::policy::compact::files::FileOps;
-use crate::policy::compact::job::{SummaryMode, SummarySpec};
 use crate::policy::compact::prepare::CompactionTexts;
 use crate::policy::compact::request::Identifiers;
+use crate::policy::compact::summary_spec::{SummaryMode, SummarySpec};
 
 /// As many user messages of as many chars.
 pub(crate) fn users(count: usize, chars: usize) -> Vec<Value> {

@@ -11,7 +11,7 @@ use crate::ids::EntryIx;
 use crate::js::{JsException, Value};
 use crate::policy::compact::branch::BranchEntry;
 use crate::policy::compact::cut_point::{CutPoint, is_turn_start, is_valid_cut};
-use crate::policy::compact::kept::prepare_from_kept;
+use crate::policy::compact::pi_0_63::prepare_from_kept;
 use crate::policy::compact::prepare::{Preparation, prepare};
 use crate::policy::compact::projected::{prepare_projected, prepare_unprojected, system_tokens};
 use crate::store::entry::{EntryKind, ReadMode};

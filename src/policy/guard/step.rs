@@ -7,7 +7,7 @@ use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::guard::halved::{max_retained_chars, trimmed_message};
 use crate::policy::guard::limits::GuardLimits;
 use crate::policy::guard::text::COMPACTED;
-use crate::policy::list::MessageList;
+use crate::policy::message_list::MessageList;
 use crate::policy::reason::Reason;
 use crate::policy::settings::GuardSettings;
 use crate::store::entry::Role;

@@ -1,7 +1,7 @@
 //! The texts the guard makes (pruning 6.33–6.35).
 
 use crate::js::JsString;
-use crate::policy::texture::TextMetrics;
+use crate::policy::features::TextMetrics;
 
 /// Stands for a text of which nothing may stay, and follows one that was cut.
 pub(super) const NOTICE: &str = "[truncated: output exceeded context limit]";

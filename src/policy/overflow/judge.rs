@@ -1,9 +1,9 @@
 //! Whether an answer's words say that the prompt was larger than the context, whatever the program that read them made
 //! of it (overflow-texts 2).
 
-use crate::policy::overflow::plain::NormalizedText;
+use crate::policy::overflow::normalized::NormalizedText;
 use crate::policy::overflow::signs::{self, Sign, Signs};
-use crate::policy::overflow::{RefusalNumbers, StopDetails, sizes};
+use crate::policy::overflow::{RefusalNumbers, StopDetails, text_match};
 
 /// Look-alikes that are asked before a weak text is believed.
 const LOOKALIKES_BEFORE_WEAK: [(Sign, &str); 4] =
@@ -86,12 +86,12 @@ fn judge_text(plain: &NormalizedText, signs: &Signs) -> Option<Judgement> {
     if !code && signs.has(Sign::RateLimit) {
         return Some(Judgement::new(Verdict::NoOverflow, "L1"));
     }
-    let found = sizes::find_text(&plain.with_codes)
+    let found = text_match::find_text(&plain.with_codes)
         .filter(|found| !found.text.is_weak || code || signs.first_rule(&LOOKALIKES_BEFORE_WEAK).is_none());
     match found {
         Some(found) if found.is_output_alone_too_large() => Some(Judgement::new(Verdict::NoOverflow, "L2")),
         Some(found) => Some(Judgement::tokens(found.text.rule, found.numbers)),
-        None => code.then(|| Judgement::tokens("C1", sizes::find_loose_numbers(&plain.with_codes))),
+        None => code.then(|| Judgement::tokens("C1", text_match::find_loose_numbers(&plain.with_codes))),
     }
 }
 
@@ -105,7 +105,7 @@ fn judge_size(said: &StopDetails, plain: &NormalizedText, signs: &Signs) -> Judg
     }
     if signs.has(Sign::ByteLimit) {
         let counts_tokens = signs.has(Sign::CountsTokens);
-        let in_tokens = || Judgement::tokens("T32", sizes::find_loose_numbers(&plain.with_codes));
+        let in_tokens = || Judgement::tokens("T32", text_match::find_loose_numbers(&plain.with_codes));
         return if counts_tokens { in_tokens() } else { Judgement::new(Verdict::Bytes, "B") };
     }
     Judgement::new(Verdict::NoOverflow, if signs.has(Sign::OutputLimit) { "L2" } else { "" })

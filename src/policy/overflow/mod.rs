@@ -4,29 +4,29 @@
 //! Two questions have answers of their own, whatever one release does: [`judge()`] says whether a call overflowed, by its
 //! words alone, and [`is_recognised()`] whether a release took those words for an overflow (overflow-texts).
 
-mod by_release;
+mod detection;
 pub mod gateway;
 mod judge;
+mod normalized;
 mod numbers;
+mod openclaw_releases;
 pub mod pi;
 pub mod pi_1_5;
-mod plain;
+mod pi_releases;
 mod recognised;
 mod release;
-mod said;
 mod signs;
-mod since_openclaw;
-mod since_pi;
-mod sizes;
+mod stop_details;
+mod text_match;
 mod texts;
 
 use crate::gateway::ruleset::ReadMode;
 
-pub use by_release::{Detection, detect, is_overflow_in_run};
+pub use detection::{Detection, detect, is_overflow_in_run};
 pub use judge::{Judgement, Verdict, judge};
 pub use numbers::{RefusalNumbers, parse_numbers};
 pub use recognised::{Runtime, is_recognised, is_recognised_in_run};
-pub use said::StopDetails;
+pub use stop_details::StopDetails;
 
 /// Whether a recorded error text is an overflow to either of the two programs.
 pub fn is_overflow(text: &str) -> bool {

@@ -2,14 +2,14 @@
 
 use crate::js::{self, JsException, Value};
 use crate::policy::overflow::release::Release;
-use crate::policy::overflow::{pi, since_pi};
+use crate::policy::overflow::{pi, pi_releases};
 
 /// The release whose detector this is.
 const RELEASE: Release = [1, 5, 2];
 
 /// Whether the text of an error says that the prompt was too large; `provider` is that of the model (store-pi-1.5 G1).
 pub fn is_overflow(text: &str, provider: Option<&str>) -> bool {
-    since_pi::is_overflow(text, provider.unwrap_or_default(), RELEASE)
+    pi_releases::is_overflow(text, provider.unwrap_or_default(), RELEASE)
 }
 
 /// Whether an answer says that the prompt was too large: by its error, or silently, by what it took in or that it could

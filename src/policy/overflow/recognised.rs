@@ -2,7 +2,7 @@
 //! that it passed over leaves the session stuck; words it took for one cost a compaction that nothing needed.
 
 use crate::policy::overflow::release::{self, Release};
-use crate::policy::overflow::{Judgement, StopDetails, since_openclaw, since_pi};
+use crate::policy::overflow::{Judgement, StopDetails, openclaw_releases, pi_releases};
 
 /// The program that read an answer, with its version text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +38,12 @@ pub fn is_recognised(said: &StopDetails, judgement: &Judgement, runtime: Runtime
     match runtime {
         Runtime::OpenClaw(version) => {
             let release = release::parse_openclaw(version)?;
-            let own = judgement.by_gateway || since_openclaw::is_overflow(inspected_text(said), release);
+            let own = judgement.by_gateway || openclaw_releases::is_overflow(inspected_text(said), release);
             Some(failed && own)
         }
         Runtime::Pi(version) => {
             let release = release::parse_pi(version)?;
-            Some(failed && since_pi::is_overflow(inspected_text(said), &said.provider, release))
+            Some(failed && pi_releases::is_overflow(inspected_text(said), &said.provider, release))
         }
     }
 }
@@ -54,13 +54,13 @@ pub fn is_recognised(said: &StopDetails, judgement: &Judgement, runtime: Runtime
 pub fn is_recognised_in_run(said: &StopDetails, version: &str) -> Option<bool> {
     let release = release::parse_openclaw(version)?;
     if release >= IN_RUN_PI_UNKNOWN.1 {
-        return Some(is_error(said) && since_openclaw::is_overflow(inspected_text(said), release));
+        return Some(is_error(said) && openclaw_releases::is_overflow(inspected_text(said), release));
     }
     if release >= IN_RUN_PI_UNKNOWN.0 {
         return None;
     }
     let pi = in_run_pi(release)?;
-    Some(is_error(said) && since_pi::is_overflow(inspected_text(said), &said.provider, pi))
+    Some(is_error(said) && pi_releases::is_overflow(inspected_text(said), &said.provider, pi))
 }
 
 /// The pi whose detector a release of the gateway asks inside a run.

@@ -1,6 +1,6 @@
 //! Whether the pruner runs at all on a model call (pruning 3.7, 4.2, 4.3).
 
-use crate::gateway::eligible::is_cache_ttl_eligible;
+use crate::gateway::eligibility::is_cache_ttl_eligible;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::{LastTouch, Rules};
 use crate::ids::EntryIx;

@@ -4,7 +4,7 @@
 use crate::gateway::pruning::SoftTrim;
 use crate::gateway::ruleset::ImageResults;
 use crate::js::{self, JsException, JsString, Object, Value};
-use crate::policy::texture::{ContentBlock, ContentFeatures, ResultContent, TextMetrics};
+use crate::policy::features::{ContentBlock, ContentFeatures, ResultContent, TextMetrics};
 use crate::store::entry::ToolResultSize;
 use crate::store::measure::{blocks, is_block_type};
 

@@ -7,7 +7,7 @@ use crate::gateway::ruleset::ImageResults;
 use crate::gateway::tools::ToolFilter;
 use crate::js::{JsException, Value};
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::MessageList;
+use crate::policy::message_list::MessageList;
 use crate::policy::prune::soft_trim::{SoftTrimmer, is_covered, soft_trimmed_message, trimmable_chars};
 use crate::policy::reason::Reason;
 use crate::store::entry::{CharCount, ToolResultSize};

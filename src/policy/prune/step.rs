@@ -5,7 +5,7 @@ use crate::gateway::ruleset::Rules;
 use crate::js::JsException;
 use crate::policy::edit::Edit;
 use crate::policy::fate::Fate;
-use crate::policy::list::MessageList;
+use crate::policy::message_list::MessageList;
 use crate::policy::prune::gate::Gate;
 use crate::policy::prune::stages::{PruneInput, PruneOutcome, prune};
 use crate::store::intern::ValueTable;

@@ -6,13 +6,13 @@ use crate::gateway::ruleset::Rules;
 use crate::js::JsException;
 use crate::policy::edit::Edit;
 use crate::policy::fate::Fate;
-use crate::policy::list::MessageList;
+use crate::policy::features::size_after;
+use crate::policy::message_list::MessageList;
 use crate::policy::prune::gate::Gate;
 use crate::policy::prune::projections::{Projection, ProjectionSnapshot};
 use crate::policy::prune::round::{MeasuredMessage, PruneRound, RoundOptions, prune_measured};
 use crate::policy::prune::stages::{PruneInput, PruneOutcome};
 use crate::policy::reason::Reason;
-use crate::policy::texture::size_after;
 use crate::store::entry::CharCount;
 use crate::store::intern::ValueTable;
 

@@ -5,7 +5,7 @@ use crate::gateway::pruning::{PruneSettings, effective_settings, effective_setti
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::LineIds;
 use crate::js;
-use crate::policy::list::MessageList;
+use crate::policy::message_list::MessageList;
 use crate::policy::prune::{PruneInput, PruneOutcome, prune};
 use crate::policy::{Fate, Reason};
 use crate::store::index::Index;

@@ -6,12 +6,12 @@
 
 mod attempts;
 mod branch;
-mod reply;
+mod ending;
 mod transient;
 
 pub use attempts::predict_recovery;
 pub use branch::Branch;
-pub use reply::{Ending, GiveUpReason};
+pub use ending::{Ending, GiveUpReason};
 pub use transient::is_transient;
 
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};

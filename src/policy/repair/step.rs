@@ -4,7 +4,7 @@
 use crate::js::Value;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::{MessageList, PlannedMessage};
+use crate::policy::message_list::{MessageList, PlannedMessage};
 use crate::policy::reason::Reason;
 use crate::policy::repair::pairing::{Pairing, PlacedMessage, pair};
 use crate::policy::repair::shape::{PairingShape, is_call};

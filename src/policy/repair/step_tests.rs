@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::js;
-use crate::policy::list::MessageOrigin;
+use crate::policy::message_list::MessageOrigin;
 use crate::policy::repair::{AllowedTools, apply_pairing, pair, repair_inputs, shape_of};
 use crate::policy::testing::{ListFixture as Messages, calls, result};
 

@@ -12,7 +12,7 @@ use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::{Aggregate, ResultLimit, Rules, Ruleset};
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::compact::ASSUMED_SUMMARY_TOKENS;
-use crate::policy::step::{Policy, PolicySet};
+use crate::policy::policy_set::{Policy, PolicySet};
 use crate::policy::truncate::{HARD_MAX_CHARS, MIN_KEEP_CHARS, WINDOW_SHARE, v2026_9};
 
 /// Every step's parameters, and which steps take part.

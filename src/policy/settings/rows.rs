@@ -13,8 +13,8 @@ use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings}
 use crate::gateway::ruleset::{Aggregate, Guard, Rules, Ruleset};
 use crate::js::{self, Value};
 use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, TokenCounting};
+use crate::policy::policy_set::Policy;
 use crate::policy::settings::{PolicySettings, ReduceSettings, TruncateSettings};
-use crate::policy::step::Policy;
 
 /// One setting of a step.
 #[derive(Debug, Clone, PartialEq)]

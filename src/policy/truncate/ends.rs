@@ -7,7 +7,7 @@ use crate::gateway::ruleset::{Ends, Notice};
 use crate::js::{JsString, Value};
 use crate::policy::truncate::text::CutOptions;
 use crate::policy::truncate::v2026_9::{MIDDLE_OMITTED, has_important_tail, with_content};
-use crate::policy::truncate::weighted_cut::splits_pair;
+use crate::policy::truncate::weighted_slice::splits_pair;
 
 /// A line end is preferred where it stands beyond this share of what may stay.
 const HEAD_SHARE: f64 = 0.8;

@@ -3,7 +3,7 @@
 
 use crate::gateway::ruleset::{Notice, Rules, Truncation};
 use crate::js::{JsString, Value};
-use crate::policy::texture::{ContentBlock, ResultContent, TextMetrics};
+use crate::policy::features::{ContentBlock, ResultContent, TextMetrics};
 use crate::policy::truncate::text::{CutOptions, js_max, truncated_metrics, truncated_text};
 use crate::policy::truncate::v2026_9::{WeightedCutOptions, truncated_result};
 use crate::store::entry::{MessageSize, Role};

@@ -10,7 +10,7 @@ mod step;
 mod step_2026_9;
 mod text;
 pub mod v2026_9;
-mod weighted_cut;
+mod weighted_slice;
 
 pub use aggregate::{
     BudgetNotice, ReducedMessage, ReducibleMessage, Reduction, ResultBudget, has_oversized, reduce,

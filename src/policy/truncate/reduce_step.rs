@@ -3,7 +3,7 @@
 use crate::gateway::ruleset::{Aggregate, Rules};
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::{MessageChange, MessageList};
+use crate::policy::message_list::{MessageChange, MessageList};
 use crate::policy::reason::Reason;
 use crate::policy::settings::{ReduceSettings, TruncateSettings};
 use crate::policy::truncate::aggregate::{AppliedReduction, ResultEditor, reduce_results};

@@ -4,7 +4,7 @@
 use crate::gateway::ruleset::{Rules, Truncation};
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::list::MessageList;
+use crate::policy::message_list::MessageList;
 use crate::policy::reason::Reason;
 use crate::policy::settings::TruncateSettings;
 use crate::policy::truncate::{result_chars, sized_result_chars, step_2026_9};
@@ -55,7 +55,7 @@ fn chars(list: &MessageList, at: usize) -> f64 {
 }
 
 fn has_blocks(list: &MessageList, at: usize) -> bool {
-    use crate::policy::texture::ResultContent;
+    use crate::policy::features::ResultContent;
     list.features_at(at).is_some_and(|texture| matches!(texture.content, ResultContent::Blocks(_)))
 }
 

@@ -3,7 +3,7 @@
 
 use crate::gateway::ruleset::Rules;
 use crate::policy::fate::MessageFate;
-use crate::policy::list::MessageList;
+use crate::policy::message_list::MessageList;
 use crate::policy::reason::Reason;
 use crate::policy::settings::TruncateSettings;
 use crate::policy::truncate::reduce_step::apply_budget;

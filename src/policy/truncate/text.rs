@@ -2,7 +2,7 @@
 
 use crate::gateway::ruleset::Notice;
 use crate::js::JsString;
-use crate::policy::texture::TextMetrics;
+use crate::policy::features::TextMetrics;
 use crate::policy::truncate::MIN_KEEP_CHARS;
 use crate::policy::truncate::ends::Suffix;
 

@@ -8,7 +8,7 @@ use crate::gateway::ruleset::Notice;
 use crate::js::{JsString, Value};
 use crate::policy::truncate::WINDOW_SHARE;
 use crate::policy::truncate::ends::{Suffix, with_text as with_block_text};
-use crate::policy::truncate::weighted_cut::{head, last_line_feed, tail};
+use crate::policy::truncate::weighted_slice::{head, last_line_feed, tail};
 
 /// Chars that one result may have where the window is not known.
 pub const UNKNOWN_WINDOW_CHARS: f64 = 16_000.0;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::polled::FolderSnapshot;
+use super::polling::FolderSnapshot;
 use super::remote::remote_kind;
 use super::{PollReason, WatchMode};
 use crate::store::index::FileIdentity;

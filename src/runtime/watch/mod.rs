@@ -3,7 +3,7 @@
 //! tell of changes, the folders are looked at now and then, and that is told too.
 
 mod folder;
-mod polled;
+mod polling;
 mod remote;
 mod thread;
 
@@ -14,7 +14,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use crate::gateway::env::Environment;
 use crate::runtime::watch::thread::{WatchCommand, WatchThread};
-use crate::store::survey::Store;
+use crate::store::discovery::Store;
 
 /// Set to anything but `0`, folders are looked at now and then instead of waiting for what the system tells.
 pub const POLL_VARIABLE: &str = "CLAWSCOPE_POLL";

@@ -145,7 +145,7 @@ fn what_changed_between_reading_and_watching_is_told() {
 
 #[test]
 fn the_folders_of_the_demo_are_those_its_files_lie_in() {
-    use crate::inspect::place::{StoreLocation, StoreRequest};
+    use crate::inspect::store_location::{StoreLocation, StoreRequest};
     let place = StoreLocation::new(&StoreRequest::Demo, crate::gateway::env::Environment::default()).unwrap();
     let store = place.survey();
     let folders = store_folders(&store);

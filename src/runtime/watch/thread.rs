@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use notify::{EventKind, Watcher};
 
 use super::folder::{NativeWatcher, WatchedFolder, describe_error};
-use super::polled::{self, POLL_INTERVAL};
+use super::polling::{self, POLL_INTERVAL};
 use super::{PollReason, PolledFolder, WatchEvent, WatchMode, is_relevant};
-use crate::runtime::pulses::ChangeProbes;
+use crate::runtime::change_probes::ChangeProbes;
 
 /// Changes within this time are told together.
 const DEBOUNCE: Duration = Duration::from_millis(80);
@@ -149,7 +149,7 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
                 other => {
                     let since = if other.is_some() { 0 } else { read_ms };
                     let folder = WatchedFolder::start(&path, names, self.mode, &mut self.native_watcher);
-                    missed.extend(polled::changed_since(&path, since));
+                    missed.extend(polling::changed_since(&path, since));
                     folder
                 }
             };
@@ -191,7 +191,7 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
             path.to_path_buf(),
             WatchedFolder::start(path, names, self.mode, &mut self.native_watcher),
         );
-        self.record_changes(&polled::changed_since(path, 0));
+        self.record_changes(&polling::changed_since(path, 0));
     }
 
     /// Notes changes of paths as they are, and sets the time when all are told.

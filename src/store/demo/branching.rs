@@ -1,7 +1,7 @@
 //! What changes the shape of a transcript being written: compactions, branches, labels, names.
 use super::model::{chars, provider_tokens};
 use super::nodes::{Kind, NodeSizes};
-use super::scribe::{PROSE_CHARS_PER_TOKEN, TranscriptWriter};
+use super::transcript_writer::{PROSE_CHARS_PER_TOKEN, TranscriptWriter};
 use serde_json::{Value, json};
 
 impl TranscriptWriter {

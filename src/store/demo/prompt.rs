@@ -1,5 +1,5 @@
 //! The fixed part of a prompt: system text, workspace files, tool schemas, as the session row reports it (store C6).
-use super::scribe::TranscriptWriter;
+use super::transcript_writer::TranscriptWriter;
 use serde_json::{Value, json};
 
 /// Characters of system prompt and schemas to a token.

@@ -1,5 +1,5 @@
 //! A finished session: its transcript and the rows that name it.
-use super::scribe::TranscriptWriter;
+use super::transcript_writer::TranscriptWriter;
 use serde_json::{Map, Value, json};
 
 /// One transcript (or none yet) with the keys of its rows.

@@ -1,7 +1,7 @@
 //! Tool calls with their results, in the shapes the gateway's tools store them.
 use super::json::{iso, pretty};
 use super::rng::Rng;
-use super::scribe::TranscriptWriter;
+use super::transcript_writer::TranscriptWriter;
 use serde_json::{Value, json};
 
 /// One call and what came back.

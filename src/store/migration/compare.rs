@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 
-use super::dead::find_dead_branch;
-use super::differs::{EntryDifference, EntryDifferences};
+use super::dead_branches::find_dead_branch;
+use super::differences::{EntryDifference, EntryDifferences};
 use super::importer::Importer;
+use super::line_record::{LineRecord, LineRecords, for_each_line};
 use super::matching::Matching;
-use super::record::{LineRecord, LineRecords, for_each_line};
 use crate::js::{self, Value};
 use crate::store::source::Source;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::record::{Digest, LineRecord};
+use super::line_record::{Digest, LineRecord};
 
 /// What became of the lines of a file. Numbers are places in the two lists.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -2,22 +2,22 @@
 //! compared with its session in the database (sqlite A6, E).
 
 mod compare;
-mod dead;
-mod differs;
+mod dead_branches;
+mod differences;
 mod importer;
-mod known;
+mod known_rewrites;
+mod line_record;
 mod matching;
 mod pairs;
-mod record;
 
 use std::path::PathBuf;
 
 use rayon::prelude::*;
 
 pub use compare::{ImportComparison, ImportFault, ImportFaultKind};
-pub use differs::{EntryDifference, ValueSummary};
+pub use differences::{EntryDifference, ValueSummary};
 
-use crate::store::survey::Store;
+use crate::store::discovery::Store;
 use pairs::FilePairs;
 
 /// What was compared, and what could not be.

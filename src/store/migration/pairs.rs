@@ -7,13 +7,13 @@ use super::compare::compare;
 use super::{FilePair, UnmatchedFile, UnmatchedReason};
 use crate::gateway::secrets::is_secret_file;
 use crate::store::archive::{FileKind, classify, imported_name};
+use crate::store::discovery::{DatabaseInfo, Store};
 use crate::store::header::read_header;
-use crate::store::kept::Location;
-use crate::store::rows::load_records;
+use crate::store::location::Location;
 use crate::store::session::{Flag, Session, short_stem};
+use crate::store::session_records::load_records;
 use crate::store::source::Source;
 use crate::store::sqlite::Schema;
-use crate::store::survey::{DatabaseInfo, Store};
 
 /// How the import of 2026.8 names files that no row of a session names.
 const SET_ASIDE_PREFIX: &str = "archive-tier.";
@@ -215,7 +215,7 @@ fn read_record_names(folder: &Path) -> Vec<(String, String)> {
         name == "sessions.json" || imported_name(&name).is_some_and(|name| name.ends_with("sessions.json"))
     });
     let rows = files.flat_map(|path| load_records(&path).records);
-    let named = |row: crate::store::rows::SessionRecord| {
+    let named = |row: crate::store::session_records::SessionRecord| {
         let id = row.session_id?;
         let file = row.session_file.unwrap_or_else(|| format!("{id}.jsonl"));
         let name = file.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();

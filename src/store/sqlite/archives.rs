@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::events::transcript_identity;
 use super::open::Database;
-use super::place::artifact_dir;
+use super::paths::artifact_dir;
 use super::unpack::{limit_for_bytes, sha256, unpack_stream};
 use crate::js::{self, Value};
 use crate::store::index::FileIdentity;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, OptionalExtension as _, Row, params, types::ValueRef};
 
 use super::open::Database;
-use super::place::item_path;
+use super::paths::item_path;
 use super::unpack;
 use crate::store::index::FileIdentity;
 

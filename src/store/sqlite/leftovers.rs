@@ -9,11 +9,11 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::archives::cold_lines;
 use super::open::Database;
-use crate::error::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::js::{self, Value};
 use crate::store::archive::{FileKind, classify};
 use crate::store::header::read_header;
-use crate::store::kept::Location;
+use crate::store::location::Location;
 use crate::store::session::{Flag, Session, short_stem};
 
 /// How far before its end the last entry of a file is looked for, in bytes.

@@ -2,13 +2,13 @@
 //! Read only, always: nothing here writes, and nothing here keeps a transaction open longer than one look.
 
 mod archives;
+mod database_probe;
 mod events;
 mod leftovers;
 mod nodes;
 mod open;
-mod place;
-mod pulse;
-mod sizes;
+mod paths;
+mod size_cache;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
@@ -16,13 +16,13 @@ mod tests;
 mod unpack;
 
 pub(in crate::store) use archives::{cold_lines, unpack_archive};
+pub use database_probe::{DatabaseProbe, ProbeResult};
 pub use events::Events;
 pub(in crate::store) use leftovers::mark_leftovers;
 pub(in crate::store) use nodes::add_sessions;
 pub use open::{Database, OpenError, Schema};
 pub(in crate::store) use open::{NO_SESSIONS_HINT, has_sessions, version_without_sessions};
-pub use place::{DATABASE_NAME, database_of, item_path};
-pub(in crate::store) use place::{artifact_dir, find_databases};
-pub use pulse::{DatabaseProbe, ProbeResult};
-pub use sizes::SizeCache;
+pub use paths::{DATABASE_NAME, database_of, item_path};
+pub(in crate::store) use paths::{artifact_dir, find_databases};
+pub use size_cache::SizeCache;
 pub(in crate::store) use unpack::unpack_file;

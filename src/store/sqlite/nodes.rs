@@ -7,15 +7,15 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow};
 
 use super::open::Database;
-use super::place::{artifact_dir, item_path};
-use super::sizes::SizeCache;
-use crate::error::{Diagnostic, Severity};
+use super::paths::{artifact_dir, item_path};
+use super::size_cache::SizeCache;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::js::{self, Object, Value};
 use crate::store::archive::{ArchiveReason, short_archive_name};
-use crate::store::kept::Location;
-use crate::store::rows::SessionRecord;
+use crate::store::location::Location;
 use crate::store::session::{Flag, Session};
-use crate::store::sessions::{archived_from_key, unlocated_from_record};
+use crate::store::session_builder::{archived_from_key, unlocated_from_record};
+use crate::store::session_records::SessionRecord;
 
 /// A row of `session_nodes`: the record as JSON, and the columns that are told beside it.
 struct SessionNode {

@@ -8,14 +8,14 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use super::testing::TestStore;
 use super::unpack::sha256;
 use super::{Database, Events, item_path};
-use crate::error::Severity;
+use crate::diagnostic::Severity;
 use crate::gateway::env::Environment;
 use crate::ids::LineIds;
+use crate::store::discovery::{Store, discover};
 use crate::store::index::Index;
-use crate::store::kept::Location;
 use crate::store::load::{FileChange, load, refresh};
+use crate::store::location::Location;
 use crate::store::session::{Flag, Session};
-use crate::store::survey::{Store, discover};
 
 const HEADER: &str = r#"{"type":"session","version":4,"id":"s1","cwd":"/w"}"#;
 

@@ -1,7 +1,7 @@
 //! One attempt of a run: how it began, what it used, how it ended.
 
 use super::compiled::CompiledContext;
-use super::lines::{RecordedEvent, Recording};
+use super::recording::{RecordedEvent, Recording};
 use super::{owned_text, whole_number};
 use crate::js::Value;
 use crate::store::prompt_report::SystemPromptReport;

@@ -6,8 +6,8 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::lines::SCHEMA;
 use super::owned_text;
+use super::recording::SCHEMA;
 use super::rows::has_rows;
 use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Value};

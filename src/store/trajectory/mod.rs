@@ -6,13 +6,13 @@
 mod attempt;
 mod compiled;
 mod find;
-mod lines;
+mod recording;
 mod rows;
 
 pub use attempt::{AttemptDetails, RunAttempt, TokenUsage};
 pub use compiled::{CompiledContext, ContextSnapshot, CutContext, RecordedList, RecordedTool};
 pub use find::{RecordingLocation, RecordingLookup, find_recording};
-pub use lines::{RecordedEvent, Recording};
+pub use recording::{RecordedEvent, Recording};
 
 use crate::js::{JsString, Value};
 use crate::store::prompt_report::{ReportSource, SystemPromptReport};

@@ -8,7 +8,7 @@ use ratatui::text::Span;
 use super::levels::Levels;
 use super::{View, label, short_name, tokens, value_of};
 use crate::app::compare::{CompareFocus, MapMetric};
-use crate::inspect::words::format_usd;
+use crate::inspect::format::format_usd;
 use crate::sweep::{Axis, Cell};
 use crate::text;
 use crate::ui::glyphs;

@@ -12,7 +12,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::compare::places::{CompareLayout, MapGrid};
+use crate::app::compare::layout::{CompareLayout, MapGrid};
 use crate::app::compare::{CompareScreen, MapMetric};
 use crate::inspect::cost::format_cost;
 use crate::sweep::{Axis, AxisPoint, Cell, Sweep};

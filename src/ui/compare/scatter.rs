@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::{View, tokens};
-use crate::inspect::words::format_usd;
+use crate::inspect::format::format_usd;
 use crate::sweep::Cell;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;

@@ -9,7 +9,7 @@ use super::View;
 use crate::app::explain::page::{BARS_MIN_WIDTH, PlacedBlock, PlacedRow, WIDE, content_columns};
 use crate::app::explain::{ExplainRow, advice_letter};
 use crate::explain::{Advice, ReplaySummary};
-use crate::inspect::words::format_usd_difference;
+use crate::inspect::format::format_usd_difference;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::{estimate, round_thousands};

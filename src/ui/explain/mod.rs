@@ -23,7 +23,7 @@ use crate::app::explain::page::{
 use crate::explain::Explanation;
 use crate::ids::EntryIx;
 use crate::inspect::LoadedSession;
-use crate::inspect::words::group_digits_with;
+use crate::inspect::format::group_digits_with;
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::number::estimate;

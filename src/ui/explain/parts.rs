@@ -5,7 +5,7 @@ use ratatui::text::Span;
 
 use super::{View, exact};
 use crate::app::explain::page::{PlacedBlock, content_columns};
-use crate::app::explain::words::mechanism_part;
+use crate::app::explain::wording::mechanism_part;
 use crate::explain::PromptPart;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;

@@ -7,7 +7,7 @@ use ratatui::text::Span;
 use super::View;
 use crate::app::action::Action;
 use crate::app::explain::ExplainRow;
-use crate::app::explain::words::patch_lines;
+use crate::app::explain::wording::patch_lines;
 use crate::app::keymap::KeyContext;
 use crate::text;
 use crate::ui::status::first_key;

@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 
 use super::{View, round_tokens};
 use crate::app::timeline::BarMetric;
+use crate::inspect::format::format_usd;
 use crate::inspect::timeline::TraceKind;
-use crate::inspect::words::format_usd;
 use crate::replay::CallReplay;
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role};

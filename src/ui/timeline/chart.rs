@@ -5,7 +5,7 @@ use ratatui::text::Span;
 
 use super::dots::Dots;
 use super::{View, round_tokens};
-use crate::context::before_compaction::TokensBefore;
+use crate::context::tokens_before::TokensBefore;
 use crate::inspect::budget_marks::{Threshold, ThresholdMark};
 use crate::inspect::timeline::TraceKind;
 use crate::ui::glyphs;

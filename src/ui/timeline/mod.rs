@@ -14,8 +14,8 @@ use ratatui::layout::Rect;
 
 use crate::app::App;
 use crate::app::timeline::TimelineScreen;
-use crate::app::timeline::places::TimelineLayout;
-use crate::app::timeline::stretch::CallColumns;
+use crate::app::timeline::layout::TimelineLayout;
+use crate::app::timeline::viewport::CallColumns;
 use crate::inspect::timeline::{Timeline, TraceKind};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{clear, note, put, scrollbar, title};

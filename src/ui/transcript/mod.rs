@@ -1,6 +1,6 @@
 //! The transcript pane: one row for each message, with its rail, text, fate and tokens.
 
-mod cut;
+mod compaction_marker;
 mod row;
 
 use ratatui::buffer::Buffer;
@@ -13,7 +13,7 @@ use crate::app::transcript::TranscriptPane;
 use crate::context::rows::Filter;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{content_left, on_title, put_right, row_at, scrollbar, title};
-use crate::ui::{glyphs, states};
+use crate::ui::{empty_states, glyphs};
 use row::RowPainter;
 
 /// Columns of a row, from the cursor to the total. Empty ones are not shown.
@@ -75,10 +75,10 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     }
     let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     let Some(pane) = &app.transcript else {
-        states::draw_no_transcript(app, theme, list, buf);
+        empty_states::draw_no_transcript(app, theme, list, buf);
         return;
     };
-    if states::draw_opening(app, theme, list, buf) {
+    if empty_states::draw_opening(app, theme, list, buf) {
         return;
     }
     let columns = Columns::new(area, layout.width_class, app.plan.is_some());
@@ -86,7 +86,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         headings(app, theme, pane, area, &columns, buf);
     }
     if pane.rows.is_empty() {
-        states::draw_no_rows(app, theme, pane, list, buf);
+        empty_states::draw_no_rows(app, theme, pane, list, buf);
         return;
     }
     let rows = pane.rows.iter().enumerate().skip(pane.scroll.top).take(usize::from(list.height));
@@ -98,7 +98,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 
 /// The scrollbar stands on the next pane's hairline, so it is drawn after that.
 pub(super) fn draw_scrollbar(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    if let Some(pane) = app.transcript.as_ref().filter(|_| !states::is_opening(app)) {
+    if let Some(pane) = app.transcript.as_ref().filter(|_| !empty_states::is_opening(app)) {
         let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         scrollbar(theme, buf, list, pane.scroll.top, pane.rows.len());
     }

@@ -7,11 +7,11 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
-use super::{Columns, cut, put_number};
+use super::{Columns, compaction_marker, put_number};
 use crate::app::App;
 use crate::app::transcript::{TranscriptPane, TranscriptRowTokens};
-use crate::context::before_compaction::recorded_tokens_before;
 use crate::context::rows::{Rail, RowKind, TranscriptRow, is_only_calls};
+use crate::context::tokens_before::recorded_tokens_before;
 use crate::inspect::excerpt::Excerpt;
 use crate::policy::Fate;
 use crate::store::entry::{EntryKind, Role as Speaker};
@@ -41,7 +41,7 @@ impl RowPainter<'_> {
         let numbers = self.numbers(row);
         self.backgrounds(row, &numbers, selected, buf);
         if row.kind == RowKind::Cut {
-            cut::draw(self, buf);
+            compaction_marker::draw(self, buf);
             return;
         }
         self.rail(row, buf);

@@ -1,9 +1,9 @@
 //! The tuning pane: the steps, what each setting of the focused one is, where it could be, what it means here and
 //! where it comes from.
 
-mod about;
 mod facts;
 mod meaning;
+mod policy_info;
 mod row;
 
 use ratatui::buffer::Buffer;
@@ -19,8 +19,8 @@ use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{estimate, pluralised};
 use crate::ui::widgets::{on_title, put, put_facts, put_right, put_spans, title};
 
-pub(super) use about::policy_description as words_of;
 pub(super) use facts::gate_words;
+pub(super) use policy_info::policy_description as words_of;
 
 /// Draws the pane.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
@@ -58,7 +58,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     }
     let used = app.tuning.line_count().saturating_sub(app.tuning.top) as u16;
     let below = Rect { y: area.y + head + used, height: area.height.saturating_sub(head + used), ..area };
-    about::draw(app, theme, below, buf);
+    policy_info::draw(app, theme, below, buf);
 }
 
 /// The focused setting alone, for a screen that shows what comes of it; of two rows the first names the steps.

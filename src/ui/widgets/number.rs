@@ -1,7 +1,7 @@
 //! Numbers as people read them.
 
-use crate::inspect::words;
-pub use crate::inspect::words::format_bytes;
+use crate::inspect::format;
+pub use crate::inspect::format::format_bytes;
 
 /// Tokens in thousands with one decimal: `33.1k`; what is there but rounds to nothing is `<0.1k`. From a million on
 /// without the decimal, from ten million on in millions, as no column holds more.
@@ -28,7 +28,7 @@ pub fn round_thousands(tokens: u64) -> String {
 
 /// An exact number in groups of three, parted by no-break spaces; minus is `−`.
 pub fn grouped(number: i64) -> String {
-    let digits = words::group_digits(number.unsigned_abs());
+    let digits = format::group_digits(number.unsigned_abs());
     if number < 0 { format!("−{digits}") } else { digits }
 }
 
@@ -39,7 +39,7 @@ pub fn percent(tokens: u64, window: u64) -> Option<u64> {
 
 /// A time that has passed (ms), in its two largest units: `12m`, `1h 5m`, `3d 4h`.
 pub fn elapsed(ms: f64) -> String {
-    let whole = if ms >= 1000.0 { words::format_span(ms) } else { "0s".to_owned() };
+    let whole = if ms >= 1000.0 { format::format_span(ms) } else { "0s".to_owned() };
     whole.replace(' ', "\u{a0}")
 }
 

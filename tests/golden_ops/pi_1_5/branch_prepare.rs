@@ -2,8 +2,8 @@
 
 use clawscope::ids::EntryIx;
 use clawscope::js::{JsException, Value};
+use clawscope::policy::compact::branch_summary::{find_left_branch, prepare_branch_summary};
 use clawscope::policy::compact::conversation_text_for;
-use clawscope::policy::compact::leaving::{find_left_branch, prepare_branch_summary};
 use clawscope::store::body;
 
 use super::super::{Session, number, object, or_throws};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clawscope::gateway::ruleset::{Aggregate, Truncation};
 use clawscope::js::{JsException, Value};
-use clawscope::policy::history_batches::retained_under;
+use clawscope::policy::history_range::retained_under;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::truncate::v2026_9::FRESH_MIN_KEEP;
 use clawscope::policy::truncate::{

@@ -13,8 +13,8 @@ use clawscope::context::Context;
 use clawscope::gateway::ruleset::{Rules, Ruleset};
 use clawscope::js::{JsException, Value};
 use clawscope::plan::{Plan, PlanError, PlanInput, message_after};
+use clawscope::policy::features::ContentFeatures;
 use clawscope::policy::prune::Gate;
-use clawscope::policy::texture::ContentFeatures;
 use clawscope::policy::{Policy, PolicySet, PolicySettings};
 
 use super::{Session, number, object, on_session};

@@ -1,6 +1,6 @@
 //! Op `prune`: effective settings, the gate, and the messages after pruning.
 
-use clawscope::gateway::eligible::{ModelRoute, is_eligible_under};
+use clawscope::gateway::eligibility::{ModelRoute, is_eligible_under};
 use clawscope::gateway::pruning::{PruneSettings, effective_settings_under};
 use clawscope::gateway::ruleset::PruneWeight;
 use clawscope::gateway::window::DEFAULT_WINDOW;

@@ -1,0 +1,271 @@
+//! Commit, undo, copying and saving: what leaves the program.
+
+use std::sync::Arc;
+
+use crate::app::action::Action;
+use crate::app::effect::{Effect, PendingWrite};
+use crate::app::layout::Pane;
+use crate::app::message::MessageView;
+use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
+use crate::app::summary_dialog::SummaryStage;
+use crate::app::target::Target;
+use crate::export::Format;
+use crate::inspect::LoadedSession;
+use crate::inspect::message::MessageText;
+use crate::js::{self, Object, Value};
+use crate::plan::{Plan, PolicyEffect};
+use crate::policy::Policy;
+use crate::store::sqlite::database_of;
+
+/// What is said first where no plan can be written.
+fn nothing_to_write(inspection: &LoadedSession) -> &'static str {
+    match database_of(inspection.source.path()) {
+        Some(_) => "nothing is ever written into a gateway's database",
+        None => "nothing to write",
+    }
+}
+
+impl App {
+    pub(super) fn dispatch_write(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::Commit => self.open_commit_dialog(),
+            Action::Undo => {
+                let target = self.undo_target();
+                target.map(|target| self.open_undo_dialog(target)).unwrap_or_default()
+            }
+            Action::Yes if self.is_summarising() => self.confirm_summary(),
+            Action::Yes => self.confirm_write(),
+            Action::No => {
+                if !self.cancel_summary() {
+                    self.overlay = None;
+                }
+                Vec::new()
+            }
+            Action::SavePlan => self.save_plan(),
+            Action::ExportHtml => self.export(Format::Html),
+            Action::ExportMarkdown => self.export(Format::Markdown),
+            Action::ExportJson => self.export(Format::Json),
+            Action::ExportPi => self.export(Format::Pi),
+            Action::SaveScreen => vec![Effect::SaveScreen { session: self.displayed_session().cloned() }],
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn open_commit_dialog(&mut self) -> Vec<Effect> {
+        if self.target != Target::NextCall {
+            let words = "only the next call can be committed: a shows it";
+            self.show_toast(words.into(), true);
+            return Vec::new();
+        }
+        let Some(inspection) = self.active_session().cloned() else { return Vec::new() };
+        if inspection.unfinished_commit.as_ref().is_some_and(|found| found.refusal().is_some()) {
+            self.notify_unfinished();
+            return Vec::new();
+        }
+        let Some(plan) = self.plan.clone() else {
+            self.show_toast(format!("{}: p shows a plan first", nothing_to_write(&inspection)), false);
+            return Vec::new();
+        };
+        if !self.waiting_policies.is_empty() {
+            let steps: Vec<&str> = self.waiting_policies.iter().map(Policy::word).collect();
+            self.show_toast(format!("not yet: the texts for {} are not read", steps.join(", ")), false);
+            return Vec::new();
+        }
+        if plan.is_empty() {
+            let why =
+                plan.gate.reason().map_or("no message changes", |_| "the gate is shut; i looks past it");
+            self.show_toast(format!("{}: {why}", nothing_to_write(&inspection)), false);
+            return Vec::new();
+        }
+        let made = self.summary_for(&inspection, &plan);
+        self.open_write_dialog(PendingWrite::Commit { session: inspection, plan, summary: made })
+    }
+
+    /// Opens the dialog. While the session is being read again that comes first: a write is only made to
+    /// the file that was read. A compaction needs its summary before anything can be checked.
+    pub(super) fn open_write_dialog(&mut self, write: PendingWrite) -> Vec<Effect> {
+        let (stage, effect) = match &write {
+            _ if self.is_refreshing => (WriteStage::Waiting, None),
+            PendingWrite::Commit { session: inspection, plan, summary: None }
+                if plan.compaction.is_some() =>
+            {
+                let (inspection, plan) = (Arc::clone(inspection), Arc::clone(plan));
+                let stage = WriteStage::Summarising(SummaryStage::Reading);
+                (stage, Some(Effect::Summarise { session: inspection, plan, consented: false }))
+            }
+            _ => (WriteStage::Checking, Some(Effect::PreviewWrite(write.clone()))),
+        };
+        self.overlay = Some(Overlay::Write(WriteDialog { write, stage, top: 0 }));
+        effect.into_iter().collect()
+    }
+
+    /// Asks again what waited for the session to be read, about what stands there now.
+    pub(super) fn reopen_write_dialog(&mut self) -> Vec<Effect> {
+        let Some(Overlay::Write(WriteDialog { write, stage: WriteStage::Waiting, .. })) = &self.overlay
+        else {
+            return Vec::new();
+        };
+        let (PendingWrite::Commit { session: asked, .. } | PendingWrite::Undo { session: asked, .. }) = write;
+        let same = self.active_session().is_some_and(|open| open.item.key == asked.item.key);
+        let undo = match write {
+            PendingWrite::Undo { target, .. } => Some(target.clone()),
+            PendingWrite::Commit { .. } => None,
+        };
+        self.overlay = None;
+        match (same, undo) {
+            (false, _) => Vec::new(),
+            (true, Some(target)) => self.open_undo_dialog(target),
+            (true, None) => self.open_commit_dialog(),
+        }
+    }
+
+    fn confirm_write(&mut self) -> Vec<Effect> {
+        let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
+        if !matches!(dialog.stage, WriteStage::Confirming(_)) {
+            return Vec::new();
+        }
+        dialog.stage = WriteStage::Writing;
+        vec![Effect::Write(dialog.write.clone())]
+    }
+
+    /// From the dialog to the first changed message, before and after.
+    pub(super) fn show_first_diff(&mut self) {
+        self.overlay = None;
+        let height = self.pane_height(Pane::Transcript);
+        let first =
+            self.plan.as_ref().and_then(|plan| plan.fates().iter().position(|fate| fate.fate.is_change()));
+        if let (Some(at), Some(pane)) = (first, &mut self.transcript) {
+            let entry = pane.session.context.messages[at].entry;
+            pane.reveal(entry, height);
+        }
+        self.message.view = MessageView::Diff;
+        self.focus = Pane::Message;
+        self.zoom = true;
+    }
+
+    fn save_plan(&mut self) -> Vec<Effect> {
+        let (Some(inspection), Some(plan)) = (self.active_session(), &self.plan) else { return Vec::new() };
+        let text = plan_json(&inspection.item.key.0, plan);
+        vec![Effect::SaveFile { name: "clawscope-plan.json".into(), text }]
+    }
+
+    /// The session with the plan that is shown; a plan that changes nothing is none.
+    fn export(&mut self, format: Format) -> Vec<Effect> {
+        let Some(inspection) = self.displayed_session().cloned() else {
+            self.show_toast("nothing to export: no session is open".into(), true);
+            return Vec::new();
+        };
+        let plan = self.plan.clone().filter(|plan| !plan.is_empty());
+        let made = plan.as_ref().and_then(|plan| self.summary_for(&inspection, plan));
+        self.show_toast("exporting…".into(), false);
+        vec![Effect::Export { format, session: inspection, plan, summary: made }]
+    }
+
+    pub(super) fn dispatch_copy(&mut self, action: Action) -> Vec<Effect> {
+        let copy = |text: Option<String>, what| {
+            text.filter(|text| !text.is_empty())
+                .map(|text| Effect::Copy { text, label: what })
+                .into_iter()
+                .collect()
+        };
+        let session = self.sessions.selected().filter(|_| self.focus == Pane::Sessions);
+        if let (Some(Overlay::Findings { scroll }), Action::Copy) = (&self.overlay, action) {
+            return copy(self.findings().nth(scroll.cursor).map(ToString::to_string), "finding");
+        }
+        if let (Some(Overlay::Estimators(_)), Action::Copy) = (&self.overlay, action) {
+            return copy(self.call_text(), "call");
+        }
+        if let (Some(Overlay::Timeline), Action::Copy) = (&self.overlay, action) {
+            return copy(self.timeline_text(), "timeline");
+        }
+        if let (Some(Overlay::Breakdown(screen)), Action::Copy) = (&self.overlay, action) {
+            return copy(screen.row_text(), "line");
+        }
+        if let (Some(Overlay::Explain(screen)), Action::Copy | Action::CopyPatch) = (&self.overlay, action) {
+            let copied = screen.copy_text(action == Action::CopyPatch);
+            return copied.map(|(text, what)| Effect::Copy { text, label: what }).into_iter().collect();
+        }
+        if matches!(self.overlay, Some(Overlay::Compare))
+            && matches!(action, Action::Copy | Action::CopyPatch)
+        {
+            return self.copy_cell();
+        }
+        match action {
+            Action::Copy => match session {
+                Some(item) => copy(Some(item.key.0.clone()), "session key"),
+                None => copy(self.text_to_copy(), "message"),
+            },
+            Action::CopyPath => {
+                let open = self.active_session().map(|inspection| &inspection.item);
+                let path = session.or(open).and_then(|item| item.path.as_ref());
+                copy(path.map(|path| path.display().to_string()), "path")
+            }
+            Action::CopyId => match session {
+                Some(item) => copy(Some(item.id.clone()), "session id"),
+                None => copy(self.selected_entry_name(), "entry id"),
+            },
+            Action::CopyPatch => self.copy_patch(),
+            Action::Pager => self.text_to_copy().map(Effect::ShowInPager).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn copy_patch(&mut self) -> Vec<Effect> {
+        if !self.tuning.has_changes() {
+            self.show_toast("nothing changed: no patch".into(), false);
+            return Vec::new();
+        }
+        let on = self.active_session().is_some_and(|inspection| inspection.pruning_configured);
+        vec![Effect::Copy { text: self.tuning.patch(on), label: "config patch" }]
+    }
+
+    fn selected_entry_name(&self) -> Option<String> {
+        Some(self.active_session()?.index.display_id(self.selected_entry()?))
+    }
+
+    /// The message as text: raw while raw is shown, the text after the plan while the diff is.
+    fn text_to_copy(&self) -> Option<String> {
+        let text: &Arc<MessageText> = self.message.text.as_ref()?;
+        Some(match self.message.view {
+            MessageView::Raw => text.indented_json(),
+            MessageView::Diff if text.planned_text.is_some() => text.planned_text.clone().unwrap_or_default(),
+            _ => text.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n"),
+        })
+    }
+}
+
+/// One step of a plan: what it was given and what it left.
+fn effect_json(effect: &PolicyEffect) -> Value {
+    Value::Object(Object::from([
+        ("step", Value::from(effect.policy.word())),
+        ("messagesBefore", Value::from(effect.messages_before)),
+        ("messagesAfter", Value::from(effect.messages_after)),
+        ("tokensBefore", Value::from(effect.tokens_before)),
+        ("tokensAfter", Value::from(effect.tokens_after)),
+    ]))
+}
+
+/// A plan as JSON: exact numbers, stable words.
+pub fn plan_json(session: &str, plan: &Plan) -> String {
+    let number = |number: f64| if number.is_finite() { Value::Number(number) } else { Value::Null };
+    let fates = plan.fates().iter().enumerate().map(|(at, fate)| {
+        Value::Object(Object::from([
+            ("index", Value::from(at)),
+            ("fate", Value::from(fate.fate.word())),
+            ("reason", Value::from(fate.reason.word())),
+            ("before", Value::from(fate.before.whole_chars())),
+            ("after", Value::from(fate.after.whole_chars())),
+        ]))
+    });
+    let value = Value::Object(Object::from([
+        ("schemaVersion", Value::from(1_i32)),
+        ("session", Value::from(session)),
+        ("window", number(plan.window)),
+        ("tokensBefore", Value::from(plan.total_before())),
+        ("tokensAfter", Value::from(plan.total_after())),
+        ("tokensMade", Value::from(plan.tokens_added)),
+        ("steps", Value::Array(plan.effects.iter().map(effect_json).collect())),
+        ("fates", Value::Array(fates.collect())),
+    ]));
+    js::stringify(&value) + "\n"
+}

@@ -1,0 +1,199 @@
+//! The screen of the steps: a cursor over all of them, what each does alone, and the way to its settings.
+
+use std::sync::Arc;
+
+use ratatui::layout::Rect;
+
+use crate::app::effect::Effect;
+use crate::app::layout::Pane;
+use crate::app::state::{App, Overlay};
+use crate::inspect::LoadedSession;
+use crate::inspect::summary_calls::{SummaryCalls, SummaryCallsRequest};
+use crate::plan::PolicyEffect;
+use crate::policy::prune::Gate;
+use crate::policy::{Policy, PolicySet, PolicySettings};
+
+/// Messages up to which every step is also told on its own with each key: it takes a plan for each of them.
+const MAX_MEASURED_MESSAGES: usize = 10_000;
+
+/// What is shown.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PoliciesScreen {
+    /// The step under the cursor, counted over those that are shown.
+    pub cursor: usize,
+    /// The steps that are shown for the version, in order.
+    pub policies: Vec<Policy>,
+    /// What each step does on its own, in the order of the steps; none where that is not known, or not yet.
+    pub effects: Vec<Option<PolicyEffect>>,
+    /// The calls of the planned compaction's summary as they were asked for last, and the answer.
+    pub summary_calls: Option<(SummaryCallsRequest, Option<Result<SummaryCalls, String>>)>,
+}
+
+impl PoliciesScreen {
+    /// The step under the cursor.
+    pub fn selected(&self) -> Policy {
+        self.policies.get(self.cursor).or(self.policies.last()).copied().unwrap_or(Policy::Prune)
+    }
+
+    /// What a step does on its own.
+    pub fn effect(&self, step: Policy) -> Option<&PolicyEffect> {
+        self.effects.get(step as usize)?.as_ref()
+    }
+
+    /// Moves the cursor.
+    pub(super) fn move_by(&mut self, by: isize) {
+        self.cursor = self.cursor.saturating_add_signed(by).min(self.policies.len().saturating_sub(1));
+    }
+
+    /// The lines of the list: the steps in order under their moments, and all together.
+    pub fn lines(&self) -> Vec<PoliciesLine> {
+        let mut lines = Vec::new();
+        let mut moment = None;
+        for step in self.policies.iter().copied() {
+            if moment.replace(step.phase()) != Some(step.phase()) {
+                lines.push(PoliciesLine::Moment(step.phase()));
+            }
+            lines.push(PoliciesLine::Policy(step));
+        }
+        lines.push(PoliciesLine::Total);
+        lines
+    }
+
+    /// The step on a line of the area; its title is line 0.
+    fn policy_at(&self, line: usize) -> Option<Policy> {
+        match self.lines().get(line.checked_sub(1)?)? {
+            PoliciesLine::Policy(step) => Some(*step),
+            _ => None,
+        }
+    }
+}
+
+impl App {
+    /// Where the screen stands.
+    pub fn policies_area(&self) -> Rect {
+        self.layout().below_bars(self.size)
+    }
+
+    /// Opens the screen, the focused step under the cursor.
+    pub(super) fn open_policies(&mut self) {
+        if self.displayed_session().is_none() {
+            self.show_toast("no session is open".into(), false);
+            return;
+        }
+        let shown = self.tuning.visible_policies.clone();
+        let cursor = shown.iter().position(|step| *step == self.tuning.policy).unwrap_or(0);
+        let screen = PoliciesScreen { cursor, policies: shown, ..PoliciesScreen::default() };
+        self.overlay = Some(Overlay::Policies(screen));
+        self.replan(false);
+    }
+
+    /// Tells every step on its own, while the screen shows it.
+    pub(super) fn measure_policies(&mut self, inspection: &LoadedSession, gate: Gate) {
+        if !matches!(self.overlay, Some(Overlay::Policies(_))) {
+            return;
+        }
+        let few = inspection.context.messages.len() <= MAX_MEASURED_MESSAGES;
+        let settings = self.tuning.policy_settings(inspection);
+        let effect = |step: Policy| {
+            let settings = PolicySettings { enabled: PolicySet::of(&[step]), ..settings.clone() };
+            inspection.plan(&settings, gate).ok()?.effects.pop()
+        };
+        let alone = Policy::ALL.into_iter().map(|step| if few { effect(step) } else { None }).collect();
+        if let Some(Overlay::Policies(screen)) = &mut self.overlay {
+            screen.effects = alone;
+        }
+    }
+
+    /// Asks for the calls of the planned compaction's summary, while the screen shows it.
+    pub(super) fn request_summary_calls(&mut self, effects: &mut Vec<Effect>) {
+        let plan = self.plan.as_deref().filter(|plan| plan.compaction.is_some());
+        let (Some(plan), Some(inspection)) = (plan, self.displayed_session()) else { return };
+        let inspection = Arc::clone(inspection);
+        let asked = SummaryCallsRequest {
+            epoch: inspection.epoch,
+            compaction: plan.settings.compaction,
+            summary_tokens: plan.settings.summary_tokens,
+        };
+        let Some(Overlay::Policies(screen)) = &mut self.overlay else { return };
+        if screen.summary_calls.as_ref().is_none_or(|(known, _)| *known != asked) {
+            screen.summary_calls = Some((asked, None));
+            effects.push(Effect::PredictSummaryCalls { session: inspection, request: asked });
+        }
+    }
+
+    /// Takes the calls, where they are still those that are asked for.
+    pub(super) fn on_summary_calls(
+        &mut self,
+        asked: &SummaryCallsRequest,
+        told: Result<SummaryCalls, String>,
+    ) {
+        let Some(Overlay::Policies(screen)) = &mut self.overlay else { return };
+        if let Some((_, answer)) = screen.summary_calls.as_mut().filter(|(known, _)| known == asked) {
+            *answer = Some(told);
+        }
+    }
+
+    /// Switches the step under the cursor of the screen, else the one the tuning pane shows.
+    pub(super) fn toggle_policy(&mut self) {
+        match &self.overlay {
+            None | Some(Overlay::Timeline) => {}
+            Some(Overlay::Policies(screen)) => {
+                let step = screen.selected();
+                self.tuning.focus_policy(step);
+            }
+            // Nobody would see it.
+            Some(_) => return,
+        }
+        self.tuning.toggle_policy(self.tuning.policy);
+        self.replan(true);
+    }
+
+    /// Shows the settings of the step that stands so many further.
+    pub(super) fn focus_policy_by(&mut self, by: isize) {
+        self.focus_policy(self.tuning.policy_by(by));
+    }
+
+    pub(super) fn focus_policy(&mut self, step: Policy) {
+        self.tuning.focus_policy(step);
+        self.replan(false);
+        self.keep_cursors_visible();
+    }
+
+    /// From the screen to the settings of the step under the cursor.
+    pub(super) fn open_policy_settings(&mut self) {
+        let Some(Overlay::Policies(screen)) = &self.overlay else { return };
+        let step = screen.selected();
+        self.overlay = None;
+        self.zoom = false;
+        self.focus_policy(step);
+        self.focus_pane(Pane::Tuning);
+    }
+
+    /// A click puts the cursor on a step; one on the sign of a step, or on the step under the cursor, switches it.
+    pub(super) fn click_policies(&mut self, column: u16, row: u16) -> Vec<Effect> {
+        let area = self.policies_area();
+        let Some(Overlay::Policies(screen)) = &mut self.overlay else { return Vec::new() };
+        let line = usize::from(row.saturating_sub(area.y));
+        let Some(step) = screen.policy_at(line) else { return Vec::new() };
+        let again = screen.selected() == step;
+        screen.cursor = screen.policies.iter().position(|shown| *shown == step).unwrap_or(0);
+        if again || column < SIGN_CLICK_COLUMNS {
+            self.toggle_policy();
+        }
+        Vec::new()
+    }
+}
+
+/// Columns before the name of a step: a click there means its sign.
+const SIGN_CLICK_COLUMNS: u16 = 4;
+
+/// A line of the screen's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PoliciesLine {
+    /// When the steps below are taken.
+    Moment(crate::policy::policy_set::Phase),
+    /// A step.
+    Policy(Policy),
+    /// All together.
+    Total,
+}

@@ -1,0 +1,360 @@
+//! Everything `doctor` tells of a store, gathered from the store, its configuration and its transcripts.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::environment::Workspace;
+use super::failure::Failure;
+use super::pi_settings::PiSettingsReport;
+use super::sessions::unreadable_diagnostic;
+use crate::commit::{LockState, lock_state};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::gateway::compaction::{
+    CompactionMode, CompactionSettings, compaction_mode, gateway_compaction_under,
+};
+use crate::gateway::compaction_setting::compaction_settings;
+use crate::gateway::effective::{ResolvedSetting, list_settings};
+use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
+use crate::gateway::memory_flush::{FlushSettings, flush_settings_under};
+use crate::gateway::provenance::Provenance;
+use crate::gateway::prune_setting::PruneSetting;
+use crate::gateway::ruleset::{Reserve, Ruleset};
+use crate::gateway::state_dir::{StateDirSource, state_dir};
+use crate::gateway::window::WindowInfo;
+use crate::gateway::window_lookup::flush_window;
+use crate::inspect::lifecycle::Lifecycle;
+use crate::inspect::simulated_settings::{EffectiveSetting, effective_setting_rows};
+use crate::inspect::{LoadedSession, Mark, SessionItem};
+use crate::redact::Redactor;
+use crate::runtime::watch::{WatchMode, find_polled, store_folders};
+use crate::store::model::{DEFAULT_MODEL, ModelRef};
+use crate::store::pi_dirs::load_settings;
+use crate::store::session::Session;
+
+/// The model of an agent's next call, where no session says otherwise.
+#[derive(Debug)]
+pub(super) struct AgentModel {
+    pub provider: String,
+    pub id: String,
+    pub window: WindowInfo,
+    /// Where that is told.
+    pub window_provenance: Provenance,
+    /// The pruner runs on it (pruning 3.6).
+    pub is_prunable: bool,
+}
+
+/// An agent.
+#[derive(Debug)]
+pub(super) struct AgentReport {
+    pub id: String,
+    pub is_configured: bool,
+    pub is_on_disk: bool,
+    pub sessions: u64,
+    pub model: AgentModel,
+}
+
+/// A lock that lies beside a transcript.
+#[derive(Debug)]
+pub(super) struct TranscriptLock {
+    pub path: PathBuf,
+    /// `held` or `stale`.
+    pub state: &'static str,
+    pub pid: Option<u32>,
+    /// Why it is stale, or that its process was not seen.
+    pub reason: String,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(super) struct DoctorReport {
+    /// What named the state dir.
+    pub state_dir_origin: String,
+    pub agents: Vec<AgentReport>,
+    pub settings: Vec<EffectiveSetting>,
+    /// Every other setting that decides about sessions.
+    pub other_settings: Vec<ResolvedSetting>,
+    /// What begins each session anew, by its key.
+    pub lifecycles: Vec<(String, Lifecycle)>,
+    /// pi's own settings, in a place of pi's: those of a gateway are not read there.
+    pub pi: Option<PiSettingsReport>,
+    pub compaction: CompactionSettings,
+    pub mode: CompactionMode,
+    /// As the version goes by them, for the model of the first agent.
+    pub flush: FlushSettings,
+    pub locks: Vec<TranscriptLock>,
+    /// Of the store, its configuration and every transcript.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Its keys, each with its value and origin.
+    pub compaction_rows: Vec<PruneSetting>,
+    /// Transcripts read.
+    pub transcripts: u64,
+    pub bytes: u64,
+    pub entries: u64,
+    pub bad_lines: u64,
+    /// Transcripts by the rules they are read by, in the order of [`Ruleset::ALL`].
+    pub ruleset_counts: Vec<(Ruleset, u64)>,
+    mark_counts: Vec<(&'static str, u64)>,
+}
+
+/// By which rules transcripts are read: a store of pi's may hold those of several versions.
+fn count_rulesets(read: &[ReadSession]) -> Vec<(Ruleset, u64)> {
+    let opened = |ruleset: Ruleset| {
+        let own = read.iter().filter_map(|(_, inspection)| inspection.as_ref().ok());
+        own.filter(|inspection| inspection.ruleset.id == ruleset).count() as u64
+    };
+    let counts = Ruleset::ALL.into_iter().map(|ruleset| (ruleset, opened(ruleset)));
+    counts.filter(|(_, count)| *count > 0).collect()
+}
+
+type ReadSession = (SessionItem, Result<LoadedSession, Failure>);
+
+impl DoctorReport {
+    /// Puts together what a store and its transcripts tell.
+    pub(super) fn new(scene: &Workspace, read: Vec<ReadSession>) -> Self {
+        let config = &scene.store().config;
+        let pi = PiSettingsReport::load(scene.store());
+        let agents = agent_reports(scene, pi.as_ref());
+        let compaction = store_compaction(scene, &read);
+        let rules = scene.store().ruleset.id.rules();
+        let model = agents.first().map_or("", |agent| agent.model.id.as_str());
+        let flush = flush_settings_under(rules, config, flush_window(&config.js_root, model));
+        let mut checkup = Self {
+            compaction_rows: compaction_rows(scene, &agents, pi.as_ref(), compaction),
+            state_dir_origin: describe_state_dir(scene),
+            agents,
+            settings: if pi.is_some() {
+                Vec::new()
+            } else {
+                effective_setting_rows(config, scene.store().ruleset.id)
+            },
+            other_settings: if pi.is_some() { Vec::new() } else { redact_secrets(list_settings(config)) },
+            lifecycles: session_lifecycles(scene),
+            pi,
+            compaction,
+            mode: compaction_mode(rules, &config.js_root),
+            flush,
+            locks: find_locks(scene),
+            diagnostics: scene
+                .listed
+                .diagnostics
+                .iter()
+                .cloned()
+                .chain(polled_folder_diagnostics(scene))
+                .collect(),
+            transcripts: 0,
+            bytes: 0,
+            entries: 0,
+            bad_lines: 0,
+            ruleset_counts: count_rulesets(&read),
+            mark_counts: count_marks(&read),
+        };
+        for (item, inspection) in read {
+            checkup.add_session(&item, inspection);
+        }
+        checkup
+            .diagnostics
+            .extend(checkup.pi.iter().flat_map(PiSettingsReport::diagnostics).collect::<Vec<_>>());
+        checkup.diagnostics.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        checkup
+    }
+
+    fn add_session(&mut self, item: &SessionItem, read: Result<LoadedSession, Failure>) {
+        match read {
+            Ok(inspection) => {
+                let index = &inspection.index;
+                self.transcripts += 1;
+                self.bytes += index.end + index.pending_bytes;
+                self.entries += index.entries.len() as u64;
+                self.bad_lines += index.bad_lines;
+                self.diagnostics.extend(inspection.diagnostics());
+            }
+            // Normal before the first answer (store E7); the list marks it.
+            Err(_) if item.has(Mark::Missing) || item.path.is_none() => {}
+            Err(failure) => self.diagnostics.extend(unreadable_diagnostic(item, failure)),
+        }
+    }
+
+    /// Sessions marked as damaged, and lines that could not be read.
+    pub(super) fn damage_counts(&self) -> (u64, u64) {
+        let marked = self.mark_counts.iter().find(|(name, _)| *name == Mark::Damaged.as_str());
+        (marked.map_or(0, |(_, count)| *count), self.bad_lines)
+    }
+
+    /// Sessions in all, and by mark.
+    pub(super) fn counts(&self) -> Vec<(&'static str, u64)> {
+        let sessions = self.agents.iter().map(|agent| agent.sessions).sum();
+        let mut counts = vec![
+            ("sessions", sessions),
+            ("transcripts", self.transcripts),
+            ("bytes", self.bytes),
+            ("entries", self.entries),
+            ("badLines", self.bad_lines),
+        ];
+        counts.extend(&self.mark_counts);
+        counts
+    }
+}
+
+fn describe_state_dir(scene: &Workspace) -> String {
+    if scene.listed.is_demo {
+        return match scene.missing_path() {
+            Some(path) => format!("the demo store, because there is nothing at {}", path.display()),
+            None => "the demo store".to_owned(),
+        };
+    }
+    if scene.is_explicit {
+        return "named on the command line".to_owned();
+    }
+    match state_dir(&scene.env).source {
+        StateDirSource::Variable(name) => format!("by {name}"),
+        StateDirSource::Home => "the usual place".to_owned(),
+        StateDirSource::Legacy => "the place of an older version; the usual one does not exist".to_owned(),
+        StateDirSource::Flag => "named on the command line".to_owned(),
+    }
+}
+
+fn agent_reports(scene: &Workspace, pi: Option<&PiSettingsReport>) -> Vec<AgentReport> {
+    let config = &scene.store().config;
+    let rules = scene.store().ruleset.id.rules();
+    let facts = |agent: &crate::store::agents::Agent| {
+        let ModelRef { provider, model } = match pi.map(PiSettingsReport::default_model) {
+            Some((provider, model)) => ModelRef { provider, model },
+            None => ModelRef::parse(config.default_model(&agent.id).unwrap_or(DEFAULT_MODEL)),
+        };
+        let sessions = scene.listed.items.iter().filter(|item| item.agent == agent.id).count();
+        let window = config.window(rules, &agent.id, &provider, &model);
+        AgentReport {
+            id: agent.id.clone(),
+            is_configured: agent.is_configured,
+            is_on_disk: agent.is_on_disk,
+            sessions: sessions as u64,
+            model: AgentModel {
+                window_provenance: config.window_provenance(&window, &agent.id, &provider, &model),
+                window,
+                is_prunable: is_eligible_under(
+                    rules,
+                    &provider,
+                    &model,
+                    &ModelRoute::from_config(&config.js_root, &provider, &model),
+                ),
+                provider,
+                id: model,
+            },
+        }
+    };
+    scene.store().agents.iter().map(facts).collect()
+}
+
+/// As any session of the store has it: pi's come from its own settings file.
+fn store_compaction(scene: &Workspace, read: &[ReadSession]) -> CompactionSettings {
+    let any = read
+        .iter()
+        .find_map(|(_, read)| read.as_ref().ok())
+        .map(|inspection| inspection.configured_settings.compaction);
+    let rules = scene.store().ruleset.id.rules();
+    let config = &scene.store().config.js_root;
+    let pi = load_settings(&scene.store().path_kind, None).filter(|_| rules.reserve == Reserve::Runtime);
+    if let Some(pi) = pi {
+        return pi.compaction(Some(""));
+    }
+    any.unwrap_or_else(|| gateway_compaction_under(rules, config, CompactionSettings::default(), f64::NAN))
+}
+
+/// The keys of compaction for the window of the first agent's model.
+fn compaction_rows(
+    scene: &Workspace,
+    agents: &[AgentReport],
+    pi: Option<&PiSettingsReport>,
+    in_force: CompactionSettings,
+) -> Vec<PruneSetting> {
+    let ruleset = scene.store().ruleset.id;
+    let window = agents.first().map_or(f64::NAN, |agent| agent.model.window.tokens);
+    let of_runtime = ruleset.rules().reserve == Reserve::Runtime;
+    let runtime = if of_runtime { in_force } else { CompactionSettings::default() };
+    let mut rows = compaction_settings(&scene.store().config, ruleset, runtime, window);
+    for row in rows.iter_mut().filter(|_| pi.is_some()) {
+        let Some(own) = pi.map(|pi| pi.settings.token_setting(row.key, Some(""))) else { continue };
+        (row.config, row.value, row.provenance) = (own.raw_value, own.value.into(), own.provenance);
+    }
+    rows
+}
+
+fn find_locks(scene: &Workspace) -> Vec<TranscriptLock> {
+    let lock = |item: &SessionItem| {
+        let path = item.path.as_deref()?;
+        let (state, pid, why) = match lock_state(path, scene.now_ms as i64).ok()? {
+            LockState::Free => return None,
+            LockState::Held { pid, live, .. } => {
+                ("held", pid, if live { String::new() } else { "its process cannot be seen".to_owned() })
+            }
+            LockState::Stale { reasons } => {
+                let words: Vec<&str> = reasons.iter().map(|reason| reason.as_str()).collect();
+                ("stale", None, format!("left behind ({}); the next writer takes it", words.join(", ")))
+            }
+        };
+        let mut name = path.as_os_str().to_owned();
+        name.push(".lock");
+        Some(TranscriptLock { path: name.into(), state, pid, reason: why })
+    };
+    scene.listed.items.iter().filter_map(lock).collect()
+}
+
+/// Parameters of models may hold headers and keys: those are never shown.
+fn redact_secrets(mut rows: Vec<ResolvedSetting>) -> Vec<ResolvedSetting> {
+    let mut redactor = Redactor::default();
+    for row in &rows {
+        redactor.learn_value(&row.value);
+    }
+    for row in &mut rows {
+        row.value = redactor.redact_value(&row.value);
+    }
+    rows
+}
+
+fn session_lifecycles(scene: &Workspace) -> Vec<(String, Lifecycle)> {
+    let of = |item: &SessionItem| {
+        let own = |session: &&Session| session.key == item.key && session.path == item.path;
+        let session = scene.store().sessions.iter().find(own)?;
+        Some((item.key.0.clone(), Lifecycle::for_session(scene.store(), session)?))
+    };
+    scene.listed.items.iter().filter_map(of).collect()
+}
+
+/// Sessions by mark, every mark named.
+fn count_marks(read: &[ReadSession]) -> Vec<(&'static str, u64)> {
+    let all = [
+        Mark::Running,
+        Mark::Overflow,
+        Mark::Orphan,
+        Mark::Reset,
+        Mark::Deleted,
+        Mark::Backup,
+        Mark::Missing,
+        Mark::Foreign,
+        Mark::Symlink,
+        Mark::ReadOnly,
+        Mark::Damaged,
+        Mark::Unfinished,
+        Mark::Earlier,
+        Mark::Archived,
+        Mark::Cold,
+        Mark::Imported,
+        Mark::NotImported,
+    ];
+    let has = |(item, read): &ReadSession, mark| {
+        read.as_ref().map_or_else(|_| item.has(mark), |inspection| inspection.item.has(mark))
+    };
+    all.into_iter()
+        .map(|mark| (mark.as_str(), read.iter().filter(|read| has(read, mark)).count() as u64))
+        .collect()
+}
+
+/// Folders whose changes the system does not tell of: those who follow the store look at them.
+fn polled_folder_diagnostics(scene: &Workspace) -> impl Iterator<Item = Diagnostic> {
+    let folders = if scene.listed.is_demo { BTreeSet::new() } else { store_folders(scene.store()) };
+    find_polled(folders, WatchMode::from_env(&scene.env)).into_iter().map(|polled| {
+        let what = format!("is looked at every second while it is followed: {}", polled.reason);
+        let next = "changes show later than elsewhere; run clawscope where the store lies, or raise the limit that is named";
+        Diagnostic::new(polled.folder, Severity::Note, what, next)
+    })
+}

@@ -1,0 +1,305 @@
+//! What a command works on: the store that the options name, and a session in it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::failure::Failure;
+use super::ruleset::requested_ruleset;
+use crate::cli::StoreArgs;
+use crate::diagnostic::Diagnostic;
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::env::{Environment, absolute};
+use crate::gateway::ruleset::RulesetChoice;
+use crate::gateway::state_dir::with_profile;
+use crate::ids::{EntryIx, SessionKey};
+use crate::inspect::context_limits::ContextLimits;
+use crate::inspect::session_list::{SessionListing, list_item, list_sessions_with, survey_with};
+use crate::inspect::session_loading::{OpenError, open};
+use crate::inspect::store_location::{StoreLocation, StoreRequest};
+use crate::inspect::{LoadedSession, Mark, SessionItem, load_item};
+use crate::store::discovery::Store;
+use crate::store::find::find_session;
+use crate::store::index::OpenStatus;
+use crate::store::session::Session;
+use crate::transcript::Leaf;
+
+/// The process around a command: its environment, and its clock (ms since 1970).
+#[derive(Debug, Clone)]
+pub struct Invocation {
+    /// Variables, home and working directory.
+    pub env: Environment,
+    /// Now.
+    pub now_ms: i64,
+}
+
+/// Sessions of a store by their keys.
+pub(super) type SessionsByKey<'a> = HashMap<&'a SessionKey, &'a Session>;
+
+/// A store, listed.
+#[derive(Debug)]
+pub struct Workspace {
+    /// What was found.
+    pub listed: SessionListing,
+    /// Now, ms since 1970; the demo store has a clock of its own.
+    pub now_ms: f64,
+    /// The environment under `--profile`.
+    pub env: Environment,
+    /// The store was named, not looked for.
+    pub is_explicit: bool,
+    /// The rules someone asked for.
+    requested_ruleset: Option<RulesetChoice>,
+    /// Holds the demo store's folder.
+    place: StoreLocation,
+}
+
+impl Workspace {
+    /// The store that the options name, with `path` before `--store`.
+    pub fn from_path(path: Option<&Path>, args: &StoreArgs, around: &Invocation) -> Result<Self, Failure> {
+        let place = resolve_place(path, args)?;
+        Self::from_place(&place, args, around)
+    }
+
+    /// The store for a command that takes a SESSION: a path to a transcript is a store of its own.
+    pub fn for_session(text: &str, args: &StoreArgs, around: &Invocation) -> Result<Self, Failure> {
+        let file = absolute(&around.env.cwd, Path::new(text));
+        if args.store.is_none() && !args.demo && file.is_file() {
+            return Self::from_place(&StoreRequest::Path(file), args, around);
+        }
+        Self::from_path(None, args, around)
+    }
+
+    fn from_place(place: &StoreRequest, args: &StoreArgs, around: &Invocation) -> Result<Self, Failure> {
+        let env = profile_environment(args, around)?;
+        let named = *place != StoreRequest::Default;
+        let place = StoreLocation::new(place, env.clone())
+            .map_err(|error| Failure::unreadable(format!("the demo store cannot be written: {error}")))?;
+        let now_ms = place.demo_now_ms().unwrap_or(around.now_ms);
+        let asked = requested_ruleset(args, &around.env)?;
+        let mut listed = list_sessions_with(&place, asked.as_ref(), now_ms);
+        if let Some(refusal) = listed.place_error() {
+            return Err(Failure::unreadable(refusal));
+        }
+        if let Some(file) = &args.config {
+            let file = env.resolve(&file.to_string_lossy());
+            apply_config(&mut listed, &file, asked.as_ref(), &env, now_ms)?;
+        }
+        if let Some(agent) = &args.agent {
+            retain_agent(&mut listed, agent)?;
+        }
+        Ok(Self { listed, now_ms: now_ms as f64, env, is_explicit: named, requested_ruleset: asked, place })
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.listed.store
+    }
+
+    /// The store as it is now, without what options changed about it.
+    pub fn resurvey(&self) -> Store {
+        survey_with(&self.place, self.requested_ruleset.as_ref())
+    }
+
+    /// What the demo stands in for, where no one asked for it.
+    pub fn missing_path(&self) -> Option<PathBuf> {
+        self.place.missing_store()
+    }
+
+    /// Opens the session that a text means.
+    pub fn open_session(&self, text: &str) -> Result<LoadedSession, Failure> {
+        let session = match find_session(self.store(), text, &self.env.cwd) {
+            Ok(session) => session,
+            Err(_) if self.is_single_transcript(text) => &self.store().sessions[0],
+            Err(error) => return Err(error.into()),
+        };
+        self.open_key(&session.key)
+    }
+
+    /// Reads a session of the list for what its line tells, and for nothing else.
+    pub(super) fn count_item(
+        &self,
+        item: &SessionItem,
+        sessions: &SessionsByKey<'_>,
+    ) -> Result<SessionItem, Failure> {
+        let Some(session) = sessions.get(&item.key) else {
+            return Err(open_failure(&OpenError::Unknown { key: item.key.clone() }));
+        };
+        let counted = load_item(self.store(), session, self.now_ms as i64, &mut |_, _| true);
+        let mut counted = counted.map_err(|error| open_failure(&error))?;
+        counted.set_mark(Mark::Unfinished, item.has(Mark::Unfinished));
+        Ok(counted)
+    }
+
+    /// Opens a session of the list.
+    pub fn open_item(&self, item: &SessionItem) -> Result<LoadedSession, Failure> {
+        self.open_key(&item.key)
+    }
+
+    fn open_key(&self, key: &SessionKey) -> Result<LoadedSession, Failure> {
+        open(self.store(), key, None, self.now_ms as i64, &mut |_, _| true)
+            .map_err(|error| open_failure(&error))
+    }
+
+    /// A store of one transcript, named by its path.
+    fn is_single_transcript(&self, text: &str) -> bool {
+        self.store().sessions.len() == 1 && absolute(&self.env.cwd, Path::new(text)).is_file()
+    }
+}
+
+fn open_failure(error: &OpenError) -> Failure {
+    Failure::unreadable(error.to_string())
+}
+
+/// The place that the options name, with `path` before `--store`.
+pub(super) fn resolve_place(path: Option<&Path>, args: &StoreArgs) -> Result<StoreRequest, Failure> {
+    match path.or(args.store.as_deref()) {
+        Some(_) if args.demo => {
+            Err(Failure::usage("--demo and a path: expected one of them. Leave one out."))
+        }
+        _ if args.demo => Ok(StoreRequest::Demo),
+        Some(path) => Ok(StoreRequest::Path(path.to_path_buf())),
+        None => Ok(StoreRequest::Default),
+    }
+}
+
+/// The environment under `--profile`.
+pub(super) fn profile_environment(args: &StoreArgs, around: &Invocation) -> Result<Environment, Failure> {
+    match &args.profile {
+        None => Ok(around.env.clone()),
+        Some(name) => with_profile(&around.env, name).map_err(|error| Failure::usage(format!("--{error}"))),
+    }
+}
+
+/// Another configuration than the store's own, with all that follows from it.
+fn apply_config(
+    listed: &mut SessionListing,
+    file: &Path,
+    asked: Option<&RulesetChoice>,
+    env: &Environment,
+    now_ms: i64,
+) -> Result<(), Failure> {
+    if !file.is_file() {
+        return Err(Failure::usage(format!("--config {}: is no file. Check the path.", file.display())));
+    }
+    let mut store = Store::clone(&listed.store);
+    store.config = Arc::new(GatewayConfig::load(Some(file), env, &store.state_dir));
+    if let Some(error) = &store.config.error {
+        return Err(Failure::unreadable(format!("--config {error}")));
+    }
+    if asked.is_none() {
+        store.ruleset = store.detect_ruleset();
+    }
+    listed.diagnostics.extend(store.config.diagnostics.iter().cloned());
+    store.read_registries(env);
+    for item in &mut listed.items {
+        let own = |session: &&Session| session.key == item.key && session.path == item.path;
+        if let Some(session) = store.sessions.iter().find(own) {
+            let unfinished = item.has(Mark::Unfinished);
+            *item = list_item(&store, session, now_ms);
+            item.set_mark(Mark::Unfinished, unfinished);
+        }
+    }
+    listed.store = Arc::new(store);
+    Ok(())
+}
+
+fn retain_agent(listed: &mut SessionListing, agent: &str) -> Result<(), Failure> {
+    let wanted = crate::gateway::config::normalise_agent_id(agent);
+    let mut known: Vec<&str> = listed.store.agents.iter().map(|agent| agent.id.as_str()).collect();
+    known.extend(listed.items.iter().map(|item| item.agent.as_str()));
+    if !known.contains(&wanted.as_str()) {
+        known.sort_unstable();
+        known.dedup();
+        let known = known.join(", ");
+        return Err(Failure::usage(format!(
+            "--agent {agent}: there is no such agent; expected one of {known}"
+        )));
+    }
+    let mut store = Store::clone(&listed.store);
+    store.agents.retain(|own| own.id == wanted);
+    store.sessions.retain(|session| session.agent == wanted);
+    listed.items.retain(|item: &SessionItem| item.agent == wanted);
+    listed.store = Arc::new(store);
+    Ok(())
+}
+
+/// The same session, looked at from another entry: `leaf` is its id or the unique start of one.
+pub fn at_leaf(
+    scene: &Workspace,
+    inspection: LoadedSession,
+    leaf: Option<&str>,
+) -> Result<LoadedSession, Failure> {
+    let Some(text) = leaf else { return Ok(inspection) };
+    let entry = find_entry(&inspection, "--leaf", text)?;
+    Ok(at_entry(scene, &inspection, entry))
+}
+
+/// The same after an entry, with the model that is in force there.
+fn at_entry(scene: &Workspace, inspection: &LoadedSession, entry: EntryIx) -> LoadedSession {
+    let leaf = Leaf::Id(inspection.index.display_id(entry));
+    let Some(mut moved) = inspection.at_leaf(leaf.clone()) else { return inspection.without_context(leaf) };
+    let word = |word| moved.index.values.text(word);
+    let model = moved.context.model.and_then(|(provider, model)| Some((word(provider)?, word(model)?)));
+    if let Some((provider, model)) = model {
+        let own = |session: &&Session| session.key == moved.item.key;
+        if let Some(session) = scene.store().sessions.iter().find(own) {
+            let ruleset = moved.ruleset.id;
+            moved.limits = ContextLimits::for_session(scene.store(), ruleset, session, (&provider, &model));
+        }
+        moved = moved.with_model(provider, model);
+    }
+    moved
+}
+
+/// The entry that a text means: its id or the unique start of one. `what` is the argument, for the refusal.
+pub fn find_entry(inspection: &LoadedSession, what: &str, text: &str) -> Result<EntryIx, Failure> {
+    let index = &inspection.index;
+    if let Some(exact) = inspection.tree.find_by_text(index, text) {
+        return Ok(exact);
+    }
+    let mut names: Vec<(EntryIx, String)> = index.iter().map(|(ix, _)| (ix, index.display_id(ix))).collect();
+    names.retain(|(_, name)| !text.is_empty() && name.starts_with(text));
+    match names.as_slice() {
+        [(one, _)] => Ok(*one),
+        [] => Err(Failure::usage(format!(
+            "{what} {text:?}: the transcript has no such entry. `clawscope tree` shows the ids."
+        ))),
+        several => {
+            let shown: Vec<&str> = several.iter().take(5).map(|(_, name)| name.as_str()).collect();
+            Err(Failure::usage(format!(
+                "{what} {text:?}: means {} entries: {}",
+                several.len(),
+                shown.join(", ")
+            )))
+        }
+    }
+}
+
+/// A session whose context the runtime can build, or what keeps it from that.
+pub fn require_context(inspection: LoadedSession) -> Result<LoadedSession, Failure> {
+    if !inspection.context_throws {
+        return Ok(inspection);
+    }
+    let path = inspection.source.path().display();
+    let place = match inspection.index.open_status {
+        OpenStatus::Throws { line } => format!(" line {line}"),
+        _ => String::new(),
+    };
+    Err(Failure::unreadable(format!(
+        "{path}{place}: the runtime cannot build a context from this transcript. `clawscope doctor` tells which lines are \
+         odd; `clawscope tree` still shows it."
+    )))
+}
+
+/// A finding as JSON.
+pub fn diagnostic_value(finding: &Diagnostic) -> crate::js::Value {
+    use crate::js::{Object, Value};
+    Value::from(Object::from([
+        ("severity", Value::from(finding.severity.as_str())),
+        ("path", Value::from(finding.path.to_string_lossy().as_ref())),
+        ("line", Value::from(finding.line)),
+        ("entry", Value::from(finding.subject.clone())),
+        ("what", Value::from(finding.message.as_str())),
+        ("next", Value::from(finding.advice.as_str())),
+    ]))
+}

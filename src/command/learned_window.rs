@@ -1,0 +1,51 @@
+//! `--window learnt`: the window that a session's own refusals and answers teach, in place of the configured one.
+
+use super::failure::Failure;
+use crate::cli::WindowArg;
+use crate::gateway::provenance::Provenance;
+use crate::inspect::LoadedSession;
+use crate::inspect::replay_inputs::ReplayInputs;
+use crate::inspect::session_settings::CONTEXT_WINDOW;
+use crate::inspect::setting_change::SettingChange;
+use crate::js::Value;
+use crate::policy::PolicySet;
+
+/// Adds the learnt window to the changes as `contextWindow`, where it is asked for and differs from the believed one.
+/// A `--set contextWindow` names a number and counts instead.
+pub(super) fn with_learned_window(
+    asked: Option<WindowArg>,
+    changes: Vec<SettingChange>,
+    inspection: &LoadedSession,
+) -> Result<Vec<SettingChange>, Failure> {
+    let named = changes.iter().any(|change| change.key == CONTEXT_WINDOW);
+    if asked.is_none() || named {
+        return Ok(changes);
+    }
+    let material = ReplayInputs::read(inspection, PolicySet::NONE)
+        .map_err(|error| Failure::unreadable(error.to_string()))?;
+    Ok(insert_window(changes, material.provider_window, inspection.limits.runtime_window))
+}
+
+fn insert_window(mut changes: Vec<SettingChange>, learnt: f64, believed: f64) -> Vec<SettingChange> {
+    let tokens = learnt.floor();
+    if tokens > 0.0 && tokens.is_finite() && tokens != believed {
+        let value = Value::Number(tokens);
+        let key = CONTEXT_WINDOW.to_owned();
+        changes.insert(0, SettingChange { key, policy: None, value, origin: Provenance::Flag });
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_learnt_window_becomes_context_window_unless_it_is_the_believed_one() {
+        let learnt = insert_window(Vec::new(), 65_474.6, 200_000.0);
+        assert_eq!((learnt[0].key.as_str(), &learnt[0].value), (CONTEXT_WINDOW, &Value::Number(65_474.0)));
+        for window in [200_000.0, f64::NAN, 0.0] {
+            assert_eq!(insert_window(Vec::new(), window, 200_000.0), [], "{window}");
+        }
+    }
+}

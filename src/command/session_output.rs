@@ -1,0 +1,130 @@
+//! The parts that several answers share: a session, a window, a message.
+
+use super::format::{format_estimate, format_number};
+use super::output::{Output, Tone};
+use crate::context::budget::{Budget, BudgetPart};
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::gateway::provenance::Provenance;
+use crate::gateway::window::WindowInfo;
+use crate::ids::EntryIx;
+use crate::inspect::LoadedSession;
+pub(super) use crate::inspect::json::session_json;
+use crate::inspect::lifecycle::Lifecycle;
+use crate::js::{Object, Value};
+use crate::store::entry::{CharCount, MessageSize};
+use std::io;
+
+/// What begins a session anew, as JSON.
+pub(super) fn lifecycle_value(lifecycle: &Lifecycle, now_ms: f64) -> Value {
+    let policy = &lifecycle.policy;
+    let from = |(value, origin): (Value, &Provenance)| {
+        Value::from(Object::from([("value", value), ("from", Value::from(origin.to_string()))]))
+    };
+    let next = lifecycle.next_reset.map(|next| {
+        Object::from([
+            ("at", number_value(next.at_ms)),
+            ("reason", Value::from(next.mode.as_str())),
+            ("local", Value::from(lifecycle.next_reset_local.clone())),
+            ("due", Value::from(lifecycle.is_due(now_ms))),
+        ])
+    });
+    Value::from(Object::from([
+        ("type", Value::from(policy.kind.as_str())),
+        ("mode", from((Value::from(policy.mode.0.as_str()), &policy.mode.1))),
+        ("atHour", from((number_value(policy.at_hour.0), &policy.at_hour.1))),
+        (
+            "idleMinutes",
+            policy
+                .idle_minutes
+                .as_ref()
+                .map_or(Value::Null, |(minutes, origin)| from((number_value(*minutes), origin))),
+        ),
+        ("next", Value::from(next)),
+        ("leaves", Value::from(lifecycle.reset_effect)),
+    ]))
+}
+
+/// A window, as JSON.
+pub(super) fn window_value(window: WindowInfo) -> Value {
+    Value::from(Object::from([
+        ("tokens", number_value(window.tokens)),
+        ("source", Value::from(window.source.name())),
+    ]))
+}
+
+/// A double as JSON: `null` for what is no number.
+pub(super) fn number_value(number: f64) -> Value {
+    if number.is_finite() { Value::Number(number) } else { Value::Null }
+}
+
+/// Chars as JSON: `null` where the real program throws.
+pub(super) fn size_value(size: CharCount) -> Value {
+    size.value().map_or(Value::Null, number_value)
+}
+
+/// The tool of a result, or of the only kind of call an assistant message makes.
+pub(super) fn tool_name(inspection: &LoadedSession, entry: EntryIx, size: &MessageSize) -> Option<String> {
+    crate::inspect::tool::tool_of(&inspection.index, entry, size)
+}
+
+/// Estimated tokens of a message, as every list counts them.
+pub(super) fn message_tokens(size: &MessageSize) -> u64 {
+    estimate_or_zero(size)
+}
+
+/// The tokens of an entry in a list, estimated; that its call was refused where that is all it says.
+pub(super) fn format_entry_tokens(inspection: &LoadedSession, entry: EntryIx, size: &MessageSize) -> String {
+    let refused = inspection.overflow_at(entry).is_some_and(|overflow| overflow.kind.is_refusal());
+    if refused && size.usage.is_none() { "refused".to_owned() } else { format_estimate(message_tokens(size)) }
+}
+
+/// The parts of the budget, as JSON.
+pub(super) fn budget_value(budget: &Budget) -> Value {
+    let parts = BudgetPart::ALL.iter().map(|part| (part.name(), Value::from(budget.tokens(*part))));
+    let mut object: Object = parts.collect();
+    object.set("total", Value::from(budget.total()));
+    Value::from(object)
+}
+
+/// The parts of the budget in one line.
+pub(super) fn describe_budget(budget: &Budget) -> String {
+    let parts = BudgetPart::ALL.iter().filter(|part| budget.tokens(**part) > 0);
+    parts
+        .map(|part| format!("{} ~{}", part.name(), format_number(budget.tokens(*part))))
+        .collect::<Vec<_>>()
+        .join(" · ")
+}
+
+/// The head of an answer about one session: key, file, model and window.
+pub(super) fn print_session_header(
+    output: &mut Output,
+    inspection: &LoadedSession,
+    window: WindowInfo,
+) -> io::Result<()> {
+    let item = &inspection.item;
+    output.line(Tone::Strong, &item.key.0)?;
+    if let Some(path) = &item.path {
+        output.line(Tone::Dim, &path.to_string_lossy())?;
+    }
+    let model = [inspection.provider.as_str(), inspection.model.as_str()];
+    let model = model.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+    let model = if model.is_empty() { "model unknown".to_owned() } else { model };
+    output.line(Tone::Plain, &format!("{model} · window {}", describe_window(inspection, window)))?;
+    if let Some(unfinished) = &inspection.unfinished_commit {
+        output.line(
+            Tone::Bad,
+            &format!("! {}; `clawscope doctor --repair` settles it", unfinished.description()),
+        )?;
+    }
+    Ok(())
+}
+
+/// A window in words: `200,000 (config)`, and what refusals taught: `· provider refused at 65,474`.
+fn describe_window(inspection: &LoadedSession, window: WindowInfo) -> String {
+    let own = window == inspection.window;
+    let source = if own { inspection.describe_window_source() } else { window.source.label() };
+    let refused = inspection
+        .smallest_refused_window()
+        .map(|tokens| format!(" · provider refused at {}", format_number(tokens)));
+    format!("{} ({source}){}", format_number(window.tokens.max(0.0) as u64), refused.unwrap_or_default())
+}

@@ -1,0 +1,190 @@
+//! One transcript that is followed: what was read of it, and what is new. A file that is rewritten, put aside or deleted
+//! is told to its end first, where it can still be read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::lines::TranscriptChange;
+use super::seen_entries::SeenEntries;
+use crate::ids::{EntryIx, LineIds};
+use crate::inspect::LoadedSession;
+use crate::inspect::session_loading::{OpenError, open_from};
+use crate::store::archive::find_archive;
+use crate::store::discovery::Store;
+use crate::store::load::{FilePrefix, LoadError, load};
+use crate::store::session::Session;
+use crate::store::source::{Source, file_identity};
+
+/// What is known of a transcript without having told it.
+#[derive(Debug)]
+enum LastSeen {
+    /// Bytes of one in a database, as it was listed.
+    Bytes(u64),
+    /// The beginning of a file.
+    Extent(FilePrefix),
+}
+
+/// A transcript and how much of it was told.
+#[derive(Debug, Default)]
+pub(super) struct FollowedTranscript {
+    /// None while nothing lies there.
+    last_seen: Option<LastSeen>,
+    seen_entries: SeenEntries,
+    /// What was there when the watch began is not read yet; that was at this moment (ms since 1970).
+    unread_since: Option<i64>,
+    /// The file was rewritten before anyone read what was there when the watch began, at this moment: only the entries' own
+    /// times tell what is new.
+    rewritten_at: Option<i64>,
+    /// The last reading, while it is kept. Its file stays readable when it is deleted.
+    last_reading: Option<Box<LoadedSession>>,
+}
+
+/// Entries to tell, with the reading they belong to.
+#[derive(Debug)]
+pub(super) struct NewEntries<'a> {
+    /// The reading.
+    pub(super) inspection: &'a LoadedSession,
+    /// In the order of the file.
+    pub(super) entries: Vec<EntryIx>,
+    /// The file was rewritten since.
+    pub(super) is_rewritten: bool,
+}
+
+impl FollowedTranscript {
+    /// One that was there when the watch began: only what is added is told. `now_ms` is that moment.
+    pub(super) fn from_end(session: &Session, path: &Path, now_ms: i64) -> Self {
+        let last_seen = match session.location.database() {
+            Some(_) => Some(LastSeen::Bytes(session.bytes)),
+            None => current_extent(path).map(LastSeen::Extent),
+        };
+        Self { unread_since: last_seen.is_some().then_some(now_ms), last_seen, ..Self::default() }
+    }
+
+    /// Whether nothing changed that could be told.
+    pub(super) fn is_unchanged(&self, session: &Session, path: &Path) -> bool {
+        match &self.last_seen {
+            Some(LastSeen::Bytes(bytes)) => session.bytes == *bytes,
+            Some(LastSeen::Extent(extent)) => std::fs::metadata(path).is_ok_and(|meta| {
+                let is_long = || meta.len() == extent.end && file_identity(&meta) == extent.identity;
+                is_long() && Source::open(path).is_ok_and(|source| extent.is_unchanged_in(&source))
+            }),
+            None => session.location.database().is_none() && !path.is_file(),
+        }
+    }
+
+    /// The file that was known, where another or none lies at its path by now: what it was put aside as, or as it is
+    /// still open here.
+    pub(super) fn detect_change(&self, path: &Path) -> Option<(TranscriptChange, Option<Source>)> {
+        let Some(LastSeen::Extent(known)) = &self.last_seen else { return None };
+        let now = std::fs::metadata(path).ok().map(|meta| file_identity(&meta));
+        if now == Some(known.identity) {
+            return None;
+        }
+        let open = || self.last_reading.as_ref().map(|known| known.source.clone());
+        Some(match find_archive(path, known.identity) {
+            Some(archive) => {
+                let name = archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                // Its entries are told as those of the transcript they were written to.
+                let file = std::fs::File::open(&archive).ok().map(Arc::new);
+                let source = file.map(|file| Source::File { path: path.into(), file });
+                (TranscriptChange::Archived(name), source.or_else(open))
+            }
+            None if now.is_some() => (TranscriptChange::Rewritten, open()),
+            None => (TranscriptChange::Gone, open()),
+        })
+    }
+
+    /// Nothing lies there any more. What was told stays told, should it come back.
+    pub(super) fn mark_gone(&mut self) {
+        (self.last_seen, self.last_reading) = (None, None);
+        self.seen_entries.restart();
+    }
+
+    /// The file or database of the last reading, while that is kept.
+    pub(super) fn source(&self) -> Option<Source> {
+        self.last_reading.as_ref().map(|known| known.source.clone())
+    }
+
+    /// Forgets the last reading; the next one reads the whole file.
+    pub(super) fn drop_reading(&mut self) {
+        self.last_reading = None;
+    }
+
+    /// Reads on from what is known; everything, where that does not stand there any more.
+    pub(super) fn read(
+        &mut self,
+        store: &Store,
+        session: &Session,
+        source: &Source,
+        now_ms: i64,
+    ) -> Result<NewEntries<'_>, OpenError> {
+        let stands = |seen: &Option<LastSeen>| match seen {
+            None => true,
+            Some(LastSeen::Bytes(bytes)) => source.len().is_ok_and(|len| len >= *bytes),
+            Some(LastSeen::Extent(extent)) => extent.is_unchanged_in(source),
+        };
+        let stood = stands(&self.last_seen);
+        let known = self.last_reading.as_deref();
+        let opened = open_from(store, session, source.clone(), known, now_ms, &mut |_, _| true)?;
+        let has_grown = stood && stands(&self.last_seen);
+        let done = match &self.last_seen {
+            Some(LastSeen::Bytes(bytes)) => *bytes,
+            Some(LastSeen::Extent(extent)) => extent.end,
+            None => 0,
+        };
+        let entries = self.collect_new(&opened, done, has_grown);
+        self.last_seen = Some(match session.location.database() {
+            Some(_) => LastSeen::Bytes(opened.index.end),
+            None => LastSeen::Extent(FilePrefix::from_index(&opened.index)),
+        });
+        let inspection = &**self.last_reading.insert(Box::new(opened));
+        Ok(NewEntries { inspection, entries, is_rewritten: !has_grown })
+    }
+
+    /// The entries that are new, where the first `done` bytes are known and stand there yet, or do not.
+    fn collect_new(&mut self, opened: &LoadedSession, done: u64, has_grown: bool) -> Vec<EntryIx> {
+        let index = &opened.index;
+        let unread = self.unread_since.take();
+        if !has_grown {
+            self.seen_entries.restart();
+            self.rewritten_at = unread.or(self.rewritten_at);
+        }
+        // What is known already is only gone through where something of it was not told.
+        let from = match unread {
+            None if has_grown => index.entries.partition_point(|entry| entry.offset < done),
+            _ => 0,
+        };
+        let mut new = Vec::new();
+        for (at, entry) in (from..).zip(index.entries.iter_from(from)) {
+            let ix = EntryIx(at as u32);
+            let is_before = has_grown && entry.offset < done;
+            let is_old =
+                self.rewritten_at.is_some_and(|began| entry.time_ms.is_nan() || entry.time_ms < began as f64);
+            if is_before && unread.is_some() || !is_before && is_old {
+                self.seen_entries.mark_seen(index, ix);
+            } else if !is_before && self.seen_entries.mark_if_new(index, ix) {
+                new.push(ix);
+            }
+        }
+        new
+    }
+}
+
+/// Everything that stands in a file now; none where there is none. A last line without its end is read to tell whether it
+/// is an entry already (store J7).
+fn current_extent(path: &Path) -> Option<FilePrefix> {
+    let source = Source::open(path).ok().filter(|_| path.is_file())?;
+    let len = source.len().ok()?;
+    let ended = len == 0 || source.read_span(len - 1, 1).ok()? == b"\n";
+    if !ended {
+        return load(&source, &mut LineIds, &mut |_, _| true)
+            .ok()
+            .map(|index| FilePrefix::from_index(&index));
+    }
+    FilePrefix::read(&source, len).ok()
+}
+
+/// A failure that the next look may not meet: the file was just then cut or replaced.
+pub(super) fn is_retryable(error: &OpenError) -> bool {
+    matches!(error, OpenError::Load(LoadError::Read { .. }))
+}

@@ -1,0 +1,261 @@
+//! Every transcript that is followed, and the store they belong to. A change costs what the transcripts take that
+//! changed, not what the store holds: only rows, databases and files that are not known make it look at the whole.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::archives::original_path;
+use super::followed_transcript::{FollowedTranscript, is_retryable};
+use super::lines::{TranscriptChange, report_change, report_entries};
+use crate::command::environment::Workspace;
+use crate::command::failure::Failure;
+use crate::command::output::Output;
+use crate::commit::{Clock as _, SystemClock};
+use crate::ids::SessionKey;
+use crate::redact::SecretDisplay;
+use crate::store::archive::is_jsonl_path;
+use crate::store::discovery::Store;
+use crate::store::sqlite::database_of;
+
+/// Readings that are kept: each holds an open file, and of those a process has few.
+const MAX_READINGS: usize = 32;
+
+/// What is followed.
+pub(super) struct Follower {
+    pub(super) json: bool,
+    /// Whether lines show the secrets of their texts.
+    pub(super) secrets: SecretDisplay,
+    pub(super) agent: Option<String>,
+    pub(super) only_session: Option<SessionKey>,
+    pub(super) store: Arc<Store>,
+    /// Place in the store's sessions by transcript.
+    session_indices: HashMap<PathBuf, usize>,
+    pub(super) transcripts: HashMap<PathBuf, FollowedTranscript>,
+    /// Those with a reading that is kept, the oldest first.
+    recently_read: VecDeque<PathBuf>,
+    /// Files that look like transcripts and that the store does not list.
+    unlisted: HashSet<PathBuf>,
+    /// Changes that are told once the store was looked at.
+    pending_survey: BTreeSet<PathBuf>,
+    /// Transcripts that could not be read just now.
+    retries: BTreeSet<PathBuf>,
+}
+
+impl Follower {
+    /// Follows the sessions of a store from their ends on. `now_ms` is when it was listed (ms since 1970).
+    pub(super) fn new(
+        scene: &Workspace,
+        (json, secrets): (bool, SecretDisplay),
+        agent: Option<String>,
+        only: Option<SessionKey>,
+        now_ms: i64,
+    ) -> Self {
+        let mut following = Self {
+            json,
+            secrets,
+            agent,
+            only_session: only,
+            store: Arc::clone(&scene.listed.store),
+            session_indices: HashMap::new(),
+            transcripts: HashMap::new(),
+            recently_read: VecDeque::new(),
+            unlisted: HashSet::new(),
+            pending_survey: BTreeSet::new(),
+            retries: BTreeSet::new(),
+        };
+        following.index_sessions();
+        for (path, at) in following.transcripts_to_follow() {
+            let session = &following.store.sessions[at];
+            let followed = FollowedTranscript::from_end(session, &path, now_ms);
+            following.transcripts.insert(path, followed);
+        }
+        following
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.transcripts.len()
+    }
+
+    /// Every transcript that is followed.
+    pub(super) fn paths(&self) -> BTreeSet<PathBuf> {
+        self.transcripts.keys().cloned().collect()
+    }
+
+    /// Whether the store is to be looked at again.
+    pub(super) fn needs_survey(&self) -> bool {
+        !self.pending_survey.is_empty()
+    }
+
+    /// Whether something could not be read and is to be tried again.
+    pub(super) fn has_retries(&self) -> bool {
+        !self.retries.is_empty()
+    }
+
+    /// Tells what was added to the transcripts that are known, and notes what asks for more.
+    pub(super) fn process_changes(
+        &mut self,
+        changed: &BTreeSet<PathBuf>,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let again = std::mem::take(&mut self.retries);
+        let news: Vec<PathBuf> = changed.iter().filter(|path| self.affects_store(path)).cloned().collect();
+        self.pending_survey.extend(news);
+        for path in self.affected_transcripts(changed).union(&again) {
+            self.report_new(path, output)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the store again, and tells all of the transcripts that are new in it.
+    pub(super) fn resurvey(&mut self, scene: &Workspace, output: &mut Output) -> Result<(), Failure> {
+        let changed = std::mem::take(&mut self.pending_survey);
+        let store = Arc::new(scene.resurvey());
+        let known: BTreeSet<PathBuf> = self.session_indices.keys().cloned().collect();
+        let listed: HashSet<&Path> = transcript_paths(&store).map(|(path, _)| path).collect();
+        // By the store that knew them: the new one has no word for what they were.
+        for path in known.iter().filter(|path| !listed.contains(path.as_path())) {
+            self.report_new(path, output)?;
+        }
+        self.store = store;
+        self.index_sessions();
+        let unlisted = changed.into_iter().filter(|path| !self.session_indices.contains_key(path));
+        let unlisted: Vec<PathBuf> = unlisted.filter(|path| is_jsonl_path(path) && path.is_file()).collect();
+        self.unlisted.extend(unlisted);
+        let mut touched: BTreeSet<PathBuf> = BTreeSet::new();
+        for (path, at) in self.transcripts_to_follow() {
+            let is_new = !self.transcripts.contains_key(&path);
+            let is_in_database = self.store.sessions[at].location.database().is_some();
+            if is_new {
+                self.transcripts.insert(path.clone(), FollowedTranscript::default());
+            }
+            if is_new || is_in_database || !known.contains(&path) {
+                touched.insert(path);
+            }
+        }
+        touched.iter().try_for_each(|path| self.report_new(path, output))?;
+        self.report_unseen_archives(&known, output)
+    }
+
+    /// Of several sessions with one transcript that one counts which is to be followed.
+    fn index_sessions(&mut self) {
+        let mut places: HashMap<PathBuf, usize> = HashMap::new();
+        for (path, at) in transcript_paths(&self.store) {
+            if !places.contains_key(path) || self.should_follow(at) {
+                places.insert(path.to_path_buf(), at);
+            }
+        }
+        self.session_indices = places;
+    }
+
+    fn should_follow(&self, at: usize) -> bool {
+        let session = &self.store.sessions[at];
+        self.only_session.as_ref().is_none_or(|key| *key == session.key)
+            && self.agent.as_ref().is_none_or(|agent| *agent == session.agent)
+            && !session.is_archived()
+    }
+
+    /// The transcripts that are to be followed, with their places in the store.
+    fn transcripts_to_follow(&self) -> Vec<(PathBuf, usize)> {
+        let wanted = self.session_indices.iter().filter(|(_, at)| self.should_follow(**at));
+        wanted.map(|(path, at)| (path.clone(), *at)).collect()
+    }
+
+    /// Rows, the configuration, databases, unknown transcripts and folders say that the store is to be looked at again.
+    fn affects_store(&self, path: &Path) -> bool {
+        if self.session_indices.contains_key(path) {
+            return false;
+        }
+        let is_archive =
+            || original_path(path).is_some_and(|original| !self.transcripts.contains_key(&original));
+        let is_unknown = || is_jsonl_path(path) && !self.unlisted.contains(path) || is_archive();
+        let is_database = || self.store.databases.iter().any(|holding| holding.path == path);
+        let is_config = || self.store.config.path.as_deref() == Some(path);
+        path.file_name().is_some_and(|name| name == "sessions.json")
+            || is_unknown()
+            || is_config()
+            || is_database()
+            || path.is_dir()
+    }
+
+    /// The transcripts that a change may be one of: a change of a folder may be one of any file in it.
+    fn affected_transcripts(&self, changed: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+        let own = changed.iter().filter(|path| self.transcripts.contains_key(*path)).cloned();
+        let folders: HashSet<&Path> = changed
+            .iter()
+            .map(PathBuf::as_path)
+            .filter(|path| !is_jsonl_path(path) && path.is_dir())
+            .collect();
+        let inside = |path: &&PathBuf| path.parent().is_some_and(|parent| folders.contains(parent));
+        let inside = self.transcripts.keys().filter(|path| !folders.is_empty() && inside(path)).cloned();
+        own.chain(inside).filter(|path| database_of(path).is_none()).collect()
+    }
+
+    /// Tells the entries of a transcript that were not told yet.
+    fn report_new(&mut self, path: &Path, output: &mut Output) -> Result<(), Failure> {
+        let (Some(followed), Some(at)) = (self.transcripts.get_mut(path), self.session_indices.get(path))
+        else {
+            return Ok(());
+        };
+        let (store, session) = (&*self.store, &self.store.sessions[*at]);
+        if followed.is_unchanged(session, path) {
+            return Ok(());
+        }
+        let now_ms = SystemClock.now_ms();
+        if let Some((became, source)) = followed.detect_change(path) {
+            // What was added to it last, before it went.
+            if let Some(source) = source
+                && let Ok(news) = followed.read(store, session, &source, now_ms)
+            {
+                report_entries(news.inspection, &news.entries, (self.json, self.secrets), output)?;
+            }
+            if became != TranscriptChange::Rewritten {
+                report_change(session, path, &became, self.json, output)?;
+                followed.mark_gone();
+            }
+        }
+        if session.location.database().is_none() && !path.is_file() {
+            return Ok(());
+        }
+        let known = followed.source();
+        let read = session
+            .location
+            .open(path, known.as_ref())
+            .map(|source| followed.read(store, session, &source, now_ms));
+        match read {
+            Ok(Ok(news)) => {
+                if news.is_rewritten {
+                    report_change(session, path, &TranscriptChange::Rewritten, self.json, output)?;
+                }
+                report_entries(news.inspection, &news.entries, (self.json, self.secrets), output)?;
+                self.retain_reading(path);
+            }
+            // Cut or replaced just then, or no file more can be open: tried again.
+            Err(_) => drop(self.retries.insert(path.to_path_buf())),
+            Ok(Err(error)) if is_retryable(&error) => drop(self.retries.insert(path.to_path_buf())),
+            Ok(Err(_)) => {}
+        }
+        Ok(())
+    }
+
+    /// Keeps the readings of the transcripts that changed last.
+    fn retain_reading(&mut self, path: &Path) {
+        self.recently_read.retain(|known| known != path);
+        self.recently_read.push_back(path.to_path_buf());
+        if self.recently_read.len() > MAX_READINGS
+            && let Some(oldest) = self.recently_read.pop_front()
+            && let Some(followed) = self.transcripts.get_mut(&oldest)
+        {
+            followed.drop_reading();
+        }
+    }
+}
+
+fn transcript_paths(store: &Store) -> impl Iterator<Item = (&Path, usize)> {
+    let sessions = store.sessions.iter().enumerate();
+    sessions.filter_map(|(at, session)| Some((session.path.as_deref()?, at)))
+}

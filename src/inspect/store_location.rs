@@ -1,0 +1,159 @@
+//! Where sessions are looked for: the gateway's own store, a path someone named, or the embedded demo.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::gateway::env::{Environment, effective_home};
+use crate::gateway::state_dir::state_dir;
+use crate::store::demo;
+use crate::store::discovery::{Store, discover, discover_with};
+use crate::store::pi_dirs::{configured_session_dirs, pi_agent_dir};
+use crate::store::sqlite::SizeCache;
+
+/// What someone asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum StoreRequest {
+    /// The resolved state dir, else pi's own sessions, else the demo.
+    #[default]
+    Default,
+    /// A state dir, sessions dir, `sessions.json`, transcript, or one of pi's directories.
+    Path(PathBuf),
+    /// The embedded demo store.
+    Demo,
+}
+
+/// A place that can be listed again and again. The demo store lies in a folder of its own, which goes
+/// when this does.
+#[derive(Debug)]
+pub struct StoreLocation {
+    env: Environment,
+    path: Option<PathBuf>,
+    demo_dir: Option<TempDir>,
+    demo_requested: bool,
+    /// Kept from one look to the next.
+    size_cache: SizeCache,
+}
+
+impl StoreLocation {
+    /// Settles what a place means here; writes the demo store where that is what it means.
+    pub fn new(place: &StoreRequest, env: Environment) -> io::Result<Self> {
+        let pi = pi_agent_dir(&env);
+        let path = match place {
+            StoreRequest::Path(path) => Some(path.clone()),
+            StoreRequest::Default if has_pi_sessions(&env, &pi) && !state_dir(&env).exists => Some(pi),
+            StoreRequest::Default | StoreRequest::Demo => None,
+        };
+        let demo = match place {
+            StoreRequest::Demo => Some(create_demo_dir()?),
+            StoreRequest::Default if path.is_none() && !state_dir(&env).exists => Some(create_demo_dir()?),
+            StoreRequest::Default | StoreRequest::Path(_) => None,
+        };
+        Ok(Self {
+            env,
+            path,
+            demo_dir: demo,
+            demo_requested: *place == StoreRequest::Demo,
+            size_cache: SizeCache::default(),
+        })
+    }
+
+    /// Looks at the place as it is now.
+    pub fn survey(&self) -> Store {
+        match &self.demo_dir {
+            Some(dir) => {
+                discover(Some(dir.path()), &Environment::new([("HOME", "/nonexistent")], None, "/".into()))
+            }
+            None => discover_with(self.path.as_deref(), &self.env, &self.size_cache),
+        }
+    }
+
+    /// Whether it is the embedded demo store.
+    pub fn is_demo(&self) -> bool {
+        self.demo_dir.is_some()
+    }
+
+    /// The store that was looked for and is not there, where the demo stands in for it.
+    pub fn missing_store(&self) -> Option<PathBuf> {
+        (self.is_demo() && !self.demo_requested).then(|| state_dir(&self.env).path)
+    }
+
+    /// The instant it is there (ms), where that is not the instant it is here: the demo's sessions have
+    /// always just ended.
+    pub fn demo_now_ms(&self) -> Option<i64> {
+        self.is_demo().then_some(demo::NOW_MS)
+    }
+
+    /// Its name for people: `demo store`, or the path with `~`.
+    pub fn display_name(&self, store: &Store) -> String {
+        if self.is_demo() {
+            return "demo store".to_owned();
+        }
+        let path = self.path.as_deref().unwrap_or(&store.state_dir);
+        abbreviate_home(path, &effective_home(&self.env))
+    }
+}
+
+/// Whether pi has sessions here, at the usual place or where it was told to keep them.
+fn has_pi_sessions(env: &Environment, agent_dir: &Path) -> bool {
+    let named = || configured_session_dirs(env, agent_dir).into_iter().any(|named| named.path.is_dir());
+    agent_dir.join("sessions").is_dir() || agent_dir.is_dir() && named()
+}
+
+fn create_demo_dir() -> io::Result<TempDir> {
+    let dir = tempfile::Builder::new().prefix("clawscope-demo-").tempdir()?;
+    demo::write_to(dir.path())?;
+    Ok(dir)
+}
+
+/// A path with `~` for the home.
+pub fn abbreviate_home(path: &Path, home: &Path) -> String {
+    match path.strip_prefix(home) {
+        Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Ok(rest) if home.components().count() > 1 => format!("~/{}", rest.display()),
+        _ => path.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env(home: &Path) -> Environment {
+        Environment::new([("HOME", home.to_string_lossy())], None, home.to_path_buf())
+    }
+
+    #[test]
+    fn without_a_state_dir_the_demo_stands_in_and_says_for_what() {
+        let home = tempfile::tempdir().unwrap();
+        let place = StoreLocation::new(&StoreRequest::Default, env(home.path())).unwrap();
+        assert!(place.is_demo());
+        assert_eq!(place.missing_store(), Some(home.path().join(".openclaw")));
+        assert_eq!(place.demo_now_ms(), Some(demo::NOW_MS));
+        let store = place.survey();
+        assert!(store.sessions.len() >= 10, "{} sessions", store.sessions.len());
+        assert_eq!(place.display_name(&store), "demo store");
+    }
+
+    #[test]
+    fn the_demo_leaves_nothing_behind() {
+        let home = tempfile::tempdir().unwrap();
+        let place = StoreLocation::new(&StoreRequest::Demo, env(home.path())).unwrap();
+        let dir = place.survey().state_dir;
+        assert!(dir.is_dir() && place.missing_store().is_none());
+        drop(place);
+        assert!(!dir.exists());
+    }
+
+    #[test]
+    fn the_state_dir_comes_before_pis_own_sessions_and_those_before_the_demo() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(home.path().join(".pi/agent/sessions/--w--")).unwrap();
+        let place = StoreLocation::new(&StoreRequest::Default, env(home.path())).unwrap();
+        assert_eq!(place.display_name(&place.survey()), "~/.pi/agent");
+        std::fs::create_dir_all(home.path().join(".openclaw/agents")).unwrap();
+        let place = StoreLocation::new(&StoreRequest::Default, env(home.path())).unwrap();
+        assert_eq!(place.display_name(&place.survey()), "~/.openclaw");
+    }
+}

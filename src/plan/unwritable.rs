@@ -1,0 +1,132 @@
+//! What of a plan no transcript can hold: messages left out, moved or invented. Such steps are taken anew on every run
+//! and leave the file as it is; only new texts and a compaction are ever written.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use crate::context::Context;
+use crate::ids::EntryIx;
+use crate::plan::Plan;
+use crate::policy::message_list::{MessageOrigin, PlannedMessage};
+use crate::policy::policy_set::Phase;
+use crate::policy::{Fate, Policy};
+use crate::store::entry::Role;
+
+/// What a plan does to the list of messages besides new texts and its compaction.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UnwritableChanges {
+    /// Messages left out that no compaction takes away, a summary that is left out again included.
+    pub omitted: usize,
+    /// Messages that stand behind one that they stood before.
+    pub moved: usize,
+    /// Messages that stand in no file.
+    pub invented: usize,
+    /// The steps that leave out messages.
+    omitting_policies: Vec<Policy>,
+}
+
+impl UnwritableChanges {
+    /// Looks at what became of the list.
+    pub fn of(plan: &Plan, context: &Context) -> Self {
+        let left_out = omitted_positions(plan, context).len();
+        let summaries = plan.messages.iter().filter(|item| item.origin == MessageOrigin::Summary).count();
+        let lost_summary = usize::from(plan.compaction.is_some() && summaries == 0);
+        let dropped = |step: Policy| {
+            plan.effects.iter().any(|effect| effect.policy == step && effect.count(Fate::Dropped) > 0)
+        };
+        let leaving = plan.settings.enabled.iter().filter(|step| step.phase() != Phase::Transcript);
+        Self {
+            omitted: left_out + lost_summary,
+            moved: moved(plan),
+            invented: plan
+                .messages
+                .iter()
+                .filter(|item| matches!(item.origin, MessageOrigin::Missing(_)))
+                .count(),
+            omitting_policies: leaving.filter(|step| dropped(*step)).collect(),
+        }
+    }
+
+    /// The same where messages can be left out by edits of the context (store-pi-1.5 K10).
+    #[must_use]
+    pub fn allowing_context_edits(self) -> Self {
+        Self { omitted: 0, omitting_policies: Vec::new(), ..self }
+    }
+
+    /// Whether everything the plan does can be written.
+    pub fn is_empty(&self) -> bool {
+        self.omitted + self.moved + self.invented == 0
+    }
+
+    /// What it is, where it lives and what to do, in sentences.
+    pub fn describe(&self) -> String {
+        let done = [(self.omitted, "leaves out"), (self.moved, "moves"), (self.invented, "invents")];
+        let done = done.iter().filter(|(count, _)| *count > 0);
+        let done = done.map(|(count, verb)| {
+            format!("{verb} {count} {}", if *count == 1 { "message" } else { "messages" })
+        });
+        let done = done.collect::<Vec<_>>().join(", ");
+        let mut text = format!("the plan {done}, which is done in memory and never written.");
+        for step in self.policies() {
+            let _ = write!(text, " `{}` {}", step.word(), advice(step));
+        }
+        text.push_str(" Take it out of the plan to write the rest.");
+        text
+    }
+
+    /// The steps that do it. Only pairing moves and invents.
+    fn policies(&self) -> Vec<Policy> {
+        let mut steps = self.omitting_policies.clone();
+        if self.moved + self.invented > 0 && !steps.contains(&Policy::Repair) {
+            steps.push(Policy::Repair);
+        }
+        steps
+    }
+}
+
+/// Where a step lives that only works in memory.
+fn advice(step: Policy) -> &'static str {
+    match step {
+        Policy::History => {
+            "is taken anew on every run, and its limit lives in the configuration: set it in openclaw.json instead."
+        }
+        _ => "is done by the gateway itself on every run, so nothing needs to be written for it.",
+    }
+}
+
+/// The positions of the context that the plan leaves out, and no compaction takes away.
+pub fn omitted_positions(plan: &Plan, context: &Context) -> Vec<usize> {
+    let there: HashSet<usize> = plan.messages.iter().filter_map(PlannedMessage::position).collect();
+    retained_by_compaction(plan, context).into_iter().filter(|at| !there.contains(at)).collect()
+}
+
+/// The positions of the context that the compaction keeps; all without one (compaction 4.2).
+fn retained_by_compaction(plan: &Plan, context: &Context) -> Vec<usize> {
+    let Some(preparation) = &plan.compaction else { return (0..context.messages.len()).collect() };
+    let from = context.path.iter().position(|ix| *ix == preparation.first_kept);
+    let kept: HashSet<EntryIx> = from.map_or(&[][..], |from| &context.path[from..]).iter().copied().collect();
+    let stays = |at: &usize| {
+        let message = &context.messages[*at];
+        let replayed = plan.messages.first().is_some_and(|item| item.origin == MessageOrigin::Checkpoint);
+        let system = replayed && message.size.role == Role::System;
+        kept.contains(&message.entry) && Some(message.entry) != context.compaction && !system
+    };
+    (0..context.messages.len()).filter(stays).collect()
+}
+
+/// Messages that stand behind a later one of the context; a summary that is not first counts too.
+fn moved(plan: &Plan) -> usize {
+    let mut highest = None;
+    let mut moved = 0;
+    for (at, item) in plan.messages.iter().enumerate() {
+        match item.position() {
+            Some(position) if highest > Some(position) => moved += 1,
+            Some(position) => highest = Some(position),
+            None => {
+                let first = at == 0 || at == 1 && plan.messages[0].origin == MessageOrigin::Checkpoint;
+                moved += usize::from(item.origin == MessageOrigin::Summary && !first);
+            }
+        }
+    }
+    moved
+}

@@ -1,0 +1,206 @@
+//! A message as clearing counts, pairs and compares it, without its texts (pruning 7.2, 7.4).
+
+use crate::context::llm::to_llm;
+use crate::js::{JsException, JsString, Json, Object, Value};
+use crate::policy::clear_tool_uses::count::{
+    TOKENS_PER_IMAGE, TOKENS_PER_MESSAGE, calls_repr_len, code_point_tokens, content_size,
+};
+use crate::policy::clear_tool_uses::message::{ClearableCall, Message, call_and_tool_name, parse_message};
+use crate::policy::clear_tool_uses::python::{code_points, object_len};
+use crate::policy::clear_tool_uses::value_hash::ValueHash;
+use crate::store::entry::Role;
+use crate::store::measure::role_of;
+
+/// Chars of `{}`.
+const NO_ARGUMENTS_CHARS: usize = 2;
+
+/// One message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MessageDigest {
+    /// What the person, a summary, an extension or a shell command says.
+    Human {
+        /// What it says.
+        content: ContentSize,
+    },
+    /// What the model says.
+    Ai {
+        /// Its texts.
+        text: ValueHash,
+        /// Code points of its texts.
+        code_points: usize,
+        /// Its tool calls.
+        calls: Vec<CallDigest>,
+    },
+    /// What a tool returned.
+    Tool {
+        /// What it returned.
+        content: ContentSize,
+        /// The call it answers; empty when it names none.
+        call: JsString,
+        /// The tool's name.
+        name: Option<JsString>,
+    },
+}
+
+/// A content, as it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContentSize {
+    /// Code points of its texts.
+    pub code_points: usize,
+    /// Images.
+    pub images: usize,
+}
+
+/// A tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallDigest {
+    /// Its id.
+    pub id: JsString,
+    /// The tool's name.
+    pub name: JsString,
+    /// Its arguments: equal where Python has them equal.
+    pub arguments: ValueHash,
+    /// Code points of the arguments in Python's form.
+    pub python_len: usize,
+    /// Chars of the arguments as JSON.
+    pub json_chars: usize,
+}
+
+impl MessageDigest {
+    /// The sketch of a message of a context; none when it is not sent to a model.
+    pub fn from_message<'a>(message: impl Json<'a>) -> Result<Option<Self>, JsException> {
+        let sent = match role_of(message) {
+            Role::User | Role::Assistant | Role::ToolResult => {
+                return Ok(Some(Self::new(&parse_message(message)?)));
+            }
+            _ => to_llm(&message.to_cow())?,
+        };
+        sent.map(|message| Ok(Self::new(&parse_message(&message)?))).transpose()
+    }
+
+    /// The sketch of a tool result whose content counts so many code points and images.
+    pub fn from_result<'a>(
+        message: impl Json<'a>,
+        (code_points, images): (usize, usize),
+    ) -> Result<Self, JsException> {
+        let (call, name) = call_and_tool_name(message)?;
+        Ok(Self::Tool { content: ContentSize { code_points, images }, call, name })
+    }
+
+    /// The sketch of a message as it is sent.
+    pub fn new(message: &Message) -> Self {
+        let said = |content| {
+            let (code_points, images) = content_size(content);
+            ContentSize { code_points, images }
+        };
+        match message {
+            Message::Human { content } => Self::Human { content: said(content) },
+            Message::Ai { text, calls, .. } => Self::Ai {
+                text: ValueHash::from_text(text),
+                code_points: code_points(text),
+                calls: calls.iter().map(CallDigest::from_call).collect(),
+            },
+            Message::Tool { content, call, name, .. } => {
+                Self::Tool { content: said(content), call: call.clone(), name: name.clone() }
+            }
+        }
+    }
+
+    /// Whether two replies are equal in Python, where `True` is 1: their lengths may differ then.
+    pub fn is_equal_reply(&self, other: &Self) -> bool {
+        let (Self::Ai { text, calls, .. }, Self::Ai { text: other, calls: others, .. }) = (self, other)
+        else {
+            return false;
+        };
+        let equal = |(a, b): (&CallDigest, &CallDigest)| {
+            a.id == b.id && a.name == b.name && a.arguments == b.arguments
+        };
+        text == other && calls.len() == others.len() && calls.iter().zip(others).all(equal)
+    }
+
+    /// Approximate tokens (pruning 7.4).
+    pub fn tokens(&self) -> usize {
+        let (chars, images) = match self {
+            Self::Human { content } => (content.code_points + "user".len(), content.images),
+            Self::Ai { code_points, calls, .. } => {
+                let calls = calls_repr_len(calls.iter().map(|call| (&call.id, &call.name, call.python_len)));
+                (code_points + calls + "assistant".len(), 0)
+            }
+            Self::Tool { content, call, name } => {
+                let name = name.as_ref().map_or(0, code_points);
+                (content.code_points + code_points(call) + name + "tool".len(), content.images)
+            }
+        };
+        code_point_tokens(chars) + TOKENS_PER_MESSAGE + images * TOKENS_PER_IMAGE
+    }
+
+    /// The same result with another content.
+    #[must_use]
+    pub fn with_content(mut self, code_points: usize, images: usize) -> Self {
+        if let Self::Tool { content, .. } = &mut self {
+            *content = ContentSize { code_points, images };
+        }
+        self
+    }
+
+    /// Empties the arguments of the calls with an id; how many chars of JSON that takes away.
+    pub fn clear_arguments(&mut self, id: &JsString) -> i64 {
+        let Self::Ai { calls, .. } = self else { return 0 };
+        let mut gone = 0;
+        for call in calls.iter_mut().filter(|call| call.id == *id) {
+            gone += call.json_chars as i64 - NO_ARGUMENTS_CHARS as i64;
+            *call = CallDigest::new(&call.id, &call.name, &Object::default());
+        }
+        gone
+    }
+}
+
+impl CallDigest {
+    fn from_call(call: &ClearableCall) -> Self {
+        Self::new(&call.id, &call.name, &call.arguments)
+    }
+
+    fn new(id: &JsString, name: &JsString, arguments: &Object) -> Self {
+        Self {
+            id: id.clone(),
+            name: name.clone(),
+            arguments: ValueHash::from_arguments(arguments),
+            python_len: object_len(arguments),
+            json_chars: crate::js::stringify_len(&Value::Object(arguments.clone())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js;
+    use crate::policy::clear_tool_uses::message_tokens;
+
+    #[test]
+    fn a_sketch_counts_as_its_message_does() {
+        for json in [
+            r#"{"role":"user","content":[{"type":"text","text":"h😀"},{"type":"image","data":"x"}]}"#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"toolCall","id":"c1","name":"f","arguments":{"x":1,"s":"it's"}}]}"#,
+            r#"{"role":"toolResult","toolCallId":"c1","toolName":"f","content":"hello"}"#,
+            r#"{"role":"toolResult","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#,
+        ] {
+            let message = parse_message(&js::parse(json).unwrap()).unwrap();
+            assert_eq!(MessageDigest::new(&message).tokens(), message_tokens(&message), "{json}");
+        }
+    }
+
+    #[test]
+    fn cleared_arguments_are_those_of_an_empty_call() {
+        let call = |arguments: &str| {
+            let json = format!(
+                r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"c","name":"f","arguments":{arguments}}}]}}"#
+            );
+            MessageDigest::from_message(&js::parse(&json).unwrap()).unwrap().unwrap()
+        };
+        let mut sketch = call(r#"{"x":"yz"}"#);
+        assert_eq!(sketch.clear_arguments(&"d".into()), 0);
+        assert_eq!(sketch.clear_arguments(&"c".into()), 8);
+        assert_eq!(sketch, call("{}"));
+    }
+}

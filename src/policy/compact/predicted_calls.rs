@@ -1,0 +1,146 @@
+//! The calls a summary would take, with sizes and cost, told without a model (compaction 3.19, 5.21, 10.11).
+
+use crate::gateway::catalog::Price;
+use crate::js::JsString;
+use crate::policy::compact::request::{SummaryPurpose, SummaryRequest};
+use crate::policy::compact::stages::{AnswerFailure, SummaryModel, max_summary_tokens};
+use crate::policy::compact::summarise::summarise_within;
+use crate::policy::compact::summary_spec::{NoSummary, StoredSummary, SummarySpec};
+
+/// Tokens a summary is assumed to have where none of the session tells (compaction 5.21).
+pub const ASSUMED_SUMMARY_TOKENS: u64 = 2_000;
+
+const PER_MILLION: f64 = 1e6;
+
+/// One call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PredictedCall {
+    /// What it summarises.
+    pub purpose: SummaryPurpose,
+    /// It merges partial summaries (compaction 5.11).
+    pub is_merge: bool,
+    /// Messages in it.
+    pub messages: usize,
+    /// Tokens of its input, by estimate.
+    pub input_tokens: u64,
+    /// Tokens of its answer at most.
+    pub max_tokens: f64,
+    /// Tokens of its answer, as assumed.
+    pub output_tokens: u64,
+}
+
+/// All calls of a summary, in order, when every one succeeds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PredictedCalls {
+    /// The calls.
+    pub calls: Vec<PredictedCall>,
+    /// What would be stored, with a stand-in of the assumed length for each text of a model (compaction 5.21).
+    pub summary: StoredSummary,
+}
+
+impl PredictedCalls {
+    /// Tokens of all inputs.
+    pub fn input_tokens(&self) -> u64 {
+        self.calls.iter().map(|call| call.input_tokens).sum()
+    }
+
+    /// Tokens of all answers, as assumed.
+    pub fn output_tokens(&self) -> u64 {
+        self.calls.iter().map(|call| call.output_tokens).sum()
+    }
+
+    /// US dollars at a price. No prompt of a summary was sent before: its input costs what writing to the cache costs,
+    /// where the provider has a price for that (compaction 10.8, 10.11).
+    pub fn cost(&self, price: &Price) -> f64 {
+        let input = if price.cache_write > 0.0 { price.cache_write } else { price.input };
+        (self.input_tokens() as f64 * input + self.output_tokens() as f64 * price.output) / PER_MILLION
+    }
+}
+
+/// The calls of a job, when each answer has `summary_tokens` tokens (see [`assumed_summary_tokens`]).
+pub fn predict_calls(job: &SummarySpec, summary_tokens: f64) -> Result<PredictedCalls, NoSummary> {
+    predict_calls_within(job, job.window, summary_tokens)
+}
+
+/// The same in another window than the job's own.
+pub fn predict_calls_within(
+    job: &SummarySpec,
+    window: f64,
+    summary_tokens: f64,
+) -> Result<PredictedCalls, NoSummary> {
+    let mut assumed = AssumedModel { calls: Vec::new(), summary_tokens };
+    let written = summarise_within(job, window, &mut assumed)?;
+    Ok(PredictedCalls { calls: assumed.calls, summary: written })
+}
+
+/// Tokens to assume for a summary: the average of the session's earlier ones (chars of each), else 2 000, and never more
+/// than an answer may have.
+pub fn assumed_summary_tokens(earlier_chars: &[u64], reserve_tokens: f64) -> f64 {
+    let most = max_summary_tokens(reserve_tokens);
+    let count = earlier_chars.len() as f64;
+    let average = earlier_chars.iter().sum::<u64>() as f64 / count / 4.0;
+    let assumed = if earlier_chars.is_empty() { ASSUMED_SUMMARY_TOKENS as f64 } else { average.ceil() };
+    assumed.min(most).max(0.0)
+}
+
+/// Answers everything with a text of the assumed length.
+struct AssumedModel {
+    calls: Vec<PredictedCall>,
+    summary_tokens: f64,
+}
+
+impl SummaryModel for AssumedModel {
+    fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, AnswerFailure> {
+        let threw = |_| AnswerFailure::Failed("a message has an odd shape".to_owned());
+        let tokens = self.summary_tokens.min(request.max_tokens).max(0.0).floor() as u64;
+        self.calls.push(PredictedCall {
+            purpose: request.purpose,
+            is_merge: request.is_merge,
+            messages: request.messages.len(),
+            input_tokens: request.input_tokens().map_err(threw)?,
+            max_tokens: request.max_tokens,
+            output_tokens: tokens,
+        });
+        Ok(JsString::from(vec![u16::from(b'.'); tokens as usize * 4]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::compact::testing::{job, users};
+
+    #[test]
+    fn one_call_costs_its_input_as_a_cache_write_and_its_answer_as_output() {
+        let job = job(users(3, 400));
+        let calls = predict_calls(&job, 2000.0).expect("a summary");
+        let [call] = calls.calls.as_slice() else { panic!("one call: {:?}", calls.calls) };
+        assert_eq!((call.messages, call.max_tokens, call.output_tokens), (3, 16_000.0, 2000));
+        let mut price = Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 };
+        let cost = |input: f64| (call.input_tokens as f64 * input + 2000.0 * 25.0) / 1e6;
+        assert_eq!(calls.cost(&price), cost(6.25));
+        price.cache_write = 0.0;
+        assert_eq!(calls.cost(&price), cost(5.0));
+    }
+
+    #[test]
+    fn a_long_history_takes_two_partial_calls_and_a_merge() {
+        // 80 messages of 1 000 tokens: more than the 75 904 of one call, each half less.
+        let job = job(users(80, 4000));
+        let calls = predict_calls(&job, 500.0).expect("a summary");
+        let shape: Vec<(usize, bool)> =
+            calls.calls.iter().map(|call| (call.messages, call.is_merge)).collect();
+        assert_eq!(shape, [(40, false), (40, false), (2, true)]);
+        assert_eq!(calls.output_tokens(), 1500);
+        assert_eq!(calls.summary.parts.history.len(), 2000);
+    }
+
+    #[test]
+    fn the_length_is_that_of_earlier_summaries_and_never_more_than_may_be() {
+        assert_eq!(assumed_summary_tokens(&[], 20_000.0), 2000.0);
+        assert_eq!(assumed_summary_tokens(&[4000, 8002], 20_000.0), 1501.0);
+        assert_eq!(assumed_summary_tokens(&[400_000], 20_000.0), 16_000.0);
+        assert_eq!(assumed_summary_tokens(&[], 100.0), 80.0);
+        assert_eq!(assumed_summary_tokens(&[], -5.0), 0.0);
+    }
+}

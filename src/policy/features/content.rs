@@ -1,0 +1,132 @@
+//! The content of a tool result, block by block.
+
+use crate::js::Json;
+use crate::policy::features::text_metrics::TextMetrics;
+use crate::policy::guard;
+use crate::store::entry::{CharCount, MessageSize};
+use crate::store::measure::{PI_IMAGE_CHARS, PRUNE_IMAGE_CHARS};
+
+/// The content of a tool result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ResultContent {
+    /// A string.
+    Text(TextMetrics),
+    /// Blocks, in order.
+    Blocks(Vec<ContentBlock>),
+    /// Neither, or a message of another role.
+    Other,
+}
+
+/// One block of a content.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ContentBlock {
+    /// A text block whose text is a string.
+    Text(TextMetrics),
+    /// An image.
+    Image,
+    /// Anything else.
+    Other {
+        /// Chars as the guard counts it (pruning 6.32).
+        chars: f64,
+    },
+}
+
+impl ResultContent {
+    /// The texture of a content.
+    pub(super) fn of<'a>(content: Option<impl Json<'a>>) -> Self {
+        let Some(content) = content else { return Self::Other };
+        match content.items() {
+            Some(blocks) => Self::Blocks(blocks.map(block).collect()),
+            None => TextMetrics::from_json(content).map_or(Self::Other, Self::Text),
+        }
+    }
+
+    /// The text blocks, where it has blocks.
+    pub fn texts(&self) -> impl Iterator<Item = &TextMetrics> {
+        self.blocks().iter().filter_map(|block| match block {
+            ContentBlock::Text(text) => Some(text),
+            _ => None,
+        })
+    }
+
+    fn blocks(&self) -> &[ContentBlock] {
+        match self {
+            Self::Blocks(blocks) => blocks,
+            _ => &[],
+        }
+    }
+
+    fn images(&self) -> usize {
+        self.blocks().iter().filter(|block| **block == ContentBlock::Image).count()
+    }
+
+    /// Chars as the guard counts them, before doubling (pruning 6.32).
+    pub fn guard_chars(&self) -> f64 {
+        let block = |block: &ContentBlock| match block {
+            ContentBlock::Text(text) => text.chars as f64,
+            ContentBlock::Image => guard::IMAGE_CHARS,
+            ContentBlock::Other { chars } => *chars,
+        };
+        match self {
+            Self::Text(text) => text.chars as f64,
+            _ => self.blocks().iter().fold(0.0, |sum, each| sum + block(each)),
+        }
+    }
+
+    /// Code points and images as clearing counts them: one text, unless there is an image (pruning 7.4).
+    pub(super) fn code_points(&self) -> (usize, usize) {
+        if let Self::Text(text) = self {
+            return (text.code_points(), 0);
+        }
+        let (texts, sum) =
+            self.texts().fold((0, 0), |(count, sum), text| (count + 1, sum + text.code_points()));
+        match self.images() {
+            0 => (sum + usize::saturating_sub(texts, 1), 0),
+            images => (sum, images),
+        }
+    }
+
+    /// The sizes of a tool result with this content.
+    pub fn message_size(&self, before: &MessageSize) -> MessageSize {
+        let (count, chars) = self.texts().fold((0, 0), |(count, sum), text| (count + 1, sum + text.chars));
+        let images = self.images() as f64;
+        let (whole, outside) = match self {
+            Self::Text(text) => (text.chars, text.chars),
+            _ => (chars, 0),
+        };
+        MessageSize {
+            pi_chars: CharCount::new(Ok(whole as f64 + PI_IMAGE_CHARS * images)),
+            prune_chars: CharCount::new(Ok((whole - outside) as f64 + PRUNE_IMAGE_CHARS * images)),
+            joined_chars: (chars + usize::saturating_sub(count, 1)) as f64,
+            text_blocks: count as u32,
+            images: images as u32,
+            text_chars: whole as u32,
+            needs_body: false,
+            ..*before
+        }
+    }
+}
+
+fn block<'a>(block: impl Json<'a>) -> ContentBlock {
+    let is = |kind| block.get("type").is_some_and(|value| value.str_is(kind));
+    let text = block.get("text").filter(|_| is("text")).and_then(TextMetrics::from_json);
+    match text {
+        Some(text) => ContentBlock::Text(text),
+        None if is("image") => ContentBlock::Image,
+        None => ContentBlock::Other { chars: guard::unknown_chars(block) },
+    }
+}
+
+/// Whether a content is a string, or blocks none of which makes the real programs throw or count oddly.
+pub(super) fn is_plain<'a>(content: Option<impl Json<'a>>) -> bool {
+    let Some(content) = content else { return false };
+    match content.items() {
+        Some(mut blocks) => !blocks.any(is_odd),
+        None => content.unit_len().is_some(),
+    }
+}
+
+fn is_odd<'a>(block: impl Json<'a>) -> bool {
+    let is_text = block.get("type").is_some_and(|kind| kind.str_is("text"));
+    block.is_null() || is_text && block.get("text").and_then(Json::unit_len).is_none()
+}

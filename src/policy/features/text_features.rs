@@ -1,0 +1,79 @@
+//! What the letters of a message tell, for rules that ask for more of a text than its length and its line ends: those since
+//! 2026.3.7 (pruning 8.3, 8.5, 8.7; 8, row "Legacy images"; releases R32, R50).
+
+use crate::context::tokens::weighted::NORMAL_WEIGHT;
+use crate::gateway::ruleset::{Guard, LegacyImages, Rules, Truncation};
+use crate::js::Value;
+use crate::policy::guard_2026_9::counted_chars;
+use crate::policy::media_2026_9::without_media;
+use crate::policy::truncate::v2026_9::result_chars;
+use crate::store::entry::Role;
+
+/// Measured once where the message is read, so that a moved threshold costs no look at the text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TextFeatures {
+    /// Chars of the text of a tool result as truncation counts them (pruning 8.5, releases R32); 0 for a user message.
+    pub chars: f64,
+    /// Chars of a tool result as the newest guard counts them (pruning 8.7); 0 for a user message, and by older rules.
+    pub guard_chars: f64,
+    /// It holds images, or texts that refer to media.
+    pub has_media: bool,
+}
+
+impl TextFeatures {
+    /// Those of a tool result or user message; none for other roles, of which no rule asks.
+    pub fn of(rules: &Rules, role: Role, message: &Value) -> Option<Self> {
+        matches!(role, Role::User | Role::ToolResult).then(|| Self {
+            chars: match rules.truncation {
+                Truncation::Ends(ends) => ends.chars(message),
+                _ => result_chars(message, NORMAL_WEIGHT),
+            },
+            guard_chars: if rules.guard == Guard::Single { counted_chars(message) } else { 0.0 },
+            has_media: match rules.legacy_images {
+                LegacyImages::BeforeLastTurns { references, .. } => {
+                    without_media(message, references).is_some()
+                }
+                // Sizes tell which of these hold images.
+                LegacyImages::BeforeLastAnswer { results } => {
+                    (role == Role::User || results) && without_media(message, false).is_some()
+                }
+                LegacyImages::Stay => false,
+            },
+        })
+    }
+
+    /// Whether the text itself decides what an edit makes of the message.
+    pub(super) fn needs_body(self, role: Role) -> bool {
+        role == Role::ToolResult || self.has_media
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::gateway::ruleset::Ruleset;
+    use crate::js;
+    use crate::policy::features::{ContentFeatures, TextFeatures};
+
+    fn texture(ruleset: Ruleset, json: &str) -> ContentFeatures {
+        ContentFeatures::of_under(ruleset.rules(), &js::parse(json).unwrap())
+    }
+
+    #[test]
+    fn a_heavy_text_counts_more_than_its_chars() {
+        let result = r#"{"role":"toolResult","content":[{"type":"text","text":"ab你"},{"type":"image"}]}"#;
+        let texture = texture(Ruleset::V2026_9_2, result);
+        let letters = TextFeatures { chars: 6.0, guard_chars: 16_008.0, has_media: true };
+        assert_eq!(texture.text_features, Some(letters));
+    }
+
+    #[test]
+    fn a_body_is_kept_where_letters_decide() {
+        let keeps = |json: &str| {
+            [Ruleset::V2026_9_2, Ruleset::V2026_3_2].map(|ruleset| texture(ruleset, json).body.is_some())
+        };
+        assert_eq!(keeps(r#"{"role":"toolResult","content":[]}"#), [true, false]);
+        assert_eq!(keeps(r#"{"role":"user","content":"see media://inbound/a.png"}"#), [true, false]);
+        assert_eq!(keeps(r#"{"role":"user","content":"see"}"#), [false, false]);
+        assert_eq!(keeps(r#"{"role":"assistant","content":[]}"#), [false, false]);
+    }
+}

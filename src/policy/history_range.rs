@@ -1,0 +1,148 @@
+//! The history turn limit of gateways of 2026.9: it cuts in batches, so that the start of a prompt stays the same for some
+//! turns, and keeps what precedes the conversation (pruning 8.4).
+
+use crate::context::ContextMessage;
+use crate::gateway::ruleset::{HistoryLimitRule, Rules};
+use crate::policy::fate::{Fate, MessageFate};
+use crate::policy::history_limit::{first_kept, first_kept_role, limit_history};
+use crate::policy::message_list::MessageList;
+use crate::policy::reason::Reason;
+use crate::store::entry::{MessageSize, Role};
+
+/// What a turn limit leaves of a list: its first messages, and those from a position on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetainedRange {
+    /// Leading messages that stay.
+    pub prelude: usize,
+    /// The first of the others that stays; the prelude's length where none is cut.
+    pub from: usize,
+}
+
+impl RetainedRange {
+    const ALL: Self = Self { prelude: 0, from: 0 };
+
+    /// Whether a message stays.
+    pub fn contains(&self, at: usize) -> bool {
+        at < self.prelude || at >= self.from
+    }
+}
+
+/// Drops what the limit drops by the rules of a version, and tells the fate of every message it was given.
+pub fn limit_history_under(rules: &Rules, list: &mut MessageList, limit: f64) -> Vec<MessageFate> {
+    let roles: Vec<Role> = list.sizes().map(|size| size.role).collect();
+    let kept = match rules.history_limit {
+        HistoryLimitRule::None => RetainedRange::ALL,
+        HistoryLimitRule::Exact => return limit_history(list, limit),
+        HistoryLimitRule::ExactWithPrelude => retained_with_prelude(&roles, limit),
+        HistoryLimitRule::Batches => retained_in_batches(&roles, limit),
+    };
+    let fate = |(at, size): (usize, MessageSize)| {
+        if kept.contains(at) {
+            MessageFate::kept(&size, Reason::Untouched)
+        } else {
+            MessageFate::removed(&size, Fate::Dropped, Reason::BeyondHistoryLimit)
+        }
+    };
+    let fates = list.sizes().enumerate().map(fate).collect();
+    list.messages_mut().drain(kept.prelude..kept.from);
+    fates
+}
+
+/// What a limit of user turns leaves by the rules of a version. A limit of 0 or less, or NaN, cuts nothing.
+pub fn retained_under(rules: &Rules, messages: &[ContextMessage], limit: f64) -> RetainedRange {
+    match rules.history_limit {
+        HistoryLimitRule::None => RetainedRange::ALL,
+        HistoryLimitRule::Exact => RetainedRange { prelude: 0, from: first_kept(messages, limit) },
+        HistoryLimitRule::ExactWithPrelude | HistoryLimitRule::Batches => {
+            let roles: Vec<Role> = messages.iter().map(|message| message.size.role).collect();
+            let kept = if rules.history_limit == HistoryLimitRule::Batches {
+                retained_in_batches
+            } else {
+                retained_with_prelude
+            };
+            kept(&roles, limit)
+        }
+    }
+}
+
+/// What a limit leaves of messages of these roles: exactly so many turns, and leading messages of other roles than user
+/// and assistant (releases R80).
+pub fn retained_with_prelude(roles: &[Role], limit: f64) -> RetainedRange {
+    let from = first_kept_role(roles.iter().copied(), limit);
+    let prelude = roles.iter().position(|role| matches!(role, Role::User | Role::Assistant));
+    RetainedRange { prelude: prelude.unwrap_or(roles.len()).min(from), from }
+}
+
+/// What a limit leaves of messages of these roles. The least that is kept is the whole part t of the limit, the most is
+/// m = 1.5 t rounded up: with more than m turns, t + ((turns − t) mod (m − t + 1)) stay. Leading messages of
+/// other roles than user and assistant always do.
+pub fn retained_in_batches(roles: &[Role], limit: f64) -> RetainedRange {
+    if limit.is_nan() || limit <= 0.0 {
+        return RetainedRange::ALL;
+    }
+    let turns: Vec<usize> = (0..roles.len()).filter(|at| roles[*at] == Role::User).collect();
+    let (count, least) = (turns.len() as f64, limit.floor());
+    let most = (1.5 * least).ceil();
+    if count <= most {
+        return RetainedRange::ALL;
+    }
+    let kept = least + (count - least) % (most - least + 1.0);
+    let from = turns.get(turns.len() - kept as usize).copied().unwrap_or(roles.len());
+    let prelude = roles.iter().position(|role| matches!(role, Role::User | Role::Assistant));
+    let prelude = prelude.unwrap_or(roles.len()).min(from);
+    RetainedRange { prelude, from }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+
+    /// Messages by a letter each: `u`ser, `a`ssistant, tool `r`esult, `s`ummary.
+    fn roles(letters: &str) -> Vec<Role> {
+        let role = |letter| match letter {
+            'u' => Role::User,
+            'a' => Role::Assistant,
+            'r' => Role::ToolResult,
+            _ => Role::CompactionSummary,
+        };
+        letters.chars().map(role).collect()
+    }
+
+    fn turns_kept(turns: usize, limit: f64) -> usize {
+        let roles = roles(&"uar".repeat(turns));
+        let kept = retained_in_batches(&roles, limit);
+        (0..roles.len()).filter(|at| kept.contains(*at) && roles[*at] == Role::User).count()
+    }
+
+    #[test]
+    fn the_numbers_of_turns_are_those_of_the_real_gateway() {
+        let kept = |range: std::ops::RangeInclusive<usize>, limit| {
+            range.map(|turns| turns_kept(turns, limit)).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(1..=11, 3.0), [1, 2, 3, 4, 5, 3, 4, 5, 3, 4, 5]);
+        assert_eq!(kept(14..=23, 10.0), [14, 15, 10, 11, 12, 13, 14, 15, 10, 11]);
+        assert_eq!(kept(1..=4, 1.9), [1, 2, 1, 2]);
+    }
+
+    #[test]
+    fn a_summary_before_the_conversation_stays() {
+        let roles = roles("suauauau");
+        let kept = retained_in_batches(&roles, 1.0);
+        assert_eq!(kept, RetainedRange { prelude: 1, from: 5 });
+        assert_eq!((0..8).filter(|at| kept.contains(*at)).collect::<Vec<_>>(), [0, 5, 6, 7]);
+    }
+
+    #[test]
+    fn no_limit_cuts_nothing() {
+        for limit in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(retained_in_batches(&roles("uuuu"), limit), RetainedRange::ALL);
+        }
+        assert_eq!(retained_under(Ruleset::Pi0_55.rules(), &[], 1.0), RetainedRange::ALL);
+    }
+
+    #[test]
+    fn a_limit_below_one_leaves_only_what_precedes_the_conversation() {
+        assert_eq!(retained_in_batches(&roles("sua"), 0.5), RetainedRange { prelude: 1, from: 3 });
+    }
+}

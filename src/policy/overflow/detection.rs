@@ -1,0 +1,60 @@
+//! What each detector of a release says of an error text: the strict one, the wide one, those of rate limits and failed
+//! compactions, and the one inside a run (releases R90–R94).
+
+use crate::js::{JsException, Value};
+use crate::policy::overflow::recognised::in_run_pi;
+use crate::policy::overflow::release::Release;
+use crate::policy::overflow::{openclaw_releases, pi, pi_releases, release};
+
+/// What the detectors of one release say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Detection {
+    /// The strict one, which resets a chat.
+    pub overflow: bool,
+    /// The wide one, which starts the recovery after a run.
+    pub likely: bool,
+    /// It is a compaction that failed for the size of the prompt.
+    pub compaction_failure: bool,
+    /// It is a rate limit.
+    pub rate_limit: bool,
+    /// The one inside a run.
+    pub in_run: bool,
+}
+
+/// The first release that takes a failed compaction for one by other words than an overflow's.
+const COMPACTION_FAILURE_WORDS_SINCE: Release = [2026, 2, 12];
+/// The first pi that takes an answer without a word for an overflow where the prompt filled the window.
+const SILENT_LENGTH_SINCE: Release = [0, 72, 0];
+
+/// What the release with this version text says; that of the oldest where it names none.
+pub fn detect(text: &str, version: &str) -> Detection {
+    let release = release::parse_openclaw(version).unwrap_or_default();
+    let lower = text.to_lowercase();
+    let overflow = openclaw_releases::is_strict_overflow(text, release);
+    let likely = openclaw_releases::is_overflow(text, release);
+    let compaction = ["compaction", "summarization failed"].iter().any(|part| lower.contains(part));
+    let fails = if release < COMPACTION_FAILURE_WORDS_SINCE {
+        overflow
+    } else {
+        likely || lower.contains("context overflow")
+    };
+    Detection {
+        overflow,
+        likely,
+        compaction_failure: compaction && fails,
+        rate_limit: openclaw_releases::is_rate_limited(&lower, release),
+        in_run: in_run_pi(release).is_some_and(|pi| pi_releases::is_overflow(text, "", pi)),
+    }
+}
+
+/// Whether the detector inside a run of the release with this version text takes an answer for an overflow: by its error,
+/// or because it took in more than the window, in tokens.
+///
+/// # Errors
+/// Where the release asks for the usage and the answer has none.
+pub fn is_overflow_in_run(message: &Value, window: Option<f64>, version: &str) -> Result<bool, JsException> {
+    let release = release::parse_openclaw(version).unwrap_or_default();
+    let Some(pi) = in_run_pi(release) else { return Ok(false) };
+    let says_so = |text: &str| pi_releases::is_overflow(text, "", pi);
+    pi::is_error_or_silent_overflow(message, window, pi >= SILENT_LENGTH_SINCE, says_so)
+}

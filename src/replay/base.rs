@@ -1,0 +1,267 @@
+//! What all lanes of a session have in common: the messages of the path as they stand in the transcript, where the replies,
+//! results and words of people are among them, and what the first run that loads a result makes of it. Made once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::context::{Context, ContextMessage, first_kept};
+use crate::ids::EntryIx;
+use crate::policy::edit::Edit;
+use crate::policy::features::ContentFeatures;
+use crate::policy::message_list::{FeatureLookup, MessageList, PlannedMessage};
+use crate::policy::repair::{MissingResult, PairingShape, PlacedMessage, pair, pair_list, repair_list};
+use crate::replay::ReplaySession;
+use crate::replay::context_edits::{is_context_edit, runtime_size};
+use crate::replay::fixed_point::fixed_point;
+use crate::store::entry::{EntryKind, MessageSize, Role};
+
+/// The messages of the path, and between them the results that repair invents where none is: these count for nothing until
+/// a run has loaded what stands before it.
+#[derive(Debug, Default)]
+pub(super) struct ReplayBase {
+    /// Sizes, as a list of messages asks for them.
+    pub(super) context: Context,
+    /// Where on the path the entry of each stands; nowhere for one that repair invents.
+    path_indices: Vec<usize>,
+    /// Those that repair adds or drops, ascending.
+    pub(super) repair_changes: Vec<usize>,
+    pub(super) missing: HashMap<usize, MissingMessage>,
+    /// A repair of any stretch of the path adds and drops just those, and changes nothing else that is sent.
+    pub(super) has_local_repairs: bool,
+    /// Tokens of each by factors of this session, where there are any.
+    pub(super) weights: Option<Vec<f64>>,
+    /// Tokens of each by chars.
+    pub(super) estimates: Vec<u64>,
+    /// Which of them people said.
+    pub(super) users: Vec<usize>,
+    /// Which of them the model said.
+    pub(super) replies: Vec<usize>,
+    /// Which of them tools returned, or the guard takes for such.
+    pub(super) results: Vec<usize>,
+    /// The texture of each result without its details, told when a lane first asks for it.
+    stripped_features: Vec<OnceLock<Box<ContentFeatures>>>,
+    is_paired: OnceLock<bool>,
+}
+
+/// A result that repair invents.
+#[derive(Debug)]
+pub(super) struct MissingMessage {
+    pub(super) result: MissingResult,
+    features: Option<ContentFeatures>,
+}
+
+/// A message of a repaired path.
+enum Slot {
+    Written { nth: usize, dropped: bool },
+    Missing(MissingResult),
+}
+
+impl ReplayBase {
+    /// Of a session.
+    pub(super) fn new(session: &ReplaySession<'_>) -> Self {
+        let mut base = Self { weights: session.calibrated.map(|_| Vec::new()), ..Self::default() };
+        let has_message = |place: &usize| {
+            let entry = session.index.entry(session.path[*place]);
+            entry.message.is_some() && entry.becomes_message()
+        };
+        let places: Vec<usize> = (0..session.path.len()).filter(has_message).collect();
+        let is_edited = session.path.iter().any(|ix| is_context_edit(session.index, *ix));
+        // Where messages are edited on the way, no stretch is what it was when it was told.
+        let slots = session.features.filter(|_| !is_edited).and_then(|textures| {
+            let textures: Option<Vec<&ContentFeatures>> =
+                places.iter().map(|place| textures[*place].as_deref()).collect();
+            repaired_slots(&textures?)
+        });
+        let slots = slots.filter(|slots| !splits_repairs(session, &places, slots));
+        base.has_local_repairs = slots.is_some();
+        let as_written = || (0..places.len()).map(|nth| Slot::Written { nth, dropped: false }).collect();
+        for slot in slots.unwrap_or_else(as_written) {
+            match slot {
+                Slot::Missing(missing) => base.push_missing(missing),
+                Slot::Written { nth, dropped } => {
+                    if dropped {
+                        base.repair_changes.push(base.len());
+                    }
+                    base.push_written(session, places[nth]);
+                }
+            }
+        }
+        base
+    }
+
+    fn push_written(&mut self, session: &ReplaySession<'_>, place: usize) {
+        let (at, ix) = (self.len(), session.path[place]);
+        let entry = session.index.entry(ix);
+        let Some(size) = entry.message.map(|size| runtime_size(session.index, ix, &size)) else { return };
+        if let Some(body) = session.index.retained_bodies.get(&ix).filter(|_| size.needs_body) {
+            self.context.odd_bodies.insert(at, Arc::clone(body));
+        }
+        let texture = session.features.and_then(|textures| textures[place].as_deref());
+        let is_result =
+            size.role == Role::ToolResult || texture.is_some_and(|texture| texture.guard.is_result);
+        let weight = session.calibrated.map(|fit| fixed_point(fit.weights[place]));
+        self.path_indices.push(place);
+        self.push(ix, size, weight, is_result);
+    }
+
+    /// A result that repair invents, where it will stand. It is that of the message before it that wants it.
+    fn push_missing(&mut self, missing: MissingResult) {
+        let at = self.len();
+        let Some(change) = PlannedMessage::from(missing.clone()).change else { return };
+        let entry = self.context.messages.last().map_or(EntryIx(0), |message| message.entry);
+        self.repair_changes.push(at);
+        self.path_indices.push(usize::MAX);
+        self.push(entry, change.size(&MessageSize::EMPTY), None, true);
+        self.missing.insert(at, MissingMessage { result: missing, features: change.features().cloned() });
+    }
+
+    fn push(&mut self, entry: EntryIx, size: MessageSize, weight: Option<f64>, is_result: bool) {
+        let at = self.context.messages.len();
+        let estimate = estimate_or_zero(&size);
+        if let Some(own) = &mut self.weights {
+            own.push(weight.unwrap_or(estimate as f64));
+        }
+        if is_result {
+            self.results.push(at);
+        }
+        match size.role {
+            Role::User => self.users.push(at),
+            Role::Assistant => self.replies.push(at),
+            _ => {}
+        }
+        self.estimates.push(estimate);
+        self.stripped_features.push(OnceLock::new());
+        self.context.messages.push(ContextMessage::from_entry(entry, size));
+    }
+
+    /// Whether a message is one that repair invents.
+    pub(super) fn is_missing(&self, at: usize) -> bool {
+        self.path_indices.get(at) == Some(&usize::MAX)
+    }
+
+    /// The first message of a stretch that repair adds or drops.
+    pub(super) fn first_repair_change(&self, from: usize, to: usize) -> Option<usize> {
+        let first = self.repair_changes.partition_point(|at| *at < from);
+        self.repair_changes.get(first).copied().filter(|at| *at < to)
+    }
+
+    /// Messages of the path.
+    pub(super) fn len(&self) -> usize {
+        self.path_indices.len()
+    }
+
+    /// The texture of a message as it stands in the transcript.
+    pub(super) fn features<'a>(&self, session: &ReplaySession<'a>, at: usize) -> Option<&'a ContentFeatures> {
+        session.features?.get(self.path_indices[at])?.as_deref()
+    }
+
+    /// The texture of a result that repair invents.
+    pub(super) fn missing_features(&self, at: usize) -> Option<&ContentFeatures> {
+        self.missing.get(&at)?.features.as_ref()
+    }
+
+    /// The texture of a message of which the details are gone.
+    pub(super) fn features_without_details<'a>(
+        &'a self,
+        session: &ReplaySession<'a>,
+        at: usize,
+    ) -> Option<&'a ContentFeatures> {
+        let texture = self.features(session, at)?;
+        let size = &self.context.messages[at].size;
+        if !has_details(size.role, texture) {
+            return Some(texture);
+        }
+        Some(self.stripped_features[at].get_or_init(|| Box::new(Edit::StripDetails.predict(size, texture).1)))
+    }
+
+    /// Whether a repair of the whole path would change nothing that is sent.
+    pub(super) fn is_paired(&self, session: &ReplaySession<'_>) -> bool {
+        *self.is_paired.get_or_init(|| {
+            let written = RecordedFeatures { base: self, session };
+            let mut list = MessageList::from_context(&self.context, None);
+            list.features = session.features.map(|_| FeatureLookup::Source(&written));
+            let is_odd =
+                |at: &usize| self.features(session, *at).is_some_and(|texture| texture.body.is_some());
+            let odd_calls = self.replies.iter().any(is_odd);
+            !if odd_calls { repair_list(&mut list).changed } else { pair_list(&mut list).changed }
+        })
+    }
+}
+
+/// Messages as a repair leaves them, where all it does is to drop results without a call and to invent missing ones, each at
+/// its place: then it does so to every stretch of them. None where it also tidies calls, renames or moves results, or
+/// meets an id twice.
+fn repaired_slots(textures: &[&ContentFeatures]) -> Option<Vec<Slot>> {
+    if textures
+        .iter()
+        .any(|texture| matches!(texture.shape, PairingShape::Assistant(_)) && texture.body.is_some())
+    {
+        return None;
+    }
+    // A result of no call makes the pairing tell the order it would give any list.
+    let foreign = PairingShape::Result { id: None, name: None };
+    let shapes: Vec<&PairingShape> =
+        std::iter::once(&foreign).chain(textures.iter().map(|t| &t.shape)).collect();
+    let pairing = pair(&shapes);
+    if pairing.dropped_duplicates > 0 {
+        return None;
+    }
+    let mut slots = Vec::with_capacity(textures.len());
+    let mut next = 1;
+    let dropped = |from: usize, to: usize, slots: &mut Vec<Slot>| {
+        let orphans = (from..to).all(|at| pairing.orphans.binary_search(&at).is_ok());
+        slots.extend((from..to).map(|at| Slot::Written { nth: at - 1, dropped: true }));
+        orphans
+    };
+    for placed in &pairing.order {
+        match placed {
+            PlacedMessage::Original(at) if *at >= next && dropped(next, *at, &mut slots) => {
+                slots.push(Slot::Written { nth: at - 1, dropped: false });
+                next = at + 1;
+            }
+            PlacedMessage::Synthetic(missing) => slots.push(Slot::Missing(missing.clone())),
+            PlacedMessage::Original(_) | PlacedMessage::Renamed(..) => return None,
+        }
+    }
+    dropped(next, shapes.len(), &mut slots).then_some(slots)
+}
+
+/// Whether a compaction parts results from their calls where repair adds or drops some of them: a repair of what it kept is
+/// another one than that of the path. Those that it only parts are dropped where a run loads them.
+fn splits_repairs(session: &ReplaySession<'_>, places: &[usize], slots: &[Slot]) -> bool {
+    let ReplaySession { index, path, .. } = session;
+    let place = |slot: &Slot| match slot {
+        Slot::Written { nth, .. } => Some(places[*nth]),
+        Slot::Missing(_) => None,
+    };
+    let is_result = |slot: &&Slot| {
+        place(slot).is_none_or(|place| index.entry(path[place]).role() == Some(Role::ToolResult))
+    };
+    let is_special = |slot: &Slot| !matches!(slot, Slot::Written { dropped: false, .. });
+    let mut compactions = (0..path.len()).filter(|at| index.entry(path[*at]).kind == EntryKind::Compaction);
+    compactions.any(|at| {
+        let kept = first_kept(index, &path[..at], path[at]).unwrap_or(at);
+        let first = slots.iter().position(|slot| place(slot).is_some_and(|place| place >= kept));
+        let kept = first.map_or(&[][..], |first| &slots[first..]);
+        kept.iter().take_while(is_result).any(is_special)
+    })
+}
+
+/// Whether the runs that load a message take its details away.
+pub(super) fn has_details(role: Role, texture: &ContentFeatures) -> bool {
+    role == Role::ToolResult && texture.details_chars.is_some()
+}
+
+/// The textures of the transcript.
+#[derive(Debug)]
+struct RecordedFeatures<'a> {
+    base: &'a ReplayBase,
+    session: &'a ReplaySession<'a>,
+}
+
+impl crate::policy::message_list::FeatureSource for RecordedFeatures<'_> {
+    fn features_at(&self, at: usize) -> Option<&ContentFeatures> {
+        self.base.features(self.session, at)
+    }
+}

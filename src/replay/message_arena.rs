@@ -1,0 +1,264 @@
+//! The messages of a path as they stand at one moment of a lane: their sizes, textures and tokens, with what every run does
+//! to old ones already done.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::context::{Context, ContextMessage};
+use crate::ids::EntryIx;
+use crate::policy::edit::{Edit, has_legacy_images, size_without_images};
+use crate::policy::edit_cache::EditCache;
+use crate::policy::features::ContentFeatures;
+use crate::policy::message_list::{
+    FeatureLookup, FeatureSource, MessageChange, MessageList, MessageOrigin, PlannedMessage,
+};
+use crate::replay::ReplaySession;
+use crate::replay::base::{ReplayBase, has_details};
+use crate::replay::fixed_point::fixed_point;
+use crate::store::entry::MessageSize;
+
+/// The messages. The first ones are those of the path, in its order; summaries follow as they are met.
+#[derive(Debug)]
+pub(super) struct MessageArena<'a> {
+    session: &'a ReplaySession<'a>,
+    pub(super) base: &'a ReplayBase,
+    /// Sizes, as a list of messages asks for them.
+    pub(super) context: Context,
+    /// Textures of messages that a run or a cut in the transcript changed, but for their details.
+    changed_features: HashMap<usize, ContentFeatures>,
+    /// The details of results before this one are gone.
+    stripped_until: usize,
+    /// Calls and results before this one are paired.
+    pub(super) paired_until: usize,
+    summaries: Vec<SummaryMessage>,
+    /// What edits leave of messages, until these change for good.
+    edit_cache: EditCache,
+}
+
+/// A summary.
+#[derive(Debug)]
+struct SummaryMessage {
+    features: Option<ContentFeatures>,
+    calibrated_tokens: Option<f64>,
+    /// Tokens by chars.
+    estimated_tokens: u64,
+    /// It stands in the transcript.
+    is_written: bool,
+}
+
+impl<'a> MessageArena<'a> {
+    /// Every message of the path, nothing done.
+    pub(super) fn new(session: &'a ReplaySession<'a>, base: &'a ReplayBase) -> Self {
+        let context = base.context.clone();
+        Self {
+            session,
+            base,
+            context,
+            changed_features: HashMap::new(),
+            stripped_until: 0,
+            paired_until: 0,
+            summaries: Vec::new(),
+            edit_cache: EditCache::default(),
+        }
+    }
+
+    /// Adds the summary of a compaction of the path; where it is.
+    pub(super) fn push_recorded_summary(&mut self, place: usize, size: MessageSize) -> usize {
+        let ix = self.session.path[place];
+        if let Some(body) = self.session.index.retained_bodies.get(&ix).filter(|_| size.needs_body) {
+            self.context.odd_bodies.insert(self.context.messages.len(), Arc::clone(body));
+        }
+        let of_nothing = || ContentFeatures::of(&crate::js::Value::Null);
+        let texture = self.session.features.map(|all| all[place].as_deref().cloned());
+        let texture = texture.map(|read| read.unwrap_or_else(of_nothing));
+        let weight = self.session.calibrated.map(|fit| fixed_point(fit.weights[place]));
+        self.push(
+            ix,
+            size,
+            SummaryMessage {
+                features: texture,
+                calibrated_tokens: weight,
+                estimated_tokens: estimate_or_zero(&size),
+                is_written: true,
+            },
+        )
+    }
+
+    /// Adds a summary that is only assumed; where it is.
+    pub(super) fn push_assumed_summary(
+        &mut self,
+        ix: EntryIx,
+        size: MessageSize,
+        texture: ContentFeatures,
+    ) -> usize {
+        let estimate = estimate_or_zero(&size);
+        let texture = self.session.features.map(|_| texture);
+        let weight = self.session.calibrated.map(|_| estimate as f64);
+        self.push(
+            ix,
+            size,
+            SummaryMessage {
+                features: texture,
+                calibrated_tokens: weight,
+                estimated_tokens: estimate,
+                is_written: false,
+            },
+        )
+    }
+
+    fn push(&mut self, entry: EntryIx, size: MessageSize, summary: SummaryMessage) -> usize {
+        self.context.messages.push(ContextMessage::from_entry(entry, size));
+        self.summaries.push(summary);
+        self.context.messages.len() - 1
+    }
+
+    fn summary_at(&self, at: usize) -> Option<&SummaryMessage> {
+        self.summaries.get(at.checked_sub(self.base.len())?)
+    }
+
+    /// What tells a summary from others: its entry, and whether it stands in the transcript.
+    pub(super) fn summary_key(&self, at: usize) -> (EntryIx, bool) {
+        let is_written = self.summary_at(at).is_none_or(|summary| summary.is_written);
+        (self.context.messages[at].entry, is_written)
+    }
+
+    /// Whether a message is no part of what is sent now: a result not yet invented, or one that was dropped.
+    pub(super) fn is_omitted(&self, at: usize) -> bool {
+        let special = &self.base.repair_changes;
+        if special.is_empty() || special.binary_search(&at).is_err() {
+            return false;
+        }
+        self.base.is_missing(at) != (at < self.paired_until)
+    }
+
+    /// The entry of a message; none of one that repair invents.
+    pub(super) fn entry(&self, at: usize) -> Option<EntryIx> {
+        (!self.base.is_missing(at)).then(|| self.context.messages[at].entry)
+    }
+
+    /// A message for a list, nothing done to it.
+    pub(super) fn planned_message(&self, at: usize) -> PlannedMessage {
+        match self.base.missing.get(&at) {
+            Some(missing) => PlannedMessage::from(missing.result.clone()),
+            None => PlannedMessage { origin: MessageOrigin::Context(at as u32), change: None },
+        }
+    }
+
+    /// The sizes of a message as it is now.
+    pub(super) fn size(&self, at: usize) -> &MessageSize {
+        &self.context.messages[at].size
+    }
+
+    /// Its texture, where textures were read.
+    pub(super) fn features(&self, at: usize) -> Option<&ContentFeatures> {
+        if at >= self.base.len() {
+            return self.summary_at(at)?.features.as_ref();
+        }
+        if !self.changed_features.is_empty()
+            && let Some(texture) = self.changed_features.get(&at)
+        {
+            return Some(texture);
+        }
+        if self.base.is_missing(at) {
+            return self.base.missing_features(at);
+        }
+        if at < self.stripped_until {
+            return self.base.features_without_details(self.session, at);
+        }
+        self.base.features(self.session, at)
+    }
+
+    /// Tokens of a message with these sizes: an edited one weighs as much less as it has fewer chars.
+    pub(super) fn estimate_tokens(&self, at: usize, size: &MessageSize) -> f64 {
+        let tokens = estimate_or_zero(size) as f64;
+        let (weight, before) = match self.summary_at(at) {
+            Some(summary) => (summary.calibrated_tokens, summary.estimated_tokens),
+            None => (self.base.weights.as_ref().map(|weights| weights[at]), self.base.estimates[at]),
+        };
+        let (Some(weight), before) = (weight, before as f64) else { return tokens };
+        if tokens == before {
+            weight
+        } else if before == 0.0 {
+            tokens
+        } else {
+            fixed_point(weight * tokens / before)
+        }
+    }
+
+    /// Tokens of an item of a list.
+    pub(super) fn estimate_message_tokens(&self, item: &PlannedMessage) -> f64 {
+        match (item.position(), &item.change) {
+            (Some(at), Some(change)) => self.estimate_tokens(at, &self.size_after(Some(at), change)),
+            (Some(at), None) => self.estimate_tokens(at, self.size(at)),
+            (None, Some(change)) => estimate_or_zero(&self.size_after(None, change)) as f64,
+            (None, None) => 0.0,
+        }
+    }
+
+    /// The sizes that a change leaves of a message at a place, or of one that stands in no file.
+    pub(super) fn size_after(&self, at: Option<usize>, change: &MessageChange) -> MessageSize {
+        change.size(at.map_or(&MessageSize::EMPTY, |at| self.size(at)))
+    }
+
+    /// A list of these messages.
+    pub(super) fn list(&self, items: Vec<PlannedMessage>) -> MessageList<'_> {
+        let textures = self.session.features.map(|_| FeatureLookup::Source(self));
+        MessageList::from_messages(&self.context, textures, items)
+    }
+
+    /// Gives a message other sizes for good: those that an edit of the context leaves.
+    pub(super) fn resize(&mut self, at: usize, size: MessageSize) {
+        self.edit_cache.invalidate(at);
+        self.context.messages[at].size = size;
+    }
+
+    /// Makes an edit for good.
+    pub(super) fn apply_edit(&mut self, at: usize, edit: &Edit) {
+        self.edit_cache.invalidate(at);
+        let size = *self.size(at);
+        match self.features(at).map(|texture| edit.predict(&size, texture)) {
+            Some((after, texture)) => {
+                self.context.messages[at].size = after;
+                self.changed_features.insert(at, texture);
+            }
+            None if *edit == Edit::RemoveImages => {
+                self.context.messages[at].size = size_without_images(&size);
+            }
+            None => {}
+        }
+    }
+
+    /// Takes the details of all results before this one away.
+    pub(super) fn strip_details(&mut self, until: usize) {
+        for (at, texture) in &mut self.changed_features {
+            let size = &self.context.messages[*at].size;
+            if (self.stripped_until..until).contains(at) && has_details(size.role, texture) {
+                *texture = Edit::StripDetails.predict(size, texture).1;
+            }
+        }
+        (self.stripped_until..until).for_each(|at| self.edit_cache.invalidate(at));
+        self.stripped_until = until;
+    }
+
+    /// Whether a run takes its images away once the model has seen them.
+    pub(super) fn has_images(&self, at: usize, results: bool) -> bool {
+        has_legacy_images(self.size(at), results)
+    }
+
+    /// The same where rules look for references to media too (pruning 8, row "Legacy images").
+    pub(super) fn has_media(&self, at: usize) -> bool {
+        let letters = self.features(at).and_then(|texture| texture.text_features);
+        letters.is_some_and(|letters| letters.has_media)
+    }
+}
+
+impl FeatureSource for MessageArena<'_> {
+    fn features_at(&self, at: usize) -> Option<&ContentFeatures> {
+        self.features(at)
+    }
+
+    fn edit_cache(&self) -> Option<&EditCache> {
+        Some(&self.edit_cache)
+    }
+}

@@ -1,0 +1,221 @@
+//! Running sums over the messages of a path, so that what any stretch of it holds is a subtraction, and so is what the guard
+//! makes of it.
+
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::gateway::ruleset::Preflight;
+use crate::policy::clear_tool_uses::TokenCounting;
+use crate::policy::features::ContentFeatures;
+use crate::policy::message_list::PlannedMessage;
+use crate::policy::{Policy, PolicySet, PolicySettings};
+use crate::replay::ReplaySession;
+use crate::replay::base::ReplayBase;
+use crate::replay::clear::{ClearModel, counts_as_result};
+use crate::replay::guard::GuardModel;
+use crate::replay::message_arena::MessageArena;
+use crate::replay::range_totals::RangeTotals;
+use crate::store::entry::{MessageSize, Role};
+
+/// How messages are measured for the sums.
+#[derive(Debug, Clone)]
+pub(super) struct MessageMeasure {
+    policies: PolicySet,
+    preflight: Preflight,
+    counting: TokenCounting,
+    /// Chars that one result may have where all are held to a budget; no limit where they are not.
+    single_limit: f64,
+    /// None where the guard takes no part.
+    guard_model: Option<GuardModel>,
+    /// None where clearing takes no part, or empties calls too.
+    clear_model: Option<ClearModel>,
+}
+
+impl MessageMeasure {
+    /// For the windows of the guard and of the pruner, in tokens, and these settings.
+    pub(super) fn new(
+        session: &ReplaySession<'_>,
+        base: &ReplayBase,
+        guard_window: f64,
+        window: f64,
+        settings: &PolicySettings,
+    ) -> Self {
+        let reduces = settings.enabled.has(Policy::Reduce) && !settings.reduce.keeps_sent;
+        let single = settings.truncate.max_result_chars_under(settings.ruleset.rules(), window);
+        let single_limit = if reduces { single } else { f64::INFINITY };
+        let clear_model = ClearModel::new(session, base, settings);
+        let guard_model =
+            GuardModel::new(guard_window, settings).filter(|_| settings.enabled.has(Policy::Guard));
+        let preflight = settings.ruleset.rules().preflight;
+        let policies = settings.enabled;
+        Self {
+            policies,
+            preflight,
+            counting: settings.clear.counting,
+            single_limit,
+            guard_model,
+            clear_model,
+        }
+    }
+
+    /// Chars that the guard allows; no limit where there is none.
+    pub(super) fn budget(&self) -> f64 {
+        self.guard_model.as_ref().map_or(f64::INFINITY, GuardModel::budget)
+    }
+
+    /// Whether only the list of messages decides what the guard does (releases R42).
+    pub(super) fn guard_needs_list(&self, totals: &RangeTotals) -> bool {
+        self.guard_model
+            .as_ref()
+            .is_some_and(|guarding| guarding.needs_list(totals.guard_chars - totals.guard_cut.chars))
+    }
+
+    /// Whether the guard ends a call whose messages have this many chars when it is done (releases R41, R43).
+    pub(super) fn stops(&self, chars: f64) -> bool {
+        self.guard_model.as_ref().is_some_and(|guarding| guarding.stops(chars))
+    }
+
+    /// What one message comes to as it stands.
+    pub(super) fn message_totals(&self, arena: &MessageArena<'_>, at: usize) -> RangeTotals {
+        if arena.is_omitted(at) {
+            return RangeTotals::default();
+        }
+        self.edited_totals(arena, at, arena.size(at), arena.features(at))
+    }
+
+    /// What an item of a list comes to.
+    pub(super) fn planned_totals(&self, arena: &MessageArena<'_>, item: &PlannedMessage) -> RangeTotals {
+        match (item.position(), &item.change) {
+            (Some(at), None) => self.message_totals(arena, at),
+            (at, Some(change)) => {
+                let tokens = arena.estimate_message_tokens(item);
+                let totals = self.edited_totals(
+                    arena,
+                    at.unwrap_or(0),
+                    &arena.size_after(at, change),
+                    change.features(),
+                );
+                RangeTotals { tokens, ..totals }
+            }
+            (None, None) => RangeTotals::default(),
+        }
+    }
+
+    /// What a message comes to with other sizes and another texture.
+    pub(super) fn edited_totals(
+        &self,
+        arena: &MessageArena<'_>,
+        at: usize,
+        size: &MessageSize,
+        texture: Option<&ContentFeatures>,
+    ) -> RangeTotals {
+        let known = |number: Option<f64>| number.filter(|number| number.is_finite());
+        let plain = known(size.prune_chars.value().ok());
+        let weight = texture.and_then(|texture| texture.prune_chars);
+        let prune = weight.map_or(plain, |weight| known(weight.value().ok()));
+        let chars = texture.and_then(|texture| texture.text_features).map_or(0.0, |letters| letters.chars);
+        let results = if size.role == Role::ToolResult { chars } else { 0.0 };
+        let guard = texture.map_or(Some(0.0), |texture| known(texture.guard.chars.value().ok()));
+        let unsure = |step: Policy, is_odd: bool| self.policies.has(step) && is_odd;
+        let is_odd = unsure(Policy::Prune, prune.is_none() || size.needs_body)
+            || unsure(Policy::Guard, guard.is_none())
+            || unsure(Policy::Clear, texture.is_some_and(|texture| texture.digest.is_err()));
+        let mut totals = RangeTotals {
+            count: 1,
+            tokens: arena.estimate_tokens(at, size),
+            prune_chars: prune.unwrap_or(0.0),
+            guard_chars: guard.unwrap_or(0.0),
+            clear_tokens: self.clear_tokens(size, texture),
+            check_tokens: self.check_tokens(size, texture),
+            result_chars: results,
+            oversized: u32::from(results > self.single_limit),
+            reweighted: u32::from(prune != plain),
+            odd: u32::from(is_odd),
+            ..RangeTotals::default()
+        };
+        let Some(texture) = texture.filter(|_| !is_odd) else { return totals };
+        if let Some(guarding) = &self.guard_model {
+            (totals.guard_cut, totals.guard_compacted) = guarding.edit_totals(arena, self, at, size, texture);
+        }
+        if let Some(clearing) = &self.clear_model {
+            totals.clearing_results = u32::from(counts_as_result(texture));
+            if let Some(used) = clearing.edit_totals(arena, self, at, size, texture) {
+                (totals.clearable, totals.cleared) = (totals.clear_tokens, used);
+                (totals.cleared_cut, totals.cleared_compacted) = (totals.guard_cut, totals.guard_compacted);
+            }
+        }
+        totals
+    }
+
+    /// Whether clearing takes part.
+    pub(super) fn has_clearing(&self) -> bool {
+        self.policies.has(Policy::Clear)
+    }
+
+    /// Tokens of a message as the check of a prompt counts them; 0 where it takes no part.
+    fn check_tokens(&self, size: &MessageSize, texture: Option<&ContentFeatures>) -> f64 {
+        match self.preflight {
+            _ if !self.policies.has(Policy::Check) => 0.0,
+            Preflight::None => 0.0,
+            Preflight::Estimate { .. } => estimate_or_zero(size) as f64,
+            Preflight::Pressure(_) => texture.map_or(0.0, |texture| texture.pressure.tokens),
+        }
+    }
+
+    /// Tokens of a message as clearing counts them; 0 where it takes no part.
+    pub(super) fn clear_tokens(&self, size: &MessageSize, texture: Option<&ContentFeatures>) -> f64 {
+        if !self.has_clearing() {
+            return 0.0;
+        }
+        match (self.counting, texture.map(|texture| &texture.digest)) {
+            (TokenCounting::Approximate, Some(Ok(Some(sketch)))) => sketch.tokens() as f64,
+            (TokenCounting::Model, Some(Ok(Some(_)))) => estimate_or_zero(size) as f64,
+            _ => 0.0,
+        }
+    }
+}
+
+/// The sums of the messages of a path before each place, as far as the lane has come, and at last of all.
+#[derive(Debug, Clone)]
+pub(super) struct PrefixSums(Vec<RangeTotals>);
+
+impl PrefixSums {
+    /// Of no message yet, of so many.
+    pub(super) fn new(messages: usize) -> Self {
+        let mut sums = Vec::with_capacity(messages + 1);
+        sums.push(RangeTotals::default());
+        Self(sums)
+    }
+
+    /// Adds the next message.
+    pub(super) fn push(&mut self, totals: &RangeTotals) {
+        let sum = self.0.last().copied().unwrap_or_default();
+        self.0.push(sum + *totals);
+    }
+
+    /// Measures the messages from one on again.
+    pub(super) fn measure_from(&mut self, first: usize, measure: impl Fn(usize) -> RangeTotals) {
+        let count = self.0.len() - 1;
+        self.0.truncate(first.min(count) + 1);
+        (first..count).for_each(|at| self.push(&measure(at)));
+    }
+
+    /// What the messages `from..to` hold.
+    pub(super) fn range(&self, from: usize, to: usize) -> RangeTotals {
+        self.0[to] - self.0[from]
+    }
+
+    /// What one message holds.
+    pub(super) fn message(&self, at: usize) -> RangeTotals {
+        self.range(at, at + 1)
+    }
+
+    /// The first message of `from..to` up to which they hold so much, itself included; `to` where they never do. What is
+    /// asked must not fall.
+    pub(super) fn find_first(&self, from: usize, to: usize, holds: impl Fn(&RangeTotals) -> bool) -> usize {
+        let (mut low, mut high) = (from, to);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if holds(&self.range(from, middle + 1)) { high = middle } else { low = middle + 1 }
+        }
+        low
+    }
+}

@@ -1,0 +1,268 @@
+//! One lane of a replay: the messages as they come, and what every call is sent of them.
+
+use std::collections::HashMap;
+
+use crate::context::tokens_before::recorded_tokens_before;
+use crate::ids::EntryIx;
+use crate::policy::message_list::PlannedMessage;
+use crate::policy::{Policy, PolicySet};
+use crate::replay::base::ReplayBase;
+use crate::replay::cache::PrefixCache;
+use crate::replay::calls::{CacheKey, ModelCall};
+use crate::replay::context_edits::is_context_edit;
+use crate::replay::edits::PromptEdits;
+use crate::replay::message_arena::MessageArena;
+use crate::replay::outcome::{CallReplay, CompactionEvent, TrimStats};
+use crate::replay::prefix_sums::{MessageMeasure, PrefixSums};
+use crate::replay::prune::PrunedForm;
+use crate::replay::range_totals::RangeTotals;
+use crate::replay::rewrite::TraceBranch;
+use crate::replay::{ReplaySession, Settings};
+use crate::store::entry::{EntryKind, Role, StopReason};
+use crate::store::intern::{IdIx, ValueIx};
+
+/// Where a list begins: its summary, and the first message of the path behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Start {
+    /// The summary, by its place in the arena.
+    pub(super) summary: Option<usize>,
+    /// The first message of the path.
+    pub(super) from: usize,
+}
+
+/// The messages a run began with where they are not those of the path in their order.
+#[derive(Debug, Clone)]
+pub(super) struct Loaded {
+    pub(super) messages: Vec<PlannedMessage>,
+    /// Tokens of the items before each, and at last of all.
+    pub(super) prefix_tokens: Vec<f64>,
+    /// What they hold together.
+    pub(super) totals: RangeTotals,
+}
+
+/// The call before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LastModelCall {
+    /// Prompt and answer, as the runtime compares them with its threshold; NaN where nothing was counted.
+    pub(super) tokens: f64,
+    pub(super) stop_reason: StopReason,
+    pub(super) ended: f64,
+    pub(super) cache_key: CacheKey,
+}
+
+/// One lane.
+pub(super) struct Trace<'a> {
+    pub(super) session: &'a ReplaySession<'a>,
+    pub(super) settings: &'a Settings,
+    /// It decides by itself when to compact.
+    pub(super) may_compact: bool,
+    pub(super) arena: MessageArena<'a>,
+    pub(super) measure: MessageMeasure,
+    pub(super) prefix_sums: PrefixSums,
+    /// Messages of the path so far.
+    pub(super) messages_seen: usize,
+    /// Where the session's list begins, and that of the run.
+    pub(super) session_start: Start,
+    pub(super) run_start: Start,
+    /// Someone spoke, and no call was made yet.
+    pub(super) awaits_call: bool,
+    /// The call at hand is the first of its run.
+    pub(super) starts_run: bool,
+    /// Messages of the path that the run began with.
+    pub(super) run_base_len: usize,
+    /// The last answer so far, by its place in the arena.
+    pub(super) last_answer: Option<usize>,
+    pub(super) loaded: Option<Loaded>,
+    /// What a repair of a list does is told by its messages one by one, or it changes nothing but details.
+    pub(super) is_paired: bool,
+    /// Tools of which results may be pruned.
+    pub(super) prunable_tools: HashMap<ValueIx, bool>,
+    /// What results come to once they are pruned, by whether their details are gone.
+    pub(super) pruned_totals: HashMap<(usize, PrunedForm, bool), RangeTotals>,
+    /// An edit of the context changed a message: what the session has in common does not tell of it.
+    pub(super) has_context_edits: bool,
+    /// Messages that runs have gone over: details, images.
+    pub(super) stripped_until: usize,
+    pub(super) images_removed_until: usize,
+    /// The last touch as this run knows it, and the end of the last run.
+    pub(super) last_touch: Option<f64>,
+    pub(super) assumed_touch: Option<f64>,
+    pub(super) history_trim: TrimStats,
+    /// What this run's list lost to the budget of all results.
+    pub(super) reduce_trim: TrimStats,
+    pub(super) branch: TraceBranch,
+    /// Where the first entry of each id stands: messages of the path before it.
+    pub(super) entry_positions: HashMap<IdIx, usize>,
+    pub(super) last_call: Option<LastModelCall>,
+    pub(super) compacted: Option<CompactionEvent>,
+    pub(super) truncated: Option<CompactionEvent>,
+    /// A compaction happened in this run: it leaves no touch (pruning 4.4).
+    pub(super) compacted_in_run: bool,
+    pub(super) cache: PrefixCache<CacheKey, PromptEdits>,
+    /// The prompt of the call before was the one of the record.
+    pub(super) matched_record: bool,
+    pub(super) total_cost: f64,
+    /// Tokens of the answers so far that were counted, and how many these are.
+    pub(super) counted_answers: (f64, f64),
+}
+
+impl<'a> Trace<'a> {
+    /// Nothing read yet. Only the simulated lane may leave written compactions out.
+    pub(super) fn new(
+        session: &'a ReplaySession<'a>,
+        base: &'a ReplayBase,
+        settings: &'a Settings,
+        simulated: bool,
+    ) -> Self {
+        let arena = MessageArena::new(session, base);
+        let measure =
+            MessageMeasure::new(session, base, settings.guard_window, settings.window, &settings.policies);
+        let steps = settings.policies.enabled;
+        Self {
+            session,
+            settings,
+            may_compact: simulated && settings.has_compaction(),
+            measure,
+            prefix_sums: PrefixSums::new(base.len()),
+            arena,
+            messages_seen: 0,
+            session_start: Start::default(),
+            run_start: Start::default(),
+            awaits_call: false,
+            starts_run: false,
+            run_base_len: 0,
+            last_answer: None,
+            loaded: None,
+            is_paired: !steps.has(Policy::Repair) || base.has_local_repairs || base.is_paired(session),
+            prunable_tools: if steps.has(Policy::Prune) {
+                prunable_tools(session, base, settings)
+            } else {
+                HashMap::new()
+            },
+            pruned_totals: HashMap::new(),
+            has_context_edits: false,
+            stripped_until: 0,
+            images_removed_until: 0,
+            last_touch: None,
+            assumed_touch: None,
+            history_trim: TrimStats::default(),
+            reduce_trim: TrimStats::default(),
+            branch: TraceBranch::default(),
+            entry_positions: HashMap::new(),
+            last_call: None,
+            compacted: None,
+            truncated: None,
+            compacted_in_run: false,
+            cache: PrefixCache::new(session.retention),
+            matched_record: true,
+            total_cost: 0.0,
+            counted_answers: (0.0, 0.0),
+        }
+    }
+
+    /// The steps that take part.
+    pub(super) fn policies(&self) -> PolicySet {
+        self.settings.policies.enabled
+    }
+
+    /// Takes the next entry of the path.
+    pub(super) fn push_entry(&mut self, place: usize) {
+        let ix = self.session.path[place];
+        let entry = self.session.index.entry(ix);
+        let is_compaction = entry.kind == EntryKind::Compaction;
+        let makes_message = entry.becomes_message() && entry.message.is_some();
+        let speaks = makes_message && !matches!(entry.role(), Some(Role::Assistant | Role::ToolResult));
+        if speaks && !self.awaits_call {
+            self.end_run(ix);
+            self.begin_run(ix);
+        }
+        if is_compaction && self.may_compact {
+            return;
+        }
+        if self.may_compact {
+            self.branch.push(self.session.branch[place], self.messages_seen);
+        }
+        if is_context_edit(self.session.index, ix) {
+            self.apply_context_edit(ix);
+        }
+        if is_compaction {
+            self.push_compaction(place, ix);
+        }
+        if let Some(id) = entry.id {
+            self.entry_positions.entry(id).or_insert(self.messages_seen);
+        }
+        if makes_message && entry.role() == Some(Role::Assistant) {
+            self.last_answer = Some(self.messages_seen);
+        }
+        if makes_message {
+            self.push_message();
+            while self.arena.base.is_missing(self.messages_seen) {
+                self.push_message();
+            }
+        }
+    }
+
+    fn push_message(&mut self) {
+        self.prefix_sums.push(&self.measure.message_totals(&self.arena, self.messages_seen));
+        self.messages_seen += 1;
+    }
+
+    /// A compaction as it was written (compaction 4.2, 4.3).
+    fn push_compaction(&mut self, place: usize, ix: EntryIx) {
+        let entry = self.session.index.entry(ix);
+        let Some(size) = entry.message else { return };
+        let kept = entry.reference.and_then(|id| self.entry_positions.get(&id).copied());
+        let front = self.arena.push_recorded_summary(place, size);
+        let by_overflow = self.last_call.is_some_and(|last| last.stop_reason == StopReason::Error);
+        let known = recorded_tokens_before(self.session.index, self.session.path, place);
+        let earlier = self.compacted.and_then(|earlier| earlier.tokens_before);
+        self.compact_to(
+            Start { summary: Some(front), from: kept.unwrap_or(self.messages_seen) },
+            by_overflow,
+            Some(ix),
+        );
+        if let Some(done) = &mut self.compacted {
+            done.tokens_before = earlier.or(known).or(done.tokens_before);
+        }
+        self.branch.keep_from(kept.unwrap_or(self.messages_seen));
+    }
+
+    /// A call, and what became of it. `record` is what the other lane makes of it.
+    pub(super) fn replay_call(&mut self, call: &ModelCall, record: Option<&CallReplay>) -> CallReplay {
+        self.starts_run = std::mem::take(&mut self.awaits_call);
+        let answer = self.resolve_call(call, record);
+        let counted = match call.usage {
+            Some(usage) if answer.is_measured => usage.context_tokens,
+            Some(_) => answer.expected + answer.split.output,
+            None if self.settings.assumptions.assume_usage && !answer.failed => {
+                answer.expected + answer.split.output
+            }
+            None => f64::NAN,
+        };
+        if let Some(output) = call.usage.map(|usage| usage.output).filter(|tokens| tokens.is_finite()) {
+            self.counted_answers = (self.counted_answers.0 + output, self.counted_answers.1 + 1.0);
+        }
+        self.last_call = Some(LastModelCall {
+            tokens: counted,
+            stop_reason: call.stop_reason,
+            ended: call.ended,
+            cache_key: call.cache_key,
+        });
+        answer
+    }
+}
+
+/// The tools of a path by whether their results may be pruned (pruning 5.12).
+fn prunable_tools(
+    session: &ReplaySession<'_>,
+    base: &ReplayBase,
+    settings: &Settings,
+) -> HashMap<ValueIx, bool> {
+    let filter = settings.policies.prune.tool_filter();
+    let mut tools = HashMap::new();
+    for at in base.results.iter().filter(|at| !base.is_missing(**at)) {
+        let tool = base.context.messages[*at].size.tool_name;
+        tools.entry(tool).or_insert_with(|| filter.is_prunable(session.index.values.value(tool)));
+    }
+    tools
+}

@@ -1,0 +1,129 @@
+//! The two lanes of a replay, each by itself: the recorded one is made once, and any number of simulated ones beside it, at
+//! once where there is more than one core. Between two calls each asks whether anybody still wants to know.
+
+use std::sync::Arc;
+
+use crate::replay::base::ReplayBase;
+use crate::replay::calls::{ModelCall, model_calls};
+use crate::replay::outcome::CallReplay;
+use crate::replay::totals::TraceTotals;
+use crate::replay::trace::Trace;
+use crate::replay::{Replay, ReplaySession, Settings};
+
+/// The calls of the record under the settings in force: what every simulated lane is held against.
+#[derive(Debug, Clone)]
+pub struct RecordedTrace {
+    /// The calls.
+    pub calls: Vec<ModelCall>,
+    /// What became of each.
+    pub trace: Vec<CallReplay>,
+    base: Arc<ReplayBase>,
+}
+
+impl RecordedTrace {
+    /// All of it, as long as it takes.
+    pub fn new(session: &ReplaySession<'_>, settings: &Settings) -> Self {
+        Self::record_while(session, settings, &|| true).0
+    }
+
+    /// As much as is wanted, and whether that is all.
+    fn record_while(
+        session: &ReplaySession<'_>,
+        settings: &Settings,
+        wanted: &dyn Fn() -> bool,
+    ) -> (Self, bool) {
+        let mut calls = model_calls(session.index, session.path, session.refused, session.unreliable_answers);
+        for call in &mut calls {
+            call.cut_short = session.cut_short.contains(&call.entry);
+        }
+        let mut record =
+            Self { trace: Vec::with_capacity(calls.len()), calls, base: ReplayBase::new(session).into() };
+        let mut lane = std::mem::take(&mut record.trace);
+        let done = record.run(session, settings, false, wanted, |call| lane.push(*call));
+        (Self { trace: lane, ..record }, done)
+    }
+
+    /// Goes over the path once and tells of every call; false once it is not wanted any more.
+    fn run(
+        &self,
+        session: &ReplaySession<'_>,
+        settings: &Settings,
+        simulated: bool,
+        wanted: &dyn Fn() -> bool,
+        mut tell: impl FnMut(&CallReplay),
+    ) -> bool {
+        let mut lane = Trace::new(session, &self.base, settings, simulated);
+        let (mut place, mut last) = (0, None::<CallReplay>);
+        for (at, call) in self.calls.iter().enumerate() {
+            if !wanted() {
+                return false;
+            }
+            (place..call.path_index).for_each(|place| lane.push_entry(place));
+            place = call.path_index;
+            let made = lane.replay_call(call, self.trace.get(at).filter(|_| simulated));
+            if let Some(before) = last.replace(made) {
+                tell(&before);
+            }
+        }
+        // A compaction behind the last call is one of the session too.
+        (place..session.path.len()).for_each(|place| lane.push_entry(place));
+        if let Some(last) = last {
+            let after = lane.compacted.filter(|done| done.is_recorded);
+            tell(&CallReplay { compacted_after: after, ..last });
+        }
+        true
+    }
+
+    /// What its calls come to.
+    pub fn totals(&self) -> TraceTotals {
+        TraceTotals::of(&self.calls, &self.trace)
+    }
+
+    /// The two lanes of a session beside each other.
+    pub fn into_replay(self, session: &ReplaySession<'_>, simulated: Vec<CallReplay>) -> Replay {
+        let touches_recorded = !session.cache_touches.is_empty();
+        Replay { calls: self.calls, recorded: self.trace, simulated, touches_recorded }
+    }
+}
+
+/// Replays a session under the settings in force and under others.
+pub fn replay(session: &ReplaySession<'_>, recorded: &Settings, simulated: &Settings) -> Replay {
+    let record = RecordedTrace::new(session, recorded);
+    let mut lane = Vec::with_capacity(record.calls.len());
+    record.run(session, simulated, true, &|| true, |call| lane.push(*call));
+    record.into_replay(session, lane)
+}
+
+/// The recorded lane of a session; none once `wanted` says that nobody waits for it.
+pub fn recorded_trace(
+    session: &ReplaySession<'_>,
+    settings: &Settings,
+    wanted: &dyn Fn() -> bool,
+) -> Option<RecordedTrace> {
+    let (record, done) = RecordedTrace::record_while(session, settings, wanted);
+    done.then_some(record)
+}
+
+/// The same calls under other settings; none once `wanted` says that nobody waits for them.
+pub fn simulated_trace(
+    session: &ReplaySession<'_>,
+    settings: &Settings,
+    record: &RecordedTrace,
+    wanted: &dyn Fn() -> bool,
+) -> Option<Vec<CallReplay>> {
+    let mut lane = Vec::with_capacity(record.calls.len());
+    let done = record.run(session, settings, true, wanted, |call| lane.push(*call));
+    done.then_some(lane)
+}
+
+/// What the calls come to under other settings, without keeping each of them: a cell of a grid.
+pub fn simulated_totals(
+    session: &ReplaySession<'_>,
+    settings: &Settings,
+    record: &RecordedTrace,
+    wanted: &dyn Fn() -> bool,
+) -> Option<TraceTotals> {
+    let mut totals = TraceTotals::default();
+    let done = record.run(session, settings, true, wanted, |call| totals = totals.with_call(call));
+    done.then_some(totals)
+}

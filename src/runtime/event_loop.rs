@@ -1,0 +1,322 @@
+//! The loop: wait for one thing, take everything else that waits, then draw once. Nothing wakes it while
+//! nothing happens.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::app::App;
+use crate::app::event::Event;
+use crate::config::SummarizerConfig;
+use crate::gateway::env::Environment;
+use crate::inspect::session_list::SessionListing;
+use crate::inspect::store_location::StoreLocation;
+use crate::runtime::RunOptions;
+use crate::runtime::clock::Clock;
+use crate::runtime::excerpt_queue::ExcerptQueue;
+use crate::runtime::input::Input;
+use crate::runtime::jobs::{JobKind, JobMessage, JobReport, Jobs};
+use crate::runtime::relist_queue::RelistQueue;
+use crate::runtime::session_counts::SessionCounts;
+use crate::runtime::signals::{SignalAction, Signals};
+use crate::runtime::store_loader::{StoreLoader, to_listing};
+use crate::runtime::suspend::is_suspend_key;
+use crate::runtime::terminal::TerminalScreen;
+use crate::runtime::themes::Themes;
+use crate::runtime::watch::{Watch, WatchEvent, WatchMode, describe_polled, store_databases, store_folders};
+use crate::summarize::CancelToken;
+use crate::ui;
+
+/// Frames follow each other at most so fast.
+const FRAME_INTERVAL: Duration = Duration::from_millis(8);
+/// Events taken before a frame is due all the same.
+const MAX_EVENTS_PER_FRAME: usize = 1000;
+
+/// Everything around the state.
+pub(super) struct EventLoop {
+    pub(super) app: App,
+    pub(super) themes: Themes,
+    pub(super) screen: TerminalScreen,
+    pub(super) env: Environment,
+    pub(super) store_loader: StoreLoader,
+    pub(super) jobs: Jobs,
+    pub(super) excerpt_queue: ExcerptQueue,
+    pub(super) session_counts: SessionCounts,
+    pub(super) relist_queue: RelistQueue,
+    /// Who writes summaries.
+    pub(super) summarizer: SummarizerConfig,
+    /// Ends the summary that is being made.
+    pub(super) summary_cancel: CancelToken,
+    pub(super) clock: Clock,
+    /// Moments at which the state wants to be told, ms.
+    pub(super) timers: BTreeSet<i64>,
+    /// A text that waits for the pager.
+    pub(super) pending_page: Option<String>,
+    /// The person leaves.
+    pub(super) should_quit: bool,
+    /// The person pressed ctrl-z.
+    should_suspend: bool,
+    /// The place whose clock is in force.
+    active_place: Option<Arc<StoreLocation>>,
+    reports: UnboundedReceiver<JobReport>,
+    watch_events: UnboundedReceiver<WatchEvent>,
+    watch: Watch,
+    /// Something changed since the last frame.
+    pub(super) needs_redraw: bool,
+    last_frame: Option<Instant>,
+}
+
+/// What the loop woke up for.
+#[derive(Debug)]
+enum WakeReason {
+    Signal(SignalAction),
+    /// None when the terminal is gone.
+    Input(Option<Event>),
+    Report(JobReport),
+    Watch(WatchEvent),
+    /// A timer, or the next frame, is due.
+    Timer,
+}
+
+impl EventLoop {
+    pub(super) fn new(
+        store_loader: StoreLoader,
+        options: RunOptions,
+        themes: Themes,
+        screen: TerminalScreen,
+        size: (u16, u16),
+    ) -> Self {
+        let (reporter, reports) = unbounded_channel();
+        let (changed, watch_events) = unbounded_channel();
+        let ways = WatchMode::from_env(&options.environment);
+        let mut app = App::new(options.app, size);
+        app.options.theme = themes.initial;
+        Self {
+            app,
+            themes,
+            screen,
+            store_loader,
+            env: options.environment,
+            jobs: Jobs::new(reporter),
+            excerpt_queue: ExcerptQueue::default(),
+            session_counts: SessionCounts::default(),
+            relist_queue: RelistQueue::default(),
+            summarizer: options.summarizer,
+            summary_cancel: CancelToken::new(),
+            clock: Clock::default(),
+            timers: BTreeSet::new(),
+            pending_page: None,
+            should_quit: false,
+            should_suspend: false,
+            active_place: None,
+            reports,
+            watch_events,
+            watch: Watch::start(ways, move |told| changed.send(told).is_ok()),
+            needs_redraw: true,
+            last_frame: None,
+        }
+    }
+
+    /// Runs until the person leaves. `unanswered`: the terminal still owes an answer.
+    pub(super) async fn run(mut self, unanswered: bool) -> anyhow::Result<()> {
+        let mut signals = Signals::new().context("signals cannot be received")?;
+        let mut input = Input::start(unanswered);
+        self.start();
+        while !self.should_quit {
+            self.draw_if_due()?;
+            let woken = self.wait(&mut signals, &mut input).await;
+            match woken {
+                WakeReason::Signal(caught) => input = self.handle_signal(caught, input).await?,
+                other => self.handle_wake(other)?,
+            }
+            if self.drain_events(&mut input)? {
+                input = self.suspend(input).await?;
+            }
+            if let Some(text) = self.pending_page.take() {
+                input = self.show_in_pager(&text, input).await?;
+                // A ctrl-c meant for the pager reached us too.
+                signals = Signals::new().context("signals cannot be received")?;
+            }
+        }
+        self.finish_writes().await
+    }
+
+    /// Does what is done before anything happened.
+    pub(super) fn start(&mut self) {
+        self.app.now_ms = self.clock.now_ms();
+        for effect in self.app.start(false) {
+            self.perform(effect);
+        }
+    }
+
+    async fn wait(&mut self, signals: &mut Signals, input: &mut Input) -> WakeReason {
+        let due = self.next_deadline();
+        tokio::select! {
+            biased;
+            caught = signals.next() => WakeReason::Signal(caught),
+            event = input.next() => WakeReason::Input(event),
+            Some(report) = self.reports.recv() => WakeReason::Report(report),
+            Some(told) = self.watch_events.recv() => WakeReason::Watch(told),
+            () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => WakeReason::Timer,
+        }
+    }
+
+    /// Waits at most so long for something that is no key, and takes it: the program without a terminal.
+    pub(super) async fn step(&mut self, at_most: Duration) -> anyhow::Result<()> {
+        self.needs_redraw = false;
+        let wait = self.next_deadline().map_or(at_most, |due| due.min(at_most));
+        let woken = tokio::select! {
+            Some(report) = self.reports.recv() => WakeReason::Report(report),
+            Some(told) = self.watch_events.recv() => WakeReason::Watch(told),
+            () = tokio::time::sleep(wait) => WakeReason::Timer,
+        };
+        self.handle_wake(woken)
+    }
+
+    /// How long until the next timer or frame; none when there is nothing to wake up for.
+    fn next_deadline(&self) -> Option<Duration> {
+        let now_ms = self.clock.now_ms();
+        let timer =
+            self.timers.first().map(|at| Duration::from_millis(at.saturating_sub(now_ms).max(0) as u64));
+        let frame = self
+            .last_frame
+            .filter(|_| self.needs_redraw)
+            .map(|last| FRAME_INTERVAL.saturating_sub(last.elapsed()));
+        [timer, frame, self.relist_queue.next_delay()].into_iter().flatten().min()
+    }
+
+    fn handle_wake(&mut self, woken: WakeReason) -> anyhow::Result<()> {
+        match woken {
+            WakeReason::Input(Some(event)) => self.dispatch(event),
+            WakeReason::Input(None) => self.should_quit = true,
+            WakeReason::Report(report) => self.handle_report(report)?,
+            WakeReason::Watch(WatchEvent::Changed(paths)) => self.dispatch(Event::FilesChanged(paths)),
+            WakeReason::Watch(WatchEvent::Polled(polled)) => {
+                self.dispatch(Event::PollingChanged(describe_polled(&polled)));
+            }
+            WakeReason::Timer | WakeReason::Signal(_) => {}
+        }
+        let now_ms = self.clock.now_ms();
+        if self.timers.first().is_some_and(|at| *at <= now_ms) {
+            self.timers = self.timers.split_off(&(now_ms + 1));
+            self.dispatch(Event::Timer);
+        }
+        self.start_due_work();
+        Ok(())
+    }
+
+    /// Takes everything that waits. Answers whether ctrl-z was among it.
+    fn drain_events(&mut self, input: &mut Input) -> anyhow::Result<bool> {
+        for _ in 0..MAX_EVENTS_PER_FRAME {
+            if self.should_quit || self.pending_page.is_some() || self.should_suspend {
+                break;
+            }
+            if let Some(event) = input.try_next() {
+                self.handle_wake(WakeReason::Input(Some(event)))?;
+            } else if let Ok(report) = self.reports.try_recv() {
+                self.handle_wake(WakeReason::Report(report))?;
+            } else if let Ok(told) = self.watch_events.try_recv() {
+                self.handle_wake(WakeReason::Watch(told))?;
+            } else {
+                break;
+            }
+        }
+        Ok(std::mem::take(&mut self.should_suspend))
+    }
+
+    /// Gives the state an event and performs what it asks for.
+    pub(super) fn dispatch(&mut self, event: Event) {
+        if is_suspend_key(&event) {
+            self.should_suspend = true;
+            return;
+        }
+        if let Event::Resize { width, height } = event {
+            // A terminal that is gone shows in the next frame.
+            drop(self.screen.resize(width.max(1), height.max(1)));
+        }
+        self.needs_redraw = true;
+        for effect in self.app.update(event, self.clock.now_ms()) {
+            self.perform(effect);
+        }
+    }
+
+    fn handle_report(&mut self, report: JobReport) -> anyhow::Result<()> {
+        match self.jobs.accept(report) {
+            Some(JobMessage::Event(event)) => self.dispatch(*event),
+            Some(JobMessage::Listed(listed, place, began_ms)) => self.apply_listing(*listed, place, began_ms),
+            Some(JobMessage::Invalidated(touched, store, paths)) => {
+                self.apply_invalidation(*touched, &store, paths);
+            }
+            Some(JobMessage::Done { panicked: true }) => bail!("a fault of this program ended it; see above"),
+            Some(JobMessage::Done { panicked: false }) => self.excerpt_queue.start_reader(&mut self.jobs),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// A list came: its store is the one to open sessions of, to follow, and to count.
+    fn apply_listing(&mut self, mut listed: SessionListing, place: Arc<StoreLocation>, began_ms: i64) {
+        if !self.active_place.as_ref().is_some_and(|known| Arc::ptr_eq(known, &place)) {
+            self.clock = Clock::starting_at(place.demo_now_ms());
+            // What was to go at a moment of the other clock goes now.
+            self.app.toast = None;
+            self.timers.clear();
+            self.jobs.cancel(JobKind::Count);
+            self.active_place = Some(place);
+        }
+        let unknown = self.session_counts.apply_known(&listed.store, &mut listed.items);
+        self.watch.set_folders(store_folders(&listed.store), began_ms);
+        self.watch.set_databases(store_databases(&listed.store));
+        self.store_loader.store = Some(Arc::clone(&listed.store));
+        self.relist_queue.apply_listing(&listed.store);
+        self.dispatch(Event::Listed(Box::new(to_listing(&listed))));
+        if !unknown.is_empty() {
+            let (counts, store) = (self.session_counts.clone(), listed.store);
+            self.jobs.start_after_current(JobKind::Count, move |ticket| {
+                counts.count_sessions(&store, &unknown, ticket);
+            });
+        }
+    }
+
+    fn draw_if_due(&mut self) -> anyhow::Result<()> {
+        let due = self.last_frame.is_none_or(|last| last.elapsed() >= FRAME_INTERVAL);
+        if !self.needs_redraw || !due {
+            return Ok(());
+        }
+        let theme = self.themes.current(&self.app.options);
+        let app = &self.app;
+        self.screen.draw(|frame| ui::draw(app, theme, frame)).context("the terminal is gone")?;
+        self.needs_redraw = false;
+        self.last_frame = Some(Instant::now());
+        #[cfg(debug_assertions)]
+        panic_for_test(&self.app);
+        Ok(())
+    }
+
+    /// A write that has begun is brought to its end: leaving is no reason to lose its answer.
+    async fn finish_writes(&mut self) -> anyhow::Result<()> {
+        self.stop_summary();
+        while self.jobs.is_running(JobKind::Write) {
+            let Some(report) = self.reports.recv().await else { break };
+            if let Some(JobMessage::Done { panicked: true }) = self.jobs.accept(report) {
+                bail!("a fault of this program ended it; see above");
+            }
+        }
+        for kind in [JobKind::Open, JobKind::Refresh, JobKind::Count, JobKind::Recount, JobKind::Search] {
+            self.jobs.cancel(kind);
+        }
+        Ok(())
+    }
+}
+
+/// Lets a test see what a panic in the middle of the work leaves behind.
+#[cfg(debug_assertions)]
+#[expect(clippy::manual_assert, clippy::panic, reason = "this is the panic that the test asks for")]
+fn panic_for_test(app: &App) {
+    if app.listing.is_some() && std::env::var_os("CLAWSCOPE_TEST_PANIC").is_some_and(|value| value == "1") {
+        panic!("a test asked for this panic");
+    }
+}

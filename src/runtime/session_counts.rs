@@ -1,0 +1,273 @@
+//! What the list does not tell by itself, read in the background: tokens, entries and marks of every
+//! session, newest first. A session is read again only when its file changed.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::app::event::Event;
+use crate::ids::SessionKey;
+use crate::inspect::session_loading::open;
+use crate::inspect::{LoadedSession, Mark, SessionItem, load_item};
+use crate::runtime::clock::system_now_ms;
+use crate::runtime::jobs::{JobHandle, Throttle};
+use crate::store::discovery::Store;
+use crate::store::session::Session;
+
+/// Sessions read at a time.
+const BATCH_SIZE: usize = 8;
+/// The list is told at most so often: each time it is drawn.
+const REPORT_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Readings that are kept.
+const MAX_RECENT: usize = 4;
+
+/// What a session's file was when it was read.
+#[derive(Debug, Clone, PartialEq)]
+struct CountStamp {
+    path: Option<PathBuf>,
+    bytes: u64,
+    modified_ms: Option<i64>,
+    /// Hash of the configuration, which windows come from.
+    config_hash: u64,
+}
+
+impl CountStamp {
+    fn new(session: &Session, config_hash: u64) -> Self {
+        Self {
+            path: session.path.clone(),
+            bytes: session.bytes,
+            modified_ms: session.modified_ms,
+            config_hash,
+        }
+    }
+}
+
+/// Everything counted so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SessionCounts {
+    counted: Arc<Mutex<HashMap<SessionKey, (CountStamp, SessionItem)>>>,
+    recent: Arc<Mutex<RecentSessions>>,
+}
+
+/// Readings of the sessions that were written to last: each of them is read on, not anew.
+#[derive(Debug, Default)]
+struct RecentSessions(VecDeque<LoadedSession>);
+
+impl RecentSessions {
+    fn take(&mut self, key: &SessionKey) -> Option<LoadedSession> {
+        let at = self.0.iter().position(|known| known.item.key == *key)?;
+        self.0.remove(at)
+    }
+
+    fn push(&mut self, inspection: LoadedSession) {
+        self.0.push_back(inspection);
+        if self.0.len() > MAX_RECENT {
+            self.0.pop_front();
+        }
+    }
+}
+
+impl SessionCounts {
+    /// Fills in what is known already; the keys of the sessions that are to be read, newest first.
+    pub(super) fn apply_known(&self, store: &Store, items: &mut [SessionItem]) -> Vec<SessionKey> {
+        let known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamps = stamps(store);
+        let mut unknown: Vec<(bool, Reverse<Option<i64>>, SessionKey)> = Vec::new();
+        for item in items {
+            let counted = known.get(&item.key).filter(|(stamp, _)| stamps.get(&item.key) == Some(stamp));
+            match counted {
+                Some((_, counted)) => copy_counts(item, counted),
+                None if item.path.is_none() || item.has(Mark::Missing) => {}
+                None => {
+                    let aside = item.marks.iter().any(|mark| mark.is_archive());
+                    unknown.push((aside, Reverse(item.updated_ms), item.key.clone()));
+                }
+            }
+        }
+        unknown.sort();
+        unknown.into_iter().map(|(_, _, key)| key).collect()
+    }
+
+    /// Fills in what is known of sessions that changed, until they are counted again; the keys of those that are to be.
+    pub(super) fn apply_outdated(
+        &self,
+        store: &Store,
+        sessions: &[Session],
+        items: &mut [SessionItem],
+    ) -> Vec<SessionKey> {
+        let known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let configuration = hash_config(store);
+        let mut unknown = Vec::new();
+        for (session, item) in sessions.iter().zip(items) {
+            let counted = known.get(&item.key);
+            if let Some((_, counted)) = counted.filter(|(stamp, _)| stamp.path == session.path) {
+                copy_counts(item, counted);
+            }
+            if counted.is_none_or(|(stamp, _)| *stamp != CountStamp::new(session, configuration)) {
+                unknown.push(item.key.clone());
+            }
+        }
+        unknown
+    }
+
+    /// Reads sessions that are written to, each on from where it was read last, and tells of them.
+    pub(super) fn recount(&self, store: &Store, keys: &BTreeSet<SessionKey>, ticket: &JobHandle) {
+        let configuration = hash_config(store);
+        let mut items = Vec::new();
+        for session in store.sessions.iter().filter(|session| keys.contains(&session.key)) {
+            // What is added while it is read makes it another.
+            let stamp = CountStamp::new(&session.refreshed(), configuration);
+            let before = self.recent().take(&session.key);
+            let wanted = &mut |_, _| ticket.is_current();
+            let Ok(inspection) = open(store, &session.key, before.as_ref(), system_now_ms(), wanted) else {
+                continue;
+            };
+            let item = inspection.item.clone();
+            self.recent().push(inspection);
+            let mut known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(item.key.clone(), (stamp, item.clone()));
+            items.push(item);
+        }
+        ticket.send_event(Event::ItemsChanged(items));
+    }
+
+    fn recent(&self) -> MutexGuard<'_, RecentSessions> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads sessions and tells of them in batches, until nobody wants it any more.
+    pub(super) fn count_sessions(&self, store: &Store, keys: &[SessionKey], ticket: &JobHandle) {
+        let stamps = stamps(store);
+        let pool = counting_pool();
+        // Another reader may have been faster.
+        let is_known = |key: &&SessionKey| {
+            let known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+            known.get(*key).is_some_and(|(stamp, _)| stamps.get(*key) == Some(stamp))
+        };
+        let sessions = store.sessions_by_key();
+        let unread = keys.iter().filter(|key| !is_known(key));
+        let unread: Vec<&Session> = unread.filter_map(|key| sessions.get(key).copied()).collect();
+        let mut news = Vec::new();
+        let mut throttle = Throttle::new(REPORT_INTERVAL);
+        for batch in unread.chunks(BATCH_SIZE) {
+            let read = |session: &&Session| {
+                load_item(store, session, system_now_ms(), &mut |_, _| ticket.is_current()).ok()
+            };
+            let items: Vec<SessionItem> = match &pool {
+                Some(pool) => pool.install(|| batch.par_iter().filter_map(read).collect()),
+                None => batch.iter().filter_map(read).collect(),
+            };
+            if !ticket.is_current() {
+                return;
+            }
+            let mut known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+            for item in &items {
+                if let Some(stamp) = stamps.get(&item.key) {
+                    known.insert(item.key.clone(), (stamp.clone(), item.clone()));
+                }
+            }
+            drop(known);
+            news.extend(items);
+            if throttle.try_pass() {
+                ticket.send_event(Event::ItemsCounted(std::mem::take(&mut news)));
+            }
+        }
+        if !news.is_empty() {
+            ticket.send_event(Event::ItemsCounted(news));
+        }
+    }
+}
+
+/// Half of the cores: the session that someone opens meanwhile must not wait.
+fn counting_pool() -> Option<ThreadPool> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    (cores > 2).then(|| ThreadPoolBuilder::new().num_threads((cores / 2).min(4)).build().ok())?
+}
+
+fn hash_config(store: &Store) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    crate::js::stringify(&store.config.js_root).hash(&mut hasher);
+    hasher.finish()
+}
+
+fn stamps(store: &Store) -> HashMap<SessionKey, CountStamp> {
+    let configuration = hash_config(store);
+    let stamp = |session: &Session| CountStamp::new(session, configuration);
+    store.sessions.iter().map(|session| (session.key.clone(), stamp(session))).collect()
+}
+
+/// What reading told stays; what the row and the files say now is newer.
+fn copy_counts(item: &mut SessionItem, counted: &SessionItem) {
+    item.provider.clone_from(&counted.provider);
+    item.model.clone_from(&counted.model);
+    item.title.clone_from(&counted.title);
+    item.window = counted.window;
+    item.tokens = counted.tokens;
+    item.entries = counted.entries;
+    item.overflows = counted.overflows;
+    item.compactions = item.compactions.or(counted.compactions);
+    item.updated_ms = counted.updated_ms.max(item.updated_ms.filter(|_| counted.updated_ms.is_none()));
+    for mark in [Mark::Overflow, Mark::Damaged] {
+        item.set_mark(mark, counted.has(mark));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::env::Environment;
+    use crate::inspect::session_list::list_sessions;
+    use crate::inspect::store_location::{StoreLocation, StoreRequest};
+    use crate::runtime::jobs::{JobKind, JobMessage, Jobs};
+    use crate::store::demo::NOW_MS;
+
+    #[tokio::test]
+    async fn the_whole_demo_is_counted_once_and_again_only_what_changed() {
+        let place = StoreLocation::new(&StoreRequest::Demo, Environment::default()).unwrap();
+        let mut listed = list_sessions(&place, NOW_MS);
+        let counts = SessionCounts::default();
+        let keys = counts.apply_known(&listed.store, &mut listed.items);
+        let missing = listed.items.iter().filter(|item| item.has(Mark::Missing)).count();
+        assert_eq!(keys.len() + missing, listed.items.len());
+        let (sender, mut reports) = tokio::sync::mpsc::unbounded_channel();
+        let mut jobs = Jobs::new(sender);
+        let (own, store) = (counts.clone(), Arc::clone(&listed.store));
+        jobs.start(JobKind::Count, move |ticket| own.count_sessions(&store, &keys, ticket));
+        let mut told = 0;
+        while let Some(report) = reports.recv().await {
+            match jobs.accept(report) {
+                Some(JobMessage::Event(event)) => {
+                    if let Event::ItemsCounted(items) = *event {
+                        told += items.len();
+                    }
+                }
+                Some(JobMessage::Done { panicked }) => {
+                    assert!(!panicked);
+                    break;
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(told + missing, listed.items.len());
+
+        let mut again = list_sessions(&place, NOW_MS);
+        assert_eq!(counts.apply_known(&again.store, &mut again.items), []);
+        let overflowed = again.items.iter().filter(|item| item.has(Mark::Overflow)).count();
+        assert!(
+            overflowed >= 2
+                && again.items.iter().all(|item| item.entries.is_some() || item.has(Mark::Missing))
+        );
+        let changed = again.items.iter().find(|item| item.key.0.contains("cron:")).unwrap().clone();
+        let mut file = std::fs::OpenOptions::new().append(true).open(changed.path.unwrap()).unwrap();
+        std::io::Write::write_all(&mut file, b"{\"type\":\"custom\"}\n").unwrap();
+        let mut grown = list_sessions(&place, NOW_MS);
+        assert_eq!(counts.apply_known(&grown.store, &mut grown.items), [changed.key]);
+    }
+}

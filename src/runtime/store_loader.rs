@@ -1,0 +1,211 @@
+//! The store that is shown: the person's own place, or the demo, opened when it is first listed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use crate::app::event::StoreListing;
+use crate::gateway::env::Environment;
+use crate::gateway::ruleset::RulesetChoice;
+use crate::ids::Epoch;
+use crate::inspect::session_list::{SessionListing, list_sessions_with};
+use crate::inspect::store_location::{StoreLocation, StoreRequest};
+use crate::redact;
+use crate::runtime::RunOptions;
+use crate::runtime::clock::system_now_ms;
+use crate::store::discovery::Store;
+use crate::store::session::Session;
+
+/// When the listing of a place began (ms since the epoch), and the list with its place, or why there is none.
+pub(super) type ListResult = (i64, Result<(SessionListing, Arc<StoreLocation>), String>);
+/// A place that is opened once.
+type PlaceSlot = Arc<Mutex<Option<Arc<StoreLocation>>>>;
+
+/// Places and the store that was listed last.
+#[derive(Debug)]
+pub(super) struct StoreLoader {
+    home: StoreRequest,
+    env: Environment,
+    /// Only this agent's sessions.
+    agent: Option<String>,
+    /// The rules someone asked for.
+    requested_ruleset: Option<RulesetChoice>,
+    opened_home: PlaceSlot,
+    opened_demo: PlaceSlot,
+    /// The first list of the own place, while it is made.
+    first_list: Option<JoinHandle<ListResult>>,
+    /// The store as listed last.
+    pub(super) store: Option<Arc<Store>>,
+    epoch: Epoch,
+}
+
+impl StoreLoader {
+    /// Of the person's own place, under what was asked for.
+    pub(super) fn from_options(home: StoreRequest, options: &RunOptions) -> Self {
+        Self::new(home, options.agent.clone(), options.ruleset.clone(), options.environment.clone())
+    }
+
+    pub(super) fn new(
+        home: StoreRequest,
+        agent: Option<String>,
+        requested_ruleset: Option<RulesetChoice>,
+        env: Environment,
+    ) -> Self {
+        Self {
+            home,
+            env,
+            agent,
+            requested_ruleset,
+            opened_home: PlaceSlot::default(),
+            opened_demo: PlaceSlot::default(),
+            first_list: None,
+            store: None,
+            epoch: Epoch::default(),
+        }
+    }
+
+    /// Reads everything by these rules from now on, the listed store included.
+    pub(super) fn set_ruleset(&mut self, ruleset: RulesetChoice) {
+        if let Some(store) = &mut self.store {
+            Arc::make_mut(store).ruleset = ruleset.clone();
+        }
+        self.requested_ruleset = Some(ruleset);
+    }
+
+    /// Whether a session stands in the list.
+    pub(super) fn includes(&self, session: &Session) -> bool {
+        self.agent.as_ref().is_none_or(|agent| *agent == session.agent)
+    }
+
+    /// A number for the next reading; no two readings have the same.
+    pub(super) fn next_epoch(&mut self) -> Epoch {
+        self.epoch = self.epoch.next();
+        self.epoch
+    }
+
+    /// Begins with the first list before anyone asks for it: taking the terminal takes about as long.
+    pub(super) fn prefetch(&mut self) {
+        // Titles are masked when they are drawn.
+        std::thread::spawn(redact::compile_rules);
+        self.first_list = Some(std::thread::spawn(self.list_job(false)));
+    }
+
+    /// Work that lists the demo or the person's own place; what was begun is waited for.
+    pub(super) fn list_job(&mut self, demo: bool) -> impl FnOnce() -> ListResult + Send + 'static {
+        let begun = self.first_list.take_if(|_| !demo);
+        let list = self.list_place(demo);
+        move || match begun.map(JoinHandle::join) {
+            Some(told) => told.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            None => (system_now_ms(), list()),
+        }
+    }
+
+    fn list_place(
+        &self,
+        demo: bool,
+    ) -> impl FnOnce() -> Result<(SessionListing, Arc<StoreLocation>), String> + Send + 'static {
+        let place = if demo { StoreRequest::Demo } else { self.home.clone() };
+        // The demo that stands in for a missing store is the same demo: what was tried there stays.
+        let opened = [Arc::clone(&self.opened_home), Arc::clone(&self.opened_demo)];
+        let (env, agent, asked) = (self.env.clone(), self.agent.clone(), self.requested_ruleset.clone());
+        move || {
+            let place = find_or_open(&opened, &place, &env)?;
+            let mut listed = list_sessions_with(&place, asked.as_ref(), system_now_ms());
+            if let Some(agent) = agent {
+                listed.items.retain(|item| item.agent == agent);
+            }
+            match listed.place_error() {
+                Some(refusal) => Err(refusal),
+                None => Ok((listed, place)),
+            }
+        }
+    }
+}
+
+fn find_or_open(
+    opened: &[PlaceSlot; 2],
+    place: &StoreRequest,
+    env: &Environment,
+) -> Result<Arc<StoreLocation>, String> {
+    let mut home = opened[0].lock().unwrap_or_else(PoisonError::into_inner);
+    let mut demo = opened[1].lock().unwrap_or_else(PoisonError::into_inner);
+    let wants_demo = *place == StoreRequest::Demo;
+    if wants_demo && let Some(stand_in) = home.as_ref().filter(|home| home.is_demo()) {
+        return Ok(Arc::clone(stand_in));
+    }
+    let slot = if wants_demo { &mut *demo } else { &mut *home };
+    if let Some(known) = slot {
+        return Ok(Arc::clone(known));
+    }
+    let new = StoreLocation::new(place, env.clone());
+    let new = Arc::new(new.map_err(|error| {
+        format!("The demo store cannot be written: {error}. Check that the folder for temporary files is writable.")
+    })?);
+    Ok(Arc::clone(slot.insert(new)))
+}
+
+/// What the state machine is told of a list.
+pub(super) fn to_listing(listed: &SessionListing) -> StoreListing {
+    StoreListing {
+        store_label: listed.name.clone(),
+        ruleset: listed.store.ruleset.clone(),
+        agent_count: listed.store.agents.len(),
+        items: listed.items.clone(),
+        findings: listed.diagnostics.clone(),
+        config_error: listed.store.config.error.as_ref().map(ToString::to_string),
+        demo: listed.is_demo,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn library(home: StoreRequest) -> StoreLoader {
+        StoreLoader::new(home, None, None, Environment::new([("HOME", "/nonexistent")], None, "/".into()))
+    }
+
+    #[test]
+    fn the_demo_that_stands_in_is_the_demo() {
+        let library = library(StoreRequest::Default);
+        let (listed, place) = library.list_place(false)().unwrap();
+        let (again, same) = library.list_place(true)().unwrap();
+        assert!(Arc::ptr_eq(&place, &same));
+        assert_eq!(listed.store.state_dir, again.store.state_dir);
+        assert!(listed.diagnostics.iter().any(|finding| finding.message == "there is no gateway store"));
+        let told = to_listing(&listed);
+        assert_eq!((told.store_label.as_str(), told.demo, told.agent_count), ("demo store", true, 2));
+    }
+
+    #[test]
+    fn a_list_that_was_begun_is_waited_for_once_and_only_by_who_asks_for_the_own_place() {
+        let mut library = library(StoreRequest::Demo);
+        library.prefetch();
+        let (_, other) = library.list_job(true)();
+        let began = system_now_ms();
+        let ((first_ms, first), (next_ms, next)) = (library.list_job(false)(), library.list_job(false)());
+        assert!(first_ms <= began && next_ms >= began);
+        let places = [other, first, next].map(|told| told.unwrap().1);
+        assert!(places.iter().all(|place| Arc::ptr_eq(place, &places[0])));
+    }
+
+    #[test]
+    fn the_own_place_and_the_demo_are_kept_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("agents/main/sessions")).unwrap();
+        let library = library(StoreRequest::Path(dir.path().into()));
+        assert!(!library.list_place(false)().unwrap().0.is_demo);
+        assert!(library.list_place(true)().unwrap().0.is_demo);
+        assert!(library.list_place(false)().unwrap().0.items.is_empty());
+    }
+
+    #[test]
+    fn one_agent_alone_and_a_place_that_is_none() {
+        let mut library = library(StoreRequest::Demo);
+        library.agent = Some("research".into());
+        let (listed, _) = library.list_place(false)().unwrap();
+        assert!(!listed.items.is_empty() && listed.items.iter().all(|item| item.agent == "research"));
+        library.home = StoreRequest::Path("/nonexistent/store".into());
+        library.opened_home = PlaceSlot::default();
+        assert!(library.list_place(false)().unwrap_err().contains("does not exist"));
+    }
+}

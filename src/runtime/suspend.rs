@@ -1,0 +1,70 @@
+//! While someone else has the terminal: the shell after ctrl-z, or the person's pager.
+
+use anyhow::Context;
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use crate::app::event::Event;
+use crate::runtime::event_loop::EventLoop;
+use crate::runtime::input::Input;
+use crate::runtime::pager;
+use crate::runtime::signals::{SignalAction, stop};
+use crate::runtime::terminal::restore;
+
+impl EventLoop {
+    /// Does what a signal says.
+    pub(super) async fn handle_signal(
+        &mut self,
+        caught: SignalAction,
+        input: Input,
+    ) -> anyhow::Result<Input> {
+        match caught {
+            SignalAction::Quit => self.should_quit = true,
+            SignalAction::Suspend => return self.suspend(input).await,
+            SignalAction::Resume => {
+                self.screen.invalidate().context("the terminal is gone")?;
+                self.needs_redraw = true;
+            }
+        }
+        Ok(input)
+    }
+
+    /// Gives the terminal back and stops; goes on when the shell says so.
+    pub(super) async fn suspend(&mut self, input: Input) -> anyhow::Result<Input> {
+        input.stop().await;
+        restore();
+        stop().context("the program cannot be stopped")?;
+        self.resume_terminal()
+    }
+
+    /// Shows a text in the pager and waits for its end.
+    pub(super) async fn show_in_pager(&mut self, text: &str, input: Input) -> anyhow::Result<Input> {
+        input.stop().await;
+        restore();
+        let shown = pager::show(text, &self.env);
+        let input = self.resume_terminal()?;
+        if let Err(error) = shown {
+            let pager = self.env.get("PAGER").unwrap_or("less").to_owned();
+            self.dispatch(Event::Failure(format!(
+                "The pager {pager} cannot be run: {error}. Set PAGER to another."
+            )));
+        }
+        Ok(input)
+    }
+
+    fn resume_terminal(&mut self) -> anyhow::Result<Input> {
+        self.screen.enter().context("the terminal cannot be taken again")?;
+        if let Ok((width, height)) = crossterm::terminal::size()
+            && (width, height) != self.app.size
+        {
+            self.dispatch(Event::Resize { width, height });
+        }
+        self.needs_redraw = true;
+        Ok(Input::start(false))
+    }
+}
+
+/// Whether the person wants the shell back for a while: in raw mode ctrl-z is a key like others.
+pub(super) fn is_suspend_key(event: &Event) -> bool {
+    let Event::Key(key) = event else { return false };
+    cfg!(unix) && key.code == KeyCode::Char('z') && key.modifiers == KeyModifiers::CONTROL
+}

@@ -1,0 +1,78 @@
+//! Work that waits for its turn: what is asked of it meanwhile is done together, and it rests as long as it should.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use crate::runtime::backoff::Backoff;
+
+/// What waits for one kind of work.
+#[derive(Debug)]
+pub(super) struct WorkQueue<T> {
+    pending: BTreeSet<T>,
+    /// When the work that runs began.
+    started: Option<Instant>,
+    backoff: Backoff,
+}
+
+impl<T: Ord> WorkQueue<T> {
+    /// Work that rests at least so long.
+    pub(super) fn with_min_rest(least: Duration) -> Self {
+        Self { pending: BTreeSet::new(), started: None, backoff: Backoff::with_min_rest(least) }
+    }
+
+    /// Asks for more.
+    pub(super) fn enqueue(&mut self, more: impl IntoIterator<Item = T>) {
+        self.pending.extend(more);
+    }
+
+    /// What waits, where the work may begin now: it is not running, and its rest is over.
+    pub(super) fn try_start(&mut self) -> Option<BTreeSet<T>> {
+        if self.started.is_some() || self.pending.is_empty() || !self.backoff.is_due() {
+            return None;
+        }
+        self.started = Some(Instant::now());
+        Some(std::mem::take(&mut self.pending))
+    }
+
+    /// The work is over.
+    pub(super) fn finish(&mut self) {
+        if let Some(began) = self.started.take() {
+            self.backoff.record(began.elapsed());
+        }
+    }
+
+    /// How long until it may begin; none while nothing waits, or it runs.
+    pub(super) fn delay(&self) -> Option<Duration> {
+        (self.started.is_none() && !self.pending.is_empty()).then(|| self.backoff.remaining())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_while_it_runs_or_rests_is_done_together_afterwards() {
+        let mut round = WorkQueue::with_min_rest(Duration::ZERO);
+        assert_eq!((round.try_start(), round.delay()), (None, None));
+        round.enqueue([1]);
+        assert_eq!(round.delay(), Some(Duration::ZERO));
+        assert_eq!(round.try_start(), Some(BTreeSet::from([1])));
+        round.enqueue([2, 3]);
+        round.enqueue([2]);
+        assert_eq!((round.try_start(), round.delay()), (None, None), "it runs");
+        round.finish();
+        std::thread::park_timeout(round.delay().unwrap_or_default());
+        while !round.backoff.is_due() {}
+        assert_eq!(round.try_start(), Some(BTreeSet::from([2, 3])));
+        let mut slow = WorkQueue::with_min_rest(Duration::from_hours(1));
+        slow.enqueue([1]);
+        assert!(slow.try_start().is_some());
+        slow.finish();
+        slow.enqueue([2]);
+        assert!(
+            slow.try_start().is_none() && slow.delay().is_some_and(|wait| wait > Duration::from_mins(59)),
+            "it rests"
+        );
+    }
+}

@@ -1,0 +1,205 @@
+//! The pieces of a transcript in the order of the file, read and scanned by whoever has time: the cores never wait for each
+//! other but where one is a few pieces ahead.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::store::chunks::{Chunk, ReadPass};
+
+/// Pieces on their way from the file to the one who takes them.
+#[derive(Debug)]
+pub(crate) struct ChunkQueue<'a> {
+    pass: ReadPass<'a>,
+    start: u64,
+    chunk_count: usize,
+    state: Mutex<QueueState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct QueueState {
+    /// The number of the piece that is scanned next.
+    next_chunk: usize,
+    /// Room for pieces.
+    free_chunks: Vec<Chunk>,
+    /// Those that are scanned and not taken yet, by number.
+    scanned: BTreeMap<usize, io::Result<Chunk>>,
+    /// Nothing more is wanted.
+    is_stopped: bool,
+}
+
+impl<'a> ChunkQueue<'a> {
+    /// What follows `start`, in this room.
+    pub(crate) fn new(pass: ReadPass<'a>, start: u64, room: Vec<Chunk>) -> Self {
+        let state = Mutex::new(QueueState { free_chunks: room, ..QueueState::default() });
+        Self { pass, start, chunk_count: pass.chunk_count(start), state, changed: Condvar::new() }
+    }
+
+    /// Hands every piece on, in order, while all cores read and scan; `take` is told how far the file is read with it, and
+    /// answers whether that goes on. Returns the room.
+    pub(crate) fn for_each(self, mut take: impl FnMut(&mut Chunk, u64) -> bool) -> io::Result<Vec<Chunk>> {
+        let threads = rayon::current_num_threads();
+        let mut state = self.lock_state();
+        // Room that is there already stays for the files that are read next.
+        let room = (2 * threads + 2).min(self.chunk_count).max(state.free_chunks.len());
+        state.free_chunks.resize_with(room, Chunk::default);
+        drop(state);
+        rayon::in_place_scope(|scope| {
+            (1..threads.min(self.chunk_count)).for_each(|_| scope.spawn(|_| self.run_worker()));
+            let _stop = StopGuard { queue: &self, always: true };
+            for number in 0..self.chunk_count {
+                let mut piece = self.wait_for(number)?;
+                let goes_on = take(&mut piece, self.pass.chunk_end(self.start, number));
+                self.recycle(piece);
+                if !goes_on {
+                    break;
+                }
+            }
+            Ok(())
+        })
+        .map(|()| std::mem::take(&mut self.lock_state().free_chunks))
+    }
+
+    fn lock_state(&self) -> MutexGuard<'_, QueueState> {
+        // What it holds is whole between any two lines.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next piece, if one is left and there is room for it.
+    fn claim_next(&self, state: &mut QueueState) -> Option<(usize, Chunk)> {
+        let number = state.next_chunk;
+        if number >= self.chunk_count {
+            return None;
+        }
+        let piece = state.free_chunks.pop()?;
+        state.next_chunk += 1;
+        Some((number, piece))
+    }
+
+    /// Scans pieces until none is left.
+    fn run_worker(&self) {
+        let _stop = StopGuard { queue: self, always: false };
+        let mut state = self.lock_state();
+        while !state.is_stopped && state.next_chunk < self.chunk_count {
+            state = self.scan_or_wait(state);
+        }
+    }
+
+    /// Scans the next piece; where there is none, or no room for it, waits until something changes.
+    fn scan_or_wait<'s>(&'s self, mut state: MutexGuard<'s, QueueState>) -> MutexGuard<'s, QueueState> {
+        let Some(claimed) = self.claim_next(&mut state) else {
+            return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        drop(state);
+        self.scan_chunk(claimed);
+        self.lock_state()
+    }
+
+    fn scan_chunk(&self, (number, mut piece): (usize, Chunk)) {
+        let scanned = piece.scan(self.pass, self.start, number).map(|()| piece);
+        self.lock_state().scanned.insert(number, scanned);
+        self.changed.notify_all();
+    }
+
+    /// The piece of a number; until it is scanned, others are.
+    fn wait_for(&self, number: usize) -> io::Result<Chunk> {
+        let mut state = self.lock_state();
+        loop {
+            if let Some(scanned) = state.scanned.remove(&number) {
+                return scanned;
+            }
+            if state.is_stopped {
+                return Err(io::Error::other("the reading broke off"));
+            }
+            state = self.scan_or_wait(state);
+        }
+    }
+
+    fn recycle(&self, piece: Chunk) {
+        self.lock_state().free_chunks.push(piece);
+        self.changed.notify_all();
+    }
+}
+
+/// Ends the reading for everybody, always or where this thread panics: nobody waits for what does not come.
+struct StopGuard<'f, 'a> {
+    queue: &'f ChunkQueue<'a>,
+    always: bool,
+}
+
+impl Drop for StopGuard<'_, '_> {
+    fn drop(&mut self) {
+        if self.always || std::thread::panicking() {
+            self.queue.lock_state().is_stopped = true;
+            self.queue.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::source::Source;
+
+    /// Lines of many lengths, one of them longer than a piece.
+    fn text() -> Vec<u8> {
+        let mut text = Vec::new();
+        for number in 0..6_000_usize {
+            let chars = match number {
+                700 => 600_000,
+                _ => number * 7919 % 700,
+            };
+            text.extend(format!("{{\"n\":{number},\"t\":\"{}\"}}\n", "x".repeat(chars)).into_bytes());
+        }
+        text
+    }
+
+    fn feed(source: &Source, total: u64) -> ChunkQueue<'_> {
+        ChunkQueue::new(ReadPass { source, total, rename_hooks: false }, 1, Vec::new())
+    }
+
+    #[test]
+    fn every_line_behind_the_start_comes_once_and_in_order() {
+        let text = text();
+        let source = Source::from_memory("t.jsonl", text.clone());
+        let (mut lines, mut ends) = (Vec::new(), Vec::new());
+        let room = feed(&source, text.len() as u64).for_each(|piece, end| {
+            for line in piece.take_lines() {
+                assert!(line.scanned.is_some(), "it is scanned");
+                lines.push(String::from_utf8(piece.bytes_of(&line).to_vec()).unwrap());
+            }
+            ends.push(end);
+            true
+        });
+        let behind: Vec<&str> = std::str::from_utf8(&text).unwrap().lines().skip(1).collect();
+        assert_eq!(lines, behind);
+        assert!(ends.len() > 4 && ends.is_sorted() && ends.last() == Some(&(text.len() as u64)), "{ends:?}");
+        assert!(!room.unwrap().is_empty());
+    }
+
+    #[test]
+    fn nothing_more_is_handed_on_once_it_is_stopped() {
+        let text = text();
+        let source = Source::from_memory("t.jsonl", text.clone());
+        let mut handed = 0;
+        let room = feed(&source, text.len() as u64).for_each(|_, _| {
+            handed += 1;
+            handed < 2
+        });
+        assert!(room.is_ok() && handed == 2);
+    }
+
+    #[test]
+    fn a_file_that_became_shorter_meanwhile_ends_where_it_does() {
+        let text = text();
+        let source = Source::from_memory("t.jsonl", &text[..200_000]);
+        let mut lines = 0;
+        let room = feed(&source, text.len() as u64).for_each(|piece, _| {
+            lines += piece.take_lines().len();
+            true
+        });
+        let whole = memchr::memchr_iter(b'\n', &text[..200_000]).count();
+        assert_eq!((room.is_ok(), lines), (true, whole - 1));
+    }
+}

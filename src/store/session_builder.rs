@@ -1,0 +1,157 @@
+//! Sessions made from rows, orphans, archives and single files.
+
+use std::path::Path;
+
+use super::archive::{FileKind, classify, parse_archive_name, short_archive_name};
+use super::header::{Header, read_header};
+use super::key::{ParsedKey, SessionKind, key_without_agent, parse_key, parse_peer, session_kind};
+use super::locate::LocatedTranscript;
+use super::location::Location;
+use super::session::{Flag, Session, session_stem, short_stem};
+use super::session_records::SessionRecord;
+use crate::gateway::config::normalise_agent_id;
+use crate::ids::SessionKey;
+
+fn new_session(key: String, agent: String, kind: SessionKind, id: String) -> Session {
+    Session {
+        title: id.clone(),
+        key: SessionKey(key),
+        agent,
+        kind,
+        id,
+        path: None,
+        location: Location::File,
+        record: None,
+        cwd: None,
+        flags: Vec::new(),
+        bytes: 0,
+        modified_ms: None,
+        active_ms: None,
+    }
+}
+
+/// A transcript that was put aside, by a key made for it.
+pub(super) fn archived_from_key(key: String, agent: String, id: String) -> Session {
+    new_session(key, agent, SessionKind::Archive, id)
+}
+
+/// The session of a row, its transcript not looked for yet.
+pub(super) fn unlocated_from_record(row: SessionRecord, agent: &str) -> Session {
+    let (key, owner) = full_key(&row.key, agent);
+    let kind = session_kind(&key, row.chat_type.as_deref());
+    let mut session = new_session(key, owner, kind, row.session_id.clone().unwrap_or_default());
+    session.title = row.display_name.clone().unwrap_or_else(|| title_from_key(&session.key.0));
+    session.record = Some(row);
+    session
+}
+
+/// The session of a row found in `agent`'s store file.
+pub(super) fn session_from_record(
+    row: SessionRecord,
+    agent: &str,
+    located: Option<LocatedTranscript>,
+) -> Session {
+    let mut session = unlocated_from_record(row, agent);
+    if let Some(located) = located {
+        if located.is_foreign {
+            session.add_flag(Flag::ForeignPath);
+        }
+        session.path = Some(located.path);
+    }
+    session.load_file_metadata();
+    session
+}
+
+/// A bare key in an agent's own file is short for `agent:<id>:<key>` (store D1); the sentinels stay as they are.
+fn full_key(key: &str, agent: &str) -> (String, String) {
+    match parse_key(key) {
+        ParsedKey::Agent { agent: own, .. } => (key.trim().to_owned(), own),
+        ParsedKey::Bare(bare) if bare != "global" && bare != "unknown" && !bare.is_empty() => {
+            (format!("agent:{}:{}", normalise_agent_id(agent), key.trim()), agent.to_owned())
+        }
+        ParsedKey::Bare(_) | ParsedKey::Malformed => (key.trim().to_owned(), agent.to_owned()),
+    }
+}
+
+/// A name from the key alone.
+fn title_from_key(key: &str) -> String {
+    let peer = parse_peer(key);
+    match (peer.channel, peer.id) {
+        (Some(channel), Some(id)) => format!("{channel}:{id}"),
+        _ => Some(key_without_agent(key))
+            .filter(|rest| !rest.is_empty())
+            .unwrap_or_else(|| "(no key)".to_owned()),
+    }
+}
+
+/// What the header of a transcript says; an empty id is none.
+pub(super) fn read_id_and_cwd(path: &Path) -> (Option<String>, Option<String>) {
+    let Some(Header { id, cwd, .. }) = read_header(path) else { return (None, None) };
+    (Some(id).filter(|id| !id.is_empty()), cwd)
+}
+
+/// A transcript no row names (store G2).
+pub(super) fn session_from_orphan(path: &Path, agent: &str) -> Session {
+    let stem = session_stem(path);
+    let (id, cwd) = read_id_and_cwd(path);
+    let id = id.unwrap_or_else(|| stem.clone());
+    let mut session = new_session(format!("agent:{agent}:{stem}"), agent.to_owned(), SessionKind::Orphan, id);
+    short_stem(&stem).clone_into(&mut session.title);
+    session.cwd = cwd;
+    session.path = Some(path.to_path_buf());
+    session.add_flag(Flag::Orphan);
+    session.load_file_metadata();
+    session
+}
+
+/// A transcript that was put aside; `None` when the name is no archive's.
+pub(super) fn session_from_archive(path: &Path, agent: &str) -> Option<Session> {
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    let archive = parse_archive_name(&name)?;
+    let stem = session_stem(Path::new(archive.original));
+    let id = short_stem(&stem).to_owned();
+    let key = format!("agent:{agent}:{}", short_archive_name(&name));
+    let mut session = new_session(key, agent.to_owned(), SessionKind::Archive, id);
+    session.path = Some(path.to_path_buf());
+    session.location = if archive.is_packed { Location::PackedFile } else { Location::File };
+    session.add_flag(Flag::Archived(archive.reason));
+    session.load_file_metadata();
+    Some(session)
+}
+
+/// A transcript that an import into a database moved aside. Whether it is in there is told once the database was asked.
+pub(super) fn session_from_moved_aside(path: &Path, agent: &str) -> Session {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let original = match classify(&name) {
+        FileKind::MovedAside(original) => original,
+        _ => &name,
+    };
+    let stem = session_stem(Path::new(original));
+    let (id, cwd) = read_id_and_cwd(path);
+    let id = id.unwrap_or_else(|| short_stem(&stem).to_owned());
+    let mut session =
+        new_session(format!("agent:{agent}:{original}.imported"), agent.to_owned(), SessionKind::Archive, id);
+    session.cwd = cwd;
+    session.path = Some(path.to_path_buf());
+    session.add_flag(Flag::Imported);
+    session.load_file_metadata();
+    session
+}
+
+/// A transcript given by its path, with no store around it.
+pub(super) fn session_from_file(path: &Path) -> Session {
+    let stem = session_stem(path);
+    let (id, cwd) = read_id_and_cwd(path);
+    let id = id.unwrap_or_else(|| stem.clone());
+    let mut session =
+        new_session(path.to_string_lossy().into_owned(), "main".to_owned(), SessionKind::File, id);
+    session.title = stem;
+    session.cwd = cwd;
+    session.path = Some(path.to_path_buf());
+    if let Some(archive) = path.file_name().and_then(|name| parse_archive_name(name.to_str()?)) {
+        session.location = if archive.is_packed { Location::PackedFile } else { Location::File };
+        session.add_flag(Flag::Archived(archive.reason));
+    }
+    session.load_file_metadata();
+    session
+}

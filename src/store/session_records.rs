@@ -1,0 +1,366 @@
+//! `sessions.json`: the store's record of each session (store C).
+
+use std::fs::File;
+use std::path::Path;
+
+use super::key::parse_peer;
+use super::prompt_report::SystemPromptReport;
+use super::session_records_reader::read_records;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::gateway::lines::key_line;
+use crate::gateway::secrets::is_secret_file;
+use crate::js::{self, Object, Value};
+
+/// Rows reported one by one before the rest is only counted.
+const MAX_RECORD_DIAGNOSTICS: usize = 20;
+/// The text of all skills, which each row repeats and nothing here asks for: most of a store file.
+const SKILLS_KEY: &str = "skillsSnapshot";
+/// What told the sizes of the system prompt, nearly all of what is left.
+const PROMPT_REPORT_KEY: &str = "systemPromptReport";
+
+/// One session row. Every field may be missing; `raw` has those that have no place of their own (store C5).
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionRecord {
+    /// Key as written in the file.
+    pub key: String,
+    /// Transcript identity.
+    pub session_id: Option<String>,
+    /// Ms since the epoch.
+    pub updated_at: Option<f64>,
+    /// Path of the transcript as written; not to be opened without `locate`.
+    pub session_file: Option<String>,
+    /// Last used model, else the one chosen for this session (store C9).
+    pub model: Option<String>,
+    /// Provider of `model`.
+    pub provider: Option<String>,
+    /// Size of the last prompt in tokens, unless the row says it is stale (store C7).
+    pub total_tokens: Option<f64>,
+    /// Window at the last run, in tokens.
+    pub context_tokens: Option<f64>,
+    /// How often the session was compacted.
+    pub compaction_count: Option<f64>,
+    /// `direct`, `group`, `channel`; `room` in older data.
+    pub chat_type: Option<String>,
+    /// `telegram`, `slack`, …
+    pub channel: Option<String>,
+    /// Name to show (store C10); nothing is derived from the transcript here.
+    pub display_name: Option<String>,
+    /// Label given by a person.
+    pub label: Option<String>,
+    /// Key of the session that started this one.
+    pub spawned_by: Option<String>,
+    /// The row as it stands in the file, but for the skills and the report of the system prompt.
+    pub raw: Value,
+    /// JSON text of that report.
+    prompt_report_text: Option<Box<str>>,
+}
+
+/// Rows of a store file and what is wrong with it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SessionRecords {
+    /// In the file's order.
+    pub records: Vec<SessionRecord>,
+    /// Never empty when rows were lost.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a store file. A missing one has no rows and no finding; any other failure is a finding, because the gateway
+/// takes such a file for an empty one and replaces it at its next write (store C2).
+pub fn load_records(path: &Path) -> SessionRecords {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return SessionRecords::default(),
+        Ok(_) if is_secret_file(path) => {
+            return unreadable_file(path, None, "leads to a file with credentials");
+        }
+        Ok(meta) if !meta.is_file() => return unreadable_file(path, None, "is not a regular file"),
+        _ => {}
+    }
+    if let Ok(Some(rows)) = File::open(path).and_then(read_records) {
+        return SessionRecords { records: rows, diagnostics: Vec::new() };
+    }
+    match std::fs::read(path) {
+        Ok(bytes) => parse_records(path, &String::from_utf8_lossy(&bytes)),
+        Err(error) => unreadable_file(path, None, &format!("cannot be read: {error}")),
+    }
+}
+
+/// The rows in a store file's text; `path` is for the findings.
+pub(super) fn parse_records(path: &Path, text: &str) -> SessionRecords {
+    if text.trim().is_empty() {
+        return unreadable_file(path, None, "is empty");
+    }
+    let object = match js::parse(text) {
+        Ok(Value::Object(object)) => object,
+        Ok(other) => {
+            return unreadable_file(
+                path,
+                None,
+                &format!("expected an object of rows, found {}", other.kind_name()),
+            );
+        }
+        Err(error) => {
+            let line =
+                memchr::memchr_iter(b'\n', &text.as_bytes()[..error.at.min(text.len())]).count() as u64 + 1;
+            return unreadable_file(path, Some(line), &error.to_string());
+        }
+    };
+    let mut out = SessionRecords::default();
+    let mut unreported = 0_usize;
+    for (key, value) in object {
+        let key = key.to_string_lossy();
+        if value.as_object().is_some() {
+            out.records.push(SessionRecord::new(key, value));
+        } else if out.diagnostics.len() < MAX_RECORD_DIAGNOSTICS {
+            out.diagnostics.push(bad_record(path, text, &key, &value));
+        } else {
+            unreported += 1;
+        }
+    }
+    if unreported > 0 {
+        let what = format!("{unreported} more rows are no objects");
+        out.diagnostics.push(Diagnostic::new(
+            path,
+            Severity::Warning,
+            what,
+            "restore the file from a backup",
+        ));
+    }
+    out
+}
+
+fn bad_record(path: &Path, text: &str, key: &str, value: &Value) -> Diagnostic {
+    let what = format!("expected an object as the row, found {}", value.kind_name());
+    let finding =
+        Diagnostic::new(path, Severity::Warning, what, "the row is left out; the gateway ignores it too")
+            .about(key);
+    match key_line(text, &[key]) {
+        Some(line) => finding.at_line(u64::from(line)),
+        None => finding,
+    }
+}
+
+fn unreadable_file(path: &Path, line: Option<u64>, what: &str) -> SessionRecords {
+    let next = "sessions are listed from their transcripts instead; restore the file before the gateway writes it again";
+    let finding = Diagnostic::new(path, Severity::Error, format!("unreadable store: {what}"), next);
+    SessionRecords {
+        records: Vec::new(),
+        diagnostics: vec![line.map_or(finding.clone(), |line| finding.at_line(line))],
+    }
+}
+
+impl SessionRecord {
+    fn new(key: String, mut raw: Value) -> Self {
+        let object = raw.as_object_mut();
+        let report = object.and_then(|object| {
+            object.remove(SKILLS_KEY);
+            object.remove(PROMPT_REPORT_KEY)
+        });
+        Self::from_members(key, raw, report.map(|report| js::stringify(&report).into()))
+    }
+
+    /// Of a row's JSON text; none where it is no object. What is not kept is checked and skipped.
+    pub(super) fn from_text(key: String, text: &str) -> Option<Self> {
+        let mut fields = js::fields(text).ok()?;
+        fields.retain(|field| field.key != SKILLS_KEY);
+        let report = fields
+            .iter()
+            .rfind(|field| field.key == PROMPT_REPORT_KEY)
+            .map(|field| text[field.value.clone()].into());
+        let kept = fields.into_iter().filter(|field| field.key != PROMPT_REPORT_KEY);
+        let kept = kept.map(|field| Ok((field.key, js::parse(&text[field.value])?)));
+        let members: Result<Object, js::SyntaxError> = kept.collect();
+        Some(Self::from_members(key, members.ok()?.into(), report))
+    }
+
+    fn from_members(key: String, raw: Value, prompt_report_text: Option<Box<str>>) -> Self {
+        let text = |name: &str| trimmed_text(raw.get(name));
+        let number = |name: &str| raw.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
+        let (provider, model) = match text("model") {
+            Some(model) => (text("modelProvider"), Some(model)),
+            None => (text("providerOverride").or_else(|| text("modelProvider")), text("modelOverride")),
+        };
+        let fresh = raw.get("totalTokensFresh") != Some(&Value::Bool(false));
+        Self {
+            session_id: text("sessionId"),
+            updated_at: number("updatedAt"),
+            session_file: text("sessionFile"),
+            model,
+            provider,
+            total_tokens: number("totalTokens").filter(|tokens| fresh && *tokens >= 0.0),
+            context_tokens: number("contextTokens").filter(|tokens| *tokens > 0.0),
+            compaction_count: number("compactionCount"),
+            chat_type: text("chatType"),
+            channel: channel_of(&raw),
+            display_name: display_name(&key, &raw),
+            label: text("label"),
+            spawned_by: text("spawnedBy"),
+            key,
+            raw,
+            prompt_report_text,
+        }
+    }
+}
+
+impl SessionRecord {
+    /// A record of a database (sqlite D): a total counts only where its version stands beside it (sqlite D3), and the channel
+    /// is told by the delivery (sqlite D1). A `sessionFile` there is a marker, no path (sqlite D5).
+    pub(super) fn from_database(key: String, raw: Value) -> Self {
+        let row = Self::new(key, raw);
+        let delivery = |part: &str| trimmed_text(row.raw.get("delivery")?.get(part)?.get("channel"));
+        let channel = row.channel.clone().or_else(|| delivery("route")).or_else(|| delivery("context"));
+        let is_versioned = row.raw.get("totalTokensVersion").is_some();
+        Self { total_tokens: row.total_tokens.filter(|_| is_versioned), session_file: None, channel, ..row }
+    }
+
+    /// Sizes of the system prompt at the last run (store C6); read when asked for, as it is the largest part of a row.
+    pub fn prompt_report(&self) -> Option<SystemPromptReport> {
+        SystemPromptReport::from_value(&self.prompt_report_value()?)
+    }
+
+    /// The same as it stands in the row.
+    pub fn prompt_report_value(&self) -> Option<Value> {
+        js::parse(self.prompt_report_text.as_deref()?).ok()
+    }
+}
+
+/// A text that is not blank, trimmed.
+pub(super) fn trimmed_text(value: Option<&Value>) -> Option<String> {
+    Some(value?.as_str()?.trim().to_string_lossy()).filter(|text| !text.is_empty())
+}
+
+/// `channel`; rows of older versions call it `provider` (store C3).
+fn channel_of(raw: &Value) -> Option<String> {
+    let own = trimmed_text(raw.get("channel")).or_else(|| trimmed_text(raw.get("provider")));
+    own.or_else(|| trimmed_text(raw.get("lastChannel"))).or_else(|| trimmed_text(raw.get("lastProvider")))
+}
+
+/// Rule C10: the given name, else channel and group, else the label, else where the chat came from.
+fn display_name(key: &str, raw: &Value) -> Option<String> {
+    let text = |name: &str| trimmed_text(raw.get(name));
+    let peer = parse_peer(key);
+    let group = || {
+        let channel = channel_of(raw).or(peer.channel)?;
+        let group_channel = text("groupChannel").or_else(|| text("room"));
+        let token = group_channel.or_else(|| text("subject")).or_else(|| text("space"));
+        let token = token.or_else(|| text("groupId")).or(peer.id)?;
+        Some(format!("{channel}:{token}"))
+    };
+    let origin = || trimmed_text(raw.get("origin")?.get("label"));
+    text("displayName").or_else(group).or_else(|| text("label")).or_else(origin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> SessionRecords {
+        parse_records(Path::new("/s/sessions.json"), text)
+    }
+
+    fn row(json: &str) -> SessionRecord {
+        parse(&format!(r#"{{"agent:main:telegram:direct:42":{json}}}"#)).records.remove(0)
+    }
+
+    #[test]
+    fn rows_keep_their_fields_and_the_others_raw() {
+        let row = row(
+            r#"{"sessionId":"s1","updatedAt":5,"sessionFile":" /x.jsonl ","model":"m","modelProvider":"p",
+            "contextTokens":200000,"compactionCount":2,"chatType":"direct","label":"L","spawnedBy":"agent:main:main","zzz":[1]}"#,
+        );
+        assert_eq!((row.session_id.as_deref(), row.updated_at), (Some("s1"), Some(5.0)));
+        assert_eq!(row.session_file.as_deref(), Some("/x.jsonl"));
+        assert_eq!((row.provider.as_deref(), row.model.as_deref()), (Some("p"), Some("m")));
+        assert_eq!((row.context_tokens, row.compaction_count), (Some(200_000.0), Some(2.0)));
+        assert_eq!(row.spawned_by.as_deref(), Some("agent:main:main"));
+        assert!(row.raw.get("zzz").is_some());
+    }
+
+    #[test]
+    fn the_skills_are_left_out_and_the_report_is_read_when_asked_for() {
+        let json = r#"{"skillsSnapshot":{"prompt":"long"},"systemPromptReport":1,"zzz":2,"systemPromptReport":{"source":"run","skills":{"promptChars":7}}}"#;
+        for row in
+            [row(json), SessionRecord::from_text("agent:main:telegram:direct:42".into(), json).unwrap()]
+        {
+            assert_eq!(js::stringify(&row.raw), r#"{"zzz":2}"#);
+            assert_eq!(row.prompt_report().unwrap().skills_chars, 7);
+        }
+    }
+
+    #[test]
+    fn total_tokens_are_usable_unless_stale_or_impossible() {
+        for (json, expected) in [
+            (r#"{"totalTokens":5}"#, Some(5.0)),
+            (r#"{"totalTokens":0,"totalTokensFresh":true}"#, Some(0.0)),
+            (r#"{"totalTokens":5,"totalTokensFresh":null}"#, Some(5.0)),
+            (r#"{"totalTokens":5,"totalTokensFresh":false}"#, None),
+            (r#"{"totalTokens":-1}"#, None),
+            (r#"{"totalTokens":1e400}"#, None),
+            (r#"{"totalTokens":"5"}"#, None),
+            ("{}", None),
+        ] {
+            assert_eq!(row(json).total_tokens, expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn the_override_names_the_model_until_one_was_used() {
+        let chosen = row(r#"{"modelOverride":"mo","providerOverride":"po"}"#);
+        assert_eq!((chosen.provider.as_deref(), chosen.model.as_deref()), (Some("po"), Some("mo")));
+        let used = row(r#"{"modelOverride":"mo","providerOverride":"po","model":"m","modelProvider":"p"}"#);
+        assert_eq!((used.provider.as_deref(), used.model.as_deref()), (Some("p"), Some("m")));
+        assert_eq!(row("{}").model, None);
+    }
+
+    #[test]
+    fn the_first_name_there_is_is_shown() {
+        for (json, expected) in [
+            (r##"{"displayName":"D","channel":"slack","groupChannel":"#infra"}"##, "D"),
+            (r##"{"channel":"slack","groupChannel":"#infra","subject":"S"}"##, "slack:#infra"),
+            (r#"{"provider":"irc","room":"R"}"#, "irc:R"),
+            (r#"{"channel":"telegram","subject":"Family"}"#, "telegram:Family"),
+            (r#"{"label":"L"}"#, "telegram:42"),
+        ] {
+            assert_eq!(row(json).display_name.as_deref(), Some(expected), "{json}");
+        }
+        let main =
+            |json: &str| parse(&format!(r#"{{"agent:main:main":{json}}}"#)).records.remove(0).display_name;
+        assert_eq!(
+            main(r#"{"channel":"telegram","label":"L","origin":{"label":"O"}}"#).as_deref(),
+            Some("L")
+        );
+        assert_eq!(main(r#"{"origin":{"label":"O"}}"#).as_deref(), Some("O"));
+        assert_eq!(main("{}"), None);
+    }
+
+    #[test]
+    fn rows_that_are_no_objects_are_findings_with_their_line() {
+        let rows = parse("{\n  \"a\": {},\n  \"b\": null,\n  \"c\": [1]\n}");
+        assert_eq!(rows.records.len(), 1);
+        let places: Vec<_> = rows.diagnostics.iter().map(|f| (f.subject.as_deref(), f.line)).collect();
+        assert_eq!(places, [(Some("b"), Some(3)), (Some("c"), Some(4))]);
+        let many: Vec<String> = (0..100).map(|i| format!("\"k{i}\":0")).collect();
+        let rows = parse(&format!("{{{}}}", many.join(",")));
+        assert_eq!(rows.diagnostics.len(), MAX_RECORD_DIAGNOSTICS + 1);
+        assert!(rows.diagnostics.last().unwrap().message.starts_with("80 more"));
+    }
+
+    #[test]
+    fn an_unreadable_store_is_an_error_with_its_line_not_an_empty_list() {
+        for (text, line) in
+            [("{\n\"a\": {},\n  oops\n}", Some(3)), ("[]", None), ("", None), ("{\"a\":{}", Some(1))]
+        {
+            let rows = parse(text);
+            assert!(rows.records.is_empty());
+            let finding = &rows.diagnostics[0];
+            assert_eq!((finding.severity, finding.line), (Severity::Error, line), "{finding}");
+            assert!(finding.message.starts_with("unreadable store: "), "{finding}");
+        }
+    }
+
+    #[test]
+    fn a_missing_file_has_no_rows_and_a_directory_is_a_finding() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(load_records(&dir.path().join("sessions.json")), SessionRecords::default());
+        assert_eq!(load_records(dir.path()).diagnostics.len(), 1);
+    }
+}

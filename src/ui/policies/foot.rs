@@ -1,0 +1,224 @@
+//! Under the steps: what the one under the cursor does, and of a compaction when it starts, where it cuts, what that
+//! loses and what it leaves.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::compaction_marker::CompactionMarker;
+use crate::app::state::Overlay;
+use crate::inspect::LoadedSession;
+use crate::inspect::compaction_view::{CompactionView, Split};
+use crate::inspect::format::format_estimated_usd;
+use crate::plan::Plan;
+use crate::policy::{Fate, Policy};
+use crate::ui::glyphs;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::tuning::{gate_words, words_of};
+use crate::ui::widgets::number::{estimate, grouped, minute, pluralised, round_thousands};
+use crate::ui::widgets::{put, put_facts};
+
+/// A line: its label and its words, each group of them whole or not there.
+type FactLine<'a> = (&'static str, Vec<Vec<Span<'a>>>);
+
+/// Columns of the labels.
+const LABEL: u16 = 10;
+
+/// Draws what is known of a step.
+pub(super) fn draw(app: &App, theme: &Theme, step: Policy, area: Rect, buf: &mut Buffer) {
+    if area.height == 0 {
+        return;
+    }
+    let end = area.right().saturating_sub(1);
+    for x in area.left()..area.right() {
+        put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));
+    }
+    let (does, rule) = words_of(step);
+    let muted = theme.style(Role::Muted);
+    let mut lines: Vec<FactLine> = vec![(
+        step.word(),
+        vec![vec![Span::styled(does, theme.style(Role::Text))], vec![Span::styled(rule, muted)]],
+    )];
+    if let Some(inspection) = app.displayed_session() {
+        if !step.is_supported_by(inspection.ruleset.id.rules()) {
+            let words = format!("{} has no such step", inspection.ruleset.id.display_name());
+            lines.push(("version", vec![vec![Span::styled(words, theme.style(Role::Warn))]]));
+        }
+        match step {
+            Policy::Compact => lines.extend(compaction(app, inspection, theme)),
+            Policy::Prune => lines.extend(gate(app, inspection, theme)),
+            Policy::Check => lines.extend(check(app, theme)),
+            _ => {}
+        }
+    }
+    for (y, (label, facts)) in (area.y + 1..area.bottom()).zip(&lines) {
+        put(buf, (area.x + 1, y), area.x + LABEL, label, muted);
+        put_facts(buf, (area.x + 1 + LABEL, y), end, facts);
+    }
+}
+
+/// What the check of the prompt says.
+fn check<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
+    let checked = app.plan.as_ref()?.checked?;
+    let role = if checked.route == crate::policy::preflight::Route::Fits { Role::Text } else { Role::Warn };
+    let words = format!(
+        "{} of {}: {}",
+        estimate(checked.estimate as u64),
+        round_thousands(checked.prompt_limit as u64),
+        checked.route.description()
+    );
+    Some(("check", vec![vec![Span::styled(words, theme.style(role))]]))
+}
+
+fn gate<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Option<FactLine<'a>> {
+    let gate = app.tuning.gate_now(inspection, app.call_time_ms() as f64);
+    let words = gate_words(gate, app)?;
+    let looked_past = if app.tuning.respect_gates { "" } else { ", looked past here" };
+    Some((
+        "gate",
+        vec![vec![Span::styled(format!("shut now: {words}{looked_past}"), theme.style(Role::Warn))]],
+    ))
+}
+
+/// The lines of a compaction, the most important first: a small screen shows the first ones.
+fn compaction<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Vec<FactLine<'a>> {
+    let mut lines = vec![trigger(app, inspection, theme)];
+    let on = app.plan.as_deref().filter(|plan| plan.settings.enabled.has(Policy::Compact));
+    let Some(plan) = on else { return lines };
+    let (Some(cut), Some(view)) = (CompactionMarker::from_plan(plan), inspection.compaction_view(plan))
+    else {
+        let words = "Nothing to compact: the branch ends in a compaction, or holds nothing.";
+        lines.push(("cut", vec![vec![Span::styled(words, theme.style(Role::Muted))]]));
+        return lines;
+    };
+    lines.push(tokens(plan, &cut, theme));
+    lines.push(cut_at(inspection, &cut, theme));
+    lines.extend(calls(app, theme));
+    lines.extend(split(&view, theme));
+    if cut.lost_messages > 0 {
+        let words = format!(
+            "{}, {}: kept by the compaction before, neither summarised nor kept by this one (compaction 3.3)",
+            pluralised(cut.lost_messages as u64, "message"),
+            estimate(cut.lost_tokens)
+        );
+        lines.push(("lost", vec![vec![Span::styled(words, theme.style(Role::Warn))]]));
+    }
+    lines
+}
+
+/// Whether it would start now.
+fn trigger<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> FactLine<'a> {
+    let settings = app.tuning.policy_settings(inspection).compaction;
+    let trigger = inspection.compaction_trigger_with(&settings);
+    let muted = theme.style(Role::Muted);
+    let tokens = |tokens: f64| round_thousands(tokens.max(0.0) as u64);
+    let (words, role) = match (trigger.tokens, inspection.measured) {
+        _ if !settings.enabled => ("never on its own: it is switched off".to_owned(), Role::Text),
+        (Some(counted), _) if trigger.fires => {
+            (format!("starts now: the last call counted {}", grouped(counted as i64)), Role::Warn)
+        }
+        (Some(counted), _) => {
+            let left = trigger.threshold - counted;
+            (
+                format!("not yet: {} counted, {} to go", grouped(counted as i64), grouped(left as i64)),
+                Role::Text,
+            )
+        }
+        (None, Err(why)) => (format!("unknown: {}", why.label()), Role::Text),
+        (None, Ok(_)) => ("unknown: no usage recorded".to_owned(), Role::Text),
+    };
+    let above = format!(
+        "above {}: window {} − reserve {}",
+        tokens(trigger.threshold),
+        tokens(inspection.window.tokens),
+        tokens(settings.reserve_tokens)
+    );
+    ("trigger", vec![vec![Span::styled(words, theme.style(role))], vec![Span::styled(above, muted)]])
+}
+
+fn tokens<'a>(plan: &Plan, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a> {
+    let muted = theme.style(Role::Muted);
+    let effect = plan.effects.iter().find(|effect| effect.policy == Policy::Compact);
+    let (before, after) = effect.map_or((0, 0), |effect| (effect.tokens_before, effect.tokens_after));
+    let becomes = vec![
+        Span::styled(estimate(before), theme.style(Role::Text)),
+        Span::styled(format!(" {} ", glyphs::ARROW), muted),
+        Span::styled(estimate(after), theme.bold(Role::Plan)),
+    ];
+    let summary = format!("{} of it the summary, as assumed", estimate(cut.summary_tokens));
+    ("tokens", vec![becomes, vec![Span::styled(summary, muted)]])
+}
+
+fn cut_at<'a>(inspection: &LoadedSession, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a> {
+    let muted = theme.style(Role::Muted);
+    let entry = inspection.index.entry(cut.first_kept_entry);
+    let at = minute(entry.time_ms).map_or_else(String::new, |at| format!("at {at}"));
+    let above = vec![
+        Span::styled(Fate::Summarised.sign(), theme.fate(Fate::Summarised)),
+        Span::styled(
+            format!(
+                " {} summarised, {}",
+                pluralised(cut.summarised_messages as u64, "message"),
+                estimate(cut.summarised_tokens)
+            ),
+            theme.style(Role::Text),
+        ),
+    ];
+    let kept = inspection.context.messages.len() - cut.first_kept_message;
+    let below = format!("{} kept, {}", pluralised(kept as u64, "message"), estimate(cut.kept_tokens));
+    let at = if at.is_empty() { Vec::new() } else { vec![Span::styled(at, theme.style(Role::Text))] };
+    ("cut", vec![at, above, vec![Span::styled(below, muted)]])
+}
+
+/// The calls of its summary: how many, their sizes, what they cost.
+fn calls<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
+    let Some(Overlay::Policies(screen)) = &app.overlay else { return None };
+    let muted = theme.style(Role::Muted);
+    let facts = match &screen.summary_calls.as_ref()?.1 {
+        None => vec![vec![Span::styled("reading what would be summarised…", muted)]],
+        Some(Err(why)) => vec![vec![Span::styled(why.clone(), theme.style(Role::Warn))]],
+        Some(Ok(told)) => {
+            let cost =
+                told.cost.map_or_else(|| format!("{} no price", glyphs::UNKNOWN), format_estimated_usd);
+            let mut facts = vec![
+                vec![Span::styled(pluralised(told.calls, "call"), theme.style(Role::Text))],
+                vec![Span::styled(cost, theme.bold(Role::Warn))],
+                vec![Span::styled(
+                    format!("{} in, {} out", estimate(told.input_tokens), estimate(told.output_tokens)),
+                    theme.style(Role::Text),
+                )],
+            ];
+            if told.calls > 1 {
+                facts.push(vec![Span::styled(
+                    format!("the largest {} in", estimate(told.largest_input)),
+                    muted,
+                )]);
+            }
+            facts
+        }
+    };
+    Some(("calls", facts))
+}
+
+fn split<'a>(view: &CompactionView, theme: &Theme) -> Option<FactLine<'a>> {
+    let messages = pluralised(view.turn_prefix.messages, "message");
+    let (words, role) = match (view.split, view.turn_prefix.messages) {
+        (Split::None, _) => return None,
+        (_, 0) => (
+            "it counts as splitting a turn of which nothing stands above (compaction 3.8b)".to_owned(),
+            Role::Text,
+        ),
+        (Split::Turn, _) => (
+            format!("the cut splits a turn: {messages} of it get a summary of their own (compaction 3.8)"),
+            Role::Text,
+        ),
+        (Split::Misdetected, _) => (
+            format!(
+                "a false split: the whole turn before, {messages}, gets a summary of its own (compaction 3.8c)"
+            ),
+            Role::Warn,
+        ),
+    };
+    Some(("split", vec![vec![Span::styled(words, theme.style(role))]]))
+}
