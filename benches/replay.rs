@@ -9,15 +9,15 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clawscope::gateway::env::Environment;
-use clawscope::inspect::LoadedSession;
-use clawscope::inspect::replay_inputs::ReplayInputs;
-use clawscope::inspect::session_list::list_sessions;
-use clawscope::inspect::session_loading::open;
-use clawscope::inspect::store_location::{StoreLocation, StoreRequest};
 use clawscope::policy::{Policy, PolicySet};
 use clawscope::replay::{
     RecordedTrace, ReplaySession, Settings, recorded_trace, simulated_totals, simulated_trace,
 };
+use clawscope::session::LoadedSession;
+use clawscope::session::list::list_sessions;
+use clawscope::session::loading::open;
+use clawscope::session::replay_inputs::ReplayInputs;
+use clawscope::session::store_location::{StoreLocation, StoreRequest};
 use divan::Bencher;
 
 const CALLS: [usize; 2] = [1_000, 10_000];

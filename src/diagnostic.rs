@@ -1,22 +1,21 @@
-//! What can be wrong with what was read, said so that a person can act on it: the file, the line or
-//! entry, what was found, and what to do next.
+//! A problem in the data that clawscope read, described so that a person can act on it: the file, the line or entry,
+//! the problem, and the next step.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; nothing is lost.
     Note,
-    /// Something was left out or guessed.
+    /// Something was omitted or guessed.
     Warning,
-    /// The thing named could not be read or must not be written.
+    /// The named thing could not be read or must not be written.
     Error,
 }
 
 impl Severity {
-    /// The word used on screen and in JSON.
+    /// The word on screen and in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -26,25 +25,22 @@ impl Severity {
     }
 }
 
-/// One thing found while reading a store, a config or a transcript. Findings never stop the reading.
+/// A problem in a store, a configuration or a transcript. It never stops the reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The file concerned.
     pub path: PathBuf,
-    /// Its line, counted from 1, where there is one.
+    /// Counted from 1; `None` for the whole file.
     pub line: Option<u64>,
-    /// The entry or key concerned, where there is one.
     pub subject: Option<String>,
-    /// How much it matters.
     pub severity: Severity,
-    /// What was found, in one sentence.
+    /// The problem in one sentence.
     pub message: String,
-    /// What to do next, or what was done.
+    /// The next step, or the action already taken.
     pub advice: String,
 }
 
 impl Diagnostic {
-    /// A finding about a whole file; [`Diagnostic::at_line`] and [`Diagnostic::about`] narrow it down.
+    /// Builds a diagnostic for a whole file; [`Diagnostic::at_line`] and [`Diagnostic::about`] narrow it.
     pub fn new(
         path: impl Into<PathBuf>,
         severity: Severity,
@@ -61,14 +57,14 @@ impl Diagnostic {
         }
     }
 
-    /// The same finding, at a line (counted from 1).
+    /// Sets the line, counted from 1.
     #[must_use]
     pub fn at_line(mut self, line: u64) -> Self {
         self.line = Some(line);
         self
     }
 
-    /// The same finding, about an entry id or a key.
+    /// Sets the entry id or the key.
     #[must_use]
     pub fn about(mut self, entry: impl Into<String>) -> Self {
         self.subject = Some(entry.into());

@@ -1,32 +1,30 @@
-//! The names of sessions and entries, and the count of changes that a result is checked against.
+//! The names of sessions and entries, and the epoch that reveals outdated results.
 
 use std::fmt;
 
-/// Position of an entry in its transcript, counted over entries (the header is none), in file order.
+/// Position of an entry in its transcript, in file order; the header does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryIx(pub u32);
 
 impl EntryIx {
-    /// As an index into a slice of entries.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Rises on every change of what is loaded; a result computed under an older epoch is dropped.
+/// Increases with every change of the loaded data; a result computed under an older epoch is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Epoch(pub u64);
 
 impl Epoch {
-    /// The epoch after this one.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0 + 1)
     }
 }
 
-/// Routing key of a session, as written in `sessions.json` (store D), or the synthetic key of a
-/// transcript that no row names (store G2).
+/// Routing key of a session, as written in `sessions.json` (store D), or the synthetic key of a transcript without a
+/// row (store G2).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionKey(pub String);
 
@@ -36,14 +34,14 @@ impl fmt::Display for SessionKey {
     }
 }
 
-/// Where new entry ids come from: random for a commit, derived from the line for an old file that is
-/// migrated in memory (store L5), counted in tests.
+/// The source of new entry ids: random for a commit, derived from the line for an old file that is migrated in memory
+/// (store L5), counted in tests.
 pub trait IdSource {
-    /// The next id. `line` is the line it is for, counted from 1; `taken` tells ids that are in use.
+    /// Returns the next id. `line` is its line, counted from 1; `taken` returns whether an id is in use.
     fn next_id(&mut self, line: u64, taken: &dyn Fn(&str) -> bool) -> String;
 }
 
-/// Ids derived from the line: the same file always gets the same ids.
+/// Derives ids from the line, so the same file always gets the same ids.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LineIds;
 

@@ -1,39 +1,67 @@
 //! A terminal session inspector: why did this LLM session overflow its context window, and which
 //! settings would have prevented it?
 //!
-//! The map. A module uses only what stands above it; a test holds it to that.
+//! # Map
+//!
+//! A module imports only from modules above it in this list; `tests/layers.rs` enforces that.
 //!
 //! ```text
-//! bytes ─ store ─▶ transcript ─▶ context ─▶ policy ─▶ plan ─▶ inspect ─▶ explain, sweep ─▶ app ─▶ ui
-//!                                                      ├────▶ replay ─▶ inspect
+//! bytes ─ store ─▶ transcript ─▶ context ─▶ policy ─▶ plan ─▶ session ─▶ report ─▶ app ─▶ ui
+//!                                                      ├────▶ replay ─▶ session
 //!                                                      └────▶ commit ─▶ bytes (append only)
 //! ```
 //!
-//! * **Vocabulary**: [`ids`]; [`diagnostic`] (what is wrong with a file); [`js`], the JavaScript semantics that the gateway's rules are
-//!   written in; [`text`], the only road of text to the screen; [`redact`], which masks secrets in documents and lists.
-//! * **Rules in words**: [`rulebook`], what gateways and pi do, as `assets/rules/` says it; comments and screens cite it.
-//! * **Settings**: [`gateway`], what `openclaw.json` and the defaults say, each value with where it comes from, and
-//!   [`gateway::ruleset`], by which version's rules;
-//!   [`config`], clawscope's own settings.
-//! * **Store**: [`store`], bytes to entries. The only reader of session files and databases: discovery, rows, the
-//!   size-first index, growth, bodies on demand, and the embedded demo store; [`store::migration`] compares files with their
-//!   import in a database.
-//! * **Transcript**: [`transcript`], entries to tree and branches; [`context`], a branch to what the model is
-//!   sent, its sizes, estimates and the rows a person sees of it.
-//! * **Rules**: [`policy`], sizes to fates; [`plan`], fates to one change that is shown, applied and committed;
-//!   [`replay`], every call of a session again under other settings.
-//! * **Questions**: [`inspect::overflow`], which calls did not fit: the one list that every screen and command shows;
-//!   [`explain`], what made a call too large, why nothing prevented it and what would have; [`sweep`], a grid of settings, its
-//!   best trade-offs and the smallest change after which every call fits; [`summarize`], who writes a compaction's summary: clawscope out of the conversation's own words, a
-//!   program, or a model where the person names one; [`commit`], the only writer of session files; [`inspect`], one session with everything that is
-//!   asked of it, for commands and screens alike; [`export`], sessions and screens as documents without their secrets.
-//! * **The machine**: [`app`], events in, effects out, no IO; [`ui`], state to cells; [`runtime`], the only
-//!   terminal and the only tokio; [`cli`] and [`command`], arguments to library calls to text.
+//! * **Vocabulary**: [`ids`]; [`rulebook`], the rules of gateways and pi in words, as `assets/rules/` ships them;
+//!   [`diagnostic`], a fault in a file with its line and what to do; [`js`], the JavaScript semantics that the gateway's
+//!   rules rely on; [`text`], the only way of transcript text to the terminal; [`redact`], which masks secrets.
+//! * **Settings**: [`gateway`], the gateway's settings, each value with its provenance, and [`gateway::ruleset`], the rules
+//!   of each release as data; [`config`], clawscope's own settings.
+//! * **Store**: [`store`], the only reader of session files and databases: discovery, session records, the size-first
+//!   index, growth, bodies on demand, and the built-in demo store. [`store::migration`] compares files with their import.
+//! * **Transcript**: [`transcript`], entries to a tree with branches; [`context`], a branch to what the model is sent.
+//! * **Rules**: [`policy`], sizes to fates; [`plan`], fates to one change that can be shown, applied and committed;
+//!   [`replay`], every model call of a session under other settings.
+//! * **Writing**: [`commit`], the only writer of session files; [`summarize`], who writes a compaction summary.
+//! * **Answers**: [`mod@format`], numbers and durations as text; [`session`], one opened session and the list it is in;
+//!   [`mod@write`], a commit as a person requests it; [`report`], questions about a session answered as values, among them
+//!   [`report::explain`] and [`report::sweep`]; [`export`], sessions and screens as documents without secrets.
+//! * **Program**: [`app`], events in and effects out, without IO; [`ui`], state to cells; [`runtime`], the only terminal
+//!   and the only tokio; [`cli`] and [`command`], arguments to library calls to text.
 //!
-//! Two decisions carry the rest. *Sizes first*: indexing reads each line once and keeps a small record per entry;
-//! policies decide from sizes alone, and texts are read back only when someone looks. *Files are live*: they are
-//! read at positions, never mapped and never rewritten; growth is indexed from the old end, and a result computed
-//! under an older [`ids::Epoch`] is dropped.
+//! # Decisions
+//!
+//! *Sizes first*: indexing reads each line once and keeps a small record per entry. Policies decide from sizes alone, so
+//! that a moved threshold costs arithmetic; texts are read only when someone looks.
+//!
+//! *Files are live*: another process appends to them. They are read at positions, never mapped and never rewritten;
+//! growth is indexed from the old end, and a result computed under an older [`ids::Epoch`] is dropped.
+//!
+//! # Glossary
+//!
+//! Types, fields, files, settings and screens use these words in these meanings only.
+//!
+//! | word | meaning |
+//! |---|---|
+//! | state dir, store, agent | the gateway's folder; its collection of sessions; one agent's part of it |
+//! | session key, session id, session record | the routing key; the transcript's identity; the store's row of it |
+//! | transcript, entry, leaf, branch | an append-only tree; a line of it; its active end; a path from root to leaf |
+//! | message, role, block | the content of an entry; its sender; text, thinking, tool call or image in it |
+//! | context | the ordered messages that the model is sent from a leaf |
+//! | window, budget, reserve | tokens that the model takes; the usable part; the part kept free for the answer |
+//! | chars | UTF-16 code units, because the gateway counts them |
+//! | estimate, measured, calibrated | by rule; reported by the provider; by rule, scaled to the session's own usage |
+//! | policy, settings, ruleset | one trimming rule; its parameters; the rules of one gateway release |
+//! | fate, reason | the effect of a policy on a message; why it has that fate |
+//! | plan | an ordered, checked list of fates over one context |
+//! | features, digest | data of a message's content that sizes lack; a message as tool-use clearing reads it |
+//! | predict | to compute sizes after an edit without making the text |
+//! | replay, model call, trace | a session under other settings; one request to the model; one pass over all calls |
+//! | replay base, range totals | what both traces share; sums over a range of messages |
+//! | cache key | what two prompts must share for the second to be read from the provider's cache |
+//! | sweep | many replays over a grid of settings |
+//! | commit | writing a plan as a new branch, or as pi's own context edits |
+//! | diagnostic, finding | a fault in a store; one part of an explanation |
+//! | loaded session, context details | a session with everything that reports need; the features of its context |
 pub mod app;
 pub mod cli;
 pub mod command;
@@ -41,21 +69,22 @@ pub mod commit;
 pub mod config;
 pub mod context;
 pub mod diagnostic;
-pub mod explain;
 pub mod export;
+pub mod format;
 pub mod gateway;
 pub mod ids;
-pub mod inspect;
 pub mod js;
 pub mod plan;
 pub mod policy;
 pub mod redact;
 pub mod replay;
+pub mod report;
 pub mod rulebook;
 pub mod runtime;
+pub mod session;
 pub mod store;
 pub mod summarize;
-pub mod sweep;
 pub mod text;
 pub mod transcript;
 pub mod ui;
+pub mod write;

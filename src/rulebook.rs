@@ -1,19 +1,18 @@
-//! The rules that clawscope follows, as they ship in `assets/rules/`: what the gateways and pi do, rule by rule.
+//! The rules that clawscope follows, shipped in `assets/rules/`: the behaviour of the gateways and of pi, rule by
+//! rule.
 //!
-//! Comments, screens and reports cite rules by document and id, such as `pruning 5.12`. A test holds every citation in the
-//! source to a rule that exists; `clawscope rule pruning-5.12` prints one.
+//! Comments, screens and reports cite rules by document and id, such as `pruning 5.12`. A test checks that every
+//! citation in the source names a rule that exists; `clawscope rule pruning-5.12` prints one.
 //!
 //! ```
 //! let rule = clawscope::rulebook::find("pruning-5.12").expect("a rule");
 //! assert_eq!((rule.document.name, rule.id), ("pruning", "5.12"));
 //! ```
 
-/// A document of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Document {
-    /// The name that citations use.
+    /// The name in citations.
     pub name: &'static str,
-    /// Its Markdown.
     pub text: &'static str,
 }
 
@@ -23,7 +22,6 @@ macro_rules! document {
     };
 }
 
-/// Every document.
 pub const DOCUMENTS: [Document; 8] = [
     document!("pruning"),
     document!("compaction"),
@@ -38,26 +36,24 @@ pub const DOCUMENTS: [Document; 8] = [
 /// A rule, or a section of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule {
-    /// The document it is in.
     pub document: Document,
-    /// Its id, such as `5.12` or `K7`.
+    /// The id, such as `5.12` or `K7`.
     pub id: &'static str,
-    /// Its title.
     pub title: &'static str,
-    /// Its text as Markdown, without the title. A section includes the rules in it.
+    /// The text as Markdown, without the title. A section includes its rules.
     pub text: &'static str,
 }
 
-/// The rule that a citation names: `pruning-5.12`, `pruning 5.12`, `store K7`. A citation of a part finds the rule that
-/// includes the part: a letter (`pruning 7.2e`), a number (`pruning 5.7.1`), or an item or table row (`overflow-texts T04`).
-/// `None` if there is no such document or rule.
+/// Finds the rule of a citation: `pruning-5.12`, `pruning 5.12`, `store K7`. The citation of a part finds the rule
+/// that includes the part: a letter (`pruning 7.2e`), a number (`pruning 5.7.1`), or an item or table row
+/// (`overflow-texts T04`). `None` for an unknown document or rule.
 pub fn find(citation: &str) -> Option<Rule> {
     let (document, id) = parts(citation)?;
     let headings = headings(document);
     let exact = |id: &str| headings.iter().find(|heading| heading.id == id).copied();
     let without_letter = id.trim_end_matches(|sign: char| sign.is_ascii_lowercase());
     let without_number = without_letter.rsplit_once('.').map_or("", |(whole, _)| whole);
-    // Of a section and a rule that both include the part, the rule comes later.
+    // A section and its rule both include the part; the rule comes later.
     let with_item = || headings.iter().rev().find(|rule| has_item(rule.text, id)).copied();
     exact(id).or_else(|| exact(without_letter)).or_else(with_item).or_else(|| exact(without_number))
 }
@@ -71,7 +67,7 @@ fn has_item(text: &str, id: &str) -> bool {
     })
 }
 
-/// Every section and rule of a document, in its order.
+/// Lists every section and rule of a document in order.
 pub fn headings(document: Document) -> Vec<Rule> {
     let lines: Vec<(usize, &str)> = lines(document.text).collect();
     let level = |line: &str| ["## ", "### "].iter().position(|mark| line.starts_with(mark));
@@ -87,7 +83,7 @@ pub fn headings(document: Document) -> Vec<Rule> {
     lines.iter().enumerate().filter_map(rule).collect()
 }
 
-/// Lines with the byte at which each begins.
+/// Splits a text into lines, each with its first byte's index.
 fn lines(text: &'static str) -> impl Iterator<Item = (usize, &'static str)> {
     text.split_inclusive('\n').scan(0, |at, line| {
         let start = *at;
@@ -96,7 +92,7 @@ fn lines(text: &'static str) -> impl Iterator<Item = (usize, &'static str)> {
     })
 }
 
-/// The document and the id of a citation. `sqlite` is short for `store-sqlite`.
+/// Splits a citation into document and id. `sqlite` is short for `store-sqlite`.
 fn parts(citation: &str) -> Option<(Document, &str)> {
     let citation = citation.trim();
     let name = |document: &Document| match document.name {
@@ -107,7 +103,7 @@ fn parts(citation: &str) -> Option<(Document, &str)> {
         let id = citation.strip_prefix(name(document))?.strip_prefix(['-', ' '])?.trim();
         Some((*document, id))
     };
-    // `store-pi-1.5 D9` begins with `store-` as well, so the longest name decides.
+    // `store-pi-1.5 D9` begins with `store-` too, so the longest name decides.
     DOCUMENTS.iter().filter_map(named).max_by_key(|(document, _)| document.name.len())
 }
 

@@ -1,6 +1,6 @@
-//! The only road of text to the screen. Transcripts, paths and settings hold whatever someone put there:
-//! escape sequences, direction overrides, characters of no width. Here they become visible, and every
-//! cluster gets a width that terminals agree on.
+//! Makes text safe for the screen; no other code draws text from outside. Transcripts, paths and settings may contain
+//! anything: escape sequences, direction overrides, characters without a width. Here they become visible, and every
+//! cluster gets a width on which terminals agree. For example, an escape character becomes `␛`.
 
 mod cluster;
 
@@ -11,13 +11,12 @@ use unicode_width::UnicodeWidthStr;
 
 use cluster::{is_plain, push_cluster};
 
-/// What stands where text was cut.
 const ELLIPSIS: &str = "…";
 /// Columns between tab stops.
 const TAB_STOP: usize = 4;
 
-/// The text with everything visible that a terminal would obey, hide, or draw in a width of its own.
-/// Applying it twice changes nothing.
+/// Makes everything visible that a terminal would execute, hide, or draw in an unknown width. Applying it twice
+/// changes nothing.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_plain) {
         return Cow::Borrowed(text);
@@ -36,12 +35,12 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Columns the text takes once it is visible.
+/// Columns of the text after [`visible`].
 pub fn width(text: &str) -> usize {
     measure(&visible(text))
 }
 
-/// The visible text in at most `columns`, cut at a cell boundary with `…`, and the columns it takes.
+/// Truncates the visible text to at most `columns`, at a cell boundary and with `…`; returns it and its columns.
 pub fn truncate(text: &str, columns: usize) -> (String, usize) {
     let text = visible(text);
     let whole = measure(&text);
@@ -57,15 +56,15 @@ pub fn truncate(text: &str, columns: usize) -> (String, usize) {
     (out, used)
 }
 
-/// The visible text in exactly `columns`: cut, or followed by blanks.
+/// Fits the visible text into exactly `columns`: truncates it, or appends blanks.
 pub fn pad(text: &str, columns: usize) -> String {
     let (mut out, used) = truncate(text, columns);
     out.extend(std::iter::repeat_n(' ', columns - used));
     out
 }
 
-/// The visible text in lines of at most `columns`, broken at blanks where there are any. Line ends in the
-/// text are kept; a no-break space is no blank. Never empty.
+/// Wraps the visible text into lines of at most `columns` (at least 2), at blanks if possible. Keeps the text's own
+/// line ends; does not break at a no-break space. Returns at least one line.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
     text.split('\n').flat_map(|line| wrap_line(line.trim_end_matches('\r'), columns)).collect()
@@ -76,7 +75,7 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest: &str = &line;
     loop {
-        // The head alone is measured: a line may be as long as a transcript.
+        // Measures only the head, because a line may be as long as a transcript.
         let fits = fitting_prefix(rest, columns).0;
         if fits.len() == rest.len() {
             break;
@@ -94,12 +93,12 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Columns of text that is visible already: the sum of its clusters, as a buffer of cells counts.
+/// Columns of text that is already visible: the sum over its clusters, as a buffer of cells counts.
 fn measure(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.graphemes(true).map(UnicodeWidthStr::width).sum() }
 }
 
-/// As many whole clusters as fit.
+/// The whole clusters that fit, and their columns.
 fn fitting_prefix(text: &str, columns: usize) -> (String, usize) {
     let mut out = String::new();
     let mut used = 0;

@@ -20,9 +20,9 @@ use clawscope::app::state::{Overlay, UpdateMode, WriteStage};
 use clawscope::context::budget::BudgetPart;
 use clawscope::context::rows::RowKind;
 use clawscope::ids::{EntryIx, Epoch};
-use clawscope::inspect::Mark;
-use clawscope::inspect::breakdown::{Section, SectionKind, WindowContents};
 use clawscope::policy::{Fate, Policy};
+use clawscope::report::breakdown::{Section, SectionKind, WindowContents};
+use clawscope::session::Mark;
 use clawscope::store::entry::Role;
 use driver::Driver;
 
@@ -778,7 +778,7 @@ fn e_explains_the_session_and_enter_goes_to_what_is_seen() {
     driver.press("g e");
     let view = explanation(&driver).explanation().expect("read").clone();
     let verdict = view.verdict().expect("a verdict");
-    assert_eq!(verdict.class, clawscope::explain::FindingClass::ParallelResults);
+    assert_eq!(verdict.class, clawscope::report::explain::FindingClass::ParallelResults);
     let wanted = verdict.evidence[1].entries[0];
     go_to_row(&mut driver, ExplainRow::Evidence(0, 1));
     driver.press("enter");
@@ -1099,7 +1099,8 @@ fn what_the_map_saves_is_what_the_command_answers() {
     assert_eq!(name, "clawscope-sweep.json");
     let inspection = driver.app.displayed_session().expect("a session");
     let sweep = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
-    let answer = clawscope::export::json::to_line(clawscope::sweep::json::sweep_document(inspection, &sweep));
+    let answer =
+        clawscope::export::json::to_line(clawscope::report::sweep::json::sweep_document(inspection, &sweep));
     assert_eq!(text.trim_end(), answer);
     for member in ["schemaVersion", "\"path\"", "\"ruleset\"", "\"headroom\"", "\"smallestChange\""] {
         assert!(text.contains(member), "{member}");

@@ -18,7 +18,7 @@ use std::path::Path;
 
 use clawscope::app::state::{Overlay, WriteStage};
 use clawscope::commit::{Clock, CommitError, Disk, SystemClock, SystemDisk, write_to_disk};
-use clawscope::inspect::commit_list::CommitStatus;
+use clawscope::write::commit_list::CommitStatus;
 use driver::Driver;
 use serde_json::{Value, json};
 use session::Session;

@@ -1982,3 +1982,14 @@ fn a_remote_configuration_says_whose_host_to_ask() {
     let (_, out, _) = store.run(&["doctor"]);
     assert!(out.contains("ssh -t gw.example clawscope"), "{out}");
 }
+
+#[test]
+fn a_replay_under_other_rules_says_so_if_they_read_another_path_from_a_damaged_tree() {
+    let session = "agent:main:hook:9c2d7a64-0b1e-4f0a-8a55-6d2f4f6c1b23";
+    for (ruleset, is_same) in [("2026.4.15", true), ("2026.9.2", false)] {
+        let (code, text, errors) = run(&mut program(&["replay", "--demo", session, "--ruleset", ruleset]));
+        assert_eq!((code, errors.as_str()), (0, ""));
+        assert_eq!(text.contains("simulated under the rules of"), is_same, "{text}");
+        assert_eq!(text.contains("reads another path"), !is_same, "{text}");
+    }
+}

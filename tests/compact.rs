@@ -13,7 +13,7 @@ use clawscope::app::effect::{Effect, PendingWrite};
 use clawscope::app::state::{Overlay, WriteDialog, WriteStage};
 use clawscope::app::summary_dialog::{SummaryStage, summary_lines};
 use clawscope::config::{SummarizerConfig, SummarizerKind};
-use clawscope::inspect::summary_job::SummaryResult;
+use clawscope::write::summary::job::SummaryResult;
 use driver::{Driver, append_to};
 
 /// From pruning, where the tuning starts, to the compaction, switched on.

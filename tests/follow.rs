@@ -15,7 +15,7 @@ use clawscope::app::source_status::SourceStatus;
 use clawscope::app::state::{Overlay, WriteStage};
 use clawscope::app::target::Target;
 use clawscope::app::transcript::TranscriptPane;
-use clawscope::inspect::{CountSource, LoadedSession, Mark, Unmeasured};
+use clawscope::session::{CountSource, LoadedSession, Mark, Unmeasured};
 use clawscope::transcript::Leaf;
 use driver::Driver;
 
@@ -72,13 +72,13 @@ fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
     let write = driver.held_key("y");
     let [Effect::Write(_)] = write.as_slice() else { panic!("{write:?}") };
     let plan = driver.app.plan.clone().expect("a plan");
-    let request = clawscope::inspect::write::WriteRequest {
+    let request = clawscope::write::request::WriteRequest {
         session: inspection(&driver),
-        action: clawscope::inspect::write::WriteAction::Commit { plan: &plan, summary: None },
+        action: clawscope::write::request::WriteAction::Commit { plan: &plan, summary: None },
         allow_orphan: false,
         now_ms: driver.now_ms,
     };
-    let written = clawscope::inspect::write::write(&request, &clawscope::commit::SystemClock);
+    let written = clawscope::write::request::write(&request, &clawscope::commit::SystemClock);
     let reread = driver.held(Event::Written(written.map_err(|error| error.to_string())));
     assert!(reread.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. })));
     let asked = driver.held_key("u");

@@ -23,8 +23,11 @@ const ROWS: &[&[&str]] = &[
     &["replay"],
     &["summarize"],
     &["commit"],
-    &["inspect"],
-    &["explain", "sweep", "export"],
+    &["format"],
+    &["session"],
+    &["write"],
+    &["report"],
+    &["export"],
     &["app"],
     &["ui"],
     &["runtime"],
@@ -175,8 +178,7 @@ fn rules_and_screens_read_no_file_no_clock_and_no_environment() {
         "policy",
         "plan",
         "replay",
-        "explain",
-        "sweep",
+        "report",
         "export",
         "app",
         "ui",
@@ -229,8 +231,8 @@ fn imports_are_found_wherever_they_stand() {
 
 #[test]
 fn only_what_stands_above_may_be_used() {
-    assert!(may("inspect", "commit") && may("store", "store") && may("cli", "command"));
+    assert!(may("session", "commit") && may("store", "store") && may("cli", "command"));
     assert!(
-        !may("commit", "inspect") && !may("policy", "app") && !may("explain", "sweep") && !may("js", "text")
+        !may("commit", "session") && !may("policy", "app") && !may("session", "report") && !may("js", "text")
     );
 }

@@ -15,7 +15,6 @@ use clawscope::gateway::compaction::CompactionSettings;
 use clawscope::gateway::pruning::{HardClear, PruneSettings, SoftTrim};
 use clawscope::gateway::ruleset::{ImageResults, KeptTurns, Ruleset};
 use clawscope::ids::LineIds;
-use clawscope::inspect::ContextDetails;
 use clawscope::js::{self, JsException, JsString, Object, Value};
 use clawscope::plan::{Plan, PlanError, PlanInput, message_after};
 use clawscope::policy::clear_tool_uses::{
@@ -31,6 +30,7 @@ use clawscope::policy::prune::Gate;
 use clawscope::policy::settings::{GuardSettings, ReduceSettings, TruncateSettings};
 use clawscope::policy::truncate::{reduce, result_budget};
 use clawscope::policy::{Policy, PolicySet, PolicySettings};
+use clawscope::session::ContextDetails;
 use clawscope::store::entry::MessageSize;
 use clawscope::store::index::Index;
 use clawscope::store::load::{FileChange, load, load_bytes, refresh};

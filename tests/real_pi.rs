@@ -20,13 +20,13 @@ use std::process::Command;
 use clawscope::commit::{PreparedCommit, Refusal, SystemClock, UndoTarget, write};
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::ids::LineIds;
-use clawscope::inspect::rewrite_loss::find_rewrite_loss;
-use clawscope::inspect::write::WriteError;
 use clawscope::js;
 use clawscope::plan::EntryChange;
 use clawscope::policy::Policy;
 use clawscope::policy::truncate::{CutOptions, max_result_chars, session as gateway, truncated_message};
 use clawscope::store::body;
+use clawscope::write::request::WriteError;
+use clawscope::write::rewrite_loss::find_rewrite_loss;
 
 use generate::{Options, transcript};
 use inspected::{committed, inspected, plain, planned, previewed, redone, summary, undone};

@@ -24,14 +24,14 @@ use clawscope::commit::{
 use clawscope::context::{ContentSource, bodies};
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::ids::EntryIx;
-use clawscope::inspect::LoadedSession;
-use clawscope::inspect::write::WriteError;
 use clawscope::js;
 use clawscope::plan::Plan;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::{Policy, PolicySet};
+use clawscope::session::LoadedSession;
 use clawscope::store::entry::Role;
 use clawscope::store::index::OpenStatus;
+use clawscope::write::request::WriteError;
 
 use inspected::{committed, inspected_under, previewed, redone, summary, undone};
 use pi_1_5::{Opened, Pi};

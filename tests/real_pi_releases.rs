@@ -23,9 +23,9 @@ use clawscope::context::bodies;
 use clawscope::context::tokens::estimate_message;
 use clawscope::gateway::provenance::Provenance;
 use clawscope::gateway::ruleset::RulesetChoice;
-use clawscope::inspect::LoadedSession;
 use clawscope::js;
 use clawscope::policy::compact::conversation_text_for;
+use clawscope::session::LoadedSession;
 use clawscope::store::index::OpenStatus;
 
 use inspected::inspected_under;

@@ -18,8 +18,6 @@ use clawscope::context::{Context, build_context};
 use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::ids::EntryIx;
-use clawscope::inspect::LoadedSession;
-use clawscope::inspect::replay_inputs::ReplayInputs;
 use clawscope::policy::clear_tool_uses::{ClearSettings, ClearedBy, TokenCounting, clear_list};
 use clawscope::policy::features::ContentFeatures;
 use clawscope::policy::guard::guard_list;
@@ -35,6 +33,8 @@ use clawscope::replay::{
     Assumptions, CallReplay, ModelCall, RecordedTrace, ReplaySession, Settings, TraceTotals, TrimStats,
     recorded_trace, simulated_totals, simulated_trace,
 };
+use clawscope::session::LoadedSession;
+use clawscope::session::replay_inputs::ReplayInputs;
 use clawscope::store::entry::{EntryKind, Role};
 use clawscope::transcript::Leaf;
 use generate::{Options, transcript};

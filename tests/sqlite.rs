@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::ids::SessionKey;
-use clawscope::inspect::LoadedSession;
-use clawscope::inspect::session_loading::open;
+use clawscope::session::LoadedSession;
+use clawscope::session::loading::open;
 use clawscope::store::discovery::{Store, discover};
 use clawscope::transcript::Leaf;
 use serde_json::Value;
@@ -265,7 +265,7 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
 #[test]
 fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_told() {
     use clawscope::commit::UndoTarget;
-    use clawscope::inspect::write::{WriteAction, WriteError, WriteRequest, prepare};
+    use clawscope::write::request::{WriteAction, WriteError, WriteRequest, prepare};
     let state = state();
     let path = state.path().join("agents/main/agent/openclaw-agent.sqlite");
     let before = fs::read(&path).unwrap();

@@ -12,9 +12,9 @@ use clawscope::app::layout::Pane;
 use clawscope::app::state::Overlay;
 use clawscope::context::rows::RowKind;
 use clawscope::ids::Epoch;
-use clawscope::inspect::{ContextDetails, LoadedSession};
 use clawscope::plan::Plan;
 use clawscope::policy::{Fate, Policy, PolicySet, Reason};
+use clawscope::session::{ContextDetails, LoadedSession};
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use driver::Driver;
 
@@ -268,7 +268,7 @@ fn the_calls_of_a_summary_are_told_for_the_settings_that_are_shown() {
     let effects = driver.held_key("x");
     let asked = calls(&driver).expect("asked for").0;
     assert_eq!(asked.compaction, plan(&driver).settings.compaction);
-    let old = clawscope::inspect::summary_calls::SummaryCallsRequest { summary_tokens: 1, ..asked };
+    let old = clawscope::write::summary::calls::SummaryCallsRequest { summary_tokens: 1, ..asked };
     driver.held(Event::SummaryCalls { request: old, calls: Err("of other settings".into()) });
     assert_eq!(calls(&driver), Some((asked, None)), "another answer is not taken");
     driver.perform(effects);

@@ -12,15 +12,15 @@ mod session;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clawscope::inspect::LoadedSession;
-use clawscope::inspect::replay_inputs::ReplayInputs;
-use clawscope::inspect::setting_change::{SettingChange, parse_change};
-use clawscope::inspect::simulated_settings::simulate_settings;
-use clawscope::inspect::timeline::RecordedSession;
 use clawscope::js;
 use clawscope::policy::{Policy, PolicySet};
 use clawscope::replay::TraceTotals;
-use clawscope::sweep::{Axis, AxisContext, Sweep, SweepSpec, default_axes, json, sweep};
+use clawscope::report::sweep::{Axis, AxisContext, Sweep, SweepSpec, default_axes, json, sweep};
+use clawscope::report::timeline::RecordedSession;
+use clawscope::session::LoadedSession;
+use clawscope::session::replay_inputs::ReplayInputs;
+use clawscope::session::setting_change::{SettingChange, parse_change};
+use clawscope::session::simulated_settings::simulate_settings;
 use generate::{Options, transcript};
 use inspected::inspected;
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ fn with_window(seed: u64, window: f64) -> (Session, RecordedSession) {
 fn opened(seed: u64, share: f64) -> (Session, RecordedSession) {
     let (_session, unbounded) = with_window(seed, f64::INFINITY);
     let grid = swept(&unbounded, asked(&unbounded.session, 3, 0.0));
-    let peaks = grid.cells.iter().map(clawscope::sweep::Cell::peak);
+    let peaks = grid.cells.iter().map(clawscope::report::sweep::Cell::peak);
     let (least, most) = peaks.fold((f64::MAX, 0.0_f64), |(a, b), peak| (a.min(peak), b.max(peak)));
     with_window(seed, (least - 5.0 + share * (most - least + 10.0)).max(1.0))
 }
@@ -176,7 +176,7 @@ fn cells_are_told_one_by_one_and_nothing_is_told_once_nobody_waits() {
     let (_session, recording) = opened(7, 0.5);
     let told = AtomicUsize::new(0);
     let asked = asked(&recording.session, 3, 0.0);
-    let tell = |_: usize, _: &clawscope::sweep::Cell| _ = told.fetch_add(1, Ordering::Relaxed);
+    let tell = |_: usize, _: &clawscope::report::sweep::Cell| _ = told.fetch_add(1, Ordering::Relaxed);
     let whole = sweep(&recording, asked.clone(), &|| true, &tell).expect("a grid").expect("waited for");
     assert_eq!(told.load(Ordering::Relaxed), whole.cells.len());
     assert_eq!(sweep(&recording, asked.clone(), &|| false, &tell).expect("a grid"), None);

@@ -13,7 +13,7 @@ use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
 use clawscope::app::state::Overlay;
 use clawscope::app::timeline::BarMetric;
-use clawscope::inspect::timeline::{Timeline, TraceKind};
+use clawscope::report::timeline::{Timeline, TraceKind};
 use clawscope::ui;
 use clawscope::ui::theme::{ColourDepth, Theme};
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};

@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 
 use clawscope::app::event::Event;
 use clawscope::gateway::env::Environment;
-use clawscope::inspect::Mark;
-use clawscope::inspect::session_list::list_sessions;
-use clawscope::inspect::store_location::{StoreLocation, StoreRequest};
 use clawscope::runtime::RunOptions;
 use clawscope::runtime::headless::Headless;
+use clawscope::session::Mark;
+use clawscope::session::list::list_sessions;
+use clawscope::session::store_location::{StoreLocation, StoreRequest};
 use serde_json::Value;
 use writers::{Busy, Seen};
 

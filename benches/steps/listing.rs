@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clawscope::inspect::session_loading::open;
+use clawscope::session::loading::open;
 use divan::Bencher;
 use rayon::prelude::*;
 
@@ -30,7 +30,7 @@ fn listing_with_counts(bencher: Bencher<'_, '_>) {
     let store = store();
     bencher.bench_local(|| {
         let listed = opened::listed(&store);
-        let count = |item: &clawscope::inspect::SessionItem| {
+        let count = |item: &clawscope::session::SessionItem| {
             open(&listed.store, &item.key, None, 0, &mut |_, _| true).unwrap().item.entries
         };
         listed.items.par_iter().filter_map(count).sum::<u64>()

@@ -1,11 +1,11 @@
 //! A context to a plan, and a grid of them.
 
 use clawscope::gateway::pruning::PruneSettings;
-use clawscope::inspect::LoadedSession;
-use clawscope::inspect::timeline::RecordedSession;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::{Policy, PolicySet, PolicySettings};
-use clawscope::sweep::{SweepSpec, default_axes, sweep};
+use clawscope::report::sweep::{SweepSpec, default_axes, sweep};
+use clawscope::report::timeline::RecordedSession;
+use clawscope::session::LoadedSession;
 use divan::Bencher;
 
 use crate::{WHOLE, opened, whole};

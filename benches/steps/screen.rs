@@ -1,6 +1,6 @@
 //! A key to cells: what is drawn is what is in sight, whatever the length of the transcript.
 
-use clawscope::inspect::message;
+use clawscope::session::message;
 use clawscope::ui::highlight;
 use crossterm::event::KeyCode;
 use divan::Bencher;

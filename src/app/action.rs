@@ -1,260 +1,175 @@
-//! Everything a person can do, by name: keymap, help, footer and palette all speak this list.
+//! Every action a person can take, by name. One table feeds the keymap, help, footer and palette, so that all four
+//! agree; the kebab-case names are public, as users write them in their keymap.
 
 use serde::Deserialize;
 
-/// One thing a person can do. Its name in the keymap is the kebab-case of the variant.
+/// A user action. Its keymap name is the kebab-case of the variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// Leave the program, from any screen.
+    /// Quits from any screen.
     Quit,
-    /// One step back: close what is open, clear the filter, leave the pane; at the top, leave.
+    /// Steps back once: closes the overlay, clears the filter or leaves the pane; at the top level, quits.
     Back,
-    /// Show the keys.
     Help,
-    /// Run any action by name.
     Palette,
-    /// Focus the next pane.
     NextPane,
-    /// Focus the pane before.
     PreviousPane,
-    /// Focus the sessions.
     FocusSessions,
-    /// Focus the transcript.
     FocusTranscript,
-    /// Focus the message.
     FocusMessage,
-    /// Focus the tuning pane.
     FocusTuning,
-    /// The focused pane over the whole screen, and back.
+    /// Shows the focused pane over the whole screen, or ends that.
     Zoom,
-    /// One row down.
     Down,
-    /// One row up.
     Up,
-    /// Half a page down.
     HalfPageDown,
-    /// Half a page up.
     HalfPageUp,
-    /// A page down.
     PageDown,
-    /// A page up.
     PageUp,
-    /// To the first row.
     Top,
-    /// To the last row, and follow what is appended.
+    /// Moves to the last row and follows appended rows.
     Bottom,
-    /// To the next message of the conversation.
     NextMessage,
-    /// To the message before.
     PreviousMessage,
-    /// To the next user turn.
     NextTurn,
-    /// To the user turn before.
     PreviousTurn,
-    /// To the next change of the plan.
     NextChange,
-    /// To the change before.
     PreviousChange,
-    /// Open what the cursor is on.
     Open,
-    /// Fold or unfold.
     Fold,
-    /// Fold, or go to the turn or branch it belongs to.
+    /// Folds the row, or moves to its turn or branch.
     Collapse,
-    /// Unfold, or go inside.
+    /// Unfolds the row, or moves into it.
     Expand,
-    /// Fold everything.
     FoldAll,
-    /// Unfold everything.
     UnfoldAll,
-    /// Search or filter this pane.
+    /// Searches or filters the focused pane.
     Search,
-    /// Next match.
     NextMatch,
-    /// Match before.
     PreviousMatch,
-    /// Show the next selection of rows: conversation, without tools, turns, labelled, everything.
+    /// Shows the next row filter: conversation, no tools, user turns, labelled, everything.
     CycleFilter,
-    /// Show the selection of rows before.
     CycleFilterBack,
-    /// Live window, or the full history.
+    /// Switches between the live window and the full history.
     ToggleHistory,
-    /// Preview the steps, or not.
     TogglePrune,
-    /// Show the next call, the failed one or the whole session.
+    /// Shows the next call, the failed call or the whole session.
     NextTarget,
-    /// What each step does.
     Steps,
-    /// Switch the focused step on or off.
     ToggleStep,
-    /// The settings of the next step.
     NextStep,
-    /// The settings of the step before.
     PreviousStep,
-    /// Leave everything as it is while a gate is shut, or show what pruning does once it runs.
+    /// Switches between respecting shut gates and previewing pruning as if it ran.
     ToggleGate,
-    /// Side by side: before and after.
     Diff,
-    /// The entry as it stands in the file.
+    /// Shows the entry as the file stores it.
     Raw,
-    /// Wrap long lines, or cut them.
     Wrap,
-    /// Show or hide thinking.
     Thinking,
-    /// The focused setting one step down.
+    /// Lowers the focused setting by one slider step.
     Less,
-    /// The focused setting one step up.
     More,
-    /// Ten steps down.
+    /// Lowers the focused setting by ten slider steps.
     MuchLess,
-    /// Ten steps up.
     MuchMore,
-    /// The focused setting back to the gateway's default.
     ToDefault,
-    /// The focused setting back to the configured value.
     ToConfig,
-    /// Every setting back to the configured values.
     AllToConfig,
-    /// Type the focused setting.
     Edit,
-    /// Copy what the cursor is on.
     Copy,
-    /// Copy the file's path.
     CopyPath,
-    /// Copy the entry id or the session key.
+    /// Copies the entry id or the session key.
     CopyId,
-    /// Copy the changed settings as a config patch.
+    /// Copies the changed settings as a config patch.
     CopyPatch,
-    /// Open the message in the pager.
     Pager,
-    /// Show what a commit would write.
     Commit,
-    /// Make the branch before the last commit active again.
+    /// Makes the branch from before the last commit active again.
     Undo,
-    /// What was committed to the session, and what of it is in force.
+    /// Lists the commits of the session and which are in force.
     Commits,
-    /// Two branches beside each other.
     Branches,
-    /// Settle a commit that was broken off.
+    /// Settles an interrupted commit.
     Repair,
-    /// Read the store again.
     Reload,
-    /// Stop or resume following the files.
     TogglePause,
-    /// What was found while reading, with file and line.
     Findings,
-    /// Every way to count tokens, beside what was counted.
     Estimators,
-    /// What is in the window, part by part.
     Breakdown,
-    /// What the gateway tries after an overflow, recorded beside expected.
+    /// Compares the recorded recovery from an overflow with the expected one.
     Recovery,
-    /// Why the session overflowed, and what would have helped.
     Explain,
-    /// Every call again, recorded and under the tuned settings.
+    /// Shows every call: recorded, and under the tuned settings.
     Timeline,
-    /// To the next call.
     NextCall,
-    /// To the call before.
     PreviousCall,
-    /// Ten calls on.
+    /// Moves ten calls forward.
     SkipCalls,
-    /// Ten calls back.
     SkipCallsBack,
-    /// To the next call that did not fit.
     NextOverflow,
-    /// To the one before.
     PreviousOverflow,
-    /// Fewer calls on the screen.
     ZoomIn,
-    /// More calls on the screen.
     ZoomOut,
-    /// The timeline in sentences, or as curves.
     InWords,
-    /// Bars of cost, or of what the cache did not hold.
+    /// Switches the bars between cost and uncached tokens.
     CostOrCache,
-    /// Settings side by side.
     Compare,
-    /// To the cell on the right.
     CellRight,
-    /// To the cell on the left.
     CellLeft,
-    /// The next value of the setting that the map does not show.
+    /// Selects the next value of the setting that the map holds fixed.
     NextHeld,
-    /// The value before.
     PreviousHeld,
-    /// Another measure on the map.
     NextMeasure,
-    /// To the smallest change after which all fits.
+    /// Moves to the smallest change after which every call fits.
     Smallest,
-    /// The settings change places.
+    /// Swaps the axes of the map.
     TurnAxes,
-    /// Another setting across.
     NextAxis,
-    /// The setting before, across.
     PreviousAxis,
-    /// Another setting down.
     NextAxisDown,
-    /// The setting before, down.
     PreviousAxisDown,
-    /// Type what is varied.
+    /// Edits the varied settings and their ranges.
     EditAxes,
-    /// Type what every prompt leaves free of the window.
+    /// Edits the tokens that every prompt must leave free.
     Headroom,
-    /// Open the embedded demo store.
     Demo,
-    /// Take the mouse, or leave it to the terminal.
+    /// Captures the mouse, or leaves it to the terminal.
     ToggleMouse,
-    /// The next theme.
     NextTheme,
-    /// Show the secrets in titles and rows, or hide them.
+    /// Shows or hides the secrets in titles and rows.
     ShowSecrets,
-    /// The rules of the next version.
+    /// Switches to the rules of the next gateway version.
     NextRuleset,
-    /// Confirm the dialog.
     Yes,
-    /// Cancel the dialog.
     No,
-    /// Save the plan as JSON beside the working directory.
+    /// Saves the plan as JSON in the working directory.
     SavePlan,
-    /// The session, with the plan shown, as a page in a new file.
+    /// Exports the session and its plan as an HTML page in a new file.
     ExportHtml,
-    /// The same as Markdown.
     ExportMarkdown,
-    /// The same as JSON.
     ExportJson,
-    /// The branch, or what the plan makes of it, as a transcript of its own in a new file.
+    /// Exports the branch, or the branch after the plan, as a transcript in a new file.
     ExportPi,
-    /// The screen as a picture in a new file.
     SaveScreen,
 }
 
-/// Where an action belongs in help and palette.
+/// The section of help and palette that lists an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ActionGroup {
-    /// Moving the cursor.
     Move,
-    /// Panes and screens.
     Screen,
-    /// The transcript.
     Transcript,
-    /// The message.
     Message,
-    /// Tuning.
     Tuning,
-    /// The timeline.
     Timeline,
-    /// The comparison.
     Compare,
-    /// Commit and undo.
     Commit,
-    /// The program.
     Program,
 }
 
 impl ActionGroup {
-    /// Every group, in the order of the help.
+    /// Every group, in help order.
     pub const ALL: [Self; 9] = [
         Self::Move,
         Self::Screen,
@@ -267,7 +182,6 @@ impl ActionGroup {
         Self::Program,
     ];
 
-    /// Its heading.
     pub fn name(self) -> &'static str {
         match self {
             Self::Move => "Move",
@@ -283,10 +197,10 @@ impl ActionGroup {
     }
 }
 
-/// One row of the table of actions: the action, its name, its group, what it does in a few words.
+/// One row of the action table: action, name, group, description.
 pub type ActionRow = (Action, &'static str, ActionGroup, &'static str);
 
-/// Every action. The name is what the keymap and the palette use; the words are what help shows.
+/// Every action, in help order. Keymap and palette use the name; help shows the description.
 pub const ACTIONS: &[ActionRow] = &[
     (Action::Down, "down", ActionGroup::Move, "down"),
     (Action::Up, "up", ActionGroup::Move, "up"),
@@ -402,22 +316,18 @@ pub const ACTIONS: &[ActionRow] = &[
 ];
 
 impl Action {
-    /// The row of this action.
     pub fn definition(self) -> &'static ActionRow {
         ACTIONS.iter().find(|row| row.0 == self).unwrap_or(&ACTIONS[0])
     }
 
-    /// Its name in keymap and palette.
     pub fn name(self) -> &'static str {
         self.definition().1
     }
 
-    /// What it does, in a few words.
     pub fn description(self) -> &'static str {
         self.definition().3
     }
 
-    /// The action of a name.
     pub fn from_name(name: &str) -> Option<Self> {
         ACTIONS.iter().find(|row| row.1 == name).map(|row| row.0)
     }

@@ -1,4 +1,5 @@
-//! Settings that a screen found, taken into the tuning pane with the preview on: the same for advice and for a sweep.
+//! Applies settings found by a screen to the tuning pane and turns the preview on: the same for advice and for a
+//! sweep.
 
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
@@ -7,21 +8,21 @@ use crate::app::state::App;
 use crate::app::target::Target;
 use crate::app::tuning::{TuningPane, configured_policies};
 use crate::gateway::provenance::Provenance;
-use crate::inspect::LoadedSession;
-use crate::inspect::session_settings::is_session_setting;
-use crate::inspect::setting_change::SettingChange;
 use crate::js::Value;
 use crate::policy::{Policy, PolicySet};
+use crate::session::LoadedSession;
+use crate::session::session_settings::is_session_setting;
+use crate::session::setting_change::SettingChange;
 
-/// The key that stands in the title of the pane as a switch.
+/// The key that the switch in the pane's title sets.
 const PRUNE_MODE_KEY: &str = "contextPruning.mode";
 
-/// The keys of a change that the pane has no place for.
+/// Names the keys that the pane has no setting for.
 fn unknown_settings_text(keys: &[&str]) -> String {
     format!("{}: no setting of this pane; y copies the patch", keys.join(", "))
 }
 
-/// The steps that a replay under the configuration runs.
+/// Returns the policies of a replay under the config.
 fn active_policies(inspection: &LoadedSession) -> PolicySet {
     let gateway = inspection.gateway_policies();
     let switched = OPT_IN_POLICIES.into_iter().filter(|step| gateway.has(*step));
@@ -30,10 +31,10 @@ fn active_policies(inspection: &LoadedSession) -> PolicySet {
 }
 
 impl TuningPane {
-    /// Puts a setting by its key as `--set` has it; the value as the rules hold it, spans in ms. Its step takes part, its
-    /// row has the focus. False where there is no such row, or this version does not read it.
+    /// Sets a value by its `--set` key, in the unit of the rules (durations in ms); enables its policy and focuses
+    /// its row. Returns `false` when the pane has no such row or the version has the value built in.
     pub fn apply_setting(&mut self, key: &str, value: &Value) -> bool {
-        // Pruning is on wherever its step takes part; the patch says so.
+        // Pruning is on whenever its policy is; the patch contains the key.
         if key == PRUNE_MODE_KEY {
             return true;
         }
@@ -56,8 +57,8 @@ impl TuningPane {
 }
 
 impl App {
-    /// Takes settings into the tuning pane, nothing else changed there, and shows the failed call under them where one failed:
-    /// that is what advice is about. A key that the pane has no place for is named.
+    /// Resets the tuning pane, applies the settings and shows the failed call, as advice is about it; without one,
+    /// the next call. A toast names keys that the pane has no setting for.
     pub(super) fn apply_settings(&mut self, settings: &[(&str, &Value)]) -> Vec<Effect> {
         self.tuning.reset_all();
         if let Some(own) = self.active_session() {

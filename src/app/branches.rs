@@ -1,5 +1,5 @@
-//! What was committed to the session, and two of its branches beside each other: lists over the whole screen, the keys in
-//! them, and the way to the entry a row tells of.
+//! Two full-screen lists: the commits of the session, and the messages of two branches compared. Every row leads to
+//! its entry.
 
 use std::sync::Arc;
 
@@ -9,27 +9,25 @@ use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
 use crate::commit::UndoTarget;
 use crate::ids::EntryIx;
-use crate::inspect::commit_list::{CommitRecord, CommitStatus};
-use crate::inspect::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
+use crate::report::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
+use crate::write::commit_list::{CommitRecord, CommitStatus};
 
-/// Rows above the list of commits: title, a blank, names of columns.
+/// Rows above the list of commits: title, a blank, column names.
 pub const COMMITS_HEADER_ROWS: u16 = 3;
-/// Rows above the messages of a comparison: title, names, a fact each, a blank, the changes, a blank.
+/// Rows above the compared messages: title, names, one row per fact, a blank, the changes, a blank.
 pub const COMPARE_HEADER_ROWS: u16 = 5 + ComparedBranch::FACTS.len() as u16;
 /// Header and status line of the program.
 const CHROME_ROWS: u16 = 2;
 
-/// What was committed.
 #[derive(Debug, Clone, Default)]
 pub struct CommitsScreen {
-    /// Commits and undos, newest first, or why they cannot be told; none while they are read.
+    /// Commits and undos, newest first, or why reading them failed; `None` while they are being read.
     pub commits: Option<Result<Arc<Vec<CommitRecord>>, String>>,
-    /// Cursor.
     pub scroll: Scroll,
 }
 
 impl CommitsScreen {
-    /// The commits; none while there is nothing to show.
+    /// Empty while there is nothing to show.
     pub fn rows(&self) -> &[CommitRecord] {
         match &self.commits {
             Some(Ok(view)) => view,
@@ -37,27 +35,24 @@ impl CommitsScreen {
         }
     }
 
-    /// The one under the cursor.
     pub fn selected(&self) -> Option<&CommitRecord> {
         self.rows().get(self.scroll.cursor)
     }
 }
 
-/// Two branches.
 #[derive(Debug, Clone, Default)]
 pub struct BranchesScreen {
-    /// What is compared with the active branch, and what stands for the active branch; none leaves the choice open.
+    /// The compared leaf, and the leaf to use instead of the active one; `None` selects the default.
     pub leaves: [Option<EntryIx>; 2],
-    /// The comparison, or why there is none; none while it is made.
+    /// The comparison, or why it failed; `None` while it is being made.
     pub comparison: Option<Result<Arc<BranchComparison>, String>>,
-    /// Every message, not only those that are not the same.
+    /// Whether identical messages are listed too.
     pub show_all: bool,
-    /// Cursor.
     pub scroll: Scroll,
 }
 
 impl BranchesScreen {
-    /// The messages that are listed.
+    /// The listed messages.
     pub fn rows(&self) -> Vec<ComparedMessage> {
         let Some(Ok(view)) = &self.comparison else { return Vec::new() };
         let shown = view.rows.iter().filter(|row| self.show_all || row.change != MessageChange::Identical);
@@ -66,7 +61,6 @@ impl BranchesScreen {
 }
 
 impl App {
-    /// Opens the list of commits and asks for it.
     pub(super) fn open_commits(&mut self) -> Vec<Effect> {
         if self.active_session().is_none() {
             self.show_toast("no session is open".into(), false);
@@ -76,8 +70,8 @@ impl App {
         self.request_branches()
     }
 
-    /// Compares with the active branch: in the list of commits the branch that the commit left, with that it made; in the
-    /// transcript the branch of the entry under the cursor, where that is another one.
+    /// Compares two branches. From the list of commits: the branches before and after the selected commit. From the
+    /// transcript: the branch of the selected entry, if it is not the active one, and the active branch.
     pub(super) fn open_branches(&mut self) -> Vec<Effect> {
         let Some(inspection) = self.active_session() else {
             self.show_toast("no session is open".into(), false);
@@ -97,7 +91,7 @@ impl App {
         self.request_branches()
     }
 
-    /// Asks for what is open of the two, anew when the session was read again.
+    /// Requests the data of the open list; called again when the session was read again.
     pub(super) fn request_branches(&self) -> Vec<Effect> {
         let Some(inspection) = self.active_session().map(Arc::clone) else { return Vec::new() };
         match &self.overlay {
@@ -109,7 +103,6 @@ impl App {
         }
     }
 
-    /// Takes the commits.
     pub(super) fn on_commits(&mut self, view: Result<Arc<Vec<CommitRecord>>, String>) {
         if let Some(Overlay::Commits(screen)) = &mut self.overlay {
             screen.commits = Some(view);
@@ -117,7 +110,6 @@ impl App {
         self.move_branches_cursor(0);
     }
 
-    /// Takes the comparison.
     pub(super) fn on_branches_compared(&mut self, view: Result<Arc<BranchComparison>, String>) {
         if let Some(Overlay::Branches(screen)) = &mut self.overlay {
             screen.comparison = Some(view);
@@ -125,7 +117,7 @@ impl App {
         self.move_branches_cursor(0);
     }
 
-    /// Rows of the list that is open.
+    /// Rows of the open list.
     pub(super) fn branch_list_rows(&self) -> Option<usize> {
         let head = match &self.overlay {
             Some(Overlay::Commits(_)) => COMMITS_HEADER_ROWS,
@@ -135,7 +127,7 @@ impl App {
         Some(usize::from(self.size.1.saturating_sub(CHROME_ROWS + head)).max(1))
     }
 
-    /// Moves the cursor of the list; answers whether one is open.
+    /// Moves the cursor of the open list; returns whether one is open.
     pub(super) fn move_branches_cursor(&mut self, by: isize) -> bool {
         let Some(height) = self.branch_list_rows() else { return false };
         match &mut self.overlay {
@@ -152,7 +144,6 @@ impl App {
         true
     }
 
-    /// Shows every message of a comparison, or only what is not the same.
     pub(super) fn toggle_identical(&mut self) {
         if let Some(Overlay::Branches(screen)) = &mut self.overlay {
             screen.show_all = !screen.show_all;
@@ -160,7 +151,7 @@ impl App {
         self.move_branches_cursor(0);
     }
 
-    /// Goes to the entry under the cursor: of a message on both branches to that of the second.
+    /// Moves to the entry under the cursor; for a message on both branches, to the entry of the second.
     pub(super) fn go_to_branch_entry(&mut self) {
         let entry = match &self.overlay {
             Some(Overlay::Commits(screen)) => screen.selected().map(|committed| committed.receipt.entry),
@@ -176,7 +167,8 @@ impl App {
         }
     }
 
-    /// What an undo takes back: the commit under the cursor of the list, else the last one. None where it is not in force.
+    /// Returns the commit to undo: the one under the cursor of the list, otherwise the last one. `None` with a toast
+    /// when it is not in force.
     pub(super) fn undo_target(&mut self) -> Option<UndoTarget> {
         let Some(Overlay::Commits(screen)) = &self.overlay else { return Some(UndoTarget::LastCommit) };
         let committed = screen.selected()?;
@@ -189,7 +181,7 @@ impl App {
         None
     }
 
-    /// Settles the commit to the open session that was broken off.
+    /// Settles the interrupted commit of the open session.
     pub(super) fn repair(&mut self) -> Vec<Effect> {
         let Some(inspection) = self.active_session() else { return Vec::new() };
         if inspection.unfinished_commit.is_none() {
@@ -201,14 +193,14 @@ impl App {
         vec![Effect::RepairCommit { path }]
     }
 
-    /// What became of it; the session is read again.
+    /// Shows the outcome and reads the session again.
     pub(super) fn on_repaired(&mut self, told: Result<String, String>) -> Vec<Effect> {
         let failed = told.is_err();
         self.show_toast(told.unwrap_or_else(|error| error), failed);
         self.request_refresh(|_| true, |_| true)
     }
 
-    /// Says that a commit to the session that was just opened was broken off.
+    /// Warns that a commit to the session was interrupted.
     pub(super) fn notify_unfinished(&mut self) {
         let Some(found) = self.active_session().and_then(|inspection| inspection.unfinished_commit.as_ref())
         else {
@@ -220,7 +212,6 @@ impl App {
         self.show_toast(words, true);
     }
 
-    /// The dialog of an undo.
     pub(super) fn open_undo_dialog(&mut self, target: UndoTarget) -> Vec<Effect> {
         let Some(inspection) = self.active_session().cloned() else { return Vec::new() };
         self.open_write_dialog(PendingWrite::Undo { session: inspection, target })

@@ -1,5 +1,4 @@
-//! The screen that tells what is in the window: sections that fold, a cursor, and the way from a line to its
-//! message.
+//! The window contents screen: foldable sections, a cursor, and a way from a line to its message.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,32 +9,27 @@ use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
-use crate::inspect::LoadedSession;
-use crate::inspect::breakdown::{Figure, HeavyBlocks, Line, Section, SectionKind, WindowContents, sections};
 use crate::plan::Plan;
+use crate::report::breakdown::{Figure, HeavyBlocks, Line, Section, SectionKind, WindowContents, sections};
+use crate::session::LoadedSession;
 
-/// Rows below the list: a hairline, and two for a sentence about the row under the cursor.
+/// Rows below the list: a hairline, and two for a sentence about the selected row.
 pub const FOOTER_ROWS: u16 = 3;
 
-/// What is in the window, as shown.
 #[derive(Debug, Clone)]
 pub struct BreakdownScreen {
-    /// The numbers.
     pub contents: WindowContents,
-    /// The heaviest blocks, as far as they are read.
+    /// The heaviest blocks read so far.
     pub blocks: HeavyBlocks,
-    /// The sections.
     pub sections: Vec<Section>,
-    /// Sections that are unfolded.
     pub unfolded: BTreeSet<SectionKind>,
-    /// The rows in sight and out of it: a section, or a line of it.
+    /// All rows: the index of a section, and of a line in it unless the row is the section itself.
     pub rows: Vec<(usize, Option<usize>)>,
-    /// Cursor.
     pub scroll: Scroll,
 }
 
 impl BreakdownScreen {
-    /// The window of a session. The largest part is unfolded, and the heaviest messages.
+    /// Shows the window of a session, with its largest part and the heaviest messages unfolded.
     pub fn new(inspection: &LoadedSession, plan: Option<&Plan>) -> Self {
         let contents = WindowContents::new(inspection, plan);
         let blocks = HeavyBlocks::new();
@@ -49,20 +43,19 @@ impl BreakdownScreen {
         screen
     }
 
-    /// The same screen over a new reading or another plan: folds and cursor stay.
+    /// Shows a new reading or another plan; keeps folds and cursor.
     fn refresh(&mut self, inspection: &LoadedSession, plan: Option<&Plan>, height: usize) {
         self.contents = WindowContents::new(inspection, plan);
         self.blocks.clear();
         self.rebuild_sections(inspection, height);
     }
 
-    /// Blocks were read.
     fn add_blocks(&mut self, blocks: HeavyBlocks, inspection: &LoadedSession, height: usize) {
         self.blocks.extend(blocks);
         self.rebuild_sections(inspection, height);
     }
 
-    /// Puts the numbers into sections; the cursor stays on the line of its name.
+    /// Rebuilds the sections; the cursor stays on the line with its name.
     fn rebuild_sections(&mut self, inspection: &LoadedSession, height: usize) {
         let name =
             |(section, line): (&Section, Option<&Line>)| (section.kind, line.map(|line| line.label.clone()));
@@ -70,7 +63,7 @@ impl BreakdownScreen {
         self.sections = sections(inspection, &self.contents, &self.blocks);
         self.rebuild_rows(height);
         let is = |row: &(usize, Option<usize>)| Some(name(self.row(*row))) == was;
-        // Several lines may have one name; the cursor leaves its row only where another stands there now.
+        // Several lines may share a name, so the cursor moves only if its row has another name now.
         let there = self.rows.get(at).is_some_and(is);
         if let Some(row) = self.rows.iter().position(is).filter(|_| !there) {
             self.scroll.move_to(row, self.rows.len(), height);
@@ -93,12 +86,11 @@ impl BreakdownScreen {
         (section, line.and_then(|line| section.lines.get(line)))
     }
 
-    /// What the cursor is on.
     pub fn selected(&self) -> Option<(&Section, Option<&Line>)> {
         self.rows.get(self.scroll.cursor).map(|row| self.row(*row))
     }
 
-    /// Every row with its number.
+    /// Every row with its index.
     pub fn numbered_rows(&self) -> impl Iterator<Item = (usize, &Section, Option<&Line>)> {
         self.rows.iter().enumerate().map(|(at, row)| {
             let (section, line) = self.row(*row);
@@ -106,7 +98,7 @@ impl BreakdownScreen {
         })
     }
 
-    /// The row under the cursor as a line of text, numbers exact.
+    /// The selected row as a line of text with exact numbers.
     pub fn row_text(&self) -> Option<String> {
         let (section, line) = self.selected()?;
         let (name, figure, note) = line.map_or((section.title, section.figure, &section.note), |line| {
@@ -122,7 +114,8 @@ impl BreakdownScreen {
         Some(words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("  "))
     }
 
-    /// Folds or unfolds the section the cursor is in; a folded one has the cursor on its own row.
+    /// Folds (`Some(false)`), unfolds or toggles (`None`) the section of the cursor; after folding, the cursor is on
+    /// the section's own row.
     fn fold(&mut self, open: Option<bool>, height: usize) {
         let Some((section, _)) = self.rows.get(self.scroll.cursor).copied() else { return };
         let kind = self.sections[section].kind;
@@ -146,12 +139,10 @@ impl BreakdownScreen {
 }
 
 impl App {
-    /// Where the screen stands.
     pub fn breakdown_area(&self) -> Rect {
         self.layout().below_bars(self.size)
     }
 
-    /// Rows of its list.
     pub fn breakdown_rows(&self) -> usize {
         usize::from(self.breakdown_area().height.saturating_sub(1 + FOOTER_ROWS))
     }
@@ -167,14 +158,13 @@ impl App {
         effects
     }
 
-    /// Without a session there is nothing to tell.
     pub(super) fn close_breakdown_without_session(&mut self) {
         if self.transcript.is_none() && matches!(self.overlay, Some(Overlay::Breakdown(_))) {
             self.overlay = None;
         }
     }
 
-    /// The session was read again, or another one was opened.
+    /// Refreshes the screen after the session was read again or another one was opened.
     pub(super) fn refresh_breakdown(&mut self) -> Vec<Effect> {
         let height = self.breakdown_rows();
         let (Some(inspection), plan) = (self.displayed_session().cloned(), self.plan.clone()) else {
@@ -205,7 +195,7 @@ impl App {
         }
     }
 
-    /// Goes to the message a line leads to; anything else folds.
+    /// Moves to the message of the selected line; toggles the fold of any other row.
     pub(super) fn open_breakdown_row(&mut self) {
         let Some(Overlay::Breakdown(screen)) = &self.overlay else { return };
         let Some(entry) = screen.selected().and_then(|(_, line)| line?.entry) else {
@@ -215,7 +205,7 @@ impl App {
         self.go_to_entry(entry);
     }
 
-    /// A click selects a row, and one on the selected row opens it.
+    /// Handles a click: selects a row; a click on the selected row opens it.
     pub(super) fn click_breakdown(&mut self, row: u16) -> Vec<Effect> {
         let (area, height) = (self.breakdown_area(), self.breakdown_rows());
         let Some(Overlay::Breakdown(screen)) = &mut self.overlay else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Commit, undo, copying and saving: what leaves the program.
+//! Commit, undo, copy and save: the actions whose result leaves the program.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
 use crate::app::summary_dialog::SummaryStage;
 use crate::app::target::Target;
 use crate::export::Format;
-use crate::inspect::LoadedSession;
-use crate::inspect::message::MessageText;
 use crate::js::{self, Object, Value};
 use crate::plan::{Plan, PolicyEffect};
 use crate::policy::Policy;
+use crate::session::LoadedSession;
+use crate::session::message::MessageText;
 use crate::store::sqlite::database_of;
 
-/// What is said first where no plan can be written.
+/// Why no plan can be written, as the start of a message.
 fn nothing_to_write(inspection: &LoadedSession) -> &'static str {
     match database_of(inspection.source.path()) {
         Some(_) => "nothing is ever written into a gateway's database",
@@ -81,8 +81,8 @@ impl App {
         self.open_write_dialog(PendingWrite::Commit { session: inspection, plan, summary: made })
     }
 
-    /// Opens the dialog. While the session is being read again that comes first: a write is only made to
-    /// the file that was read. A compaction needs its summary before anything can be checked.
+    /// Opens the write dialog. It waits while the session is being read again, because a write is checked against the
+    /// file that was read. A compaction needs its summary before the check.
     pub(super) fn open_write_dialog(&mut self, write: PendingWrite) -> Vec<Effect> {
         let (stage, effect) = match &write {
             _ if self.is_refreshing => (WriteStage::Waiting, None),
@@ -99,7 +99,7 @@ impl App {
         effect.into_iter().collect()
     }
 
-    /// Asks again what waited for the session to be read, about what stands there now.
+    /// Repeats a request that waited for the session, for the file as it is now.
     pub(super) fn reopen_write_dialog(&mut self) -> Vec<Effect> {
         let Some(Overlay::Write(WriteDialog { write, stage: WriteStage::Waiting, .. })) = &self.overlay
         else {
@@ -128,7 +128,7 @@ impl App {
         vec![Effect::Write(dialog.write.clone())]
     }
 
-    /// From the dialog to the first changed message, before and after.
+    /// Closes the dialog and shows the diff of the first changed message.
     pub(super) fn show_first_diff(&mut self) {
         self.overlay = None;
         let height = self.pane_height(Pane::Transcript);
@@ -149,7 +149,7 @@ impl App {
         vec![Effect::SaveFile { name: "clawscope-plan.json".into(), text }]
     }
 
-    /// The session with the plan that is shown; a plan that changes nothing is none.
+    /// Exports the session with the shown plan, unless that changes nothing.
     fn export(&mut self, format: Format) -> Vec<Effect> {
         let Some(inspection) = self.displayed_session().cloned() else {
             self.show_toast("nothing to export: no session is open".into(), true);
@@ -223,7 +223,7 @@ impl App {
         Some(self.active_session()?.index.display_id(self.selected_entry()?))
     }
 
-    /// The message as text: raw while raw is shown, the text after the plan while the diff is.
+    /// The message as text: raw in the raw view, the planned text in the diff.
     fn text_to_copy(&self) -> Option<String> {
         let text: &Arc<MessageText> = self.message.text.as_ref()?;
         Some(match self.message.view {
@@ -234,7 +234,7 @@ impl App {
     }
 }
 
-/// One step of a plan: what it was given and what it left.
+/// One policy of a plan, with totals before and after it.
 fn effect_json(effect: &PolicyEffect) -> Value {
     Value::Object(Object::from([
         ("step", Value::from(effect.policy.word())),
@@ -245,7 +245,7 @@ fn effect_json(effect: &PolicyEffect) -> Value {
     ]))
 }
 
-/// A plan as JSON: exact numbers, stable words.
+/// Returns a plan as JSON with exact numbers and stable words.
 pub fn plan_json(session: &str, plan: &Plan) -> String {
     let number = |number: f64| if number.is_finite() { Value::Number(number) } else { Value::Null };
     let fates = plan.fates().iter().enumerate().map(|(at, fate)| {

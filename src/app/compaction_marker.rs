@@ -1,5 +1,4 @@
-//! The line in the transcript where a planned compaction would cut: above it what the summary stands for, below it
-//! what stays.
+//! The marker row in the transcript where a planned compaction cuts: summarised messages above it, kept ones below.
 
 use crate::app::transcript::TranscriptPane;
 use crate::context::rows::{Rail, RowKind, TranscriptRow};
@@ -7,29 +6,23 @@ use crate::ids::EntryIx;
 use crate::plan::Plan;
 use crate::policy::{Policy, Reason};
 
-/// A planned cut in numbers. Tokens are estimates.
+/// The numbers of a planned cut. Tokens are estimates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactionMarker {
-    /// The first entry that stays.
     pub first_kept_entry: EntryIx,
-    /// The first message of the context that stays.
+    /// Index into the context's messages.
     pub first_kept_message: usize,
-    /// Messages that the summary stands for.
     pub summarised_messages: usize,
-    /// Their tokens.
     pub summarised_tokens: u64,
     /// Messages that are neither summarised nor kept (compaction 3.3).
     pub lost_messages: usize,
-    /// Their tokens.
     pub lost_tokens: u64,
-    /// Tokens of the messages that stay.
     pub kept_tokens: u64,
-    /// Tokens of the summary.
     pub summary_tokens: u64,
 }
 
 impl CompactionMarker {
-    /// The cut of a plan; none where it compacts nothing.
+    /// Returns the cut of a plan; `None` without a compaction.
     pub fn from_plan(plan: &Plan) -> Option<Self> {
         let preparation = plan.compaction.as_ref()?;
         let effect = plan.effects.iter().find(|effect| effect.policy == Policy::Compact)?;
@@ -63,8 +56,7 @@ impl CompactionMarker {
 }
 
 impl TranscriptPane {
-    /// Puts the line where the kept part begins, or takes it away. The cursor stays on its row, and that on its line of
-    /// the screen.
+    /// Inserts or removes the marker above the first kept row; the cursor keeps its row and its line of the screen.
     pub(super) fn place_compaction_marker(&mut self, cut: Option<CompactionMarker>, height: usize) {
         self.compaction_marker = cut;
         let old = self.rows.iter().position(|row| row.kind == RowKind::Cut);
@@ -85,7 +77,7 @@ impl TranscriptPane {
         self.shift_cursor(at, 1, height);
     }
 
-    /// A row came or went above the cursor.
+    /// Adjusts the cursor after a row above it was inserted or removed.
     fn shift_cursor(&mut self, at: usize, by: isize, height: usize) {
         let behind = if by > 0 { self.scroll.cursor >= at } else { self.scroll.cursor > at };
         if behind {

@@ -1,17 +1,16 @@
-//! Steps that look at more than sizes: the texts they ask for are read beside the screen, and until they are there
-//! the plan is told without those steps.
+//! Policies that need more than sizes: a job reads the texts, and the plan leaves these policies out until then.
 
 use std::sync::Arc;
 
 use crate::app::effect::Effect;
 use crate::app::state::{App, Overlay};
 use crate::gateway::ruleset::Ruleset;
-use crate::inspect::{ContextDetails, LoadedSession};
 use crate::plan::{Plan, PlanError};
 use crate::policy::prune::Gate;
 use crate::policy::{Policy, PolicySet, PolicySettings};
+use crate::session::{ContextDetails, LoadedSession};
 
-/// The plan of the steps that can be told now, and the steps that wait for texts.
+/// Returns the plan of the policies that need no texts or have them, and the policies that wait.
 pub(super) fn plan_available_policies(
     inspection: &LoadedSession,
     mut settings: PolicySettings,
@@ -29,13 +28,13 @@ pub(super) fn plan_available_policies(
     }
 }
 
-/// Whether one of these steps looks at more than sizes: at texts, or at the branch they stand on.
+/// Whether one of the policies needs more than sizes: texts, or the branch.
 fn needs_details(steps: PolicySet, ruleset: Ruleset) -> bool {
     steps.uses_features(ruleset.rules()) || steps.has(Policy::Compact)
 }
 
 impl App {
-    /// Asks for what closer steps look at: once for a reading, as soon as one of them is shown.
+    /// Requests the details once per session view, when a policy that needs them is shown.
     pub(super) fn request_details(&mut self, effects: &mut Vec<Effect>) {
         let Some(inspection) = self.displayed_session() else { return };
         let shown = self.tuning.preview && needs_details(self.tuning.policies, inspection.ruleset.id);
@@ -50,7 +49,7 @@ impl App {
         effects.push(Effect::LoadDetails { session: inspection });
     }
 
-    /// The texts were read: the plan is made again, now with every step.
+    /// Stores the details and makes the plan again with every policy.
     pub(super) fn on_details(&mut self, closer: Result<Arc<ContextDetails>, String>) {
         match closer {
             Ok(closer) => {

@@ -1,46 +1,41 @@
-//! Two texts → rows of a diff, left before and right after: what stays, what leaves, what comes, and where
-//! a line is cut inside. A soft trim is recognised by its note and costs one walk over the text.
+//! Diff rows of two texts: kept, removed and added lines, and cuts inside a line. A soft trim is recognised by its
+//! note, which gives the exact cut in one pass; any other pair of texts is compared line by line.
 
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Removed lines in a row before the middle of them folds.
+/// Consecutive removed lines from which the middle folds.
 const MIN_FOLDED_LINES: usize = 9;
-/// Removed lines shown before a fold; after it stands one.
+/// Removed lines before a fold; one more follows it.
 const LINES_BEFORE_FOLD: usize = 5;
-/// Lines of one side times lines of the other that are still compared line by line.
+/// The largest product of both line counts that is still compared line by line.
 const MAX_COMPARED_LINE_PAIRS: usize = 4_000_000;
-/// What every note of a soft trim starts with (pruning 5.7).
+/// The start of every soft trim note (pruning 5.7).
 const SOFT_TRIM_NOTE: &str = "\n\n[Tool result trimmed: kept first ";
 
-/// What becomes of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineChange {
-    /// It stays.
     Kept,
-    /// It leaves.
     Removed,
-    /// It comes.
     Added,
 }
 
 /// One line on one side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffLine {
-    /// Its number in the text before, counted from 1; none for lines that come.
+    /// Line number in the text before, from 1; `None` for added lines.
     pub number: Option<u32>,
-    /// Its bytes: of the text before on the left, of the text after on the right.
+    /// Bytes in the text before (left) or after (right).
     pub text: Range<usize>,
-    /// What becomes of it; of a line that is cut inside, of what is not in `removed`.
+    /// The change of the line, or of its part outside `removed_range`.
     pub change: LineChange,
-    /// Bytes of the line that leave, counted from its start; empty unless it is cut inside.
+    /// Removed bytes, from the start of the line; empty unless the cut is inside the line.
     pub removed_range: Range<usize>,
-    /// The text before is cut at the end of this line: after so many chars (UTF-16 units).
+    /// Chars (UTF-16 units) before the cut, when the text before is cut at the end of this line.
     pub cut_after_chars: Option<u64>,
 }
 
-/// One row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiffRow {
     /// A line on one side or on both.
@@ -50,33 +45,30 @@ pub enum DiffRow {
         /// The text after.
         right: Option<DiffLine>,
     },
-    /// So many lines that leave are not shown.
-    Fold {
-        /// How many.
-        lines: usize,
-    },
+    /// Removed lines that are not shown.
+    Fold { lines: usize },
 }
 
-/// What a soft trim kept of a text.
+/// The cut of a soft trim, in both texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SoftTrimParts {
-    /// Bytes of the text before up to here stay.
+    /// The text before is kept up to this byte.
     pub head_end: usize,
-    /// Bytes of the text before from here stay.
+    /// The text before is kept from this byte.
     pub tail_start: usize,
     /// Chars (UTF-16 units) of the head.
     pub head_chars: u64,
-    /// Chars that leave.
+    /// Chars (UTF-16 units) between head and tail.
     pub removed_chars: u64,
-    /// Where the dots between head and tail start in the text after.
+    /// Start of the dots between head and tail in the text after.
     after_gap_start: usize,
-    /// Where the tail starts in the text after.
+    /// Start of the tail in the text after.
     after_tail_start: usize,
-    /// Where the note starts in the text after.
+    /// Start of the note in the text after.
     after_note_start: usize,
 }
 
-/// The rows of a diff. Long runs of lines that leave are folded unless `unfold`.
+/// Returns the rows of a diff. Folds long runs of removed lines unless `unfold`.
 pub fn diff_rows(before: &str, after: &str, unfold: bool) -> Vec<DiffRow> {
     let mut out = RowCollector { done: Vec::new(), left: Vec::new(), right: Vec::new(), unfold };
     match parse_soft_trim(before, after) {
@@ -87,12 +79,12 @@ pub fn diff_rows(before: &str, after: &str, unfold: bool) -> Vec<DiffRow> {
     out.done
 }
 
-/// Chars of a text as the gateway counts: UTF-16 units.
+/// Counts chars like the gateway: UTF-16 units.
 pub fn count_chars(text: &str) -> u64 {
     if text.is_ascii() { text.len() as u64 } else { text.chars().map(|char| char.len_utf16() as u64).sum() }
 }
 
-/// What a soft trim kept, where `after` is one of `before`: told by its note, and checked.
+/// Returns the cut if `after` is a soft trim of `before`: reads it from the note and checks it against both texts.
 pub fn parse_soft_trim(before: &str, after: &str) -> Option<SoftTrimParts> {
     let after_note = after.rfind(SOFT_TRIM_NOTE)?;
     let (head_chars, rest) = parse_number(&after[after_note + SOFT_TRIM_NOTE.len()..], " chars and last ")?;
@@ -128,7 +120,7 @@ fn parse_number<'a>(text: &'a str, then: &str) -> Option<(u64, &'a str)> {
     Some((digits.parse().ok()?, rest))
 }
 
-/// The byte after so many UTF-16 units; a unit inside a character counts for its start, or its end.
+/// Returns the byte after `units` UTF-16 units; inside a character, its start or its end (`round_up`).
 fn byte_offset(text: &str, units: u64, round_up: bool) -> usize {
     let mut seen = 0;
     for (at, char) in text.char_indices() {
@@ -143,7 +135,7 @@ fn byte_offset(text: &str, units: u64, round_up: bool) -> usize {
     text.len()
 }
 
-/// Byte ranges of the lines of a text, without their ends. Never empty.
+/// Byte ranges of the lines of a text, without their line feeds. Never empty.
 pub fn line_ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut from = 0;
     text.split('\n').map(move |line| {
@@ -153,7 +145,7 @@ pub fn line_ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Collects what leaves and what comes until something stays.
+/// Collects removed and added lines until a kept line follows.
 struct RowCollector {
     done: Vec<DiffRow>,
     left: Vec<DiffLine>,
@@ -167,7 +159,7 @@ impl RowCollector {
         self.done.push(DiffRow::Lines { left: Some(left), right: Some(right) });
     }
 
-    /// Puts what leaves beside what comes.
+    /// Pairs the collected removed lines with the added ones.
     fn flush(&mut self) {
         let left = std::mem::take(&mut self.left);
         let mut right = std::mem::take(&mut self.right).into_iter();
@@ -219,7 +211,7 @@ fn push_soft_trim(before: &str, after: &str, cut: &SoftTrimParts, out: &mut RowC
     );
 }
 
-/// A line that holds the end of the head, the start of the tail, or both.
+/// Adds the line that holds the end of the head, the start of the tail, or both.
 fn push_cut_line(
     line: &Range<usize>,
     number: Option<u32>,
@@ -254,8 +246,8 @@ fn push_cut_line(
     }
 }
 
-/// Any two texts, line by line; where that would be too much work, everything between what both start and
-/// end with is replaced.
+/// Diffs any two texts line by line. If that takes too long, everything between their common start and end counts as
+/// replaced.
 fn push_line_diff(before: &str, after: &str, out: &mut RowCollector) {
     let (old, new): (Vec<_>, Vec<_>) = (line_ranges(before).collect(), line_ranges(after).collect());
     let (old_text, new_text): (Vec<&str>, Vec<&str>) = (

@@ -1,4 +1,4 @@
-//! Diffs of trimmed, cleared and any other texts.
+//! Diffs of trimmed, cleared and other texts.
 
 use super::*;
 use crate::gateway::pruning::SoftTrim;
@@ -7,7 +7,7 @@ use crate::js::{Object, Value};
 use crate::policy::prune::soft_trimmed_message;
 use proptest::prelude::*;
 
-/// What the pruner makes of a result with this text.
+/// Returns the pruner's version of a result with this text.
 fn trimmed(text: &str, head_chars: f64, tail_chars: f64) -> Option<String> {
     let mut block = Object::default();
     block.set("type", Value::from("text"));
@@ -19,7 +19,7 @@ fn trimmed(text: &str, head_chars: f64, tail_chars: f64) -> Option<String> {
     Some(after.get("content")?.as_array()?.first()?.get("text")?.as_str()?.to_string_lossy())
 }
 
-/// Rows as text: number, sign and line of both sides, `[…]` around what leaves inside a line.
+/// Renders rows as text: number, sign and line of both sides, `[…]` around the removed part of a line.
 fn drawn(before: &str, after: &str, unfold: bool) -> Vec<String> {
     let side = |text: &str, side: &Option<DiffLine>| {
         let Some(side) = side else { return "//".to_owned() };

@@ -1,4 +1,4 @@
-//! Actions: what each does where the focus is.
+//! Runs actions, depending on the focus.
 
 use crate::app::action::Action;
 use crate::app::effect::Effect;
@@ -16,7 +16,6 @@ use crate::policy::Policy;
 use crate::redact::SecretDisplay;
 
 impl App {
-    /// Does what an action says.
     pub fn dispatch(&mut self, action: Action) -> Vec<Effect> {
         if self.dispatch_timeline(action) || self.dispatch_compare(action) {
             return Vec::new();
@@ -68,7 +67,7 @@ impl App {
         }
     }
 
-    /// Whether what an action opens is in sight: the same key closes it, the key of another goes there.
+    /// Whether the action's own screen is open: its key then closes the screen.
     fn is_overlay_open(&self, action: Action) -> bool {
         let Some(overlay) = &self.overlay else { return false };
         match action {
@@ -87,7 +86,7 @@ impl App {
         }
     }
 
-    /// Actions that ask nothing of the shell.
+    /// Runs actions that need no effect.
     fn dispatch_local(&mut self, action: Action) {
         let dialog = matches!(self.overlay, Some(Overlay::Write(_)));
         match action {
@@ -131,7 +130,7 @@ impl App {
         }
     }
 
-    /// How many rows an action moves the cursor by.
+    /// Returns the rows by which an action moves the cursor.
     fn cursor_delta(&self, action: Action) -> Option<isize> {
         let page = self.page_rows().max(1) as isize;
         Some(match action {
@@ -147,7 +146,7 @@ impl App {
         })
     }
 
-    /// Rows of a page of what has the keys.
+    /// Rows of a page in the focused list.
     fn page_rows(&self) -> usize {
         match &self.overlay {
             Some(Overlay::Recovery(_)) => list_rows(self.size.1),
@@ -187,7 +186,6 @@ impl App {
         Vec::new()
     }
 
-    /// Moves the cursor of a pane.
     pub(super) fn move_pane_cursor(&mut self, pane: Pane, by: isize) -> Vec<Effect> {
         let height = self.pane_height(pane);
         match pane {
@@ -211,7 +209,7 @@ impl App {
         Vec::new()
     }
 
-    /// One step back: what is open, the zoom, the search, then pane by pane to the left.
+    /// Steps back once: the overlay, the zoom, the search, then pane by pane to the left.
     fn back(&mut self) -> Vec<Effect> {
         let searching = self.transcript.as_ref().is_some_and(|pane| !pane.query.is_empty());
         if self.overlay.take().is_some() {
@@ -273,7 +271,7 @@ impl App {
         Vec::new()
     }
 
-    /// The line to type into that belongs to the focused pane.
+    /// Opens the input line of the focused pane.
     fn open_input(&mut self) -> Vec<Effect> {
         let (purpose, text) = match self.focus {
             Pane::Sessions => (InputPurpose::Filter, self.sessions.filter.clone()),
@@ -292,13 +290,12 @@ impl App {
         self.focus_pane(Pane::ALL[(at + by).rem_euclid(4) as usize]);
     }
 
-    /// Focuses a pane.
     pub(super) fn focus_pane(&mut self, pane: Pane) {
         self.focus = pane;
         self.keep_cursors_visible();
     }
 
-    /// From a screen over the panes to an entry in the transcript.
+    /// Closes the screen and moves to an entry in the transcript.
     pub(super) fn go_to_entry(&mut self, entry: EntryIx) {
         self.overlay = None;
         self.set_zoom(false);
@@ -314,7 +311,7 @@ impl App {
         self.keep_cursors_visible();
     }
 
-    /// The message over the whole screen in a view; there the same view again goes back to the text.
+    /// Shows the message on the full screen in a view; the same view again returns to the text.
     fn zoom_message(&mut self, view: MessageView) {
         let again = self.zoom && self.focus == Pane::Message;
         match view {
@@ -363,7 +360,7 @@ impl App {
         self.replan(true);
     }
 
-    /// Moves the focused setting; lists and texts are typed.
+    /// Moves the focused setting, or opens a line to type lists and texts.
     fn adjust_setting(&mut self, steps: f64) {
         use crate::gateway::prune_setting::Control;
         if self.notify_if_fixed() {
@@ -381,7 +378,7 @@ impl App {
         self.tuning.adjust(steps);
     }
 
-    /// Says why the focused setting does not move, where the version has it built in.
+    /// Shows why the focused setting is fixed, if the version has it built in; returns whether it is.
     pub(super) fn notify_if_fixed(&mut self) -> bool {
         let row = self.tuning.focused_setting();
         let told = row.and_then(|row| Some(format!("{} is {}", row.key, row.control.fixed_reason()?)));
@@ -392,7 +389,7 @@ impl App {
         fixed
     }
 
-    /// Reads everything again by the rules of the next version.
+    /// Reads everything again under the rules of the next version.
     fn next_ruleset(&mut self) -> Vec<Effect> {
         let Some(now) = self.listing.as_ref().map(|listing| listing.ruleset.id) else {
             return Vec::new();
@@ -438,7 +435,6 @@ impl App {
 }
 
 impl App {
-    /// Shows the secrets in titles and rows, or hides them again.
     fn toggle_secrets(&mut self) {
         let (secrets, words) = match self.secrets {
             SecretDisplay::Hidden => (SecretDisplay::Shown, "Secrets shown"),

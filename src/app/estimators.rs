@@ -1,4 +1,5 @@
-//! The panel of estimators: asked for when it is opened and when the session grew, stopped when it is closed.
+//! The estimators panel. Estimates read every message, so they start when the panel opens or the session grows, and
+//! stop when it closes.
 
 use std::sync::Arc;
 
@@ -6,33 +7,30 @@ use crate::app::effect::Effect;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
 use crate::ids::Epoch;
-use crate::inspect::estimators::{Estimates, Estimator, MeasuredCall, description};
+use crate::report::estimators::{Estimates, Estimator, MeasuredCall, description};
 
-/// Lines above the table on a screen with room: title, headline, four notes, a blank, the estimators with their head,
-/// a blank, the table's head.
+/// Lines above the table on a tall screen: title, headline, four notes, a blank, the estimators with their header, a
+/// blank, the table's header.
 const ROOMY_HEADER_ROWS: u16 = 16;
-/// The same with little room: only the fit of the notes, and no blanks.
+/// Lines above the table on a short screen: only the note about the fit, and no blanks.
 const COMPACT_HEADER_ROWS: u16 = 11;
-/// Rows of the body from which there is room.
+/// Rows of the body from which the header is tall.
 const ROOMY_MIN_ROWS: u16 = 26;
 
-/// The panel.
 #[derive(Debug, Clone, Default)]
 pub struct EstimatorsScreen {
     /// Cursor in the table of calls.
     pub scroll: Scroll,
-    /// What is known.
     pub state: EstimatesState,
 }
 
-/// How far the panel is.
+/// Progress of the panel.
 #[derive(Debug, Clone)]
 pub enum EstimatesState {
-    /// Messages are being read: bytes done, bytes in all (0 while unknown).
+    /// Messages are being read: bytes read, and bytes in total (0 while unknown).
     Reading(u64, u64),
-    /// All estimates.
     Done(Arc<Estimates>),
-    /// They could not be made: why, and what to do.
+    /// Why the estimates failed, and the remedy.
     Failed(String),
 }
 
@@ -42,13 +40,13 @@ impl Default for EstimatesState {
     }
 }
 
-/// Lines above the table in a body of this height.
+/// Returns the lines above the table in a body of this height.
 pub fn header_rows(height: u16) -> u16 {
     if height >= ROOMY_MIN_ROWS { ROOMY_HEADER_ROWS } else { COMPACT_HEADER_ROWS }
 }
 
 impl EstimatorsScreen {
-    /// The calls, once they are known.
+    /// The calls, once known.
     pub fn calls(&self) -> &[MeasuredCall] {
         match &self.state {
             EstimatesState::Done(estimates) => &estimates.calls,
@@ -56,14 +54,12 @@ impl EstimatorsScreen {
         }
     }
 
-    /// The call under the cursor.
     pub fn selected(&self) -> Option<&MeasuredCall> {
         self.calls().get(self.scroll.cursor)
     }
 }
 
 impl App {
-    /// The panel, while it is open.
     pub fn estimators(&self) -> Option<&EstimatorsScreen> {
         match &self.overlay {
             Some(Overlay::Estimators(view)) => Some(view),
@@ -78,7 +74,6 @@ impl App {
         }
     }
 
-    /// Opens the panel over the session that is open.
     pub(super) fn open_estimators(&mut self) -> Vec<Effect> {
         let Some(inspection) = self.displayed_session().map(Arc::clone) else {
             self.show_toast("no session is open".into(), false);
@@ -88,7 +83,8 @@ impl App {
         vec![Effect::ComputeEstimates { session: inspection }]
     }
 
-    /// The session was read again: so must be its estimates. Those of a session that only grew stay in sight.
+    /// Computes the estimates again after the session was read again. The old ones stay visible if the session only
+    /// grew.
     pub(super) fn refresh_estimates(&mut self) -> Vec<Effect> {
         let Some(pane) = &self.transcript else { return Vec::new() };
         let (inspection, grown) = (Arc::clone(&pane.session), pane.appended_since < pane.session.epoch);
@@ -99,7 +95,6 @@ impl App {
         vec![Effect::ComputeEstimates { session: inspection }]
     }
 
-    /// How far reading is.
     pub(super) fn on_estimate_progress(&mut self, epoch: Epoch, done: u64, total: u64) {
         if self.is_current(epoch)
             && let Some(EstimatorsScreen { state: EstimatesState::Reading(known, all), .. }) =
@@ -109,7 +104,7 @@ impl App {
         }
     }
 
-    /// Takes estimates; those of an older reading only where the file has merely grown since.
+    /// Shows estimates; those of an older epoch only if the file merely grew since.
     pub(super) fn on_estimates(&mut self, epoch: Epoch, estimates: Result<Arc<Estimates>, String>) {
         if !self.is_current(epoch) {
             return;
@@ -127,12 +122,11 @@ impl App {
         view.scroll.move_to(row, len, height);
     }
 
-    /// Whether a reading is of the session that is open: it may have grown since.
+    /// Whether an epoch belongs to the open session, which may have grown since.
     pub(super) fn is_current(&self, epoch: Epoch) -> bool {
         self.transcript.as_ref().is_some_and(|pane| epoch >= pane.appended_since)
     }
 
-    /// Rows of the table.
     fn estimators_rows(&self) -> usize {
         let body = self.body_rows();
         usize::from(body.saturating_sub(header_rows(body)))
@@ -144,7 +138,6 @@ impl App {
         layout.above_status(self.size).bottom().saturating_sub(layout.header.bottom())
     }
 
-    /// Keeps the cursor in sight when the room changes.
     pub(super) fn keep_estimators_cursor_visible(&mut self) {
         let height = self.estimators_rows();
         if let Some(view) = self.estimators_mut() {
@@ -153,22 +146,22 @@ impl App {
         }
     }
 
-    /// Moves the cursor of the table; answers whether the panel is open.
+    /// Moves the cursor of the table; returns whether the panel is open.
     pub(super) fn move_estimators_cursor(&mut self, by: isize) -> bool {
         let height = self.estimators_rows();
         let Some(view) = self.estimators_mut() else { return false };
-        // The ends of the list are farther than any page; a page is that of this table.
+        // `Scroll` clamps the jumps to the first and the last call.
         let len = view.calls().len();
         view.scroll.move_by(by, len, height);
         true
     }
 
-    /// A page of the table, while the panel is open.
+    /// Rows of a page, if the panel is open.
     pub(super) fn estimators_page_rows(&self) -> Option<usize> {
         self.estimators().map(|_| self.estimators_rows().max(1))
     }
 
-    /// Closes the panel and goes to the entry of the call under the cursor.
+    /// Closes the panel and moves to the entry of the selected call.
     pub(super) fn go_to_estimated_call(&mut self) {
         let entry = self.estimators().and_then(EstimatorsScreen::selected).map(|call| call.entry);
         match entry {
@@ -177,7 +170,7 @@ impl App {
         }
     }
 
-    /// The call under the cursor as one line.
+    /// The selected call as one line of text.
     pub(super) fn call_text(&self) -> Option<String> {
         let call = self.estimators()?.selected()?;
         let name = self.displayed_session()?.index.display_id(call.entry);

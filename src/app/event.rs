@@ -1,4 +1,5 @@
-//! What happens: keys, and the answers to what was asked of the shell.
+//! Inputs of the state machine: keys, mouse, changed files, and the answers to earlier [`super::effect::Effect`]s. An
+//! answer carries the epoch or the request that it belongs to, so that the machine can drop stale ones.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,242 +8,201 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::app::compare::SweepUpdate;
 use crate::diagnostic::Diagnostic;
-use crate::explain::Explanation;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::{EntryIx, Epoch, SessionKey};
-use crate::inspect::breakdown::HeavyBlocks;
-use crate::inspect::commit_list::CommitRecord;
-use crate::inspect::compare::BranchComparison;
-use crate::inspect::estimators::Estimates;
-use crate::inspect::excerpt::Excerpt;
-use crate::inspect::message::MessageText;
-use crate::inspect::recovery::RecoveryView;
-use crate::inspect::summary_calls::{SummaryCalls, SummaryCallsRequest};
-use crate::inspect::summary_job::SummaryResult;
-use crate::inspect::summary_writer::SummaryEstimate;
-use crate::inspect::timeline::{RecordedSession, Timeline};
-pub use crate::inspect::write::{CheckStatus, WriteOutcome, WritePreview};
-use crate::inspect::{ContextDetails, LoadedSession, SessionItem, SessionViewKey};
+use crate::report::breakdown::HeavyBlocks;
+use crate::report::compare::BranchComparison;
+use crate::report::estimators::Estimates;
+use crate::report::explain::Explanation;
+use crate::report::recovery::RecoveryView;
+use crate::report::timeline::{RecordedSession, Timeline};
+use crate::session::message::MessageText;
+use crate::session::message::excerpt::Excerpt;
+use crate::session::{ContextDetails, LoadedSession, SessionItem, SessionViewKey};
 use crate::summarize::SummaryProgress;
+use crate::write::commit_list::CommitRecord;
+pub use crate::write::request::{CheckStatus, WriteOutcome, WritePreview};
+use crate::write::summary::calls::{SummaryCalls, SummaryCallsRequest};
+use crate::write::summary::job::SummaryResult;
+use crate::write::summary::writer::SummaryEstimate;
 
-/// The sessions of a store, as listed.
+/// A listed store.
 #[derive(Debug, Clone, Default)]
 pub struct StoreListing {
-    /// The store's place as a person would write it: `~/.openclaw`, or `demo store`.
+    /// The store's path as a person would write it: `~/.openclaw`, or `demo store`.
     pub store_label: String,
-    /// The ruleset in force, and what settled it.
+    /// The active ruleset and the source that chose it.
     pub ruleset: RulesetChoice,
-    /// Agents.
     pub agent_count: usize,
-    /// Sessions, grouped by agent and newest first within a group.
+    /// Grouped by agent; newest first within a group.
     pub items: Vec<SessionItem>,
-    /// What was found while reading.
+    /// Problems found while reading the store.
     pub findings: Vec<Diagnostic>,
-    /// Why the gateway runs on an empty configuration: file, line, column, and what is wrong.
+    /// Why the gateway falls back to an empty configuration: file, line, column and problem.
     pub config_error: Option<String>,
-    /// It is the embedded demo store.
     pub demo: bool,
 }
 
-/// What is said of a summary on its way.
+/// Progress of a summary.
 #[derive(Debug, Clone)]
 pub enum SummaryUpdate {
-    /// It would take this; nobody was asked yet.
+    /// The estimated calls; nothing was sent yet.
     Offered(SummaryEstimate),
-    /// A call begins, or is tried again.
+    /// A call starts or is retried.
     Calling(SummaryProgress),
-    /// It was made.
     Finished(Arc<SummaryResult>),
-    /// There is none: why.
+    /// Why there is no summary.
     Failed(String),
 }
 
-/// Something that happened.
+/// An input of the state machine.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// A key.
     Key(KeyEvent),
-    /// The mouse.
     Mouse(MouseEvent),
-    /// Pasted text.
     Paste(String),
-    /// The terminal has a new size.
     Resize {
-        /// Columns.
         width: u16,
-        /// Rows.
         height: u16,
     },
-    /// A moment that was asked for has come.
+    /// The moment requested with [`super::effect::Effect::SetTimer`] has come.
     Timer,
-    /// The store was listed.
     Listed(Box<StoreListing>),
-    /// The store could not be listed.
     ListFailed(String),
-    /// Sessions of the list changed on disk; what was counted of them is older.
+    /// Listed sessions that changed on disk; their counts may be outdated until they are counted again.
     ItemsChanged(Vec<SessionItem>),
-    /// More is known of sessions of the list.
+    /// Updated session counts.
     ItemsCounted(Vec<SessionItem>),
-    /// How far the reading of a transcript is, in bytes.
+    /// Progress of opening a transcript, in bytes.
     OpenProgress {
-        /// The session.
         key: SessionKey,
-        /// Bytes read.
         done: u64,
-        /// Bytes in all.
         total: u64,
     },
-    /// A session was opened, or read again.
+    /// A session was opened or read again.
     Opened(Box<LoadedSession>),
-    /// The open session could not be read again; what is known of it stays.
+    /// Reading the open session again failed; the known state stays.
     RefreshFailed(String),
-    /// A session could not be opened.
     OpenFailed {
-        /// The session.
         key: SessionKey,
-        /// What is wrong, and what to do.
+        /// The problem and its remedy.
         error: String,
     },
-    /// Texts for rows.
+    /// Excerpts for transcript rows.
     Excerpts {
-        /// The reading they belong to.
         epoch: Epoch,
-        /// Texts by entry.
         items: Vec<(EntryIx, Excerpt)>,
     },
-    /// The session as it was when its failed call was made.
+    /// The session as of its failed call.
     SessionAtCall {
-        /// The reading it belongs to.
         epoch: Epoch,
-        /// It; none where the call has no place in the tree.
+        /// `None` when the call has no place in the tree.
         session: Option<Arc<LoadedSession>>,
     },
-    /// The message asked for.
+    /// The text of the requested message.
     Message {
-        /// The reading it belongs to.
         epoch: Epoch,
-        /// The entry.
         entry: EntryIx,
-        /// Its text, or what is wrong.
+        /// The text, or why reading it failed.
         text: Result<Arc<MessageText>, String>,
     },
-    /// What steps ask for that look at more than sizes.
+    /// Body-derived data for policies that sizes cannot decide.
     Details {
-        /// The session they were read of.
+        /// The session view that the details were read for.
         subject: SessionViewKey,
-        /// It, or what is wrong.
+        /// The details, or why reading them failed.
         details: Result<Arc<ContextDetails>, String>,
     },
-    /// The calls that a planned compaction's summary takes.
+    /// The calls that the summary of a planned compaction takes.
     SummaryCalls {
-        /// What was asked.
         request: SummaryCallsRequest,
-        /// They, or why there are none.
+        /// The calls, or why predicting them failed.
         calls: Result<SummaryCalls, String>,
     },
     /// The heaviest blocks of heavy messages.
     Blocks {
-        /// The reading they belong to.
         epoch: Epoch,
-        /// Blocks by entry.
         blocks: HeavyBlocks,
     },
-    /// Entries that hold the words searched for.
+    /// Entries that contain the searched words.
     SearchMatches {
-        /// The reading they belong to.
         epoch: Epoch,
-        /// What was searched for.
         query: String,
-        /// The first entry that was looked at.
+        /// The first entry that this search covered.
         from: EntryIx,
-        /// Matches in file order.
+        /// In file order.
         matches: Vec<EntryIx>,
     },
-    /// How far the estimates are, in bytes.
+    /// Progress of the estimates, in bytes.
     EstimateProgress {
-        /// The reading they belong to.
         epoch: Epoch,
-        /// Bytes read.
         done: u64,
-        /// Bytes in all.
         total: u64,
     },
-    /// The estimates asked for, or why there are none.
+    /// The requested estimates.
     Estimates {
-        /// The reading they belong to.
         epoch: Epoch,
-        /// The estimates.
+        /// The estimates, or why computing them failed.
         estimates: Result<Arc<Estimates>, String>,
     },
-    /// The recovery asked for.
+    /// The requested recovery.
     Recovery {
-        /// The reading it belongs to.
         epoch: Epoch,
-        /// It, or what is wrong.
+        /// The recovery, or why reading it failed.
         recovery: Result<Arc<RecoveryView>, String>,
     },
-    /// What became of the summary that was asked for.
+    /// Progress of the requested summary.
     Summary {
-        /// The reading it belongs to.
         epoch: Epoch,
-        /// What is said of it.
         update: SummaryUpdate,
     },
-    /// The explanation asked for.
+    /// The requested explanation.
     Explanation {
-        /// The reading it belongs to.
         epoch: Epoch,
-        /// It, or what is wrong.
+        /// The explanation, or why it failed.
         explanation: Result<Arc<Explanation>, String>,
     },
-    /// What was committed, newest first.
+    /// Commits of the session.
     Commits {
-        /// The reading it belongs to.
         epoch: Epoch,
-        /// It, or what is wrong.
+        /// Newest first, or why reading them failed.
         commits: Result<Arc<Vec<CommitRecord>>, String>,
     },
-    /// The branches that were to be compared.
+    /// The requested comparison of two branches.
     BranchesCompared {
-        /// The reading they belong to.
         epoch: Epoch,
-        /// They, or what is wrong.
+        /// The comparison, or why it failed.
         comparison: Result<Arc<BranchComparison>, String>,
     },
-    /// What became of a commit that was broken off.
+    /// The outcome of settling an interrupted commit.
     Repaired(Result<String, String>),
-    /// What was read for replays.
+    /// A session read for replays.
     Recording {
-        /// The reading it belongs to.
         epoch: Epoch,
-        /// It, or what is wrong.
+        /// The recording, or why reading it failed.
         recording: Result<Arc<RecordedSession>, String>,
     },
-    /// A replay.
+    /// The timeline of a finished replay.
     Replayed {
-        /// The request it answers.
+        /// The request that this answers.
         request_id: u64,
-        /// It.
         timeline: Arc<Timeline>,
     },
-    /// What is said of the cells that were asked for.
+    /// Progress of a sweep.
     Sweep {
-        /// Which request it answers.
+        /// The request that this answers.
         request_id: u64,
-        /// It.
         update: SweepUpdate,
     },
-    /// What a commit would write, or why it would be refused.
+    /// The effect of a write, or why it would be refused.
     WritePreviewed(Result<WritePreview, String>),
-    /// What was written, or why nothing was.
+    /// The outcome of a write, or why nothing was written.
     Written(Result<WriteOutcome, String>),
-    /// Something was done that is worth a line.
+    /// A success for the status line.
     Notice(String),
-    /// Something failed that is worth a line.
+    /// A failure for the status line.
     Failure(String),
-    /// Files changed on disk.
     FilesChanged(Vec<PathBuf>),
-    /// Folders are looked at now and then, as the system does not tell of their changes: which, and why. None when it
-    /// tells of all.
+    /// Which folders are polled, and why: the system does not report their changes. `None` when it reports all.
     PollingChanged(Option<String>),
 }

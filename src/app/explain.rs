@@ -1,4 +1,4 @@
-//! The explanation over the whole screen: a page of blocks with one cursor over everything that can be selected.
+//! The full-screen explanation: a page of blocks with one cursor over every selectable row.
 
 mod dimensions;
 pub mod page;
@@ -11,57 +11,51 @@ use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
-use crate::explain::{Advice, Evidence, Explanation, Finding};
 use crate::ids::EntryIx;
 use crate::js::Value;
+use crate::report::explain::{Advice, Evidence, Explanation, Finding};
 
-/// Lines of the page kept in sight around the cursor.
+/// Lines of the page that stay visible around the cursor.
 const MARGIN: usize = 2;
 
-/// The letter before a change.
+/// The letter that labels a change.
 pub fn advice_letter(at: usize) -> char {
     char::from(b'a' + (at % 26) as u8)
 }
 
-/// A row that can be selected.
+/// A selectable row. The numbers index the lists of [`Explanation`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExplainRow {
-    /// The call that is explained.
+    /// The explained call.
     Call,
-    /// The mechanism: what made the prompt large.
+    /// The mechanism that made the prompt large.
     Mechanism,
-    /// A guard.
     Guard(usize),
-    /// A count.
     Count(usize),
-    /// A change that was tried.
     Advice(usize),
-    /// Another call that did not fit.
     OtherCall(usize),
-    /// Another finding than the verdict.
+    /// A finding after the verdict.
     Finding(usize),
     /// A line of evidence of a finding.
     Evidence(usize, usize),
 }
 
-/// What is shown.
 #[derive(Debug, Clone, Default)]
 pub struct ExplainScreen {
-    /// The explanation, or why there is none; none while it is being read.
+    /// The explanation, or why it failed; `None` while it is being computed.
     pub result: Option<Result<Arc<Explanation>, String>>,
-    /// The rows that can be selected.
+    /// The selectable rows.
     pub rows: Vec<ExplainRow>,
-    /// The row under the cursor, and the first line of the page that is shown.
+    /// The selected row, and the first visible line of the page.
     pub scroll: Scroll,
 }
 
 impl ExplainScreen {
-    /// The explanation, once it is there.
     pub fn explanation(&self) -> Option<&Arc<Explanation>> {
         self.result.as_ref()?.as_ref().ok()
     }
 
-    /// The change whose patch is shown, and its letter: the one under the cursor, else the first that helps.
+    /// Returns the change whose patch is shown, with its letter: the selected one, otherwise the first that helps.
     pub fn shown_patch(&self) -> Option<(char, &Advice)> {
         let advice = &self.explanation()?.advice;
         let at = match self.selected() {
@@ -71,12 +65,11 @@ impl ExplainScreen {
         Some((advice_letter(at), advice.get(at)?))
     }
 
-    /// The row under the cursor.
     pub fn selected(&self) -> Option<ExplainRow> {
         self.rows.get(self.scroll.cursor).copied()
     }
 
-    /// The finding that a row belongs to.
+    /// Returns the finding of a row.
     pub fn finding(&self, row: ExplainRow) -> Option<&Finding> {
         match row {
             ExplainRow::Finding(at) | ExplainRow::Evidence(at, _) => self.explanation()?.findings.get(at),
@@ -84,19 +77,17 @@ impl ExplainScreen {
         }
     }
 
-    /// The evidence of a row.
     pub fn evidence(&self, row: ExplainRow) -> Option<&Evidence> {
         let ExplainRow::Evidence(_, line) = row else { return None };
         self.finding(row)?.evidence.get(line)
     }
 
-    /// The change of a row.
     pub fn advice(&self, row: ExplainRow) -> Option<&Advice> {
         let ExplainRow::Advice(at) = row else { return None };
         self.explanation()?.advice.get(at)
     }
 
-    /// The entry that a row leads to.
+    /// Returns the entry that a row leads to.
     pub fn entry(&self, row: ExplainRow) -> Option<EntryIx> {
         let explanation = self.explanation()?;
         match row {
@@ -118,30 +109,29 @@ impl ExplainScreen {
         matches!(self.selected(), Some(ExplainRow::Advice(_)))
     }
 
-    /// What enter does here.
+    /// The footer's label for enter.
     pub fn open_label(&self) -> &'static str {
         if self.is_on_advice() { "take into tuning" } else { "go to the entry" }
     }
 
-    /// What `y` does here.
+    /// The footer's label for `y`.
     pub fn copy_label(&self) -> &'static str {
         if self.is_on_advice() { "copy patch" } else { "copy" }
     }
 
-    /// Moves the cursor on a screen of this size.
     pub(super) fn move_by(&mut self, by: isize, size: (u16, u16)) {
         let last = self.rows.len().saturating_sub(1);
         self.scroll.cursor = self.scroll.cursor.saturating_add_signed(by).min(last);
         self.keep_visible(size);
     }
 
-    /// Brings the row under the cursor into sight.
+    /// Scrolls so that the selected row is visible.
     fn keep_visible(&mut self, size: (u16, u16)) {
         let (page, shown) = (self.page(size), self.page_rows(size));
         let placed = self.selected().and_then(|row| page.row(row)).map(|placed| placed.area);
         let area = placed.unwrap_or_default();
         let margin = MARGIN.min(shown.saturating_sub(usize::from(area.height)) / 2);
-        // Above the first row are a title and perhaps a chart.
+        // A title and perhaps a chart are above the first row.
         let fits = usize::from(area.bottom()) <= shown;
         let first = self.scroll.cursor == 0 && fits;
         let highest = if first { 0 } else { usize::from(area.y).saturating_sub(margin) };
@@ -150,7 +140,7 @@ impl ExplainScreen {
         self.scroll.top = self.scroll.top.min(usize::from(page.height).saturating_sub(shown));
     }
 
-    /// Puts the cursor on the first change where that is in sight, as it is the answer; else on the first row.
+    /// Selects the first change if it is visible, as it is the answer; otherwise the first row.
     fn select_first(&mut self, size: (u16, u16)) {
         let advice = self.rows.iter().position(|row| matches!(row, ExplainRow::Advice(_)));
         self.scroll = Scroll { cursor: advice.unwrap_or(0), top: 0 };
@@ -160,8 +150,8 @@ impl ExplainScreen {
         }
     }
 
-    /// What is copied of the row under the cursor, and what that is: the patch of a change, of the first that helps where
-    /// that is asked for, else the words.
+    /// Returns the text to copy with its label: the patch of a change, the patch of the first helpful change if
+    /// `patch`, otherwise the text of the row.
     pub(super) fn copy_text(&self, patch: bool) -> Option<(String, &'static str)> {
         let explanation = self.explanation()?;
         let row = self.selected()?;
@@ -175,14 +165,13 @@ impl ExplainScreen {
         Some((self.row_text(row), "line")).filter(|(text, _)| !text.is_empty())
     }
 
-    /// The words of a row in full.
+    /// The whole text of a row.
     pub fn row_text(&self, row: ExplainRow) -> String {
         self.explanation().map(|explanation| wording::row_text(explanation, row)).unwrap_or_default()
     }
 }
 
 impl App {
-    /// Opens the screen and asks for what it shows.
     pub(super) fn open_explain(&mut self) -> Vec<Effect> {
         if self.active_session().is_none() {
             self.show_toast("no session is open".into(), false);
@@ -192,14 +181,13 @@ impl App {
         self.request_explanation()
     }
 
-    /// Asks for the explanation, while its screen is open.
+    /// Requests the explanation if its screen is open.
     pub(super) fn request_explanation(&self) -> Vec<Effect> {
         let open = matches!(self.overlay, Some(Overlay::Explain(_)));
         let inspection = self.active_session().filter(|_| open).map(Arc::clone);
         inspection.map(|inspection| Effect::Explain { session: inspection }).into_iter().collect()
     }
 
-    /// Takes the explanation.
     pub(super) fn on_explanation(&mut self, view: Result<Arc<Explanation>, String>) {
         let size = self.size;
         let Some(Overlay::Explain(screen)) = &mut self.overlay else { return };
@@ -209,7 +197,7 @@ impl App {
         if first { screen.select_first(size) } else { screen.move_by(0, size) }
     }
 
-    /// Goes to the entry of the row under the cursor, or takes its change into the tuning pane.
+    /// Moves to the entry of the selected row, or applies its change to the tuning pane.
     pub(super) fn open_explain_row(&mut self) -> Vec<Effect> {
         let Some(Overlay::Explain(screen)) = &self.overlay else { return Vec::new() };
         if let Some(advice) = screen.selected().and_then(|row| screen.advice(row)).cloned() {

@@ -1,4 +1,4 @@
-//! Keys: to the line being typed, to what is over the screen, else through the keymap to an action.
+//! Routes keys: to the input line, to the overlay, otherwise through the keymap to an action.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -28,7 +28,6 @@ impl App {
         }
     }
 
-    /// Where keys go now.
     pub fn key_context(&self) -> KeyContext {
         match (&self.overlay, self.focus) {
             (Some(Overlay::Write(_)), _) => KeyContext::Dialog,
@@ -55,7 +54,7 @@ impl App {
         Vec::new()
     }
 
-    /// Goes to the session or entry of this key or id.
+    /// Opens the session with this key or id, or moves to the entry with this id.
     fn go_to_id(&mut self, text: &str) -> Vec<Effect> {
         let item = self.sessions.items.iter().find(|item| item.key.0 == text || item.id == text);
         if let Some(key) = item.map(|item| item.key.clone()) {
@@ -101,7 +100,7 @@ impl App {
         Vec::new()
     }
 
-    /// A filter applies as it is typed.
+    /// Applies a filter while it is typed.
     fn on_input_changed(&mut self) {
         let height = self.pane_height(Pane::Sessions);
         let Some(prompt) = &mut self.input else { return };
@@ -158,7 +157,7 @@ impl App {
         Vec::new()
     }
 
-    /// The first esc clears the line, the second leaves it.
+    /// The first esc clears a filter, the second leaves it.
     fn escape_input(&mut self) -> Vec<Effect> {
         let Some(prompt) = &mut self.input else { return Vec::new() };
         let clears = matches!(prompt.purpose, InputPurpose::Filter) && !prompt.text.is_empty();
@@ -197,7 +196,7 @@ impl App {
     }
 }
 
-/// The actions whose name or words hold every typed word.
+/// Returns the actions whose name or description contains every typed word.
 pub fn palette_rows(text: &str) -> Vec<&'static ActionRow> {
     let words: Vec<String> = text.to_lowercase().split_whitespace().map(str::to_owned).collect();
     let holds = |row: &&ActionRow| {
@@ -208,7 +207,7 @@ pub fn palette_rows(text: &str) -> Vec<&'static ActionRow> {
 }
 
 impl LineInput {
-    /// A line with this text, the cursor at its end.
+    /// Creates a line with the cursor at its end.
     pub fn new(purpose: InputPurpose, text: String) -> Self {
         Self { cursor: text.chars().count(), purpose, text, error: None }
     }

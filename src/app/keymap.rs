@@ -1,4 +1,5 @@
-//! Keys → actions. The defaults are a file the program reads itself; a person's file changes single keys.
+//! Maps keys to actions. The defaults are an embedded TOML file, `assets/keymap.toml`; the user's file overrides single
+//! keys.
 
 use std::collections::BTreeMap;
 
@@ -7,78 +8,67 @@ use serde::Deserialize;
 
 use crate::app::action::{ACTIONS, Action};
 
-/// The default keys.
 const DEFAULTS: &str = include_str!("../../assets/keymap.toml");
 
-/// Where a key is pressed.
+/// The part of the program that receives a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyContext {
     /// Anywhere on the main screen.
     Global,
-    /// In the sessions pane.
     Sessions,
-    /// In the transcript pane.
     Transcript,
-    /// In the message pane, and on its full screen.
+    /// The message pane, and the full-screen message.
     Message,
-    /// In the tuning pane.
     Tuning,
-    /// In a dialog.
     Dialog,
-    /// In help, findings and other lists over the screen.
+    /// Help, findings and other lists over the screen.
     List,
-    /// On the timeline.
     Timeline,
-    /// On the comparison.
     Compare,
 }
 
-/// A key with its modifiers, as the keymap writes it.
+/// A key with its modifiers.
 pub type KeyChord = (KeyCode, KeyModifiers);
 
-/// Keys by context.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Keymap {
     bindings: BTreeMap<KeyContext, Vec<(KeyChord, Action)>>,
 }
 
-/// A keymap file that cannot be used.
+/// An invalid keymap file.
 #[derive(Debug, thiserror::Error)]
 pub enum KeymapError {
-    /// Not TOML, or of another form.
+    /// Not TOML, or not of the expected form.
     #[error("{0}")]
     Toml(#[from] toml::de::Error),
-    /// A key it does not know.
+    /// An unknown key.
     #[error(
         "[{context}] {key:?}: no key of that name; write a character, or enter, esc, ctrl-d and the like"
     )]
     Key {
-        /// The table.
+        /// The TOML table.
         context: String,
-        /// The key.
         key: String,
     },
-    /// An action it does not know.
+    /// An unknown action.
     #[error(
         "[{context}] {key:?} = {action:?}: no action of that name{}; \"\" takes the key away",
         alike(action)
     )]
     Action {
-        /// The table.
+        /// The TOML table.
         context: String,
-        /// The key.
         key: String,
-        /// The action.
         action: String,
     },
 }
 
 impl Keymap {
-    /// The default keys.
+    /// Returns the default keymap.
     ///
     /// # Panics
-    /// Never: a test reads the embedded file.
+    /// Never: a test parses the embedded file.
     #[expect(clippy::expect_used, reason = "the file is part of the program, and a test reads it")]
     pub fn standard() -> Self {
         let mut keymap = Self::default();
@@ -86,10 +76,10 @@ impl Keymap {
         keymap
     }
 
-    /// The default keys, with single ones changed as a file says; `""` takes a key away.
+    /// Returns the default keymap with the overrides in `text`; `""` unbinds a key.
     ///
     /// # Errors
-    /// A table, a key or an action that it does not know, by name.
+    /// The name of an unknown table, key or action.
     pub fn with_overrides(text: &str) -> Result<Self, KeymapError> {
         let mut keymap = Self::standard();
         keymap.merge(text)?;
@@ -122,7 +112,8 @@ impl Keymap {
         Some(())
     }
 
-    /// The action of a key: the context's own, else the global one. Dialogs and lists stand alone.
+    /// Returns the action of a key: the context's own, otherwise the global one. Dialogs, lists, the timeline and the
+    /// comparison have no global keys.
     pub fn action_for(&self, context: KeyContext, event: KeyEvent) -> Option<Action> {
         let key = normalize(event.code, event.modifiers);
         let find = |context| {
@@ -136,7 +127,7 @@ impl Keymap {
         find(context).or_else(|| if alone { None } else { find(KeyContext::Global) })
     }
 
-    /// The keys of an action in a context, its own before the global ones, as the footer writes them.
+    /// Returns the keys of an action as the footer writes them, the context's own before global ones.
     pub fn keys_for(&self, context: KeyContext, action: Action) -> Vec<String> {
         let bound = |context| self.bindings.get(&context).map(Vec::as_slice).unwrap_or_default();
         let own = bound(context);
@@ -150,14 +141,15 @@ impl Keymap {
     }
 }
 
-/// Actions whose names are near to a slip.
+/// Suggests actions with similar names.
 fn alike(slip: &str) -> String {
     let names: Vec<&str> = ACTIONS.iter().map(|row| row.1).collect();
     let near = similar::get_close_matches(slip, &names, 3, 0.6);
     if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(" or ")) }
 }
 
-/// Which key of several is shown first: esc, then single characters, then named keys.
+/// Ranks the keys of an action for display: esc, plain characters, enter and tab, other named keys, modified
+/// characters.
 fn display_rank(key: &KeyChord) -> u8 {
     match key {
         (KeyCode::Esc, _) => 0,
@@ -168,7 +160,7 @@ fn display_rank(key: &KeyChord) -> u8 {
     }
 }
 
-/// Shift is part of a character, and backtab of shift-tab.
+/// Normalises a key: shift becomes part of a character, and shift-tab becomes backtab.
 fn normalize(code: KeyCode, modifiers: KeyModifiers) -> KeyChord {
     let kept = modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
     match code {

@@ -1,4 +1,4 @@
-//! Where everything stands, from the size alone and before anything is drawn, so that keys, mouse and
+//! The main screen's rectangles, computed from its size and state before anything is drawn, so that keys, mouse and
 //! drawing agree.
 
 use std::ops::Range;
@@ -7,7 +7,6 @@ use ratatui::layout::Rect;
 
 use crate::policy::Policy;
 
-/// A pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pane {
     /// The sessions of the store.
@@ -16,7 +15,7 @@ pub enum Pane {
     Transcript,
     /// The message under the cursor.
     Message,
-    /// The settings.
+    /// The settings of the policies.
     Tuning,
 }
 
@@ -24,7 +23,6 @@ impl Pane {
     /// Every pane, in tab order.
     pub const ALL: [Self; 4] = [Self::Sessions, Self::Transcript, Self::Message, Self::Tuning];
 
-    /// Its title.
     pub fn title(self) -> &'static str {
         match self {
             Self::Sessions => "Sessions",
@@ -35,42 +33,40 @@ impl Pane {
     }
 }
 
-/// How much room there is.
+/// The layout class of a terminal size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WidthClass {
     /// Less than 60x20: one sentence.
     TooSmall,
     /// 60–79 columns: one pane at a time, with tabs.
     Tabs,
-    /// 80–99: the message under the transcript.
+    /// 80–99 columns: the message is below the transcript.
     Narrow,
-    /// 100–119: three panes, no bars.
+    /// 100–119 columns: three panes without bars in their rows.
     Medium,
-    /// 120 and more: everything.
+    /// 120 columns and more: everything.
     Wide,
 }
 
-/// What is shown, as far as it moves things.
+/// The inputs of the layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayoutInput {
-    /// Columns and rows of the terminal.
+    /// In columns.
     pub width: u16,
-    /// Rows.
+    /// In rows.
     pub height: u16,
-    /// A plan is shown: two bars, and the tuning pane is open.
+    /// Whether a plan is shown: it takes a second bar and opens the tuning pane.
     pub has_plan: bool,
-    /// The focused pane.
     pub focus: Pane,
-    /// The focused pane takes the whole screen.
+    /// Whether the focused pane takes the whole screen.
     pub zoom: bool,
-    /// Rows the tuning pane would like to have for settings.
+    /// Rows that the settings of the tuning pane would fill.
     pub tuning_rows: u16,
 }
 
-/// Rectangles; those of width or height 0 are not shown.
+/// The rectangles of the main screen; those of width or height 0 are not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// How much room there is.
     pub width_class: WidthClass,
     /// Program, store and live state.
     pub header: Rect,
@@ -82,27 +78,27 @@ pub struct Layout {
     pub scale: Rect,
     /// Names of the parts.
     pub legend: Rect,
-    /// The tabs of the narrowest layout.
+    /// The tabs of [`WidthClass::Tabs`].
     pub tabs: Rect,
-    /// Sessions, its title line first.
+    /// Its first line is the title.
     pub sessions: Rect,
-    /// Transcript, its title line first.
+    /// Its first line is the title.
     pub transcript: Rect,
-    /// Message, its title line first.
+    /// Its first line is the title.
     pub message: Rect,
-    /// Tuning, its title line first.
+    /// Its first line is the title.
     pub tuning: Rect,
-    /// The line under its title that says what the plan saves, or would; where there is no room, the title does.
+    /// The savings of the plan, below the title of the tuning pane; without room for it, the title shows them.
     pub tuning_facts: Rect,
-    /// The line above the status line in the narrowest layout: fate of the row, changed setting.
+    /// Fate of the row and changed setting, above the status line of [`WidthClass::Tabs`].
     pub note: Rect,
-    /// Keys that work now.
+    /// The keys that work now.
     pub status: Rect,
 }
 
 const EMPTY: Rect = Rect::ZERO;
 
-/// Lays the main screen out.
+/// Lays out the main screen.
 pub fn layout(shape: &LayoutInput) -> Layout {
     let breadth = width_class(shape.width, shape.height);
     let mut rows = RowAllocator { width: shape.width, next: 0, end: shape.height };
@@ -140,7 +136,7 @@ pub fn layout(shape: &LayoutInput) -> Layout {
     match breadth {
         WidthClass::Tabs => {
             layout.note = rows.take_last(1);
-            // The tabs are the title line of the pane that is shown.
+            // The tabs replace the title line of the shown pane.
             let whole = rows.rest();
             layout.tabs = Rect { height: whole.height.min(1), ..whole };
             *layout.pane_mut(shape.focus) = whole;
@@ -161,7 +157,7 @@ fn width_class(width: u16, height: u16) -> WidthClass {
     }
 }
 
-/// Header lines, bars, scale and legend. Under 30 rows the legend and the blank rows go first.
+/// Places session line, bars, scale and legend. Below 30 rows the legend and the blank rows go first.
 fn place_header(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput) {
     let roomy = shape.height >= 30 && layout.width_class >= WidthClass::Medium;
     if layout.width_class >= WidthClass::Medium {
@@ -199,8 +195,8 @@ fn place_panes(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput
     }
 }
 
-/// The line of facts under the title of the tuning pane, where there is room for one; among tabs it is the only line
-/// that can name the steps.
+/// Places the facts below the title of the tuning pane, if there is room. Among tabs it is the only line that can
+/// name the policies.
 fn place_tuning_facts(layout: &mut Layout, shape: &LayoutInput) {
     let roomy = shape.height >= 30 && layout.width_class >= WidthClass::Medium;
     if (roomy || layout.width_class == WidthClass::Tabs) && layout.tuning.height >= 2 {
@@ -208,7 +204,7 @@ fn place_tuning_facts(layout: &mut Layout, shape: &LayoutInput) {
     }
 }
 
-/// The tuning pane: its line, and a row that says what would be saved; under a plan its sliders.
+/// Returns the rows of the tuning pane: its title and the savings; with a plan or the focus, its sliders too.
 fn tuning_height(breadth: WidthClass, shape: &LayoutInput) -> u16 {
     let open = shape.has_plan || shape.focus == Pane::Tuning;
     match breadth {
@@ -220,7 +216,6 @@ fn tuning_height(breadth: WidthClass, shape: &LayoutInput) -> u16 {
 }
 
 impl Layout {
-    /// The rectangle of a pane.
     pub fn pane(&self, pane: Pane) -> Rect {
         match pane {
             Pane::Sessions => self.sessions,
@@ -239,7 +234,7 @@ impl Layout {
         }
     }
 
-    /// Lines of a pane above its rows: its title, of the sessions the filter too, of tuning the facts.
+    /// Returns the lines of a pane above its rows: the title, the filter of the sessions, the facts of tuning.
     pub fn header_rows(&self, pane: Pane) -> u16 {
         match pane {
             Pane::Sessions => 2,
@@ -248,7 +243,7 @@ impl Layout {
         }
     }
 
-    /// Rows of a pane below its head.
+    /// Rows of a pane below its header.
     pub fn rows(&self, pane: Pane) -> usize {
         usize::from(self.pane(pane).height.saturating_sub(self.header_rows(pane)))
     }
@@ -258,7 +253,7 @@ impl Layout {
         Rect { x: 0, y: 0, width: size.0, height: size.1.saturating_sub(self.status.height) }
     }
 
-    /// Everything between the budget bar and the status line: where a screen stands that the bar is to agree with.
+    /// Everything between the budget bar and the status line, for screens that change the bar.
     pub fn below_bars(&self, size: (u16, u16)) -> Rect {
         let panes = [self.tabs, self.sessions];
         let under = panes.into_iter().find(|area| !area.is_empty()).map(|area| area.y);
@@ -266,7 +261,7 @@ impl Layout {
         Rect { x: 0, y, width: size.0, height: self.status.y.saturating_sub(y) }
     }
 
-    /// The same with the tuning pane in another place, without its line of facts.
+    /// Returns the layout with the tuning pane elsewhere and without its facts.
     #[must_use]
     pub fn with_tuning(self, tuning: Rect) -> Self {
         Self { tuning, tuning_facts: EMPTY, tabs: EMPTY, ..self }
@@ -282,7 +277,7 @@ impl Layout {
         self.tuning.x + start..self.tuning.x + end.max(start + 4)
     }
 
-    /// The line that names the steps: the title of the tuning pane, or the one under the tabs.
+    /// The line that names the policies: the title of the tuning pane, or the line under the tabs.
     pub fn policies_line(&self) -> Rect {
         if self.tabs.is_empty() {
             Rect { height: self.tuning.height.min(1), ..self.tuning }
@@ -291,7 +286,7 @@ impl Layout {
         }
     }
 
-    /// Where the steps stand on their line: all of them where they fit, else the focused one.
+    /// Returns the columns of each policy on their line: all policies if they fit, otherwise only the focused one.
     pub fn policy_spots(&self, shown: &[Policy], focused: Policy) -> Vec<(Policy, Range<u16>)> {
         policy_spots(
             self.policies_line(),
@@ -301,7 +296,7 @@ impl Layout {
         )
     }
 
-    /// The pane at a place, and the row below its title line.
+    /// Returns the pane at a position, and the row counted from its title line.
     pub fn hit(&self, column: u16, row: u16) -> Option<(Pane, u16)> {
         let at = ratatui::layout::Position { x: column, y: row };
         let pane = Pane::ALL.into_iter().find(|pane| self.pane(*pane).contains(at))?;
@@ -309,8 +304,8 @@ impl Layout {
     }
 }
 
-/// Columns before the first step on the title line of the tuning pane, blanks between two, and those of a sign with
-/// the blank before it.
+/// Columns before the first policy in the title of the tuning pane, between two policies, and of a sign with its
+/// blank.
 const POLICIES_START: u16 = 11;
 const POLICIES_GAP: u16 = 2;
 const SIGN_COLUMNS: u16 = 2;
@@ -331,7 +326,7 @@ fn policy_spots(area: Rect, from: u16, shown: &[Policy], focused: Policy) -> Vec
     if fits { all } else { place(&[focused]) }
 }
 
-/// Hands rows out from both ends.
+/// Hands out rows from both ends.
 struct RowAllocator {
     width: u16,
     next: u16,

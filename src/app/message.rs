@@ -1,5 +1,5 @@
-//! The message pane: the text of the entry under the transcript's cursor, how it is looked at, and how far
-//! it is scrolled. What is shown, and so where scrolling ends, is told without drawing.
+//! The message pane: the text of the entry under the transcript's cursor, its view options and its scroll position.
+//! The pane computes its layout without drawing, so that keys know where scrolling ends.
 
 use std::sync::Arc;
 
@@ -9,93 +9,85 @@ use crate::app::message_header::{HeaderLine, header_lines};
 use crate::app::message_layout::{MessageLayout, ViewOptions};
 use crate::app::state::App;
 use crate::ids::EntryIx;
-use crate::inspect::message::MessageText;
+use crate::session::message::MessageText;
 
-/// Columns of the facts beside a message on the full screen.
+/// Columns of the facts beside a full-screen message.
 pub const FACTS_COLUMNS: usize = 30;
-/// Text is never wider, however wide the screen is.
+/// The widest text, in columns: longer lines are hard to read on a wide screen.
 const MAX_TEXT_COLUMNS: usize = 100;
 
-/// How a message is shown.
+/// The view of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MessageView {
-    /// Its parts.
+    /// The parts of the message.
     #[default]
     Text,
-    /// Before and after the plan, side by side where there is room.
+    /// Before and after the plan, side by side when there is room.
     Diff,
-    /// The entry as it stands in the file.
+    /// The entry's JSON as stored in the file.
     Raw,
 }
 
-/// The message pane.
 #[derive(Debug, Clone, Default)]
 pub struct MessagePane {
-    /// The entry that is wanted.
+    /// The requested entry.
     pub requested: Option<EntryIx>,
-    /// The message, once it was read.
+    /// The message, once it is read.
     pub text: Option<Arc<MessageText>>,
-    /// Why it could not be read.
+    /// Why reading it failed.
     pub error: Option<String>,
-    /// How it is shown.
     pub view: MessageView,
-    /// The full screen shows the text alone, though the plan changes it.
+    /// Whether the full screen shows the text instead of the diff of a changed message.
     pub hide_diff: bool,
     /// First visible row.
     pub top: usize,
-    /// Long lines wrap.
+    /// Whether long lines wrap.
     pub wrap: bool,
-    /// Thinking is hidden.
     pub hide_thinking: bool,
-    /// The long cut of a diff is unfolded.
+    /// Whether the folded cut of a diff is unfolded.
     pub unfold: bool,
-    /// Words searched for in it.
+    /// The searched words.
     pub query: String,
-    /// The match the search is at.
+    /// The current match of the search.
     pub current_match: Option<SearchMatch>,
-    /// The last layout; laid out again when it is another message or another look.
+    /// The last layout, valid for one message and one set of view options.
     layout: Option<Arc<MessageLayout>>,
 }
 
-/// A row that holds the words searched for.
+/// A row that contains the searched words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SearchMatch {
-    /// Which of them, counted from 0.
+    /// Index among the matches, from 0.
     pub index: usize,
-    /// How many there are.
+    /// The number of matches.
     pub count: usize,
-    /// The row of the text.
     pub row: usize,
 }
 
-/// Where the message stands: columns inside the edges of the pane, rows below its title line.
+/// The space for the message: columns inside the edges of the pane, rows below its title line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageArea {
-    /// Columns.
     pub columns: usize,
-    /// Rows.
     pub rows: usize,
-    /// It takes the whole screen.
+    /// Whether it takes the whole screen.
     pub zoom: bool,
 }
 
-/// The pane as it stands now.
+/// The pane at its current size.
 #[derive(Debug, Clone)]
 pub struct MessageScreen {
-    /// Its room.
     pub area: MessageArea,
     /// Lines above the text.
     pub header: Vec<HeaderLine>,
-    /// The text.
     pub layout: Arc<MessageLayout>,
     /// Rows for the text.
     pub body_rows: usize,
-    /// A row with keys stands below the text.
+    /// Whether a row with keys is below the text.
     pub has_footer: bool,
 }
 
 impl MessagePane {
-    /// Waits for another entry's text.
+    /// Requests another entry's text, and resets scroll, folds and search when the entry changes.
     pub fn request(&mut self, entry: EntryIx) {
         if self.requested != Some(entry) {
             self.requested = Some(entry);
@@ -103,7 +95,7 @@ impl MessagePane {
         }
     }
 
-    /// Takes the text that was waited for, or why it cannot be read.
+    /// Stores the requested text, or why reading it failed.
     pub fn set_text(&mut self, text: Result<Arc<MessageText>, String>) {
         self.current_match = None;
         match text {
@@ -112,14 +104,14 @@ impl MessagePane {
         }
     }
 
-    /// An empty pane that looks at messages in the same way.
+    /// Returns an empty pane with the same wrap and thinking options.
     #[must_use]
     pub fn cleared(&self) -> Self {
         Self { wrap: self.wrap, hide_thinking: self.hide_thinking, ..Self::default() }
     }
 
-    /// What is shown in this room: beside the facts of the full screen a change is a diff unless it is
-    /// switched off; where nothing changes, a diff is the text.
+    /// Returns the view in effect: a changed message on the full screen is a diff unless `hide_diff` is set, and the
+    /// diff of an unchanged message is its text.
     pub fn effective_view(&self, zoom: bool) -> MessageView {
         let changes = self.text.as_ref().is_some_and(|text| text.planned_text.is_some());
         match self.view {
@@ -130,12 +122,11 @@ impl MessagePane {
         }
     }
 
-    /// Shows a view from its top.
+    /// Switches to a view and scrolls to its top.
     pub fn show(&mut self, view: MessageView) {
         (self.view, self.hide_diff, self.top) = (view, false, 0);
     }
 
-    /// Before and after, or the text again.
     pub fn toggle_diff(&mut self, zoom: bool) {
         let on = self.effective_view(zoom) != MessageView::Diff;
         self.view = if on { MessageView::Diff } else { MessageView::Text };
@@ -143,28 +134,26 @@ impl MessagePane {
         self.top = 0;
     }
 
-    /// The raw entry, or the text again.
     pub fn toggle_raw(&mut self) {
         self.view = if self.view == MessageView::Raw { MessageView::Text } else { MessageView::Raw };
         self.top = 0;
     }
 
-    /// Long lines wrap, or are cut. The line at the top stays there.
+    /// Toggles wrapping; the line at the top stays there.
     pub fn toggle_wrap(&mut self, room: MessageArea) {
         self.change_keeping_line(room, |pane| pane.wrap = !pane.wrap);
     }
 
-    /// Thinking is shown, or not.
     pub fn toggle_thinking(&mut self, room: MessageArea) {
         self.change_keeping_line(room, |pane| pane.hide_thinking = !pane.hide_thinking);
     }
 
-    /// What leaves the prompt is shown whole, or folded.
+    /// Toggles the fold of removed lines.
     pub fn toggle_unfold(&mut self, room: MessageArea) {
         self.change_keeping_line(room, |pane| pane.unfold = !pane.unfold);
     }
 
-    /// Changes the look and keeps the share of the text above the top.
+    /// Applies a change of options and keeps the line number at the top.
     fn change_keeping_line(&mut self, room: MessageArea, change: impl FnOnce(&mut Self)) {
         let number = |shown: &MessageLayout, row: usize| {
             shown.line_at(row).and_then(|(line, _)| shown.body.next_number(line))
@@ -178,7 +167,7 @@ impl MessagePane {
         self.layout = Some(shown);
     }
 
-    /// Whether the facts stand beside the text: on the full screen, from 100 columns on.
+    /// Whether the facts are beside the text: on the full screen from 100 columns (98 inside the edges).
     pub fn has_side_facts(&self, room: MessageArea) -> bool {
         room.zoom && room.columns >= 98
     }
@@ -189,7 +178,7 @@ impl MessagePane {
         let two = wide && view == MessageView::Diff;
         let beside = if wide { room.columns.saturating_sub(FACTS_COLUMNS + 2) } else { room.columns };
         let columns = if two {
-            // A side loses its hairline, two blanks and the column of the scrollbar.
+            // Each side loses its hairline, two blanks and the scrollbar's column.
             let right = (room.columns + 2 - FACTS_COLUMNS) / 2;
             (room.columns + 2 - FACTS_COLUMNS - right - 3, right - 3)
         } else {
@@ -205,30 +194,29 @@ impl MessagePane {
         ViewOptions { body_options: form, wrap: self.wrap, columns }
     }
 
-    /// The message laid out for this room; none before it was read.
+    /// Returns the layout for this area; `None` before the message is read.
     pub fn layout(&self, room: MessageArea) -> Option<Arc<MessageLayout>> {
         let (text, look) = (self.text.as_ref()?, self.view_options(room));
         let known = self.layout.as_ref().filter(|shown| shown.matches(text, look));
         Some(known.map_or_else(|| Arc::new(MessageLayout::new(text, look)), Arc::clone))
     }
 
-    /// Lays the message out for this room once, so that drawing it costs only the rows in sight.
+    /// Stores the layout for this area, so that drawing formats only the visible rows.
     pub fn update_layout(&mut self, room: MessageArea) {
         let shown = self.layout(room);
         let same = matches!((&self.layout, &shown), (Some(old), Some(new)) if Arc::ptr_eq(old, new));
         if !same {
-            // Its row was one of the old layout.
+            // The current match is a row of the old layout.
             self.current_match = None;
         }
         self.layout = shown;
     }
 
-    /// Scrolls by rows.
     pub fn scroll_by(&mut self, by: isize, height: usize, rows: usize) {
         self.top = self.top.saturating_add_signed(by).min(rows.saturating_sub(height));
     }
 
-    /// Goes to the match after the top, or before it, around the ends.
+    /// Moves to the next match after the top, or the previous one before it, wrapping at the ends.
     fn go_to_match(&mut self, forward: bool, height: usize, shown: &MessageLayout) {
         let rows = shown.find(&self.query);
         let Some(last) = rows.len().checked_sub(1) else {
@@ -255,7 +243,7 @@ impl MessagePane {
 }
 
 impl App {
-    /// Where the message stands now.
+    /// Returns the current space for the message.
     pub fn message_area(&self) -> MessageArea {
         let layout = self.layout();
         let area = layout.message;
@@ -268,7 +256,7 @@ impl App {
         }
     }
 
-    /// The message pane as it stands now; none before a message was read.
+    /// Returns the message pane at its current size; `None` before a message is read.
     pub fn message_screen(&self) -> Option<MessageScreen> {
         let room = self.message_area();
         let shown = self.message.layout(room)?;
@@ -278,7 +266,7 @@ impl App {
         Some(MessageScreen { area: room, header: head, layout: shown, body_rows, has_footer: foot })
     }
 
-    /// Lays the message out once for the room it has now; call it after anything changed.
+    /// Stores the layout for the current size. Call it after any change.
     pub fn update_message_layout(&mut self) {
         let room = self.message_area();
         self.message.update_layout(room);
@@ -287,19 +275,18 @@ impl App {
         }
     }
 
-    /// Scrolls the message by rows.
     pub fn scroll_message(&mut self, by: isize) {
         self.with_message(|pane, height, shown| pane.scroll_by(by, height, shown.rows()));
     }
 
-    /// Changes how the message is looked at, for the room it has now.
+    /// Changes the view options for the current size.
     pub fn change_message_view(&mut self, change: impl FnOnce(&mut MessagePane, MessageArea)) {
         let room = self.message_area();
         change(&mut self.message, room);
     }
 
-    /// Searches the message and goes to the first match from the top of the screen on. What is folded is
-    /// unfolded when only that holds the words. Answers how many rows hold them.
+    /// Searches the message and moves to the first match from the top of the screen; returns the number of matching
+    /// rows. Unfolds removed lines when only they contain the words.
     pub fn find_in_message(&mut self, query: &str) -> usize {
         query.clone_into(&mut self.message.query);
         self.message.current_match = None;
@@ -315,7 +302,7 @@ impl App {
         self.message.current_match.map_or(0, |found| found.count)
     }
 
-    /// The next match in the message, or the one before.
+    /// Moves to the next or the previous match in the message.
     pub fn go_to_message_match(&mut self, forward: bool) {
         self.with_message(|pane, height, shown| pane.go_to_match(forward, height, shown));
     }

@@ -1,100 +1,93 @@
-//! What a message is shown as: its lines, in one column or before and after side by side. Lines point into
-//! texts, so that a result of megabytes costs a range each.
+//! The lines of a message, in one column or with before and after side by side. Lines are byte ranges into shared
+//! texts, so that a result of several megabytes costs one range per line and no copies.
 
 use std::ops::Range;
 
 use crate::app::diff::{self, DiffLine, DiffRow, LineChange};
 use crate::app::message::MessageView;
-use crate::inspect::format::{group_digits, quantity};
-use crate::inspect::message::{MessageText, PartKind, TextPart};
+use crate::format::{group_digits, quantity};
+use crate::session::message::{MessageText, PartKind, TextPart};
 
-/// What a text is: decides how it is coloured and whether its lines always wrap.
+/// The kind of a text: decides its colours and whether its lines always wrap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentKind {
-    /// What people and models write: wraps, code between fences.
+    /// Text by people and models: wraps, with code between fences.
     Prose,
-    /// What the model thought: wraps.
+    /// Thinking of the model: wraps.
     Thinking,
     /// An error of the provider or the runtime: wraps.
     Error,
-    /// What a tool returned, with the path it was asked for where that is all of its title.
+    /// Output of a tool.
     Output {
-        /// The path.
+        /// The path argument, when it is the whole title of the message; selects the syntax.
         path: Option<String>,
     },
     /// Arguments of a call.
     Arguments,
-    /// JSON.
     Json,
 }
 
 impl ContentKind {
-    /// Whether long lines wrap whatever the view says.
+    /// Whether long lines wrap even when the view does not.
     pub fn always_wraps(&self) -> bool {
         matches!(self, Self::Prose | Self::Thinking | Self::Error)
     }
 }
 
-/// A text that lines point into; not yet made safe for the screen.
+/// A text that lines point into; not yet sanitised for the screen.
 #[derive(Debug, Clone)]
 pub struct SourceText {
-    /// It.
     pub text: String,
-    /// What it is.
     pub kind: ContentKind,
 }
 
-/// What becomes of a piece under the plan.
+/// The fate of a line under the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineTone {
-    /// Nothing, or there is no plan.
+    /// Unchanged, or without a plan.
     Plain,
-    /// It leaves the prompt: shown faded.
+    /// Removed from the prompt; shown faded inside the text.
     Faded,
-    /// It leaves: a line of a diff.
+    /// Removed; a line of a diff.
     Removed,
-    /// It comes.
+    /// Added; a line of a diff or a replacement.
     Added,
 }
 
-/// A line of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextLine {
-    /// Which text.
+    /// Index into [`MessageBody::texts`].
     pub text_index: usize,
-    /// Its bytes there.
+    /// Bytes in that text.
     pub range: Range<usize>,
-    /// Its number, counted from 1.
+    /// Line number, from 1.
     pub number: Option<u32>,
-    /// What becomes of it.
     pub tone: LineTone,
-    /// Bytes of it that leave, counted from its start.
+    /// Removed bytes, counted from the start of the line.
     pub removed_range: Range<usize>,
-    /// The text before is cut at its end, after so many chars.
+    /// Chars before the cut (UTF-16 units), when the text before is cut at the end of this line.
     pub cut_after_chars: Option<u64>,
 }
 
-/// A line of the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BodyLine {
-    /// A line of a text.
+    /// A line of one text.
     Single(TextLine),
     /// A line before, and after.
     SideBySide(Option<TextLine>, Option<TextLine>),
-    /// What comes now: a name, and a few words.
+    /// The name of the next part, and a few words.
     Heading(String, String),
-    /// So many chars leave the prompt here.
+    /// A count of chars that leave the prompt here.
     RemovedChars(u64),
-    /// So many lines that leave are folded.
+    /// A count of folded lines that leave the prompt.
     FoldedLines(usize),
-    /// Nothing.
     Blank,
-    /// The end of what is shown.
+    /// The end mark.
     End,
 }
 
 impl BodyLine {
-    /// The number it carries.
+    /// The line number, if it has one.
     pub fn number(&self) -> Option<u32> {
         match self {
             Self::Single(piece) => piece.number,
@@ -104,38 +97,35 @@ impl BodyLine {
     }
 }
 
-/// How it is to be shown.
+/// The options that decide the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyOptions {
-    /// What is shown.
     pub view: MessageView,
-    /// Before and after side by side, where both are shown.
+    /// Whether a diff puts before and after side by side.
     pub side_by_side: bool,
-    /// The end is said.
+    /// Whether an end mark is shown.
     pub show_end: bool,
-    /// Thinking is hidden.
     pub hide_thinking: bool,
-    /// Nothing is folded.
+    /// Whether folded lines are shown.
     pub unfold: bool,
 }
 
 /// The lines of a message.
 #[derive(Debug, Clone)]
 pub struct MessageBody {
-    /// What the lines point into.
+    /// The texts that the lines point into.
     pub texts: Vec<SourceText>,
-    /// The lines.
     pub lines: Vec<BodyLine>,
     /// Digits of the largest line number; 0 without numbers.
     pub number_digits: usize,
-    /// A sign stands before each number.
+    /// Whether a sign is before each number.
     pub has_signs: bool,
-    /// Lines have two sides.
+    /// Whether lines have two sides.
     pub side_by_side: bool,
 }
 
 impl MessageBody {
-    /// Lays a message out.
+    /// Builds the lines of a message.
     pub fn new(message: &MessageText, form: BodyOptions) -> Self {
         let mut body = Self {
             texts: Vec::new(),
@@ -156,12 +146,11 @@ impl MessageBody {
         body
     }
 
-    /// The text of a piece.
     pub fn text(&self, piece: &TextLine) -> &str {
         &self.texts[piece.text_index].text[piece.range.clone()]
     }
 
-    /// The number of a line, or of the next one that has any.
+    /// Returns the number of a line, or of the next line that has one.
     pub fn next_number(&self, line: usize) -> Option<u32> {
         self.lines.get(line..)?.iter().find_map(BodyLine::number)
     }
@@ -171,7 +160,7 @@ impl MessageBody {
         self.texts.len() - 1
     }
 
-    /// Appends the lines of a text, numbered from `from` on.
+    /// Appends the lines of a text, numbered from `from`; returns their count.
     fn push_lines(&mut self, text: usize, tone: LineTone, from: Option<u32>) -> u32 {
         let ranges: Vec<_> = diff::line_ranges(&self.texts[text].text).collect();
         let count = ranges.len() as u32;
@@ -197,7 +186,8 @@ impl MessageBody {
         self.push_lines(text, LineTone::Plain, Some(1));
     }
 
-    /// Every part with its name; texts of a result one after the other, as if joined by line feeds.
+    /// Appends every part with its heading. The texts of a tool result share one line count, as if line feeds joined
+    /// them.
     fn push_parts(&mut self, message: &MessageText, form: BodyOptions) {
         let output = is_output(message);
         let mut number = output.then_some(1);
@@ -225,7 +215,8 @@ impl MessageBody {
         }
     }
 
-    /// The text as the plan leaves it: what stays is plain, a mark stands where something leaves.
+    /// Appends the text with a mark at the cut. Falls back to [`Self::push_replacement`] when the change is not a
+    /// soft trim.
     fn push_soft_trim(&mut self, message: &MessageText, after: &str, form: BodyOptions) {
         let before = message.joined_text().into_owned();
         let text = self.add_text(before, output_kind(message));
@@ -267,7 +258,7 @@ impl MessageBody {
         }
     }
 
-    /// The whole text leaves: what comes stands first.
+    /// Appends the replacement first, then the replaced text, faded.
     fn push_replacement(&mut self, before: usize, after: &str) {
         let chars = diff::count_chars(&self.texts[before].text);
         let comes = self.add_text(after.to_owned(), ContentKind::Prose);
@@ -296,7 +287,7 @@ impl MessageBody {
         }
     }
 
-    /// One column: what comes after what leaves; what stays once.
+    /// Appends a one-column diff: added lines follow removed ones, and kept lines appear once.
     fn push_unified(&mut self, rows: Vec<DiffRow>, left: usize, right: usize) {
         let mut comes: Vec<BodyLine> = Vec::new();
         for row in rows {
@@ -322,7 +313,7 @@ impl MessageBody {
     }
 }
 
-/// Of a cut at the start of a line nothing stands on the right but the mark.
+/// A cut at the start of a line leaves only its mark on the right.
 fn is_empty_head(side: &DiffLine) -> bool {
     side.change == LineChange::Kept && side.text.is_empty() && side.cut_after_chars.is_some()
 }
@@ -347,7 +338,7 @@ fn count_digits(number: u32) -> usize {
     number.max(1).ilog10() as usize + 1
 }
 
-/// Whether the text is what a program wrote, not a person or a model.
+/// Whether a program wrote the text, not a person or a model.
 fn is_output(message: &MessageText) -> bool {
     message.title.0.is_some() && matches!(message.fact("role"), Some("toolResult" | "bashExecution"))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::app::message::MessageArea;
 use crate::app::message_testing::{build_log, open};
-use crate::inspect::message::MessageText;
+use crate::session::message::MessageText;
 
 const FORM: BodyOptions = BodyOptions {
     view: MessageView::Text,
@@ -27,7 +27,7 @@ fn result(text: &str, after: Option<&str>) -> MessageText {
     }
 }
 
-/// Lines as text: number, sign of the tone, text.
+/// Renders lines as text: number, sign of the tone, text.
 fn drawn(message: &MessageText, form: BodyOptions) -> Vec<String> {
     let body = MessageBody::new(message, form);
     let piece = |piece: &TextLine| {
@@ -133,6 +133,6 @@ fn four_hundred_kilobytes_are_laid_out_in_milliseconds() {
         let shown = app.message.layout(MessageArea { columns: 128, rows: 30, zoom }).expect("a message");
         assert!(shown.rows() > 5_000);
     }
-    // Without optimisation and on a busy machine; three layouts.
+    // A generous limit for three layouts, without optimisation on a busy machine.
     assert!(started.elapsed().as_millis() < 1_500, "{:?}", started.elapsed());
 }

@@ -1,20 +1,20 @@
-//! The lines above a message: title, facts, what the plan does to it and why. How many there are depends on
-//! the room alone, so that scrolling and drawing agree.
+//! The lines above a message: title, facts, its fate and why. Their number depends on the size alone, so that
+//! scrolling and drawing agree.
 
 use crate::app::message::{MessageArea, MessageView};
 use crate::app::state::App;
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::inspect::message::{MessageText, explain_fate};
 use crate::policy::MessageFate;
+use crate::session::message::{MessageText, explain_fate};
 use crate::text;
 
-/// Rows from which the head has blank lines and reasons.
+/// Rows from which the header has blank lines and reasons.
 const ROOMY_MIN_ROWS: usize = 14;
-/// Rows from which facts have a line of their own.
+/// Rows from which facts have their own line.
 const MEDIUM_MIN_ROWS: usize = 8;
-/// Facts that stand in the lines above the others.
+/// Facts that other header lines show already.
 const INLINE_FACTS: [&str; 4] = ["role", "type", "tool", "chars"];
-/// Rows of reasons at most.
+/// The most rows of reasons.
 const MAX_REASON_ROWS: usize = 4;
 
 /// A line above the text.
@@ -24,33 +24,31 @@ pub enum HeaderLine {
     Title,
     /// Title and fate on one line.
     TitleAndFate,
-    /// What it is, its chars and its time.
+    /// Kind, chars and time.
     Facts,
-    /// Its tokens and its share of the prompt.
+    /// Tokens and share of the prompt.
     Tokens,
     /// Fate, and tokens before and after.
     Fate,
-    /// A line of reasons, and behind the last one the rule.
+    /// A line of the reason; the last one ends with the rule.
     Reason(String, Option<&'static str>),
-    /// One or two of its facts, by position.
+    /// One or two facts, by index.
     FactPair(usize, Option<usize>),
-    /// Nothing.
     Blank,
 }
 
-/// What the plan does to a message.
+/// The plan's decision about a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FateSummary {
-    /// Its fate.
     pub fate: MessageFate,
     /// Estimated tokens before and after.
     pub tokens: (u64, u64),
-    /// Why, a sentence each, without the rule.
+    /// One sentence per reason, without the rule.
     pub reasons: Vec<String>,
 }
 
 impl App {
-    /// What the plan does to this message; none without a plan, and for what is not in the context.
+    /// Returns the plan's decision about a message; `None` without a plan, and for a message outside the context.
     pub fn fate_summary(&self, message: &MessageText) -> Option<FateSummary> {
         let (plan, inspection) = (self.plan.as_ref()?, self.displayed_session()?);
         let position = inspection.context.position(message.entry)?;
@@ -61,8 +59,7 @@ impl App {
         Some(FateSummary { fate, tokens, reasons: why })
     }
 
-    /// Estimated tokens of this message, and its share of the next prompt in whole percent where it is part
-    /// of that.
+    /// Estimated tokens of a message, and its share of the next prompt in whole percent if it is part of it.
     pub fn message_tokens(&self, message: &MessageText) -> Option<(u64, Option<u64>)> {
         let inspection = self.displayed_session()?;
         let tokens = estimate_or_zero(&inspection.index.entry(message.entry).message?);
@@ -72,8 +69,8 @@ impl App {
     }
 }
 
-/// The lines above a message in this room. On a wide full screen facts stand beside the text instead, and
-/// only a blank line is above it.
+/// Returns the lines above a message. On a wide full screen the facts are beside the text, so only a blank line is
+/// above it.
 pub fn header_lines(app: &App, message: &MessageText, room: MessageArea) -> Vec<HeaderLine> {
     if app.message.has_side_facts(room) {
         return vec![HeaderLine::Blank];
@@ -114,7 +111,7 @@ fn roomy_header(
     lines
 }
 
-/// The first sentence, and the rule where it fits behind its last line.
+/// The first reason, with the rule behind its last line if it fits.
 fn reason_lines(verdict: &FateSummary, columns: usize) -> Vec<HeaderLine> {
     let rule = verdict.fate.reason.rule();
     let text = verdict.reasons.first().map(String::as_str).unwrap_or_default();

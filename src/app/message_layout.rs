@@ -1,42 +1,38 @@
-//! The rows a message takes on the screen: its lines, wrapped or cut at a width.
+//! The screen rows of a message: its lines, wrapped or cut at a width. Only row offsets are kept; the text of a line
+//! is formatted when it is drawn.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::app::message_body::{BodyLine, BodyOptions, LineTone, MessageBody, TextLine};
 use crate::app::wrap::{occurrences, wrap_rows};
-use crate::inspect::message::MessageText;
+use crate::session::message::MessageText;
 use crate::text;
 
-/// Lines longer than this many bytes are cut before they are made visible, where they do not wrap.
+/// The most bytes of an unwrapped line that are formatted: the rest is off the screen.
 const MAX_UNWRAPPED_BYTES: usize = 4_096;
 
-/// What rows depend on.
+/// The inputs of a layout; equal options give equal rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViewOptions {
-    /// What is shown.
     pub body_options: BodyOptions,
-    /// Long lines wrap.
+    /// Whether long lines wrap.
     pub wrap: bool,
-    /// Columns for lines with their numbers: of the left side, and of the right side.
+    /// Columns of the left and the right side, including line numbers.
     pub columns: (usize, usize),
 }
 
-/// A message laid out.
+/// A message with the row offsets of its lines.
 #[derive(Debug, Clone)]
 pub struct MessageLayout {
-    /// The message.
     pub message: Arc<MessageText>,
-    /// How it is looked at.
     pub options: ViewOptions,
-    /// Its lines.
     pub body: MessageBody,
-    /// The row each line starts at, and behind them the number of rows.
+    /// The first row of each line, and the total at the end.
     row_starts: Vec<usize>,
 }
 
 impl MessageLayout {
-    /// Lays a message out.
     pub fn new(message: &Arc<MessageText>, look: ViewOptions) -> Self {
         let body = MessageBody::new(message, look.body_options);
         let mut shown = Self { message: Arc::clone(message), options: look, body, row_starts: Vec::new() };
@@ -51,48 +47,47 @@ impl MessageLayout {
         shown
     }
 
-    /// Whether this is that message, looked at in that way.
+    /// Whether this is the layout of `message` under the same options.
     pub fn matches(&self, message: &Arc<MessageText>, look: ViewOptions) -> bool {
         Arc::ptr_eq(&self.message, message) && self.options == look
     }
 
-    /// Rows in all.
     pub fn rows(&self) -> usize {
         self.row_starts.last().copied().unwrap_or(0)
     }
 
-    /// The line at a row, and which of its rows that is.
+    /// Returns the line at a row, and the row's index within the line.
     pub fn line_at(&self, row: usize) -> Option<(usize, usize)> {
         let line = self.row_starts.partition_point(|start| *start <= row).checked_sub(1)?;
         (line < self.body.lines.len()).then(|| (line, row - self.row_starts[line]))
     }
 
-    /// The first row of the line with this number, or with the next one that is shown.
+    /// Returns the first row of the line with this number, or of the next numbered line.
     pub fn row_of_number(&self, number: u32) -> Option<usize> {
         let line = self.body.lines.iter().position(|line| line.number().is_some_and(|own| own >= number))?;
         Some(self.row_starts[line])
     }
 
-    /// Columns before the text: sign, number, and the blanks behind them.
+    /// Columns before the text: sign, number and the blanks after them.
     pub fn gutter(&self) -> usize {
         let numbers = if self.body.number_digits > 0 { self.body.number_digits.max(3) + 2 } else { 0 };
         numbers + usize::from(self.body.has_signs)
     }
 
-    /// Columns for the text of a side.
+    /// Columns of the text on a side.
     pub fn text_columns(&self, right: bool) -> usize {
         let columns = if right { self.options.columns.1 } else { self.options.columns.0 };
         columns.saturating_sub(self.gutter()).max(2)
     }
 
-    /// Whether a piece goes on in the next row where it is too long.
+    /// Whether a long line continues in the next row.
     pub fn wraps(&self, piece: &TextLine) -> bool {
         let content = &self.body.texts[piece.text_index].kind;
         self.options.wrap || piece.tone == LineTone::Added || content.always_wraps()
     }
 
-    /// The visible text of a piece, and its rows. A piece that does not wrap is one row, and may be longer
-    /// than there are columns.
+    /// Returns the visible text of a line and its rows. A line that does not wrap is one row and may be wider than
+    /// the screen.
     pub fn text_line_rows(&self, piece: &TextLine, right: bool) -> (String, Vec<Range<usize>>) {
         let text = self.body.text(piece);
         if !self.wraps(piece) {
@@ -124,7 +119,7 @@ impl MessageLayout {
         wrap_rows(&text::visible(text), self.text_columns(right)).len()
     }
 
-    /// The rows that hold the words, top down, each once.
+    /// Returns the rows that contain the words, sorted and without duplicates.
     pub fn find(&self, words: &str) -> Vec<usize> {
         let mut found = Vec::new();
         for (at, line) in self.body.lines.iter().enumerate() {
@@ -160,12 +155,12 @@ impl MessageLayout {
     }
 }
 
-/// Plain letters that take a column each, and fit.
+/// Whether the text is printable ASCII and fits, so that it needs no wrapping.
 fn is_short(text: &str, columns: usize) -> bool {
     text.len() <= columns && text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
-/// The first bytes of a text, up to the start of a character.
+/// Cuts a text after at most `bytes` bytes, at a char boundary.
 pub fn truncate_bytes(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }

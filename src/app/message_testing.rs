@@ -1,4 +1,4 @@
-//! A state with one open session and the message of an entry, for tests of pane and drawing.
+//! An app with one open session and message, for tests of the pane and of drawing.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use crate::app::effect::Effect;
 use crate::app::event::{Event, StoreListing};
 use crate::app::layout::Pane;
 use crate::app::state::Options;
-use crate::inspect::message::read_message;
-use crate::inspect::testing::{call, entry_ix, loaded_session, message, quoted, result, transcript, user};
+use crate::session::message::read_message;
+use crate::session::testing::{call, entry_ix, loaded_session, message, quoted, result, transcript, user};
 
-/// What a build writes, longer than a soft trim keeps.
+/// A build log, longer than a soft trim keeps.
 pub(crate) fn build_log() -> String {
     let mut log = String::from(
         "total 18 204\ndrwxr-xr-x 14 pi pi    4096 Nov 19 13:30 .\n-rw-r--r--  1 pi pi  118023 Nov 19 13:30 build.ninja\n",
@@ -26,8 +26,8 @@ pub(crate) fn build_log() -> String {
     log
 }
 
-/// A session with a trimmed result (entry 2), a short one (4), an answer with everything an assistant says
-/// (5), JSON (7) and hostile text (9).
+/// A session with a trimmed result (entry 2), a short one (4), an answer with every kind of part (5), JSON (7) and
+/// hostile text (9).
 pub(crate) fn session() -> String {
     let assistant = r#"{"role":"assistant","provider":"anthropic","model":"claude-opus-4-6","stopReason":"toolUse","usage":{"input":4,"output":812,"cacheRead":180000,"cacheWrite":2100,"totalTokens":182916,"cost":{"total":0.412}},"content":[{"type":"thinking","thinking":"libatomic is missing on the link line; -latomic comes after the objects."},{"type":"text","text":"The board has no 16-byte atomics, so the linker wants libatomic:\n\n```cmake\n# after the objects\ntarget_link_libraries(agent PRIVATE atomic)\n```\n\nI will patch it."},{"type":"toolCall","id":"c3","name":"edit","arguments":{"path":"CMakeLists.txt","count":2}}]}"#;
     transcript(&[
@@ -53,12 +53,12 @@ pub(crate) fn session() -> String {
     ])
 }
 
-/// The state at a size, with the message of an entry open; with a plan as the tuned settings make it.
+/// Opens the message of an entry at a screen size; `plan` applies the default settings.
 pub(crate) fn open(size: (u16, u16), entry: usize, plan: bool) -> App {
     open_session(&session(), 20_000.0, size, entry, plan)
 }
 
-/// The same of any transcript.
+/// Like [`open`] for any transcript.
 pub(crate) fn open_session(text: &str, window: f64, size: (u16, u16), entry: usize, plan: bool) -> App {
     let mut app = App::new(Options { motion: false, ..Options::default() }, size);
     app.focus = Pane::Message;
@@ -76,7 +76,7 @@ pub(crate) fn open_session(text: &str, window: f64, size: (u16, u16), entry: usi
     app
 }
 
-/// Moves the transcript's cursor to an entry and reads its message.
+/// Selects an entry and reads its message.
 pub(crate) fn select_entry(app: &mut App, entry: usize) {
     if let Some(pane) = &mut app.transcript {
         pane.reveal(entry_ix(entry), 10);
@@ -85,7 +85,7 @@ pub(crate) fn select_entry(app: &mut App, entry: usize) {
     perform_effects(app, effects);
 }
 
-/// Reads the messages that were asked for.
+/// Answers the requests for messages.
 pub(crate) fn perform_effects(app: &mut App, effects: Vec<Effect>) {
     for effect in effects {
         if let Effect::ReadMessage { session: inspection, entry, plan } = effect {

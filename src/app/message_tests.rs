@@ -8,7 +8,7 @@ fn page(app: &App) -> (usize, usize) {
     (screen.body_rows, screen.layout.rows())
 }
 
-/// Rows of the message's text in a pane of so many columns inside its edges.
+/// Returns the rows of the message at `width` columns.
 fn line_count(app: &App, width: u16) -> usize {
     let room = MessageArea { columns: usize::from(width), ..app.message_area() };
     app.message.layout(room).map_or(0, |shown| shown.rows())

@@ -1,5 +1,5 @@
-//! The machine: what a person did, and what happened, in; what to do, out. No IO, no clock, no widgets:
-//! `update(Event) -> Vec<Effect>`, so that every screen is tested without a terminal.
+//! The state machine: input events in, effects out. It has no IO, clock or widgets, only [`App::update`] from an
+//! event to a list of effects, so that tests cover every screen without a terminal.
 
 pub mod action;
 mod apply_settings;

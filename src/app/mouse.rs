@@ -1,5 +1,5 @@
-//! The mouse: the wheel scrolls what is under it, a click focuses and selects, a second click opens,
-//! a drag moves a slider. With shift it belongs to the terminal.
+//! The mouse: the wheel scrolls the pane below it, a click focuses and selects, a second click opens, a drag moves a
+//! slider. With shift, the terminal keeps the event.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
@@ -9,7 +9,7 @@ use crate::app::layout::Pane;
 use crate::app::sessions::SessionRow;
 use crate::app::state::{App, Overlay};
 
-/// Rows a notch of the wheel scrolls.
+/// Rows per step of the wheel.
 const WHEEL_ROWS: isize = 3;
 
 impl App {
@@ -57,7 +57,7 @@ impl App {
         }
     }
 
-    /// The tabs stand at even distances.
+    /// The tabs have equal widths.
     fn click_tab(&mut self, mouse: MouseEvent) -> Vec<Effect> {
         if mouse.kind == MouseEventKind::Down(MouseButton::Left) {
             let at = usize::from(mouse.column) * Pane::ALL.len() / usize::from(self.size.0.max(1));
@@ -134,7 +134,7 @@ impl App {
         let track = layout.slider_track();
         self.tuning.cursor = at;
         if (track.start..track.end).contains(&column) {
-            // A switch is flipped once, not with every cell the pointer passes.
+            // A switch toggles once, not with every cell that the pointer passes.
             self.is_dragging = self.tuning.unit(at).is_some();
             self.drag_slider(column);
         } else {
@@ -143,7 +143,7 @@ impl App {
         Vec::new()
     }
 
-    /// The steps of the title line: a click shows the settings of one, and one on the step that is shown switches it.
+    /// Handles a click on the title's policies: focuses a policy; a click on the focused one toggles it.
     fn click_policy(&mut self, column: u16) -> Vec<Effect> {
         let spots = self.layout().policy_spots(&self.tuning.visible_policies, self.tuning.policy);
         let Some((step, _)) = spots.into_iter().find(|(_, columns)| columns.contains(&column)) else {
@@ -157,12 +157,12 @@ impl App {
         Vec::new()
     }
 
-    /// Moves the focused slider under the pointer, or to the end it strayed beyond.
+    /// Moves the focused slider to the pointer, clamped to the track.
     fn drag_slider(&mut self, column: u16) {
         self.drag_slider_on(self.layout().slider_track(), column);
     }
 
-    /// Moves the focused slider under the pointer on a track.
+    /// Moves the focused slider to the pointer on a track.
     pub(super) fn drag_slider_on(&mut self, track: std::ops::Range<u16>, column: u16) {
         let last = track.end.saturating_sub(1).max(track.start + 1);
         let share = f64::from(column.clamp(track.start, last) - track.start) / f64::from(last - track.start);

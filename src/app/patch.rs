@@ -1,11 +1,11 @@
-//! The changed settings as a patch for `openclaw.json`: shown and copied, never applied by us.
+//! The changed settings as a patch for `openclaw.json`: shown and copied, never applied by clawscope.
 
 use crate::app::tuning::TuningPane;
-use crate::inspect::patch::ConfigPatch;
+use crate::write::patch::ConfigPatch;
 
 impl TuningPane {
-    /// The changed settings as a patch for `openclaw.json` (JSON5); pruning is switched on where a setting of it was
-    /// changed and it is off. What no key of the gateway sets is told in comments.
+    /// Returns the changed settings as a patch for `openclaw.json` (JSON5). Turns pruning on when one of its settings
+    /// changed while it is off. Comments name the changes that no config key sets.
     pub fn patch(&self, configured_on: bool) -> String {
         let changed = self.rows.iter().zip(&self.values).enumerate().filter(|(at, _)| self.is_changed(*at));
         ConfigPatch::from_rows(configured_on, changed.map(|(_, changed)| changed)).text

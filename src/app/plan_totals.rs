@@ -1,47 +1,46 @@
-//! Numbers over all messages of the open session and its plan: counted when one of the two changes, and
-//! not again with every frame.
+//! Totals over all messages of the open session and its plan. They are computed when one of the two changes and not
+//! with every frame, as they read every message.
 
 use crate::context::budget::Budget;
 use crate::context::rows::is_failed_call;
 use crate::ids::EntryIx;
-use crate::inspect::{CountSource, LoadedSession};
 use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
 use crate::policy::{Fate, Reason};
+use crate::session::{CountSource, LoadedSession};
 use crate::store::entry::Role;
 
-/// What the screen says of all messages together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PlanTotals {
-    /// What fills the window now.
+    /// The window now.
     pub current: Budget,
-    /// Where the count of that comes from.
+    /// The source of that count.
     pub count_source: CountSource,
-    /// What would fill it under the plan, where one is shown.
+    /// The window under the plan, if there is one.
     pub after: Option<Budget>,
-    /// The replay sends other messages than the plan holds, so only the total of `after` is known.
+    /// Whether only the total of `after` is known: the replay sends other messages than the plan.
     pub parts_unknown: bool,
-    /// Tokens under the plan by chars/4.
+    /// Prompt tokens under the plan at 4 chars per token.
     pub estimate_after: Option<u64>,
-    /// Tokens of the messages by chars/4.
+    /// Tokens of the messages at 4 chars per token.
     pub estimated_messages: u64,
-    /// Calls on the path that failed.
+    /// Failed calls on the path.
     pub failed_calls: u64,
     /// Tool results longer than the tuned `softTrim.maxChars`.
     pub long_results: u64,
-    /// Messages the plan clears.
+    /// Messages that the plan clears.
     pub cleared: u64,
-    /// Messages the plan trims.
+    /// Messages that the plan trims.
     pub trimmed: u64,
-    /// Messages that `contextPruning.tools` leaves out.
+    /// Messages excluded by `contextPruning.tools`.
     pub excluded: u64,
-    /// What the plan costs and saves at the provider's cache, where the model has a price.
+    /// The plan's cost and savings in the provider's cache; `None` when the model has no price.
     pub cache_cost: Option<CacheCost>,
 }
 
 impl PlanTotals {
-    /// Counts a session and the plan that is shown; all but what failed. `max_chars` is the tuned limit of a result; `now_ms` the
-    /// time of the next call.
+    /// Computes everything except `failed_calls`. `max_chars` is the tuned limit of a result; `now_ms` is the time of
+    /// the next call.
     pub fn compute(inspection: &LoadedSession, plan: Option<&Plan>, max_chars: f64, now_ms: f64) -> Self {
         let context = &inspection.context;
         let results = context.messages.iter().filter(|message| message.size.role == Role::ToolResult);
@@ -64,7 +63,6 @@ impl PlanTotals {
     }
 }
 
-/// Calls on the path that failed.
 pub(super) fn count_failed_calls(inspection: &LoadedSession) -> u64 {
     let is_failed = |ix: &&EntryIx| is_failed_call(inspection.index.entry(**ix));
     inspection.context.path.iter().filter(is_failed).count() as u64

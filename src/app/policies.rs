@@ -1,4 +1,4 @@
-//! The screen of the steps: a cursor over all of them, what each does alone, and the way to its settings.
+//! The policies screen: a cursor over the policies, the effect of each alone, and a way to its settings.
 
 use std::sync::Arc;
 
@@ -7,45 +7,42 @@ use ratatui::layout::Rect;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::state::{App, Overlay};
-use crate::inspect::LoadedSession;
-use crate::inspect::summary_calls::{SummaryCalls, SummaryCallsRequest};
 use crate::plan::PolicyEffect;
 use crate::policy::prune::Gate;
 use crate::policy::{Policy, PolicySet, PolicySettings};
+use crate::session::LoadedSession;
+use crate::write::summary::calls::{SummaryCalls, SummaryCallsRequest};
 
-/// Messages up to which every step is also told on its own with each key: it takes a plan for each of them.
+/// The largest session, in messages, whose policies are also measured alone with each key: each takes a plan.
 const MAX_MEASURED_MESSAGES: usize = 10_000;
 
-/// What is shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PoliciesScreen {
-    /// The step under the cursor, counted over those that are shown.
+    /// Index into `policies`.
     pub cursor: usize,
-    /// The steps that are shown for the version, in order.
+    /// The policies that the version has, in order.
     pub policies: Vec<Policy>,
-    /// What each step does on its own, in the order of the steps; none where that is not known, or not yet.
+    /// The effect of each policy alone, in policy order; `None` when unknown.
     pub effects: Vec<Option<PolicyEffect>>,
-    /// The calls of the planned compaction's summary as they were asked for last, and the answer.
+    /// The last request for the calls of the planned compaction's summary, and its answer.
     pub summary_calls: Option<(SummaryCallsRequest, Option<Result<SummaryCalls, String>>)>,
 }
 
 impl PoliciesScreen {
-    /// The step under the cursor.
     pub fn selected(&self) -> Policy {
         self.policies.get(self.cursor).or(self.policies.last()).copied().unwrap_or(Policy::Prune)
     }
 
-    /// What a step does on its own.
+    /// The effect of a policy alone.
     pub fn effect(&self, step: Policy) -> Option<&PolicyEffect> {
         self.effects.get(step as usize)?.as_ref()
     }
 
-    /// Moves the cursor.
     pub(super) fn move_by(&mut self, by: isize) {
         self.cursor = self.cursor.saturating_add_signed(by).min(self.policies.len().saturating_sub(1));
     }
 
-    /// The lines of the list: the steps in order under their moments, and all together.
+    /// The lines of the list: the policies in order under their phases, then the total.
     pub fn lines(&self) -> Vec<PoliciesLine> {
         let mut lines = Vec::new();
         let mut moment = None;
@@ -59,7 +56,7 @@ impl PoliciesScreen {
         lines
     }
 
-    /// The step on a line of the area; its title is line 0.
+    /// Returns the policy on a line of the area; line 0 is the title.
     fn policy_at(&self, line: usize) -> Option<Policy> {
         match self.lines().get(line.checked_sub(1)?)? {
             PoliciesLine::Policy(step) => Some(*step),
@@ -69,12 +66,11 @@ impl PoliciesScreen {
 }
 
 impl App {
-    /// Where the screen stands.
     pub fn policies_area(&self) -> Rect {
         self.layout().below_bars(self.size)
     }
 
-    /// Opens the screen, the focused step under the cursor.
+    /// Opens the screen with the cursor on the focused policy.
     pub(super) fn open_policies(&mut self) {
         if self.displayed_session().is_none() {
             self.show_toast("no session is open".into(), false);
@@ -87,7 +83,7 @@ impl App {
         self.replan(false);
     }
 
-    /// Tells every step on its own, while the screen shows it.
+    /// Measures every policy alone, if the screen is open.
     pub(super) fn measure_policies(&mut self, inspection: &LoadedSession, gate: Gate) {
         if !matches!(self.overlay, Some(Overlay::Policies(_))) {
             return;
@@ -104,7 +100,7 @@ impl App {
         }
     }
 
-    /// Asks for the calls of the planned compaction's summary, while the screen shows it.
+    /// Requests the calls of the planned compaction's summary, if the screen is open and the request is new.
     pub(super) fn request_summary_calls(&mut self, effects: &mut Vec<Effect>) {
         let plan = self.plan.as_deref().filter(|plan| plan.compaction.is_some());
         let (Some(plan), Some(inspection)) = (plan, self.displayed_session()) else { return };
@@ -121,7 +117,7 @@ impl App {
         }
     }
 
-    /// Takes the calls, where they are still those that are asked for.
+    /// Stores the calls, if they answer the newest request.
     pub(super) fn on_summary_calls(
         &mut self,
         asked: &SummaryCallsRequest,
@@ -133,7 +129,7 @@ impl App {
         }
     }
 
-    /// Switches the step under the cursor of the screen, else the one the tuning pane shows.
+    /// Toggles the selected policy of the screen, otherwise the focused one of the tuning pane.
     pub(super) fn toggle_policy(&mut self) {
         match &self.overlay {
             None | Some(Overlay::Timeline) => {}
@@ -141,14 +137,14 @@ impl App {
                 let step = screen.selected();
                 self.tuning.focus_policy(step);
             }
-            // Nobody would see it.
+            // The toggle would be invisible.
             Some(_) => return,
         }
         self.tuning.toggle_policy(self.tuning.policy);
         self.replan(true);
     }
 
-    /// Shows the settings of the step that stands so many further.
+    /// Focuses the policy `by` positions away.
     pub(super) fn focus_policy_by(&mut self, by: isize) {
         self.focus_policy(self.tuning.policy_by(by));
     }
@@ -159,7 +155,7 @@ impl App {
         self.keep_cursors_visible();
     }
 
-    /// From the screen to the settings of the step under the cursor.
+    /// Moves from the screen to the settings of the selected policy.
     pub(super) fn open_policy_settings(&mut self) {
         let Some(Overlay::Policies(screen)) = &self.overlay else { return };
         let step = screen.selected();
@@ -169,7 +165,7 @@ impl App {
         self.focus_pane(Pane::Tuning);
     }
 
-    /// A click puts the cursor on a step; one on the sign of a step, or on the step under the cursor, switches it.
+    /// Handles a click: selects a policy; a click on a sign or on the selected policy toggles it.
     pub(super) fn click_policies(&mut self, column: u16, row: u16) -> Vec<Effect> {
         let area = self.policies_area();
         let Some(Overlay::Policies(screen)) = &mut self.overlay else { return Vec::new() };
@@ -184,16 +180,14 @@ impl App {
     }
 }
 
-/// Columns before the name of a step: a click there means its sign.
+/// Columns before the name of a policy; a click there toggles it.
 const SIGN_CLICK_COLUMNS: u16 = 4;
 
-/// A line of the screen's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PoliciesLine {
-    /// When the steps below are taken.
+    /// The phase in which the policies below it run.
     Moment(crate::policy::policy_set::Phase),
-    /// A step.
     Policy(Policy),
-    /// All together.
+    /// The effect of all policies together.
     Total,
 }

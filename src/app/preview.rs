@@ -1,4 +1,5 @@
-//! The plan of the tuned settings, made anew with every key that moves one, and what that changed.
+//! The plan under the tuned settings, made again with every key that moves a setting, and the values that the key
+//! changed.
 
 use std::sync::Arc;
 
@@ -9,22 +10,23 @@ use crate::app::state::{App, Flash};
 use crate::app::target::Target;
 use crate::app::tuning::configured_policies;
 use crate::gateway::pruning::PruneSettings;
-use crate::inspect::{CountSource, LoadedSession};
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::{Policy, PolicySet, PolicySettings};
+use crate::session::{CountSource, LoadedSession};
 
-/// How long a changed value stays marked, ms.
+/// The time for which a changed value is highlighted, ms.
 const FLASH_MS: i64 = 400;
-/// Messages up to which a slider's profile is computed with each key: it takes a plan for each position. Steps that look
-/// closer each take as long as all the others together.
+/// The most messages for which each key computes a slider's profile, which takes one plan per position. A policy that
+/// reads texts takes as long as all others together.
 const MAX_PROFILE_MESSAGES: usize = 3_000;
 
-/// A replayed prompt that differs from the planned one by more than a sixth holds other messages: the replay compacted earlier.
+/// A replayed prompt that differs from the plan by more than a sixth contains other messages: the replay compacted
+/// earlier.
 const DEVIATION_DIVISOR: u64 = 6;
 
 impl App {
-    /// Makes the plan anew. `flash` marks what differs from the plan before.
+    /// Makes the plan again. `flash` highlights the differences from the previous plan.
     pub(super) fn replan(&mut self, flash: bool) {
         let before = self.plan.take();
         let values = self.planned_values.take();
@@ -54,7 +56,7 @@ impl App {
             pane.apply_plan(self.plan.as_deref(), height);
         }
         let max_chars = self.tuning.prune_settings().soft_trim.max_chars;
-        // The path is as long as the session: what failed on it is counted once.
+        // The path is as long as the session, so its failed calls are counted once.
         let subject = inspection.view_key();
         let failed = match &self.failed_calls {
             Some((known, failed)) if *known == subject => *failed,
@@ -75,13 +77,13 @@ impl App {
         }
     }
 
-    /// Whether a shut gate leaves everything as it is. A call that was made, and all calls together, are shown as the gateway would
-    /// send them: only the next call may be looked at as if the gate were open.
+    /// Whether a shut gate prevents pruning in the plan. Only the next call may be previewed with an open gate; a
+    /// past call and the whole session show the gateway's behaviour.
     fn respects_gates(&self) -> bool {
         self.tuning.respect_gates || self.target != Target::NextCall
     }
 
-    /// Puts the bars on the scale of the target's replay, once it is there.
+    /// Scales the bars to the target's replay, once it is finished.
     pub(super) fn scale_to_replay(&mut self) {
         let Some((recorded, counted, tuned)) = self.target_tokens() else { return };
         let figures = &mut self.plan_totals;
@@ -109,7 +111,7 @@ impl App {
         }
     }
 
-    /// What the last key changed: at most a screenful of numbers flashes. `moved` tells that a setting was.
+    /// Returns the values that the last key changed, among the visible ones. `moved`: a setting changed.
     fn changed_values(&self, before: Option<&Plan>, moved: bool) -> Flash {
         let (Some(before), Some(after)) = (before, self.plan.as_deref()) else { return Flash::default() };
         let differs = |at: &usize| before.tokens_after.get(*at) != after.tokens_after.get(*at);
@@ -121,7 +123,7 @@ impl App {
         }
     }
 
-    /// Messages of the context that stand for rows in sight.
+    /// Returns the messages behind the visible rows.
     fn visible_messages(&self) -> Vec<usize> {
         let height = self.pane_height(Pane::Transcript);
         let Some(pane) = &self.transcript else { return Vec::new() };
@@ -131,14 +133,14 @@ impl App {
     }
 }
 
-/// The gate of the pruner that a plan is made with at a moment (ms); where gates are not obeyed, an open one.
+/// Returns the pruner's gate at a time (ms), or an open gate unless gates are respected.
 fn gate_at(settings: &PruneSettings, inspection: &LoadedSession, obeys: bool, at_ms: f64) -> Gate {
     let gate = inspection.gate(true, settings, at_ms);
     if obeys || gate.is_open() { gate } else { Gate::Open { idle_ms: f64::NAN } }
 }
 
-/// What each configured step would free on its own if nothing held it back, as far as sizes tell; none where that
-/// cannot be measured.
+/// Returns the tokens that each configured policy would free alone with an open gate; `None` when that cannot be
+/// measured.
 pub(super) fn policy_savings(inspection: &LoadedSession) -> Vec<(Policy, Option<u64>)> {
     let steps = configured_policies(inspection).with(Policy::Prune, true);
     let freed = |step| {

@@ -1,15 +1,15 @@
-//! The recovery over the whole screen: a cursor in its rows, and the way to the entry a row tells of.
+//! The full-screen recovery from an overflow: a cursor over its rows, and a way from a row to its entry.
 
 use std::sync::Arc;
 
 use crate::app::effect::Effect;
 use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
-use crate::inspect::recovery::{RecoveryRow, RecoveryView, RowKind};
+use crate::report::recovery::{RecoveryRow, RecoveryView, RowKind};
 
-/// Rows above the list: title, words, settings, names of columns.
+/// Rows above the list: title, summary, settings, column names.
 pub const HEADER_ROWS: u16 = 4;
-/// Rows below it: a hairline and the sentences about the row under the cursor.
+/// Rows below the list: a hairline and the sentences about the selected row.
 pub const FOOTER_ROWS: u16 = 5;
 /// Header and status line of the program.
 const CHROME_ROWS: u16 = 2;
@@ -19,17 +19,15 @@ pub fn list_rows(height: u16) -> usize {
     usize::from(height.saturating_sub(CHROME_ROWS + HEADER_ROWS + FOOTER_ROWS))
 }
 
-/// What is shown.
 #[derive(Debug, Clone, Default)]
 pub struct RecoveryScreen {
-    /// The recovery, or why it cannot be told; none while it is being read.
+    /// The recovery, or why reading it failed; `None` while it is being read.
     pub result: Option<Result<Arc<RecoveryView>, String>>,
-    /// Cursor.
     pub scroll: Scroll,
 }
 
 impl RecoveryScreen {
-    /// The rows; none while there is nothing to show.
+    /// Empty while there is nothing to show.
     pub fn rows(&self) -> &[RecoveryRow] {
         match &self.result {
             Some(Ok(view)) => &view.rows,
@@ -37,12 +35,11 @@ impl RecoveryScreen {
         }
     }
 
-    /// The row under the cursor.
     pub fn selected(&self) -> Option<&RecoveryRow> {
         self.rows().get(self.scroll.cursor)
     }
 
-    /// Moves the cursor on a screen of this height.
+    /// Moves the cursor on a screen of `height` rows.
     pub(super) fn move_by(&mut self, by: isize, height: u16) {
         let len = self.rows().len();
         self.scroll.move_by(by, len, list_rows(height));
@@ -50,7 +47,6 @@ impl RecoveryScreen {
 }
 
 impl App {
-    /// Opens the screen and asks for what it shows.
     pub(super) fn open_recovery(&mut self) -> Vec<Effect> {
         if self.active_session().is_none() {
             self.show_toast("no session is open".into(), false);
@@ -60,14 +56,14 @@ impl App {
         self.request_recovery()
     }
 
-    /// Asks for the recovery, while its screen is open.
+    /// Requests the recovery if its screen is open.
     pub(super) fn request_recovery(&self) -> Vec<Effect> {
         let open = matches!(self.overlay, Some(Overlay::Recovery(_)));
         let inspection = self.active_session().filter(|_| open).map(Arc::clone);
         inspection.map(|inspection| Effect::ReadRecovery { session: inspection }).into_iter().collect()
     }
 
-    /// Takes the recovery; the cursor begins at its first step.
+    /// Shows the recovery, with the cursor on its first step.
     pub(super) fn on_recovery(&mut self, view: Result<Arc<RecoveryView>, String>) {
         let height = self.size.1;
         let Some(Overlay::Recovery(screen)) = &mut self.overlay else { return };
@@ -77,7 +73,6 @@ impl App {
         screen.move_by(isize::from(first && is_head), height);
     }
 
-    /// Goes to the entry under the cursor.
     pub(super) fn go_to_recovery_entry(&mut self) {
         let Some(Overlay::Recovery(screen)) = &self.overlay else { return };
         let Some(entry) = screen.selected().and_then(|row| row.entry) else {

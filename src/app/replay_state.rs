@@ -1,5 +1,6 @@
-//! The open session again under the tuned settings: what replays ask of it is read once for a reading, and each change of
-//! a setting asks for one more replay. An answer is shown as soon as it is there; the newest settings are asked next.
+//! Replays of the open session under the tuned settings. The session is read for replays once per epoch; each changed
+//! setting then requests one more replay. The screen shows every answer as it arrives and then requests the newest
+//! settings, so that a moving slider stays responsive.
 
 use std::sync::Arc;
 
@@ -8,66 +9,64 @@ use crate::app::state::{App, Overlay};
 use crate::app::target::{ReplayOutcome, Target};
 use crate::app::timeline::TimelineScreen;
 use crate::ids::{EntryIx, Epoch};
-use crate::inspect::SessionViewKey;
-use crate::inspect::replay_summary::ReplaySummary;
-use crate::inspect::session_settings::CONTEXT_WINDOW;
-use crate::inspect::setting_change::SettingChange;
-use crate::inspect::simulated_settings::simulate_settings;
-use crate::inspect::timeline::{RecordedSession, Timeline, TraceKind};
 use crate::js::Value;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::replay::Settings;
+use crate::report::timeline::{RecordedSession, Timeline, TraceKind};
+use crate::session::SessionViewKey;
+use crate::session::replay_summary::ReplaySummary;
+use crate::session::session_settings::CONTEXT_WINDOW;
+use crate::session::setting_change::SettingChange;
+use crate::session::simulated_settings::simulate_settings;
 
-/// Steps that only take part where a person switches them on. All others go on as they are in force, whether the tuning
-/// pane shows them or not.
+/// Opt-in policies; all others follow the config, whether the tuning pane shows them or not.
 pub(super) const OPT_IN_POLICIES: [Policy; 3] = [Policy::Compact, Policy::Truncate, Policy::Clear];
-/// A replay that takes longer than this is said to be on its way, ms.
+/// A replay that takes longer than this shows as in progress, ms.
 const SLOW_REPLAY_MS: i64 = 150;
-/// A session that grows is read again for replays at most so often, ms.
+/// Minimum time between two readings of a growing session, ms.
 const MIN_READ_INTERVAL_MS: i64 = 1000;
 
-/// What is known of replays of the open session.
 #[derive(Debug, Clone, Default)]
 pub struct ReplayState {
-    /// What was read for them.
+    /// The session as read for replays.
     pub recording: Option<Arc<RecordedSession>>,
-    /// The reading that it was asked for last, and for which steps.
+    /// The last requested reading: session view and policies.
     requested_recording: Option<(SessionViewKey, PolicySet)>,
-    /// When that was, ms.
+    /// The time of that request, ms.
     last_read_ms: i64,
-    /// It grew since, and is read again at this moment, ms.
+    /// When to read the session again after it grew, ms.
     next_read_ms: Option<i64>,
-    /// The same in numbers, for the target of the main view.
+    /// The timeline in numbers, for the target of the main view.
     pub(super) outcome: Option<ReplayOutcome>,
-    /// What was replayed last.
+    /// The last replay.
     pub timeline: Option<Arc<Timeline>>,
-    /// What was asked for last.
     last_request: Option<ReplayRequest>,
-    /// The request that was answered last, and the one that was made last.
+    /// Ids of the last answered and the last sent request.
     answered_id: u64,
     newest_id: u64,
-    /// When that was made, ms.
+    /// When the last request was sent, ms.
     requested_ms: i64,
-    /// Why there is none.
+    /// Why there is no replay.
     pub error: Option<String>,
 }
 
-/// What a replay follows from. Settings hold numbers that are none, so that they are no measure of what is the same.
+/// Cache key of a replay. Settings may hold NaN, which never equals itself, so the key compares the raw tuned values.
 #[derive(Debug, Clone, PartialEq)]
 struct ReplayRequest {
     subject: SessionViewKey,
-    /// The steps of the replay and those that are switched on: pruning is a step of every replay, and its switch is the setting.
+    /// The policies of the replay and the enabled ones, with the tuned values and assumed changes. Both sets are
+    /// needed, as pruning is part of every replay and its switch is a setting.
     tuned: Option<([PolicySet; 2], Vec<Value>, Vec<SettingChange>)>,
 }
 
 impl ReplayState {
-    /// When the session is to be read again, ms.
+    /// Returns when to read the session again, ms.
     pub(super) fn next_read_ms(&self) -> Option<i64> {
         self.next_read_ms
     }
 
-    /// Whether growth is read now, or has to wait a little: every reading is of the whole session. `known` is what there is to
-    /// show meanwhile.
+    /// Whether growth must wait, as every reading covers the whole session. Waits only while there is an older
+    /// recording to show (`known`).
     fn defer_read(&mut self, known: bool, now_ms: i64) -> bool {
         let next = self.last_read_ms + MIN_READ_INTERVAL_MS;
         self.next_read_ms = (known && now_ms < next).then_some(next);
@@ -77,36 +76,35 @@ impl ReplayState {
         self.next_read_ms.is_some()
     }
 
-    /// When it is to be said that a replay is on its way, ms.
+    /// Returns when the pending replay shows as in progress, ms.
     pub(super) fn slow_at_ms(&self) -> Option<i64> {
         (self.answered_id < self.newest_id).then_some(self.requested_ms + SLOW_REPLAY_MS)
     }
 
-    /// Whether what is known is not what was asked for.
+    /// Whether a newer replay was requested than the one on display.
     pub fn is_stale(&self) -> bool {
         self.answered_id < self.newest_id
     }
 
-    /// Whether what is shown is not what was asked for, and has not been for a while.
+    /// Whether the pending replay takes long enough to show as in progress.
     pub fn is_slow(&self, now_ms: i64) -> bool {
         self.slow_at_ms().is_some_and(|at| at <= now_ms)
     }
 }
 
 impl App {
-    /// Whether something on the screen shows a replay.
     fn shows_replay(&self) -> bool {
         self.target != Target::NextCall || matches!(self.overlay, Some(Overlay::Timeline | Overlay::Compare))
     }
 
-    /// Another session is open: what was known belongs to the one before.
+    /// Forgets the replays of the previous session.
     pub(super) fn reset_replays(&mut self) {
         let newest = self.replay_state.newest_id;
         self.replay_state = ReplayState { newest_id: newest, answered_id: newest, ..ReplayState::default() };
         self.timeline_screen = TimelineScreen::default();
     }
 
-    /// Asks for what the screen shows: the recording first, then a replay under the settings as they are tuned.
+    /// Requests the input of the shown screen: first the recording, then a replay under the tuned settings.
     pub(super) fn request_replay(&mut self, effects: &mut Vec<Effect>) {
         let Some(inspection) = self.replayed_session().filter(|_| self.shows_replay()).map(Arc::clone) else {
             return;
@@ -142,13 +140,13 @@ impl App {
         }
     }
 
-    /// What was recorded of the open session, where entries were only added since.
+    /// Returns the recording of the open session if entries were only added since.
     fn extendable_recording(&self) -> Option<Arc<RecordedSession>> {
         let since = self.transcript.as_ref()?.appended_since;
         self.replay_state.recording.clone().filter(|known| known.session.epoch >= since)
     }
 
-    /// The steps of the simulated lane: those in force, and those that are switched on.
+    /// Returns the policies of the simulated trace: every enabled one, and all active ones that are not opt-in.
     pub(super) fn tuned_policies(&self, in_force: PolicySet) -> PolicySet {
         if !self.tuning.preview {
             return in_force;
@@ -157,8 +155,8 @@ impl App {
         self.tuning.policies.iter().fold(always, |steps, step| steps.with(step, true))
     }
 
-    /// The settings of the simulated lane, as tuned. A step that the provider's counts speak against stays left out, as in the
-    /// record, unless it is what a person changed.
+    /// Returns the tuned settings of the simulated trace. A policy that the provider's counts contradict stays off,
+    /// as in the recorded trace, unless the person changed one of its settings.
     fn simulated_settings(&self, recording: &RecordedSession) -> Settings {
         let (inspection, material) = (&recording.session, &recording.inputs);
         let doubted =
@@ -175,7 +173,6 @@ impl App {
         Settings { policies: steps, prune_on: self.tuning.policies.has(Policy::Prune), ..assumed }
     }
 
-    /// Takes what was read for replays.
     pub(super) fn on_recording(&mut self, epoch: Epoch, recording: Result<Arc<RecordedSession>, String>) {
         if !self.is_current(epoch) {
             return;
@@ -189,7 +186,7 @@ impl App {
         }
     }
 
-    /// Takes a replay; one of another session, or older than what is shown, is dropped.
+    /// Shows a replay; drops one of another session, or older than the one on display.
     pub(super) fn on_replayed(&mut self, request: u64, timeline: Arc<Timeline>) {
         if !self.is_current(timeline.session().epoch) || request <= self.replay_state.answered_id {
             return;
@@ -203,7 +200,7 @@ impl App {
     }
 }
 
-/// The calls of both lanes together.
+/// Sums up the calls of each trace.
 fn replay_outcome(timeline: &Timeline, failing: Option<EntryIx>) -> ReplayOutcome {
     let whole = |lane| ReplaySummary::from_trace(&timeline.recorded.trace, timeline.trace(lane), failing);
     ReplayOutcome {

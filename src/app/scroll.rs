@@ -1,30 +1,28 @@
-//! A cursor in a list that scrolls: pure arithmetic on rows.
+//! A cursor in a scrolling list: pure arithmetic on rows.
 
-/// Rows kept in sight around the cursor.
+/// Rows that stay visible around the cursor.
 const MARGIN: usize = 3;
 
-/// Cursor and first visible row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Scroll {
-    /// The row the cursor is on.
     pub cursor: usize,
-    /// The first visible row.
+    /// First visible row.
     pub top: usize,
 }
 
 impl Scroll {
-    /// Moves the cursor by rows and keeps it in the list and in sight.
+    /// Moves the cursor by rows, within the list, and scrolls it into view.
     pub fn move_by(&mut self, by: isize, len: usize, height: usize) {
         self.move_to(self.cursor.saturating_add_signed(by), len, height);
     }
 
-    /// Moves the cursor to a row.
+    /// Moves the cursor to a row, or to the last row.
     pub fn move_to(&mut self, row: usize, len: usize, height: usize) {
         self.cursor = row.min(len.saturating_sub(1));
         self.keep_visible(len, height);
     }
 
-    /// Scrolls without moving the cursor further than it must (the wheel).
+    /// Scrolls like the wheel; the cursor moves only to stay visible.
     pub fn scroll_by(&mut self, by: isize, len: usize, height: usize) {
         self.top = self.top.saturating_add_signed(by).min(len.saturating_sub(height));
         let margin = margin(height);
@@ -34,7 +32,7 @@ impl Scroll {
         self.cursor = self.cursor.clamp(first.min(last), last.max(first)).min(len.saturating_sub(1));
     }
 
-    /// Brings the cursor into sight.
+    /// Scrolls so that the cursor is visible.
     pub fn keep_visible(&mut self, len: usize, height: usize) {
         let margin = margin(height);
         let highest = self.cursor.saturating_sub(margin);

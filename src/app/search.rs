@@ -1,4 +1,4 @@
-//! Searching the transcript: asked once for the whole, and then for what was added.
+//! Searches the transcript: once in full, then only in added entries.
 
 use std::sync::Arc;
 
@@ -8,19 +8,17 @@ use crate::app::state::App;
 use crate::app::transcript::TranscriptPane;
 use crate::ids::{EntryIx, Epoch};
 
-/// How far a search is.
+/// The progress of a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SearchState {
-    /// Entries from the first on that were searched, or are being searched.
+    /// The number of entries, from the first, that were requested.
     requested: usize,
-    /// An answer is awaited.
     is_pending: bool,
-    /// The answer moves the cursor: a person waits for it.
+    /// Whether the answer moves the cursor, as the person just started the search.
     moves_cursor: bool,
 }
 
 impl App {
-    /// Looks for words in the whole transcript.
     pub(super) fn start_search(&mut self, query: String) -> Vec<Effect> {
         let Some(pane) = &mut self.transcript else { return Vec::new() };
         pane.matches.clear();
@@ -29,7 +27,7 @@ impl App {
         pane.continue_search()
     }
 
-    /// Takes matches. Those of an older reading count as long as the file has only grown since.
+    /// Adds matches. Those of an older epoch are valid if the file only grew since.
     pub(super) fn on_search_matches(
         &mut self,
         epoch: Epoch,
@@ -59,7 +57,7 @@ impl App {
 }
 
 impl TranscriptPane {
-    /// Asks for the entries that were not searched yet, one answer at a time.
+    /// Requests the entries that were not searched yet, one request at a time.
     pub(super) fn continue_search(&mut self) -> Vec<Effect> {
         let entries = self.session.index.entries.len();
         if self.query.trim().is_empty() || self.search.is_pending || self.search.requested >= entries {

@@ -1,4 +1,4 @@
-//! The sessions pane: agents with their sessions, filtered as a person types.
+//! The sessions pane: sessions grouped by agent, filtered while typing.
 
 use std::collections::HashMap;
 
@@ -7,34 +7,32 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::app::scroll::Scroll;
 use crate::ids::SessionKey;
-use crate::inspect::SessionItem;
+use crate::session::SessionItem;
 
-/// A row of the pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionRow {
-    /// The name of an agent.
+    /// An agent's heading.
     Agent(String),
-    /// A session, by its place in the list.
+    /// A session, as an index into [`SessionsPane::items`].
     Item(usize),
     /// A blank row between agents.
     Gap,
 }
 
-/// The sessions of the store.
 #[derive(Debug, Clone, Default)]
 pub struct SessionsPane {
     /// Every session, grouped by agent.
     pub items: Vec<SessionItem>,
-    /// What is shown.
+    /// The rows that match the filter.
     pub rows: Vec<SessionRow>,
-    /// Words that sessions must match.
+    /// A fuzzy pattern; empty shows every session.
     pub filter: String,
     /// Cursor over `rows`.
     pub scroll: Scroll,
 }
 
 impl SessionsPane {
-    /// Takes a new list and keeps the cursor on its session.
+    /// Shows a new list; the cursor stays on its session.
     pub fn set_items(&mut self, items: Vec<SessionItem>, height: usize) {
         let at = self.selected().map(|item| item.key.clone());
         self.items = items;
@@ -44,7 +42,7 @@ impl SessionsPane {
         }
     }
 
-    /// Takes what became known of some sessions. Answers whether one of them has another place in the order by now.
+    /// Updates some sessions. Returns whether one of them must move in the order.
     pub fn update_items(&mut self, news: Vec<SessionItem>) -> bool {
         let mut news: HashMap<SessionKey, SessionItem> =
             news.into_iter().map(|item| (item.key.clone(), item)).collect();
@@ -58,7 +56,7 @@ impl SessionsPane {
         is_moved
     }
 
-    /// Puts the sessions of each agent in order again, and keeps the cursor on its session.
+    /// Sorts the sessions of each agent again; the cursor stays on its session.
     pub fn sort(&mut self, height: usize) {
         let at = self.selected().map(|item| item.key.clone());
         let groups = self.items.chunk_by_mut(|a, b| a.agent == b.agent);
@@ -69,7 +67,6 @@ impl SessionsPane {
         }
     }
 
-    /// Applies the filter.
     pub fn refilter(&mut self, height: usize) {
         let pattern = Pattern::parse(&self.filter, CaseMatching::Smart, Normalization::Smart);
         let mut matcher = Matcher::new(Config::DEFAULT);
@@ -105,12 +102,11 @@ impl SessionsPane {
         self.skip_headings(1, height);
     }
 
-    /// Number of sessions shown.
+    /// Counts the visible sessions.
     pub fn session_count(&self) -> usize {
         self.rows.iter().filter(|row| matches!(row, SessionRow::Item(_))).count()
     }
 
-    /// The session under the cursor.
     pub fn selected(&self) -> Option<&SessionItem> {
         match self.rows.get(self.scroll.cursor)? {
             SessionRow::Item(at) => self.items.get(*at),
@@ -118,7 +114,6 @@ impl SessionsPane {
         }
     }
 
-    /// Puts the cursor on a session.
     pub fn select(&mut self, key: &SessionKey, height: usize) {
         let at = self.rows.iter().position(
             |row| matches!(row, SessionRow::Item(at) if self.items.get(*at).is_some_and(|item| item.key == *key)),
@@ -128,13 +123,13 @@ impl SessionsPane {
         }
     }
 
-    /// Moves the cursor over sessions; headings are passed over.
+    /// Moves the cursor over sessions; skips headings.
     pub fn move_by(&mut self, by: isize, height: usize) {
         self.scroll.move_by(by, self.rows.len(), height);
         self.skip_headings(by, height);
     }
 
-    /// On to the next session in the direction of the step; at the end of the list, back to the last one.
+    /// Moves the cursor from a heading to the next session in the direction of `by`, or back at the end of the list.
     fn skip_headings(&mut self, by: isize, height: usize) {
         let is_session = |row: &SessionRow| matches!(row, SessionRow::Item(_));
         let (before, after) = self.rows.split_at(self.scroll.cursor.min(self.rows.len()));

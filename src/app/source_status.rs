@@ -1,22 +1,20 @@
-//! What became of the open session's transcript, as the list tells it. What was read of it stays on the screen, and the
-//! screen says that it is that.
+//! The status of the open session's file, as the list reports it. When the file is replaced or gone, the screen keeps
+//! the entries it read and says so.
 
 use crate::app::state::App;
-use crate::inspect::{Mark, SessionItem};
+use crate::session::{Mark, SessionItem};
 
-/// A transcript that does not lie any more where it was read.
+/// The reason why the transcript is no longer at its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceStatus {
-    /// Its session has another transcript by now, or will have one with the first answer (store E7).
+    /// The session has another transcript, or gets one with its first answer (store E7).
     Replaced,
-    /// It was put aside, for the reason of this mark (store F1).
+    /// It was archived, for the reason in this mark (store F1).
     Archived(Mark),
-    /// Nothing lies there.
     Missing,
 }
 
 impl SourceStatus {
-    /// What to say of it.
     pub fn description(self) -> &'static str {
         match self {
             Self::Replaced => "begun anew; the transcript before is shown",
@@ -29,7 +27,7 @@ impl SourceStatus {
 }
 
 impl App {
-    /// What became of the open transcript; none while it lies where it was read.
+    /// The status of the open transcript; `None` while it is at its path.
     pub fn source_status(&self) -> Option<SourceStatus> {
         let open = &self.active_session()?.item;
         let path = open.path.as_deref()?;

@@ -1,4 +1,5 @@
-//! Everything the screen shows.
+//! The state behind every screen: one [`App`] value, changed only by [`App::update`] and read by drawing. It holds
+//! no handles and does no IO, so a test can build any state and compare it.
 
 use std::sync::Arc;
 
@@ -25,29 +26,27 @@ use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
 use crate::diagnostic::Diagnostic;
 use crate::ids::{EntryIx, Epoch, SessionKey};
-use crate::inspect::summary_job::SummaryResult;
-use crate::inspect::summary_writer::SummaryWriter;
-use crate::inspect::{LoadedSession, SessionViewKey};
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::edit::Edit;
 use crate::policy::{MessageFate, Policy, PolicySet};
 use crate::redact::SecretDisplay;
+use crate::session::{LoadedSession, SessionViewKey};
+use crate::write::summary::job::SummaryResult;
+use crate::write::summary::writer::SummaryWriter;
 
-/// How a person wants it, from config and flags.
+/// The person's preferences, from config and flags.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Keys.
     pub keymap: Keymap,
-    /// Changed values flash; otherwise they stay marked until the next key.
+    /// Whether changed values flash; otherwise they stay marked until the next key.
     pub motion: bool,
-    /// The mouse is taken.
+    /// Whether clawscope captures the mouse.
     pub mouse: bool,
-    /// Names of the themes, in the order of cycling.
+    /// Theme names, in cycling order.
     pub themes: Vec<String>,
-    /// The theme in force.
+    /// The active theme, as an index into `themes`.
     pub theme: usize,
-    /// Who writes summaries.
     pub summarizer: SummaryWriter,
 }
 
@@ -64,98 +63,88 @@ impl Default for Options {
     }
 }
 
-/// What is in the status line for a moment.
+/// A message that the status line shows for a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toast {
-    /// The words.
     pub text: String,
-    /// It says that something failed or was refused.
+    /// Whether it reports a failure or a refusal.
     pub is_error: bool,
-    /// When it goes, ms.
+    /// When it disappears, ms.
     pub until_ms: i64,
 }
 
-/// What the last key changed: marked for a moment, then quiet.
+/// Values that the last key changed, highlighted for a moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flash {
     /// Messages of the context whose numbers changed.
     pub messages: Vec<usize>,
-    /// The tuning row that was moved.
+    /// The tuning row that moved.
     pub setting: Option<usize>,
-    /// The plan's total changed.
+    /// Whether the plan's total changed.
     pub total: bool,
-    /// When it goes, ms; 0 when there is none.
+    /// When the highlight ends, ms; 0 without one.
     pub until_ms: i64,
 }
 
-/// One line being typed.
+/// A line that a person is typing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineInput {
-    /// What it is for.
     pub purpose: InputPurpose,
-    /// The text so far.
     pub text: String,
-    /// Cursor, in characters.
+    /// In characters.
     pub cursor: usize,
-    /// What was expected, when the text does not fit.
+    /// The expected form, when the text is not valid.
     pub error: Option<String>,
 }
 
-/// What a line is typed for.
+/// The use of a typed line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum InputPurpose {
-    /// Filter the sessions; every key applies it.
+    /// Filters the sessions with every key.
     #[default]
     Filter,
-    /// Search the transcript; enter starts it.
+    /// Searches the transcript on enter.
     Search,
-    /// Search in the message.
+    /// Searches inside the message.
     Find,
-    /// The value of the focused setting.
+    /// Sets the focused setting.
     Setting,
-    /// What the comparison varies.
+    /// Sets the axes of the comparison.
     Axes,
-    /// What it leaves free of the window.
+    /// Sets the tokens that the comparison keeps free of the window.
     Headroom,
 }
 
-/// Something over the main screen.
+/// A screen or dialog over the main screen.
 #[derive(Debug, Clone)]
 pub enum Overlay {
-    /// The keys that work.
     Help {
         /// First visible row.
         top: usize,
     },
-    /// Actions by name.
     Palette {
-        /// What was typed.
         text: String,
-        /// The action under the cursor, of those that match.
+        /// The highlighted action, as an index into the matches.
         selected: usize,
     },
-    /// What was found while reading.
+    /// Problems found while reading.
     Findings {
-        /// Cursor.
         scroll: Scroll,
     },
-    /// The steps and what each does.
     Policies(PoliciesScreen),
-    /// Every estimator beside what was counted.
+    /// Every estimator beside the provider's count.
     Estimators(EstimatorsScreen),
-    /// What is in the window.
+    /// The parts of the window.
     Breakdown(Box<BreakdownScreen>),
-    /// What the gateway tries after an overflow.
+    /// The gateway's attempts after an overflow.
     Recovery(RecoveryScreen),
-    /// Why it overflowed.
+    /// Why the session overflowed.
     Explain(ExplainScreen),
-    /// What was committed.
     Commits(CommitsScreen),
-    /// Two branches.
     Branches(BranchesScreen),
-    /// Call by call: [`App::timeline_screen`].
+    /// Its state is in [`App::timeline_screen`].
     Timeline,
-    /// Settings side by side: [`App::compare_screen`].
+    /// Its state is in [`App::compare_screen`].
     Compare,
     /// The confirmation before a write.
     Write(WriteDialog),
@@ -164,146 +153,131 @@ pub enum Overlay {
 /// The dialog of a commit or an undo.
 #[derive(Debug, Clone)]
 pub struct WriteDialog {
-    /// What would be written.
     pub write: PendingWrite,
-    /// How far it is.
     pub stage: WriteStage,
-    /// The first line that is seen of its summary.
+    /// First visible line of its summary.
     pub top: usize,
 }
 
-/// How far a write is.
+/// The progress of a write.
 #[derive(Debug, Clone)]
 pub enum WriteStage {
-    /// Waiting for the session to be read again, so that what is asked about is what stands there now.
+    /// Waiting until the session is read again, so that the dialog describes the file as it is now.
     Waiting,
-    /// Its summary is being made, or offered.
+    /// The summary is offered or in progress.
     Summarising(SummaryStage),
-    /// There is no summary, so nothing is written: why.
+    /// Why there is no summary; nothing is written.
     SummaryFailed(String),
-    /// Being checked.
     Checking,
     /// Waiting for y or n.
     Confirming(WritePreview),
-    /// Being written.
     Writing,
-    /// Refused or failed: why, and that nothing was touched.
+    /// Why the write was refused or failed, and that nothing changed.
     Refused(String),
 }
 
-/// The live state.
+/// Whether changes on disk appear at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpdateMode {
-    /// Changes on disk appear by themselves.
+    /// Changes on disk appear at once.
     Live,
-    /// The person scrolled up, or paused: changes are noted, the view stays.
+    /// The person scrolled up or paused: changes are counted and the view stays.
     Paused {
-        /// Changes that came meanwhile.
+        /// Changes since then.
         changes: u32,
     },
 }
 
-/// A session that is being read.
+/// A session that is loading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loading {
-    /// Which one.
     pub key: SessionKey,
-    /// Bytes read.
     pub bytes_read: u64,
-    /// Bytes in all; 0 while unknown.
+    /// 0 while unknown.
     pub bytes_total: u64,
-    /// When it began, ms: progress shows only after a while.
+    /// When loading started, ms; progress shows only after a delay.
     pub started_ms: i64,
 }
 
-/// What a message was asked for with.
+/// The inputs of a message text: epoch, entry, its fate and the plan's edits. Equal inputs need no second request.
 pub(super) type MessageRequest = (Epoch, EntryIx, Option<MessageFate>, Option<Vec<Edit>>);
 
-/// The whole state.
+/// The state of the program.
 #[derive(Debug, Clone)]
 pub struct App {
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
-    /// How the person wants it.
     pub options: Options,
-    /// The store as listed; items live in `sessions`.
+    /// The listed store; its items are moved to `sessions`.
     pub listing: Option<StoreListing>,
-    /// Why the store could not be listed.
+    /// Why listing the store failed.
     pub store_error: Option<String>,
-    /// The focused pane.
     pub focus: Pane,
-    /// The focused pane takes the whole screen.
+    /// Whether the focused pane fills the screen.
     pub zoom: bool,
-    /// Sessions.
     pub sessions: SessionsPane,
     /// The open session.
     pub transcript: Option<TranscriptPane>,
-    /// The session that is being read.
+    /// The session that is loading.
     pub loading: Option<Loading>,
-    /// Why a session could not be opened: its key, and the words.
+    /// The session that failed to open, and why.
     pub open_error: Option<(SessionKey, String)>,
-    /// The message under the cursor.
     pub message: MessagePane,
-    /// Which prompt the main view shows.
+    /// The prompt that the main view shows.
     pub target: Target,
-    /// Settings.
     pub tuning: TuningPane,
-    /// Numbers over all messages, as of the session and plan that are shown.
+    /// Totals over all messages of the displayed session and plan.
     pub plan_totals: PlanTotals,
-    /// Whose failed calls were counted, and how many there are.
+    /// Cache of the number of failed calls, with its key.
     pub(super) failed_calls: Option<(SessionViewKey, u64)>,
-    /// The open session is being read again: what is known of it may be older than the file.
+    /// Whether the open session is being read again; until then, its state may be older than the file.
     pub is_refreshing: bool,
-    /// The session under the tuned settings that no step has, while there are some.
+    /// The session under changed settings that belong to no policy, if any changed.
     pub(super) assumed_session: Option<Arc<LoadedSession>>,
-    /// The plan of the tuned settings, while the preview is on.
+    /// The plan under the tuned settings, while the preview is on.
     pub plan: Option<Arc<Plan>>,
-    /// The summary that was made last; the preview counts its length until the cut changes.
+    /// The last finished summary; the preview uses its length until the compaction's cut changes.
     pub summary: Option<Arc<SummaryResult>>,
-    /// Steps that are switched on and wait for texts to be read: the plan is told without them.
+    /// Enabled policies that wait for texts; the plan leaves them out.
     pub waiting_policies: PolicySet,
-    /// The texts of this reading could not be read.
+    /// Whether reading the texts of this epoch failed.
     pub details_failed: bool,
-    /// What configured steps would save with the gates open, tokens, each on its own; none where it cannot be measured.
+    /// Tokens that each configured policy would save alone with open gates; `None` when that cannot be measured.
     pub policy_savings: Vec<(Policy, Option<u64>)>,
     /// Replays of the open session.
     pub replay_state: ReplayState,
-    /// What the timeline shows of them, kept while it is closed.
+    /// Kept while the timeline is closed.
     pub timeline_screen: TimelineScreen,
-    /// What the comparison shows, kept while it is closed.
+    /// Kept while the comparison is closed.
     pub compare_screen: CompareScreen,
-    /// What is over the screen.
     pub overlay: Option<Overlay>,
-    /// The line being typed.
+    /// The line that a person is typing.
     pub input: Option<LineInput>,
-    /// The status line's message.
     pub toast: Option<Toast>,
-    /// What the last key changed.
     pub flash: Flash,
-    /// Whether changes appear.
     pub update_mode: UpdateMode,
-    /// Folders that are looked at now and then, and why, where the system does not tell of their changes.
+    /// Which folders are polled and why, where the system does not report their changes.
     pub polling_reason: Option<String>,
-    /// The mouse holds a slider.
+    /// Whether the mouse is dragging a slider.
     pub(super) is_dragging: bool,
-    /// Newest reading.
+    /// The newest epoch.
     pub epoch: Epoch,
-    /// The message that was asked for last: reading, entry, its fate and how the plan makes its text.
+    /// The last requested message, so that it is not requested twice.
     pub(super) requested_message: Option<MessageRequest>,
-    /// The reading whose texts were asked for last.
+    /// The session view whose details were requested last.
     pub(super) requested_details: Option<SessionViewKey>,
-    /// The tuned values that the plan was made with, while one is shown.
+    /// The tuned values behind the plan, while one is shown.
     pub(super) planned_values: Option<Vec<Value>>,
-    /// The moment a timer was asked for last, ms.
+    /// The last requested timer, ms.
     pub(super) next_timer_ms: Option<i64>,
     /// The time of the last event, ms.
     pub now_ms: i64,
-    /// Whether titles and rows show the secrets of their texts.
+    /// Whether titles and rows show secrets.
     pub secrets: SecretDisplay,
 }
 
 impl App {
-    /// The state before anything is known.
+    /// Creates the state before anything is loaded.
     pub fn new(options: Options, size: (u16, u16)) -> Self {
         Self {
             size,
@@ -348,7 +322,7 @@ impl App {
         }
     }
 
-    /// Where everything stands now.
+    /// Computes the current layout.
     pub fn layout(&self) -> Layout {
         layout(&LayoutInput {
             width: self.size.0,
@@ -360,23 +334,22 @@ impl App {
         })
     }
 
-    /// The open session as the main view shows it.
     pub fn displayed_session(&self) -> Option<&Arc<LoadedSession>> {
         self.transcript.as_ref().map(|pane| &pane.session)
     }
 
-    /// Findings of the store, then those of the open session: the order the list of findings counts in.
+    /// Returns the problems of the store, then those of the open session. The cursor of the list counts in this
+    /// order.
     pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
         let store = self.listing.iter().flat_map(|listing| &listing.findings);
         store.chain(self.transcript.iter().flat_map(|pane| &pane.findings))
     }
 
-    /// The entry under the transcript's cursor.
+    /// Returns the entry under the transcript's cursor.
     pub fn selected_entry(&self) -> Option<EntryIx> {
         self.transcript.as_ref()?.selected().map(|row| row.entry)
     }
 
-    /// Whether something flashes at this moment.
     pub fn is_flashing(&self) -> bool {
         self.flash.until_ms > self.now_ms
     }

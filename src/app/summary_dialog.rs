@@ -1,5 +1,5 @@
-//! The summary of a compaction before it is committed: offered where the conversation would leave the program, made call by
-//! call, and kept until the cut changes.
+//! The summary of a compaction before the commit. The dialog asks first when the conversation would leave the
+//! program, shows the progress call by call, and keeps the summary until the cut changes.
 
 use std::sync::Arc;
 
@@ -7,58 +7,58 @@ use crate::app::effect::{Effect, PendingWrite};
 use crate::app::event::SummaryUpdate;
 use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
 use crate::ids::Epoch;
-use crate::inspect::LoadedSession;
-use crate::inspect::summary_job::SummaryResult;
-use crate::inspect::summary_writer::SummaryEstimate;
 use crate::plan::Plan;
+use crate::session::LoadedSession;
 use crate::summarize::SummaryProgress;
 use crate::text;
+use crate::write::summary::job::SummaryResult;
+use crate::write::summary::writer::SummaryEstimate;
 
-/// Columns of the box that a write is asked in, and of its sides.
+/// Columns of the write dialog, and of its padding.
 pub const DIALOG_COLUMNS: u16 = 80;
 const DIALOG_PADDING: u16 = 8;
-/// Lines of a summary that a page goes on by.
+/// Lines of a page of the summary.
 pub(super) const SUMMARY_PAGE: usize = 8;
 
-/// How far a summary is.
+/// The progress of a summary.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SummaryStage {
-    /// What is to be summarised is being read.
+    /// The messages to summarise are being read.
     Reading,
-    /// Waiting for y or n: it takes this, and leaves the program.
+    /// Waiting for y or n: the calls send the conversation out of the program.
     Offered(SummaryEstimate),
-    /// A call is being answered.
+    /// A call is running.
     Calling(SummaryProgress),
 }
 
-/// Columns of a line in the dialog on a screen this wide.
+/// Columns of a line in the dialog on a screen of `columns`.
 pub fn dialog_line_columns(columns: u16) -> usize {
     usize::from(DIALOG_COLUMNS.min(columns.saturating_sub(2)).saturating_sub(DIALOG_PADDING))
 }
 
-/// The lines of a summary as the dialog shows them.
+/// Wraps a summary for the dialog.
 pub fn summary_lines(made: &SummaryResult, columns: u16) -> Vec<String> {
     text::wrap(&made.summary.text.to_string_lossy(), dialog_line_columns(columns).max(1))
 }
 
 impl App {
-    /// The plan with the length of the summary that was made for it, where one was.
+    /// Applies the length of the finished summary to its plan, if there is one.
     pub(super) fn with_summary_length(&self, inspection: &LoadedSession, plan: Plan) -> Plan {
         let made = self.summary.as_ref().filter(|made| made.matches_plan(inspection, &plan));
         made.and_then(|made| made.apply_to(inspection, &plan).ok()).unwrap_or(plan)
     }
 
-    /// The summary that was made for a plan.
+    /// Returns the finished summary of a plan.
     pub(super) fn summary_for(&self, inspection: &LoadedSession, plan: &Plan) -> Option<Arc<SummaryResult>> {
         self.summary.clone().filter(|made| made.matches_plan(inspection, plan))
     }
 
-    /// Whether a summary is being made, or offered.
+    /// Whether a summary is offered or in progress.
     pub(super) fn is_summarising(&self) -> bool {
         matches!(&self.overlay, Some(Overlay::Write(WriteDialog { stage: WriteStage::Summarising(_), .. })))
     }
 
-    /// What is said of a summary that is being made; of an older reading, or when nobody waits for it, it is dropped.
+    /// Shows the progress of a summary; drops updates of an older epoch, or without a waiting dialog.
     pub(super) fn on_summary_update(&mut self, epoch: Epoch, said: SummaryUpdate) -> Vec<Effect> {
         let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
         let asked = matches!(&dialog.write, PendingWrite::Commit { session, .. } if session.epoch == epoch);
@@ -74,7 +74,7 @@ impl App {
         Vec::new()
     }
 
-    /// Goes on to the question, about the plan as it stands now.
+    /// Opens the commit dialog again, for the plan with the finished summary.
     fn on_summary_finished(&mut self, made: Arc<SummaryResult>) -> Vec<Effect> {
         self.summary = Some(made);
         self.overlay = None;
@@ -82,7 +82,7 @@ impl App {
         self.open_commit_dialog()
     }
 
-    /// A yes to what was offered.
+    /// Starts the offered summary.
     pub(super) fn confirm_summary(&mut self) -> Vec<Effect> {
         let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
         let (
@@ -98,7 +98,8 @@ impl App {
         vec![effect]
     }
 
-    /// A no: what was offered is closed, and what is being made is cancelled and told so. Whether it was one of them.
+    /// Cancels a summary in progress and says so; returns whether one was in progress. An offer is left for the
+    /// caller to close.
     pub(super) fn cancel_summary(&mut self) -> bool {
         let Some(Overlay::Write(dialog)) = &mut self.overlay else { return false };
         match &dialog.stage {
@@ -112,7 +113,6 @@ impl App {
 }
 
 impl WriteDialog {
-    /// Moves what is seen of the summary.
     pub(super) fn scroll_by(&mut self, by: isize, columns: u16) {
         let PendingWrite::Commit { summary: Some(made), .. } = &self.write else { return };
         let last = summary_lines(made, columns).len().saturating_sub(1);

@@ -1,35 +1,34 @@
-//! The switch of the main view: the prompt that it shows, and that settings are tried on. The next call is planned from the
-//! active leaf; the failed call from where the session stood when it was made; of the whole session a replay is shown.
+//! The target of the main view: the prompt that it shows and that settings apply to. The next call is planned from
+//! the active leaf; the failed call from the leaf at its time; the whole session shows a replay of every call.
 
 use std::sync::Arc;
 
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::state::App;
-use crate::explain::failed_call;
 use crate::ids::Epoch;
-use crate::inspect::LoadedSession;
-use crate::inspect::overflow::Overflow;
-use crate::inspect::replay_summary::ReplaySummary;
+use crate::report::explain::failed_call;
+use crate::session::LoadedSession;
+use crate::session::overflow::Overflow;
+use crate::session::replay_summary::ReplaySummary;
 use crate::transcript::Leaf;
 
-/// The prompt that is shown.
+/// The prompt on display.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Target {
-    /// The call that would be made now.
+    /// The call that the gateway would make now.
     #[default]
     NextCall,
-    /// The call that explain explains, as it was made.
+    /// The overflow that explain is about, as of its time.
     FailedCall,
     /// Every call.
     WholeSession,
 }
 
 impl Target {
-    /// In the order of the switch.
+    /// Every target, in the order of the key that cycles them.
     pub const ALL: [Self; 3] = [Self::NextCall, Self::FailedCall, Self::WholeSession];
 
-    /// Its words.
     pub fn label(self) -> &'static str {
         match self {
             Self::NextCall => "next call",
@@ -43,12 +42,10 @@ impl Target {
     }
 }
 
-/// The session as recorded, and under the tuned settings where these are shown.
+/// The replayed target: recorded, and under the tuned settings if they are shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReplayOutcome {
-    /// As recorded.
     pub recorded: ReplaySummary,
-    /// Under the tuned settings.
     pub tuned: Option<ReplaySummary>,
 }
 
@@ -58,17 +55,17 @@ impl App {
         self.transcript.as_ref().map(|pane| &pane.active_session)
     }
 
-    /// The call that is explained; none where none overflowed.
+    /// The explained overflow; `None` when no call overflowed.
     pub fn failed_overflow(&self) -> Option<&Overflow> {
         self.transcript.as_ref()?.failed_overflow.as_ref()
     }
 
-    /// The session that is shown, under the changed settings that no step has.
+    /// The displayed session, under the changed settings that belong to no policy.
     pub fn planned_session(&self) -> Option<&Arc<LoadedSession>> {
         self.assumed_session.as_ref().or_else(|| self.displayed_session())
     }
 
-    /// Applies the changed settings that no step has, once for a plan and all its frames.
+    /// Applies the changed settings that belong to no policy, once per plan and not with every frame.
     pub(super) fn apply_assumed_settings(&mut self) {
         let changed = self.tuning.preview && !self.tuning.assumed_changes.is_empty();
         let inspection = self.displayed_session().filter(|_| changed);
@@ -76,20 +73,20 @@ impl App {
             .map(|inspection| Arc::new(inspection.with_window_changes(&self.tuning.assumed_changes)));
     }
 
-    /// The time of the call that is shown, ms: that of the failed one where it was recorded, else now.
+    /// The time of the displayed call, ms: the recorded time of the failed call, otherwise now.
     pub fn call_time_ms(&self) -> i64 {
         let failed = self.failed_overflow().filter(|_| self.target == Target::FailedCall);
         let at = failed.map(|overflow| overflow.time_ms).filter(|at| at.is_finite());
         at.map_or(self.now_ms, |at| at as i64)
     }
 
-    /// The replay of the target, once it is there; none for the next call.
+    /// The replay of the target, once finished; `None` for the next call.
     pub fn replay_outcome(&self) -> Option<ReplayOutcome> {
         self.replay_state.outcome.filter(|_| self.target != Target::NextCall)
     }
 
-    /// Tokens of the target's prompt, recorded and under the tuned settings, and whether the provider counted the first. None
-    /// for the next call, and until the replay is there.
+    /// Tokens of the target's prompt as recorded, whether the provider counted them, and tokens under the tuned
+    /// settings. `None` for the next call, and until the replay is finished.
     pub fn target_tokens(&self) -> Option<(u64, bool, Option<u64>)> {
         let ReplayOutcome { recorded, tuned } = self.replay_outcome()?;
         match self.target {
@@ -105,7 +102,7 @@ impl App {
         }
     }
 
-    /// Shows the next target; without an overflow there is no failed call to show.
+    /// Shows the next target; skips the failed call when no call overflowed.
     pub(super) fn select_next_target(&mut self) -> Vec<Effect> {
         if self.active_session().is_none() {
             self.show_toast("no session is open".into(), false);
@@ -118,7 +115,7 @@ impl App {
         self.show_target(target)
     }
 
-    /// Shows a target. Its words are in the status line where the screen has no place for the switch.
+    /// Shows a target. A toast names it when the screen has no room for the switch.
     pub(super) fn show_target(&mut self, target: Target) -> Vec<Effect> {
         self.target = target;
         if self.layout().legend.is_empty() {
@@ -129,7 +126,7 @@ impl App {
         effects
     }
 
-    /// Asks for the session as the target needs it, or puts it at its own leaf; the plan is to be made anew.
+    /// Requests the session as of the target's call, or displays it at its own leaf. The caller makes the plan again.
     pub(super) fn load_target(&mut self) -> Vec<Effect> {
         let Some(own) = self.active_session().cloned() else { return Vec::new() };
         if let Some(overflow) = self.overflow_to_load() {
@@ -139,7 +136,7 @@ impl App {
         Vec::new()
     }
 
-    /// The failed call where the target is not seen from the session's own leaf.
+    /// Returns the failed call when the target needs the session as of that call.
     fn overflow_to_load(&self) -> Option<Overflow> {
         let overflow = self.failed_overflow()?;
         let on_path = || self.active_session().is_some_and(|own| own.context.path.contains(&overflow.entry));
@@ -151,7 +148,7 @@ impl App {
         elsewhere.then(|| overflow.clone())
     }
 
-    /// Takes the session as it was when the failed call was made, if that is still what is wanted.
+    /// Displays the session as of the failed call, if that is still the target.
     pub(super) fn on_session_at_call(&mut self, epoch: Epoch, inspection: Option<Arc<LoadedSession>>) {
         let is_newest = self.active_session().is_some_and(|own| own.epoch == epoch);
         let Some(overflow) = self.overflow_to_load().filter(|_| is_newest) else { return };
@@ -177,7 +174,7 @@ impl App {
         }
     }
 
-    /// The session that replays are made of: the failed call is on its path, where one is shown.
+    /// The session to replay: its path contains the failed call, if one is shown.
     pub(super) fn replayed_session(&self) -> Option<&Arc<LoadedSession>> {
         let overflow = self.failed_overflow().filter(|_| self.target != Target::NextCall);
         let own = self.active_session()?;
@@ -187,7 +184,7 @@ impl App {
         self.displayed_session().filter(|shown| shown.leaf != Leaf::Own)
     }
 
-    /// Another reading of the open session: which of its calls failed.
+    /// Finds the failed call again after the session was read again.
     pub(super) fn update_failed_call(&mut self) {
         if let Some(pane) = &mut self.transcript {
             pane.failed_overflow = failed_call(&pane.active_session).cloned();

@@ -1,4 +1,4 @@
-//! The transcript pane: rows of the open session, cursor, folds, search, and the texts that have arrived.
+//! The transcript pane: the rows of the open session with cursor, folds, search and the excerpts read so far.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,80 +11,75 @@ use crate::context::rows::{Filter, Folds, RowInputs, RowKind, TranscriptRow, bui
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::diagnostic::Diagnostic;
 use crate::ids::{EntryIx, Epoch};
-use crate::inspect::LoadedSession;
-use crate::inspect::excerpt::Excerpt;
-use crate::inspect::overflow::Overflow;
 use crate::plan::Plan;
 use crate::policy::Fate;
+use crate::session::LoadedSession;
+use crate::session::message::excerpt::Excerpt;
+use crate::session::overflow::Overflow;
 use crate::store::entry::Role;
 use crate::transcript::labels::resolve_labels;
 
-/// The open session as it is shown.
 #[derive(Debug, Clone)]
 pub struct TranscriptPane {
-    /// The session as it is shown: at its own leaf, or as it was when the failed call was made.
+    /// The session on display: at its own leaf, or as of the failed call.
     pub session: Arc<LoadedSession>,
     /// The session at its own leaf.
     pub active_session: Arc<LoadedSession>,
-    /// Its call that is explained, where one overflowed.
+    /// The overflow that explain is about, if any.
     pub failed_overflow: Option<Overflow>,
-    /// What is shown.
     pub rows: Vec<TranscriptRow>,
     /// Cursor over `rows`.
     pub scroll: Scroll,
-    /// Where a planned compaction would cut.
+    /// The cut of a planned compaction.
     pub compaction_marker: Option<CompactionMarker>,
-    /// What is folded.
     pub folds: Folds,
-    /// Which entries get rows.
+    /// The filter that selects which entries get rows.
     pub filter: Filter,
     /// Whether the cursor stays on the last row when entries arrive.
     pub follow: bool,
-    /// Words searched for.
+    /// The searched words.
     pub query: String,
-    /// Entries that hold them, in file order.
+    /// Entries that contain them, in file order.
     pub matches: Vec<EntryIx>,
-    /// How far the search is.
     pub(super) search: SearchState,
-    /// The reading since which entries were only added: what was asked of it since still fits.
+    /// The epoch since which entries were only appended: answers computed under it or later are still valid.
     pub(super) appended_since: Epoch,
-    /// Labels by entry.
     pub labels: HashMap<EntryIx, String>,
-    /// Texts that have been read.
+    /// Excerpts read so far.
     pub excerpts: HashMap<EntryIx, Excerpt>,
-    /// Texts that have been asked for.
+    /// Entries whose excerpts were requested.
     pub requested_excerpts: HashSet<EntryIx>,
-    /// Estimated tokens of each message, under the plan where one is shown.
+    /// Estimated tokens of each message, after the plan if there is one.
     pub tokens: Vec<u64>,
-    /// Prompt tokens up to and with each message.
+    /// Prompt tokens up to and including each message.
     pub running_totals: Vec<u64>,
-    /// The largest of `tokens`, or before the plan; what thin bars are measured by.
+    /// The largest message in tokens, before the plan: the scale of the thin bars.
     pub largest: u64,
-    /// What was found in the transcript.
+    /// Problems found in the transcript.
     pub findings: Vec<Diagnostic>,
     /// Entries that arrived with the last change on disk.
     pub new_entries: HashSet<EntryIx>,
 }
 
-/// What a row says of tokens and fate.
+/// Tokens and fate of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TranscriptRowTokens {
     /// Estimated tokens before the plan.
     pub before: u64,
     /// Estimated tokens after it.
     pub after: u64,
-    /// Prompt tokens up to and with this row, after the plan.
+    /// Prompt tokens up to and including this row, after the plan.
     pub running_total: u64,
-    /// The fate to sign the row with: the strongest of the messages it stands for.
+    /// The strongest fate among the row's messages.
     pub fate: Option<Fate>,
     /// Messages with that fate.
     pub fate_count: usize,
-    /// It is protected by its position.
+    /// Whether its position protects it from pruning.
     pub is_protected: bool,
 }
 
 impl TranscriptPane {
-    /// Shows a session, its last row under the cursor.
+    /// Shows a session with the cursor on its last row.
     pub fn new(inspection: Arc<LoadedSession>, height: usize) -> Self {
         let mut pane = Self {
             labels: resolve_labels(&inspection.index, &inspection.tree),
@@ -114,7 +109,7 @@ impl TranscriptPane {
         pane
     }
 
-    /// Takes a newer reading of the same session; cursor, folds and texts stay.
+    /// Shows a newer reading of the same session; keeps cursor and folds, and excerpts if the file only grew.
     pub fn refresh(&mut self, inspection: Arc<LoadedSession>, height: usize) {
         let known = self.session.index.entries.len();
         self.new_entries.clear();
@@ -137,7 +132,7 @@ impl TranscriptPane {
         }
     }
 
-    /// Makes the rows anew and keeps the cursor on its entry and its line of the screen.
+    /// Rebuilds the rows; the cursor keeps its entry and its line of the screen.
     pub fn rebuild_rows(&mut self, height: usize) {
         let at = self.selected().map(|row| (row.entry, annotation_kind(row)));
         let line = self.scroll.cursor.saturating_sub(self.scroll.top);
@@ -159,7 +154,7 @@ impl TranscriptPane {
         }
     }
 
-    /// Counts tokens under a plan, or as they stand, and shows where a compaction would cut.
+    /// Updates tokens under a plan, or without one, and places the cut of its compaction.
     pub fn apply_plan(&mut self, plan: Option<&Plan>, height: usize) {
         let messages = &self.session.context.messages;
         self.tokens = match plan {
@@ -175,12 +170,11 @@ impl TranscriptPane {
         self.place_compaction_marker(plan.and_then(CompactionMarker::from_plan), height);
     }
 
-    /// The row under the cursor.
     pub fn selected(&self) -> Option<&TranscriptRow> {
         self.rows.get(self.scroll.cursor)
     }
 
-    /// The row that shows an entry, or the fold that hides it.
+    /// Returns the row that shows an entry, or the fold that hides it.
     pub fn row_of_entry(&self, entry: EntryIx) -> Option<usize> {
         self.rows.iter().position(|row| row.entry == entry && !annotation_kind(row).0).or_else(|| {
             let at = self.session.context.position(entry)?;
@@ -190,7 +184,6 @@ impl TranscriptPane {
         })
     }
 
-    /// The numbers of a row under a plan.
     pub fn row_tokens(&self, row: &TranscriptRow, plan: Option<&Plan>) -> TranscriptRowTokens {
         let Some(first) = row.message else { return self.off_context_tokens(row) };
         let range = first..(first + row.messages as usize).min(self.tokens.len());
@@ -213,14 +206,15 @@ impl TranscriptPane {
         }
     }
 
-    /// A row off the context: its own size, no total.
+    /// Returns the own size of a row off the context; it has no running total.
     fn off_context_tokens(&self, row: &TranscriptRow) -> TranscriptRowTokens {
         let size = self.session.index.entry(row.entry).message;
         let tokens = size.map_or(0, |size| estimate_or_zero(&size));
         TranscriptRowTokens { before: tokens, after: tokens, ..TranscriptRowTokens::default() }
     }
 
-    /// Entries whose texts are needed for the rows in sight and have not been asked for.
+    /// Returns the entries within a screen of the visible rows whose excerpts were not requested, and marks them as
+    /// requested.
     pub fn missing_excerpts(&mut self, height: usize) -> Vec<EntryIx> {
         let from = self.scroll.top.saturating_sub(height);
         let rows = self.rows.iter().skip(from).take(height * 3).map(|row| row.entry);
@@ -229,7 +223,7 @@ impl TranscriptPane {
         rows.filter(|entry| !excerpts.contains_key(entry) && asked.insert(*entry)).collect()
     }
 
-    /// Folds or unfolds what the cursor is on; an entry folds the turn it belongs to.
+    /// Toggles the fold under the cursor; an entry folds its turn.
     pub fn toggle_fold(&mut self, height: usize) {
         let Some(row) = self.selected().copied() else { return };
         match row.kind {
@@ -250,7 +244,7 @@ impl TranscriptPane {
         self.rebuild_rows(height);
     }
 
-    /// The user turn a row belongs to.
+    /// Returns the user turn of a row.
     pub fn turn_of(&self, row: usize) -> Option<EntryIx> {
         let rows = self.rows.get(..=row)?;
         rows.iter()
@@ -259,14 +253,13 @@ impl TranscriptPane {
             .map(|row| row.entry)
     }
 
-    /// Folds every user turn but the one the cursor is in.
+    /// Folds every user turn.
     pub fn fold_all(&mut self, height: usize) {
         let users = self.session.context.path.iter().copied();
         self.folds.turns = users.filter(|ix| self.role(*ix) == Some(Role::User)).collect();
         self.rebuild_rows(height);
     }
 
-    /// Unfolds everything.
     pub fn unfold_all(&mut self, height: usize) {
         self.folds.turns.clear();
         self.folds.history = true;
@@ -275,7 +268,7 @@ impl TranscriptPane {
         self.rebuild_rows(height);
     }
 
-    /// The next row, in a direction, that a test holds for.
+    /// Returns the next row in a direction that satisfies `test`.
     pub fn find_row(&self, forward: bool, test: impl Fn(&TranscriptRow) -> bool) -> Option<usize> {
         let at = self.scroll.cursor;
         if forward {
@@ -285,7 +278,7 @@ impl TranscriptPane {
         }
     }
 
-    /// Goes to an entry; what hides it is unfolded.
+    /// Moves to an entry and unfolds whatever hides it.
     pub fn reveal(&mut self, entry: EntryIx, height: usize) {
         if let Some(turn) = self.hiding_turn(entry) {
             self.folds.turns.remove(&turn);
@@ -308,7 +301,8 @@ impl TranscriptPane {
         }
     }
 
-    /// The next match in a direction, around the end; one that the row under the cursor tells is passed over.
+    /// Returns the next match in a direction, wrapping at the ends; going back skips matches inside the row under the
+    /// cursor.
     pub fn next_match(&self, forward: bool) -> Option<EntryIx> {
         let at = self.selected().map(|row| row.entry);
         let here = self.selected().filter(|row| row.kind == RowKind::Entry).map(|_| self.scroll.cursor);
@@ -333,7 +327,7 @@ impl TranscriptPane {
             .filter(|turn| *turn != entry && self.folds.turns.contains(turn))
     }
 
-    /// Opens every branch on the way from an entry to the active path.
+    /// Opens every branch between an entry and the active path.
     fn open_branch_of(&mut self, entry: EntryIx) {
         let tree = &self.session.tree;
         let active: HashSet<EntryIx> = self.session.context.path.iter().copied().collect();
@@ -354,7 +348,7 @@ impl TranscriptPane {
     }
 }
 
-/// Whether a row tells of something beside its entry, and whether that is a cut.
+/// Returns whether a row is an annotation rather than an entry, and whether it is a cut.
 fn annotation_kind(row: &TranscriptRow) -> (bool, bool) {
     (matches!(row.kind, RowKind::Branch { .. } | RowKind::Cut), row.kind == RowKind::Cut)
 }
@@ -365,7 +359,7 @@ fn toggle(set: &mut HashSet<EntryIx>, entry: EntryIx) {
     }
 }
 
-/// Which fate signs a row that stands for several messages.
+/// Ranks fates: the highest one marks a row of several messages.
 fn fate_rank(fate: Fate) -> u8 {
     match fate {
         Fate::Kept => 0,

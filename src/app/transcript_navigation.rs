@@ -1,4 +1,4 @@
-//! Moving through the transcript, folding and unfolding.
+//! Moves through the transcript, folds and unfolds.
 
 use crate::app::action::Action;
 use crate::app::layout::Pane;
@@ -36,7 +36,7 @@ impl App {
     }
 }
 
-/// Whether the plan changes a message that a row stands for.
+/// Whether the plan changes a message of a row.
 fn is_changed_row(row: &TranscriptRow, plan: &Plan) -> bool {
     let fates = plan.fates();
     let range = row.message.map(|first| first..(first + row.messages as usize).min(fates.len()));
@@ -79,7 +79,7 @@ impl TranscriptPane {
         }
     }
 
-    /// Closes the branch the cursor is in, and puts the cursor on it.
+    /// Folds the branch of the cursor, and moves the cursor to its row.
     fn collapse_branch(&mut self, height: usize) {
         let depth = self.selected().map_or(0, |row| row.depth);
         let fork = self.find_row(false, |row| {

@@ -1,69 +1,68 @@
-//! The tuning pane: the steps as switches, and every setting of the focused one with its range, default, configured
-//! value and origin. Moving one changes a copy; the gateway's own config is never touched.
+//! The tuning pane: switches for the policies, and each setting of the focused policy with its range, default,
+//! configured value and origin. It changes a copy of the settings; the gateway's config file is never written.
 
 use std::ops::Range;
 
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit};
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::setting_value::{input_text, parse_value, slider_position, snap_to_step};
-use crate::inspect::setting_change::SettingChange;
-use crate::inspect::{LoadedSession, SessionViewKey};
 use crate::js::Value;
 use crate::policy::prune::Gate;
 use crate::policy::settings::{PolicySetting, settings_from_values};
 use crate::policy::{Policy, PolicySet, PolicySettings};
+use crate::session::setting_change::SettingChange;
+use crate::session::{LoadedSession, SessionViewKey};
 
-/// The settings as they are tuned.
+/// The tuned settings and the cursor over them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TuningPane {
-    /// The configured rows of every step, in the order of the steps; `contextPruning.mode` is left out: it is the
-    /// switch in the title.
+    /// The configured rows of every policy, in policy order. `contextPruning.mode` is left out: the switch in the
+    /// title sets it.
     pub rows: Vec<PolicySetting>,
-    /// The tuned values, one for each row.
+    /// The tuned values, one per row.
     pub values: Vec<Value>,
-    /// The step whose rows are shown.
+    /// The policy whose rows are shown.
     pub policy: Policy,
-    /// The steps that are shown for the version, in order.
+    /// The policies that the version has, in order.
     pub visible_policies: Vec<Policy>,
-    /// The steps that take part while a plan is shown.
+    /// The enabled policies while a plan is shown.
     pub policies: PolicySet,
-    /// The steps that take part as configured.
+    /// The policies that the config enables.
     configured_policies: PolicySet,
-    /// The focused row, counted over the rows of all steps. Of a step without settings there is none:
+    /// The focused row, as an index into `rows`. It focuses nothing when the policy has no settings: see
     /// [`Self::focused_row`].
     pub cursor: usize,
-    /// The first visible row, counted from the first of the step.
+    /// First visible row, counted from the policy's first row.
     pub top: usize,
-    /// Where the cursor was in each step, counted from its first row.
+    /// The last cursor in each policy, counted from its first row.
     saved_offsets: [usize; Policy::ALL.len()],
-    /// The plan is shown.
+    /// Whether the plan is shown.
     pub preview: bool,
-    /// A shut gate leaves everything as it is; otherwise the effect of pruning is shown as if it ran.
+    /// Whether a shut gate prevents pruning in the plan; otherwise the plan shows pruning as if it ran.
     pub respect_gates: bool,
-    /// The total after, for each position of the focused slider.
+    /// The total after the plan, in tokens, at each position of the focused slider.
     pub profile: Vec<u64>,
-    /// What that follows from.
+    /// Cache key of `profile`.
     profile_key: Option<ProfileKey>,
-    /// Changed settings that no step has: the windows, and the limits of workspace files.
+    /// Changed settings that belong to no policy: the windows, and the limits of workspace files.
     pub assumed_changes: Vec<SettingChange>,
-    /// What is being typed into the focused row.
+    /// The typed text of the focused row.
     pub editing: Option<String>,
 }
 
-/// What the profile of a slider follows from: everything but where that slider stands.
+/// Cache key of a slider's profile: every input except the position of that slider.
 #[derive(Debug, Clone, PartialEq)]
 struct ProfileKey {
     subject: SessionViewKey,
-    /// Texts were read.
     has_details: bool,
     row: usize,
-    /// The values of all other rows.
+    /// The tuned values, with `Null` for the slider itself.
     other_values: Vec<Value>,
     policies: PolicySet,
     is_open: bool,
 }
 
-/// Positions a slider's profile is computed for.
+/// Positions at which a slider's profile is computed.
 pub const PROFILE_POSITIONS: usize = 44;
 
 impl Default for TuningPane {
@@ -89,7 +88,7 @@ impl Default for TuningPane {
     }
 }
 
-/// The steps that take part as things are configured: those of the plan, and the turn limit where there is one.
+/// Returns the configured policies: those of the plan, and the turn limit when one is set.
 pub(super) fn configured_policies(inspection: &LoadedSession) -> PolicySet {
     let configured = &inspection.configured_settings;
     configured
@@ -98,7 +97,8 @@ pub(super) fn configured_policies(inspection: &LoadedSession) -> PolicySet {
 }
 
 impl TuningPane {
-    /// Shows the configured values of a session; what was tuned is kept wherever the same place says the same.
+    /// Shows the configured values of a session. A tuned value survives when its row has the same owner and
+    /// configured value as before.
     pub fn configure(&mut self, inspection: &LoadedSession) {
         let offset = self.cursor.saturating_sub(self.policy_rows().start);
         let rows = inspection.setting_rows.iter().filter(|row| row.key() != "contextPruning.mode");
@@ -119,7 +119,8 @@ impl TuningPane {
         self.move_to_offset(offset);
     }
 
-    /// The tuned value of a row that was there before with the same reader and the same configured value.
+    /// Returns the tuned value of an earlier row with the same key, owner and configured value, unless the row is
+    /// fixed now.
     fn retained_value(&self, row: &PolicySetting) -> Option<Value> {
         let same = |old: &PolicySetting| {
             old.key() == row.key() && old.owner == row.owner && old.setting.value == row.setting.value
@@ -128,62 +129,59 @@ impl TuningPane {
         self.values.get(at).cloned()
     }
 
-    /// The rows of the focused step, counted over all rows.
+    /// Returns the rows of the focused policy, as a range of `rows`.
     pub fn policy_rows(&self) -> Range<usize> {
         let from = self.rows.partition_point(|row| row.policy < self.policy);
         from..self.rows.partition_point(|row| row.policy <= self.policy)
     }
 
-    /// The focused row; none where the step has no settings.
+    /// Returns the focused row; `None` when the policy has no settings.
     pub fn focused_row(&self) -> Option<usize> {
         Some(self.cursor).filter(|at| self.policy_rows().contains(at))
     }
 
-    /// A row: its key without what stands before it, control, values, origin.
     pub fn setting(&self, at: usize) -> Option<&PruneSetting> {
         self.rows.get(at).map(|row| &row.setting)
     }
 
-    /// The focused row.
     pub fn focused_setting(&self) -> Option<&PruneSetting> {
         self.setting(self.focused_row()?)
     }
 
-    /// Shows the rows of a step, the cursor where it was left.
+    /// Shows the rows of a policy with its last cursor.
     pub fn focus_policy(&mut self, step: Policy) {
         self.saved_offsets[self.policy as usize] = self.cursor.saturating_sub(self.policy_rows().start);
         self.policy = step;
         self.move_to_offset(self.saved_offsets[step as usize]);
     }
 
-    /// Puts the cursor on a row of the step.
+    /// Moves the cursor to an offset from the policy's first row.
     fn move_to_offset(&mut self, offset: usize) {
         let range = self.policy_rows();
         self.cursor = range.start + offset.min(range.len().saturating_sub(1));
         self.top = self.top.min(offset);
     }
 
-    /// The step so many further, around the end.
+    /// Returns the policy `by` positions away, wrapping at the ends.
     pub fn policy_by(&self, by: isize) -> Policy {
         let at = self.visible_policies.iter().position(|step| *step == self.policy).unwrap_or(0) as isize;
         let at = (at + by).rem_euclid(self.visible_policies.len().max(1) as isize);
         self.visible_policies.get(at as usize).copied().unwrap_or(self.policy)
     }
 
-    /// Whether a step takes part in the plan that is shown.
     pub fn is_policy_on(&self, step: Policy) -> bool {
         self.preview && self.policies.has(step)
     }
 
-    /// Switches a step. While no plan is shown none is on: the first one switched on is shown alone. With the last
-    /// one the plan goes.
+    /// Toggles a policy. While no plan is shown, every policy counts as off, so the first one is shown alone. Turning
+    /// off the last one hides the plan.
     pub fn toggle_policy(&mut self, step: Policy) {
         let shown = if self.preview { self.policies } else { PolicySet::NONE };
         self.policies = shown.with(step, !shown.has(step));
         self.preview = !self.policies.is_empty();
     }
 
-    /// Shows the plan or not. Without a step there would be nothing to show, so that pruning is switched on.
+    /// Shows or hides the plan. Turns pruning on when no policy is on, as there would be nothing to show.
     pub fn toggle_preview(&mut self) {
         self.preview = !self.preview;
         if self.preview && self.policies.is_empty() {
@@ -191,18 +189,18 @@ impl TuningPane {
         }
     }
 
-    /// The plan is shown, the focused step in it: one of its settings was moved.
+    /// Shows the plan with the focused policy, after one of its settings moved.
     pub fn enable_focused_policy(&mut self) {
         self.policies = self.policies.with(self.policy, true);
         self.preview = true;
     }
 
-    /// The tuned settings of pruning, as the gateway would read them.
+    /// Returns the tuned pruning settings as the gateway would read them.
     pub fn prune_settings(&self) -> PruneSettings {
         settings_from_values(&self.rows, &self.values, &PolicySettings::default()).prune
     }
 
-    /// The settings of every step: tuned where there are rows, configured otherwise.
+    /// Returns the settings of every policy: tuned when there are rows, otherwise configured.
     pub fn policy_settings(&self, inspection: &LoadedSession) -> PolicySettings {
         PolicySettings {
             enabled: self.policies,
@@ -210,22 +208,20 @@ impl TuningPane {
         }
     }
 
-    /// Whether a row differs from the configuration.
     pub fn is_changed(&self, at: usize) -> bool {
         self.values.get(at) != self.setting(at).map(|row| &row.value)
     }
 
-    /// Whether anything differs from the configuration.
+    /// Whether any setting differs from the config.
     pub fn has_changes(&self) -> bool {
         !self.assumed_changes.is_empty() || (0..self.rows.len()).any(|at| self.is_changed(at))
     }
 
-    /// How many rows of a step differ from the configuration.
+    /// Counts the rows of a policy that differ from the config.
     pub fn count_changed(&self, step: Policy) -> usize {
         (0..self.rows.len()).filter(|at| self.rows[*at].policy == step && self.is_changed(*at)).count()
     }
 
-    /// Moves the cursor.
     pub fn move_by(&mut self, by: isize, height: usize) {
         let range = self.policy_rows();
         let last = range.end.saturating_sub(1).max(range.start);
@@ -233,8 +229,8 @@ impl TuningPane {
         self.keep_visible(height);
     }
 
-    /// The setting shown on a line of the pane, below its title and its facts; the line under the focused slider is
-    /// its profile, and belongs to it.
+    /// Returns the row on a line of the pane, counted below its title and facts. The line under the focused slider is
+    /// its profile and maps to the same row.
     pub fn row_at(&self, line: usize) -> Option<usize> {
         let range = self.policy_rows();
         let row = range.start + self.top + line;
@@ -242,19 +238,19 @@ impl TuningPane {
         range.contains(&row).then_some(row)
     }
 
-    /// Lines that the rows of the step take, the profile among them.
+    /// Counts the lines of the policy's rows, including the profile.
     pub fn line_count(&self) -> usize {
         let rows = self.policy_rows().len();
         if rows == 0 { 0 } else { rows + 1 }
     }
 
-    /// Lines of the step that takes most.
+    /// Returns the lines that the policy with the most rows takes.
     pub fn max_line_count(&self) -> usize {
         let rows = |step| self.rows.iter().filter(|row| row.policy == step).count();
         Policy::ALL.into_iter().map(rows).max().unwrap_or(0) + 1
     }
 
-    /// Brings the focused row into sight; its profile takes a row of its own.
+    /// Scrolls so that the focused row and the profile below it are visible.
     pub fn keep_visible(&mut self, height: usize) {
         let room = height.saturating_sub(1).max(1);
         let offset = self.cursor.saturating_sub(self.policy_rows().start);
@@ -262,7 +258,7 @@ impl TuningPane {
         self.top = self.top.min(self.line_count().saturating_sub(height));
     }
 
-    /// Moves the focused setting by steps of its own.
+    /// Moves the focused slider by its own step size, or toggles a switch.
     pub fn adjust(&mut self, steps: f64) {
         let Some(at) = self.focused_row() else { return };
         let (control, value) = (self.rows[at].setting.control, &mut self.values[at]);
@@ -277,7 +273,7 @@ impl TuningPane {
         }
     }
 
-    /// Puts a slider at a share of its track, 0 to 1, and the focus on it.
+    /// Focuses a row and moves its slider to a share of the track, 0 to 1.
     pub fn slide_to(&mut self, row: usize, share: f64) {
         self.cursor = row;
         match self.focused_setting().map(|row| row.control) {
@@ -290,12 +286,10 @@ impl TuningPane {
         }
     }
 
-    /// The focused setting back to the gateway's default.
     pub fn reset_to_default(&mut self) {
         self.set_focused(|row| row.default.clone());
     }
 
-    /// The focused setting back to the configured value.
     pub fn reset_to_config(&mut self) {
         self.set_focused(|row| row.value.clone());
     }
@@ -306,48 +300,51 @@ impl TuningPane {
         }
     }
 
-    /// Every setting of every step back to the configured value.
     pub fn reset_all(&mut self) {
         self.values = self.rows.iter().map(|row| row.setting.value.clone()).collect();
         self.assumed_changes.clear();
     }
 
-    /// The text a person edits for the focused row.
+    /// Returns the focused value as editable text.
     pub fn edit_text(&self) -> String {
         let value = self.focused_row().and_then(|at| Some(input_text(self.unit(at), self.values.get(at)?)));
         value.unwrap_or_default()
     }
 
-    /// Takes what was typed into the focused row; answers what was expected where it does not fit.
+    /// Parses typed text into the focused row.
+    ///
+    /// # Errors
+    /// The expected form, when the text is not valid for the setting.
     pub fn set_text(&mut self, text: &str) -> Result<(), &'static str> {
         let Some(at) = self.focused_row() else { return Ok(()) };
         self.values[at] = parse_value(&self.rows[at].setting, text)?;
         Ok(())
     }
 
-    /// What a row's slider counts.
+    /// The unit of a row's slider.
     pub fn unit(&self, at: usize) -> Option<Unit> {
         self.setting(at)?.control.unit()
     }
 
-    /// Where a row's tuned value stands on its track, 0 to 1.
+    /// Returns the tuned position on the slider's track, 0 to 1.
     pub fn share(&self, at: usize) -> Option<f64> {
         slider_position(self.setting(at)?, self.values.get(at)?)
     }
 
-    /// Where a row's configured value stands on its track.
+    /// Returns the configured position on the slider's track, 0 to 1.
     pub fn config_share(&self, at: usize) -> Option<f64> {
         let row = self.setting(at)?;
         slider_position(row, &row.value)
     }
 
-    /// Whether the gateway would run the pruner now, under the tuned settings.
+    /// Returns the gate of the pruner at `now_ms` under the tuned settings.
     pub fn gate_now(&self, inspection: &LoadedSession, now_ms: f64) -> Gate {
         inspection.gate(true, &self.prune_settings(), now_ms)
     }
 
-    /// Computes the total after for positions along the focused slider; nothing for other controls. `gate` is the pruner's under
-    /// given settings; the steps in `waiting` are left out until their texts are read.
+    /// Computes the total after the plan, in tokens, along the focused slider; clears the profile for other controls.
+    /// `gate` returns the pruner's gate under some settings; policies in `waiting` are left out until their texts are
+    /// read.
     pub fn compute_profile(
         &mut self,
         inspection: &LoadedSession,
@@ -368,7 +365,7 @@ impl TuningPane {
             policies: self.policies.without(waiting),
             is_open: gate(&self.prune_settings()).is_open(),
         });
-        // A slider that is held moves along its own profile.
+        // Dragging the slider changes only its own position, so the profile stays valid.
         if self.profile_key == profiled {
             return;
         }
@@ -388,7 +385,6 @@ impl TuningPane {
         }
     }
 
-    /// There is no profile.
     pub(super) fn clear_profile(&mut self) {
         self.profile.clear();
         self.profile_key = None;

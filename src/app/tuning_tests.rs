@@ -2,11 +2,11 @@ use super::*;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::ruleset::Ruleset;
-use crate::inspect::testing::{loaded_session, transcript, user};
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::settings::{SettingSources, policy_settings};
+use crate::session::testing::{loaded_session, transcript, user};
 
-/// A session of one turn, configured as nothing says otherwise.
+/// A session of one turn under the default config.
 fn session() -> LoadedSession {
     let config = GatewayConfig::empty();
     let source = SettingSources {

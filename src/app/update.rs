@@ -1,4 +1,4 @@
-//! One event in, effects out.
+//! Handles one event and returns the effects.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,20 +12,20 @@ use crate::app::state::{App, Loading, Overlay, Toast, UpdateMode, WriteStage};
 use crate::app::target::Target;
 use crate::app::transcript::TranscriptPane;
 use crate::ids::SessionKey;
-use crate::inspect::{LoadedSession, Mark, SessionItem};
 use crate::policy::MessageFate;
+use crate::session::{LoadedSession, Mark, SessionItem};
 use crate::store::sqlite::database_of;
 
-/// How long a toast stays, ms.
+/// The time for which a toast shows, ms.
 const TOAST_MS: i64 = 3_000;
 
 impl App {
-    /// What to do before anything happened.
+    /// Returns the first effects.
     pub fn start(&mut self, demo: bool) -> Vec<Effect> {
         vec![Effect::ListSessions { demo }]
     }
 
-    /// Takes one event at a moment (ms since the epoch) and answers what to do.
+    /// Handles an event at `now_ms` (ms since 1970) and returns effects.
     pub fn update(&mut self, event: Event, now_ms: i64) -> Vec<Effect> {
         self.now_ms = now_ms;
         let estimators = self.estimators().is_some();
@@ -66,7 +66,7 @@ impl App {
         effects
     }
 
-    /// Answers to what was asked about the open session; those of an older reading are dropped here.
+    /// Handles answers about the open session; drops those of an older epoch.
     fn on_session_event(&mut self, event: Event) -> Vec<Effect> {
         let epoch = self.displayed_session().map(|inspection| inspection.epoch);
         match event {
@@ -121,7 +121,7 @@ impl App {
         Vec::new()
     }
 
-    /// Every pane keeps its cursor in sight when the room changes.
+    /// Keeps the cursor of every pane visible after its size changed.
     pub(super) fn keep_cursors_visible(&mut self) {
         let layout = self.layout();
         self.sessions.scroll.keep_visible(self.sessions.rows.len(), layout.rows(Pane::Sessions));
@@ -135,7 +135,6 @@ impl App {
         }
     }
 
-    /// Rows of a pane.
     pub(super) fn pane_height(&self, pane: Pane) -> usize {
         self.layout().rows(pane)
     }
@@ -169,15 +168,16 @@ impl App {
         }
     }
 
-    /// Whether the key that is open means another transcript by now: a reset, a rewind or a switch made a new one.
+    /// Whether the open session has another transcript now, after a reset, a rewind or a switch.
     fn has_new_transcript(&self, open: &LoadedSession) -> bool {
         let listed = self.sessions.items.iter().find(|item| item.key == open.item.key);
-        // A new one is written with the first answer (store E7); until then the one before is all there is to show.
+        // The gateway writes a new transcript with the first answer (store E7); until then the old one is all there
+        // is to show.
         let is_written = |item: &&SessionItem| item.path.is_some() && !item.has(Mark::Missing);
         listed.filter(is_written).is_some_and(|item| item.path != open.item.path)
     }
 
-    /// Opens the session with the newest change, where nothing is open yet.
+    /// Opens the last changed session when none is open.
     fn open_newest(&mut self, height: usize) -> Vec<Effect> {
         let readable = self.sessions.items.iter().filter(|item| item.path.is_some() && !is_secondary(item));
         let newest = readable.max_by_key(|item| item.updated_ms).or(self.sessions.items.first());
@@ -186,7 +186,7 @@ impl App {
         self.open_session(key)
     }
 
-    /// Asks for a session; what was asked before is dropped.
+    /// Opens a session; drops requests about the previous one.
     pub(super) fn open_session(&mut self, key: SessionKey) -> Vec<Effect> {
         let loading = self.loading.as_ref().map(|loading| &loading.key);
         let shown = self.displayed_session().map(|inspection| &inspection.item.key);
@@ -278,7 +278,7 @@ impl App {
     fn on_refresh_failed(&mut self, error: String) -> Vec<Effect> {
         self.is_refreshing = false;
         self.show_toast(error, true);
-        // The list says what became of the file.
+        // The list says whether the file was replaced or removed.
         let demo = self.listing.as_ref().is_some_and(|listing| listing.demo);
         let mut effects = vec![Effect::ListSessions { demo }];
         effects.extend(self.reopen_write_dialog());
@@ -296,7 +296,7 @@ impl App {
         Vec::new()
     }
 
-    /// Files changed on disk: follow them, or count them while paused.
+    /// Follows changed files, or counts the changes while paused.
     fn on_files_changed(&mut self, paths: &[PathBuf]) -> Vec<Effect> {
         if let UpdateMode::Paused { changes } = &mut self.update_mode {
             *changes += 1;
@@ -318,7 +318,7 @@ impl App {
         effects
     }
 
-    /// Changes come later where nobody tells of them: the header says so, and why is said once.
+    /// Notes polled folders: the header shows it always, and a toast says why once.
     fn on_polling_changed(&mut self, why: Option<String>) -> Vec<Effect> {
         if let Some(why) = why.clone().filter(|_| self.polling_reason.is_none()) {
             self.show_toast(why, false);
@@ -327,7 +327,7 @@ impl App {
         Vec::new()
     }
 
-    /// Reads again what may have changed: the open transcript, the list.
+    /// Reads the open transcript and the list again if they may have changed.
     pub(super) fn request_refresh(
         &self,
         transcript_changed: impl Fn(&Path) -> bool,
@@ -378,13 +378,12 @@ impl App {
         }
     }
 
-    /// Says something in the status line for a while.
     pub(super) fn show_toast(&mut self, text: String, failed: bool) {
         let ms = if failed { 2 * TOAST_MS } else { TOAST_MS };
         self.toast = Some(Toast { text, is_error: failed, until_ms: self.now_ms + ms });
     }
 
-    /// Takes away what has had its time.
+    /// Removes the toast and the highlights that have expired.
     fn clear_expired(&mut self) {
         if self.toast.as_ref().is_some_and(|toast| toast.until_ms <= self.now_ms) {
             self.toast = None;
@@ -397,7 +396,7 @@ impl App {
         }
     }
 
-    /// Asks for what the screen needs now: texts of rows, the message, the next moment something goes.
+    /// Requests the data that the screen needs now: excerpts, the message, the next timer.
     fn request_missing(&mut self, effects: &mut Vec<Effect>) {
         let height = self.pane_height(Pane::Transcript);
         if let Some(pane) = &mut self.transcript {
@@ -425,7 +424,7 @@ impl App {
         }
     }
 
-    /// Asks for the message under the cursor when it, the reading or its fate is another than asked for.
+    /// Requests the message under the cursor when entry, epoch or fate differ from the last request.
     fn request_message(&mut self, effects: &mut Vec<Effect>) {
         let Some(pane) = &self.transcript else { return };
         let Some(entry) = pane.selected().map(|row| row.entry) else { return };
@@ -450,12 +449,12 @@ impl App {
     }
 }
 
-/// An archive, an orphan, or a row without a transcript yet: opened only when someone asks for it.
+/// Whether a session is an archive, an orphan or without a transcript: it opens only when selected.
 fn is_secondary(item: &SessionItem) -> bool {
     item.has(Mark::Orphan) || item.has(Mark::Missing) || item.marks.iter().any(|mark| mark.is_archive())
 }
 
-/// What was counted of a session stays until it is counted anew, unless its file changed.
+/// Keeps the counts of sessions whose files did not change until they are counted again.
 fn keep_counts(items: Vec<SessionItem>, known: &[SessionItem]) -> Vec<SessionItem> {
     let known: HashMap<&SessionKey, &SessionItem> = known.iter().map(|old| (&old.key, old)).collect();
     let merge = |mut item: SessionItem| {

@@ -1,5 +1,5 @@
-//! Rows of a long line, and words found in it. Both work on text that is visible already
-//! ([`crate::text::visible`]) and answer byte ranges, in one walk however long the line is.
+//! Wraps long lines and finds words in them. Both work on visible text ([`crate::text::visible`]), return byte ranges
+//! and take one pass for a line of any length.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::text;
 
-/// The rows of a visible line, each of at most `columns`; broken at blanks where there are any. The blank
-/// at a break belongs to no row. Never empty.
+/// Returns the rows of a visible line, each at most `columns` wide and broken at blanks where possible. The blank at
+/// a break belongs to no row. Never empty.
 pub fn wrap_rows(line: &str, columns: usize) -> Vec<Range<usize>> {
     let columns = columns.max(2);
     if line.len() <= columns {
@@ -30,11 +30,10 @@ pub fn wrap_rows(line: &str, columns: usize) -> Vec<Range<usize>> {
 struct LineWrapper<'a> {
     line: &'a str,
     columns: usize,
-    /// Start of the row.
+    /// Start of the current row, in bytes.
     row_start: usize,
-    /// Columns of the row so far.
     used_columns: usize,
-    /// The last blank of the row behind something: its byte, and the columns up to and with it.
+    /// The last blank after a non-blank in the current row: its byte, and the columns up to and including it.
     last_blank: Option<(usize, usize)>,
     rows: Vec<Range<usize>>,
 }
@@ -53,8 +52,8 @@ impl LineWrapper<'_> {
         self.used_columns += width;
     }
 
-    /// Ends the row before what starts at `at`: at that itself if it is a blank, else at the last blank,
-    /// else in the middle of the word.
+    /// Ends the current row before the char at `at`: at `at` if it is a blank, otherwise at the last blank, otherwise
+    /// inside the word.
     fn end_row(&mut self, at: usize, blank: bool) {
         let (end, next, carried) = match self.last_blank {
             _ if blank => (at, at + 1, 0),
@@ -66,8 +65,7 @@ impl LineWrapper<'_> {
     }
 }
 
-/// Where the words occur in a visible line, left to right. Small letters match capitals too, unless the
-/// words hold a capital.
+/// Returns the occurrences of the words in a visible line. Ignores case unless the words contain a capital.
 pub fn occurrences(line: &str, words: &str) -> Vec<Range<usize>> {
     if words.is_empty() {
         return Vec::new();
@@ -77,7 +75,7 @@ pub fn occurrences(line: &str, words: &str) -> Vec<Range<usize>> {
     lower.match_indices(words).map(|(at, found)| at..at + found.len()).collect()
 }
 
-/// Small letters where that keeps every byte in its place.
+/// Lowercases the chars whose length in bytes stays the same, so that byte ranges remain valid.
 fn fold_case(line: &str) -> String {
     let small = |char: char| {
         let mut lower = char.to_lowercase();

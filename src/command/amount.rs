@@ -1,15 +1,14 @@
-//! Amounts that options ask for, and what is said where one is none.
+//! Parses and resolves amount options such as `--budget 80%`; both failures name the option.
 
 use super::failure::Failure;
-use crate::inspect::amount::Amount;
+use crate::format::amount::Amount;
 
-/// Reads the value of an option.
 pub(super) fn parse_amount(option: &str, text: &str) -> Result<Amount, Failure> {
     let wrong = || Failure::usage(format!("{option} {:?}: expected {}", text.trim(), Amount::EXPECTED));
     Amount::parse(text).ok_or_else(wrong)
 }
 
-/// An amount in tokens of a window.
+/// Converts an amount to tokens of `window`.
 pub(super) fn resolve_amount(amount: Amount, option: &str, window: f64) -> Result<f64, Failure> {
     amount.tokens(window).ok_or_else(|| {
         Failure::usage(format!(

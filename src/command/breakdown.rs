@@ -1,4 +1,4 @@
-//! `clawscope context SESSION --breakdown`: what is in the window, section by section; the JSON is beside.
+//! `clawscope context SESSION --breakdown`: prints the sections of the window. `breakdown_json` has the JSON form.
 
 use std::io::Write as _;
 
@@ -9,17 +9,15 @@ use super::output::{Output, Tone};
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::context::budget::BudgetPart;
-use crate::inspect::LoadedSession;
-use crate::inspect::breakdown::{
+use crate::report::breakdown::{
     Figure, Line, Section, SectionKind, WindowContents, heavy_blocks, sections, warnings,
 };
+use crate::session::LoadedSession;
 
-/// Lines of a section that are printed; the JSON has them all.
+/// Printed lines per section; the JSON has all lines.
 const MAX_SECTION_LINES: usize = 30;
-/// Columns of the largest bar.
 const BAR_WIDTH: u64 = 24;
 
-/// Shows what is in the window of a session.
 pub(super) fn show(inspection: &LoadedSession, json: bool, output: &mut Output) -> Result<(), Failure> {
     let contents = WindowContents::new(inspection, None);
     let blocks = heavy_blocks(inspection, &contents.heaviest_entries(), &mut || true);
@@ -40,7 +38,6 @@ pub(super) fn show(inspection: &LoadedSession, json: bool, output: &mut Output) 
     print_total(inspection, &contents, &sections, output)
 }
 
-/// The sum, and what there is to know of it.
 fn print_total(
     inspection: &LoadedSession,
     contents: &WindowContents,
@@ -129,7 +126,7 @@ fn table(inspection: &LoadedSession, sections: &[Section]) -> Table {
     table
 }
 
-/// A heavy message says which entry it is, and its heaviest block.
+/// Returns the explanation of a heavy line where its own note is empty: the entry and its heaviest block.
 fn line_note(section: &Section, line: &Line) -> String {
     match section.kind {
         SectionKind::Heaviest if line.note.is_empty() => line.explanation.clone(),
@@ -149,7 +146,7 @@ fn format_figure(figure: Figure) -> String {
     }
 }
 
-/// A share of the window; what is there but rounds to nothing is less than one percent.
+/// Formats a share of the window; a non-zero share that rounds to 0% prints as `<1%`.
 fn format_share(tokens: u64, window: u64) -> String {
     let words = format_percent(tokens, window);
     if tokens > 0 && words == "0%" { "<1%".into() } else { words }

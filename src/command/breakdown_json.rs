@@ -1,18 +1,17 @@
-//! What is in the window, as JSON: exact integers, and the report as it stands in the row.
+//! JSON of `context --breakdown`: exact integers, and the prompt report unchanged from the session's row.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::session_output::{budget_value, session_json, tool_name, window_value};
 use crate::context::breakdown::{MessageSum, PromptParts, PromptPiece, Tally, ToolTotals};
 use crate::context::budget::{Budget, BudgetPart, FixedChars, part_for};
-use crate::inspect::LoadedSession;
-use crate::inspect::breakdown::{
+use crate::js::{Object, Value};
+use crate::report::breakdown::{
     BlockKind, HeavyBlocks, HeavyMessage, Remainder, RemainderCause, WindowContents, warnings,
 };
-use crate::js::{Object, Value};
+use crate::session::LoadedSession;
 use crate::store::prompt_report::{SystemPromptReport, ToolSize};
 
-/// The whole answer.
 pub(super) fn report_json(
     inspection: &LoadedSession,
     contents: &WindowContents,
@@ -60,7 +59,7 @@ pub(super) fn report_json(
     ])
 }
 
-/// Whole percent of the window, rounded half up; null without a window.
+/// Returns whole percent of the window, rounded half up; null without a window.
 fn share_value(tokens: u64, window: f64) -> Value {
     let window = window.max(0.0) as u64;
     Value::from((tokens * 100 + window / 2).checked_div(window))
@@ -117,7 +116,7 @@ fn injected_files_value(report: &SystemPromptReport, parts: &PromptParts, budget
     });
     let warned = warnings(report)
         .into_iter()
-        .map(|text| Value::from(text.replace(crate::inspect::format::DIGIT_SEPARATOR, " ")));
+        .map(|text| Value::from(text.replace(crate::format::DIGIT_SEPARATOR, " ")));
     let mut value = size_object(FixedChars::new(report).files, budget.tokens(BudgetPart::Files));
     value.set("maxFileChars", Value::from(report.max_file_chars));
     value.set("maxTotalChars", Value::from(report.max_total_chars));
@@ -134,7 +133,7 @@ fn tool_schemas_value(report: &SystemPromptReport, parts: &PromptParts, budget: 
     Value::from(value)
 }
 
-/// Tools of the report in its order, then those that only messages name.
+/// Lists the tools in the order of the report, then the tools that only messages name.
 fn tools_value(inspection: &LoadedSession, contents: &WindowContents) -> Value {
     let report = inspection.prompt_report.as_deref();
     let pieces = contents.now.prompt.as_ref().map_or(&[][..], |parts| &parts.schema_pieces);
@@ -143,7 +142,7 @@ fn tools_value(inspection: &LoadedSession, contents: &WindowContents) -> Value {
     let mut named: HashMap<&str, usize> =
         left.iter().filter_map(|(at, tool)| Some((tool.name.as_deref()?, *at))).collect();
     let in_report = listed.iter().zip(pieces).map(|(tool, it)| {
-        // Of two tools of one name the first has the messages.
+        // The first of two tools with one name gets the messages.
         let used = named.remove(tool.name.as_str()).and_then(|at| left.remove(&at));
         tool_value(inspection, Some(&tool.name), Some((tool, *it)), used)
     });
@@ -223,7 +222,7 @@ fn remainder_value(inspection: &LoadedSession, contents: &WindowContents) -> Val
     let known = contents.remainder.as_ref();
     let number = |of: fn(&Remainder) -> u64| Value::from(known.ok().map(of));
     let words = match known {
-        Ok(remainder) => remainder.explanation().replace(crate::inspect::format::DIGIT_SEPARATOR, " "),
+        Ok(remainder) => remainder.explanation().replace(crate::format::DIGIT_SEPARATOR, " "),
         Err(why) => why.label().to_owned(),
     };
     Value::from(Object::from([

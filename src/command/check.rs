@@ -1,4 +1,4 @@
-//! `clawscope check SESSION --budget N|PCT`: whether every call fits, for scripts.
+//! `clawscope check SESSION --budget N|PCT`: checks for scripts whether every call fits. The exit code is the answer.
 
 use super::amount::{parse_amount, resolve_amount};
 use super::environment::Invocation;
@@ -13,10 +13,9 @@ use crate::cli::{CheckArgs, StoreArgs};
 use crate::js::{Object, Value};
 use crate::replay::ModelCall;
 
-/// The option of the budget.
 const BUDGET_OPTION: &str = "--budget";
 
-/// Answers in one line and by the exit code.
+/// Prints the verdict in one line and returns `CheckFailed` where a call is over the budget.
 pub(super) fn run(
     args: &CheckArgs,
     place: &StoreArgs,
@@ -26,7 +25,7 @@ pub(super) fn run(
     let asked = parse_amount(BUDGET_OPTION, &args.budget)?;
     let replayed = replay_session(&args.target.session, None, &args.overrides, place, around)?;
     let budget = resolve_amount(asked, BUDGET_OPTION, replayed.inputs.provider_window)?;
-    // A share is one of the window that the call was made with.
+    // A percentage applies to the window of the call's own model, which may change within a session.
     let own =
         |call: &ModelCall| asked.tokens(replayed.inputs.provider_window_of(call)).unwrap_or(f64::INFINITY);
     let is_over = |at: &usize| {

@@ -1,5 +1,5 @@
-//! `clawscope commit SESSION`: a plan as a new branch, a compaction as the entry that ends one. A dry run unless `--apply`
-//! is given.
+//! `clawscope commit SESSION`: writes a plan as a new branch, or a compaction as the entry that ends one. It is a dry
+//! run unless `--apply` is set.
 
 use super::environment::Invocation;
 use super::failure::Failure;
@@ -12,15 +12,14 @@ use super::summary::{
 use super::writing::{self, WriteJob};
 use crate::cli::{CommitArgs, StoreArgs};
 use crate::commit::InterruptedCommit;
-use crate::inspect::summary_job::SummaryResult;
-use crate::inspect::write::WriteAction;
 use crate::js::{Object, Value};
 use crate::policy::Policy;
 use crate::policy::prune::Gate;
 use crate::store::sqlite::database_of;
 use crate::summarize::SummarizerKind;
+use crate::write::request::WriteAction;
+use crate::write::summary::job::SummaryResult;
 
-/// Tells what a commit would write, or writes it.
 pub(super) fn run(
     args: &CommitArgs,
     place: &StoreArgs,
@@ -36,7 +35,7 @@ pub(super) fn run(
         return Err(Failure::refused(refusal.to_string()));
     }
     if database_of(preview.inspection.source.path()).is_some() {
-        // Nothing is written there whatever the plan is: that is what a person has to know first.
+        // Refuses databases before everything else: no plan can be written there, so its details do not matter.
         writing::refuse_early(&write_job(&preview, None, args, place, around))?;
     }
     if preview.plan.is_empty() {
@@ -51,8 +50,8 @@ pub(super) fn run(
     writing::run(&job, &ready, args.target.json, json_members(&preview, made.as_ref()), output)
 }
 
-/// Who writes the summary, and who would with `--apply` where that is another: a dry run sends a conversation nowhere that
-/// was not named on the command line.
+/// Chooses the summarizer, and names the configured one where `--apply` would use that instead. A dry run sends no
+/// conversation to a service that the command line does not name.
 fn planned_summarizer(
     args: &CommitArgs,
     around: &Invocation,
@@ -64,8 +63,8 @@ fn planned_summarizer(
     Ok((summary::choose_summarizer(kind, &config, around)?, other))
 }
 
-/// The summary of the plan's compaction, and who else would write it with `--apply`. What would be refused whatever it says
-/// is refused before it is made.
+/// Generates the summary of the plan's compaction, and names the summarizer that `--apply` would use instead. Refusals
+/// that do not depend on the summary come first, so that no summary is made in vain.
 fn generate_for_plan(
     preview: &mut Preview,
     args: &CommitArgs,
@@ -129,7 +128,7 @@ fn print(
     Ok(output.line(Tone::Plain, &preview.describe_changes())?)
 }
 
-/// A plan that changes nothing is no branch; a shut gate is the usual cause.
+/// Explains a plan without changes; a closed gate is the usual cause.
 fn describe_no_changes(preview: &Preview) -> String {
     let path = preview.inspection.source.path().display();
     let pruned = preview.simulated.policies.enabled.has(Policy::Prune);
@@ -138,7 +137,8 @@ fn describe_no_changes(preview: &Preview) -> String {
             let pi = preview.inspection.ruleset.id.is_pi();
             let who =
                 if pi { "pi prunes nothing by itself" } else { "the gateway would not prune at this moment" };
-            // A mode that is off shuts the gate without being asked; the other causes only where one asks for them.
+            // `Gate::Off` closes the gate even without `--gates`; the other causes close it only with `--gates` or
+            // `--now`.
             let next = if preview.gate == Gate::Off {
                 "--set contextPruning.mode=cache-ttl, or another of its keys, makes the plan all the same."
             } else {

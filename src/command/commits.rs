@@ -1,4 +1,4 @@
-//! `clawscope commits SESSION`: what was written to a session and what of it is in force.
+//! `clawscope commits SESSION`: lists the commits and undos of a session, and which are in force.
 
 use std::io::Write as _;
 
@@ -9,10 +9,9 @@ use super::output::{Output, Tone};
 use super::session_output::{number_value, print_session_header, session_json};
 use super::table::{Align, Cell, Table};
 use crate::cli::{SessionArgs, StoreArgs};
-use crate::inspect::commit_list::{CommitRecord, CommitStatus, list_commits};
 use crate::js::{Object, Value};
+use crate::write::commit_list::{CommitRecord, CommitStatus, list_commits};
 
-/// Lists the commits and undos of a session.
 pub(super) fn run(
     args: &SessionArgs,
     place: &StoreArgs,

@@ -1,4 +1,4 @@
-//! `clawscope compare SESSION [LEAF] [LEAF]`: two branches beside each other.
+//! `clawscope compare SESSION [LEAF] [LEAF]`: prints two branches side by side.
 
 use std::io::Write as _;
 
@@ -10,13 +10,12 @@ use super::session_output::{budget_value, print_session_header, session_json};
 use super::table::{Align, Cell, Table};
 use crate::cli::{CompareArgs, StoreArgs};
 use crate::ids::EntryIx;
-use crate::inspect::LoadedSession;
-use crate::inspect::compare::{
+use crate::js::{Object, Value};
+use crate::report::compare::{
     BranchComparison, ComparedBranch, ComparedMessage, MessageChange, compare_branches,
 };
-use crate::js::{Object, Value};
+use crate::session::LoadedSession;
 
-/// Compares two branches of a session.
 pub(super) fn run(
     args: &CompareArgs,
     place: &StoreArgs,
@@ -100,7 +99,6 @@ fn change_tone(change: MessageChange) -> Tone {
     }
 }
 
-/// Both branches, a fact a line.
 fn facts_table(comparison: &BranchComparison) -> Table {
     let mut table = Table::new(&[("", Align::Left), ("first", Align::Right), ("second", Align::Right)]);
     for (name, of) in ComparedBranch::FACTS {

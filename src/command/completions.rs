@@ -1,4 +1,4 @@
-//! `clawscope completions SHELL`.
+//! `clawscope completions SHELL`: prints the completion script of a shell.
 
 use std::io::Write as _;
 
@@ -9,7 +9,6 @@ use super::failure::Failure;
 use super::output::Output;
 use crate::cli::Cli;
 
-/// Prints the script for a shell.
 pub(super) fn run(shell: Shell, output: &mut Output) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "clawscope", &mut script);

@@ -1,10 +1,11 @@
-//! `clawscope context SESSION`: what the model would be sent, message by message, with estimates.
+//! `clawscope context SESSION`: prints the messages that the model would receive, with token estimates.
 
 use std::io::Write as _;
 
 use super::breakdown;
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
+use super::flush::describe_flush;
 use super::format::{format_count, format_estimate, format_number, format_percent, with_commas};
 use super::messages;
 use super::output::{Output, Tone};
@@ -20,17 +21,15 @@ use crate::context::tokens::usage::sum_of_estimates;
 use crate::context::tokens::{ContextEstimate, estimate_for_runtime, estimate_message};
 use crate::context::{ContentSource, ContextMessage};
 use crate::ids::EntryIx;
-use crate::inspect::LoadedSession;
-use crate::inspect::excerpt::read_sent_excerpt;
-use crate::inspect::format::describe_flush as words_of_flush;
-use crate::inspect::usage_totals::session_usage;
 use crate::js::{JsException, Object, Value};
 use crate::plan::Plan;
 use crate::policy::memory_flush::FlushState;
 use crate::redact::SecretDisplay;
+use crate::session::LoadedSession;
+use crate::session::message::excerpt::read_sent_excerpt;
+use crate::session::usage_totals::session_usage;
 use crate::store::entry::EntryKind;
 
-/// Shows the context of a session.
 pub(super) fn run(
     view: &ContextViewArgs,
     place: &StoreArgs,
@@ -61,7 +60,7 @@ pub(super) fn run(
     sent.map_or(Ok(()), |sent| print_sent(&inspection, &sent, output))
 }
 
-/// What is sent otherwise than it stands in the transcript, as calls before left it.
+/// Prints the messages that earlier calls pruned: they go out shorter than the transcript has them.
 fn print_sent(inspection: &LoadedSession, sent: &Plan, output: &mut Output) -> Result<(), Failure> {
     let less = sent.total_before().saturating_sub(sent.total_after());
     let line = format!("sent otherwise by what calls before pruned: {} less", format_estimate(less));
@@ -81,7 +80,7 @@ fn print_sent(inspection: &LoadedSession, sent: &Plan, output: &mut Output) -> R
     Ok(())
 }
 
-/// What a message is sent as where calls before pruned it; null where it is sent as it stands.
+/// Returns the pruned form of a message that an earlier call pruned; null where the message goes out unchanged.
 fn sent_value(sent: Option<&Plan>, at: usize) -> Value {
     let fate = sent.and_then(|plan| Some((plan, plan.fates().get(at)?)));
     let Some((plan, fate)) = fate.filter(|(_, fate)| fate.fate.is_change()) else { return Value::Null };
@@ -93,7 +92,7 @@ fn sent_value(sent: Option<&Plan>, at: usize) -> Value {
     ]))
 }
 
-/// pi's estimate over every `message` entry of the file, whatever its branch.
+/// Sums pi's estimates over every `message` entry of the file, on all branches.
 fn session_tokens(inspection: &LoadedSession) -> u64 {
     let entries = inspection.index.entries.iter().filter(|entry| entry.kind == EntryKind::Message);
     entries.filter_map(|entry| entry.message).map(|size| message_tokens(&size)).sum()
@@ -149,7 +148,7 @@ fn message_members(inspection: &LoadedSession, at: usize, message: &ContextMessa
     ])
 }
 
-/// The `context_edit` whose content stands in the place of its own.
+/// Returns the `context_edit` that replaces the message's own content.
 fn content_edit(message: &ContextMessage) -> Option<EntryIx> {
     match message.content_source {
         ContentSource::Edited(edit) => Some(edit),
@@ -157,7 +156,7 @@ fn content_edit(message: &ContextMessage) -> Option<EntryIx> {
     }
 }
 
-/// Measured up to the anchor, estimated from there on; all estimated without one.
+/// Returns measured tokens up to the anchor and estimates after it; all tokens are estimates without an anchor.
 fn estimate_value(inspection: &LoadedSession, estimate: Result<ContextEstimate, JsException>) -> Value {
     let Ok(estimate) = estimate else { return Value::Null };
     let anchor = estimate.last_usage.map(|at| inspection.context.messages[at].entry);
@@ -170,7 +169,7 @@ fn estimate_value(inspection: &LoadedSession, estimate: Result<ContextEstimate, 
     ]))
 }
 
-/// Where the session stands with the memory flush; null where no gateway runs it.
+/// Returns the state of the memory flush; null where no gateway runs it.
 fn flush_value(inspection: &LoadedSession) -> Value {
     let Some(flush) = inspection.memory_flush() else { return Value::Null };
     let total = flush.total.map(|total| {
@@ -252,7 +251,7 @@ fn print_totals(
         output.line(Tone::Plain, &words)?;
     }
     if let Some(flush) = inspection.memory_flush() {
-        let words = with_commas(&words_of_flush(&flush, &inspection.limits));
+        let words = with_commas(&describe_flush(&flush, &inspection.limits));
         output.line(Tone::Dim, &format!("memory flush: {words}"))?;
     }
     let guard = inspection.window_guard();
@@ -274,7 +273,7 @@ fn describe_estimate(inspection: &LoadedSession, estimate: Result<ContextEstimat
             let (next, since) = (whole(estimate.tokens), whole(estimate.trailing_tokens));
             let measured = format_number(whole(estimate.usage_tokens));
             let name = inspection.index.display_id(inspection.context.messages[at].entry);
-            // Nothing of it is an estimate as long as nothing came after the count.
+            // The sum is a measurement as long as no message follows the count.
             let sum = if since == 0 {
                 format!("{} measured at {name}", format_number(next))
             } else {

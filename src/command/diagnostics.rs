@@ -1,4 +1,5 @@
-//! Everything `doctor` tells of a store, gathered from the store, its configuration and its transcripts.
+//! The data behind `clawscope doctor`, collected from the store, its configuration and its transcripts. `doctor` only
+//! prints it.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -22,28 +23,26 @@ use crate::gateway::ruleset::{Reserve, Ruleset};
 use crate::gateway::state_dir::{StateDirSource, state_dir};
 use crate::gateway::window::WindowInfo;
 use crate::gateway::window_lookup::flush_window;
-use crate::inspect::lifecycle::Lifecycle;
-use crate::inspect::simulated_settings::{EffectiveSetting, effective_setting_rows};
-use crate::inspect::{LoadedSession, Mark, SessionItem};
 use crate::redact::Redactor;
 use crate::runtime::watch::{WatchMode, find_polled, store_folders};
+use crate::session::lifecycle::Lifecycle;
+use crate::session::simulated_settings::{EffectiveSetting, effective_setting_rows};
+use crate::session::{LoadedSession, Mark, SessionItem};
 use crate::store::model::{DEFAULT_MODEL, ModelRef};
 use crate::store::pi_dirs::load_settings;
 use crate::store::session::Session;
 
-/// The model of an agent's next call, where no session says otherwise.
+/// The model of an agent's next call, unless the session overrides it.
 #[derive(Debug)]
 pub(super) struct AgentModel {
     pub provider: String,
     pub id: String,
     pub window: WindowInfo,
-    /// Where that is told.
     pub window_provenance: Provenance,
-    /// The pruner runs on it (pruning 3.6).
+    /// Whether the pruner runs on this model (pruning 3.6).
     pub is_prunable: bool,
 }
 
-/// An agent.
 #[derive(Debug)]
 pub(super) struct AgentReport {
     pub id: String,
@@ -53,50 +52,48 @@ pub(super) struct AgentReport {
     pub model: AgentModel,
 }
 
-/// A lock that lies beside a transcript.
+/// A lock file beside a transcript.
 #[derive(Debug)]
 pub(super) struct TranscriptLock {
     pub path: PathBuf,
     /// `held` or `stale`.
     pub state: &'static str,
     pub pid: Option<u32>,
-    /// Why it is stale, or that its process was not seen.
+    /// The reason for `stale`, or a note that the process cannot be seen; empty for a live lock.
     pub reason: String,
 }
 
-/// What was found.
 #[derive(Debug)]
 pub(super) struct DoctorReport {
-    /// What named the state dir.
+    /// Setting or variable that named the state dir.
     pub state_dir_origin: String,
     pub agents: Vec<AgentReport>,
     pub settings: Vec<EffectiveSetting>,
-    /// Every other setting that decides about sessions.
+    /// Remaining settings that affect sessions.
     pub other_settings: Vec<ResolvedSetting>,
-    /// What begins each session anew, by its key.
+    /// Rules that reset each session, by session key.
     pub lifecycles: Vec<(String, Lifecycle)>,
-    /// pi's own settings, in a place of pi's: those of a gateway are not read there.
+    /// pi's own settings; `None` in a gateway's store, which does not read them.
     pub pi: Option<PiSettingsReport>,
     pub compaction: CompactionSettings,
     pub mode: CompactionMode,
-    /// As the version goes by them, for the model of the first agent.
+    /// As this version applies them to the model of the first agent.
     pub flush: FlushSettings,
     pub locks: Vec<TranscriptLock>,
-    /// Of the store, its configuration and every transcript.
+    /// From the store, its configuration and every transcript.
     pub diagnostics: Vec<Diagnostic>,
-    /// Its keys, each with its value and origin.
     pub compaction_rows: Vec<PruneSetting>,
-    /// Transcripts read.
+    /// Number of transcripts read.
     pub transcripts: u64,
     pub bytes: u64,
     pub entries: u64,
     pub bad_lines: u64,
-    /// Transcripts by the rules they are read by, in the order of [`Ruleset::ALL`].
+    /// Transcripts per ruleset, in the order of [`Ruleset::ALL`].
     pub ruleset_counts: Vec<(Ruleset, u64)>,
     mark_counts: Vec<(&'static str, u64)>,
 }
 
-/// By which rules transcripts are read: a store of pi's may hold those of several versions.
+/// Counts transcripts per ruleset: a pi store may mix versions.
 fn count_rulesets(read: &[ReadSession]) -> Vec<(Ruleset, u64)> {
     let opened = |ruleset: Ruleset| {
         let own = read.iter().filter_map(|(_, inspection)| inspection.as_ref().ok());
@@ -109,7 +106,6 @@ fn count_rulesets(read: &[ReadSession]) -> Vec<(Ruleset, u64)> {
 type ReadSession = (SessionItem, Result<LoadedSession, Failure>);
 
 impl DoctorReport {
-    /// Puts together what a store and its transcripts tell.
     pub(super) fn new(scene: &Workspace, read: Vec<ReadSession>) -> Self {
         let config = &scene.store().config;
         let pi = PiSettingsReport::load(scene.store());
@@ -168,19 +164,19 @@ impl DoctorReport {
                 self.bad_lines += index.bad_lines;
                 self.diagnostics.extend(inspection.diagnostics());
             }
-            // Normal before the first answer (store E7); the list marks it.
+            // A session has no file before its first answer (store E7); the list marks it as missing.
             Err(_) if item.has(Mark::Missing) || item.path.is_none() => {}
             Err(failure) => self.diagnostics.extend(unreadable_diagnostic(item, failure)),
         }
     }
 
-    /// Sessions marked as damaged, and lines that could not be read.
+    /// Returns the number of damaged sessions and of unreadable lines.
     pub(super) fn damage_counts(&self) -> (u64, u64) {
         let marked = self.mark_counts.iter().find(|(name, _)| *name == Mark::Damaged.as_str());
         (marked.map_or(0, |(_, count)| *count), self.bad_lines)
     }
 
-    /// Sessions in all, and by mark.
+    /// Returns the number of sessions, then the number per mark.
     pub(super) fn counts(&self) -> Vec<(&'static str, u64)> {
         let sessions = self.agents.iter().map(|agent| agent.sessions).sum();
         let mut counts = vec![
@@ -245,7 +241,7 @@ fn agent_reports(scene: &Workspace, pi: Option<&PiSettingsReport>) -> Vec<AgentR
     scene.store().agents.iter().map(facts).collect()
 }
 
-/// As any session of the store has it: pi's come from its own settings file.
+/// Takes the settings of any session, as a gateway applies the same to all; pi's come from its own settings file.
 fn store_compaction(scene: &Workspace, read: &[ReadSession]) -> CompactionSettings {
     let any = read
         .iter()
@@ -260,7 +256,7 @@ fn store_compaction(scene: &Workspace, read: &[ReadSession]) -> CompactionSettin
     any.unwrap_or_else(|| gateway_compaction_under(rules, config, CompactionSettings::default(), f64::NAN))
 }
 
-/// The keys of compaction for the window of the first agent's model.
+/// Lists the compaction keys for the window of the first agent's model.
 fn compaction_rows(
     scene: &Workspace,
     agents: &[AgentReport],
@@ -299,7 +295,7 @@ fn find_locks(scene: &Workspace) -> Vec<TranscriptLock> {
     scene.listed.items.iter().filter_map(lock).collect()
 }
 
-/// Parameters of models may hold headers and keys: those are never shown.
+/// Redacts secrets: parameters of models may hold headers and API keys.
 fn redact_secrets(mut rows: Vec<ResolvedSetting>) -> Vec<ResolvedSetting> {
     let mut redactor = Redactor::default();
     for row in &rows {
@@ -320,7 +316,7 @@ fn session_lifecycles(scene: &Workspace) -> Vec<(String, Lifecycle)> {
     scene.listed.items.iter().filter_map(of).collect()
 }
 
-/// Sessions by mark, every mark named.
+/// Counts sessions per mark, including marks that no session has.
 fn count_marks(read: &[ReadSession]) -> Vec<(&'static str, u64)> {
     let all = [
         Mark::Running,
@@ -349,7 +345,7 @@ fn count_marks(read: &[ReadSession]) -> Vec<(&'static str, u64)> {
         .collect()
 }
 
-/// Folders whose changes the system does not tell of: those who follow the store look at them.
+/// Reports folders that send no change notifications, so that followers must poll them.
 fn polled_folder_diagnostics(scene: &Workspace) -> impl Iterator<Item = Diagnostic> {
     let folders = if scene.listed.is_demo { BTreeSet::new() } else { store_folders(scene.store()) };
     find_polled(folders, WatchMode::from_env(&scene.env)).into_iter().map(|polled| {

@@ -1,4 +1,4 @@
-//! `clawscope doctor [PATH]`: what was found, what is wrong with it, and which settings are in force.
+//! `clawscope doctor [PATH]`: prints the store's contents, its problems and the settings in force.
 
 use std::io::Write as _;
 
@@ -23,16 +23,15 @@ use crate::gateway::effective::ResolvedSetting;
 use crate::gateway::effective::overridden_text;
 use crate::gateway::provenance::{Provenance, Setting};
 use crate::gateway::reset::ResetMode;
-use crate::inspect::Mark;
-use crate::inspect::session_settings::is_session_setting;
 use crate::js::{self, Object, Value};
+use crate::session::Mark;
+use crate::session::session_settings::is_session_setting;
 use crate::store::discovery::DatabaseInfo;
 
-/// Keys above those of the settings tables.
+/// Parent keys of the rows in the settings tables.
 const PRUNING_PATH: [&str; 3] = ["agents", "defaults", "contextPruning"];
 const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
 
-/// Examines a store.
 pub(super) fn run(
     args: &DoctorArgs,
     place: &StoreArgs,
@@ -151,7 +150,7 @@ fn report_json(scene: &Workspace, checkup: &DoctorReport, repairs: Option<&[Repa
     ])
 }
 
-/// A database: its versions are null where it is not read.
+/// Returns a database as JSON; its versions are null where it cannot be read.
 pub(super) fn database_value(holding: &DatabaseInfo) -> Value {
     let schema = holding.schema.as_ref();
     Value::from(Object::from([
@@ -189,7 +188,7 @@ fn agent_value(agent: &super::diagnostics::AgentReport) -> Value {
     ]))
 }
 
-/// A setting: its key, its value, and where that comes from.
+/// Returns a setting as JSON: key, value, origin and the origins it overrides.
 pub(super) fn setting_value(key: &str, value: &Value, from: &str, over: &[Provenance]) -> Value {
     let over: Vec<Value> = over.iter().map(|place| Value::from(place.to_string())).collect();
     Value::from(Object::from([
@@ -200,7 +199,6 @@ pub(super) fn setting_value(key: &str, value: &Value, from: &str, over: &[Proven
     ]))
 }
 
-/// The places that a value from a file goes over.
 fn overridden_origins(
     config: &GatewayConfig,
     above: [&str; 3],
@@ -214,7 +212,6 @@ fn overridden_origins(
     config.provenance_chain(&path).into_iter().skip(1).collect()
 }
 
-/// Where a value comes from, and what it goes over, in words.
 fn describe_origins(from: &Provenance, over: &[Provenance]) -> String {
     if over.is_empty() { from.to_string() } else { format!("{from} {}", overridden_text(over)) }
 }
@@ -228,7 +225,6 @@ fn compaction_value(checkup: &DoctorReport) -> Value {
     ]))
 }
 
-/// The settings of the memory flush: key, value, where that comes from.
 fn flush_rows(checkup: &DoctorReport) -> [(&'static str, Value, String); 4] {
     let flush = &checkup.flush;
     let number_row =
@@ -305,10 +301,10 @@ fn print(
     print_diagnostics(checkup, output)
 }
 
-/// By which rules sessions are read: the store's, and of transcripts that tell more their own.
+/// Prints the store's ruleset, and the rulesets of transcripts that name their own.
 fn print_rules(scene: &Workspace, checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
     let chosen = &scene.store().ruleset;
-    // Where every transcript tells its own, what the store would say is in force nowhere.
+    // The store's ruleset applies nowhere if every transcript names another one.
     let of_all = match checkup.ruleset_counts.as_slice() {
         [(own, _)] if *own != chosen.id => Some(*own),
         _ => None,
@@ -343,7 +339,7 @@ fn print_agents(checkup: &DoctorReport, output: &mut Output) -> Result<(), Failu
         ("from", Align::Left),
         ("pruning", Align::Left),
     ];
-    // pi prunes nothing, whatever the model.
+    // pi prunes for no model, so its table has no such column.
     let shown = if checkup.pi.is_some() { columns.len() - 1 } else { columns.len() };
     let mut table = Table::new(&columns[..shown]);
     for agent in &checkup.agents {
@@ -411,7 +407,7 @@ fn print_settings(scene: &Workspace, checkup: &DoctorReport, output: &mut Output
     Ok(writeln!(output)?)
 }
 
-/// Why the reserve is higher than the one that is set: its floor raises it (compaction 2.2).
+/// Explains a reserve above its setting: the reserve floor raises it (compaction 2.2).
 fn describe_raised_reserve(checkup: &DoctorReport) -> Option<String> {
     let floor = checkup.flush.floor_tokens.value;
     let row = checkup.compaction_rows.iter().find(|row| row.key == "reserveTokens")?;
@@ -428,11 +424,11 @@ fn describe_raised_reserve(checkup: &DoctorReport) -> Option<String> {
     })
 }
 
-/// Settings that something decided about, and those that --set knows; the others are at their default, and JSON has them.
+/// Prints the settings that are set, and all that `--set` accepts; the JSON also has the ones at their default.
 fn print_other_settings(checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
     let mut table =
         Table::new(&[("setting", Align::Left), ("value", Align::Flexible), ("from", Align::Left)]);
-    // Keys of --set are listed at their default too.
+    // Keys that `--set` accepts are listed at their default too.
     let settable = |row: &ResolvedSetting| {
         let key = row.key.strip_prefix("agents.defaults.");
         key.is_some_and(is_session_setting) && row.value != Value::Null

@@ -1,4 +1,5 @@
-//! What a command works on: the store that the options name, and a session in it.
+//! The workspace of a command: the store that the options select, and the session in it. Commands open sessions only
+//! through [`Workspace`], so that `--store`, `--profile`, `--config` and `--ruleset` work the same in all of them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,54 +14,52 @@ use crate::gateway::env::{Environment, absolute};
 use crate::gateway::ruleset::RulesetChoice;
 use crate::gateway::state_dir::with_profile;
 use crate::ids::{EntryIx, SessionKey};
-use crate::inspect::context_limits::ContextLimits;
-use crate::inspect::session_list::{SessionListing, list_item, list_sessions_with, survey_with};
-use crate::inspect::session_loading::{OpenError, open};
-use crate::inspect::store_location::{StoreLocation, StoreRequest};
-use crate::inspect::{LoadedSession, Mark, SessionItem, load_item};
+use crate::session::context_limits::ContextLimits;
+use crate::session::list::{SessionListing, list_item, list_sessions_with, survey_with};
+use crate::session::loading::{OpenError, open};
+use crate::session::store_location::{StoreLocation, StoreRequest};
+use crate::session::{LoadedSession, Mark, SessionItem, load_item};
 use crate::store::discovery::Store;
 use crate::store::find::find_session;
 use crate::store::index::OpenStatus;
 use crate::store::session::Session;
 use crate::transcript::Leaf;
 
-/// The process around a command: its environment, and its clock (ms since 1970).
+/// The process around a command. Tests replace it, so that no command reads the real clock or environment.
 #[derive(Debug, Clone)]
 pub struct Invocation {
     /// Variables, home and working directory.
     pub env: Environment,
-    /// Now.
+    /// Milliseconds since 1970.
     pub now_ms: i64,
 }
 
-/// Sessions of a store by their keys.
 pub(super) type SessionsByKey<'a> = HashMap<&'a SessionKey, &'a Session>;
 
-/// A store, listed.
+/// A listed store and the options it was listed with.
 #[derive(Debug)]
 pub struct Workspace {
-    /// What was found.
     pub listed: SessionListing,
-    /// Now, ms since 1970; the demo store has a clock of its own.
+    /// Milliseconds since 1970; the demo store has its own clock.
     pub now_ms: f64,
     /// The environment under `--profile`.
     pub env: Environment,
-    /// The store was named, not looked for.
+    /// Whether the user named the store.
     pub is_explicit: bool,
-    /// The rules someone asked for.
+    /// The ruleset from `--ruleset` or the configuration, if any.
     requested_ruleset: Option<RulesetChoice>,
-    /// Holds the demo store's folder.
+    /// Keeps the demo store's temporary folder alive.
     place: StoreLocation,
 }
 
 impl Workspace {
-    /// The store that the options name, with `path` before `--store`.
+    /// Opens the store that the options select; `path` takes precedence over `--store`.
     pub fn from_path(path: Option<&Path>, args: &StoreArgs, around: &Invocation) -> Result<Self, Failure> {
         let place = resolve_place(path, args)?;
         Self::from_place(&place, args, around)
     }
 
-    /// The store for a command that takes a SESSION: a path to a transcript is a store of its own.
+    /// Opens the store for a command that takes a SESSION: a path to a transcript is a store by itself.
     pub fn for_session(text: &str, args: &StoreArgs, around: &Invocation) -> Result<Self, Failure> {
         let file = absolute(&around.env.cwd, Path::new(text));
         if args.store.is_none() && !args.demo && file.is_file() {
@@ -90,22 +89,21 @@ impl Workspace {
         Ok(Self { listed, now_ms: now_ms as f64, env, is_explicit: named, requested_ruleset: asked, place })
     }
 
-    /// The store.
     pub fn store(&self) -> &Store {
         &self.listed.store
     }
 
-    /// The store as it is now, without what options changed about it.
+    /// Reads the store again, without `--config` and `--agent`.
     pub fn resurvey(&self) -> Store {
         survey_with(&self.place, self.requested_ruleset.as_ref())
     }
 
-    /// What the demo stands in for, where no one asked for it.
+    /// Returns the missing default store that the demo store replaces.
     pub fn missing_path(&self) -> Option<PathBuf> {
         self.place.missing_store()
     }
 
-    /// Opens the session that a text means.
+    /// Opens the session that `text` names.
     pub fn open_session(&self, text: &str) -> Result<LoadedSession, Failure> {
         let session = match find_session(self.store(), text, &self.env.cwd) {
             Ok(session) => session,
@@ -115,7 +113,7 @@ impl Workspace {
         self.open_key(&session.key)
     }
 
-    /// Reads a session of the list for what its line tells, and for nothing else.
+    /// Reads a session only as far as its line in the list needs.
     pub(super) fn count_item(
         &self,
         item: &SessionItem,
@@ -130,7 +128,6 @@ impl Workspace {
         Ok(counted)
     }
 
-    /// Opens a session of the list.
     pub fn open_item(&self, item: &SessionItem) -> Result<LoadedSession, Failure> {
         self.open_key(&item.key)
     }
@@ -140,7 +137,7 @@ impl Workspace {
             .map_err(|error| open_failure(&error))
     }
 
-    /// A store of one transcript, named by its path.
+    /// Whether the store is one transcript, selected by its path.
     fn is_single_transcript(&self, text: &str) -> bool {
         self.store().sessions.len() == 1 && absolute(&self.env.cwd, Path::new(text)).is_file()
     }
@@ -150,7 +147,7 @@ fn open_failure(error: &OpenError) -> Failure {
     Failure::unreadable(error.to_string())
 }
 
-/// The place that the options name, with `path` before `--store`.
+/// Resolves the store options; `path` takes precedence over `--store`.
 pub(super) fn resolve_place(path: Option<&Path>, args: &StoreArgs) -> Result<StoreRequest, Failure> {
     match path.or(args.store.as_deref()) {
         Some(_) if args.demo => {
@@ -162,7 +159,6 @@ pub(super) fn resolve_place(path: Option<&Path>, args: &StoreArgs) -> Result<Sto
     }
 }
 
-/// The environment under `--profile`.
 pub(super) fn profile_environment(args: &StoreArgs, around: &Invocation) -> Result<Environment, Failure> {
     match &args.profile {
         None => Ok(around.env.clone()),
@@ -170,7 +166,7 @@ pub(super) fn profile_environment(args: &StoreArgs, around: &Invocation) -> Resu
     }
 }
 
-/// Another configuration than the store's own, with all that follows from it.
+/// Replaces the store's configuration, and everything derived from it.
 fn apply_config(
     listed: &mut SessionListing,
     file: &Path,
@@ -223,7 +219,7 @@ fn retain_agent(listed: &mut SessionListing, agent: &str) -> Result<(), Failure>
     Ok(())
 }
 
-/// The same session, looked at from another entry: `leaf` is its id or the unique start of one.
+/// Moves the session to another leaf: an entry id or a unique prefix of one.
 pub fn at_leaf(
     scene: &Workspace,
     inspection: LoadedSession,
@@ -234,7 +230,7 @@ pub fn at_leaf(
     Ok(at_entry(scene, &inspection, entry))
 }
 
-/// The same after an entry, with the model that is in force there.
+/// Moves the session to an entry, with the model that is active there.
 fn at_entry(scene: &Workspace, inspection: &LoadedSession, entry: EntryIx) -> LoadedSession {
     let leaf = Leaf::Id(inspection.index.display_id(entry));
     let Some(mut moved) = inspection.at_leaf(leaf.clone()) else { return inspection.without_context(leaf) };
@@ -251,7 +247,7 @@ fn at_entry(scene: &Workspace, inspection: &LoadedSession, entry: EntryIx) -> Lo
     moved
 }
 
-/// The entry that a text means: its id or the unique start of one. `what` is the argument, for the refusal.
+/// Finds an entry by its id or a unique prefix. `what` names the argument in the error.
 pub fn find_entry(inspection: &LoadedSession, what: &str, text: &str) -> Result<EntryIx, Failure> {
     let index = &inspection.index;
     if let Some(exact) = inspection.tree.find_by_text(index, text) {
@@ -275,7 +271,7 @@ pub fn find_entry(inspection: &LoadedSession, what: &str, text: &str) -> Result<
     }
 }
 
-/// A session whose context the runtime can build, or what keeps it from that.
+/// Returns the session, or the runtime's exception as a failure if its context cannot be built.
 pub fn require_context(inspection: LoadedSession) -> Result<LoadedSession, Failure> {
     if !inspection.context_throws {
         return Ok(inspection);
@@ -291,7 +287,6 @@ pub fn require_context(inspection: LoadedSession) -> Result<LoadedSession, Failu
     )))
 }
 
-/// A finding as JSON.
 pub fn diagnostic_value(finding: &Diagnostic) -> crate::js::Value {
     use crate::js::{Object, Value};
     Value::from(Object::from([

@@ -1,4 +1,4 @@
-//! `clawscope context SESSION --estimators`: every way to count tokens beside what the provider counted.
+//! `clawscope context SESSION --estimators`: compares every token estimator with the provider's counts.
 
 use std::io::Write as _;
 
@@ -11,16 +11,15 @@ use super::table::{Align, Cell, Table};
 use crate::cli::{ContextViewArgs, StoreArgs};
 use crate::context::tokens::calibration::Calibration;
 use crate::context::tokens::script::Script;
-use crate::inspect::LoadedSession;
-use crate::inspect::estimators::{Estimates, Estimator, MeasuredCall, description, read};
 use crate::js::{Object, Value};
+use crate::report::estimators::{Estimates, Estimator, MeasuredCall, description, read};
+use crate::session::LoadedSession;
 
-/// Calls that are printed unless all are asked for: the newest.
+/// Newest calls printed without `--all`.
 const MAX_CALLS: usize = 20;
-/// An error above this share deserves a look.
+/// Relative error from which an estimate is highlighted.
 const NOTABLE_ERROR: f64 = 0.1;
 
-/// Prints the estimators of a session.
 pub(super) fn run(
     args: &ContextViewArgs,
     place: &StoreArgs,
@@ -160,7 +159,7 @@ fn script_values(value: impl Fn(Script) -> Value) -> Value {
     Value::from(Script::ALL.map(|script| (script.name(), value(script))).into_iter().collect::<Object>())
 }
 
-/// A share in percent, to a tenth.
+/// Converts a share to percent with one decimal.
 fn percent_value(share: f64) -> Value {
     Value::Number((share * 1000.0).round() / 10.0)
 }

@@ -1,4 +1,5 @@
-//! `clawscope explain SESSION`: did it overflow, what made it large, why nothing prevented it, and what would have.
+//! `clawscope explain SESSION`: answers four questions. Did the session overflow, what made it large, why did nothing
+//! prevent it, and what would have?
 
 use std::io::Write as _;
 
@@ -10,25 +11,24 @@ use super::output::{Output, Tone};
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::cli::{ExplainArgs, StoreArgs};
-use crate::explain::{
+use crate::format::cost::format_amount;
+use crate::format::{format_timestamp, format_usd_difference};
+use crate::ids::EntryIx;
+use crate::report::explain::{
     Advice, Explanation, Finding, FindingClass, GuardReport, GuardState, Overflow, PromptCount,
     ReplaySummary, explain,
 };
-use crate::ids::EntryIx;
-use crate::inspect::LoadedSession;
-use crate::inspect::cost::format_amount;
-use crate::inspect::format::{format_timestamp, format_usd_difference};
-use crate::inspect::usage_totals::session_usage;
+use crate::session::LoadedSession;
+use crate::session::usage_totals::session_usage;
 use crate::store::entry::{EntryKind, MessageSize};
 
-/// Entries of one line that are named.
+/// Entries named per line.
 const MAX_NAMED_ENTRIES: usize = 4;
-/// Overflows that are printed: the newest.
+/// Newest overflows printed.
 const MAX_OVERFLOWS: usize = 6;
-/// Chars of an error text that are printed.
+/// Printed chars of an error text.
 const MAX_ERROR_CHARS: usize = 120;
 
-/// Explains one session.
 pub(super) fn run(
     args: &ExplainArgs,
     place: &StoreArgs,
@@ -49,14 +49,12 @@ pub(super) fn run(
     ExplanationPrinter { inspection: &inspection, explanation: &explanation }.print(output)
 }
 
-/// One block: a blank row, its title, its table.
 fn print_block(title: &str, table: &Table, output: &mut Output) -> Result<(), Failure> {
     writeln!(output)?;
     output.line(Tone::Strong, title)?;
     Ok(table.print(output, "  ")?)
 }
 
-/// How a verdict is painted.
 pub(super) fn verdict_tone(explanation: &Explanation) -> Tone {
     match explanation.verdict().map(|finding| finding.class) {
         Some(FindingClass::Healthy) => Tone::Good,
@@ -65,7 +63,6 @@ pub(super) fn verdict_tone(explanation: &Explanation) -> Tone {
     }
 }
 
-/// An explanation on its way to the terminal, block by block.
 struct ExplanationPrinter<'a> {
     inspection: &'a LoadedSession,
     explanation: &'a Explanation,
@@ -324,7 +321,7 @@ impl ExplanationPrinter<'_> {
         ]
     }
 
-    /// Whether list prices make a part of the recorded cost: for calls, or for summaries that no usage is recorded of.
+    /// Whether list prices contribute to the recorded cost: for calls, or for summaries without recorded usage.
     fn is_cost_estimated(&self) -> bool {
         let index = &self.inspection.index;
         let summaries = index.iter().filter(|(_, entry)| entry.kind == EntryKind::Compaction);
@@ -333,7 +330,7 @@ impl ExplanationPrinter<'_> {
     }
 }
 
-/// The largest prompt of the record, with `~` where neither provider nor refusal names it.
+/// Formats the largest recorded prompt, with `~` unless the provider or a refusal states its size.
 fn describe_recorded_peak(inspection: &LoadedSession, peak: u64) -> String {
     let counted = |size: MessageSize| size.usage.is_some_and(|usage| usage.prompt_tokens() as u64 == peak);
     let known = inspection.index.iter().any(|(_, entry)| entry.message.is_some_and(counted))
@@ -341,7 +338,7 @@ fn describe_recorded_peak(inspection: &LoadedSession, peak: u64) -> String {
     if known { format_number(peak) } else { format_estimate(peak) }
 }
 
-/// `~$24.10 (-$2.24)`: the cost of all calls under other settings, an estimate.
+/// Formats the cost of all calls under changed settings, always an estimate: `~$24.10 (-$2.24)`.
 fn describe_cost_change(recorded: Option<ReplaySummary>, whole: ReplaySummary) -> String {
     let Some(cost) = whole.cost else { return String::new() };
     let before = recorded.and_then(|recorded| recorded.cost);

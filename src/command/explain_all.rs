@@ -1,4 +1,4 @@
-//! `clawscope explain --all`: every session of a store with its verdict, those at risk first.
+//! `clawscope explain --all`: prints the verdict of every session in a store, sessions at risk first.
 
 use std::path::Path;
 
@@ -14,17 +14,16 @@ use super::ruleset::ruleset_json;
 use super::session_output::session_json;
 use super::table::{Align, Cell, Table};
 use crate::cli::{ExplainArgs, StoreArgs};
-use crate::explain::{Explanation, FindingClass, explain};
-use crate::inspect::{Mark, SessionItem, TokenCount};
 use crate::js::{Object, Value};
+use crate::report::explain::{Explanation, FindingClass, explain};
+use crate::session::{Mark, SessionItem, TokenCount};
 
-/// A session and what is said of it, or why nothing is.
+/// A session and its explanation, or why it has none.
 struct ExplainedSession {
     item: SessionItem,
     explanation: Result<Explanation, String>,
 }
 
-/// Explains a store.
 pub(super) fn run(
     args: &ExplainArgs,
     place: &StoreArgs,
@@ -55,7 +54,7 @@ fn explain_session(scene: &Workspace, item: &SessionItem) -> ExplainedSession {
     }
 }
 
-/// Overflowed before unwell before well; of each the fuller first.
+/// Orders sessions for the list: overflowed, then unhealthy, then healthy; the fuller first within each class.
 fn risk_rank(explained: &ExplainedSession) -> (u8, u64) {
     let class = match &explained.explanation {
         Err(_) => 1,
@@ -162,7 +161,9 @@ fn row_cells(explained: &ExplainedSession, windows: &[u64]) -> Vec<Cell> {
     match &explained.explanation {
         Ok(said) => {
             let verdict = said.verdict();
-            let word = |of: fn(&crate::explain::Finding) -> &'static str| verdict.map(of).unwrap_or_default();
+            let word = |of: fn(&crate::report::explain::Finding) -> &'static str| {
+                verdict.map(of).unwrap_or_default()
+            };
             cells.push(Cell::new(word(|it| it.class.as_str()), verdict_tone(said)));
             cells.push(Cell::new(word(|it| it.confidence.as_str()), Tone::Dim));
             cells.push(verdict.map(|it| it.headline.clone()).unwrap_or_default().into());

@@ -1,19 +1,19 @@
-//! An explanation as JSON (schemaVersion 2).
+//! JSON of `explain` (schemaVersion 2).
 
 use super::ruleset::ruleset_json;
 use super::session_output::{number_value, session_json};
-use crate::explain::{
+use crate::ids::EntryIx;
+use crate::js::{Object, Value};
+use crate::report::explain::{
     Advice, CallHistory, CallPoint, Evidence, Explanation, Finding, GuardReport, Mechanism, Overflow,
     PromptCount, PromptPart, ReplaySummary,
 };
-use crate::ids::EntryIx;
-use crate::inspect::LoadedSession;
-use crate::js::{Object, Value};
+use crate::session::LoadedSession;
 
-/// The schema of `explain`: since 2 the four questions have members of their own.
+/// Version 2 gave each of the four questions its own member.
 pub(super) const SCHEMA_VERSION: i32 = 2;
 
-/// Class, confidence and line of the first finding.
+/// Returns class, confidence and line of the first finding.
 pub(super) fn verdict_value(explanation: &Explanation) -> Value {
     Value::from(explanation.verdict().map(|finding| {
         Object::from([
@@ -24,7 +24,6 @@ pub(super) fn verdict_value(explanation: &Explanation) -> Value {
     }))
 }
 
-/// The whole explanation.
 pub(super) fn report_json(inspection: &LoadedSession, explanation: &Explanation) -> Object {
     let json = ExplanationJson { inspection, explanation };
     let list = |values: Vec<Value>| Value::from(values);

@@ -1,4 +1,4 @@
-//! `clawscope export SESSION --format FORMAT`: a session as a document, without its secrets.
+//! `clawscope export SESSION --format FORMAT`: writes a session as a document without its secrets.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,18 +12,17 @@ use crate::cli::{ExportArgs, PlanArgs, StoreArgs};
 use crate::export::folder::shape_folder;
 use crate::export::{ExportRequest, Exported, Format, export, json as documents};
 use crate::gateway::env::absolute;
-use crate::inspect::LoadedSession;
-use crate::inspect::summary_job::SummaryResult;
 use crate::redact::Redactor;
 use crate::runtime::{SaveError, save_as, session_picture};
+use crate::session::LoadedSession;
 use crate::store::path_kind::is_pi_cwd_dir;
 use crate::store::session::Session;
 use crate::summarize::SummarizerKind;
+use crate::write::summary::job::SummaryResult;
 
-/// Most columns and rows of a picture.
+/// Largest picture, in columns and rows.
 const MAX_PICTURE_SIZE: u16 = 500;
 
-/// Writes a document.
 pub(super) fn run(
     args: &ExportArgs,
     place: &StoreArgs,
@@ -54,13 +53,13 @@ pub(super) fn run(
     export_document(args, &wanted, format, around, output)
 }
 
-/// Whether `--out` names a folder: one that is there, or a name that ends as one.
+/// Whether `--out` names a folder: an existing one, or a name with a trailing slash.
 fn is_folder(out: &Path, around: &Invocation) -> bool {
     out.to_string_lossy().ends_with(['/', std::path::MAIN_SEPARATOR])
         || absolute(&around.env.cwd, out).is_dir()
 }
 
-/// The session's shape with its row and its settings, as a folder that opens like a store.
+/// Writes the session's shape, row and settings as a folder that opens like a store.
 fn export_shape_folder(
     args: &ExportArgs,
     out: &Path,
@@ -106,7 +105,6 @@ fn export_shape_folder(
     Ok(output.note(&words)?)
 }
 
-/// Whether a plan is asked for.
 fn has_plan_options(plan: &PlanArgs) -> bool {
     !plan.policy.is_empty()
         || !plan.set.is_empty()
@@ -130,7 +128,7 @@ fn export_request<'a>(
     }
 }
 
-/// The summary of the plan's compaction, out of the conversation's own words: an export asks nobody.
+/// Generates the summary of the plan's compaction from the conversation's own words: an export calls no model.
 fn generate_for_plan(
     preview: &mut Preview,
     around: &Invocation,
@@ -160,7 +158,7 @@ fn export_document(
     report_export(args, &exported, output)
 }
 
-/// What was taken out, beside the document.
+/// Prints the redactions to the error stream, beside the document.
 fn report_export(args: &ExportArgs, exported: &Exported, output: &mut Output) -> Result<(), Failure> {
     let words = exported.removal_text();
     let file = args.out.as_ref().map(|out| format!("{} written", out.display()));
@@ -171,7 +169,8 @@ fn report_export(args: &ExportArgs, exported: &Exported, output: &mut Output) ->
     Ok(())
 }
 
-/// Nothing is written beside sessions: a transcript there would be taken for one, and removed as an orphan (store C8).
+/// Refuses a target in a folder of sessions: the gateway would take the file for a transcript and remove it as an
+/// orphan (store C8).
 fn refuse_store_target(
     args: &ExportArgs,
     inspection: &LoadedSession,
@@ -192,7 +191,7 @@ fn refuse_store_target(
     Ok(())
 }
 
-/// Whether a folder is one that a gateway or pi keeps sessions in.
+/// Whether a gateway or pi keeps sessions in this folder.
 fn holds_sessions(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     name == "sessions" || is_pi_cwd_dir(&name) || folder.join("sessions.json").is_file()
@@ -217,7 +216,6 @@ fn write_output(
     })
 }
 
-/// The screen of the session as a picture.
 fn export_picture(
     args: &ExportArgs,
     place: &StoreArgs,
@@ -239,7 +237,7 @@ fn export_picture(
         session_picture(&scene.listed, inspection, size, &args.colours, &redactor, scene.now_ms as i64)
             .map_err(|error| Failure::usage(format!("--colours: {error}")))?;
     write_output(args, &text, false, around, output)?;
-    // A picture that goes to a file leaves nothing else on the terminal.
+    // A picture in a file leaves no other trace on the terminal, so name the file.
     match &args.out {
         Some(out) => Ok(output.note(&format!("{} written.", out.display()))?),
         None => Ok(()),

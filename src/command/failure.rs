@@ -1,27 +1,25 @@
-//! Why a command did not do what was asked: an exit code, a sentence and what to do next.
+//! Failures of commands: an exit code, a sentence and the next step. Scripts rely on the codes, so `--help` lists them.
 
 use std::io;
 
-use crate::inspect::setting_change::ChangeError;
+use crate::session::setting_change::ChangeError;
 use crate::store::find::FindError;
 
 /// The exit codes, as `--help` lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Done.
     Success,
-    /// The question's answer is no.
+    /// The check ran and its answer is no.
     CheckFailed,
-    /// A bad option, key or value.
+    /// Invalid option, key or value.
     Usage,
     /// A store or a transcript cannot be read.
     Unreadable,
-    /// Nothing was written, for a reason.
+    /// The command declined to write.
     Refused,
 }
 
 impl Exit {
-    /// The number the shell sees.
     pub fn code(self) -> u8 {
         match self {
             Self::Success => 0,
@@ -32,7 +30,7 @@ impl Exit {
         }
     }
 
-    /// The word in JSON.
+    /// Name of the code in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Success => "done",
@@ -44,36 +42,31 @@ impl Exit {
     }
 }
 
-/// A command that ended early.
+/// An early end of a command.
 #[derive(Debug)]
 pub enum Failure {
-    /// The reader of the output went away, as `head` does. That is no error.
+    /// The reader of the output closed the pipe, as `head` does. This is not an error.
     OutputClosed,
-    /// The question's answer is no, and was printed.
+    /// The check's answer is no; the command printed it already.
     CheckFailed,
-    /// Something to tell.
     Reported {
-        /// The exit code.
         exit: Exit,
-        /// What is wrong: the file, the key, what was expected. Not yet made safe for the screen.
+        /// The problem: the file, the key, the expected value. Not yet escaped for the terminal.
         message: String,
-        /// Names that would have fitted.
+        /// Valid names close to the invalid one.
         candidates: Vec<String>,
     },
 }
 
 impl Failure {
-    /// A bad option, key or value.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::reported(Exit::Usage, message)
     }
 
-    /// A store or a transcript that cannot be read.
     pub fn unreadable(message: impl Into<String>) -> Self {
         Self::reported(Exit::Unreadable, message)
     }
 
-    /// A write that is not done.
     pub fn refused(message: impl Into<String>) -> Self {
         Self::reported(Exit::Refused, message)
     }
@@ -82,7 +75,6 @@ impl Failure {
         Self::Reported { exit, message: message.into(), candidates: Vec::new() }
     }
 
-    /// The exit code it ends with.
     pub fn exit(&self) -> Exit {
         match self {
             Self::OutputClosed => Exit::Success,
@@ -107,7 +99,7 @@ impl From<ChangeError> for Failure {
     }
 }
 
-/// A text that means no session is like a file that is not there; one that means several is a bad argument.
+/// An unknown session is like a missing file (unreadable); an ambiguous one is a usage error.
 impl From<FindError> for Failure {
     fn from(error: FindError) -> Self {
         let message = error.to_string();

@@ -1,13 +1,13 @@
-//! Numbers, times and sizes as people read them. JSON has the exact ones.
+//! Numbers, times and sizes as commands print them. JSON has the exact values.
 
-use crate::inspect::format;
+use crate::format;
 
-/// Digits in groups of three: `12,345`.
+/// Groups digits in threes: `12,345`.
 pub(super) fn format_number(number: u64) -> String {
     format::group_digits_with(number, ',')
 }
 
-/// Digits grouped as commands print them; spaces between words stay.
+/// Replaces digit separators inside numbers by commas; spaces between words stay.
 pub(super) fn with_commas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -19,12 +19,12 @@ pub(super) fn with_commas(text: &str) -> String {
     out
 }
 
-/// A number that a rule estimated: `~12,345`.
+/// Formats an estimate: `~12,345`.
 pub(super) fn format_estimate(number: u64) -> String {
     format!("~{}", format_number(number))
 }
 
-/// A share in whole percent, rounded half up; `-` of nothing.
+/// Formats a share in whole percent, rounded half up; `-` if `whole` is 0.
 pub(super) fn format_percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
@@ -32,17 +32,17 @@ pub(super) fn format_percent(part: u64, whole: u64) -> String {
     format!("{}%", (u128::from(part) * 100 + u128::from(whole) / 2) / u128::from(whole))
 }
 
-/// One number and its noun: `1 entry`, `2 entries`.
+/// Formats a number with its noun: `1 entry`, `2 entries`.
 pub(super) fn format_count(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", format_number(number), if number == 1 { one } else { many })
 }
 
-/// Bytes with a unit: `1.4 MB`.
+/// Formats bytes with a unit: `1.4 MB`.
 pub(super) fn format_bytes(number: u64) -> String {
     format::format_bytes(number).replace(format::DIGIT_SEPARATOR, " ")
 }
 
-/// A span of ms in its two largest units: `3h 12m`.
+/// Formats milliseconds in their two largest units: `3h 12m`; `-` if not finite.
 pub(super) fn format_duration(ms: f64) -> String {
     if !ms.is_finite() {
         return "-".to_owned();
@@ -57,7 +57,7 @@ pub(super) fn format_duration(ms: f64) -> String {
     format!("{sign}{}", words.join(" "))
 }
 
-/// A moment of the past beside now: `3h 12m ago`; the date when it is more than a month away or to come.
+/// Formats the age of a timestamp: `3h 12m ago`; the date if it is older than 30 days or in the future.
 pub(super) fn format_age(ms: i64, now_ms: f64) -> String {
     let since = now_ms - ms as f64;
     if (0.0..30.0 * 86_400_000.0).contains(&since) {
@@ -66,13 +66,13 @@ pub(super) fn format_age(ms: i64, now_ms: f64) -> String {
     format_time(ms as f64)
 }
 
-/// A moment as ISO text to the second, or `-`.
+/// Formats a timestamp (ms) as ISO 8601 to the second, or `-`.
 pub(super) fn format_time(ms: f64) -> String {
     let known = ms.is_finite().then(|| jiff::Timestamp::from_millisecond(ms as i64).ok()).flatten();
     known.map_or_else(|| "-".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
 
-/// A moment as given on the command line: `now`, ISO text (local time where it names no zone), or ms since 1970.
+/// Parses `now`, ISO text (local time without a zone) or milliseconds since 1970.
 pub(super) fn parse_time(text: &str, now_ms: f64) -> Result<f64, String> {
     let text = text.trim();
     if text.eq_ignore_ascii_case("now") {

@@ -1,17 +1,17 @@
-//! `--window learnt`: the window that a session's own refusals and answers teach, in place of the configured one.
+//! `--window learnt`: replaces the configured window by the one that a session's own refusals and answers prove.
 
 use super::failure::Failure;
 use crate::cli::WindowArg;
 use crate::gateway::provenance::Provenance;
-use crate::inspect::LoadedSession;
-use crate::inspect::replay_inputs::ReplayInputs;
-use crate::inspect::session_settings::CONTEXT_WINDOW;
-use crate::inspect::setting_change::SettingChange;
 use crate::js::Value;
 use crate::policy::PolicySet;
+use crate::session::LoadedSession;
+use crate::session::replay_inputs::ReplayInputs;
+use crate::session::session_settings::CONTEXT_WINDOW;
+use crate::session::setting_change::SettingChange;
 
-/// Adds the learnt window to the changes as `contextWindow`, where it is asked for and differs from the believed one.
-/// A `--set contextWindow` names a number and counts instead.
+/// Adds the learnt window as `contextWindow` if the option is set and the value differs from the believed window. An
+/// explicit `--set contextWindow` takes precedence.
 pub(super) fn with_learned_window(
     asked: Option<WindowArg>,
     changes: Vec<SettingChange>,

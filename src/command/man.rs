@@ -1,4 +1,4 @@
-//! `clawscope man [COMMAND]`.
+//! `clawscope man [COMMAND]`: prints the manual page of the program, or of one command.
 
 use std::io::Write as _;
 
@@ -9,7 +9,6 @@ use super::failure::Failure;
 use super::output::Output;
 use crate::cli::Cli;
 
-/// Prints the manual page of the program, or of one command.
 pub(super) fn run(command: Option<&str>, output: &mut Output) -> Result<(), Failure> {
     let mut program = Cli::command();
     program.build();

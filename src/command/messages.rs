@@ -1,22 +1,21 @@
-//! `--messages`: the messages of a context as the runtime builds them, for scripts as JSON and for people as text.
+//! `--messages`: prints the messages as the runtime builds them, as JSON for scripts and as text for people.
 
 use std::io::Write as _;
 
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use crate::context::bodies;
-use crate::inspect::LoadedSession;
 use crate::js::{self, JsString, Value};
 use crate::plan::{CompactionSummary, Plan, messages_after, summary_message};
+use crate::session::LoadedSession;
 use crate::text::visible;
 
-/// The messages, read again from the transcript.
 pub(super) fn read(inspection: &LoadedSession) -> Result<Vec<Value>, Failure> {
     bodies::read_messages(&inspection.source, &inspection.index, &inspection.context)
         .map_err(|error| Failure::unreadable(error.to_string()))
 }
 
-/// The messages as they would be sent under a plan.
+/// Reads the messages as a plan would send them.
 pub(super) fn read_planned(
     inspection: &LoadedSession,
     plan: &Plan,
@@ -29,7 +28,7 @@ pub(super) fn read_planned(
         .map_err(|error| Failure::unreadable(error.to_string()))
 }
 
-/// One message for people: `head`, then its blocks.
+/// Prints a message as text: `head`, then its blocks.
 pub(super) fn print(output: &mut Output, head: &str, message: &Value) -> Result<(), Failure> {
     output.line(Tone::Strong, head)?;
     for part in message_parts(message) {
@@ -40,7 +39,7 @@ pub(super) fn print(output: &mut Output, head: &str, message: &Value) -> Result<
     Ok(writeln!(output)?)
 }
 
-/// The texts of a message: its blocks, or whatever else it says.
+/// Returns the text of each block, or of the message's other members.
 fn message_parts(message: &Value) -> Vec<String> {
     let mut parts: Vec<String> = match message.get("content") {
         Some(Value::Array(blocks)) => blocks.iter().map(format_block).collect(),

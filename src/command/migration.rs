@@ -1,4 +1,4 @@
-//! `clawscope doctor --migration`: whether the move of transcripts from files into a database kept every entry.
+//! `clawscope doctor --migration`: checks that the import of transcripts into a database kept every entry.
 
 use std::path::Path;
 
@@ -10,7 +10,6 @@ use super::output::Output;
 use crate::cli::{ListArgs, StoreArgs};
 use crate::store::migration::{ImportComparison, Migration, check_import};
 
-/// Compares every transcript of a store with its import.
 pub(super) fn run(
     args: &ListArgs,
     place: &StoreArgs,
@@ -32,18 +31,15 @@ pub(super) fn run(
     if totals.is_clean() { Ok(()) } else { Err(Failure::CheckFailed) }
 }
 
-/// The sums over all pairs.
+/// Sums over all pairs of transcript and import.
 #[derive(Debug, Default)]
 pub(super) struct MigrationTotals {
-    /// Pairs that were compared.
     pub compared_pairs: u64,
-    /// Pairs of which one side cannot be read.
+    /// Pairs with an unreadable side.
     pub unreadable_pairs: u64,
-    /// Pairs with a fault.
     pub faulty_pairs: u64,
-    /// Sums over the comparisons.
     pub comparison: ImportComparison,
-    /// Sessions that no database has.
+    /// Sessions missing from every database.
     pub lost_sessions: u64,
 }
 
@@ -69,13 +65,11 @@ impl MigrationTotals {
         totals
     }
 
-    /// Whether everything that was compared is there.
     pub(super) fn is_clean(&self) -> bool {
         self.comparison.faults.is_empty() && self.lost_sessions == 0
     }
 }
 
-/// A path as JSON has it.
 pub(super) fn path_value(path: &Path) -> crate::js::Value {
     crate::js::Value::from(path.to_string_lossy().as_ref())
 }

@@ -1,4 +1,4 @@
-//! The answer of `clawscope doctor --migration` as JSON.
+//! JSON of `clawscope doctor --migration`.
 
 use super::doctor::database_value;
 use super::environment::Workspace;
@@ -8,7 +8,6 @@ use crate::store::migration::{
     EntryDifference, FilePair, ImportComparison, ImportFault, ImportFaultKind, Migration, ValueSummary,
 };
 
-/// The whole answer.
 pub(super) fn report_json(scene: &Workspace, migration: &Migration, totals: &MigrationTotals) -> Object {
     let alone = migration.unmatched.iter().map(|alone| {
         Value::from(Object::from([
@@ -74,7 +73,7 @@ fn pair_value(pair: &FilePair) -> Value {
     Value::from(value)
 }
 
-/// Every fault has the same members; those of other kinds are null.
+/// Returns a fault as JSON. All faults have the same members; the ones of other kinds are null.
 fn fault_value(fault: &ImportFault) -> Value {
     let (mut taken_by, mut again, mut parents, mut places) = (None, None, Value::Null, Value::Null);
     match &fault.kind {
@@ -111,7 +110,7 @@ fn difference_value(place: &EntryDifference) -> Value {
     ]))
 }
 
-/// Texts are only measured: they may hold secrets.
+/// Returns kind and size of a value, never its text: it may hold secrets.
 fn side_value(held: &ValueSummary) -> Value {
     let (kind, member) = match held {
         ValueSummary::Nothing => return Value::Null,

@@ -1,4 +1,4 @@
-//! The answer of `clawscope doctor --migration` as text: the sums, what stands alone, and every fault with its line.
+//! Text of `clawscope doctor --migration`: the totals, files without a counterpart, and every fault with its line.
 
 use super::doctor::describe_database;
 use super::environment::Workspace;
@@ -11,12 +11,11 @@ use crate::store::migration::{
     UnmatchedReason, ValueSummary,
 };
 
-/// Faults of one session that are printed; the JSON has all.
+/// Faults printed per session; the JSON has all.
 const MAX_FAULTS: usize = 20;
-/// Files of one kind that are printed.
+/// Files printed per kind.
 const MAX_FILES: usize = 10;
 
-/// Prints the whole answer.
 pub(super) fn print(
     scene: &Workspace,
     migration: &Migration,
@@ -59,7 +58,6 @@ fn print_compared(totals: &MigrationTotals, output: &mut Output) -> Result<(), F
     Ok(())
 }
 
-/// The entries that are as they should be.
 fn describe_intact(sum: &ImportComparison) -> String {
     let mut words = vec![format_count(sum.identical, "identical", "identical")];
     if sum.rewritten > 0 {
@@ -90,7 +88,7 @@ fn print_unpaired(migration: &Migration, output: &mut Output) -> Result<(), Fail
         }
         let tone = if why.is_fault() { Tone::Bad } else { Tone::Plain };
         output.line(tone, &describe_unpaired(why, files.len() as u64))?;
-        // Files that no import touched are those of the store; every other command lists them.
+        // These files are the store itself, and every other command lists them.
         let shown = if why == UnmatchedReason::NoDatabase { 0 } else { MAX_FILES };
         for alone in files.iter().take(shown) {
             let session =
@@ -156,7 +154,6 @@ fn print_more(all: usize, shown: usize, indent: &str, output: &mut Output) -> Re
     }
 }
 
-/// A fault in one line.
 fn describe_fault(fault: &ImportFault) -> String {
     let entry = fault.entry_id.as_deref().map(|entry| format!(" {entry}")).unwrap_or_default();
     let place = format!("line {}{entry}", fault.line);

@@ -1,4 +1,4 @@
-//! Faults as they are printed.
+//! Texts of migration faults.
 
 use super::*;
 

@@ -1,7 +1,8 @@
-//! The commands: arguments → library call → print. One file each; what several share stands in files of its own.
+//! The commands. Each has one file, which turns arguments into library calls and prints the result; shared parts have
+//! files of their own.
 //!
-//! Nothing here decides a rule. Everything printed goes through [`output::Output`], so that text of transcripts cannot act
-//! on the terminal and a closed pipe is no error.
+//! No command decides a rule. All text goes through [`output::Output`], so that text of transcripts cannot control the
+//! terminal and a closed pipe is not an error.
 
 mod amount;
 mod breakdown;
@@ -21,6 +22,7 @@ mod explain_all;
 mod explain_json;
 mod export;
 pub mod failure;
+mod flush;
 mod format;
 mod learned_window;
 mod man;
@@ -69,14 +71,14 @@ use output::Output;
 
 use crate::cli::{Cli, Command, StoreArgs};
 
-/// Runs the program on a command line, its own name included; answers the exit code.
+/// Runs a command line, including the program name, and returns the exit code.
 pub fn main(words: impl IntoIterator<Item = OsString>, around: &Invocation, output: &mut Output) -> u8 {
     let words: Vec<OsString> = words.into_iter().collect();
     let (result, json) = match Cli::try_parse_from(&words) {
         Ok(cli) => (dispatch(&cli, around, output), cli.is_json()),
         Err(error) => (print_usage_error(&error, output), words.iter().any(|word| word == "--json")),
     };
-    // What was printed must be out before a failure is told after it.
+    // Flush results before the failure, so that the two streams keep their order.
     let result = result.and_then(|()| Ok(output.flush()?));
     let Err(failure) = result else { return Exit::Success.code() };
     _ = output.flush();
@@ -94,7 +96,7 @@ fn dispatch(cli: &Cli, around: &Invocation, output: &mut Output) -> Result<(), F
     }
 }
 
-/// Help and version are answers; everything else the parser says is a usage error.
+/// Prints help and version as results; all other parser errors are usage errors.
 fn print_usage_error(error: &clap::Error, output: &mut Output) -> Result<(), Failure> {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return Ok(write!(output, "{}", error.render())?);
@@ -103,7 +105,7 @@ fn print_usage_error(error: &clap::Error, output: &mut Output) -> Result<(), Fai
     Err(Failure::usage(text.trim_start_matches("error: ").trim_end()))
 }
 
-/// Runs a command. `place` are the options that say where sessions are.
+/// Runs a command. `place` holds the options that select the store.
 fn run_command(
     command: &Command,
     place: &StoreArgs,

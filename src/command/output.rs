@@ -1,5 +1,5 @@
-//! Where results and errors go. Everything printed passes through here: text made safe for a terminal, colours only
-//! where a person looks, JSON as one line with exact integers.
+//! Output of commands. It makes text safe for a terminal, uses colour only on a terminal, and writes JSON as one line
+//! with exact integers.
 
 use std::io::{self, Write};
 
@@ -11,21 +11,16 @@ pub use crate::export::json::SCHEMA_VERSION;
 use crate::js::{Object, Value};
 use crate::text::visible;
 
-/// What a piece of text means; colour is never the only sign of it.
+/// The meaning of a text. Colour is never the only sign of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tone {
-    /// As it is.
     #[default]
     Plain,
-    /// A heading, or the number looked for.
+    /// A heading or the main number.
     Strong,
-    /// Less important.
     Dim,
-    /// Well.
     Good,
-    /// Worth a look.
     Warning,
-    /// Wrong.
     Bad,
     /// Shortened by a plan.
     Trimmed,
@@ -33,7 +28,7 @@ pub enum Tone {
     Cleared,
 }
 
-/// The two streams of a command.
+/// The two output streams of a command.
 pub struct Output<'a> {
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
@@ -51,23 +46,23 @@ impl std::fmt::Debug for Output<'_> {
 }
 
 impl<'a> Output<'a> {
-    /// Plain text of any width on two streams.
+    /// Creates an output without colour or width limit.
     pub fn new(out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
         Self { out, err, has_colour: false, width: None }
     }
 
-    /// The same for a terminal of this many columns; in colour unless told otherwise.
+    /// Limits lines to `width` columns, and uses colour if `colour` is set.
     #[must_use]
     pub fn with_terminal(self, width: Option<usize>, colour: bool) -> Self {
         Self { has_colour: colour, width, ..self }
     }
 
-    /// Columns there are; none when a program reads.
+    /// Terminal columns; `None` if the output is not a terminal.
     pub fn width(&self) -> Option<usize> {
         self.width
     }
 
-    /// Text in its tone.
+    /// Adds the escape codes of `tone`, if colours are on.
     pub fn paint(&self, tone: Tone, text: &str) -> String {
         if !self.has_colour || text.is_empty() {
             return text.to_owned();
@@ -84,23 +79,23 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// A line in one tone, made safe.
+    /// Writes a line in one tone, with control characters escaped.
     pub fn line(&mut self, tone: Tone, text: &str) -> io::Result<()> {
         let text = self.paint(tone, &visible(text));
         writeln!(self.out, "{text}")
     }
 
-    /// A JSON object as one line: `schemaVersion` first.
+    /// Writes a JSON object as one line, `schemaVersion` first.
     pub fn json(&mut self, members: Object) -> io::Result<()> {
         writeln!(self.out, "{}", json::to_line(members))
     }
 
-    /// Something for a person beside the results.
+    /// Writes a note to the error stream.
     pub fn note(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.err, "{}", visible(text))
     }
 
-    /// Tells a failure on the error stream, as text or as one JSON object.
+    /// Writes a failure to the error stream, as text or as one JSON object.
     pub fn failure(&mut self, failure: &Failure, json: bool) -> io::Result<()> {
         let Failure::Reported { exit, message, candidates } = failure else { return Ok(()) };
         if !json {

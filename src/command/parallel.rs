@@ -1,24 +1,24 @@
-//! The same question to many sessions: large transcripts one after the other on all cores, the others each on one core.
-//! Cores that share small transcripts would wait for each other more than they read.
+//! Runs one function over many sessions in parallel: large transcripts one after another on all cores, small ones side
+//! by side on one core each. Cores that shared a small transcript would wait for each other longer than they read.
 
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::ThreadPoolBuilder;
 
-/// Transcripts of more bytes than this are worth all cores.
+/// Transcripts above this many bytes use all cores.
 const LARGE_TRANSCRIPT_BYTES: u64 = 8 << 20;
 
-/// Asks once for each size, in bytes, of a transcript; the answers in the same order.
+/// Calls `ask` for each transcript size in bytes; returns the answers in the same order.
 pub(super) fn map_by_size<T: Send>(sizes: &[u64], ask: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
-    // The largest first, so that none is left for one core when the others are done.
+    // Largest first, so that no large one is left for a single core at the end.
     order.sort_by_key(|at| Reverse(sizes[*at]));
     let (large, small) = order.split_at(order.partition_point(|at| sizes[*at] > LARGE_TRANSCRIPT_BYTES));
     let mut answers: Vec<(usize, T)> = large.iter().map(|at| (*at, ask(*at))).collect();
     let next = AtomicUsize::new(0);
     let on_one_core = || {
-        // What would be shared with other cores stays on this one.
+        // Nested rayon work stays on this thread.
         let _alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
         let take = || small.get(next.fetch_add(1, Ordering::Relaxed)).copied();
         std::iter::from_fn(take).map(|at| (at, ask(at))).collect::<Vec<_>>()

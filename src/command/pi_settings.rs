@@ -1,4 +1,4 @@
-//! pi's own settings for `doctor`: the global file's, and what projects put over them.
+//! pi's own settings for `doctor`: the global file, and the overrides of each project.
 
 use std::collections::BTreeSet;
 
@@ -15,19 +15,18 @@ use crate::js::{JsString, Object, Value};
 use crate::store::discovery::Store;
 use crate::store::pi_dirs::load_settings;
 
-/// What pi's settings files say.
 #[derive(Debug)]
 pub(super) struct PiSettingsReport {
     /// The global file.
     pub settings: PiSettings,
-    /// Every setting as it is without a project.
+    /// Settings without a project.
     pub rows: Vec<ResolvedSetting>,
-    /// By working directory, what its project puts over that.
+    /// Overrides by the project's working directory.
     pub project_rows: Vec<(String, Vec<ResolvedSetting>)>,
 }
 
 impl PiSettingsReport {
-    /// Reads them; none where the store is no place of pi's.
+    /// Reads the settings files; `None` if the store is not pi's.
     pub(super) fn load(store: &Store) -> Option<Self> {
         let settings = load_settings(&store.path_kind, None).filter(|_| store.ruleset.id.is_pi())?;
         let folders: BTreeSet<&str> = store.sessions.iter().filter_map(|it| it.cwd.as_deref()).collect();
@@ -41,7 +40,7 @@ impl PiSettingsReport {
         Some(Self { rows: settings.effective_rows(), settings, project_rows: projects })
     }
 
-    /// Values that are written down and that pi refuses to start with.
+    /// Reports configured values that pi refuses to start with.
     pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
         let refused = |row: &&ResolvedSetting| matches!(row.provenance, Provenance::Rule { .. });
         let finding = |row: &ResolvedSetting| {
@@ -56,7 +55,7 @@ impl PiSettingsReport {
         self.rows.iter().filter(refused).map(finding).collect()
     }
 
-    /// Provider and model of a new session, where the settings name one.
+    /// Provider and model of a new session; empty where no setting names one.
     pub(super) fn default_model(&self) -> (String, String) {
         let text = |key: &str| {
             let row = self.rows.iter().find(|row| row.key == key);
@@ -65,7 +64,7 @@ impl PiSettingsReport {
         (text("defaultProvider"), text("defaultModel"))
     }
 
-    /// Each with where it comes from, projects' own behind, by their folder.
+    /// Returns the settings with origin, then the overrides by project folder.
     pub(super) fn setting_values(&self) -> Vec<Value> {
         let value = |row: &ResolvedSetting| {
             setting_value(&row.key, &row.value, &row.provenance.to_string(), &row.overridden)

@@ -1,4 +1,4 @@
-//! The steps of a plan: which take part, what each does, and what a compaction among them comes to.
+//! The policies of a plan: which are on, what each does, and the result of a compaction among them.
 
 use super::failure::Failure;
 use super::format::{format_count, format_estimate, format_number};
@@ -10,10 +10,6 @@ use super::table::{Align, Cell, Table};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::ruleset::Compaction;
-use crate::inspect::LoadedSession;
-use crate::inspect::compaction_view::{CompactionTrigger, CompactionView, MessageTotals, Split};
-use crate::inspect::setting_change::SettingChange;
-use crate::inspect::simulated_settings::SUMMARY_TOKENS;
 use crate::js::{Object, Value};
 use crate::plan::PolicyEffect;
 use crate::policy::clear_tool_uses::ClearedBy;
@@ -21,9 +17,12 @@ use crate::policy::policy_set::Phase;
 use crate::policy::preflight::{PreflightResult, Route};
 use crate::policy::settings::SettingOwner;
 use crate::policy::{Fate, Policy, PolicySet};
+use crate::report::compaction::{CompactionTrigger, CompactionView, MessageTotals, Split};
+use crate::session::LoadedSession;
+use crate::session::setting_change::SettingChange;
+use crate::session::simulated_settings::SUMMARY_TOKENS;
 
-/// The steps that `--policy` and the changed settings ask for. Without `--policy`, pruning and the steps whose
-/// settings are changed.
+/// Resolves `--policy`. Without it, pruning is on, and every policy with a changed setting.
 pub(super) fn requested_policies(
     policy: &[String],
     changes: &[SettingChange],
@@ -42,7 +41,7 @@ pub(super) fn requested_policies(
         word => Policy::from_word(word).map_or(steps, |step| steps.with(step, true)),
     });
     for (step, change) in changed.filter(|(step, _)| !steps.has(*step)) {
-        // A whole configuration may hold settings of steps that nobody asked for.
+        // A settings file may hold settings of policies that are off; a `--set` for one is a mistake.
         if change.origin == Provenance::Flag {
             let (key, step) = (&change.key, step.word());
             return Err(Failure::usage(format!(
@@ -53,7 +52,8 @@ pub(super) fn requested_policies(
     Ok(steps)
 }
 
-/// The steps of a replay: without `--policy` those of the gateway, and the steps whose settings are changed.
+/// Resolves `--policy` for a replay. Without it, the gateway's policies are on, and every policy with a changed
+/// setting.
 pub(super) fn replay_policies(
     policy: &[String],
     changes: &[SettingChange],
@@ -62,10 +62,9 @@ pub(super) fn replay_policies(
     if !policy.is_empty() {
         return requested_policies(policy, changes, inspection);
     }
-    Ok(crate::inspect::simulated_settings::default_replay_policies(inspection, changes))
+    Ok(crate::session::simulated_settings::default_replay_policies(inspection, changes))
 }
 
-/// What the check of a prompt says, in a sentence.
 pub(super) fn describe_check(checked: &PreflightResult) -> String {
     let [estimate, room] =
         [checked.estimate, checked.prompt_limit].map(|tokens| format_number(tokens as u64));
@@ -76,7 +75,7 @@ pub(super) fn describe_check(checked: &PreflightResult) -> String {
     format!("Check before the prompt: ~{estimate} of {room} tokens{over}; {}.", checked.route.description())
 }
 
-/// The same as JSON; null where no check takes part.
+/// Returns the preflight check as JSON; null if no check runs.
 pub(super) fn check_value(preview: &Preview) -> Value {
     let Some(checked) = &preview.plan.checked else { return Value::Null };
     Value::from(Object::from([
@@ -89,7 +88,6 @@ pub(super) fn check_value(preview: &Preview) -> Value {
     ]))
 }
 
-/// When a step is taken, in words.
 fn moment_name(moment: Phase) -> &'static str {
     match moment {
         Phase::Transcript => "written",
@@ -98,7 +96,7 @@ fn moment_name(moment: Phase) -> &'static str {
     }
 }
 
-/// One line for each step, then the settings of those that are not the pruner's.
+/// Prints one line per policy, then the settings of all policies except the pruner's.
 pub(super) fn print(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     let mut table = Table::new(&[
         ("step", Align::Left),
@@ -191,7 +189,7 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
     Ok(table.print(output, "  ")?)
 }
 
-/// Clearing that is not done here is an estimate.
+/// Notes that clearing is an estimate where the provider's server does it.
 fn print_server(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     let steps = &preview.simulated.policies;
     if !steps.enabled.has(Policy::Clear) || steps.clear.cleared_by == ClearedBy::Client {
@@ -290,7 +288,6 @@ fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)>
     remarks
 }
 
-/// The steps as JSON.
 pub(super) fn policies_value(preview: &Preview) -> Value {
     let step = |effect: &PolicyEffect| {
         let fates =
@@ -310,7 +307,7 @@ pub(super) fn policies_value(preview: &Preview) -> Value {
     Value::from(preview.plan.effects.iter().map(step).collect::<Vec<_>>())
 }
 
-/// The settings of a step by key, each with where it comes from and who reads it; pruning has its own.
+/// Returns the settings of a policy by key, with origin and reader; the pruner's are elsewhere.
 fn policy_settings_value(preview: &Preview, step: Policy) -> Object {
     let rows = preview.simulated.policy_rows.iter().filter(|row| row.setting.policy == step);
     rows.map(|row| {
@@ -332,7 +329,7 @@ fn policy_settings_value(preview: &Preview, step: Policy) -> Object {
     .collect()
 }
 
-/// The compaction as JSON; null where it takes no part or finds nothing to do.
+/// Returns the compaction as JSON; null if the policy is off or has nothing to compact.
 pub(super) fn compaction_value(preview: &Preview) -> Result<Value, Failure> {
     let Some(view) = preview.inspection.compaction_view(&preview.plan) else { return Ok(Value::Null) };
     let part = |part: MessageTotals| {

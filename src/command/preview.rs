@@ -1,4 +1,5 @@
-//! A plan over a session, made from the command line: what `simulate` shows and `commit` writes.
+//! A plan for one session, built from the command line: `simulate` shows it and `commit` writes it. Both use the same
+//! code, so that a commit writes exactly the preview.
 
 use std::cmp::Ordering;
 
@@ -11,56 +12,53 @@ use super::policies::requested_policies;
 use super::ruleset::refuse_unsupported;
 use super::table::{Align, Cell, Table};
 use crate::cli::{PlanArgs, StoreArgs};
+use crate::format::describe_cache_cost;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::setting_value::input_text;
-use crate::inspect::LoadedSession;
-use crate::inspect::format::describe_cache_cost;
-use crate::inspect::rewrite_loss::{RewriteLoss, find_rewrite_loss};
-use crate::inspect::setting_change::{SettingChange, read_changes};
-use crate::inspect::simulated_settings::{SUMMARY_TOKENS, SimulatedSettings, simulate_settings};
-use crate::inspect::summary::assumed_summary;
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::{Policy, PolicySet, Reason};
+use crate::session::LoadedSession;
+use crate::session::setting_change::{SettingChange, read_changes};
+use crate::session::simulated_settings::{SUMMARY_TOKENS, SimulatedSettings, simulate_settings};
+use crate::write::rewrite_loss::{RewriteLoss, find_rewrite_loss};
+use crate::write::summary::assumed_summary;
 
-/// A plan and everything it was made from.
 #[derive(Debug)]
 pub(super) struct Preview {
-    /// The session, at the leaf looked at.
+    /// The session at the selected leaf.
     pub inspection: LoadedSession,
-    /// Settings and window.
     pub simulated: SimulatedSettings,
-    /// What the gateway would decide at `now_ms`.
+    /// The gateway's decision at `now_ms`.
     pub gate: Gate,
-    /// The plan was made as if the gate were open.
+    /// The plan ignores the closed gate.
     pub gate_ignored: bool,
-    /// The time of the next call, ms since 1970.
+    /// Time of the next call, milliseconds since 1970.
     pub now_ms: f64,
-    /// The plan.
     pub plan: Plan,
-    /// Where the length of its summary comes from.
+    /// Origin of the assumed summary length.
     pub summary_length: SummaryLength,
-    /// The store; the demo's folder lives as long as this does.
+    /// Keeps the demo store's folder alive.
     pub workspace: Workspace,
 }
 
-/// Where the length of a compaction's summary comes from.
+/// Origin of the length of a compaction's summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SummaryLength {
-    /// Nothing tells: the fixed assumption (compaction 5.21).
+    /// The fixed assumption (compaction 5.21).
     Assumed,
-    /// The average of the branch's earlier summaries (compaction 5.21).
+    /// The average of earlier summaries on the branch (compaction 5.21).
     EarlierAverage,
-    /// Told with `--set` or `--settings`.
+    /// Set with `--set` or `--settings`.
     Configured,
-    /// One was made, by this writer.
+    /// The length of a generated summary; holds the name of its writer.
     Generated(String),
 }
 
 impl SummaryLength {
-    /// The word in JSON.
+    /// Name of the origin in JSON.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Assumed => "assumed",
@@ -70,7 +68,7 @@ impl SummaryLength {
         }
     }
 
-    /// In words, where the setting itself tells nothing.
+    /// Describes the origin for the settings table, whose row already names a configured value.
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Assumed | Self::Configured => "assumed until a summary is made".to_owned(),
@@ -80,7 +78,7 @@ impl SummaryLength {
     }
 }
 
-/// Makes the plan that the arguments ask for.
+/// Builds the plan for the arguments.
 pub(super) fn build_preview(
     session: &str,
     leaf: Option<&str>,
@@ -99,8 +97,8 @@ pub(super) fn build_preview(
     let inspection = load_details(LoadedSession { window: simulated.window, ..inspection }, steps)?;
     let summary_length = assume_summary_length(&mut simulated, &inspection, &changes);
     let gate = inspection.gate(simulated.prune_on, &simulated.prune_settings, now_ms);
-    // What a person moves thresholds for is their effect; whether the gateway would look at them at this
-    // moment is said beside it. A mode that is off is a setting, and stays.
+    // The user wants the effect of a threshold, not whether this moment allows it, so a closed gate is only reported.
+    // `Gate::Off` is a setting and stays closed.
     let obeyed = args.gates || args.now.is_some() || gate == Gate::Off;
     let ignored = !obeyed && !gate.is_open();
     let used = if ignored { Gate::Open { idle_ms: f64::NAN } } else { gate };
@@ -122,7 +120,7 @@ pub(super) fn build_preview(
     })
 }
 
-/// A session with what its steps ask for beyond sizes.
+/// Loads the message details where a policy needs more than sizes.
 fn load_details(inspection: LoadedSession, steps: PolicySet) -> Result<LoadedSession, Failure> {
     if !steps.uses_features(inspection.ruleset.id.rules()) && !steps.has(Policy::Compact) {
         return Ok(inspection);
@@ -130,7 +128,7 @@ fn load_details(inspection: LoadedSession, steps: PolicySet) -> Result<LoadedSes
     inspection.load_details().map_err(|error| Failure::unreadable(error.to_string()))
 }
 
-/// Takes the session's earlier summaries for the measure of the next one, unless a length was told.
+/// Uses the average of earlier summaries as the next summary's length, unless the length is set.
 fn assume_summary_length(
     simulated: &mut SimulatedSettings,
     inspection: &LoadedSession,
@@ -149,13 +147,11 @@ fn assume_summary_length(
 }
 
 impl Preview {
-    /// The summary has another length from now on.
     pub(super) fn set_summary_length(&mut self, from: SummaryLength, tokens: u64) {
         self.simulated.set_summary_tokens(tokens);
         self.summary_length = from;
     }
 
-    /// Every setting with its origin.
     pub(super) fn print_settings(&self, output: &mut Output) -> Result<(), Failure> {
         output.line(Tone::Strong, "settings")?;
         let mut table = Table::new(&[
@@ -191,7 +187,7 @@ impl Preview {
         Ok(table.print(output, "  ")?)
     }
 
-    /// What the gate says, and how to see behind it.
+    /// Prints the state of the gate, and how to preview without it.
     pub(super) fn print_gate(&self, output: &mut Output) -> Result<(), Failure> {
         if self.simulated.prune_switched_on {
             output
@@ -215,7 +211,7 @@ impl Preview {
         Ok(output.line(Tone::Dim, hint)?)
     }
 
-    /// Tokens before and after, and how much of the window they are.
+    /// Prints tokens before and after, with their share of the window.
     pub(super) fn print_effect(&self, output: &mut Output) -> Result<(), Failure> {
         let (before, after) = (self.plan.total_before(), self.plan.total_after());
         let saved = match before.cmp(&after) {
@@ -242,7 +238,7 @@ impl Preview {
         Ok(())
     }
 
-    /// What the gateway's own rewrite would lose of the session, where the plan cuts results in the transcript.
+    /// Returns what the gateway's own rewrite would lose, if the plan truncates results in the transcript.
     pub(super) fn rewrite_loss(&self) -> Result<Option<RewriteLoss>, Failure> {
         if !self.plan.settings.enabled.has(Policy::Truncate) {
             return Ok(None);
@@ -250,14 +246,13 @@ impl Preview {
         find_rewrite_loss(&self.inspection).map_err(|error| Failure::unreadable(error.to_string()))
     }
 
-    /// How many messages the plan changes, in words.
     pub(super) fn describe_changes(&self) -> String {
         let changed = self.plan.fates().iter().filter(|fate| fate.fate.is_change()).count();
         format_count(changed as u64, "message changes", "messages change")
     }
 }
 
-/// A setting's value in words; an empty list says so.
+/// Formats a setting's value; an empty list prints as `(none)`.
 pub(super) fn format_value(unit: Option<Unit>, value: &Value) -> String {
     match value.as_array() {
         Some([]) => "(none)".to_owned(),

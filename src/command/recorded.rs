@@ -1,4 +1,5 @@
-//! `clawscope context SESSION --recorded`: the gateway's recording of a run beside the context rebuilt from the transcript.
+//! `clawscope context SESSION --recorded`: compares the gateway's recording of a run with the context rebuilt from the
+//! transcript.
 
 use std::io::Write as _;
 
@@ -9,16 +10,15 @@ use super::output::{Output, Tone};
 use super::recorded_json::report_json;
 use super::session_output::print_session_header;
 use crate::cli::{ContextViewArgs, StoreArgs};
-use crate::inspect::LoadedSession;
-use crate::inspect::recorded_context::{
+use crate::report::recorded_context::{
     Difference, DifferingMessage, RecordedContext, RecordedRun, RecordingComparison, RunError, RunOutcome,
     read_run,
 };
+use crate::session::LoadedSession;
 
-/// Paths, positions and entries that are printed of a list; the JSON has them all.
+/// Paths, positions and entries printed per list; the JSON has all.
 const MAX_LIST_ITEMS: usize = 5;
 
-/// Compares a recorded run of a session with its transcript.
 pub(super) fn run(
     args: &ContextViewArgs,
     place: &StoreArgs,
@@ -62,7 +62,6 @@ fn print(inspection: &LoadedSession, recorded: &RecordedContext, output: &mut Ou
     Ok(output.line(Tone::Dim, note)?)
 }
 
-/// Why there may be no recording.
 fn explain_absence(recorded: &RecordedContext) -> &'static str {
     match recorded {
         RecordedContext::NoRecording => {
@@ -88,7 +87,6 @@ fn describe_run(run: &RecordedRun) -> String {
     words.into_iter().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
-/// The answer in one sentence.
 pub(super) fn describe_verdict(recorded: &RecordedContext) -> String {
     let run = match recorded {
         RecordedContext::NoRecording => return "No recording of this session was found.".to_owned(),

@@ -1,15 +1,14 @@
-//! The JSON of `clawscope context SESSION --recorded`.
+//! JSON of `clawscope context SESSION --recorded`.
 
 use super::recorded::describe_verdict;
 use super::session_output::session_json;
-use crate::inspect::LoadedSession;
-use crate::inspect::recorded_context::{
+use crate::js::{Object, Value};
+use crate::report::recorded_context::{
     Difference, DifferenceCause, DifferingMessage, RecordedContext, RecordedRun, RecordingComparison,
     RunOutcome,
 };
-use crate::js::{Object, Value};
+use crate::session::LoadedSession;
 
-/// The answer.
 pub(super) fn report_json(inspection: &LoadedSession, recorded: &RecordedContext) -> Object {
     let mut answer = Object::from([
         ("session", session_json(&inspection.item)),
@@ -35,7 +34,6 @@ pub(super) fn report_json(inspection: &LoadedSession, recorded: &RecordedContext
     answer
 }
 
-/// The verdict, for scripts.
 fn verdict_name(recorded: &RecordedContext) -> String {
     let word = match recorded {
         RecordedContext::NoRecording => "missing",

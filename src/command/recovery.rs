@@ -1,4 +1,4 @@
-//! `clawscope recovery SESSION`: what the gateway tries after an overflow, recorded beside expected.
+//! `clawscope recovery SESSION`: shows the gateway's recovery after an overflow, recorded beside expected.
 
 use std::io::Write as _;
 
@@ -10,19 +10,18 @@ use super::ruleset::ruleset_json;
 use super::session_output::{number_value, print_session_header, session_json, window_value};
 use super::table::{Align, Cell, Table};
 use crate::cli::{SessionArgs, StoreArgs};
-use crate::inspect::LoadedSession;
-use crate::inspect::format::DIGIT_SEPARATOR;
-use crate::inspect::recovery::{
-    RecoveryRow, RecoveryView, RefusedCall, RowKind, RowMark, borrowed_rules, load_recovery,
-};
+use crate::format::DIGIT_SEPARATOR;
 use crate::js::{Object, Value};
 use crate::policy::overflow::{gateway, pi};
 use crate::policy::recovery::{
     Attempt, CompactionCaller, CompactionOutcome, Ending, RecoveryStep, is_transient,
 };
 use crate::policy::truncate::max_result_chars_under;
+use crate::report::recovery::{
+    RecoveryRow, RecoveryView, RefusedCall, RowKind, RowMark, borrowed_rules, load_recovery,
+};
+use crate::session::LoadedSession;
 
-/// Shows the recovery of a session.
 pub(super) fn run(
     args: &SessionArgs,
     place: &StoreArgs,
@@ -38,7 +37,7 @@ pub(super) fn run(
     print(&inspection, &view, output)
 }
 
-/// Chars that one tool result may have by the rules of the session.
+/// Returns the limit in chars for one tool result under the session's ruleset.
 fn max_result_chars(inspection: &LoadedSession) -> f64 {
     max_result_chars_under(inspection.ruleset.id.rules(), inspection.window.tokens)
 }
@@ -255,7 +254,7 @@ fn row_tone(row: &RecoveryRow) -> Tone {
     }
 }
 
-/// The sentences behind the rows, each once.
+/// Prints each explanation of a row once.
 fn print_explanations(view: &RecoveryView, output: &mut Output) -> Result<(), Failure> {
     writeln!(output)?;
     let mut told: Vec<&str> = Vec::new();

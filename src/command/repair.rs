@@ -1,25 +1,25 @@
-//! `clawscope doctor --repair`: commits that were broken off are settled, one after the other.
+//! `clawscope doctor --repair`: completes or rolls back interrupted commits, one after another.
 
 use std::path::PathBuf;
 
 use super::environment::Workspace;
 use super::output::{Output, Tone};
 use crate::commit::{CommitError, RecoveredCommit, SystemClock, SystemDisk, recover_commit};
-use crate::inspect::session_list::unfinished_commit_paths;
 use crate::js::{Object, Value};
+use crate::session::list::unfinished_commit_paths;
 
-/// A transcript with a journal, and what became of it.
+/// A transcript with a commit journal, and the outcome of its repair.
 #[derive(Debug)]
 pub(super) struct Repair {
     path: PathBuf,
     result: Result<RecoveredCommit, CommitError>,
 }
 
-/// Settles every commit of a store that was broken off.
+/// Repairs every interrupted commit of a store.
 pub(super) fn settle_unfinished(scene: &Workspace) -> Vec<Repair> {
     let mut repairs = Vec::new();
     for path in unfinished_commit_paths(scene.store()) {
-        // One that ended meanwhile needs none.
+        // Another process may have finished the commit meanwhile.
         if let Some(result) = recover_commit(&path, 0, &SystemClock, &SystemDisk).transpose() {
             repairs.push(Repair { path, result });
         }
@@ -28,12 +28,10 @@ pub(super) fn settle_unfinished(scene: &Workspace) -> Vec<Repair> {
 }
 
 impl Repair {
-    /// Whether it could not be settled.
     pub(super) fn has_failed(&self) -> bool {
         self.result.is_err()
     }
 
-    /// As JSON.
     pub(super) fn to_value(&self) -> Value {
         let (found, outcome, what) = match &self.result {
             Ok(settled) => {
@@ -57,7 +55,6 @@ impl Repair {
     }
 }
 
-/// Prints what was done.
 pub(super) fn print(repairs: &[Repair], output: &mut Output) -> std::io::Result<()> {
     if repairs.is_empty() {
         return output.line(Tone::Dim, "repair     no commit was broken off");

@@ -1,4 +1,4 @@
-//! `clawscope replay SESSION`: every call again, recorded beside simulated.
+//! `clawscope replay SESSION`: replays every call under other settings and prints recorded beside simulated.
 
 use std::io::Write as _;
 
@@ -15,45 +15,53 @@ use super::ruleset::{print_ruleset, refuse_unsupported};
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::cli::{ReplayArgs, ReplaySettingsArgs, StoreArgs};
+use crate::format::cost::{describe_cost, format_amount, format_cost};
+use crate::format::format_usd;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::RulesetChoice;
-use crate::inspect::LoadedSession;
-use crate::inspect::cost::{describe_cost, format_amount, format_cost};
-use crate::inspect::format::format_usd;
-use crate::inspect::replay_inputs::ReplayInputs;
-use crate::inspect::setting_change::{SettingChange, read_changes};
-use crate::inspect::simulated_settings::{SimulatedSettings, simulate_settings};
-use crate::inspect::timeline::Timeline;
 use crate::policy::{Policy, PolicySet};
 use crate::replay::{
     CallReplay, FiringLog, FiringStats, PolicyEvent, PolicyEventKind, Replay, TraceTotals, firing_log,
 };
+use crate::report::timeline::Timeline;
+use crate::session::LoadedSession;
+use crate::session::replay_inputs::ReplayInputs;
+use crate::session::setting_change::{SettingChange, read_changes};
+use crate::session::simulated_settings::{SimulatedSettings, simulate_settings};
 
-/// Calls that are printed unless all are asked for: the newest.
+/// Newest calls printed without `--all`.
 const MAX_CALLS: usize = 40;
-/// Lines of the log that are printed unless all are asked for: the newest.
+/// Newest log lines printed without `--all`.
 const MAX_EVENTS: usize = 15;
 
-/// A replay and everything it was made from.
+/// A replay and its inputs.
 #[derive(Debug)]
 pub(super) struct ReplayReport {
-    /// The session, under the window of the settings.
+    /// The session, with the window of the simulated settings.
     pub inspection: LoadedSession,
-    /// The settings.
     pub simulated: SimulatedSettings,
-    /// What was read of it.
     pub inputs: ReplayInputs,
-    /// Both lanes.
     pub replay: Replay,
-    /// What fired in the simulated one.
+    /// Policy events of the simulated trace.
     pub policy_log: FiringLog,
-    /// The rules of the recorded lane, where the simulated one goes by those of another version.
+    /// Ruleset of the recorded trace, if the simulated trace uses another one.
     pub writer_ruleset: Option<RulesetChoice>,
-    /// `--ruleset` names a version, and the store does not say which one wrote it: both lanes go by the one that is named.
-    pub is_writer_unknown: bool,
+    /// The reason why both traces follow the ruleset from `--ruleset`, if that is unexpected.
+    pub shared_rules: Option<SharedRules>,
 }
 
-/// Replays a session by arguments.
+/// Reasons why the recorded trace follows the ruleset from `--ruleset` too, and not the one that wrote the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SharedRules {
+    /// The store does not name the version that wrote it.
+    WriterUnknown,
+    /// The two versions follow different paths through a damaged tree, so their calls are not the same.
+    OtherPath,
+}
+
+/// A session under the ruleset that wrote it, with its replay inputs; or the reason why no comparison is possible.
+type WriterSession = Result<Box<(LoadedSession, ReplayInputs)>, Option<SharedRules>>;
+
 pub(super) fn replay_session(
     session: &str,
     leaf: Option<&str>,
@@ -66,21 +74,24 @@ pub(super) fn replay_session(
     let inspection = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
     let changes = with_learned_window(args.window, changes, &inspection)?;
     refuse_unsupported(&changes, &inspection)?;
-    let (own, writer_unknown) = match place.ruleset {
+    let own = match place.ruleset {
         Some(_) => load_under_writer_ruleset(session, leaf, &inspection, place, around)?,
-        None => (None, false),
+        None => Err(None),
+    };
+    let (own, shared_rules) = match own {
+        Ok(own) => (Some(own), None),
+        Err(shared) => (None, shared),
     };
     let mut steps = replay_policies(&args.policy, &changes, &inspection)?;
     if args.policy.is_empty() {
-        // Another version would have compacted elsewhere.
+        // The other version would have compacted elsewhere, so its compaction is simulated too.
         steps = steps.with(Policy::Compact, steps.has(Policy::Compact) || own.is_some());
     }
     let mut simulated = simulate_settings(&inspection, &changes, steps);
     let mut material = read_inputs(&inspection, steps)?;
     if args.policy.is_empty() {
         let set = changes.iter().filter_map(|change| change.policy).collect::<Vec<_>>();
-        let doubted =
-            own.as_ref().map_or(material.contradicted_policies, |(_, own)| own.contradicted_policies);
+        let doubted = own.as_ref().map_or(material.contradicted_policies, |own| own.1.contradicted_policies);
         let left_out = doubted.without(PolicySet::of(&set));
         simulated.policies.enabled = simulated.policies.enabled.without(left_out);
     }
@@ -91,7 +102,7 @@ pub(super) fn replay_session(
         None => material.replay(&inspection, &other),
     };
     let record = firing_log(&replay, material.provider_window);
-    let written_by = own.map(|(own, _)| own.ruleset);
+    let written_by = own.map(|own| own.0.ruleset);
     Ok(ReplayReport {
         inspection,
         simulated,
@@ -99,7 +110,7 @@ pub(super) fn replay_session(
         replay,
         policy_log: record,
         writer_ruleset: written_by,
-        is_writer_unknown: writer_unknown,
+        shared_rules,
     })
 }
 
@@ -107,29 +118,31 @@ fn read_inputs(inspection: &LoadedSession, steps: PolicySet) -> Result<ReplayInp
     ReplayInputs::read(inspection, steps).map_err(|error| Failure::unreadable(error.to_string()))
 }
 
-/// The session by the rules of the version that wrote it, where `--ruleset` names another one: what an upgrade would do is
-/// held against what happened. None for the runtime without a gateway, and where the store does not tell its version; that it
-/// does not is answered beside it.
+/// Loads the session under the version that wrote it, if `--ruleset` names another one: the replay then compares the
+/// upgrade with the recorded run. Returns `Err(None)` for pi and for an unchanged ruleset, and `Err` with a reason if
+/// the comparison is impossible.
 fn load_under_writer_ruleset(
     session: &str,
     leaf: Option<&str>,
     inspection: &LoadedSession,
     place: &StoreArgs,
     around: &Invocation,
-) -> Result<(Option<(LoadedSession, ReplayInputs)>, bool), Failure> {
+) -> Result<WriterSession, Failure> {
     let place = StoreArgs { ruleset: None, ..place.clone() };
     let scene = Workspace::for_session(session, &place, around)?;
     let own = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
     let (own_rules, rules) = (own.ruleset.id, inspection.ruleset.id);
     let unknown = own.ruleset.provenance == Provenance::Default && !rules.is_pi();
     if unknown || own_rules == rules || own_rules.is_pi() || rules.is_pi() {
-        return Ok((None, unknown));
+        return Ok(Err(unknown.then_some(SharedRules::WriterUnknown)));
     }
-    let material = read_inputs(&own, own.gateway_policies())?;
-    Ok((Some((own, material)), false))
+    if own.context.path != inspection.context.path {
+        return Ok(Err(Some(SharedRules::OtherPath)));
+    }
+    let inputs = read_inputs(&own, own.gateway_policies())?;
+    Ok(Ok(Box::new((own, inputs))))
 }
 
-/// Prints a replay.
 pub(super) fn run(
     args: &ReplayArgs,
     place: &StoreArgs,
@@ -166,7 +179,7 @@ pub(super) fn run(
     print_policy_log(&replayed, args.all, output)
 }
 
-/// Prints the course of both lanes in sentences.
+/// Prints both traces as sentences.
 fn print_timeline(replayed: ReplayReport, output: &mut Output) -> Result<(), Failure> {
     for (tone, line) in remarks(&replayed, &replayed.replay.totals()) {
         output.line(tone, &format!("{line}."))?;
@@ -180,13 +193,13 @@ fn print_timeline(replayed: ReplayReport, output: &mut Output) -> Result<(), Fai
     Ok(())
 }
 
-/// The cost of one call; a list price is an estimate.
+/// Formats the cost of one call, with `~` if it is a list price.
 fn format_call_cost(call: &CallReplay) -> String {
     let recorded = call.recorded_cost.is_some_and(|usd| usd > 0.0);
     call.cost.filter(|usd| *usd > 0.0).map_or_else(|| "-".to_owned(), |usd| format_amount(usd, !recorded))
 }
 
-/// The cost of a lane, or that nobody knows it.
+/// Formats the cost of a trace; `-` if it is unknown.
 fn format_total_cost(total: &TraceTotals) -> String {
     format_cost(&total.cost_breakdown).unwrap_or_else(|| "-".to_owned())
 }
@@ -222,7 +235,7 @@ fn print_summary(replayed: &ReplayReport, output: &mut Output) -> Result<(), Fai
     Ok(table.print(output, "  ")?)
 }
 
-/// The rows about costs; those that would say nothing but $0 are left out.
+/// Returns the cost rows of the table; the detail rows are omitted if both traces have $0.
 fn cost_rows(totals: &[TraceTotals; 2]) -> Vec<(&'static str, [String; 2])> {
     let paid = |of: &dyn Fn(&TraceTotals) -> f64| totals.iter().any(|total| of(total) > 0.0);
     let mut rows = vec![("cost", totals.map(|total| format_total_cost(&total)))];
@@ -238,7 +251,7 @@ fn cost_rows(totals: &[TraceTotals; 2]) -> Vec<(&'static str, [String; 2])> {
     rows
 }
 
-/// The largest prompt that was answered, and beside it a larger one that was refused.
+/// Formats the largest answered prompt, followed by a refused prompt if that is larger.
 fn describe_peak(total: &TraceTotals, lane: &[CallReplay], window: u64) -> String {
     let of = |(size, at): (f64, Option<usize>)| {
         let at = at?;
@@ -255,12 +268,12 @@ fn describe_peak(total: &TraceTotals, lane: &[CallReplay], window: u64) -> Strin
     if parts.is_empty() { "refused".to_owned() } else { parts.join(" · ") }
 }
 
-/// Tokens of a prompt, with `~` where a rule estimated them.
+/// Formats prompt tokens, with `~` if they are an estimate.
 fn format_tokens(call: &CallReplay, tokens: u64) -> String {
     if call.is_estimate() { format_estimate(tokens) } else { format_number(tokens) }
 }
 
-/// The answer in one line.
+/// Returns the result in one line.
 fn headline([recorded, simulated]: &[TraceTotals; 2]) -> String {
     let calls = format_count(recorded.calls as u64, "call", "calls");
     let fitted = |total: &TraceTotals| match total.overflows {
@@ -274,7 +287,7 @@ fn headline([recorded, simulated]: &[TraceTotals; 2]) -> String {
     format!("{calls}: recorded, {}; simulated, {}{cost}", fitted(recorded), fitted(simulated))
 }
 
-/// What the numbers rest on, and what cannot work.
+/// Returns notes on the quality of the numbers and on settings without effect.
 fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, String)> {
     let mut lines = discrepancies(replayed);
     lines.push((Tone::Dim, describe_estimates(replayed.inputs.fit_error)));
@@ -295,15 +308,19 @@ fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, Str
     lines
 }
 
-/// Where the record, the settings and the provider do not agree.
+/// Reports conflicts between record, settings and provider.
 fn discrepancies(replayed: &ReplayReport) -> Vec<(Tone, String)> {
     let ReplayReport { inspection, simulated, inputs: material, replay, .. } = replayed;
     let mut lines = Vec::new();
-    if replayed.is_writer_unknown {
-        let line =
-            "the store does not name the version that wrote it; both columns follow the rules from --ruleset";
-        lines.push((Tone::Warning, line.to_owned()));
-    }
+    let shared = replayed.shared_rules.map(|shared| match shared {
+        SharedRules::WriterUnknown => {
+            "the store does not name the version that wrote it; both columns follow the rules from --ruleset"
+        }
+        SharedRules::OtherPath => {
+            "the version that wrote the store reads another path from this damaged tree; both columns follow the rules from --ruleset"
+        }
+    });
+    lines.extend(shared.map(|line| (Tone::Warning, line.to_owned())));
     if material.provider_window < inspection.limits.runtime_window {
         let window = format_number(round_tokens(material.provider_window));
         let line = format!(
@@ -337,7 +354,7 @@ fn discrepancies(replayed: &ReplayReport) -> Vec<(Tone, String)> {
     lines
 }
 
-/// What estimates rest on.
+/// Describes the calibration of the estimates.
 pub(super) fn describe_estimates(fit_error: Option<f64>) -> String {
     match fit_error {
         Some(error) => {
@@ -406,7 +423,7 @@ fn print_calls(replayed: &ReplayReport, all: bool, output: &mut Output) -> Resul
     Ok(table.print(output, "")?)
 }
 
-/// The prompt in tokens, with `~` where a rule estimated them; that it was refused where nobody says how large it was.
+/// Formats prompt tokens, with `~` if they are an estimate; a refused prompt of unknown size has words instead.
 pub(super) fn format_prompt(call: &CallReplay) -> String {
     if call.has_size() {
         format_tokens(call, round_tokens(call.expected))
@@ -415,7 +432,7 @@ pub(super) fn format_prompt(call: &CallReplay) -> String {
     }
 }
 
-/// What happened at a call, in signs.
+/// Returns the signs of the events at a call.
 fn event_signs(call: &CallReplay) -> String {
     let mut signs = String::new();
     let mut add = |there: bool, sign: &str| signs.push_str(if there { sign } else { "" });
@@ -428,7 +445,7 @@ fn event_signs(call: &CallReplay) -> String {
     signs
 }
 
-/// The messages that a policy changed; a compaction may keep every one.
+/// Describes the messages that a policy changed. A compaction may keep every message.
 fn describe_changed_messages(fired: &PolicyEvent) -> String {
     match (fired.kind, fired.messages) {
         (PolicyEventKind::Compact, 0) => "keeps all".to_owned(),

@@ -1,4 +1,4 @@
-//! A replay as JSON.
+//! JSON of `clawscope replay`.
 
 use super::replay::ReplayReport;
 use super::ruleset::ruleset_json;
@@ -10,7 +10,6 @@ use crate::replay::{
     CallReplay, CompactionEvent, FiringStats, ModelCall, PolicyEvent, PromptSizeSource, TraceTotals,
 };
 
-/// The whole answer.
 pub(super) fn report_json(replayed: &ReplayReport) -> Object {
     let ReplayReport {
         inspection,
@@ -58,7 +57,7 @@ pub(super) fn report_json(replayed: &ReplayReport) -> Object {
     ])
 }
 
-/// Tokens as JSON: whole.
+/// Rounds tokens to a whole JSON number.
 pub(super) fn rounded_value(tokens: f64) -> Value {
     number_value(tokens.round())
 }
@@ -119,7 +118,6 @@ fn trace_value(replayed: &ReplayReport, call: &CallReplay, measured: Option<Valu
     Value::from(object)
 }
 
-/// Where the cost of a call comes from.
 fn cost_source(call: &CallReplay) -> &'static str {
     match call.recorded_cost {
         Some(usd) if usd > 0.0 => "recorded",
@@ -128,7 +126,6 @@ fn cost_source(call: &CallReplay) -> &'static str {
     }
 }
 
-/// Who says how large a prompt was.
 fn size_source(size: PromptSizeSource) -> &'static str {
     match size {
         PromptSizeSource::Counted => "counted",
@@ -172,7 +169,7 @@ fn totals_value(total: &TraceTotals) -> Value {
     Value::from(object)
 }
 
-/// The tokens of a peak; null where no call has one.
+/// Returns the tokens of a peak; null if no call has one.
 fn peak_value(peak: (f64, Option<usize>)) -> Value {
     peak.1.map_or(Value::Null, |_| rounded_value(peak.0))
 }

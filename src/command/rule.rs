@@ -1,4 +1,4 @@
-//! `clawscope rule`: the text of a rule that a screen, a report or a comment cites.
+//! `clawscope rule`: prints the text of a rule that a screen, a report or a comment cites.
 
 use super::failure::Failure;
 use super::output::{Output, Tone};
@@ -6,7 +6,7 @@ use crate::cli::RuleArgs;
 use crate::js::{Object, Value};
 use crate::rulebook::{DOCUMENTS, Document, Rule, find, headings};
 
-/// Prints the rules that are named, or the sections of every document.
+/// Prints the cited rules, or without arguments the sections of every document.
 pub(super) fn run(args: &RuleArgs, output: &mut Output) -> Result<(), Failure> {
     let citations = parse_citations(&args.rule);
     if citations.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn run(args: &RuleArgs, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The citations among the words: a document and an id may be one word or two.
+/// Joins words to citations: a document and an id may be one word or two.
 fn parse_citations(words: &[String]) -> Vec<String> {
     let mut citations: Vec<String> = Vec::new();
     let mut words = words.iter().peekable();
@@ -44,10 +44,10 @@ fn parse_citations(words: &[String]) -> Vec<String> {
     citations
 }
 
-/// The rule of a citation.
+/// Finds the rule of a citation.
 ///
 /// # Errors
-/// If there is none: the error lists the ids of the document, or the documents.
+/// Returns a usage error with the ids of the document, or with the documents, if no rule matches.
 fn find_rule(citation: &str) -> Result<Rule, Failure> {
     find(citation).ok_or_else(|| {
         let of = DOCUMENTS.iter().filter(|document| citation.starts_with(document.name));
@@ -60,12 +60,11 @@ fn find_rule(citation: &str) -> Result<Rule, Failure> {
     })
 }
 
-/// The ids without a dot: a document's sections, and its rules if they are numbered without sections.
+/// Returns the ids without a dot: the sections of a document, and its rules if they have no sections.
 fn sections(document: Document) -> Vec<&'static str> {
     headings(document).into_iter().map(|rule| rule.id).filter(|id| !id.contains('.')).collect()
 }
 
-/// The sections of every document.
 fn show_contents(json: bool, output: &mut Output) -> Result<(), Failure> {
     if json {
         let rules = DOCUMENTS.into_iter().flat_map(headings).map(|rule| heading_value(&rule));

@@ -1,4 +1,4 @@
-//! `clawscope rules`: the rules of a gateway release, or what changes between two.
+//! `clawscope rules`: prints the rules of a gateway release, or the changes between two releases.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -13,7 +13,6 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::{ConfigKey, KEYS, Ruleset, RulesetChoice, Topic};
 use crate::js::{Object, Value};
 
-/// Prints the rules.
 pub(super) fn run(
     args: &RulesArgs,
     place: &StoreArgs,
@@ -34,7 +33,7 @@ pub(super) fn run(
     }
 }
 
-/// The release that someone asked for, else the store's own.
+/// Returns the requested release, or the store's own.
 fn choose_ruleset(
     path: Option<&Path>,
     place: &StoreArgs,
@@ -119,7 +118,7 @@ fn show_diff(
     })
 }
 
-/// Prints topics under their groups; each line of a topic has a tone.
+/// Prints topics under their groups, each line in its tone.
 fn print_topics(
     topics: &[Topic],
     output: &mut Output,
@@ -160,7 +159,7 @@ fn print_keys(
     Ok(())
 }
 
-/// Prints every range of releases with the same rules.
+/// Prints the ranges of releases that share a ruleset.
 fn show_releases(json: bool, output: &mut Output) -> Result<(), Failure> {
     if json {
         let ranges = Ruleset::all_known().map(|ruleset| {

@@ -1,5 +1,4 @@
-//! The version whose rules apply: what flag, variable and file ask for, how answers show it, and changes of
-//! settings that it does not have.
+//! The ruleset of a command: how flag, variable and file select it, how results show it, and which settings it lacks.
 
 use super::failure::Failure;
 use super::output::{Output, Tone};
@@ -8,12 +7,12 @@ use crate::config::{self, Config};
 use crate::gateway::env::Environment;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::RulesetChoice;
-use crate::inspect::LoadedSession;
-pub(super) use crate::inspect::json::ruleset_json;
-use crate::inspect::setting_change::{SettingChange, describe_missing};
+use crate::session::LoadedSession;
+pub(super) use crate::session::json::ruleset_json;
+use crate::session::setting_change::{SettingChange, describe_missing};
 
-/// The rules that someone asked for: by the flag, else by `CLAWSCOPE_RULESET` or `config.toml`. None leaves it to the
-/// store.
+/// Returns the ruleset from the flag, `CLAWSCOPE_RULESET` or `config.toml`, in this order; `None` leaves the choice to
+/// the store.
 pub(super) fn requested_ruleset(
     args: &StoreArgs,
     env: &Environment,
@@ -24,7 +23,7 @@ pub(super) fn requested_ruleset(
     requested_ruleset_from(args, &config::load(env).map_err(|error| Failure::usage(error.to_string()))?)
 }
 
-/// [`requested_ruleset`] where the settings have been read.
+/// Like [`requested_ruleset`], with the settings already read.
 pub(super) fn requested_ruleset_from(
     args: &StoreArgs,
     config: &Config,
@@ -42,7 +41,7 @@ pub(super) fn requested_ruleset_from(
         .map_err(|error| Failure::usage(format!("{origin}: {error}")))
 }
 
-/// The ruleset in a line of its own, and what is to be said about it.
+/// Prints the ruleset on one line, and notes about it.
 pub(super) fn print_ruleset(chosen: &RulesetChoice, output: &mut Output) -> Result<(), Failure> {
     let line = format!("rules of {} ({})", chosen.id.display_name(), chosen.provenance_text());
     output.line(Tone::Dim, &line)?;
@@ -52,7 +51,7 @@ pub(super) fn print_ruleset(chosen: &RulesetChoice, output: &mut Output) -> Resu
     Ok(())
 }
 
-/// Refuses a change of a setting that the version does not have: what works here must work there.
+/// Refuses a setting that the version does not support: the gateway would ignore it.
 pub(super) fn refuse_unsupported(
     changes: &[SettingChange],
     inspection: &LoadedSession,

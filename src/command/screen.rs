@@ -1,4 +1,4 @@
-//! `clawscope [PATH]`: the screen.
+//! `clawscope [PATH]`: opens the screen.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,11 @@ use crate::app::state::Options;
 use crate::cli::{Cli, StoreArgs};
 use crate::config::{self, Config, NamedChoice};
 use crate::gateway::env::{Environment, absolute};
-use crate::inspect::store_location::StoreRequest;
-use crate::inspect::summary_writer::SummaryWriter;
 use crate::runtime::{self, RunOptions};
+use crate::session::store_location::StoreRequest;
 use crate::ui::glyphs::needs_ascii;
+use crate::write::summary::writer::SummaryWriter;
 
-/// Opens the screen and stays there until the person leaves.
 pub(super) fn run(cli: &Cli, around: &Invocation) -> Result<(), Failure> {
     let place = match resolve_place(cli.path.as_deref(), &cli.store)? {
         StoreRequest::Default => {
@@ -53,8 +52,8 @@ pub(super) fn run(cli: &Cli, around: &Invocation) -> Result<(), Failure> {
     runtime::run(place, options).map_err(|error| Failure::unreadable(format!("{error:#}")))
 }
 
-/// The session that this program was started from, where pi's shell tool started it and nothing names a gateway
-/// (store-pi-1.5 A9).
+/// Returns the session of the surrounding pi, if its shell tool started this program and no option or variable selects
+/// a gateway (store-pi-1.5 A9).
 fn session_from_env(args: &StoreArgs, env: &Environment) -> Option<PathBuf> {
     let named = args.profile.is_some() || args.agent.is_some() || args.config.is_some();
     let gateway = named || env.first(&["OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG_PATH"]).is_some();
@@ -62,7 +61,7 @@ fn session_from_env(args: &StoreArgs, env: &Environment) -> Option<PathBuf> {
     file.is_file().then_some(file)
 }
 
-/// What the person's files, the variables and the flags say, the later over the earlier.
+/// Merges the configuration files, the variables and the flags; later ones take precedence.
 fn load_config(cli: &Cli, around: &Invocation) -> Result<Config, Failure> {
     let mut config = config::load(&around.env).map_err(|error| Failure::usage(error.to_string()))?;
     if let Some(name) = &cli.theme {
@@ -75,13 +74,13 @@ fn load_config(cli: &Cli, around: &Invocation) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// Whether signs are ASCII alone: as the person says, else as terminal and locale need it.
+/// Whether to draw ASCII only: as configured, otherwise if terminal or locale require it.
 fn uses_ascii(config: &Config, env: &Environment) -> bool {
     let needed = || needs_ascii(env.first(&["LC_ALL", "LC_CTYPE", "LANG"]), env.get("TERM"));
     config.ascii.unwrap_or_else(needed)
 }
 
-/// The screen's options under these settings; a theme, key or action that is not there is told with its origin.
+/// Converts the configuration to screen options; an unknown theme, key or action is an error that names its origin.
 fn screen_options(config: &Config) -> Result<Options, Failure> {
     let mut options = Options {
         mouse: config.mouse,
@@ -105,8 +104,8 @@ fn screen_options(config: &Config) -> Result<Options, Failure> {
     Ok(options)
 }
 
-/// A word that is no path is probably a command with a slip in it. Any other path is told on the screen, where it may
-/// still appear.
+/// Whether an argument is probably a misspelt command: one word that is not an existing path. The screen reports any
+/// other missing path, which may still appear.
 fn is_mistyped_command(given: &Path, cwd: &Path) -> bool {
     given.components().count() == 1 && given.extension().is_none() && !absolute(cwd, given).exists()
 }

@@ -1,4 +1,4 @@
-//! The parts that several answers share: a session, a window, a message.
+//! Parts that several commands print: a session, a window, a message.
 
 use super::format::{format_estimate, format_number};
 use super::output::{Output, Tone};
@@ -7,14 +7,13 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowInfo;
 use crate::ids::EntryIx;
-use crate::inspect::LoadedSession;
-pub(super) use crate::inspect::json::session_json;
-use crate::inspect::lifecycle::Lifecycle;
 use crate::js::{Object, Value};
+use crate::session::LoadedSession;
+pub(super) use crate::session::json::session_json;
+use crate::session::lifecycle::Lifecycle;
 use crate::store::entry::{CharCount, MessageSize};
 use std::io;
 
-/// What begins a session anew, as JSON.
 pub(super) fn lifecycle_value(lifecycle: &Lifecycle, now_ms: f64) -> Value {
     let policy = &lifecycle.policy;
     let from = |(value, origin): (Value, &Provenance)| {
@@ -44,7 +43,6 @@ pub(super) fn lifecycle_value(lifecycle: &Lifecycle, now_ms: f64) -> Value {
     ]))
 }
 
-/// A window, as JSON.
 pub(super) fn window_value(window: WindowInfo) -> Value {
     Value::from(Object::from([
         ("tokens", number_value(window.tokens)),
@@ -52,33 +50,32 @@ pub(super) fn window_value(window: WindowInfo) -> Value {
     ]))
 }
 
-/// A double as JSON: `null` for what is no number.
+/// Returns a double as JSON; null if it is not finite.
 pub(super) fn number_value(number: f64) -> Value {
     if number.is_finite() { Value::Number(number) } else { Value::Null }
 }
 
-/// Chars as JSON: `null` where the real program throws.
+/// Returns chars as JSON; null where the real program throws.
 pub(super) fn size_value(size: CharCount) -> Value {
     size.value().map_or(Value::Null, number_value)
 }
 
-/// The tool of a result, or of the only kind of call an assistant message makes.
+/// Returns the tool of a result, or of an assistant message that calls only one tool.
 pub(super) fn tool_name(inspection: &LoadedSession, entry: EntryIx, size: &MessageSize) -> Option<String> {
-    crate::inspect::tool::tool_of(&inspection.index, entry, size)
+    crate::session::tool::tool_of(&inspection.index, entry, size)
 }
 
-/// Estimated tokens of a message, as every list counts them.
+/// Estimates the tokens of a message, as every list does.
 pub(super) fn message_tokens(size: &MessageSize) -> u64 {
     estimate_or_zero(size)
 }
 
-/// The tokens of an entry in a list, estimated; that its call was refused where that is all it says.
+/// Formats the estimated tokens of an entry; `refused` if a refusal is all that its call recorded.
 pub(super) fn format_entry_tokens(inspection: &LoadedSession, entry: EntryIx, size: &MessageSize) -> String {
     let refused = inspection.overflow_at(entry).is_some_and(|overflow| overflow.kind.is_refusal());
     if refused && size.usage.is_none() { "refused".to_owned() } else { format_estimate(message_tokens(size)) }
 }
 
-/// The parts of the budget, as JSON.
 pub(super) fn budget_value(budget: &Budget) -> Value {
     let parts = BudgetPart::ALL.iter().map(|part| (part.name(), Value::from(budget.tokens(*part))));
     let mut object: Object = parts.collect();
@@ -86,7 +83,7 @@ pub(super) fn budget_value(budget: &Budget) -> Value {
     Value::from(object)
 }
 
-/// The parts of the budget in one line.
+/// Formats the non-empty parts of the budget on one line.
 pub(super) fn describe_budget(budget: &Budget) -> String {
     let parts = BudgetPart::ALL.iter().filter(|part| budget.tokens(**part) > 0);
     parts
@@ -95,7 +92,7 @@ pub(super) fn describe_budget(budget: &Budget) -> String {
         .join(" · ")
 }
 
-/// The head of an answer about one session: key, file, model and window.
+/// Prints key, file, model and window of a session.
 pub(super) fn print_session_header(
     output: &mut Output,
     inspection: &LoadedSession,
@@ -119,7 +116,8 @@ pub(super) fn print_session_header(
     Ok(())
 }
 
-/// A window in words: `200,000 (config)`, and what refusals taught: `· provider refused at 65,474`.
+/// Formats a window with its origin, `200,000 (config)`, and the limit that refusals proved: `· provider refused at
+/// 65,474`.
 fn describe_window(inspection: &LoadedSession, window: WindowInfo) -> String {
     let own = window == inspection.window;
     let source = if own { inspection.describe_window_source() } else { window.source.label() };

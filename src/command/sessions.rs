@@ -1,4 +1,4 @@
-//! `clawscope sessions [PATH]`: one line for each session of a store, every transcript read.
+//! `clawscope sessions [PATH]`: reads every transcript of a store and prints one line per session.
 
 use std::io::Write as _;
 
@@ -14,13 +14,12 @@ use crate::cli::{SessionsArgs, StoreArgs, secrets};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window_rules::judge_window;
-use crate::inspect::lifecycle::Lifecycle;
-use crate::inspect::title::shown_title;
-use crate::inspect::{Mark, SessionItem, TokenCount};
 use crate::js::{Object, Value};
+use crate::session::lifecycle::Lifecycle;
+use crate::session::title::shown_title;
+use crate::session::{Mark, SessionItem, TokenCount};
 use crate::store::key::SessionKind;
 
-/// Lists the sessions of a store.
 pub(super) fn run(
     args: &SessionsArgs,
     place: &StoreArgs,
@@ -30,7 +29,7 @@ pub(super) fn run(
     let SessionsArgs { list: args, no_redact } = args;
     let scene = Workspace::from_path(args.path.as_deref(), place, around)?;
     let (mut items, unread) = read_all(&scene);
-    // From here on titles are only shown.
+    // Redact titles last: from here on they are only displayed.
     for item in &mut items {
         item.title = shown_title(item, secrets(*no_redact)).into_owned();
     }
@@ -41,7 +40,7 @@ pub(super) fn run(
     print(&scene, &items, &findings, output)
 }
 
-/// Each item with what its transcript tells; what cannot be read stays as rows and files tell it.
+/// Loads each item from its transcript; an unreadable one keeps the data from its row and file.
 pub(super) fn read_all(scene: &Workspace) -> (Vec<SessionItem>, Vec<Diagnostic>) {
     let sessions = scene.store().sessions_by_key();
     let read = |item: &SessionItem| match scene.count_item(item, &sessions) {
@@ -55,11 +54,11 @@ pub(super) fn read_all(scene: &Workspace) -> (Vec<SessionItem>, Vec<Diagnostic>)
     (items, findings.into_iter().flatten().collect())
 }
 
-/// A session whose transcript cannot be read, as a finding about its key.
+/// Reports an unreadable transcript as a diagnostic about its session key.
 pub(super) fn unreadable_diagnostic(item: &SessionItem, failure: Failure) -> Option<Diagnostic> {
     let Failure::Reported { message, .. } = failure else { return None };
     let path = item.path.clone().unwrap_or_default();
-    // A finding names its file by itself.
+    // The diagnostic adds the file name itself.
     let what = message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&message);
     let next = "The session is listed as its row tells it.";
     let finding = Diagnostic::new(path, Severity::Error, what.trim_end_matches('.'), next);
@@ -106,14 +105,14 @@ fn item_value(scene: &Workspace, item: &SessionItem, sessions: &SessionsByKey<'_
     ]))
 }
 
-/// What begins a session anew by itself; null where nothing does.
+/// Returns the reset rules of the session; null if it has none.
 fn reset_value(scene: &Workspace, item: &SessionItem, sessions: &SessionsByKey<'_>) -> Value {
     let session = sessions.get(&item.key).filter(|session| session.path == item.path);
     let lifecycle = session.and_then(|session| Lifecycle::for_session(scene.store(), session));
     lifecycle.map_or(Value::Null, |lifecycle| lifecycle_value(&lifecycle, scene.now_ms))
 }
 
-/// What the gateway does about a small window: `warn`, `block`, or nothing (compaction 7.2). pi has no such guard.
+/// Returns the gateway's reaction to a small window, `warn` or `block` (compaction 7.2). pi has no such guard.
 fn window_guard_name(scene: &Workspace, item: &SessionItem) -> Option<&'static str> {
     let window = item.window as f64;
     let verdict = judge_window(scene.store().ruleset.id.rules(), window, window);
@@ -150,8 +149,8 @@ fn print(
     Ok(())
 }
 
-/// By which rules the sessions are read: the name of the one ruleset, or how many are read by each. A transcript may tell
-/// more than its store.
+/// Names the ruleset of the sessions, or counts the sessions per ruleset. A transcript may name another version than
+/// its store.
 fn describe_rulesets(scene: &Workspace, items: &[SessionItem]) -> Vec<String> {
     let counts = Ruleset::ALL.into_iter().map(|ruleset| {
         let own = items.iter().filter(|item| item.ruleset == ruleset).count();
@@ -176,7 +175,7 @@ fn describe_rulesets(scene: &Workspace, items: &[SessionItem]) -> Vec<String> {
     }
 }
 
-/// The columns, and whether they are shown on a narrow terminal too.
+/// Columns, and whether a narrow terminal shows them too.
 const COLUMNS: [(&str, Align, bool); 10] = [
     ("key", Align::Flexible, true),
     ("title", Align::Flexible, false),
@@ -189,7 +188,7 @@ const COLUMNS: [(&str, Align, bool); 10] = [
     ("updated", Align::Left, true),
     ("flags", Align::Left, true),
 ];
-/// Below this many columns a terminal is narrow.
+/// Terminals below this many columns are narrow.
 const NARROW_WIDTH: usize = 120;
 
 fn table(scene: &Workspace, items: &[SessionItem], width: Option<usize>) -> Table {
@@ -214,7 +213,7 @@ fn cells(scene: &Workspace, item: &SessionItem) -> [Cell; 10] {
     );
     let updated = item.updated_ms.map_or_else(|| "-".to_owned(), |ms| format_age(ms, scene.now_ms));
     let model = if item.model.is_empty() { "-" } else { &item.model };
-    // The agent stands above; a key without it is found all the same.
+    // The heading names the agent; clawscope also finds a key without it.
     let key = item.key.0.strip_prefix(&format!("agent:{}:", item.agent)).unwrap_or(&item.key.0);
     [
         key.into(),
@@ -238,7 +237,7 @@ fn format_tokens(tokens: Option<TokenCount>) -> String {
     }
 }
 
-/// The bands people know from other tools: green below 60, yellow to 80, red above.
+/// Colours the fill level in the bands of common dashboards: green below 60%, yellow below 80%, red from there.
 fn fill_tone(percent: Option<u64>) -> Tone {
     match percent {
         None => Tone::Dim,
@@ -259,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_finding_about_an_unreadable_transcript_names_it_once() {
-        let item = SessionItem { path: Some("/s/x.jsonl".into()), ..crate::inspect::testing::item() };
+        let item = SessionItem { path: Some("/s/x.jsonl".into()), ..crate::session::testing::item() };
         let failure = Failure::unreadable("/s/x.jsonl: cannot be read: Permission denied. Check it.");
         let expected = "error: /s/x.jsonl (agent:main:main): cannot be read: Permission denied. Check it. \
                         The session is listed as its row tells it.";

@@ -1,4 +1,4 @@
-//! `clawscope simulate SESSION`: what pruning would do to every message, and why.
+//! `clawscope simulate SESSION`: previews the effect of pruning and other policies on every message, with reasons.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -20,16 +20,15 @@ use super::summary::{
 };
 use super::table::{Align, Cell, Table};
 use crate::cli::{SimulateArgs, StoreArgs, secrets};
-use crate::inspect::excerpt::read_sent_excerpt;
-use crate::inspect::rewrite_loss::RewriteLoss;
-use crate::inspect::simulated_settings::settings_json;
-use crate::inspect::summary_job::SummaryResult;
 use crate::js::{Object, Value};
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, MessageFate, Policy, PolicySet};
 use crate::redact::SecretDisplay;
+use crate::session::message::excerpt::read_sent_excerpt;
+use crate::session::simulated_settings::settings_json;
+use crate::write::rewrite_loss::RewriteLoss;
+use crate::write::summary::job::SummaryResult;
 
-/// Previews a plan.
 pub(super) fn run(
     args: &SimulateArgs,
     place: &StoreArgs,
@@ -64,7 +63,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Who makes the summary, where one is asked for: the one of `--with`, else of config.toml.
+/// Returns the summarizer, if a summary is requested: from `--with`, otherwise from config.toml.
 fn requested_summarizer(
     args: &SimulateArgs,
     around: &Invocation,
@@ -77,7 +76,7 @@ fn requested_summarizer(
     choose_summarizer(kind, &config, around).map(Some)
 }
 
-/// The summary; none where there is nothing to compact, which the preview says itself.
+/// Generates the summary; `None` if there is nothing to compact, which the preview reports.
 fn generate_for_plan(
     preview: &mut Preview,
     asked: ChosenSummarizer,
@@ -139,7 +138,7 @@ fn report_json(
     Ok(object)
 }
 
-/// What the gateway's own rewrite would lose; null where the plan cuts nothing in the transcript.
+/// Returns the loss of the gateway's own rewrite; null if the plan truncates nothing in the transcript.
 fn rewrite_loss_value(loss: &RewriteLoss) -> Value {
     let compaction = loss.dangling_compaction.as_ref().map(|dangling| {
         Value::from(Object::from([
@@ -259,7 +258,7 @@ fn changes_table(preview: &Preview, secrets: SecretDisplay) -> Table {
     table
 }
 
-/// How many messages stay, by reason; the most frequent first.
+/// Counts unchanged messages by reason, the most frequent first.
 fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     let mut counts: BTreeMap<(Fate, &str), (u64, u64, &str)> = BTreeMap::new();
     for (at, fate) in preview.plan.fates().iter().enumerate().filter(|(_, fate)| !fate.fate.is_change()) {

@@ -1,4 +1,5 @@
-//! `clawscope summarize SESSION`: the summary that a compaction would store, and the calls it takes. Writes nothing.
+//! `clawscope summarize SESSION`: generates the summary that a compaction would store, and shows the calls that it
+//! takes. It never writes to the session.
 
 mod json;
 
@@ -14,27 +15,25 @@ use super::ruleset::print_ruleset;
 use super::session_output::print_session_header;
 use super::summary::{calls_table, choose_summarizer, load_summarizer_config, parse_kind, run_cancellable};
 use crate::cli::{StoreArgs, SummarizeArgs};
+use crate::format::{format_estimated_usd, format_usd};
 use crate::gateway::ruleset::Ruleset;
-use crate::inspect::LoadedSession;
-use crate::inspect::format::{format_estimated_usd, format_usd};
-use crate::inspect::summary::{NotCompactable, PreparedCompaction, SummarySettings};
-use crate::inspect::summary_job::{describe_no_summary, describe_summary_error};
-use crate::inspect::summary_writer::SummaryWriter;
 use crate::policy::compact::{PredictedCalls, stored_summary};
+use crate::session::LoadedSession;
 use crate::summarize::{Summarizer, SummarizerKind, Summary, run as summarise};
 use crate::text::visible;
+use crate::write::summary::job::{describe_no_summary, describe_summary_error};
+use crate::write::summary::writer::SummaryWriter;
+use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
 
-/// Everything an answer is made from.
 struct SummaryInput {
     inspection: LoadedSession,
     compactable: PreparedCompaction,
-    /// What the gateway's own calls would be.
+    /// The calls that the gateway itself would make.
     gateway_calls: PredictedCalls,
-    /// Who writes it.
     writer: SummaryWriter,
 }
 
-/// Makes a summary, or tells the calls that it takes.
+/// Generates a summary, or prints the calls that it would take.
 pub(super) fn run(
     args: &SummarizeArgs,
     place: &StoreArgs,
@@ -87,7 +86,7 @@ fn load_input(
     Ok(SummaryInput { inspection, compactable, gateway_calls: gateway, writer })
 }
 
-/// Makes the summary; ctrl-c cancels it in order.
+/// Generates the summary; Ctrl-C cancels it cleanly.
 fn generate(
     asked: &SummaryInput,
     summarizer: &dyn Summarizer,
@@ -103,7 +102,7 @@ fn generate(
     Ok(Summary { text: stored_summary(rules, &summary.text), ..summary })
 }
 
-/// The summary on standard output, everything else beside it.
+/// Prints the summary to standard output and everything else to the error stream.
 fn print_summary(asked: &SummaryInput, summary: &Summary, output: &mut Output) -> Result<(), Failure> {
     for line in summary.text.to_string_lossy().lines() {
         writeln!(output, "{}", visible(line))?;
@@ -127,7 +126,7 @@ fn print_summary(asked: &SummaryInput, summary: &Summary, output: &mut Output) -
     Ok(())
 }
 
-/// A version that summarises in ways of its own (compaction 12).
+/// Notes that this version summarises in another way (compaction 12).
 fn version_note(inspection: &LoadedSession) -> Option<String> {
     let ruleset = inspection.ruleset.id;
     (ruleset == Ruleset::V2026_9_2).then(|| {
@@ -139,7 +138,6 @@ fn version_note(inspection: &LoadedSession) -> Option<String> {
     })
 }
 
-/// What the gateway itself would do, in one line.
 fn describe_gateway_calls(asked: &SummaryInput) -> String {
     let calls = &asked.gateway_calls;
     let cost = asked

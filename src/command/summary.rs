@@ -1,5 +1,5 @@
-//! What `summarize`, `simulate` and `commit` share: who writes a summary, making it with progress and cancel, and its calls
-//! in words and as JSON.
+//! Summaries as `summarize`, `simulate` and `commit` need them: the choice of a writer, generation with progress and
+//! cancellation, and the calls as text and JSON.
 
 use std::cell::RefCell;
 
@@ -11,10 +11,7 @@ use super::preview::{Preview, SummaryLength};
 use super::session_output::number_value;
 use super::table::{Align, Table};
 use crate::config::{self, SummarizerConfig};
-use crate::inspect::format::{format_estimated_usd, format_usd};
-use crate::inspect::summary::{NotCompactable, PreparedCompaction, SummarySettings};
-use crate::inspect::summary_job::{SummaryJob, SummaryJobError, SummaryResult, describe_no_summary};
-use crate::inspect::summary_writer::SummaryWriter;
+use crate::format::{format_estimated_usd, format_usd};
 use crate::js::{Object, Value};
 use crate::policy::Policy;
 use crate::policy::compact::{PredictedCall, PredictedCalls, predict_calls};
@@ -22,27 +19,28 @@ use crate::runtime::interruptible;
 use crate::summarize::{
     CancelToken, Summarizer, SummarizerKind, SummaryCallRecord, SummaryProgress, build_summarizer,
 };
+use crate::write::summary::job::{SummaryJob, SummaryJobError, SummaryResult, describe_no_summary};
+use crate::write::summary::writer::SummaryWriter;
+use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
 
-/// Lines of a summary that are shown before a commit.
+/// Lines of a summary shown before a commit.
 const MAX_SUMMARY_LINES: usize = 12;
 
-/// Who is asked for summaries.
 pub(super) struct ChosenSummarizer {
     pub writer: SummaryWriter,
     pub summarizer: Box<dyn Summarizer>,
 }
 
-/// The person's settings of summaries.
 pub(super) fn load_summarizer_config(around: &Invocation) -> Result<SummarizerConfig, Failure> {
     Ok(config::load(&around.env).map_err(|error| Failure::usage(error.to_string()))?.summarizer)
 }
 
-/// A kind by the word of `--with`.
+/// Parses the value of `--with`.
 pub(super) fn parse_kind(word: Option<&str>) -> Option<SummarizerKind> {
     SummarizerKind::ALL.into_iter().find(|kind| Some(kind.as_str()) == word)
 }
 
-/// The summarizer of a kind; a slip in the settings is told before anything is read or asked.
+/// Creates the summarizer of a kind. It reports invalid settings before any file is read or any model is called.
 pub(super) fn choose_summarizer(
     kind: SummarizerKind,
     config: &SummarizerConfig,
@@ -53,7 +51,7 @@ pub(super) fn choose_summarizer(
     Ok(ChosenSummarizer { writer: SummaryWriter::from_config(kind, config), summarizer })
 }
 
-/// Does `work` that tells its progress; ctrl-c cancels it in order. `quiet`: nothing is told.
+/// Runs `work` with progress notes; Ctrl-C cancels it cleanly. `quiet` suppresses the notes.
 pub(super) fn run_cancellable<T>(
     quiet: bool,
     output: &mut Output,
@@ -64,7 +62,7 @@ pub(super) fn run_cancellable<T>(
     let told = RefCell::new(output);
     let mut progress = |progress: SummaryProgress| {
         if !quiet {
-            // That a note cannot be told is no reason to stop.
+            // A failed note is no reason to stop the work.
             _ = told.borrow_mut().note(&describe_progress(&progress));
         }
     };
@@ -80,7 +78,7 @@ fn describe_progress(progress: &SummaryProgress) -> String {
     format!("call {call} of {of}: {} · {} tokens{again}", purpose.as_str(), format_estimate(*tokens))
 }
 
-/// Makes the summary of a preview's compaction, and counts its length from then on.
+/// Generates the summary of a preview's compaction, and gives the preview its length.
 pub(super) fn generate_summary(
     preview: &mut Preview,
     asked: ChosenSummarizer,
@@ -101,7 +99,6 @@ pub(super) fn generate_summary(
     Ok(made)
 }
 
-/// What the store's configuration says of summaries.
 fn summary_settings(preview: &Preview) -> SummarySettings {
     let rules = preview.inspection.ruleset.id.rules();
     SummarySettings::from_config(rules, &preview.workspace.store().config.js_root)
@@ -116,7 +113,7 @@ fn summary_failure(preview: &Preview, error: &SummaryJobError) -> Failure {
     }
 }
 
-/// That a summary was asked for, and no step makes use of it.
+/// Refuses a summary option if the plan has no compaction that would use it.
 pub(super) fn refuse_without_compaction(preview: &Preview, option: &str) -> Result<(), Failure> {
     if preview.simulated.policies.enabled.has(Policy::Compact) {
         return Ok(());
@@ -126,8 +123,8 @@ pub(super) fn refuse_without_compaction(preview: &Preview, option: &str) -> Resu
     )))
 }
 
-/// The calls that the gateway itself would make for a preview's compaction; none where it compacts nothing, and the
-/// reason where it would give up.
+/// Predicts the calls that the gateway itself would make for a preview's compaction; `None` if it compacts nothing, an
+/// error text if the gateway would give up.
 pub(super) fn gateway_calls(preview: &Preview) -> Result<Option<Result<PredictedCalls, String>>, Failure> {
     let Preview { inspection, plan, now_ms, .. } = preview;
     if plan.compaction.is_none() {
@@ -140,7 +137,7 @@ pub(super) fn gateway_calls(preview: &Preview) -> Result<Option<Result<Predicted
     Ok(Some(told.map_err(|why| describe_no_summary(&why))))
 }
 
-/// The gateway's calls in words: all of them in one line, then each.
+/// Prints the gateway's calls: the totals on one line, then each call.
 pub(super) fn print_gateway_calls(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     match gateway_calls(preview)? {
         None => Ok(()),
@@ -163,7 +160,6 @@ pub(super) fn print_gateway_calls(preview: &Preview, output: &mut Output) -> Res
     }
 }
 
-/// One row for each call.
 pub(super) fn calls_table(calls: &PredictedCalls) -> Table {
     let mut table = Table::new(&[
         ("#", Align::Right),
@@ -191,7 +187,7 @@ pub(super) fn calls_table(calls: &PredictedCalls) -> Table {
     table
 }
 
-/// The gateway's calls as JSON: null where nothing is compacted, or where the gateway would give up.
+/// Returns the gateway's calls as JSON; null if nothing is compacted or the gateway would give up.
 pub(super) fn gateway_calls_value(preview: &Preview) -> Result<Value, Failure> {
     let Some(Ok(calls)) = gateway_calls(preview)? else { return Ok(Value::Null) };
     let cost = preview.inspection.price.map(|price| calls.cost(&price));
@@ -205,7 +201,6 @@ pub(super) fn gateway_calls_value(preview: &Preview) -> Result<Value, Failure> {
     ])))
 }
 
-/// A call that would be made, as JSON.
 pub(super) fn call_value(call: &PredictedCall) -> Value {
     Value::from(Object::from([
         ("purpose", Value::from(call.purpose.as_str())),
@@ -217,7 +212,6 @@ pub(super) fn call_value(call: &PredictedCall) -> Value {
     ]))
 }
 
-/// A call that was made, as JSON.
 pub(super) fn completed_call_value(call: &SummaryCallRecord) -> Value {
     let tokens = call.measured.unwrap_or(call.estimated);
     Value::from(Object::from([
@@ -232,7 +226,7 @@ pub(super) fn completed_call_value(call: &SummaryCallRecord) -> Value {
     ]))
 }
 
-/// A summary that was made, as JSON: who wrote it, what it took, and its text.
+/// Returns a generated summary as JSON: writer, calls, cost and text.
 pub(super) fn summary_value(made: &SummaryResult) -> Value {
     Value::from(Object::from([
         ("summarizer", Value::from(made.writer.kind.as_str())),
@@ -244,7 +238,7 @@ pub(super) fn summary_value(made: &SummaryResult) -> Value {
     ]))
 }
 
-/// Who wrote a summary, what it took, and its first lines.
+/// Prints the writer, cost and first lines of a summary.
 pub(super) fn print_generated(made: &SummaryResult, output: &mut Output) -> Result<(), Failure> {
     let calls = format_count(made.calls.len() as u64, "call", "calls");
     let cost = made.cost.filter(|usd| *usd > 0.0).map(|usd| format!(" · {}", format_usd(usd)));

@@ -1,4 +1,5 @@
-//! `clawscope sweep SESSION`: a grid of settings, its best trade-offs, and the smallest change after which all fits.
+//! `clawscope sweep SESSION`: replays a grid of settings and prints the best trade-offs, and the smallest change after
+//! which every call fits.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -13,17 +14,18 @@ use super::policies::replay_policies;
 use super::ruleset::refuse_unsupported;
 use super::sweep_text::print;
 use crate::cli::{StoreArgs, SweepArgs};
-use crate::inspect::LoadedSession;
-use crate::inspect::replay_inputs::ReplayInputs;
-use crate::inspect::setting_change::{SettingChange, read_changes};
-use crate::inspect::timeline::RecordedSession;
 use crate::policy::{Policy, PolicySet};
+use crate::report::sweep::{
+    Axis, AxisContext, AxisError, Cell, Grid, Sweep, SweepSpec, default_axes, json, sweep,
+};
+use crate::report::timeline::RecordedSession;
 use crate::runtime::{SaveError, interruptible, save_as};
-use crate::sweep::{Axis, AxisContext, AxisError, Cell, Grid, Sweep, SweepSpec, default_axes, json, sweep};
+use crate::session::LoadedSession;
+use crate::session::replay_inputs::ReplayInputs;
+use crate::session::setting_change::{SettingChange, read_changes};
 
-/// The option of the head-room.
 const HEADROOM_OPTION: &str = "--headroom";
-/// The file that nobody but the person changes.
+/// The user's own file: a patch never overwrites it.
 const CONFIG_FILE: &str = "openclaw.json";
 
 impl From<AxisError> for Failure {
@@ -32,20 +34,17 @@ impl From<AxisError> for Failure {
     }
 }
 
-/// A sweep and what it was made from.
+/// A sweep and its inputs.
 #[derive(Debug)]
 pub(super) struct SweepReport {
-    /// The session.
     pub inspection: Arc<LoadedSession>,
-    /// By how much its estimates are off at the calls they were fitted from, as a share.
+    /// Mean relative error of the estimates at the calls that calibrated them.
     pub fit_error: Option<f64>,
-    /// The cells.
     pub sweep: Sweep,
-    /// Nobody named axes.
+    /// No `--vary` option was set.
     pub has_default_axes: bool,
 }
 
-/// Answers.
 pub(super) fn run(
     args: &SweepArgs,
     place: &StoreArgs,
@@ -101,7 +100,7 @@ fn run_sweep(args: &SweepArgs, place: &StoreArgs, around: &Invocation) -> Result
     Ok(SweepReport { inspection, fit_error, sweep, has_default_axes: chosen })
 }
 
-/// The steps of every cell: those asked for, and those whose settings are varied.
+/// Returns the policies of every cell: the requested ones, and those with a varied setting.
 fn cell_policies(
     args: &SweepArgs,
     base: &[SettingChange],
@@ -124,7 +123,7 @@ fn cell_policies(
     Ok(steps)
 }
 
-/// A step that did nothing in the record does nothing in the cells, unless somebody asks for it.
+/// Removes policies that had no effect in the record, unless an option names them.
 fn without_ineffective(
     args: &SweepArgs,
     base: &[SettingChange],
@@ -140,7 +139,7 @@ fn without_ineffective(
     steps.without(left_out.without(PolicySet::of(&named)))
 }
 
-/// Fills the cells; ctrl-c ends it in order. How far it is, is told where a person watches.
+/// Replays the cells; Ctrl-C stops cleanly. A terminal shows the progress.
 fn sweep_with_progress(
     inspection: Arc<LoadedSession>,
     material: ReplayInputs,
@@ -176,7 +175,7 @@ fn sweep_with_progress(
     done?.ok_or_else(|| Failure::refused("stopped before every cell was known; nothing was written"))
 }
 
-/// A line on the error stream that is written over, where a terminal shows it.
+/// A progress line on the error stream, overwritten in place; silent unless that is a terminal.
 struct ProgressLine {
     is_terminal: bool,
     done: AtomicUsize,
@@ -189,14 +188,14 @@ impl ProgressLine {
 
     fn show(&self, words: &str) {
         if self.is_terminal {
-            // That it cannot be told is no reason to stop.
+            // Failed progress output is no reason to stop.
             _ = write!(std::io::stderr().lock(), "\r\u{1b}[K{words}");
         }
     }
 
     fn increment(&self, of: usize) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        // As often as the number of whole percents changes.
+        // Redraw once per whole percent.
         if done * 100 / of.max(1) != (done - 1) * 100 / of.max(1) {
             self.show(&format!("{done} of {of} settings"));
         }

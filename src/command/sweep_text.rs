@@ -1,4 +1,5 @@
-//! A sweep as text: the best trade-offs, a map of two settings, the smallest change and how it is made.
+//! Text of `clawscope sweep`: the best trade-offs, a map of two settings, and the smallest change with its
+//! configuration.
 
 use std::io::Write as _;
 
@@ -11,15 +12,15 @@ use super::session_output::print_session_header;
 use super::sweep::SweepReport;
 use super::table::{Align, Cell as TableCell, Table};
 use crate::cli::MeasureArg;
-use crate::inspect::cost::{self, describe_cost};
-use crate::sweep::{Axis, Cell, Sweep};
+use crate::format::cost;
+use crate::format::cost::describe_cost;
+use crate::report::sweep::{Axis, Cell, Sweep};
 
-/// Trade-offs that are printed; the JSON has all.
+/// Trade-offs printed; the JSON has all.
 const MAX_TRADE_OFFS: usize = 12;
-/// Columns of a map that is printed.
+/// Columns of a printed map.
 const MAX_MAP_COLUMNS: usize = 16;
 
-/// Prints it.
 pub(super) fn print(swept: &SweepReport, measure: MeasureArg, output: &mut Output) -> Result<(), Failure> {
     let SweepReport { inspection, sweep, .. } = swept;
     print_session_header(output, inspection, inspection.window)?;
@@ -82,7 +83,7 @@ fn format_cost(cell: &Cell) -> String {
     cost::format_cost(&cell.totals.cost_breakdown).unwrap_or_else(|| "-".to_owned())
 }
 
-/// Tokens that were estimated; nothing is nothing.
+/// Formats estimated tokens; below 0.5 prints as `0`.
 fn format_left_out(number: f64) -> String {
     if number < 0.5 { "0".to_owned() } else { format_estimate(floor_tokens(number)) }
 }
@@ -135,7 +136,8 @@ fn cell_mark(sweep: &Sweep, at: usize) -> &'static str {
     }
 }
 
-/// A map of the first two settings, the others where the smallest change has them, or as they are.
+/// Prints a map of the first two settings. The others keep their value from the smallest change, or from the
+/// configuration.
 fn print_map(sweep: &Sweep, measure: MeasureArg, output: &mut Output) -> Result<(), Failure> {
     let [down, across, others @ ..] = sweep.axes.as_slice() else { return Ok(()) };
     let held = sweep.grid.points_of(sweep.smallest_fitting.unwrap_or(sweep.current));
@@ -242,7 +244,7 @@ fn print_smallest(swept: &SweepReport, output: &mut Output) -> Result<(), Failur
     Ok(())
 }
 
-/// `contextPruning.ttl 1h → 30m`, several parted by commas.
+/// Formats the changed settings of a cell, separated by commas: `contextPruning.ttl 1h → 30m`.
 fn describe_change(sweep: &Sweep, at: usize) -> String {
     let moved =
         sweep.axes.iter().zip(&sweep.cells[at].points).filter(|(axis, point)| **point != axis.current);
@@ -252,7 +254,7 @@ fn describe_change(sweep: &Sweep, at: usize) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// What the best cell still leaves.
+/// Describes the best cell of a grid in which no cell fits.
 fn describe_best_cell(sweep: &Sweep) -> String {
     let best = sweep.cells.iter().min_by(|one, other| {
         let rank = |cell: &Cell| (cell.overflows() as f64, cell.peak());

@@ -1,27 +1,24 @@
-//! Aligned columns for people: widths by what the terminal shows; some columns give way when the line is too long.
+//! Aligned columns for terminals. Widths count terminal cells; flexible columns shrink if the line is too long.
 
 use std::io::{self, Write};
 
 use super::output::{Output, Tone};
 use crate::text::{truncate, visible, width};
 
-/// Least columns of one that gives way.
+/// Columns that a flexible column keeps.
 const MIN_FLEXIBLE_WIDTH: usize = 16;
-/// Between two columns.
 const COLUMN_GAP: &str = "  ";
 
-/// Where a column's text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Align {
-    /// Names and words.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
-    /// Words that are cut when the line is longer than the terminal, the last column first.
+    /// Left-aligned, and truncated if the line is wider than the terminal, the last such column first.
     Flexible,
 }
 
-/// A cell: made safe, with its tone.
+/// A cell: escaped text and its tone.
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
     text: String,
@@ -29,7 +26,6 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Text in a tone.
     pub(super) fn new(text: &str, tone: Tone) -> Self {
         Self { text: visible(text).into_owned(), tone }
     }
@@ -41,7 +37,6 @@ impl<T: AsRef<str>> From<T> for Cell {
     }
 }
 
-/// A table with a head.
 #[derive(Debug)]
 pub(super) struct Table {
     columns: Vec<(String, Align)>,
@@ -49,18 +44,15 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table with these columns.
     pub(super) fn new(columns: &[(impl AsRef<str>, Align)]) -> Self {
         let columns = columns.iter().map(|(name, align)| (name.as_ref().to_owned(), *align));
         Self { columns: columns.collect(), rows: Vec::new() }
     }
 
-    /// Adds a row: a cell for each column.
     pub(super) fn push(&mut self, row: Vec<Cell>) {
         self.rows.push(row);
     }
 
-    /// Leaves out every column of this name.
     pub(super) fn remove_column(&mut self, name: &str) {
         let kept: Vec<bool> = self.columns.iter().map(|(own, _)| own != name).collect();
         let mut columns = kept.iter();
@@ -71,12 +63,11 @@ impl Table {
         }
     }
 
-    /// Whether there are no rows.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Prints head and rows, each line behind `indent`.
+    /// Prints heading and rows with `indent` before each line.
     pub(super) fn print(&self, output: &mut Output, indent: &str) -> io::Result<()> {
         let widths = self.column_widths(output.width(), width(indent));
         let head: Vec<Cell> = self.columns.iter().map(|(name, _)| Cell::new(name, Tone::Dim)).collect();

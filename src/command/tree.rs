@@ -1,4 +1,4 @@
-//! `clawscope tree SESSION`: every entry of a transcript, branches indented where they leave.
+//! `clawscope tree SESSION`: prints every entry of a transcript, with branches indented.
 
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -12,24 +12,23 @@ use super::session_output::{
 };
 use crate::cli::{StoreArgs, TreeArgs, secrets};
 use crate::ids::EntryIx;
-use crate::inspect::excerpt::read_context_excerpt;
-use crate::inspect::{BranchTip, LoadedSession};
 use crate::js::{Object, Value};
 use crate::redact::SecretDisplay;
+use crate::session::message::excerpt::read_context_excerpt;
+use crate::session::{BranchTip, LoadedSession};
 use crate::store::entry::EntryKind;
 use crate::text::{pad, truncate, width};
 use crate::transcript::Leaf;
 use crate::transcript::drawing_order::{OrderedEntry, drawing_order};
 use crate::transcript::labels::resolve_labels;
 
-/// Columns of a branch.
+/// Columns per level of branches.
 const INDENT: &str = "│ ";
-/// Deeper branches are drawn at this depth.
+/// Deeper branches share this level.
 const MAX_DEPTH: usize = 12;
-/// Columns of an excerpt when no terminal tells.
+/// Width of an excerpt without a terminal.
 const EXCERPT_WIDTH: usize = 100;
 
-/// Draws a transcript.
 pub(super) fn run(
     args: &TreeArgs,
     place: &StoreArgs,
@@ -47,7 +46,7 @@ pub(super) fn run(
     print(&inspection, &nodes, &active, secrets, output)
 }
 
-/// The active path; it is there even when no context can be built from it.
+/// Returns the active path, even if no context can be built from it.
 fn active_path(inspection: &LoadedSession) -> Vec<EntryIx> {
     let leaf = inspection.tree.leaf(&inspection.index, &Leaf::Own);
     leaf.map(|leaf| inspection.tree.path_to(&inspection.index, leaf)).unwrap_or_default()
@@ -143,7 +142,7 @@ fn print(
     Ok(())
 }
 
-/// What an entry is: the role and tool of a message, else its type.
+/// Names an entry: role and tool of a message, otherwise its type.
 fn describe_entry(inspection: &LoadedSession, ix: EntryIx) -> String {
     let entry = inspection.index.entry(ix);
     match entry.message.filter(|_| entry.kind == EntryKind::Message) {
@@ -156,7 +155,7 @@ fn describe_entry(inspection: &LoadedSession, ix: EntryIx) -> String {
     }
 }
 
-/// The text of an entry; one that cannot be read again says so.
+/// Returns the text of an entry, or a note that it cannot be read.
 fn entry_text(inspection: &LoadedSession, ix: EntryIx, secrets: SecretDisplay) -> String {
     match read_context_excerpt(inspection, ix) {
         Ok(excerpt) => excerpt.with_secrets(secrets).line(),

@@ -1,4 +1,4 @@
-//! `clawscope undo SESSION`: the branch before a commit becomes active again. A dry run unless `--apply` is given.
+//! `clawscope undo SESSION`: makes the branch before a commit active again. It is a dry run unless `--apply` is set.
 
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
@@ -6,12 +6,11 @@ use super::output::Output;
 use super::writing::{self, WriteJob};
 use crate::cli::{StoreArgs, UndoArgs};
 use crate::commit::UndoTarget;
-use crate::inspect::LoadedSession;
-use crate::inspect::commit_list::list_commits;
-use crate::inspect::write::WriteAction;
 use crate::js::Object;
+use crate::session::LoadedSession;
+use crate::write::commit_list::list_commits;
+use crate::write::request::WriteAction;
 
-/// Tells what an undo would write, or writes it.
 pub(super) fn run(
     args: &UndoArgs,
     place: &StoreArgs,
@@ -41,7 +40,7 @@ pub(super) fn run(
     writing::run(&job, &ready, args.target.json, Object::new(), output)
 }
 
-/// The id of the commit or undo that a text means: all of it, or the unique start.
+/// Finds a commit or undo by its id or a unique prefix of it.
 fn find_commit(inspection: &LoadedSession, text: &str) -> Result<String, Failure> {
     let commits = list_commits(inspection).map_err(|error| Failure::unreadable(error.to_string()))?;
     let found: Vec<&str> = commits

@@ -1,13 +1,12 @@
-//! What a session took in all: tokens and costs of its answers, and of the work beside them.
+//! Total usage of a session: tokens and costs of its answers, failed calls and side calls.
 
 use super::format::{format_count, format_number};
 use super::session_output::number_value;
-use crate::inspect::cost::describe_cost;
-use crate::inspect::usage_totals::{SessionUsage, UsageTotals};
+use crate::format::cost::describe_cost;
 use crate::js::{Object, Value};
 use crate::replay::Cost;
+use crate::session::usage_totals::{SessionUsage, UsageTotals};
 
-/// What a session took, as JSON.
 pub(super) fn usage_value(spending: &SessionUsage) -> Value {
     let part = |spent: &UsageTotals| {
         Value::from(Object::from([
@@ -30,14 +29,14 @@ pub(super) fn usage_value(spending: &SessionUsage) -> Value {
     Value::from(object)
 }
 
-/// Adds to an answer which part of its `cost` the file records and which part list prices make.
+/// Adds the recorded and the list-price part of `cost`.
 pub(super) fn set_cost_origin(object: &mut Object, cost: &Cost) {
     object.set("recordedCost", cost.recorded.map_or(Value::Null, number_value));
     object.set("listedCost", cost.listed.map_or(Value::Null, number_value));
     object.set("callsWithoutCost", Value::from(cost.unrecorded_calls + cost.unrecorded_summaries));
 }
 
-/// What the session took in all; none where nobody counted.
+/// Formats the session's total usage; `None` without any counts.
 pub(super) fn describe_usage(spending: &SessionUsage) -> Option<String> {
     let whole = |tokens: f64| tokens.max(0.0) as u64;
     let part = |spent: &UsageTotals, one: &str, many: &str| {

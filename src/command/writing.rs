@@ -1,4 +1,4 @@
-//! What `commit` and `undo` share: the preparation shown, the checks, the receipt, and how to take it back.
+//! The shared part of `commit` and `undo`: prepare, show, write, and print the command that reverts it.
 
 use std::io::Write as _;
 
@@ -10,40 +10,34 @@ use crate::cli::{StoreArgs, WriteArgs};
 use crate::commit::{
     LockState, PreparedCommit, ReceiptKind, SystemClock, UndoTarget, WriteResult, lock_state,
 };
-use crate::inspect::LoadedSession;
-use crate::inspect::summary_job;
-use crate::inspect::write::{self, CheckStatus, WriteAction, WriteError, WritePreview, WriteRequest};
 use crate::js::{Object, Value};
+use crate::session::LoadedSession;
+use crate::write::request::{CheckStatus, WriteAction, WriteError, WritePreview, WriteRequest};
 
-/// Something to be written to a session.
 pub(super) struct WriteJob<'a> {
-    /// The session.
     pub inspection: &'a LoadedSession,
-    /// What.
     pub ask: WriteAction<'a>,
-    /// How.
     pub write: WriteArgs,
-    /// The session lies in the demo store.
     pub is_demo: bool,
-    /// The session as it was named.
+    /// The SESSION argument as typed.
     pub session_arg: &'a str,
-    /// The store as it was named.
+    /// The store options as typed.
     pub store_args: &'a StoreArgs,
-    /// The time here, ms since 1970.
+    /// Milliseconds since 1970 by the system clock, even for the demo store.
     pub now_ms: i64,
 }
 
-/// Everything that a person is told before something is written.
+/// A prepared write and its preview for the user.
 #[derive(Debug)]
 pub(super) struct PreparedWrite {
     prepared: PreparedCommit,
     preview: WritePreview,
 }
 
-/// Refuses what would be refused whatever a summary says: it is made only where it can be written.
+/// Refuses writes that no summary could make valid, before a summary is generated.
 pub(super) fn refuse_early(job: &WriteJob) -> Result<(), Failure> {
     refuse_demo(job)?;
-    summary_job::check_writable(&write_request(job)).map_err(|error| write_failure(&error))
+    crate::write::summary::job::check_writable(&write_request(job)).map_err(|error| write_failure(&error))
 }
 
 fn refuse_demo(job: &WriteJob) -> Result<(), Failure> {
@@ -65,16 +59,16 @@ fn write_request<'a>(job: &WriteJob<'a>) -> WriteRequest<'a> {
     }
 }
 
-/// Says what would be written, or why nothing is. Writes nothing.
+/// Prepares a write without writing, or returns why it is refused.
 pub(super) fn prepare(job: &WriteJob) -> Result<PreparedWrite, Failure> {
     refuse_demo(job)?;
     let request = write_request(job);
-    let prepared = write::prepare(&request).map_err(|error| write_failure(&error))?;
-    let shown = write::preview(&request, &prepared, job.now_ms);
+    let prepared = crate::write::request::prepare(&request).map_err(|error| write_failure(&error))?;
+    let shown = crate::write::request::preview(&request, &prepared, job.now_ms);
     Ok(PreparedWrite { prepared, preview: shown })
 }
 
-/// Shows what was prepared, and writes it where that is asked for. `members` are added to the JSON.
+/// Shows a prepared write, and with `--apply` writes it. `members` are added to the JSON.
 pub(super) fn run(
     job: &WriteJob,
     ready: &PreparedWrite,
@@ -154,7 +148,8 @@ fn print_written(job: &WriteJob, written: &WriteResult, output: &mut Output) -> 
     Ok(output.line(Tone::Plain, &format!("to take it back: {}", undo_command(job)))?)
 }
 
-/// The command line that takes a write back, with the store as it was named: of an undo that is a redo, of a redo an undo.
+/// Returns the command line that reverts a write, with the store as typed. An undo is reverted by a redo, and a redo by
+/// an undo.
 fn undo_command(job: &WriteJob) -> String {
     let mut words = vec!["clawscope".to_owned(), "undo".to_owned(), shell_quote(job.session_arg)];
     let place = [
@@ -177,7 +172,7 @@ fn undo_command(job: &WriteJob) -> String {
     words.join(" ")
 }
 
-/// A word for a POSIX shell.
+/// Quotes a word for a POSIX shell.
 fn shell_quote(word: &str) -> String {
     let plain = |char: char| char.is_ascii_alphanumeric() || "-_./:@%+=,".contains(char);
     if !word.is_empty() && word.chars().all(plain) {
@@ -228,7 +223,7 @@ fn report_json(
     object
 }
 
-/// `branch`, `context_edit`, or `append` where nothing that stands in the file changes.
+/// Names the method: `branch`, `context_edit`, or `append` if no existing entry changes.
 fn method_name(prepared: &PreparedCommit) -> &'static str {
     if prepared.is_branch() || prepared.edit_count() > 0 { prepared.method.as_str() } else { "append" }
 }

@@ -1,4 +1,4 @@
-//! Lines → the end of a file, in one write, or nothing at all (store P8).
+//! Appends lines to the end of a file, in one write, or not at all (store P8).
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -10,29 +10,28 @@ use crate::commit::journal::Intent;
 use crate::commit::refusal::{CommitError, Refusal};
 use crate::commit::snapshot::FileSnapshot;
 
-/// A session file that is open for appending.
 #[derive(Debug)]
 pub(super) struct Appender<'a> {
     path: &'a Path,
     file: File,
-    /// Where our bytes begin.
+    /// Offset of our first byte.
     start: u64,
-    /// Where the next ones must begin.
+    /// Offset of the next byte to append.
     end: u64,
-    /// When the file was last written to before ours.
+    /// Modification time before our writes.
     modified: Option<SystemTime>,
     disk: &'a dyn Disk,
 }
 
 impl<'a> Appender<'a> {
-    /// Opens the file and looks again whether it is the one that was read (store H10).
+    /// Opens the file and checks that it is the one that was read (store H10).
     pub(super) fn open(
         path: &'a Path,
         snapshot: &FileSnapshot,
         disk: &'a dyn Disk,
     ) -> Result<Self, CommitError> {
         let unreadable = |source| Refusal::Unreadable { path: path.into(), source };
-        // Refuses links and directories that took the file's place.
+        // Refuses links and directories in the file's place.
         FileSnapshot::take(path)?;
         let file = open(path).map_err(unreadable)?;
         let now = FileSnapshot::of_open_file(path, &file).map_err(unreadable)?;
@@ -43,7 +42,7 @@ impl<'a> Appender<'a> {
         Ok(Self { path, file, start, end: start, modified, disk })
     }
 
-    /// Opens a file to which a part of what was intended has been appended.
+    /// Opens a file that holds the first `written` bytes of the intended ones.
     pub(super) fn resume(
         path: &'a Path,
         intent: &Intent,
@@ -56,7 +55,7 @@ impl<'a> Appender<'a> {
         Ok(Self { path, file, start, end: start + written, modified, disk })
     }
 
-    /// Appends in one write and makes the system keep it. What was written only in part is taken back.
+    /// Appends in one write and syncs. A partial write is rolled back.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), CommitError> {
         let (from, count) = (self.end, bytes.len() as u64);
         self.disk.reserve(&self.file, from, count).map_err(|source| self.write_error(source))?;
@@ -77,12 +76,12 @@ impl<'a> Appender<'a> {
         CommitError::Write { path: self.path.into(), source, restored: self.roll_back() }
     }
 
-    /// Whether nothing stands behind what was appended.
+    /// Whether nothing follows our bytes.
     pub(super) fn is_at_end(&self) -> bool {
         self.file.metadata().is_ok_and(|now| now.len() == self.end)
     }
 
-    /// Cuts off what was appended, if nothing else was; answers whether the file is as it was.
+    /// Truncates our bytes if nothing follows them; returns whether the file is restored.
     pub(super) fn roll_back(&self) -> bool {
         let (is_last, is_none) = (self.is_at_end(), self.end == self.start);
         if is_last && !is_none {
@@ -91,7 +90,7 @@ impl<'a> Appender<'a> {
                 return false;
             }
         }
-        // Setting room aside counts as writing. A time that cannot be put back is only a newer one.
+        // Reserving space counts as a write. A time that cannot be restored is only a newer one.
         if let Some(modified) = self.modified.filter(|_| is_last) {
             let _ = self.disk.set_modified(&self.file, modified);
         }

@@ -1,4 +1,4 @@
-//! What must hold before anything is planned for a file (store P1).
+//! The conditions for any plan to write to a file (store P1).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,21 +13,19 @@ use crate::store::index::{Index, OpenStatus};
 use crate::store::intern::IdIx;
 use crate::store::source::Source;
 
-/// Marks in the names of files that were put away (store F1, F3).
+/// Parts of the names of archived files (store F1, F3).
 const ARCHIVE_MARKERS: [&str; 4] = [".jsonl.reset.", ".jsonl.deleted.", ".jsonl.bak.", ".jsonl.bak-"];
 
-/// A file that may be written, and its active path.
 #[derive(Debug)]
 pub(super) struct WritableSession {
-    /// How the file stands; none for a transcript in memory, which can be planned for but not written.
+    /// `None` for a transcript in memory, which allows plans but no writes.
     pub snapshot: Option<FileSnapshot>,
     /// Entries from the root to the leaf.
     pub path: Vec<EntryIx>,
-    /// The last entry of it.
     pub leaf: EntryIx,
 }
 
-/// Checks everything that does not depend on what is written. `now_ms` is the time by which locks are judged.
+/// Checks the conditions that do not depend on the plan. `now_ms` decides whether locks are stale.
 pub(super) fn check_transcript(
     transcript: &TranscriptInput<'_>,
     now_ms: i64,
@@ -41,7 +39,7 @@ pub(super) fn check_transcript(
     }
     check_lines(index, file)?;
     check_acyclic(transcript, file)?;
-    // Since it projects the runtime appends to any file that exists (store-pi-1.5 C8, K7).
+    // A projecting runtime appends to any file that exists (store-pi-1.5 C8, K7).
     let begun = match index.reading {
         ReadMode::Entries => index.has_assistant(),
         ReadMode::Projected => index.has_turn(),
@@ -67,7 +65,7 @@ fn check_status(transcript: &TranscriptInput<'_>, file: &Path) -> Result<(), Ref
     }
 }
 
-/// Looks at the file again and compares it with what was read.
+/// Compares the file with the one that was read.
 fn take_snapshot(transcript: &TranscriptInput<'_>, file: &Path) -> Result<Option<FileSnapshot>, Refusal> {
     let index = transcript.index;
     let known = index.end + index.pending_bytes;
@@ -91,7 +89,7 @@ fn take_snapshot(transcript: &TranscriptInput<'_>, file: &Path) -> Result<Option
     Ok(Some(snapshot))
 }
 
-/// The runtime must read the file as we do, line for line (store J).
+/// Checks that the runtime reads the file as we do, line for line (store J).
 fn check_lines(index: &Index, file: &Path) -> Result<(), Refusal> {
     let path = || PathBuf::from(file);
     match index.open_status {
@@ -109,14 +107,14 @@ fn check_lines(index: &Index, file: &Path) -> Result<(), Refusal> {
         let line = index.diagnostics.iter().find_map(|finding| finding.line);
         return Err(Refusal::UnparsableLine { path: path(), line });
     }
-    // A last line that is whole but for its end is given it (store J7, P8); one that does not parse is being written.
+    // A complete last line without its end gets one (store J7, P8); one that does not parse is being written.
     if index.pending_bytes > 0 {
         return Err(Refusal::UnterminatedLine { path: path() });
     }
     Ok(())
 }
 
-/// No parent leads back, not even to the entry itself: the runtime would walk for ever (store J11).
+/// Checks that no parent leads back, not even to the entry itself: the runtime would loop for ever (store J11).
 fn check_acyclic(transcript: &TranscriptInput<'_>, file: &Path) -> Result<(), Refusal> {
     let index = transcript.index;
     let own_parent = |ix: &EntryIx| {
@@ -132,7 +130,7 @@ fn has_string_id(index: &Index, ix: EntryIx) -> bool {
     index.entry(ix).id.is_some_and(|id| index.ids.is_string(id) && !index.ids.text(id).is_empty())
 }
 
-/// Each id of the path stands in one line only (store J9).
+/// Checks that each id of the path is in one line only (store J9).
 pub(super) fn check_unique_ids(index: &Index, file: &Path, path: &[EntryIx]) -> Result<(), Refusal> {
     let mut seen: HashMap<IdIx, Option<u64>> =
         path.iter().filter_map(|ix| Some((index.entry(*ix).id?, None))).collect();

@@ -1,12 +1,12 @@
-//! The clock that writing needs: a lock says since when it is held, and waiting for one ends.
+//! The clock that writing needs: a lock stores its start, and the wait for one ends.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Tells the time and lets some of it pass.
+/// A clock that a test can replace.
 pub trait Clock {
-    /// Now, ms since 1970.
+    /// Returns the time in ms since 1970.
     fn now_ms(&self) -> i64;
-    /// Waits about this long.
+    /// Waits about `ms`.
     fn pause(&self, ms: u64);
 }
 

@@ -1,5 +1,5 @@
-//! A planned compaction as the line that ends a branch (compaction 3.21). It names what it keeps by the id that has
-//! on this branch, so that nothing kept is lost (compaction 4.3).
+//! Writes a planned compaction as the line that ends a branch (compaction 3.21). It names the first kept entry by its
+//! id on this branch, so that nothing kept is lost (compaction 4.3).
 
 use crate::commit::copy::Remap;
 use crate::commit::draft::CommitDraft;
@@ -15,12 +15,12 @@ use crate::policy::compact::CompactionEntry;
 use crate::store::index::Index;
 use crate::transcript::Leaf;
 
-/// The entry that a compaction gets which is not in the file yet.
+/// Returns the entry index of a compaction that is not yet in the file.
 pub(super) fn next_entry_ix(index: &Index) -> EntryIx {
     EntryIx(index.entries.len() as u32)
 }
 
-/// What must hold of a compaction by itself: a summary, and a first kept entry of the path that can be named.
+/// Checks a compaction by itself: it has a summary, and its first kept entry is on the path and has an id.
 pub(super) fn check(index: &Index, path: &[EntryIx], planned: &PlannedCompaction) -> Result<(), Refusal> {
     let file = || index.path.to_path_buf();
     if planned.summary.to_string_lossy().trim().is_empty() {
@@ -38,7 +38,7 @@ pub(super) fn check(index: &Index, path: &[EntryIx], planned: &PlannedCompaction
     }
 }
 
-/// Prompt and tools of the context that is compacted, as a runtime that projects keeps them (store-pi-1.5 K11).
+/// Returns prompt and tools of the compacted context, as a projecting runtime keeps them (store-pi-1.5 K11).
 fn checkpoint(draft: &CommitDraft<'_>) -> Option<Value> {
     let index = draft.index();
     if !index.pi_release.has(PiChange::KeepsSystemMessages) {
@@ -49,7 +49,7 @@ fn checkpoint(draft: &CommitDraft<'_>) -> Option<Value> {
     Some(state.message_at(draft.time_ms))
 }
 
-/// Adds the line. Its text is made from the value it must be read as, as the runtime makes its own.
+/// Appends the line. Its text comes from the value that it must be read as, as in the runtime.
 pub(super) fn append(draft: &mut CommitDraft<'_>, planned: &PlannedCompaction, new_ids: &mut dyn IdSource) {
     let index = draft.index();
     let old = index.entry(planned.first_kept).id;

@@ -1,4 +1,4 @@
-//! The entries of a path from the first change on, copied under new ids (store P2–P4).
+//! Copies the entries of a path from the first change on, under new ids (store P2–P4).
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,35 +14,34 @@ use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
 
-/// A reference that names the copy of what it named.
+/// A reference that now names a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remap {
-    /// The copied entry that refers.
+    /// The copied entry with the reference.
     pub entry: String,
     /// `firstKeptEntryId`, `targetId` or `fromId`.
     pub key: &'static str,
-    /// What it named.
+    /// The old target.
     pub from: String,
-    /// What its copy names.
+    /// The new target.
     pub to: String,
 }
 
-/// The copied part of a path: who is copied, under which id.
+/// The entries to copy, with their new ids.
 #[derive(Debug)]
 pub(super) struct CopyPlan {
-    /// The entries copied, in path order, with their new ids.
+    /// In path order.
     pub entries: Vec<(EntryIx, String)>,
     /// Old id → new id.
     by_id: HashMap<IdIx, String>,
-    /// Ids that were left out → the new id of the next entry.
+    /// Omitted ids → the new id of the next entry.
     moved_to: HashMap<IdIx, String>,
-    /// Every new id.
     used_ids: HashSet<String>,
 }
 
 impl CopyPlan {
-    /// Draws an id for every entry of the part. `usage` entries are left out: sums over the file would
-    /// count them twice, and no context needs them (pi 1.5 K8).
+    /// Draws an id for every entry of `part`. `usage` entries are omitted: sums over the file would count them twice,
+    /// and no context needs them (pi 1.5 K8).
     pub(super) fn new(
         transcript: &TranscriptInput<'_>,
         part: &[EntryIx],
@@ -69,7 +68,7 @@ impl CopyPlan {
         copies
     }
 
-    /// The id of one more line: none that the file names anywhere, and none drawn before (store P2).
+    /// Draws the id of one more line: the file does not name it anywhere, and it was not drawn before (store P2).
     pub(super) fn draw_id(&mut self, index: &Index, new_ids: &mut dyn IdSource) -> String {
         let line = index.line_count + 1 + self.used_ids.len() as u64;
         let id = new_ids.next_id(line, &|id| index.ids.find(id).is_some() || self.used_ids.contains(id));
@@ -77,34 +76,31 @@ impl CopyPlan {
         id
     }
 
-    /// The new id of a copied entry.
     pub(super) fn new_id(&self, old: IdIx) -> Option<&str> {
         self.by_id.get(&old).map(String::as_str)
     }
 
-    /// Where a kept part begins that began at this entry: at its copy, or at the copy of the next entry
-    /// when it was left out (store P3).
+    /// Returns the first kept entry for a part that began at `old`: its copy, or the copy of the next entry if it was
+    /// omitted (store P3).
     pub(super) fn new_first_kept(&self, old: IdIx) -> Option<&str> {
         self.new_id(old).or_else(|| self.moved_to.get(&old).map(String::as_str))
     }
 }
 
-/// What the copy of one entry is given.
+/// The new values for one copy.
 #[derive(Debug)]
 pub(super) struct CopySpec<'a> {
-    /// The entry.
     pub ix: EntryIx,
-    /// Its new id.
     pub id: &'a str,
-    /// Its new parent; none keeps the one it has.
+    /// The new parent; `None` keeps the old one.
     pub parent: Option<&'a str>,
-    /// Its new outer time, as text; none keeps the one it has.
+    /// The new outer time, as text; `None` keeps the old one.
     pub time: Option<&'a str>,
-    /// Its message, where it changes.
+    /// The new message, if it changes.
     pub message: Option<&'a Value>,
 }
 
-/// The key under which an entry refers to another one.
+/// Returns the key under which an entry refers to another one.
 fn reference_key(kind: EntryKind) -> Option<&'static str> {
     match kind {
         EntryKind::Compaction => Some("firstKeptEntryId"),
@@ -114,19 +110,18 @@ fn reference_key(kind: EntryKind) -> Option<&'static str> {
     }
 }
 
-/// A copied line.
 #[derive(Debug)]
 pub(super) struct CopiedLine {
-    /// Its text, without the line end.
+    /// Without the line end.
     pub text: String,
-    /// What it is to be read as: the old entry with the new values, made without the text.
+    /// The value that the text must be read as: the old entry with the new values, made independently of the text.
     pub value: Value,
-    /// Its reference, where that changed.
+    /// The reference, if it changed.
     pub remap: Option<Remap>,
 }
 
-/// The copy of one entry: the old text with id, parent, time, reference and content replaced, and
-/// apart from it the value that text must be read as.
+/// Copies one entry: the old text with id, parent, time, reference and content replaced, and independently the value
+/// that this text must be read as.
 pub(super) fn copy(
     transcript: &TranscriptInput<'_>,
     copies: &CopyPlan,
@@ -160,7 +155,7 @@ fn remap(index: &Index, copies: &CopyPlan, ix: EntryIx, value: &Value) -> Option
     Some(Remap { entry: index.display_id(ix), key, from: named.to_string_lossy(), to })
 }
 
-/// Only the content changes: of the message, or of the entry itself where that is the message. A message may also lose
+/// Replaces only the content: of the message, or of the entry itself if that is the message. A message may also lose
 /// its `details`.
 fn content_edit(
     index: &Index,
@@ -177,7 +172,7 @@ fn content_edit(
     Ok(MemberEdit { key: "message", json })
 }
 
-/// The same on the value: members that are not there are not added.
+/// Applies the same changes to the value; absent members are not added.
 fn apply_to_value(value: &mut Value, of: &CopySpec<'_>, remap: Option<&Remap>) {
     let Some(object) = value.as_object_mut() else { return };
     let mut set = |key: &str, new: Value| {
@@ -203,7 +198,7 @@ fn apply_to_value(value: &mut Value, of: &CopySpec<'_>, remap: Option<&Remap>) {
     }
 }
 
-/// A label line for a copied entry or an older one (store I4, K8).
+/// Encodes a label line for a copied or an older entry (store I4, K8).
 pub(super) fn label_line(
     id: &str,
     parent: &str,

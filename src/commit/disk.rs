@@ -1,5 +1,5 @@
-//! What writing asks of the disk, one call a step. The steps are behind a trait so that a test can stop at each of them,
-//! as a kill, a full disk or another writer would; the program has one disk, the system's.
+//! The disk operations of a commit. They are behind a trait so that a test can stop at each of them, as a kill, a full
+//! disk or another writer would.
 
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
@@ -7,9 +7,9 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// The steps of a commit that change something on the disk. Every one of them can be the last.
+/// The operations that change something on the disk. Each of them can be the last one.
 pub trait Disk: Debug {
-    /// Makes a new file and opens it to write; fails where one stands. `private`: for nobody else to read.
+    /// Creates a file for writing; fails if it exists. `private` denies other users access.
     fn create(&self, path: &Path, private: bool) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -20,38 +20,37 @@ pub trait Disk: Debug {
         options.open(path)
     }
 
-    /// One write(2); answers how many bytes were taken.
+    /// Makes one write(2) and returns the number of bytes taken.
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<usize> {
         file.write(bytes)
     }
 
-    /// Sets room aside behind the end of a file, without making it longer: a disk that is full says so now. A file
-    /// system that cannot do it sets nothing aside.
+    /// Reserves space behind the end of a file without making it longer, so that a full disk fails before the write.
+    /// Does nothing on a file system without support for it.
     fn reserve(&self, file: &File, end: u64, bytes: u64) -> io::Result<()> {
         reserve(file, end, bytes)
     }
 
-    /// Returns when the bytes of a file are kept, whatever happens to the machine.
+    /// Syncs a file's bytes to the disk.
     fn sync(&self, file: &File) -> io::Result<()> {
         file.sync_all()
     }
 
-    /// The same of the names in a folder.
+    /// Syncs a folder's names to the disk.
     fn sync_dir(&self, folder: &Path) -> io::Result<()> {
         if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
     }
 
-    /// Cuts a file off.
+    /// Shortens a file to `bytes`.
     fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
         file.set_len(bytes)
     }
 
-    /// Puts back when a file was last written to.
+    /// Restores a file's modification time.
     fn set_modified(&self, file: &File, at: SystemTime) -> io::Result<()> {
         file.set_modified(at)
     }
 
-    /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
     }
@@ -78,7 +77,7 @@ fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes everything, in as few writes as the system allows; an interrupted one, which wrote nothing, is tried again.
+/// Writes everything in as few writes as possible; repeats interrupted ones, which wrote nothing.
 pub(super) fn write_all(disk: &dyn Disk, file: &mut File, bytes: &[u8]) -> io::Result<()> {
     let mut done = 0;
     while done < bytes.len() {
@@ -90,7 +89,7 @@ pub(super) fn write_all(disk: &dyn Disk, file: &mut File, bytes: &[u8]) -> io::R
     Ok(())
 }
 
-/// One write; only an interrupted one is tried again.
+/// Makes one write; repeats it only if interrupted.
 pub(super) fn write_once(disk: &dyn Disk, file: &mut File, bytes: &[u8]) -> io::Result<usize> {
     loop {
         match disk.write(file, bytes) {
@@ -106,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes half of what it is given, after one interruption.
+    /// Takes half of each write, after one interruption.
     #[derive(Debug, Default)]
     struct Slow(Cell<u32>);
 

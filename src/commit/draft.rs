@@ -1,5 +1,5 @@
-//! The new lines while they are put together: the copied path, labels, our own record, the compaction that ends the
-//! branch; and the checks on the whole before anything is written (store P2–P6).
+//! Builds the new lines: the copied path, labels, our own record, and the compaction that ends the branch (store
+//! P2–P6).
 
 use std::collections::BTreeMap;
 
@@ -16,18 +16,17 @@ use crate::js::{self, Value};
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 
-/// Lines while they are put together.
+/// The lines of a commit under construction.
 pub(super) struct CommitDraft<'a> {
     pub(super) request: &'a CommitRequest<'a>,
     pub(super) copies: CopyPlan,
-    /// Messages that change, by entry.
+    /// Changed messages, by entry.
     pub(super) changes: &'a BTreeMap<EntryIx, &'a Value>,
-    /// The leaf that is left: the parent of the first line when nothing is copied.
+    /// The old leaf: the parent of the first line if nothing is copied.
     leaf: EntryIx,
     /// Outer time of every new line, ms since 1970.
     pub(super) time_ms: i64,
     pub(super) lines: Vec<NewLine>,
-    /// What becomes of the entries of the context.
     pub(super) expected: ExpectedEntries,
     /// Each edited entry with the id of its edit.
     pub(super) edits: Vec<(EntryIx, String)>,
@@ -38,7 +37,7 @@ pub(super) struct CommitDraft<'a> {
 }
 
 impl<'a> CommitDraft<'a> {
-    /// Draws the ids of the copies of `part`, the path from the first change on; empty when nothing changes.
+    /// Draws the ids for the copies of `part`, the path from the first change on; empty if nothing changes.
     pub(super) fn new(
         request: &'a CommitRequest<'a>,
         checked: &WritableSession,
@@ -65,8 +64,8 @@ impl<'a> CommitDraft<'a> {
         }
     }
 
-    /// Puts the lines together. A compaction that ends the branch stays its last line: the runtime makes another one,
-    /// which keeps nothing, as soon as anything stands behind it (compaction 2.12, 3.1).
+    /// Builds the lines. A compaction that ends the branch stays the last line: if anything follows it, the runtime
+    /// makes another one that keeps nothing (compaction 2.12, 3.1).
     pub(super) fn build_lines(&mut self, new_ids: &mut dyn IdSource) -> Result<(), Refusal> {
         let held_back = self.ending_compaction();
         let count = self.copies.entries.len() - usize::from(held_back.is_some());
@@ -85,7 +84,7 @@ impl<'a> CommitDraft<'a> {
         Ok(())
     }
 
-    /// The copy of a compaction that ends the path, unless a new one follows.
+    /// Returns the position of a compaction that ends the path, unless a new one follows.
     fn ending_compaction(&self) -> Option<usize> {
         let last = self.copies.entries.len().checked_sub(1)?;
         let kind = self.index().entry(self.copies.entries[last].0).kind;
@@ -100,7 +99,7 @@ impl<'a> CommitDraft<'a> {
         js::iso_text(self.time_ms)
     }
 
-    /// The id that the next line hangs from.
+    /// Returns the parent of the next line.
     pub(super) fn last_id(&self) -> String {
         self.lines.last().map_or_else(|| self.index().display_id(self.leaf), |line| line.id.clone())
     }
@@ -118,7 +117,7 @@ impl<'a> CommitDraft<'a> {
         Ok(())
     }
 
-    /// Our own record, so that the branch never ends in a user message (store M6).
+    /// Appends our own record, so that the branch never ends in a user message (store M6).
     fn append_record(&mut self, new_ids: &mut dyn IdSource) {
         let index = self.index();
         let id = self.copies.draw_id(index, new_ids);
@@ -138,7 +137,7 @@ impl<'a> CommitDraft<'a> {
     }
 }
 
-/// The time of the new lines: now, or the parent's when a clock was ahead (store P2).
+/// Returns the time of the new lines: now, or the parent's time if that is later because of a wrong clock (store P2).
 fn line_time(index: &Index, parent: Option<EntryIx>, now_ms: i64) -> i64 {
     let parent = parent.map(|ix| index.entry(ix).time_ms).filter(|time| time.is_finite());
     parent.map_or(now_ms, |time| now_ms.max(time as i64))

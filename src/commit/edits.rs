@@ -1,5 +1,5 @@
-//! A plan written the runtime's own way: one `context_edit` for each message that changes or leaves, on the active branch
-//! (store-pi-1.5 K4, K10). The old entries keep their ids; to take it back is to go on from before the edits.
+//! Writes a plan in the runtime's own form: one `context_edit` for each message that changes or leaves, on the active
+//! branch (store-pi-1.5 K4, K10). The old entries keep their ids; an undo continues from before the edits.
 
 use crate::commit::draft::CommitDraft;
 use crate::commit::encode::{encode_line, text_json};
@@ -12,7 +12,7 @@ use crate::js::{self, Object, Value};
 use crate::store::index::Index;
 
 impl CommitDraft<'_> {
-    /// Adds the edits, in the order of the path.
+    /// Appends the edits, in path order.
     pub(super) fn append_edits(&mut self, new_ids: &mut dyn IdSource) -> Result<(), Refusal> {
         if self.request.method == CommitMethod::Branch {
             return Ok(());
@@ -55,7 +55,7 @@ impl CommitDraft<'_> {
         Ok(())
     }
 
-    /// Says what edits cost (store-pi-1.5 E5, K10).
+    /// Adds a warning about the cost of edits (store-pi-1.5 E5, K10).
     pub(super) fn warn_about_edits(&mut self) {
         if !self.edits.is_empty() {
             self.warnings.push(
@@ -66,7 +66,7 @@ impl CommitDraft<'_> {
     }
 }
 
-/// Every message that changes or leaves must be one that the runtime itself edits.
+/// Checks that the runtime itself edits every message that changes or leaves.
 pub(super) fn check_editable(
     index: &Index,
     request: &CommitRequest<'_>,

@@ -1,31 +1,26 @@
-//! Old line → new line: every part that stays is taken over from the old text, digit for digit and key
-//! for key; only named values are replaced (store P7).
+//! Builds a new line from an old one: unchanged parts are copied from the old text digit for digit and key for key;
+//! only named members are replaced (store P7).
 
 use crate::js::{self, JsString, SyntaxError, Value};
 
-/// The new value of a member.
 #[derive(Debug)]
 pub(super) struct MemberEdit {
-    /// Its key.
     pub key: &'static str,
-    /// Its new value as JSON.
+    /// The new value as JSON.
     pub json: String,
 }
 
 impl MemberEdit {
-    /// A member that becomes a text.
     pub(super) fn text(key: &'static str, text: &str) -> Self {
         Self { key, json: text_json(text) }
     }
 }
 
-/// The JSON of a text.
 pub(super) fn text_json(text: &str) -> String {
     js::stringify_str(&JsString::from(text))
 }
 
-/// The object `text` holds, compact, with the edited members replaced where they stand. Members that
-/// are not there are not added.
+/// Replaces members of the object in `text` in place and makes it compact. Absent members are not added.
 pub(super) fn replace_members(text: &str, edits: &[MemberEdit]) -> Result<String, SyntaxError> {
     let mut json = ObjectWriter::default();
     for field in js::fields(text)? {
@@ -37,13 +32,13 @@ pub(super) fn replace_members(text: &str, edits: &[MemberEdit]) -> Result<String
     Ok(json.finish())
 }
 
-/// The text of a member's value as it stands; of repeated keys the last counts, as it does for the runtime.
+/// Returns the text of a member's value. Of repeated keys the last counts, as in the runtime.
 pub(super) fn member_text<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>, SyntaxError> {
     let fields = js::fields(text)?;
     Ok(fields.into_iter().rev().find(|field| field.key.eq_str(key)).map(|field| &text[field.value]))
 }
 
-/// An object's text with its `content` replaced, or added at the end where it has none.
+/// Replaces an object's `content`, or appends it.
 pub(super) fn with_content(text: &str, content: &Value) -> Result<String, SyntaxError> {
     let json = js::stringify(content);
     if member_text(text, "content")?.is_some() {
@@ -57,7 +52,7 @@ pub(super) fn with_content(text: &str, content: &Value) -> Result<String, Syntax
     Ok(members.finish())
 }
 
-/// An object's text without a member, wherever it is repeated.
+/// Removes a member, wherever it is repeated.
 pub(super) fn without_member(text: &str, key: &str) -> Result<String, SyntaxError> {
     let mut members = ObjectWriter::default();
     for field in js::fields(text)?.into_iter().filter(|field| !field.key.eq_str(key)) {
@@ -66,7 +61,6 @@ pub(super) fn without_member(text: &str, key: &str) -> Result<String, SyntaxErro
     Ok(members.finish())
 }
 
-/// An object's text while it is put together.
 #[derive(Default)]
 struct ObjectWriter(String);
 
@@ -87,7 +81,7 @@ impl ObjectWriter {
     }
 }
 
-/// A line of our own making: members in the order given, absent ones left out (store I4).
+/// Encodes a line of our own: members in the given order, `None` members omitted (store I4).
 pub(super) fn encode_line(members: &[(&str, Option<String>)]) -> String {
     let mut json = ObjectWriter::default();
     for (key, value) in members {

@@ -1,5 +1,4 @@
-//! The context that a branch must give, message by message, to be compared with what is read back
-//! (store P9).
+//! The context that a branch must give, message by message, for the comparison with the lines read back (store P9).
 
 use std::collections::HashMap;
 
@@ -16,18 +15,17 @@ use crate::store::load::{Trim, parse_line};
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
 
-/// One message of the planned context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExpectedMessage {
-    /// It stays in the line it stands in, with the edit it has.
+    /// The message stays in its line, with its present edit.
     Shared(EntryIx, ContentSource),
-    /// It comes from an appended line; its canonical JSON.
+    /// The message comes from an appended line; its canonical JSON.
     Appended(String),
 }
 
 impl ExpectedMessage {
-    /// Its canonical JSON: compact, keys in JavaScript order. `index` and `source` are of the file
-    /// before or after writing; shared lines stand in both at the same place.
+    /// Returns the canonical JSON: compact, keys in JavaScript order. `index` and `source` may be those of the file
+    /// before or after writing, because shared lines keep their positions.
     pub fn json(&self, source: &Source, index: &Index) -> Result<String, BodyError> {
         match self {
             Self::Appended(json) => Ok(json.clone()),
@@ -42,7 +40,7 @@ impl ExpectedMessage {
     }
 }
 
-/// Whether nothing of a message stands in the new lines.
+/// Whether neither the message nor its edit is in the new lines.
 fn is_old(message: &ContextMessage, old_entries: usize) -> bool {
     let edit_is_old = match message.content_source {
         ContentSource::Edited(edit) => edit.index() < old_entries,
@@ -51,18 +49,17 @@ fn is_old(message: &ContextMessage, old_entries: usize) -> bool {
     message.entry.index() < old_entries && edit_is_old
 }
 
-/// What becomes of the entries of a context.
+/// The new values of the entries of a context.
 #[derive(Debug, Default)]
 pub(super) struct ExpectedEntries {
-    /// What each copied entry must be read as, and a new compaction.
+    /// The expected value of each copied entry, and of a new compaction.
     pub copied: HashMap<EntryIx, Value>,
-    /// What an edit puts in the place of each edited entry.
+    /// The replacement of each edited entry.
     pub edited: HashMap<EntryIx, Value>,
 }
 
-/// The planned context by the values of the new entries: the old one, or what a compaction leaves of it, message by
-/// message, with each copied entry as its copy shall be read, each edited one as its edit says, and the compaction as its
-/// line shall be.
+/// Returns the planned context from the values of the new entries: the old context, or its part that a compaction
+/// keeps, with the expected value of each copied or edited entry.
 pub(super) fn expected_messages(
     (source, index): (&Source, &Index),
     context: &Context,
@@ -90,7 +87,6 @@ pub(super) fn expected_messages(
     Ok(planned)
 }
 
-/// The message that the value of an entry becomes.
 fn read_value(index: &Index, message: &ContextMessage, value: &Value) -> Value {
     let old = index.entries.get(message.entry.index());
     let kind = old.map_or(EntryKind::Compaction, |entry| entry.kind);
@@ -106,10 +102,10 @@ fn read_value(index: &Index, message: &ContextMessage, value: &Value) -> Value {
     }
 }
 
-/// The index of the file with the new lines in it, made in memory.
+/// Returns the index of the file with the new lines, made in memory.
 pub fn index_with_lines(index: &Index, lines: &[NewLine]) -> Index {
     let mut grown = index.clone();
-    // The first one ends a last line that has no end yet.
+    // The first append also ends an unterminated last line.
     grown.end += u64::from(std::mem::take(&mut grown.is_unterminated));
     for line in lines {
         grown.line_count += 1;
@@ -122,7 +118,7 @@ pub fn index_with_lines(index: &Index, lines: &[NewLine]) -> Index {
     grown
 }
 
-/// The context that the new lines give, read from their texts; none where it cannot be built.
+/// Returns the context that the new lines give, read from their texts; `None` if no context can be built.
 pub(super) fn messages_from_lines(
     source: &Source,
     grown: &Index,
@@ -144,7 +140,7 @@ pub(super) fn messages_from_lines(
     Some((context, messages))
 }
 
-/// The context of a file after writing, read back from it.
+/// Reads the context back from the written file.
 pub(super) fn messages_from_file(
     grown: &Index,
     source: &Source,
@@ -162,7 +158,7 @@ pub(super) fn messages_from_file(
     messages.collect()
 }
 
-/// Where two contexts begin to differ: a message counted from 1.
+/// Returns the first difference of two contexts: a message, counted from 1.
 pub(super) fn first_difference(a: &[ExpectedMessage], b: &[ExpectedMessage]) -> Option<usize> {
     let differs = a.iter().zip(b).position(|(a, b)| a != b);
     let at = differs.or_else(|| (a.len() != b.len()).then(|| a.len().min(b.len())));

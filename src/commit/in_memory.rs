@@ -1,5 +1,5 @@
-//! Entries as today's pi appends them one by one to a session: each a child of the leaf, and the new leaf
-//! (store-pi-1.5 B2, B4–B6, K4).
+//! Appends entries one by one as today's pi does: each is a child of the leaf and becomes the new leaf (store-pi-1.5
+//! B2, B4–B6, K4).
 
 use crate::commit::encode::{encode_line, text_json};
 use crate::context::build_context;
@@ -10,7 +10,7 @@ use crate::store::entry::{EntryKind, Role};
 use crate::store::index::{Index, LinePosition};
 use crate::transcript::{Leaf, Tree};
 
-/// A session that is appended to, in memory.
+/// A session in memory for appends.
 #[derive(Debug, Clone)]
 pub struct InMemorySession {
     index: Index,
@@ -19,26 +19,25 @@ pub struct InMemorySession {
     text: String,
 }
 
-/// The members of a line before and behind those that every entry has.
+/// Members of a line besides those that every entry has.
 type LineMembers<'a> = [(&'a str, Option<String>)];
 
 impl InMemorySession {
-    /// A session at a leaf; `None` before its first entry. Every entry gets this time, ms since 1970.
+    /// Starts at a leaf; `None` before the first entry. Every entry gets the time `now_ms`, ms since 1970.
     pub fn new(index: Index, leaf: Option<EntryIx>, now_ms: i64) -> Self {
         Self { index, leaf, now_ms, text: String::new() }
     }
 
-    /// The lines so far, each with its end.
+    /// Returns the lines so far, each with its end.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The id of the leaf.
     pub fn leaf_id(&self) -> Option<Value> {
         self.leaf.and_then(|ix| self.index.entry(ix).id).map(|id| self.index.ids.value(id))
     }
 
-    /// Moves the leaf. Throws at an unknown id.
+    /// Moves the leaf. Throws for an unknown id.
     pub fn branch(&mut self, id: Option<&str>) -> Result<(), JsException> {
         self.leaf = id.map(|id| self.find_entry(id)).transpose()?;
         Ok(())
@@ -48,14 +47,14 @@ impl InMemorySession {
         Tree::new(&self.index).find_by_text(&self.index, id).ok_or(JsException)
     }
 
-    /// An entry of a type, its own members behind the common ones in this order; absent ones are left out.
+    /// Appends an entry whose own members follow the common ones in the given order; `None` members are omitted.
     pub fn append(&mut self, kind: EntryKind, own: &LineMembers<'_>, new_ids: &mut dyn IdSource) -> String {
         let id = self.next_id(new_ids);
         self.push(kind, &id, own);
         id
     }
 
-    /// A message that stands in a `custom` or `custom_message` entry: its members come before id, parent and time.
+    /// Appends a `custom` or `custom_message` entry: its own members precede id, parent and time.
     pub fn append_custom(
         &mut self,
         kind: EntryKind,
@@ -70,7 +69,7 @@ impl InMemorySession {
         id
     }
 
-    /// A `usage` entry; a blank note is left out.
+    /// Appends a `usage` entry; an empty note is omitted.
     pub fn append_usage(
         &mut self,
         own: &LineMembers<'_>,
@@ -82,14 +81,14 @@ impl InMemorySession {
         self.append(EntryKind::Usage, &members, new_ids)
     }
 
-    /// The session's name: line ends become spaces, and it is trimmed (store-pi-1.5 B6).
+    /// Appends the session's name, trimmed and with line ends as spaces (store-pi-1.5 B6).
     pub fn append_name(&mut self, name: &str, new_ids: &mut dyn IdSource) -> String {
         let name = name.replace("\r\n", " ").replace(['\r', '\n'], " ");
         let name = name.trim_matches(js::is_trimmed);
         self.append(EntryKind::SessionInfo, &[("name", Some(text_json(name)))], new_ids)
     }
 
-    /// A label on an entry; none clears it. Throws where there is no such entry.
+    /// Appends a label; `None` clears it. Throws for an unknown entry.
     pub fn append_label(
         &mut self,
         target: &str,
@@ -101,8 +100,8 @@ impl InMemorySession {
         Ok(self.append(EntryKind::Label, &own, new_ids))
     }
 
-    /// The summary of the branch that is left, behind another entry; it names the leaf that was left
-    /// (store-pi-1.5 B5). Throws where there is no such entry.
+    /// Appends the summary of the branch that is left behind another entry; it names the old leaf (store-pi-1.5 B5).
+    /// Throws for an unknown entry.
     pub fn append_branch_summary(
         &mut self,
         behind: Option<&str>,
@@ -115,8 +114,8 @@ impl InMemorySession {
         Ok(self.append(EntryKind::BranchSummary, &members, new_ids))
     }
 
-    /// A compaction. Without a first kept entry it names itself, and nothing before it is kept; prompt and tools of the
-    /// context go with it (store-pi-1.5 B4, I4). Throws where the context cannot be built.
+    /// Appends a compaction. Without a first kept entry it names itself and keeps nothing before it; prompt and tools
+    /// of the context are stored with it (store-pi-1.5 B4, I4). Throws if no context can be built.
     pub fn append_compaction(
         &mut self,
         first_kept: Option<&Value>,
@@ -152,8 +151,8 @@ impl InMemorySession {
         Ok(state.map(|state| state.message_at(self.now_ms)))
     }
 
-    /// An edit of the context. Throws unless its target is a message of the branch that may be edited, and the
-    /// replacement is nothing or has a content (store-pi-1.5 K4).
+    /// Appends a context edit. Throws unless the target is an editable message of the branch, and the replacement is
+    /// null or has a content (store-pi-1.5 K4).
     pub fn append_edit(
         &mut self,
         target: &str,
@@ -206,23 +205,18 @@ impl InMemorySession {
     }
 }
 
-/// What a compaction says, each as it is recorded.
+/// The members of a compaction, as recorded.
 #[derive(Debug, Clone, Copy)]
 pub struct CompactionMembers<'a> {
-    /// The summary.
     pub summary: &'a JsString,
-    /// Tokens before.
     pub tokens_before: Option<&'a Value>,
-    /// File lists.
     pub details: Option<&'a Value>,
-    /// What making it took.
+    /// Usage of the call that made the summary.
     pub usage: Option<&'a Value>,
-    /// An extension made it.
     pub from_hook: Option<&'a Value>,
 }
 
-/// Whether pi itself edits an entry: a message of an extension, or one of a user, the model or a tool
-/// (store-pi-1.5 K4).
+/// Whether pi itself edits an entry: a message of an extension, a user, the model or a tool (store-pi-1.5 K4).
 pub(super) fn is_editable(index: &Index, ix: EntryIx) -> bool {
     let entry = index.entry(ix);
     match entry.kind {
@@ -232,8 +226,8 @@ pub(super) fn is_editable(index: &Index, ix: EntryIx) -> bool {
     }
 }
 
-/// A replacement as it is stored: nothing, or an object with a content; of a text for the model's or a tool's message
-/// only that, as a block (store-pi-1.5 K4).
+/// Returns a replacement in its stored form: null, or an object with a content. A text for the model's or a tool's
+/// message becomes a single text block (store-pi-1.5 K4).
 pub(super) fn stored_replacement(role: Option<Role>, replacement: &Value) -> Result<Value, JsException> {
     if replacement.is_null() {
         return Ok(Value::Null);

@@ -1,9 +1,9 @@
-//! The journal of a commit: a file beside the transcript that says, before the first byte is appended, to which file, behind
-//! which bytes, and what. It is kept by the disk before the transcript is touched and removed once the lines were read back,
-//! so whoever finds one after a crash knows how far the commit came ([`super::recover`]).
+//! The journal of a commit: a file beside the transcript that names, before the first byte is appended, the file, its
+//! old end and the bytes to append. It is synced to disk before the transcript is touched and removed after the lines
+//! were read back, so that a journal found after a crash shows how far the commit got ([`super::recover`]).
 //!
-//! Its name ends in no `.jsonl`, so no store counts it as a session and no upkeep deletes it (store C8, F4). It holds, in
-//! this order: a line of JSON, the bytes to be appended, and a line with the hash of both.
+//! Its name does not end in `.jsonl`, so that no store lists it as a session and no cleanup deletes it (store C8, F4).
+//! It holds a line of JSON, the bytes to append, and a line with the hash of both.
 
 use std::fs;
 use std::io;
@@ -18,14 +18,12 @@ use crate::commit::process::{self, ProcessNamespace};
 use crate::commit::snapshot::FileSnapshot;
 use crate::store::index::FileIdentity;
 
-/// What a journal's name ends in.
 const FILE_SUFFIX: &str = ".clawscope-journal";
-/// Version of the format.
 const VERSION: u32 = 1;
 /// Chars of a hash, with its line end.
 const HASH_LINE_LEN: usize = 65;
 
-/// What a journal tells of the file and of what is to stand behind it.
+/// The file and the bytes to append to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Intent {
@@ -33,30 +31,29 @@ pub(super) struct Intent {
     version: u32,
     /// `commit` or `undo`.
     pub kind: String,
-    /// When, ms since 1970.
+    /// ms since 1970.
     pub time_ms: i64,
     device: u64,
     inode: u64,
     /// Bytes of the file before.
     pub size: u64,
-    /// When it was written to before, ns since 1970, where the system tells.
+    /// Last write to the file before, ns since 1970, where the system knows it.
     modified_ns: Option<u64>,
-    /// Bytes at its end that were hashed.
+    /// Hashed bytes at the file's old end.
     tail_bytes: u64,
-    /// Their hash.
     tail_sha256: String,
-    /// Bytes to be appended.
+    /// Bytes to append.
     bytes: u64,
-    /// The id of the last line to be appended.
+    /// The id of the last line to append.
     pub leaf: String,
-    /// What the lock says while this is being written.
+    /// Content of the lock file during the write.
     lock: String,
-    /// Where the process that writes runs.
+    /// The namespace of the writing process.
     home: Option<ProcessNamespace>,
 }
 
 impl Intent {
-    /// What is about to be done to a file that stands like this.
+    /// Describes a write to a file in the state `before`; `bytes` is set when the journal is encoded.
     pub(super) fn new(kind: &str, time_ms: i64, before: &FileSnapshot, leaf: &str, lock: &str) -> Self {
         let since = before.modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         Self {
@@ -76,49 +73,46 @@ impl Intent {
         }
     }
 
-    /// Which file it was.
     pub(super) fn identity(&self) -> FileIdentity {
         FileIdentity { device: self.device, inode: self.inode }
     }
 
-    /// Where the bytes that were hashed begin, and how many they are.
+    /// Returns offset and length of the hashed bytes.
     pub(super) fn tail_span(&self) -> (u64, usize) {
         (self.size.saturating_sub(self.tail_bytes), self.tail_bytes as usize)
     }
 
-    /// Whether the bytes before the end are those that stood there.
+    /// Whether the bytes before the old end are unchanged.
     pub(super) fn matches_tail(&self, tail: &[u8]) -> bool {
         hash(tail) == self.tail_sha256
     }
 
-    /// When the file was last written to before.
     pub(super) fn modified(&self) -> Option<SystemTime> {
         self.modified_ns.map(|ns| UNIX_EPOCH + Duration::from_nanos(ns))
     }
 
-    /// Whether a lock is the one that was held for this, and its process is known to be gone: it ran on this machine since
-    /// its last start, among the processes that can be seen from here, and cannot be seen any more. What H9 asks of a lock
-    /// that may be another container's is answered then.
+    /// Whether this lock was held for the commit and its process is known to be gone: it ran on this machine since the
+    /// last boot, in this process namespace, and is not visible any more. That rules out the other container of H9.
     pub(super) fn is_abandoned_lock(&self, lock: &str) -> bool {
         self.lock == lock && self.home.is_some() && self.home == process::process_namespace()
     }
 
-    /// Whether a lock is the one that is held for this.
+    /// Whether this lock is held for the commit.
     pub(super) fn is_own_lock(&self, lock: &str) -> bool {
         self.lock == lock
     }
 }
 
-/// A journal that was read.
+/// A journal file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Journal {
-    /// It was not written to its end: the transcript was not touched yet.
+    /// The journal is cut off: the transcript was not touched yet.
     Incomplete,
-    /// What was to be done, and the bytes.
+    /// The intent, and the bytes to append.
     Complete(Box<Intent>, Vec<u8>),
 }
 
-/// Where the journal of a transcript is: beside its lock.
+/// Returns the path of a transcript's journal, beside its lock.
 pub(super) fn journal_path(transcript: &Path) -> io::Result<PathBuf> {
     let lock = super::lock_state::lock_path(transcript)?;
     let name = transcript.file_name().unwrap_or_default();
@@ -127,13 +121,13 @@ pub(super) fn journal_path(transcript: &Path) -> io::Result<PathBuf> {
     Ok(lock.with_file_name(name))
 }
 
-/// The transcript that a file is the journal of, by its name.
+/// Returns the transcript of a journal, from the journal's name.
 pub fn transcript_for_journal(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?.strip_suffix(FILE_SUFFIX)?;
     (!name.is_empty()).then(|| path.with_file_name(name))
 }
 
-/// The transcripts of a folder that have a journal, in the order of their names.
+/// Returns the transcripts of a folder that have a journal, by name.
 pub fn transcripts_with_journal(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for item in fs::read_dir(folder)? {
@@ -146,7 +140,6 @@ pub fn transcripts_with_journal(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 impl Journal {
-    /// The journal of a transcript, where there is one.
     pub(super) fn read(transcript: &Path) -> io::Result<Option<Self>> {
         match fs::read(journal_path(transcript)?) {
             Ok(bytes) => Ok(Some(Self::decode(&bytes))),
@@ -171,7 +164,7 @@ impl Journal {
         known.then(|| Self::Complete(Box::new(intent), payload))
     }
 
-    /// Writes a journal and has the disk keep it. Where that fails none is left behind.
+    /// Writes a journal and syncs it to disk. On failure none is left behind.
     pub(super) fn begin(
         disk: &dyn Disk,
         transcript: &Path,
@@ -187,15 +180,15 @@ impl Journal {
             disk.sync_dir(path.parent().unwrap_or(Path::new(".")))
         };
         write().inspect_err(|error| {
-            // One that stood there before is not ours to remove.
+            // An existing journal is not ours to remove.
             if error.kind() != io::ErrorKind::AlreadyExists {
                 let _ = disk.remove(&path);
             }
         })
     }
 
-    /// Removes the journal. One that comes back after a power failure finds its lines in the file, or nothing behind the
-    /// old end, and is removed again.
+    /// Removes the journal. If a power failure brings it back, recovery finds all lines in the file or none, and
+    /// removes it again.
     pub(super) fn end(disk: &dyn Disk, transcript: &Path) -> io::Result<()> {
         match disk.remove(&journal_path(transcript)?) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

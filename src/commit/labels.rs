@@ -1,5 +1,5 @@
-//! Labels hold for the whole file, and the last line wins (store K8). After a branch is copied, each
-//! copy shall bear the label of its original, and every other entry the label it had (store P4).
+//! Labels apply to the whole file, and the last line counts (store K8). After a branch is copied, each copy must have
+//! the label of its original, and every other entry its old label (store P4).
 
 use std::collections::HashMap;
 
@@ -19,7 +19,6 @@ pub struct Labels<'a> {
 }
 
 impl<'a> Labels<'a> {
-    /// The labels of a whole file.
     pub fn from_index(index: &'a Index) -> Self {
         let mut labels = Self::default();
         for (_, entry) in index.auxiliary_entries().filter(|(_, entry)| entry.kind == EntryKind::Label) {
@@ -30,12 +29,10 @@ impl<'a> Labels<'a> {
         labels
     }
 
-    /// The label of an entry.
     pub fn get(&self, target: IdIx) -> Option<&'a Value> {
         self.by_target.get(&target).copied()
     }
 
-    /// A label line was read.
     pub(super) fn set(&mut self, target: IdIx, label: Option<&'a Value>) {
         match label.filter(|label| js::is_truthy(Some(label))) {
             Some(label) => self.by_target.insert(target, label),
@@ -45,8 +42,8 @@ impl<'a> Labels<'a> {
 }
 
 impl CommitDraft<'_> {
-    /// Adds the label lines without which a copy would lose its label, or an older entry get back a
-    /// label that was changed since (store K8, P4).
+    /// Appends the label lines without which a copy would lose its label, or an older entry would get back a label that
+    /// was changed since (store K8, P4).
     pub(super) fn append_labels(&mut self, new_ids: &mut dyn IdSource) {
         let index = self.index();
         let in_force = Labels::from_index(index);

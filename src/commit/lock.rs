@@ -1,5 +1,5 @@
-//! The gateway's own lock on a transcript, taken exactly as the gateway takes it, and given back when
-//! the guard is dropped, also in a panic (store H6, H8, H9).
+//! The gateway's own lock on a transcript, taken exactly as the gateway takes it, and released on drop, also in a panic
+//! (store H6, H8, H9).
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -12,12 +12,12 @@ use crate::commit::lock_state::{LockPayload, LockState, MAX_PAYLOAD_BYTES, lock_
 use crate::commit::refusal::{CommitError, Refusal};
 use crate::store::source::file_identity;
 
-/// Pause after the first try, ms; it grows by as much with every one (store H6).
+/// Pause after the first try in ms; each further pause is longer by this much (store H6).
 const RETRY_PAUSE_MS: u64 = 50;
 /// Longest pause, ms.
 const MAX_RETRY_PAUSE_MS: u64 = 1000;
 
-/// A lock that is held. Dropping it gives it back, if it is still ours.
+/// A held lock. Dropping it releases it, if it is still ours.
 #[derive(Debug)]
 pub(super) struct Lock<'a> {
     path: PathBuf,
@@ -67,12 +67,12 @@ impl<'a> Lock<'a> {
         }
     }
 
-    /// What it says.
     pub(super) fn payload(&self) -> &str {
         &self.payload
     }
 
-    /// Whether it still stands: a program that cannot see this process, as from another container, takes it for dead.
+    /// Whether the lock file is still ours: a program that cannot see this process, as in another container, takes it
+    /// for stale.
     pub(super) fn is_ours(&self) -> bool {
         fs::read(&self.path).is_ok_and(|now| now == self.payload.as_bytes())
     }
@@ -80,18 +80,18 @@ impl<'a> Lock<'a> {
 
 impl Drop for Lock<'_> {
     fn drop(&mut self) {
-        // Nothing can be done about a lock that cannot be removed; it is stale as soon as we end.
+        // A lock that cannot be removed is stale as soon as this process ends.
         let _ = remove_if_unchanged(self.disk, &self.path, Some(&self.payload));
     }
 }
 
-/// Whether a lock was held for a commit that was broken off, by a process that is gone for certain.
+/// Whether the lock belongs to an interrupted commit of a process that is certainly gone.
 fn is_abandoned(transcript: &Path, lock: Option<&str>) -> bool {
     let journal = Journal::read(transcript).ok().flatten();
     matches!((journal, lock), (Some(Journal::Complete(intent, _)), Some(lock)) if intent.is_abandoned_lock(lock))
 }
 
-/// Makes the lock file and says in one write who holds it (store H9).
+/// Creates the lock file with its payload in one write (store H9).
 fn create(disk: &dyn Disk, path: &Path, payload: &str) -> io::Result<()> {
     let mut file = disk.create(path, false)?;
     write_all(disk, &mut file, payload.as_bytes()).inspect_err(|_| {
@@ -99,8 +99,8 @@ fn create(disk: &dyn Disk, path: &Path, payload: &str) -> io::Result<()> {
     })
 }
 
-/// Removes a lock file that still says what it said. Programs like this one take turns at it, so that none removes what
-/// another put there meanwhile.
+/// Removes a lock file if its text is unchanged. Programs like this one take turns, so that none removes the new lock
+/// of another.
 fn remove_if_unchanged(disk: &dyn Disk, path: &Path, text: Option<&str>) -> io::Result<()> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -122,9 +122,9 @@ fn remove_if_unchanged(disk: &dyn Disk, path: &Path, text: Option<&str>) -> io::
     }
 }
 
-/// Waits for the others that want to remove the same file; they do it within microseconds. Given back with the file.
+/// Waits for others that want to remove the same file, which takes them microseconds. Closing the file releases it.
 fn lock_for_removal(file: &File) {
-    // Elsewhere than on Unix such a lock would keep the gateway from reading the file.
+    // On other systems such a lock would keep the gateway from reading the file.
     if cfg!(unix) {
         let _ = file.lock();
     }

@@ -1,4 +1,4 @@
-//! What a lock file says: free, held or left behind (store H1–H5).
+//! Reads a lock file: free, held or stale (store H1–H5).
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,47 +7,46 @@ use std::path::{Path, PathBuf};
 use crate::commit::process::{self, ProcessState};
 use crate::js::{self, Value};
 
-/// A lock older than this is stale, whoever holds it (store H3, H7), ms.
+/// Age in ms at which a lock is stale, whoever holds it (store H3, H7).
 const STALE_MS: i64 = 30 * 60 * 1000;
-/// A lock this young is kept even when its process cannot be seen: it may run in another container
-/// (store H9), ms.
+/// Age in ms below which a lock counts as held although its process is not visible: it may run in another container
+/// (store H9).
 const FOREIGN_GRACE_MS: i64 = 60 * 1000;
-/// Longest payload that is read; a real one has about a hundred bytes.
+/// Limit for the payload; a real one has about a hundred bytes.
 pub(super) const MAX_PAYLOAD_BYTES: u64 = 4096;
 
-/// What the lock of a transcript says.
+/// The state of a transcript's lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LockState {
-    /// Nobody holds it.
     Free,
-    /// Someone holds it, or may be about to.
+    /// Someone holds it, or is about to.
     Held {
-        /// Who, where the lock says so.
+        /// The holder's process id, if the lock names it.
         pid: Option<u32>,
-        /// Since when, ms since 1970, where the lock says so.
+        /// Start of the lock, ms since 1970, if the lock names it.
         since_ms: Option<i64>,
-        /// Whether that process can be seen running.
+        /// Whether that process is visible and runs.
         live: bool,
     },
-    /// It was left behind: the next writer takes it.
+    /// The holder left it behind: the next writer takes it.
     Stale {
-        /// Why, in the gateway's own words.
+        /// The reasons, in the gateway's own words.
         reasons: Vec<StaleReason>,
     },
 }
 
-/// Why a lock counts as left behind (store H3, H5).
+/// A reason for a lock to be stale (store H3, H5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StaleReason {
-    /// It names no process.
+    /// The lock names no process.
     MissingPid,
-    /// The process it names is gone.
+    /// The named process is gone.
     DeadPid,
-    /// The process it names is another one with the same id.
+    /// Another process has the named id by now.
     RecycledPid,
-    /// It does not say since when.
+    /// The lock names no start.
     InvalidCreatedAt,
-    /// It is older than half an hour.
+    /// The lock is older than 30 minutes.
     TooOld,
 }
 
@@ -64,7 +63,7 @@ impl StaleReason {
     }
 }
 
-/// Where the lock of a transcript is: the folder is resolved, the file itself is not (store H1).
+/// Returns the path of a transcript's lock: symbolic links are resolved in the folder, not in the file name (store H1).
 pub fn lock_path(transcript: &Path) -> io::Result<PathBuf> {
     let folder = transcript.parent().filter(|folder| !folder.as_os_str().is_empty());
     let name =
@@ -74,12 +73,12 @@ pub fn lock_path(transcript: &Path) -> io::Result<PathBuf> {
     Ok(folder.unwrap_or(Path::new(".")).canonicalize()?.join(name))
 }
 
-/// What the lock of a transcript says at a time (ms since 1970).
+/// Reads the state of a transcript's lock; `now_ms` (since 1970) decides whether it is stale.
 pub fn lock_state(transcript: &Path, now_ms: i64) -> io::Result<LockState> {
     Ok(read_lock(&lock_path(transcript)?, now_ms)?.0)
 }
 
-/// The state of a lock file, and its text where there is one.
+/// Returns the state of a lock file, and its text if it exists.
 pub(super) fn read_lock(lock: &Path, now_ms: i64) -> io::Result<(LockState, Option<String>)> {
     let file = match File::open(lock) {
         Ok(file) => file,
@@ -94,7 +93,6 @@ pub(super) fn read_lock(lock: &Path, now_ms: i64) -> io::Result<(LockState, Opti
     Ok((classify(&LockPayload::read(&text), now_ms, modified), Some(text)))
 }
 
-/// What a lock file says.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LockPayload {
     pid: Option<u32>,
@@ -109,14 +107,14 @@ impl LockPayload {
         let since = value.get("createdAt").filter(|value| value.as_str().is_some());
         let since = Some(js::date_value(since)).filter(|ms| ms.is_finite());
         Self {
-            // Ids beyond u32 are no process of any system: the greatest one stands for them.
+            // Ids beyond u32 belong to no process; the cast maps them to the largest one.
             pid: number("pid").filter(|pid| pid.fract() == 0.0 && *pid > 0.0).map(|pid| pid as u32),
             since_ms: since.map(|ms| ms as i64),
             start: number("starttime").filter(|start| start.fract() == 0.0 && *start >= 0.0),
         }
     }
 
-    /// What a lock of this process says (store H2).
+    /// Returns the text of this process's lock (store H2).
     pub(super) fn for_this_process(now_ms: i64) -> String {
         let pid = std::process::id();
         let start = process::start_ticks(pid)
@@ -125,7 +123,7 @@ impl LockPayload {
     }
 }
 
-/// Held or stale (store H3–H5, S2). `modified_ms` is when the lock file was written.
+/// Decides between held and stale (store H3–H5, S2). `modified_ms` is the lock file's modification time.
 fn classify(payload: &LockPayload, now_ms: i64, modified_ms: i64) -> LockState {
     let seen = payload.pid.map(process::process_state);
     let held = LockState::Held {
@@ -142,7 +140,7 @@ fn classify(payload: &LockPayload, now_ms: i64, modified_ms: i64) -> LockState {
         (_, Some(ProcessState::Gone | ProcessState::Zombie)) => reasons.push(StaleReason::DeadPid),
         (_, None) => reasons.push(StaleReason::MissingPid),
     }
-    // Of one that does not say since when, the file tells.
+    // Without a start in the lock, the file's time counts.
     let age_ms = now_ms.saturating_sub(payload.since_ms.unwrap_or(modified_ms));
     if seen == Some(ProcessState::Gone) && age_ms.abs() < FOREIGN_GRACE_MS {
         return held;
@@ -161,8 +159,8 @@ fn classify(payload: &LockPayload, now_ms: i64, modified_ms: i64) -> LockState {
     LockState::Stale { reasons }
 }
 
-/// Another process has the id by now. Our own id in a lock without a start time is of an earlier
-/// container: on Linux we always write one.
+/// Whether another process has the id by now. A lock with our own id and no start time comes from an earlier container:
+/// on Linux we always write one.
 fn is_recycled(pid: u32, start: Option<f64>) -> bool {
     match (start, process::start_ticks(pid)) {
         (Some(then), Some(now)) => then != now as f64,
@@ -217,7 +215,7 @@ mod tests {
             LockState::Held { pid: Some(u32::MAX), since_ms: Some(NOW - MINUTE + 1), live: false }
         );
         assert_eq!(reasons(state(&payload(gone, MINUTE, ""), 0)), ["dead-pid"]);
-        // One that does not say since when is as old as its file.
+        // A lock without a start is as old as its file.
         let undated = format!("{{\"pid\": {gone}}}");
         assert!(matches!(state(&undated, MINUTE - 1), LockState::Held { live: false, .. }));
         assert_eq!(reasons(state(&undated, MINUTE)), ["dead-pid", "invalid-createdAt"]);
@@ -241,10 +239,10 @@ mod tests {
         let lock = |ticks: u64| payload(parent.into(), MINUTE, &format!(", \"starttime\": {ticks}"));
         assert!(matches!(state(&lock(start), 0), LockState::Held { live: true, .. }));
         assert_eq!(reasons(state(&lock(start + 1), 0)), ["recycled-pid"]);
-        // A start time that is none says nothing.
+        // An invalid start time is ignored.
         let odd = payload(parent.into(), MINUTE, ", \"starttime\": 1.5");
         assert!(matches!(state(&odd, 0), LockState::Held { live: true, .. }));
-        // Our own id without a start time was written before a restart of the container.
+        // A lock with our own id and no start time was written before a restart of the container.
         assert_eq!(reasons(state(&payload(std::process::id().into(), 0, ""), 0)), ["recycled-pid"]);
     }
 

@@ -1,10 +1,10 @@
-//! A plan → a new branch in the session file, or a compaction that ends the active one. The only writer of session files: it appends, under the
-//! gateway's own lock, after checking that the file is as it was read; nothing that stands there is
-//! ever edited (store H, P).
+//! Turns a plan into a new branch in the session file, or a compaction at the end of the active one. This is the only
+//! writer of session files: it only appends, under the gateway's own lock, after checking that the file is the one that
+//! was read, and never edits existing bytes (store H, P).
 //!
-//! [`prepare`] and [`prepare_undo`] say exactly what would be appended and write nothing;
-//! [`write`](write()) appends it under a journal, reads it back and compares it with what was said. What a kill, a power
-//! failure or a full disk broke off is found by [`find_interrupted`] and settled by [`recover_commit`].
+//! [`prepare`] and [`prepare_undo`] return the exact lines to append and write nothing; [`write`](write()) appends them
+//! under a journal, reads them back and compares them with the preparation. After a kill, a power failure or a full
+//! disk, [`find_interrupted`] finds the interrupted commit and [`recover_commit`] finishes it or rolls it back.
 
 mod append;
 mod check;

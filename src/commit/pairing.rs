@@ -1,4 +1,4 @@
-//! Tool calls and results of a context must come in pairs: providers refuse the rest (store P5).
+//! Finds tool calls and results without their counterpart, which providers refuse (store P5).
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::store::entry::{Replacement, Role, StopReason};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
 
-/// What stands alone in a context, in words that name the call. Calls of failed and aborted messages
-/// are left out: the runtime drops them, or answers them itself.
+/// Describes the unpaired calls and results of a context. Calls of failed and aborted messages are ignored: the runtime
+/// drops or answers them itself.
 pub(super) fn find_unpaired(index: &Index, context: &Context) -> BTreeSet<String> {
     let mut open: Vec<IdIx> = Vec::new();
     let mut called: BTreeSet<IdIx> = BTreeSet::new();
@@ -30,7 +30,7 @@ pub(super) fn find_unpaired(index: &Index, context: &Context) -> BTreeSet<String
     alone
 }
 
-/// The ids of the calls in a message: of an edited one, those that its new content holds.
+/// Returns the ids of a message's calls; of an edited message, those in its new content.
 fn call_ids(index: &Index, message: &ContextMessage) -> Vec<IdIx> {
     let ContentSource::Edited(edit) = message.content_source else {
         return index.tool_calls_of(message.entry).iter().filter_map(|call| call.id).collect();

@@ -1,5 +1,4 @@
-//! Changes → the exact lines that would be appended, checked against the plan before anything is
-//! written (store P2–P7).
+//! Turns changes into the exact lines to append, checked against the plan before anything is written (store P2–P7).
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -24,53 +23,48 @@ use crate::store::entry::{EntryKind, ReadMode, Replacement};
 use crate::store::index::Index;
 use crate::transcript::Leaf;
 
-/// One line that would be appended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewLine {
-    /// The id of its entry.
     pub id: String,
-    /// The entry it is a copy of; none for labels, a new compaction and our own record.
+    /// The copied entry; `None` for labels, a new compaction and our own record.
     pub copy_of: Option<EntryIx>,
-    /// The line, without its end.
+    /// Without its line end.
     pub text: String,
 }
 
-/// What would be appended, and what the context would be then. Nothing has been written.
+/// The lines to append, and the context that they give. Nothing has been written.
 #[derive(Debug, Clone)]
 pub struct PreparedCommit {
-    /// The file.
     pub path: Arc<Path>,
-    /// A commit or an undo.
     pub kind: ReceiptKind,
-    /// How changes are written; of an undo a branch.
+    /// The form of the changes; `Branch` for an undo.
     pub method: CommitMethod,
-    /// The lines, in order. The last one is the new leaf: our own record, or the compaction that ends the branch
-    /// (store P6).
+    /// The lines, in order. The last one is the new leaf: our own record, or the compaction that ends the branch (store
+    /// P6).
     pub lines: Vec<NewLine>,
-    /// The leaf that is left.
+    /// The old leaf.
     pub from_leaf: String,
-    /// The new leaf.
     pub leaf: String,
     /// The id of our own record.
     pub record_id: String,
-    /// The entry the new lines hang from: the leaf that is left when nothing is copied; none for a new root.
+    /// The parent of the first new line: the old leaf if nothing is copied; `None` for a new root.
     pub parent: Option<String>,
-    /// Each changed entry with its copy.
+    /// Ids of each changed entry and its copy.
     pub changed: Vec<(String, String)>,
-    /// References that name a copy now.
+    /// References that now name a copy.
     pub remaps: Vec<Remap>,
-    /// What a person should know before saying yes.
+    /// Warnings to show before the person confirms.
     pub warnings: Vec<String>,
-    /// The context the file will give.
+    /// The context that the file will give.
     pub messages: Vec<ExpectedMessage>,
-    /// The file as it was read.
+    /// Index of the file before the commit.
     pub(super) index_before: Index,
-    /// The file as it stood; none for a transcript in memory.
+    /// State of the file at that time; `None` for a transcript in memory.
     pub(super) snapshot: Option<FileSnapshot>,
 }
 
 impl PreparedCommit {
-    /// The bytes that would be appended: the end of the last line where it has none yet, and every line with its end.
+    /// Returns the bytes to append: a missing end of the last line, then every line with its end.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.byte_len());
         bytes.extend(self.index_before.is_unterminated.then_some(b'\n'));
@@ -81,29 +75,28 @@ impl PreparedCommit {
         bytes
     }
 
-    /// How many bytes that are.
     pub fn byte_len(&self) -> usize {
         let lines: usize = self.lines.iter().map(|line| line.text.len() + 1).sum();
         usize::from(self.index_before.is_unterminated) + lines
     }
 
-    /// Whether a part of the path is copied: the lines begin a branch, and do not go on from the leaf.
+    /// Whether a part of the path is copied, so that the lines begin a branch and do not continue the leaf.
     pub fn is_branch(&self) -> bool {
         self.kind == ReceiptKind::Commit && self.method == CommitMethod::Branch && !self.changed.is_empty()
     }
 
-    /// How many messages get an edit of their own.
+    /// Counts the messages that get a `context_edit`.
     pub fn edit_count(&self) -> usize {
         if self.method == CommitMethod::Edits { self.changed.len() } else { 0 }
     }
 
-    /// Whether nothing would be appended; a preparation without lines is refused, so never.
+    /// Whether there is nothing to append; always false, because a preparation without lines is refused.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 }
 
-/// Says what a commit would append, or why it cannot be done. Reads, and writes nothing.
+/// Prepares a commit, or returns the reason that it is impossible. Only reads.
 pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn IdSource) -> Result<PreparedCommit, Refusal> {
     let index = request.transcript.index;
     let path = || index.path.to_path_buf();
@@ -122,7 +115,7 @@ pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn IdSource) -> Resul
     if first.is_none() && request.omitted.is_empty() && request.compaction.is_none() {
         return Err(Refusal::NothingToWrite { path: path() });
     }
-    // Without a change, and where it is written as edits, nothing is copied: the branch goes on.
+    // Without a changed message, or with edits, nothing is copied: the branch goes on.
     let first = first.filter(|_| request.method == CommitMethod::Branch).unwrap_or(checked.path.len());
     let part = &checked.path[first..];
     let mut draft = CommitDraft::new(request, &checked, part, &changing, new_ids);
@@ -154,8 +147,8 @@ pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn IdSource) -> Resul
     })
 }
 
-/// The entries whose stored form differs, with their new messages, after checking that nothing but
-/// their content does. Of two changes of one entry the later one holds.
+/// Returns the entries whose stored form changes, with their new messages, after checking that only their content does.
+/// Of two changes of one entry the later one counts.
 fn changed_entries<'a>(
     request: &'a CommitRequest<'_>,
     context: &Context,
@@ -194,13 +187,12 @@ fn changed_entries<'a>(
     Ok(changing)
 }
 
-/// The edit that an entry has already.
 fn existing_edit<'a>(context: &Context, index: &'a Index, ix: EntryIx) -> Option<&'a Replacement> {
     index.replacement(*context.edits.get(&ix)?)
 }
 
-/// What is written of a message: its content, and, where it has one, that `details` is gone, which the guard takes
-/// from every result it shortens (pruning 6.36). Every other key stays, in its place.
+/// Whether only the content differs, and at most `details` is gone, which the guard removes from every result that it
+/// shortens (pruning 6.36). All other keys must stay.
 fn only_content_differs(kind: EntryKind, mut old: Value, new: &Value) -> bool {
     let (Some(object), Some(content)) = (old.as_object_mut(), new.get("content")) else { return false };
     object.set("content", content.clone());

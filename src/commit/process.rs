@@ -1,28 +1,27 @@
-//! Whether the process that a lock names still runs.
+//! Finds out whether the process that a lock names still runs.
 
 use serde::{Deserialize, Serialize};
 
-/// What the system says about a process id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProcessState {
-    /// It runs, or something runs that we may not signal (store S2).
+    /// It runs, or a process runs that we may not signal (store S2).
     Alive,
-    /// It ended, and its parent has not noticed yet.
+    /// It ended, and its parent has not collected it yet.
     Zombie,
-    /// There is none, as far as can be seen from here (store H9).
+    /// Not visible from this process (store H9).
     Gone,
 }
 
-/// Where a process runs. Of two processes with the same one each can see the other.
+/// Processes with equal namespaces can see each other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ProcessNamespace {
-    /// The machine since its last start.
+    /// Id of the machine's last boot.
     boot: String,
-    /// The processes that can be seen from there.
+    /// The pid namespace.
     pids: String,
 }
 
-/// Where this process runs. Only Linux says so.
+/// Only Linux provides it.
 pub(super) fn process_namespace() -> Option<ProcessNamespace> {
     if !cfg!(target_os = "linux") {
         return None;
@@ -32,7 +31,6 @@ pub(super) fn process_namespace() -> Option<ProcessNamespace> {
     Some(ProcessNamespace { boot: boot.trim().to_owned(), pids: pids.to_str()?.to_owned() })
 }
 
-/// Looks a process up.
 pub(super) fn process_state(pid: u32) -> ProcessState {
     if !exists(pid) {
         return ProcessState::Gone;
@@ -48,14 +46,14 @@ fn exists(pid: u32) -> bool {
     pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
 }
 
-/// Where a process cannot be looked up it counts as running: its lock is kept until it is too old.
+/// Without a way to look it up, a process counts as running: its lock stays until it is too old.
 #[cfg(not(unix))]
 fn exists(_: u32) -> bool {
     true
 }
 
-/// When a process started, in clock ticks since boot: tells two processes with the same id apart
-/// (store H2). Only Linux says so.
+/// Returns a process's start in clock ticks since boot, which separates two processes with the same id (store H2). Only
+/// Linux provides it.
 pub(super) fn start_ticks(pid: u32) -> Option<u64> {
     // Field 22; the fields after the command's closing parenthesis begin with the third.
     stat_fields(pid)?.split_ascii_whitespace().nth(19)?.parse().ok()

@@ -4,11 +4,10 @@ use std::hash::{BuildHasher, RandomState};
 
 use crate::ids::IdSource;
 
-/// Tries with 8 hex digits before a longer id is taken.
+/// Tries with 8 hex digits before a longer id is used.
 const MAX_TRIES: u32 = 100;
 
-/// Ids that nobody can foresee. The state is keyed from the system's random source, and a keyed hash
-/// of a counter is as good as the key.
+/// Unpredictable ids: hashes of a counter, keyed from the system's random source.
 #[derive(Debug, Clone, Default)]
 pub struct RandomIds {
     key: RandomState,
@@ -21,7 +20,6 @@ impl RandomIds {
         self.key.hash_one(self.count)
     }
 
-    /// A version 4 UUID.
     fn uuid(&mut self) -> String {
         let (high, low) = (self.draw(), self.draw());
         let variant = low >> 48 & 0x3FFF | 0x8000;
@@ -31,7 +29,7 @@ impl RandomIds {
 }
 
 impl IdSource for RandomIds {
-    /// 8 hex digits, tried up to 100 times, then a whole UUID (store M2).
+    /// Draws 8 hex digits up to 100 times, then a whole UUID (store M2).
     fn next_id(&mut self, _line: u64, taken: &dyn Fn(&str) -> bool) -> String {
         for _ in 0..MAX_TRIES {
             let id = format!("{:08x}", self.draw() as u32);

@@ -1,4 +1,4 @@
-//! A commit read again from the file, before anyone is told that it worked (store P9).
+//! Reads a commit back from the file before success is reported (store P9).
 
 use crate::commit::expected::{first_difference, messages_from_file};
 use crate::commit::prepare::PreparedCommit;
@@ -7,8 +7,8 @@ use crate::ids::{EntryIx, LineIds};
 use crate::store::load::{FileChange, refresh};
 use crate::store::source::Source;
 
-/// Our bytes behind what was there, the planned leaf last, the planned context, our record. Answers the record, or what is
-/// different.
+/// Checks that our bytes follow the old ones, the planned leaf is the last entry, and the context is the planned one.
+/// Returns our record, or the difference.
 pub(super) fn read_back(prepared: &PreparedCommit, bytes: &[u8]) -> Result<Receipt, String> {
     let text = |error: std::io::Error| error.to_string();
     let source = Source::open(&prepared.path).map_err(text)?;

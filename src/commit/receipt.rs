@@ -1,8 +1,8 @@
-//! Our own records in a session file: what was committed or undone, when, with which settings. They
-//! are custom entries, which no runtime sends to a model (store K6).
+//! Our own records in a session file: each commit and undo with time and settings. They are custom entries, which no
+//! runtime sends to a model (store K6).
 //!
-//! Version 1 of a commit's `data` told of one policy, as `policy` and `settings`; version 2 tells of every step that
-//! changed something, as `steps`. Both are read.
+//! Version 1 of a commit's `data` had one policy, as `policy` and `settings`; version 2 has every policy that changed
+//! something, as `steps`. Both are read.
 
 use crate::commit::encode::{encode_line, text_json};
 use crate::commit::request::{CommitProvenance, PolicyRecord};
@@ -23,12 +23,11 @@ const COMMIT_VERSION: &str = "2";
 /// Version of an undo's `data`.
 const UNDO_VERSION: &str = "1";
 
-/// What a record tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiptKind {
     /// A plan became a branch.
     Commit,
-    /// An earlier branch was made active again.
+    /// An earlier branch became active again.
     Undo,
 }
 
@@ -42,24 +41,22 @@ impl ReceiptKind {
     }
 }
 
-/// One commit or undo, as the file tells of it.
+/// One commit or undo, from its record in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Receipt {
-    /// Commit or undo.
     pub kind: ReceiptKind,
-    /// Where the record stands.
     pub entry: EntryIx,
-    /// The id of the record: the leaf that was written, or, where a compaction ends the branch, its parent.
+    /// The id of the record: the new leaf, or its parent where a compaction ends the branch.
     pub id: String,
-    /// When it was written, ms since 1970; NaN when that cannot be read.
+    /// Time of writing, ms since 1970; NaN if unreadable.
     pub time: f64,
-    /// The leaf that was left: undoing goes back there.
+    /// The leaf that was left: undoing returns to it.
     pub from_leaf: String,
-    /// The record that was undone; of a commit none.
+    /// The undone record; `None` for a commit.
     pub undoes: Option<String>,
-    /// The steps that changed something, in order; of an undo none.
+    /// The policies that changed something, in order; empty for an undo.
     pub policies: Vec<PolicyRecord>,
-    /// Each changed entry with its copy.
+    /// Ids of each changed entry and its copy.
     pub changed: Vec<(String, String)>,
     /// Estimated tokens of the context before.
     pub tokens_before: Option<f64>,
@@ -69,22 +66,22 @@ pub struct Receipt {
     pub tool: Option<String>,
 }
 
-/// The records of a file, in file order. A record that was copied along with a branch still names the
-/// leaf it was written as, and is not told twice.
+/// Returns the records of a file, in file order. A record that a later commit copied still names its first leaf and is
+/// not repeated.
 pub fn receipts(index: &Index, source: &Source) -> Result<Vec<Receipt>, BodyError> {
     let ours = index.iter().filter(|(ix, _)| receipt_kind(index, *ix).is_some());
     let read = ours.filter_map(|(ix, _)| read_receipt(index, source, ix).transpose());
     read.collect()
 }
 
-/// The ids of the records that the active branch comes from, newest first; those that were copied along with it too.
+/// Returns the ids of the active branch's records, newest first, including copied ones.
 pub fn active_record_ids(index: &Index, tree: &Tree, source: &Source) -> Result<Vec<String>, BodyError> {
     let path = tree.branch(index, &Leaf::Own);
     let named = path.iter().rev().filter_map(|ix| record_id_at(index, source, *ix).transpose());
     named.collect()
 }
 
-/// The id of the record that stands at an entry, or of which a copy does.
+/// Returns the id of the record at an entry, even if the entry is a copy of it.
 pub(super) fn record_id_at(index: &Index, source: &Source, ix: EntryIx) -> Result<Option<String>, BodyError> {
     if receipt_kind(index, ix).is_none() {
         return Ok(None);
@@ -94,7 +91,7 @@ pub(super) fn record_id_at(index: &Index, source: &Source, ix: EntryIx) -> Resul
     Ok(leaf.map(js::JsString::to_string_lossy))
 }
 
-/// Which kind of record an entry is, by its type.
+/// Returns the kind of a record from its entry's type.
 pub fn receipt_kind(index: &Index, ix: EntryIx) -> Option<ReceiptKind> {
     let entry = index.entry(ix);
     if entry.kind != EntryKind::Custom {
@@ -105,7 +102,7 @@ pub fn receipt_kind(index: &Index, ix: EntryIx) -> Option<ReceiptKind> {
     if is(COMMIT_TYPE) { Some(ReceiptKind::Commit) } else { is(UNDO_TYPE).then_some(ReceiptKind::Undo) }
 }
 
-/// The record at an entry; none when it is a copy, or not written by us.
+/// Returns the record at an entry; `None` for a copy or an entry of another program.
 pub(super) fn read_receipt(
     index: &Index,
     source: &Source,
@@ -139,7 +136,7 @@ fn receipt_of(kind: ReceiptKind, entry: EntryIx, value: &Value, time: f64) -> Op
     })
 }
 
-/// The steps of a record; the one policy of an old one.
+/// Returns the policies of a record; version 1 has one.
 fn policies_of(data: &Value) -> Vec<PolicyRecord> {
     let step = |item: &Value| {
         let number = |name| item.get(name).and_then(Value::as_f64).unwrap_or(f64::NAN);
@@ -162,7 +159,7 @@ fn changed_of(data: &Value) -> Vec<(String, String)> {
     items.iter().filter_map(|item| Some((text(item, "from")?, text(item, "to")?))).collect()
 }
 
-/// The record of a commit, as a line (key order of custom entries: store I4).
+/// Encodes a commit's record (key order of custom entries: store I4).
 pub(super) fn commit_line(
     id: &str,
     parent: &str,
@@ -198,7 +195,7 @@ fn policy_json(step: &PolicyRecord) -> String {
     ])
 }
 
-/// The record of an undo, as a line. Its parent is the leaf that becomes active again.
+/// Encodes an undo's record. Its parent is the leaf that becomes active again.
 pub(super) fn undo_line(
     id: &str,
     parent: &Value,

@@ -1,14 +1,14 @@
-//! A commit that was broken off, as the next start finds it: how far it came, and how it is settled.
+//! Recovers an interrupted commit: finds out how much of it was written, then finishes it or rolls it back.
 //!
-//! Reading never settles anything: what opens a session only tells of it. It is settled when someone asks for that, or is
-//! about to write to the same file anyway, and then under the lock. What was begun is finished, since it was agreed to and
-//! checked before, and finishing takes no byte away; where that cannot be done, as on a full disk, it is cut off again, and
-//! only while nothing else stands behind it. A commit whose lines were not begun is forgotten, and one whose lines are all
-//! there is only tidied up after: neither touches the transcript.
+//! Opening a session only reports an interrupted commit. Recovery happens on request, or before the next write to the
+//! same file, and under the lock. It finishes a partial commit, because that was confirmed and checked before, and
+//! removes no bytes; where it cannot finish, as on a full disk, it truncates the part again, and only while nothing
+//! follows it. A commit without a written line is discarded, and one with all lines only loses its journal: neither
+//! touches the transcript.
 //!
-//! Lines are appended in one write(2), so a part of them can only stand there when the machine stopped or the process was
-//! killed within that call. No order of lines could spare a reader the sight of such a part: the last line of a file is its
-//! leaf, whatever it holds (store K1), so any message that stands there alone is seen.
+//! Lines are appended in one write(2), so a part of them can only remain when the machine stopped or the process was
+//! killed within that call. No order of lines would hide such a part from a reader: the last line of a file is its
+//! leaf, whatever it holds (store K1), so a message that arrived alone is read.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,50 +26,48 @@ use crate::store::index::OpenStatus;
 use crate::store::load::load;
 use crate::store::source::{Source, file_identity};
 
-/// How far a commit came that was broken off.
+/// The written part of an interrupted commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrittenExtent {
     /// None of its lines is in the file.
     NotStarted,
-    /// A part of them is, at the end of the file.
+    /// The file ends in a part of them.
     Partial {
-        /// Bytes that are there.
+        /// Bytes in the file.
         written: u64,
-        /// Bytes in all.
+        /// Bytes in total.
         bytes: u64,
     },
-    /// All of them are, and were not read back yet.
+    /// The file holds all of them; they were not yet read back.
     Complete {
-        /// Nothing stands behind them.
+        /// Nothing follows them.
         last: bool,
     },
-    /// A part of them is, and other lines stand behind it.
+    /// The file holds a part of them, and other lines follow.
     Overtaken,
-    /// The file is another one, or was rewritten or put away since.
+    /// The file was replaced, rewritten or archived since.
     Replaced,
 }
 
-/// A commit that was broken off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterruptedCommit {
-    /// The transcript.
     pub path: PathBuf,
-    /// `commit` or `undo`; none where not even its journal was written to the end.
+    /// `commit` or `undo`; `None` where the journal itself is incomplete.
     pub kind: Option<String>,
-    /// When it was made, ms since 1970.
+    /// Time of the commit, ms since 1970.
     pub time_ms: Option<i64>,
-    /// How far it came.
     pub extent: WrittenExtent,
 }
 
 impl InterruptedCommit {
-    /// Why nothing is planned for the file: it ends in a part of a commit, and what is read there is no branch of anyone's.
+    /// Returns the reason to plan nothing for the file: it ends in a part of a commit, which no runtime would read as a
+    /// branch.
     pub fn refusal(&self) -> Option<Refusal> {
         let torn = matches!(self.extent, WrittenExtent::Partial { .. });
         torn.then(|| Refusal::InterruptedCommit { path: self.path.clone(), what: self.description() })
     }
 
-    /// What was found, in one sentence without its end.
+    /// Returns a sentence without its full stop.
     pub fn description(&self) -> String {
         let kind = self.kind.as_deref().unwrap_or("commit");
         let time = self.time_ms.map_or_else(String::new, |ms| format!(" of {}", js::iso_text(ms)));
@@ -86,18 +84,18 @@ impl InterruptedCommit {
     }
 }
 
-/// What was done about a commit that was broken off.
+/// Outcome of a recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecoveryOutcome {
-    /// Nothing of it was in the file, and nothing is.
+    /// The file held nothing of the commit.
     Discarded,
-    /// The rest of it was appended, and it reads as it was planned.
+    /// The rest was appended, and it reads back as planned.
     Finished,
-    /// All of it was in the file.
+    /// The file held all of it.
     AlreadyComplete,
-    /// What was in the file of it was cut off; the file is as it was before.
+    /// The written part was truncated; the file is restored.
     RolledBack,
-    /// The file stays as it is: others wrote behind it, or it is another file by now.
+    /// The file stays unchanged: others wrote behind the commit, or the file was replaced.
     Unchanged,
 }
 
@@ -113,23 +111,20 @@ impl RecoveryOutcome {
         }
     }
 
-    /// Whether the transcript is another one than before.
+    /// Whether the transcript changed.
     pub fn changed_file(self) -> bool {
         matches!(self, Self::Finished | Self::RolledBack)
     }
 }
 
-/// A commit that was settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecoveredCommit {
-    /// As it was found.
     pub interrupted: InterruptedCommit,
-    /// What was done.
     pub outcome: RecoveryOutcome,
 }
 
 impl RecoveredCommit {
-    /// What was found and done, in two sentences.
+    /// Describes commit and outcome in two sentences.
     pub fn description(&self) -> String {
         let done = match self.outcome {
             RecoveryOutcome::Discarded => "Nothing of it is in the file; it can be made again.",
@@ -150,8 +145,8 @@ impl RecoveredCommit {
     }
 }
 
-/// The commit to this transcript that was broken off, where there is one; one that is just being written is none.
-/// Reads, and writes nothing. `now_ms` is the time the lock is judged by.
+/// Finds the interrupted commit of a transcript, if any; a commit in progress does not count. Only reads. `now_ms`
+/// decides whether the lock is stale.
 pub fn find_interrupted(transcript: &Path, now_ms: i64) -> io::Result<Option<InterruptedCommit>> {
     let Some(journal) = Journal::read(transcript)? else { return Ok(None) };
     let (state, lock) = read_lock(&lock_path(transcript)?, now_ms)?;
@@ -162,15 +157,14 @@ pub fn find_interrupted(transcript: &Path, now_ms: i64) -> io::Result<Option<Int
         (LockState::Held { live: true, .. }, Journal::Incomplete) => true,
         _ => false,
     };
-    // A commit that ended between the two looks took its journal with it.
+    // A commit that ended between the two reads removed its journal.
     if writing || Journal::read(transcript)?.as_ref() != Some(&journal) {
         return Ok(None);
     }
     Ok(Some(inspect_journal(transcript, &journal)?))
 }
 
-/// Settles the commit to this transcript that was broken off, where there is one. Waits for a lock that is held for at
-/// most `wait_ms`.
+/// Recovers the interrupted commit of a transcript, if any. Waits at most `wait_ms` for the lock.
 pub fn recover_commit(
     transcript: &Path,
     wait_ms: u64,
@@ -187,7 +181,7 @@ pub fn recover_commit(
     Ok(settled)
 }
 
-/// The same while the lock is held.
+/// The caller holds the lock.
 pub(super) fn recover_locked(
     transcript: &Path,
     disk: &dyn Disk,
@@ -214,15 +208,15 @@ pub(super) fn recover_locked(
     Ok(Some(RecoveredCommit { interrupted: found, outcome }))
 }
 
-/// Refuses to plan anything for a file that ends in a part of a commit which was broken off. One that another program is
-/// just writing is no such part: the file grows on, and the plan is refused when it is written.
+/// Refuses to plan for a file that ends in a part of an interrupted commit. A commit in progress passes: the file grows
+/// on, and the write refuses the plan then.
 pub(super) fn refuse_partial(transcript: &Path, now_ms: i64) -> Result<(), Refusal> {
     let unreadable = |source| Refusal::Unreadable { path: transcript.into(), source };
     let found = find_interrupted(transcript, now_ms).map_err(unreadable)?;
     found.as_ref().and_then(InterruptedCommit::refusal).map_or(Ok(()), Err)
 }
 
-/// Appends what is missing; where that cannot be done, or does not read as planned, takes back what is there.
+/// Appends the missing bytes; if that fails or reads back differently, rolls back.
 fn finish(
     transcript: &Path,
     intent: &Intent,
@@ -244,8 +238,8 @@ fn roll_back(appender: &Appender<'_>) -> RecoveryOutcome {
     if appender.roll_back() { RecoveryOutcome::RolledBack } else { RecoveryOutcome::Unchanged }
 }
 
-/// Whether the runtime would take every line of the file, and the last one is the planned one. That the lines give the
-/// planned context was checked before they were written, and they are those lines, behind the same bytes.
+/// Whether the runtime would accept every line of the file, and the last line is the planned one. A check of the
+/// context is not needed: it was made before the same lines were written behind the same bytes.
 fn reads_back(transcript: &Path, intent: &Intent) -> bool {
     let Ok(source) = Source::open(transcript) else { return false };
     let Ok(index) = load(&source, &mut LineIds, &mut |_, _| true) else { return false };
@@ -275,7 +269,7 @@ fn inspect_journal(transcript: &Path, journal: &Journal) -> io::Result<Interrupt
     }
 }
 
-/// What stands behind the old end of the file; none when it is another file, or its end is.
+/// Returns the bytes behind the old end of the file; `None` if the file or its old end was replaced.
 fn appended_bytes(transcript: &Path, intent: &Intent) -> io::Result<Option<Vec<u8>>> {
     let metadata = match std::fs::symlink_metadata(transcript) {
         Ok(metadata) => metadata,
@@ -294,7 +288,6 @@ fn appended_bytes(transcript: &Path, intent: &Intent) -> io::Result<Option<Vec<u
     source.read_span(intent.size, added as usize).map(Some)
 }
 
-/// How much of what was to be appended stands behind the old end.
 fn measure_extent(payload: &[u8], behind: &[u8]) -> WrittenExtent {
     if behind.is_empty() {
         return WrittenExtent::NotStarted;
@@ -302,7 +295,7 @@ fn measure_extent(payload: &[u8], behind: &[u8]) -> WrittenExtent {
     if payload.starts_with(behind) && payload.len() > behind.len() {
         return WrittenExtent::Partial { written: behind.len() as u64, bytes: payload.len() as u64 };
     }
-    // Another program may have written in the same moment, before or after.
+    // Another program may have written at the same moment, before or after.
     if let Some(at) = memchr::memmem::find(behind, payload) {
         return WrittenExtent::Complete { last: at + payload.len() == behind.len() };
     }
@@ -334,7 +327,7 @@ mod tests {
         let told = |behind: &str| measure_extent(payload, behind.as_bytes());
         // They wrote, we did not.
         assert_eq!(told("{\"id\":7}\n"), WrittenExtent::NotStarted);
-        // They wrote in the same moment, before us.
+        // They wrote at the same moment, before us.
         assert_eq!(told("{\"id\":7}\n{\"id\":1}\n{\"id\":2}\n"), WrittenExtent::Complete { last: true });
         // They wrote behind a line of ours, and behind a part of one.
         assert_eq!(told("{\"id\":1}\n{\"id\":7}\n"), WrittenExtent::Overtaken);

@@ -1,5 +1,4 @@
-//! How a session file stood when the branch was prepared, to see under the lock that it still does
-//! (store H10, P8).
+//! The state of a session file when the branch was prepared, for the comparison under the lock (store H10, P8).
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -13,25 +12,24 @@ use crate::store::source::{Source, file_identity};
 
 /// Bytes at the end of the file that are compared.
 const TAIL_BYTES: u64 = 64 * 1024;
-/// A file written to within this time may still be open somewhere, ms.
+/// A file written to within this time may still be open elsewhere, ms.
 const RECENT_WRITE_MS: i64 = 10 * 60 * 1000;
-/// The same of a runtime that keeps a cache warm: so long after its last answer it may still append, ms (store-pi-1.5 K1).
+/// The same for a runtime that keeps a cache warm: it may still append this long after its last answer, ms
+/// (store-pi-1.5 K1).
 const CACHE_WARM_WRITE_MS: i64 = 30 * 60 * 1000;
 
-/// Identity, size, time and end of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FileSnapshot {
     pub(super) identity: FileIdentity,
     /// Bytes.
     pub(super) size: u64,
-    /// When it was last written to.
     pub(super) modified: Option<SystemTime>,
-    /// Its last bytes.
+    /// The last bytes, at most 64 KiB.
     pub(super) tail: Vec<u8>,
 }
 
 impl FileSnapshot {
-    /// Looks at the file at a path, and refuses what is never written to (store P1).
+    /// Reads the file at a path; refuses files that are never written to (store P1).
     pub(super) fn take(path: &Path) -> Result<Self, Refusal> {
         let unreadable = |source| Refusal::Unreadable { path: path.to_path_buf(), source };
         let metadata = std::fs::symlink_metadata(path).map_err(unreadable)?;
@@ -40,7 +38,7 @@ impl FileSnapshot {
         Self::of(&metadata, &file).map_err(unreadable)
     }
 
-    /// The same of a file that is open, without looking at its permissions.
+    /// Reads an open file, without a check of its permissions.
     pub(super) fn of_open_file(path: &Path, file: &File) -> io::Result<Self> {
         Self::of(&file.metadata()?, &Source::open(path)?)
     }
@@ -56,7 +54,7 @@ impl FileSnapshot {
         })
     }
 
-    /// What a person should know when the file was written to lately (store P10). `now_ms` counts from 1970.
+    /// Returns a warning if the file was written to recently (store P10). `now_ms` counts from 1970.
     pub(super) fn live_writer_warning(&self, now_ms: i64, pi: PiRelease) -> Option<String> {
         let since = self.modified?.duration_since(UNIX_EPOCH).ok()?.as_millis() as i64;
         let lately =
@@ -67,7 +65,7 @@ impl FileSnapshot {
         ))
     }
 
-    /// What is different now, if anything is.
+    /// Returns the first difference.
     pub(super) fn difference(&self, now: &Self) -> Option<&'static str> {
         if self.identity != now.identity {
             Some("the file was replaced")
@@ -103,6 +101,6 @@ fn has_write_permission(path: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn may_write(_: &Path) -> bool {
+fn has_write_permission(_: &Path) -> bool {
     true
 }

@@ -1,8 +1,8 @@
-//! An earlier branch made active again: one entry that hangs from the leaf which a commit left, and
-//! being last makes that branch the active one (store K1). Nothing is removed, so it can be undone too.
+//! Makes an earlier branch active again with one entry behind the leaf that a commit left: the last line decides the
+//! active branch (store K1). Nothing is removed, so that an undo can be undone too.
 //!
-//! Where that leaf is a compaction, our entry takes its place and a copy of it follows: behind a compaction the runtime
-//! would make another one, which keeps nothing (compaction 2.12, 3.1).
+//! If that leaf is a compaction, our entry takes its place and a copy of it follows: behind a compaction the runtime
+//! would make another one that keeps nothing (compaction 2.12, 3.1).
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::store::index::Index;
 use crate::store::intern::IdIx;
 use crate::transcript::Leaf;
 
-/// Says what an undo would append, or why it cannot be done. Reads, and writes nothing.
+/// Prepares an undo, or returns the reason that it is impossible. Only reads.
 pub fn prepare_undo(
     request: &UndoRequest<'_>,
     new_ids: &mut dyn IdSource,
@@ -71,13 +71,12 @@ pub fn prepare_undo(
     })
 }
 
-/// The lines that make a branch the active one again.
 struct UndoDraft<'a> {
     request: &'a UndoRequest<'a>,
-    /// The leaf that is gone back to.
+    /// The leaf that becomes active again.
     target: EntryIx,
     lines: Vec<NewLine>,
-    /// The copy of the compaction that ends the branch, as it must be read.
+    /// The expected value of the copied compaction that ends the branch.
     summary: Option<Value>,
 }
 
@@ -86,13 +85,13 @@ impl UndoDraft<'_> {
         self.request.transcript.index.entry(self.target).kind == EntryKind::Compaction
     }
 
-    /// What our record hangs from.
+    /// Returns the parent of our record.
     fn parent(&self) -> Option<IdIx> {
         let target = self.request.transcript.index.entry(self.target);
         if self.ends_in_compaction() { target.parent } else { target.id }
     }
 
-    /// Puts the lines together; the id of our record.
+    /// Builds the lines and returns the id of our record.
     fn build_lines(
         &mut self,
         from: &Value,
@@ -113,7 +112,7 @@ impl UndoDraft<'_> {
         if let Some((ix, id)) = copies.entries.first().cloned() {
             self.append_label(&mut copies, &id, &time, new_ids);
             let parent = self.lines.last().map(|line| line.id.as_str());
-            // It keeps its time: what is older than the summary stays older (compaction 2.11, 2.13).
+            // The copy keeps its time, so that messages older than the summary stay older (compaction 2.11, 2.13).
             let of = CopySpec { ix, id: &id, parent, time: None, message: None };
             let copied = copy(&self.request.transcript, &copies, &of)?;
             self.summary = Some(copied.value);
@@ -122,7 +121,7 @@ impl UndoDraft<'_> {
         Ok(record)
     }
 
-    /// The copy bears the label of its original (store P4).
+    /// Gives the copy the label of its original (store P4).
     fn append_label(&mut self, copies: &mut CopyPlan, copy: &str, time: &str, new_ids: &mut dyn IdSource) {
         let index = self.request.transcript.index;
         let in_force = Labels::from_index(index);
@@ -138,7 +137,7 @@ fn id_value(index: &Index, ix: EntryIx) -> Value {
     index.entry(ix).id.map_or(Value::Null, |id| index.ids.value(id))
 }
 
-/// The record that is taken back. An undo of an undo is a redo, which is not redone once more.
+/// Returns the record to undo. An undo of an undo is a redo, which is not redone again.
 fn find_target(request: &UndoRequest<'_>, checked: &WritableSession) -> Result<Receipt, Refusal> {
     let TranscriptInput { index, source, .. } = request.transcript;
     let unreadable = |error| unreadable_body(&index.path, error);
@@ -158,7 +157,7 @@ fn find_target(request: &UndoRequest<'_>, checked: &WritableSession) -> Result<R
     Err(Refusal::NothingToUndo { path: index.path.to_path_buf(), what: what.to_owned() })
 }
 
-/// The record with an id, where the active branch comes from it. A later commit may have copied it along.
+/// Returns the record with an id if the active branch descends from it. A later commit may have copied it.
 fn find_record(request: &UndoRequest<'_>, checked: &WritableSession, id: &str) -> Result<Receipt, Refusal> {
     let TranscriptInput { index, source, .. } = request.transcript;
     let unreadable = |error| unreadable_body(&index.path, error);

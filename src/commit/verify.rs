@@ -1,5 +1,4 @@
-//! A finished draft read as the runtime will read it, compared with the plan; and what a person should know of it
-//! (store P5, P9).
+//! Checks a finished draft: reads it as the runtime will, compares it with the plan, and adds warnings (store P5, P9).
 
 use crate::commit::compaction::next_entry_ix;
 use crate::commit::draft::CommitDraft;
@@ -14,8 +13,7 @@ use crate::store::entry::Role;
 use crate::store::index::Index;
 
 impl CommitDraft<'_> {
-    /// Reads the new lines as the runtime will and compares the context with the plan and the pairing
-    /// with the old one.
+    /// Reads the new lines as the runtime will; compares the context with the plan and the pairing with the old one.
     pub(super) fn verify(&mut self, context: &Context) -> Result<Vec<ExpectedMessage>, Refusal> {
         let index = self.index();
         let path = || index.path.to_path_buf();
@@ -39,7 +37,8 @@ impl CommitDraft<'_> {
         Ok(read)
     }
 
-    /// The old context as the compaction leaves it; none without one. Told by the rule, not from the new lines.
+    /// Returns the old context after the planned compaction; `None` without one. It follows from the rule, not from the
+    /// new lines.
     fn compacted_context(&self, context: &Context) -> Result<Option<Context>, Refusal> {
         let index = self.index();
         let Some(planned) = &self.request.compaction else { return Ok(None) };
@@ -49,7 +48,7 @@ impl CommitDraft<'_> {
         Ok(Some(after.context))
     }
 
-    /// Says what is worth knowing of the copied part.
+    /// Adds warnings about the copied part.
     pub(super) fn warn_about_copies(&mut self, part: &[EntryIx]) {
         let index = self.index();
         let left_out = part.len() - self.copies.entries.len();
@@ -71,8 +70,7 @@ fn unknown_parent(index: &Index, first: EntryIx) -> Option<String> {
         .then(|| format!("The branch begins after {parent}, which is not in the file; so does the old one."))
 }
 
-/// Usage is counted per entry, and the runtime asks the last answer how full the context is
-/// (compaction 2.11).
+/// Usage is counted per entry, and the runtime takes the context's fill level from the last answer (compaction 2.11).
 fn copied_usage(index: &Index, part: &[EntryIx]) -> Option<String> {
     let usage = |ix: &EntryIx| index.entry(*ix).message.filter(|size| size.role == Role::Assistant)?.usage;
     let usages: Vec<_> = part.iter().filter_map(usage).collect();

@@ -1,6 +1,6 @@
-//! Prepared lines → the file: under the lock, all or nothing, and read back before anyone is told that
-//! it worked (store P8, P9). A journal beside the file says what is being done, from before the first byte until they were
-//! read back, so that a commit which is broken off anywhere in between can be settled ([`super::recover`]).
+//! Appends prepared lines to the file: under the lock, all or nothing, and read back before success is reported (store
+//! P8, P9). A journal beside the file covers the time from before the first byte until the lines were read back, so
+//! that an interrupted commit can be recovered ([`super::recover`]).
 
 use std::path::Path;
 
@@ -16,14 +16,13 @@ use crate::commit::recover;
 use crate::commit::refusal::{CommitError, Refusal};
 use crate::commit::snapshot::FileSnapshot;
 
-/// What was written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriteResult {
     /// Our record, as read back from the file.
     pub receipt: Receipt,
-    /// The leaf now.
+    /// The new leaf.
     pub leaf: String,
-    /// Where the new lines begin: the size of the file before, bytes.
+    /// Offset of the new lines: the file's size before, in bytes.
     pub offset: u64,
     /// Bytes appended.
     pub bytes: u64,
@@ -31,13 +30,13 @@ pub struct WriteResult {
     pub lines: usize,
 }
 
-/// Appends what was prepared. Waits for a lock that is held for at most `wait_ms`; with 0 it is tried
-/// once. `sessions.json` is not touched (store P11).
+/// Appends a prepared commit. Waits at most `wait_ms` for the lock; 0 tries once. `sessions.json` is not touched (store
+/// P11).
 pub fn write(prepared: &PreparedCommit, wait_ms: u64, clock: &dyn Clock) -> Result<WriteResult, CommitError> {
     write_to_disk(&SystemDisk, prepared, wait_ms, clock)
 }
 
-/// The same on a disk that can be told to fail.
+/// Runs [`write`](write()) on a disk that a test can make fail.
 pub fn write_to_disk(
     disk: &dyn Disk,
     prepared: &PreparedCommit,
@@ -64,7 +63,7 @@ pub fn write_to_disk(
     })
 }
 
-/// A commit that was broken off is settled first. Where that changed the file, the plan was made for another one.
+/// Recovers an interrupted commit first. If that changed the file, the plan does not fit any more.
 fn recover_before_write(path: &Path, disk: &dyn Disk) -> Result<(), CommitError> {
     match recover::recover_locked(path, disk)? {
         Some(settled) if settled.outcome.changed_file() => {
@@ -74,18 +73,18 @@ fn recover_before_write(path: &Path, disk: &dyn Disk) -> Result<(), CommitError>
     }
 }
 
-/// Bytes that are to stand behind a file, whatever they are.
+/// Bytes to append to a file.
 struct PendingAppend<'a> {
     path: &'a Path,
-    /// The file as it was read.
+    /// State of the file when it was read.
     snapshot: &'a FileSnapshot,
-    /// What the journal tells.
+    /// The journal's content.
     intent: Intent,
     bytes: &'a [u8],
 }
 
-/// Appends under a journal. `verify` reads the file again; where it finds another thing than was planned the bytes are
-/// taken back.
+/// Appends under a journal. `verify` reads the file again; if it finds a difference from the plan, the bytes are rolled
+/// back.
 fn append<T>(
     disk: &dyn Disk,
     lock: &Lock<'_>,
@@ -110,7 +109,7 @@ fn append<T>(
             CommitError::NotVerified { path: path.into(), what, restored }
         })
     });
-    // It stays where a part of the lines may stand in the file.
+    // The journal stays where a part of the lines may remain in the file.
     if !matches!(
         verified,
         Err(CommitError::Write { restored: false, .. } | CommitError::NotVerified { restored: false, .. })

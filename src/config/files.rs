@@ -1,4 +1,4 @@
-//! The folder of the settings, and the files in it.
+//! Finds the settings folder and reads the files in it.
 
 use std::fs;
 use std::io::{ErrorKind, Read as _};
@@ -9,10 +9,9 @@ use serde::Deserialize;
 use super::{Config, ConfigError, KeymapFile, NamedChoice, SummarizerConfig, variables};
 use crate::gateway::env::Environment;
 
-/// Bytes of a file that are read at most: a device or a log by that name must not fill the memory.
+/// Maximum bytes of a settings file: a device or a log under its name must not fill the memory.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// What `config.toml` may say.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
@@ -25,8 +24,8 @@ struct ConfigFile {
     summarizer: SummarizerConfig,
 }
 
-/// Where the files are: `clawscope` in `XDG_CONFIG_HOME` when that is absolute, else in `~/.config`, on every system; none
-/// without a home.
+/// Returns the settings folder: `clawscope` in `XDG_CONFIG_HOME` if that is absolute, else in `~/.config`, on every
+/// system; `None` without a home.
 pub fn config_dir(env: &Environment) -> Option<PathBuf> {
     let xdg = env.get("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || env.first(&["HOME", "USERPROFILE"]).map(PathBuf::from).or_else(|| env.os_home.clone());
@@ -34,10 +33,10 @@ pub fn config_dir(env: &Environment) -> Option<PathBuf> {
     Some(base.join("clawscope"))
 }
 
-/// The settings in force: the defaults, the files of the folder, then the variables.
+/// Loads the settings: the defaults, overridden by the files, overridden by the variables.
 ///
 /// # Errors
-/// A file that is there but cannot be read or understood, and a variable with a value it does not know.
+/// Fails for a file that exists but cannot be read or parsed, and for a variable with an unknown value.
 pub fn load(env: &Environment) -> Result<Config, ConfigError> {
     let mut config = Config::default();
     if let Some(folder) = config_dir(env) {
@@ -52,7 +51,7 @@ pub fn load(env: &Environment) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-/// The text of a file; none where there is no such file.
+/// Returns the text of a file; `None` if there is no such file.
 fn read_text(path: &Path) -> Result<Option<String>, ConfigError> {
     let mut text = String::new();
     let read = fs::File::open(path).and_then(|file| file.take(MAX_FILE_BYTES).read_to_string(&mut text));
@@ -82,7 +81,7 @@ mod tests {
     use std::io::Write as _;
     use tempfile::TempDir;
 
-    /// A home with these files in its settings folder.
+    /// Creates a home with these files in its settings folder.
     fn home(files: &[(&str, &str)]) -> TempDir {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join(".config/clawscope");

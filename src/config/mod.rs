@@ -1,9 +1,9 @@
-//! clawscope's own settings: defaults < files < environment; flags come last, where they are given.
+//! clawscope's own settings: defaults < files < environment < flags.
 //!
-//! Two files in one folder: `config.toml` (theme, ruleset, mouse, motion, ASCII signs, who writes summaries) and
-//! `keymap.toml` (single keys). Both may be missing,
-//! and neither is ever written. What stands in them is checked before the screen is taken: a slip names its
-//! file, line and key. Which themes and actions there are is known further down, so names are handed on with their origin.
+//! Two files in one folder: `config.toml` (theme, ruleset, mouse, motion, ASCII signs, summarizer) and `keymap.toml`
+//! (single keys). Both are optional, and clawscope never writes them. They are checked before the screen starts, so a
+//! mistake is reported with file, line and key. Only later modules know the themes and actions, so this module passes
+//! names on with their origin.
 
 mod files;
 mod summarizer;
@@ -17,19 +17,16 @@ pub use summarizer::{Api, SummarizerConfig, SummarizerKind};
 /// The settings in force, and the text of the keymap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The theme by its name; none: whichever fits the terminal.
+    /// The theme; `None` selects the one that fits the terminal.
     pub theme: Option<NamedChoice>,
-    /// The mouse is taken.
     pub mouse: bool,
-    /// Changed values flash for a moment.
+    /// Whether changed values flash for a moment.
     pub motion: bool,
-    /// The gateway version whose rules apply, as it was written; none: as the store tells.
+    /// The gateway version whose rules apply, as written; `None` lets the store decide.
     pub ruleset: Option<NamedChoice>,
-    /// Signs of ASCII alone; none: as the terminal and the locale say.
+    /// Whether only ASCII signs are drawn; `None` lets the terminal and the locale decide.
     pub ascii: Option<bool>,
-    /// The person's keys.
     pub keymap: Option<KeymapFile>,
-    /// Who writes summaries.
     pub summarizer: SummarizerConfig,
 }
 
@@ -47,49 +44,33 @@ impl Default for Config {
     }
 }
 
-/// A name that a person gave, and where: what a complaint about it begins with.
+/// A name that a person chose, and its place, with which an error about it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedChoice {
-    /// The name.
     pub name: String,
     /// The file and key, the variable or the flag.
     pub origin: String,
 }
 
-/// The text of a keymap, and its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeymapFile {
-    /// The file.
     pub path: PathBuf,
-    /// What stands in it.
     pub text: String,
 }
 
-/// Settings that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A file that is there and cannot be read.
+    /// A file that exists and cannot be read.
     #[error("{}: cannot be read: {source}. Make it readable, or move it away.", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// Not TOML, a key there is not, or a value of another kind.
+    Unreadable { path: PathBuf, source: std::io::Error },
+    /// Invalid TOML, an unknown key, or a value of a wrong type.
     #[error("{}: {source}", path.display())]
     Toml {
-        /// The file.
         path: PathBuf,
-        /// Line, key and what was expected.
+        /// Contains the line, the key and the expected value.
         source: Box<toml::de::Error>,
     },
     /// A variable that is neither yes nor no.
     #[error("{name}={value:?}: expected 1, true, yes or on; or 0, false, no or off")]
-    NotBoolean {
-        /// The variable.
-        name: &'static str,
-        /// Its value.
-        value: String,
-    },
+    NotBoolean { name: &'static str, value: String },
 }

@@ -1,5 +1,5 @@
-//! Who writes summaries: the table `[summarizer]` of `config.toml`. Nothing in it leaves the machine unless `kind` says so;
-//! a key is named by its variable and never stands here.
+//! The table `[summarizer]` of `config.toml`, which selects the writer of summaries. Text leaves the machine only if
+//! `kind` says so. The file names the variable that holds an API key and never the key itself.
 
 use std::time::Duration;
 
@@ -7,27 +7,23 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 
 use crate::gateway::duration::parse_duration_ms;
 
-/// Time that one call may take unless the file says otherwise, in ms: the gateway's own limit (compaction 2.19).
+/// The default time limit of one call in ms, equal to the gateway's (compaction 2.19).
 const DEFAULT_TIMEOUT_MS: u64 = 300_000;
 
-/// What writes a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SummarizerKind {
-    /// clawscope itself, out of the conversation's own words; offline.
+    /// clawscope itself, from the conversation's own words; offline.
     #[default]
     Extractive,
-    /// A program of the person's.
     Command,
-    /// A model behind an HTTP address.
     Http,
 }
 
 impl SummarizerKind {
-    /// Every kind.
     pub const ALL: [Self; 3] = [Self::Extractive, Self::Command, Self::Http];
 
-    /// Its name in files and options.
+    /// The name in files and options.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Extractive => "extractive",
@@ -37,19 +33,17 @@ impl SummarizerKind {
     }
 }
 
-/// Which protocol an HTTP address speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Api {
-    /// Chat completions, as `OpenAI` has them and many servers after it.
+    /// Chat completions of `OpenAI`, which many servers offer.
     #[default]
     OpenAi,
-    /// Anthropic's messages.
     Anthropic,
 }
 
 impl Api {
-    /// Where its own maker serves it.
+    /// The address of the protocol's maker.
     pub const fn default_url(self) -> &'static str {
         match self {
             Self::OpenAi => "https://api.openai.com/v1",
@@ -58,24 +52,21 @@ impl Api {
     }
 }
 
-/// The table `[summarizer]`.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct SummarizerConfig {
-    /// What writes a summary unless an option says otherwise.
+    /// The writer, unless an option overrides it.
     pub kind: SummarizerKind,
-    /// The program and its arguments; no shell takes part.
+    /// The program and its arguments; no shell is involved.
     pub command: Vec<String>,
-    /// Time that one call may take.
     #[serde(deserialize_with = "duration")]
     pub timeout: Duration,
     /// The protocol of `url`.
     pub api: Api,
-    /// Where the API is, up to what its paths have in common; none: its maker's.
+    /// The base address of the API; `None` for the maker's.
     pub url: Option<String>,
-    /// The model's id.
     pub model: Option<String>,
-    /// The environment variable that holds the key; none: no key is sent.
+    /// The environment variable that holds the API key; `None` sends no key.
     pub key_env: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The settings that the environment says.
+//! The settings in environment variables.
 
 use super::{Config, ConfigError, NamedChoice};
 use crate::gateway::env::Environment;
@@ -9,7 +9,7 @@ const MOUSE: &str = "CLAWSCOPE_MOUSE";
 const MOTION: &str = "CLAWSCOPE_MOTION";
 const ASCII: &str = "CLAWSCOPE_ASCII";
 
-/// Puts what the variables say over what is there.
+/// Overrides the settings with the variables that are set.
 pub(super) fn apply_variables(config: &mut Config, env: &Environment) -> Result<(), ConfigError> {
     if let Some(name) = env.get(THEME) {
         config.theme = Some(NamedChoice { name: name.to_owned(), origin: THEME.to_owned() });
@@ -23,7 +23,7 @@ pub(super) fn apply_variables(config: &mut Config, env: &Environment) -> Result<
     Ok(())
 }
 
-/// A yes or a no; none where the variable is not set.
+/// Parses yes or no; `None` if the variable is not set.
 fn read_bool(name: &'static str, env: &Environment) -> Result<Option<bool>, ConfigError> {
     let Some(value) = env.get(name) else { return Ok(None) };
     match value.to_ascii_lowercase().as_str() {

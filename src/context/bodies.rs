@@ -1,4 +1,4 @@
-//! The messages of a context with their texts, read back from the file.
+//! Reads the messages of a context back from the file, with their texts. Everything else works on sizes.
 
 use crate::context::build::{ContentSource, Context, ContextMessage};
 use crate::context::projection::replace_content;
@@ -11,7 +11,7 @@ use crate::store::measure::role_of;
 use crate::store::scan::with_empty_content;
 use crate::store::source::Source;
 
-/// One message with its text, in the shape the runtime gives it (compaction 3.10a, 4.4a).
+/// Reads one message in the shape that the runtime gives it (compaction 3.10a, 4.4a).
 pub fn read_message(source: &Source, index: &Index, message: &ContextMessage) -> Result<Value, BodyError> {
     let entry = body::read_entry(source, index, message.entry)?;
     let kind = index.entry(message.entry).kind;
@@ -25,7 +25,7 @@ pub fn read_message(source: &Source, index: &Index, message: &ContextMessage) ->
     Ok(projected_message(&entry, kind, message.content_source, replacement))
 }
 
-/// The message an entry becomes by itself to the runtime of its index.
+/// Builds the message of an unedited entry as the index's runtime does.
 pub fn own_message(index: &Index, entry: &Value, kind: EntryKind) -> Value {
     let message = entry_message(entry, kind);
     let is_system = role_of(&message) == Role::System;
@@ -37,8 +37,8 @@ pub fn own_message(index: &Index, entry: &Value, kind: EntryKind) -> Value {
     }
 }
 
-/// The message an entry becomes to pi since 0.80.4: with a content where it has none, and with that of an
-/// edit where it is edited (store-pi-1.5 C7, D4).
+/// Builds the message of an entry as pi does since 0.80.4: adds missing content and applies an edit (store-pi-1.5 C7,
+/// D4).
 pub fn projected_message(
     entry: &Value,
     kind: EntryKind,
@@ -64,12 +64,11 @@ pub fn projected_message(
     }
 }
 
-/// Every message of a context with its text.
 pub fn read_messages(source: &Source, index: &Index, context: &Context) -> Result<Vec<Value>, BodyError> {
     context.messages.iter().map(|item| read_message(source, index, item)).collect()
 }
 
-/// The message an entry is or becomes; null for an entry without one.
+/// Returns the message that an entry holds or becomes; null for an entry without one.
 pub fn entry_message(entry: &Value, kind: EntryKind) -> Value {
     match kind {
         EntryKind::Compaction => build_message(entry, "compactionSummary", &["summary", "tokensBefore"]),
@@ -81,7 +80,7 @@ pub fn entry_message(entry: &Value, kind: EntryKind) -> Value {
     }
 }
 
-/// The same of an entry that nobody else asks for.
+/// Returns the message that an entry holds or becomes, without cloning it.
 pub fn into_message(entry: Value, kind: EntryKind) -> Value {
     match (entry, kind) {
         (entry, EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::CustomMessage) => {
@@ -92,8 +91,7 @@ pub fn into_message(entry: Value, kind: EntryKind) -> Value {
     }
 }
 
-/// Values are taken over unchanged, absent ones stay absent; the timestamp is the entry's as ms
-/// (compaction 3.10a, 3.10b).
+/// Copies the fields that exist, unchanged; the timestamp is the entry's in ms (compaction 3.10a, 3.10b).
 fn build_message(entry: &Value, role: &str, fields: &[&str]) -> Value {
     let mut object = Object::default();
     object.set("role", Value::from(role));

@@ -1,5 +1,4 @@
-//! What fills the window, part by part, in estimated tokens: the parts of the budget bar. Their sum is
-//! the estimate of the whole prompt (compaction 11.3).
+//! The parts of the budget bar in estimated tokens. Their sum is the estimate of the whole prompt (compaction 11.3).
 
 use crate::context::build::{Context, ContextMessage};
 use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
@@ -9,26 +8,25 @@ use crate::store::prompt_report::SystemPromptReport;
 /// A part of the prompt, in the order of the bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BudgetPart {
-    /// System prompt without the workspace files in it.
+    /// System prompt without its workspace files.
     System,
     /// Tool schemas.
     Tools,
-    /// Workspace files injected into the system prompt.
+    /// Workspace files in the system prompt.
     Files,
     /// Summaries of compactions and branches.
     Summary,
-    /// User messages, messages of extensions, shell commands.
+    /// User messages, custom messages of extensions, shell commands.
     User,
-    /// What the model said and asked for.
+    /// Texts and tool calls of the model.
     Assistant,
-    /// What the model thought.
+    /// Thinking of the model.
     Thinking,
-    /// Tool results.
     Results,
 }
 
 impl BudgetPart {
-    /// Every part, from the left of the bar to its right.
+    /// All parts, from left to right.
     pub const ALL: [Self; 8] = [
         Self::System,
         Self::Tools,
@@ -40,7 +38,7 @@ impl BudgetPart {
         Self::Results,
     ];
 
-    /// The word in legends and JSON.
+    /// The label in legends and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -54,7 +52,7 @@ impl BudgetPart {
         }
     }
 
-    /// The letter that stands for it where there is no room, or no colour.
+    /// The letter that replaces the label where room or colour is missing.
     pub fn letter(self) -> char {
         match self {
             Self::System => 'S',
@@ -68,26 +66,26 @@ impl BudgetPart {
         }
     }
 
-    /// Whether it is there before any message.
+    /// Whether the part precedes all messages.
     fn is_fixed(self) -> bool {
         matches!(self, Self::System | Self::Tools | Self::Files)
     }
 }
 
-/// Chars of what precedes the messages, from the row's `systemPromptReport` (store C6).
+/// Chars that precede the messages, from the row's `systemPromptReport` (store C6).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FixedChars {
-    /// The whole system prompt, workspace files included.
+    /// The whole system prompt, including workspace files.
     pub system: u64,
-    /// The workspace files in it.
+    /// Workspace files in the system prompt.
     pub files: u64,
-    /// Tool schemas, which are sent beside it.
+    /// Tool schemas, which are sent separately.
     pub tools: u64,
 }
 
 impl FixedChars {
-    /// The sizes of a report. Where it does not tell how much of the prompt is workspace files, they are what
-    /// their list says, within the prompt.
+    /// Reads the sizes of a report. If it has no total of the workspace files, the sizes in their list are summed, up
+    /// to the size of the prompt.
     pub fn new(report: &SystemPromptReport) -> Self {
         let injected: u64 = report.files.iter().map(|file| file.injected_chars).sum();
         let files = if report.project_chars > 0 { report.project_chars } else { injected };
@@ -106,8 +104,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The budget of a context: `tokens(at)` is what each message counts, so that a plan's numbers can be
-    /// told in the same way.
+    /// Builds the budget of a context. `tokens(at)` returns the tokens of each message, so a plan's numbers fit too.
     pub fn new(fixed: Option<FixedChars>, context: &Context, tokens: impl Fn(usize) -> u64) -> Self {
         let mut budget = Self::fixed_only(fixed);
         for (at, message) in context.messages.iter().enumerate() {
@@ -116,8 +113,8 @@ impl Budget {
         budget
     }
 
-    /// The same where what precedes the messages takes other tokens than its chars tell. Without a report it is not known what
-    /// they are, and they count as system prompt.
+    /// Builds a budget whose tokens before the messages are measured, not estimated from chars. Without a report they
+    /// all count as system prompt.
     pub fn with_fixed(
         chars: Option<FixedChars>,
         fixed: u64,
@@ -137,7 +134,7 @@ impl Budget {
         budget
     }
 
-    /// What is there before any message.
+    /// Builds the budget of an empty context.
     pub fn fixed_only(fixed: Option<FixedChars>) -> Self {
         let mut budget = Self::default();
         let fixed = fixed.unwrap_or_default();
@@ -147,7 +144,7 @@ impl Budget {
         budget
     }
 
-    /// The budget of a context as it stands.
+    /// Builds the budget of an unchanged context.
     pub fn from_context(fixed: Option<FixedChars>, context: &Context) -> Self {
         Self::new(fixed, context, |at| estimate_or_zero(&context.messages[at].size))
     }
@@ -156,7 +153,7 @@ impl Budget {
         self.tokens[part as usize] += tokens;
     }
 
-    /// Adds a message that counts so many tokens.
+    /// Adds a message of `tokens` tokens.
     pub fn add_message(&mut self, size: &MessageSize, tokens: u64) {
         if size.role == Role::Assistant {
             let thinking = thinking_tokens(size, tokens);
@@ -167,7 +164,7 @@ impl Budget {
         }
     }
 
-    /// The same parts with another sum; without tokens there are no parts to share it, and it counts as system prompt.
+    /// Scales the parts to another sum. A budget without tokens cannot be scaled: the sum counts as system prompt.
     #[must_use]
     pub fn scaled_to(&self, total: u64) -> Self {
         let mut scaled = Self::default();
@@ -182,36 +179,33 @@ impl Budget {
         scaled
     }
 
-    /// Tokens of a part.
     pub fn tokens(&self, part: BudgetPart) -> u64 {
         self.tokens[part as usize]
     }
 
-    /// Tokens before any message.
+    /// Returns the tokens before the messages.
     pub fn fixed_tokens(&self) -> u64 {
         BudgetPart::ALL.iter().filter(|part| part.is_fixed()).map(|part| self.tokens(*part)).sum()
     }
 
-    /// Tokens of the messages.
     pub fn message_tokens(&self) -> u64 {
         self.total() - self.fixed_tokens()
     }
 
-    /// Tokens of everything.
     pub fn total(&self) -> u64 {
         self.tokens.iter().sum()
     }
 }
 
-/// Of the tokens of an assistant message, those of its thinking: rounded down, so that what a message rounds
-/// up to counts as said. Where it counts other tokens than chars/4 estimates, so does its thinking.
+/// Returns the thinking's part of an assistant message's tokens. It is rounded down, so the message's rounding counts
+/// as text. If `tokens` is no chars/4 estimate, the thinking is scaled alike.
 pub fn thinking_tokens(size: &MessageSize, tokens: u64) -> u64 {
     let thinking = u64::from(size.thinking_chars) / 4;
     let estimate = estimate_or_zero(size).max(1);
     (thinking as f64 * tokens as f64 / estimate as f64).min(tokens as f64) as u64
 }
 
-/// The part a message of this role belongs to; of assistant messages, thinking is a part of its own.
+/// Returns the part of a role's messages; [`BudgetPart::Thinking`] is split off separately.
 pub fn part_for(role: Role) -> BudgetPart {
     match role {
         Role::User | Role::Custom | Role::BashExecution | Role::Other => BudgetPart::User,
@@ -222,7 +216,7 @@ pub fn part_for(role: Role) -> BudgetPart {
     }
 }
 
-/// Running totals after each message, with what precedes them.
+/// Returns the running total after each message, starting at `fixed`.
 pub fn running_totals(fixed: u64, tokens: impl Iterator<Item = u64>) -> Vec<u64> {
     tokens
         .scan(fixed, |total, tokens| {
@@ -232,7 +226,7 @@ pub fn running_totals(fixed: u64, tokens: impl Iterator<Item = u64>) -> Vec<u64>
         .collect()
 }
 
-/// The largest message of a context, in estimated tokens.
+/// Returns the estimated tokens of the largest message; 0 without messages.
 pub fn largest_message(messages: &[ContextMessage]) -> u64 {
     messages.iter().map(|message| estimate_or_zero(&message.size)).max().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! The messages of a context, as the runtime puts them together from a branch (compaction 4).
+//! Builds the messages of a context from a branch, as the runtime does (compaction 4).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,61 +13,58 @@ use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::transcript::{Leaf, Tree};
 
-/// One message of a context: the entry it comes from and its sizes.
+/// One message of a context: its entry and its sizes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContextMessage {
     /// The entry that holds the message, or from which it is built.
     pub entry: EntryIx,
-    /// Its sizes.
     pub size: MessageSize,
-    /// What makes it of that entry.
     pub content_source: ContentSource,
 }
 
-/// What makes a message of an entry.
+/// The source of a message's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ContentSource {
     /// The entry alone.
     #[default]
     Own,
-    /// The entry, its content replaced by that of this `context_edit` (store-pi-1.5 D4).
+    /// The entry, with the content of this `context_edit` (store-pi-1.5 D4).
     Edited(EntryIx),
-    /// The prompt and tools that a compaction carries beside its summary (store-pi-1.5 D4).
+    /// The prompt and tools that a compaction stores with its summary (store-pi-1.5 D4).
     Checkpoint,
 }
 
 impl ContextMessage {
-    /// The message that an entry is, or becomes by itself.
+    /// Builds the message of an unedited entry.
     pub fn from_entry(entry: EntryIx, size: MessageSize) -> Self {
         Self { entry, size, content_source: ContentSource::Own }
     }
 }
 
-/// What the model would be sent from a leaf, without system prompt and tool schemas.
+/// The messages sent from a leaf, without system prompt and tool schemas.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
-    /// The entry it ends at; none before the first entry.
+    /// The last entry; `None` before the first entry.
     pub leaf: Option<EntryIx>,
     /// Entries from the root to the leaf.
     pub path: Vec<EntryIx>,
-    /// The messages, in order.
     pub messages: Messages,
-    /// The compaction that counts: the last one on the path (compaction 4.2), unless a reset follows it.
+    /// The effective compaction: the last one on the path (compaction 4.2), unless a reset follows it.
     pub compaction: Option<EntryIx>,
-    /// The reset that counts, where none but a compaction before it does (sqlite G2).
+    /// The effective reset: the last one on the path, unless a compaction follows it (sqlite G2).
     pub reset: Option<EntryIx>,
-    /// The last change of the thinking level on the path.
+    /// The last thinking level set on the path.
     pub thinking_level: Option<ValueIx>,
-    /// Provider and model in force at the leaf (compaction 4.5).
+    /// Provider and model at the leaf (compaction 4.5).
     pub model: Option<(ValueIx, ValueIx)>,
-    /// Entries that an edit leaves out, or replaces the content of, with that edit (store-pi-1.5 D3).
+    /// Edited entries with the effective edit, which omits the message or replaces its content (store-pi-1.5 D3).
     pub edits: HashMap<EntryIx, EntryIx>,
-    /// Bodies of the messages whose sizes do not tell what trimming makes of them, by index.
+    /// Bodies of messages that cannot be trimmed from their sizes alone, by message index.
     pub odd_bodies: HashMap<usize, Arc<Value>>,
 }
 
-/// Builds the context for a leaf. Throws where the runtime does: a `message` entry on the path without
-/// a message spoils the whole (compaction 4.4b).
+/// Builds the context of a leaf. Errors where the runtime throws: one `message` entry without a message makes the whole
+/// path unreadable (compaction 4.4b).
 pub fn build_context(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context, JsException> {
     let Some(leaf) = tree.leaf(index, leaf) else { return Ok(Context::default()) };
     let path = tree.path_to(index, leaf);
@@ -113,13 +110,13 @@ pub fn build_context(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context,
     Ok(context)
 }
 
-/// Whether a context begins anew at an entry of this kind.
+/// Whether a context starts again at an entry of this kind.
 fn is_boundary(kind: EntryKind, tree: &Tree) -> bool {
     kind == EntryKind::Compaction || kind == EntryKind::Reset && tree.has_resets()
 }
 
-/// What a reset keeps of what stands before it: from the entry it names on, what was said, and the results of calls that
-/// are kept too (sqlite G2).
+/// Returns the earlier entries that a reset keeps: from the entry it names, user and assistant messages and the results
+/// of kept calls (sqlite G2).
 fn retained_by_reset(index: &Index, before: &[EntryIx], reset: EntryIx) -> Vec<EntryIx> {
     let from = first_kept(index, before, reset).unwrap_or(before.len());
     let mut calls = HashSet::new();
@@ -139,8 +136,8 @@ fn retained_by_reset(index: &Index, before: &[EntryIx], reset: EntryIx) -> Vec<E
     before[from..].iter().copied().filter(keeps).collect()
 }
 
-/// The part of a path that the reset which counts on it leaves, in its order: what that kept, itself, and what follows. All
-/// of the path where no reset counts. A compaction and a replay start from it (compaction 12, row "Range start").
+/// Returns the part of a path that its effective reset leaves: the kept entries, the reset, and everything after.
+/// Without one, the whole path. Compactions and replays start from it (compaction 12, row "Range start").
 pub fn entries_since_reset(index: &Index, tree: &Tree, path: &[EntryIx]) -> Vec<EntryIx> {
     let boundary = path.iter().rposition(|ix| is_boundary(index.entry(*ix).kind, tree));
     let reset = boundary.filter(|at| index.entry(path[*at]).kind == EntryKind::Reset);
@@ -155,7 +152,7 @@ fn from_reset(index: &Index, path: &[EntryIx], reset: Option<usize>) -> Vec<Entr
 }
 
 impl Context {
-    /// The part of the path that the reset which counts leaves: see [`entries_since_reset`].
+    /// Returns the part of the path that the effective reset leaves: see [`entries_since_reset`].
     pub fn entries_since_reset(&self, index: &Index) -> Vec<EntryIx> {
         let reset = self.reset.and_then(|reset| self.path.iter().position(|ix| *ix == reset));
         from_reset(index, &self.path, reset)
@@ -173,7 +170,7 @@ impl Context {
         self.messages.push(message);
     }
 
-    /// Where an entry stands among the messages.
+    /// Returns the message index of an entry.
     pub fn position(&self, entry: EntryIx) -> Option<usize> {
         self.messages.iter().position(|message| message.entry == entry)
     }
@@ -187,8 +184,8 @@ fn last_value<T>(
     path.iter().rev().find_map(|ix| pick(index.entry(*ix)))
 }
 
-/// Where the kept part begins: the entry that `firstKeptEntryId` names, if it stands before the
-/// compaction or the reset on the path; otherwise nothing is kept (compaction 4.3).
+/// Returns the position where the kept part begins: the entry that `firstKeptEntryId` names. `None`, and so nothing is
+/// kept, unless that entry precedes the compaction or reset on the path (compaction 4.3).
 pub fn first_kept(index: &Index, before: &[EntryIx], compaction: EntryIx) -> Option<usize> {
     let kept = index.entry(compaction).reference?;
     before.iter().position(|ix| index.entry(*ix).id == Some(kept))

@@ -1,5 +1,5 @@
-//! Messages in the form a model is sent (compaction 4.6–4.9): summaries, custom messages and shell
-//! commands become user messages, unknown roles disappear.
+//! Converts messages to the form in which a model receives them (compaction 4.6–4.9): summaries, custom messages and
+//! shell commands become user messages, unknown roles are dropped.
 
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::js::{self, JsException, JsString, Object, Value};
@@ -11,19 +11,19 @@ const COMPACTION_OPENING: &str =
     "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
 /// Text after a compaction's summary.
 const COMPACTION_CLOSING: &str = "\n</summary>";
-/// Text before a branch's summary.
+/// Text before a branch summary.
 const BRANCH_OPENING: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
-/// Text after a branch's summary.
+/// Text after a branch summary.
 const BRANCH_CLOSING: &str = "</summary>";
 
-/// [`to_llm`] as a release of pi does it: one that keeps system messages sends them on (store-pi-1.5 D9).
+/// Applies [`to_llm`] as a release of pi does; releases that keep system messages pass them on (store-pi-1.5 D9).
 pub fn to_llm_for(pi: impl Into<PiRelease>, message: &Value) -> Result<Option<Value>, JsException> {
     let passes = pi.into().has(PiChange::KeepsSystemMessages) && role_of(message) == Role::System;
     if passes { Ok(Some(message.clone())) } else { to_llm(message) }
 }
 
-/// One message as it is sent; none when it is not. Throws on a null message.
+/// Converts one message; `None` when it is not sent. Errors on a null message.
 pub fn to_llm(message: &Value) -> Result<Option<Value>, JsException> {
     if message.is_null() {
         return Err(JsException);
@@ -39,7 +39,7 @@ pub fn to_llm(message: &Value) -> Result<Option<Value>, JsException> {
     })
 }
 
-/// Built user messages have these keys only, each left out when absent (compaction 4.7a).
+/// Builds a user message with these keys only; absent ones are left out (compaction 4.7a).
 fn user_message(message: &Value, content: Option<Value>) -> Value {
     let mut object = Object::default();
     object.set("role", Value::from("user"));
@@ -74,7 +74,7 @@ fn summary_message(message: &Value, opening: &str, closing: &str) -> Value {
     user_message(message, Some(text_blocks(text)))
 }
 
-/// A shell command as text (compaction 4.8).
+/// Formats a shell command as text (compaction 4.8).
 fn bash_text(message: &Value) -> JsString {
     let mut text = JsString::from("Ran `");
     text.push(&js::to_text(message.get("command")));

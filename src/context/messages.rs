@@ -1,4 +1,5 @@
-//! The messages of a context, and what is asked of all of them each time a setting moves: told once, side by side.
+//! The messages of a context with cached columns: a settings change replans all messages, and each column reads only
+//! the fields it needs.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
@@ -8,7 +9,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::js::JsException;
 use crate::store::entry::{CharCount, MessageSize, Role, ToolResultSize};
 
-/// The messages of a context, in order: a slice of them, which also tells their columns.
+/// The messages of a context, in order. Derefs to a slice; changing it drops the caches.
 #[derive(Debug, Clone, Default)]
 pub struct Messages {
     list: Vec<ContextMessage>,
@@ -16,23 +17,22 @@ pub struct Messages {
     tokens: OnceLock<Arc<[u64]>>,
 }
 
-/// What pruning asks of messages, each kind side by side.
+/// The fields that pruning reads, one column each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PruneColumns {
     /// Chars of each message as the pruner counts them (pruning 5.4).
     pub chars: Vec<CharCount>,
-    /// The same of all messages, added in their order; where one throws, none is told.
+    /// Sum of `chars` in order; the exception if any message throws.
     pub total: Result<f64, JsException>,
-    /// Positions of tool results, ascending, each with its sizes.
+    /// Positions of tool results, ascending, with their sizes.
     pub results: Vec<(usize, ToolResultSize)>,
     /// Positions of assistant messages, ascending.
     pub replies: Vec<usize>,
-    /// Position of the first message of the person (pruning 5.3).
+    /// Position of the first user message (pruning 5.3).
     pub first_user: Option<usize>,
 }
 
 impl PruneColumns {
-    /// Of messages with these sizes.
     pub fn from_sizes(sizes: impl Iterator<Item = MessageSize>) -> Self {
         let (mut chars, mut results, mut replies) = (Vec::new(), Vec::new(), Vec::new());
         let mut first_user = None;
@@ -51,23 +51,22 @@ impl PruneColumns {
 }
 
 impl Messages {
-    /// Adds one at the end.
     pub fn push(&mut self, message: ContextMessage) {
         self.list_mut().push(message);
     }
 
-    /// What pruning asks of them.
+    /// Returns the columns for pruning; cached.
     pub fn columns(&self) -> &PruneColumns {
         self.columns.get_or_init(|| PruneColumns::from_sizes(self.list.iter().map(|message| message.size)))
     }
 
-    /// Estimated tokens of each.
+    /// Returns the estimated tokens of each message; cached.
     pub fn tokens(&self) -> &Arc<[u64]> {
         let tokens = || self.list.iter().map(|message| estimate_or_zero(&message.size)).collect();
         self.tokens.get_or_init(tokens)
     }
 
-    /// The list itself, to change it: what was told of it is forgotten.
+    /// Returns the list for a change and drops the caches.
     fn list_mut(&mut self) -> &mut Vec<ContextMessage> {
         if self.columns.get().is_some() || self.tokens.get().is_some() {
             (self.columns, self.tokens) = Default::default();
@@ -105,7 +104,7 @@ impl<'a> IntoIterator for &'a Messages {
     }
 }
 
-/// What is told of messages follows from them.
+/// Caches are derived, so equality ignores them.
 impl PartialEq for Messages {
     fn eq(&self, other: &Self) -> bool {
         self.list == other.list

@@ -1,5 +1,5 @@
-//! Branch → what the model is sent, message by message, with its sizes. Pure but for
-//! [`bodies`], which reads texts back when someone asks for them.
+//! Turns a branch into the messages that the model receives, with their sizes. Only [`bodies`] does IO: it reads texts
+//! back on demand.
 
 pub mod bodies;
 pub mod breakdown;

@@ -1,4 +1,4 @@
-//! The messages of a branch as pi has put them together since 0.80.4: entries selected, since 0.87 edited, then told
+//! Projects a branch to messages as pi does since 0.80.4: select entries, apply edits (since 0.87), yield messages
 //! (store-pi-1.5 D2–D4).
 
 use std::collections::HashMap;
@@ -12,19 +12,18 @@ use crate::store::index::Index;
 use crate::store::intern::IdIx;
 use crate::store::scan::{ProjectionData, measure_message, with_empty_content};
 
-/// What the selected entries of a path come to.
+/// A projected path.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Projection {
-    /// The messages, in order.
     pub messages: Vec<ContextMessage>,
-    /// The selected entries, in order, with how many messages each yields: none, one, or of a compaction two.
+    /// The selected entries in order, each with its number of messages: 0, 1, or for a compaction up to 2.
     pub entries: Vec<(EntryIx, u32)>,
-    /// Entries whose messages are edited, with the edit that counts.
+    /// Edited entries with the effective edit.
     pub edits: HashMap<EntryIx, EntryIx>,
 }
 
-/// Projects a path. Throws where the runtime does: at a `message` entry without a message, and at an edit that does
-/// not say what replaces a message (store-pi-1.5 C7, D4).
+/// Projects a path. Errors where the runtime throws: at a `message` entry without a message, and at an edit without a
+/// replacement for a message (store-pi-1.5 C7, D4).
 pub fn project(index: &Index, path: &[EntryIx]) -> Result<Projection, JsException> {
     let selected = selected(index, path);
     let edits =
@@ -44,8 +43,8 @@ pub fn project(index: &Index, path: &[EntryIx]) -> Result<Projection, JsExceptio
     Ok(projection)
 }
 
-/// The entries that are looked at: all, or the last compaction, what it keeps without system messages, and what
-/// follows it (store-pi-1.5 D2). A release that knows of no system messages keeps them like any other.
+/// Selects all entries, or the last compaction, the entries it keeps except system messages, and those after it
+/// (store-pi-1.5 D2). Releases without [`PiChange::KeepsSystemMessages`] keep system messages like any other.
 fn selected(index: &Index, path: &[EntryIx]) -> Vec<EntryIx> {
     let Some(at) = path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction) else {
         return path.to_vec();
@@ -56,13 +55,13 @@ fn selected(index: &Index, path: &[EntryIx]) -> Vec<EntryIx> {
     [path[at]].iter().chain(kept).chain(&path[at + 1..]).copied().collect()
 }
 
-/// The last edit of each target among some entries (store-pi-1.5 D3).
+/// Returns the last edit of each target among some entries (store-pi-1.5 D3).
 pub fn last_edits(index: &Index, entries: &[EntryIx]) -> HashMap<IdIx, EntryIx> {
     let edits = entries.iter().filter(|ix| index.entry(**ix).kind == EntryKind::ContextEdit);
     edits.filter_map(|ix| Some((index.entry(*ix).reference?, *ix))).collect()
 }
 
-/// What an entry yields before any edit.
+/// Returns the messages of an entry before any edit.
 fn entry_messages(index: &Index, ix: EntryIx, first: bool) -> Result<Vec<ContextMessage>, JsException> {
     let entry = index.entry(ix);
     if entry.lacks_message {
@@ -70,7 +69,7 @@ fn entry_messages(index: &Index, ix: EntryIx, first: bool) -> Result<Vec<Context
     }
     let own = || entry.message.map(|size| ContextMessage::from_entry(ix, projected_size(index, ix, &size)));
     Ok(match entry.kind {
-        // Until contexts were edited, an older compaction within the kept part spoke again.
+        // Before contexts could be edited, an older compaction inside the kept part yielded its summary again.
         EntryKind::Compaction if first || !index.pi_release.has(PiChange::Projects) => {
             checkpoint_message(index, ix).into_iter().chain(own()).collect()
         }
@@ -80,7 +79,7 @@ fn entry_messages(index: &Index, ix: EntryIx, first: bool) -> Result<Vec<Context
     })
 }
 
-/// The prompt and the tools that a compaction carries.
+/// Returns the prompt and tools that a compaction stores.
 fn checkpoint_message(index: &Index, ix: EntryIx) -> Option<ContextMessage> {
     if !index.pi_release.has(PiChange::KeepsSystemMessages) {
         return None;
@@ -89,7 +88,7 @@ fn checkpoint_message(index: &Index, ix: EntryIx) -> Option<ContextMessage> {
     Some(ContextMessage { entry: ix, size, content_source: ContentSource::Checkpoint })
 }
 
-/// The size of a message as it is projected: one without a content has got one (store-pi-1.5 C7).
+/// Returns the size of a projected message; one without content gets empty content (store-pi-1.5 C7).
 pub fn projected_size(index: &Index, ix: EntryIx, size: &MessageSize) -> MessageSize {
     let size = match index.projection_data.get(&ix) {
         Some(ProjectionData::Message(message)) if size.role != Role::System => {
@@ -100,7 +99,7 @@ pub fn projected_size(index: &Index, ix: EntryIx, size: &MessageSize) -> Message
     size.for_release(index.pi_release)
 }
 
-/// The sizes of a message whose content is another: what it answers, how it ended and what it took stay.
+/// Replaces the sizes of a message with those of its new content; call id, stop reason and usage stay.
 fn resize(old: &MessageSize, message: &Value) -> MessageSize {
     MessageSize {
         tool_name: old.tool_name,
@@ -113,7 +112,7 @@ fn resize(old: &MessageSize, message: &Value) -> MessageSize {
     }
 }
 
-/// The sizes that an edit leaves of a message; those of nothing where it leaves it out.
+/// Returns the sizes after an edit; [`MessageSize::EMPTY`] if the edit leaves the message out.
 pub fn edited_size(index: &Index, edit: EntryIx, size: &MessageSize) -> MessageSize {
     let mut messages = vec![ContextMessage::from_entry(edit, *size)];
     match apply_edit(index, edit, &mut messages) {
@@ -122,7 +121,7 @@ pub fn edited_size(index: &Index, edit: EntryIx, size: &MessageSize) -> MessageS
     }
 }
 
-/// Applies an edit to the messages of an entry; whether it changed any: other roles stay as they are.
+/// Applies an edit to the messages of an entry and returns whether any changed; some roles are never edited.
 fn apply_edit(index: &Index, edit: EntryIx, messages: &mut Vec<ContextMessage>) -> Result<bool, JsException> {
     let before = messages.len();
     let mut changed = false;
@@ -141,12 +140,12 @@ fn apply_edit(index: &Index, edit: EntryIx, messages: &mut Vec<ContextMessage>) 
     Ok(changed || messages.len() < before)
 }
 
-/// Whether an edit changes the content of a message of this role.
+/// Whether an edit replaces the content of messages of this role.
 fn is_replaceable(role: Role) -> bool {
     matches!(role, Role::User | Role::Assistant | Role::ToolResult | Role::Custom)
 }
 
-/// A message with the content that a replacement names; a text becomes a block where the role has only blocks.
+/// Replaces a message's content. A text becomes a block in roles that allow only blocks.
 pub fn replace_content(message: &Value, replacement: &Value) -> Value {
     let Some(object) = message.as_object() else { return message.clone() };
     let mut object = object.clone();
@@ -175,7 +174,7 @@ mod tests {
     use crate::store::source::Source;
     use crate::transcript::{Leaf, Tree};
 
-    /// The context of these lines, each the child of the one before it.
+    /// Builds the context of these lines, each the child of the one before.
     fn context(lines: &[&str]) -> Result<(Index, Context), JsException> {
         let lines: Vec<String> = lines
             .iter()

@@ -1,4 +1,4 @@
-//! What a row of a transcript is, and what decides which rows there are.
+//! The rows of a transcript view and the options that select them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,28 +7,27 @@ use crate::ids::EntryIx;
 use crate::store::index::Index;
 use crate::transcript::Tree;
 
-/// Which entries get a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Filter {
     /// Messages and summaries.
     #[default]
     Conversation,
-    /// Without tool calls and results.
+    /// No tool calls and results.
     NoTools,
-    /// User turns alone.
+    /// Only user turns.
     Turns,
-    /// Labelled entries.
+    /// Only labelled entries.
     Labelled,
-    /// Everything, bookkeeping of the gateway included.
+    /// All entries, including the gateway's bookkeeping.
     Everything,
 }
 
 impl Filter {
-    /// Every filter, in the order of cycling.
+    /// All filters, in the order of cycling.
     pub const ALL: [Self; 5] =
         [Self::Conversation, Self::NoTools, Self::Turns, Self::Labelled, Self::Everything];
 
-    /// Its word on screen.
+    /// The label on screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Conversation => "conversation",
@@ -39,7 +38,7 @@ impl Filter {
         }
     }
 
-    /// The filter `steps` further, around the end.
+    /// Returns the filter `steps` further, wrapping around.
     #[must_use]
     pub fn cycle(self, steps: isize) -> Self {
         let at = Self::ALL.iter().position(|filter| *filter == self).unwrap_or(0) as isize;
@@ -47,44 +46,39 @@ impl Filter {
     }
 }
 
-/// What a row stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RowKind {
-    /// Its entry.
     Entry,
-    /// A user turn and all that follows up to the next, folded into one row.
+    /// A user turn with everything up to the next, folded into one row.
     Turn {
-        /// Entries in it.
         entries: u32,
     },
-    /// What a compaction summarised, or a reset left behind: its entry is the compaction or the reset.
+    /// The entries before a compaction or reset; the row's entry is the compaction or reset.
     Compacted {
-        /// Entries in it.
         entries: u32,
         /// Its entries follow as rows.
         open: bool,
     },
-    /// A branch that left the active path: its entry is the first of it.
+    /// A branch that leaves the active path; the row's entry is its first.
     Branch {
-        /// Entries in it.
         entries: u32,
         /// Its entries follow as rows.
         open: bool,
     },
-    /// The line where a planned compaction would cut: its entry is the first one kept.
+    /// The line where a planned compaction cuts; the row's entry is the first one kept.
     Cut,
 }
 
-/// What is drawn to the left of a row.
+/// The symbol to the left of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rail {
     /// Nothing: before the first turn.
     None,
-    /// A user turn starts.
+    /// Start of a user turn.
     Dot,
-    /// On the rail of its turn, with an arm: the model speaks.
+    /// A message of the model: an arm on the rail of its turn.
     Tick,
-    /// On the rail of its turn: what a tool returned.
+    /// A tool result: the plain rail of its turn.
     Line,
     /// The last row of its turn.
     End,
@@ -92,47 +86,37 @@ pub enum Rail {
     Fork,
 }
 
-/// A row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TranscriptRow {
-    /// The entry it shows.
     pub entry: EntryIx,
-    /// What it stands for.
     pub kind: RowKind,
-    /// 0 on the active path, deeper in branches.
+    /// 0 on the active path, more in branches.
     pub depth: u16,
-    /// What is drawn to its left.
     pub rail: Rail,
-    /// The first message of the context it stands for.
+    /// Index of the row's first context message.
     pub message: Option<usize>,
-    /// Messages of the context it stands for: one for an entry, more for a folded turn.
+    /// Number of context messages: 1 for an entry, more for a folded turn.
     pub messages: u32,
 }
 
-/// What is folded and what is open.
+/// The folded and opened groups of a view.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folds {
-    /// User turns folded into one row.
+    /// User turns that are folded into one row.
     pub turns: HashSet<EntryIx>,
-    /// Branches whose entries are shown, by their first entry.
+    /// Opened branches, by their first entry.
     pub branches: HashSet<EntryIx>,
-    /// The full history: what a compaction summarised is shown.
+    /// Full history: the entries before a compaction are shown.
     pub history: bool,
 }
 
-/// Everything rows are made from.
 #[derive(Debug, Clone, Copy)]
 pub struct RowInputs<'a> {
-    /// Sizes.
     pub index: &'a Index,
-    /// Tree.
     pub tree: &'a Tree,
-    /// Context of the leaf looked at.
+    /// Context of the viewed leaf.
     pub context: &'a Context,
-    /// Labels by entry.
     pub labels: &'a HashMap<EntryIx, String>,
-    /// Folds.
     pub folds: &'a Folds,
-    /// Filter.
     pub filter: Filter,
 }

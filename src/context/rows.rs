@@ -1,12 +1,11 @@
-//! The rows a person sees of a transcript: the active path with its turns, side branches folded where they
-//! leave it, what a compaction summarised as one row (store K4, compaction 4.2).
+//! Builds the rows of a transcript view: the active path by turns, side branches folded where they leave it, and
+//! compacted entries as one row (store K4, compaction 4.2).
 
 pub use super::row::{Filter, Folds, Rail, RowInputs, RowKind, TranscriptRow};
 
 use crate::ids::EntryIx;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 
-/// The rows from the first to the last.
 pub fn build_rows(view: &RowInputs) -> Vec<TranscriptRow> {
     let mut messages = vec![NO_MESSAGE; view.index.entries.len()];
     for (at, message) in view.context.messages.iter().enumerate() {
@@ -31,16 +30,16 @@ pub fn build_rows(view: &RowInputs) -> Vec<TranscriptRow> {
     rows
 }
 
-/// An entry that is no message of the context.
+/// Marks an entry that is no message of the context.
 const NO_MESSAGE: u32 = u32::MAX;
 
 struct RowBuilder<'a> {
     inputs: &'a RowInputs<'a>,
-    /// Place of each entry among the messages of the context.
+    /// Message index of each entry, or [`NO_MESSAGE`].
     message_by_entry: Vec<u32>,
     on_path: Vec<bool>,
     rows: Vec<TranscriptRow>,
-    /// Inside a folded turn: entries are counted, not shown.
+    /// Inside a folded turn, entries are counted instead of shown.
     folded: bool,
     in_turn: bool,
 }
@@ -54,7 +53,7 @@ impl RowBuilder<'_> {
         let path = &self.inputs.context.path;
         let from = self.push_compacted(path);
         for ix in &path[from..] {
-            // Its summary is the first message, and shown as what it summarises.
+            // The compaction's summary is the first message; the row of compacted entries already shows it.
             let context = self.inputs.context;
             let shown_above = from > 0 && context.compaction.or(context.reset) == Some(*ix);
             if !shown_above {
@@ -64,11 +63,11 @@ impl RowBuilder<'_> {
         }
     }
 
-    /// The row of what the last compaction summarised, or the last reset left behind; answers where the visible path begins.
+    /// Adds the row of the entries before the last compaction or reset and returns where the visible path begins.
     fn push_compacted(&mut self, path: &[EntryIx]) -> usize {
         let context = self.inputs.context;
         let Some(boundary) = context.compaction.or(context.reset) else { return 0 };
-        // A summary comes first; of a reset the first message is the first it kept.
+        // After a summary, or in the case of a reset at index 0, comes the first kept message.
         let summary = self.message_index(boundary);
         let kept = context.messages.get(summary.map_or(0, |at| at + 1)).map(|message| message.entry);
         let at = path.iter().position(|ix| *ix == boundary).unwrap_or(0);
@@ -120,8 +119,8 @@ impl RowBuilder<'_> {
         });
     }
 
-    /// Whether a message of the context only calls tools and its result follows: in the conversation one row
-    /// tells both, as the result's title is the call.
+    /// Whether a message only calls tools and its result follows. The conversation filter then shows one row, because
+    /// the result's title is the call.
     fn is_shown_by_result(&self, at: usize) -> bool {
         let messages = &self.inputs.context.messages;
         let followed = messages.get(at + 1).is_some_and(|next| next.size.role == Role::ToolResult);
@@ -163,7 +162,7 @@ impl RowBuilder<'_> {
         }
     }
 
-    /// Branches that leave the path at an entry.
+    /// Adds the branches that leave the path at an entry.
     fn push_forks(&mut self, ix: EntryIx) {
         if self.folded {
             return;
@@ -199,8 +198,8 @@ impl RowBuilder<'_> {
         }
     }
 
-    /// The first child goes on at the same depth, further ones fork off: a chain of any length needs no
-    /// recursion, only nested forks do, and those are closed until someone opens them.
+    /// Adds the entries of a branch. The first child continues at the same depth and the others fork off, so a long
+    /// chain needs no recursion; nested forks do, but they stay folded until opened.
     fn push_branch_entries(&mut self, first: EntryIx, depth: u16) {
         let mut next = Some(first);
         while let Some(ix) = next {
@@ -214,7 +213,7 @@ impl RowBuilder<'_> {
     }
 }
 
-/// The last row on the rail of each turn closes it.
+/// Marks the last row on the rail of each turn.
 fn close_turns(rows: &mut [TranscriptRow]) {
     for at in 0..rows.len() {
         let ends = rows.get(at + 1).is_none_or(|next| matches!(next.rail, Rail::Dot | Rail::None));
@@ -224,7 +223,7 @@ fn close_turns(rows: &mut [TranscriptRow]) {
     }
 }
 
-/// Whether an entry is something that was said, or stands for it.
+/// Whether an entry is a message or a summary of messages.
 fn is_conversation(entry: &Entry) -> bool {
     matches!(
         entry.kind,
@@ -237,14 +236,13 @@ fn is_conversation(entry: &Entry) -> bool {
     )
 }
 
-/// An assistant message that says nothing and only calls tools.
+/// Whether an assistant message has no text and only calls tools.
 pub fn is_only_calls(entry: &Entry) -> bool {
     entry.role() == Some(Role::Assistant)
         && entry.message.is_some_and(|message| message.text_chars == 0)
         && entry.tool_calls.0 < entry.tool_calls.1
 }
 
-/// A model call that failed.
 pub fn is_failed_call(entry: &Entry) -> bool {
     entry.message.is_some_and(|message| message.stop_reason == StopReason::Error)
 }

@@ -1,4 +1,4 @@
-//! System prompt and tools in force: the system messages of a context, replayed (store-pi-1.5 D6).
+//! Replays the system messages of a context to the system prompt and tools in force (store-pi-1.5 D6).
 
 use crate::context::build::{ContentSource, ContextMessage};
 use crate::context::tokens::estimate_message;
@@ -7,18 +7,18 @@ use crate::store::entry::{ReadMode, Role};
 use crate::store::index::Index;
 use crate::store::scan::{measure_message, with_empty_content};
 
-/// What the system messages of a context come to.
+/// The replayed system messages.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SystemState {
     texts: Vec<JsString>,
     sections: Object,
-    /// Tools by name, in order of first declaration; a name may be any value, or absent.
+    /// Tools by name, in order of first declaration; a name may be any JSON value, or absent.
     tools: Vec<(Option<Value>, Value)>,
     timestamp: Option<Value>,
 }
 
-/// Replays the system messages of a context; none where it has none, or none of them says when it was made. Throws at a
-/// tool that is `null`.
+/// Replays the system messages of a context; `None` without any, or if none has a timestamp. Errors at a tool that is
+/// `null`.
 pub fn replay_system_messages(
     index: &Index,
     messages: &[ContextMessage],
@@ -27,7 +27,7 @@ pub fn replay_system_messages(
     let mut state = SystemState::default();
     for message in system {
         let Some(own) = index.system_message(message.entry) else { continue };
-        // What a compaction carries is taken as it is (store-pi-1.5 C7).
+        // A compaction's checkpoint is used unrepaired (store-pi-1.5 C7).
         let repaired =
             if message.content_source == ContentSource::Checkpoint { None } else { with_empty_content(own) };
         let message = repaired.as_ref().unwrap_or(own);
@@ -73,34 +73,33 @@ impl SystemState {
         }
     }
 
-    /// Its texts that belong to no section, a blank line between them.
+    /// Joins the texts that belong to no section with blank lines.
     pub fn content(&self) -> JsString {
         join_paragraphs(self.texts.iter().cloned())
     }
 
-    /// Its sections: name and text, in order.
+    /// Returns name and text of each section, in order.
     pub fn sections(&self) -> impl Iterator<Item = (&JsString, &Value)> {
         self.sections.iter()
     }
 
-    /// Its tools, in order.
     pub fn tools(&self) -> impl Iterator<Item = &Value> {
         self.tools.iter().map(|(_, tool)| tool)
     }
 
-    /// When the first of its messages was made, as it is recorded.
+    /// Returns the recorded timestamp of the first message.
     pub fn timestamp(&self) -> Option<&Value> {
         self.timestamp.as_ref()
     }
 
-    /// The prompt as a provider gets it.
+    /// Builds the prompt that a provider receives.
     pub fn prompt(&self) -> JsString {
         let sections = self.sections.iter().filter_map(|(_, text)| text.as_str().cloned());
         let texts = std::iter::once(self.content()).chain(sections);
         join_paragraphs(texts.filter(|text| !text.is_empty()))
     }
 
-    /// The one system message that says the same, as a compaction carries it (store-pi-1.5 I4).
+    /// Builds the one equivalent system message, as a compaction stores it (store-pi-1.5 I4).
     pub fn message(&self) -> Value {
         let mut message =
             Object::from([("role", Value::from("system")), ("content", Value::String(self.content()))]);
@@ -116,18 +115,18 @@ impl SystemState {
         Value::Object(message)
     }
 
-    /// The message of [`Self::message`] as of a moment, in ms.
+    /// Builds the message of [`Self::message`] with the timestamp `now_ms`.
     pub fn message_at(&self, now_ms: i64) -> Value {
         Self { timestamp: Some(Value::Number(now_ms as f64)), ..self.clone() }.message()
     }
 
-    /// Estimated tokens of that message (store-pi-1.5 E1).
+    /// Estimates the tokens of that message (store-pi-1.5 E1).
     pub fn tokens(&self) -> Result<f64, JsException> {
         estimate_message(&measure_message(&self.message()).size.for_release(ReadMode::Projected))
     }
 }
 
-/// The text of a system message: its content, or its text blocks with a line end between them.
+/// Returns the text of a system message: its content, or its text blocks joined by line feeds.
 fn text_of(message: &Value) -> Result<JsString, JsException> {
     let blocks = match message.get("content") {
         Some(Value::String(text)) => return Ok(text.clone()),

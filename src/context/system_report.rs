@@ -1,11 +1,10 @@
-//! System prompt and tools as a transcript holds them, told in the form of a run's report: so that they fill the same
-//! parts of the budget and are taken apart on the same screens (store-pi-1.5 B9, D6).
+//! Reports system prompt and tools of a pi transcript in the form of a gateway's run report, so that the budget and the
+//! breakdown treat both alike (store-pi-1.5 B9, D6).
 
 use crate::context::system::SystemState;
 use crate::js::{self, JsString, Object, Value};
 use crate::store::prompt_report::SystemPromptReport;
 
-/// The report of a replayed state.
 pub fn report_from_state(state: &SystemState) -> Option<SystemPromptReport> {
     SystemPromptReport::from_value(&report_value(state))
 }
@@ -45,7 +44,7 @@ fn report_value(state: &SystemState) -> Value {
     ])
 }
 
-/// A tool by the chars of its whole declaration: that is what is sent and estimated.
+/// Reports a tool by the chars of its whole declaration, which is sent and estimated.
 fn tool_value(tool: &Value) -> Value {
     let properties = tool.get("parameters").and_then(|schema| schema.get("properties")?.as_object());
     object([
@@ -56,7 +55,7 @@ fn tool_value(tool: &Value) -> Value {
     ])
 }
 
-/// The files of a project: each in a tag that names its path.
+/// Finds the project files: each is in a tag that names its path.
 fn file_values(section: Option<&JsString>) -> Value {
     let text = section.map(JsString::to_string_lossy).unwrap_or_default();
     let each = texts_between(&text, "<project_instructions path=\"", "</project_instructions>");
@@ -74,7 +73,7 @@ fn file_values(section: Option<&JsString>) -> Value {
     Value::Array(each.into_iter().map(file).collect())
 }
 
-/// The skills that are offered, each by its block.
+/// Finds the offered skills, each with the size of its block.
 fn skill_values(section: Option<&JsString>) -> Value {
     let text = section.map(JsString::to_string_lossy).unwrap_or_default();
     let skill = |block: &str| {
@@ -84,7 +83,7 @@ fn skill_values(section: Option<&JsString>) -> Value {
     Value::Array(texts_between(&text, "<skill>", "</skill>").into_iter().map(skill).collect())
 }
 
-/// What stands between two marks, each time they stand in this order.
+/// Returns the texts between each pair of marks.
 fn texts_between<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
     let blocks = text.split(open).skip(1);
     blocks.filter_map(|rest| rest.split_once(close).map(|(block, _)| block)).collect()
@@ -129,7 +128,7 @@ mod tests {
         assert_eq!(report.tools[0].property_count, Some(1));
         let fixed = FixedChars::new(&report);
         assert!(fixed.files > 0 && fixed.files < fixed.system && fixed.tools > 40);
-        // The parts come to what the runtime estimates, but for the blank lines between sections.
+        // The parts add up to the runtime's estimate, except for the blank lines between sections.
         let tokens = estimate_message(&context.messages[0].size).expect("measurable");
         assert!((tokens - (fixed.system + fixed.tools) as f64 / 4.0).abs() < 4.0);
     }

@@ -1,27 +1,25 @@
-//! The tokens of a context before it was compacted: by the file, else by the provider's last count.
+//! Returns the recorded tokens of a context before its compaction: from the entry, or else from the provider's last
+//! count.
 
 use crate::ids::EntryIx;
 use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
 
-/// Tokens before a compaction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TokensBefore {
-    /// The tokens.
     pub tokens: f64,
-    /// A rule estimated them: neither the file nor the provider says how many there were.
+    /// A rule estimated the tokens, because neither the file nor the provider recorded them.
     pub is_estimate: bool,
 }
 
 impl TokensBefore {
-    /// Tokens that a rule estimated.
     pub fn estimate(tokens: f64) -> Self {
         Self { tokens, is_estimate: true }
     }
 }
 
-/// The tokens before the compaction that stands at `place` of a path: `tokensBefore` of its entry, else the last prompt
-/// that the provider counted since the compaction or reset before it. None where neither is known.
+/// Returns the tokens before the compaction at `place` of a path: `tokensBefore` of its entry, or else the last prompt
+/// that the provider counted since the previous compaction or reset. `None` if neither is known.
 pub fn recorded_tokens_before(index: &Index, path: &[EntryIx], place: usize) -> Option<TokensBefore> {
     let entry = index.entry(*path.get(place)?);
     let known = |tokens: f64| Some(TokensBefore { tokens, is_estimate: false });

@@ -1,11 +1,11 @@
-//! Terminal colours as red, green and blue: a picture has no terminal to ask.
+//! Terminal colours as RGB, because a picture has no terminal palette.
 
 use ratatui::style::Color;
 
 /// Red, green and blue, 0 to 255 each.
 pub type Rgb = (u8, u8, u8);
 
-/// The sixteen named colours as xterm shows them, in the order of their numbers.
+/// The sixteen named colours as in xterm, in the order of their numbers.
 const NAMED: [Rgb; 16] = [
     (0, 0, 0),
     (205, 0, 0),
@@ -28,7 +28,7 @@ const NAMED: [Rgb; 16] = [
 /// The six levels of the colour cube, numbers 16 to 231.
 const CUBE: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
-/// The colour to paint; `reset` stands for the terminal's own colour.
+/// Returns the colour to paint; `reset` is the terminal's own colour.
 pub(super) fn resolve(color: Color, reset: Rgb) -> Rgb {
     match color {
         Color::Reset => reset,
@@ -53,7 +53,7 @@ pub(super) fn resolve(color: Color, reset: Rgb) -> Rgb {
     }
 }
 
-/// One of the 256 colours: sixteen names, a cube of six levels, 24 greys.
+/// Returns one of the 256 colours: sixteen names, a cube of six levels, 24 greys.
 fn indexed(number: u8) -> Rgb {
     match number {
         0..=15 => NAMED[usize::from(number)],
@@ -68,13 +68,13 @@ fn indexed(number: u8) -> Rgb {
     }
 }
 
-/// `percent` (0 to 100) of `ink`, the rest `paper`.
+/// Mixes `percent` (0 to 100) of `ink` with the rest of `paper`.
 pub(super) fn mix(ink: Rgb, paper: Rgb, percent: u16) -> Rgb {
     let channel = |a: u8, b: u8| ((u16::from(a) * percent + u16::from(b) * (100 - percent) + 50) / 100) as u8;
     (channel(ink.0, paper.0), channel(ink.1, paper.1), channel(ink.2, paper.2))
 }
 
-/// The colour as SVG writes it: `#rrggbb`.
+/// Formats a colour for SVG: `#rrggbb`.
 pub(super) fn hex((r, g, b): Rgb) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }

@@ -1,5 +1,5 @@
-//! What a document tells of a session, before it has a form: every entry with its place in the tree, its sizes, its fate under
-//! a plan, and its text without secrets.
+//! The content of an exported session before it has a format: every entry with its place in the tree, its sizes, its
+//! fate under a plan, and its text without secrets.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,37 +10,36 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::tokens::{ContextEstimate, estimate_context};
 use crate::export::shape;
 use crate::ids::EntryIx;
-use crate::inspect::LoadedSession;
-use crate::inspect::message::{TextPart, parts_of_entry, parts_of_message};
-use crate::inspect::tool::tool_of;
 use crate::js::Value;
 use crate::plan::{self, CompactionSummary, Plan, PolicyEffect};
 use crate::policy::Fate;
 use crate::policy::message_list::MessageOrigin;
 use crate::redact::Redactor;
+use crate::session::LoadedSession;
+use crate::session::message::{TextPart, parts_of_entry, parts_of_message};
+use crate::session::tool::tool_of;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
 use crate::transcript::drawing_order::drawing_order;
 use crate::transcript::labels::{resolve_labels, session_name};
 
-/// What is to be told.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportRequest<'a> {
-    /// The session, at the leaf looked at.
+    /// The session at the selected leaf.
     pub session: &'a LoadedSession,
-    /// A plan over it, and the summary that was made for its compaction.
+    /// A plan for it, and the summary made for the plan's compaction.
     pub plan: Option<(&'a Plan, Option<&'a CompactionSummary>)>,
-    /// When it is told, ms since 1970.
+    /// Time of the export, ms since 1970.
     pub now_ms: i64,
-    /// Secrets are replaced, and images left out.
+    /// Replaces secrets and omits images.
     pub redact: bool,
-    /// Every word is replaced by another of the same shape.
+    /// Replaces every word by another of the same shape.
     pub shape_only: bool,
 }
 
 impl ExportRequest<'_> {
-    /// What replaces its secrets, every entry of the transcript looked through: one that is told on one branch may stand
-    /// bare on another. Words that are replaced hide none.
+    /// Creates the redactor. It first learns from every entry of the transcript, because a secret that is labelled on
+    /// one branch may appear without its label on another. A disabled redactor is enough where all words are replaced.
     pub fn redactor(&self) -> Result<Redactor, BodyError> {
         if !self.redact || self.shape_only {
             return Ok(Redactor::disabled());
@@ -55,113 +54,95 @@ impl ExportRequest<'_> {
     }
 }
 
-/// A session as a document tells it.
 #[derive(Debug)]
 pub struct Document {
-    /// Its key.
     pub key: String,
-    /// Its agent.
     pub agent: String,
-    /// Its id.
     pub id: String,
-    /// Its name, or what stands for one.
+    /// The session's name, or the store's title without one.
     pub title: String,
-    /// The transcript.
+    /// The transcript's path.
     pub path: String,
     /// Provider of the next call.
     pub provider: String,
     /// Model of the next call.
     pub model: String,
-    /// The rules it is read by.
+    /// Name of the ruleset.
     pub ruleset: String,
-    /// Tokens of the window; none where it is not known.
+    /// The window in tokens; `None` if unknown.
     pub window: Option<u64>,
-    /// Where the window is told.
+    /// Source of the window.
     pub window_source: &'static str,
     /// Estimated tokens of each part of the prompt.
     pub budget: Vec<(&'static str, u64)>,
-    /// The prompt as the runtime counts it; none where it fails.
+    /// The runtime's own estimate of the context; `None` where the runtime would fail.
     pub estimate: Option<ContextEstimate>,
-    /// The entry the context ends at.
+    /// The entry that the context ends at.
     pub leaf: Option<String>,
-    /// When it was told, ms since 1970.
+    /// Time of the export, ms since 1970.
     pub now_ms: i64,
-    /// Words were replaced.
     pub shape_only: bool,
-    /// Secrets replaced, by kind; none where nothing was looked for.
+    /// Replaced secrets, by kind; `None` if redaction is off.
     pub redacted: Option<BTreeMap<&'static str, usize>>,
-    /// Images left out.
     pub removed_images: usize,
-    /// What was found in the transcript.
+    /// Diagnostics of the session.
     pub diagnostics: Vec<String>,
-    /// The plan.
     pub plan: Option<ExportedPlan>,
-    /// Every entry, in the order of the tree.
+    /// Every entry, in tree order.
     pub entries: Vec<DocumentEntry>,
 }
 
-/// A plan as a document tells it.
 #[derive(Debug)]
 pub struct ExportedPlan {
-    /// The steps that take part.
+    /// The policies that ran.
     pub policies: Vec<PolicyEffect>,
     /// Estimated tokens of the messages before.
     pub tokens_before: u64,
     /// Estimated tokens of the messages after.
     pub tokens_after: u64,
-    /// Messages that it makes: a summary, invented results; each with the position it stands before.
+    /// Messages that the plan creates: a summary, a checkpoint, invented results; each with the position of the message
+    /// behind it.
     pub new_messages: Vec<(usize, Value)>,
 }
 
-/// One entry.
 #[derive(Debug)]
 pub struct DocumentEntry {
-    /// Its name.
     pub id: String,
-    /// Its parent's name.
     pub parent: Option<String>,
-    /// Its line in the file.
+    /// Line in the file, from 1.
     pub line: u64,
-    /// Branches it is away from the trunk.
+    /// Number of branches between it and the trunk.
     pub depth: usize,
-    /// The first of a branch.
+    /// The entry is the first of a branch.
     pub starts_branch: bool,
-    /// It stands on the path to the leaf.
+    /// The entry is on the path to the leaf.
     pub is_active: bool,
-    /// It is that leaf.
     pub is_leaf: bool,
-    /// Its type.
     pub kind: EntryKind,
-    /// Who speaks.
     pub role: Option<Role>,
-    /// The tool it is about.
+    /// The tool that it calls or answers.
     pub tool: Option<String>,
     /// Estimated tokens of its message.
     pub tokens: Option<u64>,
     /// Chars of its message as pi counts them.
     pub chars: Option<u64>,
-    /// When, ms since 1970; NaN where that cannot be read.
+    /// ms since 1970; NaN if unreadable.
     pub time: f64,
-    /// Its label.
     pub label: Option<String>,
     /// Its position in the context.
     pub position: Option<usize>,
-    /// What becomes of it under the plan.
     pub fate: Option<ExportedFate>,
-    /// The entry itself.
+    /// The entry itself, sanitized.
     pub value: Value,
-    /// Its message under the plan, where that differs.
+    /// Its message under the plan, if that differs.
     pub planned_message: Option<Value>,
 }
 
-/// What becomes of a message under a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportedFate {
-    /// What.
     pub fate: Fate,
-    /// Why.
     pub reason: &'static str,
-    /// By which rule.
+    /// The rule's citation.
     pub rule: &'static str,
     /// Estimated tokens before.
     pub tokens_before: u64,
@@ -170,17 +151,17 @@ pub struct ExportedFate {
 }
 
 impl DocumentEntry {
-    /// Its parts as text.
+    /// Returns its parts as text.
     pub fn parts(&self) -> Vec<TextPart> {
         parts_of_entry(&self.value, self.kind, self.role)
     }
 
-    /// Its parts under the plan, where they differ.
+    /// Returns its parts under the plan, if they differ.
     pub fn parts_after(&self) -> Option<Vec<TextPart>> {
         self.planned_message.as_ref().map(|message| parts_of_message(message, self.role))
     }
 
-    /// Who or what it is, in a word or two.
+    /// Returns its role or type in a word or two.
     pub fn kind_text(&self) -> String {
         match self.role.filter(|_| self.kind == EntryKind::Message) {
             Some(role) => role.as_str().to_owned(),
@@ -190,7 +171,7 @@ impl DocumentEntry {
 }
 
 impl Document {
-    /// Reads every entry again and puts the document together.
+    /// Reads every entry again and builds the document.
     pub fn build(wanted: &ExportRequest<'_>) -> Result<Self, BodyError> {
         let mut out = Sanitizer { redactor: wanted.redactor()?, shape_only: wanted.shape_only };
         let inspection = wanted.session;
@@ -225,13 +206,13 @@ impl Document {
         })
     }
 
-    /// Prompt tokens of all parts together.
+    /// Returns the prompt tokens of all parts.
     pub fn total_tokens(&self) -> u64 {
         self.budget.iter().map(|(_, tokens)| tokens).sum()
     }
 }
 
-/// What is done to everything that goes out.
+/// Removes secrets or words from everything that leaves.
 struct Sanitizer {
     redactor: Redactor,
     shape_only: bool,

@@ -1,5 +1,5 @@
-//! A session's shape as a folder that opens like the store it was taken from: the transcript, its row, and the settings
-//! that decide about it. For reports of faults: numbers stay, words go.
+//! Exports a session's shape as a folder that opens like its store: the transcript, its row, and the settings that
+//! affect it. For bug reports: numbers stay, words are masked.
 
 use std::path::PathBuf;
 
@@ -7,18 +7,18 @@ use crate::export::document::ExportRequest;
 use crate::export::pi::{PiError, export_transcript};
 use crate::export::shape;
 use crate::gateway::ruleset::Ruleset;
-use crate::inspect::LoadedSession;
 use crate::js::{self, JsString, Object, Value};
+use crate::session::LoadedSession;
 use crate::store::session_records::SessionRecord;
 
-/// A folder: its files by their paths in it.
+/// A folder in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportFolder {
-    /// Path and text of each.
+    /// Relative path and text of each file.
     pub files: Vec<(PathBuf, String)>,
 }
 
-/// Words of keys that say what a session is, not whose.
+/// Words of keys that name a session's kind, not its owner.
 const KEY_WORDS: [&str; 36] = [
     "agent",
     "main",
@@ -58,7 +58,7 @@ const KEY_WORDS: [&str; 36] = [
     "explicit",
 ];
 
-/// Members of rows and settings whose texts are words of the gateway.
+/// Members of rows and settings with texts that are the gateway's own words.
 const KEPT_MEMBERS: [&str; 28] = [
     "sessionId",
     "previousSessionId",
@@ -90,11 +90,11 @@ const KEPT_MEMBERS: [&str; 28] = [
     "source",
 ];
 
-/// Members of rows that only say where something lay, or whose it is.
+/// Members of rows that name locations, accounts or secrets.
 const OMITTED_MEMBERS: [&str; 6] =
     ["sessionFile", "authProfileOverride", "apiKey", "baseUrl", "headers", "env"];
 
-/// The settings that decide about a session; `*` is any name there.
+/// The settings that affect a session; `*` matches any name.
 const SETTINGS: [&[&str]; 15] = [
     &["agents", "defaults", "contextTokens"],
     &["agents", "defaults", "contextPruning"],
@@ -113,10 +113,10 @@ const SETTINGS: [&[&str]; 15] = [
     &["session", "maintenance"],
 ];
 
-/// The folder of a session and its row.
+/// Builds the folder of a session and its row.
 ///
 /// # Errors
-/// As for the transcript alone.
+/// Fails where [`export_transcript`] does.
 pub fn shape_folder(
     wanted: &ExportRequest<'_>,
     row: Option<&SessionRecord>,
@@ -146,7 +146,7 @@ fn json_line(value: &Value) -> String {
     format!("{}\n", js::stringify(value))
 }
 
-/// The name of pi's own file, which holds a time and the session's id.
+/// Returns the name of pi's own file, which holds a time and the session's id.
 fn pi_file_name(inspection: &LoadedSession) -> PathBuf {
     let name = inspection.source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let own =
@@ -159,7 +159,7 @@ fn pi_file_name(inspection: &LoadedSession) -> PathBuf {
     PathBuf::from("sessions").join("--x--").join(name)
 }
 
-/// A name without what leads elsewhere.
+/// Returns a name that cannot leave the folder.
 fn safe_file_name(id: &str) -> String {
     id.chars().filter(|char| char.is_ascii_alphanumeric() || "-_".contains(*char)).collect()
 }
@@ -169,7 +169,7 @@ fn agent_of(inspection: &LoadedSession) -> String {
     if agent == "main" { agent.clone() } else { shape::plain_text(agent).to_lowercase() }
 }
 
-/// The key with its kind and without whose it is.
+/// Returns the key with its kind, but without its owner.
 fn session_key(inspection: &LoadedSession, agent: &str) -> String {
     let key = &inspection.item.key.0;
     let own = format!("agent:{}:", inspection.item.agent);
@@ -192,7 +192,7 @@ fn shaped_row(row: Option<&SessionRecord>, id: &str) -> Value {
     Value::Object(shaped)
 }
 
-/// A value of a row or a setting: numbers and switches as they are, texts without their words.
+/// Masks a value of a row or a setting: numbers and switches stay.
 fn shape_member(key: &str, value: &Value) -> Value {
     match value {
         Value::String(text) if KEPT_MEMBERS.contains(&key) || is_duration(text) => value.clone(),
@@ -203,7 +203,7 @@ fn shape_member(key: &str, value: &Value) -> Value {
             for (name, value) in object.iter() {
                 let name = name.to_string_lossy();
                 if !OMITTED_MEMBERS.contains(&name.as_str()) {
-                    // Names of the gateway are plain; anything else may be a person's.
+                    // The gateway's own names are plain; anything else may be a person's.
                     let plain = name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
                     let shown = if plain { name.clone() } else { shape::plain_text(&name) };
                     out.set(&shown, shape_member(&name, value));
@@ -215,7 +215,7 @@ fn shape_member(key: &str, value: &Value) -> Value {
     }
 }
 
-/// `30d`, `1h30m`: what settings hold as times.
+/// Whether a text is a duration such as `30d` or `1h30m`.
 fn is_duration(text: &JsString) -> bool {
     let text = text.to_string_lossy();
     text.len() <= 8
@@ -223,7 +223,7 @@ fn is_duration(text: &JsString) -> bool {
         && text.chars().all(|char| char.is_ascii_digit() || "smhd.".contains(char))
 }
 
-/// What the configuration says of the session, and the version that its rules are told by.
+/// Returns the settings that affect the session, and the version of its ruleset.
 fn shape_config(inspection: &LoadedSession) -> Value {
     let mut out = Object::default();
     for path in SETTINGS {
@@ -237,7 +237,7 @@ fn shape_config(inspection: &LoadedSession) -> Value {
     Value::Object(out)
 }
 
-/// Copies what stands at a path.
+/// Copies the values at a path.
 fn copy_path(from: &Value, path: &[&str], to: &mut Object) {
     let ([key, rest @ ..], Some(object)) = (path, from.as_object()) else { return };
     for (name, value) in object.iter() {
@@ -257,12 +257,12 @@ fn copy_path(from: &Value, path: &[&str], to: &mut Object) {
     }
 }
 
-/// A setting; the model's name is what its window is found by.
+/// Masks a setting. `model` stays, because it determines the window.
 fn shape_setting(name: &str, value: &Value) -> Value {
     if name == "model" { value.clone() } else { shape_member(name, value) }
 }
 
-/// What pi's settings come to for this session.
+/// Returns pi's effective settings for this session.
 fn shape_pi_settings(inspection: &LoadedSession) -> Value {
     let compaction = inspection.configured_settings.compaction;
     Value::Object(Object::from([(

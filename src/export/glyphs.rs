@@ -1,14 +1,14 @@
-//! Characters that are drawn as shapes instead of letters: blocks, shades, lines, braille, diagonals, arcs.
+//! Draws characters as shapes instead of letters: blocks, shades, lines, braille, diagonals, arcs.
 //!
-//! They must meet at the edges of their cells, and no font does that at every size.
+//! They must meet at the edges of their cells, which no font achieves at every size.
 
 use super::colour::{Rgb, mix};
 use super::lines;
 use super::shapes::{PixelRect, Shapes};
 
-/// Width of a cell in pixels.
+/// Pixels.
 pub(super) const CELL_WIDTH: i32 = 10;
-/// Height of a cell in pixels.
+/// Pixels.
 pub(super) const CELL_HEIGHT: i32 = 21;
 
 /// The top left pixel of a cell.
@@ -18,16 +18,16 @@ pub(super) struct Origin {
     pub(super) y: i32,
 }
 
-/// Pixels of the braille dots, chosen so that rows stand evenly from cell to cell and dots are crisp.
+/// Pixels of the braille dots, chosen so that rows are evenly spaced from cell to cell and dots are crisp.
 const DOT_COLUMNS: [i32; 2] = [2, 7];
 const DOT_ROWS: [i32; 4] = [2, 7, 13, 18];
-/// Column and row of each braille bit, lowest first; the last two were added below the first six.
+/// Column and row of each braille bit, lowest first; Unicode added the last two below the first six.
 const DOTS: [(usize, usize); 8] = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)];
 
 /// Quarters filled by U+2596 to U+259F: bits for upper left, upper right, lower left, lower right.
 const QUADRANTS: [u8; 10] = [4, 8, 1, 13, 9, 7, 11, 2, 6, 14];
 
-/// Draws `c` when it is one of the characters made of shapes; false leaves it to a font.
+/// Draws `c` if it is made of shapes; returns false to leave it to a font.
 pub(super) fn draw(c: char, at: Origin, ink: Rgb, paper: Rgb, shapes: &mut Shapes) -> bool {
     match c {
         '▀'..='▟' => block_element(c, at, ink, paper, shapes),
@@ -54,7 +54,7 @@ fn block_element(c: char, at: Origin, ink: Rgb, paper: Rgb, shapes: &mut Shapes)
     }
 }
 
-/// Fills left, top, right, bottom given in eighths of the cell, on the nearest whole pixels.
+/// Fills a rectangle with edges (left, top, right, bottom) in eighths of the cell, rounded to whole pixels.
 fn eighths(at: Origin, ink: Rgb, edges: [i32; 4], shapes: &mut Shapes) {
     let across = |eighth: i32| (eighth * CELL_WIDTH + 4) / 8;
     let down = |eighth: i32| (eighth * CELL_HEIGHT + 4) / 8;
@@ -81,7 +81,7 @@ fn braille(c: char, at: Origin, ink: Rgb, shapes: &mut Shapes) {
     }
 }
 
-/// Arcs and diagonals. Arcs start and end in the middle of the pixels that straight lines run in.
+/// Draws arcs and diagonals. Arcs start and end in the middle of the pixels of straight lines.
 fn stroke(c: char, Origin { x, y }: Origin, ink: Rgb, shapes: &mut Shapes) {
     let (right, bottom) = (x + CELL_WIDTH, y + CELL_HEIGHT);
     let rising = format!("M{right} {y}L{x} {bottom}");

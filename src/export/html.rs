@@ -1,30 +1,30 @@
-//! A document as one HTML file: no request to anywhere, readable without its script, searchable with it.
+//! A document as one HTML file: it loads nothing, is readable without its script and searchable with it.
 
 use std::fmt::Write as _;
 
 use crate::export::document::{Document, DocumentEntry, ExportedPlan};
 use crate::export::words::{facts, fate, head, legend, new_message_parts, sanitized};
-use crate::inspect::format::{format_timestamp, group_digits};
-use crate::inspect::message::{PartKind, TextPart};
+use crate::format::{format_timestamp, group_digits};
+use crate::session::message::{PartKind, TextPart};
 use crate::store::entry::EntryKind;
 
 const STYLE: &str = include_str!("../../assets/export/page.css");
 const SCRIPT: &str = include_str!("../../assets/export/page.js");
-/// Nothing is fetched, whatever a text says.
+/// Blocks all requests, whatever a text contains.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// Texts of more chars or lines are folded.
+/// Texts over one of these limits are folded.
 const FOLD_CHARS: usize = 4000;
 const FOLD_LINES: usize = 60;
-/// Chars of a folded text that are seen.
+/// Chars shown of a folded text.
 const PREVIEW_CHARS: usize = 200;
-/// Chars that are laid out as one piece: a browser takes long over one of a million.
+/// Bytes that are laid out as one piece: browsers are slow with a piece of a million.
 const CHUNK_CHARS: usize = 20_000;
-/// Colours of the parts of the prompt, in their order.
+/// Colours of the parts of the prompt, in order.
 const COLOURS: [&str; 8] =
     ["#6b7280", "#8b6f47", "#557a95", "#9c6ade", "#2f8f5b", "#3b82c4", "#7f9fc4", "#b07d2b"];
 
-/// The page.
+/// Renders the page.
 pub fn html(document: &Document) -> String {
     let mut out = String::new();
     let title = escaped(&document.key);
@@ -123,7 +123,7 @@ fn plan_section(plan: &ExportedPlan, out: &mut String) {
     out.push_str("</section>\n");
 }
 
-/// The tree in its order; each branch off the trunk is folded.
+/// Renders the tree in its order; each branch off the trunk is folded.
 fn entries(document: &Document, out: &mut String) {
     out.push_str("<section id=\"entries\"><h2>Entries</h2>\n");
     let mut open: Vec<usize> = Vec::new();
@@ -224,7 +224,7 @@ fn part(part: &TextPart, out: &mut String) {
     }
 }
 
-/// A text as it is; a long one is folded behind its beginning, and laid out in pieces.
+/// Renders a text unchanged; a long one is folded behind its beginning and laid out in pieces.
 fn pre(text: &str, out: &mut String) {
     let text = sanitized(text);
     let chars = text.encode_utf16().count();
@@ -254,7 +254,7 @@ fn pre(text: &str, out: &mut String) {
     out.push_str("</pre></details>");
 }
 
-/// One line made safe for a page.
+/// Sanitizes and escapes one line.
 fn escaped(text: &str) -> String {
     escape(&sanitized(text))
 }

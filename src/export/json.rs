@@ -7,10 +7,10 @@ use crate::js::{Object, Value, iso_text, stringify};
 use crate::plan::PolicyEffect;
 use crate::policy::Fate;
 
-/// Version of every JSON shape that this program writes. It rises when a key changes its meaning or goes away.
+/// Version of every JSON shape that clawscope writes. It increases when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// The document as an object.
+/// Builds the document's object.
 pub fn json(document: &Document) -> Object {
     let window = Object::from([
         ("tokens", Value::from(document.window)),
@@ -111,7 +111,7 @@ fn fate_value(told: ExportedFate) -> Value {
     ]))
 }
 
-/// An answer of a command, or what a screen saves of the same: JSON in one line, `schemaVersion` first.
+/// Encodes a command's answer, or the same from a screen: JSON in one line, `schemaVersion` first.
 pub fn to_line(members: Object) -> String {
     let mut object = Object::from([("schemaVersion", Value::from(SCHEMA_VERSION))]);
     for (key, value) in members {
@@ -120,7 +120,7 @@ pub fn to_line(members: Object) -> String {
     escaped(&stringify(&Value::from(object)))
 }
 
-/// JSON in which no character can act on a terminal: it says the same.
+/// Escapes all characters of a JSON text that can act on a terminal, without a change of its meaning.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
@@ -133,7 +133,8 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// C1 controls, DEL, line separators and direction marks, all of the basic plane. The others are escaped by JSON.
+/// C1 controls, DEL, line separators and direction marks, all in the basic plane. JSON escapes the other controls
+/// itself.
 fn needs_escape(char: char) -> bool {
     matches!(char, '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,23 +1,23 @@
 //! Box drawing (U+2500 to U+257F): arms from the edges of a cell to its centre.
 //!
-//! A line character is up to four arms of a weight each. Where arms meet they overlap by half a stroke,
-//! so corners close and lines join from cell to cell.
+//! A line character has up to four arms, each with a weight. Arms overlap by half a stroke where they meet, so that
+//! corners close and lines join from cell to cell.
 
 use super::colour::Rgb;
 use super::glyphs::{CELL_HEIGHT, CELL_WIDTH, Origin};
 use super::shapes::{PixelRect, Shapes};
 
-/// The pixel column and row that light lines run in.
+/// Pixel column and row of light lines.
 const CENTRE: (i32, i32) = (5, 10);
-/// How far the two strokes of a double line stand off the centre.
+/// Distance of a double line's strokes from the centre.
 const DOUBLE_OFFSET: i32 = 2;
 
 const LIGHT: u16 = 1;
 const HEAVY: u16 = 2;
 const DOUBLE: u16 = 3;
 
-/// The arms of each character from U+2500 on: one hex digit each for up, right, down, left, as a weight
-/// (0 none, 1 light, 2 heavy, 3 double). All zero: dashes, arcs, diagonals, which are drawn another way.
+/// The arms of each character from U+2500 on: one hex digit each for up, right, down, left, as a weight (0 none, 1
+/// light, 2 heavy, 3 double). All zero: dashes, arcs and diagonals, which are drawn otherwise.
 #[rustfmt::skip]
 const ARMS: [u16; 128] = [
     0x0101, 0x0202, 0x1010, 0x2020, 0x0000, 0x0000, 0x0000, 0x0000,
@@ -38,8 +38,8 @@ const ARMS: [u16; 128] = [
     0x0002, 0x2000, 0x0200, 0x0020, 0x0201, 0x1020, 0x0102, 0x2010,
 ];
 
-/// Where dashes start and how long they are, across a cell. Whole pixels, and an even rhythm over cells:
-/// ten pixels hold no three equal dashes, so the triple dash has two.
+/// Start and length of the dashes across a cell. Whole pixels, and an even rhythm over cells: ten pixels cannot hold
+/// three equal dashes, so the triple dash has two.
 type Dashes = &'static [(i32, i32)];
 const HORIZONTAL_DASHES: [Dashes; 3] =
     [&[(0, 4), (5, 4)], &[(1, 3), (6, 3)], &[(0, 1), (2, 1), (4, 1), (6, 1), (8, 1)]];
@@ -50,7 +50,7 @@ const VERTICAL_DASHES: [Dashes; 3] = [
     &[(0, 2), (3, 2), (6, 2), (9, 2), (12, 2), (15, 2), (18, 2)],
 ];
 
-/// Draws a line character; false when it is none that is made of rectangles.
+/// Draws a line character; returns false for a character that is not made of rectangles.
 pub(super) fn draw(c: char, at: Origin, ink: Rgb, shapes: &mut Shapes) -> bool {
     let Some(index) = (c as usize).checked_sub(0x2500).filter(|index| *index < ARMS.len()) else {
         return false;
@@ -68,7 +68,7 @@ pub(super) fn draw(c: char, at: Origin, ink: Rgb, shapes: &mut Shapes) -> bool {
     arms != 0
 }
 
-/// The dashes of a dashed line, whether it runs down, and its weight.
+/// Returns the dashes of a dashed line, whether it is vertical, and its weight.
 fn dashes(c: char) -> Option<(Dashes, bool, u16)> {
     let (count, first) = match c {
         '╌'..='╏' => (0, '╌'),
@@ -94,7 +94,7 @@ enum Direction {
 impl Direction {
     const ALL: [Self; 4] = [Self::Up, Self::Right, Self::Down, Self::Left];
 
-    /// The arms that meet this one: across it towards the origin, across it away from it, straight on.
+    /// Returns the arms that meet this one: across it towards the origin, across it away from it, straight on.
     fn other_directions(self) -> [Self; 3] {
         match self {
             Self::Up => [Self::Left, Self::Right, Self::Down],
@@ -138,8 +138,8 @@ fn arm(arms: u16, direction: Direction, at: Origin, ink: Rgb, shapes: &mut Shape
     }
 }
 
-/// How many pixels past the centre one a stroke goes; `None` when nothing crosses it, and it ends at the
-/// middle of the cell.
+/// Returns the pixels by which a stroke passes the centre; `None` if nothing crosses it and it ends at the middle of
+/// the cell.
 fn single_reach(near: u16, far: u16, opposite: u16) -> Option<i32> {
     match (near, far) {
         (0, 0) => None,
@@ -159,7 +159,7 @@ fn double_reach(beside: u16, across: u16, opposite: u16) -> Option<i32> {
     }
 }
 
-/// Start and end of an arm along its own axis.
+/// Returns start and end of an arm along its own axis.
 fn span(direction: Direction, reach: Option<i32>) -> (i32, i32) {
     let (centre, size) =
         if direction.is_vertical() { (CENTRE.1, CELL_HEIGHT) } else { (CENTRE.0, CELL_WIDTH) };
@@ -169,7 +169,7 @@ fn span(direction: Direction, reach: Option<i32>) -> (i32, i32) {
     }
 }
 
-/// Pixels on each side of the centre one.
+/// Returns the pixels on each side of the central one.
 fn half_width(weight: u16) -> i32 {
     i32::from(weight == HEAVY)
 }
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// True when the set pixels hang together, corners not counted.
+    /// Whether the set pixels are connected, not counting corners.
     fn connected(rows: &[String]) -> bool {
         let set = |x: i32, y: i32| {
             usize::try_from(y).ok().and_then(|y| rows.get(y)).and_then(|row| row.as_bytes().get(x as usize))

@@ -1,17 +1,17 @@
-//! A document as Markdown: the active branch message by message, the plan, and other branches at the end.
+//! A document as Markdown: the active branch message by message, the plan, and the other branches at the end.
 
 use std::fmt::Write as _;
 
 use crate::export::document::{Document, DocumentEntry, ExportedPlan};
 use crate::export::words::{facts, fate, head, legend, new_message_parts, sanitized};
-use crate::inspect::format::{format_timestamp, group_digits};
-use crate::inspect::message::{PartKind, TextPart};
+use crate::format::{format_timestamp, group_digits};
+use crate::session::message::{PartKind, TextPart};
 use crate::store::entry::EntryKind;
 
-/// Texts of more chars are folded.
+/// Longer texts are folded.
 const FOLD_CHARS: usize = 4000;
 
-/// The document.
+/// Renders the document.
 pub fn markdown(document: &Document) -> String {
     let mut out = format!("# {}\n\n", inline(&document.key));
     out.push_str("| | |\n|---|---|\n");
@@ -114,7 +114,7 @@ fn part_text(part: &TextPart, out: &mut String) {
     }
 }
 
-/// A text between fences that it cannot close; a long one is folded.
+/// Renders a text between fences that it cannot close; a long one is folded.
 fn fenced(text: &str, language: &str, out: &mut String) {
     let text = sanitized(text);
     let fence = "`".repeat(longest_run(&text, '`').max(2) + 1);
@@ -140,7 +140,7 @@ fn longest_run(text: &str, wanted: char) -> usize {
     longest
 }
 
-/// One line in which nothing is taken for a sign of Markdown or HTML.
+/// Renders one line in which nothing acts as Markdown or HTML.
 fn inline(text: &str) -> String {
     let mut out = String::new();
     for char in sanitized(text).chars() {
@@ -159,7 +159,7 @@ fn inline(text: &str) -> String {
     out
 }
 
-/// Text between single backticks.
+/// Sanitizes a text for single backticks.
 fn code(text: &str) -> String {
     sanitized(text).replace(['`', '\n'], "'")
 }

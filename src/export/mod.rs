@@ -1,7 +1,7 @@
-//! What leaves the program as a document: a session as a page, as Markdown, as JSON, as a transcript of its own; a drawn
-//! screen as an SVG picture. Secrets are taken out of each by the same module.
+//! Everything that leaves the program as a document: a session as an HTML page, Markdown, JSON or a transcript; a drawn
+//! screen as an SVG picture. One module ([`crate::redact`]) removes the secrets from all of them.
 //!
-//! Everything here is a pure function from what was read to text. Who writes the file is the caller's business.
+//! Everything here is a pure function from loaded data to text; the caller writes the file.
 
 mod colour;
 pub mod document;
@@ -24,15 +24,13 @@ pub use colour::Rgb;
 pub use document::{Document, ExportRequest};
 pub use svg::{ScreenImage, svg};
 
-use crate::inspect::SessionItem;
 use crate::js;
+use crate::session::SessionItem;
 
-/// A form of a document of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// One HTML file, offline and searchable.
     Html,
-    /// Markdown.
     Markdown,
     /// JSON with a stable schema.
     Json,
@@ -41,7 +39,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Its word on the command line.
+    /// The word on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Html => "html",
@@ -51,7 +49,7 @@ impl Format {
         }
     }
 
-    /// The ending of its files.
+    /// The extension of its files.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Pi => "jsonl",
@@ -60,18 +58,18 @@ impl Format {
     }
 }
 
-/// A document, and what was taken out of it.
+/// A document, and the number of removed secrets and images.
 #[derive(Debug)]
 pub struct Exported {
-    /// The whole text.
+    /// The whole document.
     pub text: String,
-    /// Secrets replaced, by kind; none where nothing was looked for.
+    /// Replaced secrets, by kind; `None` if redaction is off.
     pub redacted: Option<BTreeMap<&'static str, usize>>,
-    /// Images left out.
+    /// Number of omitted images.
     pub removed_images: usize,
 }
 
-/// Puts a document together.
+/// Builds a document.
 pub fn export(wanted: &ExportRequest<'_>, format: Format) -> Result<Exported, pi::PiError> {
     if format == Format::Pi {
         let (text, redactor) = pi::export_transcript(wanted)?;
@@ -88,7 +86,7 @@ pub fn export(wanted: &ExportRequest<'_>, format: Format) -> Result<Exported, pi
 }
 
 impl Exported {
-    /// What was taken out, in words; none where nothing was.
+    /// Describes the removed secrets and images; `None` if redaction is off.
     pub fn removal_text(&self) -> Option<String> {
         let kinds = self.redacted.as_ref()?;
         let total: usize = kinds.values().sum();
@@ -106,7 +104,7 @@ impl Exported {
     }
 }
 
-/// A name for the file of a session: its key without what file systems mind.
+/// Returns a file name for a session: its key with only letters, digits, dots and dashes.
 pub fn file_name(session: &SessionItem, extension: &str) -> String {
     let plain = |char: char| if char.is_ascii_alphanumeric() || char == '.' { char } else { '-' };
     let name: String = session.key.0.chars().map(plain).take(80).collect();

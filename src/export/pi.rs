@@ -1,16 +1,16 @@
-//! A branch as a transcript of its own, which the runtime opens: header, entries in a chain, nothing else.
+//! Exports a branch as its own transcript, which the runtime opens: a header and a chain of entries.
 //!
-//! Without a plan the entries of the branch stay what they are, compactions with what came before them included. Under a plan
-//! the file holds the messages as they would be sent: also what a commit cannot write, such as a turn limit, is in it.
+//! Without a plan the branch's entries stay unchanged, including compactions and the entries before them. With a plan
+//! the file holds the messages that would be sent, including changes that a commit cannot write, such as a turn limit.
 
 use crate::export::document::ExportRequest;
 use crate::export::shape;
 use crate::ids::EntryIx;
-use crate::inspect::LoadedSession;
 use crate::js::{self, Object, Value, date_value, iso_text};
 use crate::plan::{self, CompactionSummary, Plan};
 use crate::policy::message_list::MessageOrigin;
 use crate::redact::Redactor;
+use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::transcript::Leaf;
@@ -22,21 +22,19 @@ mod ids;
 /// Version of the transcripts written here (store I2).
 const VERSION: f64 = 3.0;
 
-/// Why there is no such transcript.
+/// A reason that there is no transcript.
 #[derive(Debug, thiserror::Error)]
 pub enum PiError {
-    /// A line cannot be read again.
     #[error(transparent)]
     Body(#[from] BodyError),
-    /// The plan compacts, and nobody made the summary.
+    /// The plan compacts, but no summary was made.
     #[error("the plan compacts, and no summary was made yet. Make it first, or leave compact out.")]
     NoSummary,
-    /// Nothing to write.
     #[error("the branch has no entry yet.")]
     Empty,
 }
 
-/// The transcript's lines, each with its line end, and the redactor that went over them.
+/// Returns the transcript's lines, each with its end, and the redactor with its counts.
 pub fn export_transcript(wanted: &ExportRequest<'_>) -> Result<(String, Redactor), PiError> {
     let mut redactor = wanted.redactor()?;
     if wanted.shape_only && wanted.plan.is_none() && wanted.session.leaf == Leaf::Own {
@@ -60,7 +58,7 @@ pub fn export_transcript(wanted: &ExportRequest<'_>) -> Result<(String, Redactor
     Ok((text, redactor))
 }
 
-/// Every line of the file without its words, also those that are no entries: a report of a fault needs them.
+/// Masks every line of the file, including lines that are not entries: bug reports need them.
 fn all_lines(inspection: &LoadedSession) -> Result<String, BodyError> {
     let LoadedSession { source, index, .. } = inspection;
     let bytes = source.read_span(0, index.end as usize).map_err(|error| BodyError::Read {
@@ -98,11 +96,11 @@ fn header(wanted: &ExportRequest<'_>, names: &mut ExportIds<'_>) -> Value {
     ]))
 }
 
-/// The entries from the root to the leaf with their own ids, and the labels that other branches gave them.
+/// Returns the entries from the root to the leaf with their own ids, and the labels that other branches gave them.
 fn branch_lines(wanted: &ExportRequest<'_>, names: &mut ExportIds<'_>) -> Result<Vec<Value>, BodyError> {
     let LoadedSession { source, index, tree, leaf, .. } = wanted.session;
     let Some(leaf) = tree.leaf(index, leaf) else { return Ok(Vec::new()) };
-    // What the file era does not know, leaf rows and resets, is made into what it reads to the same context.
+    // The file format has no leaf rows and resets, so such a branch is rewritten to entries with the same context.
     if tree.has_resets() {
         return wanted.session.branch_entries();
     }
@@ -117,7 +115,7 @@ fn branch_lines(wanted: &ExportRequest<'_>, names: &mut ExportIds<'_>) -> Result
         }
         lines.push(value);
     }
-    // Behind a compaction nothing may stand: the runtime would compact once more.
+    // Nothing may follow a compaction: the runtime would compact again.
     if index.entry(leaf).kind != EntryKind::Compaction {
         lines.extend(foreign_labels(wanted, &path, names));
     }
@@ -156,7 +154,7 @@ fn entry_id(inspection: &LoadedSession, ix: EntryIx) -> Value {
     inspection.index.entry(ix).id.map_or(Value::Null, |id| inspection.index.ids.value(id))
 }
 
-/// The messages after a plan, each as the entry that becomes it (compaction 4.4), behind the model and the thinking level in
+/// Returns the messages after a plan, each as its entry (compaction 4.4), behind the model and the thinking level in
 /// force.
 fn planned_lines(
     wanted: &ExportRequest<'_>,
@@ -189,7 +187,7 @@ fn planned_lines(
     Ok(chain.lines)
 }
 
-/// Model and thinking level at the leaf, as the entries that set them.
+/// Returns the entries that set model and thinking level at the leaf.
 fn active_settings(inspection: &LoadedSession) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
     let word = |word| inspection.index.values.text(word).map(Value::from);
     let mut entries = Vec::new();
@@ -204,7 +202,6 @@ fn active_settings(inspection: &LoadedSession) -> Vec<(&'static str, Vec<(&'stat
     entries
 }
 
-/// Entries, each below the one before.
 struct EntryChain {
     lines: Vec<Value>,
     parent: Value,
@@ -224,7 +221,7 @@ impl EntryChain {
         self.lines.push(Value::from(entry));
     }
 
-    /// A message as the entry that becomes it. What is built from an entry takes its time from there (compaction 3.10a).
+    /// Appends the entry of a message. Messages that are built from an entry take its time (compaction 3.10a).
     fn message(
         &mut self,
         id: Value,
@@ -248,7 +245,8 @@ impl EntryChain {
             _ if was_message => self.push("message", id, time, vec![("message", message.clone())]),
             Some("compactionSummary") => {
                 let mut members = of(&["summary"], Some(message));
-                // What it keeps follows it here; the runtime looks for it before it and finds nothing (compaction 4.3).
+                // The kept messages follow it here; the runtime looks for them before it and finds nothing (compaction
+                // 4.3).
                 members.push(("firstKeptEntryId", id.clone()));
                 members.extend(of(&["tokensBefore"], Some(message)));
                 match made.filter(|_| old.is_none()) {

@@ -1,9 +1,9 @@
-//! A transcript's shape without its words, for reports of faults: every letter and digit of what people, models and tools
-//! said is another one of the same kind. Lengths, line ends, white space and punctuation stay, and with them every size that
-//! rules count: chars, weights of scripts, lengths as JSON.
+//! A transcript's shape without its words, for bug reports: every letter and digit that people, models and tools wrote
+//! is replaced by another of the same kind. Lengths, line ends, white space and punctuation stay, and with them every
+//! size that the rules count: chars, script weights, lengths as JSON. `Dear Mei, 42 €` becomes `Xxxx Xxx, 11 €`.
 //!
-//! What the runtime itself wrote stays: ids, types, roles, names of tools and models, times, usage, the marks of its own
-//! trimming, the words that its errors are told by.
+//! Text by the runtime itself stays: ids, types, roles, names of tools and models, times, usage, the marks of its
+//! trimming, and the words that classify its errors.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::policy::edit::IMAGE_REMOVED;
 use crate::policy::guard::COMPACTED;
 use crate::store::no_reply::NO_REPLY_TOKEN;
 
-/// Members of an entry, a message or a block that the runtime wrote, and that say nothing of what was said.
+/// Members of an entry, a message or a block that the runtime wrote and that reveal nothing of the conversation.
 const KEPT_MEMBERS: [&str; 33] = [
     "type",
     "id",
@@ -51,10 +51,10 @@ const KEPT_MEMBERS: [&str; 33] = [
     "durationMs",
 ];
 
-/// Why a session began anew, in the words of the gateway (sqlite G1).
+/// The gateway's reasons for a new session (sqlite G1).
 const RESET_REASONS: [&str; 5] = ["new", "reset", "idle", "daily", "cron-stale"];
 
-/// Custom entries of the gateway and of this program: times, models, ids and numbers.
+/// Custom entries of the gateway and of clawscope: times, models, ids and numbers.
 const KEPT_CUSTOM_TYPES: [&str; 5] = [
     "openclaw.cache-ttl",
     "model-snapshot",
@@ -63,7 +63,7 @@ const KEPT_CUSTOM_TYPES: [&str; 5] = [
     "clawscope.undo",
 ];
 
-/// Names of arguments that tools share; rules and people look for them.
+/// Common argument names of tools; rules and readers look for them.
 const ARGUMENTS: [&str; 30] = [
     "path",
     "file_path",
@@ -97,7 +97,7 @@ const ARGUMENTS: [&str; 30] = [
     "truncated",
 ];
 
-/// Words that tell an error's kind (compaction 9; overflow).
+/// Words that classify an error (compaction 9; overflow).
 const ERROR_WORDS: [&str; 62] = [
     "prompt",
     "is",
@@ -163,14 +163,14 @@ const ERROR_WORDS: [&str; 62] = [
     "credit",
 ];
 
-/// Marks that rules leave in texts or look for.
+/// Marks that the rules leave in texts or look for.
 const RULE_MARKS: [&str; 5] =
     [IMAGE_REMOVED, COMPACTED, NO_REPLY_TOKEN, "HEARTBEAT_OK", "[Old tool result content cleared]"];
 
-/// What stands for a letter or digit: the first that counts the same everywhere.
+/// Replacements for letters and digits: the first one with equal traits is used.
 const STAND_INS: [char; 14] = ['x', 'X', '1', 'é', '中', '가', '㐀', 'Ａ', 'ｱ', 'ˇ', '𝐱', '𠀀', '𖿠', '𛀀'];
 
-/// The line of a transcript without its words; one that is no JSON keeps its punctuation alone.
+/// Masks the line of a transcript; of a line that is not JSON only the punctuation stays.
 pub(super) fn line(text: &str) -> String {
     match js::parse(text) {
         Ok(value) => js::stringify(&entry(&value)),
@@ -178,12 +178,12 @@ pub(super) fn line(text: &str) -> String {
     }
 }
 
-/// A text without its words.
+/// Masks a text.
 pub(super) fn plain_text(text: &str) -> String {
     masked_words(&JsString::from(text)).to_string_lossy()
 }
 
-/// An entry, or a header, without its words.
+/// Masks an entry or a header.
 pub(super) fn entry(value: &Value) -> Value {
     let custom = |kind: &str| value.get("customType").is_some_and(|custom| custom.str_is(kind));
     let own = KEPT_CUSTOM_TYPES.into_iter().any(custom);
@@ -208,7 +208,7 @@ pub(super) fn entry(value: &Value) -> Value {
     })
 }
 
-/// What the gateway recorded of its own doing. What it froze of results are their texts (sqlite G5).
+/// Keeps the gateway's records of its actions, except the texts of frozen results (sqlite G5).
 fn recorded_data(data: &Value) -> Value {
     map_members(data, |key, member| match (key, member) {
         ("frozenToolResults", Value::Array(results)) => {
@@ -224,7 +224,7 @@ fn recorded_data(data: &Value) -> Value {
     })
 }
 
-/// A message without its words.
+/// Masks a message.
 pub(super) fn message(value: &Value) -> Value {
     map_members(value, |key, member| match key {
         "content" => content(member),
@@ -245,7 +245,7 @@ fn map_array(value: &Value, of: impl Fn(&Value) -> Value) -> Value {
     }
 }
 
-/// An object of the runtime: these members stay.
+/// Masks an object of the runtime except its `kept` members.
 fn runtime_object(value: &Value, kept: &[&str]) -> Value {
     map_members(
         value,
@@ -270,7 +270,7 @@ fn block(value: &Value) -> Value {
     })
 }
 
-/// The data of an image: as long, and nothing to see.
+/// Replaces the data of an image by blank data of the same length.
 fn blank_image(value: &Value) -> Value {
     value.as_str().map_or_else(|| user_value(value), |text| Value::from("A".repeat(text.len())))
 }
@@ -288,7 +288,7 @@ fn map_members(value: &Value, of: impl Fn(&str, &Value) -> Value) -> Value {
     Value::Object(out)
 }
 
-/// Anything that a person, a model or a tool made: its texts and numbers, and the names of its members.
+/// Masks a value that a person, a model or a tool made: its texts, numbers and member names.
 fn user_value(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(shape_text(text)),
@@ -306,7 +306,7 @@ fn user_value(value: &Value) -> Value {
     }
 }
 
-/// Names of one object: no two become the same, so that it keeps its members.
+/// Masked member names of one object. They stay distinct, so that the object keeps all members.
 #[derive(Default)]
 struct MemberNames {
     taken: HashSet<JsString>,
@@ -330,7 +330,7 @@ impl MemberNames {
     }
 }
 
-/// The `turn`th name of the same length and kinds: its letters counted up from the end.
+/// Returns the `turn`th name of the same length and kinds: its letters counted up from the end.
 fn varied_name(key: &JsString, mut turn: usize) -> Option<JsString> {
     let mut units = masked_words(key).units().to_vec();
     for unit in units.iter_mut().rev() {
@@ -348,7 +348,7 @@ fn varied_name(key: &JsString, mut turn: usize) -> Option<JsString> {
     None
 }
 
-/// A number of as many digits, as JSON writes it; one that cannot be told so stays.
+/// Returns a number with the same number of digits as JSON; a number without such a replacement stays.
 fn same_digits(number: f64) -> f64 {
     let text = js::number_text(number);
     let other: String = text.chars().map(|char| if char.is_ascii_digit() { '1' } else { char }).collect();
@@ -358,7 +358,7 @@ fn same_digits(number: f64) -> f64 {
     }
 }
 
-/// A text without its words; the runtime's own marks in it stay.
+/// Masks a text except for the runtime's own marks.
 fn shape_text(text: &JsString) -> JsString {
     let plain = text.to_string_lossy();
     let Some((at, mark)) = RULE_MARKS.iter().filter_map(|mark| Some((plain.find(mark)?, mark))).min() else {
@@ -372,7 +372,7 @@ fn shape_text(text: &JsString) -> JsString {
     out
 }
 
-/// The text of an error: its numbers and the words that tell its kind stay.
+/// Masks an error except for its numbers and the words that classify it.
 fn error_text(value: &Value) -> Value {
     let Some(text) = value.as_str() else { return user_value(value) };
     let plain = text.to_string_lossy();
@@ -398,7 +398,7 @@ fn error_text(value: &Value) -> Value {
     Value::String(out)
 }
 
-/// Every letter and digit replaced, and everything else as it is.
+/// Replaces every letter and digit, and keeps everything else.
 fn masked_words(text: &JsString) -> JsString {
     let mut units = Vec::with_capacity(text.len());
     for char in char::decode_utf16(text.units().iter().copied()) {
@@ -410,7 +410,7 @@ fn masked_words(text: &JsString) -> JsString {
     JsString::from(units)
 }
 
-/// What stands for a character: the same kind, script, weight and length.
+/// Returns a replacement of the same kind, script, weight and length.
 fn stand_in(char: char) -> char {
     match char {
         'a'..='z' => return 'x',
@@ -422,7 +422,7 @@ fn stand_in(char: char) -> char {
     STAND_INS.into_iter().skip(3).find(|other| char_traits(*other) == char_traits(char)).unwrap_or(char)
 }
 
-/// All that rules count of a character.
+/// All that the rules count of a character.
 fn char_traits(char: char) -> (Script, u64, usize) {
     let text = JsString::from(char.encode_utf8(&mut [0; 4]) as &str);
     (Script::from_code_point(u32::from(char)), weighted_length(&text, NORMAL_WEIGHT).to_bits(), text.len())

@@ -1,7 +1,7 @@
-//! The parts of a picture that are no letters: rectangles, dots and thin strokes, gathered by colour.
+//! The parts of a picture other than letters: rectangles, dots and thin strokes, grouped by colour.
 //!
-//! Fonts leave gaps at the edges of a cell; whole-pixel rectangles do not. One path per colour keeps the
-//! file small, and neighbours of one colour melt into one rectangle.
+//! Fonts leave gaps at the edges of a cell; whole-pixel rectangles do not. One path per colour keeps the file small,
+//! and adjacent rectangles of one colour are merged.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ pub(super) struct Shapes {
 }
 
 impl Shapes {
-    /// Adds a rectangle; one that goes on where the last of its colour ended makes that one longer.
+    /// Adds a rectangle, or extends the last one of its colour if that is adjacent.
     pub(super) fn block(&mut self, ink: Rgb, block: PixelRect) {
         if block.width <= 0 || block.height <= 0 {
             return;
@@ -40,7 +40,7 @@ impl Shapes {
 
     /// Adds a round dot with its centre in the middle of the pixel at `x`, `y`.
     pub(super) fn dot(&mut self, ink: Rgb, x: i32, y: i32) {
-        // A stroke of no length draws nothing in some programs; a hundredth of a pixel is invisible.
+        // A stroke without length draws nothing in some programs; a hundredth of a pixel is invisible.
         let _ = write!(self.dots.entry(ink).or_default(), "M{x}.5 {y}.5h.01");
     }
 
@@ -49,7 +49,7 @@ impl Shapes {
         self.strokes.entry(ink).or_default().push_str(path);
     }
 
-    /// The rectangles as rows of `#` and `.`, for tests that look at pixels.
+    /// Returns the rectangles as rows of `#` and `.`, for tests.
     #[cfg(test)]
     pub(super) fn raster(&self, width: i32, height: i32) -> Vec<String> {
         let covers = |block: &PixelRect, x: i32, y: i32| {
@@ -59,7 +59,7 @@ impl Shapes {
         (0..height).map(|y| (0..width).map(|x| if set(x, y) { '#' } else { '.' }).collect()).collect()
     }
 
-    /// The shapes as SVG elements, one path per kind and colour.
+    /// Writes the shapes as SVG elements, one path per kind and colour.
     pub(super) fn write(&self, out: &mut String) {
         group(out, "shape-rendering=\"crispEdges\"", &self.blocks, |out, ink, blocks| {
             let _ = writeln!(out, "<path fill=\"{}\" d=\"{}\"/>", hex(ink), outline(blocks));

@@ -1,7 +1,7 @@
-//! A drawn screen as an SVG picture.
+//! Draws a screen as an SVG picture.
 //!
-//! Cells are 10 by 21 pixels, and everything but letters, arcs and dots lies on whole pixels, so that there
-//! are no seams. Each letter has its own place: ligatures and drift over a long line are impossible.
+//! Cells are 10 by 21 pixels, and everything except letters, arcs and dots is on whole pixels, so that there are no
+//! seams. Each letter has its own position, which rules out ligatures and drift over a long line.
 
 use std::fmt::Write as _;
 
@@ -16,22 +16,22 @@ use super::tiles::{self, FontStyle, Tile};
 const MARGIN: i32 = 8;
 /// Letters advance by 0.6 of this in the font used: ten pixels, the width of a cell.
 const FONT_SIZE: &str = "16.667";
-/// The first is the font that the size is made for; the others have what it lacks.
+/// The size fits the first font; the others provide the characters that it lacks.
 const FONT_FAMILY: &str = "'JetBrains Mono', 'DejaVu Sans Mono', 'Noto Sans CJK SC', monospace";
 
-// Rows of a cell, counted from its top.
+// Pixel rows of a cell, from its top.
 const BASELINE: i32 = 16;
 const UNDERLINE: i32 = 18;
 const CROSSED_OUT: i32 = 11;
 
-/// A screen and the colours that stand for the terminal's own.
+/// A screen and the colours of its terminal.
 #[derive(Debug, Clone, Copy)]
 pub struct ScreenImage<'a> {
     /// The cells to draw, all of them.
     pub buffer: &'a Buffer,
-    /// What `Color::Reset` means behind a letter; also the colour of the margin.
+    /// Background for `Color::Reset`; also the colour of the margin.
     pub background: Rgb,
-    /// What `Color::Reset` means for a letter.
+    /// Text colour for `Color::Reset`.
     pub foreground: Rgb,
 }
 
@@ -40,12 +40,12 @@ pub struct ScreenImage<'a> {
 /// The same screen always gives the same text. Controls and marks that reorder text are drawn as `U+FFFD`.
 ///
 /// ```
-/// use clawscope::export::{Picture, svg};
+/// use clawscope::export::{ScreenImage, svg};
 /// use ratatui::buffer::Buffer;
 ///
 /// let buffer = Buffer::with_lines(["a < b"]);
-/// let text = svg(&Picture { buffer: &buffer, background: (19, 22, 27), foreground: (195, 202, 213) });
-/// assert!(text.contains("a &lt; b"));
+/// let picture = ScreenImage { buffer: &buffer, background: (19, 22, 27), foreground: (195, 202, 213) };
+/// assert!(svg(&picture).contains("a &lt; b"));
 /// ```
 pub fn svg(picture: &ScreenImage<'_>) -> String {
     let area = picture.buffer.area;
@@ -59,7 +59,7 @@ pub fn svg(picture: &ScreenImage<'_>) -> String {
     layers.document(width, height, picture.background)
 }
 
-/// What lies over what: fills, then shapes, then letters with the lines through and under them.
+/// The layers in drawing order: fills, then shapes, then letters. Underlines and strike-throughs are shapes.
 #[derive(Debug, Default)]
 struct Layers {
     fills: Shapes,
@@ -119,20 +119,20 @@ impl Layers {
     }
 }
 
-/// Letters of one row and one look that go into one element.
+/// Letters of one row and style, for one element.
 #[derive(Debug)]
 struct TextRun {
     foreground: Rgb,
     font: FontStyle,
     baseline: i32,
     text: String,
-    /// The middle of each letter.
+    /// Centre of each letter.
     x_positions: Vec<i32>,
-    /// Middles of blanks that are written only if another letter follows.
+    /// Centres of blanks that are written only if another letter follows.
     blank_positions: Vec<i32>,
 }
 
-/// Adds a tile to the run it continues, or starts the next one.
+/// Adds a tile to the current run, or starts a new one.
 fn add_tile(run: &mut Option<TextRun>, tile: &Tile<'_>, at: Origin, out: &mut String) {
     let middle = at.x + CELL_WIDTH * tile.width / 2;
     if tile.is_blank() {
@@ -141,7 +141,7 @@ fn add_tile(run: &mut Option<TextRun>, tile: &Tile<'_>, at: Origin, out: &mut St
         }
         return;
     }
-    // Programs disagree on how a list of places counts combined and astral characters: those stand alone.
+    // Programs disagree on the number of positions for combined and astral characters, so these get their own element.
     let simple = tile.character().is_some_and(|c| c.len_utf16() == 1);
     let continues =
         simple && run.as_ref().is_some_and(|run| run.foreground == tile.foreground && run.font == tile.font);

@@ -1,5 +1,5 @@
-//! The cells of a buffer as they will be painted: colours resolved, modifiers applied, wide characters
-//! owning the cells they cover, and nothing in a symbol that must not be in a document.
+//! The cells of a buffer in their painted form: colours resolved, modifiers applied, wide characters spanning their
+//! cells, and no symbol that a document must not contain.
 
 use std::borrow::Cow;
 
@@ -9,28 +9,27 @@ use ratatui::style::{Color, Modifier};
 use super::colour::{Rgb, mix, resolve};
 use super::svg::ScreenImage;
 
-/// How much of its colour a dimmed letter keeps, in percent.
+/// Share of its colour that dimmed text keeps, in percent.
 const DIM_PERCENT: u16 = 60;
-/// Stands for a symbol that may not be written.
+/// Replaces a forbidden symbol.
 const REPLACEMENT: &str = "\u{fffd}";
 
 /// One character with the cells it covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tile<'a> {
-    /// The first column, counted from the left edge of the buffer.
+    /// The first column, from the left edge of the buffer.
     pub(super) column: i32,
-    /// How many columns the character covers, 1 or more.
+    /// Number of columns, 1 or more.
     pub(super) width: i32,
     pub(super) symbol: Cow<'a, str>,
     pub(super) foreground: Rgb,
     pub(super) background: Rgb,
     pub(super) font: FontStyle,
-    /// The colour of the line under the character.
+    /// Colour of the underline.
     pub(super) underline: Option<Rgb>,
     pub(super) crossed_out: bool,
 }
 
-/// Which cut of the font.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct FontStyle {
     pub(super) bold: bool,
@@ -38,19 +37,19 @@ pub(super) struct FontStyle {
 }
 
 impl Tile<'_> {
-    /// True when no letter shows.
+    /// Whether no letter shows.
     pub(super) fn is_blank(&self) -> bool {
         self.symbol.chars().all(char::is_whitespace)
     }
 
-    /// The symbol, when it is one character.
+    /// Returns the symbol if it is one character.
     pub(super) fn character(&self) -> Option<char> {
         let mut chars = self.symbol.chars();
         chars.next().filter(|_| chars.next().is_none())
     }
 }
 
-/// The tiles of one row, `y` in the buffer's own coordinates. Together they cover each column once.
+/// Returns the tiles of one row; `y` is in buffer coordinates. Together they cover each column once.
 pub(super) fn row_tiles<'a>(picture: &ScreenImage<'a>, y: u16) -> Vec<Tile<'a>> {
     let buffer: &'a Buffer = picture.buffer;
     let area = buffer.area;
@@ -75,7 +74,7 @@ fn tile<'a>(picture: &ScreenImage<'_>, cell: &'a Cell, column: u16, room: u16) -
     let (ink, paper) = colours(picture, cell);
     Tile {
         column: i32::from(column),
-        // A wide character at the edge is cut there; one without width still owns its cell.
+        // A wide character is cut at the edge; one without width still covers its cell.
         width: i32::from(width.clamp(1, room)),
         symbol: if width == 0 || has(Modifier::HIDDEN) { Cow::Borrowed(" ") } else { symbol },
         foreground: ink,
@@ -89,7 +88,7 @@ fn tile<'a>(picture: &ScreenImage<'_>, cell: &'a Cell, column: u16, room: u16) -
     }
 }
 
-/// Ink and paper of a cell: reversed first, then dimmed towards what is now behind it.
+/// Returns foreground and background of a cell: reversed first, then dimmed towards the resulting background.
 fn colours(picture: &ScreenImage<'_>, cell: &Cell) -> (Rgb, Rgb) {
     let fg = resolve(cell.fg, picture.foreground);
     let bg = resolve(cell.bg, picture.background);
@@ -98,12 +97,13 @@ fn colours(picture: &ScreenImage<'_>, cell: &Cell) -> (Rgb, Rgb) {
     (ink, paper)
 }
 
-/// The symbol itself, or the replacement sign for one that would break the document or reorder its text.
+/// Returns the symbol, or the replacement for one that would break the document or reorder its text.
 fn drawable_symbol(symbol: &str) -> Cow<'_, str> {
     if symbol.chars().any(is_forbidden) { Cow::Borrowed(REPLACEMENT) } else { Cow::Borrowed(symbol) }
 }
 
-/// Controls, the two code points XML refuses, and marks that change the direction of text.
+/// Whether a character is a control, one of the two code points that XML forbids, or a mark that changes text
+/// direction.
 fn is_forbidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{fffe}' | '\u{ffff}')

@@ -1,16 +1,16 @@
-//! Words that documents for people share.
+//! Texts that the HTML and Markdown documents share.
 
 use std::fmt::Write as _;
 
 use crate::export::document::{Document, ExportedFate};
-use crate::inspect::format::{format_timestamp, group_digits};
-use crate::inspect::message::{PartKind, TextPart, parts_of_message};
+use crate::format::{format_timestamp, group_digits};
 use crate::js::{JsString, Value};
 use crate::policy::Fate;
+use crate::session::message::{PartKind, TextPart, parts_of_message};
 use crate::store::entry::Role;
 use crate::text::visible;
 
-/// Facts about the session: name and value, neither made safe yet.
+/// Returns facts about the session: name and value. Values are not sanitized yet.
 pub(super) fn facts(document: &Document) -> Vec<(&'static str, String)> {
     let model = [document.provider.as_str(), document.model.as_str()];
     let model = model.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
@@ -41,7 +41,7 @@ pub(super) fn facts(document: &Document) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// What became of secrets.
+/// Describes the redaction.
 fn redacted(document: &Document) -> String {
     if document.shape_only {
         return "none: every word is replaced by another of the same shape".to_owned();
@@ -66,13 +66,13 @@ pub(super) fn fate(told: &ExportedFate) -> String {
     words
 }
 
-/// The parts of a message that a plan makes.
+/// Returns the parts of a message that the plan creates.
 pub(super) fn new_message_parts(message: &Value) -> Vec<TextPart> {
     let role = message.get("role").and_then(Value::as_str).map(JsString::to_string_lossy);
     parts_of_message(message, role.as_deref().map(Role::from_text))
 }
 
-/// The head of a part; none for plain text.
+/// Returns the heading of a part; `None` for plain text.
 pub(super) fn head(part: &TextPart) -> Option<String> {
     match &part.kind {
         PartKind::Text => None,
@@ -86,7 +86,7 @@ pub(super) fn head(part: &TextPart) -> Option<String> {
     }
 }
 
-/// A text line by line, made safe: tabs and line ends stay.
+/// Sanitizes a text line by line; tabs and line ends stay.
 pub(super) fn sanitized(text: &str) -> String {
     let line = |line: &str| {
         let line = line.trim_end_matches('\r');
@@ -95,7 +95,7 @@ pub(super) fn sanitized(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Every fate with its sign, for a legend.
+/// Returns every fate with its sign.
 pub(super) fn legend() -> String {
     Fate::ALL.iter().map(|fate| format!("{} {}", fate.sign(), fate.word())).collect::<Vec<_>>().join(" · ")
 }

@@ -1,40 +1,36 @@
-//! The embedded table of well-known models: windows, outputs and list prices (`assets/models.toml`).
+//! The embedded table of well-known models: windows, output limits and list prices (`assets/models.toml`).
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// What is known of one model.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelEntry {
-    /// Id, or the start of ids, that this entry stands for.
+    /// The id, or a common start of ids: `claude-opus-4` also matches `claude-opus-4-20250514`.
     pub id: String,
-    /// Who sells it first hand.
+    /// The maker's own provider.
     pub provider: String,
-    /// Context window, in tokens.
+    /// The context window in tokens.
     pub window: f64,
-    /// Most tokens of one answer.
+    /// The maximum tokens of one answer.
     pub max_output: f64,
-    /// List price.
     pub price: Price,
 }
 
-/// USD per million tokens.
+/// A list price in USD per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Prompt tokens that were not in the provider's cache.
+    /// Prompt tokens that the provider had not cached.
     pub input: f64,
-    /// Answer tokens.
     pub output: f64,
-    /// Prompt tokens read from the cache; 0 where the provider sells none.
+    /// Prompt tokens read from the cache; 0 if the provider does not sell them.
     pub cache_read: f64,
-    /// Prompt tokens written to the cache; 0 where writing costs no more than input.
+    /// Prompt tokens written to the cache; 0 if they cost no more than input.
     pub cache_write: f64,
 }
 
-/// The table and the day it was true.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalog {
@@ -50,19 +46,18 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
     toml::from_str(include_str!("../../assets/models.toml")).expect("assets/models.toml is a valid table")
 });
 
-/// The embedded table.
 pub fn catalog() -> &'static Catalog {
     &CATALOG
 }
 
-/// The entry for a model id, whoever resells it. An entry of this very provider is preferred.
+/// Finds the entry for a model id under any provider; prefers the entry of the same provider.
 pub fn find(provider: &str, model: &str) -> Option<&'static ModelEntry> {
     let id = bare_id(model);
     let fits = || CATALOG.models.iter().filter(|entry| matches_id(&entry.id, &id));
     fits().find(|entry| entry.provider.eq_ignore_ascii_case(provider)).or_else(|| fits().next())
 }
 
-/// Lower case, without a reseller's prefix; Claude ids with dashes.
+/// Lower case, without a reseller's prefix; Claude ids use dashes.
 fn bare_id(model: &str) -> String {
     let model = model.to_lowercase();
     let id = model.rsplit('/').next().unwrap_or_default();

@@ -1,32 +1,32 @@
-//! What compaction holds back and keeps: reserve and keep of a run, for the compaction mark and the preview
-//! (compaction 2.1, 2.2, 2.7).
+//! Compaction settings of a run: the reserve that stays free and the tail that is kept (compaction 2.1, 2.2, 2.7).
+//!
+//! A session is compacted when its context exceeds the window minus the reserve. For example, a window of 200,000
+//! tokens and a reserve of 20,000 make the threshold 180,000.
 
 use super::ruleset::{Reserve, Rules};
 use crate::js;
 
-/// pi's own reserve, in tokens (compaction 2.1).
+/// pi's default reserve in tokens (compaction 2.1).
 const PI_RESERVE_TOKENS: f64 = 16_384.0;
-/// pi's own keep, in tokens (compaction 2.1).
+/// pi's default for the kept tail in tokens (compaction 2.1).
 const PI_KEEP_RECENT_TOKENS: f64 = 20_000.0;
-/// Least reserve of a gateway run unless `reserveTokensFloor` says otherwise, in tokens.
+/// Minimum reserve of a gateway run in tokens; `reserveTokensFloor` overrides it.
 pub const RESERVE_FLOOR: f64 = 20_000.0;
 
-/// Tokens that a prompt has room for at least, and their share of a small window (releases R61).
+/// Room that a capped reserve leaves for a prompt: tokens, and the share of a small window (releases R61).
 const MIN_PROMPT_TOKENS: f64 = 8000.0;
 const MIN_PROMPT_SHARE: f64 = 0.5;
 
-/// Who writes the summary of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CompactionMode {
-    /// The runtime's own summariser, in one call.
+    /// The runtime's own, in a single call.
     #[default]
     Default,
-    /// The gateway's, in chunks, which refuses a history without a real message (compaction 5).
+    /// The gateway's, in chunks; it refuses a history without a real message (compaction 5).
     Safeguard,
 }
 
 impl CompactionMode {
-    /// Its name in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -35,52 +35,51 @@ impl CompactionMode {
     }
 }
 
-/// The mode that a loaded configuration says, where the version's safeguard works at all; loading fills in `safeguard`
-/// wherever there is an `agents.defaults` (compaction 2.5; 12, row "Safeguard active?").
+/// Returns the configured mode, or `Default` where the version's safeguard does not work. Loading fills in
+/// `safeguard` wherever `agents.defaults` exists (compaction 2.5; 12, row "Safeguard active?").
 pub fn compaction_mode(rules: &Rules, config: &js::Value) -> CompactionMode {
     let raw = config.get("agents").and_then(|a| a.get("defaults")).and_then(|d| d.get("compaction"));
     let safeguard = raw.and_then(|raw| raw.get("mode")).is_some_and(|mode| mode.str_is("safeguard"));
     if safeguard && rules.safeguard { CompactionMode::Safeguard } else { CompactionMode::Default }
 }
 
-/// Effective compaction settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompactionSettings {
-    /// Whether sessions are compacted on their own.
+    /// Whether sessions are compacted automatically.
     pub enabled: bool,
-    /// Tokens of the window kept free.
+    /// Tokens of the window that stay free.
     pub reserve_tokens: f64,
     /// Tokens of the newest messages that are not summarised.
     pub keep_recent_tokens: f64,
 }
 
 impl Default for CompactionSettings {
-    /// pi's own, without a gateway.
+    /// The defaults of pi without a gateway.
     fn default() -> Self {
         Self { enabled: true, reserve_tokens: PI_RESERVE_TOKENS, keep_recent_tokens: PI_KEEP_RECENT_TOKENS }
     }
 }
 
 impl CompactionSettings {
-    /// Above this many context tokens a session is compacted; negative when the reserve exceeds the window.
+    /// Context tokens above which a session is compacted; negative if the reserve exceeds the window.
     pub fn threshold(&self, window: f64) -> f64 {
         window - self.reserve_tokens
     }
 
-    /// Whether a context of this many tokens is compacted (compaction 2.7: strictly above).
+    /// Whether a context of this many tokens is compacted: strictly above the threshold (compaction 2.7).
     pub fn should_compact(&self, context_tokens: f64, window: f64) -> bool {
         self.enabled && context_tokens > self.threshold(window)
     }
 
-    /// [`Self::should_compact`] by the rules of a version: the newest never compacts for a window of 0 or less, or
-    /// none (compaction 12, row "shouldCompact").
+    /// [`Self::should_compact`] under a ruleset: the newest never compacts for an unknown window or one of 0 or less
+    /// (compaction 12, row "shouldCompact").
     pub fn should_compact_under(&self, rules: &Rules, context_tokens: f64, window: f64) -> bool {
         (rules.unknown_window_compacts || window > 0.0) && self.should_compact(context_tokens, window)
     }
 }
 
-/// pi's defaults, overridden by the `compaction` object of a pi settings file (compaction 2.1). Values of a wrong type
-/// are ignored.
+/// Applies the `compaction` object of a pi settings file to pi's defaults (compaction 2.1); ignores values of a wrong
+/// type.
 pub fn pi_compaction(settings: Option<&js::Value>) -> CompactionSettings {
     let raw = settings.and_then(|settings| settings.get("compaction"));
     let number = |key| raw.and_then(|raw| raw.get(key)).and_then(js::Value::as_f64);
@@ -95,8 +94,8 @@ pub fn pi_compaction(settings: Option<&js::Value>) -> CompactionSettings {
     }
 }
 
-/// The same as today's pi reads them: `modelOverrides` of `provider/modelId` beat the plain values, each on its own. A value
-/// that is no whole number of tokens is an error there; here the default stands in for it (store-pi-1.5 A8).
+/// As [`pi_compaction`], for the newest pi: each value of `modelOverrides` for `provider/modelId` overrides the plain
+/// one. pi fails on a value that is not a whole number of tokens; here the default replaces it (store-pi-1.5 A8).
 pub fn pi_compaction_for_model(settings: &js::Value, model: &str) -> CompactionSettings {
     let plain = settings.get("compaction");
     let own = plain.and_then(|raw| raw.get("modelOverrides")?.get(model));
@@ -109,12 +108,12 @@ pub fn pi_compaction_for_model(settings: &js::Value, model: &str) -> CompactionS
     }
 }
 
-/// A count of tokens as today's pi takes it: a whole number that is safe in JavaScript.
+/// Accepts a token count as the newest pi does: a whole number up to `Number.MAX_SAFE_INTEGER`.
 pub(super) fn whole_tokens(value: &js::Value) -> Option<f64> {
     value.as_f64().filter(|n| *n >= 0.0 && n.fract() == 0.0 && *n <= 9_007_199_254_740_991.0)
 }
 
-/// Settings of a project over global ones: objects key by key, anything else as it is.
+/// Merges project settings over global ones: objects key by key, anything else entirely.
 pub fn merge_settings(global: Option<&js::Value>, project: Option<&js::Value>) -> js::Value {
     match (global, project) {
         (Some(js::Value::Object(global)), Some(js::Value::Object(project))) => {
@@ -129,8 +128,8 @@ pub fn merge_settings(global: Option<&js::Value>, project: Option<&js::Value>) -
     }
 }
 
-/// The most that a reserve may take of a window in tokens, so that a prompt has room; a window that is not known has no
-/// such bound (releases R61).
+/// Returns the maximum reserve in tokens that leaves room for a prompt; infinite for an unknown window
+/// (releases R61).
 pub fn max_reserve(window: f64) -> f64 {
     if window.is_nan() || window <= 0.0 {
         return f64::INFINITY;
@@ -139,7 +138,7 @@ pub fn max_reserve(window: f64) -> f64 {
     (window - prompt).max(0.0)
 }
 
-/// The same by the rules of a version: from 2026.9.3 on it is a quarter.
+/// [`max_reserve`] under a ruleset; [`Reserve::Quarter`] limits it to a quarter of the window.
 pub fn max_reserve_under(rules: &Rules, window: f64) -> f64 {
     if rules.reserve == Reserve::Quarter && window > 0.0 {
         (window / 4.0).floor()
@@ -148,9 +147,9 @@ pub fn max_reserve_under(rules: &Rules, window: f64) -> f64 {
     }
 }
 
-/// The settings of a gateway run: `agents.defaults.compaction` of `config` over pi's, as far as the version reads them
-/// (compaction 2.2; 12, row "Reserve"). `window` is the model's in tokens; up to the reference the reserve is not
-/// capped by it (compaction 2.3).
+/// Applies `agents.defaults.compaction` of `config` to pi's settings, limited to the keys that the version reads
+/// (compaction 2.2; 12, row "Reserve"). `window` is the model's in tokens; up to the reference it does not cap the
+/// reserve (compaction 2.3).
 pub fn gateway_compaction_under(
     rules: &Rules,
     config: &js::Value,
@@ -187,7 +186,7 @@ mod tests {
     use super::*;
     use crate::gateway::ruleset::Ruleset;
 
-    /// By the reference's rules, which do not look at the window.
+    /// Uses the reference rules, which ignore the window.
     fn gateway_compaction(config: &js::Value, pi: CompactionSettings) -> CompactionSettings {
         gateway_compaction_under(Ruleset::default().rules(), config, pi, f64::NAN)
     }
@@ -237,7 +236,7 @@ mod tests {
             let config = js::parse(&text).unwrap();
             [Ruleset::V2026_3_2, Ruleset::V2026_2_19].map(|ruleset| compaction_mode(ruleset.rules(), &config))
         };
-        // The older gateway names its safeguard and never runs it.
+        // The older gateway accepts `safeguard` and never runs it.
         let named = mode(r#"{"mode":"safeguard"}"#);
         assert_eq!(named, [CompactionMode::Safeguard, CompactionMode::Default]);
         assert_eq!([mode("{}"), mode(r#"{"mode":"default"}"#)], [[CompactionMode::Default; 2]; 2]);

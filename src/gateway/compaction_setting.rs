@@ -1,5 +1,5 @@
-//! The settings of compaction one by one: key, control, default, value and origin, as far as the version has
-//! them (compaction 2.2, 2.6; 12, row "Reserve").
+//! The settings of compaction one by one: key, control, default, value and origin, limited to those of the version
+//! (compaction 2.2, 2.6; 12, row "Reserve").
 
 use super::compaction::{CompactionSettings, RESERVE_FLOOR, gateway_compaction_under};
 use super::config::GatewayConfig;
@@ -8,16 +8,14 @@ use super::prune_setting::{Control, PruneSetting, Unit};
 use super::ruleset::{Reserve, Ruleset};
 use crate::js;
 
-/// Path of the settings object in the configuration.
+/// The path of the settings object in the configuration.
 pub const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
 
-/// How a count of tokens is moved.
 pub const TOKEN_SLIDER: Control =
     Control::Slider { min: 0.0, max: 200_000.0, step: 1000.0, unit: Unit::Tokens };
 
-/// A row for `reserveTokens`, `reserveTokensFloor` and `keepRecentTokens` each, under this configuration, for a
-/// window in tokens. `pi` is what the runtime itself has. A key that the version does not read is fixed at the value
-/// it computes with.
+/// Lists `reserveTokens`, `reserveTokensFloor` and `keepRecentTokens` for a window in tokens. `pi` holds the settings
+/// of the runtime itself. A key that the version does not read is fixed at the value that the version uses.
 pub fn compaction_settings(
     config: &GatewayConfig,
     ruleset: Ruleset,
@@ -49,7 +47,7 @@ pub fn compaction_settings(
         row("reserveTokensFloor", floor.map_or(RESERVE_FLOOR, f64::floor), RESERVE_FLOOR),
         row("keepRecentTokens", in_force.keep_recent_tokens, defaults.keep_recent_tokens),
     ];
-    // The runtime alone knows no floor.
+    // pi without a gateway has no floor.
     let knows = |row: &PruneSetting| rules.reserve != Reserve::Runtime || row.key != "reserveTokensFloor";
     rows.into_iter().filter(knows).collect()
 }
@@ -59,7 +57,7 @@ fn path_of(key: &str) -> [&str; 4] {
     [agents, defaults, compaction, key]
 }
 
-/// Why a version does not read a key.
+/// Returns the reason for which a version does not read a key.
 fn unread_reason(ruleset: Ruleset, key: &str) -> &'static str {
     match ruleset.rules().reserve {
         Reserve::Quarter | Reserve::CappedAlone => "built in since 2026.8.1",

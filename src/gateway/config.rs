@@ -1,6 +1,7 @@
-//! Loading `openclaw.json`: JSON5, included files, environment, checks, defaults, each in the gateway's order (store B).
+//! Loads `openclaw.json`: JSON5, included files, environment, validation, defaults, in the gateway's order (store B).
 //!
-//! The file is only ever read. An error leaves an empty configuration, as it does for the gateway, with the reason kept.
+//! clawscope never writes the file. Like the gateway, it continues with an empty configuration after an error; it
+//! keeps the reason in [`GatewayConfig::error`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,50 +29,46 @@ use super::window_rules::window_under;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::js;
 
-/// The gateway's configuration and where its values come from.
 #[derive(Debug, Clone)]
 pub struct GatewayConfig {
-    /// With defaults filled in; an empty object when there is no usable file.
+    /// The configuration with all defaults; an empty object without a usable file.
     pub root: Value,
-    /// `root` with the gateway's numbers and texts, for the rules.
+    /// `root` with JavaScript numbers and strings, for the rules.
     pub js_root: js::Value,
-    /// The main file, if there is one.
+    /// The main file; `None` if there is none.
     pub path: Option<PathBuf>,
-    /// Why the gateway would run on an empty configuration.
+    /// The reason for which the gateway would run on an empty configuration.
     pub error: Option<ConfigError>,
-    /// Oddities that do not spoil the configuration.
+    /// Problems that leave the configuration usable.
     pub diagnostics: Vec<Diagnostic>,
-    /// The clock of the gateway's host, as far as it is this one: resets go by it.
+    /// The time zone of this machine, used as that of the gateway's host; resets depend on it.
     pub time_zone: TimeZone,
-    /// Where the environment sends the recordings of runs (trajectory 2.2).
+    /// The directory that the environment names for recordings of runs (trajectory 2.2).
     pub trajectory_dir: Option<PathBuf>,
     sources: Vec<SourceFile>,
     applied_defaults: Vec<AppliedDefault>,
-    /// What the agents' own registries list.
+    /// The models of the agents' own registries, by agent id.
     registries: BTreeMap<String, Registry>,
 }
 
-/// A file of the configuration.
 #[derive(Debug, Clone)]
 pub(super) struct SourceFile {
     pub(super) path: PathBuf,
     pub(super) text: String,
-    /// Keys that lead to the place where it is included.
+    /// The keys that lead to the place of inclusion.
     pub(super) mount: Vec<String>,
 }
 
 /// A configuration that the gateway would refuse.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigError {
-    /// The file at fault.
     pub path: PathBuf,
-    /// From 1.
+    /// Counted from 1.
     pub line: Option<u32>,
-    /// From 1.
+    /// Counted from 1, in characters.
     pub column: Option<u32>,
-    /// What was expected or found.
     pub message: String,
-    /// What to do about it.
+    /// The next step for the person.
     pub advice: String,
 }
 
@@ -99,7 +96,7 @@ impl From<&ConfigError> for Diagnostic {
 }
 
 impl GatewayConfig {
-    /// No file: an empty configuration without any default filled in (pruning 3.2).
+    /// Builds the configuration of a store without a file: empty, without defaults (pruning 3.2).
     pub fn empty() -> Self {
         let root = Value::Object(Map::new());
         Self {
@@ -116,12 +113,12 @@ impl GatewayConfig {
         }
     }
 
-    /// Loads the file at `path`. `state` is where the gateway looks for a `.env` file besides the working directory.
+    /// Loads the file at `path`. Reads `.env` files in the working directory and in `state`.
     pub fn load(path: Option<&Path>, env: &Environment, state: &Path) -> Self {
         let trajectory_dir = env.get("OPENCLAW_TRAJECTORY_DIR").map(|dir| env.resolve(dir));
         let mut config = Self { time_zone: local_time_zone(env), trajectory_dir, ..Self::empty() };
         let Some(path) = path else { return config };
-        // A variable or a profile may name a file that is not there: the gateway then runs on its defaults.
+        // A variable or a profile may name a missing file: the gateway then runs on its defaults.
         if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
             let next = "the gateway runs on its defaults until it is written";
             config.diagnostics.push(Diagnostic::new(
@@ -186,7 +183,7 @@ impl GatewayConfig {
         ConfigError { path, line, column, message: what, advice: next }
     }
 
-    /// The file and line of a key: the file that has the last word about it.
+    /// Returns the file and line of a key; among several files, the one whose value is in force.
     fn location(&self, key: &[&str]) -> (PathBuf, Option<u32>) {
         let (path, spot) = self.position(key);
         (path, spot.map(|spot| spot.line))
@@ -200,7 +197,7 @@ impl GatewayConfig {
         found.unwrap_or_else(|| (self.path.clone().unwrap_or_default(), None))
     }
 
-    /// Every place where a key is written, the one with the last word first.
+    /// Lists every place of a key, the one whose value is in force first.
     fn positions<'a>(&'a self, key: &'a [&str]) -> impl Iterator<Item = (&'a Path, TextPosition)> {
         self.sources.iter().rev().filter_map(move |source| {
             let inner = key.get(source.mount.len()..)?;
@@ -210,7 +207,7 @@ impl GatewayConfig {
         })
     }
 
-    /// Every place where a key is written: the value in force first, then what it goes over.
+    /// Lists every place of a key: the value in force first, then the values that it overrides.
     pub fn provenance_chain(&self, key: &[&str]) -> Vec<Provenance> {
         let of = |(path, spot): (&Path, TextPosition)| Provenance::File {
             path: path.to_path_buf(),
@@ -220,7 +217,7 @@ impl GatewayConfig {
         self.positions(key).map(of).collect()
     }
 
-    /// Reads what the agents' own registries list (store A8).
+    /// Reads the model registries of the agents (store A8).
     pub fn read_registries<'a>(
         &mut self,
         env: &Environment,
@@ -234,12 +231,12 @@ impl GatewayConfig {
         }
     }
 
-    /// Reads what the registry of an agent dir lists: pi's own lies beside its settings (store R6).
+    /// Reads the registry in an agent directory; pi's lies beside its settings (store R6).
     pub fn read_registry(&mut self, agent: &str, agent_dir: &Path, findings: &mut Vec<Diagnostic>) {
         self.registries.insert(agent.to_owned(), Registry::read(agent_dir, findings));
     }
 
-    /// Where an agent keeps its registry (store A8).
+    /// Returns the directory of an agent's registry (store A8).
     pub fn agent_dir(&self, env: &Environment, state: &Path, agent: &str) -> PathBuf {
         let own = self.agents().find(|entry| {
             entry.get("id").and_then(Value::as_str).is_some_and(|id| normalise_agent_id(id) == agent)
@@ -254,7 +251,6 @@ impl GatewayConfig {
         }
     }
 
-    /// A model as the agent's registry lists it.
     pub fn registry_model(
         &self,
         agent: &str,
@@ -265,18 +261,19 @@ impl GatewayConfig {
         Some((registry, registry.find(provider, model)?))
     }
 
-    /// What a model itself takes, in tokens: by the agent's registry, else by the catalogue; none where neither knows it.
+    /// Returns the window of a model in tokens: from the agent's registry, else from the catalogue; `None` if neither
+    /// lists it.
     pub fn known_window(&self, agent: &str, provider: &str, model: &str) -> Option<f64> {
         let listed = self.registry_model(agent, provider, model).map(|(_, model)| model.window);
         listed.or_else(|| catalog::find(provider, model).map(|entry| entry.window))
     }
 
-    /// The window of an agent's run on a model by the rules of a version (compaction 7.1).
+    /// Returns the window of an agent's run on a model under a ruleset (compaction 7.1).
     pub fn window(&self, rules: &Rules, agent: &str, provider: &str, model: &str) -> WindowInfo {
         window_under(rules, &self.js_root, provider, model, self.known_window(agent, provider, model))
     }
 
-    /// Where that window is told.
+    /// Returns the origin of that window.
     pub fn window_provenance(
         &self,
         window: &WindowInfo,
@@ -327,7 +324,7 @@ impl GatewayConfig {
         });
     }
 
-    /// The value at a key path, in the gateway's own terms; items of lists are named by their index.
+    /// Returns the value at a key path as a JavaScript value; an index names an item of a list.
     pub fn value(&self, key: &[&str]) -> Option<&js::Value> {
         key.iter().try_fold(&self.js_root, |value, segment| match value.as_array() {
             Some(items) => items.get(segment.parse::<usize>().ok()?),
@@ -335,7 +332,7 @@ impl GatewayConfig {
         })
     }
 
-    /// Where the value at a key path comes from; `Default` when the configuration does not have it.
+    /// Returns the origin of the value at a key path; `Default` if the configuration has no such value.
     pub fn provenance(&self, key: &[&str]) -> Provenance {
         let full = key.join(".");
         if let Some(applied) = self.applied_defaults.iter().find(|applied| applied.key == full) {
@@ -348,12 +345,12 @@ impl GatewayConfig {
         Provenance::File { path, line, key: full }
     }
 
-    /// What the gateway filled in by itself.
+    /// Lists the defaults that the gateway filled in.
     pub fn applied_defaults(&self) -> &[AppliedDefault] {
         &self.applied_defaults
     }
 
-    /// Configured agent ids, normalised, in order and without repetition (store A6).
+    /// Lists the configured agent ids: normalised, in order, without duplicates (store A6).
     pub fn agent_ids(&self) -> Vec<String> {
         let mut ids: Vec<String> = Vec::new();
         for id in self
@@ -367,7 +364,7 @@ impl GatewayConfig {
         ids
     }
 
-    /// The agent that keys without an agent belong to (store A7).
+    /// Returns the agent that owns session keys without an agent (store A7).
     pub fn default_agent_id(&self) -> String {
         let truthy =
             |agent: &&Value| agent.get("default").is_some_and(|flag| js::is_truthy(Some(&flag.into())));
@@ -382,7 +379,7 @@ impl GatewayConfig {
         list.into_iter().flatten().filter(|agent| agent.is_object())
     }
 
-    /// Model of an agent that no session overrides, as `provider/model` (store B5, C9).
+    /// Returns the model of an agent without a session's override, as `provider/model` (store B5, C9).
     pub fn default_model(&self, agent: &str) -> Option<&str> {
         let own = self.agents().find(|entry| {
             entry.get("id").and_then(Value::as_str).is_some_and(|id| normalise_agent_id(id) == agent)
@@ -398,13 +395,14 @@ impl GatewayConfig {
     }
 }
 
-/// The time zone of this machine, as a process of the gateway would have it: `TZ`, else the system's.
+/// Returns the time zone that a gateway process on this machine would use: `TZ`, else the system's.
 fn local_time_zone(env: &Environment) -> TimeZone {
     let named = env.get("TZ").map(|name| name.trim_start_matches(':'));
     named.and_then(|name| TimeZone::get(name).ok()).unwrap_or_else(TimeZone::system)
 }
 
-/// An agent id as the gateway writes it (store D2): lower case, odd characters as dashes, `main` when nothing is left.
+/// Normalises an agent id as the gateway does (store D2): lower case, dashes for other characters, at most 64 of
+/// them, `main` if nothing remains.
 pub fn normalise_agent_id(id: &str) -> String {
     let id = id.trim();
     if is_plain_name(id) {

@@ -1,4 +1,4 @@
-//! Configuration values as the gateway's own: numbers are doubles, texts are UTF-16.
+//! Converts configuration values to JavaScript values: numbers are doubles, strings are UTF-16.
 
 use crate::js;
 

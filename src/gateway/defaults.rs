@@ -1,22 +1,22 @@
-//! What the gateway fills in while loading its configuration: the "smart" pruning defaults and their neighbours
-//! (pruning 3.2, compaction 2.5, 7.4).
+//! The defaults that the gateway fills in while loading its configuration: the "smart" pruning defaults and their
+//! neighbours (pruning 3.2, compaction 2.5, 7.4).
+//!
+//! They depend on the environment: beside any configuration file, an Anthropic key in the environment is enough to
+//! switch pruning on, with a ttl of 1 h.
 
 use serde_json::{Map, Value, json};
 
 use super::env::Environment;
 
-/// A value that no file holds.
+/// A value that no file contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppliedDefault {
-    /// Full key.
     pub key: String,
-    /// Name of the rule.
     pub rule: &'static str,
-    /// What made it apply.
     pub reason: String,
 }
 
-/// How the gateway would sign in at Anthropic, and what tells so.
+/// The gateway's credential for Anthropic, and the evidence for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct AnthropicAuth {
     api_key: bool,
@@ -44,7 +44,7 @@ pub(super) fn apply_defaults(root: &mut Value, env: &Environment) -> Vec<Applied
     applied
 }
 
-/// The value of a key, made an empty object where it is absent or null.
+/// Returns the value of a key; replaces an absent or null one with an empty object.
 fn object_at<'a>(parent: &'a mut Value, key: &str) -> &'a mut Value {
     if !parent.is_object() {
         return parent;
@@ -78,7 +78,7 @@ fn pruning_defaults(defaults: &mut Value, auth: &AnthropicAuth, applied: &mut Ve
     }
 }
 
-/// Rule 3.2 step 2: the order of profiles, then all profiles where they agree, then the environment.
+/// Rule 3.2 step 2: the order of profiles, then all profiles if they agree, then the environment.
 fn anthropic_auth(root: &Value, env: &Environment) -> Option<AnthropicAuth> {
     let auth = root.get("auth");
     let profiles = auth.and_then(|a| a.get("profiles")).and_then(Value::as_object);
@@ -100,7 +100,7 @@ fn anthropic_auth(root: &Value, env: &Environment) -> Option<AnthropicAuth> {
     })
 }
 
-/// Whether a profile is Anthropic's and holds an API key (true) or a token (false).
+/// Returns whether a profile of Anthropic holds an API key (true) or a token (false); `None` for any other profile.
 fn anthropic_profile(profile: &Value) -> Option<bool> {
     if profile.get("provider")?.as_str()? != "anthropic" {
         return None;
@@ -112,7 +112,8 @@ fn anthropic_profile(profile: &Value) -> Option<bool> {
     }
 }
 
-/// A configured model without a positive window gets one (compaction 7.4), so that a listed model always decides.
+/// Gives a configured model without a positive window the default one (compaction 7.4), so that a listed model always
+/// decides.
 fn model_defaults(root: &mut Value, applied: &mut Vec<AppliedDefault>) {
     let Some(providers) = root.pointer_mut("/models/providers").and_then(Value::as_object_mut) else {
         return;

@@ -1,11 +1,11 @@
-//! The gateway's duration texts: `5m`, `1h30m`, `90` (pruning 3.4).
+//! Parses the gateway's durations: `5m`, `1h30m`, and `90` for 90 minutes (pruning 3.4).
 
 use crate::js::JsString;
 
 const MINUTE: f64 = 60_000.0;
 
-/// Milliseconds of a duration text, or `None` where the gateway finds an error. A single number without a unit is
-/// minutes; several numbers need a unit each.
+/// Returns the milliseconds of a duration; `None` where the gateway fails. A single number without a unit is minutes;
+/// several numbers need a unit each.
 pub fn parse_duration_ms(text: &JsString) -> Option<f64> {
     let text = text.trim().to_lowercase().to_string_lossy();
     let (number, rest) = split_number(&text)?;
@@ -23,7 +23,7 @@ pub fn parse_duration_ms(text: &JsString) -> Option<f64> {
     rounded_ms(total)
 }
 
-/// The same where only one number with one unit is read (releases R10).
+/// As [`parse_duration_ms`], for versions that read one number with one unit (releases R10).
 pub fn parse_single_duration_ms(text: &JsString) -> Option<f64> {
     let lower = text.trim().to_lowercase().to_string_lossy();
     let (_, rest) = split_number(&lower)?;
@@ -47,14 +47,14 @@ fn split_number(text: &str) -> Option<(f64, &str)> {
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
-/// A unit as milliseconds; `ms` is tried before `m`.
+/// A unit in milliseconds; `ms` is tried before `m`.
 fn split_unit(text: &str) -> Option<(f64, &str)> {
     [("ms", 1.0), ("s", 1000.0), ("m", MINUTE), ("h", 3_600_000.0), ("d", 86_400_000.0)]
         .into_iter()
         .find_map(|(name, ms)| text.strip_prefix(name).map(|rest| (ms, rest)))
 }
 
-/// Rounded once, half up; never negative here, so `round` is that.
+/// JavaScript rounds half up; `round` does the same for numbers that are not negative.
 fn rounded_ms(ms: f64) -> Option<f64> {
     ms.is_finite().then(|| ms.round())
 }

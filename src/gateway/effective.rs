@@ -1,11 +1,11 @@
-//! Every setting of a gateway that decides about a session, with the value in force, where it comes from, and what it goes
-//! over (store B5). Settings of pruning, compaction and the memory flush have tables of their own.
+//! Lists every setting of a gateway that affects a session, with the value in force, its origin, and the places that
+//! it overrides (store B5). Pruning, compaction and the memory flush have their own tables.
 
 use super::config::GatewayConfig;
 use super::provenance::Provenance;
 use crate::js::{self, Value};
 
-/// A setting and what is in force without it, as JSON; `null` where nothing is.
+/// Settings and their defaults as JSON; `null` for no default.
 const SETTINGS: [(&str, &str); 31] = [
     ("gateway.mode", "\"local\""),
     ("session.store", "null"),
@@ -40,23 +40,20 @@ const SETTINGS: [(&str, &str); 31] = [
     ("meta.lastTouchedVersion", "null"),
 ];
 
-/// Keys of a channel that limit how many turns are sent.
+/// The keys of a channel that limit the turns that are sent.
 const LIMIT_KEYS: [&str; 2] = ["historyLimit", "dmHistoryLimit"];
 
-/// A setting in force.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedSetting {
-    /// Its whole key.
     pub key: String,
-    /// In force; null where nothing is.
+    /// The value in force; null without one.
     pub value: Value,
-    /// Where it comes from.
     pub provenance: Provenance,
-    /// Places it goes over, the strongest first.
+    /// The overridden places, in order of precedence.
     pub overridden: Vec<Provenance>,
 }
 
-/// Every setting that decides about sessions.
+/// Lists every setting that affects sessions.
 pub fn list_settings(config: &GatewayConfig) -> Vec<ResolvedSetting> {
     let mut rows: Vec<ResolvedSetting> =
         SETTINGS.iter().map(|(key, default)| setting_at(config, key, default)).collect();
@@ -67,7 +64,7 @@ pub fn list_settings(config: &GatewayConfig) -> Vec<ResolvedSetting> {
         rows.extend(limits.map(|limit| setting_at(config, &format!("{channel}.{limit}"), "null")));
         let people = settings.get("dms").and_then(Value::as_object);
         for (user, own) in people.into_iter().flat_map(js::Object::iter) {
-            // An id may hold dots, so its row is made from the path itself.
+            // An id may contain dots, so its row needs the path itself.
             if own.get("historyLimit").is_some() {
                 let user = user.to_string_lossy();
                 let name = channel.strip_prefix("channels.").unwrap_or(&channel);
@@ -90,7 +87,7 @@ fn setting_at(config: &GatewayConfig, key: &str, default: &str) -> ResolvedSetti
 fn setting_row(config: &GatewayConfig, path: &[&str], default: Value) -> ResolvedSetting {
     let key = path.join(".");
     if key == "session.mainKey" {
-        // Whatever is written, it is always this (store B5).
+        // The gateway always uses this value and ignores the configured one (store B5).
         let why = "the gateway always uses \"main\"".to_owned();
         let provenance = match config.value(path) {
             Some(_) => Provenance::Rule { rule: "main key", why },
@@ -113,13 +110,12 @@ fn setting_row(config: &GatewayConfig, path: &[&str], default: Value) -> Resolve
 }
 
 impl ResolvedSetting {
-    /// The places it goes over, in words: `over agents.json:3`; empty where there is none.
+    /// Names the overridden places: `over agents.json:3`; empty if there are none.
     pub fn overridden_text(&self) -> String {
         overridden_text(&self.overridden)
     }
 }
 
-/// Places that a value goes over, in words.
 pub fn overridden_text(over: &[Provenance]) -> String {
     let places: Vec<String> = over.iter().map(ToString::to_string).collect();
     if places.is_empty() { String::new() } else { format!("over {}", places.join(", over ")) }

@@ -1,19 +1,19 @@
-//! For which models the gateway prunes at all: those whose provider caches prompts (pruning 3.6).
+//! The models for which the gateway prunes: those whose provider caches prompts (pruning 3.6).
 
 use super::ruleset::{Eligibility, Rules};
 use crate::js::Value;
 
-/// How a run reaches its model.
+/// The API and address through which a run reaches its model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelRoute {
-    /// The interface by its name in the configuration, such as `anthropic-messages`.
+    /// The name of the API in the configuration, such as `anthropic-messages`.
     pub api: Option<String>,
-    /// Where requests go; none for the provider's own address.
+    /// The address of requests; `None` for the provider's default.
     pub base_url: Option<String>,
 }
 
 impl ModelRoute {
-    /// What the configuration says of a provider and one of its listed models; the model's own words go first.
+    /// Reads the route of a listed model; the model's own keys override the provider's.
     pub fn from_config(config: &Value, provider: &str, model: &str) -> Self {
         let provider = config.get("models").and_then(|models| models.get("providers")?.get(provider));
         let listed = provider.and_then(|provider| {
@@ -28,7 +28,7 @@ impl ModelRoute {
     }
 }
 
-/// Whether pruning can be installed for a run by the rules of a version (pruning 8, row "Eligibility").
+/// Whether pruning can run for a model under a ruleset (pruning 8, row "Eligibility").
 pub fn is_eligible_under(rules: &Rules, provider: &str, model: &str, route: &ModelRoute) -> bool {
     match rules.eligibility {
         Eligibility::Caching => is_cache_ttl_eligible(provider, model),
@@ -47,8 +47,8 @@ pub fn is_eligible_under(rules: &Rules, provider: &str, model: &str, route: &Mod
     }
 }
 
-/// What the plug-ins say that came with 2026.3.22 to 7.35; none where a provider's has no opinion, or there is none
-/// (releases R17). That of Moonshot was not looked at.
+/// Returns the decision of the plugins that shipped with 2026.3.22 to 7.35; `None` without a plugin or a decision
+/// (releases R17). The plugin of Moonshot was not checked.
 fn shipped_plugins(provider: &str, model: &str) -> Option<bool> {
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| model.starts_with(prefix));
     match provider {
@@ -59,7 +59,7 @@ fn shipped_plugins(provider: &str, model: &str) -> Option<bool> {
     }
 }
 
-/// The list by provider and interface, where no plug-in has an opinion (releases R17).
+/// The list by provider and API, which decides if no plugin does (releases R17).
 fn is_eligible_by_api(provider: &str, model: &str, route: &ModelRoute) -> bool {
     match (provider, route.api.as_deref()) {
         ("anthropic" | "anthropic-vertex", _) | (_, Some("anthropic-messages"))
@@ -81,7 +81,7 @@ fn is_eligible_by_api(provider: &str, model: &str, route: &ModelRoute) -> bool {
     }
 }
 
-/// What plugins say where a provider has one; the list for every other provider.
+/// The decision of a plugin, and for providers without one the list.
 fn plugins_allow(provider: &str, model: &str, route: &ModelRoute) -> bool {
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| model.starts_with(prefix));
     let host = route.base_url.as_deref().map(host);
@@ -108,8 +108,8 @@ fn host(url: &str) -> &str {
     rest.split(['/', ':', '?']).next().unwrap_or(rest)
 }
 
-/// Whether pruning can be installed for a run on this provider and model. Both are lower-cased, but neither trimmed
-/// nor expanded: `z.ai` is not `zai`.
+/// Whether pruning can run for this provider and model under the reference rules. Both are lower-cased, but neither
+/// trimmed nor expanded: `z.ai` is not `zai`.
 pub fn is_cache_ttl_eligible(provider: &str, model: &str) -> bool {
     let starts_with_one_of = |prefixes: &[&str]| {
         let model = model.to_lowercase();

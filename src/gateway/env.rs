@@ -1,20 +1,20 @@
-//! The environment as a value: variables, home and working directory, read once (store A1, A2).
+//! The environment as a value: variables, home and working directory, read once (store A1, A2). Tests can then build
+//! one without changing the process.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// Everything the gateway's settings take from the process around them.
+/// The parts of the process that the gateway's settings depend on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     vars: BTreeMap<String, String>,
-    /// Home directory according to the operating system.
+    /// The home directory according to the operating system.
     pub os_home: Option<PathBuf>,
-    /// Working directory; relative paths start here.
+    /// The working directory, the base of relative paths.
     pub cwd: PathBuf,
 }
 
 impl Environment {
-    /// An environment made by hand.
     pub fn new<K, V>(vars: impl IntoIterator<Item = (K, V)>, os_home: Option<PathBuf>, cwd: PathBuf) -> Self
     where
         K: Into<String>,
@@ -27,7 +27,7 @@ impl Environment {
         }
     }
 
-    /// The environment of this process. Variables that are no Unicode are left out.
+    /// Reads the environment of this process; skips variables that are not Unicode.
     pub fn from_process() -> Self {
         let vars = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -35,27 +35,26 @@ impl Environment {
         Self::new(vars, std::env::home_dir(), cwd)
     }
 
-    /// The trimmed value; a blank one counts as unset (store A1).
+    /// Returns the trimmed value; a blank one counts as unset (store A1).
     pub fn get(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// The value as it stands; an empty one counts as unset (store-pi-1.5 A1).
+    /// Returns the untrimmed value; an empty one counts as unset (store-pi-1.5 A1).
     pub fn verbatim(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The first of these variables that is set.
+    /// Returns the value of the first of these variables that is set.
     pub fn first(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|name| self.get(name))
     }
 
-    /// Sets a variable, whatever its value was.
     pub fn set(&mut self, name: &str, value: &str) {
         self.vars.insert(name.to_owned(), value.to_owned());
     }
 
-    /// Sets a variable unless it has a value already; whether it did.
+    /// Sets a variable that has no value; returns whether it did.
     pub fn set_if_unset(&mut self, name: &str, value: &str) -> bool {
         let unset = self.get(name).is_none();
         if unset {
@@ -64,14 +63,15 @@ impl Environment {
         unset
     }
 
-    /// A path as given in a setting: `~` is the effective home, a relative one starts at the working directory.
+    /// Resolves a path from a setting: `~` is the effective home, the working directory is the base of relative
+    /// paths.
     pub fn resolve(&self, text: &str) -> PathBuf {
         absolute(&self.cwd, &expand_tilde(text, || effective_home(self)))
     }
 }
 
-/// The gateway's home (store A2): `OPENCLAW_HOME` (whose own `~` means the user's), `HOME`, `USERPROFILE`, the system's
-/// answer, else the working directory. Absolute.
+/// Returns the gateway's absolute home (store A2): `OPENCLAW_HOME` (whose own `~` is the user's home), `HOME`,
+/// `USERPROFILE`, the system's home, else the working directory.
 pub fn effective_home(env: &Environment) -> PathBuf {
     let user_home = || env.first(&["HOME", "USERPROFILE"]).map(PathBuf::from).or_else(|| env.os_home.clone());
     let home = match env.get("OPENCLAW_HOME") {
@@ -81,7 +81,7 @@ pub fn effective_home(env: &Environment) -> PathBuf {
     absolute(&env.cwd, &home.unwrap_or_else(|| env.cwd.clone()))
 }
 
-/// Replaces a leading `~` that stands alone or before a separator.
+/// Replaces a leading `~` that is the whole text or precedes a separator.
 fn expand_tilde(text: &str, home: impl FnOnce() -> PathBuf) -> PathBuf {
     match text.strip_prefix('~') {
         Some("") => home(),
@@ -90,7 +90,7 @@ fn expand_tilde(text: &str, home: impl FnOnce() -> PathBuf) -> PathBuf {
     }
 }
 
-/// The absolute form of `path`, with `.` and `..` taken out of the text; the file system is not asked.
+/// Makes `path` absolute and resolves `.` and `..` textually, without the file system.
 pub fn absolute(base: &Path, path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in base.join(path).components() {

@@ -1,5 +1,6 @@
-//! Where gateways of 2026.9 look for a turn limit: in the settings of the account first, where the key names one (pruning 8,
-//! row "Limit lookup"). Route hints and identity links are not known from a key and are not followed.
+//! The turn limit under a ruleset. Gateways of 2026.8 and later look first in the settings of the account, if the
+//! session key names one (pruning 8, row "Limit lookup"). A key does not contain route hints and identity links, so
+//! clawscope ignores them.
 
 use super::history_limit::{
     CONVERSATION_KINDS, HistoryLimit, find_history_limit, history_limit, without_thread,
@@ -7,7 +8,7 @@ use super::history_limit::{
 use super::ruleset::{HistoryLookup, Rules};
 use crate::js::Value;
 
-/// The limit that applies to a session by the rules of a version. `config` is the whole configuration.
+/// Returns the limit of a session under a ruleset. `config` is the whole configuration.
 pub fn history_limit_under(rules: &Rules, key: &str, config: &Value) -> Option<HistoryLimit> {
     let places = |kinds: &[&str]| find_history_limit(key, config, kinds, false);
     match rules.history_lookup {
@@ -19,7 +20,7 @@ pub fn history_limit_under(rules: &Rules, key: &str, config: &Value) -> Option<H
     }
 }
 
-/// What kind of conversation a segment names: with a person, or with several.
+/// Whether a segment names a conversation with one person (true) or with several (false); `None` for neither.
 fn is_direct(segment: &str) -> Option<bool> {
     match segment.to_lowercase().as_str() {
         "dm" | "direct" => Some(true),
@@ -28,7 +29,7 @@ fn is_direct(segment: &str) -> Option<bool> {
     }
 }
 
-/// `[agent:<id>:]<channel>:[<account>:]<kind>:<peer>`; empty segments stand.
+/// `[agent:<id>:]<channel>:[<account>:]<kind>:<peer>`; empty segments count.
 fn account_limit(key: &str, config: &Value) -> Option<HistoryLimit> {
     let segments: Vec<&str> = key.split(':').collect();
     let segments = match segments.as_slice() {
@@ -45,7 +46,7 @@ fn account_limit(key: &str, config: &Value) -> Option<HistoryLimit> {
     let account = account.and_then(|account| find_member(settings.get("accounts")?, account));
     let peer = peer.join(":");
     let peer = without_thread(&peer);
-    // What the account says goes over what the channel says, key by key.
+    // The account's keys override the channel's, one by one.
     let places = account.map(|(name, own)| (format!("channels.{channel}.accounts.{name}"), own));
     let places: Vec<(String, &Value)> =
         places.into_iter().chain([(format!("channels.{channel}"), settings)]).collect();
@@ -63,7 +64,7 @@ fn account_limit(key: &str, config: &Value) -> Option<HistoryLimit> {
     own.filter(|_| !peer.is_empty()).or_else(|| find("dmHistoryLimit")).map(found)
 }
 
-/// A member by its name without regard to case and white space, with the name as it stands there.
+/// Finds a member by name, ignoring case and surrounding white space; returns its name as written.
 fn find_member<'a>(object: &'a Value, name: &str) -> Option<(String, &'a Value)> {
     let plain = |name: &str| name.trim().to_lowercase();
     let wanted = plain(name);

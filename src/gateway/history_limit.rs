@@ -1,36 +1,37 @@
-//! How many user turns of history a session keeps, looked up in the channel settings by its routing key (pruning 2.3,
-//! 2.4). Three places are asked and no others: the person's own setting, the channel's default for direct messages,
-//! the channel's default for groups.
+//! The turn limit of a session: the number of user turns of history that are sent, looked up in the channel settings
+//! by the session's routing key (pruning 2.3, 2.4). Only three places count: the person's own setting, the channel's
+//! default for direct messages, the channel's default for groups.
+//!
+//! For example, `agent:main:telegram:dm:123` reads `channels.telegram.dms.123.historyLimit`, then
+//! `channels.telegram.dmHistoryLimit`.
 
 use crate::js::{self, Value};
 
-/// Where a limit was found; `setting` is the path in `openclaw.json`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryLimit {
-    /// The value as it stands there. Anything but a number above 0 means that nothing is cut.
+    /// The configured value. Anything but a number above 0 cuts nothing.
     pub value: Value,
-    /// Its path: `channels.telegram.dms.123.historyLimit`.
+    /// The path in `openclaw.json`: `channels.telegram.dms.123.historyLimit`.
     pub setting: String,
 }
 
 impl HistoryLimit {
-    /// The limit in user turns, as JavaScript compares it; NaN for what is no number.
+    /// The limit in user turns, as JavaScript compares it; NaN for a value that is not a number.
     pub fn turns(&self) -> f64 {
         js::to_number(Some(&self.value))
     }
 }
 
-/// The limit that applies to a session (pruning 2.3). `config` is the whole configuration. Only
-/// `[agent:<id>:]<channel>:<kind>:<peer>` keys find one: keys with an account segment never do.
+/// Returns the limit of a session under the reference rules (pruning 2.3). `config` is the whole configuration. Only
+/// keys such as `[agent:<id>:]<channel>:<kind>:<peer>` have one; keys with an account segment do not.
 pub fn history_limit(key: &str, config: &Value) -> Option<HistoryLimit> {
     find_history_limit(key, config, &CONVERSATION_KINDS, false)
 }
 
-/// Kinds of conversation that have limits.
 pub(super) const CONVERSATION_KINDS: [&str; 4] = ["dm", "direct", "channel", "group"];
 
-/// The same for a version that knows only some kinds, or compares the names of channels without regard to case (releases
-/// R81).
+/// As [`history_limit`], for a version that has limits only for some kinds, or that ignores the case of channel names
+/// (releases R81).
 pub(super) fn find_history_limit(
     key: &str,
     config: &Value,
@@ -72,8 +73,8 @@ pub(super) fn find_history_limit(
     }
 }
 
-/// A peer id without its thread: one `:thread:` or `:topic:` with digits at the very end, in any case of ASCII
-/// letters, unless a line break stands before it (pruning 2.4).
+/// Removes the thread from a peer id: one `:thread:` or `:topic:` with digits at the very end, in any ASCII case,
+/// unless a line break precedes it (pruning 2.4).
 pub fn without_thread(peer: &str) -> &str {
     let before_digits = peer.trim_end_matches(|char: char| char.is_ascii_digit());
     if before_digits.len() == peer.len() {

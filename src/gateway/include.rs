@@ -1,4 +1,4 @@
-//! `$include`: one configuration out of several files (store B2).
+//! `$include`: builds one configuration from several files (store B2).
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +15,8 @@ const MAX_INCLUDED_BYTES: u64 = 2 * 1024 * 1024;
 const MAX_TOP_BYTES: u64 = 32 * 1024 * 1024;
 const SKIPPED_KEYS: [&str; 3] = ["__proto__", "prototype", "constructor"];
 
-/// Reads `path` and all it includes. `sources` receives every file that was parsed, a later one having the last word
-/// over an earlier one, also when the reading fails.
+/// Reads `path` and all its includes. Fills `sources` with every parsed file, even after an error; a later one
+/// overrides an earlier one.
 pub(super) fn read(path: &Path, sources: &mut Vec<SourceFile>) -> Result<Value, ConfigError> {
     let dir = path.parent().unwrap_or(Path::new("/")).to_path_buf();
     let real_dir = dir.canonicalize().unwrap_or_else(|_| dir.clone());
@@ -24,7 +24,7 @@ pub(super) fn read(path: &Path, sources: &mut Vec<SourceFile>) -> Result<Value, 
 }
 
 struct Reader<'a> {
-    /// Directory of the top file: nothing outside is included.
+    /// The directory of the top file; files outside it are not included.
     dir: PathBuf,
     real_dir: PathBuf,
     /// Real paths of the files being read, outermost first.
@@ -32,13 +32,13 @@ struct Reader<'a> {
     sources: &'a mut Vec<SourceFile>,
 }
 
-/// The file a value stands in, and where.
+/// The file and the position of an `$include`.
 struct IncludeSite<'a> {
     path: &'a Path,
     text: &'a str,
     /// Keys from the root of the whole configuration to the value.
     trail: &'a [String],
-    /// How many of them lead to the file.
+    /// The number of those keys that lead to the file.
     mount_depth: usize,
 }
 
@@ -139,7 +139,7 @@ impl Reader<'_> {
         Ok(merged.unwrap_or_else(|| Value::Object(Map::new())))
     }
 
-    /// A file that cannot be opened is reported where it is included.
+    /// Reports a file that cannot be opened at the place that includes it.
     fn with_including_file(&self, error: ConfigError, name: &str, at: &IncludeSite<'_>) -> ConfigError {
         if error.line.is_some() || self.open_files.contains(&error.path) {
             return error;
@@ -211,7 +211,7 @@ fn parse(path: &Path, text: &str) -> Result<Value, ConfigError> {
     })
 }
 
-/// Objects merge key by key, lists are joined, anything else is replaced (store B2).
+/// Merges objects key by key, appends lists, replaces anything else (store B2).
 fn merge(base: Value, over: Value) -> Value {
     match (base, over) {
         (Value::Object(mut base), Value::Object(over)) => {

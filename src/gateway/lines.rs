@@ -1,24 +1,23 @@
-//! Where a key stands in a JSON5 text: the parser gives values without positions, and provenance needs the line.
+//! Finds the line of a key in a JSON5 text. The parser returns values without positions, and provenance needs the
+//! line.
 
-/// How deeply a configuration may nest. Far beyond any real one; the parser recurses, so there must be a limit.
+/// The maximum nesting of a configuration, far above any real one; the parser recurses, so it needs a limit.
 pub const MAX_DEPTH: usize = 200;
 
-/// A place in a text: line and column from 1, the column in characters.
+/// A position in a text: line and column from 1, the column in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextPosition {
-    /// The line.
     pub line: u32,
-    /// The column.
     pub column: u32,
 }
 
-/// Line (from 1) of the key or array item at `path`; items are named by their index. Of a repeated key the last one
-/// counts, as its value does. `None` when there is no such key, or where the text is no JSON5 before it.
+/// Returns the line (from 1) of the key or array item at `path`; an index names an item. The last of several equal
+/// keys counts, as its value does. `None` if there is no such key, or if the text before it is not JSON5.
 pub fn key_line(text: &str, path: &[&str]) -> Option<u32> {
     key_position(text, path).map(|place| place.line)
 }
 
-/// Line and column (from 1, in characters) of the same.
+/// As [`key_line`], with the column.
 pub fn key_position(text: &str, path: &[&str]) -> Option<TextPosition> {
     let mut found = None;
     for_each_position(text, |at, spot| {
@@ -29,7 +28,7 @@ pub fn key_position(text: &str, path: &[&str]) -> Option<TextPosition> {
     found
 }
 
-/// Calls `visit` with every key and array item of a text and its place, in the order of the text.
+/// Calls `visit` for every key and array item of a text, in text order.
 pub fn for_each_position(text: &str, mut visit: impl FnMut(KeyPath<'_>, TextPosition)) {
     let mut stack: Vec<ContainerState> = Vec::new();
     scan_tokens(text, |token, line| {
@@ -55,7 +54,7 @@ pub fn for_each_position(text: &str, mut visit: impl FnMut(KeyPath<'_>, TextPosi
     });
 }
 
-/// Where a key or an item is: the keys and indices that lead to it.
+/// The keys and indices that lead to a key or an item.
 #[derive(Clone, Copy)]
 pub struct KeyPath<'a>(&'a [ContainerState]);
 
@@ -66,12 +65,12 @@ impl std::fmt::Debug for KeyPath<'_> {
 }
 
 impl KeyPath<'_> {
-    /// Steps from the root.
+    /// The number of keys and indices from the root.
     pub fn depth(self) -> usize {
         self.0.len()
     }
 
-    /// The key of a step; `None` where it is an index.
+    /// Returns the key at `step`; `None` for an index.
     pub fn key(&self, step: usize) -> Option<&str> {
         match self.0.get(step)? {
             ContainerState::Object { key, .. } => key.as_deref(),
@@ -79,7 +78,7 @@ impl KeyPath<'_> {
         }
     }
 
-    /// The index of a step; `None` where it is a key.
+    /// Returns the index at `step`; `None` for a key.
     pub fn index(self, step: usize) -> Option<usize> {
         match self.0.get(step)? {
             ContainerState::Array { index } => Some(*index),
@@ -92,7 +91,7 @@ impl KeyPath<'_> {
     }
 }
 
-/// Deepest nesting of brackets outside strings and comments.
+/// Returns the deepest nesting of brackets outside strings and comments; stops counting above [`MAX_DEPTH`].
 pub fn nesting_depth(text: &str) -> usize {
     let (mut now, mut deepest) = (0_usize, 0);
     scan_tokens(text, |token, _| {
@@ -118,11 +117,10 @@ enum Token {
     Close,
     Comma,
     Colon,
-    /// A string's contents, or a bare word.
+    /// The contents of a string, or a bare word.
     Scalar(String),
 }
 
-/// Where in an open container the walk is.
 enum ContainerState {
     Object { key: Option<String>, after_colon: bool },
     Array { index: usize },
@@ -151,7 +149,7 @@ impl ContainerState {
     }
 }
 
-/// A value begins: an array item stands where its value begins.
+/// An array item is where its value begins.
 fn begin_value(
     stack: &[ContainerState],
     line: TextPosition,
@@ -162,7 +160,7 @@ fn begin_value(
     }
 }
 
-/// A scalar is a key before the colon and a value elsewhere.
+/// A scalar before the colon is a key, elsewhere a value.
 fn scalar(
     stack: &mut [ContainerState],
     text: &str,
@@ -177,7 +175,7 @@ fn scalar(
     }
 }
 
-/// Calls `visit` for each token with its line until it returns false or the text ends.
+/// Calls `visit` for each token and its position until `visit` returns false.
 fn scan_tokens(text: &str, mut visit: impl FnMut(Token, TextPosition) -> bool) {
     let mut cursor = Cursor { rest: text, line: 1, column: 1 };
     while let Some(c) = cursor.rest.chars().next() {
@@ -212,7 +210,7 @@ struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    /// Moves on, counting lines; CR LF is one line end.
+    /// Moves on and counts lines; CR LF is a single line end.
     fn skip(&mut self, bytes: usize) {
         let (passed, rest) = self.rest.split_at(bytes);
         let breaks = passed.bytes().filter(|&b| b == b'\n').count();
@@ -243,7 +241,7 @@ impl Cursor<'_> {
         self.skip(end.unwrap_or(self.rest.len()));
     }
 
-    /// A quoted string; escapes that keys use in practice are decoded.
+    /// Decodes only the escapes that keys use in practice.
     fn quoted(&mut self, quote: char) -> String {
         let mut out = String::new();
         let mut chars = self.rest.char_indices().skip(1);

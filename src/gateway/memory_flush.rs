@@ -1,4 +1,4 @@
-//! Settings of the memory flush, each with where it comes from (compaction 9.1, 9.3).
+//! Settings of the memory flush, which saves notes before a compaction, each with its origin (compaction 9.1, 9.3).
 
 use crate::gateway::compaction::RESERVE_FLOOR;
 use crate::gateway::config::GatewayConfig;
@@ -8,26 +8,24 @@ use crate::js::Value;
 
 /// Tokens before the reserve at which a flush is due (compaction 9.1).
 pub const SOFT_THRESHOLD: f64 = 4_000.0;
-/// Bytes of a transcript from which a flush is due whatever the tokens (compaction 9.1).
+/// Bytes of a transcript above which a flush is due regardless of tokens (compaction 9.1).
 pub const FORCE_BYTES: f64 = 2_097_152.0;
 
-/// Where the compaction settings stand in the configuration.
 const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
 
-/// The settings in force.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlushSettings {
-    /// `memoryFlush.enabled`: off only where it is `false`.
+    /// `memoryFlush.enabled`; only `false` disables it.
     pub enabled: Setting<bool>,
     /// `memoryFlush.softThresholdTokens`, in tokens.
     pub soft_tokens: Setting<f64>,
-    /// `memoryFlush.forceFlushTranscriptBytes`, in bytes; 0 switches the size trigger off.
+    /// `memoryFlush.forceFlushTranscriptBytes`, in bytes; 0 disables the size trigger.
     pub force_bytes: Setting<f64>,
     /// `reserveTokensFloor`, in tokens; not the effective reserve.
     pub floor_tokens: Setting<f64>,
 }
 
-/// The settings that a configuration says; a value of a wrong type counts as none.
+/// Reads the settings; ignores values of a wrong type.
 pub fn flush_settings(config: &GatewayConfig) -> FlushSettings {
     let path =
         |key: &'static [&'static str]| -> Vec<&str> { COMPACTION_PATH.iter().chain(key).copied().collect() };
@@ -50,8 +48,9 @@ pub fn flush_settings(config: &GatewayConfig) -> FlushSettings {
     }
 }
 
-/// The same as a version goes by them, for a window in tokens (compaction 12, row "Memory flush"): the older one has no
-/// size trigger, the newest takes at most a quarter of the window as its floor and half of the rest as its threshold.
+/// [`flush_settings`] under a ruleset, for a window in tokens (compaction 12, row "Memory flush"): the older versions
+/// have no size trigger; the newest limits the floor to a quarter of the window and the threshold to half of the
+/// rest.
 pub fn flush_settings_under(rules: &Rules, config: &GatewayConfig, window: f64) -> FlushSettings {
     let mut settings = flush_settings(config);
     match rules.memory_flush {
@@ -72,12 +71,12 @@ fn setting_provenance(config: &GatewayConfig, path: &[&str], used: bool) -> Prov
     if used { config.provenance(path) } else { Provenance::Default }
 }
 
-/// A finite number that is not negative, floored.
+/// Accepts a finite number that is not negative, and floors it.
 fn whole_number(value: &Value) -> Option<f64> {
     value.as_f64().filter(|number| number.is_finite() && *number >= 0.0).map(f64::floor)
 }
 
-/// A number of bytes, or a text such as `2mb`; units count by 1024.
+/// Parses a number of bytes, or a text such as `2mb`; 1 kb is 1024 bytes.
 fn byte_size(value: &Value) -> Option<f64> {
     let Some(text) = value.as_str() else { return whole_number(value) };
     let text = text.trim().to_lowercase().to_string_lossy();

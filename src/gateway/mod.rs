@@ -1,6 +1,8 @@
-//! The gateway's own settings: where its state and `openclaw.json` are, what is in force, and where each value comes
-//! from. Rules take values; only `config`, `include`, `registry`, `pi_settings`, `state_dir` and
-//! `env` touch the file system or the process.
+//! The gateway's own settings: the location of its state and of `openclaw.json`, the values in force, and the origin
+//! of each value.
+//!
+//! The rules are functions of values. Only `config`, `include`, `registry`, `pi_settings`, `secrets`, `state_dir`,
+//! `substitute` and `env` touch the file system or the process, so every other module can be tested without files.
 
 pub mod catalog;
 pub mod compaction;

@@ -1,5 +1,5 @@
-//! Changed settings as a patch for `openclaw.json` (JSON5) and as the commands that make the same change. Neither is ever
-//! run by us.
+//! Renders changed settings as a patch for `openclaw.json` (JSON5), and as the commands that make the same change.
+//! clawscope applies neither: the person does.
 
 use std::path::PathBuf;
 
@@ -7,23 +7,22 @@ use crate::js::{Object, Value, parse, stringify, stringify_str};
 
 use super::setting_value::insert_dotted;
 
-/// A path goes through the list of a provider's models: `models.providers.vllm.models[ID].contextWindow`.
+/// Marks a path into the list of a provider's models: `models.providers.vllm.models[ID].contextWindow`.
 const MODEL_LIST_MARKER: &str = ".models[";
-/// A path goes to what one model has of its own in pi's settings: `compaction.modelOverrides[p/m].reserveTokens`.
+/// Marks a path into one model's settings of pi: `compaction.modelOverrides[p/m].reserveTokens`.
 const MODEL_OVERRIDE_MARKER: &str = ".modelOverrides[";
-/// A path goes to a person's own settings: the id may hold dots itself.
+/// Marks a path into one person's settings; the person's id may contain dots.
 const PERSON_MARKER: &str = ".dms.";
-/// The one key that stands under a person's id.
+/// The only key below a person's id.
 const PERSON_LIMIT_KEY: &str = "historyLimit";
 
-/// Where a value stands, as far as its path can be taken apart.
 enum PatchPath<'a> {
     Plain(&'a str),
-    /// Path of the list, id of the model, key in it.
+    /// The path of the list, the model's id, the key in it.
     Model(&'a str, &'a str, &'a str),
-    /// Path of the people, id of the person.
+    /// The path of the channel, the person's id.
     Person(&'a str, &'a str),
-    /// Path above the models, name of the model, key of its own.
+    /// The path above `modelOverrides`, the model's name, the key in it.
     Override(&'a str, &'a str, &'a str),
 }
 
@@ -42,7 +41,7 @@ fn parse_path(path: &str) -> PatchPath<'_> {
     person.map_or(PatchPath::Plain(path), |(channel, id)| PatchPath::Person(channel, id))
 }
 
-/// Paths and values as one object with two spaces a level, as the gateway writes its configuration; `{}` of nothing.
+/// Renders paths and values as one object, indented by two spaces like the gateway's own file; `{}` for none.
 pub fn patch<'a>(settings: impl IntoIterator<Item = (&'a str, Value)>) -> String {
     let mut root = Object::default();
     for (path, value) in settings {
@@ -70,7 +69,7 @@ pub fn patch<'a>(settings: impl IntoIterator<Item = (&'a str, Value)>) -> String
     pretty(&Value::Object(root), 0)
 }
 
-/// Puts a value below keys that may hold dots themselves.
+/// Inserts a value below keys that may contain dots.
 fn insert_at(object: &mut Object, path: &[&str], value: Value) {
     match path {
         [] => {}
@@ -83,8 +82,8 @@ fn insert_at(object: &mut Object, path: &[&str], value: Value) {
     }
 }
 
-/// The patches of settings that several files hold, each behind a comment that names its file; the gateway's own stands
-/// first and without one. With it the commands that make the gateway's part.
+/// Renders one patch for each file, preceded by a comment that names the file; the gateway's own patch comes first,
+/// without one. Also returns the commands for the gateway's part.
 pub fn patches(settings: &[WrittenSetting]) -> (String, Vec<String>) {
     let mut files: Vec<Option<PathBuf>> = settings.iter().map(|written| written.file.clone()).collect();
     files.sort();
@@ -100,7 +99,6 @@ pub fn patches(settings: &[WrittenSetting]) -> (String, Vec<String>) {
     (texts.join("\n"), commands(settings_in_file(settings, None)))
 }
 
-/// What one file holds of the settings.
 fn settings_in_file<'a>(
     settings: &'a [WrittenSetting],
     file: Option<&'a PathBuf>,
@@ -109,18 +107,16 @@ fn settings_in_file<'a>(
     own.map(|written| (written.path.as_str(), written.value.clone()))
 }
 
-/// A value and where it is to be written.
+/// A value and the place to write it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WrittenSetting {
-    /// The file; none for the gateway's `openclaw.json`.
+    /// The file; `None` for the gateway's `openclaw.json`.
     pub file: Option<PathBuf>,
-    /// The path in it.
     pub path: String,
-    /// As the file holds it.
     pub value: Value,
 }
 
-/// One `openclaw config set` line for each value; none where a path has a part that is no plain name.
+/// Builds an `openclaw config set` line for each value; omits paths that are not plain dotted keys.
 pub fn commands<'a>(settings: impl IntoIterator<Item = (&'a str, Value)>) -> Vec<String> {
     let plain = |(path, value): (&'a str, Value)| match parse_path(path) {
         PatchPath::Plain(path) => Some(format!("openclaw config set {path} {}", shell_word(&value))),
@@ -129,7 +125,7 @@ pub fn commands<'a>(settings: impl IntoIterator<Item = (&'a str, Value)>) -> Vec
     settings.into_iter().filter_map(plain).collect()
 }
 
-/// A value as a word of the shell. The command reads JSON where it can, else a text.
+/// Quotes a value for the shell. The command parses JSON if it can, else takes the text.
 fn shell_word(value: &Value) -> String {
     let text = match value.as_str().map(crate::js::JsString::to_string_lossy) {
         Some(text) if parse(&text).is_err() => text,

@@ -1,23 +1,20 @@
-//! Prices that are given per token where the gateway takes them per million: costs then show as nothing.
+//! Finds prices written per token where the gateway expects them per million tokens: its costs then show as nothing.
 
 use super::catalog;
 use crate::js::{JsString, Value};
 
-/// USD per million tokens below which no model is sold.
+/// USD per million tokens; every real price is above it.
 const MIN_PRICE: f64 = 0.001;
-/// How near to a millionth of the list price such a price is.
+/// The ratio of such a price, times a million, to the list price.
 const RATIO_RANGE: std::ops::Range<f64> = 0.1..10.0;
 
-/// A model whose price is given per token.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PerTokenPrice {
-    /// Keys that lead to the price.
     pub trail: Vec<String>,
-    /// What to say about it.
     pub message: String,
 }
 
-/// The models of `models.providers` with such a price, one finding each.
+/// Lists the models of `models.providers` with such a price, each once.
 pub(super) fn find_per_token_prices(config: &Value) -> Vec<PerTokenPrice> {
     let providers =
         config.get("models").and_then(|models| models.get("providers")).and_then(Value::as_object);

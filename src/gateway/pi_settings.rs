@@ -1,5 +1,5 @@
-//! pi's own settings: the global file, a project's over it, and for today's pi those of one model over both (store R6,
-//! store-pi-1.5 A8). Each value with the file and line that says it, as for the gateway's.
+//! pi's own settings: the global file, overridden by a project's; for the newest pi, both overridden by those of a
+//! single model (store R6, store-pi-1.5 A8). Each value carries its file and line, like the gateway's.
 
 use std::path::{Path, PathBuf};
 
@@ -11,14 +11,12 @@ use super::lines::key_line;
 use super::provenance::Provenance;
 use crate::js::{self, Object, Value};
 
-/// Name of both files.
 pub const FILE_NAME: &str = "settings.json";
-/// The key in which pi keeps the version whose changes it has shown.
+/// The key that holds the version whose changelog pi showed last.
 const LAST_VERSION: &str = "lastChangelogVersion";
-/// The settings of single models.
 const OVERRIDES: &str = "modelOverrides";
 
-/// A setting and what is in force without it, as JSON; `null` where nothing is.
+/// Settings and their defaults as JSON; `null` for no default.
 const SETTINGS: [(&str, &str); 13] = [
     ("sessionDir", "null"),
     ("defaultProvider", "null"),
@@ -35,12 +33,12 @@ const SETTINGS: [(&str, &str); 13] = [
     ("cacheWarming", "\"idle\""),
 ];
 
-/// One settings file, as it is on disk.
+/// A settings file as it is on disk.
 #[derive(Debug, Clone, PartialEq)]
 struct SettingsFile {
     path: PathBuf,
     text: String,
-    /// Nothing where there is no such file, or no JSON in it, which is as good as none to pi.
+    /// `None` if the file is missing or holds no JSON object; pi treats both alike.
     value: Option<Value>,
 }
 
@@ -59,13 +57,12 @@ impl SettingsFile {
         path.iter().try_fold(self.value.as_ref()?, |value, key| value.get(key))
     }
 
-    /// The line that says what stands at a path.
     fn provenance(&self, path: &[&str]) -> Provenance {
         Provenance::File { path: self.path.clone(), line: key_line(&self.text, path), key: path.join(".") }
     }
 }
 
-/// What pi's settings files say for the sessions of one working directory.
+/// The settings files of pi that apply to the sessions of one working directory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PiSettings {
     global: SettingsFile,
@@ -73,23 +70,20 @@ pub struct PiSettings {
     merged: Value,
 }
 
-/// A token setting of a compaction: where its value comes from, and where another would be written.
+/// A token setting of a compaction: its value, its origin, and the place for a new value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenSetting {
-    /// In force.
     pub value: f64,
-    /// As the file has it, not checked; none at the default.
+    /// The unchecked value in the file; `None` for the default.
     pub raw_value: Option<Value>,
-    /// Origin.
     pub provenance: Provenance,
-    /// The file to change.
     pub file: PathBuf,
-    /// The path in it; a model's own value stands under `compaction.modelOverrides[provider/id].`.
+    /// The path in `file`; a model's own value is below `compaction.modelOverrides[provider/id].`.
     pub path: String,
 }
 
 impl PiSettings {
-    /// Reads the global file, and that of a project where there is one.
+    /// Reads the global file and, if it exists, the project's.
     pub fn read(global: &Path, project: Option<&Path>) -> Self {
         let global = SettingsFile::read(global);
         let project = project.map(SettingsFile::read).filter(|file| file.value.is_some());
@@ -98,24 +92,24 @@ impl PiSettings {
         Self { global, project, merged }
     }
 
-    /// The files that say something, the strongest first.
+    /// Lists the files with settings; the one that overrides comes first.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let global = Some(&self.global).filter(|file| file.value.is_some());
         self.project.iter().chain(global).map(|file| file.path.as_path())
     }
 
-    /// The version of pi that was started last, where it kept that, and the line that says so.
+    /// Returns the last version of pi that showed its changelog, with its origin.
     pub fn last_version(&self) -> Option<(String, Provenance)> {
         let text = self.global.get(&[LAST_VERSION])?.as_str()?.to_string_lossy();
         Some((text, self.global.provenance(&[LAST_VERSION])))
     }
 
-    /// The global file, whether it is there or not.
+    /// The global file, even if it does not exist.
     pub fn global(&self) -> &Path {
         &self.global.path
     }
 
-    /// The settings of a compaction: before today's pi the plain ones.
+    /// Returns the compaction settings; `model` is `None` for a pi without model overrides.
     pub fn compaction(&self, model: Option<&str>) -> CompactionSettings {
         match model {
             Some(model) => pi_compaction_for_model(&self.merged, model),
@@ -123,8 +117,8 @@ impl PiSettings {
         }
     }
 
-    /// One token setting of a compaction, such as `reserveTokens`; `model` is `provider/id` where single models may have
-    /// their own.
+    /// Returns a token setting of a compaction, such as `reserveTokens`; `model` is `provider/id` for a pi with model
+    /// overrides.
     pub fn token_setting(&self, key: &str, model: Option<&str>) -> TokenSetting {
         let in_force = self.compaction(model);
         let value =
@@ -145,7 +139,7 @@ impl PiSettings {
             Provenance::File { path, .. } => path.clone(),
             _ => self.global.path.clone(),
         };
-        // What pi refuses is told as what it is: written down, and not in force.
+        // A value that pi refuses is reported as written but not in force.
         let written = path.iter().try_fold(&self.merged, |value, key| value.get(key)).cloned();
         let provenance = match (&provenance, counts(&path)) {
             (Provenance::File { .. }, None) => Provenance::Rule {
@@ -157,14 +151,14 @@ impl PiSettings {
         TokenSetting { value, raw_value: written, provenance, file, path: named }
     }
 
-    /// The file and line that say a value; the default where none does.
+    /// Returns the origin of a value; `Default` if no file has it.
     fn provenance(&self, path: &[&str]) -> Provenance {
         let file =
             self.project.iter().chain(std::iter::once(&self.global)).find(|file| file.get(path).is_some());
         file.map_or(Provenance::Default, |file| file.provenance(path))
     }
 
-    /// Every setting that decides about sessions, models' own ones last.
+    /// Lists every setting that affects sessions; those of single models come last.
     pub fn effective_rows(&self) -> Vec<ResolvedSetting> {
         let mut rows: Vec<ResolvedSetting> = SETTINGS
             .iter()
@@ -190,14 +184,13 @@ impl PiSettings {
         rows
     }
 
-    /// The global file's value where the project's goes over it.
+    /// The global file's value that the project's overrides.
     fn overridden(&self, path: &[&str]) -> Vec<Provenance> {
         let both = self.project.as_ref().is_some_and(|file| file.get(path).is_some());
         let below = Some(&self.global).filter(|file| both && file.get(path).is_some());
         below.map(|file| file.provenance(path)).into_iter().collect()
     }
 
-    /// A row for every value of every single model.
     fn model_overrides(&self) -> Vec<ResolvedSetting> {
         let models =
             self.merged.get("compaction").and_then(|raw| raw.get(OVERRIDES)).and_then(Value::as_object);
@@ -254,7 +247,7 @@ mod tests {
         let own = (7000.0, at("global.json", 5), "compaction.modelOverrides[p/m].reserveTokens".to_owned());
         assert_eq!(told("reserveTokens", "p/m"), own);
         assert_eq!(told("keepRecentTokens", "p/m").1, at("project.json", 1));
-        // Before today's pi no model has its own.
+        // Older pi has no settings for single models.
         assert_eq!(settings.token_setting("reserveTokens", None).value, 9000.0);
     }
 

@@ -1,34 +1,28 @@
-//! Where a setting's value comes from, so that every screen can name the file and the line.
+//! The origin of a setting's value, so that every screen can name the file and the line.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Origin of one value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Provenance {
-    /// Built in.
     Default,
-    /// Built in, and no setting in this version; the words say since when.
+    /// Built in and not configurable in this version; the text gives the release since which.
     Fixed(&'static str),
-    /// A configuration file.
     File {
-        /// The file that holds the key; an included one where that is the case.
+        /// The file that holds the key, possibly an included one.
         path: PathBuf,
-        /// Its line, from 1; unknown for keys that only a merge produced.
+        /// The line from 1; `None` for keys that only a merge produced.
         line: Option<u32>,
-        /// Full key, such as `agents.defaults.contextPruning.ttl`.
+        /// The full key, such as `agents.defaults.contextPruning.ttl`.
         key: String,
     },
-    /// The gateway's own rule filled it in while loading.
+    /// Filled in by a rule of the gateway while loading.
     Rule {
-        /// Name of the rule.
         rule: &'static str,
-        /// What made the rule apply.
         why: String,
     },
-    /// The command line.
     Flag,
-    /// Moved on the screen.
+    /// Changed on the screen.
     Tuned,
 }
 
@@ -46,13 +40,10 @@ impl fmt::Display for Provenance {
     }
 }
 
-/// A value, what it would be without any configuration, and its origin.
+/// A value, its value without any configuration, and its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting<T> {
-    /// In force.
     pub value: T,
-    /// Built in.
     pub default: T,
-    /// Origin of `value`.
     pub provenance: Provenance,
 }

@@ -1,4 +1,4 @@
-//! The pruner's settings one by one, for the pane that moves them: key, control, range, default, value and origin.
+//! The pruner's settings one by one, for the pane that changes them: key, control, range, default, value and origin.
 
 use super::config::GatewayConfig;
 use super::provenance::Provenance;
@@ -6,40 +6,32 @@ use super::pruning::{PruneSettings, effective_settings_under};
 use super::ruleset::{Rules, Ruleset};
 use crate::js;
 
-/// Path of the settings object in the configuration.
+/// The path of the settings object in the configuration.
 pub const PRUNING_PATH: [&str; 3] = ["agents", "defaults", "contextPruning"];
 
-/// How a setting is moved.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Control {
-    /// On or off.
     Switch,
-    /// A number between two ends. The gateway may accept more than the slider reaches.
+    /// A number in a range. The gateway may accept numbers outside it.
     Slider {
-        /// Lower end.
         min: f64,
-        /// Upper end of the slider.
         max: f64,
-        /// Size of one step.
         step: f64,
-        /// What is counted.
         unit: Unit,
     },
     /// A list of tool names and patterns.
     List,
-    /// A text.
     Text,
-    /// The version has no such key, only a built-in value.
+    /// A built-in value: the version does not read the key.
     Fixed {
-        /// What is counted.
         unit: Option<Unit>,
-        /// Why it does not move: `built in since 2026.8.1`.
+        /// The reason, such as `built in since 2026.8.1`.
         why: &'static str,
     },
 }
 
 impl Control {
-    /// Why it does not move; none where it does.
+    /// Returns the reason for which the setting cannot change; `None` if it can.
     pub fn fixed_reason(self) -> Option<&'static str> {
         match self {
             Self::Fixed { why, .. } => Some(why),
@@ -47,7 +39,7 @@ impl Control {
         }
     }
 
-    /// What is counted; none for what is no number.
+    /// Returns the unit of a number; `None` for other values.
     pub fn unit(self) -> Option<Unit> {
         match self {
             Self::Slider { unit, .. } => Some(unit),
@@ -57,40 +49,35 @@ impl Control {
     }
 }
 
-/// Why keys are fixed that were settings once (pruning 8, row "Config keys").
+/// The reason for keys that were settings before (pruning 8, row "Config keys").
 const RETIRED_REASON: &str = "built in since 2026.8.1";
 
-/// What a slider counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Milliseconds; shown as a duration.
+    /// Shown as a duration.
     Milliseconds,
-    /// Messages.
     Messages,
     /// Share of the window, 0 to 1.
     Share,
     /// UTF-16 code units.
     Chars,
-    /// Tokens.
     Tokens,
     /// Turns of the person.
     Turns,
 }
 
-/// One row: everything known about one key.
+/// A setting as one row of the pane.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PruneSetting {
-    /// Key below `contextPruning`, such as `softTrim.maxChars`.
+    /// The key below `contextPruning`, such as `softTrim.maxChars`.
     pub key: &'static str,
-    /// How it is moved.
     pub control: Control,
-    /// Built-in value. A duration is in milliseconds.
+    /// The built-in value; a duration is in ms.
     pub default: js::Value,
-    /// As the configuration has it, or a loading rule filled it in; not checked.
+    /// The unchecked value from the configuration or from a loading rule.
     pub config: Option<js::Value>,
-    /// In force under this configuration: `config` after all checks, else `default`.
+    /// The value in force: `config` after all checks, else `default`.
     pub value: js::Value,
-    /// Origin of `value`.
     pub provenance: Provenance,
 }
 
@@ -122,8 +109,8 @@ const ROWS: [(&str, Control, SettingReader); 12] = [
     ("tools.deny", Control::List, |s| tool_list(s, "deny")),
 ];
 
-/// The `mode` switch first, then every other key of `contextPruning`, under this configuration. A key that
-/// the version does not read is fixed at its built-in value.
+/// Lists the `mode` switch, then every other key of `contextPruning`. A key that the version does not read is fixed
+/// at its built-in value.
 pub fn prune_settings(config: &GatewayConfig, ruleset: Ruleset) -> Vec<PruneSetting> {
     let rules = ruleset.rules();
     let raw = config.value(&PRUNING_PATH);
@@ -141,7 +128,7 @@ pub fn prune_settings(config: &GatewayConfig, ruleset: Ruleset) -> Vec<PruneSett
     let rows = ROWS.iter().map(|(key, control, read)| {
         let own = config.value(&path_of(key)).cloned();
         let (default, value) = (read(&defaults), read(&in_force));
-        // A value that the checks refused is not the origin of what is in force.
+        // A refused value is not the origin of the value in force.
         let refused = own.is_some() && value == default && !is_default(key, own.as_ref(), &default);
         let provenance = if refused || !on { Provenance::Default } else { provenance(config, key) };
         let control = control_under(rules, key, *control);
@@ -167,7 +154,7 @@ fn provenance(config: &GatewayConfig, key: &str) -> Provenance {
     config.provenance(&path_of(key))
 }
 
-/// Whether the configured value says what the default says: a duration is compared by its length.
+/// Whether the configured value equals the default. Durations compare by length, so `"5m"` equals 300000.
 fn is_default(key: &str, own: Option<&js::Value>, default: &js::Value) -> bool {
     let duration =
         own.and_then(js::Value::as_str).filter(|_| key == "ttl").and_then(super::duration::parse_duration_ms);

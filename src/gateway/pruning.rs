@@ -1,55 +1,54 @@
-//! The pruner's settings as the gateway uses them: the raw `contextPruning` object with every bad value replaced by
-//! its default (pruning 3.3).
+//! The pruner's settings as the gateway uses them: the raw `contextPruning` object, with its default for every bad
+//! value (pruning 3.3).
+//!
+//! For example, `{"mode": "cache-ttl", "ttl": "soon"}` prunes with the default ttl of 5 minutes, because the gateway
+//! never reports a bad value here.
 
 use super::duration::{parse_duration_ms, parse_single_duration_ms};
 use super::ruleset::{ImageResults, PruneKeys, Rules, Ruleset};
 use super::tools::ToolFilter;
 use crate::js::{self, JsString};
 
-/// Text that stands for a cleared result when the settings name no other.
 const DEFAULT_PLACEHOLDER: &str = "[Old tool result content cleared]";
 
-/// Effective settings. Counts are whole and not negative, ratios within 0..=1; all are doubles, as the gateway
-/// computes with doubles (pruning 0.2).
+/// Effective settings. Counts are whole and not negative, ratios are within 0..=1. All are doubles, because the
+/// gateway computes with doubles (pruning 0.2).
 #[derive(Debug, Clone, PartialEq)]
 pub struct PruneSettings {
-    /// Least age of the last touch, in ms; 0 never prunes (pruning 4.2).
+    /// Minimum age of the last touch in ms; 0 never prunes (pruning 4.2).
     pub ttl_ms: f64,
-    /// Tool results after the start of this many last assistant messages are protected.
+    /// Protects the tool results after the start of this many last assistant messages.
     pub keep_last_assistants: f64,
     /// Share of the window from which results are soft-trimmed.
     pub soft_trim_ratio: f64,
     /// Share of the window from which results are cleared.
     pub hard_clear_ratio: f64,
-    /// Clearing needs at least this many chars in prunable results.
+    /// Minimum chars in prunable results for clearing.
     pub min_prunable_tool_chars: f64,
-    /// `tools` as it stands in the configuration: any truthy value, see [`PruneSettings::tool_filter`].
+    /// `tools` exactly as configured: any truthy value, see [`PruneSettings::tool_filter`].
     pub tools: js::Value,
-    /// How a result is shortened.
     pub soft_trim: SoftTrim,
-    /// How a result is cleared.
     pub hard_clear: HardClear,
 }
 
-/// Sizes of the soft trim, in chars.
+/// Sizes of the soft trim in chars.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SoftTrim {
     /// Results up to this size stay whole.
     pub max_chars: f64,
-    /// Kept from the start.
+    /// Chars kept from the start.
     pub head_chars: f64,
-    /// Kept from the end.
+    /// Chars kept from the end.
     pub tail_chars: f64,
-    /// What becomes of results that hold images; no setting, but one of the version.
+    /// The handling of results that contain images; the version decides it, not a setting.
     pub images: ImageResults,
 }
 
-/// What clearing does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HardClear {
-    /// Off means that results are only ever soft-trimmed.
+    /// Whether results are cleared; otherwise they are only soft-trimmed.
     pub enabled: bool,
-    /// Replaces the content; never blank.
+    /// The text that replaces the content; never blank.
     pub placeholder: JsString,
 }
 
@@ -74,14 +73,14 @@ impl Default for PruneSettings {
 }
 
 impl PruneSettings {
-    /// What holds without any configuration.
+    /// Returns the settings of a version without any configuration.
     pub fn built_in(rules: &Rules) -> Self {
         let mut settings = Self::default();
         settings.soft_trim.images = rules.image_results;
         settings
     }
 
-    /// The settings under their names in the configuration; the ttl in ms, as `ttlMs`.
+    /// Returns the settings under their configuration names; the ttl is `ttlMs`, in ms.
     pub fn to_object(&self) -> js::Object {
         let soft = js::Object::from([
             ("maxChars", self.soft_trim.max_chars),
@@ -104,20 +103,20 @@ impl PruneSettings {
         ])
     }
 
-    /// The compiled allow and deny lists (pruning 3.5).
+    /// Compiles the allow and deny lists (pruning 3.5).
     pub fn tool_filter(&self) -> ToolFilter {
         ToolFilter::compile(Some(&self.tools))
     }
 }
 
-/// The settings in force by the reference's rules: [`effective_settings_under`].
+/// [`effective_settings_under`] the rules of the reference.
 pub fn effective_settings(raw: Option<&js::Value>) -> Option<PruneSettings> {
     effective_settings_under(Ruleset::default().rules(), raw)
 }
 
-/// The settings in force, or `None` when pruning is off: unless `raw` is an object whose `mode` is `cache-ttl`.
-/// Never an error: a value of the wrong type, or not finite, leaves its default in place, and so does a key
-/// that the version does not read (pruning 8, row "Config keys").
+/// Returns the settings in force; `None` if pruning is off, that is unless `raw` is an object whose `mode` is
+/// `cache-ttl`. Never fails: the default replaces a value that is not finite or of a wrong type, and a key that the
+/// version does not read (pruning 8, row "Config keys").
 pub fn effective_settings_under(rules: &Rules, raw: Option<&js::Value>) -> Option<PruneSettings> {
     let raw = raw?;
     if !raw.get("mode")?.str_is("cache-ttl") {
@@ -139,7 +138,7 @@ pub fn effective_settings_under(rules: &Rules, raw: Option<&js::Value>) -> Optio
     Some(settings)
 }
 
-/// The keys that only earlier versions read.
+/// Applies the keys that later versions ignore.
 fn override_sizes(settings: &mut PruneSettings, raw: &js::Value) {
     set_if_some(&mut settings.keep_last_assistants, whole_count(raw, "keepLastAssistants"));
     set_if_some(&mut settings.soft_trim_ratio, ratio(raw, "softTrimRatio"));
@@ -172,7 +171,7 @@ fn finite_number(object: &js::Value, key: &str) -> Option<f64> {
     object.get(key).and_then(js::Value::as_f64).filter(|number| number.is_finite())
 }
 
-/// max(0, floor(x)); the sum turns a negative zero into zero.
+/// max(0, floor(x)); the sum turns -0 into 0.
 fn whole_count(object: &js::Value, key: &str) -> Option<f64> {
     finite_number(object, key).map(|number| number.floor().max(0.0) + 0.0)
 }

@@ -1,5 +1,5 @@
-//! The models that an agent's `models.json` lists (store A8, B7): what the runtime goes by for models the configuration does
-//! not list. Keys and addresses in that file are never taken in.
+//! Reads the models in an agent's `models.json` (store A8, B7), which the runtime uses for models that the
+//! configuration does not list. clawscope does not keep the keys and addresses in that file.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,39 +11,35 @@ use super::window::whole_positive;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::js::{self, JsString, Value};
 
-/// Window of a listed model that names none, in tokens.
+/// The window of a listed model without one, in tokens.
 const DEFAULT_LISTED_WINDOW: f64 = 128_000.0;
-/// Larger files are no registry, bytes.
+/// The maximum size of a registry in bytes.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
-/// One agent's registry.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Registry {
-    /// The file.
     pub path: PathBuf,
-    /// Models in the order of the file.
+    /// Models in file order.
     pub models: Vec<RegistryModel>,
 }
 
-/// A model of a registry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RegistryModel {
-    /// Who sells it.
     pub provider: String,
-    /// Its id.
     pub id: String,
-    /// Tokens it takes.
+    /// The window in tokens.
     pub window: f64,
-    /// The file names that window; else the runtime fills in its default.
+    /// Whether the file names the window; otherwise it is the runtime's default.
     pub has_own_window: bool,
-    /// List price, where input and output are told.
+    /// The list price; `None` unless input and output are both listed.
     pub price: Option<Price>,
-    /// The line of its window, else of itself.
+    /// The line of the window, else of the model; from 1.
     pub line: Option<u32>,
 }
 
 impl Registry {
-    /// Reads the file of an agent dir. One that is not there lists nothing; one that cannot be read is a finding.
+    /// Reads `models.json` of an agent directory. A missing file lists no models; an unreadable one adds a
+    /// diagnostic.
     pub fn read(agent_dir: &Path, findings: &mut Vec<Diagnostic>) -> Self {
         let path = agent_dir.join("models.json");
         let none = Self { path: path.clone(), models: Vec::new() };
@@ -69,12 +65,12 @@ impl Registry {
         }
     }
 
-    /// The model of a provider.
+    /// Returns the last entry for a provider's model.
     pub fn find(&self, provider: &str, model: &str) -> Option<&RegistryModel> {
         self.models.iter().rev().find(|own| own.provider == provider && own.id == model)
     }
 
-    /// Where its window is told.
+    /// The origin of the model's window.
     pub fn provenance(&self, model: &RegistryModel) -> Provenance {
         let key = format!("providers.{}.models: {}", model.provider, model.id);
         Provenance::File { path: self.path.clone(), line: model.line, key }
@@ -106,7 +102,7 @@ fn models(value: &Value, text: &str) -> Vec<RegistryModel> {
     found
 }
 
-/// The lines of listed models and of their windows, found in one pass: a registry lists thousands.
+/// Lines of models and of their windows, found in a single pass because a registry lists thousands.
 #[derive(Default)]
 struct ModelLines {
     models: HashMap<(String, usize), u32>,
@@ -130,7 +126,7 @@ impl ModelLines {
         lines
     }
 
-    /// The line of a model's window, else of itself.
+    /// The line of a model's window, else of the model.
     fn line(&self, provider: &str, index: usize) -> Option<u32> {
         let model = (provider.to_owned(), index);
         self.windows.get(&model).or_else(|| self.models.get(&model)).copied()

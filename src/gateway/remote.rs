@@ -1,11 +1,11 @@
-//! Configurations of a client: the gateway, its sessions and its settings are on another host.
+//! The configuration of a client: the gateway, its sessions and its settings are on another host.
 
 use std::path::PathBuf;
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::js::{JsString, Value};
 
-/// What to know of a configuration in mode `remote`; none in any other.
+/// Warns about a configuration in mode `remote`; `None` for any other.
 pub(super) fn remote_diagnostic(config: &Value, place: (PathBuf, Option<u32>)) -> Option<Diagnostic> {
     let gateway = config.get("gateway")?;
     if !gateway.get("mode")?.str_is("remote") {
@@ -38,7 +38,7 @@ pub(super) fn remote_diagnostic(config: &Value, place: (PathBuf, Option<u32>)) -
     })
 }
 
-/// The host of an address, without whoever signs in and without the port.
+/// The host of an address, without user and port.
 fn host_of(url: &str) -> Option<&str> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -48,7 +48,7 @@ fn host_of(url: &str) -> Option<&str> {
     Some(host).filter(|host| is_shell_safe(host))
 }
 
-/// Whether a name can stand in a command line as it is.
+/// Whether a name needs no quotes in a command line.
 fn is_shell_safe(name: &str) -> bool {
     let plain = |char: char| char.is_ascii_alphanumeric() || ".-_@[]:".contains(char);
     !name.is_empty() && !name.starts_with('-') && name.chars().all(plain)

@@ -1,7 +1,8 @@
-//! When a gateway begins a session anew by itself: each day at an hour, or after a time of silence (store B5, F2).
+//! The time at which a gateway resets a session by itself: daily at an hour, or after idle minutes (store B5, F2).
 //!
-//! Nothing happens at that moment: it is looked at when the next message comes. By the newest of the session's own key and
-//! type: `session.resetByChannel` before `session.resetByType` before `session.reset` before the old `session.idleMinutes`.
+//! Nothing happens at that time: the gateway checks when the next message arrives. The first of these that exists
+//! decides: `session.resetByChannel`, `session.resetByType`, `session.reset`, the old `session.idleMinutes`. For
+//! example, a session last used at 03:50 with `atHour` 4 is new for a message at 04:10.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
@@ -10,24 +11,22 @@ use super::config::GatewayConfig;
 use super::provenance::Provenance;
 use crate::js::Value;
 
-/// Hour of the daily reset where none is set.
+/// The hour of the daily reset without a setting.
 pub const DEFAULT_HOUR: f64 = 4.0;
-/// Minutes of silence in mode `idle` where none are set.
+/// The idle minutes of mode `idle` without a setting.
 pub const DEFAULT_IDLE_MINUTES: f64 = 60.0;
 
-/// What a session is to the settings of resets.
+/// The type of a session in the reset settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResetType {
     /// A thread or topic of any chat.
     Thread,
-    /// A group or channel.
     Group,
-    /// Everything else.
+    /// Every other session.
     Direct,
 }
 
 impl ResetType {
-    /// Of a session key.
     pub fn from_key(key: &str) -> Self {
         let key = key.to_lowercase();
         let has = |marks: [&str; 2]| marks.iter().any(|mark| key.contains(mark));
@@ -40,7 +39,7 @@ impl ResetType {
         }
     }
 
-    /// The key of `resetByType`.
+    /// The key in `resetByType`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Thread => "thread",
@@ -50,17 +49,14 @@ impl ResetType {
     }
 }
 
-/// Why a session begins anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResetMode {
-    /// At an hour of the day.
     Daily,
-    /// After a time of silence.
+    /// After idle minutes.
     Idle,
 }
 
 impl ResetMode {
-    /// The word in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Daily => "daily",
@@ -72,26 +68,22 @@ impl ResetMode {
 /// The settings that apply to one session, each with its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResetPolicy {
-    /// What the session is to them.
     pub kind: ResetType,
-    /// The mode.
     pub mode: (ResetMode, Provenance),
     /// The hour of mode `daily`, 0 to 23.
     pub at_hour: (f64, Provenance),
-    /// Minutes of silence, at least 1; they count in mode `daily` too. None: silence alone resets nothing.
+    /// Idle minutes, at least 1; they count in mode `daily` too. `None`: idle time alone resets nothing.
     pub idle_minutes: Option<(f64, Provenance)>,
 }
 
-/// When a session would begin anew.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NextReset {
     /// ms since 1970.
     pub at_ms: f64,
-    /// Why.
     pub mode: ResetMode,
 }
 
-/// The settings of a session by its key and channel.
+/// Returns the settings of a session, by its key and channel.
 pub fn reset_policy(config: &GatewayConfig, key: &str, channel: Option<&str>) -> ResetPolicy {
     let kind = ResetType::from_key(key);
     let places = setting_objects(config, kind, channel);
@@ -102,7 +94,7 @@ pub fn reset_policy(config: &GatewayConfig, key: &str, channel: Option<&str>) ->
             config.value(&["session", "idleMinutes"]).filter(|value| !value.is_null() && !by_channel)?;
         Some((minutes, config.provenance(&["session", "idleMinutes"])))
     };
-    // An empty object says as much as one with keys: that the old key does not choose the mode.
+    // Even an empty object prevents the old key from choosing the mode.
     let told = by_channel || ["reset", "resetByType"].into_iter().any(|key| is_configured(config, key));
     let mode = match find("mode") {
         Some((mode, from)) if mode.str_is("idle") => (ResetMode::Idle, from),
@@ -130,7 +122,8 @@ pub fn reset_policy(config: &GatewayConfig, key: &str, channel: Option<&str>) ->
 
 type FoundSetting<'a> = (&'a Value, Provenance);
 
-/// The objects that may tell, the strongest first: their keys, and the last one, which the configuration chose.
+/// Lists the objects that can hold the settings, the one that overrides the rest first: their path, and the last key,
+/// which depends on the session.
 fn setting_objects<'a>(
     config: &GatewayConfig,
     kind: ResetType,
@@ -145,7 +138,7 @@ fn setting_objects<'a>(
     let typed =
         |word: &str| config.value(&["session", "resetByType", word]).is_some_and(|value| !value.is_null());
     let mut places: Vec<(&[&str], String)> = Vec::new();
-    // Old configurations say `dm` for `direct`.
+    // Old configurations write `dm` for `direct`.
     let words: &[&str] = if kind == ResetType::Direct { &["direct", "dm"] } else { &[kind.as_str()] };
     if let Some(word) = words.iter().find(|word| typed(word)) {
         places.push((&["session", "resetByType"], (*word).to_owned()));
@@ -176,8 +169,8 @@ fn whole_hour(hour: &Value) -> f64 {
     }
 }
 
-/// When a session that was last used then (ms since 1970) begins anew, in the time zone of the gateway's host: at the first of
-/// the moments that apply. None where the clock cannot be told.
+/// Returns the first reset after `updated_ms` (ms since 1970), in the time zone of the gateway's host. Returns `None`
+/// if nothing resets the session or the time is out of range.
 pub fn next_reset(policy: &ResetPolicy, updated_ms: f64, zone: &TimeZone) -> Option<NextReset> {
     let daily =
         || Some(NextReset { at_ms: next_hour(updated_ms, policy.at_hour.0, zone)?, mode: ResetMode::Daily });
@@ -192,8 +185,8 @@ pub fn next_reset(policy: &ResetPolicy, updated_ms: f64, zone: &TimeZone) -> Opt
     }
 }
 
-/// The first full hour of that name after a moment. An hour that a change of the clocks leaves out is the next one, as for
-/// JavaScript's dates.
+/// Returns the next start of that hour after a moment. Like JavaScript's `Date`, it takes the following hour if the
+/// clock change skips that hour.
 fn next_hour(after_ms: f64, hour: f64, zone: &TimeZone) -> Option<f64> {
     let after = Timestamp::from_millisecond(after_ms.is_finite().then_some(after_ms as i64)?).ok()?;
     let mut day = after.to_zoned(zone.clone()).date();
@@ -221,7 +214,7 @@ mod tests {
         reset_policy(&config, key, channel)
     }
 
-    /// Mode, hour, minutes (0 for none), and the keys they come from.
+    /// Returns mode, hour, minutes (0 for none) and the keys that they come from.
     fn told(config: &str, key: &str, channel: Option<&str>) -> (&'static str, f64, f64, Vec<String>) {
         let policy = policy(config, key, channel);
         let from = |from: &Provenance| match from {

@@ -1,31 +1,29 @@
-//! How long a provider keeps the prefix of a prompt, as the configuration asks for it (compaction 10.7).
+//! The time for which a provider caches the prefix of a prompt, according to the configuration (compaction 10.7).
 
 use super::eligibility::ModelRoute;
 use crate::js::Value;
 
-/// ms of a short retention.
 const SHORT_MS: f64 = 300_000.0;
-/// ms of a long one at Anthropic.
+/// ms of `long` at Anthropic.
 const LONG_MS: f64 = 3_600_000.0;
-/// ms of a long one at `OpenAI`.
+/// ms of `long` at `OpenAI`.
 const DAY_MS: f64 = 86_400_000.0;
 
-/// How long a cached prefix lives after it was last used.
+/// The lifetime of a cached prefix after its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Retention {
-    /// Nothing is cached.
     None,
     /// Five minutes.
     #[default]
     Short,
     /// An hour.
     Long,
-    /// A day, which only `OpenAI` has.
+    /// A day; only `OpenAI` offers it.
     Day,
 }
 
 impl Retention {
-    /// In ms; 0 where nothing is cached.
+    /// In ms; 0 without caching.
     pub fn ms(self) -> f64 {
         match self {
             Self::None => 0.0,
@@ -35,7 +33,7 @@ impl Retention {
         }
     }
 
-    /// Its word in JSON.
+    /// The name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -45,8 +43,8 @@ impl Retention {
         }
     }
 
-    /// For a model of an agent: the model's parameters, then those of the agent. A long retention is only sent to the
-    /// providers' own addresses; Bedrock caches where it is told to, and Claude alone.
+    /// Returns the retention for a model of an agent; the agent's parameters override the model's. Only the
+    /// providers' own addresses receive a long retention; Bedrock caches only Claude, and only if configured.
     pub fn for_model(config: &Value, agent: &str, provider: &str, model: &str, route: &ModelRoute) -> Self {
         let asked = requested(config, agent, provider, model);
         let is_bedrock = provider == "amazon-bedrock";
@@ -63,7 +61,6 @@ impl Retention {
     }
 }
 
-/// What the parameters say.
 fn requested(config: &Value, agent: &str, provider: &str, model: &str) -> Option<Retention> {
     let agents = config.get("agents")?;
     let of_model = || {

@@ -1,5 +1,5 @@
-//! Places of the configuration that an older release used: a top-level `agent` is moved to `agents.defaults` at load
-//! (pruning 3.1), until 2026.9, which leaves it alone.
+//! Keys that moved in an older release: the gateway moves a top-level `agent` to `agents.defaults` while loading
+//! (pruning 3.1); 2026.9 ignores it.
 
 use std::path::PathBuf;
 
@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 use super::ruleset::{Ruleset, Version};
 use crate::diagnostic::{Diagnostic, Severity};
 
-/// The retired place.
 pub(super) const RETIRED_KEY: &str = "agent";
-/// Keys of it that went elsewhere.
+/// Keys of `agent` that moved to other places.
 const MOVED_ELSEWHERE: [&str; 3] = ["tools", "elevated", "bash"];
 
-/// Moves the retired place to today's, whose own values win. Returns what to say about it; `place` is where it is written.
+/// Moves `agent` to `agents.defaults`, whose own values win, and returns a diagnostic; `place` is the position of
+/// `agent`.
 pub(super) fn migrate(root: &mut Value, place: (PathBuf, Option<u32>)) -> Option<Diagnostic> {
     let retired = root.get(RETIRED_KEY)?.as_object()?.clone();
     let is_read = !is_newer(root);
@@ -50,7 +50,7 @@ fn is_newer(root: &Value) -> bool {
     ruleset.is_some_and(|ruleset| ruleset >= Ruleset::V2026_9_2)
 }
 
-/// Fills in what is missing, objects key by key.
+/// Fills in missing values, objects key by key.
 fn fill_missing(entry: serde_json::map::Entry<'_>, value: &Value) {
     let own = entry.or_insert_with(|| value.clone());
     if let (Value::Object(own), Value::Object(value)) = (own, value) {

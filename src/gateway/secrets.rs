@@ -1,18 +1,17 @@
-//! Files and keys with credentials in them: never opened, never taken in (store A8).
+//! Files and keys that hold credentials: clawscope never opens such files and never keeps such values (store A8).
 
 use std::path::Path;
 
 const SECRET_FILES: [&str; 2] = ["auth-profiles.json", "auth.json"];
 const SECRET_KEYS: [&str; 6] = ["apikey", "api_key", "token", "password", "secret", "authorization"];
 
-/// Whether a path leads to a file with credentials, also through a link.
+/// Whether a path leads to a file with credentials, directly or through a link.
 pub fn is_secret_file(path: &Path) -> bool {
     let named =
         |path: &Path| path.file_name().and_then(|n| n.to_str()).is_some_and(|n| SECRET_FILES.contains(&n));
     named(path) || path.is_symlink() && path.canonicalize().is_ok_and(|real| named(&real))
 }
 
-/// Whether the value of a configuration key is a credential.
 pub fn is_secret_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     SECRET_KEYS.iter().any(|word| key.ends_with(word))

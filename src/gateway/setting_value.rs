@@ -1,16 +1,16 @@
-//! The value of one setting: as a number on a track, as text that is typed, as the gateway reads it.
+//! The value of one setting in its three forms: a position on a slider, typed text, and the gateway's own value.
 
 use crate::gateway::prune_setting::{Control, PruneSetting, Unit};
 use crate::gateway::pruning::{PruneSettings, effective_settings};
 use crate::js::{Object, Value};
 
-/// A value on the grid of its steps. They are decimal: 0.1 + 0.2 is 0.3 on a slider.
+/// Rounds a value to its step. Steps are decimal: 0.1 + 0.2 is 0.3 on a slider.
 pub fn snap_to_step(value: f64, step: f64) -> f64 {
     let digits = if step >= 1.0 { 1.0 } else { 1.0 / step };
     (value * digits).round() / digits
 }
 
-/// Where a value stands on a slider's track, 0 to 1; none for other controls.
+/// The position of a value on a slider, 0 to 1; `None` for other controls.
 pub fn slider_position(row: &PruneSetting, value: &Value) -> Option<f64> {
     match row.control {
         Control::Slider { min, max, .. } => Some(((value.as_f64()? - min) / (max - min)).clamp(0.0, 1.0)),
@@ -18,8 +18,7 @@ pub fn slider_position(row: &PruneSetting, value: &Value) -> Option<f64> {
     }
 }
 
-/// Puts a value where the gateway's settings hold it. Going through the gateway's own reading keeps its
-/// checks and clamps.
+/// Sets a value in the gateway's settings. Passes it through the gateway's own reading, which checks and clamps it.
 pub fn apply_value(settings: &mut PruneSettings, key: &str, value: &Value) {
     let mut raw = Object::default();
     raw.set("mode", Value::from("cache-ttl"));
@@ -47,7 +46,6 @@ fn merge_tools(settings: &mut PruneSettings, key: &str, value: &Value) {
     settings.tools = Value::Object(tools);
 }
 
-/// Inserts at a dotted key.
 pub fn insert_dotted(object: &mut Object, key: &str, value: Value) {
     match key.split_once('.') {
         None => object.set(key, value),
@@ -59,12 +57,12 @@ pub fn insert_dotted(object: &mut Object, key: &str, value: Value) {
     }
 }
 
-/// A duration in ms as the text the configuration holds.
+/// Converts a duration in ms to the text in the configuration.
 pub fn ttl_text(value: &Value) -> Value {
     value.as_f64().map_or_else(|| value.clone(), |ms| Value::from(duration_text(ms).as_str()))
 }
 
-/// Ms as the gateway reads a duration: the largest unit that is whole (pruning 3.4).
+/// Formats ms as a duration that the gateway reads, in the largest unit that divides it (pruning 3.4): `90m`, `1d`.
 pub fn duration_text(ms: f64) -> String {
     let units = [("d", 86_400_000.0), ("h", 3_600_000.0), ("m", 60_000.0), ("s", 1_000.0)];
     let whole = units.iter().find(|(_, unit)| ms >= *unit && ms % unit == 0.0);
@@ -75,7 +73,7 @@ pub fn duration_text(ms: f64) -> String {
     }
 }
 
-/// A value as a person types it.
+/// Formats a value as a person types it.
 pub fn input_text(unit: Option<Unit>, value: &Value) -> String {
     match value {
         Value::Number(ms) if unit == Some(Unit::Milliseconds) => duration_text(*ms),
@@ -91,7 +89,7 @@ pub fn input_text(unit: Option<Unit>, value: &Value) -> String {
     }
 }
 
-/// What was typed for a setting, or what was expected.
+/// Parses typed text; the error is the expected input.
 pub fn parse_value(row: &PruneSetting, text: &str) -> Result<Value, &'static str> {
     let text = text.trim();
     match row.control {

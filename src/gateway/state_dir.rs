@@ -1,4 +1,4 @@
-//! Where the gateway keeps its state and its configuration file (store A3, A4, A5, A8, A9).
+//! Finds the gateway's state directory and its configuration file (store A3, A4, A5, A8, A9).
 
 use std::path::{Path, PathBuf};
 
@@ -10,31 +10,25 @@ const STATE_DIR_VARS: [&str; 2] = ["OPENCLAW_STATE_DIR", "CLAWDBOT_STATE_DIR"];
 const CONFIG_PATH_VARS: [&str; 2] = ["OPENCLAW_CONFIG_PATH", "CLAWDBOT_CONFIG_PATH"];
 const STATE_DIR_NAMES: [&str; 4] = [".openclaw", ".clawdbot", ".moldbot", ".moltbot"];
 
-/// A resolved state dir.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateDir {
     /// Absolute.
     pub path: PathBuf,
-    /// What named it.
     pub source: StateDirSource,
-    /// Whether there is anything at that path.
     pub exists: bool,
 }
 
-/// What named the state dir.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StateDirSource {
-    /// This environment variable.
     Variable(&'static str),
-    /// The usual place below the effective home, or where it would be made.
+    /// The standard place below the effective home, even if it does not exist yet.
     Home,
-    /// A place of an older version, which exists while the usual one does not.
+    /// The place of an older version, which exists while the standard one does not.
     Legacy,
-    /// The command line.
     Flag,
 }
 
-/// The state dir (store A3). Only existence counts, not what is inside.
+/// Returns the state directory (store A3). Only its existence counts, not its contents.
 pub fn state_dir(env: &Environment) -> StateDir {
     let found = |path: PathBuf, why| StateDir { exists: path.exists(), path, source: why };
     if let Some((name, value)) = STATE_DIR_VARS.iter().find_map(|name| Some((*name, env.get(name)?))) {
@@ -48,8 +42,8 @@ pub fn state_dir(env: &Environment) -> StateDir {
     }
 }
 
-/// The configuration file (store A5), or `None` when there is none; the gateway would then make `openclaw.json` in
-/// `state`. A file named by a variable is the answer even when it is missing, so that its absence can be reported.
+/// Returns the configuration file (store A5); `None` if there is none, and the gateway would create `openclaw.json`
+/// in `state`. Returns a file that a variable names even if it is missing, so that a caller can report that.
 pub fn config_path(env: &Environment, state: &Path) -> Option<PathBuf> {
     if let Some(value) = env.first(&CONFIG_PATH_VARS) {
         return Some(env.resolve(value));
@@ -60,7 +54,7 @@ pub fn config_path(env: &Environment, state: &Path) -> Option<PathBuf> {
     from_variable.into_iter().chain(at_home).find_map(|dir| config_in(&dir)).or_else(|| config_in(state))
 }
 
-/// The configuration file inside one directory, by the names of all versions.
+/// Returns the configuration file in a directory, under the name of any version.
 pub fn config_in(dir: &Path) -> Option<PathBuf> {
     CONFIG_NAMES.iter().map(|name| dir.join(name)).find(|path| path.exists())
 }
@@ -70,7 +64,8 @@ pub fn config_in(dir: &Path) -> Option<PathBuf> {
 #[error("profile {0:?}: expected a letter or digit, then up to 63 letters, digits, `_` or `-`")]
 pub struct InvalidProfile(pub String);
 
-/// The environment under `--profile name` (store A4): state dir and configuration move unless variables name them.
+/// Returns the environment under `--profile name` (store A4): the profile sets the state directory and the
+/// configuration unless variables do.
 pub fn with_profile(env: &Environment, name: &str) -> Result<Environment, InvalidProfile> {
     if !is_plain_name(name) {
         return Err(InvalidProfile(name.to_owned()));
@@ -87,13 +82,13 @@ pub fn with_profile(env: &Environment, name: &str) -> Result<Environment, Invali
     Ok(env)
 }
 
-/// `^[a-z0-9][a-z0-9_-]{0,63}$` in any case: profile names (store A4) and agent ids (store D2).
+/// Whether `name` matches `^[a-z0-9][a-z0-9_-]{0,63}$` in any case: profile names (store A4), agent ids (store D2).
 pub fn is_plain_name(name: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     (1..=64).contains(&name.len()) && name.as_bytes()[0].is_ascii_alphanumeric() && name.bytes().all(allowed)
 }
 
-/// Where very old versions kept transcripts: literally `.openclaw/sessions` below the effective home (store A9).
+/// The transcripts of very old versions: `.openclaw/sessions` below the effective home (store A9).
 pub fn legacy_sessions_dir(env: &Environment) -> PathBuf {
     effective_home(env).join(".openclaw").join("sessions")
 }

@@ -7,19 +7,19 @@ use serde_json::Value;
 use super::env::Environment;
 use super::secrets::is_secret_key;
 
-/// A `${NAME}` without a value, and the keys that lead to the text holding it.
+/// A `${NAME}` without a value, and the keys that lead to its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MissingVariable {
     pub(super) name: String,
     pub(super) trail: Vec<String>,
-    /// The key holds a secret: nothing here needs its value.
+    /// Whether the key holds a secret; clawscope does not need its value.
     pub(super) secret: bool,
 }
 
-/// Largest `.env` file that is read, in bytes.
+/// The maximum size of a `.env` file in bytes.
 const MAX_DOTENV_BYTES: u64 = 1024 * 1024;
 
-/// Adds the variables of a `.env` file that have no value yet. A missing file adds nothing.
+/// Sets the variables of a `.env` file that have no value yet; ignores a missing file.
 pub(super) fn load_dotenv(env: &mut Environment, path: &Path) {
     if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_DOTENV_BYTES) {
         return;
@@ -51,7 +51,7 @@ fn dotenv_line(line: &str) -> Option<(&str, String)> {
     Some((name, value))
 }
 
-/// Adds the variables of the configuration's own `env` block that have no value yet.
+/// Sets the variables of the configuration's `env` block that have no value yet.
 pub(super) fn apply_env_block(env: &mut Environment, root: &Value) {
     let Some(block) = root.get("env").and_then(Value::as_object) else { return };
     let vars = block.get("vars").and_then(Value::as_object).into_iter().flatten();
@@ -63,8 +63,8 @@ pub(super) fn apply_env_block(env: &mut Environment, root: &Value) {
     }
 }
 
-/// Replaces `${NAME}` in every text below `root`. Texts under keys that hold secrets are left as they are: the value is
-/// not needed here and is better not taken in.
+/// Replaces `${NAME}` in every text below `root`, except under keys that hold secrets: clawscope does not need those
+/// values and should not hold them.
 pub(super) fn substitute(root: &mut Value, env: &Environment) -> Vec<MissingVariable> {
     let mut missing = Vec::new();
     visit(root, env, &mut Vec::new(), &mut missing);
@@ -100,7 +100,7 @@ fn visit(value: &mut Value, env: &Environment, trail: &mut Vec<String>, missing:
     }
 }
 
-/// `${NAME}` becomes the value, `$${NAME}` the text `${NAME}`; names in lower case are no variables.
+/// Replaces `${NAME}` with its value and `$${NAME}` with the text `${NAME}`; lower-case names are not variables.
 fn replace(text: &str, env: &Environment, mut missing: impl FnMut(&str)) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -129,7 +129,7 @@ fn replace(text: &str, env: &Environment, mut missing: impl FnMut(&str)) -> Stri
     out
 }
 
-/// `${NAME}` at the start of `text`: the name and what follows.
+/// Parses a leading `${NAME}` into the name and the rest.
 fn parse_variable(text: &str) -> Option<(&str, &str)> {
     let (name, after) = text.strip_prefix("${")?.split_once('}')?;
     let first = name.bytes().next()?;

@@ -1,14 +1,15 @@
-//! Whether a model is sent the thinking of earlier answers again (releases R18). The pruner weighs what is sent.
+//! Decides whether a model receives the thinking of earlier answers again (releases R18). The pruner counts only the
+//! parts that are sent.
 
 use super::eligibility::ModelRoute;
 use super::ruleset::Rules;
 
-/// Claude models that are sent it again, by parts of their ids.
+/// Parts of the ids of Claude models that receive it again.
 const KEEPS_THINKING: [&str; 8] =
     ["opus-4", "sonnet-4", "haiku-4", "claude-5", "claude-6", "claude-7", "claude-8", "claude-9"];
 
-/// Whether only the thinking of the last answer is sent, by the rules of a version. What the hints of single providers said
-/// in 2026.4.1 is not known here; no Claude model of that time had them.
+/// Whether only the thinking of the last answer is sent, under a ruleset. The hints of single providers in 2026.4.1
+/// are not known; no Claude model of that time had them.
 pub fn drops_thinking(rules: &Rules, provider: &str, model: &str, route: &ModelRoute) -> bool {
     if !rules.prune_size.signatures {
         return false;
@@ -24,7 +25,7 @@ pub fn drops_thinking(rules: &Rules, provider: &str, model: &str, route: &ModelR
     is_claude && transport && !is_newer()
 }
 
-/// Whether `claude-` and two digits stand somewhere in an id.
+/// Whether an id contains `claude-` followed by two digits.
 fn has_two_digits(model: &str) -> bool {
     model.match_indices("claude-").any(|(at, found)| {
         let digits = model[at + found.len()..].bytes().take_while(u8::is_ascii_digit).count();

@@ -1,4 +1,7 @@
-//! Which tools' results may be pruned: the allow and deny lists of `contextPruning.tools` (pruning 3.5).
+//! The allow and deny lists of `contextPruning.tools`, which select the tools whose results may be pruned
+//! (pruning 3.5).
+//!
+//! For example, `{"allow": ["web_*"], "deny": ["web_fetch"]}` prunes `web_search` and never `web_fetch`.
 
 use crate::js::{self, JsString};
 
@@ -9,12 +12,12 @@ pub struct ToolFilter {
     deny: Vec<Pattern>,
 }
 
-/// One element of a list after normalising.
+/// An element of a list after normalising.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Pattern {
     /// A lone `*`: every name, even one with line breaks.
     Any,
-    /// No `*`: the equal name.
+    /// A name without `*`.
     Name(JsString),
     /// The texts between the stars; at least two, possibly empty.
     Glob(Vec<JsString>),
@@ -23,21 +26,20 @@ enum Pattern {
 const STAR: u16 = b'*' as u16;
 
 impl ToolFilter {
-    /// Compiles `tools`, which may be any value at all: what holds no lists filters nothing.
+    /// Compiles `tools`, which may be any value; without lists it filters nothing.
     pub fn compile(tools: Option<&js::Value>) -> Self {
         let list = |key| tools.and_then(|t| t.get(key)).and_then(js::Value::as_array).map_or(&[][..], |a| a);
         Self { allow: compile_list(list("allow")), deny: compile_list(list("deny")) }
     }
 
-    /// Whether it lets every tool pass, whatever its name.
     pub fn allows_all(&self) -> bool {
         self.deny.is_empty() && self.allow.is_empty()
     }
 
-    /// The same by versions that read the name as a text, whatever it is (releases R10).
+    /// [`Self::is_prunable`] for versions that read the name as a string without checking (releases R10).
     ///
     /// # Errors
-    /// For a name that is no text.
+    /// Fails for a name that is not a string.
     pub fn is_prunable_strict(&self, name: Option<&js::Value>) -> Result<bool, js::JsException> {
         name.and_then(js::Value::as_str).ok_or(js::JsException)?;
         Ok(self.is_prunable(name))
@@ -78,7 +80,7 @@ fn compile_list(list: &[js::Value]) -> Vec<Pattern> {
     list.iter().map(|item| normalise(Some(item))).filter(|text| !text.is_empty()).map(Pattern::new).collect()
 }
 
-/// Text, trimmed, lower case; absent and null are empty (unlike 0.7, where they are words).
+/// Trimmed lower-case text; absent and null are empty (unlike 0.7, where they are words).
 fn normalise(value: Option<&js::Value>) -> JsString {
     match value {
         None | Some(js::Value::Null) => JsString::default(),
@@ -86,8 +88,8 @@ fn normalise(value: Option<&js::Value>) -> JsString {
     }
 }
 
-/// The first part is a prefix, the last a suffix, the others are found leftmost first. Leftmost is enough: a gap may
-/// not hold a line break, and a later find of the same part never makes any gap pass that an earlier one failed.
+/// The first part is a prefix, the last a suffix, and each other part matches at the leftmost place. Leftmost is
+/// enough: a gap must not contain a line break, and a later match of the same part only makes gaps longer.
 fn parts_match(parts: &[JsString], name: &[u16]) -> bool {
     let [first, middle @ .., last] = parts else { return false };
     let Some(mut rest) = name.strip_prefix(first.units()) else { return false };

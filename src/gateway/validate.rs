@@ -1,24 +1,23 @@
-//! The part of the gateway's schema that decides about the settings shown here: a value it would refuse makes it run on
-//! an empty configuration (store B4; pruning 3.1, compaction 2.6). The keys are those of the reference: in a file that a
-//! later version wrote, others are left alone.
+//! The part of the gateway's schema that covers the settings shown here. On a value that the schema refuses, the
+//! gateway runs on an empty configuration (store B4; pruning 3.1, compaction 2.6). The keys are those of the
+//! reference; in a file of a later version, unknown keys are allowed.
 
 use serde_json::Value;
 
 use super::ruleset::Version;
 
-/// What a key may hold.
 enum ValueSchema {
     OneOf(&'static [&'static str]),
     Text,
     Bool,
     TextList,
-    /// A whole number, at least this.
+    /// A whole number with this minimum.
     Integer(f64),
     /// A number within these bounds.
     Number(f64, f64),
-    /// An object with no other keys than these.
+    /// An object with only these keys.
     Strict(&'static [(&'static str, ValueSchema)]),
-    /// Checked by nothing here.
+    /// Not checked here.
     Any,
 }
 
@@ -66,14 +65,13 @@ const CHECKED_PATHS: [(&[&str], ValueSchema); 4] = [
     (&["session", "scope"], OneOf(&["per-sender", "global"])),
 ];
 
-/// A value the gateway refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InvalidValue {
     pub(super) trail: Vec<String>,
     pub(super) message: String,
 }
 
-/// The first value that the gateway would refuse.
+/// Returns an error for the first value that the gateway would refuse.
 pub(super) fn validate(root: &Value) -> Result<(), InvalidValue> {
     if !root.is_object() {
         return Err(InvalidValue { trail: Vec::new(), message: "expected an object at the top".to_owned() });
@@ -88,7 +86,7 @@ pub(super) fn validate(root: &Value) -> Result<(), InvalidValue> {
     Ok(())
 }
 
-/// Whether a version wrote this that may have keys which the reference does not know.
+/// Whether a later version, which may have keys that the reference does not know, wrote the file.
 fn is_from_newer_version(root: &Value) -> bool {
     let version = root.pointer("/meta/lastTouchedVersion").and_then(Value::as_str);
     version.and_then(|text| text.parse().ok()).is_some_and(|version: Version| version.is_after_reference())

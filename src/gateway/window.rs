@@ -1,25 +1,23 @@
-//! How many tokens a model takes, and where that number comes from (pruning 4.5, compaction 7.1).
+//! The window of a model in tokens and its origin, under the reference rules (pruning 4.5, compaction 7.1).
 
 use super::catalog;
 use crate::js;
 
-/// Window assumed when nothing names one, in tokens (compaction 7.3).
+/// The window without any other source, in tokens (compaction 7.3).
 pub const DEFAULT_WINDOW: f64 = 200_000.0;
-/// What settled the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowSource {
     /// `models.providers.<provider>.models[].contextWindow`.
     ModelsConfig,
-    /// The model's own entry in a registry or catalogue.
+    /// The model's entry in a registry or catalogue.
     Model,
-    /// Nothing: the default.
     Default,
-    /// `agents.defaults.contextTokens`, being smaller than what the model takes.
+    /// `agents.defaults.contextTokens`, which is below the model's window.
     AgentContextTokens,
 }
 
 impl WindowSource {
-    /// The gateway's own name for it, as in its log lines.
+    /// The gateway's name for the source, as in its log lines.
     pub fn name(self) -> &'static str {
         match self {
             Self::ModelsConfig => "modelsConfig",
@@ -31,7 +29,7 @@ impl WindowSource {
 }
 
 impl WindowSource {
-    /// The same for people.
+    /// The source in words for people.
     pub fn label(self) -> &'static str {
         match self {
             Self::ModelsConfig => "config",
@@ -42,19 +40,17 @@ impl WindowSource {
     }
 }
 
-/// A window in tokens and what settled it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WindowInfo {
-    /// Whole; positive unless the default handed in was not.
+    /// Whole; positive unless the default argument was not.
     pub tokens: f64,
-    /// What settled it.
     pub source: WindowSource,
-    /// What the model takes, in tokens, whatever `contextTokens` says: the guard of every call goes by it (pruning
-    /// 6.30).
+    /// The model's window in tokens without the cap of `contextTokens`; the guard of every call uses it
+    /// (pruning 6.30).
     pub model_tokens: f64,
 }
 
-/// The window for a run. `model_window` is the model's own, where one is known; `default_tokens` is only floored, not
+/// Returns the window of a run. `model_window` is the model's own, if known; `default_tokens` is only floored, not
 /// tested (compaction 7.1a).
 pub fn resolve_window(
     config: Option<&js::Value>,
@@ -77,26 +73,26 @@ pub fn resolve_window(
     }
 }
 
-/// [`resolve_window`] with what the embedded catalogue knows of the model, and the gateway's default.
+/// [`resolve_window`] with the embedded catalogue's window and the gateway's default.
 pub fn window_of_model(config: &js::Value, provider: &str, model: &str) -> WindowInfo {
     let known = catalog::find(provider, model).map(|entry| entry.window);
     resolve_window(Some(config), provider, model, known, DEFAULT_WINDOW)
 }
 
-/// The window that the runtime itself compares with: the same without the cap of `agents.defaults.contextTokens`
-/// (compaction 2.8). `known` is what the model itself takes, in tokens, where that is known.
+/// Returns the window that the runtime compares with: without the cap of `agents.defaults.contextTokens`
+/// (compaction 2.8). `known` is the model's own window in tokens.
 pub fn runtime_window(config: &js::Value, provider: &str, model: &str, known: Option<f64>) -> f64 {
     configured_window(config, provider, model).or(known).unwrap_or(DEFAULT_WINDOW)
 }
 
-/// The first configured model with exactly this id decides; a bad window there is not made good by a later one.
+/// The first configured model with exactly this id decides, even if its window is invalid and a later one's is not.
 fn configured_window(config: &js::Value, provider: &str, model: &str) -> Option<f64> {
     let models = config.get("models")?.get("providers")?.get(provider)?.get("models")?.as_array()?;
     let entry = models.iter().find(|entry| entry.get("id").is_some_and(|id| id.str_is(model)))?;
     whole_positive(entry.get("contextWindow")?.as_f64()?)
 }
 
-/// `agents.defaults.contextTokens`, where it is usable.
+/// `agents.defaults.contextTokens`, if it is a positive number.
 pub(super) fn context_tokens_cap(config: &js::Value) -> Option<f64> {
     whole_positive(config.get("agents")?.get("defaults")?.get("contextTokens")?.as_f64()?)
 }

@@ -1,28 +1,26 @@
-//! What the gateway thinks of a window before it runs a model on it: it warns in its log, or refuses the model
-//! (compaction 7.2).
+//! The gateway's check of a window before it runs a model: it logs a warning, or refuses the model (compaction 7.2).
 
 use crate::gateway::window::{WindowInfo, WindowSource};
 use crate::js::number_text;
 
-/// The gateway warns below this many tokens (compaction 7.2).
+/// Tokens below which the gateway warns (compaction 7.2).
 pub const WARN_BELOW: f64 = 32_000.0;
-/// The gateway refuses a model below this many tokens (compaction 7.2).
+/// Tokens below which the gateway refuses a model (compaction 7.2).
 pub const BLOCK_BELOW: f64 = 16_000.0;
 
-/// A window as the gateway judges it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WindowGuard {
-    /// The window, never below 0.
+    /// The window in tokens, at least 0.
     pub tokens: f64,
-    /// What settled it.
     pub source: WindowSource,
-    /// Small: a line in the gateway's log.
+    /// Whether the gateway logs a warning.
     pub should_warn: bool,
-    /// Too small: the run fails.
+    /// Whether the run fails.
     pub should_block: bool,
 }
 
-/// Judges a window. The limits are [`WARN_BELOW`] and [`BLOCK_BELOW`] unless given; each counts as at least 1.
+/// Judges a window. The limits default to [`WARN_BELOW`] and [`BLOCK_BELOW`]; each counts as at least 1. An unknown
+/// window of 0 passes.
 pub fn guard_window(info: WindowInfo, warn_below: Option<f64>, block_below: Option<f64>) -> WindowGuard {
     let limit = |given: Option<f64>, default: f64| given.unwrap_or(default).floor().max(1.0);
     let tokens = info.tokens.floor().max(0.0);
@@ -36,7 +34,7 @@ pub fn guard_window(info: WindowInfo, warn_below: Option<f64>, block_below: Opti
 }
 
 impl WindowGuard {
-    /// What the gateway's log says of this window, the refusal before the warning; nothing of one large enough.
+    /// Returns the gateway's log line, the refusal if both apply; `None` for a window that is large enough.
     pub fn log_line(&self, provider: &str, model: &str) -> Option<String> {
         let (tokens, source) = (number_text(self.tokens), self.source.name());
         if self.should_block {
@@ -49,14 +47,13 @@ impl WindowGuard {
         self.should_warn.then_some(warning)
     }
 
-    /// The error of a run that is refused.
     pub fn error(&self) -> Option<String> {
         let tokens = number_text(self.tokens);
         let error = format!("Model context window too small ({tokens} tokens). Minimum is 16000.");
         self.should_block.then_some(error)
     }
 
-    /// A word for the window: `too small`, `small`, or nothing.
+    /// Describes the window: `too small`, `small`, or nothing.
     pub fn label(&self) -> Option<&'static str> {
         match (self.should_block, self.should_warn) {
             (true, _) => Some("too small"),

@@ -1,17 +1,19 @@
-//! The gateway's other answers to how many tokens a model takes: for the status line, for the stored `contextTokens`
-//! and for the memory flush. They contradict the window of a run on purpose (compaction 7.5–7.7, 9.3).
+//! The gateway's other lookups of a model's window: for the status line, for the stored `contextTokens` and for the
+//! memory flush. They deliberately differ from the window of a run (compaction 7.5–7.7, 9.3).
+//!
+//! For example, `contextTokens` 100000 caps a run on a known model with 200000, but not its memory flush.
 
 use crate::gateway::catalog::catalog;
 use crate::gateway::window::{DEFAULT_WINDOW, context_tokens_cap, whole_positive};
 use crate::js::{self, Value};
 
-/// Window of a Claude model whose parameters ask for the long one, in tokens (compaction 7.6).
+/// The window of a Claude model with the parameter `context1m`, in tokens (compaction 7.6).
 const LONG_WINDOW: f64 = 1_048_576.0;
-/// Models that have it, behind the last `/` of their id.
+/// The starts of the ids that support it, after the last `/`.
 const LONG_MODELS: [&str; 2] = ["claude-opus-4", "claude-sonnet-4"];
 
-/// The window of a bare model id, whoever sells it: configured, of several providers the last; else the smallest
-/// that is known (compaction 7.5). The embedded catalogue stands for the models that the gateway discovers.
+/// Returns the window of a model id under any provider: the configured one, from the last of several providers; else
+/// the smallest known (compaction 7.5). The embedded catalogue replaces the models that the gateway discovers.
 pub fn window_of_id(config: &Value, model: &str) -> Option<f64> {
     let discovered = || catalog().models.iter().filter(|entry| entry.id == model).map(|entry| entry.window);
     configured_of_id(config, model).or_else(|| discovered().reduce(f64::min))
@@ -28,8 +30,8 @@ fn configured_of_id(config: &Value, model: &str) -> Option<f64> {
     configured.last()
 }
 
-/// The window that the status line shows: the long one where the model's parameters ask for it, else
-/// [`window_of_id`], else the default (compaction 7.6).
+/// Returns the window in the status line: the long one if the model's parameters request it, else [`window_of_id`],
+/// else the default (compaction 7.6).
 pub fn window_for_status(config: &Value, provider: &str, model: &str) -> f64 {
     if wants_long(config, provider, model) {
         return LONG_WINDOW;
@@ -37,20 +39,18 @@ pub fn window_for_status(config: &Value, provider: &str, model: &str) -> f64 {
     window_of_id(config, model).unwrap_or(DEFAULT_WINDOW)
 }
 
-/// What settled the window of the status line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusWindowSource {
     /// The parameter `context1m` of the model.
     Long,
-    /// `contextWindow` of a listed model with this id, whoever sells it.
+    /// `contextWindow` of a listed model with this id, under any provider.
     SameId,
-    /// What is known of the id without the configuration.
+    /// The catalogue's entry for the id.
     Known,
-    /// The default.
     Default,
 }
 
-/// What settles [`window_for_status`].
+/// Returns the source of [`window_for_status`].
 pub fn status_window_from(config: &Value, provider: &str, model: &str) -> StatusWindowSource {
     if wants_long(config, provider, model) {
         return StatusWindowSource::Long;
@@ -62,7 +62,7 @@ pub fn status_window_from(config: &Value, provider: &str, model: &str) -> Status
     }
 }
 
-/// `context1m` in the parameters of a Claude 4 model at Anthropic.
+/// Whether the parameters of a Claude 4 model at Anthropic set `context1m`.
 fn wants_long(config: &Value, provider: &str, model: &str) -> bool {
     let own = format!("{provider}/{model}");
     let models = config.get("agents").and_then(|agents| agents.get("defaults")?.get("models"));
@@ -72,14 +72,14 @@ fn wants_long(config: &Value, provider: &str, model: &str) -> bool {
     has_long && asked == Some(&Value::Bool(true))
 }
 
-/// What a chat run stores as `contextTokens`: the configured cap, else [`window_of_id`], else what stood there; a
-/// plain precedence, not a minimum (compaction 7.7).
+/// Returns the `contextTokens` that a chat run stores: the configured cap, else [`window_of_id`], else the earlier
+/// value; the first that exists, not the minimum (compaction 7.7).
 pub fn stored_window(config: &Value, model: &str, before: Option<f64>) -> f64 {
     context_tokens_cap(config).or_else(|| window_of_id(config, model)).or(before).unwrap_or(DEFAULT_WINDOW)
 }
 
-/// The window of the memory flush: [`window_of_id`], else the configured cap; the cap does not lower a known window
-/// (compaction 9.3).
+/// Returns the window of the memory flush: [`window_of_id`], else the configured cap, which does not lower a known
+/// window (compaction 9.3).
 pub fn flush_window(config: &Value, model: &str) -> f64 {
     window_of_id(config, model).or_else(|| context_tokens_cap(config)).unwrap_or(DEFAULT_WINDOW)
 }

@@ -1,21 +1,21 @@
-//! What differs between versions about the window: which settings lower it, and when it is too small
+//! The version-dependent rules of the window: the settings that lower it, and the limits below which it is too small
 //! (compaction 12, rows "Window source" and "Window guard").
 
 use super::ruleset::{NameMatching, Rules, WindowRule};
 use super::window::{self, WindowInfo, WindowSource, context_tokens_cap, whole_positive};
 use crate::js::{JsString, Value, number_text};
 
-/// What a model takes by itself, in tokens.
+/// The limits of a model itself, in tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ModelWindow {
-    /// What is to be used of it.
+    /// The part that a run should use, the model's `contextTokens`.
     pub tokens: Option<f64>,
-    /// All of it.
+    /// The whole window.
     pub window: Option<f64>,
 }
 
-/// The window for a run on this model by the rules of a version (releases R72). `known` is what the model itself takes, in
-/// tokens, where a registry or the catalogue tells.
+/// Returns the window of a run on this model under a ruleset (releases R72). `known` is the model's own window in
+/// tokens, from a registry or the catalogue.
 pub fn window_under(
     rules: &Rules,
     config: &Value,
@@ -27,8 +27,8 @@ pub fn window_under(
     resolve_window_under(rules, Some(config), (provider, model), own, window::DEFAULT_WINDOW)
 }
 
-/// The same for all that may be known. `of` is provider and model; the default is only floored, not tested (compaction
-/// 7.1a).
+/// As [`window_under`], with everything that may be known. `of` is provider and model. The default is only floored,
+/// not tested (compaction 7.1a), unless shares judge the window (releases R71).
 pub fn resolve_window_under(
     rules: &Rules,
     config: Option<&Value>,
@@ -45,7 +45,7 @@ pub fn resolve_window_under(
     let known =
         known.or_else(|| own.window.and_then(whole_positive)).map(|tokens| (tokens, WindowSource::Model));
     let cap = config.and_then(context_tokens_cap);
-    // Where shares judge windows, an unusable default is the least of which it does not warn (releases R71).
+    // Where shares judge a window, an unusable default becomes the smallest window without a warning (releases R71).
     let shares = rules.window_guard.block_share > 0.0;
     let usable = whole_positive(default_tokens).or(shares.then_some(rules.window_guard.warn_below));
     let default = (usable.unwrap_or(default_tokens.floor()), WindowSource::Default);
@@ -68,7 +68,7 @@ pub fn resolve_window_under(
     }
 }
 
-/// How a model is looked for in `models.providers`.
+/// The way to find a model in `models.providers`.
 struct ProviderLookup {
     names: NameMatching,
     model_tokens: bool,
@@ -91,7 +91,7 @@ impl ProviderLookup {
         }
     }
 
-    /// The first configured model with this id decides; a bad window there is not made good by a later one.
+    /// The first configured model with this id decides, even if its window is invalid and a later one's is not.
     fn configured(&self, config: &Value, (provider, model): (&str, &str)) -> Option<f64> {
         let providers = config.get("models")?.get("providers")?;
         let listed = providers.get(provider).or_else(|| self.find_provider(providers, provider))?;
@@ -111,7 +111,6 @@ impl ProviderLookup {
         lower.or(own).or(window)
     }
 
-    /// A provider by its name without regard to case and aliases.
     fn find_provider<'a>(&self, providers: &'a Value, provider: &str) -> Option<&'a Value> {
         let wanted = self.normalise_name(provider);
         let mut members = providers.as_object()?.iter().filter(|_| self.names != NameMatching::Exact);
@@ -120,7 +119,7 @@ impl ProviderLookup {
             .map(|(_, value)| value)
     }
 
-    /// The name under which the gateway knows a provider (releases R72, asked of 3.31 to 7.1).
+    /// Normalises a provider name as the gateway does (releases R72, checked for 3.31 to 7.1).
     fn normalise_name(&self, name: &str) -> String {
         let name = name.trim().to_lowercase();
         let known = ALIASES.iter().filter(|_| self.names == NameMatching::Aliases);
@@ -131,7 +130,6 @@ impl ProviderLookup {
     }
 }
 
-/// Other names of providers.
 const ALIASES: [(&str, &str); 9] = [
     ("z.ai", "zai"),
     ("z-ai", "zai"),
@@ -143,45 +141,43 @@ const ALIASES: [(&str, &str); 9] = [
     ("bytedance", "volcengine"),
     ("doubao", "volcengine"),
 ];
-/// Those that came with `contextTokens` of a model.
+/// The aliases introduced together with `contextTokens` of a model.
 const LATER_ALIASES: [(&str, &str); 1] = [("modelstudio", "qwen")];
 
-/// How a version judges a window.
+/// The judgement of a version about a window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowVerdict {
-    /// A line in the gateway's log.
+    /// Whether the gateway logs a warning.
     pub should_warn: bool,
-    /// The run fails.
+    /// Whether the run fails.
     pub should_block: bool,
-    /// Tokens below which it fails.
+    /// Tokens below which the run fails.
     pub minimum: f64,
-    /// Tokens below which it is warned of.
+    /// Tokens below which the gateway warns.
     pub warn_below: f64,
 }
 
-/// Judges a window in tokens by the rules of a version. `reference` is the window that shares are taken of: the model's
-/// own. A window of 0 or less, or NaN, is unknown.
+/// Judges a window in tokens under a ruleset. `reference` is the model's own window, the base of the shares. A window
+/// of 0 or less, or NaN, is unknown.
 pub fn judge_window(rules: &Rules, tokens: f64, reference: f64) -> WindowVerdict {
     judge_with_limits(rules, tokens, reference, WindowLimits::default())
 }
 
-/// Limits that stand for those of the version, in tokens; each counts as at least 1.
+/// Limits in tokens that override those of the version; each counts as at least 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct WindowLimits {
-    /// It warns below.
     pub warn: Option<f64>,
-    /// It refuses below.
     pub block: Option<f64>,
 }
 
-/// [`judge_window`] with limits that someone gave (releases R70, R71).
+/// [`judge_window`] with explicit limits (releases R70, R71).
 pub fn judge_with_limits(rules: &Rules, tokens: f64, reference: f64, given: WindowLimits) -> WindowVerdict {
     let guard = &rules.window_guard;
     let limit = |least: f64, share: f64| {
         let part = if reference > 0.0 { (reference * share).floor() } else { 0.0 };
         least.max(part)
     };
-    // Where shares decide, no window of the least is refused for its share.
+    // Where shares decide, they refuse no window of `block_below` tokens or more.
     let most = if guard.block_share > 0.0 { tokens.max(guard.block_below) } else { f64::INFINITY };
     let own = |given: Option<f64>| given.map(|limit| limit.floor().max(1.0));
     let block = own(given.block).unwrap_or_else(|| limit(guard.block_below, guard.block_share).min(most));
@@ -195,7 +191,7 @@ pub fn judge_with_limits(rules: &Rules, tokens: f64, reference: f64, given: Wind
     }
 }
 
-/// The error of a run that the newest version refuses.
+/// The error message of a run that the newest version refuses.
 pub fn too_small_text(info: WindowInfo, verdict: &WindowVerdict) -> String {
     format!(
         "Model context window too small ({} tokens; source={}). Minimum is {}.",
@@ -231,7 +227,7 @@ mod tests {
         assert_eq!(newest(7999.0, 8000.0), (true, false));
         assert_eq!(newest(3999.0, 8000.0), (true, true));
         assert_eq!(newest(39_999.0, 200_000.0), (true, false));
-        // Only what is below the least is refused for its share.
+        // The share refuses only windows below the fixed limit.
         assert_eq!(newest(19_999.0, 200_000.0), (true, false));
         assert_eq!(newest(0.0, 200_000.0), (true, true));
         assert_eq!(newest(f64::NAN, 200_000.0), (true, true));

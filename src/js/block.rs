@@ -1,31 +1,28 @@
-//! Sixty-four bytes of JSON text looked at at once: where its quotes and backslashes are, whether it holds anything that is
-//! rarer. A text with a quote or a line feed in every line of code it holds has an escape every few words.
+//! Examines 64 bytes of JSON text at once: the positions of its quotes and backslashes, and whether it contains
+//! anything rarer. Text with a quote or a line feed in every line, such as code, has an escape every few words, so a
+//! search for the next escape would stop too often.
 
 #[cfg(test)]
 use fearless_simd::Level;
 use fearless_simd::prelude::*;
 use fearless_simd::u8x64;
 
-/// Bytes of a block.
 pub(super) const BLOCK: usize = 64;
 
-/// A block; in its masks bit 0 stands for its first byte.
+/// A block of bytes; in its masks bit 0 is the first byte.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block<S: Simd> {
     bytes: u8x64<S>,
-    /// Where it has quotes.
     pub(super) quotes: u64,
-    /// Where it has backslashes.
     pub(super) backslashes: u64,
-    /// Where it has control characters, which no string may hold as they are.
+    /// Control characters, which a string must not contain unescaped.
     pub(super) controls: u64,
-    /// It holds a byte beyond ASCII somewhere.
     pub(super) has_non_ascii: bool,
 }
 
 #[expect(clippy::inline_always, reason = "only what is inlined is made of the instructions that were chosen")]
 impl<S: Simd> Block<S> {
-    /// The block that begins at a byte of a text; behind the text's end it holds spaces.
+    /// Loads the block at a byte of a text; spaces fill it after the end of the text.
     #[inline(always)]
     pub(super) fn at(simd: S, text: &[u8], at: usize) -> Self {
         let rest = &text[at.min(text.len())..];
@@ -49,25 +46,25 @@ impl<S: Simd> Block<S> {
         }
     }
 
-    /// Where it has a byte.
     #[inline(always)]
     pub(super) fn byte_mask(self, byte: u8) -> u64 {
         self.bytes.simd_eq(byte).to_bitmask()
     }
 
-    /// Where characters go on, and where those of four bytes begin: in UTF-16 the former count nothing, the latter two.
+    /// Masks of continuation bytes and of the first bytes of four-byte characters: in UTF-16 the former count 0, the
+    /// latter 2.
     #[inline(always)]
     pub(super) fn continuation_and_wide(self) -> (u64, u64) {
         let continued = (self.bytes & 0xC0).simd_eq(0x80).to_bitmask();
         (continued, self.bytes.simd_ge(0xF0).to_bitmask())
     }
 
-    /// The bytes that a backslash before them escapes. `carried` is 1 where the first byte is one of them, and afterwards
-    /// where the first byte of the next block is.
+    /// Masks the bytes that a backslash escapes. `carried` is 1 if the first byte is one of them, and is set to 1 if
+    /// the first byte of the next block is.
     ///
-    /// Backslashes in a row escape each other by pairs, so it is the ones at even places of a row that escape. Adding the
-    /// odd-numbered starts of rows to the rows lets each carry flip the places behind. Nothing is asked first: whether a block
-    /// has backslashes at all nobody can foretell.
+    /// Backslashes in a row escape each other in pairs, so those at even positions of a row escape. Adding the odd
+    /// starts of rows to the rows lets each carry flip the positions after it. There is no test for blocks without
+    /// backslashes, because the branch would be unpredictable.
     #[inline(always)]
     pub(super) fn escaped(self, carried: &mut u64) -> u64 {
         const EVEN: u64 = 0x5555_5555_5555_5555;
@@ -80,7 +77,7 @@ impl<S: Simd> Block<S> {
     }
 }
 
-/// Every set of instructions that this machine has.
+/// Lists every SIMD level of this machine.
 #[cfg(test)]
 pub(super) fn simd_levels() -> Vec<Level> {
     let level = Level::new();

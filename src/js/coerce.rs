@@ -1,5 +1,7 @@
-//! How odd values behave when a rule reads them as text, as a condition or for their length
-//! (pruning 0.7). "Absent" is `None`.
+//! Coercions of JavaScript: a value read as text, as a condition, as a number or for its length (pruning 0.7). An
+//! absent value is `None`.
+//!
+//! For example, `null` is the text `"null"`, but `[null]` is the empty text.
 
 use super::{JsString, Value, json, number_text};
 
@@ -8,7 +10,7 @@ use super::{JsString, Value, json, number_text};
 #[error("the real program throws here")]
 pub struct JsException;
 
-/// A value turned into a string, as `String(value)` (pruning 0.7).
+/// Converts a value to a string, as `String(value)` (pruning 0.7).
 pub fn to_text(value: Option<&Value>) -> JsString {
     let mut text = JsString::new();
     match value {
@@ -19,7 +21,7 @@ pub fn to_text(value: Option<&Value>) -> JsString {
     text
 }
 
-/// Appends the text of a value inside an array, where `null` is empty.
+/// Appends the text of a value inside an array; `null` is empty there.
 fn push_text_of(value: &Value, text: &mut JsString) {
     match value {
         Value::Null => {}
@@ -40,19 +42,19 @@ fn push_joined(items: &[Value], text: &mut JsString) {
     }
 }
 
-/// Whether a condition on this value holds: all but absent, `null`, `false`, 0, NaN and `""`.
+/// Whether a condition on the value is true: on all but absent, `null`, `false`, 0, NaN and `""`.
 pub fn is_truthy(value: Option<&Value>) -> bool {
     json::is_truthy(value)
 }
 
-/// The `.length` of a value: UTF-16 units of a text, items of an array, NaN for a number, boolean or
-/// object (pruning 0.7). Throws when absent or `null`.
+/// Returns the `.length` of a value: UTF-16 units of a string, items of an array, NaN for a number, boolean or object
+/// (pruning 0.7). Fails for an absent value and for `null`.
 pub fn length_of(value: Option<&Value>) -> Result<f64, JsException> {
     json::length(value)
 }
 
-/// A value as a number, as `Number(value)`: absent is NaN, `null` 0, a blank text 0, an array the number its text is
-/// (pruning 0.2, 0.7).
+/// Converts a value to a number, as `Number(value)`: absent is NaN, `null` 0, a blank string 0, an array the number
+/// of its text (pruning 0.2, 0.7).
 pub fn to_number(value: Option<&Value>) -> f64 {
     match value {
         None | Some(Value::Object(_)) => f64::NAN,
@@ -64,7 +66,7 @@ pub fn to_number(value: Option<&Value>) -> f64 {
     }
 }
 
-/// The number a text is, with white space around it: decimal, or whole with `0x`, `0o` or `0b`.
+/// Parses a number with white space around it: decimal, or whole with `0x`, `0o` or `0b`.
 fn number_of_text(text: &JsString) -> f64 {
     let text = text.trim().to_string_lossy();
     let radix = |mark: [&str; 2], radix| {
@@ -80,7 +82,7 @@ fn number_of_text(text: &JsString) -> f64 {
         "" => 0.0,
         "Infinity" | "+Infinity" => f64::INFINITY,
         "-Infinity" => f64::NEG_INFINITY,
-        // Rust also reads `inf` and `nan`, which are no numbers here.
+        // Rust also parses `inf` and `nan`, which are not numbers in JavaScript.
         text if text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte)) => {
             text.parse().unwrap_or(f64::NAN)
         }

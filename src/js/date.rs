@@ -1,5 +1,5 @@
-//! JavaScript date values and the text of a date (compaction 3.10b). Arithmetic only: no clock, and a
-//! time without zone is UTC.
+//! JavaScript date values and the text of a date (compaction 3.10b). This is arithmetic without a clock; a time
+//! without a zone is UTC.
 
 use super::{JsString, Value, to_text};
 
@@ -7,12 +7,11 @@ const MS_PER_SECOND: i64 = 1_000;
 const MS_PER_MINUTE: i64 = 60_000;
 const MS_PER_HOUR: i64 = 3_600_000;
 const MS_PER_DAY: i64 = 86_400_000;
-/// The greatest date value, in ms from 1970 in either direction.
+/// The largest date value in ms, in either direction from 1970.
 const MAX_MS: f64 = 8.64e15;
 
-/// `new Date(value).getTime()`: ms since 1970-01-01T00:00Z, or NaN for what is no date
-/// (compaction 3.10b). Texts are read in the ISO forms named there; the further spellings V8
-/// understands are NaN.
+/// Returns `new Date(value).getTime()`: ms since 1970-01-01T00:00Z, or NaN for an invalid date (compaction 3.10b).
+/// Strings must have one of the ISO forms named there; further spellings that V8 accepts are NaN.
 pub fn date_value(value: Option<&Value>) -> f64 {
     match value {
         None => f64::NAN,
@@ -24,8 +23,8 @@ pub fn date_value(value: Option<&Value>) -> f64 {
     }
 }
 
-/// A date as JavaScript writes it: `2026-02-21T05:16:55.686Z`, years beyond four digits as
-/// `+012345`. `ms` counts from 1970-01-01T00:00Z.
+/// Formats a date as JavaScript does: `2026-02-21T05:16:55.686Z`, and years beyond four digits as `+012345`. `ms`
+/// counts from 1970-01-01T00:00Z.
 pub fn iso_text(ms: i64) -> String {
     let (year, month, day) = civil_from_days(ms.div_euclid(MS_PER_DAY));
     let time = ms.rem_euclid(MS_PER_DAY);
@@ -39,27 +38,27 @@ fn text_value(text: &JsString) -> f64 {
     parse_date(&text.to_string_lossy())
 }
 
-/// The date value of a text, as [`date_value`].
+/// Parses a string as [`date_value`] does.
 pub(crate) fn parse_date(text: &str) -> f64 {
     Reader { rest: text.as_bytes() }.date().map_or(f64::NAN, |ms| time_clip(ms as f64))
 }
 
-/// Without fraction, NaN beyond the range of dates, and never -0.
+/// Drops the fraction; NaN beyond the range of dates, and never -0.
 fn time_clip(ms: f64) -> f64 {
     if ms.abs() <= MAX_MS { ms.trunc() + 0.0 } else { f64::NAN }
 }
 
-/// Reads an ISO date from the front of what is left; `None` where it is none.
+/// A parser of the remaining text; its methods return `None` for a syntax error.
 struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl Reader<'_> {
-    /// The whole text as ms since 1970.
+    /// Parses the whole text to ms since 1970.
     fn date(mut self) -> Option<i64> {
         let year = self.year()?;
         let month = if self.eat(b"-") { self.number(2, 1..=12)? } else { 1 };
-        // A day needs a month, and any month may have 31: the surplus rolls over.
+        // A day needs a month. Every month may have 31 days: the surplus moves into the next month.
         let has_day = self.eat(b"-");
         let day = if has_day { self.number(2, 1..=31)? } else { 1 };
         let time = if self.eat(b"Tt") { self.time()? + self.zone()? } else { self.utc_mark() };
@@ -67,7 +66,7 @@ impl Reader<'_> {
         self.rest.is_empty().then_some(ms)
     }
 
-    /// Four digits, or six with a sign; `-000000` is no year.
+    /// Four digits, or six with a sign; `-000000` is invalid.
     fn year(&mut self) -> Option<i64> {
         match self.rest.first()? {
             b'+' => self.skip().number(6, 0..=999_999),
@@ -76,7 +75,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `HH:MM` with seconds and a fraction that may be absent, in ms.
+    /// `HH:MM` with optional seconds and fraction, in ms.
     fn time(&mut self) -> Option<i64> {
         let hour = self.number(2, 0..=24)?;
         let minute = self.eat(b":").then(|| self.number(2, 0..=59))??;
@@ -92,11 +91,11 @@ impl Reader<'_> {
                 is_past_hour |= any;
             }
         }
-        // Hour 24 is the end of the day and nothing after it.
+        // Hour 24 is the end of the day, so nothing may follow it.
         (hour < 24 || !is_past_hour).then_some(hour * MS_PER_HOUR + rest)
     }
 
-    /// Digits after the point: the first three as ms, and whether any at all is not 0.
+    /// Digits after the point: the first three as ms, and whether any digit is not 0.
     fn fraction(&mut self) -> Option<(i64, bool)> {
         let count = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, rest) = self.rest.split_at(count);
@@ -106,7 +105,7 @@ impl Reader<'_> {
         (count > 0).then(|| (ms, digits.iter().any(|&digit| digit != b'0')))
     }
 
-    /// What the zone adds to get UTC, in ms; nothing when there is none.
+    /// The offset to UTC in ms; 0 without a zone.
     fn zone(&mut self) -> Option<i64> {
         let sign = match self.rest.first() {
             Some(b'+') => -1,
@@ -118,13 +117,13 @@ impl Reader<'_> {
         Some(sign * (hour * MS_PER_HOUR + minute * MS_PER_MINUTE))
     }
 
-    /// Steps over a `Z`, which adds nothing.
+    /// Skips a `Z`, which adds 0.
     fn utc_mark(&mut self) -> i64 {
         self.eat(b"Zz");
         0
     }
 
-    /// Steps over the next byte if it is one of `bytes`.
+    /// Skips the next byte if it is one of `bytes`.
     fn eat(&mut self, bytes: &[u8]) -> bool {
         let found = self.rest.first().is_some_and(|byte| bytes.contains(byte));
         if found {
@@ -149,7 +148,7 @@ impl Reader<'_> {
     }
 }
 
-/// Years are counted from 1 March of year 0 here, so that the leap day is the last of its year; the
+/// Years begin on 1 March here and count from 1 March of year 0, so the leap day is the last of its year. The
 /// calendar repeats every 400 years.
 const DAYS_PER_ERA: i64 = 146_097;
 /// Days from 1 March of year 0 to 1970-01-01.
@@ -164,7 +163,7 @@ const fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * DAYS_PER_ERA + day_of_era - EPOCH_DAYS
 }
 
-/// The year, month (1-12) and day (1-31) so many days after 1970-01-01.
+/// The year, month (1-12) and day (1-31) of a number of days since 1970-01-01.
 const fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + EPOCH_DAYS;
     let (era, day_of_era) = (days.div_euclid(DAYS_PER_ERA), days.rem_euclid(DAYS_PER_ERA));

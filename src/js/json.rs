@@ -1,5 +1,5 @@
-//! What rules ask of a JSON value, whether it is held in memory or only outlined over its text: so a rule that measures
-//! is written once.
+//! The read interface of a JSON value, implemented for values in memory and for outlines of their text, so that each
+//! measuring rule is written once.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,66 +8,58 @@ use super::scan::CharacterSink;
 use super::stringify::stringify_len;
 use super::{JsException, JsString, Value};
 
-/// A value without what a container holds and without the text of a string.
+/// A value without the contents of a container and without the text of a string.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum JsonKind {
-    /// `null`.
     Null,
-    /// A boolean.
     Bool(bool),
-    /// A number; infinite where the text overflowed (pruning 0.7).
+    /// Infinite if the text overflowed (pruning 0.7).
     Number(f64),
-    /// A text of so many UTF-16 units.
+    /// The length in UTF-16 units.
     String(usize),
-    /// So many items.
     Array(usize),
-    /// An object.
     Object,
 }
 
-/// A JSON value that rules read.
 pub trait Json<'a>: Copy {
-    /// What it is.
     fn kind(self) -> JsonKind;
 
-    /// The member `key`; `None` when absent and for everything that is no object.
+    /// Returns the member `key`; `None` if it is absent or this is not an object.
     fn get(self, key: &str) -> Option<Self>;
 
-    /// The items of an array; `None` of anything else.
+    /// Returns the items of an array; `None` for any other value.
     fn items(self) -> Option<impl Iterator<Item = Self>>;
 
-    /// A text as UTF-8, each lone surrogate as U+FFFD; `None` of anything else.
+    /// Returns a string as UTF-8, with U+FFFD for each lone surrogate; `None` for any other value.
     fn text(self) -> Option<Cow<'a, str>>;
 
-    /// The bytes of a text that stands in its file as it is, quotes included; `None` of anything else.
+    /// Returns the byte range, quotes included, of a string without escapes in its file; `None` for any other value.
     fn span(self) -> Option<Range<u32>>;
 
-    /// Whether this is exactly the text `text`.
+    /// Whether this is exactly the string `text`.
     fn str_is(self, text: &str) -> bool;
 
-    /// The length of its JSON text in UTF-16 units, as [`super::stringify_len`].
+    /// Returns the length of its JSON text in UTF-16 units, as [`super::stringify_len`].
     fn json_len(self) -> usize;
 
-    /// The value with everything it holds.
+    /// Builds the value with everything in it.
     fn to_value(self) -> Value;
 
-    /// The same, borrowed where it is held in memory.
+    /// As [`Json::to_value`], but borrows a value that is in memory.
     fn to_cow(self) -> Cow<'a, Value> {
         Cow::Owned(self.to_value())
     }
 
-    /// A text as it is, lone surrogates too; `None` of anything else.
+    /// Returns a string with its lone surrogates; `None` for any other value.
     fn to_js_string(self) -> Option<JsString>;
 
-    /// Tells a text run by run, as far as it is one.
+    /// Passes a string to `characters` run by run; passes nothing for any other value.
     fn visit_characters(self, characters: &mut impl CharacterSink);
 
-    /// Whether this is `null`.
     fn is_null(self) -> bool {
         self.kind() == JsonKind::Null
     }
 
-    /// The number, if this is one.
     fn as_f64(self) -> Option<f64> {
         match self.kind() {
             JsonKind::Number(number) => Some(number),
@@ -75,7 +67,6 @@ pub trait Json<'a>: Copy {
         }
     }
 
-    /// The boolean, if this is one.
     fn as_bool(self) -> Option<bool> {
         match self.kind() {
             JsonKind::Bool(bool) => Some(bool),
@@ -83,7 +74,7 @@ pub trait Json<'a>: Copy {
         }
     }
 
-    /// UTF-16 units of a text; `None` of anything else.
+    /// Returns the UTF-16 units of a string; `None` for any other value.
     fn unit_len(self) -> Option<usize> {
         match self.kind() {
             JsonKind::String(units) => Some(units),
@@ -91,7 +82,7 @@ pub trait Json<'a>: Copy {
         }
     }
 
-    /// Whether a condition on it holds: on all but `null`, `false`, 0, NaN and `""`.
+    /// Whether a condition on the value is true: on all but `null`, `false`, 0, NaN and `""`.
     fn is_truthy(self) -> bool {
         match self.kind() {
             JsonKind::Null => false,
@@ -103,8 +94,8 @@ pub trait Json<'a>: Copy {
     }
 }
 
-/// The `.length` of a value: UTF-16 units of a text, items of an array, NaN for a number, boolean or
-/// object (pruning 0.7). Throws when absent or `null`.
+/// Returns the `.length` of a value: UTF-16 units of a string, items of an array, NaN for a number, boolean or object
+/// (pruning 0.7). Fails for an absent value and for `null`.
 pub(crate) fn length<'a>(value: Option<impl Json<'a>>) -> Result<f64, JsException> {
     match value.map(Json::kind) {
         None | Some(JsonKind::Null) => Err(JsException),
@@ -113,7 +104,7 @@ pub(crate) fn length<'a>(value: Option<impl Json<'a>>) -> Result<f64, JsExceptio
     }
 }
 
-/// Whether a condition on a value that may be absent holds.
+/// Whether a condition on a value that may be absent is true.
 pub(crate) fn is_truthy<'a>(value: Option<impl Json<'a>>) -> bool {
     value.is_some_and(Json::is_truthy)
 }

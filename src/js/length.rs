@@ -1,26 +1,25 @@
-//! How long a string of a JSON text is, counted without reading it character by character.
+//! Counts the length of a string in JSON text without decoding its characters.
 
 use fearless_simd::{Level, Simd, dispatch};
 
 use super::block::{BLOCK, Block};
 use super::stringify::units_of;
 
-/// A string of a JSON text, counted; the text is shorter than 4 GiB.
+/// The measured string; the text is shorter than 4 GiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Length {
-    /// Byte after its closing quote.
+    /// The byte after its closing quote.
     pub(super) end: u32,
-    /// UTF-16 units of what it says.
+    /// UTF-16 units of the decoded string.
     pub(super) units: u32,
     /// UTF-16 units of its JSON text as JavaScript writes it, quotes included.
     pub(super) json: u32,
-    /// How many escapes it has.
     pub(super) escapes: u32,
 }
 
 impl Length {
-    /// Two numbers for it, 0 first where there is none. They are handed on in registers: strings are many and short, and what
-    /// is written in small parts and read in large ones costs more than counting one.
+    /// Packs the length into two numbers; the first is 0 for `None`. They travel in registers: strings are many and
+    /// short, and writing a struct in small parts and reading it in large ones costs more than counting one.
     fn pack(length: Option<Self>) -> (u64, u64) {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         length.map_or((0, 0), |length| (pair(length.end, length.units), pair(length.json, length.escapes)))
@@ -32,8 +31,8 @@ impl Length {
     }
 }
 
-/// Counts the string whose first character, behind its opening quote, is at `from`. `None` where it is no string: it does
-/// not end, or holds something that it must not; [`Scanner::string`](super::scan::Scanner::string) tells what.
+/// Measures the string whose first character, after the opening quote, is at `from`. Returns `None` for an invalid
+/// string; [`Scanner::string`](super::scan::Scanner::string) finds the reason.
 pub(super) fn length(text: &str, from: usize) -> Option<Length> {
     let packed = dispatch!(Level::new(), simd => Length::pack(length_by(simd, text.as_bytes(), from)));
     Length::unpack(packed)
@@ -49,7 +48,7 @@ fn length_by<S: Simd>(simd: S, text: &[u8], from: usize) -> Option<Length> {
         let block = Block::at(simd, text, at);
         let escaped = block.escaped(&mut carried);
         let ends = block.quotes & !escaped;
-        // Everything before the first quote that ends it; the whole block where there is none.
+        // Everything before the closing quote; the whole block if it has none.
         let inside = (ends & ends.wrapping_neg()).wrapping_sub(1);
         if block.controls & inside != 0 {
             return None;
@@ -67,18 +66,18 @@ fn length_by<S: Simd>(simd: S, text: &[u8], from: usize) -> Option<Length> {
     None
 }
 
-/// What the bytes of a string are more or less than its units.
+/// The difference between the bytes of a string and its units.
 #[derive(Debug, Default)]
 struct LengthCounter {
-    /// Bytes that go on a character, less the characters that are two units.
+    /// Continuation bytes, minus the characters with two units.
     fewer: isize,
     /// Backslashes that escape.
     escapes: usize,
     /// Bytes of `\u` escapes beyond a backslash and a unit.
     hex: usize,
-    /// Units that the JSON text has more than what stands there.
+    /// Units of the JSON text beyond those of the source.
     json: isize,
-    /// Where an escaped high surrogate ends, which an escaped low one right behind completes.
+    /// The end of an escaped high surrogate, which an escaped low one directly after it completes.
     high_end: usize,
 }
 
@@ -90,8 +89,8 @@ impl LengthCounter {
         self.fewer += (continued & inside).count_ones() as isize - (wide & inside).count_ones() as isize;
     }
 
-    /// Counts the escapes of a block that begins at `at`. Nearly all are quotes, backslashes and line feeds, and are
-    /// written again as they are.
+    /// Counts the escapes of the block at `at`. Nearly all are quotes, backslashes and line feeds, whose JSON text is
+    /// the same.
     #[inline(always)]
     fn escapes<S: Simd>(&mut self, text: &[u8], at: usize, block: Block<S>, escaped: u64) -> Option<()> {
         self.escapes += escaped.count_ones() as usize;
@@ -109,7 +108,7 @@ impl LengthCounter {
         Some(())
     }
 
-    /// An escape of six bytes, its `u` at `place`.
+    /// Counts a six-byte escape with its `u` at `place`.
     fn unit(&mut self, unit: u16, place: usize) {
         self.hex += 4;
         self.json += match unit {
@@ -135,7 +134,6 @@ impl LengthCounter {
     }
 }
 
-/// Four hexadecimal digits.
 fn hex(digits: &[u8]) -> Option<u16> {
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)? as u16))
 }
@@ -160,7 +158,7 @@ mod tests {
         }
     }
 
-    /// The same as the scanner reads it, character by character.
+    /// Measures with the scanner, character by character.
     fn length_of(text: &str) -> Option<Length> {
         struct Counted {
             units: Vec<u16>,

@@ -1,5 +1,6 @@
-//! The JavaScript semantics the gateway relies on (pruning 0): UTF-16 text, JSON values and their
-//! text, coercions and dates. Every rule that counts, cuts or compares does so through this module.
+//! The JavaScript semantics that the gateway relies on (pruning 0): UTF-16 strings, JSON values and their text,
+//! coercions and dates. Every rule that counts, cuts or compares uses this module, because Rust's own answers differ:
+//! `"😀"` has length 2 here, and `[] + ""` is empty.
 
 mod block;
 mod coerce;

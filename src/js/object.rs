@@ -1,57 +1,56 @@
 //! A JSON object with its keys in JavaScript order (pruning 0.4).
+//!
+//! For example, the keys of `{"b": 1, "2": 2, "1": 3}` are in the order `1`, `2`, `b`.
 
 use super::{JsString, Value};
 
-/// From this many members on, repeated keys are found by sorting: a hostile object must not cost
-/// the square of its size.
+/// From this many members on, sorting finds repeated keys, so that a hostile object does not cost the square of its
+/// size.
 const SORTED_FROM: usize = 16;
 
-/// Keys in JavaScript order: canonical array indices ascending first, then insertion order; a
-/// repeated key keeps its first position and its last value (pruning 0.4).
+/// Keys in JavaScript order: canonical array indices first, ascending, then the rest in insertion order. A repeated
+/// key keeps its first position and its last value (pruning 0.4).
 #[derive(PartialEq, Debug, Default)]
 pub struct Object(Vec<(JsString, Value)>);
 
 impl Object {
-    /// An object without members.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// The value of `key`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.iter().find(|(name, _)| name.eq_str(key)).map(|(_, value)| value)
     }
 
-    /// The value of `key`, to be changed in place.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         self.0.iter_mut().find(|(name, _)| name.eq_str(key)).map(|(_, value)| value)
     }
 
-    /// Whether `key` is there, with whatever value.
+    /// Whether `key` exists, with any value.
     pub fn contains(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
-    /// Gives `key` a value: in place when it is there (pruning 0.5), else where JavaScript puts it.
+    /// Sets the value of `key`: in place if it exists (pruning 0.5), else at JavaScript's position.
     pub fn set(&mut self, key: &str, value: Value) {
         self.insert(JsString::from(key), value);
     }
 
-    /// As [`set`](Self::set), for a key that may hold lone surrogates.
+    /// As [`set`](Self::set), for a key that may contain lone surrogates.
     pub fn insert(&mut self, key: JsString, value: Value) {
         if let Some((_, place)) = self.0.iter_mut().find(|(name, _)| *name == key) {
             *place = value;
             return;
         }
         let at = match array_index(&key) {
-            // Indices are a sorted prefix, so the first greater one or the first name is the place.
+            // Indices are a sorted prefix, so the position is the first greater index or the first name.
             Some(index) => self.0.partition_point(|(name, _)| array_index(name).is_some_and(|i| i < index)),
             None => self.0.len(),
         };
         self.0.insert(at, (key, value));
     }
 
-    /// Takes `key` out; the other keys keep their order.
+    /// Removes `key`; the other keys keep their order.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let at = self.0.iter().position(|(name, _)| name.eq_str(key))?;
         Some(self.0.remove(at).1)
@@ -62,12 +61,10 @@ impl Object {
         self.0.iter().map(|(key, value)| (key, value))
     }
 
-    /// Number of members.
     pub const fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are no members.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -80,7 +77,7 @@ impl Object {
         self.0.iter()
     }
 
-    /// Builds an object from members as they stand in a text: in file order, keys possibly repeated.
+    /// Builds an object from members in file order, possibly with repeated keys.
     pub(super) fn from_members(mut members: Vec<(JsString, Value)>) -> Self {
         if has_repeated_key(&members) {
             members = last_values_at_first_places(members);
@@ -104,9 +101,9 @@ fn has_repeated_key(members: &[(JsString, Value)]) -> bool {
 
 fn last_values_at_first_places(members: Vec<(JsString, Value)>) -> Vec<(JsString, Value)> {
     let mut numbered: Vec<_> = members.into_iter().enumerate().collect();
-    // Stable: members of one key stay in file order.
+    // Stable: members with the same key stay in file order.
     numbered.sort_by(|(_, (a, _)), (_, (b, _))| a.cmp(b));
-    // `later` is dropped, so its value moves to the member kept, which stands first in the file.
+    // `later` is dropped, so its value moves to the kept member, which is the first in the file.
     numbered.dedup_by(|(_, later), (_, kept)| {
         let repeated = later.0 == kept.0;
         if repeated {
@@ -118,7 +115,7 @@ fn last_values_at_first_places(members: Vec<(JsString, Value)>) -> Vec<(JsString
     numbered.into_iter().map(|(_, member)| member).collect()
 }
 
-/// The array index a key is, if it is one in canonical form: `0` to `4294967294`, no leading zero.
+/// Returns the array index of a key in canonical form: `0` to `4294967294`, without leading zeros.
 fn array_index(key: &JsString) -> Option<u32> {
     let units = key.units();
     let canonical = match units {
@@ -139,7 +136,7 @@ const fn is_digit(unit: u16) -> bool {
     matches!(unit, 0x30..=0x39)
 }
 
-/// By hand for the sake of the stack, as with [`Value`].
+/// Implemented by hand to save stack, as for [`Value`].
 impl Clone for Object {
     fn clone(&self) -> Self {
         let mut copy = self.keys_with_null();

@@ -1,5 +1,5 @@
-//! JSON text outlined: which values stand where and how long their texts are, without building any of them. A line of a
-//! transcript is mostly text that nobody reads but everybody counts.
+//! Outlines JSON text: the positions of its values and the lengths of its strings, without building either. A line of
+//! a transcript is mostly text that nobody reads but every policy counts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::scan::{Atom, CharacterSink, Container, Scanner, SyntaxError, Visitor}
 use super::stringify::{number_text, stringify_len};
 use super::{JsString, Value, parse};
 
-/// The outline of one text; its room is used again for the next one.
+/// The outline of one text; it reuses its memory for the next one.
 #[derive(Debug, Default)]
 pub struct Outline {
     nodes: Vec<Node>,
@@ -18,19 +18,19 @@ pub struct Outline {
     open: Vec<u32>,
 }
 
-/// A value, or the key of a member, which stands right before its value.
+/// A value, or the key of a member directly before its value.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     kind: NodeKind,
-    /// What tells most texts apart at a look.
+    /// Distinguishes most strings without a comparison.
     fingerprint: u16,
     /// First byte in the text.
     start: u32,
     /// Byte after the last.
     end: u32,
-    /// The node after this one and all it holds.
+    /// The node after this one and its contents.
     next: u32,
-    /// UTF-16 units of a text; items or members of a container.
+    /// UTF-16 units of a string; items or members of a container.
     count: u32,
     /// UTF-16 units of the JSON text of a string, quotes included.
     json: u32,
@@ -41,15 +41,12 @@ enum NodeKind {
     Null,
     Bool(bool),
     Number,
-    /// A text that stands as it is between its quotes.
     PlainText,
-    /// A text with escapes.
     EscapedText,
     Array,
     Object,
 }
 
-/// One value of an outlined text.
 #[derive(Debug, Clone, Copy)]
 pub struct OutlinedValue<'a> {
     text: &'a str,
@@ -58,8 +55,8 @@ pub struct OutlinedValue<'a> {
 }
 
 impl Outline {
-    /// Outlines a text; it is taken and refused exactly where [`parse()`](super::parse()) does. Texts are shorter than
-    /// 4 GiB.
+    /// Outlines a text, which must be shorter than 4 GiB. Accepts and refuses the same texts as
+    /// [`parse()`](super::parse()).
     pub fn read<'a>(&'a mut self, text: &'a str) -> Result<OutlinedValue<'a>, SyntaxError> {
         self.nodes.clear();
         self.open.clear();
@@ -75,7 +72,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Adds a node; whatever stands directly in a container counts there, keys aside.
+    /// Adds a node and counts it in its container, unless it is a key.
     fn add(&mut self, node: Node, counts: bool) {
         if counts && let Some(open) = self.outline.open.last() {
             self.outline.nodes[*open as usize].count += 1;
@@ -141,7 +138,8 @@ impl Visitor for Builder<'_> {
     }
 }
 
-/// Length and outer bytes of a text: keys are asked for by name again and again, and few of an object share these.
+/// Hashes the length and the outer bytes of a string: keys are looked up by name often, and few keys of an object
+/// agree in these.
 fn fingerprint(text: &[u8]) -> u16 {
     let outer = text.first().map_or(0, |first| first.wrapping_mul(31)) ^ text.last().copied().unwrap_or(0);
     (text.len() as u16) << 8 | u16::from(outer)
@@ -152,19 +150,19 @@ impl<'a> OutlinedValue<'a> {
         self.nodes[self.at]
     }
 
-    /// The same text as it stands in the file.
+    /// The JSON text of the value.
     fn raw(self) -> &'a str {
         let Node { start, end, .. } = self.node();
         &self.text[start as usize..end as usize]
     }
 
-    /// A text that is written as it is, without its quotes.
+    /// Returns a string without escapes, without its quotes.
     pub fn as_plain_text(self) -> Option<&'a str> {
         let Node { kind: what, start, end, .. } = self.node();
         (what == NodeKind::PlainText).then(|| &self.text[start as usize + 1..end as usize - 1])
     }
 
-    /// What lies in a container, keys before their values; nothing in anything else.
+    /// The contents of a container, keys before their values; nothing for any other value.
     fn children(self) -> Siblings<'a> {
         let node = self.node();
         let container = matches!(node.kind, NodeKind::Array | NodeKind::Object);
@@ -174,7 +172,7 @@ impl<'a> OutlinedValue<'a> {
         }
     }
 
-    /// Keys and values of an object; nothing in anything else.
+    /// Keys and values of an object; nothing for any other value.
     fn members(self) -> impl Iterator<Item = (Self, Self)> {
         let Node { kind: what, next, .. } = self.node();
         let end = if what == NodeKind::Object { next as usize } else { 0 };
@@ -194,7 +192,6 @@ impl<'a> OutlinedValue<'a> {
     }
 }
 
-/// Values one after the other.
 struct Siblings<'a> {
     from: OutlinedValue<'a>,
     end: usize,
@@ -233,7 +230,7 @@ impl<'a> Json<'a> for OutlinedValue<'a> {
         while at < end as usize {
             let name = &self.nodes[at];
             if name.fingerprint == sought || name.kind == NodeKind::EscapedText {
-                // A repeated key has its last value.
+                // The last value of a repeated key counts.
                 found = if (Self { at, ..self }).is_text(key) { Some(at + 1) } else { found };
             }
             at = self.nodes[at + 1].next as usize;
@@ -273,7 +270,7 @@ impl<'a> Json<'a> for OutlinedValue<'a> {
     }
 
     fn to_value(self) -> Value {
-        // What was outlined is JSON.
+        // An outlined text is always JSON.
         parse(self.raw()).unwrap_or(Value::Null)
     }
 
@@ -292,14 +289,14 @@ impl<'a> Json<'a> for OutlinedValue<'a> {
         match (self.node().kind, self.as_plain_text()) {
             (_, Some("")) => {}
             (_, Some(plain)) => characters.run(plain),
-            // What was outlined is a string.
+            // The outline accepted this string.
             (NodeKind::EscapedText, _) => drop(Scanner::new(self.raw()).string(characters)),
             _ => {}
         }
     }
 }
 
-/// Units of a number as JavaScript writes it.
+/// UTF-16 units of a number as JavaScript writes it.
 fn number_units(digits: &str) -> usize {
     let whole = digits.len() <= 15 && digits.bytes().all(|byte| byte.is_ascii_digit());
     if whole {
@@ -309,8 +306,8 @@ fn number_units(digits: &str) -> usize {
     if number.is_finite() { number_text(number).len() } else { "null".len() }
 }
 
-/// Units of a container: everything in it, and the commas and colons between. Only what is looked at one after the
-/// other is counted here; repeated keys are left to the value itself.
+/// UTF-16 units of a container: its contents, and the commas and colons between. Counts in a single pass; an object
+/// with repeated keys is built and measured as a value.
 fn container_units(container: OutlinedValue<'_>) -> usize {
     let node = container.node();
     let end = node.next as usize;
@@ -328,10 +325,10 @@ fn container_units(container: OutlinedValue<'_>) -> usize {
     units
 }
 
-/// Objects of more members are looked at as values: a hostile one must not cost the square of its size.
+/// Larger objects are measured as values: a hostile one must not cost the square of its size.
 const MAX_COMPARED_MEMBERS: u32 = 24;
 
-/// Whether two keys may be the same; keys with escapes may always be.
+/// Whether two keys may be equal; keys with escapes always may.
 fn has_repeated_key(object: OutlinedValue<'_>) -> bool {
     if object.node().count > MAX_COMPARED_MEMBERS {
         return true;
@@ -352,7 +349,7 @@ mod tests {
     use super::*;
     use crate::js::{is_truthy, stringify};
 
-    /// Everything that can be asked of a value is the same of its outline.
+    /// Checks that a value and its outline give the same answers.
     fn agree(value: &Value, outlined: OutlinedValue<'_>) {
         assert_eq!(format!("{:?}", value.kind()), format!("{:?}", outlined.kind()));
         assert_eq!((value.json_len(), value), (outlined.json_len(), &outlined.to_value()));
@@ -412,7 +409,7 @@ mod tests {
             Just("\\\\".into()),
             Just("\\/".into()),
         ];
-        // Most are short; some go on over several blocks.
+        // Most are short; some extend over several blocks.
         let text = prop_oneof![
             8 => proptest::collection::vec(part.clone(), 0..6),
             1 => proptest::collection::vec(part, 40..150),

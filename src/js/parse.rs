@@ -1,14 +1,13 @@
-//! JSON text to values, as `JSON.parse` (store I1a).
+//! Parses JSON text to values, as `JSON.parse` does (store I1a).
 
 use super::scan::{Atom, CharacterSink, Container, Scanner, SyntaxError, Visitor};
 use super::string::push_text;
 use super::{JsString, Object, Value};
 
-/// The value of one JSON text. Strict JSON; lone-surrogate escapes are kept and numbers that overflow
-/// become infinite (pruning 0.7).
+/// Parses one strict JSON text; keeps lone-surrogate escapes, and overflowing numbers become infinite (pruning 0.7).
 ///
-/// Fails where the text is no JSON or nests deeper than [`MAX_DEPTH`](super::MAX_DEPTH). Needs stack
-/// for no more than one level, whatever the text.
+/// Fails if the text is not JSON or nests deeper than [`MAX_DEPTH`](super::MAX_DEPTH). Does not recurse, so it needs
+/// the same stack for any text.
 pub fn parse(text: &str) -> Result<Value, SyntaxError> {
     let mut scanner = Scanner::new(text);
     let mut builder = Builder { open: Vec::new(), result: Value::Null, units: Vec::new() };
@@ -17,7 +16,7 @@ pub fn parse(text: &str) -> Result<Value, SyntaxError> {
     Ok(builder.result)
 }
 
-/// The string the scanner stands at; `units` is room that is used again for every string.
+/// Reads the string at the scanner; `units` is a buffer that all strings share.
 pub(super) fn read_string(scanner: &mut Scanner<'_>, units: &mut Vec<u16>) -> Result<JsString, SyntaxError> {
     units.clear();
     scanner.string(units)?;
@@ -37,7 +36,7 @@ impl CharacterSink for Vec<u16> {
 /// A container whose end has not been read yet.
 enum OpenContainer {
     Array(Vec<Value>),
-    /// The last member has its key, and `null` until its value is read.
+    /// The last member has `null` until its value is read.
     Object(Vec<(JsString, Value)>),
 }
 
@@ -97,7 +96,7 @@ impl Visitor for Builder {
         self.push_value(match atom {
             Atom::Null => Value::Null,
             Atom::Bool(bool) => Value::Bool(bool),
-            // Every JSON number is one of Rust's, rounded to the nearest double and infinite on overflow.
+            // Every JSON number parses in Rust, rounded to the nearest double and infinite on overflow.
             Atom::Number(digits) => Value::Number(digits.parse().unwrap_or(f64::NAN)),
         });
     }

@@ -1,4 +1,4 @@
-//! What must hold for any value and any text.
+//! Properties that hold for any value and any text.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use super::{
     JsString, Object, Value, compact, date_value, fields, iso_text, parse, stringify, stringify_len,
 };
 
-/// Any units, with the ones that matter often enough: quotes, controls, both kinds of surrogates.
+/// Any units, but often the relevant ones: quotes, controls, both kinds of surrogates.
 fn texts() -> impl Strategy<Value = JsString> {
     let unit = prop_oneof![
         4 => 0x20..0x7F_u16,
@@ -20,7 +20,7 @@ fn texts() -> impl Strategy<Value = JsString> {
     vec(unit, 0..12).prop_map(JsString::from)
 }
 
-/// Keys are often array indices, and often the same.
+/// Keys are often array indices, and often equal.
 fn keys() -> impl Strategy<Value = JsString> {
     prop_oneof![texts(), (0..20_u32).prop_map(|n| n.to_string().into()), Just("a".into())]
 }
@@ -42,7 +42,7 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Puts white space between all parts of a compact text.
+/// Inserts white space between all tokens of a compact text.
 fn spread(json: &str) -> String {
     let (mut spaced, mut quoted, mut escaped) = (String::from("\n"), false, false);
     for char in json.chars() {

@@ -1,5 +1,5 @@
-//! JSON text taken apart and put together without turning it into values: numbers keep their digits,
-//! repeated keys stay. For lines that go from one file to another.
+//! Splits and rewrites JSON text without building values: numbers keep their digits, and repeated keys stay. Commits
+//! use this for lines that move from one file to another, because `1.0` must not become `1`.
 
 use std::ops::Range;
 
@@ -8,17 +8,16 @@ use super::parse::read_string;
 use super::scan::{Atom, CharacterSink, Container, Scanner, SyntaxError, Visitor};
 use super::stringify::{push_char, push_hex};
 
-/// One top-level member of an object's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// The key, unescaped.
+    /// The unescaped key.
     pub key: JsString,
-    /// Byte range of the value in the text, without white space around it.
+    /// The byte range of the value in the text, without surrounding white space.
     pub value: Range<usize>,
 }
 
-/// The members of the one object `object_text` holds, in file order, repeated keys included. Fails
-/// where [`parse`](super::parse) does, and when the text holds anything but an object.
+/// Returns the members of the object in `object_text`, in file order, including repeated keys. Fails where
+/// [`parse`](super::parse) does, and if the text is not an object.
 pub fn fields(object_text: &str) -> Result<Vec<Field>, SyntaxError> {
     let mut scanner = Scanner::new(object_text);
     scanner.skip_space();
@@ -56,9 +55,8 @@ fn read_members(scanner: &mut Scanner<'_>, fields: &mut Vec<Field>) -> Result<()
     }
 }
 
-/// The same JSON without white space between its parts: strings escaped as `JSON.stringify` does,
-/// numbers digit for digit, keys in their order and as often as they are there. Fails where
-/// [`parse`](super::parse) does.
+/// Removes the white space between tokens: escapes strings as `JSON.stringify` does, and keeps the digits of numbers
+/// and the order and repetition of keys. Fails where [`parse`](super::parse) does.
 pub fn compact(text: &str) -> Result<String, SyntaxError> {
     let mut scanner = Scanner::new(text);
     let mut writer = Writer { json: String::with_capacity(text.len()) };
@@ -67,7 +65,7 @@ pub fn compact(text: &str) -> Result<String, SyntaxError> {
     Ok(writer.json)
 }
 
-/// Checks without keeping anything.
+/// Validates without keeping anything.
 struct Validator;
 
 impl Visitor for Validator {
@@ -91,7 +89,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// A comma, unless what comes next is the first of its container or the value of a key.
+    /// Writes a comma, unless the next value is the first in its container or follows a key.
     fn push_comma(&mut self) {
         if !matches!(self.json.as_bytes().last(), None | Some(b'[' | b'{' | b':')) {
             self.json.push(',');
@@ -149,7 +147,7 @@ impl Visitor for Writer {
 /// Escapes a string again while it is read.
 struct Reescaper<'a> {
     json: &'a mut String,
-    /// A high surrogate that was escaped; the next unit may complete it.
+    /// An escaped high surrogate, which the next unit may complete.
     high: Option<u16>,
 }
 

@@ -1,33 +1,30 @@
-//! Reads JSON text piece by piece and tells a visitor what it finds. Parsing, compacting and cutting
-//! out fields are visitors, so all of them accept exactly the same texts: strict JSON as `JSON.parse`
-//! takes it, with lone-surrogate escapes and overflowing numbers (store I1a, pruning 0.7).
+//! Scans JSON text token by token and passes each token to a visitor. The parser, the compactor and the field
+//! splitter are visitors, so all of them accept exactly the same texts: strict JSON as in `JSON.parse`, with
+//! lone-surrogate escapes and overflowing numbers (store I1a, pruning 0.7).
 
 use super::length::{Length, length};
 
-/// Arrays and objects may be nested this deep in one text.
 pub const MAX_DEPTH: usize = 4096;
 
-/// Why a text is not JSON.
+/// The reason for which a text is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected {what} at byte {at}")]
 pub struct SyntaxError {
-    /// Byte offset in the text, from 0; its length where the text ended too early.
+    /// Byte offset in the text, from 0; the length of a text that ends too early.
     pub at: usize,
-    /// What should have stood there.
     pub what: &'static str,
 }
 
-/// What the scanner expects where a text nests deeper than [`MAX_DEPTH`].
+/// The expectation where a text nests deeper than [`MAX_DEPTH`].
 const TOO_DEEP: &str = "no deeper nesting";
 
 impl SyntaxError {
-    /// The text may be JSON all the same: it only nests deeper than [`MAX_DEPTH`], which the real parser reads.
+    /// Whether the text only nests deeper than [`MAX_DEPTH`]; the real parser might still accept it.
     pub fn is_too_deep(&self) -> bool {
         self.what == TOO_DEEP
     }
 }
 
-/// What holds other values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Container {
     Array,
@@ -55,33 +52,33 @@ impl Container {
 pub(super) enum Atom<'a> {
     Null,
     Bool(bool),
-    /// Its digits as they stand.
+    /// The digits exactly as written.
     Number(&'a str),
 }
 
-/// What is done with the pieces of a value, in file order.
+/// Receives the tokens of a value in file order.
 pub(super) trait Visitor {
-    /// The byte at which it opens.
+    /// `at` is the byte of the opening bracket.
     fn open(&mut self, container: Container, at: usize);
-    /// The byte after its end.
+    /// `end` is the byte after the closing bracket.
     fn close(&mut self, container: Container, end: usize);
-    /// The scanner stands at the opening quote; read on with [`Scanner::string`].
+    /// The scanner is at the opening quote; [`Scanner::string`] reads the key.
     fn key(&mut self, scanner: &mut Scanner<'_>) -> Result<(), SyntaxError>;
     /// As `key`, for a string that is a value.
     fn string(&mut self, scanner: &mut Scanner<'_>) -> Result<(), SyntaxError>;
-    /// Its first byte, and the byte after its last.
+    /// `end` is the byte after the last one.
     fn atom(&mut self, atom: Atom<'_>, start: usize, end: usize);
 }
 
-/// What is done with the pieces of a string.
+/// Receives the parts of a string.
 pub trait CharacterSink {
-    /// Characters that stand for themselves; neither quotes, backslashes nor control characters.
+    /// Unescaped characters; no quotes, backslashes or control characters.
     fn run(&mut self, run: &str);
-    /// What one escape stands for; may be half a surrogate pair.
+    /// The unit of one escape, possibly half a surrogate pair.
     fn unit(&mut self, unit: u16);
 }
 
-/// Pieces of a string that only need to be right.
+/// Discards the parts of a string that only needs validating.
 pub(super) struct DiscardedCharacters;
 
 impl CharacterSink for DiscardedCharacters {
@@ -90,7 +87,6 @@ impl CharacterSink for DiscardedCharacters {
     fn unit(&mut self, _: u16) {}
 }
 
-/// A place in a JSON text.
 #[derive(Debug)]
 pub(super) struct Scanner<'a> {
     text: &'a str,
@@ -103,12 +99,10 @@ impl<'a> Scanner<'a> {
         Self { text, at: 0, max_depth: MAX_DEPTH }
     }
 
-    /// Byte offset of the next byte.
     pub(super) const fn at(&self) -> usize {
         self.at
     }
 
-    /// The whole text.
     pub(super) const fn text(&self) -> &'a str {
         self.text
     }
@@ -117,32 +111,32 @@ impl<'a> Scanner<'a> {
         SyntaxError { at: self.at, what }
     }
 
-    /// Values read from here on lie inside a container the caller has opened itself.
+    /// Lowers the depth limit by one, for values inside a container that the caller opened itself.
     pub(super) const fn enter(&mut self) {
         self.max_depth -= 1;
     }
 
-    /// Steps over the white space of JSON, which is less than that of JavaScript.
+    /// Skips JSON white space, which is a subset of JavaScript's.
     pub(super) fn skip_space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
             self.at += 1;
         }
     }
 
-    /// Steps over `byte` if it is the next one.
+    /// Skips `byte` if it is the next one.
     pub(super) fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
-    /// Nothing but white space may follow.
+    /// Fails if anything but white space follows.
     pub(super) fn expect_end(&mut self) -> Result<(), SyntaxError> {
         self.skip_space();
         if self.at == self.text.len() { Ok(()) } else { Err(self.expected("the end of the text")) }
     }
 
-    /// Reads one value with all it holds. The stack of open containers is on the heap.
+    /// Reads one value and everything in it. The stack of open containers is on the heap.
     pub(super) fn value<V: Visitor>(&mut self, visitor: &mut V) -> Result<(), SyntaxError> {
         let mut open = Vec::new();
         loop {
@@ -171,7 +165,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Closes every container that ends here; whether another value follows.
+    /// Closes every container that ends here; returns whether another value follows.
     fn after_value<V: Visitor>(
         &mut self,
         open: &mut Vec<Container>,
@@ -193,7 +187,7 @@ impl<'a> Scanner<'a> {
         Ok(false)
     }
 
-    /// The key and colon in front of a value, inside an object.
+    /// Reads the key and colon before a value of an object.
     fn begin_item<V: Visitor>(&mut self, container: Container, visitor: &mut V) -> Result<(), SyntaxError> {
         if container == Container::Array {
             return Ok(());
@@ -202,7 +196,6 @@ impl<'a> Scanner<'a> {
         self.expect_colon()
     }
 
-    /// Steps over the colon after a key.
     pub(super) fn expect_colon(&mut self) -> Result<(), SyntaxError> {
         self.skip_space();
         if self.eat(b':') { Ok(()) } else { Err(self.expected("`:`")) }
@@ -276,7 +269,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Counts a string from its opening to its closing quote.
+    /// Measures a string from its opening to its closing quote.
     #[inline]
     pub(super) fn length(&mut self) -> Result<Length, SyntaxError> {
         let length = if self.peek() == Some(b'"') { length(self.text, self.at + 1) } else { None };
@@ -285,21 +278,21 @@ impl<'a> Scanner<'a> {
         Ok(length)
     }
 
-    /// What is wrong with a string is told where it is read.
+    /// Reads the string again to find its error, which measuring does not report.
     #[cold]
     fn string_error(&mut self) -> SyntaxError {
         let read = self.string(&mut DiscardedCharacters);
         read.err().unwrap_or_else(|| self.expected("a string that can be counted"))
     }
 
-    /// Steps to the next quote or backslash.
+    /// Advances to the next quote or backslash.
     fn run<C: CharacterSink>(&mut self, characters: &mut C) -> Result<(), SyntaxError> {
         let rest = &self.text[self.at..];
         let Some(length) = memchr::memchr2(b'"', b'\\', rest.as_bytes()) else {
             return Err(SyntaxError { at: self.text.len(), what: "a closing `\"`" });
         };
         let run = &rest[..length];
-        // The least byte first: that runs without branches, and nearly no run holds a control character.
+        // Finds the minimum byte first: that has no branches, and nearly no run contains a control character.
         if run.bytes().fold(u8::MAX, u8::min) < b' ' {
             self.at += run.bytes().position(|byte| byte < b' ').unwrap_or(0);
             return Err(self.expected("an escape instead of a control character"));
@@ -311,7 +304,6 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Reads what follows a backslash.
     fn escape(&mut self) -> Result<u16, SyntaxError> {
         let unit = match self.peek() {
             Some(byte @ (b'"' | b'\\' | b'/')) => u16::from(byte),

@@ -1,44 +1,40 @@
-//! Text as JavaScript has it: UTF-16 units, which may hold half a surrogate pair where a rule cut
-//! through one (pruning 0.1).
+//! JavaScript strings: UTF-16 units, which may contain half a surrogate pair if a rule cut through one (pruning 0.1).
+//! Rust's `str` cannot hold such a half.
 
 use std::fmt;
 
-/// UTF-16 text; may hold lone surrogates. Every length, index and offset is in UTF-16 units.
+/// A UTF-16 string that may contain lone surrogates. Every length, index and offset is in UTF-16 units.
 ///
-/// Orders by unit, as JavaScript's `<` and `sort` do (compaction 3.14).
+/// Its order is by unit, as for JavaScript's `<` and `sort` (compaction 3.14).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct JsString(Vec<u16>);
 
 impl JsString {
-    /// The empty text.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Length in UTF-16 units.
+    /// The length in UTF-16 units.
     pub const fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no unit at all.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The units.
     pub fn units(&self) -> &[u16] {
         &self.0
     }
 
-    /// The units from `start` up to `end`, both clamped to the length; empty when they cross. A
-    /// surrogate pair may be cut in half (pruning 0.1).
+    /// Returns the units from `start` up to `end`, both clamped to the length; empty if they cross. May split a
+    /// surrogate pair (pruning 0.1).
     #[must_use]
     pub fn slice(&self, start: usize, end: usize) -> Self {
         let end = end.min(self.len());
         Self(self.0[start.min(end)..end].to_vec())
     }
 
-    /// Appends `text`.
     pub fn push_str(&mut self, text: &str) {
         push_text(&mut self.0, text);
     }
@@ -48,18 +44,17 @@ impl JsString {
         self.0.extend_from_slice(&other.0);
     }
 
-    /// As UTF-8, each lone surrogate as U+FFFD.
+    /// Converts to UTF-8, with U+FFFD for each lone surrogate.
     pub fn to_string_lossy(&self) -> String {
         String::from_utf16_lossy(&self.0)
     }
 
-    /// Whether this is exactly `text`.
     pub fn eq_str(&self, text: &str) -> bool {
-        // No text has more UTF-16 units than UTF-8 bytes.
+        // No string has more UTF-16 units than UTF-8 bytes.
         self.len() <= text.len() && self.0.iter().copied().eq(text.encode_utf16())
     }
 
-    /// Without the white space of ECMAScript at both ends (pruning 0.3).
+    /// Removes the white space of ECMAScript at both ends (pruning 0.3).
     #[must_use]
     pub fn trim(&self) -> Self {
         let Some(start) = self.0.iter().position(|&unit| !is_white_space(unit)) else { return Self::new() };
@@ -67,12 +62,12 @@ impl JsString {
         self.slice(start, end)
     }
 
-    /// Whether nothing is left after [`trim`](Self::trim) (pruning 0.3).
+    /// Whether [`trim`](Self::trim) leaves nothing (pruning 0.3).
     pub fn is_blank(&self) -> bool {
         self.0.iter().all(|&unit| is_white_space(unit))
     }
 
-    /// The full, locale-independent lower-case mapping; lone surrogates stay (pruning 0.3).
+    /// Maps to lower case, fully and independent of the locale; keeps lone surrogates (pruning 0.3).
     #[must_use]
     pub fn to_lowercase(&self) -> Self {
         let mut lower = Self(Vec::with_capacity(self.len()));
@@ -91,7 +86,8 @@ impl JsString {
         lower
     }
 
-    /// Index of the last line feed at or before `at_most`, as `lastIndexOf("\n", at_most)`.
+    /// Returns the index of the last line feed at or before `at_most`, as
+    /// `lastIndexOf("\n", at_most)`.
     pub fn last_index_of_lf(&self, at_most: usize) -> Option<usize> {
         let end = at_most.saturating_add(1).min(self.len());
         self.0[..end].iter().rposition(|&unit| unit == LF)
@@ -100,7 +96,7 @@ impl JsString {
 
 const LF: u16 = 0x0A;
 
-/// Appends `text` to `units`; ASCII, nearly all of a transcript, is widened without decoding.
+/// Appends `text`; widens ASCII, nearly all of a transcript, without decoding.
 pub(super) fn push_text(units: &mut Vec<u16>, text: &str) {
     if text.is_ascii() {
         units.extend(text.bytes().map(u16::from));
@@ -114,7 +110,7 @@ pub fn is_trimmed(char: char) -> bool {
     u16::try_from(u32::from(char)).is_ok_and(is_white_space)
 }
 
-/// The white space `trim` removes (pruning 0.3); not Rust's set, which has U+0085 and lacks U+FEFF.
+/// The white space that `trim` removes (pruning 0.3). Rust's set differs: it has U+0085 and lacks U+FEFF.
 const fn is_white_space(unit: u16) -> bool {
     matches!(
         unit,

@@ -1,43 +1,43 @@
-//! Values to JSON text, as `JSON.stringify` without spacing (pruning 0.4, compaction 1.4), and the
-//! length of that text without building it.
+//! Writes values as JSON text, as `JSON.stringify` without spacing does (pruning 0.4, compaction 1.4), and computes
+//! the length of that text without building it.
 
 use std::fmt::Write as _;
 use std::slice::Iter;
 
 use super::{JsString, Value};
 
-/// The compact JSON text of a value; lone surrogates as `\udxxx`, NaN and infinities as `null`.
+/// Writes the compact JSON text of a value; lone surrogates as `\udxxx`, NaN and infinities as `null`.
 pub fn stringify(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);
     text
 }
 
-/// "JSON length" (pruning 0.4): the length of [`stringify()`] in UTF-16 units.
+/// Returns the "JSON length" (pruning 0.4): the length of [`stringify()`] in UTF-16 units.
 pub fn stringify_len(value: &Value) -> usize {
     let mut length = LengthSink(0);
     write(value, &mut length);
     length.0
 }
 
-/// The JSON text of one string, with its quotes.
+/// Writes the JSON text of one string, including its quotes.
 pub fn stringify_str(text: &JsString) -> String {
     let mut json = String::new();
     json.string(text);
     json
 }
 
-/// A number as JavaScript turns it into text: shortest round-trip form, `-0` as `0`, and `NaN`,
-/// `Infinity`, `-Infinity` (pruning 0.4, 0.7).
+/// Formats a number as JavaScript does: the shortest round-trip form, `-0` as `0`, and `NaN`, `Infinity`, `-Infinity`
+/// (pruning 0.4, 0.7).
 pub fn number_text(number: f64) -> String {
     ryu_js::Buffer::new().format(number).to_owned()
 }
 
-/// Takes the pieces of a JSON text in order.
+/// Receives the parts of a JSON text in order.
 trait Sink {
-    /// Text without anything to escape, all ASCII.
+    /// ASCII text that needs no escapes.
     fn ascii(&mut self, text: &str);
-    /// A string, to be quoted and escaped.
+    /// A string that the sink quotes and escapes.
     fn string(&mut self, text: &JsString);
 }
 
@@ -75,7 +75,7 @@ impl Sink for LengthSink {
     }
 }
 
-/// Units one unit takes in JSON text, unless it is a lone surrogate.
+/// UTF-16 units that a unit takes in JSON text, unless it is a lone surrogate.
 pub(super) const fn units_of(unit: u16) -> usize {
     match unit {
         0x22 | 0x5C | 0x08..=0x0A | 0x0C | 0x0D => 2,
@@ -84,7 +84,7 @@ pub(super) const fn units_of(unit: u16) -> usize {
     }
 }
 
-/// Appends one character of a string in JSON text.
+/// Appends a character of a string as JSON text.
 pub(super) fn push_char(json: &mut String, char: char) {
     match char {
         '"' => json.push_str("\\\""),
@@ -105,7 +105,7 @@ pub(super) fn push_hex(json: &mut String, unit: u16) {
     let _ = write!(json, "\\u{unit:04x}");
 }
 
-/// A container of which some values are still to be written.
+/// A container whose remaining values are still to be written.
 struct PendingContainer<'a> {
     rest: Rest<'a>,
     is_started: bool,
@@ -147,7 +147,7 @@ fn write_number(number: f64, sink: &mut impl Sink) {
     }
 }
 
-/// Closes every container that is through, and writes up to the next value, if there is one.
+/// Closes every finished container and writes up to the next value; `None` at the end.
 fn next_value<'a>(open: &mut Vec<PendingContainer<'a>>, sink: &mut impl Sink) -> Option<&'a Value> {
     while let Some(PendingContainer { rest, is_started: begun }) = open.last_mut() {
         let comma = if std::mem::replace(begun, true) { "," } else { "" };

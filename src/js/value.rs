@@ -1,32 +1,27 @@
-//! A JSON value as the gateway holds it: texts in UTF-16, numbers as doubles (pruning 0.1, 0.2).
+//! A JSON value as the gateway represents it: strings in UTF-16, numbers as doubles (pruning 0.1, 0.2).
 
 use super::{JsString, Object};
 
-/// A JSON value. Absence is `Option::None` around it, because rules tell it from `null` (pruning 0.7).
+/// A JSON value. An absent value is `Option::None`, because rules distinguish it from `null` (pruning 0.7).
 #[derive(PartialEq, Debug)]
 pub enum Value {
-    /// `null`.
     Null,
-    /// `true` or `false`.
     Bool(bool),
-    /// A double; infinite where the text overflowed (pruning 0.7).
+    /// Infinite if the text overflowed (pruning 0.7).
     Number(f64),
-    /// UTF-16 text.
     String(JsString),
-    /// Items in order.
     Array(Vec<Value>),
     /// Members in JavaScript order.
     Object(Object),
 }
 
 impl Value {
-    /// The member `key`; `None` when absent and for everything that is no object. Where reading a key
-    /// of `null` is an exception (pruning 0.7), the rule asks [`is_null`](Self::is_null) first.
+    /// Returns the member `key`; `None` if it is absent or this is not an object. Where reading a key of `null`
+    /// throws (pruning 0.7), the rule must check [`is_null`](Self::is_null) first.
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.as_object()?.get(key)
     }
 
-    /// The text, if this is one.
     pub const fn as_str(&self) -> Option<&JsString> {
         match self {
             Self::String(text) => Some(text),
@@ -34,7 +29,7 @@ impl Value {
         }
     }
 
-    /// The number, if this is one; it may be infinite or NaN.
+    /// Returns a number, which may be infinite or NaN.
     pub const fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -42,7 +37,6 @@ impl Value {
         }
     }
 
-    /// The boolean, if this is one.
     pub const fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(bool) => Some(*bool),
@@ -50,7 +44,6 @@ impl Value {
         }
     }
 
-    /// The items, if this is an array.
     pub fn as_array(&self) -> Option<&[Self]> {
         match self {
             Self::Array(items) => Some(items),
@@ -58,7 +51,6 @@ impl Value {
         }
     }
 
-    /// The object, if this is one.
     pub const fn as_object(&self) -> Option<&Object> {
         match self {
             Self::Object(object) => Some(object),
@@ -66,7 +58,6 @@ impl Value {
         }
     }
 
-    /// The object, to be changed in place.
     pub const fn as_object_mut(&mut self) -> Option<&mut Object> {
         match self {
             Self::Object(object) => Some(object),
@@ -74,17 +65,16 @@ impl Value {
         }
     }
 
-    /// Whether this is `null`.
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// Whether this is exactly the text `text`.
+    /// Whether this is exactly the string `text`.
     pub fn str_is(&self, text: &str) -> bool {
         self.as_str().is_some_and(|string| string.eq_str(text))
     }
 
-    /// What this is, for messages: `null`, `boolean`, `number`, `string`, `array` or `object`.
+    /// Names the type for messages: `null`, `boolean`, `number`, `string`, `array` or `object`.
     pub const fn kind_name(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -97,8 +87,8 @@ impl Value {
     }
 }
 
-/// By hand, because the derived one takes twice the stack: without optimization more than a thread
-/// has, for a value as deep as [`MAX_DEPTH`](super::MAX_DEPTH).
+/// Implemented by hand: without optimization, the derived `Clone` needs twice the stack, more than a thread has for a
+/// value as deep as [`MAX_DEPTH`](super::MAX_DEPTH).
 impl Clone for Value {
     fn clone(&self) -> Self {
         match self {

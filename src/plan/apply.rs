@@ -1,4 +1,4 @@
-//! The texts a plan makes: the messages after it, and the entries that differ.
+//! Builds the texts of a plan: the messages after it, and the entries that differ.
 
 use crate::context::system::replay_system_messages;
 use crate::context::{Context, bodies};
@@ -12,22 +12,20 @@ use crate::store::body::BodyError;
 use crate::store::index::Index;
 use crate::store::source::Source;
 
-/// An entry whose message differs under a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntryChange {
-    /// The entry.
     pub entry: EntryIx,
-    /// Its message under the plan.
+    /// The message under the plan.
     pub message: Value,
 }
 
-/// A message of the context under a plan. A change that was decided from sizes cannot fail on the text it was
-/// measured from; where the text changed meanwhile, the message stays as it is.
+/// Applies a plan to one message of the context. An edit was decided from the sizes of this message, so it cannot fail
+/// on it; if the text has changed since, the message stays unchanged.
 pub fn message_after(message: &Value, position: usize, plan: &Plan) -> Value {
     apply_all(plan.edits_at(position), message)
 }
 
-/// The summary that a planned compaction puts first. One that nobody made yet is told by what it stands for.
+/// Builds the summary that a planned compaction puts first; without one a placeholder states the number of messages.
 pub fn summary_message(plan: &Plan, made: Option<&CompactionSummary>, now_ms: f64) -> Value {
     let not_made = || format!("[summary of {} messages, not made yet]", plan.count(Fate::Summarised)).into();
     Value::from(Object::from([
@@ -38,8 +36,8 @@ pub fn summary_message(plan: &Plan, made: Option<&CompactionSummary>, now_ms: f6
     ]))
 }
 
-/// Every message as it would be sent. `summary` is the text that stands for what a compaction takes away; `now_ms`
-/// is when missing results are invented.
+/// Builds every message as it would be sent. `summary` replaces the messages that a compaction removes; invented
+/// results get the time `now_ms`.
 pub fn messages_after(
     source: &Source,
     index: &Index,
@@ -63,8 +61,8 @@ pub fn messages_after(
     plan.messages.iter().map(message).collect()
 }
 
-/// The entry of every [rewritten](Plan::rewritten) message, with its new message, in the same order. Edits that no
-/// transcript has are left out ([`Edit::is_written`]).
+/// Returns the entry and new message of every [rewritten](Plan::rewritten) message, in the same order. Edits that no
+/// transcript stores are left out ([`Edit::is_written`]).
 pub fn entry_changes(
     source: &Source,
     index: &Index,

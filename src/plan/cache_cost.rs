@@ -1,34 +1,34 @@
-//! What a plan costs and saves at the provider's prompt cache: an estimate from prices. Everything from the
-//! first changed message on is written again; what precedes it stays cached (compaction 10.9, 10.11).
+//! Estimates a plan's effect on the provider's prompt cache from prices. The next call writes everything from the first
+//! changed message on again; the prefix before it stays cached (compaction 10.9, 10.11).
 
 use crate::gateway::catalog::Price;
 use crate::plan::Plan;
 
-/// How long a cached prefix lives after a call, ms: the short retention, which is the default
-/// (compaction 10.7).
+/// Lifetime of a cached prefix after a call, in ms: the short retention, which is the default (compaction 10.7).
 pub const RETENTION_MS: f64 = 300_000.0;
 
-/// The price of a change, USD; output is the same with and without it and left out.
+/// The cost of a plan in USD. Output costs the same with and without the plan and is left out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheCost {
-    /// The next call with the plan against the same call without it; negative where it is cheaper at once.
+    /// Extra cost of the next call compared with no plan; negative when it is cheaper at once.
     pub next_call: f64,
-    /// What each later call saves, the cache warm.
+    /// Savings of each later call while the cache is warm.
     pub later_calls: f64,
     /// The prefix is still cached.
     pub is_warm: bool,
 }
 
 impl CacheCost {
-    /// The price of a plan. `idle_ms` is the time since the last call; unknown means that nothing is cached.
+    /// Estimates the cost of a plan. `idle_ms` is the time since the last call; `None` means that nothing is cached.
+    /// Returns `None` for a plan that changes no message.
     pub fn new(plan: &Plan, price: &Price, idle_ms: Option<f64>) -> Option<Self> {
         let first = plan.fates().iter().position(|message| message.fate.is_change())?;
         let tokens = |counts: &[u64]| counts[first..].iter().sum::<u64>() as f64 / 1e6;
-        // What is made stands behind the first change: at a cut, or behind a call.
+        // Added messages come after the first change: at a cut, or after a call.
         let made = plan.tokens_added as f64 / 1e6;
         let (before, after) = (tokens(&plan.tokens_before), tokens(&plan.tokens_after) + made);
         let warm = idle_ms.is_some_and(|idle| idle < RETENTION_MS);
-        // Where writing to the cache has no price of its own it costs what input costs.
+        // Providers without a cache-write price charge the input price.
         let write = if price.cache_write > 0.0 { price.cache_write } else { price.input };
         let without = before * if warm { price.cache_read } else { write };
         Some(Self {
@@ -38,7 +38,8 @@ impl CacheCost {
         })
     }
 
-    /// After how many calls a dearer next call is paid back; none where it never is, or costs nothing.
+    /// Returns the number of later calls that pay back a dearer next call; `None` when it is not dearer or never pays
+    /// back.
     pub fn calls_to_break_even(&self) -> Option<u64> {
         let dearer = self.next_call > 0.0 && self.later_calls > 0.0;
         dearer.then(|| (self.next_call / self.later_calls).ceil() as u64)
@@ -58,7 +59,7 @@ mod tests {
 
     const OPUS: Price = Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 };
 
-    /// A user, a result of 400 000 chars that is trimmed, and three answers.
+    /// A user message, a result of 400,000 chars that is trimmed, and three answers.
     fn plan() -> Plan {
         let message = |at: usize, message: &str| {
             let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));

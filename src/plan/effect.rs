@@ -1,28 +1,26 @@
-//! What one step of a plan does, in numbers.
+//! The effect of one policy of a plan, in numbers.
 
 use crate::policy::{Fate, MessageFate, Policy};
 
-/// One step and what it leaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyEffect {
-    /// The step.
     pub policy: Policy,
-    /// It replaced something, be it by the same bytes.
+    /// The policy replaced content, even if by the same bytes.
     pub changed: bool,
-    /// Messages it was given.
+    /// Number of messages before the policy.
     pub messages_before: usize,
-    /// Messages it left.
+    /// Number of messages after it.
     pub messages_after: usize,
-    /// Estimated tokens of the messages it was given.
+    /// Estimated tokens of the messages before the policy.
     pub tokens_before: u64,
-    /// Estimated tokens of the messages it left.
+    /// Estimated tokens of the messages after it.
     pub tokens_after: u64,
-    /// How many messages it gave each fate, in the order of [`Fate::ALL`].
+    /// Number of messages with each fate, in the order of [`Fate::ALL`].
     pub counts: [usize; 7],
 }
 
 impl PolicyEffect {
-    /// `before` and `after`: messages and estimated tokens of the list it was given, and of the one it left.
+    /// Takes the number of messages and their estimated tokens before and after the policy.
     pub(super) fn new(
         policy: Policy,
         fates: &[MessageFate],
@@ -30,7 +28,7 @@ impl PolicyEffect {
         after: (usize, u64),
         changed: bool,
     ) -> Self {
-        // One count waits for the one before where both are of one fate: two tables take turns.
+        // Two tables, because consecutive increments of one counter would wait for each other.
         let mut counts = [[0; 7]; 2];
         for (at, fate) in fates.iter().enumerate() {
             counts[at % 2][fate.fate as usize] += 1;
@@ -47,12 +45,11 @@ impl PolicyEffect {
         }
     }
 
-    /// How many messages it gave a fate.
     pub fn count(&self, fate: Fate) -> usize {
         self.counts[fate as usize]
     }
 
-    /// How many messages it changed or took away.
+    /// Counts the messages that the policy changed or removed.
     pub fn changed_count(&self) -> usize {
         Fate::ALL.iter().filter(|fate| fate.is_change()).map(|fate| self.count(*fate)).sum()
     }

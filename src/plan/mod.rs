@@ -1,4 +1,5 @@
-//! Steps → one checked change over one context: a value that is shown, applied, diffed and committed.
+//! Runs policies over one context and returns the result as one value, a [`Plan`], that is shown, compared and
+//! committed.
 
 pub mod apply;
 pub mod cache_cost;
@@ -28,78 +29,75 @@ use crate::policy::prune::{Gate, PruneOutcome};
 use crate::policy::{Fate, MessageFate, PolicySettings};
 use crate::store::entry::MessageSize;
 
-/// What some steps would do to one context.
+/// The result of some policies on one context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The settings it was made with, and the steps that take part.
+    /// The settings of the plan, including the enabled policies.
     pub settings: PolicySettings,
-    /// Window in tokens it was made with; NaN when none is known.
+    /// Window in tokens; NaN when unknown.
     pub window: f64,
-    /// Window of the model itself in tokens, which the guard went by; NaN when none is known.
+    /// Window of the model itself in tokens, which the guard uses; NaN when unknown.
     pub guard_window: f64,
-    /// What the pruner's gate said. A shut gate leaves every message to the other steps.
+    /// The result of the pruner's gate. A closed gate disables pruning; other policies still run.
     pub gate: Gate,
-    /// The numbers behind pruning, its positions told as those of the context; of nothing when it takes no part.
+    /// Details of pruning, with positions in the context; [`PruneOutcome::not_run`] when pruning is off.
     pub pruning: PruneOutcome,
-    /// What a compaction would summarise and keep; none when it takes no part or finds nothing (compaction 3.1).
+    /// The planned compaction; `None` when it is off or finds nothing (compaction 3.1).
     pub compaction: Option<Preparation>,
-    /// The numbers of the guard; none when it takes no part.
+    /// Details of the guard; `None` when it is off.
     pub guarded: Option<GuardOutcome>,
-    /// What the check of the prompt says; none where it takes no part.
+    /// Result of the check of the prompt; `None` when it is off.
     pub checked: Option<PreflightResult>,
-    /// The numbers of clearing tool uses; none when it takes no part.
+    /// Details of clearing tool uses; `None` when it is off.
     pub cleared: Option<ClearTotals>,
-    /// What each step does, in order. `repair` is there a second time, behind `history`, where that left something to
-    /// pair again (pruning 1.1, step 7).
+    /// The effect of each policy, in order. `repair` appears again after `history` if that left unpaired calls or
+    /// results (pruning 1.1, step 7).
     pub effects: Vec<PolicyEffect>,
-    /// The messages as they would be sent.
+    /// The messages that would be sent.
     pub messages: Vec<PlannedMessage>,
-    /// Edits that many of them share.
+    /// Edits that several messages share.
     shared_edits: Vec<Edit>,
-    /// Estimated tokens of each message of the context after the plan (chars/4, rounded up); 0 where it leaves.
+    /// Estimated tokens of each context message after the plan (chars/4, rounded up); 0 for a removed one.
     pub tokens_after: Vec<u64>,
-    /// Estimated tokens of each message before the plan.
+    /// Estimated tokens of each context message before the plan.
     pub tokens_before: Arc<[u64]>,
-    /// Estimated tokens of messages that stand in no file: a summary, invented results.
+    /// Estimated tokens of messages that are in no file: a summary and invented results.
     pub tokens_added: u64,
-    /// The fate of each message of the context: that of the last step that changes it.
+    /// The fate of each context message, from the last policy that changes it.
     fates: Vec<MessageFate>,
-    /// Some step replaced something.
+    /// Some policy replaced content.
     changed: bool,
 }
 
 impl Plan {
-    /// Plans the steps that the settings switch on.
+    /// Runs the policies that the settings enable.
     pub fn new(input: &PlanInput<'_>) -> Result<Self, PlanError> {
         run::run(input)
     }
 
-    /// The fate of each message of the context.
     pub fn fates(&self) -> &[MessageFate] {
         &self.fates
     }
 
-    /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         !self.changed
     }
 
-    /// How many messages have a fate.
     pub fn count(&self, fate: Fate) -> usize {
         self.fates.iter().filter(|message| message.fate == fate).count()
     }
 
-    /// Estimated tokens of all messages before.
+    /// Sums the estimated tokens of all messages before the plan.
     pub fn total_before(&self) -> u64 {
         self.tokens_before.iter().sum()
     }
 
-    /// Estimated tokens of all messages after, those that stand in no file included.
+    /// Sums the estimated tokens of all messages after the plan, including those that are in no file.
     pub fn total_after(&self) -> u64 {
         self.tokens_after.iter().sum::<u64>() + self.tokens_added
     }
 
-    /// The messages that stand in no file, with their estimated tokens, in the order they are sent.
+    /// Returns the messages that are in no file with their estimated tokens, in sending order.
     pub fn added_messages(&self) -> impl Iterator<Item = (MessageSize, u64)> {
         let made = self.messages.iter().filter(|item| item.position().is_none());
         made.filter_map(|item| item.change.as_ref()).map(|change| {
@@ -108,8 +106,8 @@ impl Plan {
         })
     }
 
-    /// Prompt tokens up to and with each message of the context, what precedes the messages (`fixed`) included; those
-    /// that stand in no file count at the place they are sent in.
+    /// Returns the prompt tokens up to and including each context message, starting at `fixed`. Messages that are in no
+    /// file count at the place where they are sent.
     pub fn running_totals(&self, fixed: u64) -> Vec<u64> {
         let mut extra = vec![0; self.tokens_after.len()];
         let mut waiting = 0;
@@ -124,33 +122,33 @@ impl Plan {
                 (None, None) => {}
             }
         }
-        // What is made at the end counts with the last message there is.
+        // Messages added at the end count with the last context message.
         if let Some(at) = last.or(extra.len().checked_sub(1)) {
             extra[at] += waiting;
         }
         running_totals(fixed, self.tokens_after.iter().zip(extra).map(|(tokens, extra)| tokens + extra))
     }
 
-    /// Chars of all messages before and after, as the pruner counts them (pruning 5.4).
+    /// Sums the chars of all messages before and after, as the pruner counts them (pruning 5.4).
     pub fn total_chars(&self) -> Result<(f64, f64), JsException> {
         self.fates.iter().try_fold((0.0, 0.0), |(before, after), fate| {
             Ok((before + fate.before.value()?, after + fate.after.value()?))
         })
     }
 
-    /// The messages of the context whose text differs in a transcript written under the plan: their positions, and what
-    /// was done to them, in the order they are sent.
+    /// Returns the context messages whose text differs in a transcript written under the plan: position and change, in
+    /// sending order.
     pub fn rewritten(&self) -> impl Iterator<Item = (usize, &MessageChange)> {
         let changed = self.messages.iter().filter_map(|item| Some((item.position()?, item.change.as_ref()?)));
         changed.filter(|(_, change)| change.edits(&self.shared_edits).iter().any(Edit::is_written))
     }
 
-    /// How the text of one of its messages is made, from the one it comes from.
+    /// Returns the edits that turn the recorded text into the planned one.
     pub fn message_edits<'a>(&'a self, item: &'a PlannedMessage) -> &'a [Edit] {
         item.edits(&self.shared_edits)
     }
 
-    /// What is done to the text of a message of the context.
+    /// Returns the edits of the context message at `position`.
     pub fn edits_at(&self, position: usize) -> &[Edit] {
         let there = |item: &&PlannedMessage| item.position() == Some(position);
         let item = self.messages.get(position).filter(there);

@@ -1,4 +1,4 @@
-//! Running the steps one after another, and putting their fates together.
+//! Runs the policies one after another and merges their fates.
 
 use std::sync::Arc;
 
@@ -24,40 +24,36 @@ use crate::policy::{MessageFate, Policy, PolicySettings, Reason};
 use crate::store::entry::CharCount;
 use crate::store::index::Index;
 
-/// What a plan is made of.
+/// The inputs of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanInput<'a> {
-    /// The transcript.
     pub index: &'a Index,
-    /// The context.
     pub context: &'a Context,
-    /// Its branch as a compaction looks at it; none where it was not read.
+    /// The branch as a compaction reads it; `None` if it was not loaded.
     pub branch: Option<CompactionInput<'a>>,
-    /// Textures of its messages; none where they were not read.
+    /// Features of the messages; `None` if they were not loaded.
     pub features: Option<&'a [ContentFeatures]>,
-    /// What the gateway remembers of pruned and cut results; none where that was not read.
+    /// The pruned and cut results that the gateway remembers; `None` if they were not loaded.
     pub remembered: Option<&'a ProjectionSnapshot>,
-    /// The steps and their parameters.
     pub settings: &'a PolicySettings,
-    /// Window in tokens; NaN when none is known.
+    /// Window in tokens; NaN when unknown.
     pub window: f64,
-    /// Window of the model itself in tokens, which the guard goes by (pruning 6.30); NaN when none is known.
+    /// Window of the model itself in tokens, which the guard uses (pruning 6.30); NaN when unknown.
     pub guard_window: f64,
-    /// What the pruner's gate says.
+    /// The result of the pruner's gate.
     pub gate: Gate,
-    /// The model is sent the thinking of its last answer alone (releases R13, R18).
+    /// The model receives only the thinking of its last answer (releases R13, R18).
     pub drops_thinking: bool,
-    /// Tokens of the system prompt, where the check of a prompt counts them; tools are not among them.
+    /// Tokens of the system prompt, for versions whose prompt check counts them; without tools.
     pub system_tokens: f64,
 }
 
-/// Why no plan is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// A message has a shape that the real program fails on in this step.
+    /// The runtime throws at this policy because of a message's shape.
     #[error("a message has a shape that the runtime fails on in the step `{}`", .0.word())]
     Throws(Policy),
-    /// The step looks at more than sizes, and the texts were not read yet.
+    /// The policy needs more than sizes, and the texts are not loaded.
     #[error("the step `{}` looks at the texts, which are not read yet", .0.word())]
     NeedsTexts(Policy),
 }
@@ -65,9 +61,9 @@ pub enum PlanError {
 struct PlanRun<'a> {
     input: &'a PlanInput<'a>,
     list: MessageList<'a>,
-    /// Estimated tokens of each message of the context.
+    /// Estimated tokens of each context message.
     tokens_before: Arc<[u64]>,
-    /// Estimated tokens of each message of the list as it is now.
+    /// Estimated tokens of each message of the current list.
     tokens: Vec<u64>,
     fates: Vec<MessageFate>,
     effects: Vec<PolicyEffect>,
@@ -78,13 +74,12 @@ struct PlanRun<'a> {
     cleared: Option<ClearTotals>,
 }
 
-/// What a step did.
 struct PolicyOutcome {
-    /// The fate of each message it was given.
+    /// The fate of each input message.
     fates: Vec<MessageFate>,
-    /// It replaced something.
+    /// The policy replaced content.
     changed: bool,
-    /// Where it replaced messages, if it did nothing else; none where it may have changed any.
+    /// Positions of the replaced messages, if the policy did nothing else; `None` if any message may differ.
     replaced: Option<Vec<usize>>,
 }
 
@@ -130,7 +125,7 @@ impl PlanRun<'_> {
         Ok(())
     }
 
-    /// Keeps what a step did to the messages it was given, which stood at these positions.
+    /// Records the effect of a policy whose input messages had these positions.
     fn record_effect(&mut self, step: Policy, done: PolicyOutcome, positions: Option<&[Option<usize>]>) {
         let before = (self.tokens.len(), self.tokens.iter().sum());
         match done.replaced {
@@ -142,7 +137,7 @@ impl PlanRun<'_> {
         self.merge(done.fates, positions);
     }
 
-    /// Tokens of a message of the list as it is now; those of one that nothing was done to are known.
+    /// Returns the tokens of a list message; those of an unchanged one are already known.
     fn tokens_of(&self, at: usize) -> u64 {
         match &self.list.messages()[at] {
             PlannedMessage { origin: MessageOrigin::Context(position), change: None } => {
@@ -155,7 +150,7 @@ impl PlanRun<'_> {
         }
     }
 
-    /// Repairs what the history limit left: pairing alone, and an effect of its own where it changes something
+    /// Pairs calls and results again after the history limit; recorded as a separate effect if it changes the list
     /// (pruning 1.1, step 7).
     fn repair_after_history(&mut self) {
         let positions = self.positions();
@@ -169,13 +164,13 @@ impl PlanRun<'_> {
         }
     }
 
-    /// Where the messages of the list stand in the context; none while each is at its own place.
+    /// Returns the context position of each list message; `None` while all are in context order.
     fn positions(&self) -> Option<Vec<Option<usize>>> {
         (!self.list.is_in_context_order())
             .then(|| self.list.messages().iter().map(PlannedMessage::position).collect())
     }
 
-    /// Takes a step.
+    /// Runs one policy.
     fn run_policy(&mut self, step: Policy) -> Result<PolicyOutcome, PlanError> {
         let PlanInput { settings, index, window, gate, .. } = *self.input;
         let throws = |JsException| PlanError::Throws(step);
@@ -235,7 +230,7 @@ impl PlanRun<'_> {
         Ok(PolicyOutcome::new(fates, changed))
     }
 
-    /// Checks the messages as they are now, with system prompt and the message to come (releases R60–R62).
+    /// Checks the current messages with system prompt and next prompt (releases R60–R62).
     fn check(&self) -> Option<PreflightResult> {
         let PlanInput { settings, window, system_tokens, .. } = *self.input;
         let rules = settings.ruleset.rules();
@@ -263,7 +258,7 @@ impl PlanRun<'_> {
         )
     }
 
-    /// Keeps the numbers of pruning, its positions told as those of the context.
+    /// Records the details of pruning, with list positions mapped to the context.
     fn record_pruning(&mut self, mut outcome: PruneOutcome) -> PolicyOutcome {
         let fates = std::mem::take(&mut outcome.fates);
         let replaced = std::mem::take(&mut outcome.replaced);
@@ -275,7 +270,7 @@ impl PlanRun<'_> {
         PolicyOutcome { fates, changed: !replaced.is_empty(), replaced: Some(replaced) }
     }
 
-    /// The fate of a message is that of the last step that changes it; until one does, the last word said of it.
+    /// Merges fates: the last policy that changes a message decides; until then the last given reason stays.
     fn merge(&mut self, fates: Vec<MessageFate>, positions: Option<&[Option<usize>]>) {
         let Some(positions) = positions else {
             if self.fates.is_empty() {
@@ -292,7 +287,7 @@ impl PlanRun<'_> {
         }
     }
 
-    /// Tokens of each message of the context after all steps, and of those that stand in no file.
+    /// Returns the tokens of each context message after all policies, and those of messages that are in no file.
     fn tokens_after(&mut self) -> (Vec<u64>, u64) {
         let tokens = std::mem::take(&mut self.tokens);
         if self.list.is_in_context_order() {

@@ -1,4 +1,4 @@
-//! Steps one after another.
+//! Tests for policies that run one after another.
 
 use super::*;
 use crate::policy::PolicySet;
@@ -36,7 +36,7 @@ fn settings(steps: &[Policy]) -> PolicySettings {
     PolicySettings { enabled: PolicySet::of(steps), history_limit: 1.0, ..PolicySettings::default() }
 }
 
-/// An id is used twice: while the first turn is there, its result is the only one.
+/// Two calls share an id: while the first turn is present, its result is the only one.
 fn reused() -> Messages {
     let result = result("c", "a");
     Messages::of(&[USER, &calls(&["c"]), &result, USER, &calls(&["c"]), &result])

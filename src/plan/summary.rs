@@ -1,4 +1,4 @@
-//! The summary that a planned compaction is written with. It was made before, by whoever makes summaries.
+//! The finished summary with which a planned compaction is written. A summarizer makes it beforehand.
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::js::{JsString, Object, Value};
@@ -6,19 +6,18 @@ use crate::plan::Plan;
 use crate::policy::compact::FileLists;
 use crate::store::scan::measure_message;
 
-/// A summary that was made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactionSummary {
-    /// Its whole text, with file lists and whatever else is appended to it.
+    /// The complete text, including file lists and all other appended sections.
     pub text: JsString,
-    /// The file lists, for the next compaction to go on from.
+    /// The file lists, which the next compaction continues.
     pub details: Option<FileLists>,
-    /// Stored as made by an extension: the next compaction does not take over its file lists (compaction 3.13).
+    /// Stored as made by an extension, so the next compaction does not continue its file lists (compaction 3.13).
     pub from_hook: bool,
 }
 
 impl CompactionSummary {
-    /// Its estimated tokens (chars/4, rounded up; compaction 1.7).
+    /// Returns the estimated tokens (chars/4, rounded up; compaction 1.7).
     pub fn tokens(&self) -> u64 {
         let message =
             Object::from([("role", Value::from("compactionSummary")), ("summary", self.text.clone().into())]);
@@ -27,7 +26,7 @@ impl CompactionSummary {
 }
 
 impl Plan {
-    /// A number of tokens in which the assumed summary counts, with the one that was made in its place.
+    /// Replaces the tokens of the assumed summary in `tokens` by those of the finished one.
     pub fn tokens_with_summary(&self, summary: Option<&CompactionSummary>, tokens: u64) -> u64 {
         match summary.filter(|_| self.compaction.is_some()) {
             Some(made) => tokens.saturating_sub(self.settings.summary_tokens) + made.tokens(),

@@ -1,5 +1,5 @@
-//! What of a plan no transcript can hold: messages left out, moved or invented. Such steps are taken anew on every run
-//! and leave the file as it is; only new texts and a compaction are ever written.
+//! Finds the parts of a plan that no transcript can hold: messages left out, moved or invented. The gateway repeats
+//! such changes in memory on every run and leaves the file alone; only new texts and a compaction are ever written.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -12,21 +12,21 @@ use crate::policy::policy_set::Phase;
 use crate::policy::{Fate, Policy};
 use crate::store::entry::Role;
 
-/// What a plan does to the list of messages besides new texts and its compaction.
+/// A plan's changes to the message list other than new texts and its compaction.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UnwritableChanges {
-    /// Messages left out that no compaction takes away, a summary that is left out again included.
+    /// Messages left out, except by the compaction; includes a summary that is left out again.
     pub omitted: usize,
-    /// Messages that stand behind one that they stood before.
+    /// Messages that follow one which they used to precede.
     pub moved: usize,
-    /// Messages that stand in no file.
+    /// Messages that are in no file.
     pub invented: usize,
-    /// The steps that leave out messages.
+    /// The policies that leave messages out.
     omitting_policies: Vec<Policy>,
 }
 
 impl UnwritableChanges {
-    /// Looks at what became of the list.
+    /// Compares the planned list with the context.
     pub fn of(plan: &Plan, context: &Context) -> Self {
         let left_out = omitted_positions(plan, context).len();
         let summaries = plan.messages.iter().filter(|item| item.origin == MessageOrigin::Summary).count();
@@ -47,18 +47,18 @@ impl UnwritableChanges {
         }
     }
 
-    /// The same where messages can be left out by edits of the context (store-pi-1.5 K10).
+    /// Returns the remaining changes for a store that can omit messages by context edits (store-pi-1.5 K10).
     #[must_use]
     pub fn allowing_context_edits(self) -> Self {
         Self { omitted: 0, omitting_policies: Vec::new(), ..self }
     }
 
-    /// Whether everything the plan does can be written.
+    /// Whether everything in the plan can be written.
     pub fn is_empty(&self) -> bool {
         self.omitted + self.moved + self.invented == 0
     }
 
-    /// What it is, where it lives and what to do, in sentences.
+    /// Describes the changes, the policies behind them, and the user's options.
     pub fn describe(&self) -> String {
         let done = [(self.omitted, "leaves out"), (self.moved, "moves"), (self.invented, "invents")];
         let done = done.iter().filter(|(count, _)| *count > 0);
@@ -74,7 +74,7 @@ impl UnwritableChanges {
         text
     }
 
-    /// The steps that do it. Only pairing moves and invents.
+    /// Returns the policies behind the changes. Only pairing moves and invents messages.
     fn policies(&self) -> Vec<Policy> {
         let mut steps = self.omitting_policies.clone();
         if self.moved + self.invented > 0 && !steps.contains(&Policy::Repair) {
@@ -84,7 +84,7 @@ impl UnwritableChanges {
     }
 }
 
-/// Where a step lives that only works in memory.
+/// Returns advice for a policy that works only in memory.
 fn advice(step: Policy) -> &'static str {
     match step {
         Policy::History => {
@@ -94,13 +94,13 @@ fn advice(step: Policy) -> &'static str {
     }
 }
 
-/// The positions of the context that the plan leaves out, and no compaction takes away.
+/// Returns the context positions that the plan leaves out, except those that the compaction removes.
 pub fn omitted_positions(plan: &Plan, context: &Context) -> Vec<usize> {
     let there: HashSet<usize> = plan.messages.iter().filter_map(PlannedMessage::position).collect();
     retained_by_compaction(plan, context).into_iter().filter(|at| !there.contains(at)).collect()
 }
 
-/// The positions of the context that the compaction keeps; all without one (compaction 4.2).
+/// Returns the context positions that the compaction keeps; all without one (compaction 4.2).
 fn retained_by_compaction(plan: &Plan, context: &Context) -> Vec<usize> {
     let Some(preparation) = &plan.compaction else { return (0..context.messages.len()).collect() };
     let from = context.path.iter().position(|ix| *ix == preparation.first_kept);
@@ -114,7 +114,7 @@ fn retained_by_compaction(plan: &Plan, context: &Context) -> Vec<usize> {
     (0..context.messages.len()).filter(stays).collect()
 }
 
-/// Messages that stand behind a later one of the context; a summary that is not first counts too.
+/// Counts messages that follow a later one of the context, and summaries that are not first.
 fn moved(plan: &Plan) -> usize {
     let mut highest = None;
     let mut moved = 0;

@@ -1,5 +1,6 @@
-//! What a step does to the text of a message: a small value that foretells the sizes it leaves and, when somebody
-//! looks or a plan is written, makes the text.
+//! A change to the text of one message. An [`Edit`] is a small value: [`Edit::predict`] returns the sizes that it
+//! leaves without the text, so that a preview reads no bodies; [`Edit::apply`] makes the text when a screen shows it or
+//! a plan is written.
 
 use std::sync::Arc;
 
@@ -16,81 +17,76 @@ use crate::policy::repair::{rename_result, repaired_message};
 use crate::policy::truncate::{CutOptions, Reduction, truncated_message_by};
 use crate::store::entry::{CharCount, MessageSize, Role};
 
-/// The text that stands for an image the model has seen (pruning 1.6).
+/// Replaces an image that the model has seen (pruning 1.6).
 pub const IMAGE_REMOVED: &str = "[image data removed - already processed by model]";
 
-/// One change of one message's text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Edit {
-    /// Head and tail of a tool result stay (pruning 5.7).
+    /// Keeps head and tail of a tool result (pruning 5.7).
     SoftTrim(SoftTrim),
-    /// A placeholder stands for a tool result (pruning 5.10).
+    /// Replaces a tool result by a placeholder (pruning 5.10).
     Placeholder(Arc<JsString>),
-    /// These texts stand for the texts of a tool result, as they were sent before (pruning 8.2).
+    /// Replaces the texts of a tool result by those that an earlier call sent (pruning 8.2).
     ReplaceTexts(Vec<JsString>),
-    /// Images of a user message or a tool result become a text (pruning 1.6, releases R50).
+    /// Replaces the images of a user message or a tool result by a text (pruning 1.6, releases R50).
     RemoveImages,
-    /// The text blocks of a tool result share a limit (pruning 6.6).
+    /// Makes the text blocks of a tool result share a limit (pruning 6.6).
     Truncate {
-        /// The limit, chars.
+        /// In chars.
         max_chars: f64,
         /// Chars that every cut block keeps.
         min_keep_chars: f64,
-        /// How a text is cut.
         truncation: Truncation,
     },
-    /// A tool result gives way to what all of them may have together (releases R35–R38).
+    /// Shrinks a tool result because all of them share a budget (releases R35–R38).
     Reduce {
-        /// How.
         reduction: Reduction,
-        /// How texts are cut.
         ends: Ends,
-        /// Which results give way.
+        /// Order in which results shrink.
         aggregate: Aggregate,
     },
-    /// The guard holds a tool result to a limit (pruning 6.33).
+    /// Cuts a tool result to the guard's limit (pruning 6.33).
     GuardCut {
-        /// The limit, chars.
+        /// In chars.
         max_chars: f64,
     },
-    /// The guard of 2026.9 holds a tool result to a limit, with as many images as fit (pruning 8.7).
+    /// Cuts a tool result to the limit of the guard since 2026.8.1 and keeps as many images as fit (pruning 8.7).
     GuardFit {
-        /// The limit, weighted chars.
+        /// In weighted chars.
         max_chars: f64,
     },
-    /// The guard holds a tool result to half its limit in units (releases R42, R43).
+    /// Cuts a tool result to half the guard's limit, in units (releases R42, R43).
     GuardHalve {
-        /// The limit, chars as the guard counts them.
+        /// In chars as the guard counts them.
         max_chars: f64,
-        /// Counts what is missing, where the version does that.
+        /// Counts the missing chars, in versions that report them.
         notice: Option<Notice>,
     },
-    /// A tool result gives way to the guard in part (releases R42).
+    /// Shortens a tool result to make room in the guard's budget (releases R42).
     GuardTrim {
-        /// How texts are cut.
         ends: Ends,
-        /// What stays, chars as the guard counts them.
+        /// Chars that stay, as the guard counts them.
         max_chars: f64,
     },
-    /// Images and references to media become texts (pruning 8, row "Legacy images").
+    /// Replaces images and media references by texts (pruning 8, row "Legacy images").
     RemoveMedia,
-    /// A tool result gives way to the guard (pruning 6.35).
+    /// Replaces a tool result by the guard's notice (pruning 6.35).
     GuardCompact,
-    /// Unusable tool calls go, and what is odd about the others (compaction 6.7).
+    /// Removes unusable tool calls and repairs malformed ones (compaction 6.7).
     RepairInputs,
-    /// A result gets this tool name (compaction 6.4).
+    /// Sets the tool name of a result (compaction 6.4).
     RenameTool(JsString),
-    /// The details of a tool result go, which no model is ever sent (pruning 1.1).
+    /// Removes the details of a tool result, which no model receives (pruning 1.1).
     StripDetails,
-    /// A placeholder stands for the result of a tool use, and its details go (pruning 7.2e).
+    /// Replaces the result of a tool use by a placeholder and removes its details (pruning 7.2e).
     ClearToolResult(JsString),
-    /// The calls with these ids lose their arguments (pruning 7.2f).
+    /// Empties the arguments of the calls with these ids (pruning 7.2f).
     ClearToolInputs(Vec<JsString>),
 }
 
 impl Edit {
-    /// The message with this change. Where the text is not what was measured, and the rule would fail on it, the
-    /// message stays as it is.
+    /// Returns the changed message. If the body is no longer the measured one and the rule fails on it, returns an
+    /// unchanged copy.
     pub fn apply(&self, message: &Value) -> Value {
         match self {
             Self::SoftTrim(settings) => soft_trimmed_message(message, settings).ok().flatten(),
@@ -117,19 +113,18 @@ impl Edit {
         .unwrap_or_else(|| message.clone())
     }
 
-    /// Whether it is part of a transcript that is written under a plan. Details are not taken out of one: every run
-    /// does that anew with what it reads.
+    /// Whether a written plan contains this edit. It does not contain [`Edit::StripDetails`], because every run strips
+    /// the details again from the messages it reads.
     pub fn is_written(&self) -> bool {
         *self != Self::StripDetails
     }
 }
 
-/// Every edit of a message, in order.
 pub fn apply_all(edits: &[Edit], message: &Value) -> Value {
     edits.iter().fold(message.clone(), |message, edit| edit.apply(&message))
 }
 
-/// The sizes of a tool result whose content is one text block of this many chars.
+/// Returns the sizes of a tool result whose content is a single text block of `chars` chars.
 pub fn single_text_size(before: &MessageSize, chars: f64) -> MessageSize {
     MessageSize {
         pi_chars: CharCount::new(Ok(chars)),
@@ -143,7 +138,7 @@ pub fn single_text_size(before: &MessageSize, chars: f64) -> MessageSize {
     }
 }
 
-/// The sizes of a user message whose images have become texts.
+/// Returns the sizes of a message after [`Edit::RemoveImages`].
 pub fn size_without_images(before: &MessageSize) -> MessageSize {
     let images = before.images;
     let text = IMAGE_REMOVED.len() as f64 * f64::from(images);
@@ -185,7 +180,8 @@ fn without_details(message: &Value) -> Option<Value> {
     Some(Value::Object(copy))
 }
 
-/// Whether legacy images of this message would go: it is a user's, or where `results` go too a tool's, and holds some.
+/// Whether the message holds images that [`Edit::RemoveImages`] removes: user messages always, tool results only if
+/// `results` is set.
 pub fn has_legacy_images(size: &MessageSize, results: bool) -> bool {
     size.images > 0 && (size.role == Role::User || results && size.role == Role::ToolResult)
 }

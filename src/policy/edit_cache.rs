@@ -1,5 +1,5 @@
-//! What edits leave of messages, kept while the messages stay the same: a replay makes the same edit of the same message
-//! at every call, and most of these edits need the message's text.
+//! Caches the outcome of edits while the messages stay unchanged. A replay makes the same edit of the same message at
+//! every call, and most of these edits need the message's text.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,16 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::policy::edit::Edit;
 use crate::policy::message_list::FullChange;
 
-/// Changes kept for one message. Limits may move from call to call, so that old changes never return.
+/// Changes kept per message. Limits may move from call to call, and an old limit never returns.
 const MAX_CHANGES: usize = 4;
 
-/// The changes of messages by their position in a context.
+/// Changes of messages, by position in a context.
 #[derive(Debug, Default)]
 pub struct EditCache(Mutex<HashMap<usize, Vec<Arc<FullChange>>>>);
 
 impl EditCache {
-    /// The change that `edit` makes to the message at a position after the edits `before`; `make` works it out if it is not
-    /// there.
+    /// Returns the change that `edit` makes to message `at` after the edits `before`; calls `make` on a miss.
     pub fn get_or_insert_with(
         &self,
         at: usize,
@@ -40,13 +39,13 @@ impl EditCache {
         made
     }
 
-    /// Forgets the changes of a message that is not what it was.
+    /// Drops the cached changes of a message whose body changed.
     pub fn invalidate(&self, at: usize) {
         self.lock().remove(&at);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<usize, Vec<Arc<FullChange>>>> {
-        // A cache is whole after every statement, so that a panic elsewhere does not spoil it.
+        // Every statement leaves the map consistent, so a poisoned lock is safe to use.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,29 +1,29 @@
-//! What a policy does to a message, and why.
+//! The outcome of a policy for one message: its fate, the reason, and its chars before and after.
 
 use crate::policy::reason::Reason;
 use crate::store::entry::{CharCount, MessageSize};
 
-/// What becomes of one message.
+/// Outcome of a policy for one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fate {
-    /// It stays as it is, and nothing shields it.
+    /// Unchanged, but another threshold could change it.
     Kept,
-    /// It stays, and no threshold could change that.
+    /// Unchanged under every threshold.
     Protected,
-    /// Head and tail stay.
+    /// Shortened to head and tail.
     SoftTrimmed,
-    /// A placeholder stands for it.
+    /// Replaced by a placeholder.
     Cleared,
-    /// It is cut to a limit.
+    /// Cut to a limit.
     Truncated,
-    /// A summary stands for it.
+    /// Replaced by a summary.
     Summarised,
-    /// It is gone.
+    /// Removed.
     Dropped,
 }
 
 impl Fate {
-    /// Every fate, in the order of legends.
+    /// In the order of the legends.
     pub const ALL: [Self; 7] = [
         Self::Kept,
         Self::Protected,
@@ -34,7 +34,7 @@ impl Fate {
         Self::Dropped,
     ];
 
-    /// The word used on screen and in JSON.
+    /// Returns the word used on screen and in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -47,7 +47,7 @@ impl Fate {
         }
     }
 
-    /// The sign on screens and in tables. It says the same without colour.
+    /// Returns the sign used on screens and in tables; it is readable without colour.
     pub fn sign(self) -> &'static str {
         match self {
             Self::Kept => "·",
@@ -60,38 +60,32 @@ impl Fate {
         }
     }
 
-    /// Whether the message differs under the plan.
     pub fn is_change(self) -> bool {
         !matches!(self, Self::Kept | Self::Protected)
     }
 }
 
 impl MessageFate {
-    /// A message as it is, for this reason.
     pub fn kept(size: &MessageSize, reason: Reason) -> Self {
         Self::kept_with_chars(size.prune_chars, reason)
     }
 
-    /// A message of so many chars as it is, for this reason.
     pub fn kept_with_chars(chars: CharCount, reason: Reason) -> Self {
         Self { fate: Fate::Kept, reason, before: chars, after: chars }
     }
 
-    /// A message that leaves the list.
+    /// Builds the fate of a message that leaves the list.
     pub fn removed(size: &MessageSize, fate: Fate, reason: Reason) -> Self {
         Self { fate, reason, before: size.prune_chars, after: CharCount::ZERO }
     }
 }
 
-/// One message under a policy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MessageFate {
-    /// What becomes of it.
     pub fate: Fate,
-    /// Why.
     pub reason: Reason,
-    /// Its chars before, as the policy counts them.
+    /// In chars as the policy counts them.
     pub before: CharCount,
-    /// Its chars after, as the policy counts them.
+    /// In chars as the policy counts them.
     pub after: CharCount,
 }

@@ -1,5 +1,5 @@
-//! The guard of every call in gateways since 2026.8.1: each tool result held to a share of the window, texts cut and surplus
-//! images left out (pruning 8.7). Chars of texts weigh double here.
+//! The guard of every call in gateways since 2026.8.1: holds each tool result to a share of the window, cuts texts and
+//! drops surplus images (pruning 8.7). It counts two chars for each plain char.
 
 use crate::context::tokens::weighted::{GUARD_WEIGHT, weighted_length};
 use crate::gateway::ruleset::Notice;
@@ -7,25 +7,25 @@ use crate::js::{self, JsString, Value};
 use crate::policy::truncate::MIN_KEEP_CHARS;
 use crate::policy::truncate::v2026_9::{WeightedCutOptions, truncated_result, truncated_text, with_content};
 
-/// Least that one result may have.
+/// Smallest limit of one result, in weighted chars.
 const MIN_CHARS: f64 = 1024.0;
-/// What an image counts.
+/// Weighted chars of an image.
 const IMAGE_CHARS: f64 = 16_000.0;
 
-/// Chars that one result may have for a window in tokens.
+/// Returns the limit of one result in weighted chars, for a window in tokens; NaN counts as a window of 1.
 pub fn guard_chars(tokens: f64) -> f64 {
     let tokens = if tokens.is_nan() { 1.0 } else { tokens.floor().max(1.0) };
     (tokens * 2.0 * 0.5).floor().max(MIN_CHARS)
 }
 
-/// The copy of a tool result that a window in tokens leaves room for; none when it has room as it is, or is no
-/// tool result.
+/// Returns the copy of a tool result that fits a window in tokens; `None` if the message already fits or is no tool
+/// result.
 pub fn guarded_result(message: &Value, tokens: f64) -> Option<Value> {
     let limit = guard_chars(tokens);
     if counted_chars(message) <= limit { None } else { fitted_result(message, limit) }
 }
 
-/// Chars of a tool result as this guard counts them; 0 for every other message.
+/// Returns the weighted chars of a tool result; 0 for every other message.
 pub fn counted_chars(message: &Value) -> f64 {
     if !message.get("role").is_some_and(|role| role.str_is("toolResult")) {
         return 0.0;
@@ -47,7 +47,6 @@ fn blocks_chars<'a>(blocks: impl IntoIterator<Item = &'a Value>) -> f64 {
     blocks.into_iter().map(chars).sum()
 }
 
-/// The text of a text block.
 fn block_text(block: &Value) -> Option<&JsString> {
     block.get("type").filter(|kind| kind.str_is("text")).and_then(|_| block.get("text")?.as_str())
 }
@@ -56,8 +55,9 @@ fn is_image(block: &Value) -> bool {
     block.get("type").is_some_and(|kind| kind.str_is("image"))
 }
 
-/// The copy of a tool result that is over a limit: the leading images that fit stay, its texts share what is left, its
-/// details go. Where nothing but texts could fit, blocks of other kinds go too, with a note. None for a message without content.
+/// Returns the copy of a tool result that is over `limit`: the leading images that fit stay, the texts share the rest,
+/// the details are removed. If the blocks of other kinds leave the texts too little room, those blocks are replaced by
+/// a note. `None` for a message without content.
 pub fn fitted_result(message: &Value, limit: f64) -> Option<Value> {
     let blocks = match message.get("content")? {
         Value::Array(blocks) => blocks,
@@ -91,7 +91,7 @@ pub fn fitted_result(message: &Value, limit: f64) -> Option<Value> {
     Some(with_limited_texts(message, &texts, Some(note), limit))
 }
 
-/// A copy with these blocks and a note behind them, its texts cut to what the others leave.
+/// Returns a copy with `blocks` and then `note`; the texts share the limit that the other blocks leave.
 fn with_limited_texts(message: &Value, blocks: &[Value], note: Option<JsString>, limit: f64) -> Value {
     let note = note.map(|note| {
         let members = [("type", Value::from("text")), ("text", Value::String(note))];
@@ -110,7 +110,7 @@ fn with_limited_texts(message: &Value, blocks: &[Value], note: Option<JsString>,
     new
 }
 
-/// The blocks with so many of the leading images.
+/// Returns the blocks without the images after the first `kept`.
 fn with_images(blocks: &[Value], kept: usize) -> Vec<Value> {
     let mut left = kept;
     let stays = |block: &&Value| {
@@ -124,7 +124,6 @@ fn with_images(blocks: &[Value], kept: usize) -> Vec<Value> {
     blocks.iter().filter(stays).cloned().collect()
 }
 
-/// The note about images that are left out.
 fn omitted_images_note(count: usize, none_fits: bool) -> JsString {
     let images = if count == 1 { "image" } else { "images" };
     let none = if none_fits { "; no images fit the context limit" } else { "" };

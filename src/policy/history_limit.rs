@@ -1,4 +1,5 @@
-//! The history turn limit: only the last user turns of a context are sent, and what follows them (pruning 2.1).
+//! The history turn limit: the gateway sends only the last user turns of a context, with everything that follows them
+//! (pruning 2.1).
 
 use crate::context::ContextMessage;
 use crate::policy::fate::{Fate, MessageFate};
@@ -6,7 +7,7 @@ use crate::policy::message_list::MessageList;
 use crate::policy::reason::Reason;
 use crate::store::entry::Role;
 
-/// Drops what the limit drops, and tells the fate of every message it was given.
+/// Drops the messages beyond the limit and returns the fate of every message of the old list.
 pub fn limit_history(list: &mut MessageList, limit: f64) -> Vec<MessageFate> {
     let first = first_kept_role(list.sizes().map(|size| size.role), limit);
     let fates = list.sizes().enumerate().map(|(at, size)| {
@@ -21,17 +22,17 @@ pub fn limit_history(list: &mut MessageList, limit: f64) -> Vec<MessageFate> {
     fates
 }
 
-/// The index of the first message that stays under a limit of this many user turns; 0 when all do, the number of
-/// messages when none does (pruning 2.1).
+/// Returns the index of the first message that stays under a limit of `limit` user turns: 0 if all stay, the number of
+/// messages if none does (pruning 2.1).
 ///
-/// Only messages of role `user` are turns. Whatever stands before the first turn kept is dropped, a leading
-/// compaction summary included; a list with no more turns than the limit keeps also what precedes them. A limit of 0
-/// or less, or NaN, cuts nothing; a fraction is not rounded.
+/// Only messages of role `user` start a turn. Everything before the first kept turn is dropped, even a leading
+/// compaction summary; a list with at most `limit` turns keeps also the messages before its first turn. A limit of 0 or
+/// less, or NaN, drops nothing; a fraction is not rounded.
 pub fn first_kept(messages: &[ContextMessage], limit: f64) -> usize {
     first_kept_role(messages.iter().map(|message| message.size.role), limit)
 }
 
-/// [`first_kept`] for a list given by its roles.
+/// [`first_kept`] over the roles of the messages.
 pub fn first_kept_role(
     roles: impl DoubleEndedIterator<Item = Role> + ExactSizeIterator,
     limit: f64,
@@ -63,7 +64,7 @@ mod tests {
     use crate::store::load::load_bytes;
     use crate::transcript::{Leaf, Tree};
 
-    /// A context of messages given by a letter each: `u`ser, `a`ssistant, tool `r`esult, `b`ash.
+    /// Builds a context, one letter per message: `u`ser, `a`ssistant, tool `r`esult, `b`ash.
     fn context(letters: &str) -> Vec<ContextMessage> {
         let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
         for (at, letter) in letters.chars().enumerate() {

@@ -1,5 +1,8 @@
-//! The history turn limit of gateways of 2026.9: it cuts in batches, so that the start of a prompt stays the same for some
-//! turns, and keeps what precedes the conversation (pruning 8.4).
+//! The history turn limit of gateways since 2026.7.1: messages before the conversation always stay (releases R80).
+//! Since 2026.8.1 it drops turns in batches, so that the start of a prompt stays the same for some turns and the
+//! provider's cache stays valid (pruning 8.4).
+//!
+//! With a limit of 10, a 16th turn drops the first six, and the next five turns drop nothing.
 
 use crate::context::ContextMessage;
 use crate::gateway::ruleset::{HistoryLimitRule, Rules};
@@ -9,25 +12,24 @@ use crate::policy::message_list::MessageList;
 use crate::policy::reason::Reason;
 use crate::store::entry::{MessageSize, Role};
 
-/// What a turn limit leaves of a list: its first messages, and those from a position on.
+/// Messages that a turn limit keeps: a prelude, and those from a position on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetainedRange {
-    /// Leading messages that stay.
+    /// Number of leading messages that stay.
     pub prelude: usize,
-    /// The first of the others that stays; the prelude's length where none is cut.
+    /// First message after the prelude that stays; equal to `prelude` if none is dropped.
     pub from: usize,
 }
 
 impl RetainedRange {
     const ALL: Self = Self { prelude: 0, from: 0 };
 
-    /// Whether a message stays.
     pub fn contains(&self, at: usize) -> bool {
         at < self.prelude || at >= self.from
     }
 }
 
-/// Drops what the limit drops by the rules of a version, and tells the fate of every message it was given.
+/// Drops the messages beyond a version's limit and returns the fate of every message of the old list.
 pub fn limit_history_under(rules: &Rules, list: &mut MessageList, limit: f64) -> Vec<MessageFate> {
     let roles: Vec<Role> = list.sizes().map(|size| size.role).collect();
     let kept = match rules.history_limit {
@@ -48,7 +50,7 @@ pub fn limit_history_under(rules: &Rules, list: &mut MessageList, limit: f64) ->
     fates
 }
 
-/// What a limit of user turns leaves by the rules of a version. A limit of 0 or less, or NaN, cuts nothing.
+/// Returns the messages that a limit of user turns keeps in a version. A limit of 0 or less, or NaN, drops nothing.
 pub fn retained_under(rules: &Rules, messages: &[ContextMessage], limit: f64) -> RetainedRange {
     match rules.history_limit {
         HistoryLimitRule::None => RetainedRange::ALL,
@@ -65,17 +67,15 @@ pub fn retained_under(rules: &Rules, messages: &[ContextMessage], limit: f64) ->
     }
 }
 
-/// What a limit leaves of messages of these roles: exactly so many turns, and leading messages of other roles than user
-/// and assistant (releases R80).
+/// Keeps the last `limit` turns, and the leading messages of other roles than user and assistant (releases R80).
 pub fn retained_with_prelude(roles: &[Role], limit: f64) -> RetainedRange {
     let from = first_kept_role(roles.iter().copied(), limit);
     let prelude = roles.iter().position(|role| matches!(role, Role::User | Role::Assistant));
     RetainedRange { prelude: prelude.unwrap_or(roles.len()).min(from), from }
 }
 
-/// What a limit leaves of messages of these roles. The least that is kept is the whole part t of the limit, the most is
-/// m = 1.5 t rounded up: with more than m turns, t + ((turns − t) mod (m − t + 1)) stay. Leading messages of
-/// other roles than user and assistant always do.
+/// Keeps at least t = ⌊limit⌋ and at most m = ⌈1.5 t⌉ turns: of more than m turns, t + ((turns − t) mod (m − t + 1))
+/// stay. Leading messages of other roles than user and assistant always stay.
 pub fn retained_in_batches(roles: &[Role], limit: f64) -> RetainedRange {
     if limit.is_nan() || limit <= 0.0 {
         return RetainedRange::ALL;
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::gateway::ruleset::Ruleset;
 
-    /// Messages by a letter each: `u`ser, `a`ssistant, tool `r`esult, `s`ummary.
+    /// Builds roles, one letter per message: `u`ser, `a`ssistant, tool `r`esult, `s`ummary.
     fn roles(letters: &str) -> Vec<Role> {
         let role = |letter| match letter {
             'u' => Role::User,

@@ -1,6 +1,6 @@
-//! Images that the model has seen: those of user messages before its last answer become a text (pruning 1.6); in 2026.9
-//! those of user messages and results before the last answered turns, and references to media too (pruning 8, row
-//! "Legacy images"). The version before the reference leaves them.
+//! Removes images that the model has already seen. The reference removes those of user messages before the last answer
+//! (pruning 1.6), 2026.3.11 those of results too. Since 2026.4.5 the last answered turns keep theirs, and 2026.4.25
+//! removes media references too (pruning 8, row "Legacy images"). Up to 2026.2.22 all images stay.
 
 use crate::gateway::ruleset::{KeptTurns, LegacyImages, Rules};
 use crate::policy::edit::{Edit, has_legacy_images, size_without_images};
@@ -10,7 +10,7 @@ use crate::policy::message_list::MessageList;
 use crate::policy::reason::Reason;
 use crate::store::entry::Role;
 
-/// Replaces the images that a version takes for seen, and tells the fate of every message.
+/// Replaces the images that a version counts as seen, and returns the fate of every message.
 pub fn remove_seen_images(list: &mut MessageList, rules: &Rules) -> Vec<MessageFate> {
     match rules.legacy_images {
         LegacyImages::Stay => list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect(),
@@ -21,7 +21,6 @@ pub fn remove_seen_images(list: &mut MessageList, rules: &Rules) -> Vec<MessageF
     }
 }
 
-/// Replaces images and references before the turns that stay as they are.
 fn remove_before_last_turns(list: &mut MessageList, turns: KeptTurns, references: bool) -> Vec<MessageFate> {
     let roles = list.sizes().map(|size| size.role);
     let end = first_of_last_turns(roles, turns).unwrap_or(0);
@@ -109,7 +108,7 @@ mod tests {
         assert_eq!(fates(&[PICTURE]), [Fate::Kept]);
     }
 
-    /// The fates under a version; those of the newest checked against the rule on texts.
+    /// Returns the fates under a version. For 2026.9.2, also checks the messages against [`without_seen_media`].
     fn fates_under(ruleset: Ruleset, messages: &[&str]) -> Vec<Fate> {
         let messages = Messages::under(ruleset, messages);
         let mut list = messages.list();

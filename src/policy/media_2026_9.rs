@@ -1,17 +1,15 @@
-//! Images and references to media that the model has seen, in gateways of 2026.9: those before the last three answered turns
-//! become a text in what is sent; the transcript keeps them (pruning 8, row "Legacy images").
+//! Images and media references that the model has seen, in gateways since 2026.4.5: before the last three answered
+//! turns, a text replaces them in the request; the transcript keeps them (pruning 8, row "Legacy images").
 
 use crate::gateway::ruleset::KeptTurns;
 use crate::js::{JsString, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
-/// Stands for an image.
 const SEEN_IMAGE: &str = "[image data removed - already processed by model]";
-/// Stands for a reference in a text.
 const SEEN_REFERENCE: &str = "[media reference removed - already processed by model]";
 
-/// The messages that are sent without images and references, by position; those that stay are not among them.
+/// Returns the messages that change, with their positions.
 pub fn without_seen_media(messages: &[Value], turns: KeptTurns) -> Vec<(usize, Value)> {
     let roles = messages.iter().map(role_of);
     let Some(end) = first_of_last_turns(roles, turns) else { return Vec::new() };
@@ -19,8 +17,8 @@ pub fn without_seen_media(messages: &[Value], turns: KeptTurns) -> Vec<(usize, V
     older.filter_map(|(at, message)| Some((at, without_media(message, true)?))).collect()
 }
 
-/// Where the answered turns begin that keep their images; none when there are no more than so many. A turn begins with a user
-/// message, or with the first tool result of a list that lacks its beginning.
+/// Returns the position of the first turn that keeps its images; `None` if at most `turns.count` turns are answered. A
+/// turn starts with a user message, or with the first tool result of a list without its start.
 pub fn first_of_last_turns(roles: impl Iterator<Item = Role>, turns: KeptTurns) -> Option<usize> {
     let mut answered = Vec::new();
     let mut turn: Option<(usize, bool)> = None;
@@ -40,8 +38,8 @@ pub fn first_of_last_turns(roles: impl Iterator<Item = Role>, turns: KeptTurns) 
     answered.get(first).copied()
 }
 
-/// The copy of a user message or tool result; none where it has nothing to take away. `references` in texts go only where
-/// the version looks for them (releases R51).
+/// Returns the copy of a user message or tool result; `None` if nothing is removed. `references` is set for versions
+/// that also replace references in texts (releases R51).
 pub fn without_media(message: &Value, references: bool) -> Option<Value> {
     if !matches!(role_of(message), Role::User | Role::ToolResult) {
         return None;
@@ -79,7 +77,7 @@ fn block_without_media(block: &Value, references: bool) -> Option<Value> {
     Some(Value::Object(copy))
 }
 
-/// A text with a note for each reference; none where it has none.
+/// Replaces each reference by a note; `None` if the text has no reference.
 fn without_references(text: &JsString) -> Option<JsString> {
     let units = text.units();
     let mut new = Vec::with_capacity(units.len());
@@ -97,8 +95,8 @@ fn without_references(text: &JsString) -> Option<JsString> {
     found.then(|| JsString::from(new))
 }
 
-/// Length of the reference that begins here: `[media attached: …]`, also with `1/2` before the colon; `[Image: source: …]`;
-/// `media://inbound/` and a name.
+/// Returns the length of the reference at `at`: `[media attached: …]`, also with `1/2` before the colon, `[Image:
+/// source: …]`, or `media://inbound/` with a name.
 fn reference_len(units: &[u16], at: usize) -> Option<usize> {
     let rest = &units[at..];
     if let Some(end) = prefix_len(rest, "[media attached") {
@@ -118,7 +116,7 @@ fn reference_len(units: &[u16], at: usize) -> Option<usize> {
     Some(end + name.count()).filter(|length| *length > end)
 }
 
-/// Length of a beginning in any case of its letters.
+/// Returns the length of `word` if `units` start with it, in any case of the letters.
 fn prefix_len(units: &[u16], word: &str) -> Option<usize> {
     let lower = |unit: u16| u8::try_from(unit).map_or(unit, |byte| u16::from(byte.to_ascii_lowercase()));
     let fits = units.len() >= word.len()
@@ -126,7 +124,7 @@ fn prefix_len(units: &[u16], word: &str) -> Option<usize> {
     fits.then_some(word.len())
 }
 
-/// Length of ` 1/2`, where it stands here.
+/// Returns the length of a leading ` 1/2`; 0 if there is none.
 fn counter_len(units: &[u16]) -> usize {
     let digits = |units: &[u16]| {
         units.iter().take_while(|unit| u8::try_from(**unit).is_ok_and(|byte| byte.is_ascii_digit())).count()
@@ -138,7 +136,7 @@ fn counter_len(units: &[u16]) -> usize {
     if white > 0 && first > 0 && second > 0 { slash + 1 + second } else { 0 }
 }
 
-/// Length of a colon, something and the bracket that ends it.
+/// Returns the length of a colon, at least one unit and the closing bracket.
 fn bracket_len(units: &[u16]) -> Option<usize> {
     if units.first() != Some(&u16::from(b':')) {
         return None;

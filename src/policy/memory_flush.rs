@@ -1,58 +1,56 @@
-//! The memory flush: the silent turn in which the model writes notes to disk before a compaction takes its history
-//! (compaction 9). Whether one is due when the next message comes, or how far off it is.
+//! The memory flush: the silent turn in which the model writes notes to disk before a compaction summarises its history
+//! (compaction 9). [`flush_status`] returns whether the next message triggers a flush, or how many tokens are missing.
+//!
+//! For a window of 200,000 and the default settings, the flush is due from 176,000 tokens on.
 
 use crate::gateway::memory_flush::FlushSettings;
 
-/// The transcript is read when the stored total is this near to the threshold, in tokens (compaction 9.5).
+/// The gateway reads the transcript if the stored total is within this many tokens of the threshold (compaction 9.5).
 const READ_MARGIN: f64 = 8_192.0;
 
-/// What the provider counted in the last call that the transcript records, in tokens.
+/// Tokens that the provider counted in the last recorded call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LastCall {
     /// Input + cacheRead + cacheWrite.
     pub prompt_tokens: f64,
-    /// Tokens of the answer.
     pub output_tokens: f64,
 }
 
-/// What is known before a message is taken.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlushInput {
     /// Window of the model as the flush looks it up, in tokens (compaction 9.3).
     pub window: f64,
-    /// Reserve of the compaction, in tokens, which decides whether the flush comes in time.
+    /// Reserve of the compaction, in tokens; decides whether the compaction comes before the flush.
     pub reserve_tokens: f64,
     /// `totalTokens` of the row.
     pub stored_tokens: Option<f64>,
-    /// `totalTokensFresh` of the row; absent counts as fresh where the stored total is used by itself.
+    /// `totalTokensFresh` of the row; absent counts as fresh if the stored total is used alone.
     pub fresh: Option<bool>,
-    /// The last call of the transcript with a usage.
+    /// Last call of the transcript with a usage.
     pub last_call: Option<LastCall>,
-    /// The message that comes, in tokens; 0 while nobody knows it.
+    /// Tokens of the next message; 0 while unknown.
     pub message_tokens: f64,
     /// Size of the transcript, in bytes.
     pub bytes: f64,
-    /// `compactionCount` of the row; 0 where there is none.
+    /// `compactionCount` of the row; 0 without a row.
     pub compactions: f64,
-    /// `memoryFlushCompactionCount` of the row: at which count the last flush ran.
+    /// `memoryFlushCompactionCount` of the row: the compaction count at the last flush.
     pub flushed_at: Option<f64>,
-    /// Why no flush runs in this session at all.
     pub skipped: Option<FlushSkip>,
 }
 
-/// Why a session is left out (compaction 9.8).
+/// Reason why the gateway never flushes a session (compaction 9.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlushSkip {
-    /// The store has no row for it.
+    /// The store has no row for the session.
     NoRow,
-    /// A command-line program runs its model.
+    /// A command-line program runs the model.
     CliBackend,
-    /// It runs in a sandbox that may not write to the workspace.
+    /// The sandbox may not write to the workspace.
     ReadOnlySandbox,
 }
 
 impl FlushSkip {
-    /// Why, in a few words.
     pub fn reason(self) -> &'static str {
         match self {
             Self::NoRow => "the store has no row for this session",
@@ -62,32 +60,29 @@ impl FlushSkip {
     }
 }
 
-/// What makes a flush due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlushTrigger {
     /// The tokens reached the threshold (compaction 9.3).
     Tokens,
-    /// The transcript reached its size (compaction 9.7).
+    /// The transcript reached its size limit (compaction 9.7).
     Bytes,
 }
 
-/// Where a session stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FlushState {
     /// `memoryFlush.enabled` is false (compaction 9.1).
     Off,
     /// Reserve and soft threshold take the whole window (compaction 9.3).
     Never,
-    /// This session is left out (compaction 9.8).
+    /// (compaction 9.8)
     Skipped(FlushSkip),
-    /// It ran at this compaction count already; the next one comes after a compaction (compaction 9.6).
+    /// A flush already ran at this compaction count; the next one needs a compaction first (compaction 9.6).
     Flushed {
-        /// The count.
+        /// Compaction count at the flush.
         at: f64,
     },
-    /// It runs before the next message.
+    /// The flush runs before the next message.
     Due(FlushTrigger),
-    /// So many tokens are missing.
     Waiting {
         /// Tokens to go, more than 0.
         tokens: f64,
@@ -97,12 +92,12 @@ pub enum FlushState {
 }
 
 impl FlushState {
-    /// Whether a threshold of tokens has a meaning here at all.
+    /// Whether the token threshold applies to this session.
     pub fn is_on(self) -> bool {
         !matches!(self, Self::Off | Self::Never | Self::Skipped(_))
     }
 
-    /// The rule that decides.
+    /// Returns the rule that decides.
     pub fn rule(self) -> &'static str {
         match self {
             Self::Off => "compaction 9.1",
@@ -114,7 +109,7 @@ impl FlushState {
         }
     }
 
-    /// Its word in JSON.
+    /// Returns the word used in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -128,35 +123,30 @@ impl FlushState {
     }
 }
 
-/// A total that is compared with the threshold.
+/// Total that is compared with the threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlushTotal {
-    /// Tokens.
     pub tokens: f64,
-    /// Projected from the transcript, not as stored (compaction 9.5).
+    /// Projected from the transcript instead of stored (compaction 9.5).
     pub is_projected: bool,
 }
 
-/// The answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flush {
-    /// Where the session stands.
     pub state: FlushState,
-    /// From this total on a flush is due, in tokens (compaction 9.3).
+    /// Total from which a flush is due, in tokens (compaction 9.3).
     pub threshold: f64,
-    /// The total known now.
     pub total: Option<FlushTotal>,
-    /// The compaction comes before the flush: the reserve is larger than floor and soft threshold together
+    /// The compaction comes before the flush, because the reserve is larger than floor and soft threshold together
     /// (compaction 9.9).
     pub compacts_first: bool,
 }
 
-/// T: from this total on a flush is due, in tokens; 0 where it never is (compaction 9.3).
+/// Returns the total from which a flush is due, in tokens; 0 if it never is (compaction 9.3).
 pub fn threshold(settings: &FlushSettings, window: f64) -> f64 {
     (window - settings.floor_tokens.value - settings.soft_tokens.value).max(0.0)
 }
 
-/// Whether a flush is due.
 pub fn flush_status(settings: &FlushSettings, facts: &FlushInput) -> Flush {
     let threshold = threshold(settings, facts.window);
     let total = total(facts, threshold);
@@ -180,7 +170,7 @@ pub fn flush_status(settings: &FlushSettings, facts: &FlushInput) -> Flush {
     Flush { state, threshold, total, compacts_first: late }
 }
 
-/// The projected total where there is one, else the stored one unless it is marked stale (compaction 9.4).
+/// Returns the projected total; without one, the stored total unless it is marked stale (compaction 9.4).
 fn total(facts: &FlushInput, threshold: f64) -> Option<FlushTotal> {
     let stored = facts.stored_tokens.filter(|tokens| tokens.is_finite() && *tokens >= 0.0);
     let projected = projected_total(facts, stored, threshold).filter(|tokens| *tokens > 0.0);
@@ -191,8 +181,8 @@ fn total(facts: &FlushInput, threshold: f64) -> Option<FlushTotal> {
     })
 }
 
-/// The larger of the fresh stored total and the last prompt of the transcript, where that is read, with the last
-/// answer and the coming message (compaction 9.5).
+/// Projects the total: the larger of the fresh stored total and the last prompt of the transcript, plus the last answer
+/// and the next message (compaction 9.5). The transcript counts only if the gateway reads it.
 fn projected_total(facts: &FlushInput, stored: Option<f64>, threshold: f64) -> Option<f64> {
     let fresh = stored.filter(|_| facts.fresh == Some(true));
     let near = |tokens: f64| threshold > 0.0 && tokens + facts.message_tokens >= threshold - READ_MARGIN;

@@ -1,4 +1,6 @@
-//! The messages between two steps: where each comes from, what was done to it, and the sizes that leaves.
+//! The list of messages that one policy hands to the next. Each message has its origin, the change that policies made
+//! to it, and the sizes after that change. The texts stay on disk: a list of thousands of messages is copied for every
+//! call of a replay.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,60 +15,55 @@ use crate::store::entry::MessageSize;
 use crate::store::intern::ValueTable;
 use crate::store::scan::measure_message;
 
-/// Where a message of a list comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageOrigin {
-    /// The message of the context at this position.
+    /// Position in the context.
     Context(u32),
-    /// The summary that a planned compaction puts first.
+    /// Summary that a planned compaction puts first.
     Summary,
-    /// Prompt and tools in force, which a planned compaction carries before its summary (store-pi-1.5 I4).
+    /// Prompt and tools in force, which a planned compaction puts before its summary (store-pi-1.5 I4).
     Checkpoint,
-    /// A result that was missing (compaction 6.3).
+    /// Result that the repair invents for a call without one (compaction 6.3).
     Missing(Arc<MissingResult>),
 }
 
-/// What was done to a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MessageChange {
-    /// A tool result became one text: its sizes tell themselves, and a preview makes hundreds of these.
+    /// The tool result became a single text. Its sizes follow from `chars`, so nothing is allocated: a preview makes
+    /// hundreds of these.
     SingleText {
-        /// Its chars.
         chars: f64,
-        /// How it is made: one of the edits that messages share.
         edit: SharedEditIx,
     },
-    /// Anything else.
     Full(Arc<FullChange>),
 }
 
-/// An edit that messages of a list share ([`MessageList::share_edit`]).
+/// Index of an edit that several messages share ([`MessageList::share_edit`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SharedEditIx(u32);
 
-/// A change told whole.
+/// Any change that a single text does not describe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FullChange {
-    /// Its sizes now.
+    /// Sizes after the change.
     pub size: MessageSize,
-    /// How its text is made, from the one it comes from.
+    /// Edits that make the text from the original, in order.
     pub edits: Vec<Edit>,
-    /// Its texture now, where textures are known.
+    /// Features after the change; `None` if the list has no features.
     pub features: Option<ContentFeatures>,
 }
 
 impl MessageChange {
-    /// Of a message that stands in no file: nothing is done to it, it is like this.
+    /// Builds the change of a message that is in no file: it has no edits, only sizes and features.
     pub fn for_added(size: MessageSize, texture: ContentFeatures) -> Self {
         Self::full(size, Vec::new(), Some(texture))
     }
 
-    /// Told whole.
     pub fn full(size: MessageSize, edits: Vec<Edit>, texture: Option<ContentFeatures>) -> Self {
         Self::Full(Arc::new(FullChange { size, edits, features: texture }))
     }
 
-    /// Its sizes now, from those before any change; of one that stands in no file they are its own.
+    /// Returns the sizes after the change; `before` are those of the original, which a message in no file ignores.
     #[inline]
     pub fn size(&self, before: &MessageSize) -> MessageSize {
         match self {
@@ -75,7 +72,7 @@ impl MessageChange {
         }
     }
 
-    /// How its text is made, from the one it comes from; `shared` are the edits that messages of its list share.
+    /// Returns the edits that make the text; `shared` are the shared edits of the list.
     pub fn edits<'a>(&'a self, shared: &'a [Edit]) -> &'a [Edit] {
         match self {
             Self::SingleText { edit, .. } => std::slice::from_ref(&shared[edit.0 as usize]),
@@ -83,7 +80,6 @@ impl MessageChange {
         }
     }
 
-    /// How many edits make its text.
     pub fn edit_count(&self) -> usize {
         match self {
             Self::SingleText { .. } => 1,
@@ -91,7 +87,7 @@ impl MessageChange {
         }
     }
 
-    /// Its texture now, where it is known.
+    /// Returns the features after the change, if known.
     pub fn features(&self) -> Option<&ContentFeatures> {
         match self {
             Self::SingleText { .. } => None,
@@ -100,27 +96,25 @@ impl MessageChange {
     }
 }
 
-/// One message of a list. Small: most messages are never touched, and lists are copied for every call of a replay.
+/// One message of a list. Small, because most messages never change and lists are copied for every call of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedMessage {
-    /// Where it comes from.
     pub origin: MessageOrigin,
-    /// What was done to it; none when nothing was. A message that stands in no file has one always.
+    /// `None` for an unchanged message; always set for a message in no file.
     pub change: Option<MessageChange>,
 }
 
 impl PlannedMessage {
-    /// How its text is made; `shared` are the edits that messages of its list share.
+    /// Returns the edits that make the text; `shared` are the shared edits of the list.
     pub fn edits<'a>(&'a self, shared: &'a [Edit]) -> &'a [Edit] {
         self.change.as_ref().map_or(&[], |change| change.edits(shared))
     }
 
-    /// How many edits make its text.
     pub fn edit_count(&self) -> usize {
         self.change.as_ref().map_or(0, MessageChange::edit_count)
     }
 
-    /// Its position in the context, where it stands there.
+    /// Returns the position in the context; `None` for a message in no file.
     pub fn position(&self) -> Option<usize> {
         match self.origin {
             MessageOrigin::Context(at) => Some(at as usize),
@@ -129,7 +123,7 @@ impl PlannedMessage {
     }
 }
 
-/// A result that was missing, at its place. When it is invented changes neither its sizes nor its texture.
+/// The time at which the repair invents a result changes neither its sizes nor its features, so 0 serves.
 impl core::convert::From<MissingResult> for PlannedMessage {
     fn from(missing: MissingResult) -> Self {
         let message = missing.message(0.0);
@@ -139,21 +133,20 @@ impl core::convert::From<MissingResult> for PlannedMessage {
     }
 }
 
-/// The textures of a context.
+/// Features of the messages of a context.
 #[derive(Debug, Clone, Copy)]
 pub enum FeatureLookup<'a> {
-    /// One for each message, in order.
+    /// One per message, in order.
     Slice(&'a [ContentFeatures]),
-    /// Whoever knows them.
     Source(&'a dyn FeatureSource),
 }
 
-/// Something that knows textures of messages.
+/// Source of message features, such as a cache.
 pub trait FeatureSource: std::fmt::Debug + Sync {
-    /// That of the message at a position of the context.
+    /// Returns the features of the message at a position of the context.
     fn features_at(&self, at: usize) -> Option<&ContentFeatures>;
 
-    /// Where changes of these messages are kept from list to list; `None` if they are not.
+    /// Returns the cache of changes that lists of this context share; `None` disables it.
     fn edit_cache(&self) -> Option<&EditCache> {
         None
     }
@@ -175,25 +168,22 @@ impl<'a> FeatureLookup<'a> {
     }
 }
 
-/// The messages between two steps.
 #[derive(Debug, Clone)]
 pub struct MessageList<'a> {
-    /// The context they come from.
     pub context: &'a Context,
-    /// Those of the messages of the context, where they were read.
+    /// Features of the messages of the context; `None` if they were not read.
     pub features: Option<FeatureLookup<'a>>,
-    /// The messages, in order.
     messages: Vec<PlannedMessage>,
-    /// Edits that many messages share.
+    /// Edits that several messages share.
     shared_edits: Vec<Edit>,
-    /// A message may stand elsewhere than in the context, or in no file.
+    /// Set if a message may not be at its own position of the context.
     is_moved: bool,
-    /// Something may have been done to a message, or to the list.
+    /// Set if a message or the list may have changed.
     is_edited: bool,
 }
 
 impl<'a> MessageList<'a> {
-    /// The messages of a context, nothing done yet.
+    /// Builds the list of the unchanged messages of a context.
     pub fn from_context(context: &'a Context, textures: Option<&'a [ContentFeatures]>) -> Self {
         let items = (0..context.messages.len())
             .map(|at| PlannedMessage { origin: MessageOrigin::Context(at as u32), change: None });
@@ -201,7 +191,8 @@ impl<'a> MessageList<'a> {
         Self { is_moved: false, is_edited: false, ..Self::from_messages(context, textures, items.collect()) }
     }
 
-    /// These messages of a context, whatever was done to each of them by itself: none has an edit that it shares.
+    /// Builds a list from messages of a context. Their changes must be [`MessageChange::Full`], because the new list
+    /// has no shared edits.
     pub fn from_messages(
         context: &'a Context,
         features: Option<FeatureLookup<'a>>,
@@ -210,38 +201,35 @@ impl<'a> MessageList<'a> {
         Self { context, features, messages, shared_edits: Vec::new(), is_moved: true, is_edited: true }
     }
 
-    /// The messages, in order.
     pub fn messages(&self) -> &[PlannedMessage] {
         &self.messages
     }
 
-    /// The messages, to take some away, add some, or put them in another order.
+    /// Returns the messages for removing, adding and reordering.
     pub fn messages_mut(&mut self) -> &mut Vec<PlannedMessage> {
         (self.is_moved, self.is_edited) = (true, true);
         &mut self.messages
     }
 
-    /// The messages, and the edits that some of them share.
+    /// Returns the messages and their shared edits.
     pub fn into_parts(self) -> (Vec<PlannedMessage>, Vec<Edit>) {
         (self.messages, self.shared_edits)
     }
 
-    /// How the text of a message is made.
+    /// Returns the edits that make the text of message `at`.
     pub fn edits(&self, at: usize) -> &[Edit] {
         self.messages[at].edits(&self.shared_edits)
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.messages.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// The sizes of a message as it is now.
+    /// Returns the sizes of a message after its change.
     #[inline]
     pub fn size(&self, at: usize) -> MessageSize {
         let PlannedMessage { origin: from, change } = &self.messages[at];
@@ -254,7 +242,7 @@ impl<'a> MessageList<'a> {
         change.as_ref().map_or(*before, |change| change.size(before))
     }
 
-    /// The texture of a message as it is now; none where textures were not read.
+    /// Returns the features of a message after its change; `None` if features were not read.
     pub fn features_at(&self, at: usize) -> Option<&ContentFeatures> {
         let item = &self.messages[at];
         match (item.change.as_ref().and_then(MessageChange::features), &item.origin) {
@@ -264,12 +252,11 @@ impl<'a> MessageList<'a> {
         }
     }
 
-    /// The sizes of every message.
     pub fn sizes(&self) -> impl DoubleEndedIterator<Item = MessageSize> + ExactSizeIterator {
         (0..self.messages.len()).map(|at| self.size(at))
     }
 
-    /// What pruning asks of the messages as they are now.
+    /// Returns the columns that pruning reads; borrowed from the context while the list is unchanged.
     pub fn columns(&self) -> Cow<'_, PruneColumns> {
         if self.is_edited {
             Cow::Owned(PruneColumns::from_sizes(self.sizes()))
@@ -278,7 +265,7 @@ impl<'a> MessageList<'a> {
         }
     }
 
-    /// The body of a message whose sizes do not tell what trimming makes of it, as it is now.
+    /// Returns the current body of a message whose sizes do not determine the length of its trimmed text.
     pub fn odd_body(&self, at: usize) -> Option<Arc<Value>> {
         let item = &self.messages[at];
         let body = self.context.odd_bodies.get(&item.position()?)?;
@@ -286,7 +273,7 @@ impl<'a> MessageList<'a> {
         Some(if edits.is_empty() { Arc::clone(body) } else { Arc::new(apply_all(edits, body)) })
     }
 
-    /// Adds an edit to a message; `texture` is what it leaves, where that is known.
+    /// Adds an edit to a message; `size` and `texture` describe the message after it.
     pub fn push_edit(&mut self, at: usize, edit: Edit, size: MessageSize, texture: Option<ContentFeatures>) {
         self.is_edited = true;
         let change = &mut self.messages[at].change;
@@ -298,13 +285,14 @@ impl<'a> MessageList<'a> {
         *change = Some(MessageChange::full(size, edits, texture));
     }
 
-    /// Keeps an edit for [`edit_to_text`](Self::replace_with_text): it is told once, however many messages it makes.
+    /// Stores an edit for [`Self::replace_with_text`], once for all messages that use it.
     pub fn share_edit(&mut self, edit: Edit) -> SharedEditIx {
         self.shared_edits.push(edit);
         SharedEditIx(self.shared_edits.len() as u32 - 1)
     }
 
-    /// Makes a tool result one text of so many chars. Where more is known of it, or was done to it, all of that is told.
+    /// Replaces a tool result by a single text of `chars` chars. If the list has features or the message is changed
+    /// already, the change is stored in full.
     pub fn replace_with_text(&mut self, at: usize, chars: f64, edit: SharedEditIx) {
         if self.features.is_none() && self.messages[at].change.is_none() {
             self.is_edited = true;
@@ -320,12 +308,12 @@ impl<'a> MessageList<'a> {
         }
     }
 
-    /// Makes an edit, its sizes and its texture told from those it has now. Without a texture nothing is told.
+    /// Applies an edit and predicts the sizes and features after it. Does nothing to a message without features.
     pub fn apply_edit(&mut self, at: usize, edit: &Edit) {
         self.apply_predicted(at, edit, Edit::predict);
     }
 
-    /// Adds an edit to a message that has a texture; `predict` says what it leaves, unless that is still known.
+    /// Adds an edit to a message with features; `predict` runs only if the cache does not hold the change.
     fn apply_predicted(
         &mut self,
         at: usize,
@@ -348,7 +336,7 @@ impl<'a> MessageList<'a> {
         self.messages[at].change = Some(MessageChange::Full(change));
     }
 
-    /// The name of a result's tool as it is now: any JSON value, or absent.
+    /// Returns the current tool name of a result: any JSON value, or absent.
     pub fn tool_name<'w>(&self, at: usize, words: &'w ValueTable) -> Option<Cow<'w, Value>> {
         let named = |name: &JsString| Some(Cow::Owned(Value::String(name.clone())));
         let item = &self.messages[at];
@@ -362,12 +350,12 @@ impl<'a> MessageList<'a> {
         })
     }
 
-    /// Keeps the messages from a position on.
+    /// Drops the messages before `first`.
     pub fn keep_from(&mut self, first: usize) {
         self.messages_mut().drain(..first);
     }
 
-    /// Whether it still holds every message of the context at its own position.
+    /// Whether the list still holds every message of the context at its own position.
     pub fn is_in_context_order(&self) -> bool {
         !self.is_moved
             || self.messages.len() == self.context.messages.len()

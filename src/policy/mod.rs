@@ -1,4 +1,5 @@
-//! Context sizes → fates. Pure rules: same input, same output; time is an argument.
+//! Decides the fate of every message from the sizes of a context. The rules are pure: the same input gives the same
+//! output, and time is an argument.
 
 pub mod clear_tool_uses;
 pub mod compact;

@@ -1,46 +1,45 @@
-//! The trimming steps, in the order in which a session meets them: what is written to the transcript first, then
-//! what is done once a run, then what is done for every model call (pruning 1.1–1.4).
+//! The policies in the order in which they run: first those that rewrite the transcript, then those of each run, then
+//! those of each model call (pruning 1.1–1.4).
 
 use crate::gateway::ruleset::{Aggregate, Guard, LegacyImages, Preflight, Rules, Truncation};
 
-/// One trimming rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Policy {
-    /// Old messages give way to a summary (compaction 1–5).
+    /// Replaces old messages by a summary (compaction 1–5).
     Compact,
-    /// Oversized tool results are cut in the transcript (pruning 6b).
+    /// Cuts oversized tool results in the transcript (pruning 6b).
     Truncate,
-    /// Calls and results are paired (compaction 6).
+    /// Pairs calls with results (compaction 6).
     Repair,
-    /// Only the last user turns stay (pruning 2).
+    /// Keeps only the last user turns (pruning 2).
     History,
-    /// Images that the model has seen go (pruning 1.6).
+    /// Removes images that the model has seen (pruning 1.6).
     Images,
-    /// All tool results together are held to a budget (releases R35–R38).
+    /// Holds all tool results together to a budget (releases R35–R38).
     Reduce,
-    /// The prompt is checked against the window before it is sent (releases R60–R62).
+    /// Compares the prompt with the window before it is sent (releases R60–R62).
     Check,
-    /// Old tool results are trimmed and cleared when the cache is cold (pruning 3–5).
+    /// Trims and clears old tool results if the provider's cache is cold (pruning 3–5).
     Prune,
-    /// Tool results are held to a share of the window (pruning 6d).
+    /// Holds tool results to a share of the window (pruning 6d).
     Guard,
-    /// Old tool uses are cleared beyond a trigger (pruning 7).
+    /// Clears old tool uses beyond a trigger (pruning 7).
     Clear,
 }
 
-/// When a step is taken.
+/// When a policy runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// It is written to the transcript.
+    /// Rewrites the transcript.
     Transcript,
-    /// Once, when a run begins.
+    /// Once, at the start of a run.
     Run,
     /// For every model call.
     Call,
 }
 
 impl Policy {
-    /// Every step, in order.
+    /// In the order in which they run.
     pub const ALL: [Self; 10] = [
         Self::Compact,
         Self::Truncate,
@@ -54,7 +53,7 @@ impl Policy {
         Self::Clear,
     ];
 
-    /// The word used by `--policy`, in JSON and on screen.
+    /// Returns the word used by `--policy`, in JSON and on screen.
     pub fn word(self) -> &'static str {
         match self {
             Self::Compact => "compact",
@@ -70,12 +69,10 @@ impl Policy {
         }
     }
 
-    /// A step by its word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|step| step.word() == word)
     }
 
-    /// When it is taken.
     pub fn phase(self) -> Phase {
         match self {
             Self::Compact | Self::Truncate => Phase::Transcript,
@@ -84,7 +81,7 @@ impl Policy {
         }
     }
 
-    /// Whether a version takes it (pruning 8, releases R2).
+    /// Whether a version has this policy (pruning 8, releases R2).
     pub fn is_supported_by(self, rules: &Rules) -> bool {
         match self {
             Self::Compact | Self::Repair | Self::History | Self::Clear => true,
@@ -97,13 +94,15 @@ impl Policy {
         }
     }
 
-    /// The steps that are shown for a version, in order: those it takes, and those that most versions take.
+    /// Returns the policies that a screen shows for a version, in order: those that the version has, and those that
+    /// most versions have.
     pub fn visible_for(rules: &Rules) -> Vec<Self> {
         let rare = |step: &Self| matches!(step, Self::Reduce | Self::Check);
         Self::ALL.into_iter().filter(|step| !rare(step) || step.is_supported_by(rules)).collect()
     }
 
-    /// Whether it needs to know more of a message than its sizes (see [`super::features`]) by the rules of a version.
+    /// Whether the policy decides from message features (see [`super::features`]) and not from sizes alone in a
+    /// version.
     pub fn needs_features(self, rules: &Rules) -> bool {
         match self {
             Self::Truncate | Self::Repair | Self::Reduce | Self::Check | Self::Guard | Self::Clear => true,
@@ -113,55 +112,48 @@ impl Policy {
     }
 }
 
-/// Some of the steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PolicySet(u16);
 
 impl PolicySet {
-    /// None.
     pub const NONE: Self = Self(0);
 
-    /// These steps.
     pub fn of(steps: &[Policy]) -> Self {
         steps.iter().fold(Self::NONE, |set, step| set.with(*step, true))
     }
 
-    /// Whether a step is among them.
     pub fn has(self, step: Policy) -> bool {
         self.0 & (1 << step as u8) != 0
     }
 
-    /// The same set with a step in or out.
+    /// Returns the set with a policy added or removed.
     #[must_use]
     pub fn with(self, step: Policy, on: bool) -> Self {
         let bit = 1 << step as u8;
         Self(if on { self.0 | bit } else { self.0 & !bit })
     }
 
-    /// The same set without those of another.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// The steps, in order.
+    /// Returns the policies in the order in which they run.
     pub fn iter(self) -> impl Iterator<Item = Policy> {
         Policy::ALL.into_iter().filter(move |step| self.has(*step))
     }
 
-    /// Whether one of them is told better where more than sizes is known, by the rules of a version. Pruning as 2026.9 does it
-    /// can do without: it is told from sizes then, and nothing remembered is applied.
+    /// Whether one of the policies is more exact with features in a version. The pruner since 2026.3.7 also works from
+    /// sizes alone, but then applies no remembered trims.
     pub fn uses_features(self, rules: &Rules) -> bool {
         self.needs_features(rules)
             || self.has(Policy::Prune) && rules.pruner.is_active() && rules.needs_text_features()
     }
 
-    /// Whether one of them needs more than sizes by the rules of a version.
     pub fn needs_features(self, rules: &Rules) -> bool {
         self.iter().any(|step| step.needs_features(rules))
     }
 
-    /// Whether there is none.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -1,5 +1,5 @@
-//! What an edit leaves of a message, told without its text: the sizes and the texture. A message of which that cannot
-//! be told has its body in its texture, and is edited to see.
+//! Predicts the sizes and features of a message after an edit, without its text. If they cannot be predicted, the
+//! features hold the message's body and the edit is made on that.
 
 use crate::js::JsString;
 use crate::policy::clear_tool_uses::MessageDigest;
@@ -12,7 +12,7 @@ use crate::policy::truncate::{CutOptions, truncated_content};
 use crate::store::entry::{CharCount, MessageSize, Role};
 
 impl Edit {
-    /// The sizes and the texture of a message after it.
+    /// Returns the sizes and the features of a message after this edit.
     pub fn predict(&self, size: &MessageSize, texture: &ContentFeatures) -> (MessageSize, ContentFeatures) {
         if let Some(body) = &texture.body {
             let made = self.apply(body);
@@ -23,7 +23,7 @@ impl Edit {
             Self::ClearToolInputs(ids) => without_arguments(ids, size, texture),
             Self::RenameTool(name) => (*size, renamed(name, texture)),
             Self::StripDetails => (*size, texture.without_details()),
-            // Only messages that keep their body are repaired, trimmed by the letters of their texts, or sent as before.
+            // These edits need the text, so every message that they change keeps its body.
             Self::RepairInputs
             | Self::RemoveMedia
             | Self::ReplaceTexts(_)
@@ -36,7 +36,7 @@ impl Edit {
         }
     }
 
-    /// The same for edits that give a tool result another content.
+    /// [`Self::predict`] for edits that replace the content of a tool result.
     fn predict_result(
         &self,
         size: &MessageSize,
@@ -71,7 +71,7 @@ impl Edit {
     }
 }
 
-/// A text as the guard puts it in the place of a content: a string for a string, else one block (pruning 6.33).
+/// Wraps a text as the guard does: a string replaces a string, one text block any other content (pruning 6.33).
 fn content_like(content: &ResultContent, text: TextMetrics) -> ResultContent {
     match content {
         ResultContent::Text(_) => ResultContent::Text(text),

@@ -1,142 +1,142 @@
-//! Why a policy does to a message what it does.
+//! The reasons that explain the fate of a message, each with its stable word for JSON and the rule that it follows.
 
-/// Why a message has its fate. The words are stable: they appear in JSON.
+/// Reason for the fate of a message. JSON shows [`Reason::word`], so the words stay stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
-    /// Pruning never runs: the mode is not `cache-ttl` (pruning 3.3).
+    /// The mode is not `cache-ttl` (pruning 3.3).
     PruningOff,
     /// This version never prunes (pruning 8).
     NoPruner,
     /// Provider and model are not eligible (pruning 3.6).
     ProviderNotEligible,
-    /// No run ever recorded a cache touch (pruning 4.2).
+    /// No run recorded a cache touch (pruning 4.2).
     NeverTouched,
     /// A ttl of 0 disables pruning (pruning 4.2).
     NoTtl,
-    /// The cache is warm: less than the ttl since the last touch (pruning 4.2).
+    /// The last touch is less than the ttl ago (pruning 4.2).
     CacheWarm,
-    /// No usable window (pruning 5.1).
+    /// The window is unknown or not positive (pruning 5.1).
     NoWindow,
-    /// Fewer assistant messages than are to be kept (pruning 5.2).
+    /// There are fewer assistant messages than `keepLastAssistants` (pruning 5.2).
     TooFewAssistants,
-    /// Only tool results are ever pruned (pruning 5.12).
+    /// Pruning changes only tool results (pruning 5.12).
     NotAToolResult,
-    /// Before the first user message (pruning 5.3).
+    /// (pruning 5.3)
     BeforeFirstUser,
     /// At or after the k-th last assistant message (pruning 5.2).
     WithinLastAssistants,
-    /// It holds an image (pruning 5.6).
+    /// The result holds an image (pruning 5.6).
     Image,
-    /// The tool filter rejects its tool (pruning 3.5).
+    /// The tool filter excludes the tool (pruning 3.5).
     ToolDenied,
-    /// All together is below the soft-trim ratio (pruning 5.5).
+    /// The context is below the soft-trim ratio (pruning 5.5).
     RatioBelowSoft,
-    /// Not longer than `softTrim.maxChars`, and all together is below the hard-clear ratio (pruning 5.7, 5.8).
+    /// Not longer than `softTrim.maxChars`, and the context is below the hard-clear ratio (pruning 5.7, 5.8).
     BelowMaxChars,
-    /// Head and tail cover it (pruning 5.7).
+    /// Head and tail together cover the result (pruning 5.7).
     HeadAndTailCover,
-    /// Not trimmed, and clearing is switched off (pruning 5.8).
+    /// Not trimmed, and clearing is off (pruning 5.8).
     HardClearOff,
-    /// Not trimmed, and what could be cleared is less than `minPrunableToolChars` (pruning 5.9).
+    /// Not trimmed, and the clearable results hold less than `minPrunableToolChars` (pruning 5.9).
     TooFewPrunableChars,
-    /// Not trimmed, and older results were enough to get below the ratio (pruning 5.10).
+    /// Not trimmed, and clearing older results brought the context below the ratio (pruning 5.10).
     ClearedEnough,
     /// Longer than `softTrim.maxChars` (pruning 5.7).
     SoftTrim,
-    /// Old, and all together at or above the hard-clear ratio (pruning 5.10).
+    /// Old, and the context is at or above the hard-clear ratio (pruning 5.10).
     HardClear,
-    /// Trimmed by a call before, and so at every call since (pruning 8.2).
+    /// An earlier call trimmed it, and every later call repeats that (pruning 8.2).
     RememberedTrim,
-    /// Cleared by a call before, and so at every call since (pruning 8.2).
+    /// An earlier call cleared it, and every later call repeats that (pruning 8.2).
     RememberedClear,
-    /// Cut for a call before, and sent as cut at every call since (pruning 8.2).
+    /// An earlier call cut it, and every later call repeats that (pruning 8.2).
     RememberedCut,
-    /// No step looks at it.
+    /// No active policy applies to the message.
     Untouched,
     /// Before the last user turns that the limit keeps (pruning 2.1).
     BeyondHistoryLimit,
-    /// Its images stand before the last answer: the model has seen them (pruning 1.6).
+    /// The images are before the last answer, so the model has seen them (pruning 1.6).
     SeenImages,
-    /// It holds media, and stands before the last answered turns: the model has seen it (pruning 8).
+    /// The media is before the last answered turns, so the model has seen it (pruning 8).
     SeenMedia,
-    /// A summary stands for it (compaction 3.11).
+    /// A summary replaces the message (compaction 3.11).
     SummarisedHistory,
-    /// The beginning of a turn that the cut splits; a summary stands for it (compaction 3.8, 3.11).
+    /// Start of a turn that the compaction splits; a summary replaces it (compaction 3.8, 3.11).
     SummarisedTurn,
-    /// The summary before, which goes into the new one (compaction 3.12).
+    /// The previous summary, which the new one includes (compaction 3.12).
     PreviousSummary,
-    /// A system message: what it says goes into the prompt and tools that the compaction carries (store-pi-1.5 I4).
+    /// A system message: its content goes into the prompt and tools that the compaction carries (store-pi-1.5 I4).
     Replayed,
-    /// Kept by the compaction before, and lost with this one (compaction 3.3).
+    /// Kept by the previous compaction and lost with this one (compaction 3.3).
     LostTail,
     /// Among the newest messages, which a compaction keeps (compaction 3.6).
     KeptRecent,
-    /// Longer than one result may be (pruning 6.4).
+    /// Longer than the limit of one result (pruning 6.4).
     OverLimit,
-    /// All results together are longer than they may be (pruning 8.3).
+    /// All results together are over their budget (pruning 8.3).
     OverAggregate,
-    /// It was sent before and keeps its bytes (releases R37).
+    /// An earlier call sent it, so its bytes stay the same (releases R37).
     KeepsSent,
-    /// Not longer than one result may be (pruning 6.2).
+    /// (pruning 6.2)
     WithinLimit,
-    /// The guard counts more of it than one result may have (pruning 6.33).
+    /// Over the guard's limit of one result (pruning 6.33).
     GuardCut,
-    /// The guard counts more of it than one result may have; what fits stays (pruning 8.7).
+    /// Over the guard's limit of one result; the images and texts that fit stay (pruning 8.7).
     GuardFitted,
     /// This runtime has no guard (pruning 6.30).
     NoGuard,
-    /// Old, and the guard counts more than the budget of all messages (pruning 6.35).
+    /// Old, and all messages are over the guard's budget (pruning 6.35).
     GuardCompacted,
-    /// The guard trimmed it for the budget of all (releases R42).
+    /// The guard trimmed it to fit the budget of all messages (releases R42).
     GuardTrimmed,
-    /// Within what the guard allows, or what older results gave was enough (pruning 6.33, 6.35).
+    /// Within the guard's limits, or older results made enough room (pruning 6.33, 6.35).
     WithinGuard,
-    /// The guard passes over it: it is no larger than the text that would stand for it (pruning 6.35).
+    /// No larger than the notice that would replace it, so the guard skips it (pruning 6.35).
     TooSmallToCompact,
-    /// No call before it has its id (compaction 6.2).
+    /// No earlier call has its id (compaction 6.2).
     OrphanResult,
-    /// Its call has a result already (compaction 6.2).
+    /// Its call already has a result (compaction 6.2).
     DuplicateResult,
     /// Its tool name was blank or not trimmed (compaction 6.4).
     RenamedResult,
-    /// It moved up to its call (compaction 6.2).
+    /// Moved up to its call (compaction 6.2).
     Moved,
-    /// A call of it is unusable (compaction 6.7).
+    /// One of its calls is unusable (compaction 6.7).
     CallRemoved,
-    /// A call of it has a name that is not trimmed, or attachments of a spawned session (compaction 6.7).
+    /// One of its calls has an untrimmed name, or attachments of a spawned session (compaction 6.7).
     CallTidied,
-    /// Its details go; its text stays (pruning 1.1).
+    /// The details are removed; the text stays (pruning 1.1).
     DetailsStripped,
-    /// An old tool use, and all together is over the trigger (pruning 7.2).
+    /// An old tool use, and the context is over the trigger (pruning 7.2).
     ClearedUse,
-    /// The arguments of its cleared calls go (pruning 7.2f).
+    /// The arguments of its cleared calls are removed (pruning 7.2f).
     InputsCleared,
-    /// All together is not over the trigger (pruning 7.2).
+    /// The context is not over the trigger (pruning 7.2).
     BelowTrigger,
     /// Among the last results, which clearing keeps (pruning 7.2).
     KeptUse,
-    /// Its tool is excluded from clearing (pruning 7.2d).
+    /// The tool is excluded from clearing (pruning 7.2d).
     ExcludedTool,
-    /// Clearing older results reclaimed enough (pruning 7.2g).
+    /// Clearing older results freed at least `clearAtLeast` tokens (pruning 7.2g).
     ClearedAtLeast,
-    /// All that could be cleared is less than must be, so nothing is (pruning 7.11).
+    /// The clearable results hold less than `clearAtLeast` tokens, so none is cleared (pruning 7.11).
     TooLittleToClear,
-    /// The answer before it holds no call with its id (pruning 7.2c).
+    /// The preceding answer holds no call with its id (pruning 7.2c).
     UncalledResult,
 }
 
 impl Reason {
-    /// The word used in JSON.
+    /// Returns the word used in JSON.
     pub fn word(self) -> &'static str {
         self.facts().0
     }
 
-    /// The rule it follows.
+    /// Returns the rule as the rulebook numbers it; empty if no rule applies.
     pub fn rule(self) -> &'static str {
         self.facts().1
     }
 
-    /// Whether a gate stopped the whole policy before it looked at any message.
+    /// Whether a gate stopped the policy before it read any message.
     pub fn is_gate(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Lists for tests of the steps that look at more than sizes.
+//! Test lists for policies that need message features.
 
 use crate::context::{Context, build_context};
 use crate::gateway::ruleset::Ruleset;
@@ -13,7 +13,7 @@ use crate::store::load::load_bytes;
 use crate::store::scan::measure_message;
 use crate::transcript::{Leaf, Tree};
 
-/// Messages and what a plan knows of them.
+/// Messages with the features that a plan reads.
 pub(crate) struct ListFixture {
     pub(crate) bodies: Vec<Value>,
     pub(crate) index: Index,
@@ -23,12 +23,12 @@ pub(crate) struct ListFixture {
 }
 
 impl ListFixture {
-    /// A context of these messages, each its JSON.
+    /// Builds a context of messages, each given as JSON.
     pub(crate) fn of<T: AsRef<str>>(messages: &[T]) -> Self {
         Self::under(Ruleset::default(), messages)
     }
 
-    /// The same, read for the rules of a version.
+    /// [`Self::of`] with the features of a version.
     pub(crate) fn under<T: AsRef<str>>(ruleset: Ruleset, messages: &[T]) -> Self {
         let entry = |(at, message): (usize, &T)| {
             let parent = at.checked_sub(1).map_or(String::new(), |at| format!("e{at}"));
@@ -45,12 +45,11 @@ impl ListFixture {
         Self { bodies, index, context, features, ruleset }
     }
 
-    /// The list before any step.
     pub(crate) fn list(&self) -> message_list::MessageList<'_> {
         message_list::MessageList::from_context(&self.context, Some(&self.features))
     }
 
-    /// The messages a list comes to, checked to have the sizes and the textures that were foretold.
+    /// Applies the list's edits, asserts that the predicted sizes and features are right, and returns the messages.
     #[track_caller]
     pub(crate) fn check(&self, list: &message_list::MessageList) -> Vec<Value> {
         let made = list.messages().iter().enumerate().map(|(at, item)| {
@@ -83,7 +82,7 @@ impl ListFixture {
     }
 }
 
-/// A tool result with one text.
+/// Builds a tool result with one text and details.
 pub(crate) fn result(id: &str, text: &str) -> String {
     let text = js::stringify_str(&text.into());
     format!(
@@ -91,7 +90,7 @@ pub(crate) fn result(id: &str, text: &str) -> String {
     )
 }
 
-/// An answer that calls `exec` with these ids.
+/// Builds an answer that calls `exec` with these ids.
 pub(crate) fn calls(ids: &[&str]) -> String {
     let call = |id: &&str| {
         format!(r#"{{"type":"toolCall","id":"{id}","name":"exec","arguments":{{"command":"ls"}}}}"#)

@@ -1,9 +1,10 @@
-//! Texts that are known to tell no secret, by digests that nobody can aim at: their keys are drawn anew for each document.
+//! Remembers texts without secrets by their digests. The keys of the digests are random for each document, so that
+//! nobody can craft a text with the digest of a clean one.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 
-/// Digests of 128 bits: two texts of one document never share one by chance.
+/// Digests have 128 bits, so two texts of one document do not collide by chance.
 #[derive(Debug, Default)]
 pub(super) struct CleanTexts {
     keys: (RandomState, RandomState),

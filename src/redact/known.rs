@@ -1,25 +1,24 @@
-//! Secrets that are known, found where nothing around them tells: whole, by their lines, or as what a cut left of one.
+//! Finds secrets that are already known without help from the text around them: whole, line by line, or as the piece
+//! that a cut left.
 
 use std::collections::HashMap;
 
 use regex::Regex;
 
-/// Shorter secrets are only looked for where they are told as such: a short word stands in many texts.
+/// Minimum bytes of a secret that is searched for: a shorter word occurs in many texts.
 const MIN_SECRET_CHARS: usize = 8;
-/// Chars of a secret's beginning or end that are still told as a piece of it.
+/// Bytes of a secret's head and tail that identify a piece of it.
 const PIECE_CHARS: usize = 16;
-/// Secrets at least so long are looked for in pieces.
+/// Minimum bytes of a secret whose pieces are searched for.
 const LONG_SECRET_CHARS: usize = 24;
 
-/// A place in a text: from byte, to byte, kind and number of the secret.
+/// A range in a text: first byte, end byte, kind and number of the secret.
 pub(super) type SecretSpan = (usize, usize, &'static str, usize);
 
-/// What is looked for in one text after another.
 #[derive(Debug)]
 pub(super) struct KnownSecrets {
-    /// Any of the needles; none when there is nothing to look for.
+    /// Matches any needle; `None` if there are none.
     needles: Option<Regex>,
-    /// The secrets of each needle.
     secrets_by_needle: HashMap<String, Vec<Needle>>,
 }
 
@@ -28,7 +27,7 @@ struct Needle {
     secret: String,
     kind: &'static str,
     number: usize,
-    /// Where in the secret the needle stands.
+    /// The byte offset of the needle in the secret.
     offset: usize,
 }
 
@@ -51,12 +50,11 @@ impl KnownSecrets {
         Self { needles, secrets_by_needle }
     }
 
-    /// Whether there is nothing to look for.
     pub(super) fn is_empty(&self) -> bool {
         self.needles.is_none()
     }
 
-    /// Every place: in order, each as long as the text goes along with the secret.
+    /// Finds every occurrence in order, each extended while the text matches the secret.
     pub(super) fn find(&self, text: &str) -> Vec<SecretSpan> {
         let Some(needles) = &self.needles else { return Vec::new() };
         let mut found = Vec::new();
@@ -80,7 +78,7 @@ impl KnownSecrets {
 }
 
 impl Needle {
-    /// The place of the needle, widened while text and secret agree.
+    /// Extends the range of the needle while text and secret agree.
     fn widen(&self, text: &str, start: usize, end: usize) -> (usize, usize) {
         let length = end - start;
         let agree = |one: &[u8], other: &[u8]| one.iter().zip(other).take_while(|(a, b)| a == b).count();
@@ -95,14 +93,14 @@ impl Needle {
     }
 }
 
-/// A secret of few chars must be a word of its own.
+/// A short secret must be a whole word.
 fn is_whole_word(text: &str, start: usize, end: usize, secret: &str) -> bool {
     let letter = |char: Option<char>| char.is_some_and(char::is_alphanumeric);
     secret.len() >= PIECE_CHARS
         || !letter(text[..start].chars().next_back()) && !letter(text[end..].chars().next())
 }
 
-/// A secret of several lines is known by each of them, in whatever way they are joined.
+/// Each line identifies a secret of several lines, however the lines are joined.
 fn parts(secret: &str) -> Vec<&str> {
     let lines = secret.split(['\n', '\r']).flat_map(|line| line.split("\\n"));
     let lines: Vec<&str> =
@@ -113,13 +111,13 @@ fn parts(secret: &str) -> Vec<&str> {
     lines.into_iter().filter(|line| line.len() >= LONG_SECRET_CHARS && !line.starts_with("-----")).collect()
 }
 
-/// Whether a secret is told from a word by itself.
+/// Whether a secret differs from an ordinary word.
 fn is_distinctive(secret: &str) -> bool {
     let plain = secret.chars().all(char::is_alphabetic);
     secret.len() >= MIN_SECRET_CHARS && (!plain || secret.len() >= LONG_SECRET_CHARS)
 }
 
-/// What is looked for of a secret: it, or, of a long one, how it begins and how it ends.
+/// The needles of a secret: the whole, or the head and the tail of a long one.
 fn pieces(secret: &str) -> Vec<(usize, &str)> {
     let (head, tail) = (PIECE_CHARS, secret.len().saturating_sub(PIECE_CHARS));
     if secret.len() < LONG_SECRET_CHARS || !secret.is_char_boundary(head) || !secret.is_char_boundary(tail) {

@@ -1,11 +1,12 @@
-//! Secrets out of everything that leaves the program as a document, and out of the short texts of lists and rows. Pure:
-//! texts in, texts out.
+//! Removes secrets from everything that leaves the program as a document, and from the short texts of lists and rows.
+//! It is pure: texts in, texts out.
 //!
-//! A document goes in two passes. First everything that will be written is looked through and each secret is learnt: by its shape,
-//! by the name that stands before it, by the key it is the value of. Then every place where one stands is replaced, also
-//! where nothing around it tells what it is, and where a cut left only its beginning or its end. The same secret has the
-//! same placeholder throughout a document, so that it still shows which two are the same. A short text is masked by the same
-//! rules on its own, so its placeholders carry no numbers: the same number in two rows would mean nothing.
+//! A document takes two passes. The first reads everything that will be written and learns each secret: by its shape,
+//! by the name before it, or by its key. The second replaces every occurrence, even where nothing around it reveals a
+//! secret, or where a cut left only its head or tail. The same secret has the same placeholder throughout a document,
+//! so a reader still sees which two are equal: `git push https://[redacted:github-token:1]@github.com`. A short text
+//! is masked alone under the same rules. Its placeholders have no numbers, because the same number in two rows would
+//! mean nothing.
 
 mod clean_texts;
 mod known;
@@ -27,51 +28,44 @@ use known::KnownSecrets;
 use rules::{COMPILED, is_placeholder};
 use views::{DecodedView, base64_texts, views};
 
-/// An image of one transparent pixel: no rule can look into a picture.
+/// A transparent image of one pixel, which replaces every image: no rule can examine a picture.
 const BLANK_IMAGE: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==";
 
-/// The secrets of a document, and what stands for each.
+/// The secrets of a document and their placeholders.
 #[derive(Debug, Default)]
 pub struct Redactor {
-    /// Nothing is replaced.
     is_off: bool,
     /// Kind and number of each secret, by its text.
     secrets: BTreeMap<String, (&'static str, usize)>,
-    /// How secrets are written where that is not as they are: behind escapes, in base64.
+    /// The encoded forms of secrets in the texts: escaped, or in base64.
     encoded_forms: BTreeSet<String>,
-    /// How many of each kind there are.
     counts: BTreeMap<&'static str, usize>,
-    /// What is looked for everywhere; none until the first text is redacted.
+    /// The compiled search; `None` until a text is redacted after a new secret.
     known: Option<KnownSecrets>,
-    /// Images were left out.
     removed_images: usize,
-    /// Digests of texts that tell no secret: every text is looked through once to learn and once to replace.
+    /// Texts without secrets: the second pass need not search them again.
     clean_texts: CleanTexts,
 }
 
 impl Redactor {
-    /// One that replaces nothing.
     pub fn disabled() -> Self {
         Self { is_off: true, ..Self::default() }
     }
 
-    /// Whether it replaces anything.
     pub fn is_enabled(&self) -> bool {
         !self.is_off
     }
 
-    /// How many secrets were found, by kind.
     pub fn counts(&self) -> &BTreeMap<&'static str, usize> {
         &self.counts
     }
 
-    /// How many images were replaced.
     pub fn removed_images(&self) -> usize {
         self.removed_images
     }
 
-    /// Looks through a text.
+    /// Learns the secrets in a text.
     pub fn learn(&mut self, text: &str) {
         if self.is_off {
             return;
@@ -91,8 +85,8 @@ impl Redactor {
         }
     }
 
-    /// Looks through every text of a value, and takes the values of keys that name secrets. Arguments of calls are often
-    /// JSON in a text; that is looked through as text.
+    /// Learns the secrets in every text of a value, and the values of keys that name secrets. Arguments of calls are
+    /// often JSON in a string; they are searched as text.
     pub fn learn_value(&mut self, value: &Value) {
         if self.is_off {
             return;
@@ -129,14 +123,14 @@ impl Redactor {
         *count
     }
 
-    /// What stands for a secret: the same for the same text.
+    /// The placeholder of a secret; the same text always has the same one.
     fn placeholder(&mut self, secret: &str, kind: &'static str) -> String {
         let number = self.record(secret, kind);
         let kind = self.secrets.get(secret).map_or(kind, |(kind, _)| kind);
         format!("[redacted:{kind}:{number}]")
     }
 
-    /// The text without its secrets.
+    /// Replaces the secrets in a text.
     pub fn redact_text<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
         if self.is_off || text.is_empty() {
             return Cow::Borrowed(text);
@@ -156,7 +150,7 @@ impl Redactor {
         Cow::Owned(out)
     }
 
-    /// Where secrets stand in a text, as bytes, with what is put there: in order, none over another.
+    /// The byte ranges of secrets in a text with their placeholders, in order and without overlap.
     fn replacements(&mut self, text: &str) -> Vec<(usize, usize, String)> {
         if self.secrets.is_empty() && self.clean_texts.contains(text) {
             return Vec::new();
@@ -165,7 +159,7 @@ impl Redactor {
         let told = if self.clean_texts.contains(text) { Vec::new() } else { detect(text, &views) };
         let mut places: Vec<(usize, usize, String)> = Vec::with_capacity(told.len());
         for DetectedSecret { from, to, kind, secret } in told {
-            // A rule may take more of a text than the secret that is known to stand there, never less.
+            // A rule may replace more text than the known secret there, never less.
             let placeholder = self.placeholder(&secret, kind);
             places.push((from, to, placeholder));
         }
@@ -183,7 +177,7 @@ impl Redactor {
         places
     }
 
-    /// The same for text of the gateway; halves of surrogate pairs stay what they are.
+    /// As [`Self::redact_text`], for JavaScript strings; keeps lone surrogates.
     pub fn redact_js(&mut self, text: &JsString) -> JsString {
         if self.is_off {
             return text.clone();
@@ -193,7 +187,7 @@ impl Redactor {
         if places.is_empty() {
             return text.clone();
         }
-        // A lone half is one unit, and so is what stands for it in `plain`.
+        // A lone surrogate is one unit, and so is its U+FFFD in `plain`.
         let (mut out, mut units, mut bytes) = (JsString::new(), 0, 0);
         for (from, to, placeholder) in places {
             let before = units + plain[bytes..from].encode_utf16().count();
@@ -206,7 +200,8 @@ impl Redactor {
         out
     }
 
-    /// A value without secrets: texts, keys, the values of keys that name secrets; images are left blank.
+    /// Replaces the secrets in a value: in texts and keys, and the values of keys that name secrets; replaces images
+    /// by a blank one.
     pub fn redact_value(&mut self, value: &Value) -> Value {
         if self.is_off {
             return value.clone();
@@ -241,7 +236,7 @@ impl Redactor {
     }
 }
 
-/// A secret that a text tells: its bytes there, its kind, and it itself without escapes.
+/// A detected secret: its bytes in the text, its kind, and its text without escapes.
 #[derive(Debug)]
 struct DetectedSecret {
     from: usize,
@@ -250,7 +245,7 @@ struct DetectedSecret {
     secret: String,
 }
 
-/// Every secret that a text tells, behind escapes and in base64 too; none over another.
+/// Detects every secret in a text, also behind escapes and in base64; the results do not overlap.
 fn detect(text: &str, views: &[DecodedView]) -> Vec<DetectedSecret> {
     let of = |hit: &rules::Hit, text: &str, (from, to)| DetectedSecret {
         from,
@@ -273,7 +268,7 @@ fn detect(text: &str, views: &[DecodedView]) -> Vec<DetectedSecret> {
     told
 }
 
-/// Adds a secret to others: what lies within another is told already, and what reaches beyond one takes it in.
+/// Adds a secret: drops it if another covers it, merges it with those that it overlaps.
 fn merge_detected(told: &mut Vec<DetectedSecret>, mut new: DetectedSecret) {
     if told.iter().any(|other| other.from <= new.from && new.to <= other.to) {
         return;
@@ -288,7 +283,7 @@ fn merge_detected(told: &mut Vec<DetectedSecret>, mut new: DetectedSecret) {
     told.push(new);
 }
 
-/// Where known secrets stand, behind escapes and in base64 too.
+/// Finds the known secrets in a text, also behind escapes and in base64.
 fn find_known(known: &KnownSecrets, text: &str, views: &[DecodedView]) -> Vec<known::SecretSpan> {
     if known.is_empty() {
         return Vec::new();
@@ -313,7 +308,6 @@ fn find_known(known: &KnownSecrets, text: &str, views: &[DecodedView]) -> Vec<kn
     found
 }
 
-/// Whether a member is the data of an image.
 fn is_image_data(object: &Object, key: &JsString) -> bool {
     key.eq_str("data") && object.get("type").is_some_and(|kind| kind.str_is("image"))
 }

@@ -1,11 +1,11 @@
-//! Keys of configurations, requests and arguments whose value is a secret, whatever it looks like.
+//! The keys of configurations, requests and arguments whose values are secrets, whatever the values look like.
 
 use crate::js::JsString;
 
-/// The kind of a secret that only its key tells.
+/// The kind of a secret that only its key reveals.
 pub(super) const NAMED_KIND: &str = "value";
 
-/// Ends of names whose values are secrets, in lower case and without `_` and `-`.
+/// Suffixes of names whose values are secrets, in lower case and without `_`, `-` and blanks.
 const SECRET_SUFFIXES: [&str; 24] = [
     "password",
     "passwd",
@@ -33,7 +33,7 @@ const SECRET_SUFFIXES: [&str; 24] = [
     "mnemonic",
 ];
 
-/// Names that end so and hold something else: places in a list, counts, switches.
+/// Names with such a suffix that are no secrets: positions in a list, switches.
 const HARMLESS_NAMES: [&str; 8] = [
     "pagetoken",
     "nextpagetoken",
@@ -45,7 +45,6 @@ const HARMLESS_NAMES: [&str; 8] = [
     "silenttoken",
 ];
 
-/// Whether the value of a key is a secret.
 pub(super) fn is_secret_name(key: &JsString) -> bool {
     if key.len() > 64 {
         return false;

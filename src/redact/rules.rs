@@ -1,7 +1,7 @@
-//! The shapes of secrets: what a token of each kind looks like, and what stands before one that has no shape of its own.
+//! The shapes of secrets: the form of each kind of token, and the names before secrets without a form.
 //!
-//! The shapes are those that the issuers document, and those that scanners of repositories look for. A rule may take too
-//! much, never too little: what is gone by mistake is a word less in a report; what stays is a key that must be changed.
+//! The forms are those that the issuers document and that repository scanners search for. A rule may match too much,
+//! never too little: a false match costs a word in a report, a missed one leaks a key that must be changed.
 
 use std::cell::OnceCell;
 use std::sync::{LazyLock, OnceLock};
@@ -9,36 +9,35 @@ use std::sync::{LazyLock, OnceLock};
 use memchr::memmem::{self, Finder};
 use regex::Regex;
 
-/// How much a match still has to prove.
+/// The evidence that a match needs besides its pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proof {
-    /// Its shape alone: nothing else looks so.
+    /// None: nothing else has this shape.
     Shape,
-    /// A name stands before it that says so: anything but a placeholder is taken.
+    /// A name before it says that it is a secret: anything but a placeholder counts.
     Named,
-    /// A name stands before it, in text that may be prose or code: it must not look like a word, a type or an expression.
+    /// A name is before it, in text that may be prose or code: it must not look like a word, a type or an expression.
     Loose,
 }
 
-/// One kind of secret. The secret is the last group that took part, else the whole match.
+/// A kind of secret. The secret is the last group that matched, else the whole match.
 #[derive(Debug)]
 struct Rule {
-    /// Its word in the placeholder.
+    /// The word in the placeholder.
     kind: &'static str,
     pattern: &'static str,
     proof: Proof,
-    /// Letters of which some stand in every match; empty where those that the pattern begins with do.
     prefilter: Prefilter,
 }
 
-/// Letters without which a rule takes nothing of a text.
+/// Letters without which a rule cannot match; searching for them is far cheaper than the pattern.
 #[derive(Debug, Clone, Copy)]
 enum Prefilter {
-    /// Those that the pattern begins with.
+    /// The letters that the pattern begins with.
     Start,
-    /// One of these.
+    /// Any of these.
     Exact(&'static [&'static str]),
-    /// One of these, in either case.
+    /// Any of these, in either case.
     Folded(&'static [&'static str]),
 }
 
@@ -71,16 +70,16 @@ macro_rules! secret_name {
     };
 }
 
-/// One of these stands in every `secret_name!`.
+/// Every `secret_name!` contains one of these.
 const NAMES: &[&str] =
     &["token", "secret", "pass", "pwd", "key", "credential", "connection", "otp", "mnemonic", "phrase"];
-/// One of these stands in every name of a parameter that holds a secret.
+/// Every name of a parameter with a secret contains one of these.
 const PARAMETERS: &[&str] =
     &["token=", "key=", "secret=", "password=", "passwd=", "pwd=", "sig=", "signature="];
 
-/// The most telling first: where two rules take the same place, the first names it.
+/// Most specific first: if two rules match the same range, the first names it.
 const RULES: &[Rule] = &[
-    // Its lines may be quoted, numbered, in an array, or have their ends escaped.
+    // The lines may be quoted, numbered, in an array, or have escaped ends.
     shape(
         "private-key",
         r#"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?:(?:\\[nrt]|[\s>|"',+\\])+(?:[A-Za-z][A-Za-z0-9-]*: [^\n\\"]*|[A-Za-z0-9+/=]+))*(?:(?:\\[nrt]|[\s>|"',+\\])*-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----)?"#,
@@ -101,7 +100,7 @@ const RULES: &[Rule] = &[
     shape("slack-token", r"\bxox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{8,}"),
     shape("slack-token", r"\bxapp-\d-[A-Za-z0-9-]{8,}"),
     shape("slack-webhook", r"\bhooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{12,})"),
-    // A bot's number, a colon, and 35 characters; `bot` stands before it in addresses.
+    // A bot's number, a colon, and 35 characters; addresses have `bot` before it.
     shape("telegram-token", r"(?:\b|bot)(\d{6,12}:[A-Za-z0-9_-]{33,37})").with_letters(&[":"]),
     shape("discord-token", r"\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}").with_letters(&["."]),
     shape("discord-webhook", r"\bdiscord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([A-Za-z0-9_-]{20,})"),
@@ -162,7 +161,7 @@ const RULES: &[Rule] = &[
         r#"(?i)\b(?:x-api-key|x-auth-token|x-access-token|x-goog-api-key|x-gitlab-token|x-vault-token|private-token|api-key|proxy-authorization|x-openclaw-token)["'\\]*\s*[:=]\s*["'\\]*([^\s"',;\\]{6,})"#,
     ).with_folded_letters(&["api-key", "-token", "-authorization"]),
     named("cookie", r#"(?i)\b(?:set-)?cookie["'\\]*\s*:\s*["'\\]*([A-Za-z0-9_.-]+=[^"'\r\n\\]{4,})"#).with_folded_letters(&["cookie"]),
-    // `NAME=value` as in `.env`, shells and units; upper case says that it is meant.
+    // `NAME=value` as in `.env`, shells and units; upper case shows that it is a variable.
     named(
         "env",
         r#"\b[A-Z][A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|PWD|PASSPHRASE|PASS|CREDENTIALS?|API_?KEY|(?:ACCESS|PRIVATE|SECRET|SIGNING|ENCRYPTION|AUTH|MASTER|SERVICE|ACCOUNT)_KEY(?:_ID)?|_KEY|_DSN|DATABASE_URL)\s?=\s?(?:\\?"((?:[^"\\\n]|\\[^"n])+)\\?"|'([^'\n]+)'|([^\s"'`;,&|)<>\\]+))"#,
@@ -192,7 +191,7 @@ const RULES: &[Rule] = &[
     loose("value", r#"(?i)\b(?:curl|wget)\b[^\n]*?\s(?:-u|--user)[ =]["']?[^\s:"']+:([^\s"']{4,})"#).with_folded_letters(&["curl", "wget"]),
 ];
 
-/// Every rule, each compiled where a text first calls for it.
+/// Every rule, each compiled for the first text that needs it.
 pub(super) struct CompiledRules {
     rules: Vec<CompiledRule>,
 }
@@ -203,7 +202,6 @@ struct CompiledRule {
     regex: OnceLock<Regex>,
 }
 
-/// What a rule takes of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Hit {
     pub from: usize,
@@ -211,16 +209,15 @@ pub(super) struct Hit {
     pub kind: &'static str,
 }
 
-/// The rules.
+/// Every rule.
 ///
-/// A pattern that does not compile would be left out; a test holds that none is.
+/// A pattern that does not compile would match nothing; a test checks that all compile.
 pub(super) static COMPILED: LazyLock<CompiledRules> =
     LazyLock::new(|| CompiledRules { rules: RULES.iter().map(CompiledRule::new).collect() });
 
-/// A text as rules look for their letters in it.
 struct SearchText<'a> {
     exact: &'a [u8],
-    /// In lower case; none where letters of other scripts may stand for one of these.
+    /// In lower case; `None` if the text contains letters beyond ASCII that fold to ASCII.
     folded: OnceCell<Option<Vec<u8>>>,
 }
 
@@ -231,7 +228,7 @@ impl<'a> SearchText<'a> {
 
     fn folded(&self) -> Option<&[u8]> {
         let fold = || {
-            // ſ and the sign of kelvin are an s and a k in either case.
+            // ſ (U+017F) folds to s, and the Kelvin sign (U+212A) to k.
             let others = ["\u{17f}", "\u{212a}"];
             let has_other = others.iter().any(|other| memmem::find(self.exact, other.as_bytes()).is_some());
             (!has_other).then(|| self.exact.to_ascii_lowercase())
@@ -251,7 +248,7 @@ impl CompiledRule {
         Self { rule, finders, regex: OnceLock::new() }
     }
 
-    /// Whether the rule may take anything of a text: looking for a few letters is far cheaper than for a pattern.
+    /// Whether the rule may match in a text.
     fn may_match(&self, letters: &SearchText<'_>) -> bool {
         let text = match self.rule.prefilter {
             Prefilter::Folded(_) => letters.folded(),
@@ -265,7 +262,7 @@ impl CompiledRule {
     }
 }
 
-/// The letters that every match of a pattern begins with.
+/// The letters with which every match of a pattern begins.
 fn prefix_letters(pattern: &str) -> String {
     let pattern = pattern.strip_prefix(r"\b").unwrap_or(pattern);
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
@@ -276,7 +273,7 @@ fn prefix_letters(pattern: &str) -> String {
     letters
 }
 
-/// Words of a secret are ASCII: a letter of another script before it does not make it part of a longer word.
+/// Makes `\b` ASCII-only: a letter of another script before a secret does not extend its word.
 fn ascii_pattern(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)")
 }
@@ -290,7 +287,7 @@ fn compile(pattern: &str) -> Regex {
 static MATCH_NOTHING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[^\s\S]").unwrap());
 
 impl CompiledRules {
-    /// What the rules take of a text: in order, no two over each other; the earliest rule of the table wins.
+    /// Finds all matches in a text, in order and without overlap; the first rule of the table wins.
     pub(super) fn find_hits(&self, text: &str) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
         let letters = SearchText::new(text);
@@ -311,7 +308,7 @@ impl CompiledRules {
     }
 }
 
-/// Whether a place lies in what stands for a secret already: the kinds of secrets are names that rules look for.
+/// Whether a position is inside a placeholder, whose kind may be a name that rules search for.
 fn is_in_placeholder(text: &str, at: usize) -> bool {
     let before = &text[..at];
     let closed = before.rfind(']').map_or(0, |end| end + 1);
@@ -326,7 +323,7 @@ fn is_proven(secret: &str, proof: Proof) -> bool {
     }
 }
 
-/// What stands for a secret and is none: a reference, a mask, a word for one, our own placeholder.
+/// Whether a text only represents a secret: a reference, a mask, a type name, our own placeholder.
 pub(super) fn is_placeholder(text: &str) -> bool {
     const WORDS: [&str; 32] = [
         "string",
@@ -372,11 +369,12 @@ fn is_one_of(words: &[&str], text: &str) -> bool {
     words.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// A word, a number of few digits, a path or an expression, as prose and code have them after a name.
+/// Whether a text is a word, a short number, a path or an expression, as in prose and code after a name.
 fn is_ordinary(text: &str) -> bool {
     let word = text.trim_end_matches(['.', ':', '!', '?']);
     let letters = word.chars().all(|char| char.is_alphabetic() || "-_/.".contains(char));
-    // Of short names in camel case few letters are capitals; of what was drawn by lot every second one. Long ones are taken.
+    // Short camel-case names have few capitals; in random text every second letter is one. Long mixed names count as
+    // secrets.
     let capitals = word.chars().skip(1).filter(|char| char.is_uppercase()).count();
     let mixed = capitals > 0 && word.chars().any(char::is_lowercase) && !word.contains(['.', '/', '-', '_']);
     let drawn = mixed && (capitals * 3 >= word.len() || word.len() >= 16);
@@ -401,7 +399,7 @@ mod tests {
         }
     }
 
-    /// As if every rule were tried on every text.
+    /// Applies every rule to a text without the prefilters.
     fn hits_of_all(text: &str) -> Vec<(usize, usize, &'static str)> {
         let all = RULES.iter().flat_map(|rule| {
             let found: Vec<_> =

@@ -1,4 +1,4 @@
-//! Secrets out of a drawn screen. Lines are wrapped and cut there, so a secret may stand in pieces.
+//! Masks secrets on a drawn screen. Lines are wrapped and cut there, so a secret may be in pieces.
 
 use std::collections::HashSet;
 
@@ -7,13 +7,12 @@ use ratatui::buffer::Buffer;
 use super::views::views;
 use super::{Redactor, detect};
 
-/// What stands in each cell of a secret.
 const MASK: &str = "█";
-/// Cells of a row that agree with a piece of a secret this long are part of it.
+/// Cells that equal this many characters of a secret are part of it.
 const GRAM_LEN: usize = 8;
 
-/// Masks every cell that belongs to a secret: one whose shape shows in its row, or a piece of one that the document knows.
-/// Answers how many cells.
+/// Masks every cell of a secret: one that a row shows whole, or a piece of one that the document knows. Returns the
+/// number of masked cells.
 pub fn redact_screen(buffer: &mut Buffer, redactor: &Redactor) -> usize {
     if !redactor.is_enabled() {
         return 0;
@@ -39,7 +38,7 @@ pub fn redact_screen(buffer: &mut Buffer, redactor: &Redactor) -> usize {
     masked
 }
 
-/// One row: its characters, each with its column.
+/// A row: its characters, each with its column.
 struct ScreenRow {
     chars: Vec<char>,
     columns: Vec<u16>,
@@ -76,12 +75,12 @@ impl ScreenRow {
     }
 }
 
-/// Pieces of every known secret that is not a plain word.
+/// Pieces of every known secret, except those that look like words.
 fn grams(redactor: &Redactor) -> HashSet<String> {
     let mut grams = HashSet::new();
     for secret in redactor.secrets.keys().chain(&redactor.encoded_forms) {
         let chars: Vec<char> = secret.chars().filter(|char| !char.is_control()).collect();
-        // How a secret begins is told by itself, even where that is a prefix that all of its kind have.
+        // The head of a secret always counts, even if it is a prefix that all secrets of its kind share.
         let telling =
             chars.windows(GRAM_LEN).enumerate().filter(|(at, gram)| *at == 0 || is_distinctive(gram));
         grams.extend(telling.map(|(_, gram)| gram.iter().collect::<String>()));
@@ -89,14 +88,14 @@ fn grams(redactor: &Redactor) -> HashSet<String> {
     grams
 }
 
-/// Whether a piece is more than letters of a word and signs that many texts hold.
+/// Whether a piece contains a digit or mixed case, unlike an ordinary word.
 fn is_distinctive(gram: &[char]) -> bool {
     let digits = gram.iter().any(char::is_ascii_digit);
     let mixed = gram.iter().any(|char| char.is_uppercase()) && gram.iter().any(|char| char.is_lowercase());
     digits || mixed
 }
 
-/// Where a secret breaks off at the end of a line, its last few characters begin the next one.
+/// Marks the last few characters of a secret that wraps at the end of a line, at the start of the next.
 fn mark_wrapped(rows: &[ScreenRow], marked: &mut [Vec<bool>], redactor: &Redactor) {
     let secrets: Vec<Vec<char>> = redactor
         .secrets
@@ -121,7 +120,7 @@ fn mark_wrapped(rows: &[ScreenRow], marked: &mut [Vec<bool>], redactor: &Redacto
     }
 }
 
-/// Marks `rest` where a line of some pane begins with it.
+/// Marks `rest` wherever a line of a pane begins with it.
 fn mark_start(row: &ScreenRow, marked: &mut [bool], rest: &[char]) {
     if rest.is_empty() {
         return;
@@ -166,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_secret_in_base64_is_masked_where_a_line_breaks_it() {
-        // `key {KEY}` as a header would have it.
+        // `key {KEY}` as in a header.
         let written = "a2V5IHNrLWFudC1hcGkwMy1aeDgxS3E5MkxtMzdWYjY0TmM1NQ";
         let mut redactor = Redactor::default();
         redactor.learn(written);

@@ -1,4 +1,4 @@
-//! Short texts of lists and rows, masked one by one.
+//! Masks the short texts of lists and rows one by one.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -9,18 +9,17 @@ use super::rules::COMPILED;
 use super::views::views;
 use super::{DetectedSecret, detect, find_known};
 
-/// Whether lists and rows show the secrets of their texts.
+/// Whether lists and rows show the secrets in their texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SecretDisplay {
-    /// A placeholder is shown instead.
+    /// A placeholder replaces each secret.
     #[default]
     Hidden,
-    /// They are shown.
     Shown,
 }
 
 impl SecretDisplay {
-    /// The text as it is shown.
+    /// Returns the text as the setting shows it.
     pub fn apply(self, text: &str) -> Cow<'_, str> {
         match self {
             Self::Hidden => masked(text),
@@ -29,12 +28,13 @@ impl SecretDisplay {
     }
 }
 
-/// Compiles the rules, which takes longer than a frame: begun beside the screen, no frame waits for it.
+/// Builds the prefilters of all rules, so that no frame waits for them; each pattern compiles for the first text that
+/// needs it.
 pub fn compile_rules() {
     LazyLock::force(&COMPILED);
 }
 
-/// The text with `[redacted:kind]` in the place of each secret.
+/// Replaces each secret with `[redacted:kind]`.
 pub fn masked(text: &str) -> Cow<'_, str> {
     let views = views(text);
     let found = detect(text, &views);

@@ -18,7 +18,7 @@ fn redacted(text: &str) -> String {
 
 #[test]
 fn every_shape_is_gone_and_what_stands_around_it_stays() {
-    // The line of a key is told by the key alone.
+    // Only the key itself reveals a single line of it.
     for sample in samples().iter().filter(|sample| sample.name != "private key by a line") {
         let text = redacted(&sample.text);
         assert!(!text.contains(&sample.secret), "{}: {text}", sample.name);
@@ -63,7 +63,7 @@ fn every_shape_is_gone_however_its_text_is_escaped() {
         use base64::Engine as _;
         base64::engine::general_purpose::STANDARD_NO_PAD.encode(text)
     };
-    // The line of a key is told by the key alone, and a secret of several lines by each of them.
+    // Only the key itself reveals a single line of it, and each line reveals a secret of several lines.
     for sample in samples().iter().filter(|sample| !sample.name.starts_with("private key")) {
         let forms = [
             ("JSON", quoted(&sample.text), quoted(&sample.secret)),

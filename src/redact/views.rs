@@ -1,5 +1,7 @@
-//! What a text says once its escapes are undone, and where each part of that stands in it: transcripts hold JSON in JSON,
-//! addresses with their parameters encoded, and headers in base64.
+//! Decodes the escapes of a text and maps each decoded part to its place in the original. Transcripts contain JSON in
+//! JSON, URLs with encoded parameters, and headers in base64.
+//!
+//! For example, the view `a/b` of `a%2Fb` maps its byte 1 to byte 1 and its byte 2 to byte 4.
 
 use std::sync::LazyLock;
 
@@ -8,16 +10,15 @@ use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use regex::Regex;
 
-/// Escapes are undone so often, one way: JSON in JSON in JSON.
+/// Maximum levels of one kind of escape: JSON in JSON in JSON.
 const MAX_LEVELS: usize = 3;
-/// Chars of base64 whose bytes tell whether it is one of text.
+/// Chars of base64 that are decoded first to see whether it encodes text.
 const SNIFF_CHARS: usize = 32;
 
-/// A text with its escapes undone.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DecodedView {
     pub text: String,
-    /// Of each byte, and of the end, the byte of the original that it comes from.
+    /// For each byte, and for the end, the original byte that it comes from.
     offsets: Vec<usize>,
 }
 
@@ -26,15 +27,15 @@ impl DecodedView {
         Self { text: text.to_owned(), offsets: (0..=text.len()).collect() }
     }
 
-    /// Where bytes of this text stand in the original, escapes included.
+    /// Maps a byte range of this text to the original, including escapes.
     pub(super) fn original_range(&self, from: usize, to: usize) -> (usize, usize) {
         let at = |byte: usize| self.offsets.get(byte).or(self.offsets.last()).copied().unwrap_or(0);
         (at(from), at(to))
     }
 }
 
-/// A text as it is without the backslashes of JSON, without those of JSON in JSON, and without percent signs; none where
-/// it has no such escape.
+/// Decodes a text step by step: each level of JSON backslashes, then each level of percent signs. Returns every step;
+/// none for a text without such escapes.
 pub(super) fn views(text: &str) -> Vec<DecodedView> {
     let mut views: Vec<DecodedView> = Vec::new();
     if !text.contains(['\\', '%']) {
@@ -50,7 +51,7 @@ pub(super) fn views(text: &str) -> Vec<DecodedView> {
     views
 }
 
-/// Undoes one level of backslashes.
+/// Decodes one level of backslashes.
 fn unescaped(view: &DecodedView) -> Option<DecodedView> {
     let mut out = DecodedView {
         text: String::with_capacity(view.text.len()),
@@ -75,7 +76,7 @@ fn unescaped(view: &DecodedView) -> Option<DecodedView> {
     changed.then_some(out)
 }
 
-/// What a backslash and the char behind it mean, and how many chars are part of it.
+/// Decodes the char after a backslash; returns it and the number of chars to skip.
 fn escape(next: char, text: &str) -> Option<(char, usize)> {
     let plain = |char| Some((char, 1));
     match next {
@@ -96,7 +97,7 @@ fn push(out: &mut DecodedView, char: char, at: usize) {
     (0..char.len_utf8()).for_each(|_| out.offsets.push(at));
 }
 
-/// Undoes one level of percent signs; bytes that are no text stay as they are.
+/// Decodes one level of percent signs; keeps bytes that are not UTF-8.
 fn decoded(view: &DecodedView) -> Option<DecodedView> {
     let bytes = view.text.as_bytes();
     let byte = |at: usize| {
@@ -132,7 +133,7 @@ fn decoded(view: &DecodedView) -> Option<DecodedView> {
 #[expect(clippy::unwrap_used, reason = "a pattern that a test compiles")]
 static BASE64: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z0-9+/_-]{20,}={0,2}").unwrap());
 
-/// Base64 of text: from byte, to byte, and the text.
+/// Finds base64 that encodes text: first byte, end byte, and the decoded text.
 pub(super) fn base64_texts(text: &str) -> Vec<(usize, usize, String)> {
     let of = |found: regex::Match<'_>| Some((found.start(), found.end(), decode_base64(found.as_str())?));
     BASE64.find_iter(text).filter_map(of).collect()
@@ -147,7 +148,7 @@ fn decode_base64(text: &str) -> Option<String> {
     let engine = GeneralPurpose::new(alphabet, config);
     let is_text =
         |bytes: &[u8]| bytes.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..));
-    // Most long words and every picture are told by their beginning.
+    // The head alone excludes most long words and every picture.
     let head = engine.decode(text.get(..SNIFF_CHARS.min(text.len() / 4 * 4))?).ok()?;
     is_text(&head).then_some(())?;
     let bytes = engine.decode(text).ok()?;

@@ -1,5 +1,6 @@
-//! What all lanes of a session have in common: the messages of the path as they stand in the transcript, where the replies,
-//! results and words of people are among them, and what the first run that loads a result makes of it. Made once.
+//! State that all traces of a session share: the messages of the path as the transcript has them, the positions of
+//! replies, results and user messages, and the changes that repair makes when a run first loads them. Built once,
+//! because a sweep runs thousands of traces over the same path.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -16,49 +17,46 @@ use crate::replay::context_edits::{is_context_edit, runtime_size};
 use crate::replay::fixed_point::fixed_point;
 use crate::store::entry::{EntryKind, MessageSize, Role};
 
-/// The messages of the path, and between them the results that repair invents where none is: these count for nothing until
-/// a run has loaded what stands before it.
+/// The messages of the path, with the results that repair invents between them. An invented result counts as nothing
+/// until a run has loaded the messages before it.
 #[derive(Debug, Default)]
 pub(super) struct ReplayBase {
-    /// Sizes, as a list of messages asks for them.
+    /// Sizes, in the form that a message list needs.
     pub(super) context: Context,
-    /// Where on the path the entry of each stands; nowhere for one that repair invents.
+    /// Position of each message's entry on the path; `usize::MAX` for an invented result.
     path_indices: Vec<usize>,
-    /// Those that repair adds or drops, ascending.
+    /// Messages that repair adds or drops, ascending.
     pub(super) repair_changes: Vec<usize>,
     pub(super) missing: HashMap<usize, MissingMessage>,
-    /// A repair of any stretch of the path adds and drops just those, and changes nothing else that is sent.
+    /// A repair of any range of the path adds and drops exactly these messages and changes nothing else that is sent.
     pub(super) has_local_repairs: bool,
-    /// Tokens of each by factors of this session, where there are any.
+    /// Tokens of each message by this session's fitted factors, if there are any.
     pub(super) weights: Option<Vec<f64>>,
-    /// Tokens of each by chars.
+    /// Tokens of each message, estimated from chars.
     pub(super) estimates: Vec<u64>,
-    /// Which of them people said.
+    /// Positions of user messages.
     pub(super) users: Vec<usize>,
-    /// Which of them the model said.
+    /// Positions of assistant messages.
     pub(super) replies: Vec<usize>,
-    /// Which of them tools returned, or the guard takes for such.
+    /// Positions of tool results, and of messages that the guard treats as results.
     pub(super) results: Vec<usize>,
-    /// The texture of each result without its details, told when a lane first asks for it.
+    /// Features of each result without its details; computed when a trace first needs them.
     stripped_features: Vec<OnceLock<Box<ContentFeatures>>>,
     is_paired: OnceLock<bool>,
 }
 
-/// A result that repair invents.
 #[derive(Debug)]
 pub(super) struct MissingMessage {
     pub(super) result: MissingResult,
     features: Option<ContentFeatures>,
 }
 
-/// A message of a repaired path.
 enum Slot {
     Written { nth: usize, dropped: bool },
     Missing(MissingResult),
 }
 
 impl ReplayBase {
-    /// Of a session.
     pub(super) fn new(session: &ReplaySession<'_>) -> Self {
         let mut base = Self { weights: session.calibrated.map(|_| Vec::new()), ..Self::default() };
         let has_message = |place: &usize| {
@@ -67,7 +65,7 @@ impl ReplayBase {
         };
         let places: Vec<usize> = (0..session.path.len()).filter(has_message).collect();
         let is_edited = session.path.iter().any(|ix| is_context_edit(session.index, *ix));
-        // Where messages are edited on the way, no stretch is what it was when it was told.
+        // Once context edits change messages on the way, the sums of a range do not stay valid.
         let slots = session.features.filter(|_| !is_edited).and_then(|textures| {
             let textures: Option<Vec<&ContentFeatures>> =
                 places.iter().map(|place| textures[*place].as_deref()).collect();
@@ -105,7 +103,7 @@ impl ReplayBase {
         self.push(ix, size, weight, is_result);
     }
 
-    /// A result that repair invents, where it will stand. It is that of the message before it that wants it.
+    /// Adds an invented result behind the message that needs it. Its entry is that message's entry.
     fn push_missing(&mut self, missing: MissingResult) {
         let at = self.len();
         let Some(change) = PlannedMessage::from(missing.clone()).change else { return };
@@ -135,33 +133,30 @@ impl ReplayBase {
         self.context.messages.push(ContextMessage::from_entry(entry, size));
     }
 
-    /// Whether a message is one that repair invents.
     pub(super) fn is_missing(&self, at: usize) -> bool {
         self.path_indices.get(at) == Some(&usize::MAX)
     }
 
-    /// The first message of a stretch that repair adds or drops.
+    /// Returns the first message of a range that repair adds or drops.
     pub(super) fn first_repair_change(&self, from: usize, to: usize) -> Option<usize> {
         let first = self.repair_changes.partition_point(|at| *at < from);
         self.repair_changes.get(first).copied().filter(|at| *at < to)
     }
 
-    /// Messages of the path.
     pub(super) fn len(&self) -> usize {
         self.path_indices.len()
     }
 
-    /// The texture of a message as it stands in the transcript.
+    /// Returns a message's features as recorded in the transcript.
     pub(super) fn features<'a>(&self, session: &ReplaySession<'a>, at: usize) -> Option<&'a ContentFeatures> {
         session.features?.get(self.path_indices[at])?.as_deref()
     }
 
-    /// The texture of a result that repair invents.
     pub(super) fn missing_features(&self, at: usize) -> Option<&ContentFeatures> {
         self.missing.get(&at)?.features.as_ref()
     }
 
-    /// The texture of a message of which the details are gone.
+    /// Returns a message's features after its details were stripped.
     pub(super) fn features_without_details<'a>(
         &'a self,
         session: &ReplaySession<'a>,
@@ -175,7 +170,6 @@ impl ReplayBase {
         Some(self.stripped_features[at].get_or_init(|| Box::new(Edit::StripDetails.predict(size, texture).1)))
     }
 
-    /// Whether a repair of the whole path would change nothing that is sent.
     pub(super) fn is_paired(&self, session: &ReplaySession<'_>) -> bool {
         *self.is_paired.get_or_init(|| {
             let written = RecordedFeatures { base: self, session };
@@ -189,9 +183,9 @@ impl ReplayBase {
     }
 }
 
-/// Messages as a repair leaves them, where all it does is to drop results without a call and to invent missing ones, each at
-/// its place: then it does so to every stretch of them. None where it also tidies calls, renames or moves results, or
-/// meets an id twice.
+/// Returns the messages after a repair, if that repair only drops results without a call and invents missing results in
+/// place: only then does it do the same to every range of them. Returns `None` where it also tidies calls, renames or
+/// moves results, or meets an id twice.
 fn repaired_slots(textures: &[&ContentFeatures]) -> Option<Vec<Slot>> {
     if textures
         .iter()
@@ -199,7 +193,7 @@ fn repaired_slots(textures: &[&ContentFeatures]) -> Option<Vec<Slot>> {
     {
         return None;
     }
-    // A result of no call makes the pairing tell the order it would give any list.
+    // A result without a call makes `pair` return the order that it would give any list.
     let foreign = PairingShape::Result { id: None, name: None };
     let shapes: Vec<&PairingShape> =
         std::iter::once(&foreign).chain(textures.iter().map(|t| &t.shape)).collect();
@@ -227,8 +221,8 @@ fn repaired_slots(textures: &[&ContentFeatures]) -> Option<Vec<Slot>> {
     dropped(next, shapes.len(), &mut slots).then_some(slots)
 }
 
-/// Whether a compaction parts results from their calls where repair adds or drops some of them: a repair of what it kept is
-/// another one than that of the path. Those that it only parts are dropped where a run loads them.
+/// Whether a compaction separates results from their calls at a place where repair adds or drops results: a repair of
+/// the kept part then differs from that of the path. Results that are only separated are dropped when a run loads them.
 fn splits_repairs(session: &ReplaySession<'_>, places: &[usize], slots: &[Slot]) -> bool {
     let ReplaySession { index, path, .. } = session;
     let place = |slot: &Slot| match slot {
@@ -248,12 +242,11 @@ fn splits_repairs(session: &ReplaySession<'_>, places: &[usize], slots: &[Slot])
     })
 }
 
-/// Whether the runs that load a message take its details away.
+/// Whether a message has details that the next run strips.
 pub(super) fn has_details(role: Role, texture: &ContentFeatures) -> bool {
     role == Role::ToolResult && texture.details_chars.is_some()
 }
 
-/// The textures of the transcript.
 #[derive(Debug)]
 struct RecordedFeatures<'a> {
     base: &'a ReplayBase,

@@ -1,21 +1,21 @@
-//! The provider's prompt cache as a model: which beginning of a prompt is read back, what is written again, and what the
-//! call costs (compaction 10.8–10.11). It knows nothing of a provider's own reasons to forget.
+//! A model of the provider's prompt cache: the prefix of a prompt that is read from the cache, the rest that is
+//! written, and the cost of the call (compaction 10.8–10.11). It does not model evictions before the retention ends.
 
 use crate::gateway::catalog::Price;
 use crate::gateway::retention::Retention;
 use crate::store::entry::Usage;
 
-/// Prompts that are remembered: a pruned one and the unpruned one before it may be alive at once.
+/// Number of remembered prompts: a pruned prompt and the unpruned one before it may both be cached.
 const MAX_PROMPTS: usize = 4;
 
-/// The tokens of one call by what they cost.
+/// The tokens of one call by price class.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TokenSplit {
     /// Prompt tokens read from the cache.
     pub read: f64,
-    /// Prompt tokens written to it.
+    /// Prompt tokens written to the cache.
     pub write: f64,
-    /// Prompt tokens that are neither.
+    /// Prompt tokens neither read from the cache nor written to it.
     pub input: f64,
     /// Tokens of the answer.
     pub output: f64,
@@ -27,9 +27,9 @@ impl TokenSplit {
         [self.read, self.write, self.input, self.output].iter().all(|tokens| *tokens == 0.0)
     }
 
-    /// A request of so many tokens, of which the first `reusable` are in the cache and the last `uncached` stand behind
-    /// the last breakpoint (compaction 10.11). Where writing has no price of its own, nothing is marked as written;
-    /// where reading has none, the provider sells no cache.
+    /// Splits a request of `request` tokens, of which the first `reusable` are cached and the last `uncached` are
+    /// behind the last breakpoint (compaction 10.11). Without a write price no tokens count as written; without a read
+    /// price the provider sells no cache.
     pub fn for_request(
         request: f64,
         reusable: f64,
@@ -45,7 +45,7 @@ impl TokenSplit {
         Self { read, write: rest - input, input, output }
     }
 
-    /// What the provider counted. Parts that are no number count 0.
+    /// Takes the provider's counts; NaN and infinite parts count as 0.
     pub fn from_usage(usage: &Usage) -> Self {
         let known = |tokens: f64| if tokens.is_finite() { tokens.max(0.0) } else { 0.0 };
         Self {
@@ -56,9 +56,9 @@ impl TokenSplit {
         }
     }
 
-    /// In USD, the parts added as the gateway adds them (compaction 10.2).
+    /// Returns the cost in USD, summed in the gateway's order (compaction 10.2).
     pub fn cost(&self, price: &Price) -> f64 {
-        // Where writing costs no more than input it has no price of its own.
+        // Without a write price, writing costs as much as input.
         let write = if price.cache_write > 0.0 { price.cache_write } else { price.input };
         (self.input * price.input
             + self.output * price.output
@@ -68,26 +68,25 @@ impl TokenSplit {
     }
 }
 
-/// A prompt that was sent.
 #[derive(Debug, Clone, PartialEq)]
 struct CachedPrompt<M, E> {
     /// When it was sent, ms.
     sent_at: f64,
     key: M,
-    /// How many of its first messages still stand as they were.
+    /// Number of its first messages that have not changed since.
     valid_len: usize,
     edits: E,
 }
 
-/// The prompts a provider still remembers. `M` is what a prefix belongs to besides its text: model and thinking; `E` what
-/// was done to its messages.
+/// The prompts that a provider still remembers. `M` is the key of a prefix besides its text (model and thinking level);
+/// `E` describes the edits of its messages.
 #[derive(Debug, Clone)]
 pub struct PrefixCache<M, E> {
     retention_ms: f64,
     prompts: Vec<CachedPrompt<M, E>>,
 }
 
-/// Nothing is remembered, for no time.
+/// Creates an empty cache with a retention of 0.
 impl<M, E> Default for PrefixCache<M, E> {
     fn default() -> Self {
         Self { retention_ms: 0.0, prompts: Vec::new() }
@@ -95,21 +94,20 @@ impl<M, E> Default for PrefixCache<M, E> {
 }
 
 impl<M: PartialEq, E> PrefixCache<M, E> {
-    /// An empty one.
     pub fn new(retention: Retention) -> Self {
         Self { retention_ms: retention.ms(), prompts: Vec::new() }
     }
 
-    /// The list behind the prompts changed from a message on: what was cached holds only up to there.
+    /// Limits all cached prompts to the messages before `first`, because the list changed from there on.
     pub fn invalidate_from(&mut self, first: usize) {
         for prompt in &mut self.prompts {
             prompt.valid_len = prompt.valid_len.min(first);
         }
     }
 
-    /// How many of the first messages of a prompt are in the cache; none where nothing of it is, not even what stands
-    /// before the messages. A time that is not known keeps nothing alive. `differs` is the first message at which what
-    /// was done to the prompt is not what was done to one that was sent.
+    /// Returns the number of first messages of a prompt that are cached; `None` if nothing is cached, not even the part
+    /// before the messages. An unknown time (NaN) counts as expired. `differs` returns the first message whose edits
+    /// differ from those of a sent prompt.
     pub fn reusable_len(
         &self,
         at: f64,
@@ -126,7 +124,6 @@ impl<M: PartialEq, E> PrefixCache<M, E> {
         self.prompts.iter().filter(alive).map(common).max()
     }
 
-    /// A prompt was sent.
     pub fn record_prompt(&mut self, at: f64, model: M, len: usize, edits: E) {
         if self.prompts.len() == MAX_PROMPTS {
             self.prompts.remove(0);
@@ -134,7 +131,6 @@ impl<M: PartialEq, E> PrefixCache<M, E> {
         self.prompts.push(CachedPrompt { sent_at: at, key: model, valid_len: len, edits });
     }
 
-    /// What was done to each prompt.
     pub fn edits_mut(&mut self) -> impl Iterator<Item = &mut E> {
         self.prompts.iter_mut().map(|prompt| &mut prompt.edits)
     }
@@ -147,7 +143,7 @@ mod tests {
 
     type Edited = (usize, u64);
 
-    /// The first place where two lists of edits differ.
+    /// Returns the first index at which two lists of edits differ.
     fn differs(one: &[Edited]) -> impl Fn(&Vec<Edited>) -> usize + '_ {
         |other| {
             let same = one.iter().zip(other).take_while(|(one, other)| one == other).count();

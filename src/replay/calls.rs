@@ -1,4 +1,4 @@
-//! Every model call that a path records, in order: when it was made, what was said of it, and what stood around it.
+//! Lists the model calls that a path records, in order, with time, usage and refusals.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,66 +8,62 @@ use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::transcript::copied_answers;
 
-/// Answers whose counts are no measure.
+/// Answers whose counts are not used as measurements.
 pub(super) type UnreliableAnswers = HashSet<EntryIx>;
 
-/// A call that was refused because its prompt was too large, as the texts of the transcript tell.
+/// A call that the provider refused because its prompt was too large, according to the texts of the transcript.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RefusedCall {
-    /// The entry that says so: a failed answer, or what the gateway noted of a prompt that threw.
+    /// The failed answer, or the gateway's note of a prompt that threw.
     pub entry: EntryIx,
-    /// Tokens of the prompt, where the words name them.
+    /// Tokens of the prompt, if the text names them.
     pub requested: Option<f64>,
-    /// Tokens that fit, where the words name them.
+    /// The token limit, if the text names it.
     pub limit: Option<f64>,
-    /// A refused prompt without a number was larger than this: the largest that its model accepted, in tokens.
+    /// Lower bound of a refused prompt without a number: the largest prompt that its model accepted, plus 1, in tokens.
     pub min_tokens: f64,
-    /// It was refused for its bytes: no token limit was hit, so no fewer tokens would have helped.
+    /// The request was refused for its size in bytes: no token limit was hit, and fewer tokens would not have helped.
     pub is_byte_limit: bool,
 }
 
-/// What a prompt belongs to besides its text: provider and model, and the thinking level.
+/// The key of a cached prompt besides its text: a change of model or thinking level invalidates the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheKey {
     /// Provider and model.
     pub model: Option<(ValueIx, ValueIx)>,
-    /// The thinking level.
     pub thinking: Option<ValueIx>,
 }
 
-/// One model call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelCall {
     /// The answer, or the note of a prompt that threw.
     pub entry: EntryIx,
-    /// Where that stands on the path.
     pub path_index: usize,
-    /// When it was made, ms since the epoch: when the message before it was written, NaN where nothing tells.
+    /// Start in ms since 1970: the time of the message before it, or of the answer itself if that is unknown or later;
+    /// NaN if neither is known.
     pub started: f64,
-    /// When its answer was written, ms.
+    /// Time of the answer, ms since 1970.
     pub ended: f64,
-    /// Time since the answer of the call before it, ms; NaN at the first one.
+    /// Time since the previous call's answer, in ms; NaN at the first call.
     pub idle_ms: f64,
-    /// Model and thinking.
     pub cache_key: CacheKey,
-    /// How it ended.
     pub stop_reason: StopReason,
-    /// What the provider counted; none where it counted no prompt.
+    /// The provider's counts; `None` where it counted no prompt.
     pub usage: Option<Usage>,
-    /// What a failed or aborted call was billed.
+    /// Usage billed for a failed or aborted call.
     pub billed: Option<Usage>,
-    /// It opens a run: someone spoke since the call before it.
+    /// The call opens a run: a user message came since the previous call.
     pub opens_run: bool,
-    /// Its prompt did not fit; silently where the answer itself took in more than the window (compaction 8.1 ii).
+    /// The overflow; silent if the call has an answer whose prompt exceeded the window (compaction 8.1 ii).
     pub refused: Option<RefusedCall>,
-    /// It was answered, but cut short: prompt and reply together filled the window.
+    /// The answer was truncated: prompt and reply together filled the window.
     pub cut_short: bool,
-    /// It was refused, and the call after it made the same request again: the answer is that one's.
+    /// The call was refused, and the next call repeated the request: that call has the answer.
     pub retried: bool,
 }
 
 impl ModelCall {
-    /// Prompt tokens as the provider counted them.
+    /// Returns the prompt tokens that the provider counted.
     pub fn measured_tokens(&self) -> Option<f64> {
         self.usage.map(|usage| usage.prompt_tokens())
     }
@@ -78,8 +74,8 @@ impl ModelCall {
     }
 }
 
-/// The calls of a path. `refused` are those that did not fit, in file order. Copies of answers on another branch are no
-/// calls, nor are answers that the gateway wrote itself.
+/// Returns the calls of a path. `refused` lists the calls that did not fit, in file order. Copies of answers on another
+/// branch and answers that the gateway wrote itself are not calls.
 pub fn model_calls(
     index: &Index,
     path: &[EntryIx],
@@ -108,7 +104,6 @@ pub fn model_calls(
     calls
 }
 
-/// The largest prompt that each model accepted, in tokens.
 fn largest_accepted(calls: &[ModelCall]) -> HashMap<Option<(ValueIx, ValueIx)>, f64> {
     let mut accepted: HashMap<_, f64> = HashMap::new();
     for call in calls.iter().filter(|call| call.refused.is_none()) {
@@ -129,13 +124,12 @@ struct CallCollector<'a> {
 #[derive(Default)]
 struct CollectorState {
     cache_key: CacheKey,
-    /// When the message or summary before was written.
+    /// Time of the previous message or summary, ms.
     previous_time: Option<f64>,
-    /// When the answer before was written.
+    /// Time of the previous answer, ms.
     answered_at: Option<f64>,
-    /// Someone spoke since.
     has_new_input: bool,
-    /// The last thing on the path is a refused answer.
+    /// The last message on the path is a refused answer.
     last_was_refused: bool,
 }
 

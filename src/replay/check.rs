@@ -1,5 +1,5 @@
-//! The check of a prompt before it is sent, in a lane: whether it has room beside the reserve, and what is done where it has
-//! not (releases R60–R62).
+//! The check before a prompt in a trace: whether the prompt leaves room for the reserve, and the action if it does not
+//! (releases R60–R62).
 
 use crate::gateway::ruleset::Preflight;
 use crate::policy::Policy;
@@ -10,7 +10,7 @@ use crate::replay::outcome::CallReplay;
 use crate::replay::trace::Trace;
 
 impl Trace<'_> {
-    /// What the check says of the prompt of a call; none where the version makes none before it. It stands before the first
+    /// Returns the check's route for a call; `None` if the version does not check here. The check runs before the first
     /// call of a run, and before every call where it is repeated inside a tool loop.
     pub(super) fn preflight_route(&self, call: &ModelCall) -> Option<Route> {
         let settings = &self.settings.policies;
@@ -38,13 +38,14 @@ impl Trace<'_> {
         Some(check(rules, &PreflightInput { reducible_chars, ..request })?.route)
     }
 
-    /// Tokens counted by the provider, for a version that uses them, and estimated tokens. Such a version records the
-    /// provider's count with each answer, so the last answer's count is used even if an older gateway wrote the transcript.
+    /// Returns the tokens counted by the provider, for a version that uses them, and the estimated tokens. Such a
+    /// version records the provider's count with each answer, so the last answer's count is used even if an older
+    /// gateway wrote the transcript.
     fn preflight_tokens(&self, preflight: Preflight) -> (f64, f64) {
         let Preflight::Pressure(rule) = preflight else { return (0.0, self.totals().check_tokens) };
         let system = self.session.system_tokens;
         let counted = self.last_call.map(|last| last.tokens).filter(|tokens| tokens.is_finite());
-        // What was cut or compacted since is not what was counted.
+        // The provider's count is outdated once something was truncated or compacted.
         let is_known = rule.provider_count
             && self.compacted.is_none()
             && self.truncated.is_none()
@@ -57,8 +58,8 @@ impl Trace<'_> {
         }
     }
 
-    /// Does what the check asks for. Where the rules of the record asked for it too and nothing of it is written, it did not
-    /// happen, and does not here.
+    /// Applies the route. Where the recorded settings also requested an action and the record shows none, the action
+    /// did not happen and is skipped here too.
     pub(super) fn apply_route(&mut self, call: &ModelCall, record: &CallReplay, route: Route) {
         let was_requested = record.checked.is_some_and(|route| route != Route::Fits);
         if route == Route::Fits || was_requested && record.compacted.is_none() {

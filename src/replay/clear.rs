@@ -1,6 +1,6 @@
-//! The clearing of tool uses without a list of messages. What a cleared result comes to depends on that result alone, and
-//! whether it may be cleared on the reply before it: behind its trigger clearing is two borders in the running sums
-//! (pruning 7.1, 7.2, 7.11).
+//! Clearing of tool uses without a message list. The size of a cleared result depends on that result alone, and whether
+//! it may be cleared depends on the reply before it. Above its trigger, clearing is therefore two borders in the prefix
+//! sums (pruning 7.1, 7.2, 7.11).
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ use crate::replay::range_totals::{EditTotals, RangeTotals};
 use crate::replay::trace::Trace;
 use crate::store::entry::MessageSize;
 
-/// Which results may be cleared, and by what.
+/// The clearable results and the edit that clears them.
 #[derive(Debug, Clone)]
 pub(super) struct ClearModel {
     edit: Edit,
@@ -33,14 +33,14 @@ fn clearing_digest(texture: &ContentFeatures) -> Option<&MessageDigest> {
     texture.digest.as_ref().ok()?.as_ref()
 }
 
-/// Whether clearing counts a message among the results.
+/// Whether clearing counts a message as a result.
 pub(super) fn counts_as_result(texture: &ContentFeatures) -> bool {
     matches!(clearing_digest(texture), Some(MessageDigest::Tool { .. }))
 }
 
 impl ClearModel {
-    /// Under some settings; none where clearing takes no part, or empties the arguments of calls too: which of several equal
-    /// replies that meets is a matter of the list.
+    /// Returns `None` if clearing is off, or also empties the arguments of calls: which of several equal replies that
+    /// changes depends on the list.
     pub(super) fn new(
         session: &ReplaySession<'_>,
         base: &ReplayBase,
@@ -71,7 +71,7 @@ impl ClearModel {
         Some(Self { edit: Edit::ClearToolResult(clear.placeholder.clone()), is_clearable: may_go })
     }
 
-    /// What clearing makes of a result; none of one that stays.
+    /// Returns the effect of clearing on a result; `None` if the result stays.
     pub(super) fn edit_totals(
         &self,
         arena: &MessageArena<'_>,
@@ -97,25 +97,26 @@ impl ClearModel {
     }
 }
 
-/// Whether clearing acts on messages of so many tokens, and of how many results it goes over the oldest.
+/// Returns how many of the oldest results clearing considers; `None` below the trigger.
 fn results_to_clear(settings: &ClearSettings, tokens: f64, results: usize) -> Option<usize> {
     let is_over = tokens + settings.cleared_by.prompt_tokens() as f64 > settings.trigger;
     let count = clearable_count(results, settings.keep).ok().filter(|_| is_over)?;
     (count > 0).then_some(count)
 }
 
-/// Whether a server leaves all as it is, as it would free too little.
+/// Whether a server clears nothing, because it would free too little.
 fn frees_too_little(settings: &ClearSettings, clearable: f64) -> bool {
     settings.cleared_by != ClearedBy::Client && clearable < settings.clear_at_least
 }
 
-/// Tokens at which a client stops; none where it does not.
+/// Returns the freed tokens at which a client stops; `None` if it clears without a limit.
 fn stop_after_tokens(settings: &ClearSettings) -> Option<f64> {
     Some(settings.clear_at_least).filter(|least| settings.cleared_by == ClearedBy::Client && *least > 0.0)
 }
 
 impl Trace<'_> {
-    /// What the guard and clearing do to a call of which all messages are those of the path and can be counted.
+    /// Returns the effect of the guard and of clearing on a call whose messages are a range of the path and all
+    /// countable.
     pub(super) fn outcome_from_totals(&self, totals: &RangeTotals) -> StepOutcome {
         let mut reach = self.guard_range(totals);
         let (from, to) = (reach.from, reach.to);
@@ -141,7 +142,6 @@ impl Trace<'_> {
         }
     }
 
-    /// The first message of a stretch that is edited.
     fn first_edited(&self, reach: &GuardRange) -> Option<EntryIx> {
         let first = |from: usize, to: usize, is_edited: fn(&RangeTotals) -> bool| {
             let first = self.prefix_sums.find_first(from, to, is_edited);
@@ -155,7 +155,8 @@ impl Trace<'_> {
         self.arena.entry(first)
     }
 
-    /// The messages that clearing goes over; none where it clears nothing. `guarded` are tokens that the guard took before.
+    /// Returns the messages that clearing covers; `None` if it clears nothing. `guarded` are the tokens that the guard
+    /// removed before.
     fn cleared_range(
         &self,
         totals: &RangeTotals,
@@ -195,21 +196,21 @@ impl Trace<'_> {
         Some((first, kept))
     }
 
-    /// Tokens that the guard took of results that may be cleared, as clearing counts them.
+    /// Tokens that the guard removed from clearable results, as clearing counts them.
     fn guarded_clear_tokens(&self, reach: &GuardRange, from: usize, to: usize) -> f64 {
         let border = reach.compacted_until.clamp(from, to);
         self.prefix_sums.range(from, border).cleared_compacted.clear_tokens
             + self.prefix_sums.range(border, to).cleared_cut.clear_tokens
     }
 
-    /// The first reply from a message on: results before it answer no call that is sent.
+    /// Returns the first reply from a message on; results before it answer no call that is sent.
     fn first_reply(&self, from: usize) -> usize {
         let replies = &self.arena.base.replies;
         let first = replies.partition_point(|at| *at < from);
         replies.get(first).copied().unwrap_or(self.messages_seen)
     }
 
-    /// The same among the results of a pruned list, which come to so many tokens with all other messages.
+    /// Returns the range of `results` that clearing covers in a pruned list; `tokens` are those of the whole list.
     pub(super) fn cleared_results(&self, tokens: f64, results: &[GuardedResult]) -> Range<usize> {
         let settings = &self.settings.policies.clear;
         let uses: Vec<usize> =

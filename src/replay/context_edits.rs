@@ -1,5 +1,5 @@
-//! What a runtime that projects its transcript does to a lane: edits of the context, and a look at the window before every
-//! call (store-pi-1.5 D3, F2).
+//! The effects of a runtime that projects its transcript: context edits, and a compaction check before every call
+//! (store-pi-1.5 D3, F2).
 
 use crate::context::projection::{edited_size, projected_size};
 use crate::context::tokens::chars4::estimate_or_zero;
@@ -11,7 +11,7 @@ use crate::replay::trace::Trace;
 use crate::store::entry::{EntryKind, MessageSize, ReadMode, StopReason};
 use crate::store::index::Index;
 
-/// The sizes of a message as the runtime of its transcript counts them.
+/// Returns a message's sizes as the runtime of its transcript counts them.
 pub(super) fn runtime_size(index: &Index, ix: EntryIx, size: &MessageSize) -> MessageSize {
     if index.pi_release.has(PiChange::CutsByContext) {
         projected_size(index, ix, size)
@@ -20,14 +20,13 @@ pub(super) fn runtime_size(index: &Index, ix: EntryIx, size: &MessageSize) -> Me
     }
 }
 
-/// Whether an entry is an edit of the context to the runtime of its transcript.
+/// Whether the runtime of the transcript reads an entry as a context edit.
 pub(super) fn is_context_edit(index: &Index, ix: EntryIx) -> bool {
     index.reading == ReadMode::Projected && index.entry(ix).kind == EntryKind::ContextEdit
 }
 
 impl Trace<'_> {
-    /// An edit of the context as it was written: from here on its target has another content, or weighs nothing
-    /// (store-pi-1.5 D3).
+    /// Applies a context edit: from here on its target has other content or is omitted (store-pi-1.5 D3).
     pub(super) fn apply_context_edit(&mut self, ix: EntryIx) {
         let index = self.session.index;
         let target = index.entry(ix).reference;
@@ -38,7 +37,7 @@ impl Trace<'_> {
         if index.entry(message.entry).id != target {
             return;
         }
-        // The last edit counts, and it is one of the message as it was written.
+        // The last edit counts, and it applies to the recorded message.
         let written = self.arena.base.context.messages[at].size;
         let (entry, size) = (message.entry, edited_size(index, ix, &written));
         if let Some(first) = self.sent_list_index(at) {
@@ -54,7 +53,7 @@ impl Trace<'_> {
         }
     }
 
-    /// Where a message of the path stands in the list; none where it is no part of it.
+    /// Returns the list position of a message of the path; `None` if the list does not hold it.
     fn sent_list_index(&self, at: usize) -> Option<usize> {
         match &self.loaded {
             Some(loaded) if at < self.run_base_len => {
@@ -65,8 +64,8 @@ impl Trace<'_> {
         }
     }
 
-    /// Whether the runtime compacts before the next call of a run: one that projects looks then too, and not only between
-    /// runs (store-pi-1.5 F2).
+    /// Whether the runtime compacts before the next call of a run: a projecting runtime checks there too, and not only
+    /// between runs (store-pi-1.5 F2).
     pub(super) fn should_compact_before(&self, expected: f64) -> bool {
         let settings = &self.settings.policies;
         let within = self.last_call.is_some_and(|last| last.stop_reason == StopReason::ToolUse);
@@ -81,8 +80,8 @@ impl Trace<'_> {
             )
     }
 
-    /// What the runtime itself takes the context for before a call: the last count, and chars / 4 of what came since, however
-    /// far off that is (store-pi-1.5 E5).
+    /// Returns the runtime's own estimate of the context before a call: the last count plus chars / 4 of the messages
+    /// since, however inaccurate (store-pi-1.5 E5).
     fn runtime_context_tokens(&self) -> Option<f64> {
         let counted = self.last_call.map(|last| last.tokens).filter(|tokens| tokens.is_finite())?;
         let since = self.last_answer? + 1..self.messages_seen;

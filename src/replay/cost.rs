@@ -1,24 +1,24 @@
-//! The cost of calls: what the file records, and list prices beside it where the file records nothing or 0.
+//! The cost of calls: the recorded amounts, and list prices where the file records nothing or 0.
 
 use crate::gateway::catalog::Price;
 use crate::replay::cache::TokenSplit;
 use crate::store::entry::Usage;
 
-/// The cost of some calls and summaries, USD.
+/// Cost of some calls and summaries, USD.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {
-    /// What the file records; 0 where it records nothing else, none where it records no cost at all.
+    /// Recorded cost; 0 where the file records only zeros, `None` where it records no cost.
     pub recorded: Option<f64>,
-    /// List prices of the calls without a recorded cost; none where no price is known or needed.
+    /// List prices of the calls without a recorded cost; `None` if no price is known or needed.
     pub listed: Option<f64>,
     /// Calls that used tokens and have no recorded cost above 0.
     pub unrecorded_calls: usize,
-    /// The same of summaries.
+    /// Summaries without a recorded cost above 0.
     pub unrecorded_summaries: usize,
 }
 
 impl Cost {
-    /// Adds one call that used tokens: its recorded cost counts where it is above 0, else its list price.
+    /// Adds a call that used tokens: its recorded cost if above 0, otherwise its list price.
     pub fn add_call(&mut self, recorded: Option<f64>, listed: Option<f64>) {
         self.unrecorded_calls += usize::from(self.add(recorded, listed));
     }
@@ -28,12 +28,11 @@ impl Cost {
         self.unrecorded_summaries += if self.add(recorded, listed) { times } else { 0 };
     }
 
-    /// Adds a call by what the provider counted.
+    /// Adds a call by the provider's counts.
     pub fn add_usage(&mut self, usage: &Usage, price: Option<&Price>) {
         self.add_call(file_cost(usage), price.map(|price| TokenSplit::from_usage(usage).cost(price)));
     }
 
-    /// Both sums together.
     #[must_use]
     pub fn combined_with(self, other: Self) -> Self {
         Self {
@@ -44,7 +43,7 @@ impl Cost {
         }
     }
 
-    /// Recorded and listed together; none where neither says anything.
+    /// Returns recorded and listed cost together; `None` if neither is known.
     pub fn total(&self) -> Option<f64> {
         let recorded = self.recorded.filter(|usd| *usd > 0.0 || !self.is_estimated());
         sum(recorded, self.listed)
@@ -55,7 +54,7 @@ impl Cost {
         self.unrecorded_calls + self.unrecorded_summaries > 0
     }
 
-    /// Adds one of either kind; whether its recorded cost is missing or 0.
+    /// Returns whether the recorded cost is missing or 0.
     fn add(&mut self, recorded: Option<f64>, listed: Option<f64>) -> bool {
         self.recorded = sum(self.recorded, recorded);
         let without = recorded.is_none_or(|usd| usd <= 0.0);
@@ -66,7 +65,7 @@ impl Cost {
     }
 }
 
-/// The cost that the file records for a call, USD; none where that is no amount.
+/// Returns the cost that the file records for a call, in USD; `None` if it is not a finite amount of at least 0.
 pub fn file_cost(usage: &Usage) -> Option<f64> {
     Some(usage.cost).filter(|usd| usd.is_finite() && *usd >= 0.0)
 }

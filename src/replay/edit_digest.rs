@@ -1,11 +1,11 @@
-//! What was done to the messages of a prompt, as one number: two lanes ask of every call whether they sent the same, and of
-//! thousands of calls the edits themselves would take more memory than the session.
+//! A digest of the edits of a prompt. Traces compare every call's edits, and lists of them for thousands of calls would
+//! take more memory than the session.
 
 use std::ops::{Add, Sub};
 
 use crate::replay::edits::EditedMessage;
 
-/// Edits in any order: those of a stretch of messages are the difference of two sums.
+/// A digest independent of the order of the edits; the digest of a range is the difference of two sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct EditDigest {
     count: u64,
@@ -13,7 +13,6 @@ pub(super) struct EditDigest {
 }
 
 impl EditDigest {
-    /// With one edit more.
     #[must_use]
     pub(super) fn with_edit(self, (at, after): EditedMessage) -> Self {
         self + Self { count: 1, sum: mix(mix(at as u64) ^ after) }
@@ -36,7 +35,7 @@ impl Sub for EditDigest {
     }
 }
 
-/// The finisher of `splitmix64`: each bit of the number moves half of the bits of what it returns.
+/// The finisher of `splitmix64`: each input bit flips about half of the output bits.
 fn mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

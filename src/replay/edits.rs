@@ -1,34 +1,34 @@
-//! What was done to the messages of one prompt, so that two prompts can be held against each other: what the guard and
-//! clearing did as borders in the sums of the lane, everything else edit by edit.
+//! The edits of one prompt, for the comparison of two prompts. The guard and clearing appear as ranges in the trace's
+//! prefix sums, all other edits one by one: two ranges can only differ between their borders, so that a comparison
+//! skips most results.
 
 use crate::replay::range_totals::{EditTotals, RangeTotals};
 use crate::replay::trace::{Start, Trace};
 
-/// A message of a prompt and how many tokens were left of it. The message is named by its place on the path, in lists that
-/// are no stretch of the path by its place in the list.
+/// An edited message and its tokens after the edit. The index is the message's position on the path, or its position in
+/// the list where that list is not a range of the path.
 pub(super) type EditedMessage = (usize, u64);
 
-/// A stretch of the path that the guard went over, and clearing behind it.
+/// A range of the path on which the guard acted, and clearing after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GuardRange {
-    /// Its first message.
+    /// First message of the range.
     pub(super) from: usize,
-    /// Those before this one gave way, as far as they can.
+    /// Results before this index were replaced, as far as they can be.
     pub(super) compacted_until: usize,
-    /// Those from there to here were held to the limit of one.
+    /// Results from `compacted_until` to here were held to the limit of a single result.
     pub(super) to: usize,
-    /// Of the messages from the first to before the second all results were cleared that clearing may clear.
+    /// In this half-open range all clearable results were cleared.
     pub(super) cleared: (usize, usize),
 }
 
 impl GuardRange {
-    /// Up to a message, and no farther.
+    /// Returns the part of the range before `to`.
     fn clipped_to(self, to: usize) -> Self {
         let uses = (self.cleared.0.min(to), self.cleared.1.min(to));
         Self { compacted_until: self.compacted_until.min(to), to, cleared: uses, ..self }
     }
 
-    /// Whether results at a place were cleared.
     fn clears(&self, at: usize) -> bool {
         (self.cleared.0..self.cleared.1).contains(&at)
     }
@@ -37,21 +37,20 @@ impl GuardRange {
 /// The edits of one prompt, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PromptEdits {
-    /// Where the prompt begins; none where its messages are named by where they stand in it.
+    /// Start of the prompt; `None` where edits are indexed by position in the list.
     pub(super) start: Option<Start>,
     pub(super) guard_range: Option<GuardRange>,
-    /// Those behind it.
+    /// Edits behind the guard's range, or all edits without one.
     pub(super) listed_edits: Vec<EditedMessage>,
 }
 
 impl PromptEdits {
-    /// Whether nothing was done.
     pub(super) fn is_empty(&self) -> bool {
         self.guard_range.is_none() && self.listed_edits.is_empty()
     }
 }
 
-/// What became of a message that holds this.
+/// Returns the edit of a message with these totals, if there is one.
 fn edited(totals: &RangeTotals, at: usize, reach: &GuardRange) -> Option<EditedMessage> {
     let done = match totals.cleared.count() {
         1.. if reach.clears(at) => &totals.cleared,
@@ -62,7 +61,7 @@ fn edited(totals: &RangeTotals, at: usize, reach: &GuardRange) -> Option<EditedM
 }
 
 impl Trace<'_> {
-    /// What the guard and clearing did to some messages of a stretch.
+    /// Returns the effect of the guard and of clearing on the messages `from..to`.
     pub(super) fn edits_within(&self, reach: &GuardRange, from: usize, to: usize) -> EditTotals {
         let mut borders =
             [from, reach.compacted_until, reach.cleared.0, reach.cleared.1, to].map(|at| at.clamp(from, to));
@@ -80,12 +79,11 @@ impl Trace<'_> {
         })
     }
 
-    /// What became of a message of the path.
     fn edited_at(&self, at: usize, reach: &GuardRange) -> Option<EditedMessage> {
         edited(&self.prefix_sums.message(at), at, reach)
     }
 
-    /// The edits of a prompt from a place on.
+    /// Returns the edits of a prompt from a message on.
     fn edits_from<'a>(
         &'a self,
         edits: &'a PromptEdits,
@@ -99,7 +97,7 @@ impl Trace<'_> {
         reached.chain(edits.listed_edits.iter().copied().skip_while(move |(at, _)| *at < from))
     }
 
-    /// The results of the path that stand in a stretch of it.
+    /// Returns the results of the path in `from..to`.
     pub(super) fn results_within(&self, from: usize, to: usize) -> &[usize] {
         let results = &self.arena.base.results;
         let first = results.partition_point(|at| *at < from);
@@ -107,7 +105,7 @@ impl Trace<'_> {
         &results[first..first + count]
     }
 
-    /// The first message of a prompt at which what was done to it and to another is not the same.
+    /// Returns the first message whose edits differ between two prompts; `usize::MAX` if no edits differ.
     pub(super) fn first_difference(&self, one: &PromptEdits, other: &PromptEdits) -> usize {
         if one.is_empty() && other.is_empty() {
             return usize::MAX;
@@ -115,7 +113,7 @@ impl Trace<'_> {
         match (one.guard_range, other.guard_range) {
             (Some(a), Some(b)) if a.from == b.from && one.start == other.start => {
                 let both = a.to.min(b.to);
-                // Messages of which the borders lie on the same side are the same in both.
+                // A message on the same side of all borders has the same edit in both.
                 let differs = |at: &&usize| {
                     let totals = self.prefix_sums.message(**at);
                     edited(&totals, **at, &a) != edited(&totals, **at, &b)
@@ -153,7 +151,7 @@ impl Trace<'_> {
         }
     }
 
-    /// Where a message that was edited stands in a prompt.
+    /// Returns the position of an edited message in the prompt.
     pub(super) fn index_in(&self, edits: &PromptEdits, at: usize) -> usize {
         match edits.start {
             Some(start) => {
@@ -163,7 +161,8 @@ impl Trace<'_> {
         }
     }
 
-    /// The sums are about to change from a message on: prompts that were told by them are told edit by edit there.
+    /// Lists the edits of all cached prompts one by one from `first` on, because the sums that describe them are about
+    /// to change there.
     pub(super) fn list_edits_from(&mut self, first: usize) {
         let mut prompts = std::mem::take(&mut self.cache);
         for edits in prompts.edits_mut() {

@@ -1,13 +1,13 @@
-//! What the provider's counts say of the steps that should have been taken: a version or a configuration that was another
-//! at the time shows in prompts that were larger than the steps would have left them.
+//! Compares the provider's counts with the policies of the recorded trace: under another version or configuration at
+//! the time, recorded prompts are larger than those policies would have left them.
 
 use crate::policy::{Policy, PolicySet};
 use crate::replay::{CallReplay, RecordedTrace};
 
-/// Leaving a step out must bring the estimates so much nearer to the counts.
+/// A policy is contradicted if the error without it is below this share of the error with it.
 const MIN_IMPROVEMENT: f64 = 0.5;
 
-/// The steps of a call under which the recorded lane is farther from the counts than without them.
+/// Returns the policies under which the recorded trace is farther from the counts than without them.
 pub fn contradicted_policies(record: &RecordedTrace) -> PolicySet {
     let speaks_against = |step: &Policy| {
         let (with, without) = prediction_errors(record, *step);
@@ -19,7 +19,7 @@ pub fn contradicted_policies(record: &RecordedTrace) -> PolicySet {
         .fold(PolicySet::NONE, |steps, step| steps.with(step, true))
 }
 
-/// By how many tokens the estimates are off where a step acted: with it, and had it not.
+/// Returns the total error of the estimates in tokens at the calls on which a policy acted: with it, and without it.
 fn prediction_errors(record: &RecordedTrace, step: Policy) -> (f64, f64) {
     let freed = |call: &CallReplay| match step {
         Policy::Prune => call.pruned.tokens,

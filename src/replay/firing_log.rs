@@ -1,40 +1,35 @@
-//! The record of a replay: each prune, clearing, cut, turn limit and compaction, what it freed and what it cost at the
-//! cache, and which policy fires too often for what it frees.
+//! The event log of a replay: each prune, clearing, truncation, turn limit and compaction, the tokens it freed, its
+//! cost at the cache, and the policies that fire too often for the tokens they free.
 
 use crate::ids::EntryIx;
 use crate::replay::Replay;
 use crate::replay::outcome::{CallReplay, TrimStats};
 
-/// A policy that fires at least so often is judged.
+/// Policies with fewer events are not judged.
 const MIN_FIRINGS: usize = 3;
-/// It should free so much of the window each time.
+/// Share of the window that a policy should free each time.
 const MIN_FREED_SHARE: f64 = 0.02;
 
-/// What fired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PolicyEventKind {
-    /// Pruning.
     Prune,
-    /// The guard of every call.
+    /// The guard before every call.
     Guard,
-    /// Clearing of tool uses.
     Clear,
     /// The turn limit moved.
     History,
     /// The budget of all tool results.
     Reduce,
-    /// A compaction.
     Compact,
-    /// Large results were cut in the transcript.
+    /// Large results were truncated in the transcript.
     Truncate,
 }
 
 impl PolicyEventKind {
-    /// Every kind.
     pub const ALL: [Self; 7] =
         [Self::Prune, Self::Guard, Self::Clear, Self::History, Self::Reduce, Self::Compact, Self::Truncate];
 
-    /// The word of its step.
+    /// Returns the policy's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Prune => "prune",
@@ -48,54 +43,51 @@ impl PolicyEventKind {
     }
 }
 
-/// One time that a policy did something. One that does the same to every call of a stretch fired once.
+/// One firing of a policy. A policy that makes the same change to consecutive calls fired once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PolicyEvent {
-    /// What.
     pub kind: PolicyEventKind,
-    /// At which call, counted from 0.
+    /// Index of the first call, from 0.
     pub call: usize,
-    /// Calls in a row that it holds for.
+    /// Number of consecutive calls with the same change.
     pub calls: usize,
-    /// When, ms.
+    /// Start of the first call, ms since 1970.
     pub time: f64,
-    /// Messages it changed.
+    /// Messages changed.
     pub messages: u32,
-    /// The first of them, where it is one of the path.
+    /// The first changed message; `None` for policies that do not act on single calls.
     pub first: Option<EntryIx>,
-    /// Tokens less, at the first of its calls.
+    /// Tokens freed at the first call.
     pub tokens: f64,
-    /// What it adds to the cost of that call at the cache, or the cost of its summary, USD.
+    /// Cost added to that call at the cache, or cost of the summary, in USD.
     pub cost: Option<f64>,
 }
 
-/// How often a policy fired and what came of it.
+/// Totals of one policy's events.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FiringStats {
-    /// Which.
     pub kind: PolicyEventKind,
-    /// Times.
     pub times: usize,
-    /// Tokens less, of all times.
+    /// Tokens freed in total.
     pub tokens: f64,
-    /// Cost of all times, USD.
+    /// Cost in total, USD.
     pub cost: f64,
-    /// Every how many calls, on average.
+    /// Calls per event, on average.
     pub call_interval: f64,
-    /// It fires too often: it frees less than a fiftieth of the window each time.
+    /// The policy fires at least 3 times and frees less than 2% of the window each time.
     pub is_too_frequent: bool,
 }
 
-/// The record of a lane.
+/// The events of a trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FiringLog {
-    /// Each time, in order.
+    /// In call order.
     pub events: Vec<PolicyEvent>,
-    /// Each policy that fired.
+    /// One element for each policy that fired.
     pub stats: Vec<FiringStats>,
 }
 
-/// The record of the simulated lane. `window` is the provider's, in tokens.
+/// Builds the log of the simulated trace. `window` is the provider's, in tokens.
 pub fn firing_log(replay: &Replay, window: f64) -> FiringLog {
     let mut fired: Vec<PolicyEvent> = Vec::new();
     let mut open: [Option<(usize, TrimStats)>; 7] = [None; 7];
@@ -129,21 +121,20 @@ pub fn firing_log(replay: &Replay, window: f64) -> FiringLog {
     FiringLog { stats: often.collect(), events: fired }
 }
 
-/// Whether every time counts by itself.
+/// Whether each call with it counts as a separate event.
 fn is_separate_event(kind: PolicyEventKind) -> bool {
     matches!(kind, PolicyEventKind::Compact | PolicyEventKind::Truncate | PolicyEventKind::Prune)
 }
 
-/// Whether it changes messages for one call alone.
+/// Whether it changes messages for one call only.
 fn is_per_call(kind: PolicyEventKind) -> bool {
     matches!(kind, PolicyEventKind::Prune | PolicyEventKind::Guard | PolicyEventKind::Clear)
 }
 
-/// What a policy did at a call, and the cost of it.
 fn event_at(call: &CallReplay, kind: PolicyEventKind) -> Option<(TrimStats, Option<f64>)> {
     let of_calls = [call.pruned, call.guarded, call.cleared];
     let all: f64 = of_calls.iter().map(|done| done.tokens).sum();
-    // What several steps cost together is told apart by what each took away.
+    // The cost of several policies is shared in proportion to the tokens that each removed.
     let share = |done: TrimStats| {
         let share = if all == 0.0 { 0.0 } else { done.tokens / all };
         (done, call.cache_cost.map(|cost| cost * share))

@@ -1,10 +1,10 @@
-//! Tokens that add up to the same sum in whatever order: fitted weights are rounded to a part of a token that a double holds
-//! exactly, so that a difference of running sums is what adding one by one gives.
+//! Rounds fitted weights to a fraction of a token that a double holds exactly. Sums are then the same in any order, and
+//! a difference of prefix sums equals the sum of its messages.
 
-/// Parts of a token: 2^20. Sums stay exact up to 2^33 tokens.
+/// Fractions per token: 2^20. Sums stay exact up to 2^33 tokens.
 const SCALE: f64 = 1_048_576.0;
 
-/// The nearest number of tokens of which every sum is exact.
+/// Rounds to the nearest multiple of 2^-20; NaN stays NaN.
 pub(super) fn fixed_point(tokens: f64) -> f64 {
     (tokens * SCALE).round() / SCALE
 }

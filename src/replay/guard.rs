@@ -1,6 +1,6 @@
-//! The guard without a list of messages: near a full window it acts on every call, and all it does there is to cut what is
-//! over the limit of one result and to let the oldest give way one after another (pruning 6.33–6.35). What each result
-//! comes to depends on nothing else, so that what a call's guard does is told by running sums and a search.
+//! The guard without a message list. Near a full window the guard acts on every call, but it only truncates results
+//! over the limit of a single result and replaces the oldest results one after another (pruning 6.33–6.35). The size of
+//! a changed result depends on that result alone, so prefix sums and a binary search give the guard's effect on a call.
 
 use crate::gateway::ruleset::{Guard, Notice, Truncation};
 use crate::policy::PolicySettings;
@@ -15,18 +15,18 @@ use crate::replay::range_totals::{EditTotals, RangeTotals};
 use crate::replay::trace::Trace;
 use crate::store::entry::MessageSize;
 
-/// What the guard holds results to.
+/// The guard's limits, and the size of a result that it replaced.
 #[derive(Debug, Clone)]
 pub(super) struct GuardModel {
     rule: Guard,
-    /// Counts what a cut result lost, where the version does that.
+    /// Counts the chars that a truncated result lost, in versions that do that.
     notice: Option<Notice>,
     limits: GuardLimits,
-    /// What a content of one text, and one of blocks, becomes once the result gave way.
+    /// Content of a replaced result: first for a text, then for blocks.
     compacted: [ResultContent; 2],
 }
 
-/// A result as the guard leaves it.
+/// Size of a result after the guard.
 struct GuardedSize {
     chars: f64,
     tokens: f64,
@@ -35,7 +35,7 @@ struct GuardedSize {
 }
 
 impl GuardModel {
-    /// For a window in tokens; none where the version has no guard.
+    /// Creates the model for a window in tokens; `None` if the version has no guard.
     pub(super) fn new(window: f64, settings: &PolicySettings) -> Option<Self> {
         let rules = settings.ruleset.rules();
         let text = TextMetrics::of(&COMPACTED.into());
@@ -49,13 +49,13 @@ impl GuardModel {
         Some(Self { rule: rules.guard, notice, limits, compacted })
     }
 
-    /// Whether only the list of messages decides which results give way: newest first, and not all alike (releases R42).
+    /// Whether the guard's choice of results needs the message list: newest first, and not all alike (releases R42).
     /// `chars` are those of all messages once each result is within its own limit.
     pub(super) fn needs_list(&self, chars: f64) -> bool {
         self.rule == Guard::NewestFirst && chars > self.limits.budget
     }
 
-    /// Whether the call ends before it is sent; `chars` are those that the guard leaves.
+    /// Whether the call ends before it is sent; `chars` are those after the guard's changes.
     pub(super) fn stops(&self, chars: f64) -> bool {
         self.limits.stop.is_some_and(|stop| chars > stop)
     }
@@ -65,7 +65,7 @@ impl GuardModel {
         self.limits.budget
     }
 
-    /// What becomes of a message that is held to the limit of one, and once it gave way.
+    /// Returns the effect on one message of the limit of a single result, and of a replacement.
     pub(super) fn edit_totals(
         &self,
         arena: &MessageArena<'_>,
@@ -85,7 +85,7 @@ impl GuardModel {
             edit_digest: EditDigest::default().with_edit((at, made.tokens.round() as u64)),
         };
         let made = self.truncate_result((arena, measure), at, size, texture);
-        // Cutting may lengthen: what it takes is signed.
+        // The cut's `chars` are signed, because a truncation can lengthen a result.
         let cut = made.as_ref().map(|made| EditTotals { chars: own - made.chars, ..done(made, own, 1) });
         let left = made.map_or(own, |made| made.chars);
         let may_go = matches!(self.rule, Guard::Placeholders { .. }) && texture.guard.is_result;
@@ -96,7 +96,7 @@ impl GuardModel {
         (cut, done(&self.compact_result((arena, measure), at, size, texture), left, 0))
     }
 
-    /// A result over the limit of one.
+    /// Truncates a result over the limit of a single result; `None` if it is within the limit.
     fn truncate_result(
         &self,
         (arena, measure): (&MessageArena<'_>, &MessageMeasure),
@@ -124,7 +124,6 @@ impl GuardModel {
         Some(GuardedSize { chars, tokens: arena.estimate_tokens(at, &size), clear_tokens: clear })
     }
 
-    /// A result that gave way.
     fn compact_result(
         &self,
         (arena, measure): (&MessageArena<'_>, &MessageMeasure),
@@ -153,7 +152,7 @@ impl GuardModel {
 }
 
 impl Trace<'_> {
-    /// How far the guard goes in a call of which all messages are those of the path and can be counted.
+    /// Returns the guard's range for a call whose messages are a range of the path and all countable.
     pub(super) fn guard_range(&self, totals: &RangeTotals) -> GuardRange {
         let (from, to) = (self.run_start.from, self.messages_seen);
         let needed = totals.guard_chars - totals.guard_cut.chars - self.measure.budget();
@@ -165,7 +164,7 @@ impl Trace<'_> {
         GuardRange { from, compacted_until: reached, to, cleared: (to, to) }
     }
 
-    /// Chars that the guard takes from the messages of its reach.
+    /// Chars that the guard removes from the messages of its range.
     pub(super) fn guard_freed_chars(&self, reach: &GuardRange) -> f64 {
         let cut = self.prefix_sums.range(reach.from, reach.to).guard_cut.chars;
         cut + self.prefix_sums.range(reach.from, reach.compacted_until).guard_compacted.chars

@@ -1,4 +1,4 @@
-//! The list a lane would send now: how long it is, what it holds, and where its messages stand on the path.
+//! The message list that a trace would send now: its length, its totals, and the positions of its messages on the path.
 
 use crate::policy::message_list::PlannedMessage;
 use crate::replay::range_totals::RangeTotals;
@@ -6,7 +6,6 @@ use crate::replay::trace::{Loaded, Start, Trace};
 use crate::store::entry::Role;
 
 impl Trace<'_> {
-    /// Messages of the list now.
     pub(super) fn list_len(&self) -> usize {
         match &self.loaded {
             Some(loaded) => loaded.messages.len() + self.messages_seen - self.run_base_len,
@@ -17,7 +16,6 @@ impl Trace<'_> {
         }
     }
 
-    /// A message of the list.
     pub(super) fn message_at(&self, at: usize) -> PlannedMessage {
         if let Some(loaded) = &self.loaded {
             let own = loaded.messages.get(at).cloned();
@@ -28,7 +26,7 @@ impl Trace<'_> {
         self.arena.planned_message(self.arena_index(at))
     }
 
-    /// Where a message of a list stands that is that of the path.
+    /// Returns the arena index of a list position, where the list is a summary and a range of the path.
     pub(super) fn arena_index(&self, at: usize) -> usize {
         match self.run_start.summary {
             Some(front) if at == 0 => front,
@@ -36,7 +34,7 @@ impl Trace<'_> {
         }
     }
 
-    /// Where the first messages of the list behind its summary end, so many of them.
+    /// Returns the end of the first `count` messages behind the list's summary.
     pub(super) fn arena_index_after(&self, count: usize) -> usize {
         let from = self.run_start.from;
         if self.arena.base.repair_changes.is_empty() {
@@ -45,12 +43,11 @@ impl Trace<'_> {
         self.prefix_sums.find_first(from, self.messages_seen, |held| held.count as usize > count)
     }
 
-    /// How many messages of a stretch of the path are sent.
+    /// Counts the messages of `from..to` that are sent.
     pub(super) fn sent_count(&self, from: usize, to: usize) -> usize {
         self.prefix_sums.range(from, to).count as usize
     }
 
-    /// The list now.
     pub(super) fn messages(&self) -> Vec<PlannedMessage> {
         if self.loaded.is_some() {
             return (0..self.list_len()).map(|at| self.message_at(at)).collect();
@@ -58,7 +55,7 @@ impl Trace<'_> {
         self.arena_indices().map(|at| self.arena.planned_message(at)).collect()
     }
 
-    /// Where the messages of a list stand that is no loaded one.
+    /// Returns the arena indices of a list that is not loaded.
     pub(super) fn arena_indices(&self) -> impl Iterator<Item = usize> + '_ {
         let sent = (self.run_start.from..self.messages_seen).filter(|at| !self.arena.is_omitted(*at));
         self.run_start.summary.into_iter().chain(sent)
@@ -68,7 +65,7 @@ impl Trace<'_> {
         self.arena.size(self.arena_index(at)).role
     }
 
-    /// Where a message of the path stands in the list.
+    /// Returns the list position of a message of the path; 0 where the list is loaded, which invalidates all of it.
     pub(super) fn list_index(&self, place: usize) -> usize {
         if self.loaded.is_some() {
             return 0;
@@ -77,7 +74,6 @@ impl Trace<'_> {
         usize::from(self.run_start.summary.is_some()) + self.sent_count(from, place.max(from))
     }
 
-    /// What the whole list holds.
     pub(super) fn totals(&self) -> RangeTotals {
         if let Some(loaded) = &self.loaded {
             return loaded.totals + self.prefix_sums.range(self.run_base_len, self.messages_seen);
@@ -88,7 +84,7 @@ impl Trace<'_> {
         front + self.prefix_sums.range(self.run_start.from, self.messages_seen)
     }
 
-    /// Tokens of the first messages of the list.
+    /// Tokens of the first `count` messages of the list.
     pub(super) fn prefix_tokens(&self, count: usize) -> f64 {
         if let Some(loaded) = &self.loaded {
             let own = loaded.messages.len();
@@ -104,7 +100,7 @@ impl Trace<'_> {
         summary + self.prefix_sums.range(self.run_start.from, self.arena_index_after(behind)).tokens
     }
 
-    /// The first message that the list of this run does not have from the one before; none where it only goes on.
+    /// Returns the first message at which this run's list differs from the previous run's; `None` if it only grew.
     pub(super) fn first_list_change(
         &self,
         start: Start,
@@ -112,7 +108,7 @@ impl Trace<'_> {
         run_from: usize,
     ) -> Option<usize> {
         if loaded.is_none() && self.loaded.is_none() {
-            // Results without a call at the front of a kept part go, and the summary before them stays.
+            // Leading results without a call are dropped from the kept part; the summary before them does not change.
             let kept = start.summary == self.run_start.summary && start.from == self.session_start.from;
             let only_results = kept && self.history_trim.cleared == 0;
             let first = if only_results { usize::from(start.summary.is_some()) } else { 0 };

@@ -1,5 +1,5 @@
-//! The steps of a call over a list of messages: the way for lists that are no stretch of the path, for messages that sizes do
-//! not tell enough of, after edits of the context, and where clearing empties the arguments of calls.
+//! The policies of a call on a message list: the slow path for lists that are not a range of the path, for messages
+//! that sizes cannot decide, after context edits, and where clearing empties the arguments of calls.
 
 use crate::ids::EntryIx;
 use crate::js::JsException;
@@ -14,28 +14,28 @@ use crate::replay::message_arena::MessageArena;
 use crate::replay::outcome::TrimStats;
 use crate::replay::trace::Trace;
 
-/// What the steps of one call did to a list.
+/// The changes that one call's policies made.
 #[derive(Default)]
 pub(super) struct StepOutcome {
     pub(super) pruned: TrimStats,
     pub(super) guarded: TrimStats,
     pub(super) cleared: TrimStats,
-    /// What the guard alone did.
+    /// The guard's range, where prefix sums gave the result.
     pub(super) guard_range: Option<GuardRange>,
-    /// Everything else: place, tokens after, and tokens less.
+    /// All other edits: position, tokens after, tokens removed.
     pub(super) edits: Vec<(usize, f64, f64)>,
-    /// Tokens less, of all edits.
+    /// Tokens removed by all edits.
     pub(super) freed_tokens: f64,
     pub(super) edit_digest: EditDigest,
     pub(super) first_changed: Option<EntryIx>,
-    /// Pruning replaced something, be it by the same bytes.
+    /// Pruning replaced something, even if by identical bytes.
     pub(super) was_pruned: bool,
     /// The guard ends the call.
     pub(super) stopped: bool,
 }
 
 impl Trace<'_> {
-    /// Takes the steps of a call. One that the real program fails on leaves the list as it was.
+    /// Applies the policies of a call. A policy on which the real program fails leaves the list unchanged.
     pub(super) fn apply_to_list(&self, gate: Gate) -> StepOutcome {
         let settings = &self.settings.policies;
         let (arena, steps) = (&self.arena, settings.enabled);
@@ -70,7 +70,7 @@ impl Trace<'_> {
         let first = edits.first().and_then(|at| list.messages()[*at].position());
         let first = first.map(|at| arena.context.messages[at].entry);
         let less = edits.iter().map(|at| before[*at] - tokens[*at]).sum();
-        // Lists that are no stretch of the path stand for one that begins where they do.
+        // Positions in a loaded list are shifted as if the list were a range of the path.
         let places: Vec<usize> = match self.loaded {
             Some(_) => (0..before.len()).map(|at| at.wrapping_add(shift)).collect(),
             None => self.arena_indices().collect(),
@@ -94,7 +94,7 @@ impl Trace<'_> {
         }
     }
 
-    /// Prunes a list anew: by the texts where the version weighs them, else by sizes.
+    /// Prunes a list: by texts where the version weighs them, otherwise by sizes.
     fn prune(&self, list: &mut MessageList<'_>, gate: Gate) -> Result<PruneOutcome, JsException> {
         let settings = &self.settings.policies;
         let (rules, words) = (settings.ruleset.rules(), &self.session.index.values);
@@ -111,18 +111,18 @@ impl Trace<'_> {
         )
     }
 
-    /// How far the first message of the list stands from its place on the path, wrapping.
+    /// Offset from a list position to its position on the path, wrapping.
     pub(super) fn list_offset(&self) -> usize {
         self.run_start.from.wrapping_sub(usize::from(self.run_start.summary.is_some()))
     }
 
-    /// Edits that an item of the list has from the beginning of the run.
+    /// Edits that a message of the list had when the run began.
     fn initial_edit_count(&self, at: usize) -> usize {
         self.loaded.as_ref().and_then(|loaded| loaded.messages.get(at)).map_or(0, PlannedMessage::edit_count)
     }
 }
 
-/// What a step did; `tokens` are those of each message before it, and after it when this returns.
+/// Tallies a policy's changes. `tokens` holds each message's tokens before the policy and is updated.
 fn tally(
     arena: &MessageArena,
     list: &MessageList<'_>,

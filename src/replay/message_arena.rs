@@ -1,5 +1,5 @@
-//! The messages of a path as they stand at one moment of a lane: their sizes, textures and tokens, with what every run does
-//! to old ones already done.
+//! The messages of a path as they are at one moment of a trace: sizes, features and tokens, after the changes that each
+//! run makes to old messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,37 +18,35 @@ use crate::replay::base::{ReplayBase, has_details};
 use crate::replay::fixed_point::fixed_point;
 use crate::store::entry::MessageSize;
 
-/// The messages. The first ones are those of the path, in its order; summaries follow as they are met.
+/// The messages: first those of the path in its order, then summaries as the trace meets them.
 #[derive(Debug)]
 pub(super) struct MessageArena<'a> {
     session: &'a ReplaySession<'a>,
     pub(super) base: &'a ReplayBase,
-    /// Sizes, as a list of messages asks for them.
+    /// Sizes, in the form that a message list needs.
     pub(super) context: Context,
-    /// Textures of messages that a run or a cut in the transcript changed, but for their details.
+    /// Features of messages that a run or a truncation changed; stripped details alone do not appear here.
     changed_features: HashMap<usize, ContentFeatures>,
-    /// The details of results before this one are gone.
+    /// Results before this index have no details.
     stripped_until: usize,
-    /// Calls and results before this one are paired.
+    /// Calls and results before this index are paired.
     pub(super) paired_until: usize,
     summaries: Vec<SummaryMessage>,
-    /// What edits leave of messages, until these change for good.
+    /// Caches the result of edits per message; invalidated when a message changes for good.
     edit_cache: EditCache,
 }
 
-/// A summary.
 #[derive(Debug)]
 struct SummaryMessage {
     features: Option<ContentFeatures>,
     calibrated_tokens: Option<f64>,
-    /// Tokens by chars.
+    /// Tokens estimated from chars.
     estimated_tokens: u64,
-    /// It stands in the transcript.
+    /// The transcript holds it.
     is_written: bool,
 }
 
 impl<'a> MessageArena<'a> {
-    /// Every message of the path, nothing done.
     pub(super) fn new(session: &'a ReplaySession<'a>, base: &'a ReplayBase) -> Self {
         let context = base.context.clone();
         Self {
@@ -63,7 +61,7 @@ impl<'a> MessageArena<'a> {
         }
     }
 
-    /// Adds the summary of a compaction of the path; where it is.
+    /// Adds the summary of a compaction of the path and returns its index.
     pub(super) fn push_recorded_summary(&mut self, place: usize, size: MessageSize) -> usize {
         let ix = self.session.path[place];
         if let Some(body) = self.session.index.retained_bodies.get(&ix).filter(|_| size.needs_body) {
@@ -85,7 +83,7 @@ impl<'a> MessageArena<'a> {
         )
     }
 
-    /// Adds a summary that is only assumed; where it is.
+    /// Adds an assumed summary and returns its index.
     pub(super) fn push_assumed_summary(
         &mut self,
         ix: EntryIx,
@@ -117,13 +115,13 @@ impl<'a> MessageArena<'a> {
         self.summaries.get(at.checked_sub(self.base.len())?)
     }
 
-    /// What tells a summary from others: its entry, and whether it stands in the transcript.
+    /// Returns the identity of a summary: its entry, and whether the transcript holds it.
     pub(super) fn summary_key(&self, at: usize) -> (EntryIx, bool) {
         let is_written = self.summary_at(at).is_none_or(|summary| summary.is_written);
         (self.context.messages[at].entry, is_written)
     }
 
-    /// Whether a message is no part of what is sent now: a result not yet invented, or one that was dropped.
+    /// Whether a message is not sent now: a result not yet invented, or one that repair dropped.
     pub(super) fn is_omitted(&self, at: usize) -> bool {
         let special = &self.base.repair_changes;
         if special.is_empty() || special.binary_search(&at).is_err() {
@@ -132,12 +130,11 @@ impl<'a> MessageArena<'a> {
         self.base.is_missing(at) != (at < self.paired_until)
     }
 
-    /// The entry of a message; none of one that repair invents.
+    /// Returns a message's entry; `None` for an invented result.
     pub(super) fn entry(&self, at: usize) -> Option<EntryIx> {
         (!self.base.is_missing(at)).then(|| self.context.messages[at].entry)
     }
 
-    /// A message for a list, nothing done to it.
     pub(super) fn planned_message(&self, at: usize) -> PlannedMessage {
         match self.base.missing.get(&at) {
             Some(missing) => PlannedMessage::from(missing.result.clone()),
@@ -145,12 +142,11 @@ impl<'a> MessageArena<'a> {
         }
     }
 
-    /// The sizes of a message as it is now.
     pub(super) fn size(&self, at: usize) -> &MessageSize {
         &self.context.messages[at].size
     }
 
-    /// Its texture, where textures were read.
+    /// Returns a message's features; `None` where texts were not read.
     pub(super) fn features(&self, at: usize) -> Option<&ContentFeatures> {
         if at >= self.base.len() {
             return self.summary_at(at)?.features.as_ref();
@@ -169,7 +165,8 @@ impl<'a> MessageArena<'a> {
         self.base.features(self.session, at)
     }
 
-    /// Tokens of a message with these sizes: an edited one weighs as much less as it has fewer chars.
+    /// Returns the tokens of a message with these sizes. The fitted weight of an edited message shrinks in proportion
+    /// to its estimated tokens.
     pub(super) fn estimate_tokens(&self, at: usize, size: &MessageSize) -> f64 {
         let tokens = estimate_or_zero(size) as f64;
         let (weight, before) = match self.summary_at(at) {
@@ -186,7 +183,6 @@ impl<'a> MessageArena<'a> {
         }
     }
 
-    /// Tokens of an item of a list.
     pub(super) fn estimate_message_tokens(&self, item: &PlannedMessage) -> f64 {
         match (item.position(), &item.change) {
             (Some(at), Some(change)) => self.estimate_tokens(at, &self.size_after(Some(at), change)),
@@ -196,24 +192,23 @@ impl<'a> MessageArena<'a> {
         }
     }
 
-    /// The sizes that a change leaves of a message at a place, or of one that stands in no file.
+    /// Returns the sizes after a change; without a position the message is in no file and has no sizes before.
     pub(super) fn size_after(&self, at: Option<usize>, change: &MessageChange) -> MessageSize {
         change.size(at.map_or(&MessageSize::EMPTY, |at| self.size(at)))
     }
 
-    /// A list of these messages.
     pub(super) fn list(&self, items: Vec<PlannedMessage>) -> MessageList<'_> {
         let textures = self.session.features.map(|_| FeatureLookup::Source(self));
         MessageList::from_messages(&self.context, textures, items)
     }
 
-    /// Gives a message other sizes for good: those that an edit of the context leaves.
+    /// Sets a message's sizes for good, after a context edit.
     pub(super) fn resize(&mut self, at: usize, size: MessageSize) {
         self.edit_cache.invalidate(at);
         self.context.messages[at].size = size;
     }
 
-    /// Makes an edit for good.
+    /// Applies an edit for good.
     pub(super) fn apply_edit(&mut self, at: usize, edit: &Edit) {
         self.edit_cache.invalidate(at);
         let size = *self.size(at);
@@ -229,7 +224,7 @@ impl<'a> MessageArena<'a> {
         }
     }
 
-    /// Takes the details of all results before this one away.
+    /// Strips the details of all results before `until`.
     pub(super) fn strip_details(&mut self, until: usize) {
         for (at, texture) in &mut self.changed_features {
             let size = &self.context.messages[*at].size;
@@ -241,12 +236,12 @@ impl<'a> MessageArena<'a> {
         self.stripped_until = until;
     }
 
-    /// Whether a run takes its images away once the model has seen them.
+    /// Whether a run removes the message's images once the model has seen them.
     pub(super) fn has_images(&self, at: usize, results: bool) -> bool {
         has_legacy_images(self.size(at), results)
     }
 
-    /// The same where rules look for references to media too (pruning 8, row "Legacy images").
+    /// The same for rules that also remove references to media (pruning 8, row "Legacy images").
     pub(super) fn has_media(&self, at: usize) -> bool {
         let letters = self.features(at).and_then(|texture| texture.text_features);
         letters.is_some_and(|letters| letters.has_media)

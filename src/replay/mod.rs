@@ -1,10 +1,13 @@
-//! A session again, call by call, under any settings: what each call was sent, what the steps did to it at that moment,
-//! whether it fitted, and what it cost. One pass over the path: totals are differences of running sums, and a list of
-//! messages is only made at calls where a step can act.
+//! Replays every call of a session under any settings: the prompt of each call, the changes that the policies made to
+//! it, whether it fitted, and its cost.
 //!
-//! Two lanes run side by side over the calls of the record. The *recorded* one goes by the settings in force and keeps
-//! the compactions where they were written. The *simulated* one goes by others; with the step `compact` it leaves the
-//! written compactions out and decides by itself when to compact, with a summary of assumed length.
+//! Two traces cover the same calls. The *recorded* trace uses the settings in force and keeps compactions where the
+//! transcript has them. The *simulated* trace uses other settings; with the policy `compact` it skips the written
+//! compactions and decides itself when to compact, with a summary of assumed length.
+//!
+//! A sweep replays thousands of settings, so a trace makes one pass over the path. The totals of a range of messages
+//! are differences of prefix sums, and a message list is built only at calls where a policy can act and the sums cannot
+//! decide.
 
 mod base;
 pub mod cache;
@@ -55,72 +58,68 @@ use crate::policy::{Policy, PolicySettings};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 
-/// Tokens by factors fitted to this session's own usage.
+/// Token counts by factors that are fitted to this session's own usage.
 #[derive(Debug, Clone, Copy)]
 pub struct Calibrated<'a> {
-    /// Before the messages.
+    /// Tokens before the messages.
     pub fixed: f64,
-    /// Of the message of each entry of the path, in its order; 0 of those without one.
+    /// Tokens of the message of each entry, in path order; 0 for entries without a message.
     pub weights: &'a [f64],
 }
 
-/// What is replayed. Everything is in order of the path where nothing else is said.
+/// The input of a replay. Lists are in path order unless noted otherwise.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplaySession<'a> {
-    /// Sizes.
     pub index: &'a Index,
     /// Entries from the root to the leaf.
     pub path: &'a [EntryIx],
-    /// The same as a compaction looks at them.
+    /// The entries of `path` as a compaction reads them.
     pub branch: &'a [BranchEntry],
-    /// The texture of each entry that has a message; none where texts were not read, and no step asks for them.
+    /// The features of each entry with a message; `None` where texts were not read because no policy needs them.
     pub features: Option<&'a [Option<Arc<ContentFeatures>>]>,
     /// Calls whose texts say that the prompt was too large, in file order.
     pub refused: &'a [RefusedCall],
-    /// Calls that were answered, but cut short: prompt and reply together filled the window.
+    /// Calls with a truncated answer: prompt and reply together filled the window.
     pub cut_short: &'a HashSet<EntryIx>,
-    /// Answers whose counts cannot be the whole prompt, and are no measure.
+    /// Answers whose counts cannot cover the whole prompt and are not used as measurements.
     pub unreliable_answers: &'a HashSet<EntryIx>,
-    /// Cache touches that count, in file order, with their time in ms (pruning 4.3).
+    /// The cache touches that count, in file order, with their time in ms (pruning 4.3).
     pub cache_touches: &'a [(EntryIx, f64)],
-    /// Pruning can be installed for the model (pruning 3.6).
+    /// Whether pruning can be installed for the model (pruning 3.6).
     pub prune_eligible: bool,
-    /// Tokens before the messages, by chars.
+    /// Tokens before the messages, estimated from chars.
     pub fixed_tokens: u64,
-    /// Those of the system prompt among them.
+    /// Tokens of the system prompt, included in `fixed_tokens`.
     pub system_tokens: f64,
-    /// The model is sent the thinking of its last answer alone (releases R13).
+    /// The model receives only the thinking of its last answer (releases R13).
     pub drops_thinking: bool,
-    /// The fit, where there is one.
     pub calibrated: Option<Calibrated<'a>>,
-    /// What the provider takes, in tokens; NaN when nobody knows.
+    /// Tokens that the provider takes; NaN if unknown.
     pub provider_window: f64,
-    /// The runtime's window, in tokens (compaction 2.8).
+    /// The runtime's window in tokens (compaction 2.8).
     pub runtime_window: f64,
-    /// The windows of other models of the path: a call is judged by the model that it was made with.
+    /// Windows of the other models on the path: each call is judged by the model that made it.
     pub windows: &'a HashMap<(ValueIx, ValueIx), ModelLimits>,
-    /// Who writes summaries.
     pub mode: CompactionMode,
-    /// How long prompts are cached.
+    /// Time for which the provider caches prompts.
     pub retention: Retention,
-    /// Price of the model, and of each other one of the path.
+    /// Price of the session's model; `prices` overrides it per call.
     pub price: Option<Price>,
-    /// Prices of models by the words of the path.
+    /// Prices by provider and model, for the models on the path.
     pub prices: &'a HashMap<(ValueIx, ValueIx), Option<Price>>,
 }
 
 impl ReplaySession<'_> {
-    /// Tokens before the messages.
     fn fixed(&self) -> f64 {
         self.calibrated.map_or(self.fixed_tokens as f64, |fit| fixed_point::fixed_point(fit.fixed))
     }
 
-    /// What the provider of a call takes, in tokens.
+    /// Returns the tokens that the call's provider takes; NaN if unknown.
     fn provider_window(&self, mind: &CacheKey) -> f64 {
         self.model_limits(mind).map_or(self.provider_window, |limits| limits.provider)
     }
 
-    /// What the runtime's trigger goes by after a call, in tokens.
+    /// Returns the window that the runtime's compaction trigger uses after a call, in tokens.
     fn runtime_window(&self, mind: &CacheKey, settings: &Settings) -> f64 {
         let own = settings.assumptions.runtime_window.unwrap_or(self.runtime_window);
         self.model_limits(mind).map_or(own, |limits| limits.runtime)
@@ -130,72 +129,66 @@ impl ReplaySession<'_> {
         self.windows.get(&mind.model?)
     }
 
-    /// The price of a call.
     fn price_of(&self, call: &ModelCall) -> Option<Price> {
         let of_model = call.cache_key.model.and_then(|model| self.prices.get(&model).copied());
         of_model.unwrap_or(self.price)
     }
 }
 
-/// Settings of one lane.
+/// The settings of one trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// The steps and their parameters.
     pub policies: PolicySettings,
-    /// Pruning is on.
     pub prune_on: bool,
-    /// Window of the pruner, in tokens, `contextTokens` considered.
+    /// The pruner's window in tokens, limited by `contextTokens`.
     pub window: f64,
-    /// Window of the model itself, in tokens, which the guard goes by (pruning 6.30).
+    /// The model's own window in tokens, which the guard uses (pruning 6.30).
     pub guard_window: f64,
-    /// What else differs from the record.
     pub assumptions: Assumptions,
 }
 
-/// Differences from the record that no setting of a step makes. By default there are none.
+/// Differences from the record that are not policy settings. The default has none.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Assumptions {
-    /// Window of the runtime's own trigger for the session's model, in tokens (compaction 2.8).
+    /// Replaces the window of the runtime's own trigger, in tokens, for the session's model (compaction 2.8).
     pub runtime_window: Option<f64>,
-    /// Tokens by which the prompt is smaller before its messages.
+    /// Tokens removed from the part before the messages.
     pub fixed_reduction: f64,
-    /// Pruning is installed, whatever the provider.
+    /// Installs pruning for every provider.
     pub prune_eligible: bool,
-    /// The provider counted every call, also where the record has no usage.
+    /// Treats every call as counted by the provider, even where the record has no usage.
     pub assume_usage: bool,
 }
 
-/// The windows of one model, in tokens; NaN where nobody knows.
+/// The windows of one model in tokens; NaN if unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelLimits {
-    /// What the provider takes.
+    /// Tokens that the provider takes.
     pub provider: f64,
-    /// What the runtime's trigger goes by (compaction 2.8).
+    /// Window of the runtime's compaction trigger (compaction 2.8).
     pub runtime: f64,
 }
 
-/// A session again.
+/// A recorded and a simulated trace of the same calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
-    /// The calls of the record.
     pub calls: Vec<ModelCall>,
-    /// Each of them under the settings in force.
+    /// Each call under the settings in force.
     pub recorded: Vec<CallReplay>,
-    /// Each of them under the others.
+    /// Each call under the other settings.
     pub simulated: Vec<CallReplay>,
-    /// Touches of the cache are those of the record, not assumed at the end of each run.
+    /// Cache touches come from the record and are not assumed at the end of each run.
     pub touches_recorded: bool,
 }
 
 impl Replay {
-    /// What all calls come to, recorded and simulated.
+    /// Returns the totals of all calls: recorded, then simulated.
     pub fn totals(&self) -> [TraceTotals; 2] {
         [&self.recorded, &self.simulated].map(|lane| TraceTotals::of(&self.calls, lane))
     }
 }
 
 impl Settings {
-    /// Whether this lane decides by itself when to compact.
     fn has_compaction(&self) -> bool {
         self.policies.enabled.has(Policy::Compact)
     }

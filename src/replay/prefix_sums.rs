@@ -1,5 +1,5 @@
-//! Running sums over the messages of a path, so that what any stretch of it holds is a subtraction, and so is what the guard
-//! makes of it.
+//! Prefix sums over the messages of a path: the totals of any range are one subtraction, and so is the effect of the
+//! guard and of clearing on it.
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::ruleset::Preflight;
@@ -15,22 +15,22 @@ use crate::replay::message_arena::MessageArena;
 use crate::replay::range_totals::RangeTotals;
 use crate::store::entry::{MessageSize, Role};
 
-/// How messages are measured for the sums.
+/// Measures messages for the sums under one trace's settings.
 #[derive(Debug, Clone)]
 pub(super) struct MessageMeasure {
     policies: PolicySet,
     preflight: Preflight,
     counting: TokenCounting,
-    /// Chars that one result may have where all are held to a budget; no limit where they are not.
+    /// Chars allowed for one result where a budget holds for all results; infinite where there is no budget.
     single_limit: f64,
-    /// None where the guard takes no part.
+    /// `None` if the guard is off.
     guard_model: Option<GuardModel>,
-    /// None where clearing takes no part, or empties calls too.
+    /// `None` if clearing is off, or also empties the arguments of calls.
     clear_model: Option<ClearModel>,
 }
 
 impl MessageMeasure {
-    /// For the windows of the guard and of the pruner, in tokens, and these settings.
+    /// Both windows are in tokens.
     pub(super) fn new(
         session: &ReplaySession<'_>,
         base: &ReplayBase,
@@ -56,24 +56,24 @@ impl MessageMeasure {
         }
     }
 
-    /// Chars that the guard allows; no limit where there is none.
+    /// Chars that the guard allows; infinite without a guard.
     pub(super) fn budget(&self) -> f64 {
         self.guard_model.as_ref().map_or(f64::INFINITY, GuardModel::budget)
     }
 
-    /// Whether only the list of messages decides what the guard does (releases R42).
+    /// Whether the guard's effect needs the message list (releases R42).
     pub(super) fn guard_needs_list(&self, totals: &RangeTotals) -> bool {
         self.guard_model
             .as_ref()
             .is_some_and(|guarding| guarding.needs_list(totals.guard_chars - totals.guard_cut.chars))
     }
 
-    /// Whether the guard ends a call whose messages have this many chars when it is done (releases R41, R43).
+    /// Whether the guard ends a call whose messages have this many chars after its changes (releases R41, R43).
     pub(super) fn stops(&self, chars: f64) -> bool {
         self.guard_model.as_ref().is_some_and(|guarding| guarding.stops(chars))
     }
 
-    /// What one message comes to as it stands.
+    /// Measures one message as it is now; an omitted message counts as nothing.
     pub(super) fn message_totals(&self, arena: &MessageArena<'_>, at: usize) -> RangeTotals {
         if arena.is_omitted(at) {
             return RangeTotals::default();
@@ -81,7 +81,7 @@ impl MessageMeasure {
         self.edited_totals(arena, at, arena.size(at), arena.features(at))
     }
 
-    /// What an item of a list comes to.
+    /// Measures a message of a list, with its pending change.
     pub(super) fn planned_totals(&self, arena: &MessageArena<'_>, item: &PlannedMessage) -> RangeTotals {
         match (item.position(), &item.change) {
             (Some(at), None) => self.message_totals(arena, at),
@@ -99,7 +99,7 @@ impl MessageMeasure {
         }
     }
 
-    /// What a message comes to with other sizes and another texture.
+    /// Measures a message with other sizes and features.
     pub(super) fn edited_totals(
         &self,
         arena: &MessageArena<'_>,
@@ -145,12 +145,11 @@ impl MessageMeasure {
         totals
     }
 
-    /// Whether clearing takes part.
     pub(super) fn has_clearing(&self) -> bool {
         self.policies.has(Policy::Clear)
     }
 
-    /// Tokens of a message as the check of a prompt counts them; 0 where it takes no part.
+    /// Tokens of a message as the check before a prompt counts them; 0 where that check is off.
     fn check_tokens(&self, size: &MessageSize, texture: Option<&ContentFeatures>) -> f64 {
         match self.preflight {
             _ if !self.policies.has(Policy::Check) => 0.0,
@@ -160,7 +159,7 @@ impl MessageMeasure {
         }
     }
 
-    /// Tokens of a message as clearing counts them; 0 where it takes no part.
+    /// Tokens of a message as clearing counts them; 0 where clearing is off.
     pub(super) fn clear_tokens(&self, size: &MessageSize, texture: Option<&ContentFeatures>) -> f64 {
         if !self.has_clearing() {
             return 0.0;
@@ -173,43 +172,40 @@ impl MessageMeasure {
     }
 }
 
-/// The sums of the messages of a path before each place, as far as the lane has come, and at last of all.
+/// Sums of the messages before each index, as far as the trace has come; the last element is the sum of all.
 #[derive(Debug, Clone)]
 pub(super) struct PrefixSums(Vec<RangeTotals>);
 
 impl PrefixSums {
-    /// Of no message yet, of so many.
     pub(super) fn new(messages: usize) -> Self {
         let mut sums = Vec::with_capacity(messages + 1);
         sums.push(RangeTotals::default());
         Self(sums)
     }
 
-    /// Adds the next message.
     pub(super) fn push(&mut self, totals: &RangeTotals) {
         let sum = self.0.last().copied().unwrap_or_default();
         self.0.push(sum + *totals);
     }
 
-    /// Measures the messages from one on again.
+    /// Measures the messages from `first` on again.
     pub(super) fn measure_from(&mut self, first: usize, measure: impl Fn(usize) -> RangeTotals) {
         let count = self.0.len() - 1;
         self.0.truncate(first.min(count) + 1);
         (first..count).for_each(|at| self.push(&measure(at)));
     }
 
-    /// What the messages `from..to` hold.
+    /// Returns the totals of the messages `from..to`.
     pub(super) fn range(&self, from: usize, to: usize) -> RangeTotals {
         self.0[to] - self.0[from]
     }
 
-    /// What one message holds.
     pub(super) fn message(&self, at: usize) -> RangeTotals {
         self.range(at, at + 1)
     }
 
-    /// The first message of `from..to` up to which they hold so much, itself included; `to` where they never do. What is
-    /// asked must not fall.
+    /// Returns the first message of `from..to` for which `holds` accepts the totals from `from` through it; `to` if
+    /// `holds` never does. `holds` must be monotonic: once true, true for every longer range.
     pub(super) fn find_first(&self, from: usize, to: usize, holds: impl Fn(&RangeTotals) -> bool) -> usize {
         let (mut low, mut high) = (from, to);
         while low < high {

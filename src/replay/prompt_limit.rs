@@ -1,26 +1,26 @@
-//! How many tokens of a prompt fit at a call. One rule for both lanes, so that a replay under the settings in force agrees
-//! with the record: what was answered did fit, what was refused was too much, and beyond what the record tells the window
-//! decides.
+//! The number of tokens that fit at a call. Both traces share this rule, so that a replay under the settings in force
+//! agrees with the record: an answered prompt did fit, a refused one did not, and beyond the record the window decides.
 
 use crate::replay::ReplaySession;
 use crate::replay::calls::ModelCall;
 
-/// Bounds of the prompt of one call, in tokens; without end where nobody knows a window.
+/// Limits for the prompt of one call, in tokens; infinite where the window is unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct PromptLimit {
-    /// Above it the prompt counts as too large.
+    /// Above it the prompt overflows.
     pub(super) fits: f64,
-    /// Above it there is no answer either. Between the two lies an answer that the runtime takes for an overflow because it
-    /// took in more than the window the runtime goes by (compaction 8.1 ii); only the last answer of a run is looked at.
+    /// Above it there is no answer either. Between the two limits the call has an answer, which the runtime takes for
+    /// an overflow because its prompt exceeded the runtime's window (compaction 8.1 ii); the runtime checks only the
+    /// last answer of a run.
     pub(super) answered: f64,
 }
 
 impl PromptLimit {
-    /// At a call whose prompt had `recorded` tokens.
+    /// `recorded` is the size of the call's prompt in the record, in tokens.
     pub(super) fn of(session: &ReplaySession<'_>, call: &ModelCall, recorded: f64) -> Self {
-        // A minimum with a window that nobody knows is the other number.
+        // `min` ignores a NaN window.
         if let Some(refused) = call.refused.filter(|_| call.usage.is_none()) {
-            // No number of tokens was too many where bytes were.
+            // The request was refused for its bytes: the token count did not matter, so nothing is known to fit.
             let below = if refused.is_byte_limit {
                 0.0
             } else {

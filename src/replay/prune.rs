@@ -1,5 +1,5 @@
-//! Pruning without a list of messages, and the guard and clearing behind it: the same decisions over the numbers of each result, told
-//! once while it stays as it is (pruning 5, 6.33–6.35).
+//! Pruning without a message list, followed by the guard and clearing: the same decisions from the numbers of each
+//! result, cached while the result does not change (pruning 5, 6.33–6.35).
 
 use crate::js::Value;
 use crate::policy::Policy;
@@ -11,34 +11,31 @@ use crate::replay::range_totals::{EditTotals, RangeTotals};
 use crate::replay::trace::Trace;
 use crate::store::entry::{MessageSize, Role};
 
-/// What pruning makes of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum PrunedForm {
     Trimmed,
     Cleared,
 }
 
-/// A result that the guard went over.
+/// A result after the guard.
 pub(super) struct GuardedResult {
     at: usize,
-    /// Its tokens before any step.
+    /// Its tokens before any policy.
     before: f64,
     is_pruned: bool,
-    /// As pruning left it.
+    /// Its totals after pruning.
     pub(super) totals: RangeTotals,
-    /// What the guard did.
+    /// The guard's effect.
     pub(super) edits: EditTotals,
 }
 
 impl GuardedResult {
-    /// Where it stands.
     pub(super) fn at(&self) -> usize {
         self.at
     }
 }
 
 impl StepOutcome {
-    /// Adds what became of a result.
     fn add_result(&mut self, result: &GuardedResult, clears: bool) {
         let GuardedResult { at, before, is_pruned, totals: held, edits: done } = result;
         self.guarded.trimmed += done.trimmed;
@@ -56,14 +53,13 @@ impl StepOutcome {
     }
 }
 
-/// A result that pruning changes.
 struct PrunedResult {
     at: usize,
     form: PrunedForm,
 }
 
 impl Trace<'_> {
-    /// Prunes a call of which all messages are those of the path and can be counted, and lets the guard follow.
+    /// Prunes a call whose messages are a range of the path and all countable, then applies the guard.
     pub(super) fn prune_without_list(&mut self, totals: &RangeTotals) -> StepOutcome {
         let pruned = self.results_to_prune(totals);
         if pruned.is_empty() {
@@ -86,7 +82,7 @@ impl Trace<'_> {
         worked
     }
 
-    /// What the guard and clearing make of a pruned list: `needed` is what it is over the guard's budget.
+    /// Applies the guard and clearing to a pruned list; `needed` is the excess over the guard's budget in chars.
     fn guard_pruned(
         &self,
         all: &RangeTotals,
@@ -126,7 +122,7 @@ impl Trace<'_> {
         worked.first_changed = worked.edits.first().and_then(|(at, _, _)| self.arena.entry(*at));
     }
 
-    /// The results that pruning changes, in order.
+    /// Returns the results that pruning changes, in order.
     fn results_to_prune(&mut self, totals: &RangeTotals) -> Vec<PrunedResult> {
         let settings = &self.settings.policies.prune;
         let window = self.settings.window;
@@ -172,7 +168,7 @@ impl Trace<'_> {
         candidates.iter().enumerate().filter_map(form).collect()
     }
 
-    /// Whether nothing shields a result but its place (pruning 5.12).
+    /// Whether only its position can protect a result (pruning 5.12).
     fn may_prune(&self, at: usize, size: &MessageSize) -> bool {
         let by_tool = match self.arena.base.missing.get(&at) {
             Some(missing) => {
@@ -184,7 +180,7 @@ impl Trace<'_> {
         by_tool && !keeps_images(&self.settings.policies.prune, size.images)
     }
 
-    /// What a pruned result comes to, told once while its details stay or are gone.
+    /// Returns the totals of a pruned result, cached by whether its details are stripped.
     fn totals_when_pruned(&mut self, pruned: &PrunedResult) -> RangeTotals {
         let key = (pruned.at, pruned.form, pruned.at < self.stripped_until);
         if let Some(known) = self.pruned_totals.get(&key) {

@@ -1,32 +1,31 @@
-//! What a stretch of messages comes to, and what steps do to it: numbers that are added and taken away.
+//! Aggregates over a range of messages and the effect of the policies on it. All are additive, so that the totals of
+//! any range are a difference of two prefix sums.
 
 use std::ops::{Add, Sub};
 
 use crate::replay::edit_digest::EditDigest;
 
-/// What a step does to a stretch of messages.
+/// Effect of a policy on a range of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct EditTotals {
-    /// Chars less, as the guard counts them.
+    /// Chars removed, as the guard counts them.
     pub(super) chars: f64,
-    /// Tokens less.
+    /// Tokens removed.
     pub(super) tokens: f64,
-    /// The same as clearing counts them.
+    /// Tokens removed, as clearing counts them.
     pub(super) clear_tokens: f64,
-    /// Results that are cut.
+    /// Results that are truncated.
     pub(super) trimmed: u32,
-    /// Results that gave way.
+    /// Results that a placeholder replaces.
     pub(super) cleared: u32,
-    /// What becomes of them.
     pub(super) edit_digest: EditDigest,
 }
 
-/// What a stretch of messages comes to.
+/// Aggregates over a range of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct RangeTotals {
     /// Messages that are sent.
     pub(super) count: u32,
-    /// Tokens.
     pub(super) tokens: f64,
     /// Chars as the pruner counts them (pruning 5.4).
     pub(super) prune_chars: f64,
@@ -34,33 +33,32 @@ pub(super) struct RangeTotals {
     pub(super) guard_chars: f64,
     /// Tokens as clearing counts them.
     pub(super) clear_tokens: f64,
-    /// Tokens as the check of a prompt counts them; 0 where it takes no part.
+    /// Tokens as the check before a prompt counts them; 0 where that check is off.
     pub(super) check_tokens: f64,
-    /// Length of the texts of tool results, as truncation measures them; 0 where it goes by sizes.
+    /// Text length of tool results, as truncation measures it; 0 without text features.
     pub(super) result_chars: f64,
-    /// Results over the limit of one.
+    /// Results over the limit of a single result.
     pub(super) oversized: u32,
-    /// Messages that weigh more or less to the pruner than their chars.
+    /// Messages whose weight for the pruner differs from their chars.
     pub(super) reweighted: u32,
-    /// Messages that some step may fail on, or that sizes do not tell enough of.
+    /// Messages that a policy may fail on, or that sizes cannot decide.
     pub(super) odd: u32,
-    /// Each result held to the limit of one.
+    /// Effect of truncating each result to the limit of a single result.
     pub(super) guard_cut: EditTotals,
-    /// The same once they gave way, those that can; `chars` beyond what cutting takes.
+    /// Effect of replacing the results that can be replaced; `chars` is in addition to `guard_cut`.
     pub(super) guard_compacted: EditTotals,
     /// Results, as clearing counts them.
     pub(super) clearing_results: u32,
-    /// Tokens of those that clearing may clear, as it counts them.
+    /// Tokens of the results that clearing may clear, as it counts them.
     pub(super) clearable: f64,
-    /// Those once they are cleared, whatever the guard made of them.
+    /// Effect of clearing them, regardless of the guard.
     pub(super) cleared: EditTotals,
-    /// What the guard does to those: of `cut`, and of `gone`.
+    /// The part of `guard_cut` and of `guard_compacted` that concerns the clearable results.
     pub(super) cleared_cut: EditTotals,
     pub(super) cleared_compacted: EditTotals,
 }
 
 impl EditTotals {
-    /// Messages that are edited.
     pub(super) fn count(&self) -> u32 {
         self.trimmed + self.cleared
     }

@@ -1,4 +1,4 @@
-//! What a lane writes to its transcript: compactions, and large results that are cut after an overflow.
+//! The changes that a trace makes to its transcript: compactions, and truncations of large results after an overflow.
 
 use crate::context::tokens::chars4::estimate_message;
 use crate::context::tokens_before::TokensBefore;
@@ -15,7 +15,7 @@ use crate::replay::outcome::{CompactionEvent, TrimStats};
 use crate::replay::trace::{Start, Trace};
 use crate::store::entry::{EntryKind, MessageSize, Role};
 
-/// The branch of a lane so far, as a compaction looks at it.
+/// The branch of a trace so far, as a compaction reads it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TraceBranch {
     entries: Vec<BranchEntry>,
@@ -26,27 +26,26 @@ pub(super) struct TraceBranch {
 }
 
 impl TraceBranch {
-    /// Adds an entry with so many messages of the path before it.
+    /// Adds an entry with `before` messages of the path before it.
     pub(super) fn push(&mut self, entry: BranchEntry, before: usize) {
         self.entries.push(entry);
         self.messages_before.push(before);
     }
 
-    /// An entry's message has other sizes now.
     pub(super) fn resize(&mut self, entry: EntryIx, size: MessageSize) {
         let own = self.entries.iter_mut().filter(|own| own.entry == entry);
         own.for_each(|own| own.message = Some(size).filter(|size| size.role != Role::Other));
     }
 
-    /// The last compaction keeps the messages from this one on.
+    /// Sets the first message that the last compaction keeps.
     pub(super) fn keep_from(&mut self, message: usize) {
         self.first_kept = Some(self.messages_before.partition_point(|before| *before < message));
     }
 }
 
 impl Trace<'_> {
-    /// Compacts before the entry `ix`, with a summary of assumed length; false where there is nothing to compact, or
-    /// the gateway refuses to (compaction 3.1, 5.1).
+    /// Compacts before the entry `ix`, with a summary of assumed length. Returns false if there is nothing to compact,
+    /// or if the gateway refuses to (compaction 3.1, 5.1).
     pub(super) fn compact(&mut self, ix: EntryIx, by_overflow: bool) -> bool {
         let settings = &self.settings.policies;
         let from_hook = self.session.mode == CompactionMode::Safeguard;
@@ -87,8 +86,8 @@ impl Trace<'_> {
         true
     }
 
-    /// From here on the list is a summary and what is kept (compaction 4.2). What a run did to its history is undone.
-    /// `written` is the entry of a compaction that the transcript holds.
+    /// Replaces the list by a summary and the kept messages (compaction 4.2), and undoes the changes that a run made to
+    /// its history. `written` is the entry of a compaction in the transcript.
     pub(super) fn compact_to(&mut self, start: Start, by_overflow: bool, written: Option<EntryIx>) {
         let old = self.session_start;
         self.loaded = None;
@@ -128,8 +127,8 @@ impl Trace<'_> {
         self.compacted = Some(self.compacted.map_or(done, |earlier| earlier.followed_by(done)));
     }
 
-    /// Cuts every result over the limit in the transcript, as the gateway does after an overflow that a compaction did
-    /// not help (compaction 8.17); false where none is.
+    /// Truncates every result over the limit in the transcript, as the gateway does after an overflow that a compaction
+    /// did not resolve (compaction 8.17). Returns false if no result is over the limit.
     pub(super) fn truncate(&mut self) -> bool {
         if !self.policies().has(Policy::Truncate) {
             return false;

@@ -1,4 +1,4 @@
-//! What happens between two runs: the check whether to compact, the touch, and how the next run loads its history
+//! The work between two runs: the check whether to compact, the cache touch, and the next run's load of its history
 //! (pruning 1.1, 4.3, 4.4; compaction 2.9).
 
 use crate::gateway::ruleset::{HistoryLimitRule, LegacyImages};
@@ -20,7 +20,7 @@ use crate::replay::trace::{Loaded, Start, Trace};
 use crate::store::entry::{Role, StopReason};
 
 impl Trace<'_> {
-    /// The run before `ix` is over.
+    /// Ends the run before the entry `ix`.
     pub(super) fn end_run(&mut self, ix: EntryIx) {
         let Some(last) = self.last_call else { return };
         let settings = &self.settings.policies;
@@ -37,7 +37,7 @@ impl Trace<'_> {
         }
     }
 
-    /// A run begins with the message `ix`, which is not part of what it loads.
+    /// Begins a run with the message `ix`, which is not part of the history that it loads.
     pub(super) fn begin_run(&mut self, ix: EntryIx) {
         self.awaits_call = true;
         self.compacted_in_run = false;
@@ -56,8 +56,8 @@ impl Trace<'_> {
         }
     }
 
-    /// Takes away details and seen images of what was added since the last run, and pairs it; the first message that is sent
-    /// otherwise for it.
+    /// Strips details and seen images from the messages added since the last run and pairs them. Returns the first
+    /// message that is sent differently because of it.
     fn prepare_history(&mut self) -> Option<usize> {
         let (steps, loaded) = (self.policies(), self.messages_seen);
         let mut measured = loaded;
@@ -76,14 +76,14 @@ impl Trace<'_> {
         changed
     }
 
-    /// Pairs the calls and results of the list up to a message; the first that is added or dropped for it.
+    /// Pairs calls and results up to `loaded`. Returns the first message that repair adds or drops.
     fn repair_until(&mut self, loaded: usize) -> Option<usize> {
         let from = self.arena.paired_until.max(self.session_start.from);
         self.arena.paired_until = loaded;
         self.arena.base.first_repair_change(from, loaded)
     }
 
-    /// The list is that of the transcript again, as no run has loaded it.
+    /// Undoes the repairs of runs, so that the list is the transcript's again.
     pub(super) fn reset_repairs(&mut self) {
         let from = self.session_start.from;
         let until = self.arena.paired_until;
@@ -93,7 +93,7 @@ impl Trace<'_> {
         }
     }
 
-    /// What a compaction kept begins before what an earlier one did: what stands between them is paired anew too.
+    /// Pairs the messages between two compactions again, because the later compaction kept more than the earlier one.
     pub(super) fn extend_repairs(&mut self, from: usize, old: usize) {
         self.arena.paired_until = self.arena.paired_until.min(from);
         if let Some(first) = self.arena.base.first_repair_change(from, old) {
@@ -101,7 +101,7 @@ impl Trace<'_> {
         }
     }
 
-    /// Takes away the images that the model has seen by the rules of the version; the first message that held one.
+    /// Removes the images that the model has seen, under the version's rule. Returns the first message that held one.
     fn strip_seen_images(&mut self) -> Option<usize> {
         let from = self.session_start.from;
         let rule = self.settings.policies.ruleset.rules().legacy_images;
@@ -133,21 +133,22 @@ impl Trace<'_> {
         first
     }
 
-    /// Messages from this one on are not what they were.
+    /// Measures the messages from `first` on again, because they changed.
     pub(super) fn measure_from(&mut self, first: usize) {
         self.list_edits_from(first);
         let (arena, measure) = (&self.arena, &self.measure);
         self.prefix_sums.measure_from(first, |at| measure.message_totals(arena, at));
     }
 
-    /// The list a run begins with: repaired, held to the turn limit, paired again, its results held to a budget.
+    /// Loads the list that a run begins with: repaired, held to the turn limit, paired again, and its results held to a
+    /// budget.
     fn load_list(&mut self) {
         self.load_history();
         self.reduce_trim = self.reduce_results();
     }
 
-    /// Holds the results of the list to the budget of all (releases R36–R38). What a run before was sent is cut anew from what the
-    /// transcript holds, as after a restart; where the version keeps it, nothing is.
+    /// Holds the list's results to the budget of all results (releases R36–R38). Each run truncates again from the
+    /// transcript, as after a restart; where the version keeps what it sent, nothing is truncated.
     fn reduce_results(&mut self) -> TrimStats {
         let settings = &self.settings.policies;
         if !settings.enabled.has(Policy::Reduce) || settings.reduce.keeps_sent {
@@ -172,7 +173,7 @@ impl Trace<'_> {
         TrimStats { trimmed, cleared, tokens }
     }
 
-    /// The same before its results are held to a budget.
+    /// Loads the list before the budget of all results.
     fn load_history(&mut self) {
         self.run_base_len = self.messages_seen;
         self.run_start = self.session_start;
@@ -187,7 +188,7 @@ impl Trace<'_> {
                 self.load_repaired();
                 return;
             }
-            // An empty list is not taken over (pruning 1.1, step 8).
+            // The runtime does not take over an empty list (pruning 1.1, step 8).
             if first < self.messages_seen || self.run_start.summary.is_some() {
                 self.run_start.from = first;
             }
@@ -214,7 +215,7 @@ impl Trace<'_> {
         }
     }
 
-    /// What the turn limit keeps of so many messages.
+    /// Returns the part of `count` messages that the turn limit keeps.
     fn history_range(&self, count: usize) -> RetainedRange {
         let settings = &self.settings.policies;
         let limit = settings.history_limit;
@@ -239,7 +240,7 @@ impl Trace<'_> {
         }
     }
 
-    /// The long way, where calls and results do not pair up by themselves.
+    /// Loads the list by a full repair, where calls and results do not pair up by themselves.
     fn load_repaired(&mut self) {
         let steps = self.policies();
         let settings = &self.settings.policies;
@@ -261,7 +262,7 @@ impl Trace<'_> {
         if steps.has(Policy::Images) {
             remove_seen_images(&mut list, settings.ruleset.rules());
         }
-        // An empty list is not taken over (pruning 1.1, step 8).
+        // The runtime does not take over an empty list (pruning 1.1, step 8).
         if !list.is_empty() || before == 0 {
             let (items, _) = list.into_parts();
             self.loaded = Some(self.measure_list(items));
@@ -269,7 +270,6 @@ impl Trace<'_> {
         }
     }
 
-    /// What a run begins with, measured.
     pub(super) fn measure_list(&self, items: Vec<PlannedMessage>) -> Loaded {
         let (mut sums, mut totals) = (vec![0.0], RangeTotals::default());
         for item in &items {

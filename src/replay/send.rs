@@ -1,5 +1,5 @@
-//! One call: what its prompt is made into at that moment, whether that fits, and what it costs (pruning 1.4, 4.6;
-//! compaction 2.11, 10.11).
+//! Replays one call: builds its prompt at that moment, decides whether it fits, and computes its cost (pruning 1.4,
+//! 4.6; compaction 2.11, 10.11).
 
 use crate::ids::EntryIx;
 use crate::policy::Policy;
@@ -17,7 +17,6 @@ use crate::replay::trace::Trace;
 /// Chars per token of the window (pruning 5.1).
 const CHARS_PER_TOKEN: f64 = 4.0;
 
-/// A prompt as it is sent.
 struct SentPrompt {
     tokens: f64,
     gate: Gate,
@@ -27,7 +26,7 @@ struct SentPrompt {
     first_changed: Option<EntryIx>,
     prompt: PromptKey,
     edits: PromptEdits,
-    /// Tokens less than without the edits, and of each that is listed.
+    /// Tokens that the edits removed; `listed_freed` has them for each listed edit.
     freed_tokens: f64,
     listed_freed: Vec<f64>,
     /// The guard ends the call before it is sent (releases R41).
@@ -35,7 +34,7 @@ struct SentPrompt {
 }
 
 impl Trace<'_> {
-    /// What becomes of a call. The record's own lane takes what happened for granted.
+    /// Decides the outcome of a call. The recorded trace (`record` is `None`) takes the recorded outcome.
     pub(super) fn resolve_call(&mut self, call: &ModelCall, record: Option<&CallReplay>) -> CallReplay {
         let checked = self.preflight_route(call);
         if let (Some(record), Some(route)) = (record, checked) {
@@ -50,14 +49,14 @@ impl Trace<'_> {
             }
             Some(record) => {
                 let room = PromptLimit::of(self.session, call, record.expected);
-                // What the provider counted, moved by what the settings change.
+                // The recorded size, moved by the change that the settings make.
                 let expected = |sent: &SentPrompt| (record.expected + (sent.tokens - record.tokens)).max(0.0);
                 let compacts = self.may_compact && self.settings.policies.compaction.enabled;
                 if compacts && self.should_compact_before(expected(&sent)) && self.compact(call.entry, false)
                 {
                     sent = self.build_prompt(call);
                 }
-                // A recorded call that got an answer was not ended by the guard.
+                // A recorded call with an answer was not ended by the guard.
                 let stopped = |sent: &SentPrompt| {
                     sent.stopped && (call.refused.is_some() || sent.tokens > record.tokens)
                 };
@@ -68,7 +67,8 @@ impl Trace<'_> {
                 if expected(&sent) > room.fits && self.truncate() {
                     sent = self.build_prompt(call);
                 }
-                // A reply was cut for want of room; how much it lacked nobody knows, so that any less of a prompt may do.
+                // The reply was truncated for lack of room. Nobody knows how much was missing, so any smaller prompt
+                // may fit.
                 let cut_short = call.cut_short && expected(&sent) >= record.expected;
                 let failed = expected(&sent) > room.answered || stopped(&sent);
                 (expected(&sent), overflow || cut_short, failed)
@@ -77,7 +77,8 @@ impl Trace<'_> {
         CallReplay { checked, ..self.account_call(call, record, sent, expected, (overflow, failed)) }
     }
 
-    /// What the provider counted, or a refusal says; one without a number was larger than every prompt that was accepted.
+    /// Returns the size that the provider counted or the refusal names. A refused prompt without a number was larger
+    /// than every accepted one.
     fn recorded_tokens(call: &ModelCall, estimated: f64) -> f64 {
         let refused_tokens =
             call.refused.map(|refused| refused.requested.unwrap_or(estimated.max(refused.min_tokens)));
@@ -89,12 +90,11 @@ impl Trace<'_> {
         self.session.fixed() - self.settings.assumptions.fixed_reduction
     }
 
-    /// Whether pruning can be installed for the model.
     pub(super) fn is_eligible(&self) -> bool {
         self.session.prune_eligible || self.settings.assumptions.prune_eligible
     }
 
-    /// The prompt at this moment. Where a pruner changes it, the touch is now (pruning 4.6).
+    /// Builds the prompt at this moment. If pruning changes it, now becomes the last cache touch (pruning 4.6).
     fn build_prompt(&mut self, call: &ModelCall) -> SentPrompt {
         let settings = &self.settings.policies;
         let gate = gate_under(
@@ -137,7 +137,7 @@ impl Trace<'_> {
                     self.apply_to_list(gate)
                 }
                 [_, _, true] if settings.clear.clear_tool_inputs => self.apply_to_list(gate),
-                // Only texts tell what a weighed message comes to once it is trimmed.
+                // Only texts give the weight of a reweighted message after a trim.
                 [true, ..] if totals.reweighted > 0 => self.apply_to_list(gate),
                 [true, ..] => self.prune_without_list(&totals),
                 [false, ..] => self.outcome_from_totals(&totals),
@@ -160,7 +160,7 @@ impl Trace<'_> {
         sent
     }
 
-    /// Whether pruning, the guard and clearing can change anything of a list that holds this much.
+    /// Whether pruning, the guard and clearing can change a list with these totals.
     fn policies_may_act(&self, totals: &RangeTotals, gate: Gate) -> [bool; 3] {
         let settings = &self.settings.policies;
         let steps = settings.enabled;
@@ -185,7 +185,7 @@ impl Trace<'_> {
         ]
     }
 
-    /// Splits the prompt by what it costs and adds up.
+    /// Splits the prompt's tokens by price class and adds up the cost.
     fn account_call(
         &mut self,
         call: &ModelCall,
@@ -195,7 +195,7 @@ impl Trace<'_> {
         (overflow, failed): (bool, bool),
     ) -> CallReplay {
         let price = self.session.price_of(call);
-        // What was refused and fits now has an answer to be paid for, unless the call after it is that answer.
+        // A refused call that fits now has an answer to pay for, unless the next call is that answer.
         let answers = record.is_some() && call.refused.is_some() && !call.retried;
         let free = failed || call.is_failed() && !answers;
         let billed = call.billed.filter(|_| free);
@@ -260,7 +260,8 @@ impl Trace<'_> {
         }
     }
 
-    /// Tokens of the answer: as counted, else estimated; of one that was never given the mean of those before it.
+    /// Returns the tokens of the answer: counted, otherwise estimated; for a missing answer the mean of the counted
+    /// ones before it.
     fn output_tokens(&self, call: &ModelCall) -> f64 {
         if call.is_failed() {
             let (tokens, count) = self.counted_answers;
@@ -273,7 +274,7 @@ impl Trace<'_> {
         })
     }
 
-    /// The split of a prompt by the model of the cache, with the edits of this call or without them.
+    /// Splits a prompt by the cache model, with this call's edits or without them.
     fn split_tokens(
         &self,
         call: &ModelCall,
@@ -300,7 +301,7 @@ impl Trace<'_> {
 }
 
 impl Trace<'_> {
-    /// Tokens that the edits of a prompt took from its first messages.
+    /// Returns the tokens that the edits removed from the first `count` messages of a prompt.
     fn freed_before(&self, sent: &SentPrompt, count: usize) -> f64 {
         let edits = &sent.edits;
         let reach = edits.guard_range.filter(|_| count > 0);
@@ -315,7 +316,6 @@ impl Trace<'_> {
     }
 }
 
-/// Who says how large the prompt of a recorded call was.
 fn recorded_size_source(call: &ModelCall) -> PromptSizeSource {
     if call.measured_tokens().is_some() {
         return PromptSizeSource::Counted;

@@ -1,4 +1,4 @@
-//! Small sessions again, by the examples of the rules.
+//! Small sessions replayed against the examples of the rules.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ const MINUTE: i64 = 60_000;
 /// 2026-02-21T05:00:00Z, ms.
 const START: i64 = 1_771_650_000_000;
 
-/// A session written entry by entry, each the child of the one before.
+/// A session built entry by entry; each entry is the child of the previous one.
 #[derive(Default)]
 struct Script {
     text: String,
@@ -47,7 +47,7 @@ impl Script {
         self.entry(r#""type":"message","message":{"role":"user","content":"go on"}"#)
     }
 
-    /// An answer to a prompt of so many tokens; with `calls` it asks for a tool.
+    /// An answer to a prompt of `prompt` tokens; with `calls` it calls a tool.
     fn answer(self, prompt: u64, calls: bool) -> Self {
         let id = self.entries;
         let (block, stop) = if calls {
@@ -61,7 +61,7 @@ impl Script {
         ))
     }
 
-    /// The result of the call before, of so many chars.
+    /// The result of the previous call, `chars` long.
     fn result(self, chars: usize) -> Self {
         let (id, text) = (self.entries - 1, "x".repeat(chars));
         self.entry(&format!(
@@ -80,7 +80,7 @@ impl Script {
         load_bytes("t.jsonl", text.as_bytes(), &mut LineIds)
     }
 
-    /// Replays it with a provider that takes `window` tokens. The record has no steps.
+    /// Replays it with a provider that takes `window` tokens. The record has no policies.
     fn replay(&self, simulated: &Settings, window: f64, refused: &[RefusedCall]) -> Replay {
         self.with_session(window, refused, |session| replay(session, &settings(&[]), simulated))
     }
@@ -144,7 +144,7 @@ fn settings(steps: &[Policy]) -> Settings {
     }
 }
 
-/// A run with a large result; then, after an idle time, one with two calls.
+/// A run with a large result; then, after `minutes` idle, a run with two calls.
 fn idle(minutes: i64) -> Script {
     let first = Script::default().user().answer(2, true).result(20_000).answer(5_100, false);
     first.after(minutes).user().answer(5_200, true).result(40).answer(5_300, false)
@@ -177,7 +177,7 @@ fn a_pruned_prompt_is_written_to_the_cold_cache_and_the_unpruned_one_after_it_ag
     let replay = idle(5).replay(&settings(&[Policy::Prune]), 200_000.0, &[]);
     let [_, _, pruned, unpruned] = &replay.simulated[..] else { panic!("four calls") };
     assert!(!pruned.is_measured && pruned.split.read == 0.0 && pruned.split.write == pruned.expected);
-    // What stands before the pruned result is all that the next call can read.
+    // The next call can read only the part before the pruned result.
     assert!(unpruned.split.read < 10.0 && unpruned.split.write > 5_000.0, "{:?}", unpruned.split);
     assert!(pruned.cache_cost.expect("a price") < 0.0);
     let fired = firing_log(&replay, 200_000.0).events;
@@ -188,7 +188,7 @@ fn a_pruned_prompt_is_written_to_the_cold_cache_and_the_unpruned_one_after_it_ag
     assert_eq!(fired[0].first, Some(EntryIx(2)));
 }
 
-/// Two runs, the first of which ends with a count of so many tokens.
+/// Two runs; the first ends with a count of `count` tokens.
 fn two_runs(count: u64) -> Script {
     Script::default()
         .user()
@@ -243,11 +243,11 @@ fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
     let replay = two_runs(12_000).replay(&settings(&[]), 10_000.0, &silent);
     let overflows: Vec<bool> = replay.recorded.iter().map(|call| call.overflowed).collect();
     assert_eq!(overflows, [false, true, false]);
-    // There was an answer all the same.
+    // The call had an answer anyway.
     assert!(!replay.recorded[1].failed);
 }
 
-/// Both lanes under the same settings, call by call: whether each fits, and whether it was answered.
+/// For both traces and each call: whether it fits, and whether it was answered.
 fn fates(replay: &Replay) -> [Vec<(bool, bool)>; 2] {
     [&replay.recorded, &replay.simulated]
         .map(|lane| lane.iter().map(|it| (it.overflowed, it.failed)).collect())
@@ -289,7 +289,7 @@ fn what_was_refused_and_fits_now_is_paid_for_once() {
     assert!(recorded.failed && recorded.cost == Some(0.0), "{recorded:?}");
     assert!(!simulated.overflowed && simulated.cost > Some(0.0), "{simulated:?}");
     assert_eq!(simulated.split.output, 10.0, "an answer as long as those before it");
-    // The call after it makes the same request again and has the answer.
+    // The next call repeats the request and has the answer.
     let replay = script.answer(5_300, false).replay(&limited, 10_000.0, &refused);
     assert!(replay.calls[4].retried && !replay.simulated[4].failed);
     assert_eq!(replay.simulated[4].cost, Some(0.0));
@@ -354,7 +354,7 @@ fn a_refused_call_is_the_largest_prompt_only_where_the_refusal_names_its_tokens(
     assert_eq!(replay.recorded[3].missing_size_label(), "refused");
 }
 
-/// A compaction of everything so far; `before` is how the file says what it had.
+/// A compaction of everything so far; `before` is the JSON member with its tokens before.
 fn compacted(script: Script, before: &str) -> Script {
     let rest = format!(r#""type":"compaction","summary":"so far","firstKeptEntryId":"e2"{before}"#);
     script.after(1).entry(&rest)

@@ -1,64 +1,60 @@
-//! What all calls of a lane come to.
+//! Sums over all calls of a trace.
 
 use crate::replay::calls::ModelCall;
 use crate::replay::cost::Cost;
 use crate::replay::outcome::CallReplay;
 
-/// Sums over the calls of a lane.
+/// Sums over all calls of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TraceTotals {
-    /// Calls.
     pub calls: usize,
-    /// Those whose prompt did not fit at first.
+    /// Calls whose prompt did not fit at first.
     pub overflows: usize,
-    /// Those that did not fit in the end.
+    /// Calls whose last try did not fit either.
     pub failed: usize,
-    /// The largest prompt in tokens, as the provider counts or would, and which call that is. A call that nobody names a
-    /// size of counts only where there is no other.
+    /// The largest prompt in tokens, as the provider counts it or would count it, and the index of its call. Calls of
+    /// unknown size count only if no other call exists.
     pub peak: (f64, Option<usize>),
-    /// The same of the calls that were answered.
+    /// The largest prompt of an answered call.
     pub answered: (f64, Option<usize>),
-    /// The same of the calls that were refused.
+    /// The largest prompt of a call that failed in the end.
     pub refused: (f64, Option<usize>),
-    /// Tokens of the largest prompt, those included that nobody names a size of: settings are compared by it.
+    /// Tokens of the largest prompt, with calls of unknown size at their lower bound. Sweeps compare settings by it.
     pub largest_prompt: f64,
-    /// Messages that were trimmed or cleared for a call, once for each call.
+    /// Trimmed and cleared messages, counted once for each call.
     pub changed_messages: u64,
-    /// Tokens that the steps of each call took away, once for each call.
+    /// Tokens that each call's policies removed, counted once for each call.
     pub freed_tokens: f64,
-    /// Tokens that were not sent, once for each call: what its steps and the turn limit took away, and what compactions and
-    /// cuts in the transcript had taken away before it.
+    /// Tokens that were not sent, counted once for each call: those removed by the call's policies and the turn limit,
+    /// and those that compactions and truncations had removed before it.
     pub withheld_tokens: f64,
-    /// Tokens that are gone from the transcript for good, after the last call.
+    /// Tokens removed from the transcript for good, after the last call.
     pub removed_tokens: f64,
-    /// Compactions.
     pub compactions: usize,
-    /// What the calls cost, USD; none where no call has a price.
+    /// Cost of the calls in USD; `None` if no call has a price.
     pub cost: Option<f64>,
-    /// The cost of calls and summaries by where it comes from.
+    /// Cost of calls and summaries, split into recorded and listed amounts.
     pub cost_breakdown: Cost,
-    /// The same by the model of the cache, whatever was counted.
+    /// Cost by the cache model in USD, whatever the provider counted.
     pub modelled_cost: Option<f64>,
-    /// What the summaries cost, USD, told from sizes.
+    /// Cost of the summaries, USD.
     pub summary_cost: f64,
-    /// Prompt tokens read from the cache, written to it, and neither.
+    /// Prompt tokens read from the cache.
     pub cache_read: f64,
-    /// Written.
+    /// Prompt tokens written to the cache.
     pub cache_write: f64,
-    /// Neither.
+    /// Prompt tokens neither read nor written.
     pub input: f64,
-    /// Calls whose split is the provider's own.
+    /// Calls whose split is the provider's own count.
     pub measured_calls: usize,
 }
 
 impl TraceTotals {
-    /// Of a lane.
     pub fn of(calls: &[ModelCall], lane: &[CallReplay]) -> Self {
         debug_assert_eq!(calls.len(), lane.len());
         lane.iter().fold(Self::default(), Self::with_call)
     }
 
-    /// With one call more.
     pub(super) fn with_call(mut self, call: &CallReplay) -> Self {
         let at = self.calls;
         self.calls += 1;

@@ -1,4 +1,4 @@
-//! One lane of a replay: the messages as they come, and what every call is sent of them.
+//! One trace of a replay: it reads the path entry by entry and builds the prompt of every call.
 
 use std::collections::HashMap;
 
@@ -21,93 +21,90 @@ use crate::replay::{ReplaySession, Settings};
 use crate::store::entry::{EntryKind, Role, StopReason};
 use crate::store::intern::{IdIx, ValueIx};
 
-/// Where a list begins: its summary, and the first message of the path behind it.
+/// The start of a message list: its summary, and the first message of the path behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Start {
-    /// The summary, by its place in the arena.
+    /// Index of the summary in the arena.
     pub(super) summary: Option<usize>,
-    /// The first message of the path.
+    /// Index of the first message on the path.
     pub(super) from: usize,
 }
 
-/// The messages a run began with where they are not those of the path in their order.
+/// The messages that a run began with, where they are not a range of the path in its order.
 #[derive(Debug, Clone)]
 pub(super) struct Loaded {
     pub(super) messages: Vec<PlannedMessage>,
-    /// Tokens of the items before each, and at last of all.
+    /// Tokens before each message, and the sum of all as the last element.
     pub(super) prefix_tokens: Vec<f64>,
-    /// What they hold together.
     pub(super) totals: RangeTotals,
 }
 
-/// The call before.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LastModelCall {
-    /// Prompt and answer, as the runtime compares them with its threshold; NaN where nothing was counted.
+    /// Prompt and answer in tokens, as the runtime compares them with its threshold; NaN where nothing was counted.
     pub(super) tokens: f64,
     pub(super) stop_reason: StopReason,
     pub(super) ended: f64,
     pub(super) cache_key: CacheKey,
 }
 
-/// One lane.
 pub(super) struct Trace<'a> {
     pub(super) session: &'a ReplaySession<'a>,
     pub(super) settings: &'a Settings,
-    /// It decides by itself when to compact.
+    /// The trace decides itself when to compact.
     pub(super) may_compact: bool,
     pub(super) arena: MessageArena<'a>,
     pub(super) measure: MessageMeasure,
     pub(super) prefix_sums: PrefixSums,
-    /// Messages of the path so far.
+    /// Messages of the path read so far.
     pub(super) messages_seen: usize,
-    /// Where the session's list begins, and that of the run.
+    /// Start of the session's message list; `run_start` is that of the current run.
     pub(super) session_start: Start,
     pub(super) run_start: Start,
-    /// Someone spoke, and no call was made yet.
+    /// A user message was read and no call was made yet.
     pub(super) awaits_call: bool,
-    /// The call at hand is the first of its run.
+    /// The current call is the first of its run.
     pub(super) starts_run: bool,
-    /// Messages of the path that the run began with.
+    /// Messages of the path at the start of the run.
     pub(super) run_base_len: usize,
-    /// The last answer so far, by its place in the arena.
+    /// Index of the last answer so far in the arena.
     pub(super) last_answer: Option<usize>,
     pub(super) loaded: Option<Loaded>,
-    /// What a repair of a list does is told by its messages one by one, or it changes nothing but details.
+    /// The prefix sums predict every repair, so that a run needs no message list for it.
     pub(super) is_paired: bool,
-    /// Tools of which results may be pruned.
+    /// Whether results of each tool may be pruned.
     pub(super) prunable_tools: HashMap<ValueIx, bool>,
-    /// What results come to once they are pruned, by whether their details are gone.
+    /// Totals of pruned results; the flag is whether their details are stripped.
     pub(super) pruned_totals: HashMap<(usize, PrunedForm, bool), RangeTotals>,
-    /// An edit of the context changed a message: what the session has in common does not tell of it.
+    /// A context edit changed a message, so that the shared state does not describe it.
     pub(super) has_context_edits: bool,
-    /// Messages that runs have gone over: details, images.
+    /// Messages before this index have no details; `images_removed_until` is the same for images.
     pub(super) stripped_until: usize,
     pub(super) images_removed_until: usize,
-    /// The last touch as this run knows it, and the end of the last run.
+    /// The last cache touch that this run knows, in ms; `assumed_touch` is the end of the last run.
     pub(super) last_touch: Option<f64>,
     pub(super) assumed_touch: Option<f64>,
     pub(super) history_trim: TrimStats,
-    /// What this run's list lost to the budget of all results.
+    /// Changes that the budget of all results made to this run's list.
     pub(super) reduce_trim: TrimStats,
     pub(super) branch: TraceBranch,
-    /// Where the first entry of each id stands: messages of the path before it.
+    /// Messages of the path before the first entry of each id.
     pub(super) entry_positions: HashMap<IdIx, usize>,
     pub(super) last_call: Option<LastModelCall>,
     pub(super) compacted: Option<CompactionEvent>,
     pub(super) truncated: Option<CompactionEvent>,
-    /// A compaction happened in this run: it leaves no touch (pruning 4.4).
+    /// A compaction happened in this run, so that the run leaves no touch (pruning 4.4).
     pub(super) compacted_in_run: bool,
     pub(super) cache: PrefixCache<CacheKey, PromptEdits>,
-    /// The prompt of the call before was the one of the record.
+    /// The previous prompt was the recorded one.
     pub(super) matched_record: bool,
     pub(super) total_cost: f64,
-    /// Tokens of the answers so far that were counted, and how many these are.
+    /// Tokens of the counted answers so far, and their number.
     pub(super) counted_answers: (f64, f64),
 }
 
 impl<'a> Trace<'a> {
-    /// Nothing read yet. Only the simulated lane may leave written compactions out.
+    /// Creates a trace at the start of the path. Only a simulated trace may skip written compactions.
     pub(super) fn new(
         session: &'a ReplaySession<'a>,
         base: &'a ReplayBase,
@@ -160,12 +157,11 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// The steps that take part.
     pub(super) fn policies(&self) -> PolicySet {
         self.settings.policies.enabled
     }
 
-    /// Takes the next entry of the path.
+    /// Reads the next entry of the path.
     pub(super) fn push_entry(&mut self, place: usize) {
         let ix = self.session.path[place];
         let entry = self.session.index.entry(ix);
@@ -207,7 +203,7 @@ impl<'a> Trace<'a> {
         self.messages_seen += 1;
     }
 
-    /// A compaction as it was written (compaction 4.2, 4.3).
+    /// Applies a written compaction (compaction 4.2, 4.3).
     fn push_compaction(&mut self, place: usize, ix: EntryIx) {
         let entry = self.session.index.entry(ix);
         let Some(size) = entry.message else { return };
@@ -227,7 +223,7 @@ impl<'a> Trace<'a> {
         self.branch.keep_from(kept.unwrap_or(self.messages_seen));
     }
 
-    /// A call, and what became of it. `record` is what the other lane makes of it.
+    /// Replays a call. `record` is the recorded trace's result for the same call; `None` in the recorded trace itself.
     pub(super) fn replay_call(&mut self, call: &ModelCall, record: Option<&CallReplay>) -> CallReplay {
         self.starts_run = std::mem::take(&mut self.awaits_call);
         let answer = self.resolve_call(call, record);
@@ -252,7 +248,7 @@ impl<'a> Trace<'a> {
     }
 }
 
-/// The tools of a path by whether their results may be pruned (pruning 5.12).
+/// Returns for each tool on the path whether its results may be pruned (pruning 5.12).
 fn prunable_tools(
     session: &ReplaySession<'_>,
     base: &ReplayBase,

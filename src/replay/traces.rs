@@ -1,5 +1,5 @@
-//! The two lanes of a replay, each by itself: the recorded one is made once, and any number of simulated ones beside it, at
-//! once where there is more than one core. Between two calls each asks whether anybody still wants to know.
+//! Runs the traces of a replay. The recorded trace is built once; any number of simulated traces run against it, in
+//! parallel where there is more than one core. Between two calls each trace checks whether its result is still wanted.
 
 use std::sync::Arc;
 
@@ -10,23 +10,22 @@ use crate::replay::totals::TraceTotals;
 use crate::replay::trace::Trace;
 use crate::replay::{Replay, ReplaySession, Settings};
 
-/// The calls of the record under the settings in force: what every simulated lane is held against.
+/// The calls of the record under the settings in force: the baseline of every simulated trace.
 #[derive(Debug, Clone)]
 pub struct RecordedTrace {
-    /// The calls.
     pub calls: Vec<ModelCall>,
-    /// What became of each.
+    /// The outcome of each call.
     pub trace: Vec<CallReplay>,
     base: Arc<ReplayBase>,
 }
 
 impl RecordedTrace {
-    /// All of it, as long as it takes.
+    /// Builds the whole trace without a chance to cancel.
     pub fn new(session: &ReplaySession<'_>, settings: &Settings) -> Self {
         Self::record_while(session, settings, &|| true).0
     }
 
-    /// As much as is wanted, and whether that is all.
+    /// Builds the trace while `wanted` returns true; the flag is whether it is complete.
     fn record_while(
         session: &ReplaySession<'_>,
         settings: &Settings,
@@ -43,7 +42,7 @@ impl RecordedTrace {
         (Self { trace: lane, ..record }, done)
     }
 
-    /// Goes over the path once and tells of every call; false once it is not wanted any more.
+    /// Runs over the path once and passes each call to `tell`; returns false if `wanted` ended it.
     fn run(
         &self,
         session: &ReplaySession<'_>,
@@ -65,7 +64,7 @@ impl RecordedTrace {
                 tell(&before);
             }
         }
-        // A compaction behind the last call is one of the session too.
+        // A compaction behind the last call counts too.
         (place..session.path.len()).for_each(|place| lane.push_entry(place));
         if let Some(last) = last {
             let after = lane.compacted.filter(|done| done.is_recorded);
@@ -74,12 +73,10 @@ impl RecordedTrace {
         true
     }
 
-    /// What its calls come to.
     pub fn totals(&self) -> TraceTotals {
         TraceTotals::of(&self.calls, &self.trace)
     }
 
-    /// The two lanes of a session beside each other.
     pub fn into_replay(self, session: &ReplaySession<'_>, simulated: Vec<CallReplay>) -> Replay {
         let touches_recorded = !session.cache_touches.is_empty();
         Replay { calls: self.calls, recorded: self.trace, simulated, touches_recorded }
@@ -94,7 +91,7 @@ pub fn replay(session: &ReplaySession<'_>, recorded: &Settings, simulated: &Sett
     record.into_replay(session, lane)
 }
 
-/// The recorded lane of a session; none once `wanted` says that nobody waits for it.
+/// Builds the recorded trace; `None` if `wanted` returns false before the end.
 pub fn recorded_trace(
     session: &ReplaySession<'_>,
     settings: &Settings,
@@ -104,7 +101,7 @@ pub fn recorded_trace(
     done.then_some(record)
 }
 
-/// The same calls under other settings; none once `wanted` says that nobody waits for them.
+/// Replays the recorded calls under other settings; `None` if `wanted` returns false before the end.
 pub fn simulated_trace(
     session: &ReplaySession<'_>,
     settings: &Settings,
@@ -116,7 +113,8 @@ pub fn simulated_trace(
     done.then_some(lane)
 }
 
-/// What the calls come to under other settings, without keeping each of them: a cell of a grid.
+/// Returns the totals under other settings without keeping each call, as for one cell of a sweep; `None` if `wanted`
+/// returns false before the end.
 pub fn simulated_totals(
     session: &ReplaySession<'_>,
     settings: &Settings,

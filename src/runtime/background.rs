@@ -1,58 +1,55 @@
-//! Whether the terminal is light or dark: what the environment says, else what the terminal answers
-//! within a tenth of a second.
+//! Detects whether the terminal is light or dark: from the environment, otherwise by asking the terminal, with a
+//! timeout of 100 ms.
 
 use std::io;
 
 use crate::gateway::env::Environment;
 
-/// The ground letters stand on.
+/// The background of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Background {
-    /// Light letters on dark.
     Dark,
-    /// Dark letters on light.
     Light,
 }
 
-/// What was found, and whether the terminal still owes an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DetectedBackground {
-    /// The background, where anyone told.
+    /// `None` when neither the environment nor the terminal says it.
     pub(super) background: Option<Background>,
-    /// The question went out and no answer came in time: it may still come.
+    /// Whether the terminal got the query and may still answer.
     pub(super) awaits_response: bool,
 }
 
-/// Finds the background. The terminal must be in raw mode and nobody else may read it.
+/// Detects the background. The terminal must be in raw mode, and nobody else may read it.
 pub(super) fn detect(env: &Environment) -> DetectedBackground {
     let told = env.get("COLORFGBG").and_then(parse_colorfgbg);
     let can_answer = !matches!(env.get("TERM"), None | Some("dumb" | "linux"));
     if told.is_some() || !can_answer {
         return DetectedBackground { background: told, awaits_response: false };
     }
-    // A terminal that cannot be asked is as good as one that does not answer.
+    // An I/O error counts as no answer.
     let answer = query_terminal().unwrap_or_default();
     let text = String::from_utf8_lossy(&answer);
     DetectedBackground { background: parse_response(&text), awaits_response: !is_complete(&text) }
 }
 
-/// `15;0` or `15;default;0`: the last number is the background's colour; 7 and 9–15 are light ones.
+/// Parses `15;0` or `15;default;0`: the last number is the background colour; 7 and 9–15 are light.
 fn parse_colorfgbg(text: &str) -> Option<Background> {
     let colour: u8 = text.rsplit(';').next()?.parse().ok()?;
     let light = colour == 7 || (9..=15).contains(&colour);
     (colour <= 15).then_some(if light { Background::Light } else { Background::Dark })
 }
 
-/// The colour question (OSC 11), and behind it one that every terminal answers, so that a terminal
-/// without an answer to the first one is not waited for.
+/// The background query (OSC 11), followed by a query that every terminal answers, so that a terminal without OSC 11
+/// causes no wait.
 const QUERY: &[u8] = b"\x1b]11;?\x1b\\\x1b[c";
 
-/// Whether the answer to the second question is there.
+/// Whether the answer to the second query arrived.
 fn is_complete(answer: &str) -> bool {
     answer.rsplit_once("\x1b[?").is_some_and(|(_, rest)| rest.contains('c'))
 }
 
-/// `rgb:RRRR/GGGG/BBBB` with one to four digits each.
+/// Parses `rgb:RRRR/GGGG/BBBB` with one to four digits per colour.
 fn parse_response(answer: &str) -> Option<Background> {
     let rest = answer.split_once("]11;")?.1;
     let colours = rest.split_once("rgb:").or_else(|| rest.split_once("rgba:"))?.1;
@@ -101,7 +98,7 @@ fn query_terminal() -> io::Result<Vec<u8>> {
 }
 
 #[cfg(not(unix))]
-fn ask() -> io::Result<Vec<u8>> {
+fn query_terminal() -> io::Result<Vec<u8>> {
     let _ = QUERY;
     Ok(b"\x1b[?c".to_vec())
 }

@@ -1,12 +1,11 @@
-//! How often the whole of a store is looked at while it changes: what takes long leaves long rests, so that a store of any
-//! size takes but a share of one core.
+//! The pace of surveys while a store changes: long work is followed by a long rest, so that a store of any size takes
+//! only a fraction of one core.
 
 use std::time::{Duration, Instant};
 
-/// A rest is so many times as long as the work before it.
+/// A rest takes this many times as long as the work before it: 4 leaves a fifth of a core to the work.
 const REST_FACTOR: u32 = 4;
 
-/// When the next look is due.
 #[derive(Debug, Default)]
 pub struct Backoff {
     ready_at: Option<Instant>,
@@ -14,22 +13,20 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// One whose rests are at least so long.
+    /// Creates a pace whose rests take at least `min_rest`.
     pub fn with_min_rest(min_rest: Duration) -> Self {
         Self { ready_at: None, min_rest }
     }
 
-    /// Whether the rest is over.
     pub fn is_due(&self) -> bool {
         self.remaining().is_zero()
     }
 
-    /// How long the rest still takes.
     pub fn remaining(&self) -> Duration {
         self.ready_at.map_or(Duration::ZERO, |at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// Work ended just now, after so long.
+    /// Starts a rest after work that took `time`.
     pub fn record(&mut self, time: Duration) {
         self.ready_at = Some(Instant::now() + (time * REST_FACTOR).max(self.min_rest));
     }

@@ -1,5 +1,5 @@
-//! The databases of a store, asked now and then whether anything was committed: neither the size nor the time of a file
-//! says so (sqlite I1). A change of the files beside one is a reason to ask at once (sqlite I2).
+//! Probes the databases of a store for commits at an interval, because neither size nor time of a file shows them
+//! (sqlite I1). A change of the database's files triggers a probe at once (sqlite I2).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,31 +7,30 @@ use std::time::{Duration, Instant};
 
 use crate::store::sqlite::{DatabaseProbe, ProbeResult};
 
-/// How often a database is asked that nothing points to.
+/// The time between two probes of an idle database.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
-/// How soon after a change of its files it is asked: a burst is one question.
+/// The delay of a probe after a file change: a burst takes one probe.
 const CHANGE_DELAY: Duration = Duration::from_millis(40);
-/// How long one that cannot be asked is left alone at first, and at most (sqlite H8).
+/// The first and the longest delay after a failed probe (sqlite H8).
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(250);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// One database.
 #[derive(Debug)]
 struct ProbedDatabase {
     probe: DatabaseProbe,
-    /// When it is asked next.
+    /// When to probe it next.
     due_at: Instant,
-    /// How long it is left alone after failing once more.
+    /// The delay after the next failed probe.
     retry_delay: Duration,
 }
 
-/// Every database that is followed.
+/// The probed databases by path.
 #[derive(Debug, Default)]
 pub(super) struct ChangeProbes(BTreeMap<PathBuf, ProbedDatabase>);
 
 impl ChangeProbes {
-    /// Follows these and no others. One that is new is told as changed once: what was written between reading it and now
-    /// is not missed.
+    /// Replaces the probed databases. The first probe of a new one reports a change, so that commits between reading
+    /// and probing are not lost.
     pub(super) fn set_databases(&mut self, databases: BTreeSet<PathBuf>, now: Instant) {
         self.0.retain(|path, _| databases.contains(path));
         for path in databases {
@@ -44,25 +43,25 @@ impl ChangeProbes {
         }
     }
 
-    /// When one of them is to be asked; none when there is none.
+    /// Returns the earliest due time; `None` without databases.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.0.values().map(|followed| followed.due_at).min()
     }
 
-    /// A file changed: if it is a database here, or lies beside one as its log, that one is asked soon.
+    /// Schedules a probe if the changed file is a database or its write-ahead log.
     pub(super) fn schedule_soon(&mut self, path: &Path, now: Instant) {
         let Some(name) = path.file_name().map(|name| name.to_string_lossy()) else { return };
         let database = path.with_file_name(name.strip_suffix("-wal").unwrap_or(&name));
         let is_same = |own: &Path| own == database || resolve_folder(own) == resolve_folder(&database);
         for (_, followed) in self.0.iter_mut().filter(|(own, _)| is_same(own)) {
-            // One that is being left alone stays so.
+            // A failing database keeps its delay.
             if followed.retry_delay == MIN_RETRY_DELAY {
                 followed.due_at = followed.due_at.min(now + CHANGE_DELAY);
             }
         }
     }
 
-    /// Asks those whose time has come; answers which of them changed.
+    /// Probes the due databases; returns those that changed.
     pub(super) fn probe_due(&mut self, now: Instant) -> Vec<PathBuf> {
         let mut changed = Vec::new();
         for (path, followed) in self.0.iter_mut().filter(|(_, followed)| followed.due_at <= now) {
@@ -82,7 +81,7 @@ impl ChangeProbes {
     }
 }
 
-/// The folder without links, with the name.
+/// Resolves the links of the folder and appends the file name.
 fn resolve_folder(path: &Path) -> Option<PathBuf> {
     Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }

@@ -1,20 +1,20 @@
-//! Text onto the clipboard: through the terminal, which also works over ssh, and through the desktop's own
-//! program where there is one. What both would drop becomes a file.
+//! Copies text to the clipboard: through the terminal, which also works over ssh, and through the desktop's own
+//! program if there is one. A text too long for both is saved to a file.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
+use crate::format::group_digits;
 use crate::gateway::env::Environment;
-use crate::inspect::format::group_digits;
-use crate::inspect::store_location::abbreviate_home;
+use crate::session::store_location::abbreviate_home;
 
-/// Terminals drop longer texts silently; bytes.
+/// In bytes; terminals silently drop longer texts.
 pub(super) const MAX_TERMINAL_BYTES: usize = 100_000;
 
-/// A program that takes a clipboard's text on its standard input.
+/// A program and its arguments; it reads the text from standard input.
 type Program = (&'static str, &'static [&'static str]);
 
-/// The desktop's programs, in the order they are tried.
+/// The desktop's programs, in the order to try.
 fn programs(env: &Environment) -> Vec<Program> {
     let mut programs: Vec<Program> = Vec::new();
     if cfg!(target_os = "macos") {
@@ -30,8 +30,8 @@ fn programs(env: &Environment) -> Vec<Program> {
     programs
 }
 
-/// Hands the text to the desktop, or to a file when it is too long for the terminal, and says what became
-/// of it. The terminal's part is done before. Waits for other programs.
+/// Copies the text with a desktop program, or saves it to a file when it is too long for the terminal; returns the
+/// outcome in words. The caller copies it through the terminal first. Blocks on other programs.
 pub(super) fn copy(text: &str, what: &str, env: &Environment) -> Result<String, String> {
     let piped = programs(env).into_iter().any(|program| pipe_to(program, text).is_ok());
     if piped || text.len() <= MAX_TERMINAL_BYTES {
@@ -48,7 +48,7 @@ pub(super) fn copy(text: &str, what: &str, env: &Environment) -> Result<String, 
     ))
 }
 
-/// Gives a program the text; an error when it is not there or refuses.
+/// Writes the text to a program's input; fails when the program is missing or refuses.
 fn pipe_to((name, arguments): Program, text: &str) -> io::Result<()> {
     let mut child = Command::new(name)
         .args(arguments)
@@ -62,7 +62,7 @@ fn pipe_to((name, arguments): Program, text: &str) -> io::Result<()> {
     if ended.success() { Ok(()) } else { Err(io::Error::other(format!("{name} failed"))) }
 }
 
-/// A file that stays, for the person alone.
+/// Writes a temporary file that only the person can read and that is not deleted.
 fn write_temp_file(text: &str) -> io::Result<std::path::PathBuf> {
     let mut file = tempfile::Builder::new().prefix("clawscope-").suffix(".txt").tempfile()?;
     file.write_all(text.as_bytes())?;

@@ -1,16 +1,15 @@
-//! The time that the state machine is given: this machine's, or the demo's, whose sessions have always
-//! just ended.
+//! The time of the state machine: the system's, or the demo's, whose sessions have always just ended.
 
 use crate::commit::{Clock as _, SystemClock};
 
-/// A clock that runs like the system's, at some distance from it.
+/// A clock at a fixed offset from the system's.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Clock {
     offset_ms: i64,
 }
 
 impl Clock {
-    /// A clock that shows `ms` (since 1970) at this moment; without it, the system's own time.
+    /// Returns a clock that reads `ms` (since 1970) now; without it, the system's time.
     pub(super) fn starting_at(ms: Option<i64>) -> Self {
         Self { offset_ms: ms.map_or(0, |ms| ms - system_now_ms()) }
     }
@@ -21,7 +20,7 @@ impl Clock {
     }
 }
 
-/// The system's time, ms since 1970: what locks are judged by.
+/// The system's time, ms since 1970. Locks are judged by it, whatever the demo's clock says.
 pub(super) fn system_now_ms() -> i64 {
     SystemClock.now_ms()
 }

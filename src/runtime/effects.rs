@@ -1,4 +1,4 @@
-//! Effects → jobs, or what is done at once.
+//! Performs effects, at once or in a job.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -8,40 +8,40 @@ use crate::app::compare::{SweepQuery, SweepUpdate, run_sweep};
 use crate::app::effect::{Effect, PendingWrite};
 use crate::app::event::Event;
 use crate::commit::{SystemClock, SystemDisk, recover_commit};
-use crate::explain::explain;
 use crate::ids::{EntryIx, SessionKey};
-use crate::inspect::breakdown::heavy_blocks;
-use crate::inspect::commit_list::list_commits_newest_first;
-use crate::inspect::compare::compare_branches;
-use crate::inspect::estimators::{self, EstimatesError};
-use crate::inspect::overflow::Overflow;
-use crate::inspect::recovery::load_recovery;
-use crate::inspect::search::search;
-use crate::inspect::session_loading::{OpenError, open, open_from};
-use crate::inspect::summary::SummarySettings;
-use crate::inspect::summary_calls::{SummaryCalls, SummaryCallsRequest};
-use crate::inspect::timeline::{RecordedSession, Timeline};
-use crate::inspect::write::{WriteAction, WriteRequest, prepare, preview, write};
-use crate::inspect::{ContextDetails, LoadedSession, message};
 use crate::plan::Plan;
 use crate::policy::PolicySet;
 use crate::replay::Settings;
+use crate::report::breakdown::heavy_blocks;
+use crate::report::compare::compare_branches;
+use crate::report::estimators;
+use crate::report::estimators::EstimatesError;
+use crate::report::explain::explain;
+use crate::report::recovery::load_recovery;
+use crate::report::sweep::Cell;
+use crate::report::timeline::{RecordedSession, Timeline};
 use crate::runtime::clipboard::{self, MAX_TERMINAL_BYTES};
 use crate::runtime::clock::system_now_ms;
 use crate::runtime::event_loop::EventLoop;
 use crate::runtime::jobs::{JobKind, JobMessage, Throttle};
 use crate::runtime::save::save_unique;
+use crate::session::loading::{OpenError, open, open_from};
+use crate::session::overflow::Overflow;
+use crate::session::search::search;
+use crate::session::{ContextDetails, LoadedSession, message};
 use crate::store::archive::find_archive;
 use crate::store::discovery::Store;
 use crate::store::session::Session;
-use crate::sweep::Cell;
 use crate::ui::highlight;
+use crate::write::commit_list::list_commits_newest_first;
+use crate::write::request::{WriteAction, WriteRequest, prepare, preview, write};
+use crate::write::summary::SummarySettings;
+use crate::write::summary::calls::{SummaryCalls, SummaryCallsRequest};
 
-/// Progress is told at most so often: a screen shows no more.
+/// Minimum time between two progress reports: a screen shows no more.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 
 impl EventLoop {
-    /// Performs an effect, or gives it to a job.
     pub(super) fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::ListSessions { demo } => self.list(demo),
@@ -241,7 +241,7 @@ impl EventLoop {
     fn sweep(&mut self, recording: Arc<RecordedSession>, asked: SweepQuery, request: u64) {
         self.jobs.start(JobKind::Sweep, move |ticket| {
             let throttle = Mutex::new((Throttle::new(PROGRESS_INTERVAL), Vec::new()));
-            // Cells are told in handfuls: a screen shows no more.
+            // Cells are sent in batches: a screen shows no more.
             let tell = |at: usize, cell: &Cell| {
                 let Ok(mut held) = throttle.lock() else { return };
                 let (throttle, cells) = &mut *held;
@@ -264,7 +264,7 @@ impl EventLoop {
             let text = message::read_message(&inspection, entry, plan.as_deref());
             let text = text.map(Arc::new).map_err(|error| error.to_string());
             ticket.send_event(Event::Message { epoch: inspection.epoch, entry, text });
-            // The message is there before its colours are.
+            // The message shows before its syntax colours are loaded.
             if highlight::load() {
                 ticket.send_event(Event::Timer);
             }
@@ -315,7 +315,7 @@ impl EventLoop {
         });
     }
 
-    /// A session that grows steadily must not keep its estimates from ever being there.
+    /// Runs after the current estimates, as a steadily growing session would otherwise never get any.
     fn estimate(&mut self, inspection: Arc<LoadedSession>) {
         self.jobs.start_after_current(JobKind::Estimates, move |ticket| {
             let mut throttle = Throttle::new(PROGRESS_INTERVAL);
@@ -384,7 +384,8 @@ impl EventLoop {
     }
 }
 
-/// What was added to a transcript before it went: it stays readable while it is open here.
+/// Reads the entries that were added before a transcript was removed or replaced. The file stays readable while it is
+/// open here.
 fn read_remaining(store: &Store, known: &LoadedSession) -> Option<LoadedSession> {
     let session = store.sessions.iter().find(|session| session.key == known.item.key)?;
     let session = Session { path: Some(known.source.path().to_path_buf()), ..session.clone() };
@@ -393,7 +394,7 @@ fn read_remaining(store: &Store, known: &LoadedSession) -> Option<LoadedSession>
     (last.extends_epoch.is_some() && last.index.end > known.index.end).then_some(last)
 }
 
-/// The same request for the preview and for the write.
+/// Builds one request for both the preview and the write, so that they cannot differ.
 fn write_request(asked: &PendingWrite, now_ms: i64) -> WriteRequest<'_> {
     let (inspection, ask) = match asked {
         PendingWrite::Commit { session: inspection, plan, summary: made } => {

@@ -1,5 +1,4 @@
-//! The loop: wait for one thing, take everything else that waits, then draw once. Nothing wakes it while
-//! nothing happens.
+//! The event loop: waits for one event, takes all others that are ready, then draws once. Without events it sleeps.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,8 +11,6 @@ use crate::app::App;
 use crate::app::event::Event;
 use crate::config::SummarizerConfig;
 use crate::gateway::env::Environment;
-use crate::inspect::session_list::SessionListing;
-use crate::inspect::store_location::StoreLocation;
 use crate::runtime::RunOptions;
 use crate::runtime::clock::Clock;
 use crate::runtime::excerpt_queue::ExcerptQueue;
@@ -27,15 +24,17 @@ use crate::runtime::suspend::is_suspend_key;
 use crate::runtime::terminal::TerminalScreen;
 use crate::runtime::themes::Themes;
 use crate::runtime::watch::{Watch, WatchEvent, WatchMode, describe_polled, store_databases, store_folders};
+use crate::session::list::SessionListing;
+use crate::session::store_location::StoreLocation;
 use crate::summarize::CancelToken;
 use crate::ui;
 
-/// Frames follow each other at most so fast.
+/// Minimum time between two frames.
 const FRAME_INTERVAL: Duration = Duration::from_millis(8);
-/// Events taken before a frame is due all the same.
+/// Events handled before a frame is drawn anyway.
 const MAX_EVENTS_PER_FRAME: usize = 1000;
 
-/// Everything around the state.
+/// The state with everything that feeds it and performs its effects.
 pub(super) struct EventLoop {
     pub(super) app: App,
     pub(super) themes: Themes,
@@ -46,38 +45,35 @@ pub(super) struct EventLoop {
     pub(super) excerpt_queue: ExcerptQueue,
     pub(super) session_counts: SessionCounts,
     pub(super) relist_queue: RelistQueue,
-    /// Who writes summaries.
+    /// The program or model that writes summaries.
     pub(super) summarizer: SummarizerConfig,
-    /// Ends the summary that is being made.
+    /// Stops the running summary.
     pub(super) summary_cancel: CancelToken,
     pub(super) clock: Clock,
-    /// Moments at which the state wants to be told, ms.
+    /// The times at which the state wants a timer event, ms.
     pub(super) timers: BTreeSet<i64>,
-    /// A text that waits for the pager.
+    /// A text to show in the pager.
     pub(super) pending_page: Option<String>,
-    /// The person leaves.
     pub(super) should_quit: bool,
-    /// The person pressed ctrl-z.
+    /// Whether ctrl-z was pressed.
     should_suspend: bool,
-    /// The place whose clock is in force.
+    /// The store whose clock is in use.
     active_place: Option<Arc<StoreLocation>>,
     reports: UnboundedReceiver<JobReport>,
     watch_events: UnboundedReceiver<WatchEvent>,
     watch: Watch,
-    /// Something changed since the last frame.
     pub(super) needs_redraw: bool,
     last_frame: Option<Instant>,
 }
 
-/// What the loop woke up for.
 #[derive(Debug)]
 enum WakeReason {
     Signal(SignalAction),
-    /// None when the terminal is gone.
+    /// `None` when the terminal is gone.
     Input(Option<Event>),
     Report(JobReport),
     Watch(WatchEvent),
-    /// A timer, or the next frame, is due.
+    /// A timer or a frame is due.
     Timer,
 }
 
@@ -120,7 +116,7 @@ impl EventLoop {
         }
     }
 
-    /// Runs until the person leaves. `unanswered`: the terminal still owes an answer.
+    /// Runs until the person quits. `unanswered`: the terminal may still answer a query.
     pub(super) async fn run(mut self, unanswered: bool) -> anyhow::Result<()> {
         let mut signals = Signals::new().context("signals cannot be received")?;
         let mut input = Input::start(unanswered);
@@ -137,14 +133,14 @@ impl EventLoop {
             }
             if let Some(text) = self.pending_page.take() {
                 input = self.show_in_pager(&text, input).await?;
-                // A ctrl-c meant for the pager reached us too.
+                // A ctrl-c meant for the pager was delivered to clawscope too; new receivers drop it.
                 signals = Signals::new().context("signals cannot be received")?;
             }
         }
         self.finish_writes().await
     }
 
-    /// Does what is done before anything happened.
+    /// Performs the first effects.
     pub(super) fn start(&mut self) {
         self.app.now_ms = self.clock.now_ms();
         for effect in self.app.start(false) {
@@ -164,7 +160,7 @@ impl EventLoop {
         }
     }
 
-    /// Waits at most so long for something that is no key, and takes it: the program without a terminal.
+    /// Waits up to `at_most` for an event other than input, and handles it: one step of a headless program.
     pub(super) async fn step(&mut self, at_most: Duration) -> anyhow::Result<()> {
         self.needs_redraw = false;
         let wait = self.next_deadline().map_or(at_most, |due| due.min(at_most));
@@ -176,7 +172,7 @@ impl EventLoop {
         self.handle_wake(woken)
     }
 
-    /// How long until the next timer or frame; none when there is nothing to wake up for.
+    /// Returns the time until the next timer, frame or queued work; `None` without any.
     fn next_deadline(&self) -> Option<Duration> {
         let now_ms = self.clock.now_ms();
         let timer =
@@ -208,7 +204,7 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Takes everything that waits. Answers whether ctrl-z was among it.
+    /// Handles all events that are ready. Returns whether ctrl-z was among them.
     fn drain_events(&mut self, input: &mut Input) -> anyhow::Result<bool> {
         for _ in 0..MAX_EVENTS_PER_FRAME {
             if self.should_quit || self.pending_page.is_some() || self.should_suspend {
@@ -227,14 +223,14 @@ impl EventLoop {
         Ok(std::mem::take(&mut self.should_suspend))
     }
 
-    /// Gives the state an event and performs what it asks for.
+    /// Passes an event to the state and performs its effects.
     pub(super) fn dispatch(&mut self, event: Event) {
         if is_suspend_key(&event) {
             self.should_suspend = true;
             return;
         }
         if let Event::Resize { width, height } = event {
-            // A terminal that is gone shows in the next frame.
+            // If the terminal is gone, the next frame reports it.
             drop(self.screen.resize(width.max(1), height.max(1)));
         }
         self.needs_redraw = true;
@@ -257,11 +253,11 @@ impl EventLoop {
         Ok(())
     }
 
-    /// A list came: its store is the one to open sessions of, to follow, and to count.
+    /// Adopts a new list: its store is watched, counted and used to open sessions.
     fn apply_listing(&mut self, mut listed: SessionListing, place: Arc<StoreLocation>, began_ms: i64) {
         if !self.active_place.as_ref().is_some_and(|known| Arc::ptr_eq(known, &place)) {
             self.clock = Clock::starting_at(place.demo_now_ms());
-            // What was to go at a moment of the other clock goes now.
+            // Times of the other clock mean nothing now.
             self.app.toast = None;
             self.timers.clear();
             self.jobs.cancel(JobKind::Count);
@@ -296,7 +292,7 @@ impl EventLoop {
         Ok(())
     }
 
-    /// A write that has begun is brought to its end: leaving is no reason to lose its answer.
+    /// Waits for a running write, so that quitting does not lose its outcome; cancels reading jobs.
     async fn finish_writes(&mut self) -> anyhow::Result<()> {
         self.stop_summary();
         while self.jobs.is_running(JobKind::Write) {
@@ -312,7 +308,7 @@ impl EventLoop {
     }
 }
 
-/// Lets a test see what a panic in the middle of the work leaves behind.
+/// Panics if a test asks for it, to check that the terminal is restored.
 #[cfg(debug_assertions)]
 #[expect(clippy::manual_assert, clippy::panic, reason = "this is the panic that the test asks for")]
 fn panic_for_test(app: &App) {

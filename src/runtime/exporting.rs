@@ -1,19 +1,18 @@
-//! Documents and pictures written beside the screen: always a new file, always without secrets.
+//! Exports documents and pictures in the background: always to a new file, always without secrets.
 
 use std::sync::Arc;
 
 use crate::app::event::Event;
 use crate::export::{ExportRequest, Format, export, file_name};
-use crate::inspect::LoadedSession;
-use crate::inspect::summary_job::SummaryResult;
 use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::runtime::event_loop::EventLoop;
 use crate::runtime::jobs::JobKind;
 use crate::runtime::picture::{render_cells, render_svg};
 use crate::runtime::save::save_unique;
+use crate::session::LoadedSession;
+use crate::write::summary::job::SummaryResult;
 
-/// The name of a picture's file.
 const PICTURE_FILE_NAME: &str = "clawscope-screen.svg";
 
 impl EventLoop {
@@ -42,7 +41,7 @@ impl EventLoop {
         });
     }
 
-    /// The cells are taken at once; looking for secrets may take a while.
+    /// Takes the cells at once, as the screen changes while the job looks for secrets.
     pub(super) fn save_screen(&mut self, inspection: Option<Arc<LoadedSession>>) {
         let theme = self.themes.current(&self.app.options).clone();
         let buffer = render_cells(&self.app, &theme);

@@ -1,22 +1,22 @@
-//! The program without a terminal: the same loop, jobs and watch, and nothing drawn. For tests, and to measure what
-//! following a store takes.
+//! The program without a terminal: the same loop, jobs and watch, but no drawing. For tests, and to measure the cost
+//! of following a store.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::app::App;
 use crate::app::event::Event;
-use crate::inspect::store_location::StoreRequest;
 use crate::runtime::RunOptions;
 use crate::runtime::event_loop::EventLoop;
 use crate::runtime::store_loader::StoreLoader;
 use crate::runtime::terminal::TerminalScreen;
 use crate::runtime::themes::Themes;
+use crate::session::store_location::StoreRequest;
 
-/// How often a condition is looked at that nothing announces.
+/// The interval at which a condition is checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A running program that nobody sees.
+/// A running program without a terminal.
 pub struct Headless(EventLoop);
 
 impl fmt::Debug for Headless {
@@ -26,7 +26,7 @@ impl fmt::Debug for Headless {
 }
 
 impl Headless {
-    /// Starts it on a place, inside a tokio runtime.
+    /// Starts the program on a store. Needs a tokio runtime.
     pub fn start(place: StoreRequest, options: RunOptions, size: (u16, u16)) -> anyhow::Result<Self> {
         let themes = Themes::new(&options)?;
         let library = StoreLoader::from_options(place, &options);
@@ -35,17 +35,16 @@ impl Headless {
         Ok(Self(shell))
     }
 
-    /// Its state.
     pub fn app(&self) -> &App {
         &self.0.app
     }
 
-    /// Gives it a key, or anything else that happens.
+    /// Passes a key or another event to the program.
     pub fn dispatch(&mut self, event: Event) {
         self.0.dispatch(event);
     }
 
-    /// Lets it run until something is so; false when it is not so in this time.
+    /// Runs until `is` holds; returns `false` after `at_most`.
     pub async fn run_until(
         &mut self,
         at_most: Duration,

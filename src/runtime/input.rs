@@ -1,4 +1,4 @@
-//! Keys, mouse and pastes as events of the state machine.
+//! Converts keys, mouse and pastes to events of the state machine.
 
 use crossterm::event::{
     Event as TerminalEvent, EventStream, KeyCode, KeyEventKind, KeyModifiers, MouseEventKind,
@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use crate::app::event::Event;
 
-/// Reads the terminal until it is stopped.
+/// Reads the terminal until stopped.
 #[derive(Debug)]
 pub(super) struct Input {
     task: JoinHandle<()>,
@@ -18,11 +18,11 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Begins to read. `unanswered`: a question to the terminal is still open, whose answer is no typing.
+    /// Starts to read. `unanswered`: the terminal may still answer a query, and that answer is not typing.
     pub(super) fn start(unanswered: bool) -> Self {
         let (sender, receiver) = unbounded_channel();
-        // A task of its own: a stream that was polled without its waker would never wake anyone again, so
-        // what waits is taken from the channel.
+        // Reads in a task: a stream that is polled without its waker never wakes anyone again, so `try_next` takes
+        // waiting events from a channel.
         let task = tokio::spawn(async move {
             let mut stream = EventStream::new();
             while let Some(Ok(event)) = stream.next().await {
@@ -34,7 +34,7 @@ impl Input {
         Self { task, receiver, late_response: LateResponse { is_expected: unanswered, is_inside: false } }
     }
 
-    /// The next event; none when the terminal is gone.
+    /// Returns the next event; `None` when the terminal is gone.
     pub(super) async fn next(&mut self) -> Option<Event> {
         loop {
             let event = self.receiver.recv().await?;
@@ -44,7 +44,7 @@ impl Input {
         }
     }
 
-    /// An event that waits already.
+    /// Returns an event that is ready.
     pub(super) fn try_next(&mut self) -> Option<Event> {
         while let Ok(event) = self.receiver.try_recv() {
             if let Some(event) = self.convert(event) {
@@ -58,15 +58,15 @@ impl Input {
         if self.late_response.consumes(&event) { None } else { from_terminal_event(event) }
     }
 
-    /// Stops reading, so that another program may.
+    /// Stops reading, so that another program may read.
     pub(super) async fn stop(self) {
         self.task.abort();
-        // An aborted task ends with an error; what counts is that its stream is dropped.
+        // An aborted task ends with an error; the point is that its stream is dropped.
         drop(self.task.await);
     }
 }
 
-/// What the state machine is told of; releases of keys and movements without a button are nothing to it.
+/// Converts an event; ignores key releases and movements without a button.
 fn from_terminal_event(event: TerminalEvent) -> Option<Event> {
     match event {
         TerminalEvent::Key(key) if key.kind != KeyEventKind::Release => Some(Event::Key(key)),
@@ -77,8 +77,8 @@ fn from_terminal_event(event: TerminalEvent) -> Option<Event> {
     }
 }
 
-/// An answer to a question about colours that came after its deadline: it looks like typing, `alt-]` and
-/// then text up to BEL or ST, and must not act as keys.
+/// Filters a late answer to the background query. The terminal library delivers it as typed keys, `alt-]` and then
+/// text up to BEL or ST, which must not act as keys.
 #[derive(Debug, Clone, Copy)]
 struct LateResponse {
     is_expected: bool,

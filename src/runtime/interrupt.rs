@@ -1,4 +1,4 @@
-//! Work of a command that ctrl-c ends in order, and not in the middle: what it started is stopped first.
+//! Runs a command's work so that ctrl-c ends it in order: the programs that it started are stopped first.
 
 use std::io;
 use std::thread;
@@ -7,15 +7,14 @@ use tokio::sync::oneshot;
 
 use crate::runtime::signals::{SignalAction, Signals, stop};
 
-/// Does `work` on this thread. When the system tells the program to leave, `end` is called, once for every time, and the
-/// work is waited for.
+/// Runs `work` on this thread. Each quit signal calls `end`, and the work may then finish.
 ///
 /// # Errors
-/// When the system gives no signals or threads. Then nothing was begun.
+/// The system provides no signals or threads; `work` did not start.
 pub fn interruptible<T>(end: impl Fn() + Send + 'static, work: impl FnOnce() -> T) -> io::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (done, mut wait) = oneshot::channel::<()>();
-    // Signals are taken over before the work begins, so that none falls in between.
+    // Signals are received before the work starts, so that none is missed.
     let mut signals = {
         let _inside = runtime.enter();
         Signals::new()?

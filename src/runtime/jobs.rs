@@ -1,6 +1,9 @@
-//! Work beside the screen: one job of a kind at a time. Of what someone looks for, the newest request wins
-//! and what an older one still says is dropped here, in one place. What follows the disk may finish first,
-//! so that steady changes never keep it from an answer. What writes is never dropped.
+//! Background work: at most one running job per kind, and three ways to queue the next.
+//!
+//! * Lookups ([`Jobs::start`]): the newest request wins. The reports of an older job are dropped here, in one place.
+//! * Work that follows the disk ([`Jobs::start_after_current`]): the running job finishes first, so that steady
+//!   changes never starve it of an answer.
+//! * Writes ([`Jobs::enqueue`]): each one runs, in order.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
@@ -11,65 +14,62 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::app::event::Event;
-use crate::inspect::invalidation::Invalidation;
-use crate::inspect::session_list::SessionListing;
-use crate::inspect::store_location::StoreLocation;
+use crate::session::invalidation::Invalidation;
+use crate::session::list::SessionListing;
+use crate::session::store_location::StoreLocation;
 use crate::store::discovery::Store;
 
-/// What a job is for.
+/// The kind of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum JobKind {
-    /// Listing a store.
+    /// Lists a store.
     List,
-    /// Looking at what changed on disk.
+    /// Finds the sessions that changed files belong to.
     Invalidate,
-    /// Reading what the list says of its sessions.
+    /// Counts the sessions of the list.
     Count,
-    /// Reading that again of sessions that are written to.
+    /// Counts sessions again that are being written to.
     Recount,
-    /// Opening a session.
+    /// Opens a session.
     Open,
-    /// Reading what was added to it.
+    /// Reads the entries added to the open session.
     Refresh,
-    /// Looking at it as it was when a call was made.
+    /// Loads the open session as of a call.
     OpenAtCall,
-    /// Texts of rows.
+    /// Reads excerpts for rows.
     Excerpts,
-    /// The message under the cursor.
+    /// Reads the message under the cursor.
     Message,
-    /// What steps ask for that look at more than sizes.
+    /// Reads body-derived data for policies that sizes cannot decide.
     Details,
-    /// The calls of a summary.
+    /// Predicts the calls of a summary.
     SummaryCalls,
-    /// The heaviest blocks of a window.
+    /// Reads the heaviest blocks of a window.
     Blocks,
-    /// What is recorded of an overflow.
+    /// Reads the recorded recovery from an overflow.
     Recovery,
-    /// What was committed to a session, or two of its branches.
+    /// Reads the commits of a session, or compares two of its branches.
     Branches,
-    /// Why a session overflowed.
+    /// Explains an overflow.
     Explain,
-    /// Reading a session for replays.
+    /// Reads a session for replays.
     Recording,
-    /// A session again.
     Replay,
-    /// The same over a grid of settings.
+    /// Replays a session over a grid of settings.
     Sweep,
-    /// Looking for words.
+    /// Searches the transcript.
     Search,
-    /// Making estimates.
     Estimates,
-    /// Making a summary.
     Summary,
-    /// Checking what a write would do.
+    /// Checks a write without writing.
     PrepareWrite,
-    /// Writing; never taken back.
+    /// Writes; never dropped.
     Write,
-    /// Handing text to other programs and files.
+    /// Passes text to other programs and files.
     External,
 }
 
-/// What comes back from a job.
+/// A message of a job, with the generation it belongs to.
 #[derive(Debug)]
 pub(super) struct JobReport {
     kind: JobKind,
@@ -77,23 +77,23 @@ pub(super) struct JobReport {
     message: JobMessage,
 }
 
-/// What a job says.
+/// A message of a job to the loop.
 #[derive(Debug)]
 pub(super) enum JobMessage {
-    /// Something for the state machine.
+    /// An event for the state machine.
     Event(Box<Event>),
-    /// A place was listed, beginning at this moment (ms since 1970).
+    /// A listed store, and when listing started (ms since 1970).
     Listed(Box<SessionListing>, Arc<StoreLocation>, i64),
-    /// What changed files come to, by the store that was listed then; these were the files.
+    /// The effect of changed files on the store that was listed then, and those files.
     Invalidated(Box<Invalidation>, Arc<Store>, BTreeSet<PathBuf>),
-    /// The job is over.
+    /// The job ended.
     Done {
-        /// It ended in a panic: a fault of this program.
+        /// It panicked, which is a bug in clawscope.
         panicked: bool,
     },
 }
 
-/// A job's view of itself.
+/// A running job's link to the loop.
 #[derive(Debug, Clone)]
 pub(super) struct JobHandle {
     kind: JobKind,
@@ -103,26 +103,24 @@ pub(super) struct JobHandle {
 }
 
 impl JobHandle {
-    /// Whether its answer is still wanted; long work asks now and then.
+    /// Whether the answer is still wanted; long work checks this regularly.
     pub(super) fn is_current(&self) -> bool {
         self.current_generation.load(Ordering::Acquire) == self.generation
     }
 
-    /// Tells the state machine something.
     pub(super) fn send_event(&self, event: Event) {
         self.send_message(JobMessage::Event(Box::new(event)));
     }
 
-    /// Says something to the loop.
     pub(super) fn send_message(&self, said: JobMessage) {
-        // Nobody listens only when the program is ending.
+        // The receiver is gone only while the program is ending.
         drop(self.reports.send(JobReport { kind: self.kind, generation: self.generation, message: said }));
     }
 }
 
 type Work = Box<dyn FnOnce(&JobHandle) + Send>;
 
-/// One kind's running job and what waits.
+/// The running job of a kind, and its queue.
 #[derive(Default)]
 struct JobSlot {
     current_generation: Arc<AtomicU64>,
@@ -130,25 +128,23 @@ struct JobSlot {
     queued: VecDeque<Work>,
 }
 
-/// All jobs.
 pub(super) struct Jobs {
     slots: HashMap<JobKind, JobSlot>,
     reports: UnboundedSender<JobReport>,
 }
 
 impl Jobs {
-    /// Jobs that report to `reports`.
     pub(super) fn new(reports: UnboundedSender<JobReport>) -> Self {
         Self { slots: HashMap::new(), reports }
     }
 
-    /// The newest request wins: the running job is told to stop, and what waited is forgotten.
+    /// Runs the newest request only: cancels the running job and clears the queue.
     pub(super) fn start(&mut self, kind: JobKind, work: impl FnOnce(&JobHandle) + Send + 'static) {
         self.cancel(kind);
         self.enqueue(kind, work);
     }
 
-    /// The running job may finish, and then the newest request is next; what waited is forgotten.
+    /// Lets the running job finish, then runs the newest request; clears the queue.
     pub(super) fn start_after_current(
         &mut self,
         kind: JobKind,
@@ -158,25 +154,25 @@ impl Jobs {
         self.enqueue(kind, work);
     }
 
-    /// One after the other, and none is forgotten.
+    /// Queues work; every job runs, in order.
     pub(super) fn enqueue(&mut self, kind: JobKind, work: impl FnOnce(&JobHandle) + Send + 'static) {
         self.slots.entry(kind).or_default().queued.push_back(Box::new(work));
         self.run_next(kind);
     }
 
-    /// Drops what was asked of a kind.
+    /// Cancels the running job and clears the queue.
     pub(super) fn cancel(&mut self, kind: JobKind) {
         let slot = self.slots.entry(kind).or_default();
         slot.current_generation.fetch_add(1, Ordering::AcqRel);
         slot.queued.clear();
     }
 
-    /// Whether a job of this kind runs.
     pub(super) fn is_running(&self, kind: JobKind) -> bool {
         self.slots.get(&kind).is_some_and(|slot| slot.is_running)
     }
 
-    /// Takes a report: what it says, unless nobody wants it any more.
+    /// Returns the message of a report, unless its job was cancelled meanwhile. Always returns [`JobMessage::Done`] and
+    /// starts the next queued job.
     pub(super) fn accept(&mut self, report: JobReport) -> Option<JobMessage> {
         if matches!(report.message, JobMessage::Done { .. }) {
             self.slots.entry(report.kind).or_default().is_running = false;
@@ -209,7 +205,7 @@ impl Jobs {
     }
 }
 
-/// Lets something through at most so often.
+/// Limits how often something happens.
 #[derive(Debug)]
 pub(super) struct Throttle {
     interval: Duration,
@@ -217,12 +213,12 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    /// At most once in this time.
+    /// Allows one pass per `interval`.
     pub(super) fn new(interval: Duration) -> Self {
         Self { interval, last: None }
     }
 
-    /// Whether it may pass now.
+    /// Whether it may pass now; a pass restarts the interval.
     pub(super) fn try_pass(&mut self) -> bool {
         let passes = self.last.is_none_or(|last| last.elapsed() >= self.interval);
         if passes {
@@ -246,7 +242,7 @@ mod tests {
         Event::Notice(text.to_owned())
     }
 
-    /// Takes reports until every job is over; what was said meanwhile.
+    /// Accepts reports until every job ended; returns their events.
     async fn until_quiet(jobs: &mut Jobs, reports: &mut UnboundedReceiver<JobReport>) -> Vec<String> {
         let mut heard = Vec::new();
         while jobs.slots.values().any(|slot| slot.is_running) {

@@ -1,5 +1,5 @@
-//! The shell around the machine: the only terminal, the only tokio. Keys, signals, answers of jobs and
-//! changes on disk go in as events; effects come out and are performed here.
+//! The shell around the state machine: the only terminal and the only tokio. Keys, signals, job reports and file
+//! changes go in as events; effects come out and are performed here.
 
 mod background;
 pub mod backoff;
@@ -41,33 +41,31 @@ use crate::app::state::Options;
 use crate::config::SummarizerConfig;
 use crate::gateway::env::Environment;
 use crate::gateway::ruleset::RulesetChoice;
-use crate::inspect::store_location::StoreRequest;
 use crate::runtime::event_loop::EventLoop;
 use crate::runtime::store_loader::StoreLoader;
 use crate::runtime::terminal::{TerminalScreen, restore_on_panic};
 use crate::runtime::themes::Themes;
+use crate::session::store_location::StoreRequest;
 
-/// Threads for work beside the screen. Each kind of work has one running job at most.
+/// Threads for background work. Each kind of work has at most one running job.
 const JOB_THREADS: usize = 16;
-/// How long reading jobs are waited for at the end. They are told to stop; a write is always waited for.
+/// The wait for cancelled reading jobs at the end; a write is always awaited.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How the program is started.
+/// The options of the program.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// Keys, mouse, motion, themes.
     pub app: Options,
-    /// Choose between the themes `dark`, `light` and `mono` by the terminal and the environment.
+    /// Whether to choose `dark`, `light` or `mono` by the terminal and the environment.
     pub auto_theme: bool,
-    /// Signs of ASCII alone.
+    /// Whether signs are ASCII only.
     pub ascii: bool,
-    /// Only this agent's sessions.
+    /// Restricts the list to this agent.
     pub agent: Option<String>,
-    /// The rules asked for; none: as the store tells.
+    /// The ruleset from the flags; `None` uses the store's own.
     pub ruleset: Option<RulesetChoice>,
-    /// Who writes summaries.
+    /// The program or model that writes summaries.
     pub summarizer: SummarizerConfig,
-    /// The environment of the process.
     pub environment: Environment,
 }
 
@@ -85,8 +83,7 @@ impl Default for RunOptions {
     }
 }
 
-/// Runs the screen until the person leaves, or the system says so. The terminal is given back on every
-/// way out, a panic included.
+/// Runs the screen until the person quits or a signal ends it. Restores the terminal on every way out, even a panic.
 pub fn run(place: StoreRequest, options: RunOptions) -> anyhow::Result<()> {
     if !std::io::stdout().is_terminal() {
         bail!("standard output is no terminal. `clawscope sessions` and the other commands print instead.");

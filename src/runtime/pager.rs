@@ -1,4 +1,4 @@
-//! A text in the person's own pager, with the terminal given back for as long as it runs.
+//! Shows a text in the person's own pager.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use crate::gateway::env::Environment;
 use crate::text::visible;
 
-/// Shows a text in `$PAGER`, or in `less`. The terminal must have been given back. Control characters are
-/// shown as signs: text from a transcript must not act on the terminal.
+/// Shows a text in `$PAGER`, or in `less`. The caller must restore the terminal first. Control characters become
+/// visible signs, as text from a transcript must not control the terminal.
 pub(super) fn show(text: &str, env: &Environment) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new()?;
     for line in text.lines() {
@@ -16,14 +16,14 @@ pub(super) fn show(text: &str, env: &Environment) -> io::Result<()> {
     }
     let mut command = pager_command(env.get("PAGER"));
     let ended = command.stdin(Stdio::from(File::open(file.path())?)).status()?;
-    // Leaving a pager with ctrl-c is leaving it.
+    // Leaving a pager with ctrl-c is no error.
     match ended.code() {
         Some(127) => Err(io::Error::new(io::ErrorKind::NotFound, "no such program")),
         _ => Ok(()),
     }
 }
 
-/// `$PAGER` is a command line for the shell, by custom.
+/// Builds the command; `$PAGER` is a command line for the shell by convention.
 fn pager_command(pager: Option<&str>) -> Command {
     let mut command = if cfg!(windows) { Command::new("cmd") } else { Command::new("sh") };
     let fallback = if cfg!(windows) { "more" } else { "less" };

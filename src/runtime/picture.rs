@@ -1,4 +1,4 @@
-//! The screen as a picture, without secrets.
+//! Renders the screen as a picture without secrets.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,38 +11,37 @@ use crate::app::effect::Effect;
 use crate::app::event::Event;
 use crate::app::state::Options;
 use crate::export::{ScreenImage, svg};
-use crate::inspect::excerpt::read_excerpt;
-use crate::inspect::session_list::SessionListing;
-use crate::inspect::{LoadedSession, message};
 use crate::redact::{Redactor, SecretDisplay, redact_screen};
 use crate::runtime::store_loader::to_listing;
+use crate::session::list::SessionListing;
+use crate::session::message::excerpt::read_excerpt;
+use crate::session::{LoadedSession, message};
 use crate::ui;
 use crate::ui::highlight;
 use crate::ui::theme::{ColourDepth, Theme, ThemeError};
 
-/// Why there is no picture.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
-    /// There is no such theme.
+    /// The theme does not exist.
     #[error(transparent)]
     Theme(#[from] ThemeError),
 }
 
-/// What is drawn of a state.
+/// Draws a state into cells.
 pub(super) fn render_cells(app: &App, theme: &Theme) -> Buffer {
     let mut buffer = Buffer::empty(Rect::new(0, 0, app.size.0, app.size.1));
     ui::render(app, theme, &mut buffer);
     buffer
 }
 
-/// Cells as a picture, those of secrets masked.
+/// Renders cells as SVG with the secrets masked.
 pub(super) fn render_svg(mut buffer: Buffer, theme: &Theme, redactor: &Redactor) -> String {
     redact_screen(&mut buffer, redactor);
     let (background, foreground) = theme.page_colours();
     svg(&ScreenImage { buffer: &buffer, background, foreground })
 }
 
-/// The screen of a session at rest, as a picture: that session alone stands in the list.
+/// Renders the screen of a freshly opened session as SVG; the list contains only that session.
 pub fn session_picture(
     listed: &SessionListing,
     inspection: LoadedSession,
@@ -54,7 +53,7 @@ pub fn session_picture(
     let theme = Theme::load(theme, ColourDepth::True)?;
     highlight::load();
     let mut app = App::new(Options { motion: false, ..Options::default() }, size);
-    // The redactor masks the cells, where it is on: it knows the secrets of the whole session.
+    // The redactor masks the cells if it is on, as it knows the secrets of the whole session.
     app.secrets = SecretDisplay::Shown;
     let mut told = to_listing(listed);
     told.items.retain(|item| item.key == inspection.item.key);
@@ -68,7 +67,7 @@ pub fn session_picture(
     Ok(render_svg(render_cells(&app, &theme), &theme, redactor))
 }
 
-/// What the screen asks for while a session is opened.
+/// Answers the effects of opening a session without jobs.
 fn respond_to(effect: Effect, waiting: &mut Option<LoadedSession>) -> Option<Event> {
     match effect {
         Effect::OpenSession { .. } => waiting.take().map(|inspection| Event::Opened(Box::new(inspection))),

@@ -1,5 +1,5 @@
-//! Changes on disk → the list. What a change touches is read at once; the whole store only when sessions may have come or
-//! gone, at a pace that leaves the machine to others; and what is written to all the time is counted once a second.
+//! From changed files to the list. It reads a changed session at once; surveys the whole store only when sessions may
+//! have appeared or vanished, with rests so that the machine stays free; and recounts a busy session once a second.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -8,29 +8,28 @@ use std::time::Duration;
 
 use crate::app::event::Event;
 use crate::ids::SessionKey;
-use crate::inspect::invalidation::{Invalidation, PathIndex};
 use crate::runtime::clock::system_now_ms;
 use crate::runtime::event_loop::EventLoop;
 use crate::runtime::jobs::{JobKind, JobMessage};
 use crate::runtime::work_queue::WorkQueue;
+use crate::session::invalidation::{Invalidation, PathIndex};
 use crate::store::discovery::Store;
 use crate::store::session::Session;
 
-/// A session that is written to is counted at most so often.
+/// Minimum time between two counts of a session.
 const COUNT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What waits to be looked at.
 #[derive(Debug)]
 pub(super) struct RelistQueue {
-    /// Where the sessions of the store that was listed last lie.
+    /// The paths of the last listed store.
     path_index: Arc<PathIndex>,
     changed_paths: WorkQueue<PathBuf>,
-    /// Because of these paths the whole store is to be looked at.
+    /// Paths that require a survey of the whole store.
     surveys: WorkQueue<PathBuf>,
-    /// The paths that the look which runs, or the last one, was because of.
+    /// The paths behind the running or the last survey.
     survey_causes: BTreeSet<PathBuf>,
     recounts: WorkQueue<SessionKey>,
-    /// What was touched while the whole store was looked at: that look may be older.
+    /// Paths that changed during a survey, which may have read them before the change.
     changed_during_survey: BTreeSet<PathBuf>,
 }
 
@@ -48,25 +47,24 @@ impl Default for RelistQueue {
 }
 
 impl RelistQueue {
-    /// Changes to look at.
     pub(super) fn enqueue(&mut self, paths: Vec<PathBuf>) {
         self.changed_paths.enqueue(paths);
     }
 
-    /// A list of the whole store came.
+    /// Adopts the list of a survey.
     pub(super) fn apply_listing(&mut self, store: &Store) {
         self.path_index = Arc::new(PathIndex::new(store, std::mem::take(&mut self.survey_causes)));
         self.changed_paths.enqueue(std::mem::take(&mut self.changed_during_survey));
     }
 
-    /// How long until something may begin; none while nothing waits for its time.
+    /// Returns the time until some work may start; `None` when nothing waits for a time.
     pub(super) fn next_delay(&self) -> Option<Duration> {
         [self.changed_paths.delay(), self.surveys.delay(), self.recounts.delay()].into_iter().flatten().min()
     }
 }
 
 impl EventLoop {
-    /// Begins what waits and may begin.
+    /// Starts the queued work that may start.
     pub(super) fn start_due_work(&mut self) {
         let running =
             [JobKind::Invalidate, JobKind::List, JobKind::Recount].map(|kind| self.jobs.is_running(kind));
@@ -106,7 +104,7 @@ impl EventLoop {
         });
     }
 
-    /// What changed files come to is known.
+    /// Applies the effect of changed files to the list.
     pub(super) fn apply_invalidation(
         &mut self,
         touched: Invalidation,
@@ -114,7 +112,7 @@ impl EventLoop {
         paths: BTreeSet<PathBuf>,
     ) {
         if !self.store_loader.store.as_ref().is_some_and(|now| Arc::ptr_eq(now, store)) {
-            // Another list came meanwhile, and its rows are newer.
+            // A newer list arrived meanwhile: the paths are checked against it.
             self.relist_queue.changed_paths.enqueue(paths);
             return;
         }

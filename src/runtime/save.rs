@@ -1,14 +1,13 @@
-//! A text as a new file: in the working directory under a name that is free, or where a person says.
+//! Saves a text to a new file: in the working directory under a free name, or at a given path.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Names tried before giving up.
+/// Names to try before failing.
 const MAX_TRIES: u32 = 1000;
 
-/// Writes a new file; a number goes before the extension when the name is taken. Nothing is ever
-/// overwritten.
+/// Writes a new file; a number goes before the extension when the name is taken. Never overwrites a file.
 pub(super) fn save_unique(folder: &Path, name: &str, text: &str) -> Result<PathBuf, String> {
     for number in 1..=MAX_TRIES {
         let path = folder.join(numbered_name(name, number));
@@ -22,8 +21,8 @@ pub(super) fn save_unique(folder: &Path, name: &str, text: &str) -> Result<PathB
     Err(format!("{}: every name up to {MAX_TRIES} is taken. Remove some.", folder.join(name).display()))
 }
 
-/// Writes a file where a person says. What stands there is replaced only when that was asked for, and then whole: the
-/// new file takes its place in one step.
+/// Writes a file at a path. Replaces an existing file only with `replace`, and then atomically: the complete new file
+/// is renamed over it.
 pub fn save_as(path: &Path, text: &str, replace: bool) -> Result<(), SaveError> {
     let failed =
         |error: io::Error| SaveError::Failed(format!("{}: cannot be written: {error}.", path.display()));
@@ -41,12 +40,12 @@ pub fn save_as(path: &Path, text: &str, replace: bool) -> Result<(), SaveError> 
     Ok(())
 }
 
-/// Why a file was not written.
+/// The reason why a file was not written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SaveError {
-    /// Another stands there.
+    /// A file exists at the path.
     AlreadyExists,
-    /// The system refuses.
+    /// The system's error.
     Failed(String),
 }
 

@@ -1,5 +1,5 @@
-//! What the list does not tell by itself, read in the background: tokens, entries and marks of every
-//! session, newest first. A session is read again only when its file changed.
+//! Counts that the list itself does not have, read in the background: tokens, entries and marks of every session,
+//! newest first. A session is read again only when its file changed.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -13,28 +13,28 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::app::event::Event;
 use crate::ids::SessionKey;
-use crate::inspect::session_loading::open;
-use crate::inspect::{LoadedSession, Mark, SessionItem, load_item};
 use crate::runtime::clock::system_now_ms;
 use crate::runtime::jobs::{JobHandle, Throttle};
+use crate::session::loading::open;
+use crate::session::{LoadedSession, Mark, SessionItem, load_item};
 use crate::store::discovery::Store;
 use crate::store::session::Session;
 
-/// Sessions read at a time.
+/// Sessions read per batch.
 const BATCH_SIZE: usize = 8;
-/// The list is told at most so often: each time it is drawn.
+/// Minimum time between two reports: each redraws the list.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Readings that are kept.
+/// Readings kept for a later recount.
 const MAX_RECENT: usize = 4;
 
-/// What a session's file was when it was read.
+/// The state of a session's file when it was read.
 #[derive(Debug, Clone, PartialEq)]
 struct CountStamp {
     path: Option<PathBuf>,
     bytes: u64,
     modified_ms: Option<i64>,
-    /// Hash of the configuration, which windows come from.
+    /// Hash of the config, as the windows come from it.
     config_hash: u64,
 }
 
@@ -49,14 +49,14 @@ impl CountStamp {
     }
 }
 
-/// Everything counted so far.
+/// Every count so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SessionCounts {
     counted: Arc<Mutex<HashMap<SessionKey, (CountStamp, SessionItem)>>>,
     recent: Arc<Mutex<RecentSessions>>,
 }
 
-/// Readings of the sessions that were written to last: each of them is read on, not anew.
+/// The sessions written to last: a recount continues each reading and does not start over.
 #[derive(Debug, Default)]
 struct RecentSessions(VecDeque<LoadedSession>);
 
@@ -75,7 +75,7 @@ impl RecentSessions {
 }
 
 impl SessionCounts {
-    /// Fills in what is known already; the keys of the sessions that are to be read, newest first.
+    /// Fills in known counts; returns the sessions to read, newest first and archives last.
     pub(super) fn apply_known(&self, store: &Store, items: &mut [SessionItem]) -> Vec<SessionKey> {
         let known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let stamps = stamps(store);
@@ -95,7 +95,7 @@ impl SessionCounts {
         unknown.into_iter().map(|(_, _, key)| key).collect()
     }
 
-    /// Fills in what is known of sessions that changed, until they are counted again; the keys of those that are to be.
+    /// Fills in the old counts of changed sessions until they are counted again; returns the sessions to count.
     pub(super) fn apply_outdated(
         &self,
         store: &Store,
@@ -117,12 +117,12 @@ impl SessionCounts {
         unknown
     }
 
-    /// Reads sessions that are written to, each on from where it was read last, and tells of them.
+    /// Reads sessions that are being written to, each from its last position, and reports them.
     pub(super) fn recount(&self, store: &Store, keys: &BTreeSet<SessionKey>, ticket: &JobHandle) {
         let configuration = hash_config(store);
         let mut items = Vec::new();
         for session in store.sessions.iter().filter(|session| keys.contains(&session.key)) {
-            // What is added while it is read makes it another.
+            // Taken before reading: entries added meanwhile must count as a change.
             let stamp = CountStamp::new(&session.refreshed(), configuration);
             let before = self.recent().take(&session.key);
             let wanted = &mut |_, _| ticket.is_current();
@@ -142,11 +142,11 @@ impl SessionCounts {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads sessions and tells of them in batches, until nobody wants it any more.
+    /// Reads sessions and reports them in batches until the job is cancelled.
     pub(super) fn count_sessions(&self, store: &Store, keys: &[SessionKey], ticket: &JobHandle) {
         let stamps = stamps(store);
         let pool = counting_pool();
-        // Another reader may have been faster.
+        // Another job may have counted it already.
         let is_known = |key: &&SessionKey| {
             let known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
             known.get(*key).is_some_and(|(stamp, _)| stamps.get(*key) == Some(stamp))
@@ -185,7 +185,7 @@ impl SessionCounts {
     }
 }
 
-/// Half of the cores: the session that someone opens meanwhile must not wait.
+/// Uses half of the cores, at most 4: a session that someone opens meanwhile must not wait. `None` up to 2 cores.
 fn counting_pool() -> Option<ThreadPool> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (cores > 2).then(|| ThreadPoolBuilder::new().num_threads((cores / 2).min(4)).build().ok())?
@@ -203,7 +203,7 @@ fn stamps(store: &Store) -> HashMap<SessionKey, CountStamp> {
     store.sessions.iter().map(|session| (session.key.clone(), stamp(session))).collect()
 }
 
-/// What reading told stays; what the row and the files say now is newer.
+/// Copies the counts from the reading, and keeps newer facts from the list and the files.
 fn copy_counts(item: &mut SessionItem, counted: &SessionItem) {
     item.provider.clone_from(&counted.provider);
     item.model.clone_from(&counted.model);
@@ -223,9 +223,9 @@ fn copy_counts(item: &mut SessionItem, counted: &SessionItem) {
 mod tests {
     use super::*;
     use crate::gateway::env::Environment;
-    use crate::inspect::session_list::list_sessions;
-    use crate::inspect::store_location::{StoreLocation, StoreRequest};
     use crate::runtime::jobs::{JobKind, JobMessage, Jobs};
+    use crate::session::list::list_sessions;
+    use crate::session::store_location::{StoreLocation, StoreRequest};
     use crate::store::demo::NOW_MS;
 
     #[tokio::test]

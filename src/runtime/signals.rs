@@ -1,15 +1,15 @@
-//! What the system tells the program to do.
+//! Signals of the operating system.
 
 use std::io;
 
-/// A signal that means something here.
+/// The meaning of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SignalAction {
-    /// Leave, orderly (SIGTERM, SIGHUP, SIGINT).
+    /// Quit in order (SIGTERM, SIGHUP, SIGINT).
     Quit,
-    /// Give the terminal back and stop (SIGTSTP).
+    /// Restore the terminal and stop (SIGTSTP).
     Suspend,
-    /// The program runs on after a stop; the terminal may look like anything (SIGCONT).
+    /// Continue after a stop; other programs may have drawn on the terminal (SIGCONT).
     Resume,
 }
 
@@ -22,7 +22,6 @@ mod unix {
 
     use super::{SignalAction, io};
 
-    /// Waits for signals.
     #[derive(Debug)]
     pub(in crate::runtime) struct Signals {
         terminate: Signal,
@@ -34,8 +33,8 @@ mod unix {
 
     impl Signals {
         pub(in crate::runtime) fn new() -> io::Result<Self> {
-            // SIGTSTP and SIGCONT have no name of their own there; these numbers hold on every system
-            // this is built for.
+            // `SignalKind` has no constructors for SIGTSTP and SIGCONT; rustix has their numbers for every supported
+            // system.
             let of = |number: rustix::process::Signal| signal(SignalKind::from_raw(number.as_raw()));
             Ok(Self {
                 terminate: signal(SignalKind::terminate())?,
@@ -58,8 +57,7 @@ mod unix {
         }
     }
 
-    /// Stops this program and what it was started with, as ctrl-z does everywhere. Returns when it is
-    /// continued.
+    /// Stops the process group like ctrl-z does. Returns when it is continued.
     pub(in crate::runtime) fn stop() -> io::Result<()> {
         Ok(rustix::process::kill_current_process_group(rustix::process::Signal::STOP)?)
     }
@@ -70,7 +68,7 @@ pub(super) use other::{Signals, stop};
 
 #[cfg(not(unix))]
 mod other {
-    use super::{Caught, io};
+    use super::{SignalAction, io};
 
     /// Waits for ctrl-c from outside the terminal.
     #[derive(Debug)]
@@ -89,7 +87,7 @@ mod other {
         }
     }
 
-    /// There is no job control to stop for.
+    /// Does nothing: there is no job control.
     pub(in crate::runtime) fn stop() -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The store that is shown: the person's own place, or the demo, opened when it is first listed.
+//! The store on display: the person's own, or the demo. Each is opened once, when it is first listed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -7,39 +7,37 @@ use crate::app::event::StoreListing;
 use crate::gateway::env::Environment;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::Epoch;
-use crate::inspect::session_list::{SessionListing, list_sessions_with};
-use crate::inspect::store_location::{StoreLocation, StoreRequest};
 use crate::redact;
 use crate::runtime::RunOptions;
 use crate::runtime::clock::system_now_ms;
+use crate::session::list::{SessionListing, list_sessions_with};
+use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::store::discovery::Store;
 use crate::store::session::Session;
 
-/// When the listing of a place began (ms since the epoch), and the list with its place, or why there is none.
+/// When listing began (ms since 1970), and the list with its location, or why listing failed.
 pub(super) type ListResult = (i64, Result<(SessionListing, Arc<StoreLocation>), String>);
-/// A place that is opened once.
+/// A location, opened at most once.
 type PlaceSlot = Arc<Mutex<Option<Arc<StoreLocation>>>>;
 
-/// Places and the store that was listed last.
 #[derive(Debug)]
 pub(super) struct StoreLoader {
     home: StoreRequest,
     env: Environment,
-    /// Only this agent's sessions.
+    /// Restricts the list to this agent.
     agent: Option<String>,
-    /// The rules someone asked for.
+    /// The ruleset from the flags; `None` uses the store's own.
     requested_ruleset: Option<RulesetChoice>,
     opened_home: PlaceSlot,
     opened_demo: PlaceSlot,
-    /// The first list of the own place, while it is made.
+    /// The prefetched first list of the own store.
     first_list: Option<JoinHandle<ListResult>>,
-    /// The store as listed last.
+    /// The store of the last list.
     pub(super) store: Option<Arc<Store>>,
     epoch: Epoch,
 }
 
 impl StoreLoader {
-    /// Of the person's own place, under what was asked for.
     pub(super) fn from_options(home: StoreRequest, options: &RunOptions) -> Self {
         Self::new(home, options.agent.clone(), options.ruleset.clone(), options.environment.clone())
     }
@@ -63,7 +61,7 @@ impl StoreLoader {
         }
     }
 
-    /// Reads everything by these rules from now on, the listed store included.
+    /// Reads every store under this ruleset from now on, including the listed one.
     pub(super) fn set_ruleset(&mut self, ruleset: RulesetChoice) {
         if let Some(store) = &mut self.store {
             Arc::make_mut(store).ruleset = ruleset.clone();
@@ -71,25 +69,25 @@ impl StoreLoader {
         self.requested_ruleset = Some(ruleset);
     }
 
-    /// Whether a session stands in the list.
+    /// Whether the agent filter lets a session into the list.
     pub(super) fn includes(&self, session: &Session) -> bool {
         self.agent.as_ref().is_none_or(|agent| *agent == session.agent)
     }
 
-    /// A number for the next reading; no two readings have the same.
+    /// Returns a new epoch, unique among all readings.
     pub(super) fn next_epoch(&mut self) -> Epoch {
         self.epoch = self.epoch.next();
         self.epoch
     }
 
-    /// Begins with the first list before anyone asks for it: taking the terminal takes about as long.
+    /// Starts the first list before it is requested, as taking the terminal takes about as long.
     pub(super) fn prefetch(&mut self) {
-        // Titles are masked when they are drawn.
+        // Drawing masks titles, so the rules are compiled meanwhile.
         std::thread::spawn(redact::compile_rules);
         self.first_list = Some(std::thread::spawn(self.list_job(false)));
     }
 
-    /// Work that lists the demo or the person's own place; what was begun is waited for.
+    /// Returns work that lists the demo or the own store; a prefetched list is awaited instead of started again.
     pub(super) fn list_job(&mut self, demo: bool) -> impl FnOnce() -> ListResult + Send + 'static {
         let begun = self.first_list.take_if(|_| !demo);
         let list = self.list_place(demo);
@@ -104,7 +102,7 @@ impl StoreLoader {
         demo: bool,
     ) -> impl FnOnce() -> Result<(SessionListing, Arc<StoreLocation>), String> + Send + 'static {
         let place = if demo { StoreRequest::Demo } else { self.home.clone() };
-        // The demo that stands in for a missing store is the same demo: what was tried there stays.
+        // When the store is missing, the demo replaces it. Both are the same demo, so that changes to it stay.
         let opened = [Arc::clone(&self.opened_home), Arc::clone(&self.opened_demo)];
         let (env, agent, asked) = (self.env.clone(), self.agent.clone(), self.requested_ruleset.clone());
         move || {
@@ -143,7 +141,7 @@ fn find_or_open(
     Ok(Arc::clone(slot.insert(new)))
 }
 
-/// What the state machine is told of a list.
+/// Converts a list for the state machine.
 pub(super) fn to_listing(listed: &SessionListing) -> StoreListing {
     StoreListing {
         store_label: listed.name.clone(),

@@ -1,19 +1,20 @@
-//! Making a summary beside the screen: one at a time, ended by the person, by another request, or with the program.
+//! Writes a summary in the background: one at a time, cancelled by the person, by a newer request or at the end of
+//! the program.
 
 use std::sync::Arc;
 
 use crate::app::event::{Event, SummaryUpdate};
-use crate::inspect::LoadedSession;
-use crate::inspect::summary_job::{SummaryJob, SummaryJobError};
-use crate::inspect::write::{WriteAction, WriteRequest};
 use crate::plan::Plan;
 use crate::runtime::event_loop::EventLoop;
 use crate::runtime::jobs::JobKind;
+use crate::session::LoadedSession;
 use crate::summarize::{CancelToken, SummaryProgress};
+use crate::write::request::{WriteAction, WriteRequest};
+use crate::write::summary::job::{SummaryJob, SummaryJobError};
 
 impl EventLoop {
-    /// Makes the summary of a plan's compaction, or tells what it takes where the person did not agree yet that the
-    /// conversation leaves the program.
+    /// Writes the summary of a plan's compaction, or only estimates it while the person has not agreed to send the
+    /// conversation out of the program.
     pub(super) fn summarise(&mut self, inspection: Arc<LoadedSession>, plan: Arc<Plan>, agreed: bool) {
         self.stop_summary();
         let Some(store) = self.store_loader.store.clone() else { return };
@@ -32,7 +33,7 @@ impl EventLoop {
         });
     }
 
-    /// Nobody waits for the summary any more.
+    /// Cancels the running summary.
     pub(super) fn stop_summary(&mut self) {
         std::mem::take(&mut self.summary_cancel).cancel();
         self.jobs.cancel(JobKind::Summary);

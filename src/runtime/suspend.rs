@@ -1,4 +1,4 @@
-//! While someone else has the terminal: the shell after ctrl-z, or the person's pager.
+//! Lends the terminal to another program: the shell after ctrl-z, or the person's pager.
 
 use anyhow::Context;
 use crossterm::event::{KeyCode, KeyModifiers};
@@ -11,7 +11,6 @@ use crate::runtime::signals::{SignalAction, stop};
 use crate::runtime::terminal::restore;
 
 impl EventLoop {
-    /// Does what a signal says.
     pub(super) async fn handle_signal(
         &mut self,
         caught: SignalAction,
@@ -28,7 +27,7 @@ impl EventLoop {
         Ok(input)
     }
 
-    /// Gives the terminal back and stops; goes on when the shell says so.
+    /// Restores the terminal and stops; takes it again when the shell continues the program.
     pub(super) async fn suspend(&mut self, input: Input) -> anyhow::Result<Input> {
         input.stop().await;
         restore();
@@ -36,7 +35,7 @@ impl EventLoop {
         self.resume_terminal()
     }
 
-    /// Shows a text in the pager and waits for its end.
+    /// Shows a text in the pager and waits until it ends.
     pub(super) async fn show_in_pager(&mut self, text: &str, input: Input) -> anyhow::Result<Input> {
         input.stop().await;
         restore();
@@ -63,7 +62,7 @@ impl EventLoop {
     }
 }
 
-/// Whether the person wants the shell back for a while: in raw mode ctrl-z is a key like others.
+/// Whether the key is ctrl-z: in raw mode it is a plain key and no signal.
 pub(super) fn is_suspend_key(event: &Event) -> bool {
     let Event::Key(key) = event else { return false };
     cfg!(unix) && key.code == KeyCode::Char('z') && key.modifiers == KeyModifiers::CONTROL

@@ -1,5 +1,5 @@
-//! The terminal: taken when the program starts, and given back on every way out: the end, an error, a
-//! signal, a panic, a pager, a stop.
+//! The terminal: taken at the start, and restored on every way out: the end, an error, a signal, a panic, a pager,
+//! ctrl-z.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -20,26 +20,25 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
-/// Whether the terminal is ours. The panic hook has nothing but this to know it by.
+/// Whether clawscope holds the terminal. A static, because the panic hook has no other access to it.
 static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 
-/// Movements without a button: many wake-ups and nothing to do for them.
+/// Turns off reports of mouse movements without a button: they wake the loop often and change nothing.
 const DISABLE_MOUSE_MOTION: &str = "\x1b[?1003l";
 
-/// The terminal while it is ours. Dropping it gives it back.
+/// The held terminal. Dropping it restores the terminal.
 #[derive(Debug)]
 pub(super) struct TerminalScreen {
-    /// None: nothing is drawn.
+    /// `None` draws nothing.
     terminal: Option<Terminal<CrosstermBackend<BufWriter<File>>>>,
     captures_mouse: bool,
     area: Rect,
 }
 
 impl TerminalScreen {
-    /// Takes the terminal.
     pub(super) fn open(mouse: bool, size: (u16, u16)) -> io::Result<Self> {
         let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, tty()?));
-        // A fixed area: a frame has the size that the state knows, also while the terminal is resized.
+        // The area is fixed: a frame always has the size in the state, even while the terminal is being resized.
         let area = Rect::new(0, 0, size.0, size.1);
         let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
         let mut screen = Self { terminal: Some(terminal), captures_mouse: mouse, area };
@@ -47,12 +46,12 @@ impl TerminalScreen {
         Ok(screen)
     }
 
-    /// None at all.
+    /// Returns a screen that draws nothing.
     pub(super) fn headless() -> Self {
         Self { terminal: None, captures_mouse: false, area: Rect::default() }
     }
 
-    /// Takes the terminal again after [`restore`]; the next frame is drawn whole.
+    /// Takes the terminal again after [`restore`]; the next frame is drawn in full.
     pub(super) fn enter(&mut self) -> io::Result<()> {
         let Some(terminal) = &mut self.terminal else { return Ok(()) };
         IS_ACTIVE.store(true, Ordering::SeqCst);
@@ -62,7 +61,6 @@ impl TerminalScreen {
         self.invalidate()
     }
 
-    /// Takes the mouse, or leaves it to the terminal.
     pub(super) fn set_mouse(&mut self, on: bool) -> io::Result<()> {
         self.captures_mouse = on;
         let Some(terminal) = &mut self.terminal else { return Ok(()) };
@@ -74,20 +72,19 @@ impl TerminalScreen {
         }
     }
 
-    /// Sets the size frames have from now on.
+    /// Sets the size of the following frames.
     pub(super) fn resize(&mut self, width: u16, height: u16) -> io::Result<()> {
         self.area = Rect::new(0, 0, width, height);
         self.invalidate()
     }
 
-    /// Everything is drawn anew next time: something else wrote to the terminal. (Clearing would first ask
-    /// the terminal where its cursor is, and wait for the answer.)
+    /// Draws the next frame in full, after something else wrote to the terminal. `Terminal::clear` is not used, as it
+    /// asks the terminal for its cursor and waits for the answer.
     pub(super) fn invalidate(&mut self) -> io::Result<()> {
         self.terminal.as_mut().map_or(Ok(()), |terminal| terminal.resize(self.area))
     }
 
-    /// Draws a frame, shown by the terminal all at once. After a panic elsewhere gave the terminal back,
-    /// nothing is drawn any more.
+    /// Draws a frame as one synchronised update. Draws nothing after a panic elsewhere restored the terminal.
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         let Some(terminal) = self.terminal.as_mut().filter(|_| IS_ACTIVE.load(Ordering::SeqCst)) else {
             return Ok(());
@@ -97,7 +94,7 @@ impl TerminalScreen {
         execute!(terminal.backend_mut(), EndSynchronizedUpdate)
     }
 
-    /// Asks the terminal to put a text on the clipboard (OSC 52).
+    /// Copies a text to the clipboard through the terminal (OSC 52).
     pub(super) fn copy_to_clipboard(&mut self, text: &str) -> io::Result<()> {
         let Some(terminal) = &mut self.terminal else { return Ok(()) };
         execute!(terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
@@ -110,8 +107,8 @@ impl Drop for TerminalScreen {
     }
 }
 
-/// Gives the terminal back, if it is ours: as it was, with the cursor, on the screen it was on. Writes
-/// past every buffer and lock, so that a panic in the middle of a frame is no obstacle.
+/// Restores the terminal if clawscope holds it: modes, cursor and screen. Bypasses every buffer and lock, so that it
+/// also works after a panic in the middle of a frame.
 pub(super) fn restore() {
     if !IS_ACTIVE.swap(false, Ordering::SeqCst) {
         return;
@@ -126,7 +123,7 @@ pub(super) fn restore() {
         LeaveAlternateScreen,
         Show
     );
-    // Nobody is left to tell when the terminal itself is gone.
+    // If the terminal is gone, nobody can see an error.
     if queued.is_ok()
         && let Ok(mut tty) = tty()
     {
@@ -135,7 +132,7 @@ pub(super) fn restore() {
     drop(disable_raw_mode());
 }
 
-/// Makes a panic anywhere give the terminal back before its message is printed.
+/// Makes a panic in any thread restore the terminal before the message is printed.
 pub(super) fn restore_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -144,14 +141,14 @@ pub(super) fn restore_on_panic() {
     }));
 }
 
-/// Standard output as a file of its own, without the lock and buffer of the standard library.
+/// Opens standard output as a separate file, without the lock and the buffer of the standard library.
 #[cfg(unix)]
 pub(super) fn tty() -> io::Result<File> {
     use std::os::fd::AsFd;
     Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
 }
 
-/// Standard output as a file of its own, without the lock and buffer of the standard library.
+/// Opens standard output as a separate file, without the lock and the buffer of the standard library.
 #[cfg(windows)]
 pub(super) fn tty() -> io::Result<File> {
     use std::os::windows::io::AsHandle;

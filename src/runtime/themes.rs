@@ -1,4 +1,4 @@
-//! The theme in force: chosen by the person, or by the terminal, and loaded when it changes.
+//! The active theme: chosen by the person or by the terminal, and loaded when it changes.
 
 use crate::app::state::Options;
 use crate::gateway::env::Environment;
@@ -6,22 +6,21 @@ use crate::runtime::RunOptions;
 use crate::runtime::background::{Background, detect};
 use crate::ui::theme::{ColourDepth, Theme};
 
-/// Themes for one terminal.
 #[derive(Debug)]
 pub(super) struct Themes {
     depth: ColourDepth,
     ascii: bool,
-    /// The theme in force by its index, with the colours of this terminal.
+    /// The active theme by index, fitted to the terminal's colours.
     loaded: Option<(usize, Theme)>,
-    /// The theme without colours, for what cannot be loaded.
+    /// The fallback without colours, for a theme that fails to load.
     colourless: Theme,
-    /// The index of the theme to begin with.
+    /// Index of the first theme.
     pub(super) initial: usize,
 }
 
 impl Themes {
-    /// Reads every theme once, so that a name that does not exist is told before the screen is taken. Only
-    /// the one in force is fitted to the colours of the terminal, which takes a while.
+    /// Loads every theme once, so that an unknown name is reported before the terminal is taken. Fitting a theme to
+    /// the terminal's colours takes longer and is left to [`Self::current`].
     pub(super) fn new(options: &RunOptions) -> anyhow::Result<Self> {
         let env = &options.environment;
         let depth = ColourDepth::detect(env.get("NO_COLOR"), env.get("COLORTERM"), env.get("TERM"));
@@ -39,8 +38,8 @@ impl Themes {
         })
     }
 
-    /// Chooses by terminal and environment, where the person did not. Answers whether the terminal still
-    /// owes an answer.
+    /// Chooses a theme by terminal and environment unless the person did. Returns whether the terminal may still
+    /// answer.
     pub(super) fn detect_initial(&mut self, options: &RunOptions) -> bool {
         if !options.auto_theme {
             return false;
@@ -52,7 +51,7 @@ impl Themes {
         unanswered
     }
 
-    /// The theme the state asks for.
+    /// Returns the theme that the state selects.
     pub(super) fn current(&mut self, options: &Options) -> &Theme {
         if self.loaded.as_ref().is_none_or(|(at, _)| *at != options.theme)
             && let Some(name) = options.themes.get(options.theme)
@@ -64,7 +63,7 @@ impl Themes {
     }
 }
 
-/// The built-in theme that fits, and whether the terminal still owes an answer.
+/// Returns the built-in theme that fits, and whether the terminal may still answer.
 fn detect_theme(env: &Environment, depth: ColourDepth) -> (&'static str, bool) {
     if depth == ColourDepth::None {
         return ("mono", false);

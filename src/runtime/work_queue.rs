@@ -1,31 +1,30 @@
-//! Work that waits for its turn: what is asked of it meanwhile is done together, and it rests as long as it should.
+//! A work queue with rests: requests that arrive during a run or a rest are handled together in the next run.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crate::runtime::backoff::Backoff;
 
-/// What waits for one kind of work.
+/// The pending requests for one kind of work.
 #[derive(Debug)]
 pub(super) struct WorkQueue<T> {
     pending: BTreeSet<T>,
-    /// When the work that runs began.
+    /// When the running work started.
     started: Option<Instant>,
     backoff: Backoff,
 }
 
 impl<T: Ord> WorkQueue<T> {
-    /// Work that rests at least so long.
+    /// Creates a queue that rests at least `least` between runs.
     pub(super) fn with_min_rest(least: Duration) -> Self {
         Self { pending: BTreeSet::new(), started: None, backoff: Backoff::with_min_rest(least) }
     }
 
-    /// Asks for more.
     pub(super) fn enqueue(&mut self, more: impl IntoIterator<Item = T>) {
         self.pending.extend(more);
     }
 
-    /// What waits, where the work may begin now: it is not running, and its rest is over.
+    /// Takes all pending requests if nothing runs and the rest is over.
     pub(super) fn try_start(&mut self) -> Option<BTreeSet<T>> {
         if self.started.is_some() || self.pending.is_empty() || !self.backoff.is_due() {
             return None;
@@ -34,14 +33,14 @@ impl<T: Ord> WorkQueue<T> {
         Some(std::mem::take(&mut self.pending))
     }
 
-    /// The work is over.
+    /// Ends the run and starts the rest.
     pub(super) fn finish(&mut self) {
         if let Some(began) = self.started.take() {
             self.backoff.record(began.elapsed());
         }
     }
 
-    /// How long until it may begin; none while nothing waits, or it runs.
+    /// Returns the time until the next run; `None` when nothing waits or work runs.
     pub(super) fn delay(&self) -> Option<Duration> {
         (self.started.is_none() && !self.pending.is_empty()).then(|| self.backoff.remaining())
     }

@@ -1,4 +1,4 @@
-//! The agents of a gateway and where each keeps its sessions (store A6, A10, E1).
+//! The agents of a gateway and the folders of their sessions (store A6, A10, E1).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::Environment;
 
-/// One agent (store A6).
+/// An agent (store A6).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
     /// Normalised id.
     pub id: String,
-    /// It has a directory.
+    /// Whether a folder exists for it.
     pub is_on_disk: bool,
-    /// The configuration names it, or it is the default agent.
+    /// Whether the configuration names it, or it is the default agent.
     pub is_configured: bool,
 }
 
-/// Union of what is on disk and what is configured, with the default agent.
+/// Returns the agents with a folder, the configured ones and the default agent.
 pub(super) fn find_agents(
     config: &GatewayConfig,
     state: &Path,
@@ -55,15 +55,15 @@ pub(super) fn find_agents(
     on_disk.union(&configured).map(agent).collect()
 }
 
-/// A link to another agent's directory, which would show the same sessions twice.
+/// Whether a folder links to another agent's folder, which would list the same sessions twice.
 fn links_to_sibling(dir: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     dir.is_symlink()
         && real(dir).is_some_and(|target| target.parent() == dir.parent().and_then(real).as_deref())
 }
 
-/// The store file of every agent with the agent it belongs to; a shared one once, for the default agent. A relative
-/// `session.store` is a finding.
+/// Returns the `sessions.json` of every agent with its owner; a shared file once, for the default agent. A relative
+/// `session.store` is a diagnostic.
 pub(super) fn find_store_files(
     config: &GatewayConfig,
     env: &Environment,
@@ -90,7 +90,7 @@ pub(super) fn find_store_files(
     files
 }
 
-/// Directories that may hold transcripts, with the agent they belong to.
+/// Returns the folders that may hold transcripts, with their agents.
 pub(super) fn find_transcript_dirs(files: &[(String, PathBuf)], state: &Path) -> Vec<(String, PathBuf)> {
     let mut dirs: Vec<(String, PathBuf)> = Vec::new();
     for (agent, rows) in files {

@@ -1,22 +1,21 @@
-//! Bytes of a file in memory, lying there as they lie in the file: the system copies such ones several times faster than
-//! those that a line of the cache cuts elsewhere.
+//! A buffer for file bytes at the same alignment, relative to cache lines, as in the file: the kernel copies such
+//! ranges several times faster.
 
 use std::io;
 use std::ops::Deref;
 
 use crate::store::source::{Source, truncated_error};
 
-/// Bytes of a line of the cache.
 const CACHE_LINE_BYTES: usize = 64;
 
-/// A stretch of a file; its room is used again by the next one.
+/// A range of a file; the allocation is reused for the next range.
 #[derive(Debug, Default)]
 pub(crate) struct AlignedBuffer {
     buffer: Vec<u8>,
-    /// Where the stretch begins and ends in the room.
+    /// Bounds of the range in `buffer`.
     start: usize,
     end: usize,
-    /// Its first byte in the file.
+    /// Offset of the range in the file.
     file_offset: u64,
 }
 
@@ -29,50 +28,49 @@ impl Deref for AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// Its first byte in the file.
+    /// Returns the offset of the range in the file.
     pub(crate) fn file_offset(&self) -> u64 {
         self.file_offset
     }
 
-    /// Nothing is in it any more.
     pub(crate) fn clear(&mut self) {
         self.end = self.start;
     }
 
-    /// Keeps the first bytes alone.
+    /// Keeps only the first `bytes` bytes.
     pub(crate) fn truncate(&mut self, bytes: usize) {
         self.end = self.end.min(self.start + bytes);
     }
 
-    /// Gives back the room that only a stretch longer than this asked for.
+    /// Frees the allocation when it is larger than `bytes`.
     pub(crate) fn shrink_to(&mut self, bytes: usize) {
         if self.buffer.len() > bytes {
             *self = Self::default();
         }
     }
 
-    /// Reads a stretch in the place of the one it holds; it is shorter where the file ends before `end`.
+    /// Replaces the content with the range `at..end`; shorter when the file ends before `end`.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's read error.
     pub(crate) fn read(&mut self, source: &Source, at: u64, end: u64) -> io::Result<()> {
         (self.file_offset, self.end) = (at, self.start);
         self.read_more(source, end).map(drop)
     }
 
-    /// Reads exactly these bytes in the place of those it holds.
+    /// Replaces the content with exactly `bytes` bytes.
     ///
     /// # Errors
-    /// What the system says, or that the file ends before them.
+    /// The system's read error, or that the file ends before them.
     pub(crate) fn read_exact(&mut self, source: &Source, at: u64, bytes: usize) -> io::Result<()> {
         self.read(source, at, at + bytes as u64)?;
         if self.len() == bytes { Ok(()) } else { Err(truncated_error()) }
     }
 
-    /// Reads on behind what it holds, up to `end` of the file. Answers how many bytes there were.
+    /// Appends bytes up to the file offset `end` and returns their number.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's read error.
     pub(crate) fn read_more(&mut self, source: &Source, end: u64) -> io::Result<usize> {
         let held = self.len();
         let next = self.file_offset + held as u64;
@@ -91,7 +89,7 @@ impl AlignedBuffer {
         Ok(filled)
     }
 
-    /// Makes room for so many more bytes, and has all of them lie as in the file.
+    /// Reserves space for `wanted` more bytes and aligns all bytes as in the file.
     fn reserve(&mut self, wanted: usize) {
         let held = self.len();
         let needed = held + wanted + CACHE_LINE_BYTES;

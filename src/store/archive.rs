@@ -1,4 +1,7 @@
-//! What the files in a sessions dir are, by their names (store F).
+//! Classifies the files in a sessions dir by their names (store F).
+//!
+//! For example, `s1.jsonl` is a transcript, `s1.jsonl.reset.2026-03-05T07-58-00.000Z` its archive after `/new`, and
+//! `s1.jsonl.lock` a lock.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,21 +11,21 @@ use crate::store::index::FileIdentity;
 use crate::store::informal_archive_name;
 use crate::store::source::file_identity;
 
-/// Why a transcript was put aside (store F2).
+/// Reason why a transcript was archived (store F2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ArchiveReason {
     /// `/new` or `/reset`.
     Reset,
     /// Deleted, or pruned by maintenance.
     Deleted,
-    /// A copy made before a manual compaction.
+    /// Copy made before a manual compaction.
     Bak,
 }
 
 impl ArchiveReason {
     const ALL: [Self; 3] = [Self::Reset, Self::Deleted, Self::Bak];
 
-    /// As in file names.
+    /// Returns the word in file names.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Reset => "reset",
@@ -32,39 +35,36 @@ impl ArchiveReason {
     }
 }
 
-/// An archive's name taken apart (store F1).
+/// A parsed archive name (store F1).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ArchiveName<'a> {
-    /// Name before it was put aside.
+    /// Name before archiving.
     pub original: &'a str,
-    /// Why.
     pub reason: ArchiveReason,
-    /// When, in ms since the epoch, where the name holds a time.
+    /// Time in ms since the epoch; `None` when the name holds none.
     pub time_ms: Option<i64>,
-    /// It is a packed file (sqlite E5).
+    /// Whether the file is packed (sqlite E5).
     pub is_packed: bool,
 }
 
-/// What a file in a sessions dir is.
+/// Kind of a file in a sessions dir.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FileKind<'a> {
-    /// A transcript in use (store F4).
+    /// Transcript in use (store F4).
     Transcript,
-    /// A transcript put aside.
     Archive(ArchiveName<'a>),
-    /// A transcript that an import into a database moved aside: its name before (sqlite A6).
+    /// Transcript that an import into a database moved aside, with its original name (sqlite A6).
     MovedAside(&'a str),
-    /// `sessions.json`.
     StoreFile,
-    /// A lock on the named file.
+    /// Lock on the named file.
     Lock(&'a str),
-    /// The gateway's record of its runs, or the pointer to one: no session (trajectory 2).
+    /// The gateway's recording of its runs, or the pointer to one: not a session (trajectory 2).
     Recording,
     /// Backups and temporary files of repairs and store writes (store F3), and anything else.
     Other,
 }
 
-/// Tells a file by its name.
+/// Classifies a file by its name.
 pub fn classify(name: &str) -> FileKind<'_> {
     if name == "sessions.json" {
         FileKind::StoreFile
@@ -83,7 +83,8 @@ pub fn classify(name: &str) -> FileKind<'_> {
     }
 }
 
-/// `<key with : as _>.<file>.imported-<ms>`, and `.<number>` where that name was taken: what stands before the mark.
+/// Returns the front part of `<key with : as _>.<file>.imported-<ms>`, which ends in `.<number>` when that name was
+/// taken.
 pub(super) fn imported_name(name: &str) -> Option<&str> {
     let (front, end) = name.rsplit_once(".imported-")?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -91,7 +92,7 @@ pub(super) fn imported_name(name: &str) -> Option<&str> {
     (is_number(ms) && is_number(number)).then_some(front)
 }
 
-/// The name of a transcript before an import moved it.
+/// Returns the name of a transcript before an import moved it.
 fn moved_aside(name: &str) -> Option<&str> {
     let front = imported_name(name)?;
     let stem = front.strip_suffix(".jsonl")?;
@@ -99,23 +100,22 @@ fn moved_aside(name: &str) -> Option<&str> {
     Some(&front[from..])
 }
 
-/// An archive's name as a key has it: without what only tells copies of one history apart (sqlite E5).
+/// Returns an archive's name for its key: without the part that only distinguishes copies of one history (sqlite E5).
 pub(super) fn short_archive_name(name: &str) -> &str {
     let front = name.strip_suffix(".zst").unwrap_or(name);
     front.rsplit_once('.').filter(|(_, end)| is_generation(end)).map_or(name, |(front, _)| front)
 }
 
-/// Whether a name is a transcript's. The gateway knows the extension in lower case only.
+/// Whether a name is a transcript's. The gateway accepts the extension in lower case only.
 pub(super) fn is_jsonl(name: &str) -> bool {
     matches!(classify(name), FileKind::Transcript)
 }
 
-/// Whether a path ends as a transcript's does.
 pub fn is_jsonl_path(path: &Path) -> bool {
     path.file_name().is_some_and(|name| is_jsonl(&name.to_string_lossy()))
 }
 
-/// Whether a name is that of a recording or of the pointer to one. Backups put any suffix behind it (trajectory 2.7).
+/// Whether a name is a recording's or its pointer's. Backups append any suffix (trajectory 2.7).
 fn is_recording(name: &str) -> bool {
     let ends_at = |mark: &str| name.find(mark).map(|at| &name[at + mark.len()..]);
     let behind = ends_at(".trajectory.jsonl").or_else(|| ends_at(".trajectory-path.json"));
@@ -123,9 +123,9 @@ fn is_recording(name: &str) -> bool {
         || behind.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
 }
 
-/// `<original>.<reason>.<time>`; the last reason counts (store F1). What left a database has the generation of its history
-/// behind that, and `.zst` where it is packed (sqlite E5). Copies that other programs and people made are known by the
-/// word for a copy in their names.
+/// Parses `<original>.<reason>.<time>`; the last reason counts (store F1). An archive from a database also has the
+/// generation of its history, and `.zst` when packed (sqlite E5). Copies by other programs and people are recognised by
+/// a word for a copy in their names.
 pub fn parse_archive_name(name: &str) -> Option<ArchiveName<'_>> {
     parse_gateway_archive_name(name).or_else(|| informal_archive_name::parse(name))
 }
@@ -142,7 +142,7 @@ fn parse_gateway_archive_name(name: &str) -> Option<ArchiveName<'_>> {
     })
 }
 
-/// The archive that a file was renamed to (store F1).
+/// Finds the archive that a file was renamed to (store F1).
 pub fn find_archive(path: &Path, file: FileIdentity) -> Option<PathBuf> {
     let name = path.file_name()?.to_string_lossy().into_owned();
     let is_own = |other: &str| match classify(other) {
@@ -157,12 +157,11 @@ pub fn find_archive(path: &Path, file: FileIdentity) -> Option<PathBuf> {
     })
 }
 
-/// 32 digits of hex.
 fn is_generation(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// `YYYY-MM-DDTHH-MM-SS(.mmm)?Z`: only the time's dashes were colons.
+/// Parses `YYYY-MM-DDTHH-MM-SS(.mmm)?Z`; only the dashes of the time were colons.
 pub(super) fn parse_stamp_ms(stamp: &str) -> Option<i64> {
     let shape =
         |text: &str| text.bytes().map(|b| if b.is_ascii_digit() { b'0' } else { b }).collect::<Vec<_>>();

@@ -1,5 +1,6 @@
-//! Bodies on demand: a line read again at its position when someone looks at it, a diff is drawn or a
-//! plan is applied, in the form the runtime holds it (migrated in memory, store L).
+//! Bodies on demand: reads a line again at its position, in the form that the runtime holds (migrated in memory, store
+//! L). Indexes keep sizes only, so this runs when someone opens an entry, compares texts or applies a plan. Each read
+//! checks the entry's id, because the file may have changed since.
 
 use std::io;
 
@@ -12,30 +13,26 @@ use crate::store::load::{Trim, parse_line};
 use crate::store::scan::rename_hook;
 use crate::store::source::Source;
 
-/// Why a body could not be read again.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
-    /// The file cannot be read there any more.
+    /// The file cannot be read at this position.
     #[error("{path} line {line}: cannot be read again: {source}. Reload the session.")]
     Read {
-        /// The file.
         path: String,
-        /// The line, counted from 1.
+        /// Line number, counted from 1.
         line: u64,
-        /// What the system says.
         source: io::Error,
     },
-    /// Another line stands there by now.
+    /// Another line is at this position now.
     #[error("{path} line {line}: changed since it was read. Reload the session.")]
     Changed {
-        /// The file.
         path: String,
-        /// The line, counted from 1.
+        /// Line number, counted from 1.
         line: u64,
     },
 }
 
-/// The text of an entry's line, without its end; invalid UTF-8 as U+FFFD.
+/// Returns the text of an entry's line, without the line end; invalid UTF-8 becomes U+FFFD.
 pub fn line_text(source: &Source, index: &Index, ix: EntryIx) -> Result<String, BodyError> {
     let mut bytes = AlignedBuffer::default();
     read_line_bytes(source, index, ix, &mut bytes)?;
@@ -57,7 +54,7 @@ fn read_line_bytes(
     })
 }
 
-/// An entry as the runtime holds it after opening the file.
+/// Returns an entry as the runtime holds it after opening the file.
 pub fn read_entry(source: &Source, index: &Index, ix: EntryIx) -> Result<Value, BodyError> {
     let mut bytes = AlignedBuffer::default();
     read_line_bytes(source, index, ix, &mut bytes)?;
@@ -71,15 +68,15 @@ pub fn read_entry(source: &Source, index: &Index, ix: EntryIx) -> Result<Value, 
     Ok(migrate(value, index, ix))
 }
 
-/// Room for a line and its outline, used again by those who read many.
+/// Reusable buffers for reading many lines.
 #[derive(Debug, Default)]
 pub struct LineBuffer {
     bytes: AlignedBuffer,
     outline: Outline,
 }
 
-/// The message of a `message` entry outlined: for those who measure, and keep nothing. None where the line has to be read
-/// as a value: migrated entries, other kinds, lines with more than JSON in them.
+/// Returns the outlined message of a `message` entry, for callers that only measure. `None` when the line must be read
+/// as a value: migrated entries, other kinds, invalid UTF-8, white space that JSON does not allow.
 pub fn outline_message<'r>(
     source: &Source,
     index: &Index,
@@ -99,7 +96,7 @@ pub fn outline_message<'r>(
     Ok(line.get("message"))
 }
 
-/// Whether an id of a line is the one that was read there before.
+/// Whether the id of a line equals the indexed one.
 fn matches_known_id(index: &Index, ix: EntryIx, id: Option<OutlinedValue<'_>>) -> bool {
     let known = index.entry(ix).id.filter(|id| index.ids.is_string(*id));
     match (known, id.and_then(OutlinedValue::as_plain_text)) {
@@ -108,7 +105,7 @@ fn matches_known_id(index: &Index, ix: EntryIx, id: Option<OutlinedValue<'_>>) -
     }
 }
 
-/// The message of a `message` entry, as the runtime holds it; absent or null ones are none.
+/// Returns the message of a `message` entry as the runtime holds it; `None` when absent or null.
 pub fn read_message(source: &Source, index: &Index, ix: EntryIx) -> Result<Option<Value>, BodyError> {
     let value = read_entry(source, index, ix)?;
     Ok(value.get("message").filter(|message| !message.is_null()).cloned())
@@ -118,7 +115,7 @@ fn string_id(index: &Index, ix: EntryIx) -> Option<Value> {
     index.entry(ix).id.filter(|id| index.ids.is_string(*id)).map(|id| index.ids.value(id))
 }
 
-/// The steps of store L2 and L3 on one entry. New keys go to the end of the object (L4).
+/// Applies the migrations of store L2 and L3 to one entry. New keys go to the end of the object (L4).
 fn migrate(mut value: Value, index: &Index, ix: EntryIx) -> Value {
     let (to_v2, to_v3) = index.migration_steps();
     let Value::Object(object) = &mut value else { return value };

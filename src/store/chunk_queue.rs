@@ -1,5 +1,5 @@
-//! The pieces of a transcript in the order of the file, read and scanned by whoever has time: the cores never wait for each
-//! other but where one is a few pieces ahead.
+//! Scans the chunks of a transcript on all cores and delivers them in file order. A worker waits only when it is a few
+//! chunks ahead, because the number of chunk buffers is limited.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::store::chunks::{Chunk, ReadPass};
 
-/// Pieces on their way from the file to the one who takes them.
+/// Work queue between the scanning threads and the consumer.
 #[derive(Debug)]
 pub(crate) struct ChunkQueue<'a> {
     pass: ReadPass<'a>,
@@ -19,29 +19,28 @@ pub(crate) struct ChunkQueue<'a> {
 
 #[derive(Debug, Default)]
 struct QueueState {
-    /// The number of the piece that is scanned next.
+    /// Number of the next chunk to scan.
     next_chunk: usize,
-    /// Room for pieces.
+    /// Free buffers.
     free_chunks: Vec<Chunk>,
-    /// Those that are scanned and not taken yet, by number.
+    /// Scanned chunks that the consumer has not taken, by number.
     scanned: BTreeMap<usize, io::Result<Chunk>>,
-    /// Nothing more is wanted.
     is_stopped: bool,
 }
 
 impl<'a> ChunkQueue<'a> {
-    /// What follows `start`, in this room.
+    /// Starts behind `start` and reuses the buffers in `room`.
     pub(crate) fn new(pass: ReadPass<'a>, start: u64, room: Vec<Chunk>) -> Self {
         let state = Mutex::new(QueueState { free_chunks: room, ..QueueState::default() });
         Self { pass, start, chunk_count: pass.chunk_count(start), state, changed: Condvar::new() }
     }
 
-    /// Hands every piece on, in order, while all cores read and scan; `take` is told how far the file is read with it, and
-    /// answers whether that goes on. Returns the room.
+    /// Passes every chunk to `take` in order while all cores scan. `take` also gets the file offset reached, and
+    /// returns false to stop. Returns the buffers.
     pub(crate) fn for_each(self, mut take: impl FnMut(&mut Chunk, u64) -> bool) -> io::Result<Vec<Chunk>> {
         let threads = rayon::current_num_threads();
         let mut state = self.lock_state();
-        // Room that is there already stays for the files that are read next.
+        // Existing buffers stay for the files that this thread reads next.
         let room = (2 * threads + 2).min(self.chunk_count).max(state.free_chunks.len());
         state.free_chunks.resize_with(room, Chunk::default);
         drop(state);
@@ -62,11 +61,11 @@ impl<'a> ChunkQueue<'a> {
     }
 
     fn lock_state(&self) -> MutexGuard<'_, QueueState> {
-        // What it holds is whole between any two lines.
+        // The state is consistent between any two statements, so a panic elsewhere does no harm.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next piece, if one is left and there is room for it.
+    /// Claims the next chunk, if one is left and a buffer is free.
     fn claim_next(&self, state: &mut QueueState) -> Option<(usize, Chunk)> {
         let number = state.next_chunk;
         if number >= self.chunk_count {
@@ -77,7 +76,7 @@ impl<'a> ChunkQueue<'a> {
         Some((number, piece))
     }
 
-    /// Scans pieces until none is left.
+    /// Scans chunks until none is left.
     fn run_worker(&self) {
         let _stop = StopGuard { queue: self, always: false };
         let mut state = self.lock_state();
@@ -86,7 +85,7 @@ impl<'a> ChunkQueue<'a> {
         }
     }
 
-    /// Scans the next piece; where there is none, or no room for it, waits until something changes.
+    /// Scans the next chunk, or waits for a change when none is left or no buffer is free.
     fn scan_or_wait<'s>(&'s self, mut state: MutexGuard<'s, QueueState>) -> MutexGuard<'s, QueueState> {
         let Some(claimed) = self.claim_next(&mut state) else {
             return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -102,7 +101,7 @@ impl<'a> ChunkQueue<'a> {
         self.changed.notify_all();
     }
 
-    /// The piece of a number; until it is scanned, others are.
+    /// Returns a chunk; scans others until it is ready.
     fn wait_for(&self, number: usize) -> io::Result<Chunk> {
         let mut state = self.lock_state();
         loop {
@@ -122,7 +121,7 @@ impl<'a> ChunkQueue<'a> {
     }
 }
 
-/// Ends the reading for everybody, always or where this thread panics: nobody waits for what does not come.
+/// Stops all threads when dropped, always or only on a panic, so that nobody waits for a chunk that never comes.
 struct StopGuard<'f, 'a> {
     queue: &'f ChunkQueue<'a>,
     always: bool,
@@ -142,7 +141,7 @@ mod tests {
     use super::*;
     use crate::store::source::Source;
 
-    /// Lines of many lengths, one of them longer than a piece.
+    /// Lines of many lengths, one of them longer than a chunk.
     fn text() -> Vec<u8> {
         let mut text = Vec::new();
         for number in 0..6_000_usize {

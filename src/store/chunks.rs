@@ -1,4 +1,7 @@
-//! Pieces of a transcript: each holds the lines that begin in its range of the file, read and scanned.
+//! Chunks of a transcript: each reads and scans the lines that begin in its byte range.
+//!
+//! A line belongs to the chunk in which it begins, so a chunk skips a first partial line and reads on past its end for
+//! the last one. That way all cores can scan one file without agreeing on line boundaries first.
 
 use std::cell::Cell;
 use std::io;
@@ -9,96 +12,91 @@ use crate::store::load::is_blank;
 use crate::store::scan::{ScannedLine, scan};
 use crate::store::source::Source;
 
-/// Bytes of a piece, at least: new memory costs more than reading a small file.
+/// Minimum bytes of a chunk: allocating costs more than reading a small file.
 const MIN_CHUNK_BYTES: u64 = 256 * 1024;
-/// Bytes of a piece, at most: the room of every piece is held while a file is read.
+/// Maximum bytes of a chunk: the buffers of all chunks stay allocated during a read.
 const MAX_CHUNK_BYTES: u64 = 1024 * 1024;
-/// Pieces of a file that is neither small nor large: of fewer, a core waits for the last ones.
+/// Number of chunks of a medium file: with fewer, cores idle while the last ones are scanned.
 const TARGET_CHUNKS: u64 = 512;
-/// Bytes read on at a time where the last line of a piece goes on behind it.
+/// Minimum bytes per read while completing the last line of a chunk.
 const CONTINUATION_BYTES: u64 = 16 * 1024;
-/// Bytes of the beginning.
+/// Bytes read at a time until the kind of file is known.
 const BEGINNING_BYTES: u64 = 64 * 1024;
 
-/// The lines that begin in a range of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
-    /// Of the file, to the end of the last of those lines.
+    /// From the start of the range to the end of the last line that begins in it.
     bytes: AlignedBuffer,
-    /// Where a last line without an end begins in them.
+    /// Offset in `bytes` of a last line without a line end.
     rest_start: usize,
     lines: Vec<ChunkLine>,
     outline: Outline,
 }
 
-/// A line of a piece.
 #[derive(Debug)]
 pub(crate) struct ChunkLine {
-    /// First byte in the piece.
+    /// Offset of the first byte in the chunk.
     start: usize,
-    /// Byte after the last, without the line end.
+    /// Offset after the last byte, without the line end.
     end: usize,
-    /// What it says; none of a blank line.
+    /// `None` for a blank line, and for a line not scanned yet.
     pub(crate) scanned: Option<Result<ScannedLine, SyntaxError>>,
 }
 
-/// One way through a file.
+/// One read of a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadPass<'a> {
-    /// The file.
     pub source: &'a Source,
-    /// Bytes there are; what is added meanwhile is left for later.
+    /// Bytes to read; bytes appended later are left for the next refresh.
     pub total: u64,
-    /// The step from version 2 to 3 (store L3).
+    /// Whether to apply the migration from version 2 to 3 (store L3).
     pub rename_hooks: bool,
 }
 
 impl ReadPass<'_> {
-    /// Bytes of a piece.
     fn chunk_bytes(self) -> u64 {
         (self.total / TARGET_CHUNKS).clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES)
     }
 
-    /// How many pieces follow `start`.
+    /// Returns the number of chunks after `start`.
     pub(crate) fn chunk_count(self, start: u64) -> usize {
         self.total.saturating_sub(start).div_ceil(self.chunk_bytes()) as usize
     }
 
-    /// Where the range of the piece of this number ends, of those behind `start`.
+    /// Returns the end offset of a chunk; chunk 0 begins at `start`.
     pub(crate) fn chunk_end(self, start: u64, number: usize) -> u64 {
         (start + (number as u64 + 1) * self.chunk_bytes()).min(self.total)
     }
 }
 
 impl Chunk {
-    /// Its lines in order; taken out, so that they can be handed on.
+    /// Takes the lines in order, so that the chunk can be borrowed while they are used.
     pub(crate) fn take_lines(&mut self) -> Vec<ChunkLine> {
         std::mem::take(&mut self.lines)
     }
 
-    /// Gives the room of its lines back.
+    /// Returns the vector for reuse.
     pub(crate) fn put_back(&mut self, mut lines: Vec<ChunkLine>) {
         lines.clear();
         self.lines = lines;
     }
 
-    /// The bytes of a line.
     pub(crate) fn bytes_of(&self, line: &ChunkLine) -> &[u8] {
         &self.bytes[line.start..line.end]
     }
 
-    /// The first byte of a line in the file.
+    /// Returns the offset of a line in the file.
     pub(crate) fn offset_of(&self, line: &ChunkLine) -> u64 {
         self.bytes.file_offset() + line.start as u64
     }
 
-    /// What follows its last line end: the beginning of a line that has none yet.
+    /// Returns the bytes after the last line end: a line without a line end.
     pub(crate) fn rest(&self) -> &[u8] {
         &self.bytes[self.rest_start..]
     }
 
-    /// Reads the lines of the beginning of a file, not scanned yet: the first ones decide how the others are read. Answers
-    /// how far it read.
+    /// Reads the next lines without scanning them, because the first lines of a file decide how the rest is read.
+    /// Returns the offset reached.
     pub(crate) fn read_beginning(
         &mut self,
         pass: ReadPass<'_>,
@@ -116,10 +114,10 @@ impl Chunk {
         Ok(end)
     }
 
-    /// Reads the lines that begin from `start` up to `end`. A line begins at `start` where `at_line` says so.
+    /// Reads the lines that begin in `start..end`. `at_line` says that a line begins at `start`.
     fn read(&mut self, pass: ReadPass<'_>, start: u64, end: u64, at_line: bool) -> io::Result<()> {
         self.lines.clear();
-        // The byte before tells whether a line begins right there.
+        // The byte before `start` shows whether a line begins at `start`.
         let from = if at_line { start } else { start - 1 };
         self.bytes.read(pass.source, from, end)?;
         let skipped = if at_line { Some(0) } else { memchr::memchr(b'\n', &self.bytes).map(|lf| lf + 1) };
@@ -138,7 +136,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// Reads to the end of the last line.
+    /// Reads on to the end of the last line.
     fn read_last_line(&mut self, pass: ReadPass<'_>, from: u64, end: u64) -> io::Result<()> {
         let mut read = end;
         let mut looked = self.bytes.len().saturating_sub(1);
@@ -150,7 +148,7 @@ impl Chunk {
             }
             read = next;
         }
-        // Lines behind the range are another piece's.
+        // Lines that begin after the range belong to the next chunk.
         let own = (end - from) as usize;
         if let Some(behind) = self.bytes.get(own - 1..)
             && let Some(lf) = memchr::memchr(b'\n', behind)
@@ -160,7 +158,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// Reads and scans the piece of this number, of those behind `start`.
+    /// Reads and scans a chunk; chunk 0 begins at `start`.
     pub(crate) fn scan(&mut self, pass: ReadPass<'_>, start: u64, number: usize) -> io::Result<()> {
         self.read(pass, start + number as u64 * pass.chunk_bytes(), pass.chunk_end(start, number), false)?;
         let Self { bytes, lines, outline, .. } = self;
@@ -171,7 +169,7 @@ impl Chunk {
     }
 }
 
-/// What a line says; nothing where it is blank.
+/// Scans a line; `None` when it is blank.
 pub(crate) fn scan_line(
     bytes: &[u8],
     outline: &mut Outline,
@@ -182,19 +180,19 @@ pub(crate) fn scan_line(
     }
     Some(match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => outline.read(text).map(|line| scan(line, rename_hooks)),
-        // The names would stand in a text that is not kept.
+        // Spans would refer to the lossy copy, which is dropped; parsing copies the strings instead.
         Err(_) => js::parse(&String::from_utf8_lossy(bytes)).map(|line| scan(&line, rename_hooks)),
     })
 }
 
-/// What a file is read with. The next one that the same thread reads is read with it too: a store has thousands of small
-/// ones, and new memory costs more than reading them.
+/// Buffers for reading a file, reused by the thread's next file: a store has thousands of small files, and allocating
+/// costs more than reading them.
 #[derive(Debug, Default)]
 pub(crate) struct ReadBuffers {
     /// For the first lines, which are read one by one.
     pub(crate) beginning: Chunk,
     pub(crate) outline: Outline,
-    /// For the others.
+    /// For the rest of the file.
     pub(crate) chunks: Vec<Chunk>,
 }
 
@@ -203,12 +201,12 @@ thread_local! {
 }
 
 impl ReadBuffers {
-    /// What the last file was read with.
+    /// Takes the buffers that the thread used for its last file.
     pub(crate) fn take_thread_local() -> Box<Self> {
         READ_BUFFERS.take().unwrap_or_default()
     }
 
-    /// Leaves it to the next file, but nothing that only a huge line asked for.
+    /// Keeps the buffers for the next file, except those that one huge line enlarged.
     pub(crate) fn return_to_thread(mut self: Box<Self>) {
         for piece in self.chunks.iter_mut().chain([&mut self.beginning]) {
             piece.bytes.shrink_to(2 * MAX_CHUNK_BYTES as usize);

@@ -1,31 +1,30 @@
-//! The tokens that a usage anchors an estimate on, added as JavaScript adds them: a text takes the others in as text
-//! (compaction 1.10).
+//! Tokens that anchor an estimate, added as JavaScript adds them (compaction 1.10): once a term is a text, the rest is
+//! appended as digits, so `"1200" + 34` is 120,034.
 
 use crate::js::json::is_truthy;
 use crate::js::{Json, JsonKind, Value, number_text, to_number};
 
 const COMPONENTS: [&str; 4] = ["input", "output", "cacheRead", "cacheWrite"];
 
-/// Tokens of a context, counted by a provider.
+/// Context tokens of one usage, as a provider counted them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContextTokens {
-    /// As JavaScript compares them; NaN where they are no number.
+    /// Value as JavaScript compares it; NaN when it is not a number.
     pub count: f64,
-    /// They are a text: adding to them appends digits.
+    /// Whether the value is a text, so that adding to it appends digits.
     pub is_text_sum: bool,
-    /// They are what the usage says of the whole context.
+    /// Whether the value is the reported total of the whole context.
     pub is_reported_total: bool,
 }
 
-/// A term of a sum.
 enum Addend {
     Number(f64),
     Text(String),
 }
 
 impl ContextTokens {
-    /// `totalTokens` when truthy, else the four components added; a missing one makes NaN. What a usage says of the whole
-    /// context, as gateways since 2026.7.1 write it, stands for both (releases R21).
+    /// Returns the reported total of the whole context, as gateways since 2026.7.1 write it (releases R21); else
+    /// `totalTokens` when truthy; else the sum of the four components, NaN when one is missing.
     pub fn from_usage<'a>(usage: impl Json<'a>) -> Self {
         let told = usage.get("contextUsage");
         let told = told.filter(|told| told.get("state").is_some_and(|state| state.str_is("available")));
@@ -50,7 +49,7 @@ impl ContextTokens {
     }
 }
 
-/// A number of tokens added to counted ones; a text of digits is continued.
+/// Adds tokens to a count; a text count gets the digits appended.
 pub fn add_tokens(number: f64, is_text: bool, more: f64) -> f64 {
     if !is_text {
         return number + more;
@@ -67,7 +66,7 @@ impl Addend {
             Some(JsonKind::String(_)) => {
                 Self::Text(value.and_then(Json::text).map(std::borrow::Cow::into_owned).unwrap_or_default())
             }
-            // A list or an object becomes a text too, of which hardly one is a number.
+            // A list or object becomes a text too, but almost never a numeric one.
             _ => Self::Number(f64::NAN),
         }
     }
@@ -79,7 +78,7 @@ impl Addend {
         }
     }
 
-    /// Absent and NaN differ as texts; both make a text that is no number.
+    /// JavaScript writes absent and NaN as different texts; neither is a number, so the difference does not matter.
     fn into_text(self) -> String {
         match self {
             Self::Number(number) => number_text(number),

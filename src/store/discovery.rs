@@ -1,6 +1,8 @@
-//! What there is: every agent and session of a store, found without reading a single transcript in full.
+//! Lists every agent and session of a store without reading a transcript in full.
 //!
-//! Nothing found here is fatal. What cannot be read becomes a finding, and the rest is listed.
+//! Nothing here is fatal: a file that cannot be read becomes a diagnostic, and the rest is listed. A path may name any
+//! part of a store, such as a state dir, one agent's folder, a database or a single transcript; clawscope then finds
+//! the gateway around it, so that its configuration and rows apply.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -31,64 +33,59 @@ use crate::gateway::secrets::is_secret_file;
 use crate::gateway::state_dir::{config_in, config_path, legacy_sessions_dir, state_dir};
 use crate::ids::SessionKey;
 
-/// The file of rows.
 const STORE_FILE_NAME: &str = "sessions.json";
-/// Folders above a transcript that may hold the store it belongs to.
+/// Number of folders above a transcript to search for its `sessions.json`.
 const MAX_PARENTS: usize = 4;
-/// Where an import moves the files that it took into a database, in the folder of the agent (sqlite A6).
+/// Folder of an agent to which an import moves the files that it read into a database (sqlite A6).
 const IMPORT_ARCHIVE: &str = "session-sqlite-import-archive";
 
-/// Everything found at one place.
 #[derive(Debug, Clone)]
 pub struct Store {
-    /// What was looked at.
     pub path_kind: PathKind,
-    /// The gateway's state dir; for pi and single files the directory that holds them.
+    /// The gateway's state dir; for pi and for single files, the folder that holds them.
     pub state_dir: PathBuf,
-    /// The gateway's configuration; empty where there is none.
+    /// The gateway's configuration; empty when there is no file.
     pub config: Arc<GatewayConfig>,
-    /// The rules its sessions are read by: what the store itself tells, unless someone chose others.
+    /// Rules for reading the sessions: detected from the store, unless the user chose others.
     pub ruleset: RulesetChoice,
-    /// The databases that hold sessions, readable or not.
+    /// Databases that hold sessions, readable or not.
     pub databases: Vec<DatabaseInfo>,
-    /// By id.
+    /// Sorted by id.
     pub agents: Vec<Agent>,
-    /// Rows first, in the order of their files, then orphans, then archives; agent by agent.
+    /// Records first, in the order of their files, then orphans, then archives; agent by agent.
     pub sessions: Vec<Session>,
-    /// What could not be read or is odd, the configuration's included.
+    /// Includes the diagnostics of the configuration.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A database of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseInfo {
-    /// Where it lies.
     pub path: PathBuf,
-    /// What it says of itself; none where it is not read.
+    /// `None` when the database cannot be read.
     pub schema: Option<sqlite::Schema>,
 }
 
 impl Store {
-    /// Reads the models that the agents' own registries list (store A8).
+    /// Reads the models from the agents' own registries (store A8).
     pub fn read_registries(&mut self, env: &Environment) {
         let agents = self.agents.iter().map(|agent| agent.id.as_str());
         let config = Arc::make_mut(&mut self.config);
         config.read_registries(env, &self.state_dir, agents, &mut self.diagnostics);
     }
 
-    /// Its sessions by their keys, which differ.
+    /// Maps the unique keys to the sessions.
     pub fn sessions_by_key(&self) -> HashMap<&SessionKey, &Session> {
         self.sessions.iter().map(|session| (&session.key, session)).collect()
     }
 
-    /// Whether anything but transcripts says that a gateway keeps its sessions here.
+    /// Whether something besides transcripts shows that a gateway stores its sessions here.
     pub fn is_gateway(&self) -> bool {
         self.config.path.as_deref().is_some_and(Path::exists)
             || self.state_dir.join("agents").is_dir()
             || self.state_dir.join(STORE_FILE_NAME).is_file()
     }
 
-    /// The ruleset that configuration and files tell.
+    /// Detects the ruleset from configuration and files.
     pub fn detect_ruleset(&self) -> RulesetChoice {
         let era = detect_era(&self.path_kind, &self.sessions, &self.databases);
         let chosen = RulesetChoice::detect(&self.config, &era);
@@ -97,18 +94,17 @@ impl Store {
     }
 }
 
-/// Looks at `path`, or at the gateway's state dir when there is none. Relative paths start at `env.cwd`.
+/// Lists the store at `path`, or the gateway's state dir for `None`. Relative paths start at `env.cwd`.
 pub fn discover(path: Option<&Path>, env: &Environment) -> Store {
     discover_with(path, env, &SizeCache::default())
 }
 
-/// The same, with what is known from looking before: the sizes of transcripts in databases.
+/// Does the same with a cache: the sizes of transcripts in databases.
 pub fn discover_with(path: Option<&Path>, env: &Environment, sizes: &SizeCache) -> Store {
     let store = discover_at(path, &DiscoveryInputs { env, sizes });
     Store { ruleset: store.detect_ruleset(), ..store }
 }
 
-/// What looking takes besides a place.
 #[derive(Debug, Clone, Copy)]
 struct DiscoveryInputs<'a> {
     env: &'a Environment,
@@ -127,7 +123,7 @@ fn discover_at(path: Option<&Path>, around: &DiscoveryInputs<'_>) -> Store {
         };
     };
     let path = absolute(&env.cwd, path);
-    // The environment's own configuration says nothing about a store that was named: the one beside it does.
+    // The environment's configuration does not apply to a named store; the configuration next to that store does.
     let config_of = |state: &Path| GatewayConfig::load(config_in(state).as_deref(), env, state);
     match classify_path(&path) {
         PathKind::StateDir(state) => {
@@ -195,7 +191,7 @@ fn store_of_nothing(path: PathBuf, config: GatewayConfig) -> Store {
     store
 }
 
-/// One database: the agent and the state dir around it, where it lies at the usual place.
+/// Lists one database, with its agent and state dir when it lies at the usual path.
 fn discover_database(file: &Path, around: &DiscoveryInputs<'_>) -> Store {
     let own = file.parent().unwrap_or(Path::new("/"));
     let agent = own
@@ -224,7 +220,7 @@ fn discover_database(file: &Path, around: &DiscoveryInputs<'_>) -> Store {
     store
 }
 
-/// Reads these databases, each looked for by an agent. One that holds no sessions is of another use.
+/// Adds the sessions of databases, each found for an agent. A database without sessions serves another purpose.
 fn add_databases(store: &mut Store, files: &[(String, PathBuf)], sizes: &SizeCache) {
     for (agent, path) in files {
         match Database::open(path) {
@@ -245,7 +241,8 @@ fn add_databases(store: &mut Store, files: &[(String, PathBuf)], sizes: &SizeCac
     }
 }
 
-/// That a database is of a release which keeps its sessions in files, so that nobody looks for them in it.
+/// Returns a note that this database is from a release that keeps sessions in files, so that nobody searches it for
+/// them.
 fn no_sessions_diagnostic(path: &Path) -> Option<Diagnostic> {
     let version = sqlite::version_without_sessions(path)?;
     let what = format!(
@@ -254,8 +251,8 @@ fn no_sessions_diagnostic(path: &Path) -> Option<Diagnostic> {
     Some(Diagnostic::new(path, Severity::Note, what, sqlite::NO_SESSIONS_HINT))
 }
 
-/// Notes databases whose sessions are not listed: that there are any tells the version of the whole gateway, whichever part of
-/// its store was named.
+/// Records databases whose sessions are not listed: their existence decides the version of the gateway, whichever part
+/// of its store was named.
 fn note_databases(store: &mut Store, files: &[(String, PathBuf)]) {
     for (_, path) in files {
         let schema = Database::open(path).ok().map(|database| database.schema().clone());
@@ -267,8 +264,8 @@ fn note_databases(store: &mut Store, files: &[(String, PathBuf)]) {
     }
 }
 
-/// Whether a database that could not be opened is one to speak of: it was named, or sessions are in it (sqlite A7). Of one
-/// that cannot be read nobody knows; silence would pass for a store without sessions.
+/// Whether to report a database that could not be opened: the user named it, or it holds sessions (sqlite A7). An
+/// unreadable database counts as holding sessions, because silence would look like an empty store.
 fn is_worth_reporting(store: &Store, path: &Path) -> bool {
     matches!(&store.path_kind, PathKind::Database(own) if own == path)
         || sqlite::has_sessions(path).unwrap_or(true)
@@ -301,11 +298,11 @@ fn add_database(store: &mut Store, agent: &str, database: &Database, sizes: &Siz
     }
 }
 
-/// Says of every file beside a database whether its entries are in it.
+/// Marks every file beside a database as imported or not.
 fn mark_leftovers_of_databases(store: &mut Store) {
     for holding in store.databases.clone() {
         let Some(agent) = holding.schema.as_ref().and_then(|schema| schema.agent.clone()) else { continue };
-        // It was readable a moment ago.
+        // It opened a moment ago; if it no longer does, its files stay unmarked.
         let Ok(database) = Database::open(&holding.path) else { continue };
         sqlite::mark_leftovers(&database, &agent, &mut store.sessions, &mut store.diagnostics);
     }
@@ -326,7 +323,7 @@ fn discover_pi(
     store
 }
 
-/// The agent of a store file and the state dir around it, where the file lies at the usual place.
+/// Returns the agent of a `sessions.json` and its state dir, when the file lies at the usual path.
 fn agent_of_store_file(rows: &Path) -> (String, PathBuf) {
     let dir = rows.parent().unwrap_or(Path::new("/"));
     let agent = dir.parent().filter(|_| dir.ends_with("sessions") || dir.ends_with(IMPORT_ARCHIVE));
@@ -343,8 +340,8 @@ fn discover_agent(shape: PathKind, rows: &Path, around: &DiscoveryInputs<'_>) ->
     discover_gateway(shape, state, config, around, Some((agent, rows.to_path_buf())))
 }
 
-/// A single transcript: the store around it tells what it knows of it, but nothing else is listed. Its rules are those
-/// under which that store would list it.
+/// Lists a single transcript: the surrounding store supplies its record, configuration and ruleset, but none of its
+/// other sessions are listed.
 fn discover_transcript(file: &Path, around: &DiscoveryInputs<'_>) -> Store {
     let shape = PathKind::Transcript(file.to_path_buf());
     if is_in_pi_dir(file) {
@@ -361,7 +358,7 @@ fn discover_transcript(file: &Path, around: &DiscoveryInputs<'_>) -> Store {
     }
     store.sessions.truncate(1);
     mark_leftovers_of_databases(&mut store);
-    // The row tells of the file a link leads to, but it is the link that was named: it is read, never written.
+    // The record describes the file behind a link, but the user named the link: it is read, never written.
     if file.is_symlink() {
         store.sessions[0].path = Some(file.to_path_buf());
         store.sessions[0].load_file_metadata();
@@ -371,7 +368,7 @@ fn discover_transcript(file: &Path, around: &DiscoveryInputs<'_>) -> Store {
     store
 }
 
-/// A transcript that no row names, as the list of its folder has it.
+/// Builds the session of a transcript without a record, as the list of its folder would.
 fn unlisted_session(file: &Path, store: &Store, agent: &str) -> Session {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     match classify(&name) {
@@ -381,14 +378,15 @@ fn unlisted_session(file: &Path, store: &Store, agent: &str) -> Session {
     }
 }
 
-/// The store file that may name a transcript: beside it, or above it where the rows name files in folders.
+/// Returns the `sessions.json` that may list a transcript: beside it, or in a parent folder, since rows may name files
+/// in subfolders.
 fn find_store_file(file: &Path) -> PathBuf {
     let beside = file.with_file_name(STORE_FILE_NAME);
     let above = file.ancestors().skip(1).take(MAX_PARENTS).map(|dir| dir.join(STORE_FILE_NAME));
     above.into_iter().find(|rows| rows.is_file()).unwrap_or(beside)
 }
 
-/// Whether a transcript lies where only pi keeps its sessions.
+/// Whether a transcript lies in a folder that only pi uses.
 fn is_in_pi_dir(file: &Path) -> bool {
     let above = || file.ancestors().skip(1).take(MAX_PARENTS);
     let in_cwd_dir =
@@ -402,12 +400,12 @@ fn real_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// Folders without links in their paths, each looked up once: of a file in one it is enough to know whether it is a link.
+/// Resolved folders, each looked up once: a file that is not a link resolves to its folder's real path plus its name.
 #[derive(Debug, Default)]
 struct RealPathCache(HashMap<PathBuf, PathBuf>);
 
 impl RealPathCache {
-    /// As [`real_path`].
+    /// Same as [`real_path`].
     fn real_path(&mut self, path: &Path) -> PathBuf {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return real_path(path) };
         match path.symlink_metadata() {
@@ -421,7 +419,7 @@ impl RealPathCache {
     }
 }
 
-/// A gateway's store; only one agent's part of it when `only` names an agent and its store file.
+/// Lists a gateway's store; only one agent's part when `only` names an agent and its `sessions.json`.
 fn discover_gateway(
     shape: PathKind,
     state: PathBuf,
@@ -505,7 +503,7 @@ fn add_records(
     }
 }
 
-/// A cron run stands under two keys; the second is left out where the first has the same transcript (store D4).
+/// Drops the second key of a cron run where the first has the same transcript (store D4).
 fn drop_duplicate_runs(sessions: &mut Vec<Session>) {
     let twin = |session: &Session| super::key::is_cron_run(&session.key.0);
     let place = |session: &Session| (session.agent.clone(), session.path.clone());
@@ -519,7 +517,7 @@ fn drop_duplicate_runs(sessions: &mut Vec<Session>) {
     }
 }
 
-/// Transcripts that no row of any store names, and archives (store G, F).
+/// Adds transcripts without a record in any store, and archives (store G, F).
 fn add_unlisted(store: &mut Store, listings: &mut BTreeMap<PathBuf, DirListing>, dirs: &[(String, PathBuf)]) {
     let mut folders = RealPathCache::default();
     let paths = store.sessions.iter().filter_map(|session| session.path.as_deref());
@@ -532,7 +530,7 @@ fn add_unlisted(store: &mut Store, listings: &mut BTreeMap<PathBuf, DirListing>,
         };
         let orphans = listing.transcripts.iter().map(|name| dir.join(name)).filter(&mut is_free);
         store.sessions.extend(orphans.map(|path| session_from_orphan(&path, agent)));
-        // What a database put aside is in it too.
+        // The archives of a database may also exist as files.
         let known: HashSet<String> = store.sessions.iter().filter_map(published_archive_name).collect();
         let archives = listing.archives.iter().filter(|name| !known.contains(*name));
         let archives = archives.map(|name| dir.join(name)).filter(is_free);
@@ -540,7 +538,7 @@ fn add_unlisted(store: &mut Store, listings: &mut BTreeMap<PathBuf, DirListing>,
     }
 }
 
-/// What an import moved aside when it took the files of an agent into its database (sqlite A6).
+/// Adds the files that an import moved aside when it read an agent's files into its database (sqlite A6).
 fn add_moved_aside(store: &mut Store) {
     for agent in store.agents.clone() {
         let dir = store.state_dir.join("agents").join(&agent.id).join(IMPORT_ARCHIVE);
@@ -552,14 +550,14 @@ fn add_moved_aside(store: &mut Store) {
     }
 }
 
-/// The name under which an archive in a database is published as a file (sqlite C9).
+/// Returns the file name under which a database publishes this archive (sqlite C9).
 fn published_archive_name(session: &Session) -> Option<String> {
     let in_database = matches!(session.location, Location::DatabaseArchive { .. });
     let name = session.path.as_deref().filter(|_| in_database)?.file_name()?.to_string_lossy().into_owned();
     name.rsplit_once('#').map(|(_, name)| name.to_owned())
 }
 
-/// Something lies where a transcript should, but there is nothing to read in it.
+/// Reports a path that exists but is not a readable transcript file.
 fn not_a_file_diagnostic(session: &Session) -> Option<Diagnostic> {
     let path = session
         .path

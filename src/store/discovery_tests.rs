@@ -261,7 +261,7 @@ fn an_empty_database_is_told_and_the_files_beside_it_are_listed() {
     assert_eq!((store.databases.len(), store.sessions.len()), (0, 1));
 }
 
-/// The rules of the session with this id, in the store at `place`.
+/// Returns the ruleset of the session with this id, in the store at `place`.
 fn ruleset(made: &Made, place: &str, id: &str) -> (String, bool) {
     let store = made.survey(place);
     let session = store.sessions.iter().find(|session| session.id == id).unwrap();

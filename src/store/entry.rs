@@ -1,5 +1,8 @@
-//! One entry of a transcript as the index keeps it: ids, kind, place in the file and the sizes that
-//! the rules ask for. Bodies stay in the file; [`super::body`] reads them again when someone looks.
+//! One entry of a transcript as the index stores it: ids, kind, position in the file and sizes.
+//!
+//! Policies and estimates decide from sizes alone, so an entry holds no text; [`super::body`] reads a body from the
+//! file when someone opens it. Sizes are counted as the runtime's JavaScript counts them: chars are UTF-16 units, in
+//! doubles.
 
 use std::sync::Arc;
 
@@ -11,55 +14,49 @@ use crate::store::context_tokens::add_tokens;
 use crate::store::intern::{IdIx, ValueIx};
 use crate::store::measure::PI_IMAGE_CHARS;
 
-/// What an edit puts in the place of a message (store-pi-1.5 D4).
+/// Replacement of a message by a `context_edit` (store-pi-1.5 D4).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Replacement {
-    /// Nothing: the message leaves the context.
+    /// Removes the message from the context.
     Omitted,
-    /// The message with another content. The whole value, as it is recorded.
+    /// Content for the message: the whole value, as recorded.
     Content(Arc<Value>),
-    /// The entry does not say; the runtime fails where that matters.
+    /// The entry names no replacement; the runtime fails where it needs one.
     Missing,
 }
 
-/// The type of an entry (store I4). Unknown types are kept, shown raw, and take part in the tree.
+/// Type of an entry (store I4). Unknown types stay in the index and in the tree, and are shown raw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EntryKind {
-    /// A message of the conversation.
     Message,
-    /// A change of the thinking level.
     ThinkingLevelChange,
-    /// A change of the model.
     ModelChange,
-    /// A compaction: a summary that stands for what came before `firstKeptEntryId`.
+    /// Summary that replaces everything before `firstKeptEntryId`.
     Compaction,
-    /// A summary of a branch the conversation came back from.
+    /// Summary of a branch that the conversation returned from.
     BranchSummary,
-    /// The session's name.
     SessionInfo,
-    /// A label on another entry.
     Label,
     /// Data of the gateway or an extension; never sent to the model.
     Custom,
-    /// A message of an extension; sent to the model as a user message.
+    /// Message of an extension; sent to the model as a user message.
     CustomMessage,
-    /// A new beginning in the same transcript: a boundary of the context from 2026.9 on (sqlite G1).
+    /// Restart within the transcript: a boundary of the context from 2026.8.1 on (sqlite G1).
     Reset,
-    /// Which entry the session stands at, from 2026.9 on; no part of the conversation (sqlite F2).
+    /// Pointer to the current entry of the session, from 2026.8.1 on; not part of the conversation (sqlite F2).
     Leaf,
-    /// A model call beside the conversation, such as one that keeps a cache warm: it costs, and is never sent
-    /// (store-pi-1.5 B3).
+    /// Model call outside the conversation, such as one that keeps a cache warm: billed, never sent (store-pi-1.5 B3).
     Usage,
-    /// Leaves a message of the branch out of the context, or replaces its content (store-pi-1.5 D3).
+    /// Removes a message of the branch from the context, or replaces its content (store-pi-1.5 D3).
     ContextEdit,
-    /// An object of any other type.
+    /// Object of any other type.
     Unknown,
-    /// A line that is a number, string, boolean or array: an entry to the runtime, nothing to anyone else.
+    /// Line with a number, string, boolean or array: the runtime counts it as an entry and reads nothing from it.
     Scalar,
 }
 
 impl EntryKind {
-    /// From the `type` text of the line.
+    /// Maps the `type` text of a line.
     pub fn from_type(text: &str) -> Self {
         match text {
             "message" => Self::Message,
@@ -79,7 +76,7 @@ impl EntryKind {
         }
     }
 
-    /// The word used on screen and in JSON: the `type` text where there is one.
+    /// Returns the word for screen and JSON: the `type` text where one exists.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Message => "message",
@@ -101,24 +98,22 @@ impl EntryKind {
     }
 }
 
-/// Who speaks in a message (store I5).
+/// Role of a message (store I5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The person, or another session on their behalf.
     User,
-    /// The model.
     Assistant,
-    /// What a tool returned.
     ToolResult,
-    /// A message of an extension.
+    /// Message of an extension.
     Custom,
-    /// A shell command the person ran.
+    /// Shell command that the person ran.
     BashExecution,
-    /// The summary of an abandoned branch.
+    /// Summary of an abandoned branch.
     BranchSummary,
-    /// The summary a compaction left.
+    /// Summary of a compaction.
     CompactionSummary,
-    /// System prompt and tools, or what changed of them; to runtimes before pi 0.86 a role like any other unknown one
+    /// System prompt and tools, or changes to them; runtimes before pi 0.86 treat it like any unknown role
     /// (store-pi-1.5 B9).
     System,
     /// Any other role: kept in the context, never sent to a model.
@@ -126,7 +121,6 @@ pub enum Role {
 }
 
 impl Role {
-    /// From the `role` text of a message.
     pub fn from_text(text: &str) -> Self {
         match text {
             "user" => Self::User,
@@ -141,7 +135,7 @@ impl Role {
         }
     }
 
-    /// The word used on screen and in JSON: the runtime's own name of the role.
+    /// Returns the word for screen and JSON: the runtime's name of the role.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -157,25 +151,23 @@ impl Role {
     }
 }
 
-/// How a model call ended (store I5).
+/// Reason why a model call ended (store I5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StopReason {
-    /// The model was done.
     Stop,
-    /// The reply was cut at its length limit.
+    /// The reply reached its length limit.
     Length,
-    /// The model asks for tools.
+    /// The model calls tools.
     ToolUse,
     /// The provider refused or failed.
     Error,
-    /// Someone stopped it.
+    /// The person or the gateway stopped the call.
     Aborted,
-    /// Absent, or a word not known.
+    /// Absent or unknown.
     Other,
 }
 
 impl StopReason {
-    /// From the `stopReason` text.
     pub fn from_text(text: &str) -> Self {
         match text {
             "stop" => Self::Stop,
@@ -188,19 +180,17 @@ impl StopReason {
     }
 }
 
-/// A number of chars (UTF-16 units) as the real programs count it: a double that may be NaN for odd
-/// input, or nothing where they throw (pruning 0.7).
+/// Number of chars (UTF-16 units) as the runtime counts it: a double, NaN for malformed input, or the exception that
+/// the runtime throws (pruning 0.7).
 #[derive(Debug, Clone, Copy)]
 pub struct CharCount(f64);
 
-/// The NaN that stands for an exception; no other has these bits.
+/// NaN that marks an exception; no other NaN has these bits.
 const THROWN_NAN: u64 = 0x7FF8_0000_0000_0001;
 
 impl CharCount {
-    /// A size of nothing.
     pub const ZERO: Self = Self(0.0);
 
-    /// The size that measuring gave.
     pub fn new(measured: Result<f64, JsException>) -> Self {
         Self(match measured {
             Ok(chars) if chars.is_nan() => f64::NAN,
@@ -209,14 +199,17 @@ impl CharCount {
         })
     }
 
-    /// The number, or the exception the real program would raise.
+    /// Returns the number.
+    ///
+    /// # Errors
+    /// The runtime throws where it counts this value.
     pub fn value(self) -> Result<f64, JsException> {
         if self.0.to_bits() == THROWN_NAN { Err(JsException) } else { Ok(self.0) }
     }
 
-    /// For people: whole chars, with what cannot be measured as 0.
+    /// Returns whole chars for display; 0 for NaN, infinity and exceptions.
     pub fn whole_chars(self) -> u64 {
-        // Of NaN and of what is below zero nothing is left; nobody holds infinitely much.
+        // The cast turns negative numbers into 0.
         if self.0.is_finite() { self.0 as u64 } else { 0 }
     }
 }
@@ -227,7 +220,7 @@ impl PartialEq for CharCount {
     }
 }
 
-/// What the provider counted for one model call (store I7). Tokens; cost in USD.
+/// Usage that the provider reported for one model call (store I7). Tokens; cost in USD.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Usage {
     /// Prompt tokens neither read from nor written to the cache.
@@ -238,89 +231,83 @@ pub struct Usage {
     pub cache_read: f64,
     /// Prompt tokens written to the cache.
     pub cache_write: f64,
-    /// What the runtime anchors its estimate on (compaction 1.10); NaN for odd usage.
+    /// Tokens that anchor the runtime's estimate (compaction 1.10); NaN for malformed usage.
     pub context_tokens: f64,
-    /// Those tokens are a text, to which a sum appends digits.
+    /// Whether `context_tokens` is a text in JavaScript, so that a sum appends digits to it.
     pub is_text_sum: bool,
-    /// They are what the usage says of the whole context, which gateways before 2026.7.1 do not look at (releases R21).
+    /// Whether `context_tokens` is the reported total of the whole context, which gateways before 2026.7.1 ignore
+    /// (releases R21).
     pub is_reported_total: bool,
-    /// Recorded cost of the call, USD; NaN when not recorded.
+    /// Recorded cost of the call in USD; NaN when not recorded.
     pub cost: f64,
 }
 
 impl Usage {
-    /// Prompt size of the call: input + cacheRead + cacheWrite (store I7).
+    /// Returns the prompt size in tokens: input + cacheRead + cacheWrite (store I7).
     pub fn prompt_tokens(&self) -> f64 {
         self.input + self.cache_read + self.cache_write
     }
 
-    /// The tokens that the runtime estimates for a context with these after the anchor.
+    /// Returns the runtime's estimate in tokens for a context with `trailing` tokens after the anchor.
     pub fn context_tokens_with(&self, trailing: f64) -> f64 {
         add_tokens(self.context_tokens, self.is_text_sum, trailing)
     }
 
-    /// Whether it says how large the prompt was.
+    /// Whether the provider reported a prompt size.
     pub fn has_prompt_tokens(&self) -> bool {
         self.prompt_tokens() >= 1.0 && self.prompt_tokens().is_finite()
     }
 }
 
-/// What trimming asks of a tool result: see the fields of the same names in [`MessageSize`].
+/// Sizes of a tool result for trimming; the fields mean the same as in [`MessageSize`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ToolResultSize {
-    /// Chars of its text blocks, joined.
     pub joined_chars: f64,
-    /// Text blocks.
     pub text_blocks: u32,
-    /// Image blocks.
     pub images: u32,
-    /// Sizes do not tell what trimming makes of it.
     pub needs_body: bool,
 }
 
-/// The sizes of one message: everything that estimates and policies ask for, without its text.
+/// Sizes of one message: all that estimates and policies need, without its text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MessageSize {
-    /// Who speaks.
     pub role: Role,
     /// Chars as pi's estimate counts them (compaction 1.2–1.9).
     pub pi_chars: CharCount,
     /// Chars as the context pruner counts them (pruning 5.4).
     pub prune_chars: CharCount,
-    /// Chars of the text blocks joined with one LF each (pruning 5.7, step 2); only for tool results.
+    /// Chars of the text blocks, joined with one LF each (pruning 5.7, step 2); tool results only.
     pub joined_chars: f64,
-    /// Text blocks of an array content.
+    /// Number of text blocks in an array content.
     pub text_blocks: u32,
-    /// Image blocks.
+    /// Number of image blocks.
     pub images: u32,
-    /// Chars of text, whether a string content or text blocks.
+    /// Chars of text, in a string content or in text blocks.
     pub text_chars: u32,
-    /// Chars of thinking blocks.
     pub thinking_chars: u32,
-    /// Chars of tool calls: names and arguments as JSON; of a system message, of the tools it adds as JSON.
+    /// Chars of tool calls (names and arguments as JSON); in a system message, of the added tools as JSON.
     pub tool_call_chars: u32,
-    /// Name of the tool of a tool result: any JSON value, or absent.
+    /// Tool name of a tool result: any JSON value, or absent.
     pub tool_name: ValueIx,
-    /// The call a tool result answers; the calls of an assistant message are in [`Entry::tool_calls`].
+    /// Call that a tool result answers; [`Entry::tool_calls`] holds the calls of an assistant message.
     pub call_id: Option<IdIx>,
-    /// How the call ended; [`StopReason::Other`] for all but assistant messages.
+    /// [`StopReason::Other`] for all but assistant messages.
     pub stop_reason: StopReason,
-    /// Valid usage (compaction 1.11), for assistant messages.
+    /// Valid usage (compaction 1.11); assistant messages only.
     pub usage: Option<Usage>,
-    /// A tool result marked as an error.
     pub is_error: bool,
-    /// An assistant message whose text is `NO_REPLY`: the person saw nothing of it (compaction 9.10).
+    /// Whether an assistant message is a silent reply (`NO_REPLY`), which the person never saw (compaction 9.10).
     pub is_no_reply: bool,
-    /// An assistant message that the gateway wrote without asking a model, such as a delivery mirror (store I5).
+    /// Whether the gateway wrote an assistant message without a model call, such as a delivery mirror (store I5).
     pub is_synthetic: bool,
-    /// A tool result holds a text block whose text is no string: what trimming makes
-    /// of it cannot be told from sizes, so the policy asks for its texts (`Index::odd`).
+    /// Whether a tool result holds a text block whose text is not a string. Sizes cannot decide how trimming changes
+    /// it, so `Index::retained_bodies` holds its body for the policies.
     pub needs_body: bool,
 }
 
 impl MessageSize {
-    /// The same as a release of pi counts them. Newer ones weigh images of users, and take only a usage above 0 for an
-    /// anchor (store-pi-1.5 E1, E3); to older ones a system message weighs nothing (compaction 1.1).
+    /// Returns these sizes as a release of pi counts them. Newer releases count images of users and anchor only on
+    /// usage above 0 (store-pi-1.5 E1, E3); older ones count 0 chars for a system message (compaction 1.1).
     #[must_use]
     pub fn for_release(mut self, pi: impl Into<PiRelease>) -> Self {
         let pi = pi.into();
@@ -338,13 +325,12 @@ impl MessageSize {
         self
     }
 
-    /// What trimming asks of it, where it is a tool result.
+    /// Returns the sizes for trimming; meaningful for tool results only.
     pub fn tool_result_size(&self) -> ToolResultSize {
         let Self { joined_chars, text_blocks, images, needs_body: odd, .. } = *self;
         ToolResultSize { joined_chars, text_blocks, images, needs_body: odd }
     }
 
-    /// The sizes of nothing.
     pub const EMPTY: Self = Self {
         role: Role::Other,
         pi_chars: CharCount::ZERO,
@@ -366,86 +352,78 @@ impl MessageSize {
     };
 }
 
-/// What a line says of its place among the others beside its parent's id (sqlite F1, F2).
+/// Tree fields of a line besides the parent's id (sqlite F1, F2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TreeLink {
-    /// Its `parentId`.
     pub parent: ParentKey,
-    /// Its `appendMode`.
     pub append_mode: AppendMode,
 }
 
-/// A `parentId` as the line has it.
+/// Kind of a line's `parentId`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ParentKey {
-    /// There is no such key.
     #[default]
     Absent,
-    /// `null`.
     Null,
-    /// A value that can be a parent: [`Entry::parent`].
+    /// Value that can name a parent; [`Entry::parent`] holds it.
     Usable,
-    /// A value that can be none: false, 0, an empty text.
+    /// Value that cannot name a parent: false, 0, an empty text.
     Falsy,
 }
 
-/// An `appendMode` as the line has it.
+/// Kind of a line's `appendMode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AppendMode {
-    /// There is no such key.
     #[default]
     Absent,
-    /// `side`: the entry leaves the session where it stands.
+    /// `side`: the entry does not move the session's current entry.
     Side,
-    /// Anything else.
     Other,
 }
 
-/// One entry. Small and fixed: about a hundred bytes, whatever the line holds.
+/// One entry: a fixed size of about 200 bytes, whatever the line holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Its type.
     pub kind: EntryKind,
-    /// Its id; none when absent or null.
+    /// `None` when absent or null.
     pub id: Option<IdIx>,
-    /// Its id is `null`, not absent: as the last entry it leaves the runtime with an empty context, where an
-    /// absent id does not (compaction 4.1, 4.1a).
+    /// Whether the id is `null`, not absent: as the last entry it gives the runtime an empty context, which an absent
+    /// id does not (compaction 4.1, 4.1a).
     pub has_null_id: bool,
-    /// The parent it names; none when that is falsy (store K2).
+    /// `None` when the value is falsy (store K2).
     pub parent: Option<IdIx>,
-    /// What the line says of its place beside that.
     pub link: TreeLink,
-    /// First byte of the line in the file.
+    /// Byte offset of the line in the file.
     pub offset: u64,
-    /// Bytes of the line, without its end.
+    /// Bytes of the line, without its line end.
     pub bytes: u32,
     /// Line number, counted from 1.
     pub line: u64,
     /// `timestamp` as a JavaScript date value: ms since the epoch, or NaN (compaction 3.10b).
     pub time_ms: f64,
-    /// Id it refers to: `firstKeptEntryId`, `targetId` or `fromId`.
+    /// Id from `firstKeptEntryId`, `targetId` or `fromId`.
     pub reference: Option<IdIx>,
-    /// Its word: `customType`, `thinkingLevel`, `label`, `name`, `kind`, or the `reason` of a reset.
+    /// Value of `customType`, `thinkingLevel`, `label`, `name`, `kind`, or the `reason` of a reset.
     pub payload: ValueIx,
-    /// Provider and model id: of a `model_change`, or of an assistant message (compaction 4.5a).
+    /// Provider and model id of a `model_change` or an assistant message (compaction 4.5a).
     pub model: Option<(ValueIx, ValueIx)>,
-    /// Its number: `tokensBefore` of a compaction, `data.timestamp` of a custom entry; NaN otherwise.
+    /// `tokensBefore` of a compaction, `data.timestamp` of a custom entry (ms); NaN otherwise.
     pub payload_number: f64,
-    /// A `message` entry whose `message` is absent or null: building a context through it throws
-    /// (compaction 4.4b).
+    /// Whether a `message` entry has an absent or null `message`: building a context through it throws (compaction
+    /// 4.4b).
     pub lacks_message: bool,
-    /// Its message says `excludeFromContext: true` (sqlite G2).
+    /// Whether the message has `excludeFromContext: true` (sqlite G2).
     pub is_excluded: bool,
-    /// What it contributes to a context, where it does: sizes of the message it holds or becomes.
+    /// Sizes of the message that the entry holds or becomes; `None` when it adds nothing to a context.
     pub message: Option<MessageSize>,
-    /// Its tool calls, as a range of `Index::calls`.
+    /// Range of its tool calls in `Index::tool_calls`.
     pub tool_calls: (u32, u32),
 }
 
 impl Entry {
-    /// Whether this entry becomes a message of the context (store K5, compaction 4.4): `message`
-    /// entries always, custom messages, branch summaries with a summary. Compactions do so at the
-    /// front of a context only, and are asked for there.
+    /// Whether this entry becomes a message of the context (store K5, compaction 4.4): `message` entries and custom
+    /// messages always, branch summaries with a summary. A compaction becomes one only at the front of a context, so
+    /// the projection handles it.
     pub fn becomes_message(&self) -> bool {
         match self.kind {
             EntryKind::Message | EntryKind::CustomMessage => true,
@@ -454,33 +432,30 @@ impl Entry {
         }
     }
 
-    /// Whether it is no message of the person, the model or a tool ([`Index::asides`](super::index::Index::auxiliary_entries)).
+    /// Whether it is not a message of the person, the model or a tool (see
+    /// [`Index::auxiliary_entries`](super::index::Index::auxiliary_entries)).
     pub(super) fn is_auxiliary(&self) -> bool {
         self.kind != EntryKind::Message || self.role() == Some(Role::System)
     }
 
-    /// Whether a model was asked for this message. Answers that the gateway writes itself, such as the mirror of a
-    /// delivery, are no calls (store I5).
+    /// Whether the message is a reply of a model. Replies that the gateway writes itself, such as delivery mirrors, are
+    /// not model calls (store I5).
     pub fn is_model_call(&self) -> bool {
         let answers = |size: &MessageSize| size.role == Role::Assistant && !size.is_synthetic;
         self.kind == EntryKind::Message && self.message.as_ref().is_some_and(answers)
     }
 
-    /// The role of its message, where it has one.
     pub fn role(&self) -> Option<Role> {
         self.message.map(|message| message.role)
     }
 }
 
-/// A tool call inside an assistant message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolCall {
-    /// The entry that holds it.
     pub entry: EntryIx,
-    /// Call id, where it is there.
     pub id: Option<IdIx>,
-    /// Tool name: any JSON value, or absent.
+    /// Any JSON value, or absent.
     pub name: ValueIx,
-    /// Chars of its name and its arguments as JSON (compaction 1.3).
+    /// Chars of the name and of the arguments as JSON (compaction 1.3).
     pub chars: u32,
 }

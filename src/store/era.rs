@@ -1,4 +1,4 @@
-//! How a store keeps its sessions: what that tells of the gateway's version (sqlite A7).
+//! Detects from the storage of a store which versions of the gateway can have written it (sqlite A7).
 
 use super::discovery::DatabaseInfo;
 use super::key::SessionKind;
@@ -6,7 +6,6 @@ use super::path_kind::PathKind;
 use super::session::Session;
 use crate::gateway::ruleset::{Era, Version};
 
-/// The era of a store of this shape with these sessions and databases.
 pub(super) fn detect_era(shape: &PathKind, sessions: &[Session], databases: &[DatabaseInfo]) -> Era {
     let is_pis = |session: &Session| session.kind == SessionKind::Pi;
     match shape {
@@ -19,9 +18,9 @@ pub(super) fn detect_era(shape: &PathKind, sessions: &[Session], databases: &[Da
     }
 }
 
-/// The database that the newest release wrote; the first where none tells.
+/// Returns the database that the newest release wrote; the first one when none names a release.
 fn newest_database(databases: &[DatabaseInfo]) -> Option<&DatabaseInfo> {
-    // Of equals the last is the greatest, so from behind the first one.
+    // `max_by_key` returns the last of equal items, so a reversed iterator yields the first.
     databases.iter().rev().max_by_key(|holding| {
         writer_version(holding).and_then(|text| text.parse::<Version>().ok()?.gateway())
     })

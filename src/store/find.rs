@@ -1,4 +1,4 @@
-//! Which session a person means: by key, id, unique start of an id, or path.
+//! Finds the session that a user names: by key, id, unique prefix of an id, or path.
 
 use std::path::Path;
 
@@ -7,26 +7,23 @@ use super::key::{ParsedKey, parse_key};
 use super::session::{Flag, Session};
 use crate::gateway::env::absolute;
 
-/// Candidates named in an error.
+/// Limit of candidates in an error.
 const MAX_CANDIDATES: usize = 10;
 
-/// A text that means no session, or several.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
-    /// No session fits.
     #[error("no session is called {text:?}; expected a key, an id or its start, or a path{}", format_candidates(", such as", .candidates))]
     NotFound {
-        /// As given.
+        /// Text as the user typed it.
         text: String,
-        /// Some of the keys there are.
+        /// Some existing keys.
         candidates: Vec<String>,
     },
-    /// Several sessions fit.
     #[error("{text:?} means {count} sessions; give more of the id or the whole key{}", format_candidates(":", .candidates))]
     Ambiguous {
-        /// As given.
+        /// Text as the user typed it.
         text: String,
-        /// How many fit.
+        /// Number of sessions that match.
         count: usize,
         /// The first of them, as `key (id)`.
         candidates: Vec<String>,
@@ -37,9 +34,9 @@ fn format_candidates(lead: &str, candidates: &[String]) -> String {
     if candidates.is_empty() { String::new() } else { format!("{lead} {}", candidates.join(", ")) }
 }
 
-/// The session that `text` means. Tried in order, the first that fits anything decides: the exact key, the key in
-/// another case (the newest of several, store C4), a key without its agent, the exact id, a path, the start of an id.
-/// Sessions in use come before orphans, and those before archives.
+/// Finds the session for `text`. The first test with a match decides: the exact key, the key in another case (the
+/// newest of several, store C4), a key without its agent, the exact id, a path, a prefix of an id. Sessions in use win
+/// over orphans, and orphans over archives.
 pub fn find_session<'a>(store: &'a Store, text: &str, cwd: &Path) -> Result<&'a Session, FindError> {
     let text = text.trim();
     let folded = text.to_lowercase();
@@ -83,7 +80,8 @@ pub fn find_session<'a>(store: &'a Store, text: &str, cwd: &Path) -> Result<&'a 
     Err(FindError::NotFound { text: text.to_owned(), candidates })
 }
 
-/// Those of the first rank that has any: named by a row, earlier transcripts and left-over files, orphans and files, archives.
+/// Returns the matches of the best rank present: with a record, then earlier transcripts and leftover files, then
+/// orphans and files, then archives.
 fn best_ranked<'a>(fits: &[&'a Session]) -> Vec<&'a Session> {
     let left = |session: &Session| {
         [Flag::Superseded, Flag::Imported, Flag::NotImported].into_iter().any(|flag| session.has_flag(flag))

@@ -1,4 +1,4 @@
-//! The first line of a transcript: part of the index, and read without the rest where a store is listed (store I2, J2).
+//! The first line of a transcript: part of the index, and read alone when a store is listed (store I2, J2).
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -7,24 +7,22 @@ use std::path::Path;
 use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Value};
 
-/// How far into a file the header is looked for, in bytes (store-pi-1.5 A6).
+/// Limit in bytes of the search for the header (store-pi-1.5 A6).
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-/// What a header says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
-    /// Session id.
     pub id: String,
-    /// Version as JavaScript compares it: absent is 1, text that is no number NaN (store L1).
+    /// Version as JavaScript compares it: 1 when absent, NaN for text that is not a number (store L1).
     pub version: f64,
-    /// Working directory of the session, where it says one.
+    /// Working directory of the session.
     pub cwd: Option<String>,
-    /// When it was begun, ms since the epoch; NaN where it does not say.
+    /// Start of the session in ms since the epoch; NaN when absent.
     pub started_ms: f64,
 }
 
 impl Header {
-    /// The header in the first line that parses; none where that is another line (store J2, J3).
+    /// Reads the header from the first line that parses; `None` when that is another kind of line (store J2, J3).
     pub fn from_value(value: &Value) -> Option<Self> {
         let is_header = value.get("type")?.str_is("session");
         let text_of = |key: &str| Some(value.get(key)?.as_str()?.to_string_lossy());
@@ -35,16 +33,16 @@ impl Header {
     }
 }
 
-/// The header of a file; `None` when the first parseable line is none, or the file cannot be read.
+/// Reads the header of a file; `None` when the first line that parses is not a header, or the file cannot be read.
 pub fn read_header(path: &Path) -> Option<Header> {
-    // A pipe would never end, and credentials are no transcript.
+    // A pipe would never end, and a credentials file is not a transcript.
     if is_secret_file(path) || !path.is_file() {
         return None;
     }
     let mut reader = BufReader::new(File::open(path).ok()?.take(MAX_HEADER_BYTES));
     let mut line = Vec::new();
     let mut first = true;
-    // Almost always the first line is it: no more than that is read.
+    // The header is almost always the first line, so later lines are rarely read.
     while reader.read_until(b'\n', &mut line).ok()? > 0 {
         let text = String::from_utf8_lossy(&line);
         let text = if std::mem::take(&mut first) { text.trim_start_matches('\u{feff}') } else { &text };
@@ -56,14 +54,14 @@ pub fn read_header(path: &Path) -> Option<Header> {
     None
 }
 
-/// The header in the text a file begins with.
+/// Reads the header from the text at the start of a file.
 #[cfg(test)]
 fn parse_header(text: &str) -> Option<Header> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().filter(|line| !line.trim().is_empty());
     Header::from_value(&lines.find_map(|line| js::parse(line).ok())?)
 }
 
-/// `version ?? 1` as a JavaScript number (store L1).
+/// Returns `version ?? 1` as a JavaScript number (store L1).
 fn parse_version(value: Option<&Value>) -> f64 {
     match value {
         None | Some(Value::Null) => 1.0,

@@ -1,5 +1,7 @@
-//! The size-first index of one transcript: what is known of every entry without its body, in file
-//! order, with what was odd about the file.
+//! The size-first index of one transcript: every entry without its body, in file order, and the file's diagnostics.
+//!
+//! An [`Entry`] has a fixed size, and ids and repeated values are interned, so the index is much smaller than the file.
+//! Growth is appended to the same index ([`super::load::refresh`]); bodies are read on demand.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,92 +17,83 @@ use crate::store::intern::{IdIx, IdTable, ValueIx, ValueTable};
 use crate::store::scan::{ProjectionData, ScannedLine, ScannedMessage, scan};
 use crate::store::shared_vec::SharedVec;
 
-/// How the real runtime would take the file when it opens it.
+/// Result of opening the file in the real runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenStatus {
-    /// It opens.
     Opens,
     /// No line could be read.
     Empty,
-    /// The first line that parses is no header: the runtime would empty the file (store J3). Read here in
-    /// recovery: the tree is built without a header, and nothing is ever written.
+    /// The first line that parses is not a header: a runtime refuses the file, and pi before 0.80.3 would empty it
+    /// (store J3). clawscope reads it in recovery mode: it builds the tree without a header and never writes the file.
     NoHeader,
-    /// A line is `null`, or a bare scalar in a version 1 file: the runtime cannot open it (store J6, L2a).
+    /// A line is `null`, or a bare scalar in a version 1 file: the runtime cannot open the file (store J6, L2a).
     Throws {
-        /// The line, counted from 1.
+        /// Line number, counted from 1.
         line: u64,
     },
 }
 
-/// What identifies an open file: replaced files differ in it (store Q2).
+/// Device and inode of an open file; a file that replaces it differs in them (store Q2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileIdentity {
-    /// Device number.
     pub device: u64,
-    /// Inode number.
     pub inode: u64,
 }
 
-/// The first and the last bytes of what was read.
+/// The first and the last bytes of the indexed range.
 pub type EdgeBytes = (Box<[u8]>, Box<[u8]>);
 
-/// Everything known of a transcript without its bodies.
+/// Index of a transcript: everything except bodies.
 #[derive(Debug, Clone)]
 pub struct Index {
-    /// Where it was read from.
     pub path: Arc<Path>,
-    /// How the runtime it belongs to reads it.
+    /// Reading mode of the runtime that owns the file.
     pub reading: ReadMode,
-    /// The release of pi that it is read as.
+    /// Release of pi whose rules apply.
     pub pi_release: PiRelease,
-    /// It holds lines that the two readings take differently: it must be read anew to change between them.
+    /// Whether some lines differ between the two reading modes, so that a change of mode needs a full read.
     pub depends_on_reading: bool,
-    /// How the runtime would take it.
     pub open_status: OpenStatus,
-    /// Its header, unless it has none.
     pub header: Option<Header>,
-    /// Its entries in file order; the header and its duplicates are none (store J8).
+    /// Entries in file order, without the header and its duplicates (store J8).
     pub entries: SharedVec<Entry>,
-    /// Those that are no part of the talk: see [`Index::auxiliary_entries`].
+    /// See [`Index::auxiliary_entries`].
     auxiliary_entries: SharedVec<EntryIx>,
     /// Ids of entries and calls.
     pub ids: IdTable,
     /// Tool names, models, custom types, labels, names.
     pub values: ValueTable,
-    /// Tool calls, grouped by entry.
+    /// Tool calls, grouped by entry in file order.
     pub tool_calls: Vec<ToolCall>,
-    /// Messages whose sizes do not tell what trimming makes of them, and leaf rows.
+    /// Bodies of leaf rows, and of messages that trimming cannot decide from sizes.
     pub retained_bodies: HashMap<EntryIx, Arc<Value>>,
-    /// What a projection asks for beside sizes: edits, system messages, checkpoints.
+    /// Edits, system messages and checkpoints, which a projection needs in full.
     pub projection_data: HashMap<EntryIx, ProjectionData>,
-    /// The usage of failed and aborted answers, and of work beside the conversation: `usage` entries, summaries, nested calls of tools (store-pi-1.5
-    /// B12).
+    /// Usage of failed and aborted replies and of work beside the conversation: `usage` entries, summaries, nested
+    /// calls of tools (store-pi-1.5 B12).
     pub unanchored_usage: HashMap<EntryIx, Usage>,
-    /// What was odd about the file.
     pub diagnostics: Vec<Diagnostic>,
-    /// Lines that hold something and could not be read.
+    /// Number of lines that are neither blank nor readable.
     pub bad_lines: u64,
-    /// Bytes read into entries; growth is read from here.
+    /// Byte offset after the last indexed line; growth is read from here.
     pub end: u64,
-    /// Bytes after `end`: a last line without its end that does not parse yet (store J7).
+    /// Bytes after `end`: a last line without a line end that does not parse yet (store J7).
     pub pending_bytes: u64,
-    /// The last entry's line has no end yet (store J7).
+    /// Whether the last entry's line has no line end yet (store J7).
     pub is_unterminated: bool,
-    /// Lines read.
     pub line_count: u64,
-    /// Which file it was.
     pub identity: FileIdentity,
-    /// The first and the last bytes before `end`: a file that kept them has grown, any other was rewritten.
+    /// The first and the last bytes before `end`: a file that still has them has grown, any other was rewritten.
     pub edge_bytes: EdgeBytes,
-    /// Headers and entries by line, for the indexes of version 1 (store L2); empty for later versions.
+    /// Headers and entries by line, for the entry indexes of version 1 (store L2); empty for later versions.
     entries_by_line: Vec<Option<EntryIx>>,
 }
 
-/// Findings kept one by one; more are counted in the last one.
+/// Limit of diagnostics for bad lines; one more says that there are further ones.
 const MAX_DIAGNOSTICS: u64 = 50;
 
 impl Index {
-    /// An index of nothing, to push lines into.
+    /// Creates an empty index.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into().into(),
@@ -129,57 +122,53 @@ impl Index {
         }
     }
 
-    /// The entry at an index.
     pub fn entry(&self, ix: EntryIx) -> &Entry {
         &self.entries[ix.index()]
     }
 
-    /// Every entry with its index.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (EntryIx, &Entry)> {
         self.entries.iter().enumerate().map(|(at, entry)| (EntryIx(at as u32), entry))
     }
 
-    /// The entries that are no message of the person, the model or a tool, in file order: names, labels, touches, compactions
-    /// and the like, and system messages. They are few, and looked for each time a line was added.
+    /// Returns the entries that are not messages of the person, the model or a tool, in file order: names, labels,
+    /// compactions and the like, and system messages. They are few, and every refresh searches them.
     pub fn auxiliary_entries(&self) -> impl DoubleEndedIterator<Item = (EntryIx, &Entry)> {
         self.auxiliary_entries.iter().map(|ix| (*ix, self.entry(*ix)))
     }
 
-    /// The id of an entry for people and JSON; entries without one are named by their line.
+    /// Returns the id for screen and JSON; an entry without one is named by its line.
     pub fn display_id(&self, ix: EntryIx) -> String {
         let entry = self.entry(ix);
         entry.id.map_or_else(|| format!("line {}", entry.line), |id| self.ids.text(id).to_owned())
     }
 
-    /// The active leaf: the last entry in file order, of any type (store K1).
+    /// Returns the active leaf: the last entry in file order, of any type (store K1).
     pub fn last(&self) -> Option<EntryIx> {
         self.entries.len().checked_sub(1).map(|at| EntryIx(at as u32))
     }
 
-    /// The tool calls of the entries before one, the nearest first.
+    /// Returns the tool calls of all earlier entries, nearest first.
     pub fn tool_calls_before(&self, ix: EntryIx) -> impl Iterator<Item = &ToolCall> {
         let end = self.tool_calls.partition_point(|call| call.entry < ix);
         self.tool_calls[..end].iter().rev()
     }
 
-    /// The tool calls of an entry.
     pub fn tool_calls_of(&self, ix: EntryIx) -> &[ToolCall] {
         let (from, to) = self.entry(ix).tool_calls;
         &self.tool_calls[from as usize..to as usize]
     }
 
-    /// The file's version as JavaScript compares it; 3 when there is no header.
+    /// Returns the file's version as JavaScript compares it; 3 without a header.
     pub fn version(&self) -> f64 {
         self.header.as_ref().map_or(3.0, |header| header.version)
     }
 
-    /// Whether the file is migrated in memory, step by step (store L1): to version 2, to version 3.
+    /// Returns whether the file is migrated in memory to version 2 and to version 3 (store L1).
     pub fn migration_steps(&self) -> (bool, bool) {
         (self.version() < 2.0, self.version() < 3.0)
     }
 
-    /// Whether any entry holds an assistant message; without one the runtime may erase what is
-    /// appended (store M5).
+    /// Whether any entry holds an assistant message; without one the runtime may erase appended entries (store M5).
     pub fn has_assistant(&self) -> bool {
         use crate::store::entry::Role;
         self.entries.iter().any(|entry| entry.role() == Some(Role::Assistant))
@@ -191,14 +180,13 @@ impl Index {
         self.entries.iter().any(|entry| matches!(entry.role(), Some(Role::User | Role::Assistant)))
     }
 
-    /// Notes something about the file.
     pub fn add_diagnostic(&mut self, severity: Severity, line: Option<u64>, what: String, next: &str) {
         let mut finding = Diagnostic::new(self.path.to_path_buf(), severity, what, next);
         finding.line = line;
         self.diagnostics.push(finding);
     }
 
-    /// Notes a line that could not be read.
+    /// Records a line that could not be read.
     pub fn record_bad_line(&mut self, line: u64, bytes: usize, why: js::SyntaxError) {
         self.bad_lines += 1;
         if self.bad_lines <= MAX_DIAGNOSTICS {
@@ -219,7 +207,7 @@ impl Index {
         }
     }
 
-    /// Everything that was found, with what the end of the file looks like now (store J7).
+    /// Returns all diagnostics, with those for the current end of the file (store J7).
     pub fn all_diagnostics(&self) -> Vec<Diagnostic> {
         let note = |line, what: String, next: &str| {
             let mut finding = Diagnostic::new(self.path.to_path_buf(), Severity::Note, what, next);
@@ -240,7 +228,7 @@ impl Index {
         findings
     }
 
-    /// What an edit puts in the place of its target; none of other entries.
+    /// Returns the replacement of a `context_edit`; `None` for other entries.
     pub fn replacement(&self, edit: EntryIx) -> Option<&Replacement> {
         match self.projection_data.get(&edit)? {
             ProjectionData::Edit(replacement) => Some(replacement),
@@ -248,7 +236,7 @@ impl Index {
         }
     }
 
-    /// The system message that an entry is, or carries as a compaction.
+    /// Returns the system message that the entry is, or that it carries as a compaction.
     pub fn system_message(&self, ix: EntryIx) -> Option<&Arc<Value>> {
         match self.projection_data.get(&ix)? {
             ProjectionData::Checkpoint(message) => Some(message),
@@ -259,7 +247,7 @@ impl Index {
         }
     }
 
-    /// Takes the next line as it was parsed.
+    /// Appends the next line from its parsed value.
     pub fn push_parsed(&mut self, value: &Value, place: LinePosition, new_ids: &mut dyn IdSource) {
         if self.open_status == OpenStatus::Empty && !self.is_junk(!js::is_truthy(Some(value))) {
             self.parse_first_line(value, place.line);
@@ -268,7 +256,8 @@ impl Index {
         self.push_scanned(scan(value, to_v3), b"", place, new_ids);
     }
 
-    /// Takes the next line as it was scanned; `text` is what its names stand in. The first one is [pushed](Self::push_parsed).
+    /// Appends a scanned line; `text` holds the bytes that its spans refer to. The first line must go through
+    /// [`Index::push_parsed`].
     pub(crate) fn push_scanned(
         &mut self,
         scanned: ScannedLine,
@@ -297,12 +286,12 @@ impl Index {
         }
     }
 
-    /// Whether a falsy line is a line of junk (store-pi-1.5 C2).
+    /// Whether a falsy line counts as junk (store-pi-1.5 C2).
     fn is_junk(&self, falsy: bool) -> bool {
         falsy && self.pi_release.has(PiChange::ReadsLines)
     }
 
-    /// Takes what is read for what a release of pi makes of it.
+    /// Sets the release of pi whose rules apply to the lines that follow.
     pub fn set_pi_release(&mut self, pi: PiRelease) {
         self.pi_release = pi;
         self.reading = pi.reading();
@@ -316,7 +305,7 @@ impl Index {
         self.add_diagnostic(Severity::Error, Some(line), what.to_owned(), next);
     }
 
-    /// The first line that parses decides whether the file is a session (store J2, J3).
+    /// Reads the header: the first line that parses decides whether the file is a session (store J2, J3).
     fn parse_first_line(&mut self, value: &Value, line: u64) {
         match Header::from_value(value) {
             Some(header) => {
@@ -397,13 +386,13 @@ impl Index {
         size
     }
 
-    /// The step from version 1 to 2, in memory only (store L2, L2a, L5).
+    /// Migrates the new entry from version 1 to 2, in memory only (store L2, L2a, L5).
     fn migrate_to_v2(&mut self, ix: EntryIx, kept_index: Option<f64>, line: u64, new_ids: &mut dyn IdSource) {
         let ids = &self.ids;
         let text = new_ids.next_id(line, &|text| ids.find(text).is_some());
         let id = self.ids.intern_text(&text);
         let parent = ix.index().checked_sub(1).and_then(|before| self.entries[before].id);
-        // It was added just now.
+        // `push_entry` added it just now.
         let Some(entry) = self.entries.last_mut() else { return };
         entry.id = Some(id);
         entry.has_null_id = false;
@@ -421,7 +410,7 @@ impl Index {
         self.entries[ix.index()].id
     }
 
-    /// Takes back the last entry, when its line had no end and grew (store J7).
+    /// Removes the last entry when its line had no line end and grew (store J7).
     pub fn pop_unterminated(&mut self) {
         if !self.is_unterminated {
             return;
@@ -442,19 +431,18 @@ impl Index {
         }
     }
 
-    /// The word of an entry as text.
+    /// Returns the value as text; `None` when it is not a string.
     pub fn value_text(&self, word: ValueIx) -> Option<String> {
         self.values.text(word)
     }
 }
 
-/// Where a line stands.
 #[derive(Debug, Clone, Copy)]
 pub struct LinePosition {
-    /// First byte.
+    /// Byte offset of the line.
     pub offset: u64,
     /// Bytes without the line end.
     pub bytes: u32,
-    /// Line, counted from 1.
+    /// Line number, counted from 1.
     pub line: u64,
 }

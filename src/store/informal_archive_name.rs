@@ -1,10 +1,10 @@
-//! Names of transcripts that other programs, other releases and people put aside: `….jsonl.deleted.<ms>`,
-//! `….jsonl.full_backup`, `….bak.jsonl`, `….jsonl~`. They follow no rule but hold a word for a copy.
+//! Names of transcripts that other programs, other releases and people archived: `….jsonl.deleted.<ms>`,
+//! `….jsonl.full_backup`, `….bak.jsonl`, `….jsonl~`. They follow no rule except that they contain a word for a copy.
 
 use super::archive::{ArchiveName, ArchiveReason, parse_stamp_ms};
 
 const EXTENSION: &str = "jsonl";
-/// A word that no name of a session ends in by chance.
+/// Marks an archive even in a name without `.jsonl`, because no session name ends in it by chance.
 const FULL_BACKUP: &str = "full_backup";
 /// Words for a copy. A dotted part of a name that begins with one marks an archive.
 const MARKS: [(&str, ArchiveReason); 9] = [
@@ -19,15 +19,15 @@ const MARKS: [(&str, ArchiveReason); 9] = [
     ("copy", ArchiveReason::Bak),
 ];
 
-/// One dotted part that marks an archive.
+/// A dotted part that marks an archive.
 struct ArchiveMark<'a> {
     word: &'static str,
     reason: ArchiveReason,
-    /// The rest of the part: nothing, a number or a time.
+    /// Rest of the part: empty, a number or a time.
     stamp: &'a str,
 }
 
-/// Takes a name apart that holds a word for a copy; the last such word counts.
+/// Parses a name with a word for a copy; the last such word counts.
 pub(super) fn parse(name: &str) -> Option<ArchiveName<'_>> {
     let archive = |original, reason, time_ms| ArchiveName { original, reason, time_ms, is_packed: false };
     if let Some(original) =
@@ -49,7 +49,7 @@ pub(super) fn parse(name: &str) -> Option<ArchiveName<'_>> {
     (is_archive && !original.is_empty()).then(|| archive(original, mark.reason, parse_stamp(stamp)))
 }
 
-/// The mark that a name begins with, where nothing but numbers and times stand behind it.
+/// Parses the mark at the start of a name, when only numbers and times follow it.
 fn parse_mark(text: &str) -> Option<ArchiveMark<'_>> {
     let (part, behind) = text.split_once('.').unwrap_or((text, ""));
     let behind = behind.strip_suffix(EXTENSION).unwrap_or(behind);
@@ -65,13 +65,13 @@ fn parse_mark(text: &str) -> Option<ArchiveMark<'_>> {
     (numbers(stamp) && numbers(behind)).then_some(ArchiveMark { word, reason, stamp })
 }
 
-/// A character of a number or of an ISO time.
+/// Whether the character may be part of a number or of an ISO time.
 fn is_stamp_char(c: char) -> bool {
     c.is_ascii_digit() || matches!(c, 'T' | 'Z' | ':' | '-' | '+')
 }
 
-/// The time that a stamp says: an ISO time with dashes or colons, ms or seconds since the epoch. A repair writes its
-/// process id before that (store F3).
+/// Parses a stamp: an ISO time with dashes or colons, or ms or seconds since the epoch. A repair writes its process id
+/// before the time (store F3). Returns ms.
 fn parse_stamp(stamp: &str) -> Option<i64> {
     let last = stamp.rsplit('-').next().unwrap_or(stamp);
     let number = |text: &str| text.parse::<i64>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));

@@ -1,5 +1,7 @@
-//! Repeated words kept once: entry ids, and words such as tool names, models and custom types.
-//! Both may be any JSON value in a damaged file, and the rules look at that value.
+//! Interned strings: entry ids, and values such as tool names, models and custom types.
+//!
+//! In a damaged file both may be any JSON value, and the rules compare that value: the id `"1"` is not the id `1`. So
+//! tables hold values other than strings as JSON behind a mark.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,82 +15,73 @@ use hashbrown::HashTable;
 
 use crate::js::{self, Json, Value};
 
-/// An id or a word of a line, before it is interned.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScannedValue {
-    /// Not there.
     Absent,
-    /// A text that stands in the line as it is: its bytes, quotes included.
+    /// Byte range in the line of a string without escapes, quotes included.
     Span(Range<u32>),
-    /// Any other value.
     Other(Value),
 }
 
 impl ScannedValue {
-    /// The name in a field of a line.
     pub fn from_json<'a>(value: Option<impl Json<'a>>) -> Self {
         value.map_or(Self::Absent, |value| {
             value.span().map_or_else(|| Self::Other(value.to_value()), Self::Span)
         })
     }
 
-    /// Whether it is there and `null`.
+    /// Whether the value is present and `null`.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Other(Value::Null))
     }
 }
 
-/// An entry id or call id of one index; equal numbers mean strictly equal ids (compaction 4.1a).
+/// Entry id or call id of one index; equal numbers mean strictly equal ids (compaction 4.1a).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IdIx(NonZeroU32);
 
 impl IdIx {
-    /// The id of a number, counted from 0. Absence takes no room beside it: an entry has four of these.
+    /// Builds the id for a position counted from 0. Non-zero, so that the four `Option<IdIx>` of an entry take no extra
+    /// space.
     fn new(at: u32) -> Self {
         Self(NonZeroU32::MIN.saturating_add(at))
     }
 
-    /// Its number, counted from 0.
+    /// Returns the position, counted from 0.
     pub(crate) fn index(self) -> usize {
         (self.0.get() - 1) as usize
     }
 }
 
-/// A word of one index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ValueIx(pub u32);
 
 impl ValueIx {
-    /// The absent word.
     pub const ABSENT: Self = Self(0);
 }
 
-/// Ids as texts: strings as they are; others as their JSON behind this mark, which no string id of a
-/// runtime starts with.
+/// Prefix of table texts that hold JSON instead of a plain string; no string id of a runtime starts with it.
 const NON_STRING_MARK: char = '\u{1}';
 
-/// All ids of one transcript. Those of an earlier reading are shared with it: an index that grew holds them and its own.
+/// All ids of one transcript. An index that grew shares the ids of the earlier read and owns only the new ones.
 #[derive(Debug, Clone, Default)]
 pub struct IdTable {
-    /// Those that were there before.
     shared: Arc<StringTable>,
-    /// Those that came since.
     added: StringTable,
     hasher: RandomState,
 }
 
-/// Texts one after the other, and where each ends. There is one for nearly every entry and every tool call, so they share
-/// one piece of memory.
+/// Texts in one buffer, with the end offset of each. Nearly every entry and tool call adds a text, so they share one
+/// allocation.
 #[derive(Debug, Clone, Default)]
 struct StringTable {
     buffer: String,
     ends: Vec<usize>,
-    /// The number of each with its hash: where the table grows, no text is looked at again.
+    /// Position and hash of each text; the stored hash lets the table grow without reading the texts.
     by_text: HashTable<(u32, ShortHash)>,
 }
 
-/// What a text is looked up by. Half of what a hasher makes: there are never so many texts that the other half tells them
-/// apart.
+/// Half of a text's 64-bit hash; a transcript has too few texts to need the other half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ShortHash(u32);
 
@@ -97,7 +90,7 @@ impl ShortHash {
         Self(hasher.hash_one(text) as u32)
     }
 
-    /// Spread over all bits: a table goes by the low and the high ones.
+    /// Spreads the hash over 64 bits, since the table uses both the low and the high bits.
     fn spread(self) -> u64 {
         u64::from(self.0).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
@@ -121,13 +114,13 @@ impl StringTable {
     }
 }
 
-/// What came since is taken among the known ones where it is more than this share of them: so each is moved a few times at
-/// most, however often a transcript grows.
+/// Merge threshold: `freeze` merges new texts when they exceed 1/8 of the shared ones, so that each text moves only a
+/// few times however often a transcript grows.
 const MERGE_RATIO: usize = 8;
 
 impl IdTable {
-    /// The id of a value; none when absent or null. Objects and arrays are equal to nothing, not even
-    /// to their like, so each gets an id of its own.
+    /// Interns a value; `None` when absent or null. Objects and arrays equal nothing in JavaScript, not even their
+    /// copies, so each gets a new id.
     pub fn intern_value(&mut self, value: Option<&Value>) -> Option<IdIx> {
         match value? {
             Value::Null => None,
@@ -143,11 +136,10 @@ impl IdTable {
         }
     }
 
-    /// The id of a name of a line.
     pub(crate) fn intern_scanned(&mut self, name: &ScannedValue, line: &[u8]) -> Option<IdIx> {
         match name {
             ScannedValue::Absent => None,
-            // A mark is a control character: it cannot stand there as it is.
+            // The mark is a control character, which JSON strings must escape, so a span never starts with it.
             ScannedValue::Span(span) => {
                 Some(self.intern_text(&span_text(line, span.start + 1..span.end - 1)))
             }
@@ -155,7 +147,6 @@ impl IdTable {
         }
     }
 
-    /// The id of a plain text.
     pub fn intern_text(&mut self, text: &str) -> IdIx {
         let hash = ShortHash::of_text(text, &self.hasher);
         if let Some(known) = self.find_hashed(text, hash) {
@@ -180,24 +171,24 @@ impl IdTable {
         }
     }
 
-    /// Looks a plain text up, without adding it.
+    /// Finds a plain text without adding it.
     pub fn find(&self, text: &str) -> Option<IdIx> {
         self.find_hashed(text, ShortHash::of_text(text, &self.hasher))
     }
 
-    /// The id for people. Ids that are no strings show as their JSON.
+    /// Returns the id for display; ids that are not strings show as JSON.
     pub fn text(&self, id: IdIx) -> &str {
         let text = self.get(id.index());
         text.strip_prefix(NON_STRING_MARK).unwrap_or(text)
     }
 
-    /// Whether the id is a string of the file.
+    /// Whether the id is a string in the file.
     pub fn is_string(&self, id: IdIx) -> bool {
         let text = self.get(id.index());
         !text.starts_with(NON_STRING_MARK) || text[1..].starts_with('"')
     }
 
-    /// The id as the value it is; objects and arrays come back as an empty object.
+    /// Returns the id's value; objects and arrays come back as an empty object.
     pub fn value(&self, id: IdIx) -> Value {
         let text = self.get(id.index());
         match text.strip_prefix(NON_STRING_MARK) {
@@ -206,7 +197,7 @@ impl IdTable {
         }
     }
 
-    /// Whether a condition on the id holds, as [`js::is_truthy`] tells of its value.
+    /// Whether the id is truthy, as [`js::is_truthy`] decides for its value.
     pub fn is_truthy(&self, id: IdIx) -> bool {
         let text = self.get(id.index());
         if text.starts_with(NON_STRING_MARK) {
@@ -216,22 +207,20 @@ impl IdTable {
         }
     }
 
-    /// Number of ids.
     pub fn len(&self) -> usize {
         self.shared.ends.len() + self.added.ends.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Every text, in the order in which they were met.
+    /// Iterates over every text in order of first use.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|at| self.get(at))
     }
 
-    /// Makes what is there ready to be shared with the next reading.
+    /// Moves new ids to the shared table, for the next read to share.
     pub(crate) fn freeze(&mut self) {
         if self.shared.ends.is_empty() {
             self.shared = Arc::new(std::mem::take(&mut self.added));
@@ -245,20 +234,19 @@ impl IdTable {
     }
 }
 
-/// A text that stands in a line; the line is UTF-8.
+/// Returns the text of a span; the line is UTF-8.
 fn span_text(line: &[u8], span: Range<u32>) -> Cow<'_, str> {
     let bytes = line.get(span.start as usize..span.end as usize).unwrap_or_default();
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// A text among others, by its number.
 fn nth_text<'a>(texts: &'a str, ends: &[usize], ix: u32) -> &'a str {
     let at = ix as usize;
     let start = at.checked_sub(1).map_or(0, |before| ends[before]);
     &texts[start..ends[at]]
 }
 
-/// All words of one transcript: any JSON value, or absent.
+/// All values of one transcript: any JSON value, or absent.
 #[derive(Debug, Clone)]
 pub struct ValueTable {
     by_json: HashMap<Box<str>, ValueIx>,
@@ -272,7 +260,6 @@ impl Default for ValueTable {
 }
 
 impl ValueTable {
-    /// The word of a value.
     pub fn intern_value(&mut self, value: Option<&Value>) -> ValueIx {
         let Some(value) = value else { return ValueIx::ABSENT };
         let json = js::stringify(value);
@@ -285,12 +272,11 @@ impl ValueTable {
         ix
     }
 
-    /// The word of a name of a line.
     pub(crate) fn intern_scanned(&mut self, name: &ScannedValue, line: &[u8]) -> ValueIx {
         match name {
             ScannedValue::Absent => ValueIx::ABSENT,
             ScannedValue::Span(span) => {
-                // Written as it is, it is its own JSON.
+                // A string without escapes is its own JSON.
                 let json = span_text(line, span.clone());
                 let known = self.by_json.get(&*json).copied();
                 known.unwrap_or_else(|| self.intern_value(Some(&Value::from(&json[1..json.len() - 1]))))
@@ -299,17 +285,16 @@ impl ValueTable {
         }
     }
 
-    /// The value of a word.
     pub fn value(&self, word: ValueIx) -> Option<&Value> {
         self.values.get(word.0 as usize)?.as_ref()
     }
 
-    /// The word as text, where it is a string.
+    /// Returns the value as text; `None` when it is not a string.
     pub fn text(&self, word: ValueIx) -> Option<String> {
         self.value(word)?.as_str().map(js::JsString::to_string_lossy)
     }
 
-    /// Every word with its number, the absent one first.
+    /// Iterates over all values with their ids; the absent one comes first.
     pub fn iter(&self) -> impl Iterator<Item = (ValueIx, Option<&Value>)> {
         self.values.iter().enumerate().map(|(at, value)| (ValueIx(at as u32), value.as_ref()))
     }

@@ -1,48 +1,48 @@
-//! Session keys: what routing key a session has, and what its text tells (store D).
+//! Session keys: the routing key of a session and the facts in its text (store D).
+//!
+//! For example, `agent:main:telegram:group:-100123:topic:7` is a topic of a Telegram group that the agent `main`
+//! serves.
 
 use crate::gateway::config::normalise_agent_id;
 
-/// What a session is, for lists and filters (store D5).
+/// Kind of a session, for lists and filters (store D5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SessionKind {
-    /// An agent's main conversation.
     Main,
-    /// One person.
+    /// Chat with one person.
     Direct,
-    /// A group.
     Group,
-    /// A channel of a group.
     Channel,
-    /// A room, in older data.
+    /// Room, in older data.
     Room,
-    /// A scheduled job.
+    /// Run of a scheduled job.
     Cron,
-    /// A web hook.
+    /// Web hook.
     Hook,
     /// Started by another session.
     Subagent,
     /// Driven through the agent client protocol.
     Acp,
-    /// A slash command.
+    /// Slash command.
     Slash,
     /// The one session of `session.scope: "global"`.
     Global,
-    /// The gateway could not tell.
+    /// The key `unknown`, for a chat that the gateway could not identify.
     Unknown,
-    /// A key of another shape.
+    /// Key of any other shape.
     Other,
-    /// A transcript that no row names (store G).
+    /// Transcript without a record (store G).
     Orphan,
-    /// A transcript put aside (store F1).
+    /// Archived transcript (store F1).
     Archive,
-    /// A session of the pi coding agent (store R).
+    /// Session of the pi coding agent (store R).
     Pi,
-    /// A transcript given by its path.
+    /// Transcript that the user named by its path.
     File,
 }
 
 impl SessionKind {
-    /// The word for it, on screen and in JSON.
+    /// Returns the word for screen and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Main => "main",
@@ -66,23 +66,22 @@ impl SessionKind {
     }
 }
 
-/// A key taken apart (store D1). Texts are lower case.
+/// A parsed key (store D1). Texts are in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParsedKey {
     /// `agent:<id>:<rest>`.
     Agent {
         /// Normalised agent id.
         agent: String,
-        /// Everything after it.
         rest: String,
     },
     /// Starts with `agent` but has no agent id or nothing after it.
     Malformed,
-    /// An alias or legacy key; it belongs to the agent whose store holds it, else to the default agent.
+    /// Alias or legacy key; it belongs to the agent whose store holds it, else to the default agent.
     Bare(String),
 }
 
-/// Takes a key apart: trimmed, lower case, empty parts dropped (store D1).
+/// Parses a key: trimmed, lower case, empty parts dropped (store D1).
 pub fn parse_key(key: &str) -> ParsedKey {
     let key = key.trim().to_lowercase();
     let parts: Vec<&str> = key.split(':').filter(|part| !part.is_empty()).collect();
@@ -95,7 +94,7 @@ pub fn parse_key(key: &str) -> ParsedKey {
     }
 }
 
-/// The part after the agent, or the whole of a key without one. Lower case.
+/// Returns the part after the agent, or the whole of a key without one. Lower case.
 pub fn key_without_agent(key: &str) -> String {
     match parse_key(key) {
         ParsedKey::Agent { rest, .. } | ParsedKey::Bare(rest) => rest,
@@ -103,7 +102,7 @@ pub fn key_without_agent(key: &str) -> String {
     }
 }
 
-/// What a session with this key is; `chat_type` is its row's (store D5, first match).
+/// Returns the kind for a key and its record's `chat_type` (store D5, first match).
 pub fn session_kind(key: &str, chat_type: Option<&str>) -> SessionKind {
     let rest = key_without_agent(key);
     let tokens: Vec<&str> = rest.split(':').collect();
@@ -121,7 +120,7 @@ pub fn session_kind(key: &str, chat_type: Option<&str>) -> SessionKind {
         (has("room"), SessionKind::Room),
         (has("direct") || has("dm"), SessionKind::Direct),
         (rest == "main", SessionKind::Main),
-        // The key tells nothing: the row may.
+        // The key has no kind; the record may have one.
         (chat_type == Some("channel"), SessionKind::Channel),
         (chat_type == Some("room"), SessionKind::Room),
         (chat_type == Some("direct"), SessionKind::Direct),
@@ -129,16 +128,16 @@ pub fn session_kind(key: &str, chat_type: Option<&str>) -> SessionKind {
     shapes.into_iter().find(|(matches, _)| *matches).map_or(SessionKind::Other, |(_, kind)| kind)
 }
 
-/// A thread's id and the key of the chat it belongs to (store D6).
+/// Thread id, and the key of its chat (store D6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thread<'a> {
     /// Key of the chat, as written.
     pub parent: &'a str,
-    /// Text after the mark; may be empty.
+    /// Text after `:thread:` or `:topic:`; may be empty.
     pub id: &'a str,
 }
 
-/// The last `:thread:` or `:topic:` of a key, in any case.
+/// Splits a key at its last `:thread:` or `:topic:`, in any case.
 pub(super) fn parse_thread(key: &str) -> Option<Thread<'_>> {
     // ASCII folding keeps byte positions.
     let folded = key.to_ascii_lowercase();
@@ -147,25 +146,25 @@ pub(super) fn parse_thread(key: &str) -> Option<Thread<'_>> {
     Some(Thread { parent: &key[..at], id: &key[at + mark.len()..] })
 }
 
-/// Whether this is the second key of a cron run, whose row equals that of the base key (store D4).
+/// Whether this is the second key of a cron run, whose record equals that of the base key (store D4).
 pub fn is_cron_run(key: &str) -> bool {
     let rest = key_without_agent(key);
     let parts: Vec<&str> = rest.split(':').collect();
     matches!(parts.as_slice(), ["cron", job, "run", run] if !job.is_empty() && !run.is_empty())
 }
 
-/// Who is on the other side, as far as the key tells (store D3).
+/// The other side of a chat, from the key (store D3).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Peer {
     /// `telegram`, `slack`, …
     pub channel: Option<String>,
-    /// The account of a channel with several.
+    /// Account, on a channel with several.
     pub account: Option<String>,
-    /// Id of the person, group or channel; may hold `:`; without a thread.
+    /// Id of the person, group or channel, without a thread; may contain `:`.
     pub id: Option<String>,
 }
 
-/// The pieces of `[<channel>:[<account>:]](direct|dm|group|channel|room):<id>`.
+/// Parses `[<channel>:[<account>:]](direct|dm|group|channel|room|slash):<id>`.
 pub fn parse_peer(key: &str) -> Peer {
     let rest = key_without_agent(key);
     let rest = parse_thread(&rest).map_or(rest.as_str(), |thread| thread.parent);

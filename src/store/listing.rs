@@ -1,4 +1,4 @@
-//! The names in one sessions dir, sorted by what they are (store F).
+//! The file names in one sessions dir, sorted by kind (store F).
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -7,20 +7,20 @@ use super::archive::{ArchiveName, FileKind, classify};
 use super::informal_archive_name;
 use crate::diagnostic::{Diagnostic, Severity};
 
-/// What lies in a directory. Names are in order.
+/// File names of a folder by kind, each list sorted.
 #[derive(Debug, Default)]
 pub(super) struct DirListing {
     pub(super) transcripts: Vec<String>,
     pub(super) archives: Vec<String>,
     /// Transcripts that an import into a database moved here.
     pub(super) moved_aside: Vec<String>,
-    /// Names of files that a lock lies beside.
+    /// Names of files with a lock beside them.
     pub(super) locked_names: HashSet<String>,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
 impl DirListing {
-    /// Reads a directory. A missing one is empty; one that cannot be read is a finding.
+    /// Reads a folder. A missing one is empty; an unreadable one is a diagnostic.
     pub(super) fn read(dir: &Path) -> Self {
         let mut listing = Self::default();
         match std::fs::read_dir(dir) {
@@ -57,7 +57,7 @@ impl DirListing {
     }
 }
 
-/// Store files have backups too.
+/// Whether an archive is a transcript's; a `sessions.json` has backups too.
 fn is_transcript_archive(name: &str, archive: ArchiveName<'_>) -> bool {
     archive.original.contains(".jsonl") || informal_archive_name::parse(name).is_some()
 }

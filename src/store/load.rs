@@ -1,4 +1,7 @@
-//! Bytes → index: the lines of a transcript, read once in file order, and again only what was added.
+//! Bytes to index: reads the lines of a transcript once, in file order, and later only the lines that were added.
+//!
+//! A session file is live: a writer may be in the middle of its last line. A last line that does not parse stays
+//! pending until it grows, and a file whose indexed part changed is read anew ([`FileChange::Replaced`]).
 
 use std::io;
 
@@ -12,45 +15,35 @@ use crate::store::index::{EdgeBytes, FileIdentity, Index, LinePosition, OpenStat
 use crate::store::scan::ScannedLine;
 use crate::store::source::Source;
 
-/// Told how far the reading is: bytes done, bytes in all. Answering false stops it.
+/// Callback for progress: bytes done, bytes in total. Returning false stops the read.
 pub type ProgressFn<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
-/// Why a transcript could not be indexed.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The file cannot be read.
     #[error("{path}: cannot be read: {source}. Check that it exists and that you may read it.")]
-    Read {
-        /// The file.
-        path: String,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The reading was stopped.
+    Read { path: String, source: io::Error },
+    /// The progress callback returned false.
     #[error("{path}: reading was stopped")]
-    Cancelled {
-        /// The file.
-        path: String,
-    },
+    Cancelled { path: String },
 }
 
-/// What became of a file since it was indexed (store Q2).
+/// Change of a file since it was indexed (store Q2).
 #[derive(Debug)]
 pub enum FileChange {
-    /// Nothing that shows.
+    /// Same length and same bytes at both ends.
     Unchanged,
-    /// It grew: the old index with the new entries.
+    /// The file grew: the old index plus the new entries.
     Grown(Box<Index>),
-    /// It is another file, or shorter, or its known end changed: read anew.
+    /// The file was replaced, became shorter, or its indexed end changed: a new index.
     Replaced(Box<Index>),
 }
 
-/// Indexes a whole transcript as runtimes read it that take entries one by one.
+/// Indexes a whole transcript for runtimes that take any value as an entry ([`ReadMode::Entries`]).
 pub fn load(source: &Source, new_ids: &mut dyn IdSource, progress: ProgressFn) -> Result<Index, LoadError> {
     load_for_release(source, ReadMode::Entries, new_ids, progress)
 }
 
-/// Indexes a whole transcript as a release of pi reads it. Newer ones trim nothing and drop falsy lines
+/// Indexes a whole transcript as a release of pi reads it. Newer releases trim nothing and drop falsy lines
 /// (store-pi-1.5 C1, C2).
 pub fn load_for_release(
     source: &Source,
@@ -65,14 +58,13 @@ pub fn load_for_release(
     Ok(index)
 }
 
-/// Indexes bytes in memory.
 pub fn load_bytes(path: &str, bytes: &[u8], new_ids: &mut dyn IdSource) -> Index {
     let source = Source::from_memory(path, bytes);
     load(&source, new_ids, &mut |_, _| true).unwrap_or_else(|_| Index::new(path))
 }
 
-/// Follows a transcript: indexes what was added, or everything when it is another file by now.
-/// `source` is the file as it is at the path now.
+/// Updates an index from the file that is now at its path: appends new lines, or reads everything when the file was
+/// replaced.
 pub fn refresh(
     index: &Index,
     source: &Source,
@@ -99,30 +91,27 @@ pub fn refresh(
     Ok(FileChange::Grown(Box::new(grown)))
 }
 
-/// How far a transcript is known, and what tells it from another one in its place.
+/// Indexed part of a file, with the data that detects a replaced or rewritten file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePrefix {
-    /// Which file it is.
     pub identity: FileIdentity,
-    /// Bytes that are known, from the beginning.
+    /// Length in bytes, from the start of the file.
     pub end: u64,
-    /// The bytes at both ends of those.
     edge_bytes: EdgeBytes,
 }
 
 impl FilePrefix {
-    /// What an index covers.
     pub fn from_index(index: &Index) -> Self {
         Self { identity: index.identity, end: index.end, edge_bytes: index.edge_bytes.clone() }
     }
 
-    /// The first bytes of a file, none of its entries read.
+    /// Covers the first `end` bytes of a file without reading entries.
     pub fn read(source: &Source, end: u64) -> io::Result<Self> {
         Ok(Self { identity: source.identity()?, end, edge_bytes: read_edge_bytes(source, end)? })
     }
 
-    /// Whether what is known still stands where it stood: a file that was replaced is another one, and a rewrite in
-    /// place keeps the inode (store Q2).
+    /// Whether the file still starts with these bytes: a replaced file differs in identity, but a rewrite in place
+    /// keeps the inode, so the bytes at both ends are compared too (store Q2).
     pub fn is_unchanged_in(&self, source: &Source) -> bool {
         source.identity().is_ok_and(|identity| identity == self.identity)
             && source.len().is_ok_and(|len| len >= self.end)
@@ -130,10 +119,9 @@ impl FilePrefix {
     }
 }
 
-/// Bytes at both ends of what is known that must stay for a file to count as grown.
+/// Bytes compared at each end to decide whether a file has grown.
 const EDGE_LEN: u64 = 256;
 
-/// The bytes at both ends of what is known.
 fn read_edge_bytes(source: &Source, end: u64) -> io::Result<EdgeBytes> {
     let count = end.min(EDGE_LEN);
     let head = source.read_span(0, count as usize)?;
@@ -149,8 +137,8 @@ fn read_error(source: &Source, error: io::Error) -> LoadError {
     LoadError::Read { path: source.path().display().to_string(), source: error }
 }
 
-/// Reads from `index.end` to the end of the file as it is now: the first lines one by one, as they decide how the others
-/// are read, then the others on every core.
+/// Reads from `index.end` to the current end of the file: the first lines one by one, because they decide how to read
+/// the rest, then the rest on all cores.
 fn read_appended(
     index: &mut Index,
     source: &Source,
@@ -180,7 +168,7 @@ fn read_appended(
     Ok(())
 }
 
-/// Reads on from `at` piece by piece: while the lines of one are taken, those of the next are scanned.
+/// Reads the chunks from `at` on; while this thread indexes one chunk, others scan the next.
 fn read_chunks(
     taken: &mut Loader<'_>,
     pass: ReadPass<'_>,
@@ -199,26 +187,25 @@ fn read_chunks(
     if goes_on { Ok(()) } else { Err(cancelled_error(pass.source)) }
 }
 
-/// A line that did not parse, kept until a later line shows that it was not the last one.
+/// Line that did not parse; only a later line proves that it was not a half-written last one.
 struct BadLine {
     bytes: Vec<u8>,
     position: LinePosition,
     error: js::SyntaxError,
 }
 
-/// An index on its way through a file.
 struct Loader<'a> {
     index: &'a mut Index,
     bad_line: Option<BadLine>,
-    /// The byte after the last line end.
+    /// Byte offset after the last line end.
     end: u64,
-    /// What stands behind it.
+    /// Bytes after `end`, a line without a line end.
     rest: Vec<u8>,
     new_ids: &'a mut dyn IdSource,
 }
 
 impl Loader<'_> {
-    /// Takes lines until it is known what kind of file it is; answers how far it was read.
+    /// Reads lines until the first one that parses shows the kind of file; returns the offset reached.
     fn load_first_lines(
         &mut self,
         pass: ReadPass<'_>,
@@ -248,7 +235,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Takes the next line; `said` is none of a blank one, and before it is known what kind of file it is.
+    /// Indexes the next line. `said` is `None` for a blank line, and for every line before the kind of file is known.
     fn push_line(&mut self, said: Option<Result<ScannedLine, js::SyntaxError>>, bytes: &[u8], offset: u64) {
         let Self { index, bad_line: bad, new_ids, .. } = self;
         index.line_count += 1;
@@ -262,8 +249,8 @@ impl Loader<'_> {
         }
         let taken = match said {
             Some(said) => said.map(|scanned| index.push_scanned(scanned, bytes, place, *new_ids)),
-            // The whole text is trimmed before it is split (store I1a), so only the very first line may start, and only
-            // the very last one end, with white space that JSON does not know.
+            // The runtime trims the whole text before it splits it (store I1a), so only the first line may start, and
+            // only the last line end, with white space that JSON does not allow.
             None => parse_line(bytes, effective_trim(index, bytes, Trim::Start))
                 .map(|value| index.push_parsed(&value, place, *new_ids)),
         };
@@ -272,7 +259,6 @@ impl Loader<'_> {
         }
     }
 
-    /// Keeps what follows the last line end.
     fn save_rest(&mut self, piece: &Chunk) {
         if !piece.rest().is_empty() {
             self.rest = piece.rest().to_vec();
@@ -290,7 +276,7 @@ impl Loader<'_> {
     }
 }
 
-/// The end of the file: the last line may lack its end, or end in white space that was trimmed away.
+/// Handles the end of the file: the last line may lack its line end, or end in white space that the runtime trims.
 fn finish_last_line(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dyn IdSource) {
     if is_blank(rest) {
         index.pending_bytes = rest.len() as u64;
@@ -327,21 +313,18 @@ fn retry_trimmed(index: &mut Index, bad: &BadLine, new_ids: &mut dyn IdSource) {
     }
 }
 
-/// Which ends of a line are trimmed as the whole text is.
+/// Ends of a line to trim, as the runtime trims the whole text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trim {
-    /// A line in the middle.
     None,
-    /// The first line.
     Start,
-    /// The last line.
     End,
-    /// The last line where it is the first too.
+    /// The last line is also the first.
     Both,
 }
 
 impl Trim {
-    /// Of the last line of a file: what came before it is in the index.
+    /// Returns the trim for the last line of a file.
     fn for_last_line(index: &Index) -> Self {
         if index.open_status == OpenStatus::Empty { Self::Both } else { Self::End }
     }
@@ -355,7 +338,7 @@ impl Trim {
     }
 }
 
-/// What of a line is trimmed by the runtime that reads the file; notes where that makes a difference.
+/// Returns the trim that the file's runtime applies, and marks the index when the reading modes differ on this line.
 fn effective_trim(index: &mut Index, bytes: &[u8], trim: Trim) -> Trim {
     let beyond_json = |char: char| js::is_trimmed(char) && !matches!(char, ' ' | '\t' | '\r' | '\n');
     if trim != Trim::None {
@@ -366,7 +349,7 @@ fn effective_trim(index: &mut Index, bytes: &[u8], trim: Trim) -> Trim {
     if index.pi_release.has(PiChange::ReadsLines) { Trim::None } else { trim }
 }
 
-/// One line as the runtime parses it: invalid UTF-8 becomes U+FFFD (store I1a).
+/// Parses one line as the runtime does: invalid UTF-8 becomes U+FFFD (store I1a).
 pub(crate) fn parse_line(bytes: &[u8], trim: Trim) -> Result<js::Value, js::SyntaxError> {
     let text = String::from_utf8_lossy(bytes);
     let mut text: &str = &text;
@@ -379,7 +362,7 @@ pub(crate) fn parse_line(bytes: &[u8], trim: Trim) -> Result<js::Value, js::Synt
     js::parse(text)
 }
 
-/// Blank after the ECMAScript trim (pruning 0.3).
+/// Whether the line is empty after the ECMAScript trim (pruning 0.3).
 pub(crate) fn is_blank(bytes: &[u8]) -> bool {
     match bytes.first() {
         None => true,
@@ -423,7 +406,7 @@ mod tests {
         assert_eq!(grown.auxiliary_entries().map(|(ix, _)| ix.index()).collect::<Vec<_>>(), [0, 1]);
     }
 
-    /// Some lines as a runtime, a person and a hostile writer leave them.
+    /// Lines as a runtime, a person and a hostile writer would leave them.
     fn line() -> impl Strategy<Value = Vec<u8>> {
         let text = "[a-z\\u{e9}\\u{6f22}\\u{1f600} ]{0,30}";
         let message = (0..6_usize, text, 0..1_000_u32).prop_map(|(role, text, number)| {
@@ -447,7 +430,7 @@ mod tests {
         ]
     }
 
-    /// The index of lines taken one by one, each as a value.
+    /// Indexes lines one by one from parsed values.
     fn one_by_one(lines: &[Vec<u8>], version: u32) -> Index {
         let mut index = Index::new("t.jsonl");
         let mut offset = 0;

@@ -1,4 +1,8 @@
-//! From a session row to its transcript, staying inside the store (store E).
+//! Finds the transcript of a record (store E).
+//!
+//! A record may name any path: absolute, from another machine, or hostile. A path is followed only when it lies below a
+//! sessions dir of this store, or has the form `…/agents/<id>/sessions/<file>` of another store, which is flagged as
+//! foreign. For a foreign path the file name is also looked up beside the `sessions.json`.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -12,18 +16,18 @@ use crate::gateway::env::{Environment, absolute};
 use crate::gateway::secrets::is_secret_file;
 use crate::js;
 
-/// Where an agent's `sessions.json` is (store E1).
+/// Path of an agent's `sessions.json` (store E1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StorePath {
-    /// Absolute.
+    /// Absolute path.
     pub path: PathBuf,
-    /// One file serves all agents.
+    /// Whether one file serves all agents.
     pub is_shared: bool,
-    /// Configured with a relative path: where it starts is known only to the running gateway.
+    /// Whether the configured path is relative; only the running gateway knows its base.
     pub is_relative: bool,
 }
 
-/// The store file of an agent: `session.store`, else the usual place.
+/// Returns the `sessions.json` of an agent: `session.store`, else the usual path.
 pub fn store_path(config: &GatewayConfig, env: &Environment, state: &Path, agent: &str) -> StorePath {
     let usual = || sessions_dir(state, agent).join("sessions.json");
     let configured = config.root.pointer("/session/store").and_then(serde_json::Value::as_str).map(str::trim);
@@ -36,38 +40,38 @@ pub fn store_path(config: &GatewayConfig, env: &Environment, state: &Path, agent
     StorePath { path: env.resolve(&text), is_shared: shared, is_relative: relative }
 }
 
-/// `S/agents/A/sessions` (store A6).
+/// Returns `S/agents/A/sessions` (store A6).
 pub fn sessions_dir(state: &Path, agent: &str) -> PathBuf {
     state.join("agents").join(agent).join("sessions")
 }
 
-/// Whether an id can name a file (store E2).
+/// Whether an id may be used as a file name (store E2).
 fn is_safe_id(id: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
     (1..=128).contains(&id.len()) && id.as_bytes()[0].is_ascii_alphanumeric() && id.bytes().all(allowed)
 }
 
-/// Everything that decides where a row's transcript may be.
+/// Folders in which a record's transcript may lie.
 #[derive(Debug, Clone)]
 pub struct TranscriptLocator<'a> {
-    /// Directory of the store file.
+    /// Folder of the `sessions.json`.
     pub sessions_dir: &'a Path,
-    /// Agent of the row.
+    /// Agent of the record.
     pub agent: &'a str,
-    /// State dir, for agents' usual places.
+    /// State dir, for the usual folders of agents.
     pub state: &'a Path,
-    /// Where very old versions kept transcripts (store A9).
+    /// Folder in which very old versions stored transcripts (store A9).
     pub legacy_dir: Option<&'a Path>,
-    /// `sessions_dir` without links.
+    /// `sessions_dir` with links resolved.
     real_sessions_dir: PathBuf,
-    /// The state dir's `agents`, without links.
+    /// `agents` of the state dir, with links resolved.
     real_agents_dir: PathBuf,
-    /// Transcripts of threads in `sessions_dir` by session id, listed where a row first asks.
+    /// Transcripts of threads in `sessions_dir` by session id; listed when a record first needs them.
     threads: OnceCell<HashMap<String, Vec<String>>>,
 }
 
 impl<'a> TranscriptLocator<'a> {
-    /// A place; asks the file system for the real paths once, for all rows.
+    /// Resolves the real paths once, for all records.
     pub fn new(
         sessions_dir: &'a Path,
         agent: &'a str,
@@ -85,7 +89,7 @@ impl<'a> TranscriptLocator<'a> {
         }
     }
 
-    /// The transcript of a session in a thread (store E3): that of the row's own thread, else the only one.
+    /// Returns the transcript of a session in a thread (store E3): that of the record's thread, else the only one.
     fn thread_file(&self, row: &SessionRecord) -> Option<PathBuf> {
         let files =
             self.threads.get_or_init(|| list_threads(self.sessions_dir)).get(row.session_id.as_deref()?)?;
@@ -94,14 +98,14 @@ impl<'a> TranscriptLocator<'a> {
         own.or(only).map(|name| self.sessions_dir.join(name))
     }
 
-    /// As [`real_path`]; of a file in the sessions dir it is enough to know that it is no link.
+    /// Same as [`real_path`], but a file in the sessions dir that is not a link needs no lookup of its folder.
     fn real_path(&self, path: &Path) -> PathBuf {
         let name = path.file_name().filter(|_| path.parent() == Some(self.sessions_dir));
         let plain = path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());
         name.filter(|_| plain).map_or_else(|| real_path(path), |name| self.real_sessions_dir.join(name))
     }
 
-    /// Below a sessions dir of this store.
+    /// Whether a path lies below a sessions dir of this store.
     fn contains(&self, path: &Path) -> bool {
         let agents =
             self.real_sessions_dir.parent().and_then(Path::parent).filter(|dir| dir.ends_with("agents"));
@@ -110,25 +114,23 @@ impl<'a> TranscriptLocator<'a> {
     }
 }
 
-/// A row's transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocatedTranscript {
-    /// The file to read or, when there is none yet, the one the gateway would make.
+    /// The file to read or, when none exists, the one that the gateway would create.
     pub path: PathBuf,
-    /// Whether it is there.
     pub exists: bool,
-    /// The row names a place outside this store, such as one on another machine.
+    /// Whether the record names a path outside this store, such as one on another machine.
     pub is_foreign: bool,
 }
 
-/// Finds a row's transcript: the first candidate that is a file (store E6), else the first candidate. `None` when
-/// the row has neither a usable id nor a usable `sessionFile`.
+/// Finds a record's transcript: the first candidate that is a file (store E6), else the first candidate. `None` when
+/// the record has neither a usable id nor a usable `sessionFile`.
 pub fn locate(row: &SessionRecord, place: &TranscriptLocator<'_>) -> Option<LocatedTranscript> {
     let named = row.session_file.as_deref();
     let resolved = named.and_then(|text| resolve_session_file(text, place));
     let outside = resolved.as_deref().is_some_and(|path| !place.contains(path));
     let foreign = named.is_some() && (resolved.is_none() || outside) || named.is_some_and(is_windows_path);
-    // A store that was copied here still names the places it came from; the file lies beside the rows.
+    // Records of a copied store still name the original paths; the file lies beside the `sessions.json`.
     let beside =
         named.filter(|_| foreign).and_then(transcript_file_name).map(|name| place.sessions_dir.join(name));
     let by_id = row.session_id.as_deref().filter(|id| is_safe_id(id)).map(|id| format!("{id}.jsonl"));
@@ -144,7 +146,7 @@ pub fn locate(row: &SessionRecord, place: &TranscriptLocator<'_>) -> Option<Loca
     Some(LocatedTranscript { path, exists, is_foreign: foreign })
 }
 
-/// Rule E5: the path a row's `sessionFile` stands for, or `None` when it is not to be followed.
+/// Resolves a record's `sessionFile` (rule E5); `None` when it must not be followed.
 fn resolve_session_file(text: &str, place: &TranscriptLocator<'_>) -> Option<PathBuf> {
     let text = text.trim();
     let base = &place.real_sessions_dir;
@@ -154,7 +156,7 @@ fn resolve_session_file(text: &str, place: &TranscriptLocator<'_>) -> Option<Pat
     }
     if given.is_relative() {
         let path = absolute(base, given);
-        // The gateway looks only at the first dots; a detour that leaves the directory later is refused here as well.
+        // The gateway checks only leading dots; clawscope also refuses a path that leaves the folder later.
         return (!text.starts_with("..") && &path != base && path.starts_with(base)).then_some(path);
     }
     let path = place.real_path(&absolute(Path::new("/"), given));
@@ -171,7 +173,7 @@ fn resolve_session_file(text: &str, place: &TranscriptLocator<'_>) -> Option<Pat
     in_agent_dirs.or_else(|| is_store_shaped(&path, extracted?).then(|| path.clone()))
 }
 
-/// What parts the session id from the thread in a name.
+/// Separates the session id from the thread in a file name.
 pub(super) const TOPIC_SEPARATOR: &str = "-topic-";
 
 fn list_threads(dir: &Path) -> HashMap<String, Vec<String>> {
@@ -185,7 +187,7 @@ fn list_threads(dir: &Path) -> HashMap<String, Vec<String>> {
     threads
 }
 
-/// The thread of a row: its key's, else the one it was last reached in.
+/// Returns the thread of a record: from its key, else the one it was last reached in.
 fn thread_id(row: &SessionRecord) -> Option<String> {
     let reached = || {
         let within = |part: &str| row.raw.get(part)?.get("threadId");
@@ -196,7 +198,7 @@ fn thread_id(row: &SessionRecord) -> Option<String> {
     parse_thread(&row.key).map(|thread| thread.id.to_owned()).or_else(reached)
 }
 
-/// Whether a name is that of a thread. Keys are in lower case, names are percent-encoded.
+/// Whether a file name belongs to a thread. Keys are in lower case, file names are percent-encoded.
 fn names_thread(name: &str, thread: &str) -> bool {
     let own = name.split_once(TOPIC_SEPARATOR).and_then(|(_, rest)| rest.strip_suffix(".jsonl"));
     own.is_some_and(|own| percent_decode(own).to_lowercase() == thread.to_lowercase())
@@ -214,7 +216,7 @@ fn percent_decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// `path` when it lies below `dir`.
+/// Returns `path` when it lies below `dir`.
 fn resolve_below(dir: &Path, path: &Path) -> Option<PathBuf> {
     (path != dir && path.starts_with(dir)).then(|| path.to_path_buf())
 }
@@ -223,20 +225,20 @@ fn real_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// `…/agents/<agent>/sessions` beside a base of that shape.
+/// Returns `…/agents/<agent>/sessions` beside a base of that shape.
 fn sibling_sessions_dir(base: &Path, agent: &str) -> Option<PathBuf> {
     let agents = base.parent()?.parent()?;
     (base.ends_with("sessions") && agents.ends_with("agents")).then(|| agents.join(agent).join("sessions"))
 }
 
-/// The segment before the last `sessions` whose grandparent is `agents`.
+/// Returns the segment before the last `sessions`, when the segment before that is `agents`.
 fn agent_in_path(path: &Path) -> Option<&str> {
     let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
     let at = parts.iter().rposition(|part| *part == "sessions").filter(|&at| at >= 2)?;
     (parts[at - 2] == "agents").then_some(parts[at - 1])
 }
 
-/// `…/agents/<id>/sessions/<single file>` with a normalised id.
+/// Whether the path is `…/agents/<id>/sessions/<single file>` with a normalised id.
 fn is_store_shaped(path: &Path, agent: &str) -> bool {
     path.parent().is_some_and(|dir| dir.ends_with("sessions")) && normalise_agent_id(agent) == agent
 }
@@ -247,7 +249,7 @@ fn is_windows_path(text: &str) -> bool {
         || matches!(bytes, [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic())
 }
 
-/// The last part of a path of any system, if it can be a transcript.
+/// Returns the last part of a path of any system, when it can be a transcript.
 fn transcript_file_name(text: &str) -> Option<&str> {
     let name = text.trim().rsplit(['/', '\\']).next()?;
     let plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));

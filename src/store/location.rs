@@ -1,5 +1,4 @@
-//! Where the entries of a session are kept, and how they are opened: a file of its own, a packed file, rows of a database
-//! or an archive in one.
+//! Storage of a session's entries: its own file, a packed file, rows of a database or an archive in one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,34 +7,26 @@ use std::sync::Arc;
 use super::source::Source;
 use super::sqlite::{self, Database, Events};
 
-/// Where the entries of a session are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Location {
-    /// In a transcript of its own.
+    /// Its own transcript.
     #[default]
     File,
-    /// In a transcript that was packed when it was put aside (sqlite E5).
+    /// Transcript that was packed when it was archived (sqlite E5).
     PackedFile,
-    /// In a database, under this session id: as rows, or in a cold archive that those were moved to (sqlite E1, E4).
-    DatabaseRows {
-        /// The database.
-        database: PathBuf,
-        /// The session id.
-        session_id: String,
-    },
-    /// In a database, as a deletion or a reset left it (sqlite C9).
+    /// Rows of a database, or the cold archive to which they were moved (sqlite E1, E4).
+    DatabaseRows { database: PathBuf, session_id: String },
+    /// Archive of a deletion or a reset, in a database (sqlite C9).
     DatabaseArchive {
-        /// The database.
         database: PathBuf,
-        /// The session id.
         session_id: String,
-        /// The generation of the history that was put aside.
+        /// Generation of the archived history.
         generation: String,
     },
 }
 
 impl Location {
-    /// The database it is in, where it is in one.
+    /// Returns the database that holds the entries; `None` for files.
     pub fn database(&self) -> Option<&Path> {
         match self {
             Self::File | Self::PackedFile => None,
@@ -43,8 +34,8 @@ impl Location {
         }
     }
 
-    /// Opens it. `path` is what it goes by; `known` is an earlier look at the same session, of which nothing is read again
-    /// that still holds.
+    /// Opens the entries. `path` is the session's path for display, and the file to open unless a database holds the
+    /// entries. `known` is an earlier source of the same session, whose rows are reused while they are valid.
     pub fn open(&self, path: &Path, known: Option<&Source>) -> io::Result<Source> {
         let unpacked =
             |(file, identity)| Source::Unpacked { path: path.into(), file: Arc::new(file), identity };
@@ -72,7 +63,7 @@ impl Location {
     }
 }
 
-/// The connection of an earlier look while the same file lies there, else a new one (sqlite H8).
+/// Returns the connection of an earlier source while the same file is at the path, else a new one (sqlite H8).
 fn open_database(path: &Path, known: Option<&Events>) -> io::Result<Arc<Database>> {
     match known.map(Events::database) {
         Some(database) if !database.is_immutable() && !database.is_replaced() => Ok(Arc::clone(database)),

@@ -1,23 +1,23 @@
-//! Sizes of one message, measured once when its line is read. The two char counts follow the real
-//! programs to the letter, odd values and exceptions included (pruning 0.7).
+//! Sizes of one message, measured once when its line is read. The two char counts follow the runtime's code exactly,
+//! malformed values and exceptions included (pruning 0.7).
 
 use crate::js::json::{is_truthy, length};
 use crate::js::{JsException, Json, JsonKind, Value};
 use crate::store::entry::Role;
 
-/// Chars an image block counts in pi's estimate (compaction 1.5).
+/// Chars that an image block counts in pi's estimate (compaction 1.5).
 pub const PI_IMAGE_CHARS: f64 = 4800.0;
-/// Chars an image block counts for the context pruner (pruning 5.4).
+/// Chars that an image block counts in the context pruner (pruning 5.4).
 pub const PRUNE_IMAGE_CHARS: f64 = 8000.0;
-/// Chars a message of any other role counts for the context pruner (pruning 5.4).
+/// Chars that a message of any other role counts in the context pruner (pruning 5.4).
 const PRUNE_OTHER_CHARS: f64 = 256.0;
 
-/// The role of a message value; a message that is no object has none.
+/// Returns the role of a message; [`Role::Other`] when the message is not an object.
 pub fn role_of<'a>(message: impl Json<'a>) -> Role {
     message.get("role").and_then(Json::text).map_or(Role::Other, |text| Role::from_text(&text))
 }
 
-/// Chars as pi's `estimateTokens` counts them before dividing by 4 (compaction 1.1–1.9).
+/// Counts chars as pi's `estimateTokens` does before it divides by 4 (compaction 1.1–1.9).
 pub fn pi_chars<'a>(message: impl Json<'a>) -> Result<f64, JsException> {
     let content = message.get("content");
     let role = role_of(message);
@@ -39,8 +39,8 @@ pub fn pi_chars<'a>(message: impl Json<'a>) -> Result<f64, JsException> {
     }
 }
 
-/// Chars of a system message: its content as a user's, images included, each section's text, and the tools it adds as
-/// JSON (store-pi-1.5 E1).
+/// Counts chars of a system message: its content with images, like a user's, the text of each section, and the added
+/// tools as JSON (store-pi-1.5 E1).
 fn system_chars(message: &Value) -> Result<f64, JsException> {
     let content = message.get("content");
     let content = match content.map(Json::kind) {
@@ -55,7 +55,7 @@ fn system_chars(message: &Value) -> Result<f64, JsException> {
     Ok(content + sections + tools as f64)
 }
 
-/// The texts of a system message's sections; those that are removed have none.
+/// Returns the texts of a system message's sections; removed sections have none.
 fn section_texts(message: &Value) -> impl Iterator<Item = &Value> {
     let values: Vec<&Value> = match message.get("sections") {
         Some(Value::Object(sections)) => sections.iter().map(|(_, text)| text).collect(),
@@ -65,7 +65,7 @@ fn section_texts(message: &Value) -> impl Iterator<Item = &Value> {
     values.into_iter().filter(|text| text.is_truthy())
 }
 
-/// Chars as the context pruner counts them (pruning 5.4).
+/// Counts chars as the context pruner does (pruning 5.4).
 pub fn prune_chars<'a>(message: impl Json<'a>) -> Result<f64, JsException> {
     let content = message.get("content");
     match role_of(message) {
@@ -79,8 +79,8 @@ pub fn prune_chars<'a>(message: impl Json<'a>) -> Result<f64, JsException> {
     }
 }
 
-/// The items of a content that is walked: an array's; none of a string, whose characters match no
-/// block type; anything else throws (pruning 0.7).
+/// Returns the items that a loop over the content visits: an array's items; none of a string, whose characters match no
+/// block type. Anything else throws (pruning 0.7).
 pub fn blocks(content: Option<&Value>) -> Result<&[Value], JsException> {
     match content {
         Some(Value::Array(items)) => Ok(items),
@@ -97,7 +97,7 @@ pub fn is_block_type<'a>(block: impl Json<'a>, kind: &str) -> Result<bool, JsExc
     Ok(block.get("type").is_some_and(|value| value.str_is(kind)))
 }
 
-/// The sizes of a content's items together, where it is walked as [`blocks`] tells.
+/// Sums the sizes of a content's items, visited as by [`blocks`].
 fn sum_blocks<'a, J: Json<'a>>(
     content: Option<J>,
     size: impl Fn(J) -> Result<f64, JsException>,
@@ -113,7 +113,7 @@ fn image_chars<'a>(block: impl Json<'a>, chars: f64) -> Result<f64, JsException>
     Ok(if is_block_type(block, "image")? { chars } else { 0.0 })
 }
 
-/// Chars that one block of a content counts in pi's estimate, by the role of its message (compaction
+/// Counts the chars of one content block in pi's estimate, which depends on the role of its message (compaction
 /// 1.2–1.5).
 pub fn pi_block_chars<'a>(role: Role, block: impl Json<'a>) -> Result<f64, JsException> {
     match role {
@@ -124,7 +124,7 @@ pub fn pi_block_chars<'a>(role: Role, block: impl Json<'a>) -> Result<f64, JsExc
     }
 }
 
-/// A text block with truthy text; a falsy text is skipped (compaction 1.8a).
+/// Counts a text block; a falsy text is skipped (compaction 1.8a).
 fn pi_text_chars<'a>(block: impl Json<'a>) -> Result<f64, JsException> {
     let text = block.get("text");
     if is_block_type(block, "text")? && is_truthy(text) { length(text) } else { Ok(0.0) }
@@ -163,31 +163,29 @@ fn prune_assistant_block_chars<'a>(block: impl Json<'a>) -> Result<f64, JsExcept
     }
 }
 
-/// Absent and null arguments count as `{}`.
+/// Counts arguments as JSON; absent and null ones count as `{}`.
 fn prune_argument_chars<'a>(arguments: Option<impl Json<'a>>) -> f64 {
     arguments.filter(|arguments| !arguments.is_null()).map_or(2.0, |arguments| arguments.json_len() as f64)
 }
 
-/// What the index notes of a content beside the two counts. Blocks it does not know weigh nothing.
+/// Further sizes of a content besides the two counts. Unknown blocks count as 0.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct ContentSizes {
-    /// Text blocks joined with one LF each (pruning 5.7): chars, NaN when a text is no string.
+    /// Chars of the text blocks joined with one LF each (pruning 5.7); NaN when a text is not a string.
     pub joined_chars: f64,
-    /// Text blocks of an array content.
+    /// Number of text blocks in an array content.
     pub text_blocks: u32,
-    /// Image blocks.
+    /// Number of image blocks.
     pub images: u32,
-    /// Chars of text.
     pub text_chars: u32,
-    /// Chars of thinking.
     pub thinking_chars: u32,
-    /// Chars of tool calls: names and arguments; of a system message, of the tools it adds as JSON.
+    /// Chars of names and arguments; in a system message, of the added tools as JSON.
     pub tool_call_chars: u32,
-    /// A text block holds something that is no string.
+    /// Whether a text block holds something that is not a string.
     pub needs_body: bool,
 }
 
-/// The parts of a message's content (or of the text fields of the roles without content).
+/// Measures a message's content, or the text fields of roles without content.
 pub fn content_sizes<'a>(message: impl Json<'a>) -> ContentSizes {
     let mut parts = ContentSizes::default();
     for field in ["command", "output", "summary"] {
@@ -224,7 +222,7 @@ impl ContentSizes {
     }
 }
 
-/// Chars of a tool call: its name, and its arguments as JSON.
+/// Counts the chars of a tool call's name and of its arguments as JSON.
 pub fn tool_call_chars<'a>(block: impl Json<'a>) -> u32 {
     let arguments = block.get("arguments").map_or(0, Json::json_len);
     json_chars(block.get("name")) + arguments as u32

@@ -1,4 +1,8 @@
-//! The session store: bytes → entries. The only reader of session files.
+//! The session store: bytes to entries, and the only reader of session files and databases.
+//!
+//! [`discovery`] lists the sessions of a gateway or of pi without reading transcripts; [`load`] turns one transcript
+//! into an [`index`] of sizes; [`body`] reads texts again on demand. [`sqlite`] does the same for agent databases,
+//! [`demo`] holds an embedded store, and [`migration`] compares files with their import in a database.
 
 pub mod agents;
 pub(crate) mod aligned_buffer;

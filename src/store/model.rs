@@ -1,32 +1,31 @@
-//! Which model a session runs on, and how much that model takes, as far as row and configuration tell.
+//! The model of a session, from its record and the configuration.
 
 use super::discovery::Store;
 use super::session::Session;
 
-/// Provider of a model reference that names none.
+/// Provider of a model reference without one.
 const DEFAULT_PROVIDER: &str = "anthropic";
-/// What the gateway runs when nothing names a model (compaction 7.3).
+/// Model that the gateway runs when nothing names one (compaction 7.3).
 pub const DEFAULT_MODEL: &str = "anthropic/claude-opus-4-6";
 
-/// A provider and one of its models.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ModelRef {
     /// `anthropic`, `openrouter`, …
     pub provider: String,
-    /// Id at that provider; may hold `/`.
+    /// Id at that provider; may contain `/`.
     pub model: String,
 }
 
 impl ModelRef {
-    /// Reads `provider/model`; without a provider it is Anthropic's.
+    /// Parses `provider/model`; without a provider it is Anthropic's.
     pub fn parse(text: &str) -> Self {
         let (provider, model) = text.trim().split_once('/').unwrap_or((DEFAULT_PROVIDER, text.trim()));
         Self { provider: provider.trim().to_lowercase(), model: model.trim().to_owned() }
     }
 }
 
-/// The model of a session with a row: the row's, else the configured one, else the gateway's (store C9). `None` for
-/// sessions without a row: only their transcripts tell.
+/// Returns the model of a session with a record: the record's, else the configured one, else the gateway's default
+/// (store C9). `None` without a record: only the transcript names the model.
 pub fn session_model(store: &Store, session: &Session) -> Option<ModelRef> {
     let row = session.record.as_ref()?;
     let configured = ModelRef::parse(store.config.default_model(&session.agent).unwrap_or(DEFAULT_MODEL));

@@ -1,18 +1,17 @@
-//! Silent replies: what an agent answers when the person should see nothing (compaction 9.10).
+//! Silent replies: `NO_REPLY`, which an agent sends when the person should see nothing (compaction 9.10).
 
 use crate::js::{Json, is_trimmed};
 
-/// The whole text of a silent reply.
 pub const NO_REPLY_TOKEN: &str = "NO_REPLY";
-/// Texts longer than this are never looked at: chars of a token with white space around it.
+/// Limit in chars for a message to be checked at all: the token with some white space around it.
 const MAX_CHARS: usize = 64;
 
-/// Whether a text is exactly the token, with white space around it or none.
+/// Whether a text is exactly the token, apart from white space around it.
 pub fn is_no_reply(text: &str) -> bool {
     text.trim_matches(is_trimmed) == NO_REPLY_TOKEN
 }
 
-/// A delivered text without the token at its end; nothing where nothing remains: silent in effect.
+/// Returns a delivered text without a trailing token; `None` when nothing remains, so that the reply is silent.
 pub fn strip_token(text: &str) -> Option<&str> {
     let trimmed = text.trim_matches(is_trimmed);
     let before = text.trim_end_matches(is_trimmed).strip_suffix(NO_REPLY_TOKEN);
@@ -24,7 +23,7 @@ pub fn strip_token(text: &str) -> Option<&str> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// Whether the text blocks of an assistant message say nothing to the person.
+/// Whether the text blocks of an assistant message make a silent reply.
 pub fn is_no_reply_message<'a>(message: impl Json<'a>) -> bool {
     let blocks = || message.get("content").and_then(Json::items).into_iter().flatten();
     let texts = || blocks().filter(|block| block.get("type").is_some_and(|kind| kind.str_is("text")));

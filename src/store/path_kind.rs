@@ -1,4 +1,4 @@
-//! What a path given on the command line is.
+//! Classifies a path from the command line, by its name and its content.
 
 use std::path::{Path, PathBuf};
 
@@ -7,31 +7,28 @@ use super::sqlite::DATABASE_NAME;
 use crate::gateway::secrets::is_secret_file;
 use crate::gateway::state_dir::config_in;
 
-/// Entries of a directory that are looked into for grouped sessions: it may be anybody's.
+/// Limit of folder entries searched for grouped sessions, because the folder may be anyone's.
 const MAX_GROUPS: usize = 100;
 
-/// What there is at a path.
+/// Kind of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathKind {
-    /// A gateway's state dir.
     StateDir(PathBuf),
-    /// One agent of a gateway: its sessions dir.
+    /// Sessions dir of one agent.
     SessionsDir(PathBuf),
-    /// A store file.
+    /// A `sessions.json`.
     StoreFile(PathBuf),
-    /// A transcript.
     Transcript(PathBuf),
-    /// pi's agent dir.
     PiAgentDir(PathBuf),
-    /// pi's sessions dir: one directory per working directory, or one of those, or a flat one.
+    /// pi's sessions dir: with one folder per working directory, or one of those, or a flat one.
     PiSessionsDir(PathBuf),
-    /// A database of an agent, from 2026.9 on.
+    /// Database of an agent, from 2026.8.1 on.
     Database(PathBuf),
     /// Nothing, or nothing that holds sessions.
     Nothing(PathBuf),
 }
 
-/// Tells what is at an absolute path, by its name and by what lies in it.
+/// Classifies an absolute path.
 pub fn classify_path(path: &Path) -> PathKind {
     let own = path.to_path_buf();
     if path.is_dir() {
@@ -84,13 +81,13 @@ fn classify_dir(dir: &Path) -> PathKind {
     }
 }
 
-/// A directory of one working directory of pi's, whatever its files are called.
+/// Whether this is pi's folder for one working directory, whatever its files are called.
 fn looks_like_pi_dir(dir: &Path, names: &DirNames) -> bool {
     let is_own = dir.file_name().is_some_and(|name| is_pi_cwd_dir(&name.to_string_lossy()));
     is_own && names.any(is_jsonl)
 }
 
-/// Whether pi's directories lie one or two levels further down, as where sessions are grouped by project.
+/// Whether pi's folders lie one or two levels down, as when sessions are grouped by project.
 fn has_nested_sessions(dir: &Path) -> bool {
     let below = |dir: &Path| {
         let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
@@ -102,7 +99,7 @@ fn has_nested_sessions(dir: &Path) -> bool {
     groups.iter().any(is_pis) || groups.iter().any(|group| below(group).iter().any(is_pis))
 }
 
-/// The names in a directory; none when it cannot be read.
+/// Names in a folder; empty when it cannot be read.
 struct DirNames(Vec<String>);
 
 impl DirNames {
@@ -120,12 +117,12 @@ impl DirNames {
     }
 }
 
-/// pi's directory for one working directory (store R2).
+/// Whether a name is that of pi's folder for one working directory (store R2).
 pub fn is_pi_cwd_dir(name: &str) -> bool {
     name.len() >= 4 && name.starts_with("--") && name.ends_with("--")
 }
 
-/// `<ISO time with dashes>_<id>.jsonl`, as pi names its files (store R3).
+/// Whether a name is `<ISO time with dashes>_<id>.jsonl`, as pi names its files (store R3).
 pub(super) fn is_pi_transcript(name: &str) -> bool {
     let stem = name.strip_suffix(".jsonl").filter(|_| is_jsonl(name));
     let Some((time, id)) = stem.and_then(|stem| stem.split_once('_')) else {

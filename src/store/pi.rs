@@ -1,4 +1,4 @@
-//! The pi coding agent's own sessions: directories per working directory, no index file (store R).
+//! Sessions of the pi coding agent: one folder per working directory, without an index file (store R).
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -19,17 +19,17 @@ use crate::gateway::secrets::is_secret_file;
 use crate::ids::SessionKey;
 use crate::js::{self, Value};
 
-/// Levels of folders below a sessions dir that are looked into.
+/// Maximum depth of folders searched below a sessions dir.
 const MAX_DEPTH: usize = 6;
-/// Folders looked into: a session dir may be named that holds far more than sessions.
+/// Maximum number of folders searched: the user may name a folder that holds far more than sessions.
 const MAX_FOLDERS: usize = 20_000;
 
-/// What sessions of pi have as their agent.
+/// Agent id of pi sessions.
 pub const PI_AGENT: &str = "pi";
 
-/// Sessions of an agent dir: those of a session dir that is named instead, those below `sessions`, and files that one old
-/// version left in the agent dir itself (store R5, store-pi-1.5 A2). The variable counts for the environment's own agent
-/// dir alone.
+/// Lists the sessions of an agent dir: those of configured session dirs, those below `sessions`, and files that one old
+/// version left in the agent dir itself (store R5, store-pi-1.5 A2). Configured dirs count only for the agent dir of
+/// the environment.
 pub fn list_agent_dir_sessions(
     dir: &Path,
     env: &Environment,
@@ -56,7 +56,7 @@ pub fn list_agent_dir_sessions(
     sessions
 }
 
-/// Working directories that are not there any more, each once with its first session: pi asks, or fails
+/// Reports working directories that no longer exist, each once with its first session: pi asks the user there, or fails
 /// (store-pi-1.5 L3).
 fn missing_cwd_diagnostics(sessions: &[Session]) -> Vec<Diagnostic> {
     let mut looked_at = HashSet::new();
@@ -70,8 +70,8 @@ fn missing_cwd_diagnostics(sessions: &[Session]) -> Vec<Diagnostic> {
     lost.collect()
 }
 
-/// Sessions of a sessions dir: files in it (`--session-dir`), in its directories per working directory, and in whatever
-/// directories group those or lie in them.
+/// Lists the sessions of a sessions dir: its own files (`--session-dir`), those in its folders per working directory,
+/// and those in folders that group or nest these.
 pub fn list_sessions(dir: &Path, findings: &mut Vec<Diagnostic>) -> Vec<Session> {
     let mut paths = list_transcripts(dir, findings);
     for sub in list_folders_below(dir) {
@@ -82,13 +82,13 @@ pub fn list_sessions(dir: &Path, findings: &mut Vec<Diagnostic>) -> Vec<Session>
     paths.iter().map(|path| read_session(path)).collect()
 }
 
-/// Whether pi would have written here: in a directory of a working directory, at any depth below `root`.
+/// Whether pi would write here: inside a folder of a working directory, at any depth below `root`.
 fn is_in_cwd_dir(dir: &Path, root: &Path) -> bool {
     let below = dir.strip_prefix(root).unwrap_or(dir);
     below.iter().any(|name| is_pi_cwd_dir(&name.to_string_lossy()))
 }
 
-/// In other folders only what is surely a session counts: any program may keep lines of JSON there.
+/// Whether a file in another folder is surely a session: any program may store JSON lines there.
 fn is_session_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     is_pi_transcript(&name) || read_id_and_cwd(path).0.is_some()
@@ -97,7 +97,7 @@ fn is_session_file(path: &Path) -> bool {
 pub(super) fn read_session(path: &Path) -> Session {
     let (id, cwd) = read_id_and_cwd(path);
     let stem = session_stem(path);
-    // An id may hold `_` itself: what stands behind the first one is it (store-pi-1.5 A4).
+    // An id may contain `_`: it is everything after the first one (store-pi-1.5 A4).
     let id = id.unwrap_or_else(|| stem.split_once('_').map_or(stem.as_str(), |(_, id)| id).to_owned());
     let project = cwd.as_deref().and_then(|cwd| cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()));
     let mut session = Session {
@@ -120,11 +120,11 @@ pub(super) fn read_session(path: &Path) -> Session {
     session
 }
 
-/// Bytes at the end of a transcript in which its last message is looked for.
+/// Bytes at the end of a transcript that are searched for its last message.
 const TAIL_BYTES: u64 = 32 * 1024;
 
-/// When a user or the model last spoke, by the end of a transcript; none where no such message lies there. Ms. System
-/// messages and bookkeeping are no activity (store-pi-1.5 A6).
+/// Returns the time of the last message of the user or the model, in ms since the epoch; `None` when the end of the
+/// transcript holds none. System messages and bookkeeping do not count (store-pi-1.5 A6).
 fn last_activity(path: &Path, bytes: u64) -> Option<i64> {
     let source = Source::open(path).ok()?;
     let from = bytes.saturating_sub(TAIL_BYTES);
@@ -142,7 +142,7 @@ fn message_time(line: &Value) -> Option<i64> {
     (speaks && time.is_finite()).then_some(time as i64)
 }
 
-/// Every `*.jsonl` directly in a directory, by name. A directory that cannot be read is a finding; a missing one is not.
+/// Returns every `*.jsonl` directly in a folder, sorted. An unreadable folder is a diagnostic; a missing one is not.
 fn list_transcripts(dir: &Path, findings: &mut Vec<Diagnostic>) -> Vec<PathBuf> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
@@ -165,8 +165,8 @@ fn list_transcripts(dir: &Path, findings: &mut Vec<Diagnostic>) -> Vec<PathBuf> 
     paths
 }
 
-/// Every folder below a directory, by path, as deep as sessions are grouped; a folder that links lead to twice is
-/// entered once.
+/// Returns the folders below a folder, sorted, to the depth at which sessions are grouped. A folder reached twice
+/// through links is listed once.
 fn list_folders_below(root: &Path) -> Vec<PathBuf> {
     let mut seen: HashSet<PathBuf> = root.canonicalize().into_iter().collect();
     let (mut found, mut level) = (Vec::new(), vec![root.to_path_buf()]);

@@ -1,5 +1,5 @@
-//! Where pi keeps its sessions: its agent dir, and the session dir that a variable or a setting puts in the place of the
-//! usual one (store R1, store-pi-1.5 A1–A3).
+//! The folders of pi: its agent dir, and the session dirs that a variable or a setting names instead of the default
+//! (store R1, store-pi-1.5 A1–A3).
 
 use std::path::{Path, PathBuf};
 
@@ -8,22 +8,21 @@ use crate::gateway::env::Environment;
 use crate::gateway::pi_settings::{FILE_NAME, PiSettings};
 use crate::js::{self, Value};
 
-/// The variable that names a session dir.
+/// Environment variable that names a session dir.
 const SESSION_DIR_VARIABLE: &str = "PI_CODING_AGENT_SESSION_DIR";
-/// The setting that does.
+/// Setting that names a session dir.
 const SESSION_DIR_KEY: &str = "sessionDir";
 
-/// A directory that is looked into, and what names it.
+/// A session dir with the origin of its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfiguredDir {
-    /// The directory.
     pub path: PathBuf,
     /// The variable, or the file and key.
     pub source: String,
 }
 
-/// pi's agent dir (store-pi-1.5 A1): `PI_CODING_AGENT_DIR`, else `.pi/agent` in the user's home. The gateway's own home
-/// variable does not count. The value is taken as it stands, blanks included.
+/// Returns pi's agent dir (store-pi-1.5 A1): `PI_CODING_AGENT_DIR`, else `.pi/agent` in the user's home. The gateway's
+/// home variable does not count. The value is used verbatim, white space included.
 pub fn pi_agent_dir(env: &Environment) -> PathBuf {
     match env.verbatim("PI_CODING_AGENT_DIR") {
         Some(own) => expand_path(env, own),
@@ -36,7 +35,7 @@ fn home(env: &Environment) -> PathBuf {
     named.or_else(|| env.os_home.clone()).unwrap_or_else(|| env.cwd.clone())
 }
 
-/// A path as pi reads it: `~`, `~/…` and `file:` URLs are expanded, a relative one starts at the working directory.
+/// Expands a path as pi does: `~`, `~/…` and `file:` URLs; a relative path starts at the working directory.
 fn expand_path(env: &Environment, text: &str) -> PathBuf {
     if text == "~" {
         return home(env);
@@ -47,9 +46,9 @@ fn expand_path(env: &Environment, text: &str) -> PathBuf {
     env.cwd.join(text.strip_prefix("file://").unwrap_or(text))
 }
 
-/// The session dirs that are named instead of the usual one, the one that pi takes first: of the variable, of the
-/// project's settings, of the global ones (store-pi-1.5 A2). A relative one of a settings file is looked for in the working
-/// directory, where pi does, and beside the file, where other readers do.
+/// Returns the configured session dirs, pi's first choice first: from the variable, the project's settings, the global
+/// settings (store-pi-1.5 A2). A relative dir of a settings file is tried in the working directory, as pi does, and
+/// beside the file, as other readers do.
 pub fn configured_session_dirs(env: &Environment, agent_dir: &Path) -> Vec<ConfiguredDir> {
     let mut dirs = Vec::new();
     if let Some(own) = env.verbatim(SESSION_DIR_VARIABLE) {
@@ -72,7 +71,7 @@ fn session_dir_setting(file: &Path) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The agent dir that a place of pi's belongs to: where its global settings and its models lie, or would.
+/// Returns the agent dir of a path of pi: the folder that holds, or would hold, its global settings and models.
 pub fn agent_dir_of(shape: &PathKind) -> Option<PathBuf> {
     let (place, levels) = match shape {
         PathKind::PiAgentDir(dir) => return Some(dir.clone()),
@@ -86,14 +85,14 @@ pub fn agent_dir_of(shape: &PathKind) -> Option<PathBuf> {
     above().find(holds).or_else(usual).or_else(|| place.parent()).map(Path::to_path_buf)
 }
 
-/// pi's settings for the sessions of a working directory; none where the place is not pi's.
+/// Reads pi's settings for the sessions of a working directory; `None` when the path is not pi's.
 pub fn load_settings(shape: &PathKind, cwd: Option<&str>) -> Option<PiSettings> {
     let global = agent_dir_of(shape)?.join(FILE_NAME);
     let project = cwd.map(|cwd| Path::new(cwd).join(".pi").join(FILE_NAME));
     Some(PiSettings::read(&global, project.as_deref()))
 }
 
-/// A settings file; one that is not there, or no JSON, is as good as none, as in pi.
+/// Reads a settings file; `None` when it is missing or not JSON, which pi treats alike.
 pub fn read_settings_file(file: &Path) -> Option<Value> {
     let text = file.is_file().then(|| std::fs::read_to_string(file).ok())??;
     js::parse(&text).ok()

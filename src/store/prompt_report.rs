@@ -1,70 +1,62 @@
-//! Sizes of the system prompt: the only place on disk that tells them (store C6, compaction 11.1). All sizes in
-//! chars. Any key may be absent or of a wrong type; what is left is still told.
+//! Sizes of the system prompt, as the gateway reports them in the session record (store C6, compaction 11.1) or in the
+//! recording of a run (trajectory 6.4). All sizes are in chars. Any key may be absent or of a wrong type; the rest is
+//! still read.
 
 use crate::js::Value;
 
-/// Sizes above this are no sizes (a trillion chars); sums of any number of them stay whole.
+/// Limit for a plausible size (a trillion chars), so that sums cannot overflow.
 const MAX_CHARS: f64 = 1e12;
 
-/// What was sent before the first message.
+/// Sizes of everything that was sent before the first message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SystemPromptReport {
-    /// How it came about.
     pub source: ReportSource,
-    /// When, ms since the epoch.
+    /// Ms since the epoch.
     pub generated_at: Option<f64>,
-    /// The session it was made for.
     pub session_id: Option<String>,
-    /// Provider of the run.
     pub provider: Option<String>,
-    /// Model of the run.
     pub model: Option<String>,
     /// Folder of the workspace files.
     pub workspace: Option<String>,
-    /// `bootstrapMaxChars`: a longer file is cut to it (compaction 11.9).
+    /// `bootstrapMaxChars`: longer files are cut to it (compaction 11.9).
     pub max_file_chars: Option<u64>,
-    /// `bootstrapTotalMaxChars`: all files together.
+    /// `bootstrapTotalMaxChars`: limit of all files together.
     pub max_total_chars: Option<u64>,
-    /// Where tools ran.
     pub sandbox: Option<Sandbox>,
-    /// The whole system prompt.
+    /// Chars of the whole system prompt.
     pub system_chars: u64,
-    /// Of it, workspace files with the headings between them.
+    /// Part of `system_chars`: workspace files with the headings between them.
     pub project_chars: u64,
-    /// Of it, the skills.
+    /// Part of `system_chars`: skills.
     pub skills_chars: u64,
-    /// Of it, the list of tools.
+    /// Part of `system_chars`: the list of tools.
     pub tool_list_chars: u64,
     /// JSON schemas of the tools, sent beside the prompt.
     pub tool_schema_chars: u64,
-    /// Workspace files, in order.
     pub files: Vec<InjectedFile>,
-    /// Skills, in order.
     pub skills: Vec<SkillSize>,
-    /// Tools, in order.
     pub tools: Vec<ToolSize>,
-    /// The report as it stands in the row.
+    /// The recorded report.
     pub raw: Value,
 }
 
-/// How a report came about.
+/// Origin of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReportSource {
-    /// A run left it: these are the sizes that were sent.
+    /// Sizes that a run sent.
     Run,
-    /// Estimated without a run; the gateway does not use such a one once stored (compaction 11.4).
+    /// Estimate without a run; the gateway ignores a stored one (compaction 11.4).
     Estimate,
-    /// Told by the transcript itself: what is in force at the leaf (store-pi-1.5 D6).
+    /// The transcript itself: the prompt in force at the leaf (store-pi-1.5 D6).
     Transcript,
-    /// The gateway's recording of the run has it, the row does not (trajectory 6.4).
+    /// The gateway's recording of the run; the record has none (trajectory 6.4).
     Recorded,
-    /// It does not say.
     #[default]
     Unknown,
 }
 
 impl ReportSource {
-    /// The word in the file and on screen.
+    /// Returns the word for file and screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -76,56 +68,48 @@ impl ReportSource {
     }
 }
 
-/// Where tools ran.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sandbox {
     /// `off`, `non-main`, `all`.
     pub mode: Option<String>,
-    /// Whether this session was in one.
+    /// Whether this session ran in a sandbox.
     pub is_sandboxed: Option<bool>,
 }
 
-/// One workspace file in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InjectedFile {
-    /// File name.
     pub name: String,
-    /// Its path.
     pub path: Option<String>,
-    /// Size on disk, without the blanks at its end.
+    /// Chars on disk, without trailing white space.
     pub raw_chars: u64,
-    /// Size in the prompt; a missing file has a notice there.
+    /// Chars in the prompt; for a missing file, of the notice in its place.
     pub injected_chars: u64,
-    /// Cut to a limit.
+    /// Whether it was cut to a limit.
     pub is_truncated: bool,
-    /// Expected, but not there.
+    /// Whether it was expected but absent.
     pub is_missing: bool,
 }
 
-/// One skill in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SkillSize {
-    /// Its name.
     pub name: String,
-    /// Its block.
+    /// Chars of its block.
     pub chars: u64,
 }
 
-/// One tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolSize {
-    /// Its name.
     pub name: String,
-    /// Its description, sent with the schema and counted by no estimate.
+    /// Chars of its description, which is sent with the schema and which no estimate counts.
     pub summary_chars: u64,
-    /// Its parameters as JSON.
+    /// Chars of its parameters as JSON.
     pub schema_chars: u64,
-    /// Its parameters, where they are told.
+    /// Number of parameters; `None` when not recorded.
     pub property_count: Option<u64>,
 }
 
 impl SystemPromptReport {
-    /// Reads a row's report; `None` when it is no object. Sizes of a wrong type count as 0.
+    /// Reads a recorded report; `None` when it is not an object. Sizes of a wrong type count as 0.
     pub fn from_value(raw: &Value) -> Option<Self> {
         raw.as_object()?;
         let text = |key: &str| super::session_records::trimmed_text(raw.get(key));
@@ -152,17 +136,14 @@ impl SystemPromptReport {
         })
     }
 
-    /// Files that were cut to a limit.
     pub fn truncated_files(&self) -> impl Iterator<Item = &InjectedFile> {
         self.files.iter().filter(|file| file.is_truncated && !file.is_missing)
     }
 
-    /// Files that were expected and are not there.
     pub fn missing_files(&self) -> impl Iterator<Item = &InjectedFile> {
         self.files.iter().filter(|file| file.is_missing)
     }
 
-    /// Chars of the descriptions of all tools.
     pub fn description_chars(&self) -> u64 {
         self.tools.iter().map(|tool| tool.summary_chars).sum()
     }
@@ -191,7 +172,7 @@ impl InjectedFile {
         }
     }
 
-    /// The word for how it went: `ok`, `truncated`, `missing`.
+    /// Returns `ok`, `truncated` or `missing`.
     pub fn status(&self) -> &'static str {
         match self {
             Self { is_missing: true, .. } => "missing",

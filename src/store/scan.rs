@@ -1,4 +1,4 @@
-//! One line of a transcript → what the index keeps of it. Pure: no file, no neighbouring lines.
+//! One line of a transcript to the data that the index keeps. Pure: uses no file and no other lines.
 
 use std::sync::Arc;
 
@@ -12,92 +12,81 @@ use crate::store::intern::{ScannedValue, ValueIx};
 use crate::store::measure;
 use crate::store::no_reply::is_no_reply_message;
 
-/// The provider that the gateway names in answers it writes itself (store I5).
+/// Provider that the gateway records for replies it writes itself (store I5).
 const SYNTHETIC_PROVIDER: &str = "openclaw";
-/// The models that it names there.
+/// Models that the gateway records for such replies.
 const SYNTHETIC_MODELS: [&str; 2] = ["delivery-mirror", "gateway-injected"];
 
-/// What one JSON line says, before its ids and words are interned.
+/// Data of one JSON line, before its ids and values are interned.
 #[derive(Debug, PartialEq)]
 pub struct ScannedLine {
-    /// Its type; none for a header line.
+    /// `None` for a header line.
     pub kind: Option<EntryKind>,
-    /// The line is `null`.
     pub is_null: bool,
-    /// The line is an array.
     pub is_array: bool,
-    /// The line is `null`, `false`, 0 or `""`.
+    /// Whether the line is `null`, `false`, 0 or `""`.
     pub is_falsy: bool,
-    /// Its id.
     pub id: ScannedValue,
-    /// Its `parentId`.
+    /// `parentId`; absent when falsy.
     pub parent: ScannedValue,
-    /// What it says of its place beside that.
+    /// Tree fields besides the parent's id.
     pub link: TreeLink,
-    /// `timestamp` as a date value (ms or NaN).
+    /// `timestamp` as a date value: ms since the epoch, or NaN.
     pub time_ms: f64,
-    /// `firstKeptEntryId`, `targetId` or `fromId`. Those of a leaf row stay in its body.
+    /// `firstKeptEntryId`, `targetId` or `fromId`; those of a leaf row stay in its body.
     pub reference: ScannedValue,
-    /// `customType`, `thinkingLevel`, `label` or `name`.
+    /// `customType`, `thinkingLevel`, `label`, `name`, `kind` or `reason`.
     pub payload: ScannedValue,
-    /// Provider and model id.
     pub model: Option<(ScannedValue, ScannedValue)>,
-    /// `tokensBefore` or `data.timestamp`.
+    /// `tokensBefore` or `data.timestamp`; NaN otherwise.
     pub payload_number: f64,
     /// `firstKeptEntryIndex` of a version 1 compaction.
     pub first_kept_index: Option<f64>,
-    /// A `message` entry without a message.
+    /// Whether a `message` entry has no message.
     pub lacks_message: bool,
-    /// The message says `excludeFromContext: true`.
+    /// Whether the message has `excludeFromContext: true`.
     pub is_excluded: bool,
-    /// Sizes of the message, with its tool name, call id and calls.
     pub message: Option<ScannedMessage>,
-    /// What a projection asks for beside sizes.
     pub projection_data: Option<ProjectionData>,
-    /// The usage of model work that anchors no estimate: beside the conversation (store-pi-1.5 B12), and of failed and
-    /// aborted answers.
+    /// Usage of model work that anchors no estimate: work beside the conversation (store-pi-1.5 B12), failed and
+    /// aborted replies.
     pub unanchored_usage: Option<Usage>,
-    /// The line itself, kept only where sizes do not tell enough, for a leaf row and for a header.
+    /// The message whose sizes are not enough, a leaf row or a header.
     pub retained_body: Option<Value>,
 }
 
-/// What is kept of an entry beside its sizes, because a projection asks for it.
+/// Full data of an entry that a projection needs besides sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ProjectionData {
-    /// What a `context_edit` puts in the place of its target.
+    /// Replacement from a `context_edit`.
     Edit(Replacement),
-    /// A system message, or a message without a content: the runtime gives it one, and then it has other sizes
+    /// System message, or a message without content: the runtime adds an empty content, which changes its sizes
     /// (store-pi-1.5 C7).
     Message(Arc<Value>),
     /// Prompt and tools that a compaction carries (store-pi-1.5 D4).
     Checkpoint(Arc<Value>),
 }
 
-/// A message of a scanned line.
 #[derive(Debug, PartialEq)]
 pub struct ScannedMessage {
-    /// Its sizes; tool and call are not interned yet.
+    /// Sizes; `tool_name` and `call_id` are not interned yet.
     pub size: MessageSize,
     /// `toolName` of a tool result.
     pub tool_name: ScannedValue,
     /// `toolCallId` of a tool result.
     pub call_id: ScannedValue,
-    /// The tool calls of an assistant message.
     pub tool_calls: Vec<ScannedToolCall>,
 }
 
-/// A tool call of a scanned message.
 #[derive(Debug, PartialEq)]
 pub struct ScannedToolCall {
-    /// Its id.
     pub id: ScannedValue,
-    /// Name of the tool.
     pub name: ScannedValue,
     /// Chars of the name and of the arguments as JSON.
     pub chars: u32,
 }
 
-/// Reads one line, parsed or outlined. `rename_hooks` is the step from version 2 to 3 (store L3).
+/// Scans one line, parsed or outlined. `rename_hooks` applies the migration from version 2 to 3 (store L3).
 pub fn scan<'a>(line: impl Json<'a>, rename_hooks: bool) -> ScannedLine {
     let kind = entry_kind(line);
     let mut scanned = ScannedLine {
@@ -151,7 +140,7 @@ fn parse_time<'a>(timestamp: Option<impl Json<'a>>) -> f64 {
     }
 }
 
-/// The kind of a line; none for a header (an object of type `session`).
+/// Returns the kind of a line; `None` for a header (an object of type `session`).
 fn entry_kind<'a>(line: impl Json<'a>) -> Option<EntryKind> {
     if line.kind() != JsonKind::Object {
         return Some(EntryKind::Scalar);
@@ -192,7 +181,8 @@ fn scan_message<'a>(scanned: &mut ScannedLine, line: impl Json<'a>, rename_hooks
     }
 }
 
-/// The content that a runtime which projects gives to a message without one (store-pi-1.5 C7).
+/// Returns the message with the empty content that a projecting runtime adds; `None` when it has content or needs none
+/// (store-pi-1.5 C7).
 pub fn with_empty_content(message: &Value) -> Option<Value> {
     if !message.get("content").is_none_or(Value::is_null) {
         return None;
@@ -207,7 +197,7 @@ pub fn with_empty_content(message: &Value) -> Option<Value> {
     Some(Value::Object(object))
 }
 
-/// A version 2 `hookMessage` as the `custom` message it is called since (store L3).
+/// Renames a version 2 `hookMessage` to `custom`, its role since version 3 (store L3); `None` for other messages.
 pub fn rename_hook(message: &Value) -> Option<Value> {
     let is_hook = message.get("role").is_some_and(|role| role.str_is("hookMessage"));
     let mut object = message.as_object().filter(|_| is_hook)?.clone();
@@ -274,7 +264,7 @@ fn scan_non_message<'a>(scanned: &mut ScannedLine, line: impl Json<'a>, kind: En
     }
 }
 
-/// The fields that sizes depend on, of a message built from an entry (compaction 3.10a).
+/// Builds the message of an entry, with only the fields that its sizes depend on (compaction 3.10a).
 fn build_message<'a>(line: impl Json<'a>, role: &str) -> Value {
     let mut object = js::Object::default();
     object.set("role", Value::from(role));
@@ -285,7 +275,7 @@ fn build_message<'a>(line: impl Json<'a>, role: &str) -> Value {
     Value::Object(object)
 }
 
-/// Measures one message, as it stands in an entry or was built from one.
+/// Measures one message, recorded in an entry or built from one.
 pub fn measure_message<'a>(message: impl Json<'a>) -> ScannedMessage {
     let role = measure::role_of(message);
     let parts = measure::content_sizes(message);
@@ -323,7 +313,7 @@ pub fn measure_message<'a>(message: impl Json<'a>) -> ScannedMessage {
     }
 }
 
-/// The calls of a message. `all` are their chars together: those of the only one, where there is one.
+/// Scans the tool calls of a message. `all` is their total in chars, which a single call takes over.
 fn scan_tool_calls<'a>(message: impl Json<'a>, all: u32) -> Vec<ScannedToolCall> {
     let blocks = message.get("content").and_then(Json::items).into_iter().flatten();
     let is_call = |block: &_| measure::is_block_type(*block, "toolCall").unwrap_or(false);
@@ -339,8 +329,7 @@ fn scan_tool_calls<'a>(message: impl Json<'a>, all: u32) -> Vec<ScannedToolCall>
     calls
 }
 
-/// Usage that is valid as an anchor: truthy, and the call neither failed nor was aborted
-/// (compaction 1.11).
+/// Returns usage that is valid as an anchor: truthy, of a call that neither failed nor was aborted (compaction 1.11).
 fn anchor_usage<'a>(message: impl Json<'a>, stop: StopReason) -> Option<Usage> {
     let usage = message.get("usage").filter(|usage| usage.is_truthy())?;
     if matches!(stop, StopReason::Error | StopReason::Aborted) {
@@ -349,20 +338,20 @@ fn anchor_usage<'a>(message: impl Json<'a>, stop: StopReason) -> Option<Usage> {
     Some(parse_usage(usage))
 }
 
-/// Whether the gateway wrote an answer without asking a model (store I5).
+/// Whether the gateway wrote a reply without a model call (store I5).
 pub fn is_synthetic<'a>(message: impl Json<'a>) -> bool {
     let is = |key, text: &str| message.get(key).is_some_and(|own| own.str_is(text));
     is("provider", SYNTHETIC_PROVIDER) && SYNTHETIC_MODELS.iter().any(|model| is("model", model))
 }
 
-/// The usage of a call that failed or was aborted: it anchors no estimate, but it was billed.
+/// Returns the usage of a failed or aborted call: it anchors no estimate, but it was billed.
 fn billed_usage<'a>(message: impl Json<'a>, size: &MessageSize) -> Option<Usage> {
     let failed = matches!(size.stop_reason, StopReason::Error | StopReason::Aborted);
     let usage = side_usage(message.get("usage")).filter(|_| failed && size.role == Role::Assistant)?;
     (usage.prompt_tokens() + usage.output > 0.0).then_some(usage)
 }
 
-/// The usage of work beside the conversation, where it is recorded.
+/// Returns the recorded usage of work beside the conversation.
 fn side_usage<'a>(usage: Option<impl Json<'a>>) -> Option<Usage> {
     usage.filter(|usage| usage.kind() == JsonKind::Object).map(parse_usage)
 }

@@ -1,4 +1,4 @@
-//! A session as a store lists it: who it is, where its transcript is, and what is odd about it.
+//! A session as a store lists it: identity, location of the transcript, and flags.
 
 use std::path::{Path, PathBuf};
 
@@ -8,41 +8,40 @@ use super::location::Location;
 use super::session_records::SessionRecord;
 use crate::ids::SessionKey;
 
-/// Something about a session that a list marks.
+/// Mark of a session in lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Flag {
-    /// No row names the transcript (store G).
+    /// No record names the transcript (store G).
     Orphan,
-    /// Put aside (store F).
+    /// Archived transcript (store F).
     Archived(ArchiveReason),
-    /// The row's transcript is not there; normal before the first answer (store E7).
+    /// The record's transcript does not exist; normal before the first reply (store E7).
     Missing,
     /// A lock lies beside the transcript: a run may be writing (store H11).
     Locked,
-    /// The transcript is a link; nothing is written through it.
+    /// The transcript is a link; clawscope never writes through it.
     Symlink,
-    /// The transcript may not be written.
     ReadOnly,
-    /// A cron run listed under a second key, which is left out (store D4).
+    /// Cron run that also has a second key, which is not listed (store D4).
     DuplicateRun,
-    /// The row names a place outside this store.
+    /// The record names a path outside this store.
     ForeignPath,
-    /// A run is writing to it, by its row in a database (sqlite I5).
+    /// Its database row says that a run is writing (sqlite I5).
     Running,
-    /// A transcript that its key no longer points to (sqlite F10).
+    /// Transcript that its key no longer refers to (sqlite F10).
     Superseded,
-    /// Archived by its row in a database.
+    /// Its database row is archived.
     MarkedArchived,
-    /// Its entries were moved from the tables to an archive (sqlite E4).
+    /// An archive holds its entries, not the tables (sqlite E4).
     Cold,
-    /// A file left over from before its entries were taken into the database.
+    /// File whose entries were imported into the database.
     Imported,
-    /// A file that lies beside a database and is not in it.
+    /// File beside a database that does not hold its entries.
     NotImported,
 }
 
 impl Flag {
-    /// The word for it, on screen and in JSON.
+    /// Returns the word for screen and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Orphan => "orphan",
@@ -63,56 +62,51 @@ impl Flag {
     }
 }
 
-/// One session of a store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
-    /// The row's full key (`agent:<id>:…`), or a made-up one where no row names the transcript.
+    /// The record's full key (`agent:<id>:…`), or a generated one without a record.
     pub key: SessionKey,
     /// Agent id; `pi` for sessions of the pi coding agent.
     pub agent: String,
-    /// What it is.
     pub kind: SessionKind,
-    /// Session id: the row's, else the transcript's, else its file name without the extension.
+    /// Session id: of the record, else of the transcript, else the file name without extension.
     pub id: String,
-    /// Name to show; never empty.
+    /// Display name; never empty.
     pub title: String,
-    /// The transcript, or where it would be; `None` when the row names none at all. One in a database goes by the path of
-    /// that and its id (see [`super::sqlite::item_path`]).
+    /// Path of the transcript, existing or expected; `None` when the record names none. A transcript in a database has
+    /// a made-up path (see [`super::sqlite::item_path`]).
     pub path: Option<PathBuf>,
-    /// Where its entries are kept.
     pub location: Location,
-    /// The store's record.
     pub record: Option<SessionRecord>,
-    /// Working directory, where the header was read for it.
+    /// Working directory, where the listing read the header.
     pub cwd: Option<String>,
-    /// In order, without repetition.
+    /// Sorted, without duplicates.
     pub flags: Vec<Flag>,
-    /// Size of the transcript; 0 when it is missing.
+    /// Size of the transcript in bytes; 0 when it is missing.
     pub bytes: u64,
     /// Last change of the transcript, in ms since the epoch.
     pub modified_ms: Option<i64>,
-    /// When someone last spoke, in ms since the epoch, where the store orders its sessions by that.
+    /// Time of the last message, in ms since the epoch, where the store sorts by it.
     pub active_ms: Option<i64>,
 }
 
 impl Session {
-    /// Whether it has this flag.
     pub fn has_flag(&self, flag: Flag) -> bool {
         self.flags.contains(&flag)
     }
 
-    /// Put aside, for whatever reason.
+    /// Whether it is archived, for any reason.
     pub fn is_archived(&self) -> bool {
         self.flags.iter().any(|flag| matches!(flag, Flag::Archived(_)))
     }
 
-    /// The time of the row's last update, else when someone last spoke, else that of the file, in ms since the epoch.
+    /// Returns the time of the record's update, else of the last message, else of the file, in ms since the epoch.
     pub fn updated_ms(&self) -> Option<i64> {
         let row = self.record.as_ref().and_then(|row| row.updated_at).map(|ms| ms as i64);
         row.or(self.active_ms).or(self.modified_ms)
     }
 
-    /// The same session with its file as it is now.
+    /// Returns the session with the current state of its file.
     #[must_use]
     pub fn refreshed(&self) -> Self {
         let mut session = self.clone();
@@ -135,7 +129,7 @@ impl Session {
         }
     }
 
-    /// Fills in what the file system tells about the transcript.
+    /// Reads size, time and flags from the file system.
     pub(super) fn load_file_metadata(&mut self) {
         let Some(path) = self.path.clone() else {
             self.add_flag(Flag::Missing);
@@ -159,7 +153,7 @@ impl Session {
     }
 }
 
-/// Where a lock on a transcript lies (store H1).
+/// Returns the path of a transcript's lock (store H1).
 fn lock_path(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".lock");
@@ -171,13 +165,13 @@ fn ms_since_epoch(time: std::time::SystemTime) -> Option<i64> {
     i64::try_from(since.as_millis()).ok()
 }
 
-/// File name without `.jsonl` and without a topic (store G2).
+/// Returns the file name without `.jsonl`; a topic stays (store G2).
 pub(super) fn session_stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.strip_suffix(".jsonl").unwrap_or(&name).to_owned()
 }
 
-/// A stem as shown: without `-topic-…`.
+/// Returns a stem without `-topic-…`, for display.
 pub(super) fn short_stem(stem: &str) -> &str {
     stem.split_once("-topic-").map_or(stem, |(id, _)| id)
 }

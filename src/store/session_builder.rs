@@ -1,4 +1,4 @@
-//! Sessions made from rows, orphans, archives and single files.
+//! Builds sessions from records, orphans, archives and single files.
 
 use std::path::Path;
 
@@ -30,12 +30,12 @@ fn new_session(key: String, agent: String, kind: SessionKind, id: String) -> Ses
     }
 }
 
-/// A transcript that was put aside, by a key made for it.
+/// Builds an archived session under a generated key.
 pub(super) fn archived_from_key(key: String, agent: String, id: String) -> Session {
     new_session(key, agent, SessionKind::Archive, id)
 }
 
-/// The session of a row, its transcript not looked for yet.
+/// Builds the session of a record without looking for its transcript.
 pub(super) fn unlocated_from_record(row: SessionRecord, agent: &str) -> Session {
     let (key, owner) = full_key(&row.key, agent);
     let kind = session_kind(&key, row.chat_type.as_deref());
@@ -45,7 +45,7 @@ pub(super) fn unlocated_from_record(row: SessionRecord, agent: &str) -> Session 
     session
 }
 
-/// The session of a row found in `agent`'s store file.
+/// Builds the session of a record in `agent`'s `sessions.json`.
 pub(super) fn session_from_record(
     row: SessionRecord,
     agent: &str,
@@ -62,7 +62,7 @@ pub(super) fn session_from_record(
     session
 }
 
-/// A bare key in an agent's own file is short for `agent:<id>:<key>` (store D1); the sentinels stay as they are.
+/// Completes a bare key in an agent's own file to `agent:<id>:<key>` (store D1); `global` and `unknown` stay.
 fn full_key(key: &str, agent: &str) -> (String, String) {
     match parse_key(key) {
         ParsedKey::Agent { agent: own, .. } => (key.trim().to_owned(), own),
@@ -73,7 +73,7 @@ fn full_key(key: &str, agent: &str) -> (String, String) {
     }
 }
 
-/// A name from the key alone.
+/// Builds a title from the key alone.
 fn title_from_key(key: &str) -> String {
     let peer = parse_peer(key);
     match (peer.channel, peer.id) {
@@ -84,13 +84,13 @@ fn title_from_key(key: &str) -> String {
     }
 }
 
-/// What the header of a transcript says; an empty id is none.
+/// Reads id and working directory from a transcript's header; an empty id counts as absent.
 pub(super) fn read_id_and_cwd(path: &Path) -> (Option<String>, Option<String>) {
     let Some(Header { id, cwd, .. }) = read_header(path) else { return (None, None) };
     (Some(id).filter(|id| !id.is_empty()), cwd)
 }
 
-/// A transcript no row names (store G2).
+/// Builds the session of a transcript without a record (store G2).
 pub(super) fn session_from_orphan(path: &Path, agent: &str) -> Session {
     let stem = session_stem(path);
     let (id, cwd) = read_id_and_cwd(path);
@@ -104,7 +104,7 @@ pub(super) fn session_from_orphan(path: &Path, agent: &str) -> Session {
     session
 }
 
-/// A transcript that was put aside; `None` when the name is no archive's.
+/// Builds the session of an archive; `None` when the name is not an archive's.
 pub(super) fn session_from_archive(path: &Path, agent: &str) -> Option<Session> {
     let name = path.file_name()?.to_string_lossy().into_owned();
     let archive = parse_archive_name(&name)?;
@@ -119,7 +119,8 @@ pub(super) fn session_from_archive(path: &Path, agent: &str) -> Option<Session> 
     Some(session)
 }
 
-/// A transcript that an import into a database moved aside. Whether it is in there is told once the database was asked.
+/// Builds the session of a transcript that an import moved aside. [`Flag::Imported`] is provisional until the database
+/// is checked.
 pub(super) fn session_from_moved_aside(path: &Path, agent: &str) -> Session {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let original = match classify(&name) {
@@ -138,7 +139,7 @@ pub(super) fn session_from_moved_aside(path: &Path, agent: &str) -> Session {
     session
 }
 
-/// A transcript given by its path, with no store around it.
+/// Builds the session of a transcript that the user named, without a store around it.
 pub(super) fn session_from_file(path: &Path) -> Session {
     let stem = session_stem(path);
     let (id, cwd) = read_id_and_cwd(path);

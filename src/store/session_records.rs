@@ -11,61 +11,57 @@ use crate::gateway::lines::key_line;
 use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Object, Value};
 
-/// Rows reported one by one before the rest is only counted.
+/// Limit of records reported one by one; the rest is only counted.
 const MAX_RECORD_DIAGNOSTICS: usize = 20;
-/// The text of all skills, which each row repeats and nothing here asks for: most of a store file.
+/// Text of all skills, repeated in every record and unused here: most of the file.
 const SKILLS_KEY: &str = "skillsSnapshot";
-/// What told the sizes of the system prompt, nearly all of what is left.
+/// Sizes of the system prompt: most of the rest of the file.
 const PROMPT_REPORT_KEY: &str = "systemPromptReport";
 
-/// One session row. Every field may be missing; `raw` has those that have no place of their own (store C5).
+/// One session record. Every field may be missing; `raw` holds those without a field here (store C5).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRecord {
     /// Key as written in the file.
     pub key: String,
-    /// Transcript identity.
     pub session_id: Option<String>,
     /// Ms since the epoch.
     pub updated_at: Option<f64>,
-    /// Path of the transcript as written; not to be opened without `locate`.
+    /// Path of the transcript as written; open it only through `locate`.
     pub session_file: Option<String>,
     /// Last used model, else the one chosen for this session (store C9).
     pub model: Option<String>,
-    /// Provider of `model`.
     pub provider: Option<String>,
-    /// Size of the last prompt in tokens, unless the row says it is stale (store C7).
+    /// Size of the last prompt in tokens; `None` when the record marks it as stale (store C7).
     pub total_tokens: Option<f64>,
-    /// Window at the last run, in tokens.
+    /// Context window at the last run, in tokens.
     pub context_tokens: Option<f64>,
-    /// How often the session was compacted.
     pub compaction_count: Option<f64>,
     /// `direct`, `group`, `channel`; `room` in older data.
     pub chat_type: Option<String>,
     /// `telegram`, `slack`, …
     pub channel: Option<String>,
-    /// Name to show (store C10); nothing is derived from the transcript here.
+    /// Display name (store C10), never derived from the transcript.
     pub display_name: Option<String>,
-    /// Label given by a person.
+    /// Label that a person set.
     pub label: Option<String>,
     /// Key of the session that started this one.
     pub spawned_by: Option<String>,
-    /// The row as it stands in the file, but for the skills and the report of the system prompt.
+    /// The recorded object without the skills and the system prompt report.
     pub raw: Value,
-    /// JSON text of that report.
+    /// JSON text of the system prompt report.
     prompt_report_text: Option<Box<str>>,
 }
 
-/// Rows of a store file and what is wrong with it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionRecords {
     /// In the file's order.
     pub records: Vec<SessionRecord>,
-    /// Never empty when rows were lost.
+    /// Not empty when records were lost.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a store file. A missing one has no rows and no finding; any other failure is a finding, because the gateway
-/// takes such a file for an empty one and replaces it at its next write (store C2).
+/// Reads a `sessions.json`. A missing file has no records and no diagnostics; any other failure is a diagnostic,
+/// because the gateway treats such a file as empty and replaces it at its next write (store C2).
 pub fn load_records(path: &Path) -> SessionRecords {
     match std::fs::metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return SessionRecords::default(),
@@ -84,7 +80,7 @@ pub fn load_records(path: &Path) -> SessionRecords {
     }
 }
 
-/// The rows in a store file's text; `path` is for the findings.
+/// Parses the text of a `sessions.json`; `path` is for the diagnostics.
 pub(super) fn parse_records(path: &Path, text: &str) -> SessionRecords {
     if text.trim().is_empty() {
         return unreadable_file(path, None, "is empty");
@@ -158,7 +154,8 @@ impl SessionRecord {
         Self::from_members(key, raw, report.map(|report| js::stringify(&report).into()))
     }
 
-    /// Of a row's JSON text; none where it is no object. What is not kept is checked and skipped.
+    /// Builds a record from its JSON text; `None` when that is not an object. Members that are not kept are only
+    /// validated.
     pub(super) fn from_text(key: String, text: &str) -> Option<Self> {
         let mut fields = js::fields(text).ok()?;
         fields.retain(|field| field.key != SKILLS_KEY);
@@ -202,8 +199,8 @@ impl SessionRecord {
 }
 
 impl SessionRecord {
-    /// A record of a database (sqlite D): a total counts only where its version stands beside it (sqlite D3), and the channel
-    /// is told by the delivery (sqlite D1). A `sessionFile` there is a marker, no path (sqlite D5).
+    /// Builds a record from a database row (sqlite D). A token total counts only with a version beside it (sqlite D3),
+    /// the delivery may name the channel (sqlite D1), and a `sessionFile` is a marker, not a path (sqlite D5).
     pub(super) fn from_database(key: String, raw: Value) -> Self {
         let row = Self::new(key, raw);
         let delivery = |part: &str| trimmed_text(row.raw.get("delivery")?.get(part)?.get("channel"));
@@ -212,29 +209,31 @@ impl SessionRecord {
         Self { total_tokens: row.total_tokens.filter(|_| is_versioned), session_file: None, channel, ..row }
     }
 
-    /// Sizes of the system prompt at the last run (store C6); read when asked for, as it is the largest part of a row.
+    /// Parses the sizes of the system prompt at the last run (store C6); on demand, because it is the largest part of a
+    /// record.
     pub fn prompt_report(&self) -> Option<SystemPromptReport> {
         SystemPromptReport::from_value(&self.prompt_report_value()?)
     }
 
-    /// The same as it stands in the row.
+    /// Returns the same report as recorded.
     pub fn prompt_report_value(&self) -> Option<Value> {
         js::parse(self.prompt_report_text.as_deref()?).ok()
     }
 }
 
-/// A text that is not blank, trimmed.
+/// Returns a trimmed text that is not blank.
 pub(super) fn trimmed_text(value: Option<&Value>) -> Option<String> {
     Some(value?.as_str()?.trim().to_string_lossy()).filter(|text| !text.is_empty())
 }
 
-/// `channel`; rows of older versions call it `provider` (store C3).
+/// Returns `channel`; records of older versions name it `provider` (store C3).
 fn channel_of(raw: &Value) -> Option<String> {
     let own = trimmed_text(raw.get("channel")).or_else(|| trimmed_text(raw.get("provider")));
     own.or_else(|| trimmed_text(raw.get("lastChannel"))).or_else(|| trimmed_text(raw.get("lastProvider")))
 }
 
-/// Rule C10: the given name, else channel and group, else the label, else where the chat came from.
+/// Returns the display name (rule C10): the stored name, else channel and group, else the label, else the origin of the
+/// chat.
 fn display_name(key: &str, raw: &Value) -> Option<String> {
     let text = |name: &str| trimmed_text(raw.get(name));
     let peer = parse_peer(key);

@@ -1,5 +1,5 @@
-//! A store file read block by block, so that never more of it is in memory than the rows that are taken from it. Files
-//! grow to tens of megabytes, and nearly all of that is repeated in every row.
+//! Reads a `sessions.json` block by block, so that memory holds only the records taken from it. Such files grow to tens
+//! of megabytes, and nearly all of that repeats in every record.
 
 use std::collections::HashSet;
 use std::io::{self, Read};
@@ -10,13 +10,12 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use super::session_records::SessionRecord;
 use crate::js;
 
-/// Bytes read at a time.
 const READ_BYTES: usize = 1 << 20;
-/// Rows nest a few levels; what nests deeper is left to the reader that knows the limit.
+/// Maximum nesting; deeper records go to the full parser, which knows the real limit.
 const MAX_DEPTH: u32 = 64;
 
-/// The rows of a store file, in its order. None where anything about it is unusual: then it takes the whole text to tell
-/// what it says and what is wrong with it.
+/// Reads the records in file order. Returns `None` when anything is unusual: then the full parser must read the whole
+/// text and report the problem.
 pub(super) fn read_records(file: impl Read) -> io::Result<Option<Vec<SessionRecord>>> {
     read_in_blocks(file, READ_BYTES)
 }
@@ -25,7 +24,7 @@ fn read_in_blocks(mut file: impl Read, block: usize) -> io::Result<Option<Vec<Se
     let mut splitter = Splitter::default();
     let (mut bytes, mut rows) = (Vec::new(), Vec::new());
     loop {
-        // A row that is longer than a block is not looked at anew for each of its blocks.
+        // Doubles the buffer for a record that is longer than a block, so that few passes suffice.
         let wanted = block.max(bytes.len());
         let count = file.by_ref().take(wanted as u64).read_to_end(&mut bytes)?;
         let members = splitter.split(&bytes);
@@ -50,57 +49,55 @@ fn parse_record(bytes: &[u8], member: &Member) -> Option<SessionRecord> {
     SessionRecord::from_text(key.as_str()?.to_string_lossy(), text(&member.value)?)
 }
 
-/// Whether keys stay where they stand: a repeated key has its last value, and those that are numbers come first.
+/// Whether JavaScript would keep these keys in order: a repeated key takes its last value, and keys that are integers
+/// come first.
 fn has_plain_keys(rows: &[SessionRecord]) -> bool {
     let keys: HashSet<&str> = rows.iter().map(|row| row.key.as_str()).collect();
     keys.len() == rows.len() && !keys.iter().any(|key| key.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Where a key with its quotes and the object behind it stand.
+/// Byte ranges of a key with its quotes, and of its object.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Member {
     key: Range<usize>,
     value: Range<usize>,
 }
 
-/// What comes next in the outer object.
+/// Next token that the outer object expects.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum SplitterState {
-    /// Its brace.
+    /// The opening brace.
     #[default]
     Start,
     /// A key, or the end of an empty object.
     First,
-    /// A key.
     Key,
-    /// The colon.
     Colon,
-    /// A row.
     Value,
     /// A comma, or the end.
     Comma,
-    /// Nothing but blanks.
+    /// Only white space.
     Closed,
-    /// It is something else than an object of objects.
+    /// Not an object of objects.
     Unexpected,
 }
 
-/// Finds the members of the outer object without looking at what is in them.
+/// Finds the members of the outer object without parsing them.
 #[derive(Debug, Default)]
 struct Splitter {
     state: SplitterState,
-    /// Looked at so far.
+    /// Bytes scanned so far.
     position: usize,
-    /// The member that is not complete yet.
+    /// The incomplete member.
     member: Member,
-    /// Within a string.
+    /// Whether `position` is inside a string.
     in_string: bool,
-    /// Objects open inside the outer one.
+    /// Open objects inside the outer one.
     depth: u32,
 }
 
 impl Splitter {
-    /// The members that are complete by now; goes on where it stopped, with more bytes behind those it saw.
+    /// Returns the members that are complete; a later call with more bytes continues.
     fn split(&mut self, bytes: &[u8]) -> Vec<Member> {
         let mut members = Vec::new();
         while self.position < bytes.len() && self.state != SplitterState::Unexpected {
@@ -117,7 +114,7 @@ impl Splitter {
         members
     }
 
-    /// What stands before the incomplete member is done with; answers how many bytes that are.
+    /// Forgets the bytes before the incomplete member and returns their number.
     fn discard_complete(&mut self) -> usize {
         let done = match self.state {
             SplitterState::Key | SplitterState::First if self.in_string => self.member.key.start,
@@ -131,7 +128,7 @@ impl Splitter {
         done
     }
 
-    /// Steps to the end of a string; false where that has not been read yet.
+    /// Moves to the end of a string; false when it is not in the buffer yet.
     fn skip_string(&mut self, bytes: &[u8]) -> bool {
         loop {
             match memchr::memchr2(b'"', b'\\', &bytes[self.position..]) {
@@ -159,7 +156,7 @@ impl Splitter {
         }
     }
 
-    /// Steps behind the next string, or brace, of a row.
+    /// Moves behind the next quote or brace of a record.
     fn step_in_record(&mut self, bytes: &[u8], members: &mut Vec<Member>) {
         let Some(run) = memchr::memchr3(b'"', b'{', b'}', &bytes[self.position..]) else {
             self.position = bytes.len();
@@ -179,7 +176,7 @@ impl Splitter {
         }
     }
 
-    /// Steps over one byte between keys and rows.
+    /// Handles one byte between keys and records.
     fn step(&mut self, byte: u8) {
         let own = self.position;
         self.position += 1;
@@ -213,7 +210,7 @@ mod tests {
     use super::*;
     use crate::store::session_records::parse_records;
 
-    /// What is read block by block, where that is enough.
+    /// Returns the records when reading block by block suffices.
     fn read(text: &str, block: usize) -> Option<Vec<SessionRecord>> {
         read_in_blocks(text.as_bytes(), block).unwrap()
     }

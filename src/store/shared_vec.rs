@@ -1,18 +1,17 @@
-//! A list that grows at its end and shares what stands there: what was read of a transcript stays, and a reading of its
-//! growth holds the same chunks and the few items behind them.
+//! A list that grows at its end and whose clones share their items. An index that grew keeps the full chunks of the old
+//! one and copies only the last partial chunk, so a refresh costs little more than its new lines.
 
 use std::ops::Index;
 use std::sync::Arc;
 
-/// Items of a chunk.
+/// Items per chunk.
 const CHUNK_LEN: usize = 1024;
 
-/// A list whose copies share all but its last items.
+/// A list whose clones share all but its last items.
 #[derive(Debug, Clone)]
 pub struct SharedVec<T> {
-    /// Full chunks.
     full_chunks: Vec<Arc<Vec<T>>>,
-    /// What follows them: at most a chunk, and something wherever there is anything at all.
+    /// Items after the full chunks: at most one chunk, and not empty unless the list is.
     tail: Vec<T>,
 }
 
@@ -23,17 +22,14 @@ impl<T> Default for SharedVec<T> {
 }
 
 impl<T> SharedVec<T> {
-    /// Number of items.
     pub fn len(&self) -> usize {
         self.full_chunks.len() * CHUNK_LEN + self.tail.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.tail.is_empty()
     }
 
-    /// The item at a place.
     pub fn get(&self, at: usize) -> Option<&T> {
         match self.full_chunks.get(at / CHUNK_LEN) {
             Some(chunk) => chunk.get(at % CHUNK_LEN),
@@ -41,34 +37,30 @@ impl<T> SharedVec<T> {
         }
     }
 
-    /// The last item.
     pub fn last(&self) -> Option<&T> {
         self.tail.last()
     }
 
-    /// The last item, to be changed.
     pub fn last_mut(&mut self) -> Option<&mut T> {
         self.tail.last_mut()
     }
 
-    /// Every item.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator + Clone {
         self.iter_from(0)
     }
 
-    /// Every item from a place on; none where that is behind the end.
+    /// Iterates from an index on; yields nothing past the end.
     pub fn iter_from(&self, at: usize) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator + Clone {
         (at.min(self.len())..self.len()).map(|at| &self[at])
     }
 
-    /// How many items stand before the first for which this no longer holds; it holds for none behind that.
+    /// Returns the number of leading items for which `holds` is true; it must be false for all items after them.
     pub fn partition_point(&self, holds: impl Fn(&T) -> bool) -> usize {
         let chunks = self.full_chunks.partition_point(|chunk| chunk.last().is_some_and(&holds));
         let last = self.full_chunks.get(chunks).map_or(&self.tail, |chunk| &**chunk);
         chunks * CHUNK_LEN + last.partition_point(holds)
     }
 
-    /// Adds an item.
     pub fn push(&mut self, item: T) {
         if self.tail.len() == CHUNK_LEN {
             self.full_chunks.push(Arc::new(std::mem::replace(&mut self.tail, Vec::with_capacity(CHUNK_LEN))));
@@ -78,7 +70,7 @@ impl<T> SharedVec<T> {
 }
 
 impl<T: Clone> SharedVec<T> {
-    /// Takes the last item away.
+    /// Removes the last item.
     pub fn pop(&mut self) -> Option<T> {
         let last = self.tail.pop();
         if self.tail.is_empty()

@@ -1,5 +1,5 @@
-//! Where the bytes of a transcript come from. Session files are live: they are read at positions and
-//! never memory-mapped (store Q2). Rows of a database are read as if they were the lines of one.
+//! Byte sources of a transcript. Session files are live, so they are read at positions and never memory-mapped (store
+//! Q2). Rows of a database read like the lines of a file.
 
 use std::fs::File;
 use std::io;
@@ -9,48 +9,41 @@ use std::sync::Arc;
 use crate::store::index::FileIdentity;
 use crate::store::sqlite::Events;
 
-/// An open transcript: a file, rows of a database, or bytes held in memory (tests, generated stores).
+/// An open transcript: a file, an unpacked archive, rows of a database, or bytes in memory (tests, generated stores).
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// A file of the store.
     File {
-        /// Its path.
         path: Arc<Path>,
-        /// The file as it was opened; it stays readable when it is replaced.
+        /// The opened file; it stays readable when another file replaces it.
         file: Arc<File>,
     },
-    /// What an archive holds, unpacked into a file of no name.
+    /// Content of an archive, unpacked into an anonymous temporary file.
     Unpacked {
-        /// The name it goes by.
+        /// Path of the archive.
         path: Arc<Path>,
-        /// The lines.
         file: Arc<File>,
-        /// What the archive is told by.
+        /// Identity of the archive.
         identity: FileIdentity,
     },
-    /// The events of one session in a database.
+    /// Events of one session in a database.
     DatabaseRows(Arc<Events>),
-    /// Bytes in memory.
     Memory {
-        /// The name it goes by.
+        /// Name for display.
         path: Arc<Path>,
-        /// The bytes.
         bytes: Arc<[u8]>,
     },
 }
 
 impl Source {
-    /// Opens a file for reading.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self::File { path: path.into(), file: Arc::new(File::open(path)?) })
     }
 
-    /// Bytes in memory under a name.
     pub fn from_memory(path: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Self {
         Self::Memory { path: path.into().into(), bytes: bytes.into() }
     }
 
-    /// The path it goes by.
+    /// Returns the path for display, which may not exist as a file.
     pub fn path(&self) -> &Path {
         match self {
             Self::File { path, .. } | Self::Unpacked { path, .. } | Self::Memory { path, .. } => path,
@@ -58,7 +51,7 @@ impl Source {
         }
     }
 
-    /// The rows of a database, where it is those.
+    /// Returns the database rows; `None` for other sources.
     pub fn events(&self) -> Option<&Events> {
         match self {
             Self::DatabaseRows(events) => Some(events),
@@ -66,7 +59,7 @@ impl Source {
         }
     }
 
-    /// Bytes there are now.
+    /// Returns the current length in bytes.
     pub fn len(&self) -> io::Result<u64> {
         match self {
             Self::File { file, .. } | Self::Unpacked { file, .. } => Ok(file.metadata()?.len()),
@@ -75,12 +68,11 @@ impl Source {
         }
     }
 
-    /// Whether there is nothing.
     pub fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
 
-    /// Which file it is.
+    /// Returns the identity of the file behind the source.
     pub fn identity(&self) -> io::Result<FileIdentity> {
         match self {
             Self::File { file, .. } => Ok(file_identity(&file.metadata()?)),
@@ -104,7 +96,10 @@ impl Source {
         }
     }
 
-    /// Reads exactly these bytes.
+    /// Reads exactly `bytes` bytes.
+    ///
+    /// # Errors
+    /// The read fails, or the source ends before them.
     pub fn read_span(&self, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
         let mut buffer = vec![0; bytes];
         let mut done = 0;
@@ -119,7 +114,7 @@ impl Source {
     }
 }
 
-/// Bytes that were there are not any more.
+/// Returns the error for a file that became shorter while it was read.
 pub(super) fn truncated_error() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")
 }
@@ -134,7 +129,7 @@ fn read_file_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, at)
 }
 
-/// Device and inode of a file; zeros where the system has none.
+/// Returns device and inode of a file; zeros on systems without them.
 pub fn file_identity(metadata: &std::fs::Metadata) -> FileIdentity {
     #[cfg(unix)]
     {

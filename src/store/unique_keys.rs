@@ -1,14 +1,13 @@
-//! One key, one session. A key is how a session is picked, on screen and on the command line, so two
-//! sessions never share one: else the transcript of one would be shown, and written, as the other's.
+//! Makes session keys unique. Users select sessions by key, so a shared key could show, and write to, the transcript of
+//! the wrong session.
 
 use std::collections::HashSet;
 
 use super::session::Session;
 use crate::ids::SessionKey;
 
-/// Gives every session that came to a key too late another one. A row whose own text is the key comes
-/// before one whose key was completed (store D1), and rows come before orphans and archives, which only
-/// have made-up keys (store G2).
+/// Renames every session whose key is already used. A record whose own text is the key wins over one whose key was
+/// completed (store D1), and records win over orphans and archives, which only have generated keys (store G2).
 pub(super) fn make_keys_unique(sessions: &mut [Session]) {
     let own = |session: &Session| session.record.as_ref().is_some_and(|row| row.key.trim() == session.key.0);
     let mut taken = HashSet::new();
@@ -27,7 +26,7 @@ pub(super) fn make_keys_unique(sessions: &mut [Session]) {
     }
 }
 
-/// The row's own text, the sentinel with its agent, the file's name, or the key with the id behind it.
+/// Returns a free key: the record's own text, that text with its agent, the file name, or the key with the id.
 fn unused_key(session: &Session, taken: &HashSet<String>) -> String {
     let Session { key, agent, id, .. } = session;
     let raw = session.record.as_ref().map(|row| row.key.trim());
@@ -65,7 +64,7 @@ mod tests {
         (dir, store)
     }
 
-    /// Keys, each with the file it stands for.
+    /// Returns the keys with the file names of their sessions.
     fn listed(store: &Store) -> Vec<(&str, &str)> {
         fn file(path: Option<&Path>) -> &str {
             path.and_then(Path::file_name).and_then(OsStr::to_str).unwrap()

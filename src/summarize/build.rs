@@ -1,4 +1,4 @@
-//! The configured summarizer, or what keeps it from being used.
+//! Builds the configured summarizer, or returns the setting that prevents it.
 
 use crate::config::SummarizerConfig;
 use crate::gateway::env::Environment;
@@ -7,31 +7,28 @@ use crate::summarize::extractive::ExtractiveSummarizer;
 use crate::summarize::http::{Address, AddressError, ApiKey, HttpSummarizer};
 use crate::summarize::{Summarizer, SummarizerKind};
 
-/// Settings that do not make a summarizer.
+/// A missing or invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SummarizerError {
-    /// `command` without a program.
+    /// `command` names no program.
     #[error(
         "summarizer command: no program is named. Set command = [\"PROGRAM\", \"ARGUMENT\"] under [summarizer] in config.toml."
     )]
     NoProgram,
-    /// `http` without a model.
+    /// `http` names no model.
     #[error("summarizer http: no model is named. Set model = \"ID\" under [summarizer] in config.toml.")]
     NoModel,
-    /// The variable with the key is empty.
+    /// The variable for the key is unset or empty.
     #[error(
         "summarizer http: {variable} holds no key. Set it, or change key-env under [summarizer] in config.toml."
     )]
-    NoKey {
-        /// The variable.
-        variable: String,
-    },
-    /// An address that is not sent to.
+    NoKey { variable: String },
+    /// The address is invalid or insecure.
     #[error("summarizer http: {0}")]
     Address(#[from] AddressError),
 }
 
-/// A summarizer of this kind with the settings of the file. A key is read here, from the variable that the file names.
+/// Builds a summarizer of this kind. Reads its key here, from the variable that the configuration names.
 pub fn build_summarizer(
     kind: SummarizerKind,
     config: &SummarizerConfig,

@@ -1,31 +1,29 @@
-//! A token that ends a summary from another thread.
+//! A token that cancels a summary from another thread.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Shared by whoever waits for a summary and whoever may not want it any more. Clones are the same token.
+/// Clones share one state.
 #[derive(Debug, Clone, Default)]
 pub struct CancelToken(Arc<(Mutex<bool>, Condvar)>);
 
 impl CancelToken {
-    /// A token that nobody has used.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends what goes on under this token, for good.
+    /// Cancels all work under this token, for good.
     pub fn cancel(&self) {
         let (cancelled, wake) = &*self.0;
         *cancelled.lock().unwrap_or_else(PoisonError::into_inner) = true;
         wake.notify_all();
     }
 
-    /// Whether it was cancelled.
     pub fn is_cancelled(&self) -> bool {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a time, or until it is cancelled; whether it is.
+    /// Waits for `time`, or until it is cancelled; returns whether it is.
     pub fn wait(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
         let (cancelled, wake) = &*self.0;

@@ -1,7 +1,7 @@
-//! A program that writes summaries: what to summarise on its standard input, the summary on its standard output.
+//! A program that writes summaries: it reads the request on standard input and writes the summary to standard output.
 //!
-//! No shell takes part. The program gets a process group of its own, so that what it started ends with it when it is
-//! cancelled or takes too long.
+//! No shell is involved. The program gets its own process group, so that its child processes end with it on a
+//! cancellation or timeout.
 
 mod child;
 
@@ -14,12 +14,12 @@ use crate::policy::compact::SummaryRequest;
 use crate::policy::compact::request::SYSTEM_PROMPT;
 use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind, prompt};
 
-/// Bytes of a summary at most.
+/// Limit for the bytes of a summary.
 pub const MAX_OUTPUT_BYTES: usize = 1 << 20;
 
-/// How often a running program is looked at.
+/// Interval between checks of a running program.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// How long a program that ended may leave its output open to what it started.
+/// Time for which an ended program's child processes may keep its output open.
 const OUTPUT_GRACE: Duration = Duration::from_secs(1);
 
 /// A program as summarizer.
@@ -31,7 +31,7 @@ pub struct CommandSummarizer {
 }
 
 impl CommandSummarizer {
-    /// `program` is looked up as by a shell; each call may take `timeout`.
+    /// `program` is looked up in `PATH`; each call may take `timeout`.
     pub fn new(program: String, arguments: Vec<String>, timeout: Duration) -> Self {
         Self { program, arguments, timeout }
     }
@@ -53,7 +53,7 @@ impl CommandSummarizer {
         })
     }
 
-    /// Waits for the program to end.
+    /// Waits for the program's end; fails on a timeout, too much output or a cancellation.
     fn wait_for_end(&self, child: &mut Child, cancel: &CancelToken) -> Result<ExitStatus, CallError> {
         let begun = Instant::now();
         loop {
@@ -85,7 +85,7 @@ impl CommandSummarizer {
         }
     }
 
-    /// The text of a program that ended well.
+    /// Returns the output of a successful program.
     fn read_summary(
         &self,
         child: &mut Child,
@@ -93,7 +93,7 @@ impl CommandSummarizer {
         cancel: &CancelToken,
     ) -> Result<String, CallError> {
         let begun = Instant::now();
-        // What a program said last may still be on its way when it has ended.
+        // The last output may still be in the pipe when the program has ended.
         let speaks = |child: &Child| {
             child.output_state() == OutputState::Open || !status.success() && !child.is_stderr_closed()
         };
@@ -121,7 +121,7 @@ impl Summarizer for CommandSummarizer {
 
     fn summarise(&self, request: &SummaryRequest<'_>, cancel: &CancelToken) -> Result<Answer, CallError> {
         let mut child = self.spawn(request)?;
-        // Dropping the child stops it, and whatever it started and left behind.
+        // Dropping the child kills its process group.
         let status = self.wait_for_end(&mut child, cancel)?;
         self.read_summary(&mut child, status, cancel).map(Answer::from_text)
     }

@@ -1,8 +1,8 @@
-//! A summary out of the conversation's own words: no model, no network, the same text for the same messages.
+//! Builds a summary from the conversation's own words: no model, no network, the same text for the same messages.
 //!
-//! It has the runtime's headings, so that a model goes on from it as from any other. What was asked and what is open come
-//! from the person's messages and the last answer; what was done from the tool calls; what stands in the way from the
-//! failures that nothing made good. A summary it goes on from is carried along, shortened.
+//! It has the runtime's headings, so that a model can continue from it as from any other summary. Requests and open
+//! questions come from the user's messages and the last answer, completed work from the tool calls, and blockers from
+//! the failures that no later call resolved. An earlier summary is carried along, shortened.
 
 mod calls;
 mod carried;
@@ -20,17 +20,17 @@ use words::{one_line, shortened};
 use crate::policy::compact::{SummaryForm, SummaryPurpose, SummaryRequest};
 use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind};
 
-/// Chars of the first request at most.
+/// Limit for the first request.
 const FIRST_REQUEST_CHARS: usize = 600;
-/// Chars of any other line at most.
+/// Limit for any other line.
 const LINE_CHARS: usize = 240;
-/// Later requests that are told.
+/// Limit for the number of later requests.
 const MAX_REQUESTS: usize = 8;
 /// Tools whose files are listed (compaction 3.13).
 const FILE_TOOLS: [&str; 3] = ["read", "write", "edit"];
-/// Tokens that are used even where fewer are allowed: less says nothing.
+/// Minimum budget in tokens, even where fewer are allowed: a shorter summary says nothing.
 const MIN_TOKENS: f64 = 128.0;
-/// What the last line begins with, by which it is known again.
+/// Start of the last line; a later summary recognizes it and does not carry that line.
 const SIGNATURE: &str = "Extractive summary:";
 
 /// The offline summarizer.
@@ -55,7 +55,7 @@ impl Summarizer for ExtractiveSummarizer {
             .previous_summary
             .map(|text| CarriedLines::from_summary(&text.to_string_lossy()))
             .unwrap_or_default();
-        // The gateway asks for the beginning of a turn in the other form, but means the same (compaction 5.16).
+        // The gateway requests a turn prefix in the other form, but means the same (compaction 5.16).
         let of_turn =
             request.form == SummaryForm::TurnPrefix || request.purpose == SummaryPurpose::TurnPrefix;
         let mut draft = if of_turn { turn_prefix(&facts) } else { checkpoint(&facts, &carried) };
@@ -66,7 +66,7 @@ impl Summarizer for ExtractiveSummarizer {
     }
 }
 
-/// Goal, constraints, progress, decisions, next steps and context.
+/// Builds a checkpoint: goal, constraints, progress, decisions, next steps and context.
 fn checkpoint(facts: &Facts, carried: &CarriedLines) -> SummaryDraft {
     let mut draft = SummaryDraft::checkpoint();
     carry(&mut draft, carried);
@@ -86,7 +86,7 @@ fn checkpoint(facts: &Facts, carried: &CarriedLines) -> SummaryDraft {
     draft
 }
 
-/// Original request, early progress and what the suffix needs.
+/// Builds a turn prefix: original request, early progress and context for the suffix.
 fn turn_prefix(facts: &Facts) -> SummaryDraft {
     let mut draft = SummaryDraft::turn_prefix();
     for (at, request) in facts.requests.iter().enumerate() {
@@ -103,7 +103,7 @@ fn turn_prefix(facts: &Facts) -> SummaryDraft {
     draft
 }
 
-/// What an earlier summary says, part by part; it goes before what is new.
+/// Adds the lines of an earlier summary before the new ones.
 fn carry(draft: &mut SummaryDraft, carried: &CarriedLines) {
     for (part, line) in carried.lines() {
         let weight = if part == SummaryPart::Goal { Weight::Main } else { Weight::Side };
@@ -114,7 +114,7 @@ fn carry(draft: &mut SummaryDraft, carried: &CarriedLines) {
 fn goal(draft: &mut SummaryDraft, facts: &Facts) {
     let Some((first, later)) = facts.requests.split_first() else { return };
     draft.add(SummaryPart::Goal, Weight::Key, first.text(FIRST_REQUEST_CHARS));
-    // The newest requests say best what is wanted by now.
+    // The newest requests matter most.
     let skipped = later.len().saturating_sub(MAX_REQUESTS);
     for (at, request) in later.iter().skip(skipped).enumerate() {
         let weight = if skipped + at + 1 == later.len() { Weight::Key } else { Weight::Main };
@@ -125,7 +125,7 @@ fn goal(draft: &mut SummaryDraft, facts: &Facts) {
     }
 }
 
-/// What was done with which tools and files.
+/// Adds files and tool calls.
 fn work(draft: &mut SummaryDraft, facts: &Facts, part: SummaryPart) {
     for (files, verb) in [(&facts.changed_files, "changed"), (&facts.read_files, "read")] {
         let weight = if verb == "changed" { Weight::Key } else { Weight::Side };
@@ -134,7 +134,7 @@ fn work(draft: &mut SummaryDraft, facts: &Facts, part: SummaryPart) {
         }
     }
     for tool in facts.calls.tools() {
-        // What the files say already is not said again.
+        // File tools are left out, because their files are listed already.
         if tool.failed > 0 || !FILE_TOOLS.contains(&tool.name.as_str()) {
             draft.add(part, Weight::Main, tool_line(&tool));
         }
@@ -150,7 +150,7 @@ fn tool_line(tool: &ToolWork) -> String {
     format!("{}: {calls}{failed}{subjects}", tool.name)
 }
 
-/// What was being worked on, what fails still, and what was asked last.
+/// Adds the open request, pending calls, the assistant's last question and unresolved failures.
 fn open_work(draft: &mut SummaryDraft, facts: &Facts) {
     if let Some(request) = facts.open_request() {
         draft.add(
@@ -213,7 +213,7 @@ fn signature(facts: &Facts, messages: usize) -> String {
     format!("{SIGNATURE} quoted from {messages} messages and {calls} tool calls{span}; no model was asked.")
 }
 
-/// The last `most` of a list, with how many there are besides.
+/// Joins the last `most` items and counts the others.
 fn join_limited(items: &[String], most: usize) -> String {
     let skipped = items.len().saturating_sub(most);
     let more = if skipped > 0 { format!(" and {skipped} more") } else { String::new() };

@@ -1,7 +1,7 @@
-//! A model behind an HTTP address: chat completions as `OpenAI` has them, or Anthropic's messages. The only part of
-//! clawscope that opens a connection, and only where the configuration or an option asks for it.
+//! A model behind an HTTP address, with `OpenAI` chat completions or Anthropic messages. The only part of clawscope
+//! that opens a connection, and only where the configuration or an option names it.
 //!
-//! The request runs on a thread of its own. Cancelling shuts its connections down, so that the provider stops as well.
+//! The request runs on its own thread. A cancellation shuts its connections down, so that the provider stops too.
 
 mod key;
 mod wire;
@@ -20,15 +20,15 @@ use crate::config::Api;
 use crate::policy::compact::SummaryRequest;
 use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind, prompt};
 
-/// Bytes of an answer at most.
+/// Limit for the bytes of an answer.
 const MAX_ANSWER_BYTES: u64 = 8 << 20;
-/// Bytes of an error's body that are read.
+/// Limit for the bytes read from an error's body.
 const MAX_ERROR_BYTES: u64 = 64 << 10;
-/// Chars of an error's text that are told.
+/// Limit for the chars shown of an error's text.
 const ERROR_TEXT_CHARS: usize = 400;
-/// How long a connection may take to be made.
+/// Limit for the connection setup.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// How often it is looked whether someone cancelled.
+/// Interval between checks for a cancellation.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A model as summarizer.
@@ -42,12 +42,11 @@ pub struct HttpSummarizer {
 }
 
 impl HttpSummarizer {
-    /// `model` at `address`; each call may take `timeout`, its answer included.
+    /// Each call, including its answer, may take `timeout`.
     pub fn new(api: Api, address: Address, model: String, key: Option<ApiKey>, timeout: Duration) -> Self {
         Self { api, address, model, key, timeout }
     }
 
-    /// The model's id.
     pub fn model(&self) -> &str {
         &self.model
     }
@@ -61,18 +60,18 @@ impl HttpSummarizer {
         let config = Agent::config_builder()
             .tls_config(tls)
             .user_agent(concat!("clawscope/", env!("CARGO_PKG_VERSION")))
-            // A key must not follow to an address that nobody named.
+            // A redirect must not carry the key to an address that nobody named.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .timeout_global(Some(self.timeout));
-        // What is on this machine is asked without the proxy that the environment may name.
+        // Requests to this machine bypass the environment's proxy.
         let config = if self.address.is_local() { config.proxy(None) } else { config };
         config.build().into()
     }
 
-    /// Sends the request and reads the answer, on the thread of the caller.
+    /// Sends the request and reads the answer on the caller's thread.
     fn exchange(&self, agent: &Agent, body: &str) -> Result<Answer, CallError> {
         let mut post = agent.post(self.address.endpoint(self.api)).header("content-type", "application/json");
         if self.api == Api::Anthropic {
@@ -95,7 +94,7 @@ impl HttpSummarizer {
         })
     }
 
-    /// A call that brought no status, or no whole answer.
+    /// Converts a failure without a status or without a complete answer.
     fn transport_error(&self, error: &ureq::Error) -> CallError {
         match error {
             ureq::Error::BadUri(_)
@@ -112,7 +111,7 @@ impl HttpSummarizer {
         }
     }
 
-    /// A status that is no success.
+    /// Converts an error status.
     fn status_error(&self, response: &mut Response<Body>) -> CallError {
         let status = response.status();
         let retry_after_ms = response
@@ -146,7 +145,7 @@ impl HttpSummarizer {
         }
     }
 
-    /// What happened, with the host before it and without a key in it.
+    /// Adds the host, removes the key and limits the length.
     fn error_message(&self, what: &str) -> String {
         let what: String = match &self.key {
             Some(key) => key.redact_from(what),

@@ -1,9 +1,9 @@
-//! Who writes a compaction's summary: [`extractive`] (the default; offline, deterministic), a program ([`command`]) or a
-//! model behind HTTP ([`http`], only where the configuration names one).
+//! Summarizers for compactions: [`extractive`] (the default; offline, deterministic), an external program
+//! ([`command`]), or a model behind HTTP ([`http`], only where the configuration names one).
 //!
 //! The stages are rules ([`crate::policy::compact`]); [`run`] executes them with a [`Summarizer`], call by call, with
-//! attempts, progress and cancel. It gives a text or an error and stores nothing: a summary that failed, or was not wanted
-//! any more, changes no file.
+//! retries, progress and cancellation. It returns a text or an error and stores nothing, so that a failed or cancelled
+//! summary changes no file.
 
 mod build;
 mod cancel;
@@ -27,66 +27,62 @@ use crate::policy::compact::SummaryRequest;
 
 /// Answers the calls of a summary, one after the other.
 pub trait Summarizer: fmt::Debug + Send + Sync {
-    /// Which one it is.
     fn kind(&self) -> SummarizerKind;
 
-    /// It takes a conversation of any length: nothing is split and nothing dropped for it.
+    /// Whether it accepts a conversation of any length, so that nothing is split or dropped for it.
     fn accepts_any_length(&self) -> bool {
         false
     }
 
-    /// The summary for one request, or why there is none. Returns soon after `cancel` is used.
+    /// Returns the summary for one request, or the reason that it has none. Returns soon after `cancel` is used.
     fn summarise(&self, request: &SummaryRequest<'_>, cancel: &CancelToken) -> Result<Answer, CallError>;
 }
 
-/// The answer to one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The summary; not blank.
     pub text: String,
-    /// What the provider counted, where it says.
+    /// The provider's counts, if it reports them.
     pub measured: Option<CallTokens>,
-    /// The answer ended at its limit, not where it wanted to.
+    /// The token limit cut the answer off.
     pub truncated: bool,
 }
 
 impl Answer {
-    /// A text that nobody counted.
+    /// Creates an answer without token counts.
     pub fn from_text(text: String) -> Self {
         Self { text, measured: None, truncated: false }
     }
 }
 
-/// Why a call has no answer. The texts name what was asked, what came and what to do; they never hold a key.
+/// A reason that a call has no answer. The texts name the request, the response and a remedy; they never hold a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// It was not wanted any more.
     #[error("cancelled")]
     Cancelled,
-    /// No other request would do better: a wrong key, a program that is not there.
+    /// No request would succeed: a wrong key, a missing program.
     #[error("{0}")]
     Permanent(String),
-    /// This very request will not do; a smaller one may.
+    /// This request fails every time; a smaller one may succeed.
     #[error("{0}")]
     Refused(String),
-    /// It may do the next time.
+    /// A later attempt may succeed.
     #[error("{what}")]
     Transient {
-        /// What happened.
         what: String,
-        /// How long the other side asks to wait, in ms.
+        /// Wait that the other side requests, in ms.
         retry_after_ms: Option<u64>,
     },
 }
 
 impl CallError {
-    /// Something that may pass, without a time named.
+    /// Creates a temporary error without a requested wait.
     pub fn transient(what: impl Into<String>) -> Self {
         Self::Transient { what: what.into(), retry_after_ms: None }
     }
 }
 
-/// A prompt that cannot be made from malformed messages (compaction 3.16).
+/// Malformed messages give no prompt (compaction 3.16).
 fn prompt(request: &SummaryRequest<'_>) -> Result<String, CallError> {
     let odd = |_| {
         CallError::Refused("a message has a shape that cannot be told as text (compaction 3.16)".to_owned())

@@ -1,4 +1,5 @@
-//! A summary made: the stages of the rules, each call answered by a summarizer, with attempts, progress and cancel.
+//! Makes a summary: runs the stages of the rules and lets a summarizer answer each call, with retries, progress and
+//! cancellation.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
@@ -11,73 +12,66 @@ use crate::policy::compact::{
 };
 use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind};
 
-/// A server that asks for a longer wait than this, in ms, is not waited for.
+/// Longest requested wait that is respected, in ms; a longer one ends the summary.
 const MAX_RETRY_AFTER_MS: u64 = 60_000;
 
 /// Tokens of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CallTokens {
-    /// Of what was sent.
+    /// Tokens of the request.
     pub input: u64,
-    /// Of what came back.
+    /// Tokens of the answer.
     pub output: u64,
 }
 
-/// How far a summary is.
+/// Progress of a summary, before each attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SummaryProgress {
-    /// The call that begins, or is tried again, from 1.
+    /// Number of the call, from 1.
     pub call: usize,
-    /// Calls in all, when each succeeds; never fewer than `call`.
+    /// Number of calls if each succeeds; never less than `call`.
     pub total_calls: usize,
-    /// What it summarises.
     pub purpose: SummaryPurpose,
-    /// Tokens of its input, by estimate.
+    /// Estimated tokens of the input.
     pub tokens: u64,
-    /// Which attempt, from 1 to 3.
+    /// Number of the attempt, from 1 to 3.
     pub attempt: u32,
-    /// How long is waited before this attempt, in ms; 0 for the first.
+    /// Wait before this attempt in ms; 0 for the first.
     pub wait_ms: u64,
 }
 
-/// One call that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryCallRecord {
-    /// What it summarised.
     pub purpose: SummaryPurpose,
-    /// It merged partial summaries.
+    /// The call merged partial summaries.
     pub merges: bool,
-    /// Messages in it.
     pub messages: usize,
-    /// Tokens of its input and answer, by estimate.
+    /// Estimated tokens of input and answer.
     pub estimated: CallTokens,
-    /// What the provider counted, where it says.
+    /// The provider's counts, if it reports them.
     pub measured: Option<CallTokens>,
-    /// Attempts it took.
     pub attempts: u32,
-    /// The answer ended at its limit.
+    /// The token limit cut the answer off.
     pub truncated: bool,
 }
 
-/// A summary, stored nowhere yet.
+/// A finished summary, stored nowhere yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// Its parts and details.
     pub written: StoredSummary,
     /// The text as a compaction stores it.
     pub text: JsString,
-    /// Who wrote it.
     pub kind: SummarizerKind,
-    /// The calls it took, those that were repeated for a fallback included.
+    /// All calls, including those repeated for a fallback.
     pub calls: Vec<SummaryCallRecord>,
     /// Notes on messages that were too large and are in no summary (compaction 5.14).
     pub omission_notes: Vec<JsString>,
 }
 
-/// Why there is no summary. Nothing was changed anywhere.
+/// A reason that there is no summary. No file was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
-    /// It was not wanted any more.
     #[error("cancelled; nothing was changed")]
     Cancelled,
     /// The gateway itself would cancel the compaction and keep the history.
@@ -86,15 +80,15 @@ pub enum SummaryError {
     /// The summarizer has no answer.
     #[error("{why}")]
     Failed {
-        /// Why.
         why: String,
-        /// What the gateway would store in the place of the history (compaction 5.14); none where it would not compact.
+        /// The text that the gateway would store instead of the history (compaction 5.14); `None` if it would not
+        /// compact.
         gateway_stores: Option<JsString>,
     },
 }
 
-/// Makes a summary. `progress` is told of every attempt before it begins. What fails for good, and what the gateway would
-/// replace by its text of last resort, is an error here: no history is worth less than that text.
+/// Makes a summary. Calls `progress` before every attempt. A final failure is an error, and so is the gateway's text of
+/// last resort: no history is worth less than that text.
 pub fn run(
     job: &SummarySpec,
     summarizer: &dyn Summarizer,
@@ -135,9 +129,9 @@ struct SummaryRun<'a> {
     total_calls: usize,
     calls: Vec<SummaryCallRecord>,
     omission_notes: Vec<JsString>,
-    /// A prompt that was refused, and why: it is not worth a second call.
+    /// A refused prompt and the reason: the same prompt is not sent again.
     refused_prompt: Option<(JsString, String)>,
-    /// Why nothing more is called.
+    /// The error that ended the summary.
     error: Option<SummaryError>,
 }
 
@@ -160,7 +154,7 @@ impl SummaryModel for SummaryRun<'_> {
         let mut wait = 0;
         loop {
             match self.attempt(request, wait) {
-                // An answer that came too late is not wanted either.
+                // An answer after the cancellation is dropped.
                 Ok(_) if self.cancel.is_cancelled() => return Err(self.abort(SummaryError::Cancelled)),
                 Ok(answer) => return Ok(self.accept(answer)),
                 Err(error) => wait = self.next_wait(request, error)?,
@@ -179,7 +173,7 @@ impl SummaryModel for SummaryRun<'_> {
 }
 
 impl SummaryRun<'_> {
-    /// One attempt, `wait_ms` from now.
+    /// Makes one attempt after `wait_ms`.
     fn attempt(&mut self, request: &SummaryRequest<'_>, wait_ms: u64) -> Result<Answer, CallError> {
         let number = self.calls.len();
         let Some(call) = self.calls.last_mut() else { return Err(CallError::Cancelled) };
@@ -207,7 +201,7 @@ impl SummaryRun<'_> {
         text
     }
 
-    /// How long to wait before the next attempt, in ms, if there is one (compaction 5.15).
+    /// Returns the wait before the next attempt in ms, or the error that ends the call (compaction 5.15).
     fn next_wait(&mut self, request: &SummaryRequest<'_>, error: CallError) -> Result<u64, AnswerFailure> {
         let attempts = self.calls.last().map_or(MAX_CALL_ATTEMPTS, |call| call.attempts);
         match error {
@@ -237,7 +231,7 @@ impl SummaryRun<'_> {
     }
 }
 
-/// Somewhere between -1 and 1. Only waits depend on it.
+/// Returns a random number from -1 to 1. Only waits depend on it.
 fn jitter() -> f64 {
     let random = RandomState::new().hash_one(0_u8);
     random as f64 / u64::MAX as f64 * 2.0 - 1.0

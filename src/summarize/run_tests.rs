@@ -1,4 +1,4 @@
-//! Attempts, fallbacks and cancel, with a summarizer that does as it is told.
+//! Attempts, fallbacks and cancellation, with a scripted summarizer.
 
 use std::sync::Mutex;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::policy::compact::testing::{job, users};
 use crate::policy::compact::{SummaryMode, predict_calls};
 
-/// Answers from a list; a text once the list is empty.
+/// Answers from a list, then with a fixed text.
 #[derive(Debug, Default)]
 struct Told {
     answers: Mutex<Vec<Result<Answer, CallError>>>,
@@ -34,10 +34,10 @@ impl Summarizer for Told {
     }
 }
 
-/// Number of the call, calls in all, number of the attempt.
+/// Number of the call, number of calls, number of the attempt.
 type Attempt = (usize, usize, u32);
 
-/// What came of it, and every attempt.
+/// Runs a summary; returns its result and every attempt.
 fn made(job: &SummarySpec, told: &Told) -> (Result<Summary, SummaryError>, Vec<Attempt>) {
     let mut seen = Vec::new();
     let result = run(job, told, &CancelToken::new(), &mut |progress| {
@@ -67,7 +67,7 @@ fn a_call_is_tried_three_times_and_then_left_to_the_fallbacks() {
     let passing = || CallError::transient("busy");
     let (summary, seen) = made(&job(users(2, 400)), &Told::new([passing(), passing()]));
     assert_eq!((summary.unwrap().calls[0].attempts, seen), (3, vec![(1, 1, 1), (1, 1, 2), (1, 1, 3)]));
-    // Three more attempts without anything left out: a dead provider costs six (compaction 5.14).
+    // Three more attempts with nothing omitted: a dead provider costs six (compaction 5.14).
     let (dead, seen) = made(&job(users(2, 400)), &Told::new((0..6).map(|_| passing())));
     assert_eq!(seen.len(), 6);
     let Err(SummaryError::Failed { why, gateway_stores: Some(text) }) = dead else { panic!("{dead:?}") };
@@ -117,7 +117,7 @@ fn cancel_ends_before_during_and_between_calls() {
     assert_eq!(run(&job(users(2, 4)), &Told::default(), &cancel, &mut |_| {}), Err(SummaryError::Cancelled));
     let during = Told { cancels: true, ..Told::new([CallError::transient("busy")]) };
     assert_eq!(made(&job(users(2, 4)), &during).0, Err(SummaryError::Cancelled));
-    // An answer that came too late is dropped, and the calls after it are not made.
+    // An answer after the cancellation is dropped, and no further call is made.
     let late = Told { cancels: true, ..Told::default() };
     let (none, seen) = made(&job(users(80, 4000)), &late);
     assert_eq!((none, seen.len()), (Err(SummaryError::Cancelled), 1));

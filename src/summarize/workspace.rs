@@ -1,4 +1,4 @@
-//! The workspace rules of a session, read from its workspace (compaction 5.18).
+//! Reads the workspace rules of a session from its workspace (compaction 5.18).
 
 use std::fs::File;
 use std::io::Read as _;
@@ -7,11 +7,11 @@ use std::path::Path;
 use crate::js::JsString;
 use crate::policy::compact::workspace_rules::rules_section;
 
-/// Bytes of an `AGENTS.md` that are read at most: a device by that name must not fill the memory.
+/// Limit for the bytes read from `AGENTS.md`: a device with that name must not fill the memory.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// The section of rules in the workspace's `AGENTS.md`; empty where there is none, where it leads out of the workspace, or
-/// where it cannot be read, as for the gateway.
+/// Returns the rules section of the workspace's `AGENTS.md`; empty where it is missing, leads out of the workspace or
+/// is unreadable, as in the gateway.
 pub fn workspace_rules(workspace: &Path) -> JsString {
     read_rules(workspace).map(|text| rules_section(&text)).unwrap_or_default()
 }

@@ -1,25 +1,25 @@
-//! What one cluster of characters becomes on the screen: something that every terminal draws, and in the same width.
+//! Converts one grapheme cluster to text that every terminal draws, and in the same width.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
 
-/// Marks kept on one base character; more would climb over the rows above.
+/// Maximum marks on one base character; more would cover the rows above.
 const MAX_MARKS: usize = 2;
 
-/// A character that every terminal draws in the same way, whatever stands beside it.
+/// Whether every terminal draws the character in the same way, in any context.
 pub(super) fn is_plain(character: char) -> bool {
     match character {
         '\u{a0}'..='\u{2ff}' => character != '\u{ad}',
         ' '..='~' | '\u{2010}'..='\u{2027}' | '\u{2190}'..='\u{21ff}' | '\u{2500}'..='\u{259f}'
-        // Kana, ideographs and syllables are two cells everywhere.
+        // Kana, ideographs and Hangul syllables take two cells everywhere.
         | '\u{3001}'..='\u{3029}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}'
         | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{ff01}'..='\u{ff60}' => true,
         _ => false,
     }
 }
 
-/// One cluster, made visible and reduced to what has a width that terminals agree on: emoji joined by
-/// zero-width joiners stand side by side, skin tones and presentation selectors go, flags become letters.
+/// Appends a cluster, reduced to characters with a width on which terminals agree: separates emoji joined by
+/// zero-width joiners, removes skin tones and presentation selectors, and turns flags into letters.
 pub(super) fn push_cluster(cluster: &str, out: &mut String) {
     let mut has_base = false;
     let mut marks = 0;
@@ -33,7 +33,7 @@ pub(super) fn push_cluster(cluster: &str, out: &mut String) {
                 out.push(character);
                 marks += 1;
             }
-            // A code point is no base: what follows in the cluster would not stand on it.
+            // A written code point is not a base: a later mark in the cluster would not attach to it.
             CharClass::Mark => (has_base, marks) = (push_lone_mark(character, out), 1),
             CharClass::Regional(letter) => {
                 out.push(letter);
@@ -51,7 +51,7 @@ pub(super) fn push_cluster(cluster: &str, out: &mut String) {
     }
 }
 
-/// A mark with nothing to stand on gets a circle; where it would not stand on that either, its code point. Answers
+/// Puts a mark without a base on a circle; writes its code point if it does not attach to that either. Returns
 /// whether there is a base now.
 fn push_lone_mark(character: char, out: &mut String) -> bool {
     let circled = String::from_iter(['◌', character]);
@@ -64,23 +64,20 @@ fn push_lone_mark(character: char, out: &mut String) -> bool {
     stands
 }
 
-/// What a character does to the cells around it.
+/// The effect of a character on the cells around it.
 enum CharClass {
-    /// It has a width.
     Base,
-    /// It stands on the character before.
+    /// Attaches to the character before it.
     Mark,
-    /// It joins emoji.
     Joiner,
-    /// It selects text or emoji presentation, or encloses a key.
+    /// Selects text or emoji presentation, or encloses a key.
     Selector,
-    /// A skin tone.
     Tone,
     /// Half of a flag, as its letter.
     Regional(char),
     /// A blank of another width.
     Blank,
-    /// It would be obeyed, hidden, or drawn in an unknown width.
+    /// A terminal would execute or hide it, or draw it in an unknown width.
     Hidden,
 }
 
@@ -104,7 +101,7 @@ fn classify(character: char) -> CharClass {
     }
 }
 
-/// Controls, direction marks, format characters, fillers, private use and code points without a meaning.
+/// Controls, direction marks, format characters, fillers, private use and unassigned code points.
 fn is_hidden(character: char) -> bool {
     let filler = matches!(
         character,
@@ -114,9 +111,9 @@ fn is_hidden(character: char) -> bool {
     character.is_control() || filler || selector || !is_printable(character)
 }
 
-/// The standard library knows which characters can be printed; it says so by escaping the others.
+/// The standard library knows the printable characters: it escapes all others.
 fn is_printable(character: char) -> bool {
-    // Behind a letter a combining mark is printed as it is.
+    // A combining mark after a letter is not escaped.
     let mut buffer = [b'x'; 5];
     let end = 1 + character.encode_utf8(&mut buffer[1..]).len();
     let escaped = std::str::from_utf8(&buffer[..end]).is_ok_and(|text| {
@@ -130,7 +127,7 @@ fn is_pictograph(character: char) -> bool {
     matches!(character, '\u{1f000}'..='\u{1faff}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}')
 }
 
-/// A picture for the old control characters, the code point for everything else.
+/// Appends a picture for an ASCII control character, the code point for any other.
 fn push_code_point(character: char, out: &mut String) {
     let code = character as u32;
     match code {

@@ -1,5 +1,5 @@
-//! Answers of a path that are copies. A rewritten branch copies answers with their usage, which is that of another
-//! context: an answer on the path that is like one beside it, and stands behind it in the file, is such a copy.
+//! Finds copied answers. Rewriting a branch copies its answers with their usage, but that usage was counted for another
+//! context. An answer on the path counts as a copy if an equal one beside the path precedes it in the file.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
@@ -12,8 +12,8 @@ use crate::ids::EntryIx;
 use crate::store::entry::Entry;
 use crate::store::index::Index;
 
-/// What tells one counted answer from another and stays when it is copied: its usage, and how much it says, thinks and
-/// calls. Arguments of calls may be cleared in a copy.
+/// The parts of a counted answer that survive copying: usage and the sizes of text, thinking and calls. Arguments of
+/// calls are not compared, because a copy may have cleared them.
 #[derive(PartialEq, Eq, Hash)]
 struct AnswerKey {
     usage: [u64; 5],
@@ -36,7 +36,7 @@ impl AnswerKey {
     }
 }
 
-/// The answers of a whole file that are like one before them, whatever their branch.
+/// Returns the answers that equal an earlier one anywhere in the file, whatever the branch.
 pub fn copied_in_file(index: &Index) -> HashSet<EntryIx> {
     let hasher = RandomState::default();
     let mut seen: HashTable<(u64, EntryIx)> = HashTable::new();
@@ -60,11 +60,11 @@ pub fn copied_in_file(index: &Index) -> HashSet<EntryIx> {
     alike.filter(is_copy).map(|(ix, _)| ix).collect()
 }
 
-/// The answers of a path that a provider counted for another branch.
+/// Returns the answers of a path whose usage was counted for another branch.
 pub fn copied_answers(index: &Index, path: &[EntryIx]) -> HashSet<EntryIx> {
     let on_path: HashSet<EntryIx, RandomState> = path.iter().copied().collect();
     let beside = index.iter().rev().filter(|(ix, _)| !on_path.contains(ix));
-    // Of several alike the first of the file stays.
+    // Among equal answers the first in the file stays, because the iterator is reversed.
     let beside: HashMap<AnswerKey, EntryIx, RandomState> =
         beside.filter_map(|(ix, entry)| Some((AnswerKey::from_entry(entry)?, ix))).collect();
     let is_copy = |ix: &EntryIx| {

@@ -1,4 +1,4 @@
-//! The order in which a tree is written down: the trunk in one column, branches beside it where they leave.
+//! The order in which a tree is drawn: the trunk in one column, branches beside it where they leave.
 
 use std::collections::HashSet;
 use std::hash::BuildHasher;
@@ -6,19 +6,17 @@ use std::hash::BuildHasher;
 use crate::ids::EntryIx;
 use crate::transcript::Tree;
 
-/// An entry in that order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrderedEntry {
-    /// The entry.
     pub entry: EntryIx,
-    /// Branches it is away from the trunk.
+    /// Number of branches between the entry and the trunk.
     pub depth: usize,
-    /// The first of a branch.
+    /// The first entry of a branch.
     pub starts_branch: bool,
 }
 
-/// Depth first; of several children the one of `trunk`, else the last, continues the line, and the others branch off before
-/// it. Entries of a cycle stand at the end.
+/// Orders the tree depth first. Among several children, the one on `trunk` (else the last) continues the line; the
+/// others branch off before it. Entries of a cycle come last.
 pub fn drawing_order<S: BuildHasher>(tree: &Tree, trunk: &HashSet<EntryIx, S>) -> Vec<OrderedEntry> {
     let mut nodes = Vec::new();
     let mut open = Vec::new();
@@ -35,7 +33,7 @@ pub fn drawing_order<S: BuildHasher>(tree: &Tree, trunk: &HashSet<EntryIx, S>) -
     nodes
 }
 
-/// Pushes siblings so that the trunk is taken last.
+/// Pushes siblings so that the trunk is popped last.
 fn push_siblings<S: BuildHasher>(
     siblings: &[EntryIx],
     trunk: &HashSet<EntryIx, S>,

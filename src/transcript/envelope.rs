@@ -1,9 +1,10 @@
-//! The words of a user message, without the envelope that a gateway or runtime put around them.
+//! Removes the envelope that a gateway or runtime puts around the words of a user message.
 //!
-//! Almost no user message of a gateway begins with what the person said: before it are system events, date stamps,
-//! blocks of metadata, notes about attachments; behind it ids and instructions. Each kind is one row of a table or one
-//! function that takes it from the front of the text. They come in any order, so all are tried again until none fits.
-//! Every kind either takes something or ends the search, and looks no further than it takes: the time is linear.
+//! Few user messages of a gateway begin with the user's own words. System events, timestamps, metadata blocks and notes
+//! about attachments come first; ids and instructions follow. For example, `[Telegram Alice id:123 2026-02-26 06:13
+//! UTC] hello` becomes `⟨telegram⟩` and `hello`. Each kind of envelope is one table row or one function that strips the
+//! front of the text. They occur in any order, so all are tried until none fits. Every kind strips something or stops
+//! the search and reads no further than it strips, so the time is linear.
 
 mod block;
 mod head;
@@ -16,23 +17,23 @@ use marks::Marks;
 /// A message without its envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnwrappedMessage<'a> {
-    /// Few words for each part of the envelope that says something: `cron nightly-report`, `telegram`, `lark group`.
+    /// A few words for each informative part of the envelope: `cron nightly-report`, `telegram`, `lark group`.
     pub marks: Vec<String>,
-    /// The person's own words; empty where there is nothing but an envelope.
+    /// The user's own words; empty when the message is only an envelope.
     pub text: &'a str,
 }
 
 impl UnwrappedMessage<'_> {
-    /// The marks as they are shown before the words; none where there are no marks.
+    /// Formats the marks as a prefix of the text; `None` without marks.
     pub fn mark_prefix(&self) -> Option<String> {
         (!self.marks.is_empty()).then(|| format!("⟨{}⟩", self.marks.join(" · ")))
     }
 }
 
-/// Takes one kind of envelope from the front of a text and answers what is behind it.
+/// Strips one kind of envelope from the front of a text and returns the rest.
 type Stripper = for<'a> fn(&'a str, &mut Marks) -> Option<&'a str>;
 
-/// Every kind. The sentences of a gateway come last: they are the longest to compare.
+/// All kinds. Sentences come last, because comparing them takes longest.
 const STRIPPERS: [Stripper; 5] = [
     head::strip_system_events,
     head::strip_brackets,
@@ -41,12 +42,12 @@ const STRIPPERS: [Stripper; 5] = [
     notice::strip_sentence,
 ];
 
-/// Takes the envelope off a message. A text without one comes back as it is.
+/// Removes the envelope of a message; a text without one is returned unchanged.
 pub fn unwrap_message(text: &str) -> UnwrappedMessage<'_> {
     let mut marks = Marks::default();
     let mut rest = text.trim_start();
     while let Some(after) = STRIPPERS.iter().find_map(|kind| kind(rest, &mut marks)) {
-        // A kind that takes nothing would be tried forever.
+        // A kind that strips nothing would be tried forever.
         if after.len() >= rest.len() {
             break;
         }

@@ -1,4 +1,4 @@
-//! Labels and the session's name, resolved over the whole file (store K8, K9).
+//! Resolves labels and the session's name over the whole file (store K8, K9).
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::transcript::Tree;
 
-/// The label of each labelled entry: of all branches the last value wins, an empty one clears.
+/// Returns the label of each labelled entry. The last value on any branch wins; an empty one clears the label.
 pub fn resolve_labels(index: &Index, tree: &Tree) -> HashMap<EntryIx, String> {
     let mut labels = HashMap::new();
     for (_, entry) in index.auxiliary_entries().filter(|(_, entry)| entry.kind == EntryKind::Label) {
@@ -22,8 +22,8 @@ pub fn resolve_labels(index: &Index, tree: &Tree) -> HashMap<EntryIx, String> {
     labels
 }
 
-/// The session's name: the last non-empty one, of any branch; to newer runtimes the last one of all, which clears it where
-/// it is empty (store-pi-1.5 B6).
+/// Returns the session's name: the last non-empty one on any branch. In newer runtimes an empty last name clears it
+/// (store-pi-1.5 B6).
 pub fn session_name(index: &Index) -> Option<String> {
     if index.pi_release.has(PiChange::ClearsNames) {
         return last_session_name(index).ok().flatten().map(|name| name.to_string_lossy());
@@ -32,7 +32,7 @@ pub fn session_name(index: &Index) -> Option<String> {
     names.filter_map(|(_, entry)| index.values.text(entry.payload)).find(|name| !name.trim().is_empty())
 }
 
-/// The last name of a file, trimmed; none where it is absent or blank. Throws at one that is no text.
+/// Returns the last name in the file, trimmed; `None` when it is absent or blank. Errors when it is no text.
 pub fn last_session_name(index: &Index) -> Result<Option<JsString>, JsException> {
     let last = index.auxiliary_entries().rev().find(|(_, entry)| entry.kind == EntryKind::SessionInfo);
     match last.and_then(|(_, entry)| index.values.value(entry.payload)) {

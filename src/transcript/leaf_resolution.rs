@@ -1,5 +1,5 @@
-//! Where a session of 2026.9 stands and how its entries hang together: one pass over the rows, in which leaf rows move the
-//! leaf, side rows do not, and parents that were overtaken are corrected (sqlite F1–F6).
+//! Finds the leaf and the parents of a session of OpenClaw 2026.9 in one pass over its rows: leaf rows move the leaf,
+//! side rows do not, and outdated parents are corrected (sqlite F1–F6).
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,39 +9,38 @@ use crate::store::entry::{AppendMode, Entry, EntryKind, ParentKey};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
 
-/// A row that takes part.
+/// A row with a usable id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RowNode {
     pub(super) entry: EntryIx,
-    /// The id it hangs from, after all corrections; of a leaf row the entry it points to.
+    /// The parent id after all corrections; of a leaf row, the entry that it points to.
     pub(super) parent: Option<IdIx>,
     pub(super) is_leaf_row: bool,
 }
 
-/// What the pass finds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LeafResolution {
-    /// The last row of each id that takes part.
+    /// The last row of each id.
     pub(super) nodes: HashMap<IdIx, RowNode>,
-    /// Where the session stands; none before the first entry.
+    /// The session's leaf; `None` before the first entry.
     pub(super) leaf: Option<IdIx>,
-    /// What the next entry would name as its parent.
+    /// The id that the next entry would name as its parent.
     pub(super) append_parent: Option<IdIx>,
-    /// A row set the leaf by an explicit parent, or a leaf row did. Otherwise there is no tree: all rows count, in order (F6).
+    /// A row with an explicit parent or a leaf row set the leaf. Otherwise there is no tree: all rows count, in order
+    /// (F6).
     pub(super) is_explicit: bool,
-    /// There was a reset.
     has_reset: bool,
-    /// The last reset and what hangs from it.
+    /// The last reset and its descendants.
     since_reset: HashSet<IdIx>,
-    /// Leaf rows that point to nothing.
+    /// Leaf rows with an invalid target.
     invalid_leaf_rows: HashSet<IdIx>,
-    /// The last row of each id that is no leaf row, also where a leaf row took its id later.
+    /// The last row of each id that is no leaf row, even if a leaf row used its id later.
     entry_rows: HashMap<IdIx, EntryIx>,
-    /// What some row hangs from, also one whose id came again.
+    /// Every id that a row named as its parent, even a row whose id was used again.
     parents: HashSet<IdIx>,
 }
 
-/// Whether a row of this kind can be where a session stands.
+/// Whether a row of this kind can be a session's leaf.
 fn can_be_leaf(kind: EntryKind) -> bool {
     matches!(
         kind,
@@ -59,7 +58,7 @@ fn can_be_leaf(kind: EntryKind) -> bool {
 }
 
 impl LeafResolution {
-    /// One pass over all rows.
+    /// Resolves all rows in one pass.
     pub(super) fn resolve(index: &Index) -> Self {
         let mut rows = Self::default();
         for (ix, entry) in index.iter() {
@@ -82,7 +81,7 @@ impl LeafResolution {
         rows
     }
 
-    /// A leaf row (F2). One that cannot be read as such is passed over.
+    /// Applies a leaf row (F2); ignores one that is malformed.
     fn apply_leaf_row(&mut self, index: &Index, ix: EntryIx, id: IdIx, own_parent: Option<IdIx>) {
         let Some(body) = index.retained_bodies.get(&ix) else { return };
         let named = |key: &str| parse_target(index, body.get(key));
@@ -112,7 +111,7 @@ impl LeafResolution {
         self.is_explicit = true;
     }
 
-    /// Before the first entry, or a row that takes part and is no leaf row that points to nothing.
+    /// Whether a target is the start of the session, or a known row other than an invalid leaf row.
     fn is_valid_target(&self, target: LeafTarget) -> bool {
         match target {
             LeafTarget::Nothing => true,
@@ -121,7 +120,7 @@ impl LeafResolution {
         }
     }
 
-    /// Any other row (F3–F5).
+    /// Applies a row that is no leaf row (F3–F5).
     fn apply_row(&mut self, ix: EntryIx, entry: &Entry, id: IdIx, named: Option<IdIx>) {
         let (canonical, side) = (can_be_leaf(entry.kind), entry.link.append_mode == AppendMode::Side);
         let has_key = entry.link.parent != ParentKey::Absent;
@@ -148,7 +147,7 @@ impl LeafResolution {
         }
     }
 
-    /// Whether a row's parent gives way to the leaf (F3).
+    /// Whether the leaf replaces a row's parent (F3).
     fn is_overtaken(&self, parent: Option<IdIx>, has_key: bool) -> bool {
         let is_before_reset =
             || self.has_reset && parent.is_none_or(|parent| !self.since_reset.contains(&parent));
@@ -158,7 +157,7 @@ impl LeafResolution {
         is_before_reset() || has_key && (is_unknown() || is_appended())
     }
 
-    /// The first parent that is no leaf row (F4).
+    /// Returns the first ancestor that is no leaf row (F4).
     fn skip_leaf_rows(&self, mut parent: Option<IdIx>) -> Option<IdIx> {
         let mut seen = HashSet::new();
         while let Some(id) = parent
@@ -171,14 +170,14 @@ impl LeafResolution {
         parent
     }
 
-    /// The row that a row hangs from, leaf rows passed over.
+    /// Returns the parent row, ignoring leaf rows.
     pub(super) fn parent_entry(&self, index: &Index, ix: EntryIx) -> Option<EntryIx> {
         let node = index.entry(ix).id.and_then(|id| self.nodes.get(&id)).filter(|node| node.entry == ix)?;
         let parent = self.nodes.get(&self.skip_leaf_rows(node.parent)?)?;
         (!parent.is_leaf_row).then_some(parent.entry)
     }
 
-    /// The rows from the root to this one, leaf rows left out; none at all where they lead in a circle (F6).
+    /// Returns the rows from the root to this one without leaf rows; empty if they form a cycle (F6).
     pub(super) fn path(&self, from: IdIx) -> Vec<EntryIx> {
         let (mut path, mut seen, mut next) = (Vec::new(), HashSet::new(), Some(from));
         while let Some(id) = next
@@ -196,7 +195,8 @@ impl LeafResolution {
         path
     }
 
-    /// The ends of branches: rows that are the leaf or that no row names as its parent. The leaf first, then the newest (F9).
+    /// Returns the ends of branches: the leaf, and rows that no row names as its parent. The leaf first, then the
+    /// newest (F9).
     pub(super) fn tips(&self) -> Vec<EntryIx> {
         let is_leaf = |id: &IdIx| Some(*id) == self.leaf;
         let ends = self.entry_rows.iter().filter(|(id, _)| is_leaf(id) || !self.parents.contains(id));
@@ -206,12 +206,11 @@ impl LeafResolution {
     }
 }
 
-/// What a leaf row points to.
+/// The target of a leaf row.
 #[derive(Debug, Clone, Copy)]
 enum LeafTarget {
     /// Before the first entry.
     Nothing,
-    /// This id.
     Row(IdIx),
     /// An id that no row has.
     Unknown,
@@ -230,7 +229,7 @@ impl LeafTarget {
     }
 }
 
-/// `null`, or a text that is not blank; none for anything else.
+/// Parses `null` or a text that is not blank; `None` for anything else.
 fn parse_target(index: &Index, value: Option<&Value>) -> Option<LeafTarget> {
     match value? {
         Value::Null => Some(LeafTarget::Nothing),

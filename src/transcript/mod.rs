@@ -1,4 +1,4 @@
-//! Entries → tree, branches and names. Pure.
+//! Turns entries into a tree with branches and names, without IO.
 
 mod copies;
 pub mod drawing_order;

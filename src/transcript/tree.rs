@@ -1,4 +1,4 @@
-//! The tree that `parentId` spans, as flat vectors of indices (store K).
+//! The tree that the entries' `parentId` forms, as flat vectors of indices (store K).
 
 use super::leaf_resolution::LeafResolution;
 use crate::gateway::ruleset::{Branching, Rules};
@@ -7,34 +7,33 @@ use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
 
-/// Which entry a branch or a context ends at.
+/// The end of a branch or context.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Leaf {
-    /// The session's own: the last entry of the file (store K1), or where its rows say that it stands (sqlite F).
+    /// The session's own leaf: the last entry of the file (store K1), or the one that its rows select (sqlite F).
     Own,
-    /// The entry with this id.
     Id(String),
-    /// Before the first entry: nothing.
+    /// Before the first entry: an empty branch.
     Before,
 }
 
-/// Parents, children and roots of the entries of one index.
+/// Parents, children and roots of one index's entries.
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
     parents: Vec<Option<EntryIx>>,
-    /// The entry of each id, by the number of the id.
+    /// The entry of each id, indexed by the id's number.
     by_id: Vec<Option<EntryIx>>,
     children: Vec<EntryIx>,
     /// Range of each entry's children in `children`.
     child_ranges: Vec<(u32, u32)>,
     roots: Vec<EntryIx>,
     cyclic: Vec<EntryIx>,
-    /// What the rows of a later gateway say of the leaf and the paths (sqlite F); none where the last entry is the leaf.
+    /// The leaf and paths of a newer gateway's rows (sqlite F); `None` when the last entry is the leaf.
     leaf_resolution: Option<LeafResolution>,
 }
 
 impl Tree {
-    /// Spans the tree by the rules of a version.
+    /// Builds the tree for a ruleset.
     pub fn under(rules: &Rules, index: &Index) -> Self {
         match rules.branching {
             Branching::LastEntry => Self::new(index),
@@ -42,8 +41,8 @@ impl Tree {
         }
     }
 
-    /// Spans the tree. A parent that is unknown, or the entry itself, makes a root (store J10); of
-    /// entries with the same id the later one is found (store J9).
+    /// Builds the tree. An entry whose parent is unknown or itself becomes a root (store J10); among entries with the
+    /// same id, the last one is found (store J9).
     pub fn new(index: &Index) -> Self {
         let by_id = index_by_id(index, index.iter().filter_map(|(ix, entry)| Some((entry.id?, ix))));
         let parents: Vec<Option<EntryIx>> = index
@@ -53,7 +52,7 @@ impl Tree {
         Self { parents, by_id, ..Self::default() }.with_links(index)
     }
 
-    /// The same by the rules of 2026.9: leaf rows are no part of it (sqlite F6).
+    /// Builds the tree of OpenClaw 2026.9, without leaf rows (sqlite F6).
     fn from_leaf_rows(index: &Index) -> Self {
         let rows = LeafResolution::resolve(index);
         let by_id = index_by_id(index, rows.nodes.iter().map(|(id, node)| (*id, node.entry)));
@@ -71,7 +70,7 @@ impl Tree {
         self
     }
 
-    /// Children in order of entry time, stable in file order (store K4): a counting sort by parent.
+    /// Collects children by entry time, stable in file order (store K4): a counting sort by parent.
     fn collect_children(&mut self, index: &Index, all: &[EntryIx]) {
         let mut counts = vec![0_u32; self.parents.len() + 1];
         for parent in all.iter().filter_map(|ix| self.parent(*ix)) {
@@ -95,7 +94,7 @@ impl Tree {
         }
     }
 
-    /// Entries no root leads to: those of a cycle and what hangs from it (store J11).
+    /// Returns entries that no root reaches: those of a cycle and their descendants (store J11).
     fn unreachable(&self, all: &[EntryIx]) -> Vec<EntryIx> {
         let mut seen = vec![false; self.parents.len()];
         let mut open: Vec<EntryIx> = self.roots.clone();
@@ -106,39 +105,36 @@ impl Tree {
         all.iter().copied().filter(|ix| !seen[ix.index()]).collect()
     }
 
-    /// The parent of an entry, unless it is a root.
+    /// Returns the parent of an entry; `None` for a root.
     pub fn parent(&self, ix: EntryIx) -> Option<EntryIx> {
         self.parents[ix.index()]
     }
 
-    /// The children of an entry.
     pub fn children(&self, ix: EntryIx) -> &[EntryIx] {
         let (from, to) = self.child_ranges[ix.index()];
         &self.children[from as usize..to as usize]
     }
 
-    /// The roots, in file order.
+    /// Roots in file order.
     pub fn roots(&self) -> &[EntryIx] {
         &self.roots
     }
 
-    /// Entries that hang in a cycle; a file with any is never written to.
+    /// Entries of cycles and their descendants; a file with any is never written to.
     pub fn cyclic(&self) -> &[EntryIx] {
         &self.cyclic
     }
 
-    /// The entry with an id.
     pub fn find(&self, id: IdIx) -> Option<EntryIx> {
         self.by_id.get(id.index()).copied().flatten()
     }
 
-    /// The entry with an id given as text.
     pub fn find_by_text(&self, index: &Index, id: &str) -> Option<EntryIx> {
         self.find(index.ids.find(id)?)
     }
 
-    /// The entry a leaf names for building a context: an unknown id, an empty one and none at all fall
-    /// back to the session's own leaf (compaction 4.1, 4.1a).
+    /// Returns the entry at which a context ends. An absent, empty or unknown id falls back to the session's own leaf
+    /// (compaction 4.1, 4.1a).
     pub fn leaf(&self, index: &Index, leaf: &Leaf) -> Option<EntryIx> {
         let named =
             |id: &str| self.find_by_text(index, id).filter(|ix| !id.is_empty() && self.contains(index, *ix));
@@ -151,7 +147,7 @@ impl Tree {
         }
     }
 
-    /// Where the session stands by its rows; the last of them where there is no tree (sqlite F6).
+    /// Returns the leaf that the rows select; without a tree, the last row (sqlite F6).
     fn own_leaf(&self, index: &Index, rows: &LeafResolution) -> Option<EntryIx> {
         if rows.is_explicit {
             return rows.leaf.and_then(|id| self.find(id));
@@ -159,17 +155,17 @@ impl Tree {
         index.iter().rev().map(|(ix, _)| ix).find(|ix| self.contains(index, *ix))
     }
 
-    /// Whether an entry is one of the tree: leaf rows only say where the session stands (sqlite F6).
+    /// Whether an entry belongs to the tree; leaf rows do not (sqlite F6).
     pub fn contains(&self, index: &Index, ix: EntryIx) -> bool {
         self.leaf_resolution.is_none() || index.entry(ix).kind != EntryKind::Leaf
     }
 
-    /// Whether a `reset` bounds a context here (sqlite G2).
+    /// Whether a `reset` ends a context in this version (sqlite G2).
     pub fn has_resets(&self) -> bool {
         self.leaf_resolution.is_some()
     }
 
-    /// The entry that what comes next names as its parent; none before the first (sqlite F5).
+    /// Returns the parent of the next entry; `None` before the first (sqlite F5).
     pub fn append_parent(&self, index: &Index) -> Option<EntryIx> {
         match &self.leaf_resolution {
             None => index.last(),
@@ -177,7 +173,7 @@ impl Tree {
         }
     }
 
-    /// The ends of all branches: the session's own first, then the newest (sqlite F9).
+    /// Returns the ends of all branches: the session's leaf first, then the newest (sqlite F9).
     pub fn tips(&self, index: &Index) -> Vec<EntryIx> {
         if let Some(rows) = self.leaf_resolution.as_ref().filter(|rows| rows.is_explicit) {
             return rows.tips();
@@ -189,8 +185,8 @@ impl Tree {
         own.into_iter().chain(ends).collect()
     }
 
-    /// Entries from the root to this one (store K2). A cycle is cut where it closes; by the rules of 2026.9 it leaves nothing
-    /// (sqlite F6).
+    /// Returns the entries from the root to this one (store K2). A cycle is cut where it closes; in OpenClaw 2026.9 the
+    /// path is then empty (sqlite F6).
     pub fn path_to(&self, index: &Index, leaf: EntryIx) -> Vec<EntryIx> {
         if let Some(rows) = &self.leaf_resolution {
             return self.path_by_rows(index, rows, leaf);
@@ -208,12 +204,12 @@ impl Tree {
         path
     }
 
-    /// Whether an entry is on the way from the root to another one, or that itself.
+    /// Whether `above` is `leaf` or one of its ancestors.
     pub fn leads_to(&self, index: &Index, above: EntryIx, leaf: EntryIx) -> bool {
         if self.leaf_resolution.is_some() {
             return self.path_to(index, leaf).contains(&above);
         }
-        // Where parents lead in a circle it is gone round once.
+        // Limits the walk, because parents may form a cycle.
         let way = std::iter::successors(Some(leaf), |ix| self.parent(*ix)).take(self.parents.len());
         way.into_iter().any(|ix| ix == above)
     }
@@ -226,7 +222,7 @@ impl Tree {
         known.map_or_else(|| vec![leaf], |id| rows.path(id))
     }
 
-    /// The path as the runtime's own function gives it: nothing for an absent, empty or unknown leaf id
+    /// Returns the path that the runtime's own function returns: empty for an absent, empty or unknown leaf id
     /// (compaction 4.1a c).
     pub fn branch(&self, index: &Index, leaf: &Leaf) -> Vec<EntryIx> {
         let found = match leaf {
@@ -237,7 +233,7 @@ impl Tree {
         found.map(|ix| self.path_to(index, ix)).unwrap_or_default()
     }
 
-    /// Number of entries that hang below this one, itself not counted.
+    /// Counts the descendants of an entry.
     pub fn descendant_count(&self, ix: EntryIx) -> usize {
         let mut open: Vec<EntryIx> = self.children(ix).to_vec();
         let mut count = 0;
@@ -249,7 +245,7 @@ impl Tree {
     }
 }
 
-/// The entry of each id, the last one where several are told.
+/// Maps ids to entries; for duplicate ids the last one wins.
 fn index_by_id(index: &Index, told: impl Iterator<Item = (IdIx, EntryIx)>) -> Vec<Option<EntryIx>> {
     let mut entries = vec![None; index.ids.len()];
     told.for_each(|(id, ix)| entries[id.index()] = Some(ix));

@@ -1,21 +1,21 @@
-//! Which runtime wrote a transcript, as far as it tells (store-pi-1.5, table at the top).
+//! Detects the runtime that wrote a transcript, as far as the file shows it (store-pi-1.5, table at the top).
 
 use crate::gateway::ruleset::{PiChange, PiMark, PiRelease, Ruleset};
 use crate::store::entry::{Entry, EntryKind, Role};
 use crate::store::index::Index;
 use crate::store::scan::ProjectionData;
 
-/// Custom entries in which a virtual model keeps its state.
+/// Type of the custom entries that hold a virtual model's state.
 const VIRTUAL_MODEL: &str = "pi.virtual-model-state";
 
-/// The first releases that write what only pi writes.
+/// First releases that write marks which only pi writes.
 const UUID_7_SINCE: PiRelease = PiRelease([0, 67, 1]);
 const SYSTEM_MESSAGES_SINCE: PiRelease = PiChange::KeepsSystemMessages.since();
 const EDITS_SINCE: PiRelease = PiChange::Projects.since();
 const VIRTUAL_MODELS_SINCE: PiRelease = PiChange::CountsNestedCalls.since();
 
-/// What tells which pi wrote a transcript last; none where nothing does, which proves nothing. The mark of the newest release
-/// counts.
+/// Returns the mark of the newest pi release that wrote to the transcript. `None` proves nothing: the file then has no
+/// mark.
 pub fn pi_mark(index: &Index) -> Option<PiMark> {
     let marks = index.auxiliary_entries().filter_map(|(ix, entry)| {
         let (since, what) = entry_mark(entry, index, index.projection_data.get(&ix))?;
@@ -24,14 +24,14 @@ pub fn pi_mark(index: &Index) -> Option<PiMark> {
     let newest = marks.max_by_key(|(since, line, _)| (*since, std::cmp::Reverse(*line)));
     if let Some((since, line, what)) = newest {
         let why = format!("line {line} is {what}, which pi writes since {}", format_minor(since));
-        // Nothing tells that a file is not newer still.
+        // The file may come from an even newer release.
         return Some(PiMark { since, ruleset: Ruleset::Pi1_5, reason: why });
     }
     let header = index.header.as_ref().filter(|header| is_uuid_7(&header.id));
     header.map(|_| uuid_7_mark(index.has_assistant()))
 }
 
-/// The mark of an id. A pi that keeps system messages writes one before the first answer.
+/// Returns the mark of a version 7 id. A pi that keeps system messages writes one before the first answer.
 fn uuid_7_mark(has_answer: bool) -> PiMark {
     let id = format!("its id is a UUID of version 7, as pi gives since {}", format_minor(UUID_7_SINCE));
     let (ruleset, why) = if has_answer {
@@ -72,7 +72,7 @@ fn entry_mark(
     }
 }
 
-/// `xxxxxxxx-xxxx-7xxx-xxxx-xxxxxxxxxxxx`.
+/// Whether an id has the form `xxxxxxxx-xxxx-7xxx-xxxx-xxxxxxxxxxxx`.
 fn is_uuid_7(id: &str) -> bool {
     let is_place = |(at, byte): (usize, u8)| match at {
         8 | 13 | 18 | 23 => byte == b'-',

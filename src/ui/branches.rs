@@ -1,4 +1,4 @@
-//! What was committed to a session, and two of its branches beside each other.
+//! Two screens: the commits of a session, and two of its branches side by side.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,19 +8,18 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::branches::{BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, CommitsScreen};
 use crate::commit::ReceiptKind;
-use crate::inspect::LoadedSession;
-use crate::inspect::commit_list::{CommitRecord, CommitStatus};
-use crate::inspect::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
+use crate::report::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
+use crate::session::LoadedSession;
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::number::{estimate, pluralised, time_of_day};
 use crate::ui::widgets::{clear, note, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
+use crate::write::commit_list::{CommitRecord, CommitStatus};
 
-/// Columns of an id as pi gives them; with less room for it the number is left out.
+/// Columns of one of pi's ids; a narrower column omits the number.
 const SHORT_ID: u16 = 8;
 
-/// Draws the list of commits over everything between header and status line.
 pub(super) fn draw_commits(app: &App, theme: &Theme, screen: &CommitsScreen, area: Rect, buf: &mut Buffer) {
     clear(theme, buf, area);
     let after = title(theme, buf, area, "Commits", true);
@@ -69,7 +68,7 @@ fn visible_rows<T>(list: Rect, rows: &[T], top: usize) -> impl Iterator<Item = (
     (list.y..list.bottom()).zip(rows.iter().enumerate().skip(top))
 }
 
-/// Where the columns of commits stand. One of no width is left out.
+/// Positions of the commit columns; omitted ones have width 0.
 struct Columns {
     id: u16,
     time: (u16, u16),
@@ -131,7 +130,6 @@ impl Columns {
     }
 }
 
-/// Draws a comparison over everything between header and status line.
 pub(super) fn draw_comparison(
     app: &App,
     theme: &Theme,
@@ -196,7 +194,7 @@ fn facts(theme: &Theme, view: &BranchComparison, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// How many messages changed in which way, on one line.
+/// Draws the number of changed messages per kind of change on one line.
 fn changes(theme: &Theme, view: &BranchComparison, line: Rect, buf: &mut Buffer) {
     let mut spans = Vec::new();
     for change in MessageChange::ALL {
@@ -239,7 +237,7 @@ fn message(theme: &Theme, inspection: &LoadedSession, row: &ComparedMessage, lin
     for ((entry, tokens), from) in row.entries.iter().zip(row.tokens).zip(columns) {
         let to = (from + SIDE_WIDTH - 2).min(end);
         let Some(entry) = entry else { continue };
-        // Ids of 2026.9 are as wide as the column: they give way to the number.
+        // Ids of 2026.9 fill the column: shorten them before the number.
         let tokens = estimate(tokens);
         let name_to = to.saturating_sub(text::width(&tokens) as u16 + 2);
         if name_to < from + SHORT_ID {

@@ -1,4 +1,4 @@
-//! What is in the window: one row a section or line, with its tokens, its share of the window and a bar.
+//! The breakdown screen: one row per section or line of the window, with its tokens, its share of the window and a bar.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,37 +9,33 @@ use crate::app::App;
 use crate::app::breakdown::{BreakdownScreen, FOOTER_ROWS};
 use crate::app::wrap::wrap_rows;
 use crate::context::budget::BudgetPart;
-use crate::inspect::breakdown::{Figure, Line, Section, SectionKind};
+use crate::report::breakdown::{Figure, Line, Section, SectionKind};
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::number::{estimate, percent, round_thousands, thousands};
 use crate::ui::widgets::{ThinBar, clear, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
-/// Columns of a number, of a share, and of what a number becomes.
+/// Columns of a number, of a share, and of a number after the plan.
 const NUMBER_WIDTH: u16 = 8;
 const SHARE_WIDTH: u16 = 5;
 const AFTER_WIDTH: u16 = 9;
 
-/// Where things stand in a row.
 #[derive(Clone, Copy)]
 struct Columns {
-    /// Columns of names, signs before them included.
+    /// Columns of names, including the signs before them.
     label: u16,
-    /// Columns of bars.
     bar: u16,
-    /// Numbers have what they become beside them.
+    /// Shows the number after the plan too.
     plan: bool,
 }
 
-/// The tokens of a row.
 struct RowTokens {
     kind: SectionKind,
     figure: Figure,
     after: Option<u64>,
 }
 
-/// One screen being drawn.
 struct View<'a> {
     theme: &'a Theme,
     columns: Columns,
@@ -49,7 +45,6 @@ struct View<'a> {
     largest: u64,
 }
 
-/// Draws the screen between the budget bar and the status line.
 pub(super) fn draw(app: &App, theme: &Theme, screen: &BreakdownScreen, buf: &mut Buffer) {
     let area = app.breakdown_area();
     clear(theme, buf, area);
@@ -82,7 +77,7 @@ fn columns(width: u16, plan: bool) -> Columns {
         120.. => (30, 28),
         100..120 => (28, 20),
         80..100 => (26, 12),
-        // Names and words go before bars.
+        // Narrow screens drop the bars before the names.
         _ => (22, 0),
     };
     Columns { label, bar, plan }
@@ -93,7 +88,6 @@ fn largest(screen: &BreakdownScreen) -> u64 {
     parts.filter_map(|section| section.figure.tokens()).max().unwrap_or(0).max(1)
 }
 
-/// The title, and how full the window is.
 fn heading(theme: &Theme, screen: &BreakdownScreen, window: u64, area: Rect, buf: &mut Buffer) {
     let from = title(theme, buf, area, "What is in the window", true);
     let muted = theme.style(Role::Muted);
@@ -140,7 +134,7 @@ impl View<'_> {
         self.note(&line.note, line.has_warning, x, row, buf);
     }
 
-    /// The letter of a part on its colour, as in the legend of the bar.
+    /// Returns the letter of a part on its colour, as in the bar's legend.
     fn letter<'s>(&self, part: BudgetPart) -> Span<'s> {
         let style = if self.theme.uses_letters() {
             self.theme.bold(Role::Text)
@@ -151,7 +145,7 @@ impl View<'_> {
         Span::styled(part.letter().to_string(), style)
     }
 
-    /// Tokens, what they become, and the share of the window; answers the column after.
+    /// Draws tokens, tokens after the plan and the share of the window; returns the next column.
     fn numbers(&self, tokens: &RowTokens, style: Style, row: Rect, buf: &mut Buffer) -> u16 {
         let (theme, figure, after) = (self.theme, tokens.figure, tokens.after);
         let from = row.x + self.columns.label;
@@ -181,7 +175,7 @@ impl View<'_> {
         end + SHARE_WIDTH
     }
 
-    /// The bar, with what a plan frees as its tail; answers the column after.
+    /// Draws the bar, with the tokens that a plan frees as its tail; returns the next column.
     fn bar(&self, tokens: &RowTokens, x: u16, row: Rect, buf: &mut Buffer) -> u16 {
         let (theme, x) = (self.theme, x + 2);
         if self.columns.bar == 0 {
@@ -201,7 +195,7 @@ impl View<'_> {
             style,
             tail_style: theme.style(Role::Ghost),
         };
-        // The whole history is no share of the window.
+        // The history may exceed the window, so a share of it would mislead.
         if tokens.kind != SectionKind::History {
             bar.draw(buf, (x, row.y), self.columns.bar);
         }
@@ -225,7 +219,6 @@ fn figure_text(figure: Figure) -> String {
     }
 }
 
-/// A sentence about the row under the cursor, on two rows.
 fn foot(theme: &Theme, screen: &BreakdownScreen, area: Rect, buf: &mut Buffer) {
     for x in area.left()..area.right() {
         put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));

@@ -1,5 +1,5 @@
-//! A message over the whole screen: from 100 columns on its facts, before and after side by side; below
-//! that, one above the other.
+//! A message on the full screen. From 100 columns on its facts, and the text before and after, are side by side; on
+//! narrower screens they are stacked.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,9 +9,9 @@ use crate::app::App;
 use crate::app::diff::count_chars;
 use crate::app::message::{FACTS_COLUMNS, MessageScreen, MessageView};
 use crate::app::message_header::FateSummary;
-use crate::inspect::format::{format_count, group_digits};
-use crate::inspect::message::MessageText;
+use crate::format::{format_count, group_digits};
 use crate::policy::Fate;
+use crate::session::message::MessageText;
 use crate::text;
 use crate::ui::message::{self, fact_style, saving_text, share_text, side_facts, title_spans};
 use crate::ui::message_body::BodyPainter;
@@ -20,15 +20,14 @@ use crate::ui::widgets::{on_title, put, put_spans, scrollbar, title};
 
 /// Columns of the names of facts.
 const NAME_WIDTH: u16 = 8;
-/// Rows of the title at most.
+/// Largest number of title rows.
 const TITLE_ROWS: usize = 3;
 
-/// Draws the message over the whole screen.
 pub fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     message::draw(app, theme, area, buf);
 }
 
-/// Facts, and the text beside them; of what the plan changes, before and after.
+/// Draws the facts with the text beside them, or with both sides of a text that the plan changes.
 pub(super) fn draw_side_by_side(
     app: &App,
     theme: &Theme,
@@ -84,14 +83,13 @@ fn column(
     on_title(buf, area.y, after, area.right().saturating_sub(1), right);
 }
 
-/// Below the title and a blank row; a hairline and a blank on the left, the scrollbar on the right.
+/// Returns the area below the title and a blank row, between the hairline and the scrollbar.
 fn text_area(area: Rect, screen: &MessageScreen) -> Rect {
     let head = screen.header.len() as u16;
     let height = area.height.saturating_sub(1 + head).min(screen.body_rows as u16);
     Rect { x: area.x + 2, y: area.y + 1 + head, width: area.width.saturating_sub(3), height }
 }
 
-/// Writes lines down a column.
 struct Column<'a> {
     area: Rect,
     y: u16,

@@ -1,4 +1,4 @@
-//! What was found while reading the store and the open session, with file and line.
+//! The diagnostics of the store and of the open session, with file and line.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,17 +7,16 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::scroll::Scroll;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::inspect::Mark;
+use crate::session::Mark;
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::number::pluralised;
 use crate::ui::widgets::{clear, on_title, put, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
-/// Rows below the list: a hairline and what to do about the finding under the cursor.
+/// Rows below the list: a hairline, and the advice for the selected diagnostic.
 const ADVICE_ROWS: u16 = 2;
 
-/// Draws the list over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &mut Buffer) {
     clear(theme, buf, area);
     let from = title(theme, buf, area, "Findings", true);
@@ -43,7 +42,7 @@ pub(super) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &m
     }
 }
 
-/// What can be said of the lines where nothing was found: of a session with lines that could not be read only that.
+/// Describes a session without diagnostics; unreadable lines are still mentioned.
 fn no_diagnostics_text(app: &App) -> String {
     let bad = app.displayed_session().map_or(0, |inspection| inspection.index.bad_lines);
     let damaged =
@@ -80,7 +79,6 @@ fn line(theme: &Theme, finding: &Diagnostic, row: Rect, buf: &mut Buffer) {
     put(buf, (x + 2, row.y), end, &finding.message, theme.style(role));
 }
 
-/// What to do about it.
 fn advice(theme: &Theme, finding: &Diagnostic, area: Rect, buf: &mut Buffer) {
     for x in area.left()..area.right() {
         put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));

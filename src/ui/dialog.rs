@@ -1,5 +1,5 @@
-//! The dialog before a write: the summary it needs, what would be written, what was checked, yes or no. No button is the
-//! default.
+//! The dialog before a write: the summary it needs, the entries to write, the checks, and yes or no. Neither button is
+//! the default, so that a stray key writes nothing.
 
 mod summary;
 
@@ -17,11 +17,11 @@ use crate::app::keymap::KeyContext;
 use crate::app::state::{WriteDialog, WriteStage};
 use crate::app::summary_dialog::{DIALOG_COLUMNS, SummaryStage, dialog_line_columns};
 use crate::commit::UndoTarget;
-use crate::inspect::LoadedSession;
-use crate::inspect::format::describe_cache_cost;
+use crate::format::describe_cache_cost;
 use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
 use crate::policy::Fate;
+use crate::session::LoadedSession;
 use crate::store::sqlite::database_of;
 use crate::text;
 use crate::ui::frame_box::{self, Frame};
@@ -31,27 +31,24 @@ use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{estimate, format_bytes, percent, pluralised, round_thousands};
 use crate::ui::widgets::{ThinBar, put, put_spans, spans_width};
 
-/// Columns of the box.
 const WIDTH: u16 = DIALOG_COLUMNS;
-/// Columns of the labels in it.
 const LABEL_WIDTH: u16 = 13;
 
-/// A line of the dialog.
 enum DialogLine<'a> {
     Blank,
-    /// A label and what it says.
+    /// A label and its text.
     Field(&'a str, Vec<Span<'a>>),
-    /// The same of which way it is written: what a small screen leaves out before any check.
+    /// The method of the write, which small screens omit before any check.
     Method(&'a str, Vec<Span<'a>>),
-    /// Shares of the window: after, now.
+    /// Shares of the window after and before the write.
     Bar(f64, f64),
-    /// A hairline over the keys.
+    /// A hairline above the keys.
     Rule,
-    /// Words without a label.
+    /// Text without a label.
     Text(Vec<Span<'a>>),
 }
 
-/// What yes does.
+/// Returns the words beside the confirming key.
 fn confirm_text(preview: &WritePreview) -> &'static str {
     match (preview.is_branch, preview.edits) {
         (true, _) => "write branch",
@@ -60,7 +57,6 @@ fn confirm_text(preview: &WritePreview) -> &'static str {
     }
 }
 
-/// Draws the dialog over the screen.
 pub(super) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &mut Buffer) {
     theme.backdrop(app.layout().above_status(app.size), buf);
     let inner = dialog_line_columns(buf.area.width) as u16;
@@ -79,7 +75,7 @@ pub(super) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &mut Buf
     }
 }
 
-/// Whether a session is in a database, where nothing is written (sqlite J3).
+/// Whether the session is in a database, which clawscope never writes (sqlite J3).
 fn is_in_database(inspection: &LoadedSession) -> bool {
     database_of(inspection.source.path()).is_some()
 }
@@ -134,8 +130,8 @@ fn draw_line(theme: &Theme, line: &DialogLine, row: Rect, frame: Rect, buf: &mut
     }
 }
 
-/// A path in so many columns: whole, else its end below the store, else the start of the file's name with
-/// its ending.
+/// Shortens a path to `room` columns: the whole path, the last folders with the file name, then the file name with a
+/// shortened stem.
 fn short_path(path: &Path, room: usize) -> String {
     let parts: Vec<String> =
         path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
@@ -158,7 +154,8 @@ fn short_path(path: &Path, room: usize) -> String {
     fits.or(forms.last()).cloned().unwrap_or_default()
 }
 
-/// Lines that fit: blank ones go first, then the bar, whose numbers stand above it, then which way it is written.
+/// Removes lines until they fit: first blank lines, then the bar, whose numbers are also on the line above it, then the
+/// method.
 fn fit_lines(mut lines: Vec<DialogLine>, rows: usize) -> Vec<DialogLine> {
     let least: [fn(&DialogLine) -> bool; 3] = [
         |line| matches!(line, DialogLine::Blank),
@@ -172,7 +169,7 @@ fn fit_lines(mut lines: Vec<DialogLine>, rows: usize) -> Vec<DialogLine> {
             lines.remove(at);
         }
     }
-    // The keys stay whatever else must go.
+    // Keep the keys in any case.
     if lines.len() > rows {
         let keys = lines.split_off(lines.len() - 2);
         lines.truncate(rows.saturating_sub(keys.len()));
@@ -181,13 +178,12 @@ fn fit_lines(mut lines: Vec<DialogLine>, rows: usize) -> Vec<DialogLine> {
     lines
 }
 
-/// Makes the lines of a dialog.
 struct Builder<'a> {
     app: &'a App,
     theme: &'a Theme,
     /// Columns of a line.
     width: u16,
-    /// Lines there is room for.
+    /// Lines that fit.
     rows: usize,
 }
 
@@ -227,7 +223,7 @@ impl<'a> Builder<'a> {
                     PendingWrite::Commit { session: inspection, .. } => (true, is_in_database(inspection)),
                     PendingWrite::Undo { session: inspection, .. } => (false, is_in_database(inspection)),
                 };
-                // Reloading opens no database to writing.
+                // Reload never opens a database for writing.
                 let instead = match (in_database, is_commit) {
                     _ if inspection.unfinished_commit.is_some() => {
                         Some((Action::Repair, "settle what was broken off"))
@@ -262,7 +258,7 @@ impl<'a> Builder<'a> {
         lines.extend(self.checks(preview));
         lines.extend(self.keys(&Self::offers(dialog, preview)));
         if let Some((at, made)) = summary_at {
-            // The session's line stands above these, and the summary's own head among its lines.
+            // Count the session line above these and the summary's own heading.
             let taken =
                 lines.iter().filter(|line| !matches!(line, DialogLine::Blank | DialogLine::Bar(..))).count()
                     + 2;
@@ -388,7 +384,7 @@ impl<'a> Builder<'a> {
         .collect()
     }
 
-    /// Which way it is written and why, in whole lines.
+    /// Returns the method of the write and its reason, wrapped.
     fn method_lines(&self, preview: &WritePreview) -> Vec<DialogLine<'a>> {
         let lines = text::wrap(&preview.method, usize::from(self.width.saturating_sub(LABEL_WIDTH)));
         let labels = std::iter::once("way").chain(std::iter::repeat(""));
@@ -398,7 +394,7 @@ impl<'a> Builder<'a> {
         labels.zip(lines).map(line).collect()
     }
 
-    /// What the change costs at the provider's cache, or why that cannot be told.
+    /// Returns the cost of the cache miss that the change causes, or why it is unknown.
     fn cost(&self, cost: Option<&CacheCost>) -> Vec<DialogLine<'a>> {
         let Some(cost) = cost else {
             return vec![DialogLine::Field(
@@ -414,7 +410,7 @@ impl<'a> Builder<'a> {
         vec![DialogLine::Field("cost", vec![amount, why]), DialogLine::Field("", vec![self.muted(later)])]
     }
 
-    /// Passed ones two to a line where they fit; warnings in whole sentences.
+    /// Puts passed checks two to a line where they fit; warnings are whole sentences.
     fn checks(&self, preview: &WritePreview) -> Vec<DialogLine<'a>> {
         let room = usize::from(self.width.saturating_sub(LABEL_WIDTH));
         let second = room * 11 / 20;

@@ -1,4 +1,4 @@
-//! What is said where there is nothing to show: what, where and why, and what can be done now.
+//! Empty states: a sentence with the state, the reason, and the keys that help.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,7 +7,7 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::action::Action;
 use crate::app::transcript::TranscriptPane;
-use crate::inspect::title::shown_name;
+use crate::session::title::shown_name;
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::status::{draw_offers, first_key};
@@ -15,14 +15,14 @@ use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{format_bytes, pluralised};
 use crate::ui::widgets::{ThinBar, put, put_right, title};
 
-/// How long a reading takes before its progress shows, ms.
+/// Delay in ms before the progress of a read shows.
 const PROGRESS_DELAY_MS: i64 = 150;
-/// Words are never wider.
+/// Largest width of the text.
 const MAX_WIDTH: u16 = 76;
 
 type Offers<'a> = &'a [(Action, &'a str)];
 
-/// A state: one sentence that says what, more that say where and why, then keys.
+/// One state: a headline, the reason, and the keys that help.
 struct EmptyState<'a> {
     title: &'a str,
     headline: (&'a str, Role),
@@ -31,7 +31,7 @@ struct EmptyState<'a> {
 }
 
 impl EmptyState<'_> {
-    /// Over a whole area, with a title line.
+    /// Draws the state over an area, with a title line.
     fn draw(&self, app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         title(theme, buf, area, self.title, false);
         let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
@@ -58,7 +58,7 @@ impl EmptyState<'_> {
     }
 }
 
-/// Draws a state of the whole store; answers whether there is one.
+/// Draws the state of an unreadable, unread or empty store; returns whether it drew one.
 pub(super) fn draw_store_state(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> bool {
     let state = match (&app.store_error, &app.listing) {
         (Some(error), _) => EmptyState {
@@ -96,7 +96,6 @@ pub(super) fn draw_store_state(app: &App, theme: &Theme, area: Rect, buf: &mut B
     true
 }
 
-/// What the transcript pane says without a transcript.
 pub(super) fn draw_no_transcript(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if let Some((key, error)) = &app.open_error {
         let what = format!("{} {key} could not be opened", glyphs::REFUSED);
@@ -115,12 +114,12 @@ pub(super) fn draw_no_transcript(app: &App, theme: &Theme, area: Rect, buf: &mut
     }
 }
 
-/// Whether a reading takes so long that its progress shows.
+/// Whether a read has taken long enough to show its progress.
 pub(super) fn is_opening(app: &App) -> bool {
     app.loading.as_ref().is_some_and(|loading| app.now_ms - loading.started_ms >= PROGRESS_DELAY_MS)
 }
 
-/// The progress of a reading that takes a while; answers whether it was drawn.
+/// Draws the progress of a slow read; returns whether it drew it.
 pub(super) fn draw_opening(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> bool {
     let Some(loading) = app.loading.as_ref().filter(|_| is_opening(app) && area.height >= 5) else {
         return false;
@@ -152,7 +151,6 @@ pub(super) fn draw_opening(app: &App, theme: &Theme, area: Rect, buf: &mut Buffe
     true
 }
 
-/// An open session of which nothing is shown.
 pub(super) fn draw_no_rows(app: &App, theme: &Theme, pane: &TranscriptPane, area: Rect, buf: &mut Buffer) {
     let index = &pane.session.index;
     let state = if pane.session.context_throws {
@@ -180,7 +178,6 @@ pub(super) fn draw_no_rows(app: &App, theme: &Theme, pane: &TranscriptPane, area
     state.draw_body(app, theme, area, buf);
 }
 
-/// The one sentence of a terminal that is too small.
 pub(super) fn draw_too_small(theme: &Theme, area: Rect, buf: &mut Buffer) {
     let words = format!("60x20 is the least that clawscope needs; this is {}x{}.", area.width, area.height);
     let lines = text::wrap(&words, usize::from(area.width));

@@ -1,4 +1,4 @@
-//! The panel of estimators: what each says of the next prompt, how far it was off, and all calls that were counted.
+//! The estimators screen: each estimator's next prompt and past errors, and every call that the provider counted.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,30 +8,28 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::estimators::{EstimatesState, EstimatorsScreen, header_rows};
 use crate::app::scroll::Scroll;
-use crate::inspect::LoadedSession;
-use crate::inspect::estimators::{Estimates, Estimator, MeasuredCall, description};
+use crate::report::estimators::{Estimates, Estimator, MeasuredCall, description};
+use crate::session::LoadedSession;
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::number::{format_bytes, grouped, pluralised};
 use crate::ui::widgets::{ThinBar, clear, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
-/// Where the numbers of an estimator end, from the left: next prompt, last error, mean, lean, worst.
+/// End columns of an estimator's numbers: next prompt, last error, mean, lean, worst.
 const COLUMN_ENDS: [u16; 5] = [23, 32, 41, 50, 58];
-/// Their heads.
 const COLUMN_HEADINGS: [&str; 5] = ["next prompt", "last", "mean", "lean", "worst"];
-/// Where the words about an estimator start, and the bar of its mean error.
+/// First column of an estimator's note, and the width of the bar of its mean error.
 const NOTE_COLUMN: u16 = 62;
 const MEAN_BAR: u16 = 12;
-/// Where the table's counts end, from the left.
+/// End column of the counts in the table.
 const COUNT_COLUMN_END: u16 = 17;
-/// Least cells of a bar in the table.
+/// Cells that a bar in the table needs.
 const MIN_BAR: u16 = 12;
-/// Errors from which a number is costly, and from which it is useless.
+/// Relative errors from which a number is costly, and useless.
 const COSTLY_ERROR: f64 = 0.1;
 const USELESS_ERROR: f64 = 0.25;
 
-/// Draws the panel over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, view: &EstimatorsScreen, area: Rect, buf: &mut Buffer) {
     clear(theme, buf, area);
     let from = title(theme, buf, area, "Estimators", true);
@@ -62,17 +60,16 @@ fn draw_progress(theme: &Theme, (done, total): (u64, u64), area: Rect, buf: &mut
     }
 }
 
-/// What every part of the panel is drawn from.
 struct Panel<'a> {
     theme: &'a Theme,
     session: &'a LoadedSession,
     estimates: &'a Estimates,
-    /// The largest count: a whole bar.
+    /// The largest count, which fills a bar.
     largest: f64,
 }
 
 impl Panel<'_> {
-    /// Lines above the table: headline, notes, and a row for each estimator.
+    /// Draws the rows above the table: headline, notes and one row per estimator.
     fn summary(&self, area: Rect, buf: &mut Buffer) {
         let (theme, estimates) = (self.theme, self.estimates);
         let roomy = header_rows(area.height) > header_rows(0);
@@ -91,7 +88,7 @@ impl Panel<'_> {
         }
     }
 
-    /// The calls in sight.
+    /// Draws the visible calls.
     fn table(&self, scroll: Scroll, area: Rect, buf: &mut Buffer) {
         let above = header_rows(area.height);
         let calls = &self.estimates.calls;
@@ -109,7 +106,7 @@ impl Panel<'_> {
     }
 }
 
-/// What the numbers rest on; with little room only how the fit came out.
+/// Returns the basis of the numbers; narrow screens show only the quality of the fit.
 fn notes(inspection: &LoadedSession, estimates: &Estimates, roomy: bool) -> Vec<String> {
     let factors = description::describe_factors(estimates);
     if !roomy {
@@ -132,7 +129,6 @@ fn head(theme: &Theme, (x, y): (u16, u16), end: u16, buf: &mut Buffer) {
     }
 }
 
-/// Text that ends before a column.
 fn put_text_right(buf: &mut Buffer, y: u16, from: u16, end: u16, text: &str, style: Style) {
     put_right(buf, y, from, end, &[Span::styled(text, style)]);
 }
@@ -172,7 +168,7 @@ fn estimator_row(theme: &Theme, estimates: &Estimates, estimator: Estimator, row
     }
 }
 
-/// How an error looks: quiet while it does no harm.
+/// Colours an error: quiet while it is small.
 fn error_style(theme: &Theme, error: Option<f64>) -> Style {
     theme.style(match error.map_or(0.0, f64::abs) {
         USELESS_ERROR.. => Role::Danger,
@@ -181,7 +177,7 @@ fn error_style(theme: &Theme, error: Option<f64>) -> Style {
     })
 }
 
-/// Cells of one estimator in the table.
+/// Columns of one estimator in the table.
 fn column_width(width: u16) -> u16 {
     match width {
         110.. => 9,
@@ -190,7 +186,7 @@ fn column_width(width: u16) -> u16 {
     }
 }
 
-/// Where the bar starts, and its cells; none where there is no room.
+/// Returns first column and width of the bar; `None` without room.
 fn bar_of(row: Rect) -> Option<(u16, u16)> {
     let from = row.x + COUNT_COLUMN_END + column_width(row.width) * 6 + 3;
     let cells = row.right().saturating_sub(2 + from);
@@ -248,7 +244,7 @@ impl Panel<'_> {
         }
     }
 
-    /// What chars/4 says, and up to where the count goes beyond it.
+    /// Returns a bar of the chars/4 estimate, whose tail reaches to the provider's count.
     fn call_bar(&self, call: &MeasuredCall) -> ThinBar {
         let share = |tokens: u64| tokens as f64 / self.largest;
         ThinBar {

@@ -1,4 +1,4 @@
-//! The box of a dialog: the only border on the screen.
+//! The box of a dialog, the only border on the screen.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,18 +8,18 @@ use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::put;
 
-/// A box in the middle of the screen, as large as it wants and fits.
+/// A centred box, shrunk to fit the screen.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame<'a> {
     pub(super) title: &'a str,
-    /// Columns, the border counted.
+    /// Columns, including the border.
     pub(super) width: u16,
-    /// Rows, the border counted.
+    /// Rows, including the border.
     pub(super) height: u16,
 }
 
 impl Frame<'_> {
-    /// Clears the middle of the screen and draws the border; answers the box.
+    /// Clears the box and draws its border; returns the box.
     pub(super) fn draw(&self, theme: &Theme, buf: &mut Buffer) -> Rect {
         let screen = buf.area;
         let width = self.width.min(screen.width.saturating_sub(2));
@@ -47,7 +47,7 @@ fn clear(theme: &Theme, buf: &mut Buffer, area: Rect) {
         cell.reset();
         cell.set_style(style);
     }
-    // Half of a wide character may stand to the left of the box.
+    // A wide character may reach from the left into the box: remove it.
     for y in area.y..area.bottom() {
         let left = area.x.checked_sub(1).and_then(|x| buf.cell_mut((x, y)));
         if let Some(cell) = left.filter(|cell| crate::text::width(cell.symbol()) > 1) {
@@ -76,14 +76,14 @@ fn border(theme: &Theme, buf: &mut Buffer, area: Rect) {
     }
 }
 
-/// A hairline inside of the border.
+/// Draws a hairline inside the border.
 pub(super) fn rule(theme: &Theme, buf: &mut Buffer, area: Rect, y: u16) {
     for x in area.x + 1..area.right().saturating_sub(1) {
         put(buf, (x, y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));
     }
 }
 
-/// The area inside of the border, one blank cell at each side.
+/// Returns the area inside the border, with one blank cell on each side.
 pub(super) fn inside(area: Rect) -> Rect {
     Rect {
         x: area.x + 2,
@@ -93,7 +93,7 @@ pub(super) fn inside(area: Rect) -> Rect {
     }
 }
 
-/// A row that is under the cursor of a list in a box.
+/// Highlights the selected row of a list in a box.
 pub(super) fn selected(theme: &Theme, buf: &mut Buffer, row: Rect, style: Style) {
     crate::ui::widgets::apply_style(buf, row, style);
     put(buf, (row.x, row.y), row.right(), glyphs::CURSOR, theme.style(Role::Focus));

@@ -1,66 +1,59 @@
-//! The signs the screen is made of, and the ASCII that stands for them where a terminal has nothing else.
+//! The signs on the screen, and their ASCII replacements for terminals without Unicode.
 
 use ratatui::buffer::Buffer;
 
 /// On, live, a user turn.
 pub const ON: &str = "●";
-/// Off, paused, the configured place on a slider.
+/// Off, paused, the configured position on a slider.
 pub const OFF: &str = "○";
-/// An overflow, a failed call.
+/// An overflow or a failed call.
 pub const ALERT: &str = "⚠";
-/// Folded.
 pub const FOLDED: &str = "▸";
-/// Open.
 pub const OPEN: &str = "▾";
-/// The rail with an arm.
+/// A rail with an arm.
 pub const TICK: &str = "├";
-/// The rail, a hairline, a mark through the bar.
+/// A rail, a hairline, a mark through the bar.
 pub const LINE: &str = "│";
 /// The end of a rail.
 pub const END: &str = "└";
-/// A branch leaves; the way to the window.
+/// The start of a branch, a dashed line across a chart.
 pub const DASHES: &str = "┄";
-/// Where a mark was.
+/// The former position of a mark.
 pub const OLD_MARK: &str = "┊";
-/// The cursor.
 pub const CURSOR: &str = "▌";
 /// The protected zone.
 pub const ZONE: &str = "▏";
-/// Becomes.
 pub const ARROW: &str = "→";
-/// A heavy line.
 pub const HEAVY: &str = "━";
-/// Half a cell of it.
+/// Half a cell of [`HEAVY`].
 pub const HALF: &str = "╸";
 /// A hairline.
 pub const LIGHT: &str = "─";
-/// What a plan frees.
+/// Tokens that a plan frees.
 pub const FREED: &str = "╱";
-/// What a plan frees, without colour.
+/// [`FREED`] without colour.
 pub const FREED_SHADE: &str = "░";
 /// The thumb of a scrollbar.
 pub const THUMB: &str = "┃";
-/// Passed.
 pub const PASSED: &str = "✓";
-/// Refused.
 pub const REFUSED: &str = "✗";
-/// A guard that was kept from acting.
+/// A guard that could not act.
 pub const BLOCKED: &str = "■";
-/// Nothing known.
+/// An unknown value.
 pub const UNKNOWN: &str = "—";
-/// Free, without colour.
+/// Free tokens, without colour.
 pub const FREE: &str = "·";
 /// The point under the cursor.
 pub const SELECTED_POINT: &str = "◉";
-/// Under the column of a cursor.
+/// Below the column of the cursor.
 pub const POINTER: &str = "▲";
-/// Eighths of a cell from the left, one to seven.
+/// One to seven eighths of a cell, from the left.
 pub const EIGHTHS_ACROSS: [&str; 7] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-/// Eighths of a cell from below, one to eight.
+/// One to eight eighths of a cell, from below.
 pub const EIGHTHS_UP: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/// Whether signs must be ASCII: from the locale (`LC_ALL`, `LC_CTYPE` or `LANG`, whichever is set first)
-/// and `TERM`.
+/// Whether the terminal needs ASCII. `locale` is the first value set of `LC_ALL`, `LC_CTYPE` and `LANG`; `term` is
+/// `TERM`.
 pub fn needs_ascii(locale: Option<&str>, term: Option<&str>) -> bool {
     let utf8 = |locale: &str| {
         let locale = locale.to_ascii_lowercase();
@@ -70,7 +63,7 @@ pub fn needs_ascii(locale: Option<&str>, term: Option<&str>) -> bool {
     matches!(term, Some("linux" | "dumb")) || named.is_some_and(|locale| !utf8(locale))
 }
 
-/// One character for one cell.
+/// Each replacement is one character, so that no cell moves.
 const ASCII: &[(&str, &str)] = &[
     ("●○◉■", "*oO#"),
     ("⚠◆⇥Σ✗✂✓", "!=>S-xv"),
@@ -84,7 +77,7 @@ const ASCII: &[(&str, &str)] = &[
     ("⟨⟩◌“”›", "<>o\"\">"),
 ];
 
-/// Replaces every sign by ASCII. An arrow with a blank before it becomes `->`.
+/// Replaces every sign by ASCII. An arrow after a blank becomes `->`.
 pub fn to_ascii(buf: &mut Buffer) {
     for at in 0..buf.content.len() {
         let symbol = buf.content[at].symbol();
@@ -102,7 +95,7 @@ pub fn to_ascii(buf: &mut Buffer) {
     }
 }
 
-/// A pattern of dots by how much of its cell it fills; a whole column of them is a line.
+/// Replaces braille dots by a character of similar density; a full column of dots becomes `|`.
 fn ascii_dots(dots: u32) -> char {
     const COLUMNS: [u32; 2] = [0x47, 0xb8];
     match dots.count_ones() {

@@ -12,8 +12,8 @@ use crate::app::state::{Overlay, UpdateMode};
 use crate::app::target::Target;
 use crate::diagnostic::Severity;
 use crate::gateway::ruleset::Ruleset;
-use crate::inspect::title::shown_name;
-use crate::inspect::{LoadedSession, Mark};
+use crate::session::title::shown_name;
+use crate::session::{LoadedSession, Mark};
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
@@ -22,7 +22,6 @@ use crate::ui::widgets::{apply_style, put_facts, put_facts_right, spans_width};
 
 type Fact<'a> = Vec<Span<'a>>;
 
-/// Draws the header line.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     apply_style(buf, area, theme.background(BackgroundRole::Surface));
     let (left, right) = match app.layout().width_class {
@@ -39,7 +38,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &left);
 }
 
-/// Over a screen that hides the session line: the way to it.
+/// Returns the header of a screen that hides the session line, with its breadcrumb.
 fn on_page<'a>(
     page: &'a str,
     app: &'a App,
@@ -61,7 +60,7 @@ fn on_page<'a>(
         Span::styled(page, theme.bold(Role::Bright)),
     ]);
     let mut right = vec![live_state(app, theme)];
-    // The page is of one session, whose rules may be others than the store's.
+    // The session of the page may have another ruleset than the store.
     let rules = app.displayed_session().map(|open| open.ruleset.id);
     let rules = rules.or_else(|| Some(app.listing.as_ref()?.ruleset.id));
     if let Some(rules) = rules.filter(|_| roomy) {
@@ -71,7 +70,7 @@ fn on_page<'a>(
     (vec![way], right)
 }
 
-/// Over a message on the whole screen: the way to it, and which of how many it is.
+/// Returns the header of a message on the full screen: breadcrumb and position.
 fn breadcrumbs<'a>(app: &'a App, theme: &Theme, breadth: WidthClass) -> (Vec<Fact<'a>>, Vec<Fact<'a>>) {
     let roomy = breadth >= WidthClass::Medium;
     let Some(inspection) = app.displayed_session() else { return (program(app, theme), store(app, theme)) };
@@ -92,7 +91,7 @@ fn breadcrumbs<'a>(app: &'a App, theme: &Theme, breadth: WidthClass) -> (Vec<Fac
     (vec![way], right)
 }
 
-/// One of several.
+/// The position of a message within a group.
 struct Rank {
     group: &'static str,
     position: usize,
@@ -111,7 +110,7 @@ impl Rank {
     }
 }
 
-/// The place of the message on the path, and among those of the same fate.
+/// Returns the position of the message on the path, and among the messages with the same fate.
 fn ranks(app: &App, inspection: &LoadedSession) -> Vec<Rank> {
     let Some(entry) = app.selected_entry() else { return Vec::new() };
     let path = &inspection.context.path;
@@ -137,8 +136,8 @@ fn program<'a>(app: &'a App, theme: &Theme) -> Vec<Fact<'a>> {
     facts
 }
 
-/// Whose rules are in force: those of the open session, else of all that are listed. pi's transcripts tell theirs when they
-/// are read; until then, and where they differ, only pi is sure.
+/// Returns the ruleset of the open session, otherwise the one of all listed sessions. A pi transcript names its version
+/// only when read; until then, and for mixed versions, the label is just `pi`.
 fn rules_name(app: &App, store: Ruleset) -> &'static str {
     if let Some(open) = app.displayed_session() {
         return open.ruleset.id.display_name();
@@ -157,7 +156,7 @@ fn store<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     let muted = |text: String| vec![Span::styled(text, theme.style(Role::Muted))];
     let mut facts = vec![live_state(app, theme)];
     if let Some(listing) = &app.listing {
-        // A transcript of its own belongs to none.
+        // A transcript opened as a store has no agents.
         if listing.agent_count > 0 {
             facts.push(muted(pluralised(listing.agent_count as u64, "agent")));
         }
@@ -193,12 +192,12 @@ fn help<'a>(app: &App, theme: &Theme, words: &'a str) -> Fact<'a> {
     vec![Span::styled(key, theme.bold(Role::Text)), Span::styled(words, theme.style(Role::Muted))]
 }
 
-/// In narrow layouts the header is the session line too.
+/// Returns the facts of narrow layouts, whose header replaces the session line.
 fn short_session<'a>(app: &'a App, theme: &Theme, breadth: WidthClass) -> Vec<Fact<'a>> {
     let Some(inspection) = app.displayed_session() else { return program(app, theme) };
     let mut facts =
         vec![vec![Span::styled(shown_name(&inspection.item, app.secrets), theme.bold(Role::Bright))]];
-    // There is no line for the switch.
+    // Narrow layouts have no other line for the selected prompt.
     if app.target != Target::NextCall {
         facts.push(vec![Span::styled(app.target.label(), theme.style(Role::Plan))]);
         return facts;
@@ -219,7 +218,6 @@ fn short_state<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     vec![gone, failed, live_state(app, theme), help(app, theme, "")]
 }
 
-/// Draws the line of the open session.
 pub(super) fn session_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let Some(inspection) = app.displayed_session() else { return };
     let end = area.right().saturating_sub(1);
@@ -230,7 +228,7 @@ pub(super) fn session_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffe
         failures(app, inspection, theme, false),
         last_call(app, inspection, theme),
     ];
-    // The window is worth more than the hour.
+    // The window matters more than the time of the last call.
     let width = |facts: &[Fact]| {
         let said = facts.iter().filter(|fact| !fact.is_empty());
         said.map(|fact| spans_width(fact) + 3).sum::<u16>().saturating_sub(3)
@@ -264,7 +262,7 @@ fn about<'a>(inspection: &'a LoadedSession, theme: &Theme) -> Vec<Fact<'a>> {
     ]
 }
 
-/// What the gateway thinks of a small window (compaction 7.2).
+/// Returns the gateway's verdict on a small window (compaction 7.2).
 fn window_guard<'a>(inspection: &LoadedSession, theme: &Theme) -> Span<'a> {
     let guard = inspection.window_guard();
     let role = if guard.should_block { Role::Danger } else { Role::Warn };
@@ -276,13 +274,13 @@ fn window_text(inspection: &LoadedSession) -> String {
     round_thousands(inspection.window.tokens.max(0.0) as u64)
 }
 
-/// What became of a transcript that does not lie any more where it was read.
+/// Returns the change of a transcript that is no longer where it was read.
 fn source_status<'a>(app: &App, theme: &Theme) -> Fact<'a> {
     let words = app.source_status().map(|left| Span::styled(left.description(), theme.style(Role::Warn)));
     words.into_iter().collect()
 }
 
-/// Whether it overflowed, and how many calls on this path failed.
+/// Returns the overflow mark and the number of failed calls on this path.
 fn failures<'a>(app: &App, inspection: &LoadedSession, theme: &Theme, short: bool) -> Fact<'a> {
     let count = app.plan_totals.failed_calls;
     let overflow = inspection.item.has(Mark::Overflow);
@@ -297,7 +295,7 @@ fn failures<'a>(app: &App, inspection: &LoadedSession, theme: &Theme, short: boo
     vec![Span::styled(format!("{} {words}", glyphs::ALERT), theme.style(role))]
 }
 
-/// What was found while reading that a person should look at.
+/// Counts the diagnostics above the severity `Note`.
 fn diagnostics<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Fact<'a> {
     let serious = |finding: &&crate::diagnostic::Diagnostic| finding.severity > Severity::Note;
     let found = app.transcript.iter().flat_map(|pane| &pane.findings);

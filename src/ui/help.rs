@@ -1,4 +1,4 @@
-//! Help: every key that works, in groups.
+//! Help: every available key, in groups.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -15,14 +15,12 @@ use crate::ui::widgets::{put, put_spans, scrollbar};
 const COLUMN_WIDTH: u16 = 41;
 const KEYS_WIDTH: u16 = 14;
 
-/// A line of a column.
 enum Line {
     Heading(&'static str),
     Keys(String, &'static str),
     Blank,
 }
 
-/// Draws the help over the screen.
 pub(super) fn draw(app: &App, theme: &Theme, top: usize, buf: &mut Buffer) {
     theme.backdrop(app.layout().above_status(app.size), buf);
     let columns = (buf.area.width.saturating_sub(6) / COLUMN_WIDTH).clamp(1, 3);
@@ -67,7 +65,7 @@ fn groups(app: &App) -> Vec<Vec<Line>> {
         .collect()
 }
 
-/// The keys of an action where its group is at home, else where it is bound at all.
+/// Returns the keys of an action in the home context of its group, otherwise in any context.
 fn keys(app: &App, group: ActionGroup, action: Action) -> String {
     let home = match group {
         ActionGroup::Move | ActionGroup::Transcript => KeyContext::Transcript,
@@ -100,14 +98,14 @@ fn keys(app: &App, group: ActionGroup, action: Action) -> String {
     shown
 }
 
-/// The fewest rows that hold all groups whole in so many columns.
+/// Returns the fewest rows that hold all groups unbroken in `columns` columns.
 fn rows_of(groups: &[Vec<Line>], columns: u16) -> usize {
     let all: usize = groups.iter().map(|group| group.len() + 1).sum();
     let least = groups.iter().map(Vec::len).max().unwrap_or(0);
     (least..=all).find(|rows| columns_of(groups, *rows).len() <= usize::from(columns)).unwrap_or(all)
 }
 
-/// Groups in columns of at most so many rows, a blank between two.
+/// Distributes groups over columns of at most `rows` rows, with a blank line between two.
 fn columns_of(groups: &[Vec<Line>], rows: usize) -> Vec<Vec<&Line>> {
     let mut columns: Vec<Vec<&Line>> = Vec::new();
     for group in groups {

@@ -1,5 +1,5 @@
-//! Colours for code: the lines in sight and a few before them, never a whole file. Until the syntaxes are
-//! loaded, and for lines too long to parse in time, text stays plain.
+//! Syntax colours for the visible lines and a few before them, never for a whole file: a tool result may be megabytes
+//! long. Text stays plain until the syntaxes are loaded, and on lines too long to parse in time.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,16 +13,16 @@ use crate::app::message_layout::MessageLayout;
 use crate::text;
 use crate::ui::theme::Role;
 
-/// Lines parsed before the first and after the last one in sight.
+/// Lines parsed before the first and after the last visible one.
 const CONTEXT_LINES: usize = 40;
-/// Bytes of a line that is still parsed.
+/// Bytes of the longest line that is parsed.
 const MAX_LINE_BYTES: usize = 2_000;
-/// Bytes parsed at a time; lines behind them stay plain.
+/// Bytes parsed at a time; later lines stay plain.
 const PARSE_BUDGET_BYTES: usize = 48_000;
-/// Bytes at the start of a text that its language is guessed from.
+/// Bytes at the start of a text that decide its language.
 const GUESS_BYTES: usize = 400;
 
-/// Coloured pieces of a visible line.
+/// Coloured byte ranges of a line.
 pub type Spans = Vec<(Range<usize>, Role)>;
 
 static SYNTAXES: OnceLock<SyntaxSet> = OnceLock::new();
@@ -31,8 +31,8 @@ thread_local! {
     static LAST: RefCell<Option<ParsedWindow>> = const { RefCell::new(None) };
 }
 
-/// Loads the syntaxes; answers whether they were not loaded before. Takes some tens of ms: call it on a
-/// thread of its own, behind the first frame.
+/// Loads the syntaxes; returns whether they were not loaded before. This takes tens of milliseconds, so call it on its
+/// own thread after the first frame.
 pub fn load() -> bool {
     let mut loaded = false;
     SYNTAXES.get_or_init(|| {
@@ -42,7 +42,6 @@ pub fn load() -> bool {
     loaded
 }
 
-/// Lines that have been parsed.
 struct ParsedWindow {
     body: Weak<MessageLayout>,
     first: usize,
@@ -57,7 +56,7 @@ impl ParsedWindow {
     }
 }
 
-/// Colours of both sides of the lines in sight, by line. Empty until the syntaxes are loaded.
+/// Returns the colours of the visible lines, for both sides of each; empty until the syntaxes are loaded.
 pub fn spans(shown: &Arc<MessageLayout>, lines: Range<usize>) -> Vec<[Spans; 2]> {
     let Some(set) = SYNTAXES.get() else { return Vec::new() };
     if !shown.body.texts.iter().any(|text| is_code(&text.kind)) {
@@ -89,13 +88,13 @@ fn syntax_of<'a>(set: &'a SyntaxSet, content: &ContentKind, text: &str) -> Optio
     }
 }
 
-/// The extension of a path; of a URL none, as what comes back is text.
+/// Returns the extension of a path; `None` for a URL, whose content is text.
 fn extension(path: &str) -> Option<String> {
     let name = path.rsplit(['/', '\\']).next().filter(|_| !path.contains("://"))?;
     name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase())
 }
 
-/// JSON and diffs by how they begin, scripts and markup by their first line.
+/// Recognises JSON and diffs by their start, scripts and markup by their first line.
 fn guess_syntax<'a>(set: &'a SyntaxSet, text: &str) -> Option<&'a SyntaxReference> {
     let start = crate::app::message_layout::truncate_bytes(text, GUESS_BYTES).trim_start();
     let object = start.starts_with('{') && start[1..].trim_start().starts_with(['"', '}']);
@@ -112,9 +111,9 @@ fn guess_syntax<'a>(set: &'a SyntaxSet, text: &str) -> Option<&'a SyntaxReferenc
     }
 }
 
-/// One text while its lines are parsed.
+/// The parser state of one text.
 struct Parser<'a> {
-    /// The language now; prose has one between fences only.
+    /// The current language; prose has one only between fences.
     syntax: Option<&'a SyntaxReference>,
     state: Option<(ParseState, ScopeStack)>,
     prose: bool,
@@ -172,7 +171,7 @@ impl<'a> Parser<'a> {
         parser
     }
 
-    /// A fence opens a language, or closes it.
+    /// Enters or leaves a fenced code block.
     fn fence(&mut self, set: &'a SyntaxSet, line: &str) {
         self.in_fence = !self.in_fence;
         let name = line.trim().trim_start_matches(['`', '~']).split_whitespace().next().unwrap_or_default();
@@ -219,7 +218,7 @@ fn push(spans: &mut Spans, range: Range<usize>, stack: &ScopeStack) {
     }
 }
 
-/// Which of the theme's code roles stands for a scope, the innermost first.
+/// Returns the code role of the innermost scope that has one.
 fn role_of(stack: &ScopeStack) -> Option<Role> {
     static ROLES: OnceLock<Vec<(Scope, Role)>> = OnceLock::new();
     let roles = ROLES.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Languages are told by path, content and fences, and only what is in sight is parsed.
+//! The language comes from path, content and fences, and only visible lines are parsed.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::app::message::MessageView;
 use crate::app::message_body::BodyOptions;
 use crate::app::message_layout::ViewOptions;
-use crate::inspect::message::{MessageText, PartKind, TextPart};
+use crate::session::message::{MessageText, PartKind, TextPart};
 
 fn shown(role: &str, title: &str, text: &str) -> Arc<MessageLayout> {
     let message = MessageText {
@@ -105,7 +105,7 @@ fn only_lines_around_those_in_sight_are_parsed() {
     let shown = shown("toolResult", "a.rs", &"let a = \"text\"; // and more\n".repeat(100_000));
     let started = Instant::now();
     assert_eq!(spans(&shown, 50_000..50_040).len(), 40);
-    // Far less than the seconds that parsing the whole would take, even without optimisation.
+    // Parsing the whole text would take seconds; the limit also holds without optimisation.
     assert!(started.elapsed().as_millis() < 1_000, "{:?}", started.elapsed());
     let parsed = LAST.with_borrow(|last| last.as_ref().map_or(0, |window| window.lines.len()));
     assert!((40..=40 + 2 * CONTEXT_LINES).contains(&parsed), "{parsed}");

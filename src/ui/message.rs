@@ -1,4 +1,4 @@
-//! The message under the cursor: what it is, what the plan does to it and why, and its text.
+//! The message pane: the facts of the selected message, the plan's effect on it with the reason, and its text.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,7 +10,7 @@ use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
 use crate::app::message::MessageScreen;
 use crate::app::message_header::HeaderLine;
-use crate::inspect::message::MessageText;
+use crate::session::message::MessageText;
 use crate::text;
 use crate::ui::detail;
 use crate::ui::glyphs;
@@ -25,7 +25,7 @@ use crate::ui::widgets::{
 /// Columns of the names of facts.
 const NAME_WIDTH: u16 = 8;
 
-/// Draws the message pane. On a wide full screen facts, before and after stand side by side.
+/// Draws the message pane. On a wide full screen the facts, and the text before and after, are side by side.
 pub fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let area = area.intersection(buf.area);
     if area.is_empty() {
@@ -35,7 +35,7 @@ pub fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if let Some(screen) = screen.as_ref().filter(|screen| app.message.has_side_facts(screen.area)) {
         return detail::draw_side_by_side(app, theme, screen, area, buf);
     }
-    // The tabs of the narrowest layout are the title line.
+    // The tabs of the narrowest layout replace the title line.
     if app.layout().tabs.is_empty() {
         let after = title(theme, buf, area, Pane::Message.title(), app.focus == Pane::Message);
         let place = screen.as_ref().map(|screen| position_span(app, theme, screen));
@@ -58,14 +58,14 @@ pub fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// The pane below its title, a blank inside each edge.
+/// Returns the pane below its title, with one blank column at each side.
 fn inside(area: Rect) -> Rect {
     let left = (content_left(area) + 1).min(area.right());
     let width = area.right().saturating_sub(1).saturating_sub(left);
     Rect { x: left, y: area.y + 1, width, height: area.height.saturating_sub(1) }
 }
 
-/// What stands there before, or instead of, a message.
+/// Draws the reason why the pane has no message; nothing while one loads.
 fn without_text(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let inner = inside(area);
     let (what, where_) = match (&app.message.error, app.message.requested) {
@@ -81,7 +81,7 @@ fn without_text(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// On the title line: the match the search is at, else the page and how many there are.
+/// Returns the current match and the number of matches, otherwise the page and the number of pages.
 pub(super) fn position_span<'a>(app: &App, theme: &Theme, screen: &MessageScreen) -> Span<'a> {
     let style = theme.style(Role::Muted);
     if let Some(found) = app.message.current_match {
@@ -138,7 +138,7 @@ fn head_line(app: &App, theme: &Theme, message: &MessageText, line: &HeaderLine,
     }
 }
 
-/// The style of a fact: places to go to are blue, failures red.
+/// Styles a fact: links to other entries are blue, failures red.
 pub(super) fn fact_style(theme: &Theme, name: &str, value: &str) -> ratatui::style::Style {
     match name {
         "call" if value.starts_with(glyphs::ARROW) => theme.style(Role::Focus),
@@ -149,7 +149,7 @@ pub(super) fn fact_style(theme: &Theme, name: &str, value: &str) -> ratatui::sty
     }
 }
 
-/// The tool in its colour, then its arguments; of anything else what it is.
+/// Returns the tool in its colour with its arguments, or a title in bold.
 pub(super) fn title_spans<'a>(theme: &Theme, message: &'a MessageText) -> Vec<Span<'a>> {
     let (tool, words) = &message.title;
     let words = Span::styled(words.as_str(), theme.bold(Role::Bright));
@@ -159,7 +159,7 @@ pub(super) fn title_spans<'a>(theme: &Theme, message: &'a MessageText) -> Vec<Sp
     }
 }
 
-/// What it is, its chars and its time of day, as many as there are.
+/// Returns kind, chars and time of day, if known.
 fn facts_line(message: &MessageText) -> String {
     let kind = message.fact("role").or_else(|| message.fact("type")).unwrap_or("entry");
     let mut facts = vec![if kind == "toolResult" { "result".to_owned() } else { kind.replace('_', " ") }];
@@ -185,12 +185,12 @@ fn draw_size(app: &App, theme: &Theme, message: &MessageText, at: Rect, buf: &mu
     put_facts(buf, (at.x, at.y), at.right(), &facts);
 }
 
-/// A share of the next prompt in whole percent.
+/// Formats a share of the next prompt in whole percent.
 pub(super) fn share_text(share: u64) -> String {
     if share == 0 { "under 1% of the prompt".into() } else { format!("{share}% of the prompt") }
 }
 
-/// Sign and word of the fate, and what it does to the tokens.
+/// Returns sign and word of the fate, and its effect on the tokens.
 fn fate_spans<'a>(app: &App, theme: &Theme, message: &MessageText, short: bool) -> Vec<Span<'a>> {
     let Some(verdict) = app.fate_summary(message) else { return Vec::new() };
     let fate = verdict.fate.fate;
@@ -209,7 +209,7 @@ fn fate_spans<'a>(app: &App, theme: &Theme, message: &MessageText, short: bool) 
     spans
 }
 
-/// Keys of the pane, as many as fit.
+/// Draws as many keys of the pane as fit.
 fn foot(app: &App, theme: &Theme, at: Rect, buf: &mut Buffer) {
     let names = [
         (Action::Diff, "diff"),
@@ -230,7 +230,7 @@ fn foot(app: &App, theme: &Theme, at: Rect, buf: &mut Buffer) {
     put_facts(buf, (at.x, at.y), at.right(), &keys);
 }
 
-/// Chars and tokens of one side, for its title line.
+/// Returns chars and tokens of one side, for its title line.
 pub(super) fn side_facts<'a>(theme: &Theme, chars: &str, tokens: u64) -> Vec<Span<'a>> {
     vec![
         Span::styled(format!("{chars} chars"), theme.style(Role::Muted)),
@@ -239,7 +239,7 @@ pub(super) fn side_facts<'a>(theme: &Theme, chars: &str, tokens: u64) -> Vec<Spa
     ]
 }
 
-/// What a change saves, and its share of what the window holds.
+/// Formats the tokens saved, and their share of the window.
 pub(super) fn saving_text(before: u64, after: u64, window: u64) -> String {
     let saved = before.saturating_sub(after);
     let share = percent(saved, window).filter(|share| *share > 0);

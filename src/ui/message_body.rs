@@ -1,5 +1,5 @@
-//! The text of a message in cells: numbers, signs, colours, marks where something leaves the prompt. Only
-//! rows in sight are looked at.
+//! The text of a message: line numbers, signs, colours and marks where text leaves the prompt. Only visible rows are
+//! laid out.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::app::message_body::{BodyLine, ContentKind, LineTone, TextLine};
 use crate::app::message_layout::MessageLayout;
 use crate::app::wrap::occurrences;
-use crate::inspect::format::group_digits;
+use crate::format::group_digits;
 use crate::policy::Fate;
 use crate::text;
 use crate::ui::glyphs;
@@ -22,9 +22,9 @@ use crate::ui::highlight::{self, Spans};
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_spans, spans_width};
 
-/// Bytes of a line that are looked at for a word of failure.
+/// Bytes of a line that are searched for a word of failure.
 const SEVERITY_SCAN_BYTES: usize = 400;
-/// What tools write when something went wrong.
+/// Words that tools print with errors.
 const FAILURE_WORDS: [&str; 14] = [
     "error:",
     "Error:",
@@ -41,29 +41,29 @@ const FAILURE_WORDS: [&str; 14] = [
     "undefined reference",
     "command not found",
 ];
-/// What they write when something may go wrong.
+/// Words that tools print with warnings.
 const WARNING_WORDS: [&str; 4] = ["warning:", "Warning:", "WARN", "warning["];
 
-/// Bytes from which on a line is long: it is not laid out anew with every frame.
+/// Bytes from which a line is long, so that its layout is cached between frames.
 const LONG_LINE_BYTES: usize = 4_096;
 
-/// A line of a message as it is written.
+/// A line of a message without control characters, and its wrapped rows.
 #[derive(Debug)]
 struct LineLayout {
     visible: String,
     rows: Vec<Range<usize>>,
-    /// Where it holds the words that were searched for.
+    /// Byte ranges that match the search.
     matches: Vec<Range<usize>>,
 }
 
-/// A line of a message, one of its sides, and what was searched for in it.
+/// Cache of a long line: message, line and side, search text, layout.
 type CachedLine = (Weak<MessageLayout>, (usize, bool), String, Arc<LineLayout>);
 
 thread_local! {
     static LONG_LINE: RefCell<Option<CachedLine>> = const { RefCell::new(None) };
 }
 
-/// Draws the rows of a message from the pane's top on, or the right side of them.
+/// Draws the rows of a message from the scroll position on, or their right side.
 #[derive(Debug)]
 pub(super) struct BodyPainter<'a> {
     theme: &'a Theme,
@@ -71,7 +71,7 @@ pub(super) struct BodyPainter<'a> {
     query: &'a str,
     /// Row of the current match.
     current: Option<usize>,
-    /// The fate under the plan, for the colour of marks.
+    /// The fate under the plan, which colours the marks.
     fate: Option<Fate>,
     /// The key that unfolds.
     unfold_key: Option<String>,
@@ -81,7 +81,7 @@ pub(super) struct BodyPainter<'a> {
 }
 
 impl<'a> BodyPainter<'a> {
-    /// Looks at what is in sight in so many rows.
+    /// Prepares the visible rows of an area of height `rows`.
     pub(super) fn new(app: &'a App, theme: &'a Theme, shown: &'a Arc<MessageLayout>, rows: usize) -> Self {
         let top = app.message.top.min(shown.rows().saturating_sub(1));
         let line = |row: usize| shown.line_at(row).map_or(shown.body.lines.len(), |(line, _)| line);
@@ -101,7 +101,6 @@ impl<'a> BodyPainter<'a> {
         }
     }
 
-    /// Draws one side into an area of the pane's text.
     pub(super) fn draw(&self, area: Rect, right: bool, buf: &mut Buffer) {
         let mut laid_out: Option<(usize, Arc<LineLayout>)> = None;
         for y in 0..area.height {
@@ -114,7 +113,7 @@ impl<'a> BodyPainter<'a> {
                 _ => None,
             };
             if let Some(piece) = piece {
-                // A line of megabytes fills the screen with its rows: it is wrapped once.
+                // A line of megabytes fills the screen with its rows, so wrap it once.
                 if laid_out.as_ref().is_none_or(|(of, _)| *of != line) {
                     laid_out = Some((line, self.line_layout(piece, line, right)));
                 }
@@ -135,7 +134,7 @@ impl<'a> BodyPainter<'a> {
         }
     }
 
-    /// A line's rows, once for all of them; a long line also once for all frames, until another one is looked at.
+    /// Lays out a line once for all its rows; a long line is cached until another one is drawn.
     fn line_layout(&self, piece: &TextLine, line: usize, right: bool) -> Arc<LineLayout> {
         let lay_out = || {
             let (visible, rows) = self.shown.text_line_rows(piece, right);
@@ -250,7 +249,7 @@ impl<'a> BodyPainter<'a> {
         }
     }
 
-    /// The sign of a changed line, and its number.
+    /// Draws the sign of a changed line and its number.
     fn number(&self, piece: &TextLine, at: Rect, buf: &mut Buffer) {
         let end = at.x + self.gutter();
         if self.shown.body.has_signs {
@@ -268,7 +267,6 @@ impl<'a> BodyPainter<'a> {
         put(buf, (x, at.y), end, &text, self.theme.style(role));
     }
 
-    /// The style of a whole line.
     fn style(&self, piece: &TextLine, visible: &str) -> Style {
         let role = match (piece.tone, &self.shown.body.texts[piece.text_index].kind) {
             (LineTone::Removed | LineTone::Faded, _) => Role::Muted,
@@ -281,7 +279,7 @@ impl<'a> BodyPainter<'a> {
         self.theme.style(role)
     }
 
-    /// What is styled otherwise inside a line: code, what leaves, what was searched for.
+    /// Returns the styles inside a line: code, text that leaves the prompt, search matches.
     fn patches(
         &self,
         piece: &TextLine,
@@ -314,7 +312,7 @@ impl<'a> BodyPainter<'a> {
         patches
     }
 
-    /// Behind a line: where the text is cut.
+    /// Draws the note after a line whose text the plan cuts.
     fn after(&self, piece: &TextLine, x: u16, at: Rect, buf: &mut Buffer) {
         let Some(chars) = piece.cut_after_chars else { return };
         let spans = [
@@ -326,7 +324,6 @@ impl<'a> BodyPainter<'a> {
     }
 }
 
-/// A row of a line with its styles.
 struct StyledRow<'a> {
     visible: &'a str,
     row: Range<usize>,
@@ -335,14 +332,14 @@ struct StyledRow<'a> {
 }
 
 impl StyledRow<'_> {
-    /// Writes it, cut where it does not fit; answers the column after it.
+    /// Draws the row, truncated to its columns; returns the next column.
     fn write(&self, (x, y): (u16, u16), columns: usize, buf: &mut Buffer) -> u16 {
         let (shown, used) = text::truncate(&self.visible[self.row.clone()], columns);
         let end = x + columns as u16;
         let mut edges: Vec<usize> = vec![0, shown.len()];
         let moved = self.patches.iter().filter_map(|(range, style)| {
             let from = range.start.max(self.row.start).checked_sub(self.row.start)?;
-            // Where the row was cut, the ellipsis belongs to what it stands for.
+            // In a truncated row the ellipsis has the style of the text that it replaces.
             let to = range.end.min(self.row.end).checked_sub(self.row.start)?;
             let to = if shown.is_char_boundary(to) { to } else { shown.len() };
             (from < to && shown.is_char_boundary(from)).then_some((from..to, *style))
@@ -362,7 +359,7 @@ impl StyledRow<'_> {
     }
 }
 
-/// Whether a line of output tells of a failure or a warning.
+/// Colours a line of output that mentions a failure or a warning.
 fn severity(line: &str) -> Role {
     let start = crate::app::message_layout::truncate_bytes(line, SEVERITY_SCAN_BYTES);
     if FAILURE_WORDS.iter().any(|word| start.contains(word)) {
@@ -374,7 +371,7 @@ fn severity(line: &str) -> Role {
     }
 }
 
-/// Where the name of an argument ends: at the colon after one word at the start of a line.
+/// Returns the end of an argument's name: the colon after one word at the start of a line.
 fn key_end(line: &str) -> Option<usize> {
     let colon = line.find(':')?;
     let one_word = !line[..colon].is_empty() && !line[..colon].contains(' ');

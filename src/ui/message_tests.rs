@@ -1,4 +1,4 @@
-//! Pane and full screen as people see them.
+//! Pane and full screen as drawn.
 
 use super::*;
 use crate::app::message::MessageView;
@@ -10,7 +10,6 @@ fn theme(name: &str) -> Theme {
     Theme::load(name, ColourDepth::True).expect("a built-in theme")
 }
 
-/// The message pane alone, as cells.
 fn drawn(app: &App, theme: &Theme) -> Buffer {
     highlight::load();
     let area = app.layout().message;
@@ -26,7 +25,7 @@ fn drawn(app: &App, theme: &Theme) -> Buffer {
     pane
 }
 
-/// Rows of text, blanks at their ends cut.
+/// Returns the rows as text, without trailing blanks.
 fn text_of(buf: &Buffer) -> String {
     let width = usize::from(buf.area.width).max(1);
     let rows = buf.content.chunks(width).map(|row| {
@@ -44,7 +43,7 @@ fn text_of(buf: &Buffer) -> String {
     rows.collect::<Vec<_>>().join("\n")
 }
 
-/// Rows of text, each with the runs of its styles below it: what is drawn in which colour.
+/// Returns the rows as text, each with its style runs below it.
 fn styled(buf: &Buffer) -> String {
     let width = usize::from(buf.area.width).max(1);
     let mut out = Vec::new();
@@ -152,7 +151,7 @@ fn what_a_tool_wrote_never_reaches_a_cell_as_it_is() {
                 char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
             };
             assert!(!text.contains(hostile), "{view:?} {text:?}");
-            // The one long line of the raw entry is cut before it where it does not wrap.
+            // The raw entry is one long line, which is truncated before this word unless it wraps.
             assert!(text.contains("drow") || (view == MessageView::Raw && !wrap), "{view:?}");
         }
     }

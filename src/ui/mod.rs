@@ -1,5 +1,5 @@
-//! State → cells. Every function here reads the state, asks the theme what things mean, and writes cells;
-//! none of them keeps anything from one frame to the next.
+//! State to cells. Every function here reads the state, gets styles from the theme and writes cells; none keeps state
+//! from one frame to the next, so a screen is reproducible from its state.
 
 mod branches;
 mod breakdown;
@@ -40,7 +40,6 @@ use crate::app::state::Overlay;
 use theme::{BackgroundRole, Role, Theme};
 use widgets::{apply_style, put, put_spans};
 
-/// Draws the screen.
 pub fn draw(app: &App, theme: &Theme, frame: &mut Frame) {
     let cursor = render(app, theme, frame.buffer_mut());
     if let Some(cursor) = cursor {
@@ -48,8 +47,8 @@ pub fn draw(app: &App, theme: &Theme, frame: &mut Frame) {
     }
 }
 
-/// Draws the screen into cells; answers where the terminal's cursor belongs while something is typed.
-/// The buffer's size goes before the size in the state.
+/// Draws the screen into a buffer, whose size takes precedence over the size in the state. Returns the position of the
+/// text cursor while a line is edited.
 pub fn render(app: &App, theme: &Theme, buf: &mut Buffer) -> Option<Position> {
     let area = buf.area;
     apply_style(buf, area, theme.base());
@@ -127,7 +126,7 @@ fn draw_main(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Opt
     cursor
 }
 
-/// The tabs of the narrowest layout, each in its quarter of the line.
+/// Draws the tabs of the narrowest layout, each in a quarter of the line.
 fn draw_tabs(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     for x in area.left()..area.right() {
         put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));
@@ -140,7 +139,8 @@ fn draw_tabs(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// What the last key changed: its ground for a moment, or an underline until the next key.
+/// Returns the style of a value that the last key changed: a background for a moment, or without motion an underline
+/// until the next key.
 fn changed_style(app: &App, theme: &Theme) -> Style {
     if app.options.motion {
         theme.background(BackgroundRole::Hot)

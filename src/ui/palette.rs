@@ -1,4 +1,4 @@
-//! The palette: any action by name.
+//! The command palette: runs any action by name.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -16,7 +16,7 @@ use crate::ui::widgets::{put, put_right, row_at, scrollbar};
 const WIDTH: u16 = 64;
 const HEIGHT: u16 = 18;
 
-/// Draws the palette over the screen; answers where the cursor is.
+/// Draws the palette over the screen; returns the cursor position.
 pub(super) fn draw(app: &App, theme: &Theme, text: &str, at: usize, buf: &mut Buffer) -> Position {
     theme.backdrop(app.layout().above_status(app.size), buf);
     let frame = Frame { title: "Run", width: WIDTH, height: HEIGHT };

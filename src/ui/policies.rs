@@ -1,4 +1,4 @@
-//! The screen of the steps: one line each, in the order in which a session meets them, and all together.
+//! The policies screen: one line per policy in the order in which a session meets them, then the total.
 
 mod foot;
 
@@ -17,18 +17,18 @@ use crate::ui::widgets::number::{estimate, grouped, round_thousands};
 use crate::ui::widgets::{ThinBar, clear, on_title, put, put_facts, put_right, put_spans, row_at, title};
 use crate::ui::{frame_box, glyphs};
 
-/// Where things stand in a row, counted from its left. Empty columns are not shown.
+/// Column layout of a row, relative to its left edge. Hidden columns are 0.
 #[derive(Clone, Copy)]
 struct Columns {
-    /// The column after the tokens before, and the one after the tokens after.
+    /// The columns after the tokens before, and after the tokens after.
     tokens: (u16, u16),
-    /// The column after the messages; 0 where they are not shown.
+    /// The column after the messages; 0 if hidden.
     messages: u16,
-    /// First cell of the bar, and its cells.
+    /// First cell and width of the bar.
     bar: (u16, u16),
-    /// What it did.
+    /// First column of the effect.
     effect: u16,
-    /// The rule stands at the right.
+    /// Shows the rule on the right.
     rule: bool,
 }
 
@@ -44,22 +44,20 @@ fn columns(width: u16) -> Columns {
     }
 }
 
-/// One screen being drawn.
 struct View<'a> {
     app: &'a App,
     theme: &'a Theme,
     screen: &'a PoliciesScreen,
     columns: Columns,
-    /// Tokens of all messages before any step: what bars are measured by.
+    /// Tokens of all messages before any policy: the scale of the bars.
     tokens_before: u64,
 }
 
-/// Draws the screen between the budget bar and the status line.
 pub(super) fn draw(app: &App, theme: &Theme, screen: &PoliciesScreen, buf: &mut Buffer) {
     let area = app.policies_area();
     clear(theme, buf, area);
     heading(app, theme, area, buf);
-    // Steps go by chars, so this screen does too.
+    // Policies count chars, so this screen uses estimates too.
     let all = app.plan_totals.estimated_messages.max(1);
     let view = View { app, theme, screen, columns: columns(area.width), tokens_before: all };
     let lines = screen.lines();
@@ -76,7 +74,6 @@ pub(super) fn draw(app: &App, theme: &Theme, screen: &PoliciesScreen, buf: &mut 
     foot::draw(app, theme, screen.selected(), Rect { y: area.y + used, height, ..area }, buf);
 }
 
-/// The title, and what the prompt comes to.
 fn heading(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let from = title(theme, buf, area, "Steps", true);
     let muted = theme.style(Role::Muted);
@@ -94,7 +91,7 @@ fn heading(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 }
 
 impl View<'_> {
-    /// When the steps below are taken; over the first of them the names of the columns.
+    /// Draws the phase of the policies below it; the first heading also names the columns.
     fn moment_heading(&self, moment: Phase, first: bool, row: Rect, buf: &mut Buffer) {
         let words = match moment {
             Phase::Transcript => "transcript",
@@ -144,7 +141,7 @@ impl View<'_> {
         }
     }
 
-    /// A step of the plan: what it was given, what it left.
+    /// Draws a policy of the plan: its tokens before and after.
     fn active_policy(&self, effect: &PolicyEffect, row: Rect, end: u16, buf: &mut Buffer) {
         let (theme, y) = (self.theme, row.y);
         let muted = theme.style(Role::Muted);
@@ -163,7 +160,7 @@ impl View<'_> {
         put_facts(buf, (row.x + self.columns.effect, y), end, &facts);
     }
 
-    /// A step that takes no part: what it would do on its own.
+    /// Draws a policy that is off, with its effect if it ran alone.
     fn inactive_policy(&self, step: Policy, on: bool, row: Rect, end: u16, buf: &mut Buffer) {
         let (theme, y) = (self.theme, row.y);
         let muted = theme.style(Role::Muted);
@@ -195,7 +192,7 @@ impl View<'_> {
         put_facts(buf, at, end, &facts);
     }
 
-    /// Messages by fate; quiet where that is only what would be.
+    /// Returns the messages per fate; `quiet` marks an effect that is only a preview.
     fn effect_spans<'s>(&self, effect: &PolicyEffect, quiet: bool) -> Vec<Vec<Span<'s>>> {
         let theme = self.theme;
         if !effect.changed {
@@ -241,7 +238,6 @@ impl View<'_> {
         bar.draw(buf, (row.x + from, row.y), width);
     }
 
-    /// All steps of the plan together.
     fn total(&self, row: Rect, buf: &mut Buffer) {
         let theme = self.theme;
         let from = (row.x + NAME, row.y);

@@ -1,4 +1,5 @@
-//! What the gateway tries after an overflow: attempts and steps, tokens, rules, and what the transcript shows of them.
+//! The recovery screen: the gateway's attempts and steps after an overflow, with tokens, rules and their traces in the
+//! transcript.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,8 +8,8 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::recovery::{FOOTER_ROWS, HEADER_ROWS, RecoveryScreen};
-use crate::inspect::recovery::{RecoveryRow, RecoveryView, RowKind, RowMark, borrowed_rules};
 use crate::policy::recovery::ErrorSource;
+use crate::report::recovery::{RecoveryRow, RecoveryView, RowKind, RowMark, borrowed_rules};
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::number::{estimate, pluralised, round_thousands, thousands, time_of_day};
@@ -17,7 +18,7 @@ use crate::ui::widgets::{
 };
 use crate::ui::{frame_box, glyphs};
 
-/// Where the columns stand. A column of no width is left out.
+/// Positions of the columns; hidden ones have width 0.
 struct Columns {
     words_end: u16,
     tokens_end: u16,
@@ -36,7 +37,7 @@ impl Columns {
                 recorded: (x + 84, right),
             },
             76.. => Self { words_end: x + 46, tokens_end: x + 55, rule: (0, 0), recorded: (x + 57, right) },
-            // Its sign alone.
+            // Only the sign of the recorded column.
             _ => Self {
                 words_end: right.saturating_sub(12),
                 tokens_end: right.saturating_sub(3),
@@ -48,7 +49,7 @@ impl Columns {
 }
 
 impl Columns {
-    /// The names of the columns that have room for one.
+    /// Draws the names of the columns that have room for one.
     fn heading(&self, theme: &Theme, happened: bool, y: u16, buf: &mut Buffer) {
         let style = theme.style(Role::Muted);
         let tokens = [Span::styled("tokens", style)];
@@ -61,7 +62,6 @@ impl Columns {
     }
 }
 
-/// Draws the screen over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, screen: &RecoveryScreen, area: Rect, buf: &mut Buffer) {
     clear(theme, buf, area);
     let after = title(theme, buf, area, "Recovery", true);
@@ -100,7 +100,7 @@ fn earlier(theme: &Theme, view: &RecoveryView, at: (u16, u16), end: u16, buf: &m
     }
 }
 
-/// The words of the refusal, and the settings that decide.
+/// Draws the words of the refusal and the settings that decide.
 fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buffer) {
     let (x, end) = (area.x + 2, area.right().saturating_sub(1));
     let refusal = &view.refusal;
@@ -180,7 +180,7 @@ impl RecoveryLine<'_> {
         self.theme.style(if row.mark == RowMark::Neutral { Role::Muted } else { Role::Text })
     }
 
-    /// Tokens of the prompt; those that the provider counted have no sign.
+    /// Draws the tokens of the prompt, without `~` if the provider counted them.
     fn tokens(&self, row: &RecoveryRow, buf: &mut Buffer) {
         let Some(tokens) = row.tokens else { return };
         let measured = row.mark == RowMark::Refused && self.view.refusal.tokens == Some(tokens);
@@ -189,7 +189,7 @@ impl RecoveryLine<'_> {
         put_right(buf, self.area.y, self.columns.words_end, self.columns.tokens_end, &[span]);
     }
 
-    /// What the transcript shows; where there is no room, whether it does.
+    /// Draws the recorded event; on narrow screens only its sign.
     fn recorded(&self, row: &RecoveryRow, buf: &mut Buffer) {
         if !self.view.is_recorded() {
             return;
@@ -206,7 +206,7 @@ impl RecoveryLine<'_> {
     }
 }
 
-/// The sentences about the row under the cursor; the rule on the hairline.
+/// Draws the explanation of the selected row, with its rule on the hairline.
 fn foot(theme: &Theme, row: &RecoveryRow, area: Rect, buf: &mut Buffer) {
     for x in area.left()..area.right() {
         put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));

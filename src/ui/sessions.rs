@@ -1,4 +1,4 @@
-//! The sessions pane: agents with their sessions, what fills each window, what each carries.
+//! The sessions pane: agents and their sessions, with the fill level and the marks of each.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -10,8 +10,8 @@ use crate::app::layout::{Pane, WidthClass};
 use crate::app::sessions::SessionRow;
 use crate::app::state::InputPurpose;
 use crate::gateway::compaction::RESERVE_FLOOR;
-use crate::inspect::title::{shown_name, split_envelope};
-use crate::inspect::{Mark, SessionItem};
+use crate::session::title::{shown_name, split_envelope};
+use crate::session::{Mark, SessionItem};
 use crate::ui::glyphs;
 use crate::ui::status::draw_input;
 use crate::ui::theme::{Role, Theme};
@@ -23,7 +23,7 @@ use crate::ui::widgets::{
 /// Cells of a session's bar.
 const BAR_WIDTH: u16 = 4;
 
-/// Draws the pane; answers where the cursor is while a filter is typed.
+/// Draws the pane; returns the cursor position while a filter is typed.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
     let layout = app.layout();
     let focused = app.focus == Pane::Sessions;
@@ -62,7 +62,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
     cursor
 }
 
-/// The scrollbar stands on the next pane's hairline, so it is drawn after that.
+/// Draws the scrollbar. It is on the hairline of the next pane, so it comes after that pane.
 pub(super) fn draw_scrollbar(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let list = Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
     scrollbar(theme, buf, list, app.sessions.scroll.top, app.sessions.rows.len());
@@ -109,7 +109,6 @@ fn no_match(app: &App, theme: &Theme, list: Rect, buf: &mut Buffer) {
     }
 }
 
-/// One session.
 struct SessionLine<'a> {
     app: &'a App,
     theme: &'a Theme,
@@ -166,7 +165,7 @@ impl SessionLine<'_> {
     }
 }
 
-/// The sign of what a session carries: the gravest of its marks.
+/// Returns the sign of the most serious mark of a session.
 fn session_mark(item: &SessionItem) -> Option<(&'static str, Role)> {
     let signs = [
         (Mark::Unfinished, "!", Role::Danger),
@@ -192,7 +191,7 @@ fn share(item: &SessionItem) -> f64 {
     tokens as f64 / item.window.max(1) as f64
 }
 
-/// Red past the window, amber where the gateway would compact.
+/// Red above the window, amber where the gateway would compact.
 fn level(item: &SessionItem) -> Role {
     let Some(counted) = item.tokens else { return Role::Text };
     let compacts = item.window.saturating_sub(RESERVE_FLOOR as u64);

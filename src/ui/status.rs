@@ -1,4 +1,4 @@
-//! The status line: the line being typed, else a message for a moment, else the keys that work now.
+//! The status line: the edited line, otherwise a message for a moment, otherwise the available keys.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -16,13 +16,13 @@ use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_facts, put_facts_right, put_spans};
 
-/// A hint: the actions whose keys it shows, and its words.
+/// A hint: actions whose keys it shows, and its words.
 type Hint = (&'static [Action], &'static str);
 
 const MOVE: Hint = (&[Action::Down, Action::Up], "move");
 const NEXT_PANE: Hint = (&[Action::NextPane], "next pane");
 
-/// Draws the line; answers where the terminal's cursor belongs while something is typed.
+/// Draws the line; returns the position of the text cursor while a line is edited.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
     apply_style(buf, area, theme.background(BackgroundRole::Surface));
     if let Some(prompt) = app.input.as_ref().filter(|prompt| !is_sessions_filter(app, prompt)) {
@@ -53,7 +53,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
     None
 }
 
-/// A filter is typed into the sessions pane, where that is in sight.
+/// Whether the sessions pane shows the filter being typed.
 pub(super) fn is_sessions_filter(app: &App, prompt: &LineInput) -> bool {
     prompt.purpose == InputPurpose::Filter && !app.layout().sessions.is_empty()
 }
@@ -88,7 +88,7 @@ fn prompt_hint<'a>(key: &'a str, words: &'a str, theme: &Theme) -> Vec<Span<'a>>
     ]
 }
 
-/// The text being typed, its end in sight, with a cursor; answers where that is.
+/// Draws the edited text with its end visible; returns the cursor position.
 pub(super) fn draw_input(
     prompt: &LineInput,
     theme: &Theme,
@@ -99,7 +99,7 @@ pub(super) fn draw_input(
     let byte = prompt.text.char_indices().nth(prompt.cursor).map_or(prompt.text.len(), |(byte, _)| byte);
     let (before, after) = prompt.text.split_at(byte);
     let room = usize::from(end.saturating_sub(at.0 + 1)).max(1);
-    // The start goes out of sight, not the place where one types.
+    // Hide the start of the text rather than the cursor.
     let mut shown = before;
     while text::width(shown) > room {
         let mut characters = shown.chars();
@@ -119,7 +119,7 @@ fn left_hints(app: &App) -> Vec<Hint> {
     if let Some(overlay) = &app.overlay {
         return overlay_hints(overlay);
     }
-    // Without a store the panes are not drawn; what can be done stands in their place.
+    // Without a store there are no panes; the empty state shows the keys instead.
     if app.store_error.is_some() {
         return Vec::new();
     }
@@ -152,8 +152,8 @@ fn left_hints(app: &App) -> Vec<Hint> {
     }
 }
 
-/// A message over the whole screen: on to the next, what to show of it, and back. Of these the way back
-/// is never the one that finds no room.
+/// Hints of a message on the full screen: next message, views, and the way back, which is never the hint that does not
+/// fit.
 fn detail_hints(app: &App) -> Vec<Hint> {
     let view =
         app.message_screen().map_or(app.message.view, |screen| screen.layout.options.body_options.view);
@@ -310,7 +310,7 @@ fn hints<'a>(app: &App, theme: &Theme, context: KeyContext, hints: Vec<Hint>) ->
     hints.into_iter().filter_map(spans).collect()
 }
 
-/// The keys of actions that belong together, as `j/k` or `←→`.
+/// Formats the keys of related actions, as `j/k` or `←→`.
 fn keys_text(app: &App, context: KeyContext, actions: &[Action]) -> Option<String> {
     let keymap = &app.options.keymap;
     let bound: Vec<Vec<String>> = actions.iter().map(|action| keymap.keys_for(context, *action)).collect();
@@ -323,13 +323,13 @@ fn keys_text(app: &App, context: KeyContext, actions: &[Action]) -> Option<Strin
     first.map(|keys| keys.join("/"))
 }
 
-/// The first key of an action, or nothing where none is bound.
+/// Returns the first key of an action, empty if none is bound.
 pub(super) fn first_key(app: &App, context: KeyContext, action: Action) -> String {
     let keys = app.options.keymap.keys_for(context, action);
     preferred_key(action, &keys).unwrap_or_default().to_owned()
 }
 
-/// The key that is shown of several: `n` stands beside `y`, esc leaves.
+/// Chooses one of several keys: `n` beside `y`, esc to leave.
 fn preferred_key(action: Action, keys: &[String]) -> Option<&str> {
     let wanted = match action {
         Action::No => "n",
@@ -339,7 +339,7 @@ fn preferred_key(action: Action, keys: &[String]) -> Option<&str> {
     keys.iter().find(|key| *key == wanted).or(keys.first()).map(String::as_str)
 }
 
-/// The keys a state offers, as `D demo store`.
+/// Draws the keys that a state offers, as `D demo store`.
 pub(super) fn draw_offers(
     app: &App,
     theme: &Theme,

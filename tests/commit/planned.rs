@@ -3,13 +3,13 @@
 
 use clawscope::commit::{Refusal, receipts};
 use clawscope::gateway::ruleset::Ruleset;
-use clawscope::inspect::write::{CheckStatus, WriteError};
 use clawscope::js::Value;
 use clawscope::plan::{CompactionSummary, Plan};
 use clawscope::policy::edit::{Edit, single_text_size};
 use clawscope::policy::message_list::{MessageChange, MessageOrigin};
 use clawscope::policy::repair::MissingResult;
 use clawscope::policy::{Policy, PolicySet};
+use clawscope::write::request::{CheckStatus, WriteError};
 
 use crate::generate::{Options, transcript};
 use crate::inspected::{checks, committed, inspected, plain, planned, previewed, summary, undone};

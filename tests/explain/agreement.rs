@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use assert_cmd::cargo::CommandCargoExt as _;
-use clawscope::explain::Explanation;
+use clawscope::report::explain::Explanation;
 use serde_json::{Value, json};
 
 use crate::made::{Made, words};

@@ -1,6 +1,6 @@
 //! Every class, each on the smallest session that shows it, in several sizes and by several providers' words.
 
-use clawscope::explain::{FindingClass, GuardKind, OverflowKind};
+use clawscope::report::explain::{FindingClass, GuardKind, OverflowKind};
 use serde_json::json;
 
 use crate::made::{Made, words};

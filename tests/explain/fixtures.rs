@@ -1,6 +1,6 @@
 //! Further reports: what one number of each of them says.
 
-use clawscope::explain::FindingClass;
+use clawscope::report::explain::FindingClass;
 use serde_json::json;
 
 use crate::made::{Made, words};
@@ -45,7 +45,10 @@ fn a_few_hundred_tokens_too_many_are_still_too_many() {
     }
     made.failed("prompt is too long: 160498 tokens > 160000 maximum");
     let explanation = made.read(160_000).said();
-    assert_eq!(explanation.failure.as_ref().map(clawscope::explain::Failure::excess_tokens), Some(498));
+    assert_eq!(
+        explanation.failure.as_ref().map(clawscope::report::explain::Failure::excess_tokens),
+        Some(498)
+    );
     assert!(explanation.advice.iter().any(|advice| advice.fits_all), "so little is soon freed");
 }
 

@@ -1,7 +1,7 @@
 //! Sessions that look like an overflow and are none: a false alarm is as bad as a missed one.
 
-use clawscope::explain::{Explanation, FindingClass};
 use clawscope::gateway::ruleset::Ruleset;
+use clawscope::report::explain::{Explanation, FindingClass};
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use clawscope::app::explain::ExplainRow;
 use clawscope::app::state::Overlay;
 use clawscope::app::target::Target;
-use clawscope::explain::Advice;
+use clawscope::report::explain::Advice;
 
 use crate::driver::Driver;
 use crate::on_store::Read;

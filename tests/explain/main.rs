@@ -18,7 +18,7 @@ mod whole;
 #[allow(dead_code, reason = "other programs use the rest")]
 mod driver;
 
-use clawscope::explain::{Explanation, Finding, FindingClass, GuardKind};
+use clawscope::report::explain::{Explanation, Finding, FindingClass, GuardKind};
 use on_store::Read;
 
 /// The longest headline, in chars.

@@ -6,13 +6,13 @@ use std::io::Write as _;
 use std::ops::Deref;
 use std::path::PathBuf;
 
-use clawscope::explain::{Explanation, explain};
 use clawscope::gateway::env::Environment;
 use clawscope::ids::SessionKey;
-use clawscope::inspect::LoadedSession;
-use clawscope::inspect::session_list::list_sessions;
-use clawscope::inspect::session_loading::open;
-use clawscope::inspect::store_location::{StoreLocation, StoreRequest};
+use clawscope::report::explain::{Explanation, explain};
+use clawscope::session::LoadedSession;
+use clawscope::session::list::list_sessions;
+use clawscope::session::loading::open;
+use clawscope::session::store_location::{StoreLocation, StoreRequest};
 use serde_json::{Map, Value, json};
 
 use crate::made::Made;

@@ -1,8 +1,8 @@
 //! A replay under the settings in force says what the record says: tokens within the error of the fit that is shown, cost to
 //! the cent.
 
-use clawscope::inspect::replay_inputs::ReplayInputs;
 use clawscope::policy::PolicySet;
+use clawscope::session::replay_inputs::ReplayInputs;
 use proptest::prelude::*;
 
 use crate::made::{Made, words};

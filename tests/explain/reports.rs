@@ -1,6 +1,6 @@
 //! The reports that real people made, as sessions with the same numbers, each with its store row and configuration.
 
-use clawscope::explain::{Advice, FindingClass};
+use clawscope::report::explain::{Advice, FindingClass};
 use serde_json::json;
 
 use crate::made::{Made, at, words};

@@ -1,6 +1,6 @@
 //! What advice says of the whole session.
 
-use clawscope::explain::Advice;
+use clawscope::report::explain::Advice;
 use serde_json::json;
 
 use crate::made::Made;

@@ -9,17 +9,17 @@ use clawscope::gateway::env::Environment;
 use clawscope::gateway::provenance::Provenance;
 use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
 use clawscope::gateway::ruleset::RulesetChoice;
-use clawscope::inspect::LoadedSession;
-use clawscope::inspect::session_list::list_sessions_with;
-use clawscope::inspect::session_loading::open;
-use clawscope::inspect::store_location::{StoreLocation, StoreRequest};
-use clawscope::inspect::write::{
-    CheckStatus, WriteAction, WriteError, WriteOutcome, WriteRequest, prepare, preview, write,
-};
 use clawscope::js::{self, Object, Value};
 use clawscope::plan::{CompactionSummary, Plan, messages_after};
 use clawscope::policy::prune::Gate;
 use clawscope::policy::{Policy, PolicySet, PolicySettings};
+use clawscope::session::LoadedSession;
+use clawscope::session::list::list_sessions_with;
+use clawscope::session::loading::open;
+use clawscope::session::store_location::{StoreLocation, StoreRequest};
+use clawscope::write::request::{
+    CheckStatus, WriteAction, WriteError, WriteOutcome, WriteRequest, prepare, preview, write,
+};
 
 use crate::session::NOW;
 

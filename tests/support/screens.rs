@@ -9,8 +9,8 @@ use clawscope::context::rows::RowKind;
 use clawscope::diagnostic::{Diagnostic, Severity};
 use clawscope::gateway::window::{WindowInfo, WindowSource};
 use clawscope::ids::SessionKey;
-use clawscope::inspect::LoadedSession;
 use clawscope::policy::compact::SummaryPurpose;
+use clawscope::session::LoadedSession;
 use clawscope::summarize::SummaryProgress;
 
 use crate::driver::Driver;
@@ -242,7 +242,7 @@ pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.rewrite(without_counts);
     let mut inspection: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
-    inspection.measured = Err(clawscope::inspect::Unmeasured::NoUsage);
+    inspection.measured = Err(clawscope::session::Unmeasured::NoUsage);
     inspection.model = "llama-4-local".into();
     inspection.window =
         WindowInfo { tokens: 200_000.0, source: WindowSource::Default, model_tokens: 200_000.0 };

@@ -1,20 +1,19 @@
-//! What is done with a cell: into the tuning pane, onto the clipboard, into a file.
+//! Actions on a cell: apply it to the tuning pane, copy its patch, save the sweep to a file.
 
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::state::App;
 use crate::export::json::to_line;
 use crate::gateway::prune_setting::{Control, Unit};
-use crate::inspect::patch::ConfigPatch;
 use crate::js::Value;
 use crate::policy::Policy;
-use crate::sweep::{Axis, json};
+use crate::report::sweep::{Axis, json};
+use crate::write::patch::ConfigPatch;
 
-/// The file that a sweep is saved as.
 const SWEEP_FILE: &str = "clawscope-sweep.json";
 
 impl App {
-    /// Takes the settings of the cell under the cursor into the tuning pane, and shows what they come to.
+    /// Applies the settings of the selected cell to the tuning pane, and shows their effect.
     pub(in crate::app) fn apply_cell(&mut self) {
         let Some(cell) = self.compare_screen.selected() else { return };
         let axes: Vec<(Axis, usize)> = self
@@ -25,7 +24,7 @@ impl App {
             .cloned()
             .zip(self.compare_screen.point.iter().copied())
             .collect();
-        // Taken in part a cell would not be what was looked at.
+        // A cell applied in part would not be the cell that the person selected.
         if let Some((axis, _)) = axes.iter().find(|(axis, at)| *at != axis.current && !self.has_setting(axis))
         {
             let words =
@@ -39,7 +38,7 @@ impl App {
         if Some(cell) == self.compare_screen.baseline_cell() {
             self.show_toast("nothing differs in this cell".into(), false);
         }
-        // What is tuned now is still varied when the map is opened again.
+        // The same settings are varied when the map is opened again.
         self.compare_screen.chosen_axes = Some(self.compare_screen.sweep_state.axes.clone());
         self.overlay = None;
         self.zoom = false;
@@ -47,12 +46,11 @@ impl App {
         self.replan(true);
     }
 
-    /// Whether the tuning pane has a setting: a row of it, or the switch of the pruner in its title.
+    /// Whether the tuning pane can set an axis: with a row, or with the pruning switch in its title.
     fn has_setting(&self, axis: &Axis) -> bool {
         axis.policy == Some(Policy::Prune) || self.tuning.rows.iter().any(|row| row.key() == axis.key)
     }
 
-    /// Sets one setting to a point.
     fn apply_point(&mut self, axis: &Axis, at: usize) {
         let (Some(point), tuning) = (axis.points.get(at), &mut self.tuning) else { return };
         let moved = at != axis.current;
@@ -80,7 +78,7 @@ impl App {
         }
     }
 
-    /// The patch of the cell under the cursor.
+    /// Copies the patch of the selected cell.
     pub(in crate::app) fn copy_cell(&mut self) -> Vec<Effect> {
         let (Some(cell), Some(recording)) =
             (self.compare_screen.selected(), self.replay_state.recording.clone())
@@ -101,7 +99,7 @@ impl App {
         vec![Effect::Copy { text: patch.text, label: "config patch" }]
     }
 
-    /// Every cell as JSON, in a new file.
+    /// Saves every cell as JSON in a new file.
     pub(in crate::app) fn save_sweep(&mut self) -> Vec<Effect> {
         let (Some(sweep), Some(recording)) =
             (&self.compare_screen.sweep_state.sweep, &self.replay_state.recording)

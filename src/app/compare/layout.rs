@@ -1,28 +1,28 @@
-//! Where the parts of the comparison stand.
+//! The layout of the comparison, computed without drawing, so that mouse and drawing agree.
 
 use ratatui::layout::Rect;
 
 use crate::app::compare::CompareScreen;
 use crate::app::state::App;
 
-/// From this width on the list stands beside the map, and a scatter below it.
+/// Columns from which the list is beside the map and a scatter plot below the list.
 const WIDE: u16 = 110;
-/// Least columns of the list beside the map.
+/// The fewest columns of the list beside the map.
 const MIN_LIST_COLUMNS: u16 = 46;
-/// Columns of a cell, and between two.
+/// Columns of a cell, and between two cells.
 const CELL_COLUMNS: u16 = 8;
 const CELL_GAP: u16 = 1;
 /// Rows of a tall cell.
 const TALL_CELL_ROWS: u16 = 3;
-/// Trade-offs under the map at most, and at least; with a title and a head above them.
+/// The most and the fewest trade-offs below the map; a title and a header are above them.
 const MAX_LIST_ROWS: u16 = 7;
 const MIN_LIST_ROWS: u16 = 3;
 const LIST_HEADER_ROWS: u16 = 2;
 
-/// Rectangles; what has no room is empty.
+/// The rectangles of the comparison; those without room are empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompareLayout {
-    /// What is shown, and how far it is.
+    /// Title and progress.
     pub header: Rect,
     /// The map with its title line.
     pub map: Rect,
@@ -34,25 +34,24 @@ pub struct CompareLayout {
     pub footer: Rect,
 }
 
-/// How the cells of a map are drawn.
+/// The grid of visible cells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MapGrid {
-    /// Where the cells are.
     pub cells: Rect,
-    /// Rows of one cell, and rows between two.
+    /// Rows of one cell.
     pub height: u16,
     /// Rows between two cells.
     pub gap: u16,
-    /// The first row and column that are seen, and how many.
+    /// The first visible row, and the number of visible rows.
     pub rows: (usize, usize),
-    /// Columns.
+    /// The first visible column, and the number of visible columns.
     pub columns: (usize, usize),
-    /// There is room for the legend below the cells.
+    /// Whether the legend fits below the cells.
     pub legend: bool,
 }
 
 impl MapGrid {
-    /// Where a cell is drawn; none where it is out of sight.
+    /// Returns the area of a cell; `None` when it is not visible.
     pub fn cell(&self, row: usize, column: usize) -> Option<Rect> {
         let inside = |at: usize, (first, count): (usize, usize)| {
             at.checked_sub(first).filter(|at| *at < count).map(|at| at as u16)
@@ -66,7 +65,7 @@ impl MapGrid {
         })
     }
 
-    /// The row and the column of what is drawn there.
+    /// Returns the row and the column of the cell at a position.
     pub fn hit(&self, x: u16, y: u16) -> Option<(usize, usize)> {
         let rows = self.rows.0..self.rows.0 + self.rows.1;
         let holds = |row: usize, column: usize| {
@@ -79,13 +78,13 @@ impl MapGrid {
     }
 }
 
-/// How many of these are seen from where, so that one of them is among them.
+/// Returns the first and the number of `room` visible items, around item `at`.
 fn visible_range(at: usize, len: usize, room: usize) -> (usize, usize) {
     let room = room.clamp(1, len.max(1));
     (at.saturating_sub(room / 2).min(len.saturating_sub(room)), room.min(len))
 }
 
-/// The places on a page.
+/// Lays out the comparison. `labels` is the width of the row labels.
 pub fn layout_compare(area: Rect, rows: usize, columns: usize, labels: u16) -> CompareLayout {
     let roomy = area.height >= 26;
     let foot_height = if roomy { 4 } else { 3 }.min(area.height);
@@ -117,7 +116,6 @@ pub fn layout_compare(area: Rect, rows: usize, columns: usize, labels: u16) -> C
 }
 
 impl App {
-    /// Where the parts of the comparison stand now.
     pub fn compare_layout(&self) -> CompareLayout {
         let layout = self.layout();
         let y = layout.header.bottom();
@@ -126,20 +124,18 @@ impl App {
         layout_compare(area, rows, columns, self.compare_screen.label_width())
     }
 
-    /// How its map is drawn now.
     pub fn compare_grid(&self) -> MapGrid {
         self.compare_screen.map_grid(self.compare_layout().map)
     }
 }
 
 impl CompareScreen {
-    /// Rows and columns of the map.
     fn map_size(&self) -> (usize, usize) {
         let (down, across) = self.shown_axes();
         (down.map_or(1, |axis| axis.points.len()), across.map_or(1, |axis| axis.points.len()))
     }
 
-    /// Columns of the labels of rows.
+    /// Columns of the row labels, 4 to 10.
     pub fn label_width(&self) -> u16 {
         let (down, _) = self.shown_axes();
         let widest = down.into_iter().flat_map(|axis| &axis.points).map(|point| point.text.chars().count());
@@ -149,7 +145,7 @@ impl CompareScreen {
     fn map_grid(&self, map: Rect) -> MapGrid {
         let (rows, columns) = self.map_size();
         let left = map.x + 2 + self.label_width() + 2;
-        // Below the title line, and the labels of columns.
+        // Below the title line and the column labels.
         let roomy = map.height >= 4 * rows as u16 + 5;
         let y = map.y + 2 + u16::from(roomy);
         let room = (map.right().saturating_sub(left), map.bottom().saturating_sub(y));

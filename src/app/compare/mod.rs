@@ -1,5 +1,5 @@
-//! The comparison over the whole screen: a map of two settings, the best trade-offs, and the cell under the cursor. Cells
-//! are replayed beside the screen and shown as they come.
+//! The full-screen comparison: a map of two settings, the best trade-offs, and the cell under the cursor. A
+//! background job replays the cells; the screen shows each as it arrives.
 
 mod cell_actions;
 pub mod layout;
@@ -9,33 +9,32 @@ mod sweep_request;
 use std::sync::Arc;
 
 use crate::app::scroll::Scroll;
-use crate::inspect::amount::Amount;
-use crate::inspect::setting_change::SettingChange;
-use crate::inspect::timeline::RecordedSession;
+use crate::format::amount::Amount;
 use crate::policy::PolicySet;
-use crate::sweep::{Axis, Cell, Grid, KeepRunning, OnCell, Sweep, SweepSpec, default_axes, sweep};
+use crate::report::sweep::{Axis, Cell, Grid, KeepRunning, OnCell, Sweep, SweepSpec, default_axes, sweep};
+use crate::report::timeline::RecordedSession;
+use crate::session::setting_change::SettingChange;
 
 pub(super) use sweep_request::SweepKey;
 
-/// What the map shows.
+/// The metric that the map shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MapMetric {
     /// The largest prompt, tokens.
     #[default]
     Peak,
-    /// What calls and summaries cost, USD.
+    /// The cost of calls and summaries, USD.
     Cost,
     /// Calls that did not fit.
     Overflows,
-    /// Tokens that were not sent.
+    /// Tokens cleared per call.
     Cleared,
 }
 
 impl MapMetric {
-    /// Each, in the order of the key.
+    /// Every metric, in the order of the key that cycles them.
     pub const ALL: [Self; 4] = [Self::Peak, Self::Cost, Self::Overflows, Self::Cleared];
 
-    /// What it is called.
     pub fn label(self) -> &'static str {
         match self {
             Self::Peak => "peak tokens",
@@ -45,7 +44,7 @@ impl MapMetric {
         }
     }
 
-    /// Of a cell; none where nothing tells it.
+    /// Returns the metric of a cell; `None` when its cost is unknown.
     pub fn value_of(self, cell: &Cell) -> Option<f64> {
         match self {
             Self::Peak => Some(cell.peak()),
@@ -56,33 +55,34 @@ impl MapMetric {
     }
 }
 
-/// What cells are made of.
+/// The inputs of a sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepQuery {
-    /// What is varied; none leaves the choice to the session.
+    /// The varied settings; `None` lets the session choose.
     pub axes: Option<Vec<Axis>>,
-    /// Changes that hold in every cell: what is tuned beside the axes.
+    /// Changes that hold in every cell: tuned settings beside the axes.
     pub base_changes: Vec<SettingChange>,
-    /// The steps of every cell.
+    /// The policies of every cell.
     pub policies: PolicySet,
-    /// Tokens that every prompt has to leave free of the window.
+    /// Tokens that every prompt must leave free of the window.
     pub headroom: f64,
 }
 
-/// What is said of cells on their way.
+/// Progress of a sweep.
 #[derive(Debug, Clone)]
 pub enum SweepUpdate {
-    /// These settings are varied.
+    /// The varied settings, before any cell is known.
     Axes(Vec<Axis>),
-    /// Some cells are known.
+    /// Finished cells, by number.
     Cells(Vec<(usize, Cell)>),
-    /// All are, and what is best of them.
+    /// Every cell, with the trade-offs.
     Finished(Arc<Sweep>),
-    /// There are none: why.
+    /// Why there are no cells.
     Failed(String),
 }
 
-/// Makes cells as they are asked for, and tells the settings that are varied before any is made; none once nobody waits.
+/// Runs a sweep, and reports the varied settings before the first cell. Returns `None` once the result is no longer
+/// wanted.
 pub fn run_sweep(
     recording: &RecordedSession,
     asked: SweepQuery,
@@ -108,73 +108,68 @@ pub fn run_sweep(
     }
 }
 
-/// Which part has the keys.
+/// The focused part of the comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CompareFocus {
-    /// The map.
     #[default]
     Map,
-    /// The trade-offs.
+    /// The list of trade-offs.
     List,
 }
 
-/// The cells, as far as they are known.
+/// The cells known so far.
 #[derive(Debug, Clone, Default)]
 pub struct SweepState {
-    /// What is varied; empty until it is known.
+    /// The varied settings; empty until known.
     pub axes: Vec<Axis>,
-    /// How cells are numbered.
+    /// Maps cell numbers to points of the axes.
     pub grid: Option<Grid>,
-    /// The cells.
+    /// By number; `None` until a cell is known.
     pub cells: Vec<Option<Cell>>,
-    /// All of them, with what is best.
+    /// The finished sweep.
     pub sweep: Option<Arc<Sweep>>,
-    /// Why there are none.
+    /// Why there are no cells.
     pub error: Option<String>,
 }
 
-/// What is shown. It is kept while the screen is closed.
+/// The state of the comparison, kept while the screen is closed.
 #[derive(Debug, Clone, Default)]
 pub struct CompareScreen {
-    /// The cells.
     pub sweep_state: SweepState,
-    /// The settings that a person chose; none leaves the choice to the session.
+    /// The settings that the person chose; `None` lets the session choose.
     chosen_axes: Option<Vec<Axis>>,
-    /// What every prompt has to leave free of the window.
+    /// Tokens or share of the window that every prompt must leave free.
     pub headroom: Option<Amount>,
-    /// What was asked last.
+    /// The inputs of the last request.
     sweep_key: Option<SweepKey>,
-    /// Which request is awaited; they only count up.
+    /// The awaited request; increases with every request.
     request_id: u64,
-    /// When it was asked, ms.
+    /// When it was requested, ms.
     pub requested_ms: i64,
-    /// What the map shows.
     pub metric: MapMetric,
-    /// The point of each axis under the cursor.
+    /// The cursor: one point per axis.
     pub point: Vec<usize>,
-    /// What was varied before: over the same again the cursor stays where it was.
+    /// The axes of the previous sweep; the cursor stays when they are the same.
     previous_axes: Vec<Axis>,
-    /// The cursor was moved: it stays where it is when all cells are known.
+    /// Whether the person moved the cursor; it then stays when the sweep finishes.
     cursor_moved: bool,
-    /// Which part has the keys.
     pub focus: CompareFocus,
-    /// Cursor in the list.
     pub list_scroll: Scroll,
 }
 
 impl CompareScreen {
-    /// The axes that the map shows: down, and across where there are two.
+    /// Returns the axes of the map: down, and across if there are two.
     pub fn shown_axes(&self) -> (Option<&Axis>, Option<&Axis>) {
         (self.sweep_state.axes.first(), self.sweep_state.axes.get(1))
     }
 
-    /// The cell under the cursor, by its number.
+    /// Returns the number of the cell under the cursor.
     pub fn selected(&self) -> Option<usize> {
         let grid = self.sweep_state.grid.as_ref()?;
         (self.point.len() == self.sweep_state.axes.len()).then(|| grid.cell_index(&self.point))
     }
 
-    /// The cell of two points of the axes that are shown, the others as under the cursor.
+    /// Returns the cell at two points of the shown axes; further axes stay as under the cursor.
     pub fn cell_at(&self, down: usize, across: usize) -> Option<usize> {
         let grid = self.sweep_state.grid.as_ref()?;
         let mut at = self.point.clone();
@@ -185,29 +180,29 @@ impl CompareScreen {
         Some(grid.cell_index(&at))
     }
 
-    /// A cell, once it is known.
+    /// Returns a cell, once known.
     pub fn cell(&self, number: usize) -> Option<&Cell> {
         self.sweep_state.cells.get(number)?.as_ref()
     }
 
-    /// The cell in which nothing is changed.
+    /// Returns the cell without changes.
     pub fn baseline_cell(&self) -> Option<usize> {
         let at: Vec<usize> = self.sweep_state.axes.iter().map(|axis| axis.current).collect();
         self.sweep_state.grid.as_ref().map(|grid| grid.cell_index(&at))
     }
 
-    /// The best trade-offs, once they are known.
+    /// Returns the best trade-offs, once known.
     pub fn trade_offs(&self) -> Vec<usize> {
         self.sweep_state.sweep.as_ref().map(|sweep| sweep.trade_offs()).unwrap_or_default()
     }
 
-    /// How many cells are known, and of how many.
+    /// Returns the number of known cells, and of all cells.
     pub fn progress(&self) -> (usize, usize) {
         let known = self.sweep_state.cells.iter().filter(|cell| cell.is_some()).count();
         (known, self.sweep_state.cells.len())
     }
 
-    /// Takes the settings that are varied: nothing is known of their cells yet.
+    /// Starts over with new axes: no cell is known yet.
     fn set_axes(&mut self, axes: Vec<Axis>) {
         match Grid::from_axes(&axes) {
             Ok(grid) => {

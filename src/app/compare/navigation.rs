@@ -1,15 +1,15 @@
-//! Moving over the map and the list, and choosing what is varied.
+//! Moves over the map and the list, and selects the varied settings.
 
 use crate::app::action::Action;
 use crate::app::compare::{CompareFocus, MapMetric};
 use crate::app::effect::Effect;
 use crate::app::state::{App, InputPurpose, LineInput, Overlay};
-use crate::inspect::amount::Amount;
-use crate::inspect::format::group_digits;
-use crate::sweep::{Axis, AxisContext, Grid, usual_axes};
+use crate::format::amount::Amount;
+use crate::format::group_digits;
+use crate::report::sweep::{Axis, AxisContext, Grid, usual_axes};
 
 impl App {
-    /// Does what an action says on the comparison; answers whether it belongs to it.
+    /// Handles an action of the comparison; returns whether it is one.
     pub(in crate::app) fn dispatch_compare(&mut self, action: Action) -> bool {
         if !matches!(self.overlay, Some(Overlay::Compare)) {
             return false;
@@ -60,7 +60,6 @@ impl App {
         true
     }
 
-    /// Moves along an axis.
     fn move_along_axis(&mut self, axis: usize, by: isize) {
         let Some(count) = self.compare_screen.sweep_state.axes.get(axis).map(|axis| axis.points.len()) else {
             return;
@@ -72,7 +71,7 @@ impl App {
         self.sync_compare_list();
     }
 
-    /// Down the map, or down the list.
+    /// Moves down the map or the list, by focus.
     fn move_compare_cursor(&mut self, by: isize) {
         if self.compare_screen.focus == CompareFocus::Map {
             return self.move_along_axis(0, by);
@@ -84,7 +83,6 @@ impl App {
         self.go_to_cell(cell);
     }
 
-    /// Puts the cursor on a cell.
     pub(in crate::app) fn go_to_cell(&mut self, cell: Option<usize>) {
         let at =
             cell.zip(self.compare_screen.sweep_state.grid.as_ref()).map(|(cell, grid)| grid.points_of(cell));
@@ -102,7 +100,7 @@ impl App {
         }
     }
 
-    /// A click puts the cursor on a cell, or on a row of the list; one on the cell under the cursor takes it.
+    /// Handles a click: selects a cell or a row of the list; a click on the selected cell applies it.
     pub(in crate::app) fn click_compare(&mut self, x: u16, y: u16) -> Vec<Effect> {
         let list = self.compare_layout().list;
         if let Some((down, across)) = self.compare_grid().hit(x, y) {
@@ -123,7 +121,7 @@ impl App {
         Vec::new()
     }
 
-    /// The list's cursor goes to the cell of the map, where it is one of the list.
+    /// Moves the list's cursor to the selected cell if the list has it.
     pub(super) fn sync_compare_list(&mut self) {
         let cells = self.compare_screen.trade_offs();
         let selected = self.compare_screen.selected();
@@ -137,7 +135,7 @@ impl App {
         usize::from(self.compare_layout().list.height.saturating_sub(2))
     }
 
-    /// The axes change places: with two of them down and across, with more the next one comes to be shown.
+    /// Rotates the axes: two axes are swapped; with more, the next one is shown.
     fn rotate_axes(&mut self) {
         let mut axes = self.compare_screen.sweep_state.axes.clone();
         if axes.len() > 1 {
@@ -146,7 +144,7 @@ impl App {
         }
     }
 
-    /// Another setting on an axis that is shown.
+    /// Puts another setting on a shown axis.
     fn cycle_axis(&mut self, place: usize, by: isize) {
         let Some(recording) = self.replay_state.recording.clone() else { return };
         let mut axes = self.compare_screen.sweep_state.axes.clone();
@@ -171,7 +169,6 @@ impl App {
         self.set_chosen_axes(axes);
     }
 
-    /// Varies these from now on.
     fn set_chosen_axes(&mut self, axes: Vec<Axis>) {
         match Grid::from_axes(&axes) {
             Ok(_) => {
@@ -182,7 +179,10 @@ impl App {
         }
     }
 
-    /// Leaves free what was typed, in tokens or as a share of the window; nothing leaves nothing. Answers what is wrong with it.
+    /// Sets the headroom from text, in tokens or as a share of the window; an empty text means none.
+    ///
+    /// # Errors
+    /// The problem with the text.
     pub(in crate::app) fn set_headroom(&mut self, text: &str) -> Result<(), String> {
         if text.trim().is_empty() || text.trim() == "0" {
             self.compare_screen.headroom = None;
@@ -202,15 +202,17 @@ impl App {
         Ok(())
     }
 
-    /// Varies what was typed: `KEY=A..B:STEP`, several parted by blanks; nothing leaves the choice to the session. Answers
-    /// what is wrong with it.
+    /// Sets the axes from text: `KEY=A..B:STEP`, separated by blanks; an empty text lets the session choose.
+    ///
+    /// # Errors
+    /// The problem with the text.
     pub(in crate::app) fn set_typed_axes(&mut self, text: &str) -> Result<(), String> {
         if text.trim().is_empty() {
             self.compare_screen.chosen_axes = None;
             return Ok(());
         }
         let Some(recording) = self.replay_state.recording.clone() else { return Ok(()) };
-        // What is tuned does not stand in the way of varying it.
+        // An empty base, so that a tuned setting can be varied too.
         let ground = AxisContext { session: &recording.session, base: &[] };
         let axes = text.split_whitespace().map(|axis| Axis::parse(&ground, axis));
         let axes = axes.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
@@ -221,7 +223,7 @@ impl App {
     }
 }
 
-/// Axes as they are typed.
+/// Formats axes in the form that the person types.
 fn axes_text(axes: &[Axis]) -> String {
     let text = |axis: &Axis| {
         let others = axis.points.iter().filter(|point| point.value.is_some());

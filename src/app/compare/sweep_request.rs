@@ -1,4 +1,4 @@
-//! Asking for cells, and taking them: the newest request wins, and what an older one still says is dropped.
+//! Requests sweeps and receives their cells. The newest request wins; updates of older ones are dropped.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::ttl_text;
 use crate::ids::Epoch;
-use crate::inspect::LoadedSession;
-use crate::inspect::setting_change::{PRUNING_PREFIX, SettingChange};
-use crate::inspect::timeline::RecordedSession;
 use crate::js::Value;
 use crate::policy::Policy;
-use crate::sweep::Axis;
+use crate::report::sweep::Axis;
+use crate::report::timeline::RecordedSession;
+use crate::session::LoadedSession;
+use crate::session::setting_change::{PRUNING_PREFIX, SettingChange};
 
-/// What cells follow from: another one makes them old.
+/// The inputs of a sweep: a change of them makes its cells stale.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::app) struct SweepKey {
     epoch: Epoch,
@@ -24,7 +24,6 @@ pub(in crate::app) struct SweepKey {
 }
 
 impl App {
-    /// Opens the screen.
     pub(in crate::app) fn open_compare(&mut self) {
         if self.displayed_session().is_none() {
             self.show_toast("no session is open".into(), false);
@@ -33,27 +32,27 @@ impl App {
         self.overlay = Some(Overlay::Compare);
     }
 
-    /// Whether cells are on their way.
+    /// Whether a sweep is running.
     pub(in crate::app) fn is_sweeping(&self) -> bool {
         let SweepState { sweep, error, .. } = &self.compare_screen.sweep_state;
         self.compare_screen.sweep_key.is_some() && sweep.is_none() && error.is_none()
     }
 
-    /// Nobody waits for cells any more: what is not whole is forgotten.
+    /// Stops the sweep; drops its cells, finished or not.
     pub(in crate::app) fn stop_sweep(&mut self) {
         self.compare_screen.sweep_key = None;
         self.compare_screen.request_id += 1;
         self.compare_screen.sweep_state = SweepState::default();
     }
 
-    /// Another session is open: what was compared belongs to the one before.
+    /// Forgets the cells of the previous session; keeps metric and headroom.
     pub(in crate::app) fn reset_compare(&mut self) {
         let CompareScreen { request_id: request, metric: measure, headroom, .. } = self.compare_screen;
         self.compare_screen =
             CompareScreen { request_id: request + 1, metric: measure, headroom, ..CompareScreen::default() };
     }
 
-    /// Asks for cells, while their screen is open and they are not those that were asked for last.
+    /// Requests a sweep if the screen is open and the inputs changed.
     pub(in crate::app) fn request_sweep(&mut self, effects: &mut Vec<Effect>) {
         if !matches!(self.overlay, Some(Overlay::Compare)) {
             return;
@@ -73,7 +72,7 @@ impl App {
         let known = self.compare_screen.sweep_key.replace(request);
         self.compare_screen.request_id += 1;
         self.compare_screen.requested_ms = self.now_ms;
-        // Where only the session grew, or other room is to be left, the map stays what it was until the new one is there.
+        // If only the session grew or the headroom changed, the old map stays until the new one is complete.
         let other = |known: &SweepQuery| SweepQuery { headroom: asked.headroom, ..known.clone() } != asked;
         if known.is_none_or(|known| other(&known.query)) {
             self.compare_screen.previous_axes = std::mem::take(&mut self.compare_screen.sweep_state).axes;
@@ -85,7 +84,7 @@ impl App {
         });
     }
 
-    /// What is asked: the settings that a person chose, and what is tuned beside them.
+    /// Returns the sweep of the chosen axes, with the tuned changes of all other settings.
     fn sweep_query(&self, recording: &RecordedSession) -> SweepQuery {
         let axes = self.compare_screen.chosen_axes.clone();
         let mut base = self.tuned_changes(&recording.session);
@@ -98,7 +97,7 @@ impl App {
         SweepQuery { axes, base_changes: base, policies: steps, headroom }
     }
 
-    /// What the tuning pane changes, while it is in force.
+    /// Returns the changes of the tuning pane, while its plan is shown.
     pub(in crate::app) fn tuned_changes(&self, inspection: &LoadedSession) -> Vec<SettingChange> {
         let tuning = &self.tuning;
         if !tuning.preview {
@@ -119,14 +118,14 @@ impl App {
         mode.into_iter().chain(changed).chain(tuning.assumed_changes.iter().cloned()).collect()
     }
 
-    /// Takes what is said of cells.
+    /// Shows the progress of a sweep; drops updates of older requests.
     pub(in crate::app) fn on_sweep_update(&mut self, request: u64, said: SweepUpdate) {
         if request != self.compare_screen.request_id {
             return;
         }
         let renewed = self.compare_screen.sweep_state.sweep.is_some();
         match said {
-            // A map that is only renewed stays until the whole of the new one is there.
+            // A finished map stays until the new one is complete.
             SweepUpdate::Axes(axes) if !renewed => self.compare_screen.set_axes(axes),
             SweepUpdate::Cells(cells) if !renewed => {
                 for (at, cell) in cells {
@@ -143,8 +142,8 @@ impl App {
         }
     }
 
-    /// All cells are known: the cursor goes to the smallest change, unless the person moved it.
-    fn on_sweep_finished(&mut self, sweep: Arc<crate::sweep::Sweep>) {
+    /// Shows the finished sweep; the cursor moves to the smallest change unless the person moved it.
+    fn on_sweep_finished(&mut self, sweep: Arc<crate::report::sweep::Sweep>) {
         let screen = &mut self.compare_screen;
         let best = sweep.smallest_fitting.unwrap_or(sweep.current);
         let stays = screen.cursor_moved

@@ -1,4 +1,4 @@
-//! How the rows of the screen are shared between headline, page and foot.
+//! The rows of the explain screen, shared between headline, page and footer.
 
 use crate::app::explain::page::{ExplainPage, MAX_CALL_LINES, TALL, WIDE};
 use crate::app::explain::wording::{Headline, patch_lines};
@@ -6,13 +6,12 @@ use crate::app::explain::{ExplainRow, ExplainScreen};
 
 /// Header and status line of the program.
 const CHROME_ROWS: u16 = 2;
-/// Lines of the patch that are shown.
+/// Visible lines of the patch.
 const MAX_PATCH_LINES: usize = 3;
-/// Height from which a blank is left below the headline.
+/// Rows from which a blank line is below the headline.
 const ROOMY_MIN_ROWS: u16 = 30;
 
 impl ExplainScreen {
-    /// The headline on a screen of this size.
     pub fn headline(&self, (width, _): (u16, u16)) -> Headline {
         let Some(explanation) = self.explanation() else { return Headline::default() };
         let class =
@@ -20,7 +19,7 @@ impl ExplainScreen {
         Headline::new(explanation, width, if width >= WIDE { class } else { 0 })
     }
 
-    /// Rows of the foot: a title, and the patch or the words of the row.
+    /// Rows of the footer: a title, and the patch or the text of the selected row.
     pub fn footer_rows(&self, (width, height): (u16, u16)) -> u16 {
         let Some(explanation) = self.explanation().filter(|_| height >= TALL) else { return 0 };
         if explanation.failure.is_none() && explanation.advice.is_empty() {
@@ -31,7 +30,7 @@ impl ExplainScreen {
         1 + lines.max().unwrap_or(0).clamp(1, MAX_PATCH_LINES) as u16
     }
 
-    /// Rows above the page: the headline, and a blank where there is room.
+    /// Rows of the headline, with the blank below it if there is room.
     pub fn headline_rows(&self, size: (u16, u16)) -> u16 {
         self.headline(size).rows() + u16::from(size.1 >= ROOMY_MIN_ROWS)
     }
@@ -41,13 +40,12 @@ impl ExplainScreen {
         usize::from(size.1.saturating_sub(CHROME_ROWS + self.headline_rows(size) + self.footer_rows(size)))
     }
 
-    /// The page on a screen of this size.
     pub fn page(&self, size: (u16, u16)) -> ExplainPage {
         let shown = self.page_rows(size) as u16;
         self.explanation().map(|explanation| ExplainPage::new(explanation, size, shown)).unwrap_or_default()
     }
 
-    /// Whether a row shows only the beginning of its words: a long refusal.
+    /// Whether a row shows only the start of its text, as a long error does.
     pub fn is_truncated(&self, row: ExplainRow, size: (u16, u16)) -> bool {
         let page = self.page(size);
         row == ExplainRow::Call

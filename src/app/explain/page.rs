@@ -1,53 +1,53 @@
-//! The page below the headline of the explain screen: which blocks there are, where each lies, and on which lines its
-//! rows are. The page may be longer than the screen; it scrolls as one.
+//! The page below the headline of the explain screen: its blocks, their areas and the lines of their rows. The page
+//! may be longer than the screen and scrolls as one.
 
 use ratatui::layout::Rect;
 
 use crate::app::explain::ExplainRow;
 use crate::app::explain::rows::{block_rows, count_parts};
 use crate::app::explain::wording::{mechanism_part, row_text};
-use crate::explain::Explanation;
+use crate::report::explain::Explanation;
 use crate::text;
 
-/// From this width on two blocks lie side by side.
+/// Columns from which two blocks are side by side.
 pub const WIDE: u16 = 110;
-/// From this width on counts and changes have bars.
+/// Columns from which counts and changes have bars.
 pub const BARS_MIN_WIDTH: u16 = 126;
-/// From this height on there is a chart, and a foot with the patch.
+/// Rows from which the page has a chart and the screen a footer with the patch.
 pub(super) const TALL: u16 = 24;
-/// Rows of the chart with its title and its times: as many of these as fit.
+/// Rows of the chart with its title and times; the page takes the first height that fits.
 const CHART_HEIGHTS: [u16; 4] = [9, 8, 7, 6];
 /// Columns of an entry at the end of a row: `→ 41044ad8`.
 pub const ENTRY_COLUMNS: u16 = 10;
 /// Columns of one part in the legend of the refused call.
 pub const LEGEND_COLUMNS: u16 = 18;
-/// Lines of the refusal's own words in its block.
+/// Lines of the error text in the block of the refused call.
 pub const MAX_CALL_LINES: usize = 2;
-/// Chars of a row: an error may hold a whole document.
+/// Chars of a row: an error may contain a whole document.
 const MAX_ROW_CHARS: usize = 600;
-/// Columns of a guard's sign and name, and of its state.
+/// Columns of a guard's sign with its name, and of its state.
 pub const GUARD_COLUMNS: (u16, u16) = (16, 18);
-/// Columns of a count before its words: who, tokens, difference; the bar between zero line and words.
+/// Columns of a count before its note: source, tokens and difference; then those of its bar.
 pub const COUNT_COLUMNS: (u16, u16) = (35, 14);
-/// Columns of another refused call before its words: when, and how.
+/// Columns of another refused call before its error: time and kind.
 pub const OTHER_CALL_COLUMNS: u16 = 30;
-/// Columns of the block of parts beside that of the guards.
+/// Columns of the block of parts beside the guards.
 const PARTS_COLUMNS: u16 = 46;
 
-/// A part of the page under a title.
+/// A titled block of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExplainBlock {
     /// The chart of the calls.
     Chart,
-    /// The call that was refused, as a bar.
+    /// The refused call as a bar.
     Call,
-    /// The next prompt as a bar, where no call was refused.
+    /// The next prompt as a bar, when no call was refused.
     NextPrompt,
     /// The parts of the prompt by size, with the mechanism.
     Parts,
-    /// Why nothing prevented it.
+    /// The guards, and why none prevented the overflow.
     Guards,
-    /// Who counted what.
+    /// Token counts by source.
     Counts,
     /// Changes that would have prevented the overflow.
     Advice,
@@ -57,44 +57,42 @@ pub enum ExplainBlock {
     Findings,
 }
 
-/// A row on the page.
+/// A row with its place on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedRow {
-    /// Which.
     pub row: ExplainRow,
-    /// Where.
     pub area: Rect,
-    /// Its words, wrapped for its column.
+    /// The text, wrapped for its column.
     pub lines: Vec<String>,
 }
 
-/// A block on the page.
+/// A block with its place on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedBlock {
-    /// Which.
     pub block: ExplainBlock,
-    /// Where, its title on the first line.
+    /// The first line is the title.
     pub area: Rect,
-    /// Its rows that can be selected.
+    /// The selectable rows.
     pub rows: Vec<PlacedRow>,
 }
 
-/// All blocks.
+/// The blocks with their places.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExplainPage {
-    /// The blocks, from above.
+    /// From top to bottom.
     pub blocks: Vec<PlacedBlock>,
-    /// Lines of all of them.
+    /// Lines of the whole page.
     pub height: u16,
 }
 
-/// Where the content of a block begins and ends.
+/// Returns the first and the end column of a block's content.
 pub fn content_columns(area: Rect) -> (u16, u16) {
     (if area.x > 0 { area.x + 3 } else { 2 }, area.right().saturating_sub(1))
 }
 
 impl ExplainPage {
-    /// Lays the page out for a screen, with room for `shown` lines of it.
+    /// Lays out the page for a screen, of which `shown` lines are free for it. Gives up gaps and chart rows first so
+    /// that the page fits without scrolling.
     pub fn new(explanation: &Explanation, (width, height): (u16, u16), shown: u16) -> Self {
         let parts = count_parts(explanation);
         let tall = height >= TALL;
@@ -107,13 +105,12 @@ impl ExplainPage {
         found.unwrap_or_else(|| draft(0, if height >= 34 { CHART_HEIGHTS[2] } else { CHART_HEIGHTS[3] }))
     }
 
-    /// The row that is this one.
     pub fn row(&self, row: ExplainRow) -> Option<&PlacedRow> {
         self.blocks.iter().flat_map(|block| &block.rows).find(|placed| placed.row == row)
     }
 }
 
-/// A page with these gaps and this height of the chart.
+/// A page layout with one choice of gap and chart height.
 struct PageDraft<'a> {
     explanation: &'a Explanation,
     /// Parts in the legend of the refused call.
@@ -136,7 +133,7 @@ impl PageDraft<'_> {
                 x += width;
             }
             let height = blocks.iter().map(|placed| placed.area.height).max().unwrap_or(0);
-            // The line between two blocks is as long as the longer one.
+            // The line between two blocks has the height of the longer one.
             for placed in &mut blocks {
                 placed.area.height = height;
             }
@@ -174,7 +171,7 @@ impl PageDraft<'_> {
         layers
     }
 
-    /// Two blocks beside each other where there is width for both, else one above the other.
+    /// Puts two blocks side by side if the width allows, otherwise one below the other.
     fn side_by_side(&self, blocks: [Option<ExplainBlock>; 2], left: u16) -> Vec<Vec<(ExplainBlock, u16)>> {
         match blocks {
             [Some(one), Some(other)] if self.width >= WIDE => {
@@ -214,7 +211,7 @@ impl PageDraft<'_> {
         if row == ExplainRow::Mechanism { self.parts_before() } else { 0 }
     }
 
-    /// Parts above the line of the mechanism: those up to its own, or all.
+    /// Counts the parts above the mechanism's line: up to the mechanism's own part, or all.
     fn parts_before(&self) -> u16 {
         let parts = &self.explanation.parts;
         let own = self.explanation.mechanism.as_ref().and_then(mechanism_part);
@@ -226,7 +223,7 @@ impl PageDraft<'_> {
         self.explanation.parts.len() as u16 - self.parts_before()
     }
 
-    /// Wraps the words of a row in a block of `width` columns; with its height in lines.
+    /// Wraps the text of a row in a block of `width` columns; returns the lines and the row's height.
     fn wrap_row(&self, row: ExplainRow, width: u16) -> (Vec<String>, u16) {
         let words = self.row_text(row);
         let room = width.saturating_sub(if self.width >= WIDE { ENTRY_COLUMNS + 1 } else { 3 });
@@ -257,7 +254,7 @@ impl PageDraft<'_> {
         words
     }
 
-    /// Whether the words of a guard or a count are below its columns, as they have no room beside them.
+    /// Whether the text of a guard or a count goes below its columns for lack of width.
     fn is_below_columns(&self, row: ExplainRow, words: &str, room: u16) -> bool {
         match row {
             ExplainRow::Guard(_) => {
@@ -269,13 +266,13 @@ impl PageDraft<'_> {
     }
 }
 
-/// Rows that a legend of `parts` parts takes in a block.
+/// Returns the rows of a legend of `parts` parts in a block.
 pub fn legend_rows(parts: u16, area: Rect) -> u16 {
     let (x, end) = content_columns(area);
     parts.div_ceil((end.saturating_sub(x) / LEGEND_COLUMNS).max(1))
 }
 
-/// Columns at the end of a row of advice: bar, the call, over, peak, cost.
+/// Columns at the end of an advice row: bar, failed call, overflows, peak and cost.
 pub fn advice_columns(width: u16) -> u16 {
     match width {
         BARS_MIN_WIDTH.. => 61,

@@ -1,14 +1,14 @@
-//! The rows of each block of the explain screen that can be selected.
+//! The selectable rows of each block of the explain screen.
 
 use crate::app::explain::ExplainRow;
 use crate::app::explain::page::ExplainBlock;
 use crate::context::budget::BudgetPart;
-use crate::explain::{Explanation, Failure, Finding};
+use crate::report::explain::{Explanation, Failure, Finding};
 
-/// Other calls that are listed: the newest.
+/// The most listed other calls: the newest ones.
 const MAX_OTHER_CALLS: usize = 6;
 
-/// The rows of a block, from above.
+/// The rows of a block, from top to bottom.
 pub(super) fn block_rows(explanation: &Explanation, block: ExplainBlock) -> Vec<ExplainRow> {
     let own = explanation.failure.as_ref().map(|failure| failure.overflow.entry);
     match block {
@@ -36,7 +36,7 @@ pub(super) fn block_rows(explanation: &Explanation, block: ExplainBlock) -> Vec<
     }
 }
 
-/// Every row that can be selected, in the order of the page.
+/// Every selectable row, in the order of the page.
 pub(super) fn all_rows(explanation: &Explanation) -> Vec<ExplainRow> {
     let (failed, several) = (explanation.failure.is_some(), explanation.overflows.len() > 1);
     let blocks = [
@@ -54,7 +54,7 @@ pub(super) fn all_rows(explanation: &Explanation) -> Vec<ExplainRow> {
     blocks.flat_map(|block| block_rows(explanation, block)).collect()
 }
 
-/// Parts of the prompt that the refused call carried.
+/// Counts the parts of the refused prompt that have tokens.
 pub(super) fn count_parts(explanation: &Explanation) -> u16 {
     let budget = explanation.failure.as_ref().map(Failure::budget);
     budget.map_or(0, |budget| BudgetPart::ALL.iter().filter(|part| budget.tokens(**part) > 0).count() as u16)

@@ -1,19 +1,19 @@
-//! The words of the explain screen that need lines: headline, advice, and what each row says beside its columns.
+//! The texts of the explain screen that need wrapping: headline, advice, and the text of each row beside its columns.
 
 use crate::app::explain::ExplainRow;
-use crate::explain::{Advice, Explanation, FindingClass, GuardReport, Mechanism, PromptPartKind};
-use crate::inspect::format::group_digits_with;
+use crate::format::group_digits_with;
 use crate::js::{JsString, parse};
+use crate::report::explain::{Advice, Explanation, FindingClass, GuardReport, Mechanism, PromptPartKind};
 use crate::text;
 
-/// Lines of a headline, and of the advice below it.
+/// Lines of the headline, and of the advice below it.
 const MAX_HEADLINE_LINES: usize = 3;
-/// Chars of an error that are read.
+/// The most chars of an error that are read.
 const MAX_ERROR_CHARS: usize = 4_000;
-/// Blanks between the headline and the facts at its right.
+/// Blanks between the headline and the facts to its right.
 const FACTS_GAP: usize = 4;
 
-/// The two sentences above the page.
+/// The two sentences above the page, as lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Headline {
     /// The verdict.
@@ -23,7 +23,7 @@ pub struct Headline {
 }
 
 impl Headline {
-    /// Wraps both for a screen of this width. `facts` are the columns that the first line leaves at its right.
+    /// Wraps both sentences. `facts` is the number of columns that the first one leaves free at its right.
     pub fn new(explanation: &Explanation, width: u16, facts: usize) -> Self {
         let width = usize::from(width).saturating_sub(6).max(1);
         let wrapped = |text: &str, width: usize| {
@@ -40,14 +40,13 @@ impl Headline {
         }
     }
 
-    /// Rows that it takes.
     pub fn rows(&self) -> u16 {
         (self.verdict.len() + self.advice.len()) as u16
     }
 }
 
-/// `Set contextPruning.ttl to 30m (tested: every call fits).`, or that nothing would have helped; without an overflow the
-/// verdict's first line of evidence.
+/// Returns `Set contextPruning.ttl to 30m (tested: every call fits).`, or that nothing would have helped. Without an
+/// overflow, returns the first line of evidence.
 pub fn advice_sentence(explanation: &Explanation) -> String {
     if let Some(best) = explanation.advice.first().filter(|advice| advice.fits_all) {
         return format!("{} (tested: {}).", settings_text(best), best.note);
@@ -59,14 +58,14 @@ pub fn advice_sentence(explanation: &Explanation) -> String {
     seen.map(|evidence| evidence.text.clone()).unwrap_or_default()
 }
 
-/// `Set KEY to VALUE and KEY to VALUE`; a value that is taken away is `nothing`.
+/// Returns `Set KEY to VALUE and KEY to VALUE`; a removed value is `nothing`.
 fn settings_text(advice: &Advice) -> String {
     let value = |now: &str| if now.is_empty() { "nothing".to_owned() } else { now.to_owned() };
     let changes = advice.changes.iter().map(|change| format!("{} to {}", change.key, value(&change.after)));
     format!("Set {}", changes.collect::<Vec<_>>().join(" and "))
 }
 
-/// The text of a row, before it is wrapped in its widest column.
+/// The text of a row before wrapping.
 pub(super) fn row_text(explanation: &Explanation, row: ExplainRow) -> String {
     match row {
         ExplainRow::Call => {
@@ -101,7 +100,7 @@ fn guard_text(guard: &GuardReport) -> String {
     format!("{}; every call fits without this: {}", guard.why, guard.opening_keys.join(" or "))
 }
 
-/// The part of the prompt that a mechanism is about; none where it is no single part.
+/// Returns the part of the prompt that a mechanism is about; `None` when it is no single part.
 pub fn mechanism_part(mechanism: &Mechanism) -> Option<PromptPartKind> {
     match mechanism.class {
         FindingClass::SingleResult | FindingClass::ParallelResults => Some(PromptPartKind::NewestResults),
@@ -112,7 +111,7 @@ pub fn mechanism_part(mechanism: &Mechanism) -> Option<PromptPartKind> {
     }
 }
 
-/// What made the call large, in one sentence.
+/// The cause of the large call in a few words.
 fn mechanism_text(mechanism: &Mechanism) -> String {
     let count = group_digits_with(mechanism.count as u64, ',');
     match mechanism.class {
@@ -129,7 +128,8 @@ fn mechanism_text(mechanism: &Mechanism) -> String {
     }
 }
 
-/// The message of a provider's error: of JSON its `message`, on one line. Only the beginning of a long error is read.
+/// Returns the message of a provider's error on one line; for JSON its `message` field. Reads only the start of a
+/// long error.
 pub fn error_message(error: &str) -> String {
     let error = error.char_indices().nth(MAX_ERROR_CHARS).map_or(error, |(end, _)| &error[..end]);
     let inner = error.find('{').and_then(|at| parse(&error[at..]).ok()).and_then(|value| {
@@ -140,7 +140,7 @@ pub fn error_message(error: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A patch with its object on as few lines as there is width for; comments keep lines of their own.
+/// Wraps a patch with its object on as few lines as possible; comments keep their own lines.
 pub fn patch_lines(patch: &str, width: usize) -> Vec<String> {
     let (comments, object): (Vec<&str>, Vec<&str>) =
         patch.lines().map(str::trim).partition(|line| line.starts_with("//"));

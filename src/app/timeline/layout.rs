@@ -1,23 +1,22 @@
-//! Where the parts of the timeline stand, from the room alone, so that the mouse and the drawing agree.
+//! The layout of the timeline, computed from its size alone, so that mouse and drawing agree.
 
 use ratatui::layout::Rect;
 
-/// Rows of the program from which the cost has a strip, from which lanes of it have two rows, and from which there are
-/// blank rows. The header and the status line are not part of the area.
+/// Rows of the area from which the cost has a strip, and from which its traces have two rows each and the screen
+/// blank lines. The area excludes the header and the status line.
 const STRIP_MIN_ROWS: u16 = 24 - CHROME_ROWS;
 const TALL_MIN_ROWS: u16 = 30 - CHROME_ROWS;
 const CHROME_ROWS: u16 = 2;
-/// Columns from which the names of the thresholds stand beside their numbers.
+/// Columns from which the thresholds show their names beside their numbers.
 const WIDE_MIN_COLUMNS: u16 = 80;
 
-/// Rectangles; those of height 0 are not shown.
+/// The rectangles of the timeline; those of height 0 are not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimelineLayout {
-    /// All of it.
     pub area: Rect,
-    /// What is replayed, and what both lanes come to.
+    /// The replayed session, and the totals of both traces.
     pub header: Rect,
-    /// The title line over the curves.
+    /// The title line above the curves.
     pub title: Rect,
     /// The curves.
     pub chart: Rect,
@@ -25,19 +24,18 @@ pub struct TimelineLayout {
     pub threshold_labels: Rect,
     /// The row of signs below the curves.
     pub markers: Rect,
-    /// Times.
+    /// The times.
     pub axis: Rect,
     /// The title line of the bars.
     pub bars_title: Rect,
-    /// The bars, one lane above the other.
+    /// The bars, one trace above the other.
     pub bars: Rect,
-    /// The call under the cursor, its title line first.
+    /// The selected call; its first line is the title.
     pub call: Rect,
-    /// The setting that is moved; where there is room, under a title line with the steps.
+    /// The tuned setting, with a title line of policies if there is room.
     pub setting: Rect,
 }
 
-/// Lays the screen out.
 pub fn layout_timeline(area: Rect) -> TimelineLayout {
     let mut next = area.y;
     let mut end = area.bottom();
@@ -94,7 +92,7 @@ pub fn layout_timeline(area: Rect) -> TimelineLayout {
 }
 
 impl TimelineLayout {
-    /// The column of the curves that a place of the screen belongs to: in them, their axis or the bars.
+    /// Returns the column of the curves at a position in the curves, the signs, the axis or the bars.
     pub fn column_at(&self, column: u16, row: u16) -> Option<usize> {
         let inside = |area: &Rect| area.contains((column, row).into());
         let areas = [self.chart, self.markers, self.axis, self.bars];

@@ -1,5 +1,5 @@
-//! The timeline over the whole screen: a cursor over the calls, the stretch of them that is seen, and the setting that is
-//! moved while one looks.
+//! The full-screen timeline: a cursor over the calls, the visible range of calls, and a strip with one setting to
+//! tune while watching.
 
 pub mod layout;
 pub mod viewport;
@@ -10,15 +10,15 @@ use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::state::{App, Overlay};
 use crate::ids::EntryIx;
-use crate::inspect::timeline::Timeline;
+use crate::report::timeline::Timeline;
 use crate::store::entry::Role;
 use layout::{TimelineLayout, layout_timeline};
 use viewport::Viewport;
 
-/// Calls that a key with shift moves by.
+/// Calls per shift key.
 const SKIPPED_CALLS: isize = 10;
 
-/// What the bars below the curves tell.
+/// The metric of the bars below the curves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum BarMetric {
     /// The cost of each call.
@@ -28,20 +28,17 @@ pub enum BarMetric {
     Cache,
 }
 
-/// What is shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TimelineScreen {
-    /// The call under the cursor.
+    /// The selected call, from 0.
     pub cursor: usize,
-    /// The calls that are seen.
     pub viewport: Viewport,
-    /// What the bars tell.
     pub bar_metric: BarMetric,
-    /// The timeline is told in sentences.
+    /// Whether the timeline is text instead of curves.
     pub as_sentences: bool,
-    /// The first line of them that is seen.
+    /// First visible line of that text.
     pub top: usize,
-    /// An entry that the cursor goes to as soon as the calls are known.
+    /// The entry to select as soon as the calls are known.
     requested_entry: Option<EntryIx>,
 }
 
@@ -53,12 +50,10 @@ impl TimelineScreen {
 }
 
 impl App {
-    /// The replay that the timeline shows, while there is one.
     pub fn timeline(&self) -> Option<&Arc<Timeline>> {
         self.replay_state.timeline.as_ref()
     }
 
-    /// Where the parts of the timeline stand.
     pub fn timeline_layout(&self) -> TimelineLayout {
         let layout = self.layout();
         let y = layout.header.bottom();
@@ -66,7 +61,7 @@ impl App {
         layout_timeline(ratatui::layout::Rect { x: 0, y, width: self.size.0, height })
     }
 
-    /// Opens the screen, the cursor at the call that the row under the transcript's cursor belongs to.
+    /// Opens the timeline with the cursor on the call of the transcript's selected row.
     pub(super) fn open_timeline(&mut self) {
         if self.displayed_session().is_none() {
             self.show_toast("no session is open".into(), false);
@@ -77,7 +72,7 @@ impl App {
         self.go_to_requested_entry();
     }
 
-    /// Puts the cursor where it is wanted, once the calls are known.
+    /// Selects the call of the requested entry, once the calls are known.
     fn go_to_requested_entry(&mut self) {
         let Some(timeline) = self.replay_state.timeline.as_ref().filter(|timeline| !timeline.is_empty())
         else {
@@ -86,7 +81,7 @@ impl App {
         let calls = timeline.len();
         if let Some(entry) = self.timeline_screen.requested_entry.take() {
             let next = timeline.calls().partition_point(|call| call.entry < entry);
-            // A result belongs to the call that asked for it, all else to the call it is sent with.
+            // A result belongs to the call that requested it, any other entry to the call that it is sent with.
             let known = timeline.session().index.entries.get(entry.index());
             let result = known.is_some_and(|entry| entry.role() == Some(Role::ToolResult));
             let at = if result { next.saturating_sub(1) } else { next };
@@ -94,7 +89,7 @@ impl App {
         }
     }
 
-    /// The replay is another: the cursor stays at its call, or at the last one where it was there.
+    /// Keeps the cursor on its call after a new replay, or on the last call if it was there.
     pub(super) fn keep_timeline_cursor(&mut self, before: Option<&Timeline>) {
         let calls = self.replay_state.timeline.as_ref().map_or(0, |timeline| timeline.len());
         let was_last = before.is_some_and(|before| self.timeline_screen.cursor + 1 >= before.len());
@@ -103,7 +98,7 @@ impl App {
         self.go_to_requested_entry();
     }
 
-    /// Does what an action says on the timeline; answers whether it belongs to it.
+    /// Handles an action of the timeline; returns whether it is one.
     pub(super) fn dispatch_timeline(&mut self, action: Action) -> bool {
         if !matches!(self.overlay, Some(Overlay::Timeline)) {
             return false;
@@ -146,7 +141,7 @@ impl App {
         true
     }
 
-    /// Scrolls the sentences; answers whether the action does that.
+    /// Scrolls the text; returns whether the action does that.
     fn scroll_sentences(&mut self, action: Action) -> bool {
         let page = usize::from(self.timeline_layout().area.height.saturating_sub(2)).max(1) as isize;
         let by = match action {
@@ -166,19 +161,19 @@ impl App {
         true
     }
 
-    /// The sentences of the timeline, wrapped.
+    /// The timeline as wrapped lines of text.
     pub fn sentence_lines(&self) -> Vec<String> {
         let width = usize::from(self.size.0.saturating_sub(4)).max(20);
         let sentences = self.timeline().map(|timeline| timeline.describe()).unwrap_or_default();
         sentences.iter().flat_map(|line| crate::text::wrap(line, width)).collect()
     }
 
-    /// The timeline in sentences, to be copied.
+    /// The timeline as text to copy.
     pub(super) fn timeline_text(&self) -> Option<String> {
         Some(self.timeline()?.describe().join("\n"))
     }
 
-    /// The wheel: along the calls, or through the sentences.
+    /// Handles the wheel: moves along the calls, or scrolls the text.
     pub(super) fn scroll_timeline(&mut self, by: isize) {
         if self.timeline_screen.as_sentences {
             let action = if by > 0 { Action::Down } else { Action::Up };
@@ -190,13 +185,12 @@ impl App {
         }
     }
 
-    /// Moves the cursor by calls.
     pub(super) fn move_timeline_cursor(&mut self, by: isize) {
         let calls = self.timeline().map_or(0, |timeline| timeline.len());
         self.timeline_screen.move_to(self.timeline_screen.cursor.saturating_add_signed(by), calls);
     }
 
-    /// Another setting of the step is the one that is moved.
+    /// Focuses another setting of the policy.
     fn move_setting_focus(&mut self, by: isize) {
         let height = self.pane_height(crate::app::layout::Pane::Tuning);
         self.tuning.move_by(by, height);
@@ -220,7 +214,7 @@ impl App {
         }
     }
 
-    /// Closes the screen and goes to the entry of the call under the cursor.
+    /// Closes the timeline and moves to the entry of the selected call.
     pub(super) fn go_to_timeline_entry(&mut self) {
         let call = self.timeline().and_then(|timeline| timeline.calls().get(self.timeline_screen.cursor));
         match call.map(|call| call.entry) {
@@ -229,7 +223,7 @@ impl App {
         }
     }
 
-    /// A click on the strip of the setting: a step is switched, the slider moved.
+    /// Handles a click on the setting strip: toggles a policy or moves the slider.
     fn click_setting_strip(&mut self, column: u16, row: u16) {
         let strip = self.timeline_layout().setting;
         let layout = self.layout().with_tuning(strip);
@@ -248,13 +242,12 @@ impl App {
         }
     }
 
-    /// Moves the slider of the strip under the pointer.
     pub(super) fn drag_setting_strip(&mut self, column: u16) {
         let track = self.layout().with_tuning(self.timeline_layout().setting).slider_track();
         self.drag_slider_on(track, column);
     }
 
-    /// A click puts the cursor on a call; one on the column of the cursor goes to its entry.
+    /// Handles a click: selects a call; a click on the selected column opens its entry.
     pub(super) fn click_timeline(&mut self, column: u16, row: u16) -> Vec<Effect> {
         let places = self.timeline_layout();
         if !self.timeline_screen.as_sentences && places.setting.contains((column, row).into()) {

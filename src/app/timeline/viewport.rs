@@ -1,32 +1,31 @@
-//! The calls that are seen, and which of them stand in which column. A column has two columns of dots.
+//! The visible calls and their columns. A column has two columns of braille dots.
 
 use std::ops::Range;
 
 /// The fewest calls that fill the screen.
 const MIN_CALLS: usize = 8;
 
-/// A stretch of the calls: all of them, or so many from one on.
+/// A range of the calls: all, or a number of them from one on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Viewport {
     from: usize,
-    /// How many; none while all are seen.
+    /// `None` shows all calls.
     count: Option<usize>,
 }
 
 impl Viewport {
-    /// The calls that are seen of so many.
+    /// Returns the visible calls among `calls`.
     pub fn visible(&self, calls: usize) -> Range<usize> {
         let count = self.count.unwrap_or(calls).min(calls);
         let from = self.from.min(calls - count);
         from..from + count
     }
 
-    /// Whether all calls are seen.
     pub fn shows_all(&self, calls: usize) -> bool {
         self.visible(calls).len() == calls
     }
 
-    /// Half as many calls, the cursor where it was on the screen.
+    /// Shows half as many calls; the cursor keeps its place on the screen.
     pub(super) fn zoom_in(&mut self, cursor: usize, calls: usize) {
         let count = self.visible(calls).len();
         if count > MIN_CALLS {
@@ -34,7 +33,7 @@ impl Viewport {
         }
     }
 
-    /// Twice as many calls.
+    /// Shows twice as many calls.
     pub(super) fn zoom_out(&mut self, cursor: usize, calls: usize) {
         self.resize(self.visible(calls).len() * 2, cursor, calls);
     }
@@ -50,7 +49,7 @@ impl Viewport {
         self.keep_visible(cursor, calls);
     }
 
-    /// Brings the cursor into sight, with some calls around it.
+    /// Scrolls so that the cursor and some calls around it are visible.
     pub(super) fn keep_visible(&mut self, cursor: usize, calls: usize) {
         let Some(count) = self.count.map(|count| count.min(calls)) else { return };
         let margin = count / 8;
@@ -60,16 +59,15 @@ impl Viewport {
         self.from = from.clamp(lowest, highest).min(calls - count);
     }
 
-    /// The stretch on so many columns.
+    /// Spreads the visible calls over `columns`.
     pub fn call_columns(&self, calls: usize, columns: u16) -> CallColumns {
         CallColumns { visible: self.visible(calls), columns: usize::from(columns) }
     }
 }
 
-/// Calls in columns.
+/// The visible calls in columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallColumns {
-    /// The calls that are seen.
     pub visible: Range<usize>,
     columns: usize,
 }
@@ -79,7 +77,7 @@ impl CallColumns {
         self.columns * 2
     }
 
-    /// The calls of a column of dots: several, or one that takes several columns.
+    /// Returns the calls of a dot column: several, or one that spans several dot columns.
     pub fn calls_at_dot(&self, dot: usize) -> Range<usize> {
         let (count, dots) = (self.visible.len(), self.dot_columns().max(1));
         let from = dot * count / dots;
@@ -87,12 +85,11 @@ impl CallColumns {
         self.visible.start + from..self.visible.start + to.min(count)
     }
 
-    /// The calls of a column.
     pub fn calls_at(&self, column: usize) -> Range<usize> {
         self.calls_at_dot(column * 2).start..self.calls_at_dot(column * 2 + 1).end
     }
 
-    /// The column of a call: the middle one where it takes several.
+    /// Returns the column of a call; the middle one when it spans several.
     pub fn column_of(&self, call: usize) -> usize {
         let (count, dots) = (self.visible.len().max(1), self.dot_columns());
         let at = call.saturating_sub(self.visible.start).min(count - 1);

@@ -1,4 +1,4 @@
-//! A summary and its calls as JSON, and what they cost.
+//! A summary, its calls and their cost as JSON.
 
 use super::super::ruleset::ruleset_json;
 use super::super::session_output::{number_value, session_json, window_value};
@@ -8,7 +8,7 @@ use crate::js::{Object, Value};
 use crate::policy::compact::DroppedHistory;
 use crate::summarize::Summary;
 
-/// Everything as one object; without a summary where none was made.
+/// Builds the report; a dry run has no summary members.
 pub(super) fn report_json(asked: &SummaryInput, summary: Option<&Summary>) -> Object {
     let SummaryInput { inspection, compactable, gateway_calls: gateway, .. } = asked;
     let job = &compactable.job;
@@ -62,12 +62,12 @@ fn dropped_value(dropped: DroppedHistory) -> Value {
     ]))
 }
 
-/// Tokens of the text by estimate: what the summary counts from then on (compaction 1.7).
+/// Estimates the tokens of the summary in later prompts (compaction 1.7).
 pub(super) fn summary_tokens(summary: &Summary) -> u64 {
     (summary.text.len() as u64).div_ceil(4)
 }
 
-/// US dollars that the calls cost, where that is known.
+/// Returns the cost of the calls in US dollars, if known.
 pub(super) fn summary_cost(asked: &SummaryInput, summary: &Summary) -> Option<f64> {
     asked.writer.cost(summary.calls.iter().map(|call| call.measured.unwrap_or(call.estimated)))
 }

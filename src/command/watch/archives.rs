@@ -1,5 +1,5 @@
-//! Archives that appear while a store is followed. That of a transcript that was followed needs no word of its own: it was
-//! read to its end. But sessions come and are put aside before anyone looks, and what they said was added too.
+//! Archives that appear while `watch` runs. A followed transcript was already read to its end, so its archive is
+//! skipped. A session that was created and archived between two surveys is new, so all its entries are printed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,8 @@ use crate::store::archive::{ArchiveReason, FileKind, classify};
 use crate::store::session::{Flag, Session};
 
 impl Follower {
-    /// Tells all of the archives that are new, of transcripts that nobody saw. `known` is every path of the store before.
+    /// Prints all entries of new archives whose transcripts were never followed. `known` holds the paths of the
+    /// previous survey.
     pub(super) fn report_unseen_archives(
         &self,
         known: &BTreeSet<PathBuf>,
@@ -27,7 +28,7 @@ impl Follower {
         unseen.try_for_each(|session| self.report_archive(session, output))
     }
 
-    /// Backups are copies (store F2).
+    /// Backups do not count: they are copies (store F2).
     fn is_unseen(&self, session: &Session, known: &BTreeSet<PathBuf>) -> bool {
         let aside = [ArchiveReason::Reset, ArchiveReason::Deleted].map(Flag::Archived);
         let path = session.path.as_ref().filter(|_| aside.iter().any(|flag| session.has_flag(*flag)));
@@ -51,7 +52,7 @@ impl Follower {
     }
 }
 
-/// The transcript that a file was before it was put aside, by its name.
+/// Returns the path of the transcript that an archive was made from, by its name.
 pub(super) fn original_path(path: &Path) -> Option<PathBuf> {
     match classify(&path.file_name()?.to_string_lossy()) {
         FileKind::Archive(archive) => Some(path.with_file_name(archive.original)),

@@ -1,5 +1,5 @@
-//! One transcript that is followed: what was read of it, and what is new. A file that is rewritten, put aside or deleted
-//! is told to its end first, where it can still be read.
+//! One followed transcript: what was read and which entries are new. If the file is rewritten, archived or deleted,
+//! `watch` prints its remaining entries first, as long as the old file can be read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,51 +7,50 @@ use std::sync::Arc;
 use super::lines::TranscriptChange;
 use super::seen_entries::SeenEntries;
 use crate::ids::{EntryIx, LineIds};
-use crate::inspect::LoadedSession;
-use crate::inspect::session_loading::{OpenError, open_from};
+use crate::session::LoadedSession;
+use crate::session::loading::{OpenError, open_from};
 use crate::store::archive::find_archive;
 use crate::store::discovery::Store;
 use crate::store::load::{FilePrefix, LoadError, load};
 use crate::store::session::Session;
 use crate::store::source::{Source, file_identity};
 
-/// What is known of a transcript without having told it.
+/// The extent of a transcript at the last read or listing.
 #[derive(Debug)]
 enum LastSeen {
-    /// Bytes of one in a database, as it was listed.
+    /// Size of a transcript in a database, as listed.
     Bytes(u64),
-    /// The beginning of a file.
+    /// The prefix of a file.
     Extent(FilePrefix),
 }
 
-/// A transcript and how much of it was told.
+/// A transcript and the entries that were reported.
 #[derive(Debug, Default)]
 pub(super) struct FollowedTranscript {
-    /// None while nothing lies there.
+    /// `None` while the file does not exist.
     last_seen: Option<LastSeen>,
     seen_entries: SeenEntries,
-    /// What was there when the watch began is not read yet; that was at this moment (ms since 1970).
+    /// When the watch began (ms since 1970), until the entries from before it are read.
     unread_since: Option<i64>,
-    /// The file was rewritten before anyone read what was there when the watch began, at this moment: only the entries' own
-    /// times tell what is new.
+    /// When the watch began, if the file was rewritten before those entries were read. Then only the timestamps of
+    /// entries show which are new.
     rewritten_at: Option<i64>,
-    /// The last reading, while it is kept. Its file stays readable when it is deleted.
+    /// The last loaded session. Its open file remains readable after deletion.
     last_reading: Option<Box<LoadedSession>>,
 }
 
-/// Entries to tell, with the reading they belong to.
+/// Entries to report, and the session they belong to.
 #[derive(Debug)]
 pub(super) struct NewEntries<'a> {
-    /// The reading.
     pub(super) inspection: &'a LoadedSession,
-    /// In the order of the file.
+    /// In file order.
     pub(super) entries: Vec<EntryIx>,
-    /// The file was rewritten since.
+    /// The file was rewritten since the last read.
     pub(super) is_rewritten: bool,
 }
 
 impl FollowedTranscript {
-    /// One that was there when the watch began: only what is added is told. `now_ms` is that moment.
+    /// Follows an existing transcript: only entries from after `now_ms` are reported.
     pub(super) fn from_end(session: &Session, path: &Path, now_ms: i64) -> Self {
         let last_seen = match session.location.database() {
             Some(_) => Some(LastSeen::Bytes(session.bytes)),
@@ -60,7 +59,7 @@ impl FollowedTranscript {
         Self { unread_since: last_seen.is_some().then_some(now_ms), last_seen, ..Self::default() }
     }
 
-    /// Whether nothing changed that could be told.
+    /// Whether the transcript has no changes to report.
     pub(super) fn is_unchanged(&self, session: &Session, path: &Path) -> bool {
         match &self.last_seen {
             Some(LastSeen::Bytes(bytes)) => session.bytes == *bytes,
@@ -72,8 +71,8 @@ impl FollowedTranscript {
         }
     }
 
-    /// The file that was known, where another or none lies at its path by now: what it was put aside as, or as it is
-    /// still open here.
+    /// Detects another or a missing file at the path. Returns the change and the old file: its archive, or the handle
+    /// that is still open.
     pub(super) fn detect_change(&self, path: &Path) -> Option<(TranscriptChange, Option<Source>)> {
         let Some(LastSeen::Extent(known)) = &self.last_seen else { return None };
         let now = std::fs::metadata(path).ok().map(|meta| file_identity(&meta));
@@ -84,7 +83,7 @@ impl FollowedTranscript {
         Some(match find_archive(path, known.identity) {
             Some(archive) => {
                 let name = archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                // Its entries are told as those of the transcript they were written to.
+                // Keep the old path, so that entries are reported under the transcript they were written to.
                 let file = std::fs::File::open(&archive).ok().map(Arc::new);
                 let source = file.map(|file| Source::File { path: path.into(), file });
                 (TranscriptChange::Archived(name), source.or_else(open))
@@ -94,23 +93,22 @@ impl FollowedTranscript {
         })
     }
 
-    /// Nothing lies there any more. What was told stays told, should it come back.
+    /// Records that the file is missing. Reported entries stay reported if it reappears.
     pub(super) fn mark_gone(&mut self) {
         (self.last_seen, self.last_reading) = (None, None);
         self.seen_entries.restart();
     }
 
-    /// The file or database of the last reading, while that is kept.
     pub(super) fn source(&self) -> Option<Source> {
         self.last_reading.as_ref().map(|known| known.source.clone())
     }
 
-    /// Forgets the last reading; the next one reads the whole file.
+    /// Drops the last loaded session; the next read loads the whole file.
     pub(super) fn drop_reading(&mut self) {
         self.last_reading = None;
     }
 
-    /// Reads on from what is known; everything, where that does not stand there any more.
+    /// Reads the transcript from the last known end, or completely if its prefix changed.
     pub(super) fn read(
         &mut self,
         store: &Store,
@@ -141,7 +139,7 @@ impl FollowedTranscript {
         Ok(NewEntries { inspection, entries, is_rewritten: !has_grown })
     }
 
-    /// The entries that are new, where the first `done` bytes are known and stand there yet, or do not.
+    /// Collects the new entries. `has_grown` means that the first `done` bytes are unchanged.
     fn collect_new(&mut self, opened: &LoadedSession, done: u64, has_grown: bool) -> Vec<EntryIx> {
         let index = &opened.index;
         let unread = self.unread_since.take();
@@ -149,7 +147,7 @@ impl FollowedTranscript {
             self.seen_entries.restart();
             self.rewritten_at = unread.or(self.rewritten_at);
         }
-        // What is known already is only gone through where something of it was not told.
+        // Skip the known prefix once all its entries are marked.
         let from = match unread {
             None if has_grown => index.entries.partition_point(|entry| entry.offset < done),
             _ => 0,
@@ -170,8 +168,8 @@ impl FollowedTranscript {
     }
 }
 
-/// Everything that stands in a file now; none where there is none. A last line without its end is read to tell whether it
-/// is an entry already (store J7).
+/// Returns the current extent of a file; `None` if there is no file. A last line without a newline is parsed to find
+/// out whether it is a complete entry (store J7).
 fn current_extent(path: &Path) -> Option<FilePrefix> {
     let source = Source::open(path).ok().filter(|_| path.is_file())?;
     let len = source.len().ok()?;
@@ -184,7 +182,7 @@ fn current_extent(path: &Path) -> Option<FilePrefix> {
     FilePrefix::read(&source, len).ok()
 }
 
-/// A failure that the next look may not meet: the file was just then cut or replaced.
+/// Whether a later read may succeed: the file was being truncated or replaced.
 pub(super) fn is_retryable(error: &OpenError) -> bool {
     matches!(error, OpenError::Load(LoadError::Read { .. }))
 }

@@ -1,5 +1,5 @@
-//! Every transcript that is followed, and the store they belong to. A change costs what the transcripts take that
-//! changed, not what the store holds: only rows, databases and files that are not known make it look at the whole.
+//! All followed transcripts and their store. A change reads only the changed transcripts; only rows, databases, the
+//! configuration and unknown files cause a new survey of the store.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -18,32 +18,30 @@ use crate::store::archive::is_jsonl_path;
 use crate::store::discovery::Store;
 use crate::store::sqlite::database_of;
 
-/// Readings that are kept: each holds an open file, and of those a process has few.
+/// Sessions kept loaded: each holds an open file, and processes have few file descriptors.
 const MAX_READINGS: usize = 32;
 
-/// What is followed.
 pub(super) struct Follower {
     pub(super) json: bool,
-    /// Whether lines show the secrets of their texts.
     pub(super) secrets: SecretDisplay,
     pub(super) agent: Option<String>,
     pub(super) only_session: Option<SessionKey>,
     pub(super) store: Arc<Store>,
-    /// Place in the store's sessions by transcript.
+    /// Index into the store's sessions, by transcript path.
     session_indices: HashMap<PathBuf, usize>,
     pub(super) transcripts: HashMap<PathBuf, FollowedTranscript>,
-    /// Those with a reading that is kept, the oldest first.
+    /// Transcripts with a loaded session, the oldest first.
     recently_read: VecDeque<PathBuf>,
-    /// Files that look like transcripts and that the store does not list.
+    /// Files named like transcripts that the store does not list.
     unlisted: HashSet<PathBuf>,
-    /// Changes that are told once the store was looked at.
+    /// Changes to report after the next survey.
     pending_survey: BTreeSet<PathBuf>,
-    /// Transcripts that could not be read just now.
+    /// Transcripts to read again after a failure.
     retries: BTreeSet<PathBuf>,
 }
 
 impl Follower {
-    /// Follows the sessions of a store from their ends on. `now_ms` is when it was listed (ms since 1970).
+    /// Follows the sessions of a store from their current ends. `now_ms` is the time of the listing (ms since 1970).
     pub(super) fn new(
         scene: &Workspace,
         (json, secrets): (bool, SecretDisplay),
@@ -81,22 +79,19 @@ impl Follower {
         self.transcripts.len()
     }
 
-    /// Every transcript that is followed.
     pub(super) fn paths(&self) -> BTreeSet<PathBuf> {
         self.transcripts.keys().cloned().collect()
     }
 
-    /// Whether the store is to be looked at again.
     pub(super) fn needs_survey(&self) -> bool {
         !self.pending_survey.is_empty()
     }
 
-    /// Whether something could not be read and is to be tried again.
     pub(super) fn has_retries(&self) -> bool {
         !self.retries.is_empty()
     }
 
-    /// Tells what was added to the transcripts that are known, and notes what asks for more.
+    /// Reports new entries of known transcripts, and records changes that need a survey.
     pub(super) fn process_changes(
         &mut self,
         changed: &BTreeSet<PathBuf>,
@@ -111,13 +106,13 @@ impl Follower {
         Ok(())
     }
 
-    /// Looks at the store again, and tells all of the transcripts that are new in it.
+    /// Surveys the store again, and reports all entries of its new transcripts.
     pub(super) fn resurvey(&mut self, scene: &Workspace, output: &mut Output) -> Result<(), Failure> {
         let changed = std::mem::take(&mut self.pending_survey);
         let store = Arc::new(scene.resurvey());
         let known: BTreeSet<PathBuf> = self.session_indices.keys().cloned().collect();
         let listed: HashSet<&Path> = transcript_paths(&store).map(|(path, _)| path).collect();
-        // By the store that knew them: the new one has no word for what they were.
+        // Use the previous store for these: the new one no longer lists them.
         for path in known.iter().filter(|path| !listed.contains(path.as_path())) {
             self.report_new(path, output)?;
         }
@@ -141,7 +136,7 @@ impl Follower {
         self.report_unseen_archives(&known, output)
     }
 
-    /// Of several sessions with one transcript that one counts which is to be followed.
+    /// Indexes sessions by transcript; of several sessions with one transcript, a followed one is preferred.
     fn index_sessions(&mut self) {
         let mut places: HashMap<PathBuf, usize> = HashMap::new();
         for (path, at) in transcript_paths(&self.store) {
@@ -159,13 +154,13 @@ impl Follower {
             && !session.is_archived()
     }
 
-    /// The transcripts that are to be followed, with their places in the store.
+    /// Returns the transcripts to follow, with their index into the store.
     fn transcripts_to_follow(&self) -> Vec<(PathBuf, usize)> {
         let wanted = self.session_indices.iter().filter(|(_, at)| self.should_follow(**at));
         wanted.map(|(path, at)| (path.clone(), *at)).collect()
     }
 
-    /// Rows, the configuration, databases, unknown transcripts and folders say that the store is to be looked at again.
+    /// Whether a change requires a survey: of rows, configuration, databases, unknown transcripts or folders.
     fn affects_store(&self, path: &Path) -> bool {
         if self.session_indices.contains_key(path) {
             return false;
@@ -182,7 +177,7 @@ impl Follower {
             || path.is_dir()
     }
 
-    /// The transcripts that a change may be one of: a change of a folder may be one of any file in it.
+    /// Returns the transcripts that a change may concern; a changed folder concerns every transcript in it.
     fn affected_transcripts(&self, changed: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
         let own = changed.iter().filter(|path| self.transcripts.contains_key(*path)).cloned();
         let folders: HashSet<&Path> = changed
@@ -195,7 +190,7 @@ impl Follower {
         own.chain(inside).filter(|path| database_of(path).is_none()).collect()
     }
 
-    /// Tells the entries of a transcript that were not told yet.
+    /// Reports the unreported entries of a transcript.
     fn report_new(&mut self, path: &Path, output: &mut Output) -> Result<(), Failure> {
         let (Some(followed), Some(at)) = (self.transcripts.get_mut(path), self.session_indices.get(path))
         else {
@@ -207,7 +202,7 @@ impl Follower {
         }
         let now_ms = SystemClock.now_ms();
         if let Some((became, source)) = followed.detect_change(path) {
-            // What was added to it last, before it went.
+            // Read the last entries of the old file first.
             if let Some(source) = source
                 && let Ok(news) = followed.read(store, session, &source, now_ms)
             {
@@ -234,7 +229,7 @@ impl Follower {
                 report_entries(news.inspection, &news.entries, (self.json, self.secrets), output)?;
                 self.retain_reading(path);
             }
-            // Cut or replaced just then, or no file more can be open: tried again.
+            // The file was just truncated or replaced, or too many files are open: retry.
             Err(_) => drop(self.retries.insert(path.to_path_buf())),
             Ok(Err(error)) if is_retryable(&error) => drop(self.retries.insert(path.to_path_buf())),
             Ok(Err(_)) => {}
@@ -242,7 +237,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Keeps the readings of the transcripts that changed last.
+    /// Keeps the sessions of the most recently changed transcripts loaded.
     fn retain_reading(&mut self, path: &Path) {
         self.recently_read.retain(|known| known != path);
         self.recently_read.push_back(path.to_path_buf());

@@ -1,4 +1,5 @@
-//! What is printed: a line for each entry with the totals that stand after it, and one when a transcript goes.
+//! Output of `watch`: one line per entry with running totals, and one per transcript that is archived, rewritten or
+//! deleted.
 
 use std::path::Path;
 
@@ -8,25 +9,23 @@ use crate::command::output::{Output, Tone};
 use crate::command::session_output::{format_entry_tokens, message_tokens, number_value, tool_name};
 use crate::context::budget::running_totals;
 use crate::ids::EntryIx;
-use crate::inspect::LoadedSession;
-use crate::inspect::excerpt::read_excerpt;
 use crate::js::{Object, Value};
 use crate::redact::SecretDisplay;
+use crate::session::LoadedSession;
+use crate::session::message::excerpt::read_excerpt;
 use crate::store::entry::EntryKind;
 use crate::store::session::Session;
 
-/// What became of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TranscriptChange {
-    /// Another file lies there, or it was written anew.
+    /// Another file is at the path, or the file was rewritten.
     Rewritten,
-    /// It was put aside under this name (store F1).
+    /// The file was archived under this name (store F1).
     Archived(String),
-    /// It is not there any more.
     Gone,
 }
 
-/// Tells what became of a transcript: in JSON as an object of its own, for people beside the entries.
+/// Reports a change of a transcript: in JSON as an object, otherwise on the error stream.
 pub(super) fn report_change(
     session: &Session,
     path: &Path,
@@ -59,7 +58,6 @@ pub(super) fn report_change(
     Ok(output.note(&format!("{}: the transcript of {} {what}", path.display(), session.key))?)
 }
 
-/// Prints entries with the totals that stand after each.
 pub(super) fn report_entries(
     inspection: &LoadedSession,
     new: &[EntryIx],
@@ -83,9 +81,9 @@ pub(super) fn report_entries(
 
 /// Running totals by entry, in estimated tokens.
 struct RunningTotals {
-    /// What the model would be sent, by entry of the file.
+    /// The next prompt after each entry of the file.
     context: Vec<u64>,
-    /// All message entries up to here.
+    /// All message entries up to this one.
     session: Vec<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! `clawscope watch [PATH]`: a line for each entry that is added to a transcript, with running totals.
+//! `clawscope watch [PATH]`: prints a line for each entry added to a transcript, with running totals.
 
 mod archives;
 mod followed_transcript;
@@ -24,10 +24,9 @@ use crate::runtime::watch::{
     PolledFolder, Watch, WatchEvent, WatchMode, describe_polled, store_databases, store_folders,
 };
 
-/// What could not be read is tried again so soon.
+/// Delay before a failed read is retried.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Follows a store until it is interrupted.
 pub(super) fn run(
     args: &WatchArgs,
     place: &StoreArgs,
@@ -56,7 +55,7 @@ pub(super) fn run(
     watch.set_folders(store_folders(following.store()), around.now_ms);
     watch.set_databases(store_databases(following.store()));
     report_start(&scene, following.len() as u64, args.json, output)?;
-    // What was added while the watch began is told at once, not with the change after it.
+    // Entries added while the watch started are reported now, not with the next change.
     let mut changed = following.paths();
     let mut pace = Backoff::default();
     loop {
@@ -84,7 +83,7 @@ pub(super) fn run(
     }
 }
 
-/// What is told next: everything that waits. Nothing after this time; none when the watch is over.
+/// Waits up to `wait` for events and returns all pending ones: empty on timeout, `None` when the watch has ended.
 fn receive_events(told: &Receiver<WatchEvent>, wait: Option<Duration>) -> Option<Vec<WatchEvent>> {
     let first = match wait {
         None => Some(told.recv().ok()?),
@@ -97,7 +96,7 @@ fn receive_events(told: &Receiver<WatchEvent>, wait: Option<Duration>) -> Option
     Some(first.into_iter().chain(told.try_iter()).collect())
 }
 
-/// Tells which folders are looked at now and then: their changes come later than others.
+/// Reports the folders that are polled: their changes arrive later.
 fn report_polled(polled: &[PolledFolder], json: bool, output: &mut Output) -> Result<(), Failure> {
     if json {
         let folder = |polled: &PolledFolder| {

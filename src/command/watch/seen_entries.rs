@@ -1,5 +1,7 @@
-//! Which entries of a transcript were told. Files are rewritten under a watch: repaired, migrated, emptied and filled
-//! again (store J13, L4, M5). What stands in the new file is told only where the old one did not hold it.
+//! The reported entries of a transcript. Files are rewritten while `watch` runs: repaired, migrated, or emptied and
+//! filled again (store J13, L4, M5). An entry of the new file is reported only if the old file did not have it.
+//!
+//! For example, after `a b c` the rewritten file `a b d` reports `d` only; a second `b` after it is new again.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,35 +9,35 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::ids::EntryIx;
 use crate::store::index::Index;
 
-/// How often an entry stands in the file as it is, and how often it was told.
+/// Occurrences of an entry in the current file, and how many were reported.
 #[derive(Debug, Clone, Copy, Default)]
 struct EntryCount {
     occurrences: u32,
     reported: u32,
 }
 
-/// The entries told of one path, however often another file came to lie there.
+/// The reported entries of one path, across all files that were at it.
 #[derive(Debug, Default)]
 pub(super) struct SeenEntries {
     counts: HashMap<u64, EntryCount>,
-    /// The ids of the first file were made up, and a migration makes up others (store L2).
+    /// Ids in the first file are synthetic, and a migration replaces them (store L2), so compare contents.
     by_content: Option<bool>,
 }
 
 impl SeenEntries {
-    /// The file is read from its beginning again.
+    /// Starts over at the beginning of the file.
     pub(super) fn restart(&mut self) {
         self.counts.values_mut().for_each(|count| count.occurrences = 0);
     }
 
-    /// An entry that nobody needs to be told.
+    /// Marks an entry as reported.
     pub(super) fn mark_seen(&mut self, index: &Index, ix: EntryIx) {
         let count = self.count(index, ix);
         count.occurrences += 1;
         count.reported = count.reported.max(count.occurrences);
     }
 
-    /// Whether an entry is to be told. Lines that are added twice are two entries (store J9, M4).
+    /// Marks an entry as reported; returns whether it was new. Two equal lines are two entries (store J9, M4).
     pub(super) fn mark_if_new(&mut self, index: &Index, ix: EntryIx) -> bool {
         let before = self.count(index, ix).reported;
         self.mark_seen(index, ix);
@@ -48,7 +50,7 @@ impl SeenEntries {
     }
 }
 
-/// What an entry is told by: its id, else what a rewrite leaves as it is.
+/// Identifies an entry by its id, otherwise by values that a rewrite keeps.
 fn fingerprint(index: &Index, ix: EntryIx, by_content: bool) -> u64 {
     let entry = index.entry(ix);
     let mut hasher = DefaultHasher::new();
@@ -73,7 +75,6 @@ mod tests {
         format!(r#"{{"type":"custom","id":"{id}","parentId":null,"timestamp":"2026-03-05T10:00:00.000Z"}}"#)
     }
 
-    /// What is told of a file of these lines, from one entry on.
     fn news(told: &mut SeenEntries, lines: &[String], from: usize) -> Vec<String> {
         let index = load_bytes("t.jsonl", (lines.join("\n") + "\n").as_bytes(), &mut LineIds);
         let entries = index.iter().skip(from).map(|(ix, _)| ix);

@@ -1,4 +1,4 @@
-//! The live window against what the session holds.
+//! Compares the messages in the window with those on the path and in the whole file.
 
 use crate::context::build::Context;
 use crate::context::tokens::chars4::estimate_or_zero;
@@ -6,30 +6,26 @@ use crate::ids::EntryIx;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 
-/// A number of messages and what they count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MessageSum {
-    /// Messages.
     pub messages: u64,
-    /// Estimated tokens.
     pub tokens: u64,
 }
 
-/// How much of a session is in the window.
+/// The share of a session that is in the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WindowHistory {
-    /// What is sent from the leaf, summaries included.
+    /// Messages in the context of the leaf, including summaries.
     pub live: MessageSum,
-    /// Every message from the root to the leaf, compacted ones included; the summary of a compaction is none.
+    /// Every message from the root to the leaf, including compacted ones but not the compactions' summaries.
     pub path: MessageSum,
-    /// Every message of the file, other branches included.
+    /// Every message of the file, including other branches.
     pub file: MessageSum,
     /// Compactions on the path.
     pub compactions: u64,
 }
 
 impl WindowHistory {
-    /// Counts a session.
     pub fn new(index: &Index, context: &Context) -> Self {
         let live = context.messages.iter().fold(MessageSum::default(), |sum, message| MessageSum {
             messages: sum.messages + 1,

@@ -1,9 +1,8 @@
-//! What fills the window, finer than the budget bar and with the same sums: the parts of the system prompt,
-//! messages by role and by tool, thinking, images, summaries, the heaviest messages (compaction 11.3).
+//! Splits the window finer than the budget bar but with the same sums: parts of the system prompt, messages by role and
+//! tool, thinking, images, summaries, the heaviest messages (compaction 11.3).
 //!
-//! A part of the bar is rounded up as a whole, and so is a message. What is finer shares the tokens of the part
-//! or message it belongs to (`share_tokens`), so that pieces always add up to the bar; a piece may therefore differ
-//! by one token from its own chars divided by four.
+//! The bar rounds each part and each message up as a whole. Finer pieces share the tokens of their part or message
+//! ([`share_tokens`]), so they always add up to the bar; a piece may differ by one token from its own chars / 4.
 
 mod history;
 mod prompt;
@@ -23,17 +22,15 @@ use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use tools::ToolTotalsBuilder;
 
-/// Messages named as the heaviest.
+/// Length of [`Breakdown::heaviest`].
 pub const MAX_HEAVIEST: usize = 12;
 
-/// How much of something there is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Messages, calls or blocks.
     pub count: u64,
     /// Chars as pi counts them.
     pub chars: u64,
-    /// Estimated tokens.
     pub tokens: u64,
 }
 
@@ -45,41 +42,40 @@ impl Tally {
     }
 }
 
-/// Images, which have a fixed price: 1200 tokens in tool results and messages of extensions, nothing elsewhere
-/// (compaction 1.2, 1.5). Their tokens are part of the messages they stand in.
+/// Images, which have a fixed estimate: 1,200 tokens in tool results and custom messages, 0 elsewhere (compaction 1.2,
+/// 1.5). Their tokens are part of their messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Images {
-    /// Images that count.
+    /// Images with an estimate above 0.
     pub priced: u64,
-    /// What they count, tokens.
+    /// Tokens of the priced images.
     pub tokens: u64,
-    /// Images that are sent and count nothing.
+    /// Images that are sent but estimated as 0.
     pub free: u64,
 }
 
-/// Everything that fills the window of one context.
+/// The contents of one context's window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breakdown {
-    /// The parts of the bar.
     pub budget: Budget,
-    /// What precedes the messages, where a run left a report.
+    /// The parts before the messages; `None` without a report of a run.
     pub prompt: Option<PromptParts>,
-    /// Messages by role; only roles that there are, in the order they first speak.
+    /// Messages by role, in order of first appearance.
     pub roles: Vec<(Role, Tally)>,
-    /// What the model said: messages with text, of the part [`crate::context::budget::BudgetPart::Assistant`].
+    /// The model's answers: messages with text, part of
+    /// [`BudgetPart::Assistant`](crate::context::budget::BudgetPart::Assistant).
     pub answer_text: Tally,
-    /// What the model thought: messages with thinking.
+    /// Messages with thinking.
     pub thinking: Tally,
-    /// Calls and results by tool, in the order the tools first appear.
+    /// Calls and results by tool, in order of first appearance.
     pub tools: Vec<ToolTotals>,
-    /// Images, wherever they stand.
     pub images: Images,
-    /// The heaviest messages by their index in the context, heaviest first; at most [`MAX_HEAVIEST`].
+    /// Context indexes of the heaviest messages, heaviest first; at most [`MAX_HEAVIEST`].
     pub heaviest: Vec<usize>,
 }
 
 impl Breakdown {
-    /// Takes a context apart. `tokens(at)` is what each message counts, as for [`Budget::new`].
+    /// Splits a context. `tokens(at)` returns the tokens of each message, as for [`Budget::new`].
     pub fn new(
         report: Option<&SystemPromptReport>,
         index: &Index,
@@ -129,7 +125,7 @@ impl Breakdown {
         self.images.add(size, tokens);
     }
 
-    /// Counts the thinking of an assistant message; answers its tokens.
+    /// Adds the thinking of an assistant message and returns its tokens.
     fn add_thinking(&mut self, size: &MessageSize, tokens: u64) -> u64 {
         let thinking = thinking_tokens(size, tokens);
         if size.thinking_chars > 0 {
@@ -160,17 +156,14 @@ impl Breakdown {
         }
     }
 
-    /// What a role counts.
     pub fn role_tally(&self, role: Role) -> Tally {
         self.roles.iter().find(|(known, _)| *known == role).map_or(Tally::default(), |(_, amount)| *amount)
     }
 
-    /// Calls of all tools together.
     pub fn call_tally(&self) -> Tally {
         sum(self.tools.iter().map(|tool| tool.calls))
     }
 
-    /// Results of all tools together.
     pub fn result_tally(&self) -> Tally {
         self.role_tally(Role::ToolResult)
     }

@@ -1,45 +1,44 @@
-//! What precedes the messages, piece by piece, from the report of the last run (compaction 11.1–11.3).
+//! Splits the prompt before the messages into pieces, from the report of the last run (compaction 11.1–11.3).
 
 use super::share_tokens;
 use crate::context::budget::{Budget, BudgetPart, FixedChars};
 use crate::store::prompt_report::{SystemPromptReport, ToolSize};
 
-/// A piece of the prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PromptPiece {
-    /// Its chars, as far as the whole has room for them.
+    /// Chars, limited to those that earlier pieces left of the whole.
     pub chars: u64,
     /// Its share of the part's tokens.
     pub tokens: u64,
 }
 
-/// The parts before the messages. Each list is in the order of the report; each group adds up to its part of the bar.
+/// The parts before the messages. Lists keep the report's order; each group adds up to its part of the bar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptParts {
-    /// Skills, all together; of the system prompt.
+    /// All skills, part of the system prompt.
     pub skills: PromptPiece,
-    /// The list of tools; of the system prompt.
+    /// The list of tools, part of the system prompt.
     pub tool_list: PromptPiece,
     /// The rest of the system prompt: instructions, safety, runtime, date.
     pub instructions: PromptPiece,
-    /// Each skill, of `skills`.
+    /// Each skill, part of `skills`.
     pub skill_pieces: Vec<PromptPiece>,
-    /// What stands around the skills.
+    /// The text around the skills.
     pub skills_overhead: PromptPiece,
     /// Each workspace file.
     pub file_pieces: Vec<PromptPiece>,
-    /// What stands around the files: headings.
+    /// The headings around the files.
     pub files_overhead: PromptPiece,
-    /// Each tool's schema.
+    /// The schema of each tool.
     pub schema_pieces: Vec<PromptPiece>,
-    /// Schemas that belong to no tool of the list.
+    /// Schemas without a tool in the list.
     pub other_schemas: PromptPiece,
-    /// Descriptions of the tools. They are sent with the schemas, and neither the gateway nor the bar counts them.
+    /// Descriptions of the tools. They are sent with the schemas, but neither the gateway nor the bar counts them.
     pub descriptions: PromptPiece,
 }
 
 impl PromptParts {
-    /// Takes the parts of a budget apart by the sizes of its report.
+    /// Splits the parts of a budget by the sizes in its report.
     pub fn new(report: &SystemPromptReport, budget: &Budget) -> Self {
         let fixed = FixedChars::new(report);
         let own = fixed.system - fixed.files;
@@ -73,7 +72,7 @@ impl PromptParts {
     }
 }
 
-/// Pieces of a whole, and what no piece takes of it. A piece is not larger than what those before it left.
+/// Returns the pieces of a whole and the remainder. No piece exceeds the chars that earlier ones left.
 fn split_pieces(
     tokens: u64,
     whole: u64,

@@ -1,10 +1,10 @@
-//! Tokens of a whole → tokens of its pieces, with the same sum.
+//! Shares the tokens of a whole among its pieces without changing the sum.
 
 use crate::context::tokens::chars4::estimate_chars;
 
-/// Shares `total` tokens among pieces of so many chars: each ends where its chars and all before it, rounded up,
-/// end; what is left over goes to the last piece that has chars, or to the first where none has. The shares add
-/// up to `total`; without pieces there are none.
+/// Shares `total` tokens among pieces with these chars. A piece ends at the rounded-up sum of all chars up to and
+/// including it. The remainder goes to the last piece with chars, or to the first piece if none has any. The shares add
+/// up to `total`; without pieces the list is empty.
 pub fn share_tokens(total: u64, chars: &[u64]) -> Vec<u64> {
     let mut shares = Vec::with_capacity(chars.len());
     let (mut sum, mut given) = (0_u64, 0_u64);
@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn pieces_are_rounded_where_they_end_and_add_up() {
-        // 10 + 3 + 2 chars are 4 tokens; each rounded up by itself would be 5.
+        // 10 + 3 + 2 chars are 4 tokens; rounding each piece up would give 5.
         assert_eq!(share_tokens(4, &[10, 3, 2]), [3, 1, 0]);
         assert_eq!(share_tokens(7, &[0, 5, 0]), [0, 7, 0]);
         assert_eq!(share_tokens(1, &[0, 0]), [1, 0]);

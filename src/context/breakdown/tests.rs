@@ -34,7 +34,7 @@ const TURN: [&str; 4] = [
 #[test]
 fn a_message_is_rounded_once_and_its_pieces_share_that() {
     let turn = taken(&TURN.map(|line| line.replace('\n', " ")).each_ref().map(String::as_str), "null");
-    // 6 chars of thinking, 5 of text, 20 of a call of exec, 6 of a call of read: 37 chars, 10 tokens.
+    // 6 chars of thinking, 5 of text, 20 of an exec call, 6 of a read call: 37 chars, 10 tokens.
     assert_eq!(turn.role_tally(Role::Assistant), Tally { count: 1, chars: 37, tokens: 10 });
     assert_eq!(turn.thinking, Tally { count: 1, chars: 6, tokens: 1 });
     assert_eq!(turn.answer_text, Tally { count: 1, chars: 5, tokens: 2 });
@@ -95,7 +95,7 @@ fn every_role_belongs_to_one_part_of_the_bar() {
         let roles = odd.roles.iter().filter(|(role, _)| part_for(*role) == part);
         assert_eq!(roles.map(|(_, amount)| amount.tokens).sum::<u64>(), odd.budget.tokens(part));
     }
-    // A call without a name cannot be counted; neither can its message.
+    // A call without a name cannot be estimated, so neither can its message.
     assert_eq!((odd.call_tally().tokens, odd.tools.len(), odd.tools[0].name.as_deref()), (0, 1, None));
     assert_eq!(odd.tools[0].results.tokens, 3);
 }

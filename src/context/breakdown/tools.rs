@@ -1,4 +1,4 @@
-//! What each tool takes of the messages: its calls and its results, apart.
+//! Totals of each tool, calls and results separate.
 
 use std::collections::HashMap;
 
@@ -7,33 +7,28 @@ use crate::js;
 use crate::store::entry::{MessageSize, ToolCall};
 use crate::store::intern::{ValueIx, ValueTable};
 
-/// One tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolTotals {
-    /// Its name; none where calls or results do not say.
+    /// `None` when calls and results name no tool.
     pub name: Option<String>,
-    /// Its calls: names and arguments.
+    /// Calls: names and arguments.
     pub calls: Tally,
-    /// Its results.
     pub results: Tally,
-    /// Images in its results.
     pub images: u64,
-    /// What they count, tokens; part of the results.
+    /// Tokens of the images, included in `results`.
     pub image_tokens: u64,
     /// Results marked as errors.
     pub errors: u64,
-    /// The heaviest message with a call or result of it, by its index in the context.
+    /// Context index of the heaviest message with a call or result of this tool.
     pub heaviest: usize,
 }
 
 impl ToolTotals {
-    /// Tokens of calls and results.
     pub fn tokens(&self) -> u64 {
         self.calls.tokens + self.results.tokens
     }
 }
 
-/// Tools while they are counted.
 #[derive(Debug, Default)]
 pub(super) struct ToolTotalsBuilder {
     positions: HashMap<ValueIx, usize>,
@@ -55,7 +50,7 @@ impl ToolTotalsBuilder {
         tool.errors += u64::from(size.is_error);
     }
 
-    /// The tool of a name, with a message of so many tokens of it noted.
+    /// Returns the totals of a tool and notes the message if it is the tool's heaviest.
     fn entry_for(&mut self, name: ValueIx, tokens: u64, message: usize) -> &mut ToolTotals {
         let at = *self.positions.entry(name).or_insert_with(|| {
             let tool = ToolTotals {
@@ -78,7 +73,6 @@ impl ToolTotalsBuilder {
         tool
     }
 
-    /// The tools with their names.
     pub(super) fn into_named(self, words: &ValueTable) -> Vec<ToolTotals> {
         let name = |word| words.value(word).map(|name| js::to_text(Some(name)).to_string_lossy());
         self.totals.into_iter().map(|(word, tool)| ToolTotals { name: name(word), ..tool }).collect()

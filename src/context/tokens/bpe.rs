@@ -1,9 +1,8 @@
-//! Counts by a real tokenizer: the byte-pair vocabularies of `OpenAI`'s models, which are public. For other
-//! models they are only near, and say so. A vocabulary is unpacked when it is first asked for.
+//! Counts tokens with the public byte-pair vocabularies of `OpenAI`'s models. For other models the count is an
+//! approximation and marked as one. Each vocabulary is unpacked on first use.
 
 use tiktoken::CoreBpe;
 
-/// A vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vocabulary {
     /// gpt-4o, gpt-4.1, gpt-5, the o-series and gpt-oss.
@@ -13,7 +12,6 @@ pub enum Vocabulary {
 }
 
 impl Vocabulary {
-    /// Its public name.
     pub fn name(self) -> &'static str {
         match self {
             Self::O200k => "o200k_base",
@@ -22,7 +20,7 @@ impl Vocabulary {
     }
 }
 
-/// Starts of the ids of models whose vocabulary is known, the longer before the shorter.
+/// Prefixes of model ids with a known vocabulary; longer ones come before their own prefixes.
 const FAMILIES: [(&str, Vocabulary); 14] = [
     ("gpt-4o", Vocabulary::O200k),
     ("gpt-4.1", Vocabulary::O200k),
@@ -40,18 +38,16 @@ const FAMILIES: [(&str, Vocabulary); 14] = [
     ("o4", Vocabulary::O200k),
 ];
 
-/// The tokenizer for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bpe {
-    /// The vocabulary.
     pub vocabulary: Vocabulary,
-    /// It is the model's own. Otherwise it is a stand-in: counts tell the order of size only.
+    /// The vocabulary is the model's own; otherwise counts are only approximate.
     pub is_exact: bool,
 }
 
 impl Bpe {
-    /// The tokenizer for a model id, which may have a provider before it. Models of other makers have no public
-    /// vocabulary; the newest one stands in for it, as it knows most languages.
+    /// Selects the tokenizer for a model id, with or without a provider prefix. Models of other makers get the newest
+    /// vocabulary, which covers the most languages.
     pub fn for_model(model: &str) -> Self {
         let id = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         let known = FAMILIES.iter().find(|(start, _)| is_of_family(&id, start));
@@ -59,19 +55,19 @@ impl Bpe {
         Self { vocabulary, is_exact: known.is_some() }
     }
 
-    /// Tokens of a text; special tokens are read as text.
+    /// Counts the tokens of a text; special tokens are read as text.
     pub fn count(self, text: &str) -> u64 {
         tokenizer(self.vocabulary).map_or_else(|| text.len().div_ceil(4), |tokens| tokens.count(text)) as u64
     }
 }
 
-/// Whether an id is of a family: `o1` and `o1-mini`, not `o10`.
+/// Whether an id belongs to a family: for `o1`, `o1-mini` does and `o10` does not.
 fn is_of_family(id: &str, family: &str) -> bool {
     let rest = id.strip_prefix(family);
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
 }
 
-/// The tokenizer, shared by all threads and unpacked once. A test holds that both vocabularies are there.
+/// Returns the tokenizer, shared by all threads. A test checks that both vocabularies exist.
 fn tokenizer(vocabulary: Vocabulary) -> Option<&'static CoreBpe> {
     tiktoken::get_encoding(vocabulary.name())
 }

@@ -1,81 +1,79 @@
-//! Tokens per char of this very session, fitted from what its provider counted call by call: a factor for each
-//! script class, and one number for all that precedes the messages.
+//! Fits tokens per char to one session from the counts of its provider: one factor per script class, and one number for
+//! everything before the messages.
 //!
-//! What precedes the messages (system prompt, schemas) is in every count and in no transcript, so the factors
-//! are not fitted from the counts themselves but from how they *grew* from one call to the next while the context
-//! grew by known chars: the fixed part falls out of the difference. It is then the median of what the factors
-//! leave over; where that is less than nothing, the factors are scaled to the counts. Growth across a compaction is no growth, and is not used; nor is one that no tokenizer gives, as
-//! when a prompt was pruned in memory for one call. What slips through does not move a fit that weighs errors, not
-//! their squares.
+//! The system prompt and the tool schemas are in every count but in no transcript. Therefore the factors are fitted not
+//! to the counts but to their *growth* from one call to the next, in which that fixed part cancels out. For example, if
+//! 4,000 more ASCII chars raise the count by 1,000 tokens, the factor is 0.25, whatever the system prompt holds. The
+//! fixed part is then the median of the remainders; if it would be negative, the factors are scaled to the counts
+//! instead.
+//!
+//! Pairs across a compaction are not used, nor are growths that no tokenizer could produce, such as after a prompt was
+//! pruned in memory for one call. The fit weighs errors linearly, not squared, so the few outliers that remain do not
+//! move it.
 
 use crate::context::tokens::deviation::Deviation;
 use crate::context::tokens::least_squares::{Observation, Solution, fit};
 use crate::context::tokens::script::{Script, ScriptChars};
 use crate::context::tokens::sent::IMAGE_TOKENS;
 
-/// Growths below which nothing is fitted.
+/// Smallest number of growths that can be fitted.
 pub const MIN_GROWTHS: usize = 4;
-/// Share of all chars below which a class has no factor of its own.
+/// Share of all chars below which a class shares the factor of another.
 const MIN_CHAR_SHARE: f64 = 0.02;
-/// A factor whose standard error is a larger share of it is not told apart.
+/// Largest standard error, relative to its factor, at which a factor counts as reliable.
 const MAX_RELATIVE_ERROR: f64 = 0.25;
-/// No byte-pair vocabulary takes more tokens for a char: three bytes in UTF-8.
+/// Upper bound for any byte-pair vocabulary: a UTF-16 unit has at most three bytes in UTF-8.
 const MAX_TOKENS_PER_CHAR: f64 = 3.0;
-/// What a provider may wrap around the messages of one step, tokens.
+/// Tokens that a provider may add around the messages of one step.
 const WRAPPER_TOKENS: f64 = 256.0;
 
-/// One call: what the context held, and what the provider counted.
+/// One call: the contents of its context and the provider's count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
-    /// Chars of the messages.
     pub chars: ScriptChars,
-    /// Images among them.
     pub images: u64,
-    /// Tokens of the whole prompt as counted.
+    /// Tokens of the whole prompt, as counted.
     pub prompt_tokens: f64,
-    /// Its context is that of the sample before, and more.
+    /// The context extends the one of the previous sample.
     pub extends_previous: bool,
 }
 
-/// Factors fitted to a session.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibration {
-    /// Tokens per char of each class, in the order of [`Script::ALL`]. Classes that the data do not tell apart
-    /// share one.
+    /// Tokens per char of each class, in the order of [`Script::ALL`]. Classes that the data cannot separate share one
+    /// factor.
     pub factors: [f64; 3],
-    /// Which factors were fitted from their class alone.
+    /// The factors that were fitted from their class alone.
     pub fitted_alone: [bool; 3],
     /// Tokens before the messages.
     pub fixed_tokens: f64,
-    /// Growths the factors were fitted from.
+    /// Number of growths that the factors were fitted from.
     pub growths: usize,
-    /// How far the fitted numbers are off at the calls they were fitted from.
+    /// Deviation at the calls that were fitted.
     pub deviation: Deviation,
-    /// The same (mean, without sign) at the second half of the calls for a fit of the first half: what to expect of calls
-    /// to come. None when there are too few.
+    /// Mean absolute deviation at the second half of the calls when only the first half is fitted: the error to expect
+    /// for future calls. `None` with too few calls.
     pub holdout_error: Option<f64>,
 }
 
-/// There are too few calls to fit anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too few calls: {growths} of the {MIN_GROWTHS} growths it takes")]
 pub struct TooFewCalls {
-    /// Usable growths there are.
+    /// Usable growths.
     pub growths: usize,
 }
 
 impl Calibration {
-    /// Tokens of a whole prompt with these messages.
+    /// Estimates a whole prompt with these messages, in tokens.
     pub fn prompt_tokens(&self, chars: ScriptChars, images: u64) -> f64 {
         self.fixed_tokens + self.message_tokens(chars, images)
     }
 
-    /// Tokens of messages alone.
+    /// Estimates messages alone, in tokens.
     pub fn message_tokens(&self, chars: ScriptChars, images: u64) -> f64 {
         tokens(&self.factors, chars, images)
     }
 
-    /// Chars of a class to one token.
     pub fn chars_per_token(&self, script: Script) -> f64 {
         1.0 / self.factors[script as usize]
     }
@@ -109,8 +107,8 @@ fn calibrate_all(samples: &[Sample]) -> Result<Calibration, TooFewCalls> {
     })
 }
 
-/// What is left for the part before the messages. Less than nothing cannot be: then the prompts hold less than what
-/// they grew by, as where a provider drops old thoughts, and the factors give way instead.
+/// Returns factors and fixed tokens. If the fixed part would be negative, the prompts hold less than their growth
+/// implies, for example because a provider drops old thinking; then the factors are scaled and the fixed part is 0.
 fn fit_fixed_tokens(factors: [f64; 3], samples: &[Sample]) -> ([f64; 3], f64) {
     let held = |sample: &Sample| tokens(&factors, sample.chars, sample.images);
     let fixed = median(samples.iter().map(|sample| sample.prompt_tokens - held(sample)).collect());
@@ -139,7 +137,7 @@ fn deviation(factors: &[f64; 3], fixed: f64, samples: &[Sample]) -> Option<Devia
     )
 }
 
-/// By how much chars and tokens grew from a call to the next, where that tells anything of tokens per char.
+/// Returns the growth in chars and tokens between two calls; `None` if it reveals nothing about tokens per char.
 fn growth(before: &Sample, after: &Sample) -> Option<(ScriptChars, f64)> {
     let chars = after.chars - before.chars;
     let tokens = after.prompt_tokens - before.prompt_tokens;
@@ -148,8 +146,8 @@ fn growth(before: &Sample, after: &Sample) -> Option<(ScriptChars, f64)> {
         .then_some((chars, tokens))
 }
 
-/// A factor for each class. Where the fit cannot tell classes apart, or calls one free, the smallest group of
-/// classes joins the largest and the fit is made anew; in the end there is one factor for all.
+/// Fits a factor for each class. If the fit cannot separate classes, or a factor is not positive, the smallest group of
+/// classes joins the largest and the fit repeats; in the end one factor may serve all.
 fn fit_factors(growths: &[(ScriptChars, f64)]) -> Option<([f64; 3], [bool; 3])> {
     let sums = growths.iter().fold(ScriptChars::default(), |sum, (chars, _)| sum + *chars).as_f64();
     let all: f64 = sums.iter().sum();
@@ -175,7 +173,7 @@ fn fit_groups(growths: &[(ScriptChars, f64)], groups: &Groups) -> Option<[f64; 3
     let rows: Vec<Observation> =
         growths.iter().map(|(chars, tokens)| observation(*chars, *tokens, &columns)).collect();
     let solution = fit(&rows, unknowns)?;
-    // One factor alone is the mean rate of all: as sure as the data are.
+    // A single factor is the mean rate of all data and needs no reliability check.
     let sure = unknowns == 1 || is_reliable(&solution, unknowns);
     let factors = columns.map(|column| solution.factors[column]);
     (sure && factors.iter().all(|factor| *factor > 0.0 && factor.is_finite())).then_some(factors)
@@ -196,7 +194,7 @@ fn is_reliable(solution: &Solution, unknowns: usize) -> bool {
         .all(|(factor, error)| *factor <= MAX_TOKENS_PER_CHAR && *error <= factor * MAX_RELATIVE_ERROR)
 }
 
-/// Classes that share a factor: the group of each, and the chars of each group.
+/// Classes that share a factor: the group of each class, and the chars of each group.
 #[derive(Debug, Clone, Copy)]
 struct Groups {
     group_of: [usize; 3],
@@ -204,7 +202,7 @@ struct Groups {
 }
 
 impl Groups {
-    /// The group with the fewest chars, where there is more than one: its chars and its number.
+    /// Returns chars and number of the group with the fewest chars; `None` if only one group is left.
     fn smallest(&self) -> Option<(f64, usize)> {
         let alive = || (0..3).filter(|group| self.group_of.contains(group));
         (alive().count() > 1).then_some(())?;
@@ -220,7 +218,7 @@ impl Groups {
     fn join_smallest(&mut self) {
         let largest = self.largest();
         let Some((chars, smallest)) = self.smallest().filter(|(_, smallest)| *smallest != largest) else {
-            // All groups are equally large: which one joins makes no difference.
+            // All groups are equally large, so the choice makes no difference.
             self.group_of = [largest; 3];
             return;
         };
@@ -229,7 +227,7 @@ impl Groups {
         self.group_of = self.group_of.map(|group| if group == smallest { largest } else { group });
     }
 
-    /// The column of each class: groups numbered from 0 without gaps.
+    /// Returns the column of each class: groups numbered from 0 without gaps.
     fn columns(&self) -> [usize; 3] {
         let number = |group: usize| (0..group).filter(|before| self.group_of.contains(before)).count();
         self.group_of.map(number)

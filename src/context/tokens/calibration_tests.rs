@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A session that grows by these chars before each call, on a provider with these tokens per char and 9000 tokens
-/// before the messages.
+/// Builds a session that grows by these chars before each call, on a provider with these tokens per char and 9,000
+/// tokens before the messages.
 fn session(growths: &[[u64; 3]], factors: [f64; 3]) -> Vec<Sample> {
     let mut chars = ScriptChars::default();
     let mut samples = Vec::new();

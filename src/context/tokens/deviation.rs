@@ -1,28 +1,27 @@
-//! How far estimates are off from what a provider counted.
+//! The deviation of estimates from a provider's counts.
 
-/// Errors of estimates against measured numbers, as shares of the measured ones: 0.1 is ten percent, and less
-/// than 0 is too low.
+/// Errors of estimates as a share of the measured number: 0.1 is 10% too high, a negative value is too low.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deviation {
-    /// Pairs that were compared, at least one.
+    /// Number of compared pairs, at least 1.
     pub count: usize,
-    /// Mean of the errors without their sign.
+    /// Mean of the absolute errors.
     pub mean: f64,
-    /// Mean of the errors with it: which way it leans.
+    /// Mean of the signed errors.
     pub bias: f64,
-    /// The largest error without its sign.
+    /// Largest absolute error.
     pub max: f64,
-    /// The error of the last pair.
+    /// Signed error of the last pair.
     pub last: f64,
 }
 
-/// The error of one estimate; none where nothing was measured.
+/// Returns the error of one estimate; `None` without a measured number.
 pub fn relative_error(estimate: f64, measured: f64) -> Option<f64> {
     (measured > 0.0 && estimate.is_finite()).then(|| (estimate - measured) / measured)
 }
 
 impl Deviation {
-    /// Of pairs of an estimate and what was measured; none without a usable pair.
+    /// Compares pairs of an estimate and a measured number; `None` without a usable pair.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<Self> {
         let errors = pairs.into_iter().filter_map(|(estimate, measured)| relative_error(estimate, measured));
         let start = Self { count: 0, mean: 0.0, bias: 0.0, max: 0.0, last: 0.0 };

@@ -1,27 +1,27 @@
-//! Weighted least squares with at most three unknowns, which tells when the data cannot tell them apart.
+//! Weighted least squares with at most three unknowns. Returns `None` when the columns are collinear.
 
-/// One observation: `y` is the sum of the unknowns times `x`.
+/// One observation: `y` is the sum of `x` times the unknowns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Observation {
     pub(super) x: [f64; 3],
     pub(super) y: f64,
 }
 
-/// Unknowns, with the standard error of each.
+/// The unknowns with their standard errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Solution {
     pub(super) factors: [f64; 3],
     pub(super) errors: [f64; 3],
 }
 
-/// What is left of a column after the others have explained theirs of it; below, they say the same.
+/// Minimum pivot; below it the columns are collinear.
 const MIN_PIVOT: f64 = 0.02;
-/// Rounds of weighing anew. More change nothing that is shown.
+/// Rounds of reweighting; more make no visible difference.
 const REWEIGHT_ROUNDS: usize = 16;
 
-/// Fits the first `unknowns` columns so that the sum of the errors without their sign is least: by least squares,
-/// where each round weighs a row by how far it was off. A few rows that are far off, as when a prompt was
-/// pruned unseen, do not move the result. None when the columns cannot be told apart, or with too few rows.
+/// Fits the first `unknowns` columns so that the sum of absolute errors is minimal: repeated least squares, each round
+/// weighting a row by the inverse of its residual. A few outliers, such as prompts that were pruned unseen, do not move
+/// the result. `None` for collinear columns or too few rows.
 pub(super) fn fit(rows: &[Observation], unknowns: usize) -> Option<Solution> {
     let size = |row: &Observation| row.x[..unknowns].iter().sum::<f64>().max(1.0);
     let mut weights: Vec<f64> = rows.iter().map(|row| 1.0 / size(row)).collect();
@@ -39,7 +39,7 @@ fn residual(row: &Observation, factors: &[f64; 3]) -> f64 {
     row.y - row.x.iter().zip(factors).map(|(x, factor)| x * factor).sum::<f64>()
 }
 
-/// The normal equations, their columns brought to one scale and inverted by elimination.
+/// Solves the normal equations, with columns scaled alike, by elimination.
 fn solve(rows: &[Observation], weights: &[f64], unknowns: usize) -> Option<Solution> {
     if rows.len() <= unknowns {
         return None;

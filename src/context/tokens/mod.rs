@@ -1,4 +1,4 @@
-//! Estimates of tokens. Every number they give is an estimate or anchored on a measured one, and says so.
+//! Token estimates. Every result is an estimate or anchored on a provider's count, and is marked as such.
 
 pub mod bpe;
 pub mod calibration;

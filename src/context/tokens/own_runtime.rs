@@ -1,5 +1,5 @@
-//! The estimate of a message by version: pi's, that of the gateway's own runtime from 2026.5.28 on, which differs in two
-//! places, and the weighted one (releases R20, R21; pruning 8.5).
+//! Estimates a message by version: as pi does, as OpenClaw's own runtime does since 2026.5.28 (different in two
+//! places), or with weighted chars (releases R20, R21; pruning 8.5).
 
 use crate::context::tokens::chars4::{CHARS_PER_TOKEN, estimate_message};
 use crate::context::tokens::weighted;
@@ -9,14 +9,14 @@ use crate::store::entry::Role;
 use crate::store::measure::{PI_IMAGE_CHARS, pi_block_chars, role_of};
 use crate::store::scan::measure_message;
 
-/// Chars that absent arguments of a call count: those of the word `undefined`.
+/// Chars of absent call arguments: the length of `undefined`.
 const UNDEFINED: f64 = 9.0;
 
-/// Tokens of a message by the rules of a version. A system message counts nothing: what is sent of it is not of the
-/// transcript.
+/// Estimates a message under a version's rules, in tokens. A system message counts 0, because the prompt is sent from
+/// elsewhere.
 ///
 /// # Errors
-/// Where the runtime fails on its shape.
+/// The runtime throws on the message's shape.
 pub fn estimate_under(rules: &Rules, message: &Value) -> Result<f64, JsException> {
     if role_of(message) == Role::System {
         return Ok(0.0);

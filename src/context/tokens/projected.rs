@@ -1,5 +1,5 @@
-//! The estimate by which pi has decided since 0.87: an anchor counts only while nothing changed the context behind it
-//! (store-pi-1.5 E3–E6).
+//! The estimate of pi since 0.87: a provider's count is an anchor only until an edit or a compaction changes the
+//! context (store-pi-1.5 E3–E6).
 
 use crate::context::build::{Context, ContextMessage};
 use crate::context::system::replay_system_messages;
@@ -10,7 +10,7 @@ use crate::js::JsException;
 use crate::store::entry::{EntryKind, ReadMode, Role};
 use crate::store::index::Index;
 
-/// Estimates a context by the rules of the runtime it was built for.
+/// Estimates a context under the rules of the runtime it was built for.
 pub fn estimate_for_runtime(index: &Index, context: &Context) -> Result<ContextEstimate, JsException> {
     match index.reading {
         ReadMode::Entries => estimate_context(&context.messages),
@@ -18,8 +18,8 @@ pub fn estimate_for_runtime(index: &Index, context: &Context) -> Result<ContextE
     }
 }
 
-/// Estimates projected messages. The anchored estimate stands where the anchor's entry comes after the last edit and
-/// the last compaction of the path; else everything is estimated, the system messages as one (store-pi-1.5 E5).
+/// Estimates projected messages. The anchor counts if its entry follows the last edit and the last compaction of the
+/// path. Otherwise everything is estimated, with the system messages replayed to one (store-pi-1.5 E5).
 pub fn estimate_projected(
     index: &Index,
     path: &[EntryIx],
@@ -34,7 +34,7 @@ pub fn estimate_projected(
     Ok(ContextEstimate { tokens, usage_tokens: 0.0, trailing_tokens: tokens, last_usage: None })
 }
 
-/// The system messages as one, and every other message by itself.
+/// Estimates the system messages as one and every other message by itself.
 fn estimate_unanchored(index: &Index, messages: &[ContextMessage]) -> Result<f64, JsException> {
     let system = replay_system_messages(index, messages)?.map_or(Ok(0.0), |state| state.tokens())?;
     let others = messages.iter().filter(|message| message.size.role != Role::System);
@@ -50,24 +50,22 @@ fn is_after_changes(index: &Index, path: &[EntryIx], anchor: EntryIx) -> bool {
     path.iter().rposition(|ix| *ix == anchor) > last
 }
 
-/// Tokens of a context as pi shows them; none of a window of 0 or less, unknown where the branch was compacted and no
-/// answer since says how large the prompt is (store-pi-1.5 E6).
+/// The context usage that pi shows (store-pi-1.5 E6).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContextUsage {
-    /// Tokens; none where they are unknown.
+    /// `None` after a compaction until an answer reports usage.
     pub tokens: Option<f64>,
-    /// Window in tokens.
+    /// Window in tokens, above 0.
     pub window: f64,
 }
 
 impl ContextUsage {
-    /// The share of the window, in percent.
     pub fn percent(&self) -> Option<f64> {
         self.tokens.map(|tokens| tokens / self.window * 100.0)
     }
 }
 
-/// What pi shows for a context.
+/// Returns the usage that pi shows for a context; `None` for a window of 0 or less.
 pub fn context_usage(
     index: &Index,
     context: &Context,

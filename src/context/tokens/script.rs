@@ -1,5 +1,5 @@
-//! How much of a text is ASCII, how much Chinese, Japanese or Korean, how much anything else: tokenizers
-//! take very different numbers of chars of these for one token.
+//! Counts the chars of a text by script: ASCII, Chinese/Japanese/Korean, and the rest. Tokenizers need very different
+//! numbers of chars per token for them.
 
 use std::ops::{Add, AddAssign, Sub};
 
@@ -17,10 +17,9 @@ pub enum Script {
 }
 
 impl Script {
-    /// Every class, in the order of [`ScriptChars`].
+    /// All classes, in the order of [`ScriptChars`].
     pub const ALL: [Self; 3] = [Self::Ascii, Self::Cjk, Self::Other];
 
-    /// The class of a code point.
     pub fn from_code_point(point: u32) -> Self {
         match point {
             0..=0x7F => Self::Ascii,
@@ -29,7 +28,7 @@ impl Script {
         }
     }
 
-    /// Its word on screen and in JSON.
+    /// The label on screen and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ascii => "ascii",
@@ -39,7 +38,7 @@ impl Script {
     }
 }
 
-/// Blocks of Chinese, Japanese and Korean writing, first and last code point, in order.
+/// Blocks of Chinese, Japanese and Korean: first and last code point, ascending.
 const CJK: [(u32, u32); 9] = [
     (0x1100, 0x11FF),
     (0x2E80, 0xA4CF),
@@ -52,13 +51,13 @@ const CJK: [(u32, u32); 9] = [
     (0x20000, 0x3FFFF),
 ];
 
-/// Whether one of these ranges, given in order, holds a code point.
+/// Whether one of these ascending ranges holds a code point.
 pub(super) fn in_ranges(ranges: &[(u32, u32)], point: u32) -> bool {
     let at = ranges.partition_point(|(_, last)| *last < point);
     ranges.get(at).is_some_and(|(first, _)| *first <= point)
 }
 
-/// Code points of UTF-16 units; half a surrogate pair counts as itself.
+/// Decodes UTF-16 units to code points; a lone surrogate counts as itself.
 pub(crate) fn code_points(units: &[u16]) -> impl Iterator<Item = u32> + '_ {
     char::decode_utf16(units.iter().copied()).map(|decoded| match decoded {
         Ok(character) => u32::from(character),
@@ -71,12 +70,11 @@ pub(crate) fn code_points(units: &[u16]) -> impl Iterator<Item = u32> + '_ {
 pub struct ScriptChars([u64; 3]);
 
 impl ScriptChars {
-    /// So many chars of each class, in the order of [`Script::ALL`].
+    /// Takes the chars of each class in the order of [`Script::ALL`].
     pub const fn new(chars: [u64; 3]) -> Self {
         Self(chars)
     }
 
-    /// Chars of a text.
     pub fn from_text(text: &JsString) -> Self {
         let units = text.units();
         if units.iter().all(|unit| *unit < 0x80) {
@@ -89,14 +87,14 @@ impl ScriptChars {
         chars
     }
 
-    /// Chars of a text without lone surrogates.
+    /// Counts the chars of a text, which as a `str` has no lone surrogates.
     pub fn from_plain_text(text: &str) -> Self {
         let mut heard = ScriptCounter::default();
         heard.run(text);
         heard.chars
     }
 
-    /// Chars of a value that is a text; none of anything else.
+    /// Counts the chars of a value that is a text; 0 for any other value.
     pub fn from_json<'a>(text: impl Json<'a>) -> Self {
         let mut heard = ScriptCounter::default();
         text.visit_characters(&mut heard);
@@ -108,32 +106,29 @@ impl ScriptChars {
         self.0[Script::from_code_point(point) as usize] += if point > 0xFFFF { 2 } else { 1 };
     }
 
-    /// Chars of one class.
     pub fn chars(&self, script: Script) -> u64 {
         self.0[script as usize]
     }
 
-    /// Chars of all classes.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Chars of each class as doubles, for arithmetic.
     pub fn as_f64(&self) -> [f64; 3] {
         self.0.map(|chars| chars as f64)
     }
 }
 
-/// Chars of a text while it is told.
+/// Counts a text while it is streamed.
 #[derive(Default)]
 struct ScriptCounter {
     chars: ScriptChars,
-    /// A high surrogate, which the next unit may complete.
+    /// A high surrogate that the next unit may complete.
     high_surrogate: Option<u16>,
 }
 
 impl ScriptCounter {
-    /// A high surrogate stayed alone.
+    /// Counts a high surrogate that no low one completed.
     fn count_lone_surrogate(&mut self) {
         if let Some(high) = self.high_surrogate.take() {
             self.chars.add_point(high.into());
@@ -146,7 +141,7 @@ impl CharacterSink for ScriptCounter {
         self.count_lone_surrogate();
         let mut rest = run;
         while !rest.is_empty() {
-            // What is not ASCII stands in few places, if anywhere.
+            // Non-ASCII chars are rare, so ASCII is counted in runs.
             let ascii = rest.bytes().position(|byte| byte >= 0x80).unwrap_or(rest.len());
             self.chars.0[Script::Ascii as usize] += ascii as u64;
             rest = &rest[ascii..];
@@ -191,7 +186,7 @@ impl AddAssign for ScriptChars {
 impl Sub for ScriptChars {
     type Output = Self;
 
-    /// What one has more than the other; nothing where it has less.
+    /// Subtracts by class, saturating at 0.
     fn sub(self, other: Self) -> Self {
         Self(std::array::from_fn(|at| self.0[at].saturating_sub(other.0[at])))
     }

@@ -1,4 +1,4 @@
-//! The texts of a message that a model reads, one by one: what a tokenizer or a fit has to count.
+//! Yields the texts of a message that a model reads, which a tokenizer or a fit has to count.
 
 use std::borrow::Cow;
 
@@ -8,20 +8,33 @@ use crate::js::{self, JsString, Json, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
-/// Tokens an image is taken for where its text cannot be counted: pi's 4800 chars (compaction 1.5).
+/// Estimated tokens of an image: pi's 4,800 chars (compaction 1.5).
 pub const IMAGE_TOKENS: u64 = 1200;
 
-/// What a model reads of a message, piece by piece.
+/// The part of a message that a model reads: all that a fit of a session needs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SentSize {
+    pub chars: ScriptChars,
+    pub images: u64,
+}
+
+impl SentSize {
+    pub fn from_message<'a>(message: impl Json<'a>) -> Self {
+        let (chars, images) = sent_chars(message);
+        Self { chars, images: images.into() }
+    }
+}
+
+/// A piece of a message that a model reads.
 enum SentPiece<J> {
-    /// A text as it is.
     Text(J),
     /// The arguments of a call, as JSON.
     Arguments(J),
 }
 
-/// Hands every text of a message to `take`, as it is sent (compaction 4.6 to 4.9): texts, thinking, names and
-/// arguments of calls. Answers the number of images. Ids, signatures and what a provider wraps around are not
-/// known and not counted. A message that is not sent has no text.
+/// Passes every text of a message to `take` as it is sent (compaction 4.6 to 4.9): texts, thinking, names and arguments
+/// of calls. Returns the number of images. Ids, signatures and a provider's own wrapping are unknown and not counted.
+/// A message that is not sent has no text.
 pub fn each_text(message: &Value, take: &mut dyn FnMut(&JsString)) -> u32 {
     let sent = match role_of(message) {
         Role::User | Role::Assistant | Role::ToolResult => Cow::Borrowed(message),
@@ -37,7 +50,7 @@ pub fn each_text(message: &Value, take: &mut dyn FnMut(&JsString)) -> u32 {
     })
 }
 
-/// Chars of all these texts together, and the number of images.
+/// Counts the chars of all these texts, and the images.
 pub fn sent_chars<'a>(message: impl Json<'a>) -> (ScriptChars, u32) {
     let mut chars = ScriptChars::default();
     let images = match role_of(message) {
@@ -54,7 +67,7 @@ pub fn sent_chars<'a>(message: impl Json<'a>) -> (ScriptChars, u32) {
     (chars, images)
 }
 
-/// Hands every piece of a message that is sent as it is to `take`; answers the number of images.
+/// Passes every piece of a message that is sent unchanged to `take`; returns the number of images.
 fn each_piece<'a, J: Json<'a>>(message: J, take: &mut impl FnMut(SentPiece<J>)) -> u32 {
     let Some(content) = message.get("content") else { return 0 };
     if let Some(blocks) = content.items() {

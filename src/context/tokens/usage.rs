@@ -1,4 +1,4 @@
-//! The estimate of a whole context, anchored on the last count a provider reported (compaction 1.10–1.12).
+//! Estimates a whole context, anchored on the last count that a provider reported (compaction 1.10–1.12).
 
 use crate::context::build::ContextMessage;
 use crate::context::tokens::chars4::estimate_message;
@@ -8,20 +8,20 @@ use crate::js::JsException;
 use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
 
-/// An estimate of a context: measured up to the last usage, estimated from there on.
+/// An estimate of a context: measured up to the last usage, estimated after it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContextEstimate {
-    /// All tokens; NaN for odd usage.
+    /// All tokens; NaN for malformed usage.
     pub tokens: f64,
-    /// Tokens the provider counted at the anchor; 0 without one.
+    /// Tokens that the provider counted at the anchor; 0 without one.
     pub usage_tokens: f64,
-    /// Tokens estimated for the messages after the anchor.
+    /// Estimated tokens of the messages after the anchor.
     pub trailing_tokens: f64,
-    /// Index of the message with the anchor.
+    /// Index of the anchor's message.
     pub last_usage: Option<usize>,
 }
 
-/// Estimates a list of messages. Messages before the anchor are not looked at (compaction 1.12).
+/// Estimates a list of messages. Ignores messages before the anchor (compaction 1.12).
 pub fn estimate_context(messages: &[ContextMessage]) -> Result<ContextEstimate, JsException> {
     let anchor = messages.iter().rposition(|message| message.size.usage.is_some());
     let usage = anchor.and_then(|at| messages[at].size.usage);
@@ -35,8 +35,8 @@ pub fn estimate_context(messages: &[ContextMessage]) -> Result<ContextEstimate, 
     })
 }
 
-/// The same by the rules of a version: `tokens_of` estimates the message at a position, and a usage of nothing may be no
-/// anchor (compaction 12, row "Usage validity").
+/// Estimates a list of messages under a version's rules. `tokens_of` estimates the message at a position. Some versions
+/// ignore a usage of 0 as an anchor (compaction 12, row "Usage validity").
 pub fn estimate_context_under(
     rules: &Rules,
     messages: &[ContextMessage],
@@ -64,13 +64,13 @@ pub fn estimate_context_under(
     })
 }
 
-/// The sum of the messages' own estimates, each rounded up (compaction 1.15).
+/// Sums the messages' own estimates, each rounded up (compaction 1.15).
 pub fn sum_of_estimates(messages: &[ContextMessage]) -> Result<f64, JsException> {
     messages.iter().try_fold(0.0, |sum, message| Ok(sum + estimate_message(&message.size)?))
 }
 
-/// The last valid usage of a path's `message` entries, those a compaction has summarised away included
-/// (compaction 1.13).
+/// Returns the last valid usage of a path's `message` entries, including those that a compaction summarised (compaction
+/// 1.13).
 pub fn last_usage(index: &Index, path: &[EntryIx]) -> Option<(EntryIx, Usage)> {
     path.iter().rev().find_map(|ix| {
         let entry = index.entry(*ix);

@@ -1,5 +1,5 @@
-//! The estimate of gateways of 2026.9: still four chars a token, but a character that costs a tokenizer more
-//! weighs more (pruning 8.5; compaction 12, token estimate).
+//! The estimate of OpenClaw 2026.9: four chars per token, but a character that needs more tokens weighs more (pruning
+//! 8.5; compaction 12, token estimate).
 
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::context::tokens::script::{code_points, in_ranges};
@@ -11,20 +11,20 @@ use crate::store::measure::role_of;
 pub const NORMAL_WEIGHT: f64 = 1.0;
 /// Weight of a char in the context guard.
 pub const GUARD_WEIGHT: f64 = 2.0;
-/// Chars of an image, in user messages too.
+/// Chars of an image, also in user messages.
 const IMAGE_CHARS: f64 = 8000.0;
 
-/// Chars of the notes about what a summary is not shown, and of what stands around them.
+/// Chars of the notes that replace omitted blocks in a summary's input, and of the text around them.
 const IMAGE_OMITTED_CHARS: f64 = 39.0;
 const OTHER_OMITTED_CHARS: f64 = 42.0;
 const OMITTED_WRAPPER_CHARS: f64 = 17.0;
-/// Stands for the arguments of a call that has none.
+/// Replaces the arguments of a call without any.
 const UNDEFINED: &str = "undefined";
 
-/// Ranges of one weight: chars they count, how often the plain weight of a unit comes off, and the ranges.
+/// One weight: the chars that a character counts, how many plain units are deducted from it, and the ranges.
 type WeightRow = (f64, f64, &'static [(u32, u32)]);
 
-/// The table of pruning 8.5: each range in order within its weight.
+/// The table of pruning 8.5, ascending ranges within each weight.
 const WEIGHTS: [WeightRow; 5] = [
     (4.0, 1.0, &[(0xB7, 0xB7), (0x3000, 0x319F), (0x4E00, 0x9FA5), (0xAC00, 0xD7AF), (0xFF01, 0xFF60)]),
     (
@@ -71,12 +71,12 @@ const WEIGHTS: [WeightRow; 5] = [
     ),
 ];
 
-/// Length of a text when a plain unit weighs `unit`: [`NORMAL_WEIGHT`] or [`GUARD_WEIGHT`] (pruning 8.5).
+/// Returns the length of a text whose plain units weigh `unit`: [`NORMAL_WEIGHT`] or [`GUARD_WEIGHT`] (pruning 8.5).
 pub fn weighted_length(text: &JsString, unit: f64) -> f64 {
     weighted_units(text.units(), unit)
 }
 
-/// The same for a part of a text.
+/// Returns the weighted length of UTF-16 units.
 pub fn weighted_units(units: &[u16], unit: f64) -> f64 {
     let plain = units.len() as f64 * unit;
     if is_uniform(units) {
@@ -85,12 +85,12 @@ pub fn weighted_units(units: &[u16], unit: f64) -> f64 {
     code_points(units).fold(plain, |sum, point| sum + surplus(point, unit))
 }
 
-/// Whether each unit weighs the same, as all of them are below the first character of the table.
+/// Whether all units weigh the same, because they are below the table's first character.
 pub fn is_uniform(units: &[u16]) -> bool {
     units.iter().all(|unit| *unit < 0xB7)
 }
 
-/// What a character weighs beyond its units.
+/// Returns a character's weight beyond its plain units.
 fn surplus(point: u32, unit: f64) -> f64 {
     if point < 0xB7 {
         return 0.0;
@@ -99,13 +99,13 @@ fn surplus(point: u32, unit: f64) -> f64 {
     weight.map_or(0.0, |(chars, units, _)| chars - units * unit)
 }
 
-/// Tokens of a message (compaction 12, token estimate): the chars of what is sent as JavaScript adds them, over four, rounded
-/// up, images of 8000 chars in user, custom and toolResult messages with a note for a summary, and nothing for a shell command that is not
-/// sent. `as_told`: texts count with a line end between two, and a user message with its sender (2026.9.6). What has no
-/// text where one is expected counts NaN.
+/// Estimates a message in tokens: weighted chars / 4, rounded up (compaction 12, token estimate). An image in user,
+/// custom and toolResult messages counts 8,000 chars plus the note of a summary; a shell command that is not sent
+/// counts 0. With `as_told` (2026.9.6) the line feeds between texts count, and a user message includes its sender. A
+/// value that should be a text but is not makes the result NaN.
 ///
 /// # Errors
-/// Where the runtime fails on its shape.
+/// The runtime throws on the message's shape.
 pub fn estimate(message: &Value, as_told: bool) -> Result<f64, JsException> {
     let field = |key| js_length(message.get(key));
     let chars = match role_of(message) {
@@ -117,7 +117,7 @@ pub fn estimate(message: &Value, as_told: bool) -> Result<f64, JsException> {
                 Some(Value::Array(blocks)) => {
                     blocks.iter().try_fold(0.0, |sum, block| Ok(sum + assistant_block_chars(block)?))?
                 }
-                // Its letters are taken for blocks of no type.
+                // JavaScript iterates over its characters, none of which is a block.
                 Some(Value::String(_)) => 0.0,
                 _ => return Err(JsException),
             }
@@ -129,12 +129,12 @@ pub fn estimate(message: &Value, as_told: bool) -> Result<f64, JsException> {
     Ok((chars / CHARS_PER_TOKEN).ceil())
 }
 
-/// The same for people: what cannot be estimated counts nothing.
+/// Estimates a message for display; 0 if that fails.
 pub fn estimate_or_zero(message: &Value) -> f64 {
     estimate(message, true).ok().filter(|tokens| tokens.is_finite()).unwrap_or(0.0)
 }
 
-/// Chars of what may be no text: JavaScript has no length for it, or fails where there is nothing.
+/// Returns the `length` of a value that may be no text: NaN for other types. Errors when it is absent or null.
 fn js_length(text: Option<&Value>) -> Result<f64, JsException> {
     match text {
         Some(Value::String(text)) => Ok(weighted_length(text, NORMAL_WEIGHT)),
@@ -160,7 +160,7 @@ fn content_chars(message: &Value, as_told: bool) -> Result<f64, JsException> {
     Ok(texts.iter().sum::<f64>() + joined + images * IMAGE_CHARS + omission_chars(blocks))
 }
 
-/// The text of a block that is read for a summary; none where there is none.
+/// Returns the text of a block that a summary reads.
 fn block_text(block: &Value) -> Option<JsString> {
     let is_result = is_block_type(block, "toolResult") || is_block_type(block, "tool_result");
     let text = block.get("text").filter(|text| js::is_truthy(Some(text)));
@@ -169,7 +169,7 @@ fn block_text(block: &Value) -> Option<JsString> {
     text.or_else(other).filter(|text| !text.is_empty())
 }
 
-/// What a summary is told of the blocks of a message that it is not shown: a note for images, one for other data.
+/// Returns the chars of the notes for blocks that a summary does not see: one for images, one for other data.
 fn omission_chars(blocks: &[Value]) -> f64 {
     let has_image = blocks.iter().any(|block| is_block_type(block, "image"));
     let is_other = |block: &&Value| {
@@ -184,7 +184,7 @@ fn omission_chars(blocks: &[Value]) -> f64 {
     }
 }
 
-/// Chars of ` sender=` and the sender that a user message names, as JSON.
+/// Returns the chars of ` sender=` and a user message's sender as JSON.
 fn sender_chars(message: &Value) -> f64 {
     let member = |key: &str| {
         let text = message.get("__openclaw")?.get(key)?.as_str()?;

@@ -1,4 +1,5 @@
-//! Ids of what an export adds. They come from what is exported, not from chance: the same export has the same ids.
+//! Ids for the entries that an export adds. They are hashes of the export's input, so that the same export has the same
+//! ids.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -8,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::export::document::ExportRequest;
 use crate::store::index::Index;
 
-/// New ids, none of which the transcript has.
+/// New ids that the transcript does not have.
 pub(super) struct ExportIds<'a> {
     index: &'a Index,
     seed: String,
@@ -33,13 +34,13 @@ impl<'a> ExportIds<'a> {
         })
     }
 
-    /// The id of the session, in the form of a random UUID.
+    /// Returns the id of the session, in the form of a random UUID.
     pub(super) fn session(&mut self) -> String {
         let hex = self.hex();
         format!("{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..32])
     }
 
-    /// The id of an entry: eight hex digits (store M2).
+    /// Returns the id of an entry: eight hex digits (store M2).
     pub(super) fn entry(&mut self) -> String {
         loop {
             let id = self.hex()[..8].to_owned();

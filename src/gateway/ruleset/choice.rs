@@ -1,4 +1,9 @@
-//! Which ruleset holds for a store, and what tells so.
+//! Chooses the ruleset of a store and records why, so that a person can check the choice.
+//!
+//! The evidence, strongest first: the release that last wrote a database or `openclaw.json`, the way in which the
+//! store keeps its sessions, the marks of pi in a transcript, the reference version. For example, a database written
+//! by 2026.9.2 beside an `openclaw.json` written by 2026.3.2 gets the rules of 2026.9.2, because 2026.3.2 has no
+//! databases.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -8,78 +13,72 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::provenance::Provenance;
 use crate::js;
 
-/// The key that a gateway writes its own version to whenever it writes its configuration.
+/// A gateway writes its own version to this key whenever it writes its configuration.
 const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
 
-/// The first releases that keep sessions in a database.
 const FIRST_DATABASE: &str = "2026.8.1 (betas from 2026.7.2)";
 
-/// How a store keeps its sessions, as far as that tells a version.
+/// The storage format of a store, as far as it reveals a version.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Era {
-    /// As files: any gateway up to the file era's last.
+    /// JSONL files: any gateway up to the last one that writes files.
     #[default]
     Files,
-    /// In a database, which stable releases have from 2026.8.1 on, and betas from 2026.7.2 on (sqlite A7, releases).
+    /// A database: stable releases from 2026.8.1 on, betas from 2026.7.2 on (sqlite A7, releases).
     Database {
-        /// Where it lies; of several the one written by the newest release.
+        /// The database file; among several, the one that the newest release wrote.
         path: PathBuf,
-        /// The release that last wrote it, as it says itself (sqlite B1).
+        /// The release that last wrote the database, according to the database itself (sqlite B1).
         written_by: Option<String>,
     },
-    /// Without a gateway: the agent runtime's own.
+    /// Sessions of pi itself, without a gateway.
     Pi,
 }
 
-/// What a transcript tells of the pi that wrote it.
+/// Evidence in a transcript of the pi release that wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PiMark {
-    /// The first release that writes such a thing.
+    /// The first release that writes this.
     pub since: PiRelease,
-    /// The newest rules that nothing speaks against.
+    /// The newest ruleset that the transcript does not contradict.
     pub ruleset: Ruleset,
-    /// What tells so, in words.
     pub reason: String,
 }
 
-/// A ruleset and where the choice comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RulesetChoice {
-    /// The rules.
     pub id: Ruleset,
-    /// The release that was named or found, as it is written there.
+    /// The release that was named or found, exactly as written there.
     pub release: Option<String>,
-    /// What settled it.
     pub provenance: Provenance,
-    /// What to say where the version found is not the one the rules were read from.
+    /// A warning for the person when clawscope does not know the release exactly.
     pub note: Option<String>,
 }
 
 impl Default for RulesetChoice {
-    /// The reference, for want of anything that tells.
+    /// The reference version, which applies without any evidence.
     fn default() -> Self {
         Self::new(Ruleset::default(), Provenance::Default)
     }
 }
 
 impl RulesetChoice {
-    /// These rules, without a release that was named.
     pub fn new(id: Ruleset, provenance: Provenance) -> Self {
         Self { id, release: None, provenance, note: None }
     }
 
-    /// A version that someone named; `from` says where.
+    /// Builds the choice from a version that a person or a file names; `from` is that source.
     ///
     /// # Errors
-    /// A text that is no version; the error lists the known ones.
+    /// Fails when the text is not a version; the error lists the known ones.
     pub fn from_version(text: &str, from: Provenance) -> Result<Self, UnknownVersion> {
         let version: Version = text.parse()?;
         let release = Some(text.trim().to_owned());
         Ok(Self { id: version.ruleset(), release, note: version.note(), provenance: from })
     }
 
-    /// What the store itself tells: how it keeps sessions, then the version that last wrote its
-    /// configuration, else the reference. A version that cannot be read decides nothing, and that is said.
+    /// Chooses from the store alone: from the storage format, then the version that last wrote the configuration,
+    /// then the reference. An unreadable version decides nothing and becomes a note.
     pub fn detect(config: &GatewayConfig, era: &Era) -> Self {
         match era {
             Era::Pi => Self::new(Ruleset::Pi0_55, store_provenance("pi's own sessions".to_owned())),
@@ -90,7 +89,7 @@ impl RulesetChoice {
                     let why = format!("{name} was last written by {text}{}", older_config_note(config));
                     Self::from_version(text, store_provenance(why)).ok()
                 });
-                // The configuration may be older than the database beside it, and the other way round.
+                // Either may be older: the configuration, or the database beside it.
                 let newest = own.into_iter().chain(config_says).filter(Self::has_databases);
                 let unknown = || {
                     let why = format!(
@@ -104,20 +103,20 @@ impl RulesetChoice {
         }
     }
 
-    /// Whether gateways with these rules keep sessions in databases.
     fn has_databases(&self) -> bool {
         !self.id.is_pi() && self.id >= Ruleset::V2026_8_1
     }
 
-    /// The same with the version of pi that its settings name; a text that is no version tells nothing.
+    /// Uses the version of pi that its settings name, if only pi's own store decided so far. Ignores a text that is
+    /// not a version.
     #[must_use]
     pub fn or_pi_version(self, version: Option<(String, Provenance)>) -> Self {
         let named = version.and_then(|(text, from)| Self::from_version(&format!("pi-{text}"), from).ok());
         named.filter(|_| self.is_pi_fallback()).unwrap_or(self)
     }
 
-    /// The same for one transcript. Where nothing but pi's own store, or for a file `alone` nothing at all, has settled
-    /// it, a mark of pi's own does; so it does where pi's settings name an older version than the mark proves.
+    /// Refines the choice for one transcript. A mark of pi decides where only pi's own store did, where nothing did
+    /// and the file is `alone`, and where pi's settings name an older version than the mark proves.
     #[must_use]
     pub fn for_transcript(&self, alone: bool, mark: impl FnOnce() -> Option<PiMark>) -> Self {
         let named = matches!(self.provenance, Provenance::File { .. }) && self.id.is_pi();
@@ -131,7 +130,7 @@ impl RulesetChoice {
         }
     }
 
-    /// Whether it is pi's own store alone that says so, which tells no release.
+    /// Whether only pi's own store decided, which reveals no release.
     fn is_pi_fallback(&self) -> bool {
         let by_store = matches!(self.provenance, Provenance::Rule { rule, .. } if rule == "store");
         by_store && self.id == Ruleset::Pi0_55
@@ -142,7 +141,7 @@ impl RulesetChoice {
         Self::from_version(&text, config.provenance(&LAST_TOUCHED_VERSION)).ok()
     }
 
-    /// The same choice, and that the version which last wrote the configuration is none that is known, where it is not.
+    /// Adds a note if the version that last wrote the configuration is unknown.
     fn with_unknown_note(self, config: &GatewayConfig) -> Self {
         let unknown = last_touched_version(config).filter(|text| text.parse::<Version>().is_err());
         let note = unknown.map(|text| {
@@ -152,7 +151,7 @@ impl RulesetChoice {
         Self { note: note.or(self.note), ..self }
     }
 
-    /// What settled it, in words: file, line and key; the flag; the rule.
+    /// Describes the reason: file, line and key; the flag; or the rule.
     pub fn provenance_text(&self) -> String {
         match &self.provenance {
             Provenance::File { key, .. } => format!("{}, {key}", self.provenance),
@@ -164,12 +163,11 @@ impl RulesetChoice {
     }
 }
 
-/// The version that last wrote the configuration, as it is written there.
+/// The version that last wrote the configuration, exactly as written there.
 fn last_touched_version(config: &GatewayConfig) -> Option<String> {
     Some(config.value(&LAST_TOUCHED_VERSION).and_then(js::Value::as_str)?.to_string_lossy())
 }
 
-/// The store's own shape settled it, for this reason.
 fn store_provenance(why: String) -> Provenance {
     Provenance::Rule { rule: "store", why }
 }
@@ -178,7 +176,7 @@ fn file_name(path: &Path) -> Cow<'_, str> {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy()
 }
 
-/// That the configuration beside a database is older, where it names a release.
+/// Names the release that wrote `openclaw.json`; empty if it names no known one.
 fn older_config_note(config: &GatewayConfig) -> String {
     let known = last_touched_version(config).filter(|text| text.parse::<Version>().is_ok());
     known.map(|text| format!("; openclaw.json was last written by {text}")).unwrap_or_default()
@@ -269,7 +267,7 @@ mod tests {
         assert_eq!(chosen("2026.8.1", "2026.9.4"), Ruleset::V2026_9_2);
         let words = detected("{}", &written(Some("2026.8.1"))).provenance_text();
         assert_eq!(words, "openclaw-agent.sqlite was last written by 2026.8.1");
-        // What no release writes there tells nothing.
+        // A text that no release writes there decides nothing.
         for odd in ["dev", "pi-0.60", "2026.3.2", ""] {
             assert_eq!(detected("{}", &written(Some(odd))).id, Ruleset::NEWEST, "{odd}");
         }

@@ -1,5 +1,5 @@
-//! The rules of every range of gateway releases (releases R1, R2), each told by how it differs from its neighbour on the
-//! side of the reference.
+//! The rules of every range of gateway releases (releases R1, R2). Each is written as its difference from the
+//! neighbour on the side of the reference 2026.3.2, so one entry shows what one release changed.
 
 use super::pi::PiRelease;
 use super::rules::{
@@ -9,7 +9,6 @@ use super::rules::{
     Rewrite, Rules, Truncation, WindowGuardRule, WindowRule,
 };
 
-/// The reference.
 pub(super) static V2026_3_2: Rules = Rules {
     read_mode: ReadMode::Entries,
     pi: PiRelease::OLDEST,
@@ -60,7 +59,7 @@ pub(super) static V2026_3_2: Rules = Rules {
     branching: Branching::LastEntry,
 };
 
-// Before the reference, the newest first.
+// Older than the reference, newest first.
 
 pub(super) static V2026_2_22: Rules = Rules {
     eligibility: Eligibility::Anthropic,
@@ -109,7 +108,7 @@ pub(super) static V2026_1_29: Rules = Rules {
 
 pub(super) static V2026_1_24: Rules = Rules { marker: "clawdbot.cache-ttl", ..V2026_1_29 };
 
-// After the reference, the oldest first.
+// Newer than the reference, oldest first.
 
 pub(super) static V2026_3_7: Rules = Rules {
     prune_size: PruneSize { accepts_malformed_answers: true, ..V2026_3_2.prune_size },
@@ -222,7 +221,7 @@ pub(super) static V2026_5_28: Rules = Rules {
 };
 
 const ADVISED: Ends = Ends { notice: Notice::CountAndAdvice, bounded: true, ..PARTIAL };
-/// The greatest whole number that is safe in JavaScript.
+/// `Number.MAX_SAFE_INTEGER` of JavaScript.
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 pub(super) static V2026_6_11: Rules = Rules {
@@ -255,9 +254,10 @@ pub(super) static V2026_8_1: Rules = Rules {
     ..V2026_9_2
 };
 
-/// The newest: a runtime of its own, sessions in a database, and what was pruned stays pruned. These are the rules of 2026.9.6.
-/// Before it, messages count as in 2026.8.1; before 9.5 a configured model's `contextTokens` goes before its `contextWindow`;
-/// before 9.3 the reserve is as in 2026.8.1, and so are the turns that keep their images.
+/// The rules of 2026.9.6: the gateway's own runtime, sessions in a database, pruning that is permanent. The earlier
+/// releases of this range differ: 9.2 counts messages as 2026.8.1 does; before 9.5 the `contextTokens` of a
+/// configured model overrides its `contextWindow`; before 9.3 the reserve and the turns that keep their images are
+/// those of 2026.8.1.
 pub(super) static V2026_9_2: Rules = Rules {
     read_mode: ReadMode::Entries,
     pi: PiRelease::OLDEST,
@@ -305,7 +305,7 @@ pub(super) static V2026_9_2: Rules = Rules {
     branching: Branching::LeafRows,
 };
 
-// The runtime without a gateway: it compacts, and trims nothing.
+// pi without a gateway compacts, and trims nothing.
 
 pub(super) static PI_0_55: Rules = Rules {
     rewrite: Rewrite::None,

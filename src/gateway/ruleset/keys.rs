@@ -1,15 +1,15 @@
-//! Every key of `contextPruning`, `compaction` and the limits beside them, and the releases that read it (releases R95).
+//! The keys of `contextPruning`, `compaction` and the limits beside them, with the releases that read each
+//! (releases R95). clawscope warns about a key that the store's release ignores.
 
 use super::{Ruleset, Version};
 
-/// A key and the releases that read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConfigKey {
-    /// Its path below `agents.defaults`.
+    /// The path below `agents.defaults`; one that begins with `channels` is below the root.
     pub path: &'static str,
-    /// The first release that reads it; none for the oldest known.
+    /// The first release that reads the key; `None` for the oldest known.
     pub since: Option<&'static str>,
-    /// The release that dropped it, and what replaced it.
+    /// The release that dropped the key, and its replacement.
     pub removed: Option<(&'static str, &'static str)>,
 }
 
@@ -21,7 +21,7 @@ const fn since(path: &'static str, since: &'static str) -> ConfigKey {
     ConfigKey { path, since: Some(since), removed: None }
 }
 
-/// The release that moved most settings into the program.
+/// The release that turned most settings into built-in values.
 const BUILT_IN_SINCE: &str = "2026.8.1";
 
 impl ConfigKey {
@@ -29,7 +29,6 @@ impl ConfigKey {
         Self { removed: Some((BUILT_IN_SINCE, instead)), ..self }
     }
 
-    /// Whether a release reads it.
     pub fn is_read(&self, ruleset: Ruleset) -> bool {
         let not_before = |release: &str| ruleset_of(release) <= ruleset;
         !ruleset.is_pi()
@@ -42,7 +41,7 @@ fn ruleset_of(release: &str) -> Ruleset {
     release.parse::<Version>().map_or(Ruleset::default(), |version| version.ruleset())
 }
 
-/// Every key, by its place in the configuration.
+/// Every key, in the order of the configuration.
 pub const KEYS: [ConfigKey; 47] = [
     always("contextPruning.mode"),
     always("contextPruning.ttl"),
@@ -97,8 +96,8 @@ pub const KEYS: [ConfigKey; 47] = [
     since("channels.*.accounts.*.historyLimit", "2026.8.1"),
 ];
 
-/// Why a release does not read a key: the release in which it went and what replaced it, or the one in which it comes; none
-/// where it does, and for a key that is not known here.
+/// Explains why a release does not read a key: the release that dropped it and the replacement, or the release that
+/// introduces it. Returns `None` for a key that the release reads, and for an unknown key.
 pub fn unread_reason(ruleset: Ruleset, path: &str) -> Option<String> {
     let key = KEYS.iter().find(|key| key.path == path).filter(|key| !key.is_read(ruleset))?;
     match (key.removed, key.since) {
@@ -151,7 +150,7 @@ mod tests {
         for key in KEYS {
             for release in key.since.into_iter().chain(key.removed.map(|(release, _)| release)) {
                 let id = ruleset_of(release).id();
-                // Those that came inside a range are read in all of it.
+                // A key introduced inside a range counts as read in all of it.
                 assert!(id == release || release == "2026.3.8", "{} {release}", key.path);
             }
         }

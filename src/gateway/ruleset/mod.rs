@@ -1,5 +1,9 @@
-//! The gateway releases whose rules are known: which rules hold for a store, and everything that differs between them
-//! (releases R1–R3; pruning 8, compaction 12).
+//! The known gateway and pi releases, grouped by equal behaviour: which ruleset applies to a store, and everything
+//! that differs between rulesets (releases R1–R3; pruning 8, compaction 12).
+//!
+//! The rules are data rather than code, because one store can hold sessions of several releases and a person may ask
+//! what another release would do. For example, `"2026.4.20".parse::<Version>()` maps to [`Ruleset::V2026_4_15`],
+//! whose rules hold up to 2026.4.24.
 
 mod choice;
 mod gateways;
@@ -19,105 +23,105 @@ pub use version::{UnknownVersion, Version};
 
 use releases::{GatewayRange, RANGES};
 
-/// A set of rules, named after the first release that has them.
+/// A set of rules, named after the first release that has them. The order of the variants is the order of releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Ruleset {
-    /// The agent runtime alone, without a gateway.
+    /// The oldest known pi, an agent runtime without a gateway.
     Pi0_55,
-    /// The same since whoever summarises sees tool results cut; what each later one changes is in `pi.rs`.
+    /// The summarizer sees truncated tool results. `pi.rs` lists the changes of this and every later release.
     Pi0_56_3,
-    /// The same since an empty name clears the name.
+    /// An empty session name clears the name.
     Pi0_59,
-    /// The same since a compaction starts where the one before it began to keep.
+    /// A compaction starts at the first entry that the previous one kept.
     Pi0_63_1,
-    /// The same since images of users weigh.
+    /// Images of users count.
     Pi0_76,
-    /// The same since files are read line by line.
+    /// Files are read line by line.
     Pi0_78_1,
-    /// The same since a compaction needs something to summarise.
+    /// A compaction needs something to summarise.
     Pi0_79_8,
-    /// The same since a usage of 0 anchors nothing.
+    /// A usage of 0 anchors no estimate.
     Pi0_80_0,
-    /// The same since compactions cut by what is part of the context.
+    /// Compactions cut by the parts of the context.
     Pi0_80_4,
-    /// The same since whoever summarises sees tool results that are plain texts.
+    /// The summarizer sees tool results that are plain text.
     Pi0_81,
-    /// The same since the window is checked between turns.
+    /// The window is checked between turns.
     Pi0_84_4,
-    /// The same since prompt and tools are messages.
+    /// The prompt and the tools are messages.
     Pi0_86,
-    /// The same since contexts are edited.
+    /// Contexts can be edited.
     Pi0_87,
-    /// The same since nested calls name files.
+    /// Nested calls name files.
     Pi0_99,
-    /// The same since whoever summarises sees no thinking.
+    /// The summarizer sees no thinking.
     Pi1_2,
-    /// The same since instructions reach the beginning of a split turn.
+    /// Instructions reach the beginning of a split turn.
     Pi1_4,
-    /// The same since summaries of branches respect edits.
+    /// Summaries of branches respect edits.
     Pi1_5_0,
-    /// Today's: from 1.5.1 on.
+    /// The newest, from 1.5.1 on.
     Pi1_5,
-    /// The oldest that is known, still called clawdbot.
+    /// The oldest known gateway, still called clawdbot.
     V2026_1_24,
-    /// Its markers have the new name.
+    /// Markers carry the new name.
     V2026_1_29,
     /// Nothing is pruned: the pruner no longer reaches the session.
     V2026_2_1,
-    /// One tool result has a limit.
+    /// A single tool result has a limit.
     V2026_2_12,
-    /// A guard watches over tool results; groups have turn limits.
+    /// A guard limits tool results; groups have turn limits.
     V2026_2_19,
     /// The pruner works again.
     V2026_2_21,
-    /// A block that is cut keeps 2217 chars.
+    /// A truncated block keeps 2217 chars.
     V2026_2_22,
-    /// The reference: everything here is checked against it.
+    /// The reference: the version that every rule is checked against.
     #[default]
     V2026_3_2,
-    /// A cut text keeps its tail where that looks important.
+    /// A truncated text keeps its tail if the tail looks important.
     V2026_3_7,
     /// Results with images are pruned.
     V2026_3_11,
     /// The guard ends calls that are still too large.
     V2026_3_22,
-    /// Chinese, Japanese and Korean weigh more to the pruner.
+    /// The pruner counts Chinese, Japanese and Korean characters more than once.
     V2026_3_31,
-    /// So do signatures of thinking.
+    /// The pruner counts the signatures of thinking.
     V2026_4_1,
-    /// One tool result has 40,000 chars at most; images stay for three turns.
+    /// A tool result has at most 40,000 chars; images stay for three turns.
     V2026_4_5,
-    /// Prompts are checked before they are sent; the last touch is that of the same model.
+    /// Prompts are checked before they are sent; only a marker of the same model is the last touch.
     V2026_4_8,
-    /// The reserve leaves room for a prompt there.
+    /// The reserve of that check leaves room for a prompt.
     V2026_4_14,
-    /// One tool result has 16,000 chars at most, or what is configured.
+    /// A tool result has at most 16,000 chars, or the configured number.
     V2026_4_15,
-    /// References to media go with images.
+    /// Media references are removed with the images.
     V2026_4_25,
-    /// Small windows are judged by a share.
+    /// A share of the window decides whether a window is too small.
     V2026_5_2,
     /// The guard no longer counts details.
     V2026_5_18,
-    /// Prompts are checked by what a tokenizer would make of them.
+    /// The check before a prompt approximates a tokenizer.
     V2026_5_22,
-    /// A runtime of its own, and limits by the size of the window.
+    /// The gateway has its own runtime; limits depend on the size of the window.
     V2026_5_28,
     /// Results that were sent once keep their bytes.
     V2026_6_11,
-    /// All results together may have half the window.
+    /// All results together may take half the window.
     V2026_7_1,
-    /// Sessions in a database; what was pruned stays pruned while the gateway runs.
+    /// Sessions are in a database; pruned results stay pruned while the gateway runs.
     V2026_8_1,
-    /// What was pruned stays pruned for good.
+    /// Pruned results stay pruned for good.
     V2026_9_2,
 }
 
-/// The oldest and the newest ruleset of the runtime alone.
+/// The oldest and the newest ruleset of pi.
 const PI: [Ruleset; 2] = [Ruleset::Pi0_55, Ruleset::Pi1_5];
 
 impl Ruleset {
-    /// The gateway's rulesets from the oldest on, then the oldest and the newest of the runtime alone.
+    /// The gateway's rulesets, oldest first, then the oldest and the newest of pi.
     pub const ALL: [Self; RANGES.len() + PI.len()] = {
         let mut all = [Self::Pi0_55; RANGES.len() + PI.len()];
         let mut at = 0;
@@ -128,21 +132,21 @@ impl Ruleset {
         all
     };
 
-    /// Every ruleset with those of the runtime alone in between.
+    /// Every ruleset: the gateway's, then all of pi, each oldest first.
     pub fn all_known() -> impl Iterator<Item = Self> {
         let gateways = RANGES.iter().map(|range| range.ruleset);
         gateways.chain(pi::RANGES.iter().map(|range| range.ruleset))
     }
 
-    /// The newest of the gateway.
+    /// The newest ruleset of the gateway.
     pub const NEWEST: Self = RANGES[RANGES.len() - 1].ruleset;
 
-    /// The name that flags, files and JSON use: the first release that has these rules.
+    /// The name in flags, files and JSON: the first release with these rules.
     pub fn id(self) -> &'static str {
         self.range().map_or_else(|| pi::range(self).map_or("pi", |range| range.id), |range| range.id)
     }
 
-    /// The releases that have these rules, for people: `2026.4.15–4.24`.
+    /// The releases with these rules, for people: `2026.4.15–4.24`.
     pub fn release_span(self) -> &'static str {
         self.range().map_or(self.id(), |range| range.span)
     }
@@ -152,35 +156,35 @@ impl Ruleset {
         self.range().map_or_else(|| pi::range(self).map_or("pi", |range| range.name), |range| range.name)
     }
 
-    /// What differs between versions, as it is in this one.
     pub fn rules(self) -> &'static Rules {
         let of_pi = || pi::range(self).map_or(&gateways::PI_0_55, |range| range.rules);
         self.range().map_or_else(of_pi, |range| range.rules)
     }
 
-    /// Every release that has these rules, oldest first, and whether its own program was asked.
+    /// Lists the releases with these rules, oldest first, each with `true` if its rules were checked against its
+    /// package.
     pub fn releases(self) -> impl Iterator<Item = (&'static str, bool)> {
         let releases = self.range().map(|range| range.releases.split(' '));
         releases.into_iter().flatten().map(|release| (release.trim_end_matches('*'), release.ends_with('*')))
     }
 
     fn range(self) -> Option<&'static GatewayRange> {
-        // The runtime's own stand before the ranges.
+        // The variants of pi come before those of the gateway.
         RANGES.get((self as usize).wrapping_sub(Self::V2026_1_24 as usize))
     }
 
-    /// Whether it is the agent runtime's own, without a gateway.
+    /// Whether these are the rules of pi without a gateway.
     pub fn is_pi(self) -> bool {
         self < Self::V2026_1_24
     }
 
-    /// The ruleset of a release of the runtime alone: that of the nearest range that is not newer.
+    /// Returns the ruleset of a release of pi: that of the newest range that does not begin after it.
     pub fn for_pi(release: PiRelease) -> Self {
         pi::ruleset_of(release)
     }
 
-    /// The ruleset after this one among [`Self::ALL`], the first after the last; one that is not among them goes on to its
-    /// next range.
+    /// Returns the next ruleset in [`Self::ALL`], and the first after the last. A ruleset of pi outside that list
+    /// moves to pi's next range.
     #[must_use]
     pub fn next(self) -> Self {
         let Some(at) = Self::ALL.iter().position(|known| *known == self) else {

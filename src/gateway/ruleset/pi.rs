@@ -1,5 +1,7 @@
-//! The releases of pi: what changed between them, since when, and the ruleset of each range. Every change was asked of the
-//! published packages on both sides of it; where one of them is no longer published, the change log names the release.
+//! The releases of pi: the changes between them, the first release of each, and the ruleset of each range.
+//!
+//! Every change was verified by running the published packages on both sides of it. If one of the two is no longer
+//! published, the change log names the release.
 
 use super::Ruleset;
 use super::gateways::PI_0_55;
@@ -9,48 +11,46 @@ use super::rules::{Compaction, ReadMode, Rules};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PiRelease(pub [u32; 3]);
 
-/// Something that pi does otherwise since a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PiChange {
-    /// Whoever summarises sees the first 2000 units of a tool result.
+    /// The summarizer sees the first 2000 UTF-16 units of a tool result.
     CutsResults,
-    /// An empty session name clears the name before it.
+    /// An empty session name clears the earlier name.
     ClearsNames,
-    /// A compaction considers again what the one before it kept.
+    /// A compaction considers again the entries that the previous one kept.
     StartsAtKept,
-    /// Images of users weigh as much as those of tools.
+    /// Images of users count as much as those of tools.
     WeighsUserImages,
-    /// Files are read line by line: nothing around a line is trimmed away, and falsy lines are junk.
+    /// Files are read line by line: nothing around a line is trimmed, and falsy lines are junk.
     ReadsLines,
-    /// Nothing is compacted where nothing would be summarised.
+    /// A compaction does not run if it would summarise nothing.
     NeedsMessages,
     /// A usage of 0 anchors no estimate.
     NeedsUsage,
-    /// Whatever is part of the context counts towards the budget and can begin the kept part; contents that are missing are
-    /// empty; an older compaction within the kept part speaks again.
+    /// Every part of the context counts towards the budget and can begin the kept part; a missing content is an empty
+    /// one; an older compaction inside the kept part is effective again.
     CutsByContext,
-    /// Whoever summarises sees the content of a tool result that is a plain text; that of an answer has to be blocks.
+    /// The summarizer sees the content of a tool result that is plain text; the content of an answer must be blocks.
     TakesPlainTexts,
     /// The window is checked between the turns of a run too.
     ChecksBetweenTurns,
-    /// Prompt and tools are messages of the transcript.
+    /// The prompt and the tools are messages of the transcript.
     KeepsSystemMessages,
-    /// Contexts are edited, estimates know of it, and only the last compaction speaks.
+    /// Contexts can be edited, estimates respect the edits, and only the last compaction is effective.
     Projects,
-    /// The calls that a tool made itself name files too.
+    /// Calls that a tool makes itself name files too.
     CountsNestedCalls,
-    /// Whoever summarises sees no thinking.
+    /// The summarizer sees no thinking.
     OmitsThinking,
     /// The instructions of `/compact` reach the beginning of a split turn.
     FocusesPrefix,
     /// The summary of a branch respects context edits.
     EditsBranchSummaries,
-    /// A cut never ends within a character.
+    /// A cut never ends inside a character.
     CutsWholeCharacters,
 }
 
 impl PiChange {
-    /// The first release with the change.
     pub const fn since(self) -> PiRelease {
         PiRelease(match self {
             Self::CutsResults => [0, 56, 3],
@@ -75,16 +75,15 @@ impl PiChange {
 }
 
 impl PiRelease {
-    /// The oldest release that was read. Gateways that embed an older or a newer one count as this.
+    /// The oldest verified release. Gateways with an older one, or with their own runtime, count as this.
     pub const OLDEST: Self = Self([0, 55, 0]);
-    /// The newest release that was read.
+    /// The newest verified release.
     pub const NEWEST: Self = Self([1, 5, 2]);
 
-    /// Whether a change is in this release.
     pub const fn has(self, change: PiChange) -> bool {
         let (own, first) = (self.0, change.since().0);
         let mut at = 0;
-        // Arrays cannot be compared in constants.
+        // `const` code cannot compare arrays.
         while at < own.len() {
             if own[at] != first[at] {
                 return own[at] > first[at];
@@ -94,7 +93,6 @@ impl PiRelease {
         true
     }
 
-    /// How the release reads transcripts.
     pub const fn reading(self) -> ReadMode {
         if self.has(PiChange::Projects) { ReadMode::Projected } else { ReadMode::Entries }
     }
@@ -124,7 +122,7 @@ impl Default for PiRelease {
     }
 }
 
-/// Where only the way of reading is known: the oldest release that reads entries, the newest that projects them.
+/// For callers that know only the read mode: the oldest release that reads entries, the newest that projects them.
 impl From<ReadMode> for PiRelease {
     fn from(reading: ReadMode) -> Self {
         match reading {
@@ -134,18 +132,15 @@ impl From<ReadMode> for PiRelease {
     }
 }
 
-/// The releases that share a ruleset.
 #[derive(Debug)]
 pub(super) struct PiRange {
-    /// The ruleset.
     pub ruleset: Ruleset,
-    /// Its name in flags, files and JSON.
+    /// The name in flags, files and JSON.
     pub id: &'static str,
     /// The program and its releases, for people.
     pub name: &'static str,
     /// The first release; the range ends before the next one.
     pub first: PiRelease,
-    /// The rules.
     pub rules: &'static Rules,
 }
 
@@ -185,12 +180,12 @@ ranges! {
     Pi1_5 "pi-1.5" "pi 1.5.1–1.5.2" [1, 5, 1];
 }
 
-/// The range of a ruleset; none of a gateway's.
+/// Returns the range of a ruleset; `None` for a gateway's.
 pub(super) fn range(ruleset: Ruleset) -> Option<&'static PiRange> {
     RANGES.iter().find(|range| range.ruleset == ruleset)
 }
 
-/// The ruleset of a release: that of the newest range that is not newer.
+/// Returns the ruleset of the newest range that does not begin after the release.
 pub(super) fn ruleset_of(release: PiRelease) -> Ruleset {
     let range = RANGES.iter().rev().find(|range| range.first <= release);
     range.map_or(Ruleset::Pi0_55, |range| range.ruleset)

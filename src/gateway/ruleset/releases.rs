@@ -1,25 +1,24 @@
-//! Every published release of the gateway and the range of releases whose rules it follows (releases R1, R3).
+//! Every published release of the gateway, and the range of releases with the same rules that it belongs to
+//! (releases R1, R3).
 
 use super::Ruleset;
 use super::gateways as g;
 use super::rules::Rules;
 
-/// A range of releases with the same rules.
 #[derive(Debug)]
 pub(super) struct GatewayRange {
-    /// Its name in the code.
     pub(super) ruleset: Ruleset,
-    /// Its rules.
     pub(super) rules: &'static Rules,
-    /// Its first release: year, month, day.
+    /// The first release: year, month, day.
     pub(super) first: [u32; 3],
-    /// The name that flags, files and JSON use.
+    /// The name in flags, files and JSON.
     pub(super) id: &'static str,
-    /// The first release and the last, for people.
+    /// The first and the last release, for people.
     pub(super) span: &'static str,
-    /// The program and these releases.
+    /// The program and these releases, for people.
     pub(super) name: &'static str,
-    /// Its releases behind `2026.`, oldest first. Those with a `*` were opened; the others are taken to follow them.
+    /// Releases without their `2026.`, oldest first. A `*` marks a release whose package was checked; the others are
+    /// assumed to follow their neighbours.
     pub(super) releases: &'static str,
 }
 
@@ -261,28 +260,28 @@ pub(super) const RANGES: [GatewayRange; 26] = [
     },
 ];
 
-/// The last of all releases that are known.
+/// The newest known release.
 pub(super) const NEWEST: [u32; 3] = [2026, 9, 6];
 
-/// Whether a release was published, and whether it was opened.
+/// The evidence for the rules of a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReleaseStatus {
-    /// Its own program was asked.
+    /// The package of this release was checked.
     Verified,
-    /// It was published between two that were.
+    /// Published between two releases that were checked.
     Published,
-    /// No package of this number was published.
+    /// No package with this number was published.
     Unpublished,
 }
 
 impl GatewayRange {
-    /// The newest range that does not begin after a release; the oldest before all of them.
+    /// Returns the newest range that does not begin after the release; the oldest range for an older release.
     pub(super) fn for_release(release: [u32; 3]) -> &'static Self {
         RANGES.iter().rev().find(|range| range.first <= release).unwrap_or(&RANGES[0])
     }
 
-    /// What is known of a release, told by its number behind the year, such as `2.6-3`. A number without a day's second
-    /// part stands for all of them.
+    /// Returns the evidence for a release, named by its number after the year, such as `2.6-3`. A number without a
+    /// suffix matches every release of its day, so `2.6` matches `2.6-3`.
     pub(super) fn release_status(&self, number: &str) -> ReleaseStatus {
         let plain = |release: &str| release.trim_end_matches('*').to_owned();
         let same = |release: &&str| {

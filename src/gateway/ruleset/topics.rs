@@ -1,4 +1,4 @@
-//! The rules of a release in words, topic by topic, so that two releases can be compared line by line.
+//! Describes the rules of a release in words, topic by topic, so that a person can compare two releases line by line.
 
 use super::rules::{
     Aggregate, Branching, Compaction, Eligibility, Estimate, Guard, HistoryLimitRule, HistoryLookup,
@@ -6,12 +6,11 @@ use super::rules::{
     PruneKeys, PruneWeight, Pruner, Reserve, ResultLimit, Rewrite, Rules, Truncation, WindowRule,
 };
 
-/// One topic of a release's rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topic {
-    /// Where in a session's life it applies.
+    /// The phase of a session's life in which the rule applies.
     pub group: &'static str,
-    /// Its name, unique over all groups.
+    /// A name that is unique across all groups.
     pub name: &'static str,
     /// The rule, in a sentence or less.
     pub rule: String,
@@ -102,7 +101,7 @@ impl Rules {
     }
 }
 
-/// A whole number in groups of three digits.
+/// Formats a whole number in groups of three digits: `16,000`.
 fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group));

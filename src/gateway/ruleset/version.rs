@@ -1,4 +1,7 @@
-//! A version as a person or a file writes it, and the ruleset that comes nearest to it.
+//! Parses a version as a person or a file writes it, and finds the nearest ruleset.
+//!
+//! A part that is missing or `x` means the newest release that fits: `2026.9` and `2026.9.x` get the rules of the
+//! newest release of 2026.9.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +10,7 @@ use super::pi::PiRelease;
 use super::releases::{GatewayRange, NEWEST, RANGES, ReleaseStatus};
 use super::{PI, Ruleset};
 
-/// A version: `2026.9.6`, `2026.3`, `2026.9.x`, `v2026.2.19-beta.1`, or one of the runtime alone: `pi-0.55`, `pi-1.5.2`.
+/// A version: `2026.9.6`, `2026.3`, `2026.9.x`, `v2026.2.19-beta.1`, or one of pi: `pi-0.55`, `pi-1.5.2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     text: String,
@@ -16,13 +19,12 @@ pub struct Version {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum VersionParts {
-    /// Year, month and day of a gateway; a part that is not told is the greatest there could be.
+    /// Year, month and day of a gateway; a missing part is `u32::MAX`.
     Gateway([u32; 3]),
-    /// The agent runtime: major, minor and patch; a part that is not told is the greatest there could be.
+    /// Major, minor and patch of pi; a missing part is `u32::MAX`.
     Pi([u32; 3]),
 }
 
-/// A text that is no version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no version; expected a release of the gateway such as 2026.4.15 (known: {oldest} to {newest}), or {pi}",
@@ -32,9 +34,9 @@ enum VersionParts {
 )]
 pub struct UnknownVersion(String);
 
-/// What the gateway's versions begin with; anything earlier is no such number.
+/// The first year in the gateway's version numbers.
 const FIRST_YEAR: u32 = 2025;
-/// The minor versions of the runtime whose rules are known: all from the first to the last.
+/// The first and the last known minor version of pi; every one between is known too.
 const KNOWN_PI: [[u32; 2]; 2] = [[0, 55], [1, 5]];
 impl FromStr for Version {
     type Err = UnknownVersion;
@@ -50,7 +52,7 @@ impl FromStr for Version {
     }
 }
 
-/// `2026.9.6` with or without a `v` before it, and whatever a pre-release has behind it.
+/// Parses `2026.9.6` with or without a leading `v`; ignores a pre-release suffix.
 fn gateway_parts(text: &str) -> Option<[u32; 3]> {
     let numbers = text.strip_prefix('v').unwrap_or(text).split(['-', '+']).next()?;
     let mut parts = [u32::MAX; 3];
@@ -69,7 +71,7 @@ fn gateway_parts(text: &str) -> Option<[u32; 3]> {
     (FIRST_YEAR..10_000).contains(&parts[0]).then_some(parts)
 }
 
-/// `0.55.3`; at least one part, at most three.
+/// Parses `0.55.3`, with one to three parts.
 fn pi_parts(text: &str) -> Option<[u32; 3]> {
     let mut parts = [u32::MAX; 3];
     for (at, word) in text.split('.').enumerate() {
@@ -80,7 +82,7 @@ fn pi_parts(text: &str) -> Option<[u32; 3]> {
 }
 
 impl Version {
-    /// Year, month and day of a gateway's version; none of the runtime's own.
+    /// Year, month and day of a gateway's version; `None` for pi.
     pub fn gateway(&self) -> Option<[u32; 3]> {
         match self.parts {
             VersionParts::Gateway(parts) => Some(parts),
@@ -88,7 +90,7 @@ impl Version {
         }
     }
 
-    /// The newest known ruleset that is not newer; the oldest for a version before all of them.
+    /// Returns the newest known ruleset that is not newer; the oldest for a version before all of them.
     pub fn ruleset(&self) -> Ruleset {
         match self.parts {
             VersionParts::Gateway(parts) => GatewayRange::for_release(parts).ruleset,
@@ -96,7 +98,7 @@ impl Version {
         }
     }
 
-    /// What to say where the rules were not read from the version itself.
+    /// Warns if the rules were not read from this exact version; `None` if they were.
     pub fn note(&self) -> Option<String> {
         match self.parts {
             VersionParts::Gateway(parts) => self.gateway_note(parts),
@@ -118,7 +120,7 @@ impl Version {
     fn gateway_note(&self, parts: [u32; 3]) -> Option<String> {
         let (range, text) = (GatewayRange::for_release(parts), &self.text);
         let those = format!("the rules of {}", range.span);
-        // A part that is not told stands for the last of its releases, which is known where a later one is.
+        // A missing part means the last of its releases, which is known if a later release is.
         let is_open = parts.contains(&u32::MAX);
         if parts > NEWEST {
             let same_month = is_open && parts[..2] == NEWEST[..2];
@@ -144,7 +146,7 @@ impl Version {
         }
     }
 
-    /// The number behind the year: `4.15`, or `2.6-3` for one that was published again.
+    /// The number after the year: `4.15`, or `2.6-3` for a release that was published again.
     fn number(&self, [_, month, day]: [u32; 3]) -> String {
         let again = self.text.split_once('-').map(|(_, again)| again);
         let again =
@@ -153,7 +155,7 @@ impl Version {
         format!("{month}.{day}{again}")
     }
 
-    /// Whether this is later than the reference, whose keys are the ones known in full.
+    /// Whether this gateway version is later than the reference, whose keys are all known.
     pub fn is_after_reference(&self) -> bool {
         matches!(self.parts, VersionParts::Gateway(parts) if parts > [2026, 3, 2])
     }

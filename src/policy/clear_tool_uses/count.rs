@@ -1,18 +1,16 @@
-//! `LangChain`'s approximate counter: code points over 4, rounded up for each message (pruning 7.4, the newer form of
-//! 7.4a).
+//! `LangChain`'s approximate token counter: code points divided by 4, rounded up for each message (pruning 7.4, the
+//! newer form of 7.4a).
 
 use crate::js::JsString;
 use crate::policy::clear_tool_uses::message::{Block, Content, Message};
 use crate::policy::clear_tool_uses::python::{code_points, list_len, object_len, text_len};
 
-/// Code points to a token.
+/// Code points per token.
 const CHARS_PER_TOKEN: usize = 4;
-/// Tokens of every message.
+/// Added for every message.
 pub(super) const TOKENS_PER_MESSAGE: usize = 3;
-/// Tokens of an image.
 pub(super) const TOKENS_PER_IMAGE: usize = 85;
 
-/// Approximate tokens of one message.
 pub fn message_tokens(message: &Message) -> usize {
     let (chars, images) = match message {
         Message::Human { content } => {
@@ -32,17 +30,15 @@ pub fn message_tokens(message: &Message) -> usize {
     code_point_tokens(chars) + TOKENS_PER_MESSAGE + images * TOKENS_PER_IMAGE
 }
 
-/// Tokens of so many code points.
 pub(super) fn code_point_tokens(code_points: usize) -> usize {
     code_points.div_ceil(CHARS_PER_TOKEN)
 }
 
-/// Approximate tokens of a list: of its messages together.
 pub fn total_tokens(messages: &[Message]) -> usize {
     messages.iter().map(message_tokens).sum()
 }
 
-/// Code points of the texts, and the number of images.
+/// Returns the code points of the texts, and the number of images.
 pub(super) fn content_size(content: &Content) -> (usize, usize) {
     match content {
         Content::Text(text) => (code_points(text), 0),
@@ -53,8 +49,8 @@ pub(super) fn content_size(content: &Content) -> (usize, usize) {
     }
 }
 
-/// Length of Python's `repr` of the calls, each given by id, name and the length of its arguments; nothing when there
-/// is none (pruning 7.4b).
+/// Returns the length of Python's `repr` of the calls, each with its id, name and length of the arguments; 0 for no
+/// calls (pruning 7.4b).
 pub(super) fn calls_repr_len<'a>(
     calls: impl ExactSizeIterator<Item = (&'a JsString, &'a JsString, usize)>,
 ) -> usize {

@@ -1,4 +1,4 @@
-//! The edit itself (pruning 7.2).
+//! The edit on full messages (pruning 7.2), as `LangChain` runs it. Tests compare [`super::clear_list`] with it.
 
 use crate::js::{JsException, JsString, Object};
 use crate::policy::clear_tool_uses::count::{message_tokens, total_tokens};
@@ -6,21 +6,21 @@ use crate::policy::clear_tool_uses::message::{ClearableCall, Content, Message};
 use crate::policy::clear_tool_uses::python::is_equal_object;
 use crate::policy::clear_tool_uses::settings::ClearSettings;
 
-/// What an edit came to. Tokens are approximate (pruning 7.4).
+/// Token counts are approximate (pruning 7.4).
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClearResult {
-    /// The messages after it.
     pub messages: Vec<Message>,
-    /// Tokens before.
     pub tokens_before: usize,
-    /// Tokens after.
     pub tokens_after: usize,
     /// The trigger was exceeded, even if nothing could be cleared.
     pub triggered: bool,
 }
 
-/// Clears old tool results, counting approximately: messages in this form have lost what the estimate counts. Throws
-/// for a `keep` that is no integer, where it is looked at.
+/// Clears old tool results and counts tokens approximately; these messages do not hold the data for the model's
+/// estimate.
+///
+/// # Errors
+/// If `keep` is read and is no integer.
 pub fn clear(messages: Vec<Message>, settings: &ClearSettings) -> Result<ClearResult, JsException> {
     let before = total_tokens(&messages);
     let triggered = before as f64 > settings.trigger;
@@ -49,7 +49,7 @@ struct ClearRun<'a> {
 }
 
 impl ClearRun<'_> {
-    /// The tool results, oldest first, without those that are kept.
+    /// Returns the tool results that may be cleared, oldest first.
     fn candidate_positions(&self) -> Result<Vec<usize>, JsException> {
         let results = self.messages.iter().enumerate();
         let mut results: Vec<usize> = results
@@ -60,7 +60,7 @@ impl ClearRun<'_> {
         Ok(results)
     }
 
-    /// Clears the result at an index; false when it stays.
+    /// Clears a result. Returns false if it stays.
     fn clear(&mut self, at: usize) -> bool {
         let Message::Tool { call: id, name, cleared: false, .. } = &self.messages[at] else { return false };
         let (id, name) = (id.clone(), name.clone().filter(|name| !name.is_empty()));
@@ -85,7 +85,7 @@ impl ClearRun<'_> {
     }
 
     /// Empties the arguments of the calls with this id, in the first message that equals the reply: an earlier equal
-    /// one is edited in its place (pruning 7.2 f).
+    /// message is edited instead of the reply (pruning 7.2 f).
     fn clear_inputs(&mut self, reply: usize, id: &JsString) {
         let equal = |message: &Message| is_equal_message(message, &self.messages[reply]);
         let at = self.messages[..reply].iter().position(equal).unwrap_or(reply);
@@ -107,7 +107,7 @@ impl ClearRun<'_> {
     }
 }
 
-/// How many of the results, from the oldest on, may be cleared (pruning 7.2, step 2).
+/// Returns how many of the results may be cleared, from the oldest on (pruning 7.2, step 2).
 pub fn clearable_count(results: usize, keep: f64) -> Result<usize, JsException> {
     if keep >= results as f64 {
         return Ok(0);
@@ -119,7 +119,7 @@ pub fn clearable_count(results: usize, keep: f64) -> Result<usize, JsException> 
     Ok(results.min(count as usize))
 }
 
-/// Python's equality of two replies.
+/// Whether Python finds two replies equal.
 fn is_equal_message(a: &Message, b: &Message) -> bool {
     let (
         Message::Ai { text, calls, cleared },
@@ -137,7 +137,7 @@ fn is_equal_message(a: &Message, b: &Message) -> bool {
         && calls.iter().zip(others).all(equal)
 }
 
-/// A key that sorts by code points, not by UTF-16 units.
+/// Returns a key that sorts by code points and not by UTF-16 units.
 pub(super) fn code_point_key(text: &JsString) -> Vec<u32> {
     let chars = char::decode_utf16(text.units().iter().copied());
     chars.map(|char| char.map_or_else(|lone| u32::from(lone.unpaired_surrogate()), u32::from)).collect()
@@ -149,7 +149,7 @@ mod tests {
     use crate::js;
     use crate::policy::clear_tool_uses::parse_message;
 
-    /// Messages given by a word each: `u`, `a:ID,ID` a reply that calls `f`, `r:ID` a result of 40 chars.
+    /// Builds messages, one word each: `u`, `a:ID,ID` for a reply that calls `f`, `r:ID` for a result of 40 chars.
     fn list(words: &str) -> Vec<Message> {
         let call =
             |id: &str| format!(r#"{{"type":"toolCall","id":"{id}","name":"f","arguments":{{"x":1}}}}"#);
@@ -174,7 +174,7 @@ mod tests {
         ClearSettings { trigger: 1.0, keep: 0.0, ..ClearSettings::default() }
     }
 
-    /// Indexes of cleared results.
+    /// Returns the indexes of the cleared results.
     fn cleared(words: &str, settings: &ClearSettings) -> Vec<usize> {
         let clearing = clear(list(words), settings).unwrap();
         assert_eq!(clearing.tokens_after, total_tokens(&clearing.messages), "tokens are kept up to date");
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(cleared(THREE, &settings), [0; 0]);
     }
 
-    /// For each reply, the ids of its cleared calls.
+    /// Returns the ids of the cleared calls of each reply.
     fn inputs(words: &str) -> Vec<Vec<String>> {
         let settings = ClearSettings { clear_tool_inputs: true, ..eager() };
         let messages = clear(list(words), &settings).unwrap().messages;

@@ -1,77 +1,61 @@
-//! A message in the form `LangChain` counts and edits: what a model is sent, without what its classes do not hold.
+//! A message in the form in which `LangChain` counts and edits it: as the model receives it, without the members that
+//! its classes do not hold.
 
 use crate::js::{JsException, JsString, Json, JsonKind, Object, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
-/// One message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// What the person, a summary, an extension or a shell command says.
-    Human {
-        /// What it says.
-        content: Content,
-    },
-    /// What the model says.
+    /// From the person, a summary, an extension or a shell command.
+    Human { content: Content },
     Ai {
-        /// Its text blocks, joined without a separator.
+        /// Text blocks, joined without a separator.
         text: JsString,
-        /// Its tool calls.
         calls: Vec<ClearableCall>,
         /// Ids of the calls whose arguments were cleared, sorted by code points.
         cleared: Vec<JsString>,
     },
-    /// What a tool returned.
     Tool {
-        /// What it returned.
         content: Content,
-        /// The call it answers; empty when it names none.
+        /// Id of the call that the result answers; may be empty.
         call: JsString,
-        /// The tool's name.
         name: Option<JsString>,
-        /// It is marked as an error.
         is_error: bool,
-        /// A placeholder stands for its content.
+        /// Whether a placeholder replaces the content.
         cleared: bool,
     },
 }
 
-/// The content of a message: a text, or blocks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
-    /// A text.
     Text(JsString),
-    /// Blocks.
     Blocks(Vec<Block>),
 }
 
-/// A block of a content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
-    /// A text.
     Text(JsString),
-    /// An image.
     Image {
-        /// Its bytes; any value, `null` when absent.
+        /// Any value; `null` if absent.
         data: Value,
-        /// Its media type; any value, `null` when absent.
+        /// Media type: any value, `null` if absent.
         mime: Value,
     },
 }
 
-/// A tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClearableCall {
-    /// Its id.
     pub id: JsString,
-    /// The tool's name.
     pub name: JsString,
-    /// Its arguments.
     pub arguments: Object,
 }
 
-/// The form of a message as it is sent to a model (compaction 4.6–4.9). Throws where a text block has no text, where a
-/// content is neither text nor list, and where the call id or name of a result is no text.
+/// Parses a message in the form in which a model receives it (compaction 4.6–4.9).
+///
+/// # Errors
+/// If a text block has no text, if a content is neither text nor list, if the call id or name of a result is no text,
+/// and for roles that no model receives.
 pub fn parse_message<'a>(message: impl Json<'a>) -> Result<Message, JsException> {
     let content = message.get("content").filter(|content| !content.is_null());
     match role_of(message) {
@@ -110,7 +94,7 @@ fn parse_assistant<'a>(content: impl Json<'a>) -> Result<Message, JsException> {
     Ok(Message::Ai { text, calls, cleared: Vec::new() })
 }
 
-/// A call with a name, an id and arguments; others are left out.
+/// Parses a call with name, id and arguments; `None` if one is missing.
 fn parse_call<'a>(block: impl Json<'a>) -> Option<ClearableCall> {
     let text = |name| block.get(name).and_then(Json::to_js_string);
     if !is_block_type(block, "toolCall") {
@@ -121,7 +105,7 @@ fn parse_call<'a>(block: impl Json<'a>) -> Option<ClearableCall> {
     Some(ClearableCall { id: text("id")?, name: text("name")?, arguments })
 }
 
-/// A result is one text, unless it holds an image.
+/// Joins the blocks of a result into one text, unless it holds an image.
 fn parse_result<'a>(content: Option<impl Json<'a>>) -> Result<Content, JsException> {
     let Some(content) = content else { return Ok(Content::Text(JsString::new())) };
     if let Some(text) = content.to_js_string() {
@@ -146,7 +130,7 @@ fn parse_blocks<'a>(content: impl Json<'a>) -> Result<Vec<Block>, JsException> {
     Ok(blocks)
 }
 
-/// The texts of the text blocks; halves of a surrogate pair that meet become one character.
+/// Joins the texts of the text blocks; two halves of a surrogate pair that meet become one character.
 fn join_texts<'a>(content: impl Json<'a>, separator: &str) -> Result<JsString, JsException> {
     let mut all = JsString::new();
     let texts = content.items().ok_or(JsException)?.filter(|item| is_block_type(*item, "text"));
@@ -167,7 +151,7 @@ fn is_block_type<'a>(block: impl Json<'a>, kind: &str) -> bool {
     block.get("type").is_some_and(|value| value.str_is(kind))
 }
 
-/// The call that a result answers, empty when it names none, and the name of the tool.
+/// Returns the id of the call that a result answers, empty if absent, and the tool name.
 pub(super) fn call_and_tool_name<'a>(
     message: impl Json<'a>,
 ) -> Result<(JsString, Option<JsString>), JsException> {

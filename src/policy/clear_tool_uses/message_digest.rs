@@ -1,4 +1,5 @@
-//! A message as clearing counts, pairs and compares it, without its texts (pruning 7.2, 7.4).
+//! The digest of a message: its data for counting, pairing and comparing in clearing, without its texts (pruning 7.2,
+//! 7.4).
 
 use crate::context::llm::to_llm;
 use crate::js::{JsException, JsString, Json, Object, Value};
@@ -14,51 +15,38 @@ use crate::store::measure::role_of;
 /// Chars of `{}`.
 const NO_ARGUMENTS_CHARS: usize = 2;
 
-/// One message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MessageDigest {
-    /// What the person, a summary, an extension or a shell command says.
-    Human {
-        /// What it says.
-        content: ContentSize,
-    },
-    /// What the model says.
+    /// From the person, a summary, an extension or a shell command.
+    Human { content: ContentSize },
     Ai {
-        /// Its texts.
+        /// Hash of its texts.
         text: ValueHash,
         /// Code points of its texts.
         code_points: usize,
-        /// Its tool calls.
         calls: Vec<CallDigest>,
     },
-    /// What a tool returned.
     Tool {
-        /// What it returned.
         content: ContentSize,
-        /// The call it answers; empty when it names none.
+        /// Id of the call that the result answers; may be empty.
         call: JsString,
-        /// The tool's name.
         name: Option<JsString>,
     },
 }
 
-/// A content, as it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContentSize {
-    /// Code points of its texts.
+    /// Code points of all texts.
     pub code_points: usize,
-    /// Images.
+    /// Number of images.
     pub images: usize,
 }
 
-/// A tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallDigest {
-    /// Its id.
     pub id: JsString,
-    /// The tool's name.
     pub name: JsString,
-    /// Its arguments: equal where Python has them equal.
+    /// Equal for arguments that Python finds equal.
     pub arguments: ValueHash,
     /// Code points of the arguments in Python's form.
     pub python_len: usize,
@@ -67,7 +55,7 @@ pub struct CallDigest {
 }
 
 impl MessageDigest {
-    /// The sketch of a message of a context; none when it is not sent to a model.
+    /// Builds the digest of a message of a context; `None` if no model receives it.
     pub fn from_message<'a>(message: impl Json<'a>) -> Result<Option<Self>, JsException> {
         let sent = match role_of(message) {
             Role::User | Role::Assistant | Role::ToolResult => {
@@ -78,7 +66,7 @@ impl MessageDigest {
         sent.map(|message| Ok(Self::new(&parse_message(&message)?))).transpose()
     }
 
-    /// The sketch of a tool result whose content counts so many code points and images.
+    /// Builds the digest of a tool result from the code points and images of its content.
     pub fn from_result<'a>(
         message: impl Json<'a>,
         (code_points, images): (usize, usize),
@@ -87,7 +75,7 @@ impl MessageDigest {
         Ok(Self::Tool { content: ContentSize { code_points, images }, call, name })
     }
 
-    /// The sketch of a message as it is sent.
+    /// Builds the digest of a message in the form that a model receives.
     pub fn new(message: &Message) -> Self {
         let said = |content| {
             let (code_points, images) = content_size(content);
@@ -106,7 +94,7 @@ impl MessageDigest {
         }
     }
 
-    /// Whether two replies are equal in Python, where `True` is 1: their lengths may differ then.
+    /// Whether Python finds two replies equal. `True` equals 1 there, so the lengths may differ.
     pub fn is_equal_reply(&self, other: &Self) -> bool {
         let (Self::Ai { text, calls, .. }, Self::Ai { text: other, calls: others, .. }) = (self, other)
         else {
@@ -118,7 +106,7 @@ impl MessageDigest {
         text == other && calls.len() == others.len() && calls.iter().zip(others).all(equal)
     }
 
-    /// Approximate tokens (pruning 7.4).
+    /// Returns the approximate tokens (pruning 7.4).
     pub fn tokens(&self) -> usize {
         let (chars, images) = match self {
             Self::Human { content } => (content.code_points + "user".len(), content.images),
@@ -134,7 +122,6 @@ impl MessageDigest {
         code_point_tokens(chars) + TOKENS_PER_MESSAGE + images * TOKENS_PER_IMAGE
     }
 
-    /// The same result with another content.
     #[must_use]
     pub fn with_content(mut self, code_points: usize, images: usize) -> Self {
         if let Self::Tool { content, .. } = &mut self {
@@ -143,7 +130,7 @@ impl MessageDigest {
         self
     }
 
-    /// Empties the arguments of the calls with an id; how many chars of JSON that takes away.
+    /// Empties the arguments of the calls with this id. Returns the chars of JSON that this frees.
     pub fn clear_arguments(&mut self, id: &JsString) -> i64 {
         let Self::Ai { calls, .. } = self else { return 0 };
         let mut gone = 0;

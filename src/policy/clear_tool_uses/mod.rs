@@ -1,5 +1,5 @@
-//! Tool-use clearing as `LangChain`'s `ClearToolUsesEdit` does it: when the counted tokens of all messages exceed a
-//! trigger, tool results are replaced by a placeholder, oldest first, but for the last few (pruning 7.1, 7.2, 7.4).
+//! Tool-use clearing as `LangChain`'s `ClearToolUsesEdit` does it (pruning 7.1, 7.2, 7.4): if the tokens of all
+//! messages exceed a trigger, a placeholder replaces all tool results but the last few, oldest first.
 
 mod count;
 mod edit;

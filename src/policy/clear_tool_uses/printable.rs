@@ -1,13 +1,12 @@
-//! Which characters Python prints as they are: all but the categories Cc, Cf, Cs, Co, Cn, Zl, Zp, and Zs without the
-//! space, by Unicode 14 (pruning 7.4b). Later characters are not assigned there, so no crate's newer table will do.
+//! The characters that Python 3.11 prints without an escape: all but the categories Cc, Cf, Cs, Co, Cn, Zl, Zp, and Zs
+//! without the space, in Unicode 14 (pruning 7.4b). The table is our own, because a crate's newer Unicode also assigns
+//! later characters.
 
-/// Whether a code point is printable to Python 3.11.
 pub(super) fn is_printable(code_point: u32) -> bool {
     BOUNDS.partition_point(|bound| *bound <= code_point).is_multiple_of(2)
 }
 
-/// Where printable and non-printable runs meet: the first of the list opens the first non-printable run, the second
-/// ends it, and so on.
+/// Boundaries of the runs: the first opens a non-printable run, the second ends it, and so on.
 const BOUNDS: &[u32] = &[
     0x0, 0x20, 0x7F, 0xA1, 0xAD, 0xAE, 0x378, 0x37A, 0x380, 0x384, 0x38B, 0x38C, 0x38D, 0x38E, 0x3A2, 0x3A3,
     0x530, 0x531, 0x557, 0x559, 0x58B, 0x58D, 0x590, 0x591, 0x5C8, 0x5D0, 0x5EB, 0x5EF, 0x5F5, 0x606, 0x61C,

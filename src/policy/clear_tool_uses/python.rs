@@ -1,17 +1,16 @@
-//! What Python makes of the arguments of a call: the length of their `repr`, and whether two are equal
-//! (pruning 7.2 f, 7.4b). Lengths are in code points.
+//! Python's view of the arguments of a call: the length of their `repr`, and their equality (pruning 7.2 f, 7.4b).
+//! `LangChain` counts tokens from the `repr`, so its length must be exact. Lengths are in code points.
 
 use crate::js::{self, JsString, Object, Value};
 use crate::policy::clear_tool_uses::printable::is_printable;
 
-/// The quotation marks around a text.
 const QUOTES: usize = 2;
-/// From this on, and below the least, floats are written with an exponent: places before the point.
+/// Most digits before the point of a float that Python writes without an exponent.
 const PLAIN_PLACES: i64 = 16;
-/// Zeros behind the point that a float may begin with.
+/// Most zeros after the point of a float that Python writes without an exponent.
 const PLAIN_ZEROS: i64 = 3;
 
-/// Code points of a text; a lone surrogate is one.
+/// Counts code points; a lone surrogate is one.
 pub(super) fn code_points(text: &JsString) -> usize {
     let units = text.units();
     if units.iter().all(|unit| *unit < 0xD800) {
@@ -20,7 +19,7 @@ pub(super) fn code_points(text: &JsString) -> usize {
     char::decode_utf16(units.iter().copied()).count()
 }
 
-/// Length of the `repr` of a value that came out of JSON text.
+/// Returns the length of the `repr` of a value parsed from JSON.
 pub(super) fn repr_len(value: &Value) -> usize {
     match value {
         Value::Null => "None".len(),
@@ -33,18 +32,19 @@ pub(super) fn repr_len(value: &Value) -> usize {
     }
 }
 
-/// Length of the `repr` of a dictionary.
+/// Returns the length of the `repr` of a dictionary.
 pub(super) fn object_len(object: &Object) -> usize {
     list_len(object.iter().map(|(key, value)| text_len(key) + ": ".len() + repr_len(value)))
 }
 
-/// Brackets, and the items with a comma and a space between them.
+/// Returns the length of brackets and items, with a comma and a space between the items.
 pub(super) fn list_len(items: impl Iterator<Item = usize>) -> usize {
     let (count, sum) = items.fold((0, 0), |(count, sum), item| (count + 1, sum + item));
     "[]".len() + sum + ", ".len() * usize::saturating_sub(count, 1)
 }
 
-/// Length of the `repr` of a text: in single quotes unless it holds one of these and no double ones.
+/// Returns the length of the `repr` of a text: in single quotes, or in double quotes if it holds single and no double
+/// ones.
 pub(super) fn text_len(text: &JsString) -> usize {
     let has = |quote: char| text.units().contains(&(quote as u16));
     let quote = if has('\'') && !has('"') { '"' } else { '\'' };
@@ -65,8 +65,8 @@ fn char_len(code_point: u32, quote: char) -> usize {
     }
 }
 
-/// A number that JavaScript writes without point and exponent is a Python integer, any other a float; what is no
-/// number in JSON is `None`.
+/// Returns the length of a number: an integer if JavaScript writes it without point and exponent, otherwise a float. A
+/// number that JSON cannot write is Python's `None`.
 fn number_len(number: f64) -> usize {
     if !number.is_finite() {
         return "None".len();
@@ -75,7 +75,7 @@ fn number_len(number: f64) -> usize {
     if text.contains(['.', 'e']) { float_len(&text) } else { text.len() }
 }
 
-/// Length of a float's `repr` from JavaScript's text of it: both have the shortest digits, but not the same form.
+/// Returns the length of a float's `repr` from JavaScript's text: both use the shortest digits, in different forms.
 fn float_len(text: &str) -> usize {
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
     let unsigned = mantissa.trim_start_matches('-');
@@ -96,13 +96,13 @@ fn float_len(text: &str) -> usize {
     sign + plain as usize
 }
 
-/// `1.5e-07`: at least two digits of exponent, always with a sign.
+/// Returns the length of a text such as `1.5e-07`: the exponent has a sign and at least two digits.
 fn exponent_len(digits: i64, exponent: i64) -> usize {
     let mantissa = if digits > 1 { digits as usize + 1 } else { 1 };
     mantissa + "e+".len() + exponent.abs().to_string().len().max(2)
 }
 
-/// Python's equality: the order of keys does not matter, and `true` is 1.
+/// Whether Python finds two values equal: the order of keys does not matter, and `true` is 1.
 pub(super) fn is_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Array(a), Value::Array(b)) => {

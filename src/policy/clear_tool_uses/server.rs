@@ -1,41 +1,40 @@
-//! Clearing on Anthropic's side, as a gateway of 2026.9 asks for it instead of pruning itself (pruning 7b): whether it
-//! asks, with which words, and an estimate of what the server then clears. Rules of 2026.9 alone.
+//! Clearing on Anthropic's servers, which a gateway of 2026.9 requests instead of pruning itself (pruning 7b): whether
+//! it requests clearing, the request, and an estimate of the results that the server clears. Older versions never
+//! request it.
 //!
-//! No credential is opened: whether the key is one of the kind that clearing needs is told by the configuration, or
-//! not at all.
+//! clawscope opens no credential. The configuration alone decides whether the key is of a kind that clearing needs;
+//! otherwise that stays unknown.
 
 use crate::gateway::eligibility::ModelRoute;
 use crate::gateway::tools::ToolFilter;
 use crate::js::{self, JsString, Object, Value};
 use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, TokenCounting};
 
-/// The edit's type in the request.
+/// Type of the edit in the request.
 pub const EDIT_TYPE: &str = "clear_tool_uses_20250919";
-/// The beta header that goes with it (pruning 7.13).
+/// Beta header of the request (pruning 7.13).
 pub const BETA_HEADER: &str = "context-management-2025-06-27";
-/// Tool uses that the server keeps at the end.
+/// Last tool uses that the server keeps.
 pub const KEEP_TOOL_USES: usize = 3;
-/// Least trigger and its share of the window, in tokens.
+/// Smallest trigger in tokens, and its share of the window.
 const TRIGGER_TOKENS: (f64, f64) = (50_000.0, 0.3);
-/// Least that must be cleared and its share of the window, in tokens.
+/// Smallest `clear_at_least` in tokens, and its share of the window.
 const CLEAR_AT_LEAST_TOKENS: (f64, f64) = (12_500.0, 0.05);
-/// Anthropic's public endpoint.
 const PUBLIC_HOST: &str = "api.anthropic.com";
 
-/// What kind of credential the model is called with, as the configuration says.
+/// Credential of the model, according to the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialKind {
-    /// A key of the API.
     ApiKey,
-    /// A token of a subscription: no clearing is asked for.
+    /// Token of a subscription; the gateway requests no clearing.
     OAuth,
-    /// The configuration does not say.
+    /// The configuration does not name it.
     Unknown,
 }
 
 impl CredentialKind {
-    /// The kind of Anthropic's credential as a configuration tells it: the first profile that the order names, else all
-    /// profiles where they agree. An environment is not asked.
+    /// Returns the kind of Anthropic's credential: that of the first known profile in the order, otherwise that of all
+    /// profiles if they agree. Environment variables are not read.
     pub fn from_config(config: &Value) -> Self {
         let auth = |key: &str| config.get("auth").and_then(|auth| auth.get(key));
         let profiles = auth("profiles").and_then(Value::as_object);
@@ -50,7 +49,7 @@ impl CredentialKind {
         first.filter(|first| kinds.all(|kind| kind == *first)).unwrap_or(Self::Unknown)
     }
 
-    /// That of one profile; none where it is not Anthropic's or of no known mode.
+    /// Returns the kind of a profile; `None` if it is not Anthropic's or its mode is unknown.
     fn from_profile(profile: &Value) -> Option<Self> {
         let is = |key: &str, word: &str| profile.get(key).is_some_and(|value| value.str_is(word));
         match is("provider", "anthropic") {
@@ -61,24 +60,22 @@ impl CredentialKind {
     }
 }
 
-/// What decides whether clearing is asked for.
+/// Facts that decide whether the gateway requests clearing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerFacts<'a> {
     /// `contextPruning.mode` is `cache-ttl`.
     pub is_mode_on: bool,
-    /// API of the model, as `anthropic-messages`.
+    /// API of the model, such as `anthropic-messages`.
     pub api: Option<&'a str>,
-    /// Provider of the model.
     pub provider: &'a str,
-    /// Base URL of the model, else of the environment; none for the default endpoint.
+    /// Base URL of the model, otherwise that of the environment; `None` for the default endpoint.
     pub base_url: Option<&'a str>,
-    /// Kind of the credential.
     pub credential: CredentialKind,
 }
 
 impl<'a> ServerFacts<'a> {
-    /// What a configuration tells of a provider and the route to it; Anthropic's own interface is taken for that of its
-    /// provider where none is named, and its own endpoint: an environment is not asked.
+    /// Reads the facts from a configuration and the model's route. Without a route, Anthropic's provider gets its own
+    /// API and endpoint. Environment variables are not read.
     pub fn from_config(config: &Value, is_mode_on: bool, provider: &'a str, route: &'a ModelRoute) -> Self {
         let own = (provider == "anthropic").then_some("anthropic-messages");
         Self {
@@ -91,31 +88,30 @@ impl<'a> ServerFacts<'a> {
     }
 }
 
-/// Whether clearing is asked for (pruning 7.10).
+/// Whether the gateway requests clearing (pruning 7.10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerState {
-    /// It is.
     On,
-    /// It is, if the key is one of the API; nothing here opens it to see.
+    /// Requested if the credential is an API key, which clawscope does not open to check.
     OnWithApiKey,
     /// Pruning is off.
     ModeOff,
-    /// Another provider or API.
+    /// The provider or the API is another one.
     OtherApi,
-    /// Another endpoint than Anthropic's public one.
+    /// The endpoint is not Anthropic's public one.
     OtherEndpoint,
     /// The credential is a token of a subscription.
     OAuth,
 }
 
 impl ServerState {
-    /// Whether it is, as far as is known.
+    /// Whether the gateway requests clearing, as far as is known.
     pub fn is_on(self) -> bool {
         matches!(self, Self::On | Self::OnWithApiKey)
     }
 }
 
-/// Tells whether clearing is asked for.
+/// Decides whether the gateway requests clearing.
 pub fn server_state(facts: &ServerFacts<'_>) -> ServerState {
     let own_api = facts.api.is_some_and(|api| api.eq_ignore_ascii_case("anthropic-messages"));
     match facts.credential {
@@ -130,7 +126,7 @@ pub fn server_state(facts: &ServerFacts<'_>) -> ServerState {
     }
 }
 
-/// The host of a URL, without user and port.
+/// Returns the host of a URL, without user and port.
 fn host_of(url: &str) -> Option<&str> {
     let rest = url.trim().split_once("://")?.1;
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -138,20 +134,20 @@ fn host_of(url: &str) -> Option<&str> {
     host.split(':').next().filter(|host| !host.is_empty())
 }
 
-/// The numbers of the request for a window.
+/// Parameters of the request for a window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerClearRequest {
-    /// Input tokens from which results are cleared.
+    /// Input tokens above which the server clears.
     pub trigger: f64,
-    /// Input tokens that must be cleared, or nothing is.
+    /// Input tokens that the server must free; otherwise it clears nothing.
     pub clear_at_least: f64,
-    /// Tools that are spared, sorted by UTF-16 units (pruning 7.12).
+    /// Excluded tools, sorted by UTF-16 units (pruning 7.12).
     pub exclude_tools: Vec<JsString>,
 }
 
 impl ServerClearRequest {
-    /// The numbers for a window in tokens; one that is not positive counts as 0. `tools` is `contextPruning.tools`,
-    /// `known` are the names of the tools of the call and of its messages (pruning 7.11, 7.12).
+    /// Builds the request for a window in tokens; a window that is not positive and finite counts as 0. `tools` is
+    /// `contextPruning.tools`, `known` the tool names of the call and of its messages (pruning 7.11, 7.12).
     pub fn new<'a>(
         window: f64,
         tools: Option<&Value>,
@@ -166,7 +162,7 @@ impl ServerClearRequest {
         }
     }
 
-    /// The parameters as the step takes them; `prompt_tokens` stand before the messages.
+    /// Returns the parameters for [`super::clear_list`]; `prompt_tokens` are those before the messages.
     pub fn settings(&self, prompt_tokens: u64) -> ClearSettings {
         ClearSettings {
             trigger: self.trigger,
@@ -179,7 +175,7 @@ impl ServerClearRequest {
         }
     }
 
-    /// The edit as it is sent, keys in order (pruning 7.11).
+    /// Returns the edit as the gateway sends it, with its keys in order (pruning 7.11).
     pub fn to_json(&self) -> Value {
         let amount = |kind: &str, value: f64| {
             Value::from(Object::from([("type", Value::from(kind)), ("value", Value::Number(value))]))
@@ -196,7 +192,7 @@ impl ServerClearRequest {
     }
 }
 
-/// Denied names as they are written, and every known tool that the lists leave out (pruning 7.12).
+/// Returns the denied names as written, and every known tool that the lists exclude (pruning 7.12).
 fn exclude_tools<'a>(tools: Option<&Value>, known: impl IntoIterator<Item = &'a JsString>) -> Vec<JsString> {
     let filter = ToolFilter::compile(tools);
     let deny = tools.and_then(|tools| tools.get("deny")).and_then(Value::as_array).unwrap_or_default();
@@ -211,42 +207,41 @@ fn exclude_tools<'a>(tools: Option<&Value>, known: impl IntoIterator<Item = &'a 
     excluded
 }
 
-/// A tool result of the prompt, as the server counts it.
+/// Tool result of the prompt, as the server counts it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResultToClear {
-    /// Tokens of the result, estimated.
+    /// Estimated.
     pub tokens: f64,
-    /// Its tool is spared.
+    /// Whether its tool is excluded.
     pub excluded: bool,
 }
 
-/// What the server would clear. An estimate: its counting is its own.
+/// Results that the server would clear. An estimate, because the server counts in its own way.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServerEstimate {
     /// The prompt is not over the trigger.
     BelowTrigger,
-    /// All that could be cleared is less than what must be, so nothing is.
+    /// The clearable results hold less than `clear_at_least`, so none is cleared.
     TooLittle {
-        /// Tokens that could be.
+        /// Tokens of the clearable results.
         tokens: f64,
     },
-    /// These results are cleared, by their places.
     Cleared {
-        /// Places, oldest first.
+        /// Positions, oldest first.
         uses: Vec<usize>,
-        /// Tokens freed; the server's own placeholder is not counted.
+        /// Freed tokens, without those of the server's placeholder.
         tokens: f64,
     },
 }
 
-/// Estimates what the server clears of a prompt of so many tokens: every result but the last three, the excluded ones
-/// left alone, and only where that frees enough (pruning 7.2, 7.14).
+/// Estimates the results that the server clears of a prompt of `prompt_tokens` tokens: all but the last three and the
+/// excluded ones, if that frees enough (pruning 7.2, 7.14).
 pub fn estimate_server_clearing(
     clearing: &ServerClearRequest,
     prompt_tokens: f64,
     uses: &[ResultToClear],
 ) -> ServerEstimate {
-    // Also for NaN: nothing is known then.
+    // NaN is an unknown prompt.
     if prompt_tokens.is_nan() || prompt_tokens <= clearing.trigger {
         return ServerEstimate::BelowTrigger;
     }

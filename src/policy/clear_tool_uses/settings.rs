@@ -2,44 +2,40 @@
 
 use crate::js::JsString;
 
-/// Its parameters; no value is refused (pruning 7.1).
+/// Nothing checks these values (pruning 7.1).
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClearSettings {
-    /// Nothing happens up to this many tokens.
+    /// Nothing is cleared up to this many tokens.
     pub trigger: f64,
-    /// Once this many tokens are reclaimed, clearing stops; 0 never stops it early.
+    /// Clearing stops after freeing this many tokens; 0 never stops it early.
     pub clear_at_least: f64,
-    /// Results spared at the end, whole; below 0, only as many are cleared, from the start.
+    /// Last results that stay, an integer; below 0, only that many are cleared, from the oldest on.
     pub keep: f64,
-    /// The arguments of a call are cleared with its result.
+    /// Whether the arguments of a call are cleared with its result.
     pub clear_tool_inputs: bool,
     /// Tools whose results stay.
     pub exclude_tools: Vec<JsString>,
-    /// Stands for a cleared result.
     pub placeholder: JsString,
-    /// How tokens are counted.
     pub counting: TokenCounting,
-    /// Who clears.
     pub cleared_by: ClearedBy,
 }
 
-/// Who clears tool uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ClearedBy {
     /// The client, before it sends (pruning 7.1, 7.2).
     #[default]
     Client,
-    /// The provider's server, as a gateway of 2026.9 asks it to: all but the last and the excluded ones, or nothing where
-    /// that frees less than must be (pruning 7.11). An estimate: the server counts by itself, and its text for a cleared
-    /// result is its own.
+    /// The provider's server, if a gateway of 2026.9 requests it: all but the last and the excluded results, or none if
+    /// that frees too little (pruning 7.11). An estimate, because the server counts tokens and words its placeholder in
+    /// its own way.
     Server {
-        /// Tokens of the prompt before the messages, which count towards the trigger.
+        /// Tokens of the prompt before the messages; they count towards the trigger.
         prompt_tokens: u64,
     },
 }
 
 impl ClearedBy {
-    /// Tokens that count towards the trigger beside those of the messages.
+    /// Returns the tokens that count towards the trigger in addition to the messages.
     pub fn prompt_tokens(self) -> u64 {
         match self {
             Self::Client => 0,
@@ -48,18 +44,18 @@ impl ClearedBy {
     }
 }
 
-/// How the tokens of messages are counted (pruning 7.3). System prompt and tools are not.
+/// The counter of the messages' tokens (pruning 7.3). It ignores system prompt and tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TokenCounting {
-    /// Code points over 4 and a little more for each message (pruning 7.4).
+    /// Code points divided by 4, plus a constant per message (pruning 7.4).
     #[default]
     Approximate,
-    /// As the model's provider counts, which is estimated: chars over 4 (compaction 1.2–1.9).
+    /// As the model's provider counts, estimated by chars divided by 4 (compaction 1.2–1.9).
     Model,
 }
 
 impl TokenCounting {
-    /// The word used in settings and in JSON.
+    /// Returns the word used in settings and in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Approximate => "approximate",
@@ -67,7 +63,7 @@ impl TokenCounting {
         }
     }
 
-    /// By its word. `LangChain` takes any other word for `model`; here it is none.
+    /// Parses the word. `LangChain` reads any other word as `model`; here it is invalid.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Approximate, Self::Model].into_iter().find(|counting| counting.as_str() == word)
     }

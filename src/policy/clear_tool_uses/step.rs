@@ -1,5 +1,5 @@
-//! Clearing as a step: the edit of [`super::clear`] decided over sketches, and made on messages as they stand in a
-//! transcript.
+//! Applies clearing to a message list: makes the decisions of [`super::clear`] from digests, and the edits on messages
+//! as the transcript holds them.
 
 use std::collections::HashMap;
 
@@ -15,17 +15,17 @@ use crate::policy::message_list::MessageList;
 use crate::policy::prune::cleared_message;
 use crate::policy::reason::Reason;
 
-/// The numbers of a clearing. Tokens as its settings count them.
+/// In tokens as the settings count them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClearTotals {
-    /// Of all messages before; where a server clears, of the whole prompt.
+    /// All messages before; the whole prompt if a server clears.
     pub tokens_before: u64,
     /// The same after.
     pub tokens_after: u64,
 }
 
-/// A tool result that was cleared: one text block stands for its content, and its details go, which are to a
-/// transcript what an artifact is to `LangChain` (pruning 7.2e).
+/// Replaces the content of a tool result by one text block and removes its details, which correspond to an artifact of
+/// `LangChain` (pruning 7.2e).
 pub fn cleared_result(message: &Value, placeholder: &JsString) -> Value {
     let mut copy = cleared_message(message, placeholder);
     if let Value::Object(object) = &mut copy {
@@ -34,7 +34,7 @@ pub fn cleared_result(message: &Value, placeholder: &JsString) -> Value {
     copy
 }
 
-/// A message whose calls with these ids have no arguments any more; none when it has no such call (pruning 7.2f).
+/// Empties the arguments of the calls with these ids; `None` if the content is no list (pruning 7.2f).
 pub fn without_arguments(message: &Value, ids: &[JsString]) -> Option<Value> {
     let blocks = message.get("content")?.as_array()?;
     let is_named = |block: &Value| {
@@ -56,8 +56,10 @@ pub fn without_arguments(message: &Value, ids: &[JsString]) -> Option<Value> {
     Some(Value::Object(copy))
 }
 
-/// Clears old tool uses. Throws where a message has no form to be sent in, and for a `keep` that is no integer where it
-/// is looked at; the list is untouched then.
+/// Clears old tool uses.
+///
+/// # Errors
+/// If a message has no form that a model receives, or if `keep` is read and is no integer; the list is unchanged then.
 pub fn clear_list(
     list: &mut MessageList,
     settings: &ClearSettings,
@@ -88,7 +90,7 @@ pub fn clear_list(
     Ok((run.fates, ClearTotals { tokens_before: before + prompt, tokens_after: run.tokens_after + prompt }))
 }
 
-/// The text of a reply and the ids of its calls: equal replies have the same, cleared or not.
+/// Text of a reply and ids of its calls: the same for equal replies, cleared or not.
 type ReplyKey = (ValueHash, Vec<JsString>);
 
 fn reply_key(sketch: &MessageDigest) -> Option<ReplyKey> {
@@ -99,15 +101,14 @@ fn reply_key(sketch: &MessageDigest) -> Option<ReplyKey> {
 struct ClearListRun<'l, 'a> {
     list: &'l mut MessageList<'a>,
     settings: &'l ClearSettings,
-    /// The messages that are sent to a model.
+    /// Whether a model receives each message.
     sent: Vec<bool>,
     /// Ids of the calls whose arguments were cleared, sorted by code points.
     cleared_calls: HashMap<usize, Vec<JsString>>,
-    /// Positions of the replies, ascending, by what of them clearing leaves alone; told once, when arguments are first
-    /// cleared.
+    /// Positions of the replies, ascending, by the parts that clearing leaves alone. Built once, when arguments are
+    /// first cleared.
     replies_by_key: Option<HashMap<ReplyKey, Vec<usize>>>,
     fates: Vec<MessageFate>,
-    /// Tokens as they are now.
     tokens_after: u64,
 }
 
@@ -158,14 +159,14 @@ impl ClearListRun<'_, '_> {
         }
     }
 
-    /// Tokens of those results that would be cleared; what stands for them is not counted.
+    /// Returns the tokens of the results that would be cleared, without those of their placeholders.
     fn clearable_tokens(&self, old: &[usize]) -> f64 {
         let tool = |at: &usize| self.find_call(*at).map(|(_, _, name)| name);
         let goes = |at: &&usize| tool(at).is_some_and(|name| !self.settings.exclude_tools.contains(&name));
         old.iter().filter(goes).map(|at| self.tokens(*at) as f64).sum()
     }
 
-    /// Clears the result at a position; false when it stays (pruning 7.2, step 3).
+    /// Clears the result at a position. Returns false if it stays (pruning 7.2, step 3).
     fn clear(&mut self, at: usize) -> bool {
         let Some((reply, id, name)) = self.find_call(at) else {
             self.fates[at].reason = Reason::UncalledResult;
@@ -182,8 +183,8 @@ impl ClearListRun<'_, '_> {
         true
     }
 
-    /// The nearest reply before a result, the id of its call there, and the tool's name; none where that reply has no
-    /// such call.
+    /// Returns the nearest earlier reply, the id of the result's call there, and the tool name; `None` if that reply
+    /// has no such call.
     fn find_call(&self, at: usize) -> Option<(usize, JsString, JsString)> {
         let Some(MessageDigest::Tool { call: id, name, .. }) = self.digest(at) else { return None };
         let reply = (0..at).rev().find(|at| matches!(self.digest(*at), Some(MessageDigest::Ai { .. })))?;
@@ -193,8 +194,8 @@ impl ClearListRun<'_, '_> {
         Some((reply, id.clone(), name.clone()))
     }
 
-    /// Empties the arguments of the calls with this id, in the first reply that equals the one that holds it
-    /// (pruning 7.2 f).
+    /// Empties the arguments of the calls with this id, in the first reply that equals the one that holds it (pruning
+    /// 7.2 f).
     fn clear_inputs(&mut self, reply: usize, id: JsString) {
         let alike = self.replies_by_key.take().unwrap_or_else(|| self.index_replies());
         let equal = |at: &usize| {

@@ -1,4 +1,4 @@
-//! Clearing decided over sketches, on messages as a transcript has them.
+//! Clearing from digests, on messages as a transcript holds them.
 
 use super::*;
 use crate::policy::clear_tool_uses::{Message, clear, parse_message};
@@ -8,7 +8,7 @@ fn eager() -> ClearSettings {
     ClearSettings { trigger: 1.0, keep: 0.0, ..ClearSettings::default() }
 }
 
-/// Why each message has its fate. What is left is what the edit on full messages leaves.
+/// Returns the messages after clearing and the reason for each fate, and asserts that the edit on full messages agrees.
 fn cleared<T: AsRef<str>>(messages: &[T], settings: &ClearSettings) -> (Vec<Value>, Vec<Reason>) {
     let messages = ListFixture::of(messages);
     let mut list = messages.list();
@@ -82,7 +82,8 @@ fn arguments_go_with_the_result_from_the_first_equal_answer() {
 
 #[test]
 fn the_model_counts_chars_over_4() {
-    // Thrice 40 chars, and 20 of a call's name and arguments: 10 + 5 tokens; and 1 of the user.
+    // Three results of 40 chars, three calls with 20 chars of name and arguments: 10 + 5 tokens each; and 1 of the
+    // user.
     let model = |trigger| ClearSettings { trigger, counting: TokenCounting::Model, ..eager() };
     assert_eq!(reasons(&model(45.0))[0], Reason::ClearedUse);
     assert_eq!(reasons(&model(46.0))[0], Reason::BelowTrigger);

@@ -1,10 +1,10 @@
-//! Values as clearing compares them, without keeping them (pruning 7.2 f).
+//! Hashes of values for the comparison in clearing, so that a digest need not keep them (pruning 7.2 f).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::js::{JsString, Object, Value};
 
-/// Two numbers that stand for a value: different values with the same ones are not to be met.
+/// 128 bits, so that different values with the same hash do not occur in practice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ValueHash(u64, u64);
 
@@ -19,18 +19,17 @@ impl ValueHash {
         Self(half(0), half(1))
     }
 
-    /// Of a text.
     pub(super) fn from_text(text: &JsString) -> Self {
         Self::hash_with(|hasher| text.hash(hasher))
     }
 
-    /// Of arguments: equal where Python has them equal.
+    /// Hashes arguments; arguments that Python finds equal have the same hash.
     pub(super) fn from_arguments(arguments: &Object) -> Self {
         Self::hash_with(|hasher| hash_object(hasher, arguments))
     }
 }
 
-/// What Python compares of a dictionary: keys in any order.
+/// Sorts the keys first, because Python ignores their order.
 fn hash_object(hasher: &mut DefaultHasher, object: &Object) {
     let mut members: Vec<(&JsString, &Value)> = object.iter().collect();
     members.sort_by_key(|(key, _)| *key);
@@ -42,7 +41,7 @@ fn hash_object(hasher: &mut DefaultHasher, object: &Object) {
     }
 }
 
-/// `true` is 1, 0 is −0, and a number that JSON cannot write is null.
+/// `true` hashes as 1, −0 as 0, and a number that JSON cannot write as null.
 fn hash_value(hasher: &mut DefaultHasher, value: &Value) {
     let number = |hasher: &mut DefaultHasher, number: f64| {
         hasher.write_u8(b'0');

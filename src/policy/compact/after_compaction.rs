@@ -1,5 +1,5 @@
-//! The context once a compaction is appended to a branch, and the entry that is appended
-//! (compaction 3.21, 3.22, 4.2–4.4).
+//! Builds the compaction entry that is appended to a branch, and the context that follows it (compaction 3.21, 3.22,
+//! 4.2–4.4). Nothing is written here; the index serves as if the entry were already in the file.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,31 +16,31 @@ use crate::store::entry::{EntryKind, Role};
 use crate::store::index::{Index, LinePosition};
 use crate::store::scan::measure_message;
 
-/// What a compaction entry says.
+/// The content of a compaction entry.
 #[derive(Debug, Clone)]
 pub struct CompactionEntry {
-    /// The whole summary, with file lists and whatever else is appended to it.
+    /// The complete summary, including file lists and all other appended sections.
     pub summary: JsString,
-    /// The first entry that is kept.
     pub first_kept: EntryIx,
-    /// Tokens of the context before.
+    /// Tokens of the context before the compaction.
     pub tokens_before: f64,
-    /// The file lists, for the next compaction to go on from.
+    /// The file lists, which the next compaction continues.
     pub details: Option<FileLists>,
-    /// An extension made it.
+    /// `fromHook`: an extension made the summary.
     pub from_hook: Option<bool>,
-    /// Prompt and tools at that point, where the context has any: to runtimes that project (store-pi-1.5 I4).
+    /// System prompt and tools at this point, for runtimes that project; `None` when the context has none (store-pi-1.5
+    /// I4).
     pub checkpoint: Option<Value>,
 }
 
 impl CompactionEntry {
-    /// The entry as it is stored, keys in order (compaction 3.21). `now_ms` is when it is appended.
+    /// Builds the stored entry with its keys in order (compaction 3.21); `now_ms` becomes its timestamp.
     pub fn to_json(&self, index: &Index, id: &str, parent: EntryIx, now_ms: i64) -> Value {
         let id_of = |ix: EntryIx| index.entry(ix).id.map_or(Value::Null, |id| index.ids.value(id));
         self.to_json_at(id, id_of(parent), id_of(self.first_kept), now_ms)
     }
 
-    /// The same behind any parent, with the id that the first kept entry has there.
+    /// Builds the stored entry under any parent; `first_kept` is the id that the first kept entry has there.
     pub fn to_json_at(&self, id: &str, parent: Value, first_kept: Value, now_ms: i64) -> Value {
         let mut entry = Object::from([
             ("type", Value::from("compaction")),
@@ -65,22 +65,21 @@ impl CompactionEntry {
     }
 }
 
-/// A context with a compaction that is not written yet.
+/// The context after a compaction that is not written yet.
 #[derive(Debug, Clone)]
 pub struct CompactedContext {
-    /// The context. The compaction is its first message and its leaf; it has the index that the next
-    /// entry of the file gets.
+    /// The compaction is its leaf and its first message, under the index that the file's next entry would get.
     pub context: Context,
     /// The compaction's message.
     pub summary: Value,
-    /// The compaction as it is stored.
+    /// The compaction as stored.
     entry: Value,
-    /// The estimate of the context by the runtime's rules.
+    /// The runtime's estimate of the context.
     pub estimate: Result<ContextEstimate, JsException>,
 }
 
 impl CompactedContext {
-    /// The text of a message. `read` reads one that stands in the file.
+    /// Returns a message's body; `read` loads one that is in the file.
     pub fn message<E>(
         &self,
         message: &ContextMessage,
@@ -98,8 +97,8 @@ impl CompactedContext {
     }
 }
 
-/// The context after `entry`, a compaction made by [`CompactionEntry::to_json`], was appended to the leaf
-/// of `before`. Throws where appending does (compaction 3.22).
+/// Builds the context after `entry`, made by [`CompactionEntry::to_json`], is appended to the leaf of `before`. Errors
+/// where appending throws (compaction 3.22).
 pub fn context_after(
     index: &Index,
     before: &Context,
@@ -137,7 +136,7 @@ pub fn context_after(
     Ok(CompactedContext { context, summary, entry: entry.clone(), estimate })
 }
 
-/// The same by projecting the branch with the new entry in it.
+/// Builds it for runtimes that project: appends the entry to a copy of the index and projects the branch.
 fn projected_context_after(
     index: &Index,
     before: &Context,
@@ -165,8 +164,8 @@ fn projected_context_after(
     Ok(CompactedContext { context, summary, entry: entry.clone(), estimate })
 }
 
-/// Appending looks for the first assistant message of the file, on whatever branch, and throws at a
-/// `message` entry without a message before it (compaction 3.22).
+/// Checks that appending does not throw. Appending searches the whole file, on any branch, for the first assistant
+/// message, and throws at a `message` entry that has no message before it (compaction 3.22).
 fn check_appendable(index: &Index) -> Result<(), JsException> {
     for entry in index.entries.iter() {
         if entry.lacks_message {
@@ -216,7 +215,7 @@ mod tests {
         assert_eq!(stored, expected);
     }
 
-    /// What is told from sizes is what the file gives once the entry stands in it.
+    /// The predicted context must equal the one read back once the entry is in the file.
     #[test]
     fn the_context_after_is_the_one_that_is_read_back() {
         let before = index(&LINES);

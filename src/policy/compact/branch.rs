@@ -1,4 +1,4 @@
-//! The entries of a branch as compaction looks at them (compaction 3.10).
+//! The entries of a branch, reduced to the facts that compaction needs (compaction 3.10).
 
 use std::collections::HashMap;
 
@@ -13,47 +13,45 @@ use crate::store::index::Index;
 use crate::store::intern::IdIx;
 use crate::store::scan::measure_message;
 
-/// One entry of a branch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BranchEntry {
-    /// The entry.
     pub entry: EntryIx,
-    /// Its type.
     pub kind: EntryKind,
-    /// It can be named as the first one kept: it has an id.
+    /// The entry has an id, so a compaction can name it as the first one kept.
     pub has_id: bool,
-    /// Sizes of the message it contributes, where it does. Branch summaries do so even without a text.
+    /// Sizes of the message it contributes; `None` when it contributes none. Branch summaries count even without a
+    /// text.
     pub message: Option<MessageSize>,
     /// A `message` entry whose message is absent or null.
     pub lacks_message: bool,
-    /// What a projection made of it; none where entries are taken one by one.
+    /// Its projection; `None` when the runtime reads entries one by one.
     pub projected: Option<ProjectedEntry>,
 }
 
-/// What a projection says of an entry.
+/// Facts about an entry that only a projection knows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProjectedEntry {
-    /// Where it stands on the path; of a projection the last compaction comes first.
+    /// Position on the path. In a projection the last compaction comes first, so this differs from the list position.
     pub path_index: u32,
-    /// Its id, by which edits name it.
+    /// The id by which edits name it.
     pub id: Option<IdIx>,
-    /// What makes its message.
+    /// Source of its message's content.
     pub content_source: ContentSource,
-    /// The role of its message before an edit left it out.
+    /// The role of its message, if an edit left the message out.
     pub omitted: Option<Role>,
-    /// Of an edit that leaves nothing out: what it edits.
+    /// The target of an edit that replaces content; `None` for other entries and for edits that leave content out.
     pub replaces: Option<Option<IdIx>>,
 }
 
 impl BranchEntry {
-    /// The role of a `message` entry's message.
+    /// The role of a `message` entry's message; `None` for other kinds of entry.
     pub fn role(&self) -> Option<Role> {
         self.message.filter(|_| self.kind == EntryKind::Message).map(|message| message.role)
     }
 }
 
-/// The entries of a path, root first. `body` reads an entry; it is asked only for branch summaries
-/// without a text, of which the index keeps no sizes.
+/// Returns the entries of a path, root first. `body` reads an entry and is called only for branch summaries without a
+/// text, whose sizes the index does not keep.
 pub fn branch_entries<E>(
     index: &Index,
     path: &[EntryIx],
@@ -81,8 +79,8 @@ pub fn branch_entries<E>(
     path.iter().map(entry).collect()
 }
 
-/// The entries of a path as a compaction by the runtime of this index considers them: one by one, or as projected.
-/// Nothing where projecting throws: then there is no context to be compacted either.
+/// Returns the entries of a path as the index's runtime compacts them: one by one, or projected. Empty when projecting
+/// throws, because then there is no context to compact either.
 pub fn branch_entries_for_runtime<E>(
     index: &Index,
     path: &[EntryIx],
@@ -94,13 +92,13 @@ pub fn branch_entries_for_runtime<E>(
     }
 }
 
-/// The selected entries of a path, each with the message it yields (store-pi-1.5 H1).
+/// Returns the entries that a projection of the path selects, each with its message (store-pi-1.5 H1).
 pub fn projected_branch_entries(index: &Index, path: &[EntryIx]) -> Result<Vec<BranchEntry>, JsException> {
     let projection = project(index, path)?;
     let places: HashMap<EntryIx, u32> = path.iter().enumerate().map(|(at, ix)| (*ix, at as u32)).collect();
     let mut messages = projection.messages.iter();
     let entries = projection.entries.iter().map(|(ix, count)| {
-        // Of a compaction with a checkpoint the summary comes last.
+        // A compaction with a checkpoint yields several messages; its summary is the last.
         let message = messages.by_ref().take(*count as usize).last();
         let entry = index.entry(*ix);
         let replaces = match index.replacement(*ix) {
@@ -126,7 +124,7 @@ pub fn projected_branch_entries(index: &Index, path: &[EntryIx]) -> Result<Vec<B
     Ok(entries.collect())
 }
 
-/// The message an entry contributes to what is summarised (compaction 3.10, 3.10c).
+/// Returns the message that an entry contributes to the summarised text (compaction 3.10, 3.10c).
 pub fn message_to_summarise(entry: &Value, kind: EntryKind) -> Option<Value> {
     match kind {
         EntryKind::Message => Some(entry_message(entry, kind)).filter(|message| js::is_truthy(Some(message))),
@@ -143,7 +141,7 @@ mod tests {
     use crate::ids::LineIds;
     use crate::store::load::load_bytes;
 
-    /// The pi chars of a branch summary with this `summary` member.
+    /// Returns the pi chars of a branch summary with this `summary` member.
     fn chars(summary: &str) -> Result<f64, JsException> {
         let line = format!(r#"{{"type":"branch_summary","id":"a"{summary}}}"#);
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{line}\n");

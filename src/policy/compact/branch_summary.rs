@@ -1,4 +1,4 @@
-//! What pi summarises of a branch that is left for another one (store-pi-1.5 J).
+//! Collects the messages that pi summarises when a user leaves a branch for another one (store-pi-1.5 J).
 
 use std::collections::HashMap;
 
@@ -16,27 +16,27 @@ use crate::store::measure::role_of;
 use crate::store::scan::measure_message;
 use crate::transcript::Tree;
 
-/// The part of a tree that is left.
+/// The part of the tree that is left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftBranch {
-    /// The deepest entry of both branches.
+    /// The deepest entry that both branches share; `None` if they share none.
     pub ancestor: Option<EntryIx>,
-    /// The entries behind it, in order.
+    /// The entries after it, oldest first.
     pub entries: Vec<EntryIx>,
 }
 
-/// What is summarised of them.
+/// The input of a branch summary.
 #[derive(Debug, Clone)]
 pub struct BranchSummaryTexts {
-    /// The messages, in order.
+    /// Oldest first.
     pub messages: Vec<Value>,
-    /// Their tokens by estimate.
+    /// Estimated tokens of the messages.
     pub total_tokens: f64,
-    /// Files of earlier summaries, then those of the messages.
+    /// Files of earlier summaries first, then those of the messages.
     pub files: FileOps,
 }
 
-/// The entries from one leaf back to the branch of another; nothing from before the first entry.
+/// Returns the entries between the leaf `from` and the branch of `target`; empty without a leaf.
 pub fn find_left_branch(index: &Index, tree: &Tree, from: Option<EntryIx>, target: EntryIx) -> LeftBranch {
     let Some(from) = from else { return LeftBranch { ancestor: None, entries: Vec::new() } };
     let (path, other) = (tree.path_to(index, from), tree.path_to(index, target));
@@ -44,11 +44,11 @@ pub fn find_left_branch(index: &Index, tree: &Tree, from: Option<EntryIx>, targe
     LeftBranch { ancestor: shared.checked_sub(1).map(|at| path[at]), entries: path[shared..].to_vec() }
 }
 
-/// The messages of the entries, from the newest back, within a budget of tokens; 0 or less means no limit
+/// Collects messages from the newest entry back until `budget` tokens are used; a budget of 0 or less means no limit
 /// (store-pi-1.5 J1). `body` reads an entry.
 ///
 /// # Errors
-/// Where an entry cannot be read; throws where the runtime cannot estimate a message.
+/// The outer error means that an entry could not be read; the inner one, that the runtime cannot estimate a message.
 pub fn prepare_branch_summary<E>(
     index: &Index,
     entries: &[EntryIx],
@@ -89,8 +89,8 @@ pub fn prepare_branch_summary<E>(
     Ok(Ok(leaving))
 }
 
-/// The message of an entry as it is recorded; none of tool results, and of what is left out. Summaries are never edited
-/// (store-pi-1.5 J1).
+/// Returns the recorded message of an entry; `None` for tool results and for messages that an edit left out. Edits
+/// never change summaries (store-pi-1.5 J1).
 fn recorded_message<E>(
     index: &Index,
     ix: EntryIx,

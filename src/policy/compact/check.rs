@@ -1,4 +1,4 @@
-//! Whether today's pi compacts by itself: after a run, before a prompt, and between the turns of a run
+//! Decides whether pi 1.5 starts a compaction by itself: after a run, before a prompt, or between the turns of a run
 //! (store-pi-1.5 F).
 
 use crate::context::tokens::{estimate_context, estimate_projected};
@@ -11,65 +11,59 @@ use crate::store::context_tokens::ContextTokens;
 use crate::store::entry::{EntryKind, Role, StopReason};
 use crate::store::index::Index;
 
-/// What the decision is about, and the settings of the run.
+/// The session, the answer to judge, and the settings of the run.
 #[derive(Debug, Clone, Copy)]
 pub struct CompactionCheck<'a> {
-    /// The transcript.
     pub index: &'a Index,
-    /// The context of the session.
     pub context: &'a Context,
-    /// Position of the last assistant message in it.
+    /// Position of the last assistant message in the context.
     pub answer_index: usize,
-    /// That message.
+    /// The body of that message.
     pub message: &'a Value,
     /// Window of the current model, in tokens; 0 when unknown.
     pub window: f64,
-    /// Tokens the current model may answer with; 0 when unknown.
+    /// Output limit of the current model, in tokens; 0 when unknown.
     pub max_tokens: f64,
-    /// The message is by the current model.
+    /// The current model wrote the message.
     pub same_model: bool,
-    /// Reserve and keep of the model.
     pub settings: CompactionSettings,
-    /// Before a prompt; else after a run.
+    /// The check precedes a prompt; otherwise it follows a run.
     pub before_prompt: bool,
-    /// A recovery was tried already, and nothing since has made it forgotten.
+    /// A recovery was already tried and has not been reset since.
     pub has_tried_recovery: bool,
 }
 
-/// What is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompactionAction {
-    /// Nothing.
     Nothing,
-    /// A compaction: the context is over the threshold.
+    /// Compacts because the context is over the threshold.
     Threshold,
-    /// A compaction: the prompt was too large, or left no room to answer.
+    /// Compacts because the prompt was too large or left no room for an answer.
     Overflow {
-        /// The request is made again after it.
+        /// The request is repeated after the compaction.
         will_retry: bool,
     },
-    /// None: one was tried already, and the run ends with an error.
+    /// Nothing: a recovery was already tried, so the run ends with an error.
     GaveUp,
 }
 
-/// What pi says when it gives up (store-pi-1.5 F3.4).
+/// pi's error when it gives up (store-pi-1.5 F3.4).
 pub const GAVE_UP: &str = "Context overflow recovery failed after one compact-and-retry attempt. Try reducing context or switching to a larger-context model.";
 
-/// The same where the last answer was cut at its length.
+/// pi's error when it gives up after an answer that hit its length limit.
 pub const GAVE_UP_TRUNCATED: &str = "Truncated response recovery failed after one compact-and-retry attempt.";
 
-/// What pi says when it gives up after this answer.
+/// Returns pi's error when it gives up after this answer.
 pub fn gave_up_text(answer: &Value) -> &'static str {
     let is_cut = answer.get("stopReason").is_some_and(|reason| reason.str_is("length"));
     if is_cut { GAVE_UP_TRUNCATED } else { GAVE_UP }
 }
 
-/// A decision and what it leaves out of the context first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompactionDecision {
-    /// What is started. The preparation may still find nothing to do.
+    /// The compaction to start. Its preparation may still find nothing to do.
     pub action: CompactionAction,
-    /// Entries that get a `context_edit` which leaves them out, in this order.
+    /// Entries that first get a `context_edit` that leaves them out, in this order.
     pub omitted: Vec<EntryIx>,
 }
 
@@ -79,14 +73,13 @@ impl CompactionDecision {
     }
 }
 
-/// The test between the turns of a run, on the projected estimate; never where the window is unknown (store-pi-1.5
-/// F2).
+/// Whether a compaction is due between the turns of a run, by the projected estimate; never when the window is unknown
+/// (store-pi-1.5 F2).
 pub fn is_due_between_turns(settings: &CompactionSettings, tokens: f64, window: f64) -> bool {
     window > 0.0 && settings.should_compact(tokens, window)
 }
 
-/// Decides about the last assistant message. Throws where an answer that ended of itself has no usage
-/// (store-pi-1.5 F3).
+/// Decides after the last assistant message. Errors when an answer that ended normally has no usage (store-pi-1.5 F3).
 pub fn decide(checked: &CompactionCheck<'_>) -> Result<CompactionDecision, JsException> {
     let stop = checked.context.messages[checked.answer_index].size.stop_reason;
     let aborted = stop == StopReason::Aborted && !checked.before_prompt;
@@ -112,12 +105,11 @@ impl CompactionCheck<'_> {
         self.context.messages[self.answer_index].entry
     }
 
-    /// The last compaction of the branch.
     fn last_compaction(&self) -> Option<EntryIx> {
         self.last_of_kind(EntryKind::Compaction).map(|at| self.context.path[at])
     }
 
-    /// Where the last entry of a type stands on the branch.
+    /// Returns the position on the path of the last entry of a kind.
     fn last_of_kind(&self, kind: EntryKind) -> Option<usize> {
         self.context.path.iter().rposition(|ix| self.index.entry(*ix).kind == kind)
     }
@@ -126,8 +118,8 @@ impl CompactionCheck<'_> {
         self.context.path.iter().rposition(|ix| *ix == self.entry())
     }
 
-    /// An error that says so, which a message of the context still is, or a prompt that silently exceeded the window with nothing edited
-    /// since (store-pi-1.5 F3.3).
+    /// Whether the answer is an overflow error, or the prompt silently exceeded the window and no edit followed
+    /// (store-pi-1.5 F3.3).
     fn has_overflowed(&self) -> Result<bool, JsException> {
         let error = self.message.get("errorMessage").filter(|error| js::is_truthy(Some(error)));
         let provider =
@@ -159,7 +151,7 @@ impl CompactionCheck<'_> {
         }
     }
 
-    /// The answer, and its tool results up to the next one.
+    /// Returns the answer and its tool results, up to the next answer.
     fn entries_to_omit(&self) -> Vec<EntryIx> {
         let from = self.path_position().map_or(self.context.path.len(), |at| at + 1);
         let role = |ix: &EntryIx| self.index.entry(*ix).role();
@@ -168,7 +160,7 @@ impl CompactionCheck<'_> {
         std::iter::once(self.entry()).chain(results.copied()).collect()
     }
 
-    /// Tokens that are compared with the threshold; none where nothing since the compaction says how many
+    /// Returns the tokens to compare with the threshold; `None` when the last usage is older than the last compaction
     /// (store-pi-1.5 F3.5).
     fn compared_tokens(&self) -> Result<Option<f64>, JsException> {
         let messages: &[ContextMessage] = &self.context.messages;

@@ -1,36 +1,36 @@
-//! How messages are divided for summarising: by share of the tokens, by a maximum, by what fits the
-//! window (compaction 5.9, 5.10, 5.12, 5.14). Tool calls may part from their results. Tokens are
-//! estimates per message; NaN passes through, and every comparison with it is false.
+//! Divides messages for summarising: by share of the tokens, by a maximum, or by the window (compaction 5.9, 5.10,
+//! 5.12, 5.14). A chunk may end between a tool call and its result. Tokens are estimates per message. NaN passes
+//! through as in JavaScript, where every comparison with NaN is false.
 
 use std::ops::Range;
 
-/// What every estimate is multiplied or divided by, to be on the safe side (compaction 1.14).
+/// Factor on every estimate, because estimates run low (compaction 1.14).
 pub const SAFETY_MARGIN: f64 = 1.2;
-/// Share of the window one summary call may take (compaction 5.9).
+/// Share of the window that one summary call may take (compaction 5.9).
 pub const BASE_CHUNK_RATIO: f64 = 0.4;
-/// Least share of the window for one summary call.
+/// Smallest share of the window for one summary call; large messages reduce it to this.
 pub const MIN_CHUNK_RATIO: f64 = 0.15;
-/// Tokens set aside for the instructions of a summary call (compaction 5.9).
+/// Tokens reserved for the instructions of a summary call (compaction 5.9).
 pub const SUMMARY_OVERHEAD_TOKENS: f64 = 4096.0;
-/// Parts a history is split into unless told otherwise (compaction 5.8, 5.11).
+/// Default number of parts of a split history (compaction 5.8, 5.11).
 pub const DEFAULT_PARTS: f64 = 2.0;
 
-/// Messages larger than this share of the window are large (compaction 5.9).
+/// Average share of the window above which messages count as large (compaction 5.9).
 const LARGE_SHARE: f64 = 0.1;
-/// Messages larger than this share of the window are left out of a second attempt (compaction 5.14).
+/// Share of the window above which a message is left out of the second attempt (compaction 5.14).
 const OVERSIZED_SHARE: f64 = 0.5;
 
-/// The number of parts that `count` messages are split into: at least 1, whatever was asked for.
+/// Returns how many parts `count` messages are split into: `parts`, but at least 1 and at most `count`.
 pub fn normalized_parts(parts: f64, count: usize) -> usize {
     if !parts.is_finite() || parts <= 1.0 {
         return 1;
     }
-    // A float to integer cast saturates.
+    // A float-to-integer cast saturates.
     (parts as usize).clamp(1, count.max(1))
 }
 
-/// Splits messages into parts of about equal tokens (compaction 5.10). The last part takes the rest;
-/// there may be fewer parts than asked for, and of no messages there are none.
+/// Splits messages into parts of about equal tokens (compaction 5.10). The last part takes the rest. There may be fewer
+/// than `parts`; an empty list has none.
 pub fn split_by_share(tokens: &[f64], parts: f64) -> Vec<Range<usize>> {
     let parts = normalized_parts(parts, tokens.len());
     let target = total_tokens(tokens) / parts as f64;
@@ -44,8 +44,8 @@ pub fn split_by_share(tokens: &[f64], parts: f64) -> Vec<Range<usize>> {
     chunks.finish(tokens.len())
 }
 
-/// Splits messages into chunks of at most `max_tokens`, less the safety margin (compaction 5.12). A
-/// message that alone is larger stands alone.
+/// Splits messages into chunks of at most `max_tokens` divided by the safety margin (compaction 5.12). A larger message
+/// gets a chunk to itself.
 pub fn split_by_max(tokens: &[f64], max_tokens: f64) -> Vec<Range<usize>> {
     let max = at_least_one((max_tokens / SAFETY_MARGIN).floor());
     let mut chunks = ChunkBuilder::default();
@@ -61,23 +61,21 @@ pub fn split_by_max(tokens: &[f64], max_tokens: f64) -> Vec<Range<usize>> {
     chunks.finish(tokens.len())
 }
 
-/// All tokens together; 0 of no messages.
+/// Sums the tokens; 0 for an empty list.
 pub fn total_tokens(tokens: &[f64]) -> f64 {
-    // Not `sum`: that of nothing is -0.
+    // `Iterator::sum` returns -0 for an empty list.
     tokens.iter().fold(0.0, |sum, tokens| sum + tokens)
 }
 
-/// Chunks that are closed one after the other.
 #[derive(Default)]
 struct ChunkBuilder {
     closed: Vec<Range<usize>>,
     start: usize,
-    /// Tokens of the open chunk.
     tokens: f64,
 }
 
 impl ChunkBuilder {
-    /// Closes the open chunk before `end`; an empty one stays open.
+    /// Closes the open chunk before `end`; an empty chunk stays open.
     fn close_at(&mut self, end: usize) {
         if end > self.start {
             self.closed.push(self.start..end);
@@ -92,8 +90,8 @@ impl ChunkBuilder {
     }
 }
 
-/// The share of the window that one summary call of `count` messages with `total_tokens` may take
-/// (compaction 5.9): less when the messages are large. It jumps from 0.4 to about 0.2.
+/// Returns the share of the window for one summary call of `count` messages (compaction 5.9). Large messages reduce it,
+/// and it jumps from 0.4 to about 0.2.
 pub fn adaptive_ratio(total_tokens: f64, count: usize, window: f64) -> f64 {
     if count == 0 {
         return BASE_CHUNK_RATIO;
@@ -108,18 +106,17 @@ pub fn adaptive_ratio(total_tokens: f64, count: usize, window: f64) -> f64 {
     }
 }
 
-/// Tokens of one summary call's messages at most (compaction 5.9); at least 1.
+/// Returns the most message tokens of one summary call (compaction 5.9); at least 1.
 pub fn max_chunk_tokens(window: f64, ratio: f64) -> f64 {
     at_least_one((window * ratio).floor() - SUMMARY_OVERHEAD_TOKENS)
 }
 
-/// Whether a message of this many tokens is left out when summarising all of them failed
-/// (compaction 5.14).
+/// Whether a message is left out after summarising all of them failed (compaction 5.14).
 pub fn is_oversized(tokens: f64, window: f64) -> bool {
     tokens * SAFETY_MARGIN > window * OVERSIZED_SHARE
 }
 
-/// As `Math.max(1, number)`: NaN stays NaN.
+/// Acts as `Math.max(1, number)`: NaN stays NaN.
 pub(super) fn at_least_one(number: f64) -> f64 {
     if number.is_nan() { number } else { number.max(1.0) }
 }
@@ -128,7 +125,7 @@ pub(super) fn at_least_one(number: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Lengths of the chunks.
+    /// Returns the lengths of the parts.
     fn share(tokens: &[f64], parts: f64) -> Vec<usize> {
         split_by_share(tokens, parts).iter().map(ExactSizeIterator::len).collect()
     }

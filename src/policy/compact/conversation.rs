@@ -1,4 +1,4 @@
-//! A conversation as the text a summary is made of (compaction 3.16).
+//! Writes a conversation as the text that a summary is made from (compaction 3.16).
 
 use crate::context::llm::to_llm;
 use crate::gateway::ruleset::{PiChange, PiRelease};
@@ -7,16 +7,16 @@ use crate::policy::compact::join::js_join;
 use crate::store::entry::Role;
 use crate::store::measure::{blocks, is_block_type, role_of};
 
-/// UTF-16 units of a tool result that newer runtimes show to whoever summarises (store-pi-1.5 I1).
+/// UTF-16 units of a tool result that newer runtimes include (store-pi-1.5 I1).
 const MAX_RESULT_UNITS: usize = 2000;
 
-/// The text of messages, in the form they are sent to a model. Images are left out; tool results are
-/// whole. Throws on malformed messages.
+/// Writes messages in the form in which a model receives them: without images, with whole tool results. Errors on
+/// malformed messages.
 pub fn conversation_text(messages: &[Value]) -> Result<JsString, JsException> {
     conversation_text_for(PiRelease::OLDEST, messages)
 }
 
-/// The same as a release of pi writes it. Newer ones leave thinking out and cut tool results (store-pi-1.5 I1).
+/// Writes messages as a release of pi does. Newer releases omit thinking and cut tool results (store-pi-1.5 I1).
 pub fn conversation_text_for(pi: impl Into<PiRelease>, messages: &[Value]) -> Result<JsString, JsException> {
     let pi = pi.into();
     let sent: Vec<Option<Value>> = messages.iter().map(to_llm).collect::<Result<_, _>>()?;
@@ -55,7 +55,7 @@ fn message_parts(pi: PiRelease, message: &Value) -> Result<Vec<JsString>, JsExce
     }
 }
 
-/// A long result by its beginning, and how much was left out; with `whole` it never ends within a character
+/// Cuts a long result to its beginning and a note of the omitted length. With `whole` it never splits a surrogate pair
 /// (store-pi-1.5 I1).
 fn truncate_result(text: JsString, whole: bool) -> JsString {
     if text.len() <= MAX_RESULT_UNITS {
@@ -69,7 +69,7 @@ fn truncate_result(text: JsString, whole: bool) -> JsString {
     cut
 }
 
-/// One part, unless it says nothing.
+/// Returns one labelled part, or nothing for an empty text.
 fn non_empty_part(opening: &str, text: JsString) -> Vec<JsString> {
     let part = Some(text).filter(|text| !text.is_empty()).map(|text| labelled(opening, &text));
     part.into_iter().collect()
@@ -81,7 +81,7 @@ fn labelled(opening: &str, text: &JsString) -> JsString {
     part
 }
 
-/// The text blocks of a list of blocks, one right after the other.
+/// Concatenates the text blocks of a list of blocks.
 fn join_texts(content: Option<&Value>) -> Result<JsString, JsException> {
     let blocks = content.and_then(Value::as_array).ok_or(JsException)?;
     let mut texts = Vec::new();
@@ -93,8 +93,8 @@ fn join_texts(content: Option<&Value>) -> Result<JsString, JsException> {
     Ok(js_join(texts, ""))
 }
 
-/// Up to three parts, in this order whatever the order of the blocks; one that holds only empty blocks
-/// is there all the same.
+/// Returns up to three parts (thinking, text, calls), in this order whatever the order of the blocks. A part of empty
+/// blocks is still written.
 fn assistant_parts(pi: PiRelease, content: Option<&Value>) -> Result<Vec<JsString>, JsException> {
     let thinks = !pi.has(PiChange::OmitsThinking);
     if pi.has(PiChange::TakesPlainTexts) && content.and_then(Value::as_str).is_some() {
@@ -120,7 +120,7 @@ fn assistant_parts(pi: PiRelease, content: Option<&Value>) -> Result<Vec<JsStrin
     Ok(parts.map(|(opening, items, between)| labelled(opening, &js_join(items, between))).collect())
 }
 
-/// A call as `name(key=JSON, …)`.
+/// Writes a call as `name(key=JSON, …)`.
 fn call_text(block: &Value) -> Result<JsString, JsException> {
     let mut text = js::to_text(block.get("name"));
     text.push_str("(");
@@ -136,8 +136,8 @@ fn call_text(block: &Value) -> Result<JsString, JsException> {
     Ok(text)
 }
 
-/// The members of a value as `Object.entries` gives them: an array's by index, a text's unit by unit,
-/// none of a number or boolean. Throws when absent or null.
+/// Returns the members of a value as `Object.entries` does: an array by index, a text by UTF-16 unit, a number or
+/// boolean without any. Errors when the value is absent or null.
 fn object_entries(value: Option<&Value>) -> Result<Vec<(JsString, Value)>, JsException> {
     let numbered = |(at, value): (usize, Value)| (JsString::from(at.to_string()), value);
     match value {

@@ -1,22 +1,22 @@
-//! Where the kept part of a branch begins (compaction 3.4–3.8).
+//! Finds the entry where the kept part of a branch begins (compaction 3.4–3.8).
 
 use crate::context::tokens::estimate_message;
 use crate::js::JsException;
 use crate::policy::compact::branch::BranchEntry;
 use crate::store::entry::{EntryKind, Role};
 
-/// Where a branch is cut. Positions count over the branch.
+/// The cut of a branch, as positions on the branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CutPoint {
-    /// The first entry that is kept.
+    /// Position of the first kept entry.
     pub first_kept: usize,
-    /// Where the turn begins that the cut splits; none when it splits none. It may be the cut itself:
-    /// then the part before the cut is empty (compaction 3.8b).
+    /// Start of the turn that the cut splits; `None` when it splits none. It may equal `first_kept`: then the prefix
+    /// before the cut is empty (compaction 3.8b).
     pub turn_start: Option<usize>,
 }
 
-/// Cuts `branch[start..]` so that about `keep_tokens` of its newest messages are kept. Throws where a
-/// `message` entry has no message, and where one that must be estimated cannot be (compaction 3.23).
+/// Cuts `branch[start..]` so that about `keep_tokens` of its newest messages are kept. Errors when a `message` entry
+/// has no message, or when a needed estimate fails (compaction 3.23).
 pub fn find_cut_point(
     branch: &[BranchEntry],
     start: usize,
@@ -38,8 +38,7 @@ pub fn find_cut_point(
     Ok(CutPoint { first_kept: cut, turn_start })
 }
 
-/// The newest position from which on the messages make up the budget; only `message` entries count
-/// (compaction 3.6).
+/// Returns the newest position from which the messages fill the budget; only `message` entries count (compaction 3.6).
 fn budget_boundary(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Option<usize>, JsException> {
     let mut tokens = 0.0;
     for (at, entry) in branch.iter().enumerate().skip(start).rev() {
@@ -52,12 +51,13 @@ fn budget_boundary(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Op
     Ok(None)
 }
 
-/// The first position from `at` on where the kept part may begin.
+/// Returns the first valid cut from `at` on.
 fn next_valid_cut(branch: &[BranchEntry], at: usize) -> Option<usize> {
     (at..branch.len()).find(|at| is_valid_cut(&branch[*at]))
 }
 
-/// Never a tool result, and never an entry that says nothing to a model (compaction 3.4).
+/// Whether the kept part may begin here: never at a tool result, never at an entry without a message for the model
+/// (compaction 3.4).
 pub(super) fn is_valid_cut(entry: &BranchEntry) -> bool {
     match entry.kind {
         EntryKind::CustomMessage | EntryKind::BranchSummary => true,
@@ -65,7 +65,7 @@ pub(super) fn is_valid_cut(entry: &BranchEntry) -> bool {
     }
 }
 
-/// Where a turn begins (compaction 3.8).
+/// Whether a turn begins here (compaction 3.8).
 pub(super) fn is_turn_start(entry: &BranchEntry) -> bool {
     match entry.kind {
         EntryKind::CustomMessage | EntryKind::BranchSummary => true,
@@ -84,8 +84,8 @@ mod tests {
     use crate::js;
     use crate::store::scan::measure_message;
 
-    /// `u:8` a message of 8 tokens; `u` user, `a` assistant, `r` result, `b` shell command; `custom`,
-    /// `custom_message`, … an entry of that type.
+    /// Parses `u:8` as a message of 8 tokens (`u` user, `a` assistant, `r` result, `b` shell command) and `custom`,
+    /// `custom_message`, … as an entry of that type.
     fn entry((at, word): (usize, &str)) -> BranchEntry {
         let Some((role, tokens)) = word.split_once(':') else {
             let kind = EntryKind::from_type(word);

@@ -1,4 +1,4 @@
-//! The tool failures a safeguard summary ends with (compaction 5.3, 5.4).
+//! Collects the tool failures that end a safeguard summary (compaction 5.3, 5.4).
 
 use std::collections::HashSet;
 
@@ -6,25 +6,23 @@ use crate::js::{self, JsString, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
-/// Units of a failure's text at most (compaction 5.3).
+/// Longest text of a failure, in UTF-16 units (compaction 5.3).
 const MAX_TEXT_UNITS: usize = 240;
-/// What stands at the end of a text that was cut.
 const ELLIPSIS: &str = "...";
-/// Lines at most (compaction 5.4).
+/// Most lines in the section (compaction 5.4).
 const MAX_LINES: usize = 8;
 
-/// One failed tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolFailure {
-    /// The tool, not trimmed; `tool` where the result names none.
+    /// The tool name, not trimmed; `tool` when the result names none.
     pub tool: JsString,
-    /// What it said, on one line and cut to 240 units; the cut may fall into a surrogate pair.
+    /// The result's text on one line, cut to 240 units; the cut may split a surrogate pair.
     pub text: JsString,
-    /// Status and exit code, where the result has them; else empty.
+    /// Status and exit code, if the result has them; otherwise empty.
     pub meta: JsString,
 }
 
-/// The failed results among messages, oldest first, each call once (compaction 5.3).
+/// Collects failed results, oldest first, one per call (compaction 5.3).
 pub fn collect_tool_failures<'a>(messages: impl IntoIterator<Item = &'a Value>) -> Vec<ToolFailure> {
     let mut seen = HashSet::new();
     let failed = messages.into_iter().filter(|message| {
@@ -37,7 +35,7 @@ pub fn collect_tool_failures<'a>(messages: impl IntoIterator<Item = &'a Value>) 
     first.map(parse_failure).collect()
 }
 
-/// The failures as a section of a summary; empty without any (compaction 5.4).
+/// Writes the failures as a section of a summary; empty without any (compaction 5.4).
 pub fn failures_section(failures: &[ToolFailure]) -> JsString {
     let mut text = JsString::new();
     if failures.is_empty() {
@@ -73,7 +71,7 @@ fn parse_failure(message: &Value) -> ToolFailure {
     ToolFailure { tool: named.cloned().unwrap_or_else(|| "tool".into()), text, meta }
 }
 
-/// The text blocks, a line each; a text that is no list of blocks counts as none.
+/// Joins the text blocks with line feeds; content that is no list of blocks has no text.
 fn result_text(content: Option<&Value>) -> JsString {
     let mut text = JsString::new();
     let blocks = content.and_then(Value::as_array).unwrap_or_default();
@@ -87,7 +85,7 @@ fn result_text(content: Option<&Value>) -> JsString {
     text
 }
 
-/// Every run of white space as one space, none at the ends.
+/// Collapses every run of white space to one space and trims both ends.
 fn one_line(text: &JsString) -> JsString {
     let white = |unit: &u16| char::from_u32(u32::from(*unit)).is_some_and(js::is_trimmed);
     let words = text.units().split(white).filter(|word| !word.is_empty());
@@ -103,7 +101,7 @@ fn truncate(text: JsString) -> JsString {
     cut
 }
 
-/// `status=…` and `exitCode=…`, as far as they are there.
+/// Writes `status=…` and `exitCode=…`, if present.
 fn format_meta(details: Option<&Value>) -> JsString {
     let mut meta = JsString::new();
     let field = |key| details.and_then(|details| details.get(key));

@@ -1,5 +1,5 @@
-//! The files a conversation read and changed, as a summary carries them on (compaction 3.13–3.15).
-//! Paths of an earlier compaction may be any JSON value.
+//! Collects the files that a conversation read and changed, so that every summary carries them on (compaction
+//! 3.13–3.15). Paths from an earlier compaction may be any JSON value.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::js::{self, JsString, Value};
 use crate::policy::compact::join::js_join;
 
-/// Files by what was done with them, in order of first occurrence.
+/// Files by operation, in order of first occurrence.
 #[derive(Debug, Clone, Default)]
 pub struct FileOps {
     read: PathSet,
@@ -15,18 +15,18 @@ pub struct FileOps {
     edited: PathSet,
 }
 
-/// The two lists a summary ends with, sorted by UTF-16 units (compaction 3.14).
+/// The two lists that end a summary, sorted by UTF-16 units (compaction 3.14).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FileLists {
-    /// Files that were read and not changed.
+    /// Files that were read but not changed.
     pub read: Vec<Value>,
     /// Files that were edited or written.
     pub modified: Vec<Value>,
 }
 
 impl FileOps {
-    /// The files that an earlier compaction carries on: none when an extension made it, which the
-    /// gateway's safeguard always does (compaction 3.13).
+    /// Reads the files that an earlier compaction carries on. Empty when an extension made it, as the gateway's
+    /// safeguard does (compaction 3.13).
     pub fn from_compaction(entry: &Value) -> Self {
         let mut files = Self::default();
         if js::is_truthy(entry.get("fromHook")) {
@@ -38,14 +38,14 @@ impl FileOps {
         files
     }
 
-    /// Adds the files that an earlier summary of a branch carries on.
+    /// Adds the files that an earlier branch summary carries on.
     pub fn add_branch_summary(&mut self, entry: &Value) {
         let carried = Self::from_compaction(entry);
         carried.read.items.iter().for_each(|path| self.read.add(path));
         carried.edited.items.iter().for_each(|path| self.edited.add(path));
     }
 
-    /// Adds the files that the tool calls of an assistant message name.
+    /// Adds the files that an assistant message's tool calls name.
     pub fn add_message(&mut self, message: &Value) {
         if !message.get("role").is_some_and(|role| role.str_is("assistant")) {
             return;
@@ -57,7 +57,7 @@ impl FileOps {
         }
     }
 
-    /// The same as a release of pi does: newer ones add the calls that a tool made itself (store-pi-1.5 H10).
+    /// Adds a message's files as a release of pi does: newer ones also count nested tool calls (store-pi-1.5 H10).
     pub fn add_message_for(&mut self, pi: PiRelease, message: &Value) {
         self.add_message(message);
         let is_result = message.get("role").is_some_and(|role| role.str_is("toolResult"));
@@ -82,22 +82,18 @@ impl FileOps {
         }
     }
 
-    /// Files read.
     pub fn read(&self) -> &[Value] {
         &self.read.items
     }
 
-    /// Files written.
     pub fn written(&self) -> &[Value] {
         &self.written.items
     }
 
-    /// Files edited.
     pub fn edited(&self) -> &[Value] {
         &self.edited.items
     }
 
-    /// The lists a summary ends with.
     pub fn to_lists(&self) -> FileLists {
         let mut modified = self.edited.clone();
         self.written.items.iter().for_each(|path| modified.add(path));
@@ -107,7 +103,7 @@ impl FileOps {
 }
 
 impl FileLists {
-    /// The lists as text, to be appended to a summary; empty when both are (compaction 3.15).
+    /// Writes the lists as a section of a summary; empty when both are (compaction 3.15).
     pub fn section(&self) -> JsString {
         let mut text = JsString::new();
         for (tag, paths) in [("read-files", &self.read), ("modified-files", &self.modified)] {
@@ -145,7 +141,7 @@ impl PathSet {
     }
 }
 
-/// What makes two paths the same; arrays and objects are the same as nothing.
+/// Returns the key by which paths are compared; `None` for arrays and objects, which never equal another value.
 fn identity_key(path: &Value) -> Option<(&'static str, JsString)> {
     let simple = !matches!(path, Value::Array(_) | Value::Object(_));
     simple.then(|| (path.kind_name(), js::to_text(Some(path))))

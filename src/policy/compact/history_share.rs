@@ -1,5 +1,5 @@
-//! A history that takes too large a share of the window loses its oldest parts before it is summarised
-//! (compaction 5.8). After each part the rest is paired again, so results may go and others come.
+//! Drops the oldest parts of a history that takes too large a share of the window before it is summarised (compaction
+//! 5.8). The rest is paired again after each part, which can drop results and invent others.
 
 use crate::js::{JsException, Value};
 use crate::policy::compact::chunks::{
@@ -7,77 +7,75 @@ use crate::policy::compact::chunks::{
 };
 use crate::policy::repair::{self, MissingResult, PairingShape, PlacedMessage, pair};
 
-/// Share of the window a history may take unless told otherwise (compaction 5.8).
+/// Default share of the window for a history (compaction 5.8).
 pub const DEFAULT_HISTORY_SHARE: f64 = 0.5;
 
-/// How much of the window a history may take.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShareSettings {
-    /// The window, in tokens.
+    /// The window in tokens.
     pub window: f64,
-    /// The share of it, usually 0.1 to 0.9.
+    /// The history's share of the window, usually 0.1 to 0.9.
     pub share: f64,
-    /// Parts the history is split into on each round; the gateway's own are 2.
+    /// Parts that the history is split into in each round; the gateway uses 2.
     pub parts: f64,
 }
 
 impl ShareSettings {
-    /// The gateway's own settings for a window.
+    /// The gateway's defaults for a window.
     pub fn new(window: f64) -> Self {
         Self { window, share: DEFAULT_HISTORY_SHARE, parts: DEFAULT_PARTS }
     }
 
-    /// Tokens the history may have; at least 1.
+    /// Returns the most tokens that the history may have; at least 1.
     pub fn budget_tokens(&self) -> f64 {
         at_least_one((self.window * self.share).floor())
     }
 }
 
-/// What the rule looks at of a message.
+/// A message, reduced to what the rule needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryMessage {
-    /// What it is to the pairing.
     pub shape: PairingShape,
-    /// Its estimated tokens.
+    /// Estimated tokens.
     pub tokens: f64,
 }
 
-/// A history within its budget, or as near to it as whole parts allow.
+/// A history within its budget, or as close as dropping whole parts allows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrunedHistory {
     /// Tokens of the whole history.
     pub total_tokens: f64,
-    /// Tokens it may have.
+    /// Tokens that the history may have.
     pub budget_tokens: f64,
-    /// What is kept, in terms of the messages given.
+    /// Kept messages, as indexes of the input.
     pub retained: Vec<PlacedMessage>,
-    /// Tokens of what is kept, invented results included.
+    /// Tokens of the kept messages, including invented results.
     pub retained_tokens: f64,
-    /// What was dropped part by part, in order. Orphans that pairing removed are not among it: their
-    /// content is in no summary.
+    /// Messages in the dropped parts, oldest first. Orphans that pairing removed are missing here, so their content
+    /// reaches no summary.
     pub dropped: Vec<PlacedMessage>,
-    /// Tokens of what was dropped part by part.
+    /// Tokens of the dropped parts.
     pub dropped_tokens: f64,
-    /// Rounds, each of which dropped one part.
+    /// Rounds; each drops one part.
     pub dropped_chunks: usize,
-    /// Messages in the parts, and orphans removed.
+    /// Messages in the dropped parts plus removed orphans.
     pub dropped_message_count: usize,
 }
 
 impl PrunedHistory {
-    /// The messages kept; `now_ms` is when missing results are invented.
+    /// Builds the kept messages; invented results get the time `now_ms`.
     pub fn retained_messages(&self, messages: &[Value], now_ms: f64) -> Vec<Value> {
         repair::apply_pairing(messages, &self.retained, now_ms)
     }
 
-    /// The messages dropped part by part.
+    /// Builds the messages of the dropped parts.
     pub fn dropped_messages(&self, messages: &[Value], now_ms: f64) -> Vec<Value> {
         repair::apply_pairing(messages, &self.dropped, now_ms)
     }
 }
 
-/// Drops the oldest parts of a history while it is over its budget. A single part is never dropped.
-/// Throws when a message cannot be estimated.
+/// Drops the oldest parts of a history while it is over its budget; the last part always stays. Errors when a message
+/// cannot be estimated.
 pub fn prune_by_share(
     messages: &[Result<HistoryMessage, JsException>],
     settings: &ShareSettings,
@@ -94,14 +92,14 @@ pub fn prune_by_share(
     Ok(run.finish())
 }
 
-/// A message of some round, with what became of it since the beginning.
+/// A message of some round and its relation to the input.
 struct PooledMessage {
     placed: PlacedMessage,
     message: HistoryMessage,
 }
 
 struct ShareRun {
-    /// Every message that ever was in the list.
+    /// Every message that was in the list in any round.
     pool: Vec<PooledMessage>,
     /// The list of this round, as indexes of the pool.
     order: Vec<usize>,
@@ -126,7 +124,6 @@ impl ShareRun {
         Self { pool: messages.into_iter().enumerate().map(item).collect(), order, result }
     }
 
-    /// Tokens of the messages of this round.
     fn tokens(&self) -> Vec<f64> {
         self.order.iter().map(|at| self.pool[*at].message.tokens).collect()
     }
@@ -154,7 +151,7 @@ impl ShareRun {
         self.result.retained_tokens = total_tokens(&self.tokens());
     }
 
-    /// The index in the pool of a message that pairing placed; renamed and invented ones are new there.
+    /// Returns the pool index of a message that pairing placed; adds renamed and invented ones.
     fn pool_index(&mut self, placed: PlacedMessage, order: &[usize]) -> usize {
         let item = match placed {
             PlacedMessage::Original(at) => return order[at],
@@ -172,7 +169,7 @@ impl ShareRun {
 }
 
 impl PooledMessage {
-    /// A tool's name counts nothing in an estimate: the tokens stay (compaction 1.5).
+    /// Renames a result. Its tokens stay, because the estimate ignores tool names (compaction 1.5).
     fn renamed(&self, name: crate::js::JsString) -> Self {
         let PairingShape::Result { id, .. } = &self.message.shape else {
             return Self { placed: self.placed.clone(), message: self.message.clone() };

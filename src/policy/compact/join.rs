@@ -1,9 +1,9 @@
-//! Values joined to one text, as `Array.prototype.join` does.
+//! Joins values to one text, as `Array.prototype.join` does.
 
 use crate::js::{self, JsString, Value};
 
-/// Joins values; absent ones and `null` are empty. Halves of a surrogate pair that meet become one
-/// character (compaction 3.16).
+/// Joins values; absent ones and `null` are empty. Two halves of a surrogate pair that meet become one character
+/// (compaction 3.16).
 pub(super) fn js_join<'a>(values: impl IntoIterator<Item = Option<&'a Value>>, between: &str) -> JsString {
     let mut text = JsString::new();
     for (at, value) in values.into_iter().enumerate() {

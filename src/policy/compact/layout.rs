@@ -1,17 +1,15 @@
-//! How the parts of a summary are put together (compaction 3.20, 5.19).
+//! Puts the parts of a summary together (compaction 3.20, 5.19).
 
 use crate::js::JsString;
 
-/// What stands before the summary of a split turn's beginning.
+/// Heading before the summary of a split turn's beginning.
 pub const TURN_CONTEXT: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
-/// The summary of no messages at all (compaction 3.20, 5.11).
+/// Summary of an empty history (compaction 3.20, 5.11).
 pub const NO_HISTORY: &str = "No prior history.";
 
-/// The parts of a summary. The sections bring their own separators, and are empty where there is
-/// nothing to say.
+/// The parts of a summary. Each section begins with its own separator and is empty when it has no content.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SummaryParts {
-    /// Summary of the history.
     pub history: JsString,
     /// Summary of the beginning of a split turn.
     pub turn_prefix: Option<JsString>,
@@ -24,7 +22,7 @@ pub struct SummaryParts {
 }
 
 impl SummaryParts {
-    /// The text that is stored. There is no limit to its length (compaction 5.19).
+    /// Returns the text to store. Its length has no limit (compaction 5.19).
     pub fn text(&self) -> JsString {
         let mut text = self.history.clone();
         if let Some(prefix) = &self.turn_prefix {

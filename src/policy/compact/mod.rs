@@ -1,5 +1,5 @@
-//! Compaction: what is summarised and what is kept, and how much at a time (compaction 3–5). The rules
-//! work on sizes; only what goes into a summary looks at texts.
+//! Compaction: which messages are summarised, which are kept, and how the summary is split into calls (compaction 3–5).
+//! The rules work on sizes; only the content of a summary needs texts.
 
 pub mod after_compaction;
 pub mod branch;

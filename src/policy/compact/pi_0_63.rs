@@ -1,5 +1,5 @@
-//! What a compaction of pi from 0.63.1 to 0.86 summarises and keeps: it walks the entries of the branch, from the first one
-//! that the compaction before it kept (compaction 12, row "Range start"; store-pi-1.5, table at the top).
+//! Prepares compactions of pi 0.63.1 to 0.86, which walk the branch from the first entry that the previous compaction
+//! kept (compaction 12, row "Range start"; store-pi-1.5, table at the top).
 
 use crate::context::ContextMessage;
 use crate::context::tokens::{estimate_context, estimate_message};
@@ -11,9 +11,9 @@ use crate::policy::compact::prepare::Preparation;
 use crate::policy::compact::projected::{is_summarised, is_turn_start, is_valid_cut};
 use crate::store::entry::EntryKind;
 
-/// Prepares a compaction of a branch. `kept` is the place of the first entry that the last compaction of the branch kept;
-/// none where no such entry stands before it. There is nothing to prepare where the branch ends in a compaction, and since
-/// 0.79.8 where nothing would be summarised. Throws where the runtime does.
+/// Prepares a compaction of a branch. `kept` is the position of the first entry that the last compaction kept; without
+/// one before that compaction the walk starts after it. Returns `None` when the branch ends in a compaction and, since
+/// 0.79.8, when nothing would be summarised. Errors where the runtime throws.
 pub(super) fn prepare_from_kept(
     pi: PiRelease,
     branch: &[BranchEntry],
@@ -45,8 +45,8 @@ pub(super) fn prepare_from_kept(
     Ok((first_kept.has_id && (any || !pi.has(PiChange::NeedsMessages))).then_some(prepared))
 }
 
-/// Tokens of the context: the last summary, what that compaction kept, and what follows. An older compaction within the
-/// kept part speaks again since 0.80.4.
+/// Estimates the context: the last summary, the part it kept, and everything after. Since 0.80.4 an older compaction
+/// inside the kept part counts too.
 fn tokens_before(
     pi: PiRelease,
     branch: &[BranchEntry],
@@ -63,8 +63,8 @@ fn tokens_before(
     estimate_context(&messages).map(|estimate| estimate.tokens)
 }
 
-/// Where `branch[start..]` is cut since 0.80.4: whatever is part of the context counts, the summary of a compaction too, and
-/// can begin the kept part, a compaction excepted.
+/// Cuts `branch[start..]` as pi does since 0.80.4: every message of the context counts towards the budget, compaction
+/// summaries included, and every one except those may begin the kept part.
 fn find_context_cut(
     pi: PiRelease,
     branch: &[BranchEntry],
@@ -78,7 +78,7 @@ fn find_context_cut(
     let (Some(first), Some(last)) = (cuts.first(), cuts.last()) else {
         return Ok(CutPoint { first_kept: start, turn_start: None });
     };
-    // A tail without a cut is kept with the last one before it only since 0.86.
+    // Since 0.86, a tail without a valid cut is kept together with the last cut before it.
     let without = if pi.has(PiChange::KeepsSystemMessages) { last } else { first };
     let reached = budget_boundary(branch, start, keep)?;
     let mut cut =
@@ -90,7 +90,7 @@ fn find_context_cut(
     Ok(CutPoint { first_kept: cut, turn_start: turn_start.filter(|_| !is_turn_start(&branch[cut])) })
 }
 
-/// The newest place from which on the messages make up the budget; what weighs nothing is passed over.
+/// Returns the newest position from which the messages fill the budget; messages of 0 tokens cannot be that position.
 fn budget_boundary(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Option<usize>, JsException> {
     let mut sum = 0.0;
     for at in (start..branch.len()).rev() {

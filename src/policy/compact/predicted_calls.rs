@@ -1,4 +1,4 @@
-//! The calls a summary would take, with sizes and cost, told without a model (compaction 3.19, 5.21, 10.11).
+//! Predicts the model calls of a summary, their sizes and cost, without a model (compaction 3.19, 5.21, 10.11).
 
 use crate::gateway::catalog::Price;
 use crate::js::JsString;
@@ -7,62 +7,56 @@ use crate::policy::compact::stages::{AnswerFailure, SummaryModel, max_summary_to
 use crate::policy::compact::summarise::summarise_within;
 use crate::policy::compact::summary_spec::{NoSummary, StoredSummary, SummarySpec};
 
-/// Tokens a summary is assumed to have where none of the session tells (compaction 5.21).
+/// Assumed tokens of a summary when the session has no earlier one (compaction 5.21).
 pub const ASSUMED_SUMMARY_TOKENS: u64 = 2_000;
 
 const PER_MILLION: f64 = 1e6;
 
-/// One call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PredictedCall {
-    /// What it summarises.
     pub purpose: SummaryPurpose,
-    /// It merges partial summaries (compaction 5.11).
+    /// The call merges partial summaries (compaction 5.11).
     pub is_merge: bool,
-    /// Messages in it.
     pub messages: usize,
-    /// Tokens of its input, by estimate.
+    /// Estimated input tokens.
     pub input_tokens: u64,
-    /// Tokens of its answer at most.
+    /// Limit of the answer, in tokens.
     pub max_tokens: f64,
-    /// Tokens of its answer, as assumed.
+    /// Assumed tokens of the answer.
     pub output_tokens: u64,
 }
 
-/// All calls of a summary, in order, when every one succeeds.
+/// All calls of a summary in order, if every one succeeds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PredictedCalls {
-    /// The calls.
     pub calls: Vec<PredictedCall>,
-    /// What would be stored, with a stand-in of the assumed length for each text of a model (compaction 5.21).
+    /// The stored summary, with a placeholder of the assumed length for each answer (compaction 5.21).
     pub summary: StoredSummary,
 }
 
 impl PredictedCalls {
-    /// Tokens of all inputs.
     pub fn input_tokens(&self) -> u64 {
         self.calls.iter().map(|call| call.input_tokens).sum()
     }
 
-    /// Tokens of all answers, as assumed.
     pub fn output_tokens(&self) -> u64 {
         self.calls.iter().map(|call| call.output_tokens).sum()
     }
 
-    /// US dollars at a price. No prompt of a summary was sent before: its input costs what writing to the cache costs,
-    /// where the provider has a price for that (compaction 10.8, 10.11).
+    /// Returns the cost in US dollars. The prompts are new to the provider, so input costs the cache-write price, if
+    /// there is one (compaction 10.8, 10.11).
     pub fn cost(&self, price: &Price) -> f64 {
         let input = if price.cache_write > 0.0 { price.cache_write } else { price.input };
         (self.input_tokens() as f64 * input + self.output_tokens() as f64 * price.output) / PER_MILLION
     }
 }
 
-/// The calls of a job, when each answer has `summary_tokens` tokens (see [`assumed_summary_tokens`]).
+/// Predicts the calls of a job when each answer has `summary_tokens` tokens (see [`assumed_summary_tokens`]).
 pub fn predict_calls(job: &SummarySpec, summary_tokens: f64) -> Result<PredictedCalls, NoSummary> {
     predict_calls_within(job, job.window, summary_tokens)
 }
 
-/// The same in another window than the job's own.
+/// Predicts the calls in another window than the job's own, in tokens.
 pub fn predict_calls_within(
     job: &SummarySpec,
     window: f64,
@@ -73,8 +67,8 @@ pub fn predict_calls_within(
     Ok(PredictedCalls { calls: assumed.calls, summary: written })
 }
 
-/// Tokens to assume for a summary: the average of the session's earlier ones (chars of each), else 2 000, and never more
-/// than an answer may have.
+/// Returns the assumed tokens of a summary: the average of the session's earlier ones (`earlier_chars`, in chars), or
+/// 2,000 without any; never more than the answer limit.
 pub fn assumed_summary_tokens(earlier_chars: &[u64], reserve_tokens: f64) -> f64 {
     let most = max_summary_tokens(reserve_tokens);
     let count = earlier_chars.len() as f64;
@@ -83,7 +77,7 @@ pub fn assumed_summary_tokens(earlier_chars: &[u64], reserve_tokens: f64) -> f64
     assumed.min(most).max(0.0)
 }
 
-/// Answers everything with a text of the assumed length.
+/// Answers every request with a text of the assumed length.
 struct AssumedModel {
     calls: Vec<PredictedCall>,
     summary_tokens: f64,
@@ -125,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_long_history_takes_two_partial_calls_and_a_merge() {
-        // 80 messages of 1 000 tokens: more than the 75 904 of one call, each half less.
+        // 80 messages of 1,000 tokens exceed the 75,904 of one call; each half fits.
         let job = job(users(80, 4000));
         let calls = predict_calls(&job, 500.0).expect("a summary");
         let shape: Vec<(usize, bool)> =

@@ -1,4 +1,4 @@
-//! What a compaction of a branch would summarise and what it would keep (compaction 3.1–3.12).
+//! Decides which entries of a branch a compaction summarises and which it keeps (compaction 3.1–3.12).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,42 +15,41 @@ use crate::policy::compact::files::FileOps;
 use crate::policy::compact::projected::is_summarised;
 use crate::store::entry::{EntryKind, Replacement};
 
-/// A prepared compaction, told from sizes. Positions count over the branch it was made from.
+/// A prepared compaction, decided from sizes. All positions are on the branch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Preparation {
-    /// The last compaction of the branch; up to the reference, what it kept is neither summarised nor
-    /// kept again (compaction 3.3).
+    /// The last compaction of the branch. Up to OpenClaw 2026.3.2, the part that it kept is neither summarised nor kept
+    /// again (compaction 3.3).
     pub previous_compaction: Option<usize>,
-    /// Where the part begins that is considered: behind the previous compaction (compaction 3.2).
+    /// Start of the range that is considered: after the previous compaction (compaction 3.2).
     pub start: usize,
-    /// Where the kept part begins, and the turn it splits.
     pub cut: CutPoint,
-    /// The entry at the cut: the first one kept.
+    /// The first kept entry, at the cut.
     pub first_kept: EntryIx,
-    /// Tokens of the context from the previous compaction on, anchored on usage (compaction 3.9); NaN
-    /// for odd usage.
+    /// Tokens of the context from the previous compaction on, anchored on usage (compaction 3.9); NaN for malformed
+    /// usage.
     pub tokens_before: f64,
     /// The release of pi that compacts.
     pub pi: PiRelease,
 }
 
 impl Preparation {
-    /// Whether the cut splits a turn, be it falsely (compaction 3.8c).
+    /// Whether the cut splits a turn; sometimes wrongly, as in the runtime (compaction 3.8c).
     pub fn is_split_turn(&self) -> bool {
         self.cut.turn_start.is_some()
     }
 
-    /// Positions whose messages are summarised as history; possibly none (compaction 3.11).
+    /// Positions summarised as history; possibly none (compaction 3.11).
     pub fn history(&self) -> Range<usize> {
         self.start..self.cut.turn_start.unwrap_or(self.cut.first_kept)
     }
 
-    /// Positions whose messages are summarised as the beginning of a split turn; possibly none.
+    /// Positions summarised as the beginning of a split turn; possibly none.
     pub fn turn_prefix(&self) -> Range<usize> {
         self.cut.turn_start.unwrap_or(self.cut.first_kept)..self.cut.first_kept
     }
 
-    /// Reads what is to be summarised. `body` reads an entry as the runtime holds it.
+    /// Reads the messages to summarise. `body` reads an entry as the runtime holds it.
     pub fn read_texts<E>(
         &self,
         branch: &[BranchEntry],
@@ -71,7 +70,8 @@ impl Preparation {
                 None => Ok(message_to_summarise(&body(entry.entry)?, entry.kind)),
                 Some(projected) => projected_message(entry, projected.content_source, &body).map(Some),
             };
-            // Where what the previous compaction kept is considered again, that stands in the middle.
+            // Where the range includes the part that the previous compaction kept, that compaction lies inside the
+            // range.
             let other = range.filter(|at| Some(*at) != self.previous_compaction).map(|at| &branch[at]);
             other.filter_map(|entry| message(entry).transpose()).collect()
         };
@@ -84,7 +84,7 @@ impl Preparation {
     }
 }
 
-/// The message of an entry as it is projected, edits applied.
+/// Reads the projected message of an entry, edits applied.
 fn projected_message<E>(
     entry: &BranchEntry,
     made: ContentSource,
@@ -98,24 +98,23 @@ fn projected_message<E>(
     Ok(bodies::projected_message(&body(entry.entry)?, entry.kind, made, edit.as_ref()))
 }
 
-/// The texts a compaction works on.
+/// The texts that a compaction works on.
 #[derive(Debug, Clone)]
 pub struct CompactionTexts {
-    /// Messages that are summarised as history.
+    /// Messages summarised as history.
     pub history: Vec<Value>,
-    /// Messages that are summarised as the beginning of a split turn.
+    /// Messages summarised as the beginning of a split turn.
     pub turn_prefix: Vec<Value>,
-    /// The previous compaction's summary with everything appended to it (compaction 3.12).
+    /// The previous compaction's summary, including everything appended to it (compaction 3.12).
     pub previous_summary: Option<Value>,
-    /// Files that were read, written and edited.
     pub files: FileOps,
-    /// The release of pi that summarises: it writes the messages down in its own way.
+    /// The release of pi that summarises; it determines how messages are written.
     pub pi: PiRelease,
 }
 
-/// Prepares a compaction that keeps about `keep_tokens` of the newest messages. There is nothing to
-/// prepare when the branch ends in a compaction, is empty, or has no id at the cut (compaction 3.1).
-/// Throws where the runtime does (compaction 3.23).
+/// Prepares a compaction that keeps about `keep_tokens` of the newest messages. Returns `None` when the branch is
+/// empty, ends in a compaction, or has no id at the cut (compaction 3.1). Errors where the runtime throws (compaction
+/// 3.23).
 pub fn prepare(branch: &[BranchEntry], keep_tokens: f64) -> Result<Option<Preparation>, JsException> {
     let previous = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
     let start = previous.map_or(0, |at| at + 1);
@@ -151,7 +150,7 @@ mod tests {
     use crate::policy::compact::branch::branch_entries;
     use crate::store::load::load_bytes;
 
-    /// A branch of these lines, each the child of the one before, with its bodies.
+    /// Builds a branch of these lines, each the child of the one before, and prepares it.
     fn prepared(lines: &[&str], keep: f64) -> (Option<Preparation>, Option<CompactionTexts>) {
         let lines: Vec<String> = lines
             .iter()

@@ -1,5 +1,6 @@
-//! What a compaction of today's pi summarises and keeps: it works on the projected messages, considers again what the
-//! compaction before kept, and splits a turn by what speaks, not by what stands there (store-pi-1.5 H).
+//! Prepares compactions of pi 1.5, which works on projected messages: it reconsiders the part that the previous
+//! compaction kept, and splits a turn by the entries that yield a message, not by their position in the file
+//! (store-pi-1.5 H).
 
 use std::collections::HashSet;
 
@@ -16,8 +17,8 @@ use crate::store::entry::{EntryKind, MessageSize, Role};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
 
-/// Prepares a compaction of a projected branch. There is nothing to prepare where the path ends in a compaction, and
-/// where nothing would be summarised (store-pi-1.5 H1, H8). `system_tokens` are those of the replayed system message.
+/// Prepares a compaction of a projected branch. Returns `None` when the path ends in a compaction or nothing would be
+/// summarised (store-pi-1.5 H1, H8). `system_tokens` counts the replayed system message.
 pub(super) fn prepare_projected(
     branch: &[BranchEntry],
     system_tokens: Result<f64, JsException>,
@@ -48,8 +49,8 @@ pub(super) fn prepare_projected(
     Ok((summarised.any(|at| is_summarised(pi, &branch[at])) && first_kept.has_id).then_some(prepared))
 }
 
-/// The same of a branch that is told entry by entry, such as that of a replay, whose messages are edited already: what a
-/// projection selects of it, told by places in the branch.
+/// Prepares a compaction of a branch that is read entry by entry, such as a replay's, whose messages are already
+/// edited. Selects the entries that a projection would select and maps the result back to positions on the branch.
 pub(super) fn prepare_unprojected(
     branch: &[BranchEntry],
     before: &PreviousCompaction,
@@ -89,21 +90,21 @@ pub(super) fn prepare_unprojected(
     }))
 }
 
-/// Whether the last entry of the path is a compaction; of a projection it is the first.
+/// Whether the last entry of the path is a compaction. In a projection that compaction comes first.
 fn ends_in_compaction(branch: &[BranchEntry]) -> bool {
     let place = |entry: &BranchEntry| entry.projected.map_or(0, |projected| projected.path_index);
     let last = branch.iter().max_by_key(|entry| place(entry));
     last.is_some_and(|entry| entry.kind == EntryKind::Compaction)
 }
 
-/// Whether an entry gives a message to what is summarised: compactions never do, and system messages not to a release that
-/// knows of them (store-pi-1.5 H8).
+/// Whether an entry contributes to the summary: compactions never do, system messages only in releases without
+/// [`PiChange::KeepsSystemMessages`] (store-pi-1.5 H8).
 pub(super) fn is_summarised(pi: PiRelease, entry: &BranchEntry) -> bool {
     let speaks = |role| role != Role::System || !pi.has(PiChange::KeepsSystemMessages);
     entry.kind != EntryKind::Compaction && entry.message.is_some_and(|size| speaks(size.role))
 }
 
-/// Where `branch[start..]` is cut (store-pi-1.5 H3–H7).
+/// Cuts `branch[start..]` (store-pi-1.5 H3–H7).
 fn find_projected_cut(branch: &[BranchEntry], start: usize, keep: f64) -> Result<CutPoint, JsException> {
     let cuts: Vec<usize> = (start..branch.len()).filter(|at| is_valid_cut(&branch[*at])).collect();
     let (Some(first), Some(last)) = (cuts.first(), cuts.last()) else {
@@ -124,7 +125,7 @@ fn find_projected_cut(branch: &[BranchEntry], start: usize, keep: f64) -> Result
     Ok(CutPoint { first_kept: cut, turn_start: turn_start.filter(|_| !whole) })
 }
 
-/// The newest position from which on the messages make up the budget; what counts nothing is passed over.
+/// Returns the newest position from which the messages fill the budget; messages of 0 tokens are skipped.
 fn budget_boundary(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Option<usize>, JsException> {
     let mut sum = 0.0;
     for at in (start..branch.len()).rev() {
@@ -141,13 +142,13 @@ fn budget_boundary(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Op
     Ok(None)
 }
 
-/// Whether the kept part may begin at an entry: whatever speaks, but a tool and the system (store-pi-1.5 H3).
+/// Whether the kept part may begin here: at any message except tool results and system messages (store-pi-1.5 H3).
 pub(super) fn is_valid_cut(entry: &BranchEntry) -> bool {
     let role = entry.message.filter(|_| entry.kind != EntryKind::Compaction).map(|size| size.role);
     role.is_some_and(|role| !matches!(role, Role::ToolResult | Role::System | Role::Other))
 }
 
-/// Whether a turn begins with an entry (store-pi-1.5 H7).
+/// Whether a turn begins here (store-pi-1.5 H7).
 pub(super) fn is_turn_start(entry: &BranchEntry) -> bool {
     let role = entry.message.filter(|_| entry.kind != EntryKind::Compaction).map(|size| size.role);
     role.is_some_and(|role| {
@@ -156,8 +157,8 @@ pub(super) fn is_turn_start(entry: &BranchEntry) -> bool {
     })
 }
 
-/// Whether what follows the cut is only what a recovery left out, an answer among it: then the pending request is
-/// summarised too (store-pi-1.5 H5).
+/// Whether the entries after the cut are only those that a recovery left out, including an answer. The pending request
+/// is then summarised too (store-pi-1.5 H5).
 fn is_omitted_recovery(suffix: &[BranchEntry]) -> bool {
     let silent = |entry: &BranchEntry| entry.message.is_none() && entry.kind != EntryKind::Compaction;
     let of = |entry: &BranchEntry| entry.projected.filter(|projected| projected.omitted.is_some());
@@ -169,7 +170,7 @@ fn is_omitted_recovery(suffix: &[BranchEntry]) -> bool {
     suffix.iter().all(silent) && answered && replaced.into_iter().all(|target| omitted.contains(&target))
 }
 
-/// Tokens of the context before: anchored while no edit and no compaction stands behind the anchor (store-pi-1.5 E5).
+/// Estimates the context before, anchored on usage unless an edit or a compaction follows the anchor (store-pi-1.5 E5).
 fn tokens_before(
     branch: &[BranchEntry],
     system_tokens: Result<f64, JsException>,
@@ -193,7 +194,7 @@ fn tokens_before(
     others.map(|message| estimate_message(&message.size)).try_fold(system_tokens?, |sum, own| Ok(sum + own?))
 }
 
-/// Tokens of the system messages of a projected branch, replayed to one; 0 where it has none.
+/// Returns the tokens of a projected branch's system messages, replayed to one; 0 without any.
 pub(super) fn system_tokens(index: &Index, branch: &[BranchEntry]) -> Result<f64, JsException> {
     let system = branch.iter().filter(|entry| {
         let own = entry.message.is_some_and(|size| size.role == Role::System);

@@ -1,4 +1,4 @@
-//! The cut of a projected branch.
+//! Tests for the cut of a projected branch.
 
 use super::*;
 use crate::gateway::ruleset::{PiRelease, ReadMode};
@@ -7,7 +7,7 @@ use crate::policy::compact::branch::projected_branch_entries;
 use crate::store::load::load_for_release;
 use crate::store::source::Source;
 
-/// What is summarised as history, as the beginning of a turn, and the first entry kept, of a branch of these lines.
+/// Cuts a branch of these lines: the history, the turn prefix and the first kept entry.
 fn cut(lines: &[&str], keep: f64) -> Option<(Vec<usize>, Vec<usize>, usize)> {
     let lines: Vec<String> = lines
         .iter()

@@ -1,5 +1,4 @@
-//! What must hold for any history: nothing is lost by dividing it, and sizes told before are sizes found
-//! after.
+//! Properties of any history: dividing it loses nothing, and sizes predicted before equal sizes measured after.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -62,7 +61,7 @@ proptest! {
         let shapes: Vec<_> = paired.iter().map(shape_of).collect();
         let second = pair(&shapes.iter().collect::<Vec<_>>());
         prop_assert!(second.orphans.is_empty());
-        // A call whose id is taken gets a result that is dropped at once (compaction 6.5c).
+        // A call with a duplicate id gets a result that is dropped at once (compaction 6.5c).
         prop_assert_eq!(second.added.len(), second.dropped_duplicates);
         prop_assert_eq!(apply_pairing(&paired, &second.order, 0.0), paired);
     }
@@ -77,7 +76,7 @@ proptest! {
     }
 }
 
-/// Answers at random: with a text of some length, or not at all.
+/// Answers at random with a text of some length, or fails.
 struct RandomModel {
     rolls: Vec<u8>,
     at: usize,
@@ -96,8 +95,8 @@ impl SummaryModel for RandomModel {
 }
 
 proptest! {
-    /// Whatever fails, the stages end, and within the calls the fallbacks allow: two rounds over the chunks of each half
-    /// and of the merge, for what was dropped and for what was kept.
+    /// The stages always end, whatever fails, within the calls that the fallbacks allow: two rounds over the chunks of
+    /// each half and of the merge, for the dropped and for the kept part.
     #[test]
     fn stages_always_end(
         history in histories(), rolls in vec(0..4_u8, 1..9), window in 1.0..60_000.0_f64, before in 0.0..90_000.0_f64,
@@ -107,12 +106,12 @@ proptest! {
         let mut dice = RandomModel { rolls, at: 0, request_sizes: Vec::new() };
         let result = summarise(&job, &mut dice);
         prop_assert_eq!(result.is_err(), history.is_empty());
-        // Repair may invent a result for every call of what is kept.
+        // Repair may invent a result for every call of the kept part.
         let most = 2 * (2 * history.len() + 2) * 2;
         prop_assert!(dice.request_sizes.len() <= most, "{} calls for {} messages", dice.request_sizes.len(), history.len());
     }
 
-    /// Told calls are made calls: what is assumed about a run where all succeeds is what such a run does.
+    /// Predicted calls equal the calls made in a run where all succeed.
     #[test]
     fn calls_told_are_calls_made(history in histories(), window in 1.0..60_000.0_f64, before in 0.0..90_000.0_f64) {
         prop_assume!(!history.is_empty());

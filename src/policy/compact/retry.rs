@@ -1,16 +1,16 @@
-//! How often a summary call is tried, and how long is waited in between (compaction 5.15).
+//! Limits and delays for retrying a summary call (compaction 5.15).
 
-/// Attempts of one call.
 pub const MAX_CALL_ATTEMPTS: u32 = 3;
 
-/// Least wait, in ms; also the first.
+/// First and shortest delay, in ms.
 const MIN_WAIT_MS: f64 = 500.0;
-/// Longest wait, in ms.
+/// Longest delay, in ms.
 const MAX_WAIT_MS: f64 = 5000.0;
-/// Share of a wait by which it varies.
+/// Largest relative change of a delay by jitter.
 const JITTER: f64 = 0.2;
 
-/// The wait after a failed attempt (from 1), in ms: doubled each time, varied by `jitter` (-1 to 1), at least 500.
+/// Returns the delay after failed attempt number `attempt` (from 1), in ms: doubled each time, varied by `jitter` (-1
+/// to 1), between 500 and 5,000.
 pub fn wait_ms(attempt: u32, jitter: f64) -> f64 {
     let plain = (MIN_WAIT_MS * 2_f64.powi(attempt.saturating_sub(1).min(30) as i32)).min(MAX_WAIT_MS);
     let varied = (plain * (1.0 + jitter.clamp(-1.0, 1.0) * JITTER) + 0.5).floor();

@@ -1,5 +1,5 @@
-//! A summary call by call, as the gateway makes them (compaction 3.20, 5.11–5.16). What a call answers is somebody
-//! else's: a model, or an assumption about one.
+//! Makes a summary call by call, as the gateway does (compaction 3.20, 5.11–5.16). A [`SummaryModel`] answers the
+//! calls: a real model, or an assumption that predicts their number and size.
 
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::gateway::ruleset::PiRelease;
@@ -13,48 +13,44 @@ use crate::policy::compact::request::{
 };
 use crate::store::measure::pi_chars;
 
-/// Fewer messages are never split into stages (compaction 5.11).
+/// Histories with fewer messages are never split into stages (compaction 5.11).
 const MIN_MESSAGES_TO_SPLIT: usize = 4;
 /// Share of the reserve that a summary may take (compaction 3.17).
 const SUMMARY_SHARE: f64 = 0.8;
 /// Share of the reserve that a turn prefix may take in mode `default` (compaction 3.18).
 const PREFIX_SHARE: f64 = 0.5;
 
-/// Who answers the calls of a summary.
+/// Answers the calls of a summary.
 pub trait SummaryModel {
-    /// The text for a request.
     fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, AnswerFailure>;
 
-    /// Messages were left out of what was summarised; these notes stand for them (compaction 5.14, second level).
+    /// Reports that messages were left out; `notes` replace them in the summary (compaction 5.14, second level).
     fn report_omitted(&mut self, notes: &[JsString]) {
         let _ = notes;
     }
 
-    /// Two attempts on these messages failed: `text` would stand for them (compaction 5.14, third level). The gateway goes
-    /// on with it; whoever does not want that ends here.
+    /// Reports that two attempts failed and `text` would replace the summary (compaction 5.14, third level). The
+    /// gateway continues with it; an implementation that does not want that returns [`Aborted`].
     fn accept_fallback(&mut self, text: &JsString, why: &str) -> Result<(), Aborted> {
         let _ = (text, why);
         Ok(())
     }
 }
 
-/// A call without a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerFailure {
-    /// It failed, attempts included; the fallbacks go on.
+    /// The call failed after all its retries; the fallbacks continue.
     Failed(String),
-    /// Nothing more is to be called.
+    /// No further call is wanted.
     Aborted,
 }
 
-/// Whoever answers gave up.
+/// The [`SummaryModel`] wants no further calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Aborted;
 
-/// Why a piece of a summary was not made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StageError {
-    /// Whoever answers gave up.
     Aborted,
     /// A message cannot be estimated (compaction 1.8).
     Threw,
@@ -72,30 +68,30 @@ impl From<Aborted> for StageError {
     }
 }
 
-/// Tokens of a summary at most, with a reserve (compaction 3.17).
+/// Returns the most tokens of a summary under a reserve (compaction 3.17).
 pub fn max_summary_tokens(reserve_tokens: f64) -> f64 {
     (SUMMARY_SHARE * reserve_tokens).floor()
 }
 
-/// Tokens of a turn prefix at most in mode `default` (compaction 3.18).
+/// Returns the most tokens of a turn prefix in mode `default` (compaction 3.18).
 pub fn max_prefix_tokens(reserve_tokens: f64) -> f64 {
     (PREFIX_SHARE * reserve_tokens).floor()
 }
 
-/// Tokens of each message by estimate (compaction 1.15).
+/// Estimates the tokens of each message (compaction 1.15).
 pub(super) fn estimate_each(messages: &[Value]) -> Result<Vec<f64>, JsException> {
     messages.iter().map(|message| Ok((pi_chars(message)? / CHARS_PER_TOKEN).ceil())).collect()
 }
 
-/// How the messages of one piece are summarised.
+/// Settings for summarising one part: the history, a dropped part or a turn prefix.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stage<'a> {
     pub(super) purpose: SummaryPurpose,
-    /// The window, in tokens.
+    /// The window in tokens.
     pub(super) window: f64,
-    /// Tokens of one call's messages at most (compaction 5.9).
+    /// Most message tokens of one call (compaction 5.9).
     pub(super) max_chunk_tokens: f64,
-    /// Tokens of an answer at most.
+    /// Limit of an answer, in tokens.
     pub(super) max_tokens: f64,
     pub(super) identifiers: &'a Identifiers,
     pub(super) instructions: Option<&'a JsString>,
@@ -104,7 +100,7 @@ pub(super) struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// In stages where the messages are too many for one call (compaction 5.11).
+    /// Summarises messages, in two stages if they are too many for one call (compaction 5.11).
     pub(super) fn summarise(
         &self,
         messages: &[Value],
@@ -130,7 +126,7 @@ impl Stage<'_> {
             .summarise_with_fallback(&partial, answers)
     }
 
-    /// All messages; then without the oversized ones; then a text that says there is none (compaction 5.14).
+    /// Tries all messages, then without the oversized ones, then returns a fixed text (compaction 5.14).
     fn summarise_with_fallback(
         &self,
         messages: &[Value],
@@ -168,7 +164,7 @@ impl Stage<'_> {
         Ok(text)
     }
 
-    /// One call after the other, each bringing the summary before it up to date (compaction 5.13).
+    /// Calls once per chunk; each call updates the summary before it (compaction 5.13).
     fn summarise_in_chunks(
         &self,
         messages: &[Value],
@@ -203,7 +199,7 @@ fn user_message(text: JsString) -> Value {
     Value::Object(Object::from([("role", Value::from("user")), ("content", Value::String(text))]))
 }
 
-/// What partial summaries are merged by, then what the caller asks for (compaction 5.11).
+/// Returns the merge instruction followed by the custom ones (compaction 5.11).
 fn merge_instructions(custom: Option<&JsString>) -> JsString {
     let mut text = JsString::from(MERGE_PROMPT);
     if let Some(custom) = custom.map(JsString::trim).filter(|custom| !custom.is_empty()) {
@@ -213,12 +209,12 @@ fn merge_instructions(custom: Option<&JsString>) -> JsString {
     text
 }
 
-/// What stands for a message that is too large for a call (compaction 5.14).
+/// Returns the note that replaces a message too large for a call (compaction 5.14).
 fn omission_note(message: &Value, tokens: f64) -> JsString {
     let role = message.get("role").filter(|role| !role.is_null());
     let mut note = JsString::from("[Large ");
     note.push(&role.map_or_else(|| "message".into(), |role| js::to_text(Some(role))));
-    // `Math.round`: half up.
+    // `Math.round` rounds half up.
     let thousands = (tokens / 1000.0 + 0.5).floor();
     note.push_str(&format!(" (~{}K tokens) omitted from summary]", js::number_text(thousands)));
     note

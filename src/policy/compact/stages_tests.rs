@@ -1,4 +1,4 @@
-//! Stages and fallbacks, as the rules tell them.
+//! Tests for the stages and fallbacks of the rules.
 
 use super::*;
 use crate::js;
@@ -6,7 +6,7 @@ use crate::policy::compact::summarise::summarise;
 use crate::policy::compact::summary_spec::{CancelReason, NoSummary, SummaryMode};
 use crate::policy::compact::testing::{job, users};
 
-/// Answers `s1`, `s2`, … and fails where it is told to. Notes what it was asked.
+/// Answers `s1`, `s2`, …, fails at the listed calls, and records the requests.
 #[derive(Default)]
 struct Script {
     /// Numbers of the calls that fail, from 1.
@@ -45,13 +45,13 @@ impl Script {
         Self { failing: calls.into_iter().collect(), ..Self::default() }
     }
 
-    /// Messages of each call, with the summary it went on from.
+    /// Returns the number of messages and the previous summary of each call.
     fn asked(&self) -> Vec<(usize, Option<&str>)> {
         self.asked.iter().map(|asked| (asked.messages, asked.previous.as_deref())).collect()
     }
 }
 
-/// The history summary of messages in a window of 200 000, with `previous`.
+/// Returns the history summary of messages in a window of 200,000 with `previous`.
 fn staged(messages: &[Value], previous: Option<&str>, script: &mut Script) -> Result<String, NoSummary> {
     let mut job = job(messages.to_vec());
     job.texts.previous_summary = previous.map(Value::from);
@@ -63,7 +63,7 @@ fn few_or_small_messages_take_one_call_with_the_previous_summary() {
     let mut script = Script::default();
     assert_eq!(staged(&users(5, 400), Some("before"), &mut script).as_deref(), Ok("s1"));
     assert_eq!(script.asked(), [(5, Some("before"))]);
-    // 3 messages of 30 000 tokens are over the maximum, but too few to be split: a call each.
+    // 3 messages of 30,000 tokens exceed the maximum but are too few to split: one call each.
     let mut script = Script::default();
     assert_eq!(staged(&users(3, 120_000), Some("before"), &mut script).as_deref(), Ok("s3"));
     assert_eq!(script.asked(), [(1, Some("before")), (1, Some("s1")), (1, Some("s2"))]);
@@ -80,7 +80,7 @@ fn halves_are_summarised_without_the_previous_summary_and_merged_with_it() {
 
 #[test]
 fn a_failed_call_is_repeated_without_the_oversized_messages_which_leave_a_note() {
-    // 90 000 tokens with the margin are more than half the window.
+    // 90,000 tokens with the margin are more than half the window.
     let mut messages = users(2, 400);
     messages.extend(users(1, 360_000));
     let mut script = Script::failing([2]);
@@ -95,7 +95,7 @@ fn with_nothing_oversized_the_same_is_asked_again_and_then_a_text_says_there_is_
     let expected = "Context contained 3 messages (0 oversized). Summary unavailable due to size limits.";
     assert_eq!(staged(&users(3, 400), Some("before"), &mut script).as_deref(), Ok(expected));
     assert_eq!(script.asked(), [(3, Some("before")), (3, Some("before"))]);
-    // All oversized: nothing remains to be asked about.
+    // All messages are oversized, so no second call is made.
     let mut script = Script::failing([1]);
     let expected = "Context contained 2 messages (2 oversized). Summary unavailable due to size limits.";
     assert_eq!(staged(&users(2, 400_000), None, &mut script).as_deref(), Ok(expected));
@@ -136,7 +136,7 @@ fn a_safeguard_without_anything_real_cancels_even_with_a_turn_prefix() {
 
 #[test]
 fn the_oldest_half_goes_first_when_new_content_is_over_its_share() {
-    // 150 000 tokens of history, budget 100 000, new content 120 001 and not 120 000.
+    // 150,000 tokens of history, budget 100,000; new content of 120,000 passes, 120,001 does not.
     let mut job = job(users(10, 60_000));
     job.texts.previous_summary = Some(Value::from("before"));
     job.tokens_before = 150_000.0 + 120_000.0;
@@ -146,7 +146,7 @@ fn the_oldest_half_goes_first_when_new_content_is_over_its_share() {
     let mut script = Script::default();
     let dropped = summarise(&job, &mut script).expect("a summary").dropped.expect("dropped");
     assert_eq!((dropped.chunks, dropped.messages, dropped.tokens), (1, 5, 75_000.0));
-    // The summary of the dropped half is what the kept half goes on from.
+    // The kept half continues from the summary of the dropped half.
     let last_of_dropped = script.asked.iter().rposition(|asked| asked.previous.as_deref() == Some("before"));
     let after = last_of_dropped.expect("the dropped half") + 1;
     assert!(
@@ -165,7 +165,7 @@ fn the_runtime_asks_once_and_once_more_for_a_split_turn() {
     assert_eq!(script.asked(), [(80, None)]);
     job.texts.history.clear();
     job.texts.previous_summary = Some(Value::from("before"));
-    // Zero messages without a turn prefix are asked about all the same.
+    // The runtime calls the model even without messages, if there is no turn prefix.
     let mut script = Script::default();
     assert_eq!(summarise(&job, &mut script).expect("a summary").parts.text(), "s1");
     assert_eq!(script.asked(), [(0, Some("before"))]);

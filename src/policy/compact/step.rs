@@ -1,5 +1,5 @@
-//! Compaction as a step: what of a context a summary would stand for if the session were compacted now, told from
-//! sizes (compaction 3, 4.2).
+//! Compaction as a policy: predicts from sizes which messages a summary would replace if the session were compacted now
+//! (compaction 3, 4.2).
 
 use crate::context::ContextMessage;
 use crate::gateway::ruleset::{PiChange, Rules};
@@ -14,22 +14,21 @@ use crate::policy::message_list::{MessageChange, MessageList, MessageOrigin, Pla
 use crate::policy::reason::Reason;
 use crate::store::entry::{CharCount, MessageSize, Role};
 
-/// Chars to a token, as a summary of assumed length counts.
+/// Chars per token of an assumed summary.
 const CHARS_PER_TOKEN: u64 = 4;
-/// Chars that any role without content counts for the pruner (pruning 5.4).
+/// Chars that the pruner counts for a role without content (pruning 5.4).
 const OTHER_CHARS: f64 = 256.0;
 
-/// What compaction comes to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactionResult {
-    /// The fate of every message it was given.
+    /// The fate of every input message.
     pub fates: Vec<MessageFate>,
-    /// What was prepared; none when there is nothing to prepare (compaction 3.1).
+    /// `None` when there is nothing to compact (compaction 3.1).
     pub preparation: Option<Preparation>,
 }
 
-/// Puts a summary of this many tokens in the place of what it stands for. The list must be a context as it was
-/// built from the branch. Throws where preparing does; the list is untouched then.
+/// Replaces the summarised messages by a summary of `summary_tokens`. The list must be an unchanged context of the
+/// branch. Errors where preparing throws; the list is then unchanged.
 pub fn compact_list(
     list: &mut MessageList,
     rules: &Rules,
@@ -64,7 +63,8 @@ pub fn compact_list(
     Ok(CompactionResult { fates, preparation: Some(preparation) })
 }
 
-/// Where each message stands on the branch: a context holds them in its order, but for the summary, which is first.
+/// Returns each message's position on the branch. A context keeps the branch's order, except for the summary, which is
+/// first.
 fn positions(list: &MessageList, branch: &[BranchEntry]) -> Vec<usize> {
     let mut next = 0;
     let messages = list.messages().iter().filter_map(|item| list.context.messages.get(item.position()?));
@@ -83,7 +83,7 @@ fn positions(list: &MessageList, branch: &[BranchEntry]) -> Vec<usize> {
 fn message_fate(preparation: &Preparation, at: usize, size: &MessageSize) -> MessageFate {
     let gone = |fate, reason| MessageFate::removed(size, fate, reason);
     match preparation.previous_compaction {
-        // What the compaction before kept is considered again where the part that is looked at begins with it.
+        // Releases that reconsider the part kept by the previous compaction start at that part, so nothing is lost.
         Some(previous) if at < previous.min(preparation.start) => gone(Fate::Dropped, Reason::LostTail),
         Some(previous) if at == previous => gone(Fate::Summarised, Reason::PreviousSummary),
         _ if preparation.turn_prefix().contains(&at) => gone(Fate::Summarised, Reason::SummarisedTurn),
@@ -92,8 +92,8 @@ fn message_fate(preparation: &Preparation, at: usize, size: &MessageSize) -> Mes
     }
 }
 
-/// What stands for the system messages of a list: they are replayed to one, and kept with the summary (store-pi-1.5 D2,
-/// I4). Its sizes are those of all of them together, at most.
+/// Returns the checkpoint that replaces the system messages of a list: they are replayed to one and stored with the
+/// summary (store-pi-1.5 D2, I4). Its size is the sum of them all, an upper bound.
 fn system_checkpoint(list: &MessageList) -> Option<PlannedMessage> {
     let system: Vec<MessageSize> = list.sizes().filter(|size| size.role == Role::System).collect();
     let chars = system.iter().map(|size| size.pi_chars.whole_chars()).sum::<u64>() as f64;
@@ -107,13 +107,12 @@ fn system_checkpoint(list: &MessageList) -> Option<PlannedMessage> {
     (!system.is_empty()).then_some(PlannedMessage { origin: MessageOrigin::Checkpoint, change: Some(change) })
 }
 
-/// A summary of this many tokens at the front of a list.
 fn summary_message(tokens: u64) -> PlannedMessage {
     let (size, texture) = assumed_summary(tokens);
     PlannedMessage { origin: MessageOrigin::Summary, change: Some(MessageChange::for_added(size, texture)) }
 }
 
-/// What is known of the message of a summary that is not made yet: sizes of the role, and of a text this long in tokens.
+/// Returns sizes and features of a summary that does not exist yet, as a text of `tokens` tokens.
 pub fn assumed_summary(tokens: u64) -> (MessageSize, ContentFeatures) {
     let chars = (tokens * CHARS_PER_TOKEN) as f64;
     let size = MessageSize {
@@ -126,7 +125,7 @@ pub fn assumed_summary(tokens: u64) -> (MessageSize, ContentFeatures) {
     (size, summary_features(chars))
 }
 
-/// The summary's texture: that of a text this long in what a summary is sent in.
+/// Returns the features of a summary message with a text of `chars` chars.
 fn summary_features(chars: f64) -> ContentFeatures {
     let empty = Object::from([("role", Role::CompactionSummary.as_str()), ("summary", "")]);
     let mut texture = ContentFeatures::of(&Value::Object(empty));

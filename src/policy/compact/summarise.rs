@@ -1,4 +1,4 @@
-//! The whole summary of a compaction, from its material to the text that is stored (compaction 3.20, 5).
+//! Makes the summary of a compaction, from messages to the text that is stored (compaction 3.20, 5).
 
 use std::borrow::Cow;
 
@@ -21,12 +21,12 @@ use crate::policy::repair::shape_of;
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
-/// Makes a summary with the answers of someone, one call after the other. Nothing is stored.
+/// Makes a summary with the answers of a model. Stores nothing.
 pub fn summarise(job: &SummarySpec, answers: &mut dyn SummaryModel) -> Result<StoredSummary, NoSummary> {
     summarise_within(job, job.window, answers)
 }
 
-/// The same in another window than the job's own, in tokens; an infinite one splits and drops nothing.
+/// Makes a summary in another window than the job's own, in tokens; with an infinite one it splits and drops nothing.
 pub fn summarise_within(
     job: &SummarySpec,
     window: f64,
@@ -43,13 +43,13 @@ pub fn summarise_within(
     Ok(written)
 }
 
-/// The previous compaction's summary; absent and null are none, an empty text is one.
+/// Returns the previous compaction's summary. Absent and null count as none; an empty text does not.
 fn previous_summary(job: &SummarySpec) -> Option<JsString> {
     let previous = job.texts.previous_summary.as_ref().filter(|value| !value.is_null());
     previous.map(|value| js::to_text(Some(value)))
 }
 
-/// Mode `default`: one call, another for the beginning of a split turn, no fallback (compaction 3.20).
+/// Summarises in mode `default`: one call, another for the beginning of a split turn, no fallback (compaction 3.20).
 fn summarise_by_runtime(
     job: &SummarySpec,
     answers: &mut dyn SummaryModel,
@@ -63,7 +63,7 @@ fn summarise_by_runtime(
     };
     let pi = job.texts.pi;
     let history = if job.texts.history.is_empty() && !prefix.is_empty() {
-        // Since it keeps system messages, the runtime carries the summary before on (store-pi-1.5 I3).
+        // Since releases keep system messages, the runtime also carries the previous summary on (store-pi-1.5 I3).
         previous
             .clone()
             .filter(|_| pi.has(PiChange::KeepsSystemMessages))
@@ -94,7 +94,7 @@ fn summarise_by_runtime(
     Ok(SummaryParts { history, turn_prefix, ..SummaryParts::default() })
 }
 
-/// Mode `safeguard` (compaction 5).
+/// Summarises in mode `safeguard` (compaction 5).
 fn summarise_by_safeguard(
     job: &SummarySpec,
     window: f64,
@@ -135,12 +135,13 @@ fn summarise_by_safeguard(
     Ok(StoredSummary { parts, details: job.texts.files.to_lists(), dropped: kept.dropped })
 }
 
-/// Custom messages, shell commands and summaries are not real (compaction 5.1).
+/// Whether a message is real: custom messages, shell commands and summaries are not (compaction 5.1).
 fn is_real(message: &Value) -> bool {
     matches!(role_of(message), Role::User | Role::Assistant | Role::ToolResult)
 }
 
-/// A stage without previous summary and instructions; its calls fit messages of these tokens (compaction 5.9, 5.16).
+/// Builds a stage without previous summary and instructions, with a chunk size for messages of these tokens (compaction
+/// 5.9, 5.16).
 fn new_stage<'a>(job: &'a SummarySpec, window: f64, purpose: SummaryPurpose, tokens: &[f64]) -> Stage<'a> {
     let ratio = adaptive_ratio(total_tokens(tokens), tokens.len(), window);
     Stage {
@@ -155,20 +156,19 @@ fn new_stage<'a>(job: &'a SummarySpec, window: f64, purpose: SummaryPurpose, tok
     }
 }
 
-/// Tokens of each message of two lists.
 fn estimate_all(first: &[Value], second: &[Value]) -> Result<Vec<f64>, JsException> {
     Ok([estimate_each(first)?, estimate_each(second)?].concat())
 }
 
-/// The history that is summarised, and the summary it goes on from.
+/// The history to summarise and the summary it continues.
 struct RetainedHistory<'a> {
     messages: Cow<'a, [Value]>,
     previous_summary: Option<JsString>,
     dropped: Option<DroppedHistory>,
 }
 
-/// Drops the oldest parts of the history when what stays is too large already (compaction 5.7, 5.8), and summarises them
-/// first.
+/// Drops the oldest parts of the history when the new content is already too large (compaction 5.7, 5.8), and
+/// summarises them first.
 fn retain_history<'a>(
     job: &'a SummarySpec,
     window: f64,
@@ -209,8 +209,8 @@ fn retain_history<'a>(
     })
 }
 
-/// Tokens of the context that are not summarised: system prompt and tools are among them when a provider counted
-/// (compaction 5.7). None where nothing is known.
+/// Returns the context tokens that are not summarised, including system prompt and tools if a provider counted them
+/// (compaction 5.7); `None` when the context has no finite count.
 fn new_content_tokens(job: &SummarySpec) -> Result<Option<f64>, JsException> {
     if !job.tokens_before.is_finite() {
         return Ok(None);
@@ -221,7 +221,7 @@ fn new_content_tokens(job: &SummarySpec) -> Result<Option<f64>, JsException> {
     Ok(Some(if new.is_nan() { new } else { new.max(0.0) }))
 }
 
-/// The summary of what was dropped; none where that fails, which the gateway only logs.
+/// Summarises the dropped part; `None` when that fails, which the gateway only logs.
 fn summarise_dropped(
     job: &SummarySpec,
     window: f64,

@@ -1,5 +1,3 @@
-//! Jobs for tests.
-
 use crate::gateway::ruleset::PiRelease;
 use crate::js::{self, JsString, Value};
 use crate::policy::compact::files::FileOps;
@@ -7,13 +5,13 @@ use crate::policy::compact::prepare::CompactionTexts;
 use crate::policy::compact::request::Identifiers;
 use crate::policy::compact::summary_spec::{SummaryMode, SummarySpec};
 
-/// As many user messages of as many chars.
+/// Builds `count` user messages of `chars` chars each.
 pub(crate) fn users(count: usize, chars: usize) -> Vec<Value> {
     let json = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(chars));
     vec![js::parse(&json).expect("test JSON"); count]
 }
 
-/// A safeguard job over a history, at the gateway's own settings.
+/// Builds a safeguard job over a history with the gateway's defaults.
 pub(crate) fn job(history: Vec<Value>) -> SummarySpec {
     let material = CompactionTexts {
         history,

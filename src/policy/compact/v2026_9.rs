@@ -1,5 +1,5 @@
-//! What a compaction of gateways of 2026.9 summarises and keeps: what the one before kept is considered again, every message
-//! counts towards the budget, and the nearest earlier cut will do (compaction 12, rows "Range start", "Cut point").
+//! Prepares compactions of OpenClaw 2026.9, which reconsiders the part that the previous compaction kept, counts every
+//! message towards the budget, and accepts the nearest earlier cut (compaction 12, rows "Range start", "Cut point").
 
 use std::collections::HashMap;
 
@@ -17,25 +17,25 @@ use crate::policy::compact::projected::{prepare_projected, prepare_unprojected, 
 use crate::store::entry::{EntryKind, ReadMode};
 use crate::store::index::Index;
 
-/// Note at the end of a summary that was cut.
+/// Note at the end of a truncated summary.
 const CUT_NOTE: &str = "\n\n[Compaction summary truncated to fit budget]";
 
-/// What is known of a branch beside its entries.
+/// Facts about a branch that its entries do not hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PreviousCompaction {
-    /// Where the part begins that the last compaction kept; none where there is no such entry.
+    /// Start of the part that the last compaction kept; `None` when that entry does not exist.
     pub first_kept: Option<usize>,
     /// An extension made the last compaction.
     pub from_hook: bool,
-    /// Tokens that a provider counted, against the estimate of the same messages; 1 where none are known.
+    /// Tokens that a provider counted, divided by the estimate of the same messages; 1 when unknown.
     pub usage_ratio: f64,
-    /// Tokens of the system messages of a projection, replayed to one; 0 without one (store-pi-1.5 E5).
+    /// Tokens of a projection's system messages, replayed to one; 0 without a projection (store-pi-1.5 E5).
     pub system_tokens: Result<f64, JsException>,
 }
 
 impl PreviousCompaction {
-    /// What the branch and the body of its last compaction say. `body` reads an entry; it is asked only for that one. How
-    /// the provider's counts relate to estimates is not told: they count as one.
+    /// Reads the facts from the branch and the body of its last compaction; `body` is called only for that entry.
+    /// Leaves `usage_ratio` at 1.
     pub fn read<E>(
         index: &Index,
         branch: &[BranchEntry],
@@ -56,19 +56,18 @@ impl PreviousCompaction {
     }
 }
 
-/// A branch that is to be compacted, and what rules ask of it beside its sizes.
+/// A branch to compact, with the facts that rules need besides its sizes.
 #[derive(Debug, Clone, Copy)]
 pub struct CompactionInput<'a> {
-    /// Its entries, root first.
+    /// Root first.
     pub branch: &'a [BranchEntry],
-    /// What its last compaction says.
     pub previous: &'a PreviousCompaction,
-    /// Weighted tokens by entry, where the rules look at letters; an entry without counts chars over 4.
+    /// Weighted tokens by entry, for rules that weigh characters; an entry without counts chars / 4.
     pub weighted_tokens: &'a HashMap<EntryIx, f64>,
 }
 
 impl CompactionInput<'_> {
-    /// [`prepare_under`] for what is known of the branch.
+    /// Calls [`prepare_under`] with these facts.
     pub fn prepare(&self, rules: &Rules, keep_tokens: f64) -> Result<Option<Preparation>, JsException> {
         let tokens = |entry: &BranchEntry| match (self.weighted_tokens.get(&entry.entry), entry.message) {
             (Some(tokens), _) => Ok(*tokens),
@@ -79,7 +78,8 @@ impl CompactionInput<'_> {
     }
 }
 
-/// Tokens of a message, where the version does not estimate as pi does (pruning 8.5, releases R20, R21).
+/// Returns the weighted tokens of a message; `None` when the version estimates as pi does (pruning 8.5, releases R20,
+/// R21).
 pub fn weighted_tokens(rules: &Rules, message: &Value) -> Option<f64> {
     if rules.estimate == Estimate::Units {
         return None;
@@ -93,7 +93,7 @@ impl Default for PreviousCompaction {
     }
 }
 
-/// Prepares a compaction by the rules of a version. `tokens` estimates the message of an entry.
+/// Prepares a compaction under the rules of a version. `tokens` estimates the message of an entry.
 pub fn prepare_under(
     rules: &Rules,
     branch: &[BranchEntry],
@@ -144,7 +144,7 @@ fn prepare_with_kept(
     Ok((any && first_kept.has_id).then_some(prepared))
 }
 
-/// Where `branch[start..]` is cut; none where nothing of it can begin the kept part.
+/// Cuts `branch[start..]`; `None` when no entry of it can begin the kept part.
 fn find_cut(
     branch: &[BranchEntry],
     start: usize,
@@ -175,7 +175,7 @@ fn find_cut(
     Ok(Some(CutPoint { first_kept: cut, turn_start: turn_start.filter(|_| !is_turn_start(&branch[cut])) }))
 }
 
-/// The summary before, what it kept, and what came after.
+/// Estimates the context: the last summary, the part it kept, and everything after.
 fn tokens_before(branch: &[BranchEntry], start: usize, previous: Option<usize>) -> Result<f64, JsException> {
     let kept = (start..branch.len()).filter(|at| Some(*at) != previous);
     let message = |at: usize| Some(ContextMessage::from_entry(branch[at].entry, branch[at].message?));
@@ -183,8 +183,7 @@ fn tokens_before(branch: &[BranchEntry], start: usize, previous: Option<usize>) 
     estimate_context(&messages).map(|estimate| estimate.tokens)
 }
 
-/// A summary as it is stored by the rules of a version: whole, or cut to the most that is stored, the note about it
-/// included.
+/// Returns the summary that a version stores: complete, or cut to the version's limit including the note.
 pub fn stored_summary(rules: &Rules, summary: &crate::js::JsString) -> crate::js::JsString {
     let Some(most) = rules.summary_chars.filter(|most| summary.len() as f64 > *most) else {
         return summary.clone();
@@ -205,8 +204,8 @@ mod tests {
     use crate::js;
     use crate::store::scan::measure_message;
 
-    /// `u:8` a message of 8 tokens; `u` user, `a` assistant, `r` result; `compaction`, `custom`, … an entry of that type,
-    /// a compaction with a summary of 1 token.
+    /// Parses `u:8` as a message of 8 tokens (`u` user, `a` assistant, `r` result) and `compaction`, `custom`, … as an
+    /// entry of that type; a compaction has a summary of 1 token.
     fn entries(list: &str) -> Vec<BranchEntry> {
         let entry = |(at, word): (usize, &str)| {
             let (kind, json) = match word.split_once(':') {

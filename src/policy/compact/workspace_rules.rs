@@ -1,15 +1,15 @@
-//! The rules of a workspace that a safeguard summary ends with: two sections of its `AGENTS.md`
-//! (compaction 5.18). Reading the file is the caller's.
+//! Extracts the workspace rules that end a safeguard summary: two sections of the workspace's `AGENTS.md` (compaction
+//! 5.18). The caller reads the file.
 
 use crate::js::{self, JsString};
 
-/// Units of the rules in a summary at most (compaction 5.18).
+/// Longest rules in a summary, in UTF-16 units (compaction 5.18).
 pub const MAX_RULES_UNITS: usize = 2000;
 
-/// The sections that are taken over, in this order whatever their order in the file.
+/// Names of the sections, in output order whatever their order in the file.
 const SECTIONS: [&str; 2] = ["session startup", "red lines"];
 
-/// The rules in the text of an `AGENTS.md`, as a section of a summary; empty where it has none.
+/// Writes the rules of an `AGENTS.md` as a section of a summary; empty without any.
 pub fn rules_section(agents: &JsString) -> JsString {
     let Some(rules) = workspace_rules(agents, MAX_RULES_UNITS) else { return JsString::new() };
     let mut text = JsString::from("\n\n<workspace-critical-rules>\n");
@@ -18,7 +18,7 @@ pub fn rules_section(agents: &JsString) -> JsString {
     text
 }
 
-/// The rules in the text of an `AGENTS.md`, cut to `max` units.
+/// Returns the rules of an `AGENTS.md`, cut to `max` units.
 pub fn workspace_rules(agents: &JsString, max: usize) -> Option<JsString> {
     let lines: Vec<&[u16]> = agents.units().split(|unit| *unit == LF).collect();
     let found: Vec<JsString> = SECTIONS.iter().filter_map(|name| find_section(&lines, name)).collect();
@@ -37,8 +37,8 @@ pub fn workspace_rules(agents: &JsString, max: usize) -> Option<JsString> {
 
 const LF: u16 = b'\n' as u16;
 
-/// The first section with this name, trimmed: up to the next heading of its level or above. What stands
-/// between code fences is taken over, and is no heading.
+/// Returns the first section of this name, trimmed: up to the next heading of its level or above. Text inside code
+/// fences is included and never counts as a heading.
 fn find_section(lines: &[&[u16]], name: &str) -> Option<JsString> {
     let (mut taken, mut level, mut in_code): (Vec<&[u16]>, Option<usize>, bool) = (Vec::new(), None, false);
     for line in lines {
@@ -61,7 +61,7 @@ fn is_fence(line: &[u16]) -> bool {
     rest.take(3).eq([u16::from(b'`'); 3].iter())
 }
 
-/// Level (2 or 3) and text, in lower case, of a heading.
+/// Returns level (2 or 3) and lower-case text of a heading.
 fn parse_heading(line: &[u16]) -> Option<(usize, JsString)> {
     let marks = line.iter().take_while(|unit| **unit == u16::from(b'#')).count();
     let rest = &line[marks..];
@@ -70,7 +70,7 @@ fn parse_heading(line: &[u16]) -> Option<(usize, JsString)> {
         return None;
     }
     let text = JsString::from(rest[white..].to_vec()).trim();
-    // With nothing but white space behind the marks, the second blank is the text.
+    // When only white space follows the marks, the second blank is the text.
     let blank = || rest[1..].iter().any(|unit| !is_line_end(*unit));
     let is_one = if text.is_empty() { blank() } else { !text.units().iter().any(|unit| is_line_end(*unit)) };
     is_one.then(|| (marks, text.to_lowercase()))
@@ -80,7 +80,7 @@ fn is_white_space(unit: u16) -> bool {
     char::from_u32(u32::from(unit)).is_some_and(js::is_trimmed)
 }
 
-/// What the `.` of a JavaScript regex does not match.
+/// Whether the `.` of a JavaScript regex does not match the unit.
 fn is_line_end(unit: u16) -> bool {
     matches!(unit, 0x0A | 0x0D | 0x2028 | 0x2029)
 }

@@ -1,4 +1,4 @@
-//! The content of a tool result, block by block.
+//! The content of a tool result, block by block, without its texts: enough to predict every size after an edit.
 
 use crate::js::Json;
 use crate::policy::features::text_metrics::TextMetrics;
@@ -6,33 +6,28 @@ use crate::policy::guard;
 use crate::store::entry::{CharCount, MessageSize};
 use crate::store::measure::{PI_IMAGE_CHARS, PRUNE_IMAGE_CHARS};
 
-/// The content of a tool result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResultContent {
     /// A string.
     Text(TextMetrics),
-    /// Blocks, in order.
+    /// In order.
     Blocks(Vec<ContentBlock>),
-    /// Neither, or a message of another role.
+    /// No string and no list, or a message of another role.
     Other,
 }
 
-/// One block of a content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ContentBlock {
-    /// A text block whose text is a string.
+    /// Text block whose text is a string.
     Text(TextMetrics),
-    /// An image.
     Image,
-    /// Anything else.
     Other {
-        /// Chars as the guard counts it (pruning 6.32).
+        /// As the guard counts them (pruning 6.32).
         chars: f64,
     },
 }
 
 impl ResultContent {
-    /// The texture of a content.
     pub(super) fn of<'a>(content: Option<impl Json<'a>>) -> Self {
         let Some(content) = content else { return Self::Other };
         match content.items() {
@@ -41,7 +36,7 @@ impl ResultContent {
         }
     }
 
-    /// The text blocks, where it has blocks.
+    /// Returns the text blocks; empty for a string.
     pub fn texts(&self) -> impl Iterator<Item = &TextMetrics> {
         self.blocks().iter().filter_map(|block| match block {
             ContentBlock::Text(text) => Some(text),
@@ -60,7 +55,7 @@ impl ResultContent {
         self.blocks().iter().filter(|block| **block == ContentBlock::Image).count()
     }
 
-    /// Chars as the guard counts them, before doubling (pruning 6.32).
+    /// Returns the chars as the guard counts them, before doubling (pruning 6.32).
     pub fn guard_chars(&self) -> f64 {
         let block = |block: &ContentBlock| match block {
             ContentBlock::Text(text) => text.chars as f64,
@@ -73,7 +68,8 @@ impl ResultContent {
         }
     }
 
-    /// Code points and images as clearing counts them: one text, unless there is an image (pruning 7.4).
+    /// Returns code points and images as clearing counts them; without an image, the texts are joined into one (pruning
+    /// 7.4).
     pub(super) fn code_points(&self) -> (usize, usize) {
         if let Self::Text(text) = self {
             return (text.code_points(), 0);
@@ -86,7 +82,7 @@ impl ResultContent {
         }
     }
 
-    /// The sizes of a tool result with this content.
+    /// Returns the sizes of the tool result `before` with this content.
     pub fn message_size(&self, before: &MessageSize) -> MessageSize {
         let (count, chars) = self.texts().fold((0, 0), |(count, sum), text| (count + 1, sum + text.chars));
         let images = self.images() as f64;
@@ -117,7 +113,8 @@ fn block<'a>(block: impl Json<'a>) -> ContentBlock {
     }
 }
 
-/// Whether a content is a string, or blocks none of which makes the real programs throw or count oddly.
+/// Whether a content is a string, or blocks without nulls and non-string texts, which make the real programs throw or
+/// count differently.
 pub(super) fn is_plain<'a>(content: Option<impl Json<'a>>) -> bool {
     let Some(content) = content else { return false };
     match content.items() {

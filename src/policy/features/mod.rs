@@ -1,7 +1,8 @@
-//! What the sizes of the index do not tell of a message, and some steps ask for: the blocks of a tool result with
-//! their line ends, its details, what the guard counts, the calls that repair and clearing pair up. Read once per
-//! context when such a step is looked at; a step that changes a message changes its texture too, so that the next
-//! step decides from textures alone.
+//! Message features: data from the body of a message that some policies need beyond the sizes in the index, such as the
+//! blocks of a tool result with their line ends, the guard's count and the calls that repair and clearing pair up.
+//!
+//! They are read once per context. An edit updates the features too, so that the next policy decides from features
+//! alone and moving a threshold reads no file.
 
 mod content;
 mod text_features;
@@ -23,47 +24,45 @@ use crate::store::entry::{CharCount, MessageSize, Role};
 use crate::store::measure::role_of;
 use crate::store::scan::measure_message;
 
-/// One message as the closer rules see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContentFeatures {
-    /// The content of a tool result; [`ResultContent::Other`] for every other message.
+    /// [`ResultContent::Other`] for every message that is no tool result.
     pub content: ResultContent,
-    /// Chars of `details` as JSON (a string: its length); none without it (pruning 6.32).
+    /// Chars of `details` as JSON, of a string its length; `None` without details (pruning 6.32).
     pub details_chars: Option<f64>,
-    /// How it takes part in pairing.
     pub shape: PairingShape,
-    /// How the guard counts it.
     pub guard: GuardSize,
-    /// How clearing counts and pairs it; none where it is not sent to a model. Throws where its classes do.
+    /// Form in which clearing counts and pairs the message; `None` if no model receives it, `Err` if `LangChain`'s
+    /// classes reject it.
     pub digest: Result<Option<MessageDigest>, JsException>,
-    /// What its letters tell, of tool results and user messages; none where the rules do not look at letters.
+    /// Set for tool results and user messages, if the rules need text features.
     pub text_features: Option<TextFeatures>,
-    /// Chars as the pruner of the version counts them (pruning 8, row "Size estimate"; releases R12–R14); none where the rules
-    /// do not look at letters.
+    /// Chars as the version's pruner counts them (pruning 8, row "Size estimate"; releases R12–R14); `None` if the
+    /// rules need no text features.
     pub prune_chars: Option<CharCount>,
-    /// Those of its thinking, which some models are not sent again (releases R13).
+    /// Part of `prune_chars` that is thinking, which some models do not receive again (releases R13).
     pub thinking_chars: f64,
-    /// What the check of a prompt counts (releases R62); nothing where the version has no such check.
+    /// Count of the prompt check (releases R62); zero in versions without it.
     pub pressure: Pressure,
-    /// The rules that it was read for, where these look at letters.
+    /// Rules that the message was measured under, if these need text features.
     rules: Option<&'static Rules>,
-    /// The message itself, where the rest does not tell what an edit makes of it. Such messages are rare; where the rules
-    /// look at letters, all tool results are among them, calls of tools, and user messages with media.
+    /// The message, if the other fields do not determine it after an edit. Such messages are rare, except under rules
+    /// with text features: there all tool results, all tool calls and user messages with media keep their body.
     pub body: Option<Arc<Value>>,
 }
 
 impl ContentFeatures {
-    /// The texture of a message, for rules that look at no letters.
+    /// Measures a message for rules without text features.
     pub fn of<'a>(message: impl Json<'a>) -> Self {
         Self::measure(message, None)
     }
 
-    /// The texture of a message for the rules of a version.
+    /// Measures a message under a version's rules.
     pub fn of_under<'a>(rules: &'static Rules, message: impl Json<'a>) -> Self {
         Self::measure(message, rules.needs_text_features().then_some(rules))
     }
 
-    /// The texture of what a message has become, for the rules that this one was read for.
+    /// Measures the edited message under the same rules.
     #[must_use]
     pub fn remeasure(&self, made: &Value) -> Self {
         Self::measure(made, self.rules)
@@ -78,7 +77,7 @@ impl ContentFeatures {
             _ => ResultContent::Other,
         };
         let sketch = match role {
-            // What it returned was counted with its content; its texts need not be put together for it.
+            // The content is counted already, so its texts need not be joined again.
             Role::ToolResult if content::is_plain(message.get("content")) => {
                 MessageDigest::from_result(message, content.code_points()).map(Some)
             }
@@ -107,12 +106,12 @@ impl ContentFeatures {
         texture
     }
 
-    /// Whether it calls tools; a failed answer too, whose calls want no result.
+    /// Whether the message calls tools. True also for a failed answer, whose calls need no result.
     fn has_tool_calls(&self) -> bool {
         matches!(&self.digest, Ok(Some(MessageDigest::Ai { calls, .. })) if !calls.is_empty())
     }
 
-    /// Whether edits of this message cannot be told from its texture.
+    /// Whether predicting an edit of this message needs its body.
     fn needs_body<'a>(&self, role: Role, message: impl Json<'a>) -> bool {
         match role {
             Role::ToolResult | Role::User
@@ -121,14 +120,14 @@ impl ContentFeatures {
                 true
             }
             Role::ToolResult => self.digest.is_err() || !content::is_plain(message.get("content")),
-            // What clearing the arguments of a call leaves of its weight is told by their letters.
+            // Clearing arguments changes `prune_chars`, which only a new measurement gives.
             Role::Assistant if self.prune_chars.is_some() && self.has_tool_calls() => true,
             Role::Assistant => self.guard.is_result || needs_input_repair(message),
             _ => self.guard.is_result,
         }
     }
 
-    /// The same tool result with another content.
+    /// Returns the features of this tool result with another content.
     #[must_use]
     pub fn with_content(&self, content: ResultContent) -> Self {
         let (code_points, images) = content.code_points();
@@ -136,7 +135,7 @@ impl ContentFeatures {
         Self { content, digest: sketch, ..self.clone() }.with_guard_recount()
     }
 
-    /// The same tool result without its details.
+    /// Returns the features of this tool result without its details.
     #[must_use]
     pub fn without_details(&self) -> Self {
         Self { details_chars: None, ..self.clone() }.with_guard_recount()
@@ -148,13 +147,13 @@ impl ContentFeatures {
         self
     }
 
-    /// Its text blocks, where it has blocks.
+    /// Returns the text blocks; empty for a string.
     pub fn texts(&self) -> impl Iterator<Item = &TextMetrics> {
         self.content.texts()
     }
 }
 
-/// The sizes of a message after an edit that was made on its text: for edits that sizes alone do not foretell.
+/// Measures the sizes of a message after an edit; for edits that cannot be predicted.
 pub fn size_after(before: &MessageSize, message: &Value) -> MessageSize {
     MessageSize { tool_name: before.tool_name, call_id: before.call_id, ..measure_message(message).size }
 }

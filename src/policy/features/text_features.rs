@@ -1,5 +1,5 @@
-//! What the letters of a message tell, for rules that ask for more of a text than its length and its line ends: those since
-//! 2026.3.7 (pruning 8.3, 8.5, 8.7; 8, row "Legacy images"; releases R32, R50).
+//! Features that depend on the characters of a text and not only on its length and line ends, for rules since 2026.3.7
+//! (pruning 8.3, 8.5, 8.7; 8, row "Legacy images"; releases R32, R50).
 
 use crate::context::tokens::weighted::NORMAL_WEIGHT;
 use crate::gateway::ruleset::{Guard, LegacyImages, Rules, Truncation};
@@ -9,19 +9,20 @@ use crate::policy::media_2026_9::without_media;
 use crate::policy::truncate::v2026_9::result_chars;
 use crate::store::entry::Role;
 
-/// Measured once where the message is read, so that a moved threshold costs no look at the text.
+/// Measured once when the message is read, so that moving a threshold does not read the text again.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TextFeatures {
-    /// Chars of the text of a tool result as truncation counts them (pruning 8.5, releases R32); 0 for a user message.
+    /// Chars of a tool result's text as truncation counts them (pruning 8.5, releases R32); 0 for a user message.
     pub chars: f64,
-    /// Chars of a tool result as the newest guard counts them (pruning 8.7); 0 for a user message, and by older rules.
+    /// Chars of a tool result as the guard since 2026.8.1 counts them (pruning 8.7); 0 for a user message and under
+    /// older rules.
     pub guard_chars: f64,
-    /// It holds images, or texts that refer to media.
+    /// The message holds images, or texts that refer to media.
     pub has_media: bool,
 }
 
 impl TextFeatures {
-    /// Those of a tool result or user message; none for other roles, of which no rule asks.
+    /// Measures a tool result or user message; `None` for other roles, because no rule reads them.
     pub fn of(rules: &Rules, role: Role, message: &Value) -> Option<Self> {
         matches!(role, Role::User | Role::ToolResult).then(|| Self {
             chars: match rules.truncation {
@@ -33,7 +34,7 @@ impl TextFeatures {
                 LegacyImages::BeforeLastTurns { references, .. } => {
                     without_media(message, references).is_some()
                 }
-                // Sizes tell which of these hold images.
+                // Only keeps the body for the edit; the sizes decide which messages change.
                 LegacyImages::BeforeLastAnswer { results } => {
                     (role == Role::User || results) && without_media(message, false).is_some()
                 }
@@ -42,7 +43,7 @@ impl TextFeatures {
         })
     }
 
-    /// Whether the text itself decides what an edit makes of the message.
+    /// Whether an edit of the message depends on its characters.
     pub(super) fn needs_body(self, role: Role) -> bool {
         role == Role::ToolResult || self.has_media
     }

@@ -1,4 +1,5 @@
-//! A text as far as cutting it asks: how long it is, where its lines end, and which chars are pairs.
+//! Metrics of a text: enough to predict its length, line ends and surrogate pairs after every cut, without its
+//! characters.
 
 use std::sync::Arc;
 
@@ -8,26 +9,24 @@ const LINE_FEED: u16 = 10;
 const HIGH: std::ops::RangeInclusive<u16> = 0xD800..=0xDBFF;
 const LOW: std::ops::RangeInclusive<u16> = 0xDC00..=0xDFFF;
 
-/// A text, without its letters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextMetrics {
-    /// Chars.
+    /// In UTF-16 units.
     pub chars: usize,
-    /// Positions of its line feeds, ascending.
+    /// Positions, ascending.
     pub line_feeds: Arc<[u32]>,
-    /// Positions of the surrogate pairs in it, ascending: those that clearing counts once (pruning 7.4).
+    /// Positions of surrogate pairs, ascending; clearing counts each pair as one code point (pruning 7.4).
     pub pairs: Arc<[u32]>,
 }
 
 impl TextMetrics {
-    /// The texture of a text.
     pub fn of(text: &JsString) -> Self {
         let mut heard = TextMetricsBuilder::default();
         text.units().iter().for_each(|unit| heard.unit(*unit));
         heard.into()
     }
 
-    /// The same, of a value that may be one.
+    /// [`Self::of`] for a JSON value; `None` if it is no string.
     pub(super) fn from_json<'a>(value: impl Json<'a>) -> Option<Self> {
         value.unit_len()?;
         let mut heard = TextMetricsBuilder::default();
@@ -35,18 +34,18 @@ impl TextMetrics {
         Some(heard.into())
     }
 
-    /// Its length in code points; a lone half is one.
+    /// Returns the length in code points; a lone surrogate is one.
     pub fn code_points(&self) -> usize {
         self.chars - self.pairs.len()
     }
 
-    /// The last line feed at or before a position.
+    /// Returns the last line feed at or before `at`.
     pub fn last_line_feed(&self, at: usize) -> Option<usize> {
         let before = self.line_feeds.partition_point(|feed| *feed as usize <= at);
         before.checked_sub(1).map(|last| self.line_feeds[last] as usize)
     }
 
-    /// Its first chars with another text behind them, which does not begin with the second half of a pair.
+    /// Returns the first `chars` chars followed by `suffix`, which must not start with a low surrogate.
     #[must_use]
     pub fn cut(&self, chars: usize, suffix: &Self) -> Self {
         let chars = chars.min(self.chars);
@@ -61,7 +60,7 @@ impl TextMetrics {
         }
     }
 
-    /// Its last chars.
+    /// Returns the last `chars` chars.
     #[must_use]
     pub fn tail(&self, chars: usize) -> Self {
         let from = self.chars.saturating_sub(chars);
@@ -71,7 +70,7 @@ impl TextMetrics {
         Self { chars: self.chars - from, line_feeds: kept(&self.line_feeds), pairs: kept(&self.pairs) }
     }
 
-    /// Texts with one line feed between them.
+    /// Joins texts with one line feed.
     pub fn joined<'a>(texts: impl IntoIterator<Item = &'a Self>) -> Self {
         let (mut chars, mut feeds, mut pairs) = (0, Vec::new(), Vec::new());
         for (at, text) in texts.into_iter().enumerate() {
@@ -87,13 +86,12 @@ impl TextMetrics {
     }
 }
 
-/// A text while it is told.
 #[derive(Default)]
 struct TextMetricsBuilder {
     chars: usize,
     line_feeds: Vec<u32>,
     pairs: Vec<u32>,
-    /// The last unit is a high surrogate, which the next one may complete.
+    /// Whether the last unit is a high surrogate, which the next unit may complete.
     ends_high: bool,
 }
 
@@ -122,7 +120,7 @@ impl CharacterSink for TextMetricsBuilder {
     fn unit(&mut self, unit: u16) {
         match unit {
             LINE_FEED => self.line_feeds.push(self.chars as u32),
-            // Halves that stand in a row pair from the left: a high one never begins twice.
+            // Surrogates in a row pair from the left: a high one cannot complete a pair.
             _ if self.ends_high && LOW.contains(&unit) => self.pairs.push(self.chars as u32 - 1),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Chars as the guard counts them: tool results weigh double (pruning 6.31, 6.32).
+//! The chars of a message as the guard counts them: those of tool results twice (pruning 6.31, 6.32).
 
 use crate::js::json::length;
 use crate::js::{JsException, Json, JsonKind};
@@ -10,20 +10,17 @@ pub const IMAGE_CHARS: f64 = 8000.0;
 const OTHER_CHARS: f64 = 256.0;
 /// Chars of absent or null arguments.
 const NO_ARGUMENTS_CHARS: f64 = 2.0;
-/// How much a tool result weighs against other text.
 const RESULT_WEIGHT: f64 = 2.0;
 
-/// A message as the guard counts it.
 #[derive(Debug, Clone, Copy)]
 pub struct GuardSize {
-    /// It may be cut and replaced.
+    /// Whether the guard may cut and replace the message.
     pub is_result: bool,
-    /// Chars; NaN where a text block holds what has no length, and nothing where it holds no text: the guard fails
-    /// on it.
+    /// NaN if a text block holds a value without length; an error if it holds no text, because the guard fails on it.
     pub chars: CharCount,
 }
 
-/// NaN equals itself.
+/// Treats NaN as equal to itself.
 impl PartialEq for GuardSize {
     fn eq(&self, other: &Self) -> bool {
         let bits = |counted: &Self| (counted.is_result, counted.chars.value().map(f64::to_bits));
@@ -32,13 +29,13 @@ impl PartialEq for GuardSize {
 }
 
 impl GuardSize {
-    /// Counts a message, the details of results too.
+    /// Counts a message with the details of results.
     pub fn of<'a>(message: impl Json<'a>) -> Self {
         Self::of_under(message, true)
     }
 
-    /// Counts a message by the rules of a version, with the details of results or without (releases R44). The roles `user` and `assistant` are counted as such even where the message says that it is
-    /// a tool result.
+    /// Counts a message in a version; `details` is set if it counts the details of results (releases R44). Messages of
+    /// role `user` or `assistant` count as such even if their type is `toolResult`.
     pub fn of_under<'a>(message: impl Json<'a>, details: bool) -> Self {
         let role = |name| message.get("role").is_some_and(|role| role.str_is(name));
         let is_result = role("toolResult")
@@ -62,12 +59,13 @@ impl GuardSize {
     }
 }
 
-/// Chars of a tool result whose content and details count so many.
+/// Returns the chars of a tool result from those of its content and details.
 pub fn result_chars(content: f64, details: Option<f64>) -> f64 {
     ((content + details.unwrap_or(0.0)) * RESULT_WEIGHT).ceil()
 }
 
-/// Chars of details, and of what the guard does not know: a string's own, else those of the JSON text.
+/// Returns the chars of details, and of values that the guard does not know: the length of a string, otherwise that of
+/// the JSON text.
 pub fn unknown_chars<'a>(value: impl Json<'a>) -> f64 {
     value.unit_len().unwrap_or_else(|| value.json_len()) as f64
 }
@@ -103,7 +101,7 @@ fn assistant_block_chars<'a>(block: impl Json<'a>) -> f64 {
     }
 }
 
-/// Chars of the string a block of this type holds under its type's name.
+/// Returns the chars of the string under the key `kind`, for a block of that type.
 fn text_of<'a>(block: impl Json<'a>, kind: &str) -> Option<f64> {
     let chars = block.get(kind).and_then(Json::unit_len)?;
     is(block, kind).then_some(chars as f64)

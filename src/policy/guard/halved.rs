@@ -1,5 +1,6 @@
-//! The texts that the guard makes from 2026.4.5 to 7.35: a result over its limit keeps half of that in units, as each unit
-//! counts two; one that gives way to the budget of all is trimmed before it is left out (releases R42, R43).
+//! The texts that the guard makes from 2026.4.5 to 7.35 (releases R42, R43). A result over its limit keeps half the
+//! limit in units, because each unit counts twice. A result that must make room in the budget is trimmed before a
+//! notice replaces it.
 
 use crate::gateway::ruleset::{Ends, Notice};
 use crate::js::{JsString, Value};
@@ -8,16 +9,16 @@ use crate::policy::guard::message::{joined_text, with_text};
 use crate::policy::guard::text::{COMPACTED, NOTICE, cut_text};
 use crate::policy::truncate::Suffix;
 
-/// Follows a result that was trimmed for the budget of all.
+/// Suffix of a result that was trimmed for the budget.
 const TRIMMED: &str = "\n[compacted: tool output trimmed to free context]";
-/// Units that a trimmed result keeps at least, and its least budget.
+/// Units that a trimmed result keeps at least, and its smallest budget.
 const MIN_TRIMMED_UNITS: f64 = 96.0;
-/// A result gives way down to this, as the guard counts it.
+/// Smallest target for a trimmed result, in chars as the guard counts them.
 const MIN_COUNTED_CHARS: f64 = 192.0;
-/// A line end is preferred when it stands beyond this share of what may stay.
+/// A cut falls on a line end beyond this share of the kept text.
 const NEWLINE_SHARE: f64 = 0.7;
 
-/// A result held to its limit; `notice` counts what is missing, where the version does that.
+/// Cuts a result to its limit; `notice` counts the missing chars, in versions that report them.
 pub fn halved_message(message: &Value, single: f64, notice: Option<Notice>) -> Value {
     let text = joined_text(message.get("content"));
     let room = (single / 2.0).floor();
@@ -33,14 +34,14 @@ pub fn halved_message(message: &Value, single: f64, notice: Option<Notice>) -> V
     with_text(message, new)
 }
 
-/// What stands for a result without text.
+/// Returns the text for a result that holds no text.
 fn empty_result_text(message: &Value, single: f64, notice: Option<Notice>) -> JsString {
     let counted = GuardSize::of(message).chars.value().unwrap_or(0.0);
     let lost = ((counted - single).max(1.0) / 2.0).floor();
     notice.map_or_else(|| NOTICE.into(), |notice| notice.text(lost))
 }
 
-/// A head with a notice behind it that counts what is missing; together they have room.
+/// Returns a head and a notice that counts the missing chars; together they fit `room`.
 fn cut_with_count(text: &JsString, room: f64, notice: Notice) -> JsString {
     let length = text.len() as f64;
     let body = (0..4).fold(room, |body, _| (room - notice.text(length - body).len() as f64).max(0.0));
@@ -51,8 +52,8 @@ fn cut_with_count(text: &JsString, room: f64, notice: Notice) -> JsString {
     new
 }
 
-/// A result that gives way to the budget of all so far that it counts `most` at most; none where that is not less than
-/// before, and a placeholder is to stand for it.
+/// Trims a result until the guard counts at most `most` chars. `None` if it holds no text, if `most` has no room for
+/// the notice, or if the trim does not make it smaller; the notice replaces the result then.
 pub fn trimmed_message(message: &Value, ends: Ends, most: f64) -> Option<Value> {
     let text = joined_text(message.get("content"));
     let room = (most / 2.0).floor();
@@ -66,7 +67,7 @@ pub fn trimmed_message(message: &Value, ends: Ends, most: f64) -> Option<Value> 
     (counted(&new) < counted(message)).then_some(new)
 }
 
-/// What a result of so many counted chars may keep, where so many are still needed.
+/// Returns the chars that a result may keep if it has to free `needed` of its `counted` chars.
 pub(super) fn max_retained_chars(counted: f64, needed: f64) -> f64 {
     (counted - needed).max(MIN_COUNTED_CHARS)
 }

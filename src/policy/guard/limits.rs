@@ -1,34 +1,34 @@
-//! What the guard allows for a window (pruning 6.30).
+//! The limits of the guard for a window (pruning 6.30).
 
 use crate::gateway::ruleset::{Guard, Rules};
 use crate::policy::settings::GuardSettings;
 use crate::policy::truncate::js_max;
 
-/// Window assumed for a model that names none, in tokens.
+/// In tokens; the gateway assumes it for a model without a window.
 pub const UNKNOWN_WINDOW: f64 = 200_000.0;
-/// Chars to a token of the whole context.
+/// Chars per token of the whole context.
 const CHARS_PER_TOKEN: f64 = 4.0;
-/// Chars to a token of one result.
+/// Chars per token of one result.
 const RESULT_CHARS_PER_TOKEN: f64 = 2.0;
-/// Share of the window from which a call ends (releases R41).
+/// Share of the window beyond which the guard stops a call (releases R41).
 const STOP_SHARE: f64 = 0.9;
-/// No limit is below this many chars.
+/// Smallest limit, in chars.
 const MIN_CHARS: f64 = 1024.0;
 
-/// Limits of one call, in chars as the guard counts them (pruning 6.32).
+/// In chars as the guard counts them (pruning 6.32).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GuardLimits {
-    /// Of all messages.
+    /// Limit of all messages.
     pub budget: f64,
-    /// Of one tool result.
+    /// Limit of one tool result.
     pub single: f64,
-    /// Of all messages once the guard is done; a call that is over it ends (releases R41).
+    /// Limit of all messages after the guard has run; it stops a larger call (releases R41).
     pub stop: Option<f64>,
 }
 
 impl GuardLimits {
-    /// Those of a version for a window in tokens: the newest has none for all messages, and takes a window that nobody knows
-    /// for the smallest (pruning 8.7). None where there is no guard.
+    /// Returns a version's limits for a window in tokens; `None` if it has no guard. Since 2026.4.8 there is no budget
+    /// for all messages; since 2026.8.1 an unknown window counts as the smallest (pruning 8.7).
     pub fn under(rules: &Rules, window: f64, settings: &GuardSettings) -> Option<Self> {
         match rules.guard {
             Guard::None => None,
@@ -48,7 +48,7 @@ impl GuardLimits {
         }
     }
 
-    /// For a window in tokens; NaN is a window that nobody knows.
+    /// Returns the limits for a window in tokens, without one that stops the call; NaN is an unknown window.
     pub fn new(window: f64, settings: &GuardSettings) -> Self {
         let window = if window.is_nan() { UNKNOWN_WINDOW } else { window };
         let tokens = js_max(1.0, window.floor());
@@ -61,7 +61,8 @@ impl GuardLimits {
     }
 }
 
-/// What is said of a call that ends for its size; none where the version's guard ends none (releases R41, R43).
+/// Returns the error text of a call that the guard stops for its size; `None` if the version's guard stops none
+/// (releases R41, R43).
 pub fn stop_text(rules: &Rules) -> Option<&'static str> {
     match rules.guard {
         Guard::Placeholders { stops: true } | Guard::NewestFirst => Some(
@@ -74,7 +75,7 @@ pub fn stop_text(rules: &Rules) -> Option<&'static str> {
     }
 }
 
-/// Chars at which a call ends, for a window in tokens.
+/// Returns the chars beyond which the guard stops a call, for a window in tokens.
 fn stop_chars(window: f64) -> f64 {
     let window = if window.is_nan() { UNKNOWN_WINDOW } else { window };
     js_max(MIN_CHARS, (js_max(1.0, window.floor()) * CHARS_PER_TOKEN * STOP_SHARE).floor())

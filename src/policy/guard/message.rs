@@ -1,4 +1,4 @@
-//! The guard on messages themselves (pruning 6.33–6.36).
+//! The guard on messages themselves (pruning 6.33–6.36). Tests compare [`super::guard_list`] with it.
 
 use crate::js::{self, JsException, JsString, Object, Value};
 use crate::policy::guard::estimate::GuardSize;
@@ -6,8 +6,11 @@ use crate::policy::guard::limits::GuardLimits;
 use crate::policy::guard::text::{COMPACTED, cut_text};
 use crate::policy::settings::GuardSettings;
 
-/// The messages of one call as the guard leaves them, for a window in tokens. Throws where a message cannot be counted.
-/// Comparisons let NaN go on, as the guard's do.
+/// Returns the messages of a call after the guard, for a window in tokens. A comparison with
+/// NaN is false, as in the gateway, so NaN counts as over the limit.
+///
+/// # Errors
+/// If a message cannot be counted.
 pub fn guard_messages(
     messages: &[Value],
     window: f64,
@@ -29,7 +32,7 @@ pub fn guard_messages(
     Ok(messages)
 }
 
-/// Replaces results from the oldest on until this many chars are gained (pruning 6.35).
+/// Replaces results, oldest first, until this many chars are free (pruning 6.35).
 fn compact_oldest(messages: &mut [Value], needed: f64) -> Result<(), JsException> {
     let mut gained = 0.0;
     for message in messages.iter_mut().filter(|message| GuardSize::of(&**message).is_result) {
@@ -50,19 +53,18 @@ fn compact_oldest(messages: &mut [Value], needed: f64) -> Result<(), JsException
     Ok(())
 }
 
-/// A tool result held to a limit: its texts become one, which is cut; what is no text goes, and its details
-/// (pruning 6.33).
+/// Cuts a tool result to a limit: joins its texts into one, and removes other blocks and the details (pruning 6.33).
 pub fn cut_message(message: &Value, max_chars: f64) -> Value {
     with_text(message, cut_text(&joined_text(message.get("content")), max_chars))
 }
 
-/// A tool result that gave way (pruning 6.35).
+/// Replaces a tool result by the guard's notice (pruning 6.35).
 pub fn compacted_message(message: &Value) -> Value {
     with_text(message, COMPACTED.into())
 }
 
-/// A content that is a string or absent becomes a string, any other one text block; other keys stay where they are
-/// (pruning 6.33, 6.36).
+/// Returns a copy with this text: a string if the content is a string or absent, otherwise one text block. Other keys
+/// keep their order (pruning 6.33, 6.36).
 pub(super) fn with_text(message: &Value, text: JsString) -> Value {
     let content = match message.get("content") {
         None | Some(Value::String(_)) => Value::String(text),
@@ -78,7 +80,7 @@ pub(super) fn with_text(message: &Value, text: JsString) -> Value {
     Value::Object(copy)
 }
 
-/// The text blocks with one line feed between them.
+/// Joins the text blocks with one line feed.
 pub(super) fn joined_text(content: Option<&Value>) -> JsString {
     let blocks = match content {
         Some(Value::String(text)) => return text.clone(),

@@ -1,8 +1,8 @@
-//! The guard of every model call: each tool result is held to a share of the window, then the oldest give way to a
-//! short text until all messages fit a share of it together (pruning 6.30–6.37).
+//! The guard of every model call: holds each tool result to a share of the window, then replaces the oldest by a short
+//! notice until all messages fit their own share (pruning 6.30–6.37).
 //!
-//! It is decided on [`GuardSize`]s, what the guard counts of a message, so that a plan can foretell it ([`guard_list`]);
-//! [`guard_messages`] does the same on the messages themselves.
+//! [`guard_list`] decides from [`GuardSize`]s alone, so that a plan can predict it without texts; [`guard_messages`]
+//! does the same on the messages themselves.
 
 mod estimate;
 mod halved;

@@ -1,4 +1,4 @@
-//! The guard as a step: decides over what it counts of each message, and leaves the list as the call is sent.
+//! Applies the guard to a message list, from the sizes that it counts.
 
 use crate::gateway::ruleset::{Ends, Guard, Rules, Truncation};
 use crate::js::JsException;
@@ -12,17 +12,16 @@ use crate::policy::reason::Reason;
 use crate::policy::settings::GuardSettings;
 use crate::store::entry::Role;
 
-/// The numbers of a call's guard. Chars as it counts them (pruning 6.32).
+/// Numbers of the guard in one call, in chars as it counts them (pruning 6.32).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GuardOutcome {
-    /// What it allows.
     pub limits: GuardLimits,
-    /// All messages, once every result is held to its limit: what the budget is compared with. In 2026.9 all results
-    /// before; there is no budget.
+    /// All messages after every result is cut to its limit; compared with the budget. Since 2026.8.1, all results
+    /// before the cuts.
     pub total: f64,
     /// All messages at the end.
     pub after: f64,
-    /// The call ends before it is sent, as the messages are still too large (releases R41).
+    /// The guard stops the call before it is sent, because the messages are still too large (releases R41).
     pub stopped: bool,
 }
 
@@ -32,8 +31,11 @@ impl GuardOutcome {
     }
 }
 
-/// Holds tool results to their limits by the rules of a version; no numbers where it has no guard. `window` is the model's own, in tokens; NaN when nobody knows it. Throws where a
-/// message cannot be counted; the list is untouched then. Comparisons let NaN go on, as the guard's do.
+/// Holds tool results to a version's limits. `window` is the model's own, in tokens; NaN if it is unknown. Returns no
+/// numbers if the version has no guard. Comparisons treat NaN as the gateway's do.
+///
+/// # Errors
+/// If a message cannot be counted; the list is unchanged then.
 pub fn guard_list(
     list: &mut MessageList,
     rules: &Rules,
@@ -75,7 +77,7 @@ pub fn guard_list(
     Ok((fates, Some(GuardOutcome::new(limits, total, after))))
 }
 
-/// Holds each result to its limit; all together have none (pruning 8.7).
+/// Holds each result to its limit; there is no limit for all (pruning 8.7).
 fn fit_results(list: &mut MessageList, fates: &mut [MessageFate], limits: GuardLimits) -> GuardOutcome {
     let chars = |list: &MessageList, at: usize| {
         let letters = list.features_at(at).and_then(|texture| texture.text_features);
@@ -91,12 +93,13 @@ fn fit_results(list: &mut MessageList, fates: &mut [MessageFate], limits: GuardL
     GuardOutcome::new(limits, total, (0..list.len()).map(|at| chars(list, at)).sum())
 }
 
-/// NaN is not.
+/// False for NaN.
 fn is_within(chars: f64, limit: f64) -> bool {
     chars <= limit
 }
 
-/// Holds each result to half its limit in units; by the older of the two rules all together too (releases R42, R43).
+/// Holds each result to half its limit in units; with [`Guard::NewestFirst`], then all messages to their budget
+/// (releases R42, R43).
 fn halve_results(
     list: &mut MessageList,
     fates: &mut [MessageFate],
@@ -121,7 +124,7 @@ fn halve_results(
         trim_or_compact(list, fates, ends, &order, total - limits.budget)?;
         let gave_way = matches!(fates[*newest].reason, Reason::GuardTrimmed | Reason::GuardCompacted);
         if let Some((list_before, fates_before)) = before.filter(|_| gave_way) {
-            // A file that was just read is not removed again: the call ends unchanged.
+            // The guard does not remove a file that was just read: the call stops and the messages stay unchanged.
             *list = list_before;
             fates.copy_from_slice(&fates_before);
             return Ok(GuardOutcome { limits, total, after: total, stopped: true });
@@ -130,7 +133,7 @@ fn halve_results(
     Ok(GuardOutcome::new(limits, total, self::total_chars(list)?))
 }
 
-/// Whether the newest result is a file that was just read and is within its own limit.
+/// Whether the newest result is a file that was just read, within the limit of one result.
 fn newest_is_fresh_read(list: &MessageList, limits: GuardLimits) -> Result<bool, JsException> {
     let Some(at) = (0..list.len()).rev().find(|at| is_result(list, *at)) else { return Ok(false) };
     let body = list.features_at(at).and_then(|texture| texture.body.clone());
@@ -139,7 +142,7 @@ fn newest_is_fresh_read(list: &MessageList, limits: GuardLimits) -> Result<bool,
     Ok(name.is_some_and(|name| name.str_is("read")) && chars(list, at)? <= limits.single)
 }
 
-/// Trims results in this order until this many chars are gained, then leaves them out.
+/// Trims results in this order until this many chars are free; if that is not enough, replaces them by a notice.
 fn trim_or_compact(
     list: &mut MessageList,
     fates: &mut [MessageFate],
@@ -170,8 +173,8 @@ fn trim_or_compact(
     Ok(())
 }
 
-/// Trims a result to this many chars as the guard counts them; whether that made it smaller. One that has no more is
-/// not trimmed.
+/// Trims a result to `most` chars as the guard counts them; does nothing if it is not larger. Returns whether it became
+/// smaller.
 fn trim(
     list: &mut MessageList,
     fates: &mut [MessageFate],
@@ -189,7 +192,7 @@ fn trim(
     Ok(chars(list, at)? < before)
 }
 
-/// Replaces results from the oldest on until this many chars are gained (pruning 6.35).
+/// Replaces results, oldest first, until this many chars are free (pruning 6.35).
 fn compact_oldest(list: &mut MessageList, fates: &mut [MessageFate], needed: f64) -> Result<(), JsException> {
     let mut gained = 0.0;
     for (at, fate) in fates.iter_mut().enumerate().filter(|(_, fate)| fate.reason != Reason::Untouched) {

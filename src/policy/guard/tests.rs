@@ -1,4 +1,4 @@
-//! The guard's verified facts, each decided over textures and over messages alike.
+//! Verified facts about the guard, each checked on features and on messages.
 
 use super::limits::GuardLimits;
 use super::text::cut_text;
@@ -14,7 +14,7 @@ fn reference() -> &'static Rules {
     Ruleset::V2026_3_2.rules()
 }
 const NOTICE: &str = "[truncated: output exceeded context limit]";
-/// A window under which one result may have 1024 chars and all messages 3072.
+/// In tokens; its limits are 1024 chars for one result and 3072 for all messages.
 const SMALL: f64 = 1024.0;
 
 fn cut(text: &str, max_chars: f64) -> String {
@@ -25,7 +25,7 @@ fn chars(message: &Value) -> f64 {
     GuardSize::of(message).chars.value().expect("it can be counted")
 }
 
-/// The messages after the guard, told by both of its forms, and why.
+/// Returns the messages after the guard with the reasons, and asserts that both forms of the guard agree.
 fn guarded<T: AsRef<str>>(messages: &[T], window: f64) -> (Vec<Value>, Vec<Reason>) {
     let settings = GuardSettings::default();
     let messages = ListFixture::of(messages);
@@ -172,7 +172,7 @@ fn a_text_without_a_length_goes_through_every_comparison_and_an_absent_one_fails
     assert!(guard_messages(&absent.bodies, SMALL, &GuardSettings::default()).is_err());
 }
 
-/// What the guard of 2026.9 makes of messages, checked against its rule on texts, and why.
+/// Returns the reasons of the 2026.9 guard, and asserts that the messages match [`guarded_result`].
 fn fitted<T: AsRef<str>>(messages: &[T], window: f64) -> Vec<Reason> {
     let rules = Ruleset::V2026_9_2.rules();
     let messages = ListFixture::under(Ruleset::V2026_9_2, messages);

@@ -1,23 +1,22 @@
-//! The texts the guard makes (pruning 6.33–6.35).
+//! The texts that the guard makes (pruning 6.33–6.35).
 
 use crate::js::JsString;
 use crate::policy::features::TextMetrics;
 
-/// Stands for a text of which nothing may stay, and follows one that was cut.
+/// Replaces a text of which nothing may stay, and follows a cut text.
 pub(super) const NOTICE: &str = "[truncated: output exceeded context limit]";
-/// Stands for a result that gave way; 48 chars.
+/// Replaces a result to free room; 48 chars.
 pub const COMPACTED: &str = "[compacted: tool output removed to free context]";
-/// A line end is preferred when it stands beyond this share of what may stay (pruning 6.34).
+/// A cut falls on a line end beyond this share of the kept text (pruning 6.34).
 const NEWLINE_SHARE: f64 = 0.7;
 
-/// What becomes of a text.
 enum TextCut {
     Whole,
     NoticeOnly,
     At(usize),
 }
 
-/// Where a text of this many chars is cut for a limit; `last_line_feed` finds the last one at or before a position.
+/// Decides the cut of a text for a limit; `last_line_feed` returns the last one at or before a position.
 fn cut_position(
     chars: usize,
     max_chars: f64,
@@ -40,7 +39,7 @@ fn suffix() -> String {
     format!("\n{NOTICE}")
 }
 
-/// A text held to a limit; of an empty one the notice stays, as if something had been there (pruning 6.33, 6.34).
+/// Cuts a text to a limit. An empty text also becomes the notice (pruning 6.33, 6.34).
 pub(super) fn cut_text(text: &JsString, max_chars: f64) -> JsString {
     match cut_position(text.len(), max_chars, |at| text.last_index_of_lf(at)) {
         TextCut::Whole => text.clone(),
@@ -53,7 +52,7 @@ pub(super) fn cut_text(text: &JsString, max_chars: f64) -> JsString {
     }
 }
 
-/// The same for a text that is known by its texture (pruning 6.34).
+/// `cut_text` for the metrics of a text (pruning 6.34).
 pub fn cut_metrics(text: &TextMetrics, max_chars: f64) -> TextMetrics {
     match cut_position(text.chars, max_chars, |at| text.last_line_feed(at)) {
         TextCut::Whole => text.clone(),

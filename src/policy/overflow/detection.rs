@@ -1,32 +1,31 @@
-//! What each detector of a release says of an error text: the strict one, the wide one, those of rate limits and failed
-//! compactions, and the one inside a run (releases R90–R94).
+//! Runs every overflow detector of one release on an error text: strict, likely, compaction failure, rate limit, and
+//! the one inside a run (releases R90–R94).
 
 use crate::js::{JsException, Value};
 use crate::policy::overflow::recognised::in_run_pi;
 use crate::policy::overflow::release::Release;
 use crate::policy::overflow::{openclaw_releases, pi, pi_releases, release};
 
-/// What the detectors of one release say.
+/// The results of one release's detectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Detection {
-    /// The strict one, which resets a chat.
+    /// The strict detector, which resets a chat.
     pub overflow: bool,
-    /// The wide one, which starts the recovery after a run.
+    /// The wide detector, which starts the recovery after a run.
     pub likely: bool,
-    /// It is a compaction that failed for the size of the prompt.
+    /// A compaction failed because its own prompt was too large.
     pub compaction_failure: bool,
-    /// It is a rate limit.
     pub rate_limit: bool,
-    /// The one inside a run.
+    /// The detector inside a run.
     pub in_run: bool,
 }
 
-/// The first release that takes a failed compaction for one by other words than an overflow's.
+/// First release that detects a failed compaction by other words than an overflow's.
 const COMPACTION_FAILURE_WORDS_SINCE: Release = [2026, 2, 12];
-/// The first pi that takes an answer without a word for an overflow where the prompt filled the window.
+/// First pi release that treats an empty answer as an overflow when the prompt filled the window.
 const SILENT_LENGTH_SINCE: Release = [0, 72, 0];
 
-/// What the release with this version text says; that of the oldest where it names none.
+/// Runs the detectors of the release that `version` names; those of the oldest release when it names none.
 pub fn detect(text: &str, version: &str) -> Detection {
     let release = release::parse_openclaw(version).unwrap_or_default();
     let lower = text.to_lowercase();
@@ -47,11 +46,11 @@ pub fn detect(text: &str, version: &str) -> Detection {
     }
 }
 
-/// Whether the detector inside a run of the release with this version text takes an answer for an overflow: by its error,
-/// or because it took in more than the window, in tokens.
+/// Whether the detector inside a run of this release treats an answer as an overflow: by its error, or because its
+/// usage exceeded `window` (tokens).
 ///
 /// # Errors
-/// Where the release asks for the usage and the answer has none.
+/// The release reads the usage, and the answer has none.
 pub fn is_overflow_in_run(message: &Value, window: Option<f64>, version: &str) -> Result<bool, JsException> {
     let release = release::parse_openclaw(version).unwrap_or_default();
     let Some(pi) = in_run_pi(release) else { return Ok(false) };

@@ -1,9 +1,9 @@
-//! The gateway's detectors: the strict one that resets a chat, the wide one that starts its recovery, and those that
-//! tell a rate limit and a failed compaction from an overflow (compaction 8.2–8.6).
+//! The detectors of OpenClaw 2026.3.2: the strict one resets a chat, the wide one starts its recovery, the others
+//! separate rate limits and failed compactions from overflows (compaction 8.2–8.6).
 
 use crate::policy::overflow::contains_in_order;
 
-/// Texts that mean an overflow, in lower case (compaction 8.3).
+/// Lower-case texts, any of which means an overflow (compaction 8.3).
 const STRICT_TEXTS: [&str; 10] = [
     "request_too_large",
     "request exceeds the maximum size",
@@ -17,7 +17,7 @@ const STRICT_TEXTS: [&str; 10] = [
     "exceeds the model's maximum context",
 ];
 
-/// Texts that mean it together.
+/// Lower-case texts that mean an overflow when all of a row occur.
 const STRICT_COMBINATIONS: [&[&str]; 5] = [
     &["request size exceeds", "context window"],
     &["request size exceeds", "context length"],
@@ -26,11 +26,11 @@ const STRICT_COMBINATIONS: [&[&str]; 5] = [
     &["413", "too large"],
 ];
 
-/// Chinese texts, looked for as they are.
+/// Chinese texts of an overflow, matched as they are.
 const CHINESE_TEXTS: [&str; 5] =
     ["上下文过长", "上下文超出", "上下文长度超", "超出最大上下文", "请压缩上下文"];
 
-/// Texts of a rate limit, in lower case (compaction 8.4).
+/// Lower-case texts of a rate limit (compaction 8.4).
 const RATE_LIMIT_TEXTS: [&str; 12] = [
     "rate_limit",
     "rate limit",
@@ -46,7 +46,7 @@ const RATE_LIMIT_TEXTS: [&str; 12] = [
     "tokens per minute",
 ];
 
-/// Texts that keep the wide detector from guessing (compaction 8.5: R).
+/// Texts that stop the wide detector from guessing (compaction 8.5: R).
 const HINT_EXCLUSIONS: [&str; 7] = [
     "rate limit",
     "too many requests",
@@ -57,14 +57,14 @@ const HINT_EXCLUSIONS: [&str; 7] = [
     "throttl",
 ];
 
-/// Words for too much; those of the window's own hint first (compaction 8.5: H).
+/// Words of excess after "context window" (compaction 8.5: H).
 const WINDOW_EXCESS_WORDS: &[&str] =
     &["too large", "too long", "exceed", "over", "limit", "max", "requested", "sent", "tokens"];
 
-/// The words for too much of the other hints.
+/// Words of excess in the other hints.
 const OTHER_EXCESS_WORDS: &[&str] = &["too large", "too long", "exceed", "over", "limit", "max"];
 
-/// What a text hints at with (compaction 8.5: H).
+/// Hints of an overflow: the groups of a row must occur in order on one line (compaction 8.5: H).
 const HINTS: [&[&[&str]]; 4] = [
     &[&["context"], &["overflow"]],
     &[&["context window"], WINDOW_EXCESS_WORDS],
@@ -72,8 +72,8 @@ const HINTS: [&[&[&str]]; 4] = [
     &[&["request", "input"], &["context", "window", "length", "token"], OTHER_EXCESS_WORDS],
 ];
 
-/// Whether a text says that the prompt was too large: what resets a chat (compaction 8.3). Never for a limit per
-/// minute, nor for a refused reasoning mode (compaction 8.2).
+/// Whether a text states that the prompt was too large, which resets a chat (compaction 8.3). Never for a limit per
+/// minute or a refused reasoning mode (compaction 8.2).
 pub fn is_overflow(text: &str) -> bool {
     let lower = text.to_lowercase();
     let holds = |part: &&str| lower.contains(*part);
@@ -83,7 +83,7 @@ pub fn is_overflow(text: &str) -> bool {
             || CHINESE_TEXTS.iter().any(|part| text.contains(part)))
 }
 
-/// Whether a text probably says so: what starts the recovery after a run (compaction 8.5).
+/// Whether a text probably means an overflow, which starts the recovery after a run (compaction 8.5).
 pub fn is_likely_overflow(text: &str) -> bool {
     let folded = text.to_ascii_lowercase();
     let too_small = contains_in_order(&folded, &[&["context window"], &["too small", "minimum is"]]);
@@ -99,25 +99,25 @@ pub(super) fn is_hint(folded: &str) -> bool {
     !no_guess && HINTS.iter().any(|hint| contains_in_order(folded, hint))
 }
 
-/// Whether it does so by words about the window.
+/// Whether a text hints at an overflow with words about the window.
 pub(super) fn is_window_hint(folded: &str) -> bool {
     contains_in_order(folded, HINTS[1])
 }
 
-/// Whether a text speaks of a rate limit (compaction 8.4).
+/// Whether a text is about a rate limit (compaction 8.4).
 pub fn is_rate_limit(text: &str) -> bool {
     let lower = text.to_lowercase();
     RATE_LIMIT_TEXTS.iter().any(|part| lower.contains(part)) || has_word(&lower, "tpm")
 }
 
-/// Whether a text says that a compaction failed for the size of the prompt (compaction 8.6).
+/// Whether a text states that a compaction failed because its prompt was too large (compaction 8.6).
 pub fn is_compaction_failure(text: &str) -> bool {
     let lower = text.to_lowercase();
     (lower.contains("compaction") || lower.contains("summarization failed"))
         && (is_likely_overflow(text) || lower.contains("context overflow"))
 }
 
-/// A limit per minute, or a refused reasoning mode (compaction 8.2).
+/// Whether a text is about a limit per minute or a refused reasoning mode (compaction 8.2).
 pub(super) fn is_excluded(lower: &str) -> bool {
     let reasoning = ["reasoning is mandatory", "reasoning is required", "requires reasoning"];
     has_word(lower, "tpm")
@@ -126,14 +126,14 @@ pub(super) fn is_excluded(lower: &str) -> bool {
         || (lower.contains("reasoning") && lower.contains("cannot be disabled"))
 }
 
-/// Whether a word stands by itself: no letter, digit or `_` of ASCII beside it.
+/// Whether a word occurs with no ASCII letter, digit or `_` beside it.
 pub(super) fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         !text[..at].ends_with(is_word_char) && !text[at + word.len()..].starts_with(is_word_char)
     })
 }
 
-/// Whether a word stands with nothing of a word behind it.
+/// Whether a word occurs with no ASCII letter, digit or `_` after it.
 fn ends_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| !text[at + word.len()..].starts_with(is_word_char))
 }
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::policy::overflow::pi;
 
-    /// Strict, wide, failed compaction, pi.
+    /// Runs the detectors: strict, wide, failed compaction, pi.
     fn judged(text: &str) -> [bool; 4] {
         [is_overflow(text), is_likely_overflow(text), is_compaction_failure(text), pi::is_overflow(text)]
     }

@@ -1,37 +1,37 @@
-//! Whether an answer's words say that the prompt was larger than the context, whatever the program that read them made
-//! of it (overflow-texts 2).
+//! Judges from an answer's text whether its prompt was larger than the context, independent of how any program
+//! classified it (overflow-texts 2).
 
 use crate::policy::overflow::normalized::NormalizedText;
 use crate::policy::overflow::signs::{self, Sign, Signs};
 use crate::policy::overflow::{RefusalNumbers, StopDetails, text_match};
 
-/// Look-alikes that are asked before a weak text is believed.
+/// Look-alikes that overrule a weak text.
 const LOOKALIKES_BEFORE_WEAK: [(Sign, &str); 4] =
     [(Sign::OtherMeaning, "L5"), (Sign::Media, "L3"), (Sign::FieldLimit, "L4"), (Sign::OutputLimit, "L2")];
-/// Look-alikes that rule out a limit in bytes.
+/// Look-alikes that rule out a byte limit.
 const LOOKALIKES_BEFORE_BYTES: [(Sign, &str); 3] =
     [(Sign::Media, "L3"), (Sign::FieldLimit, "L4"), (Sign::OtherMeaning, "L5")];
 
-/// The refusal that an answer's words describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The prompt was larger than the context.
     Tokens,
-    /// The request was too large for the wire; no token limit was hit.
+    /// The request exceeded a byte limit; no token limit was hit.
     Bytes,
-    /// Neither.
+    /// No overflow of either kind.
     NoOverflow,
 }
 
-/// A verdict and what it rests on.
+/// A verdict and its evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     pub verdict: Verdict,
-    /// Rule of overflow-texts.md that decided, such as "T06", "C1", "C2", "L1", "B"; "" for anything else.
+    /// The deciding rule of overflow-texts.md, such as "T06", "C1", "C2", "L1", "B"; "" for no rule.
     pub rule: &'static str,
-    /// Tokens requested and allowed, as far as an overflow's text names them.
+    /// Tokens requested and allowed, as far as the text names them.
     pub numbers: RefusalNumbers,
-    /// The gateway refused by its own estimate (precheck, mid-turn precheck, tool-loop guard); no provider was asked.
+    /// The gateway refused by its own estimate (precheck, mid-turn precheck, tool-loop guard) without calling a
+    /// provider.
     pub by_gateway: bool,
 }
 
@@ -44,14 +44,14 @@ impl Judgement {
         Self { numbers, ..Self::new(Verdict::Tokens, rule) }
     }
 
-    /// Whether the stated limit is that of the input alone: the window less the room reserved for the reply, so that the
-    /// window itself is larger (overflow-texts 3.4: Qwen).
+    /// Whether the stated limit covers the input alone: the window minus the tokens reserved for the reply. The window
+    /// itself is then larger (overflow-texts 3.4: Qwen).
     pub fn is_input_limit(&self) -> bool {
         self.rule == "T22"
     }
 
-    /// Whether the prompt alone would have fitted and only the room reserved for the reply did not (overflow-texts
-    /// 3.5): a smaller `max_tokens` would have helped too.
+    /// Whether the prompt alone would have fit and only the tokens reserved for the reply did not (overflow-texts 3.5).
+    /// A smaller `max_tokens` would have helped too.
     pub fn is_output_reservation(&self) -> bool {
         let RefusalNumbers { input, output, limit, .. } = self.numbers;
         let parts = input.zip(output).zip(limit);
@@ -60,7 +60,7 @@ impl Judgement {
     }
 }
 
-/// Judges what an answer says. An aborted answer never overflowed.
+/// Judges an answer. An aborted answer is never an overflow.
 pub fn judge(said: &StopDetails) -> Judgement {
     if said.stop_reason.trim().eq_ignore_ascii_case("aborted") {
         return Judgement::new(Verdict::NoOverflow, "");
@@ -77,7 +77,7 @@ pub fn judge(said: &StopDetails) -> Judgement {
     Judgement { by_gateway: judged.verdict == Verdict::Tokens && signs.has(Sign::GatewayEstimate), ..judged }
 }
 
-/// Steps 1 to 4: stop reasons, quotas, texts and codes.
+/// Takes steps 1 to 4: stop reasons, quotas, texts and codes.
 fn judge_text(plain: &NormalizedText, signs: &Signs) -> Option<Judgement> {
     let code = signs.has(Sign::MachineCode);
     if signs.has(Sign::StopReason) {
@@ -95,7 +95,7 @@ fn judge_text(plain: &NormalizedText, signs: &Signs) -> Option<Judgement> {
     }
 }
 
-/// Steps 5 to 8, where no words name the context.
+/// Takes steps 5 to 8, for texts that do not name the context.
 fn judge_size(said: &StopDetails, plain: &NormalizedText, signs: &Signs) -> Judgement {
     if let Some(rule) = signs.first_rule(&LOOKALIKES_BEFORE_BYTES) {
         return Judgement::new(Verdict::NoOverflow, rule);
@@ -111,7 +111,7 @@ fn judge_size(said: &StopDetails, plain: &NormalizedText, signs: &Signs) -> Judg
     Judgement::new(Verdict::NoOverflow, if signs.has(Sign::OutputLimit) { "L2" } else { "" })
 }
 
-/// A status 400 or 413 with nothing behind it.
+/// Whether the text is a status 400 or 413 and nothing else.
 fn is_bodyless(plain: &str) -> bool {
     let text = plain.trim_start_matches("error:").trim_start();
     let behind = text.strip_prefix("400").or_else(|| text.strip_prefix("413"));

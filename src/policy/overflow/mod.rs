@@ -1,8 +1,9 @@
-//! Error texts that say that a prompt was too large: pi's detector, which starts the compaction inside a run, and the
-//! gateway's, which decide what follows it. They disagree on purpose (compaction 8.1–8.7).
+//! Recognises error texts that mean that a prompt was too large. pi's detector starts the compaction inside a run; the
+//! gateway's detectors decide the recovery after it. The two disagree, and clawscope reproduces that (compaction
+//! 8.1–8.7).
 //!
-//! Two questions have answers of their own, whatever one release does: [`judge()`] says whether a call overflowed, by its
-//! words alone, and [`is_recognised()`] whether a release took those words for an overflow (overflow-texts).
+//! Two functions are independent of any one release: [`judge()`] decides from the text alone whether a call overflowed,
+//! and [`is_recognised()`] whether a given release noticed (overflow-texts).
 
 mod detection;
 pub mod gateway;
@@ -28,12 +29,12 @@ pub use numbers::{RefusalNumbers, parse_numbers};
 pub use recognised::{Runtime, is_recognised, is_recognised_in_run};
 pub use stop_details::StopDetails;
 
-/// Whether a recorded error text is an overflow to either of the two programs.
+/// Whether pi's or the gateway's strict detector matches a recorded error text.
 pub fn is_overflow(text: &str) -> bool {
     pi::is_overflow(text) || gateway::is_overflow(text)
 }
 
-/// The same by the detector of the pi that a transcript belongs to (store-pi-1.5 G).
+/// Whether the detector that fits the transcript's reading matches (store-pi-1.5 G).
 pub fn is_overflow_for(reading: ReadMode, text: &str) -> bool {
     match reading {
         ReadMode::Entries => is_overflow(text),
@@ -41,8 +42,8 @@ pub fn is_overflow_for(reading: ReadMode, text: &str) -> bool {
     }
 }
 
-/// Whether a line holds the parts in this order, each behind the one before; a part is any of its alternatives
-/// (`.*` between them, which passes no line end).
+/// Whether the parts occur in this order on one line; each part is any of its alternatives. Equals a regex with `.*`
+/// between the parts, which never crosses a line end.
 fn contains_in_order(text: &str, parts: &[&[&str]]) -> bool {
     text.split(['\n', '\r', '\u{2028}', '\u{2029}']).any(|line| {
         let mut rest = Some(line);
@@ -53,7 +54,7 @@ fn contains_in_order(text: &str, parts: &[&[&str]]) -> bool {
     })
 }
 
-/// What stands behind the alternative that ends first.
+/// Returns the text after the alternative that ends first.
 fn after_any<'a>(text: &'a str, alternatives: &[&str]) -> Option<&'a str> {
     let ends = alternatives.iter().filter_map(|part| text.find(part).map(|at| at + part.len()));
     ends.min().map(|end| &text[end..])

@@ -1,16 +1,16 @@
-//! Error texts in the one form that the patterns are written for: JSON quoting undone, lower case, no quotation marks,
+//! Normalizes error texts to the form that the patterns expect: JSON escapes undone, lower case, no quotation marks,
 //! single spaces (overflow-texts 1.5).
 
 use crate::policy::overflow::StopDetails;
 
-/// Bytes read from the start and from the end of one field; with a message and three codes 64 KiB in all.
+/// Bytes read from the start and from the end of each field: at most 64 KiB for a message and three codes.
 const HEAD_BYTES: usize = 12 << 10;
 const TAIL_BYTES: usize = 4 << 10;
-/// Fields read beside the message.
+/// Fields that are read in addition to the message.
 const MAX_CODES: usize = 3;
-/// Levels of JSON quoting that routers put around a provider's body.
+/// Levels of JSON escaping that routers put around a provider's body.
 const MAX_JSON_LEVELS: usize = 3;
-/// Characters that HTML and JSON encoders write in another way.
+/// HTML entities and their replacements.
 const ENTITIES: [(&str, &str); 7] = [
     ("&quot;", ""),
     ("&#34;", ""),
@@ -21,11 +21,10 @@ const ENTITIES: [(&str, &str); 7] = [
     ("&lt;", "<"),
 ];
 
-/// An answer's texts, ready for the patterns.
+/// The normalized texts of one answer.
 pub(super) struct NormalizedText {
-    /// The error message.
     pub(super) message: String,
-    /// The message and behind it ` | code: …` for every other field.
+    /// The message, followed by ` | code: …` for every other field.
     pub(super) with_codes: String,
 }
 
@@ -41,7 +40,6 @@ impl NormalizedText {
     }
 }
 
-/// The text in the form of the patterns.
 fn normalize(text: &str) -> String {
     let mut text = cut_middle(text);
     for _ in 0..MAX_JSON_LEVELS {
@@ -58,7 +56,7 @@ fn normalize(text: &str) -> String {
     fold(&text)
 }
 
-/// The start and the end of a long text: an echoed prompt fills the middle.
+/// Keeps the start and the end of a long text, because an echoed prompt fills its middle.
 fn cut_middle(text: &str) -> String {
     if text.len() <= HEAD_BYTES + TAIL_BYTES {
         return text.to_owned();
@@ -68,7 +66,7 @@ fn cut_middle(text: &str) -> String {
     format!("{} {}", &text[..head], &text[tail..])
 }
 
-/// Lower case, without quotation marks, every run of white space as one space.
+/// Lower-cases a text, removes quotation marks and collapses every run of white space to one space.
 fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for char in text.chars() {
@@ -84,7 +82,7 @@ fn fold(text: &str) -> String {
     folded
 }
 
-/// The text with one level of JSON escapes undone; a backslash that escapes nothing stays.
+/// Undoes one level of JSON escapes; a backslash that escapes nothing stays.
 fn unescape_json(text: &str) -> String {
     let mut undone = String::with_capacity(text.len());
     let mut rest = text;
@@ -98,7 +96,7 @@ fn unescape_json(text: &str) -> String {
     undone
 }
 
-/// The character that an escape stands for, and the text behind the escape.
+/// Returns the character of an escape and the text after it.
 fn unescape_char(escape: &str) -> (char, &str) {
     let mut chars = escape.chars();
     match chars.next() {
@@ -109,7 +107,7 @@ fn unescape_char(escape: &str) -> (char, &str) {
     }
 }
 
-/// The character of four hex digits, or of a surrogate pair.
+/// Reads a character from four hex digits or from a surrogate pair.
 fn parse_hex_char(text: &str) -> Option<(char, &str)> {
     let unit = |text: &str| u16::from_str_radix(text.get(..4)?, 16).ok();
     let (first, rest) = (unit(text)?, &text[4..]);

@@ -1,7 +1,8 @@
-//! The numbers in the words of a refusal: how large the prompt was, and how much fits (compaction 8.1–8.7). Each provider
-//! words them in its own way, so a number is told by the words beside it, never by its place.
+//! Reads the numbers in a refusal: the size of the prompt and the limit (compaction 8.1–8.7). Providers word refusals
+//! differently, so the words beside a number decide its meaning, never its position. For example, `prompt is too long:
+//! 203412 tokens > 200000 maximum` requests 203,412 of 200,000.
 
-/// Words before a number that say how much fits, in lower case.
+/// Lower-case words that precede a limit.
 const WORDS_BEFORE_LIMIT: [&str; 19] = [
     "maximum context length is",
     "maximum context length of",
@@ -23,9 +24,9 @@ const WORDS_BEFORE_LIMIT: [&str; 19] = [
     "上限",
     "限制",
 ];
-/// Words behind a number that say so.
+/// Words that follow a limit.
 const WORDS_AFTER_LIMIT: [&str; 3] = [" maximum", " token limit", " tokens maximum"];
-/// Words before a number that say how large the prompt was.
+/// Lower-case words that precede the size of the prompt.
 const WORDS_BEFORE_PROMPT: [&str; 18] = [
     "prompt is too long:",
     "you requested",
@@ -46,23 +47,22 @@ const WORDS_BEFORE_PROMPT: [&str; 18] = [
     "请求",
     "实际",
 ];
-/// A smaller number is a status, a code or a count of messages.
+/// Smaller numbers are a status, a code or a count of messages.
 const MIN_TOKENS: u64 = 256;
 
-/// What a refusal says of sizes, in tokens.
+/// The numbers of a refusal, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RefusalNumbers {
-    /// The prompt that was sent, with the reply that was asked for where the provider adds it.
+    /// The prompt, plus the requested reply if the provider adds it.
     pub requested: Option<u64>,
-    /// What fits.
     pub limit: Option<u64>,
     /// The prompt's part of a sum that the text splits.
     pub input: Option<u64>,
-    /// The reply's part of it: the room reserved for the answer.
+    /// The reply's part of that sum: the tokens reserved for the answer.
     pub output: Option<u64>,
 }
 
-/// The numbers in a text; none where it does not name them.
+/// Reads the numbers of a text; `None` where the text names none.
 pub fn parse_numbers(text: &str) -> RefusalNumbers {
     let text = text.to_lowercase();
     let found = find_numbers(&text);
@@ -88,14 +88,14 @@ enum NumberMeaning {
     Limit,
 }
 
-/// A number and where it stands, in bytes.
+/// A number and its byte range.
 struct FoundNumber {
     start: usize,
     end: usize,
     value: u64,
 }
 
-/// What the words beside a number make of it. Of two words before it the nearer one counts.
+/// Classifies a number by the words beside it. Of two matches before it, the nearer one wins.
 fn classify_number(before: &str, after: &str) -> Option<NumberMeaning> {
     if before.trim_end().ends_with(['>', '=']) && before.contains('>') {
         return Some(NumberMeaning::Limit);
@@ -115,7 +115,7 @@ fn classify_number(before: &str, after: &str) -> Option<NumberMeaning> {
     }
 }
 
-/// `188240 + 21333 > 200000`: prompt and reply together.
+/// Parses `188240 + 21333 > 200000`: prompt plus reply against the limit.
 fn parse_sum_over_limit(text: &str, found: &[FoundNumber]) -> Option<RefusalNumbers> {
     let three = found.windows(3).find(|three| {
         text[three[0].end..three[1].start].trim() == "+" && text[three[1].end..three[2].start].trim() == ">"
@@ -129,7 +129,7 @@ fn parse_sum_over_limit(text: &str, found: &[FoundNumber]) -> Option<RefusalNumb
     })
 }
 
-/// Every whole number, with `,` `.` `_` or a space that parts groups of three taken out.
+/// Finds every whole number; drops `,`, `.`, `_` or a space between groups of three digits.
 fn find_numbers(text: &str) -> Vec<FoundNumber> {
     let mut found: Vec<FoundNumber> = Vec::new();
     let bytes = text.as_bytes();
@@ -158,7 +158,7 @@ fn find_numbers(text: &str) -> Vec<FoundNumber> {
     found
 }
 
-/// Whether exactly three digits begin a text.
+/// Whether a text begins with exactly three digits.
 fn starts_with_digit_group(bytes: &[u8]) -> bool {
     bytes.len() >= 3
         && bytes[..3].iter().all(u8::is_ascii_digit)

@@ -1,10 +1,10 @@
-//! The gateway's own test after a run, release by release (overflow-texts 7, releases R90–R93). [`gateway`] is the test of
-//! 2026.3.2 to the letter; this one places the other releases around it.
+//! The gateway's detectors after a run for every release (overflow-texts 7, releases R90–R93). [`gateway`] reproduces
+//! 2026.3.2 exactly; this module derives the other releases from it.
 
 use crate::policy::overflow::release::Release;
 use crate::policy::overflow::{contains_in_order, gateway, pi_releases};
 
-/// Parts of a text in lower case that mean an overflow together, and the first release with them.
+/// Lower-case texts that all occur in an overflow, and the first release that looks for them.
 const TEXT_COMBINATIONS: &[(Release, &[&str])] = &[
     (OLDEST, &["request_too_large"]),
     (OLDEST, &["request exceeds the maximum size"]),
@@ -43,7 +43,8 @@ const TEXT_COMBINATIONS: &[(Release, &[&str])] = &[
     (OWN_RUNTIME_SINCE, &["context size has been exceeded"]),
 ];
 
-/// Parts in this order on one line, each any of its alternatives, and the releases that look for them.
+/// Parts that occur in this order on one line (each any of its alternatives), the first release that looks for them,
+/// and the first that no longer does.
 const ORDERED_PARTS: &[(Release, Release, &[&[&str]])] = &[
     (PROVIDER_TEXTS_SINCE, NEVER, &[&["total token"], TOTAL_EXCEEDS_MAXIMUM]),
     (FEWER_PROVIDER_TEXTS_SINCE, NEVER, &[&["input token count exceeds the maximum number of input tokens"]]),
@@ -102,7 +103,7 @@ const ORDERED_PARTS: &[(Release, Release, &[&[&str]])] = &[
         &[&["invalid_argument"], &["input"], &["too long", "too large"]],
     ),
 ];
-/// A maximum that a total exceeds.
+/// A total that exceeds a maximum.
 const TOTAL_EXCEEDS_MAXIMUM: &[&str] = &[
     "exceed max",
     "exceeds max",
@@ -120,7 +121,7 @@ const TOTAL_EXCEEDS_MAXIMUM: &[&str] = &[
     "exceeds the model's limit",
 ];
 
-/// Texts of a rate limit in lower case, and the first release that lets them rule an overflow out.
+/// Lower-case texts of a rate limit, and the first release in which they rule an overflow out.
 const RATE_LIMIT_EXCLUSIONS: &[(Release, &str)] = &[
     (NARROW_HINTS_SINCE, "rate_limit"),
     (NARROW_HINTS_SINCE, "rate limit"),
@@ -143,7 +144,7 @@ const RATE_LIMIT_EXCLUSIONS: &[(Release, &str)] = &[
     ([2026, 4, 5], "too many concurrent requests"),
 ];
 
-/// Texts of a rate limit in lower case, and the first release that takes them for one.
+/// Lower-case texts of a rate limit, and the first release that looks for them.
 const RATE_LIMIT_TEXTS: &[(Release, &str)] = &[
     (OLDEST, "rate_limit"),
     (OLDEST, "rate limit"),
@@ -168,31 +169,31 @@ const RATE_LIMIT_TEXTS: &[(Release, &str)] = &[
     (CHINESE_RATE_LIMITS_SINCE, "额度不足"),
     (CHINESE_RATE_LIMITS_SINCE, "额度已用尽"),
 ];
-/// Knows Chinese texts of rate limits from here on.
+/// First release with Chinese texts of rate limits.
 const CHINESE_RATE_LIMITS_SINCE: Release = [2026, 5, 2];
 
-/// The releases that also look for this text of a rate limit.
+/// The releases that also match "cooling down": from the first, before the second.
 const COOLING_DOWN_RELEASES: (Release, Release) = (REFERENCE, [2026, 3, 7]);
 
-/// Older than every release that was read.
+/// Older than every known release.
 const OLDEST: Release = [0, 0, 0];
 /// Newer than every release.
 const NEVER: Release = [u32::MAX; 3];
-/// Looks for the words of single providers from here on, and for most of them only until the second.
+/// First release with the texts of single providers; most of them end with [`FEWER_PROVIDER_TEXTS_SINCE`].
 const PROVIDER_TEXTS_SINCE: Release = [2026, 4, 1];
 const FEWER_PROVIDER_TEXTS_SINCE: Release = [2026, 4, 5];
-/// Asks for rate limits first and guesses less from here on.
+/// First release that checks rate limits first and guesses less.
 const NARROW_HINTS_SINCE: Release = [2026, 2, 12];
-/// The release that [`gateway`] is.
+/// The release that [`gateway`] reproduces.
 const REFERENCE: Release = [2026, 3, 2];
-/// Adds its own runtime's patterns, which are those of this pi but for a bare 400.
+/// First release that adds its own runtime's patterns: those of [`OWN_RUNTIME_PI`] except a bare 400.
 const OWN_RUNTIME_SINCE: Release = [2026, 9, 6];
 const OWN_RUNTIME_PI: Release = [0, 80, 2];
 
-/// Words for too much, of the guess that older releases make.
+/// Words of excess in the guess of older releases.
 const EXCESS_WORDS: &[&str] = &["too large", "too long", "exceed", "over", "limit", "max"];
 
-/// Whether that release of the gateway takes an error text for an overflow after the run.
+/// Whether this release detects an overflow after a run.
 pub(super) fn is_overflow(text: &str, release: Release) -> bool {
     let (lower, folded) = (text.to_lowercase(), text.to_ascii_lowercase());
     let too_small = contains_in_order(&folded, &[&["context window"], &["too small", "minimum is"]]);
@@ -204,7 +205,7 @@ pub(super) fn is_overflow(text: &str, release: Release) -> bool {
             && (names_overflow(&lower, &folded, release) || hints_at_overflow(&folded, release))
 }
 
-/// Whether that release takes an error text for an overflow by its strict test (releases R90).
+/// Whether this release's strict detector matches (releases R90).
 pub(super) fn is_strict_overflow(text: &str, release: Release) -> bool {
     let (lower, folded) = (text.to_lowercase(), text.to_ascii_lowercase());
     let loose = release < NARROW_HINTS_SINCE && lower.contains("context overflow");
@@ -212,7 +213,7 @@ pub(super) fn is_strict_overflow(text: &str, release: Release) -> bool {
         && (loose || names_overflow(&lower, &folded, release))
 }
 
-/// Whether a text in lower case is a rate limit to that release (releases R93).
+/// Whether a lower-case text is a rate limit in this release (releases R93).
 pub(super) fn is_rate_limited(lower: &str, release: Release) -> bool {
     RATE_LIMIT_TEXTS.iter().any(|(since, part)| *since <= release && lower.contains(part))
         || release >= REFERENCE && gateway::has_word(lower, "tpm")
@@ -220,7 +221,7 @@ pub(super) fn is_rate_limited(lower: &str, release: Release) -> bool {
             && lower.contains("cooling down")
 }
 
-/// Whether a text names an overflow in words that the release looks for.
+/// Whether a text names an overflow in words that this release looks for.
 fn names_overflow(lower: &str, folded: &str, release: Release) -> bool {
     TEXT_COMBINATIONS
         .iter()
@@ -230,7 +231,7 @@ fn names_overflow(lower: &str, folded: &str, release: Release) -> bool {
         })
 }
 
-/// Whether a text sounds like an overflow.
+/// Whether a text hints at an overflow.
 fn hints_at_overflow(folded: &str, release: Release) -> bool {
     if release >= NARROW_HINTS_SINCE {
         return gateway::is_hint(folded);
@@ -246,7 +247,7 @@ fn is_rate_limit(lower: &str, release: Release) -> bool {
             && lower.contains("cooling down")
 }
 
-/// Whether the patterns of its own runtime match, which the releases that have one ask too.
+/// Whether the patterns of the gateway's own runtime match, in releases that have one.
 fn matches_own_runtime(folded: &str, release: Release) -> bool {
     let bare_413 = || folded.starts_with("413") && folded.contains("(no body)");
     release >= OWN_RUNTIME_SINCE
@@ -259,7 +260,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Words of the patterns and of what rules them out.
+    /// Pieces of the patterns and of the exclusions.
     const PIECES: [&str; 34] = [
         "context",
         " window",

@@ -1,9 +1,9 @@
-//! pi's detector: what starts the overflow compaction inside a run (compaction 8.1).
+//! The detector of pi 0.55, which starts the overflow compaction inside a run (compaction 8.1).
 
 use crate::js::{self, JsException, Value};
 use crate::policy::overflow::contains_in_order;
 
-/// Texts that it looks for, in any case of ASCII letters (compaction 8.1: 1–3, 6, 9–12, 14, 15).
+/// Lower-case texts of an overflow (compaction 8.1: 1–3, 6, 9–12, 14, 15).
 const OVERFLOW_TEXTS: [&str; 10] = [
     "prompt is too long",
     "input is too long for requested model",
@@ -17,16 +17,16 @@ const OVERFLOW_TEXTS: [&str; 10] = [
     "token limit exceeded",
 ];
 
-/// Share of a window that a prompt fills when an answer has no room at all.
+/// Share of the window above which a prompt leaves no room for an answer.
 const FULL_WINDOW_SHARE: f64 = 0.99;
 
-/// Whether the text of an error says so (compaction 8.1 i).
+/// Whether an error text means an overflow (compaction 8.1 i).
 pub fn is_overflow(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     names_overflow(&text) || is_bodyless_refusal(&text)
 }
 
-/// Whether a text in lower case names it in words (compaction 8.1 i, all but 16).
+/// Whether a lower-case text names an overflow in words (compaction 8.1 i, all but 16).
 pub(super) fn names_overflow(text: &str) -> bool {
     OVERFLOW_TEXTS.iter().any(|part| text.contains(part))
         || contains_in_order(text, &[&["input token count"], &["exceeds the maximum"]])
@@ -36,14 +36,15 @@ pub(super) fn names_overflow(text: &str) -> bool {
         || text.replace('_', " ").contains("context length exceeded")
 }
 
-/// Whether a message of the assistant says that the prompt was too large: by its error, or silently, having taken in
-/// more than the window in tokens (compaction 8.1 i, ii). Throws where the usage is asked for and there is none.
+/// Whether an assistant message reports an overflow: by its error, or silently, with a usage above the window in tokens
+/// (compaction 8.1 i, ii). Errors when the usage is needed and missing.
 pub fn is_overflow_message(message: &Value, window: Option<f64>) -> Result<bool, JsException> {
     is_error_or_silent_overflow(message, window, false, is_overflow)
 }
 
-/// The same with the words of another release. `length_too`: an answer that was cut short before its first word, the
-/// prompt filling the window, says so as well (store-pi-1.5 G2).
+/// Whether an assistant message reports an overflow in another release. `says_so` matches its error text. With
+/// `length_too` an empty answer that hit its length limit also counts if the prompt filled the window (store-pi-1.5
+/// G2).
 pub(super) fn is_error_or_silent_overflow(
     message: &Value,
     window: Option<f64>,
@@ -72,7 +73,7 @@ pub(super) fn is_error_or_silent_overflow(
     Ok(false)
 }
 
-/// The sum of two values; texts, lists and objects are put side by side instead, and read as a number.
+/// Adds two values as JavaScript's `+` does, read as a number: texts, lists and objects are concatenated instead.
 fn js_sum(a: Option<&Value>, b: Option<&Value>) -> f64 {
     let is_text =
         |value: Option<&Value>| matches!(value, Some(Value::String(_) | Value::Array(_) | Value::Object(_)));
@@ -84,7 +85,7 @@ fn js_sum(a: Option<&Value>, b: Option<&Value>) -> f64 {
     js::to_number(Some(&Value::String(text)))
 }
 
-/// `before`, digits, `after`.
+/// Whether `before`, digits and `after` follow each other.
 fn followed_by_number(text: &str, before: &str, after: &str) -> bool {
     text.match_indices(before).any(|(at, _)| {
         let rest = &text[at + before.len()..];
@@ -93,7 +94,7 @@ fn followed_by_number(text: &str, before: &str, after: &str) -> bool {
     })
 }
 
-/// `400 (no body)` or `413 status code (no body)` at the start (compaction 8.1: 16).
+/// Whether a text begins with `400 (no body)` or `413 status code (no body)` (compaction 8.1: 16).
 pub(super) fn is_bodyless_refusal(text: &str) -> bool {
     let rest = text.strip_prefix("400").or_else(|| text.strip_prefix("413"));
     rest.is_some_and(|rest| {

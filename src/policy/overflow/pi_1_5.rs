@@ -1,26 +1,25 @@
-//! The detector of today's pi: more providers' words, and none of a rate limit (store-pi-1.5 G).
+//! The detector of pi 1.5: more providers' texts, and no rate limits (store-pi-1.5 G).
 
 use crate::js::{self, JsException, Value};
 use crate::policy::overflow::release::Release;
 use crate::policy::overflow::{pi, pi_releases};
 
-/// The release whose detector this is.
 const RELEASE: Release = [1, 5, 2];
 
-/// Whether the text of an error says that the prompt was too large; `provider` is that of the model (store-pi-1.5 G1).
+/// Whether an error text means an overflow; `provider` is the model's (store-pi-1.5 G1).
 pub fn is_overflow(text: &str, provider: Option<&str>) -> bool {
     pi_releases::is_overflow(text, provider.unwrap_or_default(), RELEASE)
 }
 
-/// Whether an answer says that the prompt was too large: by its error, or silently, by what it took in or that it could
-/// say nothing more (store-pi-1.5 G1, G2). Throws where the usage is asked for and there is none.
+/// Whether an answer reports an overflow: by its error, or silently, by its usage or an empty answer (store-pi-1.5 G1,
+/// G2). Errors when the usage is needed and missing.
 pub fn is_overflow_message(message: &Value, window: Option<f64>) -> Result<bool, JsException> {
     let provider = message.get("provider").and_then(Value::as_str).map(js::JsString::to_string_lossy);
     pi::is_error_or_silent_overflow(message, window, true, |text| is_overflow(text, provider.as_deref()))
 }
 
-/// Whether an answer was cut short and may be asked for again: it used less than the model can say (store-pi-1.5 F3.3).
-/// Throws where the model's limit is known and it has no usage.
+/// Whether an answer hit a length limit below the model's own, so that it may be requested again (store-pi-1.5 F3.3).
+/// Errors when the model's limit is known and the answer has no usage.
 pub fn is_recoverable_length(message: &Value, max_tokens: f64) -> Result<bool, JsException> {
     if max_tokens <= 0.0 || !message.get("stopReason").is_some_and(|stop| stop.str_is("length")) {
         return Ok(false);

@@ -1,5 +1,5 @@
-//! pi's patterns with the release that brought each (overflow-texts 7, compaction 8.1, store-pi-1.5 G1, releases R94).
-//! [`pi`] is the detector of 0.55 to the letter; this one holds for every release.
+//! pi's overflow patterns, each with its first release (overflow-texts 7, compaction 8.1, store-pi-1.5 G1, releases
+//! R94). [`pi`] reproduces 0.55 exactly; this module covers every release.
 
 use std::sync::LazyLock;
 
@@ -8,15 +8,14 @@ use regex::RegexSet;
 use crate::policy::overflow::pi;
 use crate::policy::overflow::release::Release;
 
-/// The characters of JavaScript's `\s`; Unicode's own set is another one.
+/// The characters of JavaScript's `\s`; a Unicode regex matches another set.
 macro_rules! white_space {
     () => {
         r"\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"
     };
 }
 
-/// Patterns for a text in lower case and the first release known to have each; the oldest that was read had those of
-/// `FIRST`.
+/// Patterns for lower-case texts and the first release known to have each.
 const PATTERNS: &[(Release, &str)] = &[
     (OLDEST, "prompt is too long"),
     (OLDEST, "exceeds the context window"),
@@ -54,22 +53,22 @@ const PATTERNS: &[(Release, &str)] = &[
 /// A limit in parentheses.
 const PARENTHESISED_LIMIT: &str =
     concat!("exceeds (?:the )?(?:model'?s )?maximum context length[", white_space!(), r"]*\([0-9,]+\)");
-/// Older than every release that was read.
+/// Older than every known release.
 const OLDEST: Release = [0, 0, 0];
-/// Takes every status 413 for an overflow.
+/// First release that treats every status 413 as an overflow.
 const ANY_413_SINCE: Release = [1, 4, 0];
-/// Never takes a text of a rate limit for an overflow from here on.
+/// First release in which a rate-limit text is never an overflow.
 const EXCLUDES_RATE_LIMITS_SINCE: Release = [0, 65, 0];
-/// No longer takes a status 429 without a body for an overflow from here on.
+/// First release in which a status 429 without a body is no overflow.
 const BODYLESS_WITHOUT_429_SINCE: Release = [0, 50, 0];
-/// Takes a refusal without a body for an overflow only from Cerebras from here on.
+/// First release in which a refusal without a body is an overflow only from Cerebras.
 const BODYLESS_CEREBRAS_ONLY_SINCE: Release = [0, 86, 0];
 
 static PATTERN_SET: LazyLock<RegexSet> = LazyLock::new(|| {
     RegexSet::new(PATTERNS.iter().map(|(_, pattern)| pattern)).unwrap_or_else(|_| RegexSet::empty())
 });
 
-/// Whether that release of pi takes an error text for an overflow.
+/// Whether this release of pi detects an overflow in an error text.
 pub(super) fn is_overflow(text: &str, provider: &str, release: Release) -> bool {
     let text = text.to_ascii_lowercase();
     if release >= EXCLUDES_RATE_LIMITS_SINCE && is_rate_limit(&text) {
@@ -83,12 +82,12 @@ pub(super) fn is_overflow(text: &str, provider: &str, release: Release) -> bool 
         || release < BODYLESS_WITHOUT_429_SINCE && bare_429()
 }
 
-/// Whether a text in lower case is matched by a pattern that the release has.
+/// Whether a pattern of this release matches a lower-case text.
 pub(super) fn matches(text: &str, release: Release) -> bool {
     PATTERN_SET.matches(text).iter().any(|at| PATTERNS.get(at).is_some_and(|(since, _)| *since <= release))
 }
 
-/// Texts that the releases with exclusions pass over.
+/// Whether a lower-case text is a rate limit, for releases with that exclusion.
 pub(super) fn is_rate_limit(text: &str) -> bool {
     ["rate limit", "too many requests"].iter().any(|part| text.contains(part))
         || ["throttling error:", "service unavailable:"].iter().any(|start| text.starts_with(start))
@@ -104,7 +103,7 @@ mod tests {
         assert_eq!(PATTERN_SET.len(), PATTERNS.len());
     }
 
-    /// Pieces of error texts, so that random ones come near the patterns.
+    /// Pieces of error texts, so that random texts come close to the patterns.
     const PIECES: [&str; 40] = [
         "prompt is too long",
         "prompt too long",
@@ -148,7 +147,7 @@ mod tests {
         "Too many tokens",
     ];
 
-    /// Asked of the packages on both sides of each release.
+    /// Verified against the packages on both sides of each release.
     #[test]
     fn a_text_is_an_overflow_from_its_release_on() {
         for (before, since, text) in [

@@ -1,5 +1,5 @@
-//! Whether a release recognised an answer's words as an overflow and so tried to recover (overflow-texts 7). An overflow
-//! that it passed over leaves the session stuck; words it took for one cost a compaction that nothing needed.
+//! Decides whether a release recognised an answer's text as an overflow and so tried to recover (overflow-texts 7). A
+//! missed overflow leaves the session stuck; a false one costs a needless compaction.
 
 use crate::policy::overflow::release::{self, Release};
 use crate::policy::overflow::{Judgement, StopDetails, openclaw_releases, pi_releases};
@@ -9,11 +9,11 @@ use crate::policy::overflow::{Judgement, StopDetails, openclaw_releases, pi_rele
 pub enum Runtime<'a> {
     /// The gateway, such as `2026.3.2` or `2026.1.24-3`.
     OpenClaw(&'a str),
-    /// The agent alone, such as `0.55.3`.
+    /// pi without a gateway, such as `0.55.3`.
     Pi(&'a str),
 }
 
-/// The pi whose detector the gateway asks inside a run, by its release (releases R94).
+/// The pi release whose detector the gateway uses inside a run, by gateway release (releases R94).
 const IN_RUN_PI: [(Release, Release); 8] = [
     ([0, 0, 0], [0, 49, 3]),
     ([2026, 1, 30], [0, 55, 3]),
@@ -24,15 +24,15 @@ const IN_RUN_PI: [(Release, Release); 8] = [
     ([2026, 5, 12], [0, 75, 1]),
     ([2026, 5, 28], [0, 77, 0]),
 ];
-/// The first release whose detector inside a run was not read, and the first that was again.
+/// The detector inside a run is unknown from the first of these releases up to, but not including, the second.
 const IN_RUN_PI_UNKNOWN: (Release, Release) = ([2026, 8, 1], [2026, 9, 6]);
 
-/// Bytes of a text that are looked at; longer ones echo a prompt.
+/// Bytes of a text that are inspected; longer texts echo a prompt.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Whether that release took the words for an overflow: the gateway by its own test after the run, pi by its only one.
-/// A release between two that were read counts as the older, one before all of them as the oldest. `None` where the
-/// version text names no release.
+/// Whether this release recognised the text: the gateway by its test after the run, pi by its only test. A release
+/// between two known ones counts as the older, one before all of them as the oldest. `None` when the version text names
+/// no release.
 pub fn is_recognised(said: &StopDetails, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
     let failed = is_error(said);
     match runtime {
@@ -48,9 +48,9 @@ pub fn is_recognised(said: &StopDetails, judgement: &Judgement, runtime: Runtime
     }
 }
 
-/// Whether that release of the gateway took the words for an overflow inside the run, where pi's detector or a copy of it
-/// decides before its own test does. Only where both pass over an overflow did nothing try to recover. `None` where the
-/// version text names no release, or one whose detector was not read.
+/// Whether this gateway release recognised the text inside the run, where pi's detector or a copy of it decides before
+/// the gateway's own test. Recovery was tried unless both tests missed. `None` when the version text names no release,
+/// or one with an unknown detector.
 pub fn is_recognised_in_run(said: &StopDetails, version: &str) -> Option<bool> {
     let release = release::parse_openclaw(version)?;
     if release >= IN_RUN_PI_UNKNOWN.1 {
@@ -63,17 +63,16 @@ pub fn is_recognised_in_run(said: &StopDetails, version: &str) -> Option<bool> {
     Some(is_error(said) && pi_releases::is_overflow(inspected_text(said), &said.provider, pi))
 }
 
-/// The pi whose detector a release of the gateway asks inside a run.
+/// Returns the pi release whose detector a gateway release uses inside a run.
 pub(super) fn in_run_pi(release: Release) -> Option<Release> {
     IN_RUN_PI.iter().rev().find(|(since, _)| *since <= release).map(|(_, pi)| *pi)
 }
 
-/// Both programs look at the text of a failed answer only.
+/// Whether the answer failed; both programs inspect only the text of failed answers.
 fn is_error(said: &StopDetails) -> bool {
     said.stop_reason == "error"
 }
 
-/// The part of the text that is looked at.
 fn inspected_text(said: &StopDetails) -> &str {
     &said.message[..said.message.floor_char_boundary(MAX_BYTES)]
 }

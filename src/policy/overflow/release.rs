@@ -1,23 +1,23 @@
-//! Releases of the two programs, as far as their order decides what they recognise.
+//! Version numbers of OpenClaw and pi, ordered so that detectors can be selected by release.
 
-/// Three numbers of a release: year, month, day of the gateway; major, minor, patch of pi.
+/// Year, month, day for OpenClaw; major, minor, patch for pi.
 pub(super) type Release = [u32; 3];
 
-/// The gateway counts years, pi does not.
+/// Separates the two numberings: OpenClaw counts years, pi does not.
 const FIRST_YEAR: u32 = 2025;
 
-/// The release that a version text of the gateway names: `2026.3.2`, `v2026.3.2-beta.1`, `2026.1.24-3`, `2026.9.x`.
+/// Parses an OpenClaw version: `2026.3.2`, `v2026.3.2-beta.1`, `2026.1.24-3`, `2026.9.x`.
 pub(super) fn parse_openclaw(text: &str) -> Option<Release> {
     parse_numbers(text).filter(|release| (FIRST_YEAR..10_000).contains(&release[0]) && release[1] > 0)
 }
 
-/// The release that a version text of pi names: `0.55.3`, `v1.5.2`, `pi-1.5`.
+/// Parses a pi version: `0.55.3`, `v1.5.2`, `pi-1.5`.
 pub(super) fn parse_pi(text: &str) -> Option<Release> {
     let text = text.trim();
     parse_numbers(text.strip_prefix("pi-").unwrap_or(text)).filter(|release| release[0] < FIRST_YEAR)
 }
 
-/// One to three numbers; a part that is missing or `x` is the greatest there could be.
+/// Parses one to three numbers; a missing part or `x` becomes `u32::MAX`.
 fn parse_numbers(text: &str) -> Option<Release> {
     let text = text.trim();
     let text = text.strip_prefix(['v', 'V']).unwrap_or(text).split(['-', '+', ' ']).next()?;

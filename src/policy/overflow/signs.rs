@@ -1,30 +1,30 @@
-//! Codes, stop reasons and look-alikes: the signs that an answer overflowed or that it only sounds so (overflow-texts 2
-//! and 5). Patterns are for [`Plain`](super::plain::NormalizedText) texts: lower case, no quotation marks, single spaces.
+//! Finds codes, stop reasons and look-alikes that confirm or rule out an overflow (overflow-texts 2 and 5). The
+//! patterns expect [`NormalizedText`](super::normalized::NormalizedText): lower case, no quotation marks, single
+//! spaces.
 
 use std::sync::LazyLock;
 
 use regex::{RegexSet, RegexSetBuilder};
 
-/// A class of signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sign {
     /// A machine code of an overflow (C1).
     MachineCode,
-    /// A stop reason that a runtime turned into text (C2).
+    /// A stop reason that a runtime wrote into the text (C2).
     StopReason,
     /// Rate, quota and billing (L1).
     RateLimit,
-    /// The reply's own limit (L2).
+    /// The limit of the reply (L2).
     OutputLimit,
     /// Images, files and their sizes (L3).
     Media,
     /// Counts and lengths of single fields (L4).
     FieldLimit,
-    /// Words of other meaning (L5).
+    /// Texts with another meaning (L5).
     OtherMeaning,
-    /// Too large for the wire (B).
+    /// Too many bytes for the request (B).
     ByteLimit,
-    /// The text counts tokens or names the context, so that it is no limit in bytes.
+    /// The text counts tokens or names the context, so it is no byte limit.
     CountsTokens,
     /// The gateway refused by its own estimate.
     GatewayEstimate,
@@ -44,7 +44,6 @@ const STOP_REASONS: [&str; 5] = [
     "model_length",
 ];
 
-/// Every pattern and what it is a sign of.
 const SIGNS: &[(Sign, &str)] = &[
     (MachineCode, r"\b(?:model[_-]?)?context[_-]?(?:length|window)[_-]?exceeded(?:[_-]?error)?\b"),
     (
@@ -134,7 +133,7 @@ static PATTERN_SET: LazyLock<RegexSet> = LazyLock::new(|| {
 pub(super) struct Signs(Vec<Sign>);
 
 impl Signs {
-    /// Looks for every sign in a plain text.
+    /// Finds every sign in a normalized text.
     pub(super) fn find(plain: &str) -> Self {
         Self(
             PATTERN_SET.matches(plain).iter().filter_map(|at| SIGNS.get(at)).map(|(sign, _)| *sign).collect(),
@@ -145,7 +144,7 @@ impl Signs {
         self.0.contains(&sign)
     }
 
-    /// The rule of the first of these signs that is there.
+    /// Returns the rule of the first sign in `order` that was found.
     pub(super) fn first_rule(&self, order: &[(Sign, &'static str)]) -> Option<&'static str> {
         order.iter().find(|(sign, _)| self.has(*sign)).map(|(_, rule)| *rule)
     }

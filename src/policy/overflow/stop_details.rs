@@ -1,26 +1,26 @@
-//! An answer's words about how it ended, as a transcript records them (overflow-texts 1).
+//! Reads how an answer ended from a recorded message (overflow-texts 1).
 
 use crate::js::{self, Value};
 
-/// Fields beside `errorMessage` that may hold the only sign, in the order they are read.
+/// Fields beside `errorMessage` that may hold the only sign, in reading order.
 const CODE_FIELDS: [&str; 3] = ["errorCode", "errorType", "errorBody"];
 
-/// An answer's own words about how it ended.
+/// The provider, stop reason and error texts of one answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StopDetails {
-    /// Provider of the call; empty where unknown.
+    /// Empty when unknown.
     pub provider: String,
     /// `stopReason` as recorded.
     pub stop_reason: String,
-    /// `errorMessage`; empty where there is none.
+    /// `errorMessage`; empty when absent.
     pub message: String,
-    /// `errorCode`, `errorType` and `errorBody` as texts (numbers and objects as JSON text), in that order; empty ones
-    /// left out.
+    /// `errorCode`, `errorType` and `errorBody` as texts (numbers and objects as JSON), in that order, without empty
+    /// ones.
     pub codes: Vec<String>,
 }
 
 impl StopDetails {
-    /// Reads an assistant message as recorded. A field of an unexpected type is read as its JSON text.
+    /// Reads a recorded assistant message. A field of an unexpected type becomes its JSON text.
     pub fn from_message(message: &Value) -> Self {
         let name = |key| message.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy);
         let codes = CODE_FIELDS.iter().map(|key| field_text(message.get(key)));
@@ -32,13 +32,13 @@ impl StopDetails {
         }
     }
 
-    /// Reads an error text that the gateway itself recorded (`openclaw:prompt-error`).
+    /// Wraps an error text that the gateway itself recorded (`openclaw:prompt-error`).
     pub fn from_text(text: &str) -> Self {
         Self { stop_reason: "error".to_owned(), message: text.to_owned(), ..Self::default() }
     }
 }
 
-/// A text as it is, anything else as JSON; empty for `null` and for blank texts.
+/// Returns a text unchanged and anything else as JSON; empty for `null` and blank texts.
 fn field_text(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),

@@ -1,4 +1,4 @@
-//! Finds the text of an overflow and reads its numbers (overflow-texts 3).
+//! Matches an answer against the known overflow texts and reads the numbers in the match (overflow-texts 3).
 
 use std::sync::LazyLock;
 
@@ -7,15 +7,15 @@ use regex::{Captures, Match, Regex, RegexSet, RegexSetBuilder};
 use crate::policy::overflow::RefusalNumbers;
 use crate::policy::overflow::texts::{NUMBERS, OverflowText, TEXTS};
 
-/// A whole number, with commas or underscores between groups of three.
+/// A whole number, with commas or underscores between groups of three digits.
 const NUMBER: &str = "[0-9]{1,3}(?:[,_][0-9]{3})+|[0-9]+";
-/// A smaller number without words of its own is a status, a code or a count of messages.
+/// Smaller loose numbers are a status, a code or a count of messages.
 const MIN_TOKENS: u64 = 256;
-/// Rules whose numbers often stand apart from their words: in the body, or in the sentence before.
+/// Rules whose numbers are often away from the matched words: in the body, or in the sentence before.
 const DISTANT_NUMBER_RULES: [&str; 3] = ["T07", "T09", "T15"];
-/// Words of the part of a request that is the reply.
+/// Words that mark the reply's part of a request.
 const REPLY_WORDS: [&str; 6] = ["completion", "output", "response", "reply", "generat", "max_"];
-/// Bytes behind the request's size in which its parts are named.
+/// Bytes after the request's size that are searched for its parts.
 const PARTS_REACH_BYTES: usize = 300;
 
 struct CompiledPatterns {
@@ -27,7 +27,7 @@ static TEXT_PATTERNS: LazyLock<CompiledPatterns> =
     LazyLock::new(|| CompiledPatterns::new(TEXTS.iter().map(|text| text.pattern)));
 static NUMBER_PATTERNS: LazyLock<CompiledPatterns> =
     LazyLock::new(|| CompiledPatterns::new(NUMBERS.iter().copied()));
-/// `5221 in the messages`, `8192 tokens for the completion`.
+/// Matches `5221 in the messages` and `8192 tokens for the completion`.
 static PART_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&expand_pattern(r"({n}) (?:tokens )?(?:in|of|for|from) (?:the |your )?([a-z_]+(?: [a-z_]+)?)"))
         .ok()
@@ -43,14 +43,14 @@ impl CompiledPatterns {
         }
     }
 
-    /// The captures of every pattern that matches, in their order.
+    /// Returns the captures of every matching pattern, in table order.
     fn captures<'t>(&self, text: &'t str) -> impl Iterator<Item = (usize, Captures<'t>)> {
         let matched: Vec<usize> = self.set.matches(text).iter().collect();
         matched.into_iter().filter_map(move |at| Some((at, self.regexes.get(at)?.as_ref()?.captures(text)?)))
     }
 }
 
-/// The pattern with its short forms written out; words end at ASCII only.
+/// Expands a pattern's short forms; word boundaries are ASCII.
 fn expand_pattern(pattern: &str) -> String {
     let mut pattern = pattern.replace(r"\b", r"(?-u:\b)").replace(r"\w", "[a-z0-9_-]").replace("{n}", NUMBER);
     for name in ["r", "l", "a", "b"] {
@@ -59,7 +59,6 @@ fn expand_pattern(pattern: &str) -> String {
     pattern
 }
 
-/// A text of an overflow that was found.
 pub(super) struct TextMatch {
     pub(super) text: &'static OverflowText,
     pub(super) numbers: RefusalNumbers,
@@ -72,7 +71,7 @@ impl TextMatch {
     }
 }
 
-/// The first text of an overflow in a plain text.
+/// Returns the first known overflow text in a normalized text.
 pub(super) fn find_text(plain: &str) -> Option<TextMatch> {
     let (at, captures) = TEXT_PATTERNS.captures(plain).next()?;
     let text = TEXTS.get(at)?;
@@ -83,7 +82,7 @@ pub(super) fn find_text(plain: &str) -> Option<TextMatch> {
     Some(TextMatch { text, numbers })
 }
 
-/// The numbers of a text whose words are no rule's: decided by a code.
+/// Reads the numbers of an overflow that a code decided, without a matching text.
 pub(super) fn find_loose_numbers(plain: &str) -> RefusalNumbers {
     fill_with_loose_numbers(RefusalNumbers::default(), plain)
 }
@@ -108,7 +107,7 @@ fn captured_numbers(plain: &str, captures: &Captures<'_>) -> RefusalNumbers {
     }
 }
 
-/// The number, unless it is part of a fraction or of a word.
+/// Parses the number, unless it is part of a fraction or a word.
 fn parse_number(plain: &str, found: Match<'_>) -> Option<u64> {
     let mut behind = plain[found.end()..].chars();
     let goes_on = match behind.next() {
@@ -120,7 +119,7 @@ fn parse_number(plain: &str, found: Match<'_>) -> Option<u64> {
     (!goes_on && !of_fraction).then(|| found.as_str().replace([',', '_'], "").parse().ok()).flatten()
 }
 
-/// The parts of the sum that the text names behind it: `(5221 in the messages, 4000 in the completion)`.
+/// Adds the parts that follow a sum: `(5221 in the messages, 4000 in the completion)`.
 fn with_parts(numbers: RefusalNumbers, behind: &str) -> RefusalNumbers {
     let behind = behind.trim_start().trim_start_matches("tokens").trim_start();
     let end = match behind.chars().next() {

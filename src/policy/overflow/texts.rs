@@ -1,13 +1,13 @@
-//! The texts by which providers say that a prompt is larger than the context (overflow-texts 4), as data.
+//! The texts with which providers refuse a prompt larger than the context (overflow-texts 4), as data.
 //!
-//! Patterns are for [`Plain`](super::plain::NormalizedText) texts: lower case, no quotation marks (`models` is "model's"), single
-//! spaces. `{r}` is the number of tokens requested, `{l}` the limit, `{a}` the input part and `{b}` the output part.
+//! The patterns expect [`NormalizedText`](super::normalized::NormalizedText): lower case, no quotation marks (`models`
+//! is "model's"), single spaces. `{r}` is the number of tokens requested, `{l}` the limit, `{a}` the input part and
+//! `{b}` the output part.
 
-/// A text of one rule.
 pub(super) struct OverflowText {
     /// Rule of overflow-texts section 4.
     pub(super) rule: &'static str,
-    /// Look-alikes are asked first.
+    /// Look-alikes overrule the text.
     pub(super) is_weak: bool,
     pub(super) pattern: &'static str,
 }
@@ -20,7 +20,7 @@ const fn weak(rule: &'static str, pattern: &'static str) -> OverflowText {
     OverflowText { rule, is_weak: true, pattern }
 }
 
-/// Every text in the order it is looked for; weak ones last.
+/// All texts in matching order, weak ones last.
 pub(super) const TEXTS: &[OverflowText] = &[
     strong("T01", r"prompt is too long:? \(?{r}(?: tokens)?\)? ?(?:>=?|exceeds) ?{l}"),
     strong("T02", r"input length and max_tokens exceed (?:the )?context limit: {a} ?\+ ?{b} ?> ?{l}"),
@@ -152,7 +152,7 @@ pub(super) const TEXTS: &[OverflowText] = &[
     ),
 ];
 
-/// Numbers of texts that name them in words of their own: weak ones and those decided by a code.
+/// Patterns for numbers of weak texts and of overflows decided by a code.
 pub(super) const NUMBERS: &[&str] = &[
     r"n_prompt_tokens: ?{r}\b",
     r"\bn_ctx: ?{l}\b",

@@ -1,5 +1,5 @@
-//! The check of a prompt before it is sent, by gateways from 2026.4.8 on: whether it has room beside the reserve, and what is
-//! done where it has not (releases R60–R62).
+//! The check before a prompt is sent, in OpenClaw since 2026.4.8: it compares an estimate with the window minus the
+//! reserve and chooses compaction, truncation or both when the prompt does not fit (releases R60–R62).
 
 mod pressure;
 
@@ -9,44 +9,43 @@ use crate::gateway::compaction::max_reserve_under;
 use crate::gateway::ruleset::{Preflight, Rules};
 use crate::js::{JsException, Value};
 
-/// Safety factor on the estimate.
+/// Factor on estimated tokens; tokens that a provider counted have none.
 const SAFETY_MARGIN: f64 = 1.2;
-/// Chars per token when truncatable chars are compared with the overflow.
+/// Chars per token when reducible chars are compared with the overflow.
 const CHARS_PER_TOKEN: f64 = 4.0;
 /// Truncation alone is enough if it removes this many chars more than the overflow, and this multiple of it.
 const SPARE_CHARS: f64 = 2048.0;
 const SPARE_RATIO: f64 = 1.5;
 
-/// What a check asks about. Tokens.
+/// The inputs of a check, in tokens unless a field says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PreflightInput {
-    /// The window.
     pub window: f64,
-    /// What is to stay free of it.
+    /// Tokens of the window that stay free.
     pub reserve: f64,
-    /// What a provider counted; it takes no margin.
+    /// Tokens that a provider counted, without the safety margin.
     pub counted_tokens: f64,
-    /// Everything else that is sent, without the margin.
+    /// Estimated tokens of everything else in the prompt, without the safety margin.
     pub estimated_tokens: f64,
-    /// Chars that cutting tool results would take.
+    /// Chars that truncating tool results would remove.
     pub reducible_chars: f64,
 }
 
-/// What follows the check.
+/// The consequence of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
-    /// It is sent as it is.
+    /// The prompt is sent unchanged.
     Fits,
     /// The session is compacted first.
     Compact,
     /// Tool results are cut in the session first.
     Truncate,
-    /// Both.
+    /// The session is compacted and tool results are cut first.
     CompactThenTruncate,
 }
 
 impl Route {
-    /// The gateway's own word.
+    /// The gateway's identifier of the route.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fits => "fits",
@@ -56,7 +55,7 @@ impl Route {
         }
     }
 
-    /// What is done, for people.
+    /// A description for the screen.
     pub fn description(self) -> &'static str {
         match self {
             Self::Fits => "it is sent as it is",
@@ -67,24 +66,23 @@ impl Route {
     }
 }
 
-/// The answer of a check. Tokens.
+/// The result of a check, in tokens unless a field says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PreflightResult {
-    /// What follows.
     pub route: Route,
-    /// The estimate, margin included.
+    /// The estimate, including the safety margin.
     pub estimate: f64,
-    /// What it is compared with: the window without the reserve.
+    /// The limit of the estimate: the window minus the reserve.
     pub prompt_limit: f64,
-    /// How far the estimate exceeds the room; 0 if it fits.
+    /// Excess of the estimate over the limit; 0 if it fits.
     pub overflow: f64,
-    /// The reserve after its cap; `None` where the release does not cap it.
+    /// The reserve after its cap; `None` when the release has no cap.
     pub reserve: Option<f64>,
-    /// Chars that cutting tool results would take.
+    /// Chars that truncating tool results would remove.
     pub reducible_chars: f64,
 }
 
-/// Checks a prompt under the rules of a release; `None` where it has no such check.
+/// Checks a prompt under a version's rules; `None` when the version has no such check.
 pub fn check(rules: &Rules, asked: &PreflightInput) -> Option<PreflightResult> {
     let caps = match rules.preflight {
         Preflight::None => return None,
@@ -119,11 +117,12 @@ pub fn check(rules: &Rules, asked: &PreflightInput) -> Option<PreflightResult> {
     })
 }
 
-/// Tokens of what is sent as the version's check counts them, without the margin: those that a provider counted, and the
-/// rest. `estimate` counts one message with the runtime's rule. A system prompt counts nothing in the older check.
+/// Returns the tokens of a prompt as the version's check counts them, without the margin: those that a provider
+/// counted, and the rest. `estimate` counts one message under the runtime's rule. The older check ignores the system
+/// prompt.
 ///
 /// # Errors
-/// Where a message has a shape that cannot be estimated.
+/// A message cannot be estimated.
 pub fn prompt_tokens(
     rules: &Rules,
     messages: &[Value],
@@ -173,7 +172,7 @@ mod tests {
     #[test]
     fn cutting_alone_has_to_take_half_as_much_again_and_2048_chars_more() {
         let route = |chars| checked(NEW, 100_000.0, 20_000.0, 70_000.0, chars).route;
-        // 84,000 of 80,000: 4,000 too many.
+        // 84,000 tokens in 80,000: 4,000 too many.
         assert_eq!(
             [route(0.0), route(1.0), route(23_999.0), route(24_000.0)],
             [Route::Compact, Route::CompactThenTruncate, Route::CompactThenTruncate, Route::Truncate]

@@ -1,6 +1,6 @@
-//! What a tokenizer would make of messages, as the check of gateways from 2026.5.22 on guesses it (releases R62). What R62
-//! leaves out was read in the programs of 5.22, 7.1 and 8.1: blocks that are no objects, contents that are no lists, names
-//! that are no texts, and from 8.1 on what the provider counted.
+//! Estimates messages as the check of OpenClaw since 2026.5.22 does (releases R62). The programs 5.22, 7.1 and 8.1
+//! supplied what R62 leaves out: blocks that are no objects, contents that are no lists, names that are no texts, and,
+//! since 8.1, the provider's count.
 
 use crate::context::llm::to_llm;
 use crate::gateway::ruleset::{Preflight, Pressure as Rule, PruneWeight, Rules};
@@ -10,39 +10,37 @@ use crate::store::context_tokens::ContextTokens;
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
-/// Tokens around a message, a system prompt and a prompt.
+/// Overhead of a message, a system prompt or a prompt, in tokens.
 const MESSAGE_TOKENS: f64 = 12.0;
-/// Tokens around a block.
+/// Overhead of a block, in tokens.
 const BLOCK_TOKENS: f64 = 6.0;
-/// Tokens of an image.
 const IMAGE_TOKENS: f64 = 2000.0;
-/// Chars to a token: of texts, of tool results, of names and arguments.
+/// Chars per token: of texts, of tool results, of names and arguments.
 const TEXT_CHARS_PER_TOKEN: f64 = 4.0;
 const RESULT_CHARS_PER_TOKEN: f64 = 2.0;
 const CALL_CHARS_PER_TOKEN: f64 = 3.0;
 
-/// What a message adds to a check.
+/// A message's contribution to a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pressure {
-    /// Its tokens.
     pub tokens: f64,
-    /// What it says of all that came before it.
+    /// The message's statement about everything before it.
     pub provider_count: ProviderCount,
 }
 
-/// What the provider counted of a context, as an answer records it.
+/// A provider's count of the context, as an answer records it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum ProviderCount {
-    /// The answer says nothing of it.
+    /// The answer has no count.
     #[default]
     Unreported,
-    /// Nobody knows; counts before it are out of date.
+    /// The count is unknown and outdates earlier ones.
     Unknown,
-    /// Tokens of everything up to this answer.
+    /// Tokens of everything up to and including this answer.
     Tokens(f64),
 }
 
-/// The tokens that a provider counted, and those of the messages behind it that are only estimated.
+/// Returns the tokens that a provider counted, and the estimated tokens of the messages after that count.
 pub fn sum_pressure(messages: impl DoubleEndedIterator<Item = Pressure>) -> (f64, f64) {
     let (mut behind, mut counts) = (0.0, true);
     let mut counted = 0.0;
@@ -60,13 +58,13 @@ pub fn sum_pressure(messages: impl DoubleEndedIterator<Item = Pressure>) -> (f64
     (counted, behind)
 }
 
-/// Tokens of a text by itself.
+/// Estimates a separate text (system prompt or prompt).
 pub(super) fn text_tokens(rules: &Rules, text: &str) -> f64 {
     MESSAGE_TOKENS + (weighted_chars(rules.prune_size.weight, &text.into()) / TEXT_CHARS_PER_TOKEN).ceil()
 }
 
 impl Pressure {
-    /// That of a message by the rules of a version; nothing where its check does not guess.
+    /// Measures a message under a version's rules; zero when the version's check does not use this estimate.
     pub fn from_message(rules: &Rules, message: &Value) -> Self {
         let Preflight::Pressure(rule) = rules.preflight else { return Self::default() };
         let counted = if rule.provider_count { provider_count(message) } else { ProviderCount::default() };
@@ -118,7 +116,7 @@ fn message_tokens(weight: PruneWeight, rule: Rule, message: &Value) -> f64 {
     }
 }
 
-/// How the parts of a message are weighed.
+/// Weights for the parts of one message.
 struct PartWeigher {
     weight: PruneWeight,
     result: bool,
@@ -126,12 +124,12 @@ struct PartWeigher {
 }
 
 impl PartWeigher {
-    /// Tokens of a text whose chars a token takes so many of.
+    /// Estimates a text at `chars` weighted chars per token.
     fn tokens_per_chars(&self, text: &JsString, chars: f64) -> f64 {
         (weighted_chars(self.weight, text) / chars).ceil()
     }
 
-    /// Tokens of a text as this message's are weighed.
+    /// Estimates a text by the role of this message.
     fn text_tokens(&self, text: &JsString) -> f64 {
         match (self.result, self.units) {
             (true, true) => (text.len() as f64 / RESULT_CHARS_PER_TOKEN)
@@ -168,7 +166,7 @@ impl PartWeigher {
         }
     }
 
-    /// The content of an answer, its calls by name and arguments.
+    /// Estimates the content of an answer; its calls count by name and arguments.
     fn answer_tokens(&self, message: &Value) -> f64 {
         let calls = ["toolCalls", "tool_calls"].into_iter().filter_map(|key| message.get(key));
         let calls = calls.filter(|calls| !calls.is_null()).take(1).filter_map(Value::as_array).flatten();
@@ -196,7 +194,7 @@ impl PartWeigher {
             + self.tokens_per_chars(&arguments.into(), CALL_CHARS_PER_TOKEN)
     }
 
-    /// A name, whatever it is.
+    /// Estimates a name of any JSON type.
     fn name_tokens(&self, name: Option<&Value>) -> f64 {
         match name {
             None | Some(Value::Null) => 0.0,

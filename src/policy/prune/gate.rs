@@ -1,4 +1,6 @@
-//! Whether the pruner runs at all on a model call (pruning 3.7, 4.2, 4.3).
+//! The gate of the pruner: decides whether it runs on a model call at all (pruning 3.7, 4.2, 4.3). Pruning rewrites the
+//! prompt and so invalidates the provider's cache; the gate therefore opens only when the cache has expired, one ttl
+//! after the last touch.
 
 use crate::gateway::eligibility::is_cache_ttl_eligible;
 use crate::gateway::pruning::PruneSettings;
@@ -9,43 +11,39 @@ use crate::policy::reason::Reason;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 
-/// The custom entry a run leaves when it ends (store O1), and its name up to 2026.1.24 (releases R15).
+/// Type of the custom entry that a run writes when it ends (store O1), and its name up to 2026.1.24 (releases R15).
 const TOUCH_TYPES: [&str; 2] = ["openclaw.cache-ttl", "clawdbot.cache-ttl"];
 
-/// What the gate says. Times in ms.
+/// Times in ms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Gate {
-    /// The pruner runs.
     Open {
         /// Time since the last touch.
         idle_ms: f64,
     },
     /// The mode is not `cache-ttl`.
     Off,
-    /// This version never prunes, whatever is configured (pruning 8).
+    /// This version never prunes, whatever the configuration (pruning 8).
     NoPruner,
     /// Provider and model are not eligible.
     NotEligible,
-    /// No run recorded a touch yet.
     NeverTouched,
     /// The ttl is 0.
     NoTtl,
-    /// The ttl has not passed since the last touch.
+    /// Less than the ttl has passed since the last touch.
     Warm {
         /// Time since the last touch; negative for a touch in the future.
         idle_ms: f64,
-        /// The ttl.
         ttl_ms: f64,
     },
 }
 
 impl Gate {
-    /// Whether the pruner runs.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Open { .. })
     }
 
-    /// Why it does not.
+    /// Returns the reason for a closed gate.
     pub fn reason(self) -> Option<Reason> {
         match self {
             Self::Open { .. } => None,
@@ -59,7 +57,7 @@ impl Gate {
     }
 }
 
-/// Decides the gate by the rules of a version; `eligible` says whether pruning is installed for the model.
+/// Decides the gate in a version; `eligible` is set if the gateway installs pruning for the model.
 pub fn gate_under(
     rules: &Rules,
     settings: Option<&PruneSettings>,
@@ -75,8 +73,9 @@ pub fn gate_under(
     }
 }
 
-/// Decides the gate by the reference's rules. `now_ms` and `last_touch` are ms since the epoch; a touch of 0 or NaN is none.
-/// The ttl passes exactly when it has elapsed; a negative touch passes, a future one does not (pruning 4.2).
+/// Decides the gate as the reference does. `now_ms` and `last_touch` are in ms since the epoch; a touch of 0 or NaN
+/// counts as no touch. The gate opens exactly when the ttl has elapsed: a negative touch opens it, a future one does
+/// not (pruning 4.2).
 pub fn gate(
     settings: Option<&PruneSettings>,
     provider: &str,
@@ -106,12 +105,12 @@ fn ttl_gate(settings: &PruneSettings, last_touch: Option<f64>, now_ms: f64) -> G
     }
 }
 
-/// The last touch: of all entries in file order, whatever their branch, the last usable one (pruning 4.3).
+/// Returns the time of the last usable touch: the last in file order, on any branch (pruning 4.3).
 pub fn last_touch(index: &Index) -> Option<f64> {
     touches(index).next().map(|(_, time)| time)
 }
 
-/// Every usable touch of a file, the last one first, with its time in ms.
+/// Returns every usable touch of a file with its time in ms, last one first.
 pub fn touches(index: &Index) -> impl Iterator<Item = (EntryIx, f64)> {
     let usable = |number: f64| number.is_finite() && number != 0.0;
     index
@@ -127,8 +126,8 @@ pub fn touches(index: &Index) -> impl Iterator<Item = (EntryIx, f64)> {
         .map(|(ix, entry)| (ix, entry.payload_number))
 }
 
-/// The last touch by the rules of a version: where only those of the same provider and model count, `body` reads
-/// a marker, and one that cannot be read counts for none (pruning 8, row "Last touch").
+/// Returns the time of the last touch that counts in a version. Some versions count only touches of the same provider
+/// and model; `body` reads the marker, and an unreadable marker does not count (pruning 8, row "Last touch").
 pub fn last_touch_under<E>(
     rules: &Rules,
     index: &Index,
@@ -138,7 +137,7 @@ pub fn last_touch_under<E>(
     counted_touches(rules, index, of_model, body).next().map(|(_, time)| time)
 }
 
-/// Every touch that counts by the rules of a version, in file order, with its time in ms.
+/// Returns every touch that counts in a version with its time in ms, in file order.
 pub fn touches_under<E>(
     rules: &Rules,
     index: &Index,
@@ -164,7 +163,7 @@ fn counted_touches<E>(
             let value = entry.get("data").and_then(|data| data.get(key)).and_then(js::Value::as_str);
             value.map(|text| text.trim().to_string_lossy().to_lowercase())
         };
-        // A run without a name restricts nothing.
+        // An empty provider or model matches every touch.
         wanted.iter().all(|(key, name)| name.is_empty() || field(key).as_ref() == Some(name))
     };
     let any = rules.last_touch == LastTouch::Any;

@@ -1,5 +1,5 @@
-//! Context pruning: old tool results are shortened to head and tail, then replaced by a placeholder,
-//! when the cache has gone cold and the context is a large share of the window (pruning 3–5).
+//! Context pruning: shortens old tool results to head and tail, then replaces them by a placeholder, once the
+//! provider's cache is cold and the context is a large share of the window (pruning 3–5).
 
 pub mod gate;
 pub mod projections;

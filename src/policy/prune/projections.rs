@@ -1,5 +1,5 @@
-//! What gateways of 2026.9 remember of pruned and cut tool results, so that each call sends the same bytes: read from the
-//! session's own markers and applied again (pruning 8.2).
+//! The pruned and cut tool results that a gateway of 2026.9 remembers, so that every call sends the same bytes and the
+//! provider's cache stays valid. They are read from the session's markers and applied again (pruning 8.2).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,40 +11,33 @@ use crate::gateway::pruning::PruneSettings;
 use crate::js::{JsString, Object, Value, number_text, stringify};
 use crate::policy::prune::soft_trim::{cleared_message, soft_trimmed_message};
 
-/// The custom entry that holds them (store O1).
+/// Type of the custom entry that holds a snapshot (store O1).
 pub const MARKER_TYPE: &str = "openclaw.cache-ttl";
 
-/// What became of one result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Projection {
-    /// Head and tail stayed.
+    /// Shortened to head and tail.
     Soft,
-    /// A placeholder stands for it.
-    Hard {
-        /// The placeholder.
-        placeholder: JsString,
-    },
-    /// Its texts were cut; these stand for its text blocks, in order.
-    Cut {
-        /// The texts.
-        texts: Vec<JsString>,
-    },
+    /// Replaced by a placeholder.
+    Hard { placeholder: JsString },
+    /// Cut: these texts replace the texts of its text blocks, in order.
+    Cut { texts: Vec<JsString> },
 }
 
-/// Everything that a marker remembers.
+/// The remembered changes of one marker.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProjectionSnapshot {
     /// By key of the result.
     pub projections: BTreeMap<String, Projection>,
-    /// The hash of the texts it was made from, by key; one that does not match any more is not applied.
+    /// Hash of the original texts, by key; a projection whose hash does not match is not applied.
     pub sources: BTreeMap<String, String>,
     /// Keys that named two results at once.
     pub ambiguous: BTreeSet<String>,
 }
 
 impl ProjectionSnapshot {
-    /// The snapshot of a branch, from its entries' bodies, the newest first: that of the first marker that holds one. A
-    /// `reset` ends the search; what was before it is forgotten.
+    /// Returns the snapshot of the newest marker of a branch that holds one; the bodies come newest first. A `reset`
+    /// ends the search, because it discards everything before it.
     pub fn from_branch<'a>(newest_first: impl IntoIterator<Item = &'a Value>) -> Option<Self> {
         let is =
             |entry: &Value, key: &str, text: &str| entry.get(key).is_some_and(|value| value.str_is(text));
@@ -60,7 +53,7 @@ impl ProjectionSnapshot {
         None
     }
 
-    /// The snapshot in the data of a marker; none without a valid `prunedToolResults`.
+    /// Parses the data of a marker; `None` without a valid `prunedToolResults`.
     pub fn from_marker_data(data: &Value) -> Option<Self> {
         let mut snapshot = Self::default();
         for item in data.get("prunedToolResults")?.as_array()? {
@@ -90,8 +83,8 @@ impl ProjectionSnapshot {
         Some(snapshot)
     }
 
-    /// The messages that differ when it is applied, by position, each with what was applied. `messages` are as the
-    /// transcript has them: bodies are derived anew, not stored.
+    /// Returns the messages that change, with their positions and projections. `messages` are those of the transcript:
+    /// the marker stores no bodies, so they are derived again.
     pub fn apply<'a>(
         &self,
         messages: impl IntoIterator<Item = &'a Value>,
@@ -100,7 +93,7 @@ impl ProjectionSnapshot {
         self.apply_to_results(&results(messages), settings)
     }
 
-    /// The same where the results are known, each with its position.
+    /// [`Self::apply`] to tool results with known positions.
     pub(super) fn apply_to_results(
         &self,
         results: &[(usize, &Value)],
@@ -134,7 +127,6 @@ fn string_member(object: &Value, key: &str) -> Option<String> {
     Some(object.get(key)?.as_str()?.to_string_lossy())
 }
 
-/// The texts of the text blocks of a message.
 fn texts(message: &Value) -> Vec<Value> {
     let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
     let text = |block: &Value| {
@@ -144,7 +136,7 @@ fn texts(message: &Value) -> Vec<Value> {
     blocks.iter().filter_map(text).collect()
 }
 
-/// A message with these texts in its text blocks; blocks beyond them stay.
+/// Replaces the texts of the text blocks; blocks beyond `texts` stay.
 pub(in crate::policy) fn with_texts(message: &Value, texts: &[JsString]) -> Value {
     let mut texts = texts.iter();
     let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
@@ -165,12 +157,13 @@ pub(in crate::policy) fn with_texts(message: &Value, texts: &[JsString]) -> Valu
     Value::Object(copy)
 }
 
-/// The hash of a result's texts: base64url of the SHA-256 of their JSON array.
+/// Returns the base64url SHA-256 of the JSON array of a result's texts.
 pub fn source_hash(message: &Value) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(stringify(&Value::Array(texts(message)))))
 }
 
-/// The key of each tool result, by position. One that names two results, here or ever before, gives way to one that counts.
+/// Returns the key of each tool result, by position. A key that names two results, in this list or earlier, is replaced
+/// by one with a counter.
 pub fn result_keys<'a>(
     messages: impl IntoIterator<Item = &'a Value>,
     known_ambiguous: &BTreeSet<String>,
@@ -178,7 +171,6 @@ pub fn result_keys<'a>(
     keys_of(&results(messages), known_ambiguous)
 }
 
-/// The tool results among messages, each with its position.
 fn results<'a>(messages: impl IntoIterator<Item = &'a Value>) -> Vec<(usize, &'a Value)> {
     let is_result = |message: &Value| message.get("role").is_some_and(|role| role.str_is("toolResult"));
     messages.into_iter().enumerate().filter(|(_, message)| is_result(message)).collect()
@@ -210,7 +202,7 @@ fn keys_of(results: &[(usize, &Value)], known_ambiguous: &BTreeSet<String>) -> B
     results.iter().zip(&bases).map(|((at, message), base)| (*at, key_of(message, base.as_deref()))).collect()
 }
 
-/// `tool:<call>` with the time behind it, else `timestamp:<time>`, else none.
+/// Returns `tool:CALL:TIME`, `tool:CALL` or `timestamp:TIME`; `None` for a result without call id and time.
 fn base_key(message: &Value) -> Option<String> {
     let time = message.get("timestamp").and_then(Value::as_f64).map(number_text);
     match (string_member(message, "toolCallId").filter(|call| !call.is_empty()), time) {
@@ -274,7 +266,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_that_of_the_texts_as_a_json_array() {
-        // SHA-256 of `["x"]`, as any other program tells it.
+        // SHA-256 of `["x"]`, computed by another program.
         assert_eq!(source_hash(&result("", "x")), "zWXqLCrZnpSoWxtt9y7--csu0K6TOmDDLOFjF_fX1qo");
     }
 

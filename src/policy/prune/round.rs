@@ -1,5 +1,6 @@
-//! One pruning round over the texts themselves, as gateways since 2026.3.7 take it: what was pruned before may stay so, sizes
-//! may be weighted, and results with images pruned like others (pruning 8.1, releases R11–R14).
+//! One pruning round over texts, as gateways since 2026.3.7 run it. The sizes of the index are not enough there:
+//! remembered changes apply first, characters may be weighted, and results with images may be pruned (pruning 8.1,
+//! releases R11–R14).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,59 +12,54 @@ use crate::policy::prune::soft_trim::{cleared_message, soft_trimmed_message};
 use crate::store::entry::{CharCount, Role};
 use crate::store::measure::role_of;
 
-/// What a call sends.
+/// The outcome of a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PruneRound {
-    /// The messages that differ from the transcript, by position, each with what was done to it.
+    /// Messages that differ from the transcript, by position.
     pub changed: BTreeMap<usize, (Projection, Value)>,
-    /// Which of them this round changed; the others were so before.
+    /// Positions that this round changed; earlier calls changed the others.
     pub new_changes: BTreeSet<usize>,
-    /// This round changed something that was not so before: the touch is now.
+    /// Set if this round changed a message, which makes now the time of the last touch.
     pub has_new_changes: bool,
-    /// Chars of all messages against those of the window, before this round; NaN where it was not looked at.
+    /// Chars of all messages divided by those of the window, before this round; NaN if the round did not start.
     pub ratio_before: f64,
     /// The same after trimming.
     pub ratio_trimmed: f64,
-    /// The same after it.
+    /// The same at the end.
     pub ratio_after: f64,
-    /// Chars in the results that may be cleared, after trimming; NaN where it did not come to that.
+    /// Chars in the results that may be cleared, after trimming; NaN if the round ended before.
     pub prunable_chars: f64,
 }
 
-/// A message as a round looks at it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MeasuredMessage<'a> {
-    /// Who speaks.
     pub(super) role: Role,
-    /// Its chars as the version's pruner counts them.
+    /// As the version's pruner counts them.
     pub(super) chars: CharCount,
-    /// Those of its thinking.
+    /// Part of `chars` that is thinking.
     pub(super) thinking_chars: f64,
-    /// It holds images.
     pub(super) has_images: bool,
-    /// The message itself; asked for of tool results alone.
+    /// Used only for tool results.
     pub(super) body: Option<&'a Value>,
 }
 
-/// How a round goes.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundOptions<'a> {
-    /// The settings in force.
     pub settings: &'a PruneSettings,
-    /// What a message weighs.
+    /// How the version counts the chars of a message.
     pub size: PruneSize,
-    /// Window in tokens.
+    /// In tokens.
     pub window: f64,
-    /// Whether it prunes anew.
+    /// Whether the round may prune more than the remembered changes.
     pub gate_open: bool,
-    /// The model is sent the thinking of its last answer alone (releases R13).
+    /// The model receives only the thinking of its last answer (releases R13).
     pub drops_thinking: bool,
 }
 
-/// Applies what is remembered, and prunes anew where the gate is open. `window` is in tokens.
+/// Applies the remembered changes, and prunes more results if the gate is open. `window` is in tokens.
 ///
 /// # Errors
-/// Where the real pruner fails on a message; nothing is pruned then.
+/// If the real pruner fails on a message; nothing is pruned then.
 pub fn prune_round(
     rules: &Rules,
     messages: &[Value],
@@ -90,7 +86,7 @@ fn has_images(message: &Value) -> bool {
     blocks.iter().any(|block| block.get("type").is_some_and(|kind| kind.str_is("image")))
 }
 
-/// The same over messages that were weighed before.
+/// [`prune_round`] over messages that are measured already.
 pub(super) fn prune_measured(
     messages: &[MeasuredMessage<'_>],
     remembered: &ProjectionSnapshot,
@@ -110,12 +106,12 @@ pub(super) fn prune_measured(
         ratio_after: f64::NAN,
         prunable_chars: f64::NAN,
     };
-    // Up to 2026.7 a list without a message of the person is looked at, and has no candidate.
+    // Up to 2026.7, a list without a user message is measured, but has no candidate.
     let nobody = (size.weight != PruneWeight::Table).then_some(messages.len());
     let start = messages.iter().position(|message| message.role == Role::User).or(nobody);
     let cutoff = cutoff(messages, settings.keep_last_assistants);
     let (Some(start), Some(cutoff)) = (start, cutoff) else { return Ok(round) };
-    // From 2026.8.1 on nothing is asked of the window: of none at all every context is too much.
+    // Since 2026.8.1 the pruner does not check the window: without one, every context is too large.
     let has_window = window > 0.0 || size.weight == PruneWeight::Table;
     if !by.gate_open || !has_window {
         return Ok(round);
@@ -131,7 +127,7 @@ pub(super) fn prune_measured(
     run.round.ratio_before = run.ratio();
     run.round.ratio_trimmed = run.ratio();
     run.round.ratio_after = run.ratio();
-    // A ratio that is no number goes on, as it does upstream.
+    // A NaN ratio continues, as it does upstream.
     let is_low = run.ratio() < settings.soft_trim_ratio;
     if !is_low {
         run.prune(start..cutoff)?;
@@ -139,7 +135,7 @@ pub(super) fn prune_measured(
     Ok(round)
 }
 
-/// Chars of thinking that is not sent again: of every answer but the last.
+/// Returns the chars of thinking that the model does not receive again: that of every answer but the last.
 fn dropped_thinking_chars(messages: &[MeasuredMessage<'_>], drops: bool) -> f64 {
     let answers = messages.iter().rev().filter(|message| drops && message.role == Role::Assistant);
     answers.skip(1).map(|message| message.thinking_chars).sum()
@@ -152,7 +148,7 @@ struct RoundState<'a> {
     round: &'a mut PruneRound,
     chars: Vec<f64>,
     total: f64,
-    /// Chars of the window.
+    /// In chars.
     window: f64,
 }
 
@@ -193,7 +189,7 @@ impl RoundState<'_> {
         Ok(())
     }
 
-    /// Trims what is not trimmed yet; answers what may be cleared.
+    /// Trims the results that are not trimmed yet. Returns the positions that may be cleared.
     fn trim(&mut self, range: std::ops::Range<usize>) -> Result<Vec<usize>, JsException> {
         let filter = self.settings.tool_filter();
         let mut eligible = Vec::new();
@@ -221,14 +217,14 @@ impl RoundState<'_> {
         Ok(eligible)
     }
 
-    /// The name of a result's tool; by the newest rules one that is no text counts as the empty name.
+    /// Returns the tool name of a result; since 2026.8.1 a name that is no string counts as empty.
     fn tool_name<'m>(&self, message: &'m Value) -> Option<&'m Value> {
         let any = self.size.weight != PruneWeight::Table;
         message.get("toolName").filter(|name| any || name.as_str().is_some())
     }
 }
 
-/// The position of the k-th last assistant message; none when there are fewer.
+/// Returns the position of the k-th last assistant message; `None` if there are fewer.
 fn cutoff(messages: &[MeasuredMessage<'_>], keep: f64) -> Option<usize> {
     let assistants = messages.iter().enumerate().rev().filter(|(_, message)| message.role == Role::Assistant);
     if keep <= 0.0 { Some(messages.len()) } else { assistants.map(|(at, _)| at).nth(keep as usize - 1) }
@@ -240,7 +236,7 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::js::parse;
 
-    /// Messages by a word each: `u`, `a`, or a result of so many chars, `+` for one with an image.
+    /// Builds messages, one word each: `u`, `a`, or the chars of a result, with `+` for an image.
     fn list(words: &str) -> Vec<Value> {
         let message = |(at, word): (usize, &str)| {
             let chars = word.trim_end_matches('+');

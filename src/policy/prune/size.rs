@@ -1,5 +1,5 @@
-//! What a message weighs to the pruner, by version: which blocks count, what a character weighs, and what fails
-//! (pruning 5.4, 8.5; releases R12–R14).
+//! The chars of a message as the pruner counts them. Versions differ in the blocks they count, the weight of a
+//! character and the shapes they fail on (pruning 5.4, 8.5; releases R12–R14).
 
 use crate::gateway::ruleset::{PruneSize, PruneWeight};
 use crate::js::{JsException, JsString, Value, length_of, stringify};
@@ -9,16 +9,16 @@ use crate::store::measure::{PRUNE_IMAGE_CHARS, blocks, role_of};
 
 /// Chars of a message of any other role.
 const OTHER_CHARS: f64 = 256.0;
-/// Chars of the arguments of a call that has none.
+/// Chars of the arguments of a call without arguments.
 const NO_ARGUMENTS: f64 = 2.0;
-/// Stands for the thinking of an answer that said nothing else (from 2026.4.25 on).
+/// Replaces the thinking of an answer that holds nothing else (since 2026.4.25).
 const OMITTED_THINKING: &str = "[assistant reasoning omitted]";
 
 impl PruneSize {
-    /// Chars of a message.
+    /// Returns the chars of a message.
     ///
     /// # Errors
-    /// Where the real pruner fails on its shape.
+    /// If the real pruner fails on its shape.
     pub fn chars(self, message: &Value) -> Result<f64, JsException> {
         let role = role_of(message);
         let content = message.get("content");
@@ -36,8 +36,8 @@ impl PruneSize {
         }
     }
 
-    /// Chars that go with the thinking of an answer where a model is not sent it again, less those of the note that stands
-    /// for it (releases R13).
+    /// Returns the chars that a message loses if the model does not receive its thinking again, less those of the note
+    /// that replaces it (releases R13).
     pub fn thinking_chars(self, message: &Value) -> f64 {
         let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
         let thinks = |block: &&Value| {
@@ -51,12 +51,11 @@ impl PruneSize {
         thoughts.into_iter().map(|block| self.lenient_assistant_block_chars(block)).sum::<f64>() - note
     }
 
-    /// What a text weighs.
     pub fn text_chars(self, text: &JsString) -> f64 {
         weighted_chars(self.weight, text)
     }
 
-    /// The blocks of a content; by the newest rules an odd one has none.
+    /// Returns the blocks of a content; since 2026.8.1 a malformed content counts as empty instead of failing.
     fn content_blocks(self, content: Option<&Value>) -> Result<&[Value], JsException> {
         match blocks(content) {
             Err(JsException) if self.weight == PruneWeight::Table => Ok(&[]),
@@ -64,7 +63,7 @@ impl PruneSize {
         }
     }
 
-    /// A text as it stands in a block: odd ones fail, or count as JavaScript tells their length.
+    /// Counts the text of a block; a value that is no string fails, or counts its JavaScript `length`.
     fn value_chars(self, value: Option<&Value>) -> Result<f64, JsException> {
         match value {
             Some(Value::String(text)) => Ok(self.text_chars(text)),
@@ -72,7 +71,7 @@ impl PruneSize {
         }
     }
 
-    /// What is no text where one is expected: its characters cannot be looked at, its length may be told.
+    /// Counts a value that should be a string: its characters cannot be weighed, but its `length` may be defined.
     fn odd_chars(self, value: Option<&Value>) -> Result<f64, JsException> {
         if self.weight == PruneWeight::Units { length_of(value) } else { Err(JsException) }
     }
@@ -109,7 +108,7 @@ impl PruneSize {
         }
     }
 
-    /// The same where what is no text counts nothing.
+    /// Counts a block of an answer without failing: a text that is no string counts 0.
     fn lenient_assistant_block_chars(self, block: &Value) -> f64 {
         let is = |kind: &str| block.get("type").is_some_and(|value| value.str_is(kind));
         let text =
@@ -127,7 +126,7 @@ impl PruneSize {
     }
 }
 
-/// The arguments of a call, in plain units; of every other block nothing.
+/// Counts the arguments of a call in plain units; 0 for every other block.
 fn call_chars(block: &Value) -> f64 {
     if !block.get("type").is_some_and(|kind| kind.str_is("toolCall")) {
         return 0.0;

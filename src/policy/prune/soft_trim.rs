@@ -1,5 +1,5 @@
-//! The texts that pruning makes: head, tail and note of a trimmed result, placeholder of a cleared one
-//! (pruning 5.7, 5.10).
+//! The texts that pruning makes: head, tail and note of a trimmed result, and the placeholder of a cleared one (pruning
+//! 5.7, 5.10).
 
 use crate::gateway::pruning::SoftTrim;
 use crate::gateway::ruleset::ImageResults;
@@ -8,13 +8,14 @@ use crate::policy::features::{ContentBlock, ContentFeatures, ResultContent, Text
 use crate::store::entry::ToolResultSize;
 use crate::store::measure::{blocks, is_block_type};
 
-/// Between head and tail.
+/// Separates head and tail.
 const GAP: &str = "\n...\n";
 
-/// Stands for an image in a trimmed result, where results with images are trimmed (pruning 8.1).
+/// Replaces an image of a trimmed result, in versions that trim results with images (pruning 8.1).
 const IMAGE_MARKER: &str = "[image removed during context pruning]";
 
-/// Joined chars of a result as trimming sees it: with a line for each image, where these are replaced (pruning 8.1).
+/// Returns the joined chars of a result as trimming counts them: with a line for each image, if the version replaces
+/// images (pruning 8.1).
 #[inline]
 pub fn trimmable_chars(settings: &SoftTrim, size: &ToolResultSize) -> f64 {
     if settings.images == ImageResults::Skipped || size.images == 0 {
@@ -25,18 +26,17 @@ pub fn trimmable_chars(settings: &SoftTrim, size: &ToolResultSize) -> f64 {
     size.joined_chars + images * IMAGE_MARKER.len() as f64 + joins
 }
 
-/// The note after a trimmed result, without the lengths of head, tail and result that stand between.
+/// Words of the note after a trimmed result; the lengths of head, tail and result go between them.
 const NOTE: [&str; 4] =
     ["\n\n[Tool result trimmed: kept first ", " chars and last ", " chars of ", " chars.]"];
 
-/// The note after a trimmed result. Lengths in chars.
 fn note(settings: &SoftTrim, joined_chars: f64) -> String {
     let [first, last, of, end] = NOTE;
     let [head, tail, joined] = [settings.head_chars, settings.tail_chars, joined_chars].map(js::number_text);
     format!("{first}{head}{last}{tail}{of}{joined}{end}")
 }
 
-/// Chars of a number as JavaScript writes it.
+/// Returns the number of chars in JavaScript's text of a number.
 #[inline]
 fn number_chars(number: f64) -> usize {
     let whole = number as u64;
@@ -51,34 +51,33 @@ fn formatted_number_chars(number: f64) -> usize {
     js::number_text(number).len()
 }
 
-/// What trimming leaves of results, told from their sizes: a preview asks for that of every one.
+/// Computes the length of trimmed results from sizes alone; a preview does this for every result.
 #[derive(Debug, Clone, Copy)]
 pub struct SoftTrimmer<'a> {
     settings: &'a SoftTrim,
-    /// Chars between head and tail, and of the note behind them but for the length it tells.
+    /// Chars of the gap and of the note without the length of the result.
     fixed_chars: usize,
 }
 
 impl<'a> SoftTrimmer<'a> {
-    /// By these settings.
     pub fn new(settings: &'a SoftTrim) -> Self {
         let words = NOTE.iter().map(|words| words.len()).sum::<usize>();
         let numbers = number_chars(settings.head_chars) + number_chars(settings.tail_chars);
         Self { settings, fixed_chars: GAP.len() + words + numbers }
     }
 
-    /// Chars of a candidate after trimming; none where it stays as it is. Of texts that are no strings sizes do not tell.
+    /// Returns the chars of a candidate after trimming; `None` if it stays unchanged. Undefined for results with texts
+    /// that are no strings.
     #[inline]
     pub fn chars_after(&self, size: &ToolResultSize) -> Option<f64> {
         let joined = trimmable_chars(self.settings, size);
         if is_trimmed(self.settings, joined) {
             return Some(self.trimmed_chars(joined));
         }
-        // Only the images go.
+        // Not trimmed: only the images are replaced.
         (size.images > 0).then_some(joined)
     }
 
-    /// Chars of a trimmed result of this joined length.
     #[inline]
     fn trimmed_chars(&self, joined_chars: f64) -> f64 {
         let SoftTrim { head_chars, tail_chars, .. } = self.settings;
@@ -86,20 +85,21 @@ impl<'a> SoftTrimmer<'a> {
     }
 }
 
-/// Whether a result of this joined length is trimmed: longer than the limit, and than head and tail
-/// together. NaN is (pruning 5.4, 5.7).
+/// Whether a result of this joined length is trimmed: it is longer than the limit, and than head and tail together.
+/// True for NaN (pruning 5.4, 5.7).
 #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "a NaN length passes both tests, as it does upstream")]
 #[inline]
 pub(super) fn is_trimmed(settings: &SoftTrim, joined_chars: f64) -> bool {
     !(joined_chars <= settings.max_chars) && !(settings.head_chars + settings.tail_chars >= joined_chars)
 }
 
-/// Whether head and tail alone would cover a result that is over the limit.
+/// Whether a result is over the limit but covered by head and tail.
 pub(super) fn is_covered(settings: &SoftTrim, joined_chars: f64) -> bool {
     joined_chars > settings.max_chars && settings.head_chars + settings.tail_chars >= joined_chars
 }
 
-/// The joined text of a result as trimming sees it: with a line for each image, where these are replaced.
+/// Returns the metrics of the joined text as trimming reads it: with a line for each image, if the version replaces
+/// images.
 pub(in crate::policy) fn joined_metrics(settings: &SoftTrim, texture: &ContentFeatures) -> TextMetrics {
     let ResultContent::Blocks(blocks) = &texture.content else { return TextMetrics::joined([]) };
     if settings.images == ImageResults::Skipped {
@@ -113,7 +113,8 @@ pub(in crate::policy) fn joined_metrics(settings: &SoftTrim, texture: &ContentFe
     }))
 }
 
-/// The texture of a trimmed result, told from that of its joined text. One that only lost its images is that text.
+/// Returns the metrics of a trimmed result from those of its joined text. If only images are replaced, they are the
+/// same.
 pub(in crate::policy) fn trimmed_metrics(settings: &SoftTrim, joined: &TextMetrics) -> TextMetrics {
     if !is_trimmed(settings, joined.chars as f64) {
         return joined.clone();
@@ -124,10 +125,11 @@ pub(in crate::policy) fn trimmed_metrics(settings: &SoftTrim, joined: &TextMetri
     head.cut(head.chars, &tail.cut(tail.chars, &note))
 }
 
-/// The trimmed copy of a tool result, or none when it is not trimmed. Throws where taking head or tail
-/// of an odd text does.
+/// Returns the trimmed copy of a tool result; `None` if it is not trimmed. A malformed text block counts as its JSON in
+/// versions that read it so (pruning 8.1, releases R14).
 ///
-/// Malformed text blocks count as their JSON where the version reads them so (pruning 8.1, releases R14).
+/// # Errors
+/// If head or tail of a text that is no string cannot be taken.
 pub fn soft_trimmed_message(message: &Value, settings: &SoftTrim) -> Result<Option<Value>, JsException> {
     let reads_odd = matches!(settings.images, ImageResults::Replaced { odd_texts: true, .. });
     let plain = reads_odd.then(|| with_plain_texts(message));
@@ -150,11 +152,11 @@ pub fn soft_trimmed_message(message: &Value, settings: &SoftTrim) -> Result<Opti
     if is_trimmed(settings, joined_chars) {
         return Ok(Some(with_text(message, head_tail_and_note(&parts, settings, joined_chars)?)));
     }
-    // Short enough, but no image stays.
+    // Short enough, but the images are replaced.
     Ok(if has_image { Some(with_text(message, head(&parts, joined_chars)?)) } else { None })
 }
 
-/// A result whose malformed text blocks hold their JSON as text; nulls are left out.
+/// Replaces malformed text blocks by text blocks that hold their JSON, and drops nulls.
 fn with_plain_texts(message: &Value) -> Value {
     let Some(blocks) = message.get("content").and_then(Value::as_array) else { return message.clone() };
     let plain = |block: &Value| {
@@ -176,8 +178,8 @@ fn with_plain_texts(message: &Value) -> Value {
     Value::Object(copy)
 }
 
-/// Head, tail and note. Where surrogate pairs stay whole, half of one is dropped, and the text is up to two chars shorter
-/// than its size foretells.
+/// Builds head, tail and note. In versions that keep surrogate pairs whole, half a pair is dropped, so the text is up
+/// to two chars shorter than [`SoftTrimmer`] predicts.
 fn head_tail_and_note(
     parts: &[&Value],
     settings: &SoftTrim,
@@ -196,12 +198,11 @@ fn head_tail_and_note(
     Ok(head)
 }
 
-/// The copy of a tool result that a placeholder stands for.
 pub fn cleared_message(message: &Value, placeholder: &JsString) -> Value {
     with_text(message, placeholder.clone())
 }
 
-/// A copy whose content is exactly one text block; other keys stay where they are (pruning 0.5).
+/// Returns a copy whose content is a single text block; other keys keep their order (pruning 0.5).
 fn with_text(message: &Value, text: JsString) -> Value {
     let mut block = Object::default();
     block.set("type", Value::from("text"));
@@ -211,13 +212,12 @@ fn with_text(message: &Value, text: JsString) -> Value {
     Value::Object(copy)
 }
 
-/// Length of the parts joined with one LF each.
 fn joined_chars(parts: &[&Value]) -> Result<f64, JsException> {
     let joins = parts.len().saturating_sub(1) as f64;
     parts.iter().try_fold(0.0, |sum, part| Ok(sum + js::length_of(Some(part))?)).map(|sum| sum + joins)
 }
 
-/// The first chars of the joined parts, walked part by part so that parts which are never reached may be odd.
+/// Takes the first chars of the joined parts. Walks part by part, so that malformed parts beyond the head do not fail.
 fn head(parts: &[&Value], chars: f64) -> Result<JsString, JsException> {
     let mut left = chars;
     let mut text = JsString::default();
@@ -241,7 +241,6 @@ fn head(parts: &[&Value], chars: f64) -> Result<JsString, JsException> {
     Ok(text)
 }
 
-/// The last chars of the joined parts.
 fn tail(parts: &[&Value], chars: f64) -> Result<JsString, JsException> {
     let mut left = chars;
     let mut pieces = Vec::new();
@@ -268,7 +267,7 @@ fn tail(parts: &[&Value], chars: f64) -> Result<JsString, JsException> {
     Ok(text)
 }
 
-/// A slice of a text, or of an array turned into a string; nothing else can be sliced.
+/// Slices a string, or an array turned into a string; every other value fails.
 fn slice(part: &Value, from: usize, to: usize) -> Result<JsString, JsException> {
     match part {
         Value::String(text) => Ok(text.slice(from, to)),
@@ -285,7 +284,7 @@ mod tests {
     use super::*;
     use crate::store::scan::measure_message;
 
-    /// Trims a result made of these parts with a limit of 5 and cuts the note off.
+    /// Trims a result of these parts with a limit of 5 and removes the note.
     fn trimmed(parts: &[&str], head_chars: f64, tail_chars: f64) -> Option<Vec<u16>> {
         let blocks = parts.iter().map(|part| {
             let mut block = Object::default();

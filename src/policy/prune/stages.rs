@@ -1,5 +1,6 @@
-//! The pruning algorithm over sizes (pruning 5): a soft pass over all candidates, then clearing oldest
-//! first until the ratio is met. Comparisons are `<` with "equal goes on"; totals move by differences.
+//! The pruning algorithm over sizes (pruning 5): trims all candidates, then clears the oldest until the ratio is low
+//! enough. Comparisons are `<`, so that equal values and NaN continue. The total is updated by
+//! differences and never summed again.
 
 use crate::context::PruneColumns;
 use crate::gateway::pruning::PruneSettings;
@@ -17,29 +18,26 @@ use crate::store::measure::prune_chars;
 /// Chars per token of the window (pruning 5.1).
 const CHARS_PER_TOKEN: f64 = 4.0;
 
-/// What the algorithm looks at.
 #[derive(Debug, Clone, Copy)]
 pub struct PruneInput<'a> {
-    /// The messages.
     pub list: &'a MessageList<'a>,
-    /// The words that tool names are kept as.
+    /// Table of the tool names.
     pub words: &'a ValueTable,
-    /// The settings in force.
     pub settings: &'a PruneSettings,
-    /// Window in tokens; anything but a number above 0 leaves everything as it is.
+    /// In tokens; nothing is pruned unless it is above 0.
     pub window: f64,
-    /// A result without a name of its tool makes the list of tools fail (releases R10).
+    /// Whether a result without a tool name makes the tool filter fail (releases R10).
     pub needs_names: bool,
 }
 
-/// What pruning does to every message, and the numbers it decided by.
+/// Fates of all messages, and the numbers that decided them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PruneOutcome {
-    /// One for each message of the context.
+    /// One per message of the list.
     pub fates: Vec<MessageFate>,
-    /// Chars of all messages against those of the window, before anything was done.
+    /// Chars of all messages divided by those of the window, before pruning.
     pub ratio_before: f64,
-    /// The same after soft trimming; what the hard gate looked at.
+    /// The same after soft trimming; decides whether results are cleared.
     pub ratio_trimmed: f64,
     /// The same at the end.
     pub ratio_after: f64,
@@ -49,12 +47,13 @@ pub struct PruneOutcome {
     pub start: usize,
     /// First protected position: the k-th last assistant message (pruning 5.2).
     pub cutoff: usize,
-    /// Positions of the messages that were replaced, be it by the same bytes (pruning 0.6, 5.13), ascending.
+    /// Positions of replaced messages, ascending; includes those that were replaced by the same bytes (pruning 0.6,
+    /// 5.13).
     pub replaced: Vec<usize>,
 }
 
 impl PruneOutcome {
-    /// The numbers of pruning that takes no part, over this many messages.
+    /// Builds the outcome of a disabled pruner over `messages` messages; the ratios are NaN.
     pub fn not_run(messages: usize) -> Self {
         Self {
             fates: Vec::new(),
@@ -68,12 +67,11 @@ impl PruneOutcome {
         }
     }
 
-    /// Whether a message was replaced.
     pub fn has_changes(&self) -> bool {
         !self.replaced.is_empty()
     }
 
-    /// What a shut gate leaves: every message as it is, every tool result told why.
+    /// Builds the outcome behind a closed gate: no change, and a reason for every tool result.
     pub fn gate_closed(input: &PruneInput, reason: Reason) -> Self {
         let columns = input.list.columns();
         let mut run = PruneRun::new(input, &columns);
@@ -83,8 +81,10 @@ impl PruneOutcome {
     }
 }
 
-/// Decides the fate of every message. Throws where the real pruner does; nothing is pruned then
-/// (pruning 4.7).
+/// Decides the fate of every message.
+///
+/// # Errors
+/// If the real pruner fails; nothing is pruned then (pruning 4.7).
 pub fn prune(input: &PruneInput) -> Result<PruneOutcome, JsException> {
     let columns = input.list.columns();
     let mut run = PruneRun::new(input, &columns);
@@ -108,8 +108,8 @@ pub fn prune(input: &PruneInput) -> Result<PruneOutcome, JsException> {
     Ok(run.outcome)
 }
 
-/// The position of the k-th last assistant message, of those at these positions, ascending; the end of the list for k = 0;
-/// none when there are fewer.
+/// Returns the k-th last of the assistant positions `replies`, which ascend; `end` for k = 0, `None` if there are
+/// fewer.
 pub fn cutoff_among(replies: &[usize], end: usize, keep: f64) -> Option<usize> {
     if keep <= 0.0 {
         return Some(end);
@@ -122,13 +122,13 @@ pub fn cutoff_among(replies: &[usize], end: usize, keep: f64) -> Option<usize> {
     kth.copied()
 }
 
-/// Whether a result is left alone for so many images that it holds (pruning 5.12).
+/// Whether the images of a result protect it (pruning 5.12).
 #[inline]
 pub fn keeps_images(settings: &PruneSettings, images: u32) -> bool {
     images > 0 && settings.soft_trim.images == ImageResults::Skipped
 }
 
-/// The numbers that clearing goes by.
+/// Decides how many results are cleared, and keeps the total.
 #[derive(Debug, Clone, Copy)]
 pub struct HardClearer<'a> {
     settings: &'a PruneSettings,
@@ -138,21 +138,21 @@ pub struct HardClearer<'a> {
 }
 
 impl<'a> HardClearer<'a> {
-    /// For a window in tokens, before anything is done to messages of so many chars.
+    /// Starts at a total of `total_chars`, for a window in tokens.
     pub fn new(settings: &'a PruneSettings, window: f64, total_chars: f64) -> Self {
         Self { settings, window, total_chars }
     }
 
-    /// Chars of all messages against those of the window.
+    /// Returns the chars of all messages divided by those of the window.
     pub fn ratio(&self) -> f64 {
         self.total_chars / (self.window * CHARS_PER_TOKEN)
     }
 
-    /// How many candidates of so many chars, and of so many together, are cleared, oldest first, until the ratio is below
-    /// the threshold (pruning 5.8–5.10).
+    /// Returns how many candidates are cleared, oldest first, until the ratio is below the threshold (pruning
+    /// 5.8–5.10). `together` is the sum of `candidates`.
     ///
     /// # Errors
-    /// With the reason why none is looked at, where it is not that the ratio is low enough.
+    /// With the reason why no candidate is cleared, unless the ratio is already low enough.
     pub fn count_cleared(&mut self, candidates: &[f64], together: f64) -> Result<usize, Reason> {
         let hard = &self.settings.hard_clear;
         if self.ratio() < self.settings.hard_clear_ratio {
@@ -181,7 +181,7 @@ struct PruneRun<'a> {
     total: f64,
     /// Positions of candidates, oldest first.
     prunable: Vec<usize>,
-    /// Chars of each of them after trimming.
+    /// Chars of each candidate after trimming.
     prunable_chars: Vec<f64>,
     outcome: PruneOutcome,
 }
@@ -202,7 +202,7 @@ impl<'a> PruneRun<'a> {
         HardClearer::new(self.input.settings, self.input.window, self.total).ratio()
     }
 
-    /// Nothing happens; every tool result is told why, its own shield first.
+    /// Leaves all messages unchanged. A tool result gets its own protection as reason, otherwise `reason`.
     fn unchanged(mut self, reason: Reason) -> PruneOutcome {
         let filter = self.input.settings.tool_filter();
         let knows_zone = !matches!(reason, Reason::NoWindow | Reason::TooFewAssistants);
@@ -219,7 +219,7 @@ impl<'a> PruneRun<'a> {
         self.outcome.fates[at].reason = reason;
     }
 
-    /// What shields a tool result from pruning, whatever the ratios (pruning 5.12).
+    /// Returns the reason that protects a tool result at every ratio (pruning 5.12).
     #[inline]
     fn protection_reason(&self, at: usize, size: &ToolResultSize, filter: &ToolFilter) -> Option<Reason> {
         if at < self.outcome.start {
@@ -235,13 +235,13 @@ impl<'a> PruneRun<'a> {
         }
     }
 
-    /// Whether a result is that of a tool that is not pruned. By itself, as it is asked of few results.
+    /// Whether the tool filter excludes the tool of a result. Not inlined, because few results need it.
     #[inline(never)]
     fn is_denied(&self, at: usize, filter: &ToolFilter) -> bool {
         !filter.is_prunable(self.input.list.tool_name(at, self.input.words).as_deref())
     }
 
-    /// Trims every candidate; the scan does not stop when a threshold is met (pruning 5.6).
+    /// Trims every candidate; a ratio below the threshold does not stop the scan (pruning 5.6).
     fn soft_pass(&mut self) -> Result<(), JsException> {
         let filter = self.input.settings.tool_filter();
         if self.input.needs_names {
@@ -260,7 +260,7 @@ impl<'a> PruneRun<'a> {
         Ok(())
     }
 
-    /// Fails where a candidate has no name that the list of tools could read.
+    /// Fails if a candidate's tool name is missing or no string.
     fn check_names(&self) -> Result<(), JsException> {
         let (start, cutoff) = (self.outcome.start, self.outcome.cutoff);
         let mut candidates = self.columns.results.iter().filter(|(at, _)| (start..cutoff).contains(at));
@@ -298,7 +298,7 @@ impl<'a> PruneRun<'a> {
         Ok(())
     }
 
-    /// Sizes do not tell what trimming makes of texts that are no strings: ask the texts.
+    /// Trims the body itself, because sizes do not determine the result for texts that are no strings.
     fn soft_trim_odd(&self, body: &Value) -> Result<Option<f64>, JsException> {
         let trimmed = soft_trimmed_message(body, &self.input.settings.soft_trim)?;
         trimmed.map(|message| prune_chars(&message)).transpose()
@@ -312,7 +312,7 @@ impl<'a> PruneRun<'a> {
         Ok(())
     }
 
-    /// Clears candidates oldest first until the ratio is below the threshold (pruning 5.8–5.10).
+    /// Clears candidates, oldest first, until the ratio is below the threshold (pruning 5.8–5.10).
     fn hard_pass(&mut self) -> Result<(), JsException> {
         let settings = self.input.settings;
         self.outcome.prunable_chars = self.prunable_chars.iter().sum();
@@ -338,7 +338,7 @@ impl<'a> PruneRun<'a> {
         Ok(())
     }
 
-    /// Candidates neither trimmed nor cleared are told what kept them from being cleared.
+    /// Sets the reason of candidates that were neither trimmed nor cleared.
     fn set_uncleared_reasons(&mut self, reason: Reason) {
         for at in &self.prunable {
             let fate = &mut self.outcome.fates[*at];

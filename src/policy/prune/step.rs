@@ -1,4 +1,4 @@
-//! Pruning as a step: decides over the sizes of a list and leaves the list as the call would be sent.
+//! Runs the pruner on a message list, from sizes alone.
 
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::Rules;
@@ -10,7 +10,10 @@ use crate::policy::prune::gate::Gate;
 use crate::policy::prune::stages::{PruneInput, PruneOutcome, prune};
 use crate::store::intern::ValueTable;
 
-/// Prunes a list. A shut gate leaves it as it is. Throws where the real pruner does; the list is untouched then.
+/// Prunes a list; a closed gate leaves it unchanged.
+///
+/// # Errors
+/// If the real pruner fails; the list is unchanged then.
 pub fn prune_list(
     list: &mut MessageList,
     rules: &Rules,

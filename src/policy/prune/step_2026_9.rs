@@ -1,5 +1,5 @@
-//! Pruning by the texts themselves as a step, as gateways since 2026.3.7 ask for it: what a call before made of a result is
-//! applied whatever the gate says, where the version remembers, and a round is taken where it is open (pruning 8.1, 8.2).
+//! Runs the pruner of gateways since 2026.3.7 on a message list, from texts. In versions that remember changes, those
+//! of earlier calls apply even if the gate is closed; more results are pruned only if it is open (pruning 8.1, 8.2).
 
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::Rules;
@@ -16,28 +16,24 @@ use crate::policy::reason::Reason;
 use crate::store::entry::CharCount;
 use crate::store::intern::ValueTable;
 
-/// What a round over a list goes by.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundInput<'a> {
-    /// The words that tool names are kept as.
+    /// Table of the tool names.
     pub words: &'a ValueTable,
-    /// The settings in force.
     pub settings: &'a PruneSettings,
-    /// Window in tokens.
+    /// In tokens.
     pub window: f64,
-    /// Whether it prunes anew.
     pub gate: Gate,
-    /// What calls before made of results.
+    /// Changes that earlier calls made.
     pub remembered: Option<&'a ProjectionSnapshot>,
-    /// The model is sent the thinking of its last answer alone (releases R13).
+    /// The model receives only the thinking of its last answer (releases R13).
     pub drops_thinking: bool,
 }
 
-/// Prunes a list whose textures were read for these rules. Without anything remembered only the
-/// round is taken.
+/// Prunes a list whose features were measured under these rules.
 ///
 /// # Errors
-/// Where the real pruner fails on a message; the list is untouched then.
+/// If the real pruner fails on a message; the list is unchanged then.
 pub fn prune_round_list(
     list: &mut MessageList,
     rules: &Rules,
@@ -79,12 +75,12 @@ fn measure<'a>(list: &'a MessageList, at: usize) -> MeasuredMessage<'a> {
     }
 }
 
-/// Why results that nothing was done to are as they are.
+/// Returns the reason of the tool results that did not change.
 fn untouched_reason(done: &PruneRound, settings: &PruneSettings, window: f64, gate: Gate) -> Reason {
     match gate.reason() {
         Some(reason) => reason,
         None if window.is_nan() || window <= 0.0 => Reason::NoWindow,
-        // It was not looked at: an assistant message or a user's is missing.
+        // The round did not start, because an assistant or user message is missing.
         None if done.ratio_before.is_nan() => Reason::TooFewAssistants,
         None if done.ratio_before < settings.soft_trim_ratio => Reason::RatioBelowSoft,
         None if done.ratio_trimmed < settings.hard_clear_ratio => Reason::BelowMaxChars,

@@ -1,4 +1,5 @@
-//! The vectors of pruning 5.10 as tests: sizes of tool results, `u` a user message, `a` an assistant message.
+//! The vectors of pruning 5.10 as tests. A word is the chars of a tool result, `u:CHARS` a user message, `a` an
+//! assistant message.
 
 use crate::context::{Context, build_context};
 use crate::gateway::pruning::{PruneSettings, effective_settings, effective_settings_under};
@@ -12,7 +13,7 @@ use crate::store::index::Index;
 use crate::store::load::load_bytes;
 use crate::transcript::{Leaf, Tree};
 
-/// One message: `u:CHARS`, `a`, or `CHARS[:TOOL][+image]` for a tool result.
+/// Builds one message: `u:CHARS`, `a`, or `CHARS[:TOOL][+image]` for a tool result.
 fn message(word: &str) -> String {
     let text = |chars: &str| "x".repeat(chars.parse().expect("a number of chars"));
     if let Some(chars) = word.strip_prefix("u:") {
@@ -53,7 +54,7 @@ fn run(list: &str, json: &str, window: f64) -> PruneOutcome {
     prune(&input).expect("does not throw")
 }
 
-/// Sizes after pruning, users and assistants left out.
+/// Returns the chars of the tool results after pruning.
 fn results(list: &str, json: &str, window: f64) -> Vec<u64> {
     let tools: Vec<bool> =
         list.split_whitespace().map(|word| !word.starts_with("u:") && word != "a").collect();

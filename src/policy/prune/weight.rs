@@ -1,19 +1,19 @@
-//! What a text weighs to the pruner and to the check of a prompt: its units, or more for scripts that cost a tokenizer more
-//! (releases R12; pruning 8.5).
+//! The chars of a text as the pruner and the prompt check count them: UTF-16 units, and more for scripts that need more
+//! tokens (releases R12; pruning 8.5).
 
 use crate::context::tokens::script::code_points;
 use crate::context::tokens::weighted::{NORMAL_WEIGHT, weighted_length};
 use crate::gateway::ruleset::PruneWeight;
 use crate::js::JsString;
 
-/// Code points that weigh three more than their units.
+/// Each of these code points adds 3 chars.
 const HEAVY: [(u32, u32); 4] = [(0x2E80, 0xA4FF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x2FA1F)];
-/// Wide forms that do so as well from 2026.7.1 on. releases.md has one table from 3.31 to 7.35; the program of 7.1 says otherwise.
+/// Wide forms that also add 3 chars since 2026.7.1. releases.md has one table from 3.31 to 7.35; the program of 7.1
+/// differs from it.
 const WIDE: [(u32, u32); 2] = [(0xFF01, 0xFF60), (0xFFE0, 0xFFE6)];
-/// Code points of two units that count as one as soon as a text has a heavy one.
+/// Code points of two units that count as one, if the text has a heavy or wide one.
 const HALVED: (u32, u32) = (0x20000, 0x2FBFF);
 
-/// Chars that a text counts.
 pub(in crate::policy) fn weighted_chars(weight: PruneWeight, text: &JsString) -> f64 {
     match weight {
         PruneWeight::Units => text.len() as f64,
@@ -22,7 +22,7 @@ pub(in crate::policy) fn weighted_chars(weight: PruneWeight, text: &JsString) ->
     }
 }
 
-/// Length of a text by the blocks of Chinese, Japanese and Korean.
+/// Counts by the blocks of Chinese, Japanese and Korean.
 fn cjk_length(text: &JsString, wide: bool) -> f64 {
     let units = text.units();
     let plain = units.len() as f64;

@@ -1,4 +1,6 @@
-//! The attempts, one after the other (compaction 8.9–8.15, 8.20).
+//! Predicts the gateway's recovery loop after a refused prompt, one attempt at a time (compaction 8.9–8.15, 8.20).
+//!
+//! Nothing is sent: every prompt and every compaction is simulated on a [`Branch`] of sizes.
 
 use crate::policy::compact::max_summary_tokens;
 use crate::policy::overflow::{gateway, pi};
@@ -7,21 +9,20 @@ use crate::policy::recovery::{
     RecoveryInput, RecoveryStep, is_transient, loop_limit,
 };
 
-/// Compactions of one run that are followed; the runtime has no limit (compaction 2.15).
+/// Compactions that are simulated in one run. The runtime itself has no limit (compaction 2.15).
 const MAX_IN_RUN_COMPACTIONS: usize = 4;
 
-/// What would be tried after this refusal.
+/// Predicts the recovery that follows a refused prompt.
 pub fn predict_recovery(facts: &RecoveryInput<'_>) -> Recovery {
     RecoveryLoop::new(facts).run()
 }
 
-/// The state of the gateway's loop.
 struct RecoveryLoop<'a> {
     input: &'a RecoveryInput<'a>,
     branch: Branch,
-    /// Real tokens to an estimated one, so that the refused prompt does not fit.
+    /// Provider tokens per estimated token: at least 1, and high enough that the refused prompt does not fit.
     tokens_per_estimate: f64,
-    /// Compactions and runs again so far.
+    /// Compactions and reruns so far; `max_attempts` limits them.
     attempts_used: u32,
     has_truncated: bool,
     attempts: Vec<Attempt>,
@@ -73,13 +74,13 @@ impl<'a> RecoveryLoop<'a> {
         }
     }
 
-    /// Tokens of the prompt as it stands, scaled.
+    /// Tokens of the current prompt: estimates scaled by `tokens_per_estimate`.
     fn prompt_tokens(&self) -> f64 {
         ((self.input.fixed_tokens + self.branch.tokens()) * self.tokens_per_estimate).round()
     }
 
-    /// One run with the runtime's own compactions. None when the prompt is answered, else whether a compaction of
-    /// the run counts (compaction 8.11).
+    /// Simulates one run with the runtime's own compactions. Returns `None` when the prompt is answered, otherwise
+    /// whether a compaction of this run counts (compaction 8.11).
     fn run_once(&mut self) -> Option<bool> {
         for _ in 0..=MAX_IN_RUN_COMPACTIONS {
             let tokens = self.prompt_tokens();
@@ -108,7 +109,7 @@ impl<'a> RecoveryLoop<'a> {
         self.input.source == ErrorSource::Silent || pi::is_overflow(self.input.error)
     }
 
-    /// The runtime's compaction after a refusal (compaction 2.11).
+    /// Simulates the runtime's compaction after a refusal (compaction 2.11).
     fn compact_in_run(&mut self) -> CompactionOutcome {
         let first = self.attempts.len() == 1;
         match self.input {
@@ -127,7 +128,7 @@ impl<'a> RecoveryLoop<'a> {
         self.branch.compact(settings.keep_recent_tokens, *mode, summary, one_call)
     }
 
-    /// Branch A or B: whether the prompt is run again (compaction 8.12, 8.13).
+    /// Takes branch A or B of the loop and returns whether the prompt runs again (compaction 8.12, 8.13).
     fn compact_or_rerun(&mut self, had: bool) -> bool {
         if gateway::is_compaction_failure(self.input.error) || self.attempts_used >= self.input.max_attempts {
             return false;
@@ -142,7 +143,7 @@ impl<'a> RecoveryLoop<'a> {
         outcome.is_done()
     }
 
-    /// The fallback: whether results were cut (compaction 8.14).
+    /// Takes the fallback and returns whether it cut tool results (compaction 8.14).
     fn truncate_results(&mut self) -> bool {
         let limit = self.input.result_limit;
         let largest = self.branch.largest_result();

@@ -1,4 +1,4 @@
-//! The attempts on small branches: what is refused, by whom it is seen, and how it ends.
+//! Recovery on small branches: which prompts are refused, who recognises the refusal, and how it ends.
 
 use super::*;
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
@@ -15,7 +15,7 @@ fn message(role: &str, chars: usize) -> String {
     format!(r#""type":"message","message":{{"role":"{role}","content":[{{"type":"text","text":"{text}"}}]}}"#)
 }
 
-/// A branch of these entries, each the child of the one before.
+/// Builds a branch of these lines, each the child of the one before.
 fn sized(lines: &[String]) -> Branch {
     let lines: Vec<String> =
         lines.iter().enumerate().map(|(at, line)| format!(r#"{{"id":"e{at}",{line}}}"#)).collect();
@@ -26,7 +26,7 @@ fn sized(lines: &[String]) -> Branch {
     Branch { entries: branch_entries(&index, &path, body).expect("reads"), first_kept: None }
 }
 
-/// A window of 1000 tokens of which 100 are kept by a compaction, and a reserve of 100.
+/// A window of 1,000 tokens with a reserve of 100; a compaction keeps 100.
 fn facts(branch: Branch, error: &str) -> RecoveryInput<'_> {
     RecoveryInput {
         error,
@@ -48,7 +48,7 @@ fn facts(branch: Branch, error: &str) -> RecoveryInput<'_> {
     }
 }
 
-/// The steps of each attempt by their words.
+/// Names the steps of each attempt.
 fn words(recovery: &Recovery) -> Vec<Vec<String>> {
     let word = |step: &RecoveryStep| match step {
         RecoveryStep::Refused { .. } => "refused".to_owned(),
@@ -67,7 +67,6 @@ fn words(recovery: &Recovery) -> Vec<Vec<String>> {
     recovery.attempts.iter().map(|attempt| attempt.steps.iter().map(word).collect()).collect()
 }
 
-/// Many turns of about 50 tokens each.
 fn turns() -> Vec<String> {
     (0..20)
         .flat_map(|_| [message("user", 100), message("assistant", 100)])
@@ -75,7 +74,7 @@ fn turns() -> Vec<String> {
         .collect()
 }
 
-/// One turn: a request, then answers that fill the window.
+/// One turn: a request and the answers that fill the window.
 fn one_turn() -> Vec<String> {
     std::iter::once(message("user", 40)).chain((0..20).map(|_| message("assistant", 220))).collect()
 }
@@ -94,7 +93,7 @@ fn an_overflow_that_the_runtime_sees_is_compacted_inside_the_run() {
     else {
         panic!("compacted")
     };
-    // 10 of the request and two answers of 25 and a question are kept to reach 100.
+    // The kept part reaches 100 tokens with the question (10 of the request) and answers of 25.
     assert_eq!((summarised, kept_tokens, lost, request_kept), (36, 110.0, 0, true));
 }
 
@@ -109,7 +108,7 @@ fn a_huge_result_at_the_end_is_summarised_with_the_request_it_belongs_to() {
     else {
         panic!("compacted: {:?}", words(&recovery))
     };
-    // The cut is the refusal itself, which says nothing.
+    // The cut falls on the refusal itself, which has no text.
     assert_eq!((kept_tokens, request_kept), (0.0, false));
 }
 
@@ -144,7 +143,7 @@ fn a_prompt_that_threw_is_never_compacted_inside_the_run() {
 
 #[test]
 fn an_oversized_result_is_cut_once_where_nothing_can_be_compacted() {
-    // 30 % of 1000 tokens are 1200 chars; a cut result keeps 2217 of its 4000.
+    // 30% of 1,000 tokens is 1,200 chars; a cut result keeps 2,217 of its 4,000.
     let lines = [message("user", 40), message("assistant", 40), message("toolResult", 4000)];
     let facts = RecoveryInput {
         settings: CompactionSettings { enabled: false, ..SETTINGS },
@@ -213,7 +212,7 @@ fn a_second_compaction_loses_what_the_first_one_kept() {
 
 #[test]
 fn an_older_gateway_begins_to_count_anew_once_it_cut_results() {
-    // Nothing can be summarised, and what is cut is not enough.
+    // Nothing can be summarised, and truncation alone does not free enough.
     let mut lines = vec![message("user", 40), message("assistant", 40)];
     lines.extend((0..12).map(|_| message("toolResult", 4000)));
     let attempts = |truncation_restarts| {

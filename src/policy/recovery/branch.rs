@@ -1,4 +1,4 @@
-//! A branch while recoveries are tried on it: what a compaction or a truncation makes of it, in sizes.
+//! The branch that recovery attempts change, as sizes only: each compaction or truncation edits it in memory.
 
 use crate::context::tokens::estimate_message;
 use crate::gateway::compaction::CompactionMode;
@@ -9,25 +9,24 @@ use crate::policy::recovery::CompactionOutcome;
 use crate::policy::truncate::sized_result_chars;
 use crate::store::entry::{CharCount, EntryKind, MessageSize, Role, StopReason};
 
-/// Chars that every text block keeps at least when a result is cut (compaction 8.18).
+/// Chars that every text block keeps when a result is cut (compaction 8.18).
 const MIN_BLOCK_CHARS: f64 = 2217.0;
 
-/// The entries of a branch, root first, and where the part begins that its last compaction kept.
+/// The entries of a branch, root first, and the start of the part that its last compaction kept.
 #[derive(Debug, Clone, Default)]
 pub struct Branch {
-    /// The entries; those of a simulation have the index of the entry they repeat.
+    /// Simulated entries have the index of the entry that they repeat.
     pub entries: Vec<BranchEntry>,
-    /// Position of the first entry that the last compaction kept, where that is on the branch.
+    /// Position of the first entry that the last compaction kept; `None` when it is not on the branch.
     pub first_kept: Option<usize>,
 }
 
 impl Branch {
-    /// Position of the last compaction.
     fn last_compaction(&self) -> Option<usize> {
         self.entries.iter().rposition(|entry| entry.kind == EntryKind::Compaction)
     }
 
-    /// What the model is sent: summary, kept part, and what followed (compaction 4.2, 4.3).
+    /// Returns the entries that reach the model: the summary, the kept part and everything after (compaction 4.2, 4.3).
     fn context(&self) -> impl Iterator<Item = &BranchEntry> {
         let at = self.last_compaction();
         let (from, to) = (at.map_or(0, |at| self.first_kept.unwrap_or(at)), at.unwrap_or(0));
@@ -42,18 +41,18 @@ impl Branch {
         summary.into_iter().chain(self.entries[from..to].iter().chain(after).filter(sent))
     }
 
-    /// Tokens of the messages, estimated; what cannot be estimated counts 0.
+    /// Estimates the tokens of the messages; a message that cannot be estimated counts 0.
     pub(super) fn tokens(&self) -> f64 {
         self.context().filter_map(|entry| entry.message).map(|size| tokens(&size)).sum()
     }
 
-    /// The provider's refusal is written behind the prompt (compaction 8.8).
+    /// Appends the provider's refusal, which is stored after the prompt (compaction 8.8).
     pub(super) fn push_error(&mut self) {
         let Some(last) = self.entries.last().copied() else { return };
         self.entries.push(BranchEntry { message: Some(empty_answer()), ..empty_entry(last.entry) });
     }
 
-    /// The prompt is sent anew: it stands there a second time, unless it was still unanswered (compaction 8.20).
+    /// Repeats the prompt. It then appears twice, unless the first one was still unanswered (compaction 8.20).
     pub(super) fn push_prompt(&mut self) {
         let is_user = |entry: &BranchEntry| entry.role() == Some(Role::User);
         let last_is_prompt = self.entries.last().is_some_and(is_user);
@@ -61,8 +60,8 @@ impl Branch {
         self.entries.extend(prompt.filter(|_| !last_is_prompt));
     }
 
-    /// Compacts the branch, if there is something to compact. `summary_tokens` is what the summary takes at most;
-    /// `one_call` is what one call can take in, in estimated tokens.
+    /// Compacts the branch if there is anything to compact. `summary_tokens` is the upper limit of the summary;
+    /// `one_call` is the input that one summary call accepts. Both are estimated tokens.
     pub(super) fn compact(
         &mut self,
         keep_tokens: f64,
@@ -102,7 +101,7 @@ impl Branch {
         }
     }
 
-    /// Why the safeguard or the runtime's own summary gives up on what was prepared; none when it goes on.
+    /// Returns why the safeguard or the runtime gives up on a preparation; `None` when it continues.
     fn give_up_reason(
         &self,
         prepared: &Preparation,
@@ -125,7 +124,6 @@ impl Branch {
         }
     }
 
-    /// What a summary would stand for.
     fn summarised_sizes(&self, prepared: &Preparation) -> impl Iterator<Item = MessageSize> {
         let range = prepared.history().start..prepared.turn_prefix().end;
         self.entries[range].iter().filter_map(|entry| entry.message)
@@ -145,7 +143,7 @@ impl Branch {
         });
     }
 
-    /// Messages that the previous compaction kept and this one drops without a word (compaction 3.3).
+    /// Counts messages that the previous compaction kept and this one silently drops (compaction 3.3).
     fn lost_messages(&self, prepared: &Preparation) -> usize {
         let kept = prepared.previous_compaction.zip(self.first_kept);
         kept.map_or(0, |(at, from)| {
@@ -153,13 +151,12 @@ impl Branch {
         })
     }
 
-    /// Chars of the largest tool result that the model is sent.
     pub(super) fn largest_result(&self) -> f64 {
         self.context().filter_map(result_chars).fold(0.0, f64::max)
     }
 
-    /// Cuts every tool result of the branch over the limit, also those that are summarised already; the results, and
-    /// whether what the last compaction kept is lost by it (compaction 8.17, 8.18).
+    /// Cuts every tool result of the branch that is over `limit` chars, including those that are already summarised.
+    /// Returns the cut results and whether the part that the last compaction kept is lost (compaction 8.17, 8.18).
     pub(super) fn truncate(&mut self, limit: f64) -> (Vec<EntryIx>, bool) {
         let over = |entry: &BranchEntry| result_chars(entry).is_some_and(|chars| chars > limit);
         let Some(first) = self.entries.iter().position(over) else { return (Vec::new(), false) };
@@ -170,7 +167,7 @@ impl Branch {
                 truncate_size(size, limit);
             }
         }
-        // Labels and branch summaries are not copied.
+        // The rewritten branch has no labels and no branch summaries.
         let copied = |(at, entry): &(usize, &BranchEntry)| {
             *at < first || !matches!(entry.kind, EntryKind::BranchSummary | EntryKind::Label)
         };
@@ -185,18 +182,18 @@ impl Branch {
     }
 }
 
-/// Estimated tokens; 0 for what cannot be estimated.
+/// Estimates tokens; 0 when that fails.
 fn tokens(size: &MessageSize) -> f64 {
     estimate_message(size).ok().filter(|tokens| tokens.is_finite()).unwrap_or(0.0)
 }
 
-/// Chars of the text of a tool result; those of odd ones are told by their estimate.
+/// Counts the chars of a tool result's text. A malformed result falls back to `text_chars`.
 fn result_chars(entry: &BranchEntry) -> Option<f64> {
     let size = entry.message.filter(|_| entry.role() == Some(Role::ToolResult))?;
     Some(sized_result_chars(&size).unwrap_or_else(|| f64::from(size.text_chars)))
 }
 
-/// The sizes of a tool result that was cut to a limit.
+/// Reduces the sizes of a tool result as if its text were cut to `limit` chars.
 fn truncate_size(size: &mut MessageSize, limit: f64) {
     let chars = sized_result_chars(size).unwrap_or_else(|| f64::from(size.text_chars));
     let after = chars.min(limit.max(MIN_BLOCK_CHARS * f64::from(size.text_blocks.max(1))));
@@ -217,7 +214,6 @@ fn empty_entry(entry: EntryIx) -> BranchEntry {
     }
 }
 
-/// An answer without a word.
 fn empty_answer() -> MessageSize {
     MessageSize { role: Role::Assistant, stop_reason: StopReason::Error, ..MessageSize::EMPTY }
 }

@@ -1,16 +1,14 @@
-//! How a recovery ends, and what the person is told (compaction 8.15, 8.19).
+//! The possible endings of a recovery and the reply that a user sees for each (compaction 8.15, 8.19).
 
-/// Why a run gave up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GiveUpReason {
-    /// The error is that of a compaction (compaction 8.6).
+    /// The error came from a compaction (compaction 8.6).
     CompactionFailure,
-    /// The prompt is too large.
     ContextOverflow,
 }
 
 impl GiveUpReason {
-    /// The gateway's name of it.
+    /// The gateway's identifier of the reason.
     pub fn name(self) -> &'static str {
         match self {
             Self::CompactionFailure => "compaction_failure",
@@ -19,31 +17,29 @@ impl GiveUpReason {
     }
 }
 
-/// How it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// The prompt fits in the end, as far as can be told.
+    /// The prompt fits in the end, by estimate.
     Answered,
-    /// The gateway does not take the words for an overflow and shows them as they are (compaction 8.5, 8.10).
+    /// The gateway does not recognise an overflow and shows the provider's error unchanged (compaction 8.5, 8.10).
     RawError,
-    /// pi leaves the error in the session and waits for a person.
+    /// pi leaves the error in the session and waits for a user.
     LeftToPerson,
-    /// Everything was tried.
+    /// Every attempt was used up.
     GaveUp {
-        /// Why.
         kind: GiveUpReason,
-        /// The chat goes on in a fresh session; the old transcript stays (compaction 8.19).
+        /// The chat continues in a fresh session; the old transcript stays (compaction 8.19).
         reset: bool,
     },
 }
 
-/// The reply of a run that gave up (compaction 8.15).
+/// Reply after a run that gave up (compaction 8.15).
 const TOO_LARGE_REPLY: &str = "Context overflow: prompt too large for the model. Try /reset (or /new) to start a fresh session, or use a larger-context model.";
-/// The reply of the chat that was moved to a fresh session (compaction 8.19).
+/// Reply in a chat that was moved to a fresh session (compaction 8.19).
 const RESET_REPLY: &str = "⚠️ Context limit exceeded. I've reset our conversation to start fresh - please try again.\n\nTo prevent this, increase your compaction buffer by setting `agents.defaults.compaction.reserveTokensFloor` to 20000 or higher in your config.";
 
 impl Ending {
-    /// What the person is told, where the gateway has words for it.
+    /// Returns the gateway's reply; `None` when it has no text for this ending.
     pub fn reply(self) -> Option<&'static str> {
         match self {
             Self::GaveUp { reset: true, .. } => Some(RESET_REPLY),
@@ -52,7 +48,7 @@ impl Ending {
         }
     }
 
-    /// The rule that decides.
+    /// The rule behind the ending.
     pub fn rule(self) -> &'static str {
         match self {
             Self::Answered => "compaction 2.15",
@@ -63,7 +59,7 @@ impl Ending {
         }
     }
 
-    /// Its word in JSON.
+    /// The identifier in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Answered => "answered",

@@ -1,8 +1,8 @@
-//! What the gateway tries when a provider refuses a prompt as too large, attempt by attempt: the runtime's own
-//! compaction inside the run, then the gateway's loop around it (compaction 2.11, 2.15, 8.9–8.20).
+//! Predicts the gateway's attempts after a provider refuses a prompt as too large: first the runtime compacts inside
+//! the run, then the gateway's loop compacts, reruns or cuts tool results (compaction 2.11, 2.15, 8.9–8.20).
 //!
-//! Told from sizes: whether a compaction would find anything, what it would leave, whether a result is oversized.
-//! How long a summary gets and whether a prompt then fits are estimates, and are called so.
+//! Sizes decide whether a compaction finds anything, what it leaves, and whether a result is oversized. The length of a
+//! new summary, and so whether a later prompt fits, can only be estimated.
 
 mod attempts;
 mod branch;
@@ -17,27 +17,27 @@ pub use transient::is_transient;
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
 use crate::ids::EntryIx;
 
-/// Compactions and runs again that one run may take (compaction 8.9).
+/// Compactions and reruns that one run may take (compaction 8.9).
 pub const MAX_ATTEMPTS: u32 = 3;
 
-/// Iterations of the gateway's loop, for so many candidate profiles of credentials (compaction 8.9).
+/// Returns the iteration limit of the gateway's loop for `candidates` credential profiles (compaction 8.9).
 pub fn loop_limit(candidates: u32) -> u32 {
     (24 + 8 * candidates.max(1)).clamp(32, 160)
 }
 
-/// Where the gateway has the words from (compaction 8.10).
+/// The source of the error text (compaction 8.10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorSource {
-    /// The call of the prompt threw, before the model was asked.
+    /// The call threw before it reached the model.
     Prompt,
     /// The last answer ended in this error.
     Assistant,
-    /// An answer took in more than the window without an error (compaction 8.1 ii).
+    /// An answer's usage exceeded the window without an error (compaction 8.1 ii).
     Silent,
 }
 
 impl ErrorSource {
-    /// The gateway's name of it.
+    /// The gateway's identifier of the source.
     pub fn name(self) -> &'static str {
         match self {
             Self::Prompt => "promptError",
@@ -47,58 +47,52 @@ impl ErrorSource {
     }
 }
 
-/// Everything the attempts depend on.
+/// Everything that the prediction depends on.
 #[derive(Debug, Clone)]
 pub struct RecoveryInput<'a> {
-    /// What the provider said; empty for a silent overflow.
+    /// The provider's error text; empty for a silent overflow.
     pub error: &'a str,
-    /// Where it was said.
     pub source: ErrorSource,
-    /// The branch at the refused call, its prompt included.
+    /// The branch at the refused call, including its prompt.
     pub branch: Branch,
-    /// Tokens before the messages.
+    /// Tokens that precede the messages (system prompt and tools).
     pub fixed_tokens: f64,
-    /// Tokens of the refused prompt, where the provider counted them.
+    /// Tokens of the refused prompt; `None` when the provider did not count them.
     pub refused_tokens: Option<f64>,
-    /// Window of the gateway's rules, in tokens (compaction 7.1).
+    /// Window that the gateway's rules use, in tokens (compaction 7.1).
     pub window: f64,
-    /// Window that the provider and the runtime go by, in tokens (compaction 2.8).
+    /// Window that the provider and the runtime use, in tokens (compaction 2.8).
     pub runtime_window: f64,
-    /// Reserve and keep of the compaction.
     pub settings: CompactionSettings,
-    /// Who summarises.
     pub mode: CompactionMode,
-    /// The refused call was made with the session's present model (compaction 2.11).
+    /// The refused call used the session's current model (compaction 2.11).
     pub same_model: bool,
     /// The answer is older than the latest compaction of the branch (compaction 2.11).
     pub predates_compaction: bool,
     /// The gateway runs the session; pi alone has no loop around the run.
     pub has_gateway: bool,
-    /// Compactions and runs again that one run may take; [`MAX_ATTEMPTS`] in the reference.
+    /// Compactions and reruns that one run may take; [`MAX_ATTEMPTS`] in the reference version.
     pub max_attempts: u32,
-    /// Chars that one tool result may have (pruning 6.2; 8, row "Single limit").
+    /// Limit of one tool result, in chars (pruning 6.2; 8, row "Single limit").
     pub result_limit: f64,
-    /// Cutting results starts that count anew, as an older gateway did (compaction 12, row "Recovery").
+    /// Cutting results resets the attempt count, as older gateways did (compaction 12, row "Recovery").
     pub truncation_restarts: bool,
-    /// The session is a chat, which the gateway moves to a fresh session in the end (compaction 8.19).
+    /// The session is a chat, which the gateway finally moves to a fresh session (compaction 8.19).
     pub is_chat: bool,
 }
 
-/// Who asks for a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompactionCaller {
     /// The runtime, inside the run (compaction 2.11).
     InRun,
-    /// The gateway, after it (compaction 8.13).
+    /// The gateway, after the run (compaction 8.13).
     AfterRun,
 }
 
-/// What becomes of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CompactionOutcome {
-    /// Compaction is switched off.
     Off,
-    /// The runtime does not take the words for an overflow (compaction 8.1).
+    /// The runtime does not recognise the error as an overflow (compaction 8.1).
     NotRecognised,
     /// The answer came from another model than the session's (compaction 2.11).
     OtherModel,
@@ -106,45 +100,42 @@ pub enum CompactionOutcome {
     TooOld,
     /// The branch ends in a compaction (compaction 3.1).
     AlreadyCompacted,
-    /// There is no entry to begin the kept part with (compaction 3.1).
+    /// No entry can begin the kept part (compaction 3.1).
     NothingToCompact,
-    /// The history holds no real message: cancelled (compaction 5.1).
+    /// The safeguard cancels: the history holds no real message (compaction 5.1).
     Cancelled,
-    /// A damaged message stops it (compaction 3.23).
+    /// A malformed message stops the compaction (compaction 3.23).
     Throws,
-    /// The history is itself too large for the one call that would summarise it (compaction 3.17, 3.20).
+    /// The history is too large for the single call that would summarise it (compaction 3.17, 3.20).
     SummaryTooLarge {
-        /// Tokens of that call, estimated.
+        /// Estimated tokens of that call.
         tokens: f64,
     },
-    /// It is done.
     Done {
-        /// Messages summarised, the beginning of a split turn included.
+        /// Messages summarised, including the beginning of a split turn.
         summarised: usize,
-        /// The first entry kept.
         first_kept: EntryIx,
-        /// Tokens of what is kept, estimated, without the summary.
+        /// Estimated tokens of the kept part, without the summary.
         kept_tokens: f64,
-        /// Messages that an earlier compaction had kept and that are neither summarised nor kept now
-        /// (compaction 3.3).
+        /// Messages that an earlier compaction kept and that are now neither summarised nor kept (compaction 3.3).
         lost: usize,
-        /// What was asked last is kept as it was said, and not only in the summary.
+        /// The latest request stays verbatim, not only in the summary.
         request_kept: bool,
     },
 }
 
 impl CompactionOutcome {
-    /// Whether the session is smaller afterwards.
     pub fn is_done(self) -> bool {
         matches!(self, Self::Done { .. })
     }
 
-    /// Whether it was begun at all; one that was and failed counts as a compaction of the run (compaction 2.21).
+    /// Whether the compaction began. One that began and failed still counts as a compaction of the run (compaction
+    /// 2.21).
     pub fn has_started(self) -> bool {
         !matches!(self, Self::Off | Self::NotRecognised | Self::OtherModel | Self::TooOld)
     }
 
-    /// The rule that decides.
+    /// The rule behind the outcome.
     pub fn rule(self) -> &'static str {
         match self {
             Self::Off | Self::OtherModel | Self::TooOld => "compaction 2.11",
@@ -157,7 +148,7 @@ impl CompactionOutcome {
         }
     }
 
-    /// Its word in JSON.
+    /// The identifier in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -174,51 +165,47 @@ impl CompactionOutcome {
     }
 }
 
-/// One thing that is tried.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecoveryStep {
     /// The prompt is sent and refused.
     Refused {
-        /// Its tokens, as estimated; scaled so that the refused prompt did not fit.
+        /// Estimated tokens, scaled so that the refused prompt does not fit.
         tokens: f64,
     },
-    /// The runtime takes the words for a passing trouble and asks up to three times more (compaction 2.16).
+    /// The runtime sees a transient error and retries up to three times (compaction 2.16).
     Retried,
-    /// A compaction.
     Compaction {
-        /// Who asks.
         caller: CompactionCaller,
-        /// What becomes of it.
         outcome: CompactionOutcome,
     },
-    /// The prompt is run again as it is (compaction 8.12).
+    /// The prompt runs again unchanged (compaction 8.12).
     RunAgain,
     /// Oversized tool results are cut in the file (compaction 8.14, 8.16–8.18).
     Truncation {
-        /// Chars that one result may have.
+        /// Limit of one result, in chars.
         limit: f64,
-        /// Results of the branch that are longer.
+        /// The results of the branch that are longer.
         cut: Vec<EntryIx>,
-        /// What an earlier compaction kept is lost, because its copy names an id that is not on the new branch
-        /// (compaction 8.17).
+        /// The part that an earlier compaction kept is lost: the compaction's copy names an id that is not on the new
+        /// branch (compaction 8.17).
         loses_kept: bool,
     },
-    /// No result of the prompt is oversized: nothing to cut (compaction 8.14).
+    /// No result of the prompt is oversized, so nothing is cut (compaction 8.14).
     NothingOversized {
-        /// Chars that one result may have.
+        /// Limit of one result, in chars.
         limit: f64,
-        /// Chars of the largest.
+        /// Chars of the largest result.
         largest: f64,
     },
-    /// The prompt fits, as far as can be told.
+    /// The prompt fits, by estimate.
     Answered {
-        /// Its tokens, as estimated.
+        /// Estimated tokens.
         tokens: f64,
     },
 }
 
 impl RecoveryStep {
-    /// The rule it follows.
+    /// The rule that the step follows.
     pub fn rule(&self) -> &'static str {
         match self {
             Self::Refused { .. } => "compaction 8.10",
@@ -232,18 +219,16 @@ impl RecoveryStep {
     }
 }
 
-/// One run of the prompt and what follows it.
+/// One run of the prompt and the steps that follow it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Attempt {
-    /// In order.
     pub steps: Vec<RecoveryStep>,
 }
 
-/// What would be tried, and how it ends.
+/// The predicted attempts and their ending.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recovery {
-    /// In order; the first one begins with the refused call.
+    /// The first attempt begins with the refused call.
     pub attempts: Vec<Attempt>,
-    /// What the person sees.
     pub ending: Ending,
 }

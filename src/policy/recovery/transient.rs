@@ -1,6 +1,6 @@
-//! Errors that the runtime takes for passing: it waits and asks again (compaction 2.16).
+//! Recognises transient errors, after which the runtime waits and retries (compaction 2.16).
 
-/// Texts that it looks for, in any case.
+/// Substrings of transient errors, matched without case.
 const TRANSIENT_TEXTS: [&str; 14] = [
     "overloaded",
     "too many requests",
@@ -18,7 +18,7 @@ const TRANSIENT_TEXTS: [&str; 14] = [
     "retry delay",
 ];
 
-/// Words with nothing or one character between them.
+/// Word pairs that match with at most one character between them.
 const WORD_PAIRS: [(&str, &str); 5] = [
     ("rate", "limit"),
     ("service", "unavailable"),
@@ -27,7 +27,7 @@ const WORD_PAIRS: [(&str, &str); 5] = [
     ("upstream", "connect"),
 ];
 
-/// Whether an error text reads like a passing trouble; an overflow never does, whoever asks (compaction 2.16).
+/// Whether an error text is transient. The caller has to rule out an overflow first (compaction 2.16).
 pub fn is_transient(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     TRANSIENT_TEXTS.iter().any(|part| text.contains(part))

@@ -1,4 +1,4 @@
-//! Tool calls that no provider would take are removed, names are tidied (compaction 6.7).
+//! Removes tool calls that every provider would reject and tidies tool names (compaction 6.7).
 
 use std::collections::HashSet;
 
@@ -6,16 +6,16 @@ use crate::js::{JsString, Json, Value};
 use crate::policy::repair::redact::{is_redacted, redact};
 use crate::policy::repair::shape::is_call;
 
-/// Longest tool name, in chars, after trimming.
+/// Longest tool name after trimming, in chars.
 const NAME_MAX_CHARS: usize = 64;
 
-/// The tools whose calls may stay.
+/// Tools whose calls may stay; empty allows every name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AllowedTools(HashSet<JsString>);
 
 impl AllowedTools {
-    /// From a list of names, compared trimmed and without case. Items that are blank or no strings are
-    /// ignored; a list without usable ones allows every name.
+    /// Collects names, compared trimmed and without case. Items that are blank or no strings are ignored; a list
+    /// without any usable name allows every tool.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a Value>) -> Self {
         let names = names.into_iter().filter_map(Value::as_str).filter(|name| !name.is_blank());
         Self(names.map(|name| name.trim().to_lowercase()).collect())
@@ -26,20 +26,17 @@ impl AllowedTools {
     }
 }
 
-/// Messages without unusable calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RepairedInputs {
-    /// The messages.
     pub messages: Vec<Value>,
-    /// Calls removed.
     pub dropped_calls: usize,
-    /// Assistant messages removed, because nothing was left of them.
+    /// Assistant messages removed because no block was left.
     pub dropped_messages: usize,
     /// Something was removed, trimmed or redacted.
     pub changed: bool,
 }
 
-/// Removes unusable calls. Assistant messages of any stop reason are looked at.
+/// Removes unusable calls from assistant messages, whatever their stop reason.
 pub fn repair_inputs(messages: &[Value], allowed: &AllowedTools) -> RepairedInputs {
     let mut repaired = RepairedInputs {
         messages: Vec::with_capacity(messages.len()),
@@ -55,19 +52,18 @@ pub fn repair_inputs(messages: &[Value], allowed: &AllowedTools) -> RepairedInpu
     repaired
 }
 
-/// One message without unusable calls, every tool name allowed; none when nothing is left of it.
+/// Repairs one message with every tool name allowed; `None` when no block is left.
 pub fn repaired_message(message: &Value) -> Option<Value> {
     repair_inputs(std::slice::from_ref(message), &AllowedTools::default()).messages.pop()
 }
 
-/// Whether a message has calls that may be removed, trimmed or redacted.
+/// Whether a message has a call that could be removed, trimmed or redacted.
 pub fn needs_input_repair<'a>(message: impl Json<'a>) -> bool {
     let assistant = message.get("role").is_some_and(|role| role.str_is("assistant"));
     let blocks = message.get("content").filter(|_| assistant).and_then(Json::items);
     blocks.into_iter().flatten().any(|block| is_call(block) && !is_clean_call(block))
 }
 
-/// Whether a call stays as it is.
 fn is_clean_call<'a>(call: impl Json<'a>) -> bool {
     let name = usable_name(call, &AllowedTools::default());
     name.is_some_and(|name| {
@@ -107,7 +103,7 @@ impl RepairedInputs {
     }
 }
 
-/// The trimmed name of a call that may stay.
+/// Returns the trimmed tool name of a usable call.
 fn usable_name<'a>(call: impl Json<'a>, allowed: &AllowedTools) -> Option<JsString> {
     let given = |key| call.get(key).is_some_and(|value| !value.is_null());
     let has_id = call.get("id").and_then(Json::to_js_string).is_some_and(|id| !id.is_blank());
@@ -126,7 +122,7 @@ fn is_name_unit(unit: u16) -> bool {
     u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
-/// The call with its name trimmed and its secrets redacted, and whether that changed it.
+/// Returns the call with a trimmed name and redacted secrets, and whether it differs.
 fn tidy_call(call: &Value, name: &JsString) -> (Value, bool) {
     let mut copy = call.clone();
     let mut changed = call.get("name").and_then(Value::as_str) != Some(name);

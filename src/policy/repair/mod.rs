@@ -1,8 +1,8 @@
-//! Repair of tool calls and results before a model call (compaction 6). First unusable calls are taken
-//! out ([`repair_inputs`], on texts); then every call is followed by exactly one result ([`pair`]).
+//! Repairs tool calls and results before a model call (compaction 6). First, unusable calls are removed
+//! ([`repair_inputs`], on texts); then every call gets exactly one result right after it ([`pair`]).
 //!
-//! Pairing is decided on [`PairingShape`]s, what a message is to it without its texts, so that rules which
-//! work on sizes can run it too; [`apply_pairing`] makes the messages.
+//! Pairing needs only ids and names, the [`PairingShape`] of each message, so predictions from sizes can run it too.
+//! [`apply_pairing`] builds the messages.
 
 mod inputs;
 mod pairing;

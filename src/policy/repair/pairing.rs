@@ -1,32 +1,31 @@
-//! Every assistant message with calls is followed by exactly one result per call: real ones move up,
-//! missing ones are invented, foreign and repeated ones go (compaction 6.2–6.6).
+//! Gives each assistant message with calls exactly one result per call: existing results move up, missing ones are
+//! invented, orphans and duplicates are dropped (compaction 6.2–6.6).
 
 use std::collections::{HashMap, HashSet};
 
 use crate::js::{JsString, Value};
 use crate::policy::repair::shape::{MissingResult, PairedCall, PairingShape, UNKNOWN_TOOL};
 
-/// One message of the paired list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlacedMessage {
-    /// The message at this index of the input, as it is.
+    /// The unchanged message at this input index.
     Original(usize),
-    /// The result at this index of the input, with this `toolName` (compaction 6.4).
+    /// The result at this input index with a new `toolName` (compaction 6.4).
     Renamed(usize, JsString),
-    /// A result that was missing.
+    /// An invented result.
     Synthetic(MissingResult),
 }
 
-/// What pairing makes of a list. The counters do not always agree with what happened (compaction 6.5).
+/// The paired list and its counters. The counters reproduce the runtime's, which are not always exact (compaction 6.5).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pairing {
-    /// The list after it; exactly the input when nothing `moved`.
+    /// The new list; equal to the input unless `is_replaced`.
     pub order: Vec<PlacedMessage>,
-    /// Every invented result, also one that was dropped again (compaction 6.6).
+    /// Every invented result, including those that were dropped again (compaction 6.6).
     pub added: Vec<MissingResult>,
-    /// Results dropped because their id was already there.
+    /// Results dropped because their id was already placed.
     pub dropped_duplicates: usize,
-    /// Indexes of the results dropped because no call before them has their id, ascending.
+    /// Input indexes of dropped results without an earlier call of their id, ascending.
     pub orphans: Vec<usize>,
     /// The list was replaced (compaction 6.5b).
     pub is_replaced: bool,
@@ -53,7 +52,7 @@ pub fn pair(shapes: &[&PairingShape]) -> Pairing {
         at += 1;
     }
     if !run.pairing.is_replaced {
-        // A second result of one span disappears only where something else changes (compaction 6.5a).
+        // A duplicate result in one span disappears only when something else changes (compaction 6.5a).
         run.pairing.order = (0..shapes.len()).map(PlacedMessage::Original).collect();
     }
     run.pairing
@@ -61,15 +60,15 @@ pub fn pair(shapes: &[&PairingShape]) -> Pairing {
 
 #[derive(Default)]
 struct PairingRun {
-    /// Ids of results that are in the new list.
+    /// Ids of the results in the new list.
     placed: HashSet<JsString>,
     pairing: Pairing,
 }
 
 impl PairingRun {
-    /// An assistant message with calls, and what stands between it and the next one.
+    /// Pairs one assistant message with the messages up to the next one.
     fn pair_span(&mut self, assistant: usize, calls: &[PairedCall], span: &[&PairingShape]) {
-        // Of several calls with one id the last gives the name (compaction 6.4).
+        // When several calls share an id, the last one names the tool (compaction 6.4).
         let names: HashMap<&JsString, Option<&JsString>> =
             calls.iter().map(|call| (&call.id, call.name.as_ref())).collect();
         let mut results: HashMap<&JsString, PlacedMessage> = HashMap::new();
@@ -138,7 +137,7 @@ impl PairingRun {
     }
 }
 
-/// The name a result gets instead of its own; none when it keeps it (compaction 6.4).
+/// Returns the corrected tool name of a result; `None` when it keeps its own (compaction 6.4).
 fn fixed_name(name: Option<&JsString>, call_name: Option<&JsString>) -> Option<JsString> {
     let trimmed = |name: Option<&JsString>| name.map(JsString::trim).filter(|name| !name.is_empty());
     let fixed = trimmed(name)
@@ -147,7 +146,7 @@ fn fixed_name(name: Option<&JsString>, call_name: Option<&JsString>) -> Option<J
     (Some(&fixed) != name).then_some(fixed)
 }
 
-/// The messages of a paired list; `now_ms` is when missing results are invented.
+/// Builds the messages of a paired list; invented results get the time `now_ms`.
 pub fn apply_pairing(messages: &[Value], order: &[PlacedMessage], now_ms: f64) -> Vec<Value> {
     let placed = order.iter().map(|placed| match placed {
         PlacedMessage::Original(at) => messages[*at].clone(),
@@ -157,7 +156,6 @@ pub fn apply_pairing(messages: &[Value], order: &[PlacedMessage], now_ms: f64) -
     placed.collect()
 }
 
-/// The result under another tool name.
 pub fn rename_result(message: &Value, name: &JsString) -> Value {
     let mut copy = message.clone();
     if let Some(object) = copy.as_object_mut() {
@@ -170,7 +168,7 @@ pub fn rename_result(message: &Value, name: &JsString) -> Value {
 mod tests {
     use super::*;
 
-    /// `a:x,y` an assistant with calls x and y, `r:x` or `r:x=name` a result, anything else another message.
+    /// Parses `a:x,y` as an assistant with calls x and y, `r:x` or `r:x=name` as a result, the rest as other messages.
     fn shape(word: &str) -> PairingShape {
         if let Some(calls) = word.strip_prefix("a:") {
             let call = |id: &str| PairedCall { id: id.into(), name: Some("exec".into()) };
@@ -186,7 +184,7 @@ mod tests {
         pair(&shapes.iter().collect::<Vec<_>>())
     }
 
-    /// The new list: indexes, `+x` for an invented result, `3=name` for a renamed one.
+    /// Formats the new list: indexes, `+x` for an invented result, `3=name` for a renamed one.
     fn order(pairing: &Pairing) -> String {
         let word = |placed: &PlacedMessage| match placed {
             PlacedMessage::Original(at) => at.to_string(),

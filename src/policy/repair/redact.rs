@@ -1,19 +1,18 @@
-//! What was attached to a spawned session never goes to a model again (compaction 6.7a).
+//! Redacts the attachments of spawned sessions, so that no model sees them again (compaction 6.7a).
 
 use crate::js::{JsString, Value};
 
-/// The tool whose attachments are redacted.
 const SPAWN_TOOL: &str = "sessions_spawn";
-/// What stands for their content.
+/// Placeholder that replaces an attachment's content.
 const REDACTED: &str = "__OPENCLAW_REDACTED__";
 
-/// Whether the calls of this tool are redacted; `name` is trimmed.
+/// Whether the calls of this tool are redacted; `name` must be trimmed.
 pub(super) fn is_redacted(name: &JsString) -> bool {
     name.to_lowercase().eq_str(SPAWN_TOOL)
 }
 
-/// Redacts the attachments of a call in place. True whenever there is a list of them, be it empty or
-/// redacted already.
+/// Redacts the attachments of a call in place. Returns true whenever the call has a list of attachments, even an empty
+/// or already redacted one.
 pub(super) fn redact(call: &mut Value) -> bool {
     let mut listed = false;
     for key in ["arguments", "input"] {
@@ -27,7 +26,7 @@ pub(super) fn redact(call: &mut Value) -> bool {
     listed
 }
 
-/// The key moves to the end.
+/// Replaces the content; the key moves to the end.
 fn redact_one(attachment: &mut Value) {
     if let Some(object) = attachment.as_object_mut()
         && object.remove("content").is_some()

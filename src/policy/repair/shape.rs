@@ -1,42 +1,38 @@
-//! What a message is to the pairing: calls with their ids, or a result with its id (compaction 6.1).
+//! Reduces messages to the parts that pairing needs: calls with their ids, or a result with its id (compaction 6.1).
 
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::js::{JsString, Json, Object, Value};
 
-/// Types of blocks that call a tool (compaction 6.1).
+/// Block types that call a tool (compaction 6.1).
 const CALL_TYPES: [&str; 3] = ["toolCall", "toolUse", "functionCall"];
-/// Name of a tool that cannot be told (compaction 6.3, 6.4).
+/// Placeholder for an unknown tool name (compaction 6.3, 6.4).
 pub(super) const UNKNOWN_TOOL: &str = "unknown";
 /// Text of an invented result (compaction 6.3).
 const MISSING_RESULT_TEXT: &str = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
 
-/// A tool call as its result is matched with it.
+/// A tool call, reduced to what matches it with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairedCall {
-    /// Its id, not empty and not trimmed.
+    /// Never empty, not trimmed.
     pub id: JsString,
-    /// Its name, not trimmed, possibly blank; none when it is no string.
+    /// Not trimmed, possibly blank; `None` when the name is no string.
     pub name: Option<JsString>,
 }
 
-/// A message as the pairing sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PairingShape {
-    /// An assistant message with the calls that want a result. A failed or aborted one wants none, and
-    /// still ends what belongs to the one before (compaction 6.2).
+    /// An assistant message with the calls that need a result. A failed or aborted message needs none, but still ends
+    /// the span of the message before it (compaction 6.2).
     Assistant(Vec<PairedCall>),
-    /// A tool result.
     Result {
-        /// The id of its call; none when it names none.
+        /// The id of its call; `None` when the result names none.
         id: Option<JsString>,
-        /// Its `toolName`, where that is a string.
+        /// Its `toolName`; `None` when that is no string.
         name: Option<JsString>,
     },
-    /// Anything else.
     Other,
 }
 
-/// The shape of a message.
 pub fn shape_of<'a>(message: impl Json<'a>) -> PairingShape {
     let role = message.get("role");
     if role.is_some_and(|role| role.str_is("assistant")) {
@@ -65,37 +61,33 @@ fn calls_needing_results<'a>(message: impl Json<'a>) -> Vec<PairedCall> {
         .collect()
 }
 
-/// Whether a block calls a tool, usable or not.
+/// Whether a block is a tool call, usable or not.
 pub fn is_call<'a>(block: impl Json<'a>) -> bool {
     block.get("type").is_some_and(|kind| CALL_TYPES.iter().any(|call| kind.str_is(call)))
 }
 
-/// A text that is not empty.
 fn non_empty_text<'a>(value: impl Json<'a>, key: &str) -> Option<JsString> {
     value.get(key).and_then(Json::to_js_string).filter(|text| !text.is_empty())
 }
 
-/// A result that is invented for a call without one (compaction 6.3).
+/// An invented result for a call without one (compaction 6.3).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingResult {
-    /// The id of the call.
     pub id: JsString,
-    /// The tool's name, as the call gives it.
+    /// The tool name in the call, or `unknown`.
     pub name: JsString,
 }
 
 impl MissingResult {
-    /// The result that stands in for the one of `call`.
     pub fn for_call(call: &PairedCall) -> Self {
         Self { id: call.id.clone(), name: call.name.clone().unwrap_or_else(|| UNKNOWN_TOOL.into()) }
     }
 
-    /// Its shape.
     pub fn shape(&self) -> PairingShape {
         PairingShape::Result { id: Some(self.id.clone()), name: Some(self.name.clone()) }
     }
 
-    /// Its message; `now_ms` is when it is invented.
+    /// Builds the result message with the time `now_ms`.
     pub fn message(&self, now_ms: f64) -> Value {
         let block = Object::from([("type", "text"), ("text", MISSING_RESULT_TEXT)]);
         Value::Object(Object::from([
@@ -108,9 +100,9 @@ impl MissingResult {
         ]))
     }
 
-    /// Its tokens, as pi estimates them (compaction 1.5).
+    /// Tokens of an invented result under pi's estimate (compaction 1.5).
     pub fn tokens() -> f64 {
-        // The text is ASCII: bytes are UTF-16 units.
+        // The text is ASCII, so bytes equal UTF-16 units.
         (MISSING_RESULT_TEXT.len() as f64 / CHARS_PER_TOKEN).ceil()
     }
 }

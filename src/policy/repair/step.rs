@@ -1,5 +1,5 @@
-//! Repair as a step: unusable calls go, every call is followed by one result, and results lose their details, once when
-//! a run begins (pruning 1.1, step 4). After the history limit the pairing is done again (step 7).
+//! Applies repair to a planned message list (pruning 1.1, step 4): removes unusable calls, pairs calls with results,
+//! and strips result details, once at the start of a run. Pairing runs again after the history limit (step 7).
 
 use crate::js::Value;
 use crate::policy::edit::Edit;
@@ -10,16 +10,17 @@ use crate::policy::repair::pairing::{Pairing, PlacedMessage, pair};
 use crate::policy::repair::shape::{PairingShape, is_call};
 use crate::store::entry::{CharCount, Role};
 
-/// What a repair came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RepairResult {
-    /// The fate of every message it was given.
+    /// The fate of every input message.
     pub fates: Vec<MessageFate>,
-    /// Another list is sent: more, less, elsewhere or otherwise. Details do not count, they are never sent.
+    /// The list to be sent differs: messages added, removed, moved or edited. Details do not count; they are never
+    /// sent.
     pub changed: bool,
 }
 
-/// Repairs a list that a run begins with. Every tool name is allowed: which tools a run has is not in a transcript.
+/// Repairs the list at the start of a run. Every tool name is allowed, because a transcript does not record the tools
+/// of a run.
 pub fn repair_list(list: &mut MessageList) -> RepairResult {
     let mut fates = unchanged_fates(list);
     let given = repair_inputs(list, &mut fates);
@@ -28,7 +29,7 @@ pub fn repair_list(list: &mut MessageList) -> RepairResult {
     RepairResult { changed: paired || fates.iter().any(|fate| fate.fate.is_change()), fates }
 }
 
-/// Pairs calls and results again, after messages were dropped.
+/// Pairs calls and results again after messages were dropped.
 pub fn pair_list(list: &mut MessageList) -> RepairResult {
     let mut fates = unchanged_fates(list);
     let given: Vec<usize> = (0..list.len()).collect();
@@ -40,8 +41,8 @@ fn unchanged_fates(list: &MessageList) -> Vec<MessageFate> {
     list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect()
 }
 
-/// Repairs the calls of assistant messages (compaction 6.7), of which only those with odd ones keep their body. Returns
-/// which of the messages that were given are left.
+/// Repairs the calls of assistant messages (compaction 6.7) and returns the input indexes of the messages that are
+/// left. Only messages with unusual calls have their body loaded.
 fn repair_inputs(list: &mut MessageList, fates: &mut [MessageFate]) -> Vec<usize> {
     let mut left = Vec::with_capacity(list.len());
     for (at, fate) in fates.iter_mut().enumerate() {
@@ -76,7 +77,7 @@ fn repair_inputs(list: &mut MessageList, fates: &mut [MessageFate]) -> Vec<usize
     left
 }
 
-/// Why a message differs, where it does.
+/// Returns why a repaired message differs; `None` when it does not.
 fn repaired_reason(body: &Value, made: &Value) -> Option<Reason> {
     let calls = |message: &Value| {
         let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
@@ -88,7 +89,6 @@ fn repaired_reason(body: &Value, made: &Value) -> Option<Reason> {
     (made != body).then_some(Reason::CallTidied)
 }
 
-/// Takes the details off every tool result.
 fn strip_details(list: &mut MessageList, fates: &mut [MessageFate], given: &[usize]) {
     for (at, given) in given.iter().enumerate() {
         let has_details = list.features_at(at).is_some_and(|texture| texture.details_chars.is_some());
@@ -99,7 +99,7 @@ fn strip_details(list: &mut MessageList, fates: &mut [MessageFate], given: &[usi
     }
 }
 
-/// Pairs a list whose messages were given as these; whether that gives another list (compaction 6.2).
+/// Pairs a list and returns whether that changes it (compaction 6.2). `given` maps positions to input indexes.
 fn apply_pairing_to_list(list: &mut MessageList, fates: &mut [MessageFate], given: &[usize]) -> bool {
     let shape = |at| list.features_at(at).map_or(&PairingShape::Other, |texture| &texture.shape);
     let pairing = pair(&(0..list.len()).map(shape).collect::<Vec<_>>());
@@ -121,7 +121,6 @@ fn apply_pairing_to_list(list: &mut MessageList, fates: &mut [MessageFate], give
     changed
 }
 
-/// The input's index of a placed message.
 fn input_index(placed: &PlacedMessage) -> Option<usize> {
     match placed {
         PlacedMessage::Original(at) | PlacedMessage::Renamed(at, _) => Some(*at),
@@ -129,7 +128,7 @@ fn input_index(placed: &PlacedMessage) -> Option<usize> {
     }
 }
 
-/// Results that moved up to their call: something that stood before them comes behind them.
+/// Marks the results that moved up to their call: some message that preceded them now follows.
 fn mark_moved(pairing: &Pairing, list: &MessageList, fates: &mut [MessageFate], given: &[usize]) -> bool {
     let mut least = usize::MAX;
     let mut moved = false;

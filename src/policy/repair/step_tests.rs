@@ -1,4 +1,4 @@
-//! Repair as a step gives the list that repairing the messages gives.
+//! Repairing a planned list must equal repairing the messages themselves.
 
 use super::*;
 use crate::js;
@@ -6,7 +6,7 @@ use crate::policy::message_list::MessageOrigin;
 use crate::policy::repair::{AllowedTools, apply_pairing, pair, repair_inputs, shape_of};
 use crate::policy::testing::{ListFixture as Messages, calls, result};
 
-/// Where each message of the repaired list comes from (none: invented), and why each one given has its fate.
+/// Returns the origin of each repaired message (`None`: invented), the reason of each input message, and `changed`.
 fn repaired<T: AsRef<str>>(messages: &[T]) -> (Vec<Option<usize>>, Vec<Reason>, bool) {
     let messages = Messages::of(messages);
     let mut list = messages.list();

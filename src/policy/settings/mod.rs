@@ -1,4 +1,4 @@
-//! The parameters of every step in one value: what a plan is made with, and what a person tunes.
+//! The parameters of all policies in one value: the input of a plan, and the state that the settings pane edits.
 
 mod rows;
 
@@ -15,30 +15,21 @@ use crate::policy::compact::ASSUMED_SUMMARY_TOKENS;
 use crate::policy::policy_set::{Policy, PolicySet};
 use crate::policy::truncate::{HARD_MAX_CHARS, MIN_KEEP_CHARS, WINDOW_SHARE, v2026_9};
 
-/// Every step's parameters, and which steps take part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicySettings {
-    /// The version whose rules the steps follow.
+    /// Version whose rules apply.
     pub ruleset: Ruleset,
-    /// The steps that take part.
     pub enabled: PolicySet,
-    /// Reserve and keep of a compaction.
     pub compaction: CompactionSettings,
-    /// Tokens of the summary: those of one that was made, else an assumption.
+    /// Tokens of the summary: measured if one was made, otherwise an assumption.
     pub summary_tokens: u64,
-    /// Cutting oversized results.
     pub truncate: TruncateSettings,
-    /// Holding all tool results to a budget.
     pub reduce: ReduceSettings,
-    /// Checking a prompt before it is sent.
     pub check: CheckSettings,
     /// User turns that stay; 0 is no limit (pruning 2.1).
     pub history_limit: f64,
-    /// Context pruning.
     pub prune: PruneSettings,
-    /// The guard of every call.
     pub guard: GuardSettings,
-    /// Clearing of tool uses.
     pub clear: ClearSettings,
 }
 
@@ -61,7 +52,7 @@ impl Default for PolicySettings {
 }
 
 impl PolicySettings {
-    /// What a version has built in for a window in tokens.
+    /// Returns a version's built-in settings for a window in tokens.
     pub fn built_in(ruleset: Ruleset, window: f64) -> Self {
         let rules = ruleset.rules();
         let truncate = TruncateSettings::built_in(rules, window);
@@ -69,25 +60,27 @@ impl PolicySettings {
         Self { ruleset, truncate, reduce, ..Self::default() }
     }
 
-    /// Pruning alone, under these settings.
+    /// Enables [`Policy::Prune`] alone, with these settings.
     pub fn pruning_only(prune: PruneSettings) -> Self {
         Self { prune, ..Self::default() }
     }
 }
 
-/// How far a single tool result is cut in the transcript (pruning 6.1). The gateway has these built in.
+/// Limits for a single tool result in the transcript (pruning 6.1). The gateway has these built in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TruncateSettings {
     /// Share of the window that one result may take, 0 to 1.
     pub window_share: f64,
-    /// Chars that one result may have whatever the window.
+    /// Chars that one result may have under any window.
     pub max_chars: f64,
-    /// Chars that every cut block keeps; in 2026.9 only of results that the model has not answered yet (pruning 8.3).
+    /// Chars that every cut block keeps; since 2026.8.1 only in results that the model has not answered yet (pruning
+    /// 8.3).
     pub min_keep_chars: f64,
 }
 
 impl TruncateSettings {
-    /// What a version has built in: the newest caps a result by the size of the window (pruning 8, row "Single limit").
+    /// Returns a version's built-in limits: since 2026.5.28 the cap depends on the window (pruning 8, row "Single
+    /// limit").
     pub fn built_in(rules: &Rules, window: f64) -> Self {
         let max_chars = match rules.result_limit {
             ResultLimit::None => f64::INFINITY,
@@ -97,7 +90,7 @@ impl TruncateSettings {
         Self { max_chars, ..Self::default() }
     }
 
-    /// [`Self::max_result_chars`] by the rules of a version: the newest has a limit for a window that is not known.
+    /// [`Self::max_result_chars`] in a version: since 2026.5.28 an unknown window (NaN) also has a limit.
     pub fn max_result_chars_under(&self, rules: &Rules, window: f64) -> f64 {
         match rules.result_limit {
             ResultLimit::Stepped { .. } if window.is_nan() => v2026_9::UNKNOWN_WINDOW_CHARS,
@@ -112,17 +105,17 @@ impl Default for TruncateSettings {
     }
 }
 
-/// What all tool results may have together (releases R35–R38). The gateway has these built in.
+/// Budget of all tool results together (releases R35–R38). The gateway has it built in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReduceSettings {
-    /// Chars of all of them.
+    /// In chars.
     pub all_chars: f64,
-    /// Results that were sent once keep their bytes; off, as after a restart of the gateway.
+    /// Results that an earlier call sent keep their bytes. Off right after a restart of the gateway.
     pub keeps_sent: bool,
 }
 
 impl ReduceSettings {
-    /// What a version has built in for a window in tokens.
+    /// Returns a version's built-in budget for a window in tokens.
     pub fn built_in(rules: &Rules, window: f64, truncate: &TruncateSettings) -> Self {
         let single = truncate.max_result_chars_under(rules, window).max(1.0);
         let keeps_sent = rules.aggregate == Aggregate::Emptied;
@@ -136,21 +129,21 @@ impl Default for ReduceSettings {
     }
 }
 
-/// What is checked before a prompt is sent (releases R60).
+/// Settings of the check before a prompt is sent (releases R60).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CheckSettings {
-    /// Tokens of the message to come.
+    /// Tokens of the next message.
     pub prompt_tokens: f64,
-    /// The check is repeated inside a tool loop (releases R43).
+    /// Repeats the check inside a tool loop (releases R43).
     pub mid_turn: bool,
 }
 
-/// What tool results may take of the window in one call (pruning 6.30). The gateway has these built in.
+/// Shares of the window that the guard of each call allows (pruning 6.30). The gateway has these built in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GuardSettings {
-    /// Share of the window that the whole context may take, 0 to 1; in 2026.9 nothing holds it to one (pruning 8.7).
+    /// Share of the window for the whole context, 0 to 1; unused since 2026.4.8 (pruning 8.7).
     pub budget_share: f64,
-    /// Share of the window that one result may take, 0 to 1.
+    /// Share of the window for one result, 0 to 1.
     pub single_share: f64,
 }
 

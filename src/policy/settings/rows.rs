@@ -1,4 +1,5 @@
-//! The settings of every step one by one, for the pane that moves them and for `--set`.
+//! Each setting of each policy as a row, for the settings pane and for `--set`. A row holds the key, the control, the
+//! value and its owner, the file in which a person would change it.
 
 use std::path::{Path, PathBuf};
 
@@ -16,64 +17,56 @@ use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, TokenCounting};
 use crate::policy::policy_set::Policy;
 use crate::policy::settings::{PolicySettings, ReduceSettings, TruncateSettings};
 
-/// One setting of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicySetting {
-    /// Its step.
     pub policy: Policy,
-    /// What stands before its key in `--set`: `contextPruning.`, or nothing.
+    /// Prefix of the key in `--set`, such as `contextPruning.`; may be empty.
     pub prefix: &'static str,
-    /// Who reads it.
     pub owner: SettingOwner,
-    /// Key, control, default, value, origin.
     pub setting: PruneSetting,
 }
 
-/// Who reads a setting: where a changed value would have to be written down.
+/// Program that reads a setting; decides where a changed value has to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingOwner {
-    /// The gateway: the path in `openclaw.json`.
+    /// Path in `openclaw.json`.
     Gateway(String),
-    /// pi itself: its settings file, and the path in that.
+    /// pi reads it from its own settings file.
     Runtime {
-        /// The agent dir: its global settings and its models lie there.
+        /// Directory of pi's global settings and models.
         agent_dir: PathBuf,
-        /// The file.
         file: PathBuf,
-        /// The path in it.
+        /// Path in the file.
         path: String,
     },
-    /// The gateway has it built in; moving it shows what another value would do.
+    /// The gateway has it built in; changing it here previews another value.
     BuiltIn,
-    /// The client that sends the request, or the provider (pruning 7.14).
+    /// The client that sends the request (pruning 7.14).
     Client,
-    /// The provider's server: the gateway derives what it asks of it (pruning 7.11).
+    /// The provider's server; the gateway derives the value that it requests (pruning 7.11).
     Server,
-    /// Clawscope: an assumption of the preview.
+    /// An assumption of clawscope's preview.
     Preview,
 }
 
 impl PolicySetting {
-    /// Its key in `--set` and JSON.
+    /// Returns the key used by `--set` and in JSON.
     pub fn key(&self) -> String {
         format!("{}{}", self.prefix, self.setting.key)
     }
 }
 
-/// What the rows are read from.
 #[derive(Debug, Clone, Copy)]
 pub struct SettingSources<'a> {
-    /// The gateway's configuration.
     pub config: &'a GatewayConfig,
-    /// The version.
     pub ruleset: Ruleset,
-    /// The session's key, for its turn limit.
+    /// Decides the turn limit.
     pub session_key: &'a str,
-    /// What the runtime itself holds back and keeps.
+    /// Reserve and keep of the runtime itself.
     pub runtime: CompactionSettings,
-    /// Window in tokens.
+    /// In tokens.
     pub window: f64,
-    /// The parameters that clearing starts from.
+    /// Initial parameters of clearing.
     pub clear: &'a ClearSettings,
 }
 
@@ -84,12 +77,12 @@ const fn slider(max: f64, step: f64, unit: Unit) -> Control {
 type ReadSetting = fn(&PolicySettings) -> Value;
 type OwnSetting = (Policy, &'static str, &'static str, SettingOwner, Control, ReadSetting);
 
-/// A summary is taken to have no more tokens than this, whatever is typed: no window holds more.
+/// Upper bound for the tokens of a summary; no window is larger.
 const MAX_SUMMARY_TOKENS: f64 = 1e6;
 
 const SHARE: Control = slider(1.0, 0.01, Unit::Share);
 
-/// Settings that no configuration of the gateway holds.
+/// Settings that the gateway's configuration does not have.
 const OWN_SETTINGS: [OwnSetting; 16] = [
     (
         Policy::Compact,
@@ -167,7 +160,8 @@ const OWN_SETTINGS: [OwnSetting; 16] = [
     }),
 ];
 
-/// Every setting of every step, in the order of the steps; `contextPruning.mode` is the first of its step.
+/// Returns the rows of all policies, in the order of [`Policy::ALL`]; `contextPruning.mode` is the first row of its
+/// policy.
 pub fn policy_settings(source: &SettingSources<'_>) -> Vec<PolicySetting> {
     let SettingSources { config, ruleset, runtime, window, .. } = *source;
     let gateway = |step, prefix: &'static str| {
@@ -197,8 +191,8 @@ pub fn policy_settings(source: &SettingSources<'_>) -> Vec<PolicySetting> {
     rows
 }
 
-/// Gives the settings of a compaction to pi, whose own files hold them. `model` is `provider/id` where single models may
-/// have their own.
+/// Makes pi the owner of the compaction settings, because its own files hold them. `model` is `provider/id` if single
+/// models may have their own.
 pub fn assign_to_pi(rows: &mut [PolicySetting], settings: &PiSettings, model: Option<&str>) {
     let agent_dir = settings.global().parent().map(Path::to_path_buf).unwrap_or_default();
     for row in rows.iter_mut().filter(|row| ["reserveTokens", "keepRecentTokens"].contains(&row.setting.key))
@@ -219,7 +213,7 @@ fn own_setting(
 ) -> PolicySetting {
     let value = read(built_in);
     let server = *reader == SettingOwner::Client && built_in.clear.cleared_by != ClearedBy::Client;
-    // The server's text for a cleared result is its own (pruning 7.14).
+    // The server chooses its own text for a cleared result (pruning 7.14).
     let reader = match (server, *key) {
         (true, "placeholder") => SettingOwner::Preview,
         (true, _) => SettingOwner::Server,
@@ -238,7 +232,7 @@ fn own_setting(
     PolicySetting { policy: *step, prefix, owner: reader, setting: row }
 }
 
-/// Why a version has nothing that a setting would move; none where it has.
+/// Returns the reason why a version does not have a setting; `None` if it has it.
 fn unsupported_reason(ruleset: Ruleset, step: Policy, key: &str) -> Option<&'static str> {
     let rules = ruleset.rules();
     match (step, key) {
@@ -260,17 +254,15 @@ fn unsupported_reason(ruleset: Ruleset, step: Policy, key: &str) -> Option<&'sta
     }
 }
 
-/// What tool results may have, one and all together, under a configuration.
+/// Limits of tool results, one and all together, under a configuration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResultLimits {
-    /// One.
     pub truncate: TruncateSettings,
-    /// All together.
     pub reduce: ReduceSettings,
 }
 
 impl ResultLimits {
-    /// Those of a session for a window in tokens.
+    /// Returns a session's limits for a window in tokens.
     pub fn of(config: &GatewayConfig, rules: &Rules, session_key: &str, window: f64) -> Self {
         let mut truncate = TruncateSettings::built_in(rules, window);
         if let Some(chars) = configured_result_chars(config, rules, session_key) {
@@ -280,7 +272,7 @@ impl ResultLimits {
     }
 }
 
-/// The most that one result may have as it is configured, of the agent or of all of them, where the version reads that.
+/// Returns the configured limit of one result, of the agent or the default; `None` if the version does not read it.
 fn configured_result_chars(config: &GatewayConfig, rules: &Rules, session_key: &str) -> Option<f64> {
     let written = written_result_chars(config, session_key).filter(|_| rules.result_limit.is_configured());
     written?.as_f64().filter(|chars| *chars >= 1.0).map(f64::floor)
@@ -297,7 +289,7 @@ fn written_result_chars<'a>(config: &'a GatewayConfig, session_key: &str) -> Opt
     own.or_else(|| config.value(&["agents", "defaults", limits, key]))
 }
 
-/// The most that one result may have (releases R30).
+/// (releases R30)
 fn result_chars_setting(source: &SettingSources<'_>) -> PolicySetting {
     let rules = source.ruleset.rules();
     let configured = rules.result_limit.is_configured();
@@ -321,10 +313,9 @@ fn result_chars_setting(source: &SettingSources<'_>) -> PolicySetting {
     PolicySetting { policy: Policy::Truncate, prefix: "contextLimits.", owner: reader, setting: row }
 }
 
-/// Where the most that one result may have is configured.
 const RESULT_CHARS_PATH: [&str; 2] = ["contextLimits", "toolResultMaxChars"];
 
-/// Whether the check of a prompt is repeated inside a tool loop (releases R43).
+/// (releases R43)
 fn mid_turn_setting(source: &SettingSources<'_>) -> PolicySetting {
     let path = ["agents", "defaults", "compaction", "midTurnPrecheck", "enabled"];
     let read = source.ruleset.rules().mid_turn_check;
@@ -347,7 +338,8 @@ fn mid_turn_setting(source: &SettingSources<'_>) -> PolicySetting {
     }
 }
 
-/// The turn limit of the session (pruning 2.3); where none is set, the place is named where it would be.
+/// Builds the row of the session's turn limit (pruning 2.3). Without a limit, its owner is the path where one would be
+/// set.
 fn history_limit_setting(source: &SettingSources<'_>) -> PolicySetting {
     let limit = history_limit_under(source.ruleset.rules(), source.session_key, &source.config.js_root);
     let place = limit.as_ref().map(|limit| limit.setting.clone());
@@ -367,8 +359,8 @@ fn history_limit_setting(source: &SettingSources<'_>) -> PolicySetting {
     PolicySetting { policy: Policy::History, prefix: "", owner: reader, setting: row }
 }
 
-/// Where a limit for this session would be written: the channel's default for its kind. A session that is of no
-/// channel never has one (pruning 2.3).
+/// Returns the path for a limit of this session: the channel's default for its kind. A session without a channel never
+/// has a limit (pruning 2.3).
 fn default_path(session_key: &str) -> Option<String> {
     let segments: Vec<&str> = session_key.split(':').filter(|segment| !segment.is_empty()).collect();
     let rest = match segments.as_slice() {
@@ -383,7 +375,7 @@ fn default_path(session_key: &str) -> Option<String> {
     }
 }
 
-/// The settings that these values of the rows come to; what has no row stays as configured.
+/// Returns the settings for these row values; settings without a row keep their configured value.
 pub fn settings_from_values(
     rows: &[PolicySetting],
     values: &[Value],
@@ -392,10 +384,11 @@ pub fn settings_from_values(
     let mut settings = configured.clone();
     let number = |key: &str| {
         let at = rows.iter().position(|row| row.key() == key)?;
-        // A floor that is built in is part of the reserve already.
+        // The reserve already includes a built-in floor.
         values.get(at)?.as_f64().filter(|_| rows[at].setting.control.fixed_reason().is_none())
     };
-    // Compaction and pruning compute with values that are built in; those of other steps are no settings of the version.
+    // Compaction and pruning compute with built-in values; for other policies a fixed row means that the version has no
+    // such setting.
     let counts = |row: &PolicySetting| {
         row.setting.control.fixed_reason().is_none() || matches!(row.policy, Policy::Compact | Policy::Prune)
     };
@@ -407,7 +400,6 @@ pub fn settings_from_values(
     settings
 }
 
-/// Puts one value where the settings hold it.
 fn assign(settings: &mut PolicySettings, row: &PolicySetting, value: &Value) {
     let number = value.as_f64().unwrap_or(f64::NAN);
     match (row.prefix, row.setting.key) {
@@ -520,7 +512,7 @@ mod tests {
             let mut values: Vec<Value> = rows.iter().map(|row| row.setting.value.clone()).collect();
             let before = settings_from_values(&rows, &values, &PolicySettings::default());
             values[at] = match row.setting.control {
-                // Past the floor of the reserve, so that it shows.
+                // Above the floor of the reserve, so that the change shows.
                 Control::Slider { max, .. } => max.into(),
                 Control::Switch => Value::Bool(row.setting.value.as_bool() == Some(false)),
                 Control::List => Value::Array(vec!["x".into()]),

@@ -1,6 +1,6 @@
-//! What is taken from all tool results together by gateways since 2026.4.8: each over its limit first, then as many
-//! as it takes until they fit a budget (releases R35–R38; pruning 8.3). Lengths are those of the version: units, or weighted
-//! chars from 2026.8.1 on.
+//! The budget of all tool results together, in gateways since 2026.4.8: first each result is cut to its own limit, then
+//! as many as necessary until all fit (releases R35–R38; pruning 8.3). Lengths are UTF-16 units, since 2026.8.1
+//! weighted chars; the comments call both units.
 
 use crate::context::tokens::weighted::NORMAL_WEIGHT;
 use crate::gateway::ruleset::{Aggregate, Ends, Notice, Rules, Truncation};
@@ -9,87 +9,78 @@ use crate::policy::truncate::ends::Suffix;
 use crate::policy::truncate::v2026_9::{self, ELIDED, FRESH_MIN_KEEP, WeightedCutOptions, with_content};
 use crate::policy::truncate::{is_oversized, max_result_chars_under};
 
-/// Units of the shortest notice that counts what is missing; no result is cut below it.
+/// Units of the shortest notice with a count; the smallest budget if `floor_is_notice` is set.
 const SHORTEST_NOTICE: f64 = 33.0;
-/// The texts of a result, and their notice, where lengths are weighted.
+/// Cuts and notice of versions that weigh chars.
 const WEIGHTED: Ends =
     Ends { notice: Notice::CountAndAdvice, bounded: true, result_blocks: true, whole_pairs: true };
 
-/// What holds for one list.
+/// The limits for one list.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResultBudget {
-    /// How texts are cut.
     pub ends: Ends,
-    /// Which results give way.
+    /// Order in which results shrink.
     pub rule: Aggregate,
-    /// Units that one result may have.
     pub single_limit: f64,
-    /// Units that all of them may have.
     pub total_limit: f64,
-    /// Results behind the last other message keep this many units when they are cut, and none of them gives way; none where
-    /// they are like all others.
+    /// Units that a fresh result, one after the last message of another role, keeps when it is cut to its own limit; it
+    /// never shrinks for the total limit. `None` if fresh results are like all others.
     pub fresh_min_keep: Option<f64>,
-    /// Messages before this position were sent before and stay as they are.
+    /// Messages before this position were sent earlier and stay unchanged.
     pub sent_until: usize,
 }
 
-/// A message of a list, as far as this rule asks.
 #[derive(Debug, Clone, Copy)]
 pub struct ReducibleMessage<'a> {
-    /// The tool result; none for every other message.
+    /// `None` for a message that is no tool result.
     pub result: Option<&'a Value>,
-    /// The length of its texts.
+    /// Length of its texts.
     pub chars: f64,
 }
 
-/// A message that was changed, by its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReducedMessage {
-    /// Its position.
+    /// Position in the list.
     pub at: usize,
-    /// What it became.
     pub message: Value,
-    /// How.
     pub reduction: Reduction,
-    /// Units that it lost.
+    /// Units that the message lost.
     pub freed_chars: f64,
 }
 
-/// Why a result was changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reduction {
-    /// It was over the limit of one.
+    /// Over the limit of one result.
     OverLimit {
-        /// The limit, units.
+        /// In units.
         limit: f64,
         /// Units that stay at least.
         min_keep: f64,
     },
-    /// It gave way to the budget of all.
+    /// Shortened for the budget of all results.
     OverBudget {
-        /// What it may have now, units.
+        /// Limit that remains, in units.
         limit: f64,
-        /// What follows it.
         notice: BudgetNotice,
     },
-    /// Nothing of it had room: a note stands for it, or nothing.
+    /// Replaced by a note, or emptied, because nothing of it fits.
     Elided {
-        /// Units that the note may have.
+        /// Units for the note.
         limit: f64,
     },
 }
 
-/// What follows a text that gave way to the budget of all.
+/// Notice behind a text that was shortened for the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetNotice {
-    /// That of every cut.
+    /// The notice of every cut.
     Usual,
-    /// A shorter one, where many results share little.
+    /// A shorter notice, for many results that share a small budget.
     Short,
 }
 
 impl BudgetNotice {
-    /// The text for one lost unit; the number in it is not told anew.
+    /// Returns the units of the notice for one lost unit.
     fn shortest_len(self, usual: Notice) -> f64 {
         match (self, usual) {
             (Self::Short, _) => short_notice(1.0).len() as f64,
@@ -98,13 +89,13 @@ impl BudgetNotice {
     }
 }
 
-/// What follows where many results share little (releases R36).
+/// (releases R36)
 fn short_notice(lost: f64) -> JsString {
     format!("[... {} chars truncated; narrow args]", crate::js::number_text(lost.max(1.0))).as_str().into()
 }
 
 impl Reduction {
-    /// The message after it; none where it stays as it is.
+    /// Returns the changed message; `None` if it stays unchanged.
     pub fn apply(&self, ends: Ends, rule: Aggregate, message: &Value) -> Option<Value> {
         let usual = Suffix::Standard(ends.notice);
         let cut = |limit: f64, min_keep: f64, suffix: Suffix<'_>| match rule {
@@ -127,7 +118,7 @@ impl Reduction {
     }
 }
 
-/// The changes of a list of messages, in the order in which they are made; a message may change twice.
+/// Returns the changes of a list, in order; a message may change twice.
 pub fn reduce(messages: &[ReducibleMessage<'_>], budget: &ResultBudget) -> Vec<ReducedMessage> {
     let mut bodies = BodyEditor { messages, budget, current: vec![None; messages.len()], previous: None };
     let is_result = messages.iter().map(|message| message.result.is_some()).collect::<Vec<_>>();
@@ -140,26 +131,23 @@ pub fn reduce(messages: &[ReducibleMessage<'_>], budget: &ResultBudget) -> Vec<R
     steps.into_iter().filter_map(reduced).collect()
 }
 
-/// Tool results by the position of their messages.
+/// Tool results by position, as JSON bodies or as messages of a list.
 pub(super) trait ResultEditor {
-    /// Changes a result. Returns its length after the change.
+    /// Changes a result and returns its new length.
     fn change(&mut self, at: usize, by: Reduction) -> f64;
-    /// Takes the last change of this result back.
+    /// Reverts the last change, which was of this result.
     fn revert(&mut self, at: usize);
 }
 
-/// One change of one result.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AppliedReduction {
-    /// The position of its message.
     pub(super) at: usize,
-    /// Why it changes.
     pub(super) reduction: Reduction,
-    /// Units that it loses.
+    /// Units that the result loses.
     pub(super) freed_chars: f64,
 }
 
-/// Reduces results to a budget; `is_result` and `chars` say for each message whether it is a result, and how long it is.
+/// Reduces results to a budget; `is_result` and `chars` hold the kind and the length of each message.
 pub(super) fn reduce_results(
     results: &mut dyn ResultEditor,
     is_result: &[bool],
@@ -181,7 +169,6 @@ pub(super) fn reduce_results(
     run.applied
 }
 
-/// Results as JSON bodies.
 struct BodyEditor<'a> {
     messages: &'a [ReducibleMessage<'a>],
     budget: &'a ResultBudget,
@@ -206,13 +193,14 @@ impl ResultEditor for BodyEditor<'_> {
 struct ReduceRun<'a> {
     results: &'a mut dyn ResultEditor,
     budget: &'a ResultBudget,
-    /// The length of each result as it is now.
+    /// Current length of each message.
     chars: Vec<f64>,
     applied: Vec<AppliedReduction>,
 }
 
 impl ReduceRun<'_> {
-    /// Changes a message. Returns the units that it loses.
+    /// Changes a result and returns the units it loses. A change that frees nothing is reverted, unless the result is
+    /// over its own limit.
     fn change(&mut self, at: usize, by: Reduction) -> f64 {
         let chars = self.results.change(at, by);
         let gain = (self.chars[at] - chars).max(0.0);
@@ -225,7 +213,7 @@ impl ReduceRun<'_> {
         gain
     }
 
-    /// Holds all results to their budget.
+    /// Shortens results until all fit the total limit.
     fn reduce_to_total(&mut self, reducible: &[usize], fresh_from: usize) {
         let total: f64 = reducible.iter().map(|at| self.chars[*at]).sum();
         let mut remaining = total - self.budget.total_limit;
@@ -260,7 +248,7 @@ impl ReduceRun<'_> {
         }
     }
 
-    /// The notice where so many results share the budget.
+    /// Returns the notice for `results` results that share the budget.
     fn notice(&self, results: usize) -> BudgetNotice {
         let usual = self.budget.ends.notice.text(1.0).len() as f64;
         let newest_first = matches!(self.budget.rule, Aggregate::Newest { .. });
@@ -271,13 +259,14 @@ impl ReduceRun<'_> {
         }
     }
 
-    /// What could not be cut enough gives way whole. Where it is emptied, it counts with what it had before it was cut.
+    /// Elides results that could not be cut enough. With [`Aggregate::Emptied`], the gateway counts the length before
+    /// the cut as freed.
     fn elide(&mut self, order: &[(usize, f64)], mut remaining: f64) {
         for (at, before) in order.iter().copied() {
             if remaining <= 0.0 {
                 return;
             }
-            // Before a prompt the newest leave the note whole.
+            // Before a prompt, 2026.8.1 and later never shorten the note.
             let note = self.budget.rule == Aggregate::Weighted && self.budget.fresh_min_keep.is_some();
             let least = if note { ELIDED.len() as f64 } else { 0.0 };
             let limit = (self.chars[at] - remaining).max(least);
@@ -287,7 +276,7 @@ impl ReduceRun<'_> {
     }
 }
 
-/// A result whose texts are empty, or from 2026.7.1 on as much of a note as there is room for.
+/// Empties the texts of a result, or since 2026.7.1 fills them with as much of the note as fits.
 fn elided(ends: Ends, rule: Aggregate, message: &Value, limit: f64) -> Value {
     let note = JsString::from(ELIDED);
     let mut left = if rule == Aggregate::Emptied { 0 } else { limit as usize };
@@ -307,8 +296,8 @@ fn is_result(message: &Value) -> bool {
     message.get("role").is_some_and(|role| role.str_is("toolResult"))
 }
 
-/// What holds for tool results where a call was too large, or for every prompt; none where the version takes nothing from
-/// them together. `single` stands for what one may have.
+/// Returns the budget of tool results for every prompt, or for the recovery from an overflow; `None` if the version has
+/// no budget. `single` overrides the limit of one result; for prompts only in versions where that is configurable.
 pub fn result_budget(
     rules: &Rules,
     tokens: f64,
@@ -336,7 +325,7 @@ pub fn result_budget(
     })
 }
 
-/// Whether the gateway would try to cut tool results of a list after an overflow (pruning 6.8, releases R35).
+/// Whether the gateway tries to cut tool results after an overflow (pruning 6.8, releases R35).
 pub fn has_oversized(rules: &Rules, messages: &[Value], tokens: f64) -> bool {
     let limit = max_result_chars_under(rules, tokens);
     match (rules.truncation, result_budget(rules, tokens, None, false)) {
@@ -350,7 +339,7 @@ pub fn has_oversized(rules: &Rules, messages: &[Value], tokens: f64) -> bool {
 }
 
 impl ResultBudget {
-    /// Messages as [`reduce`] looks at them.
+    /// Measures messages for [`reduce`].
     pub fn reducible_messages<'a>(&self, messages: &'a [Value]) -> Vec<ReducibleMessage<'a>> {
         let reducible = |message: &'a Value| {
             let result = is_result(message).then_some(message);
@@ -359,7 +348,7 @@ impl ResultBudget {
         messages.iter().map(reducible).collect()
     }
 
-    /// The length of a result's texts; 0 for every other message.
+    /// Returns the length of a result's texts; 0 for every other message.
     pub fn chars(&self, message: &Value) -> f64 {
         match self.rule {
             Aggregate::Weighted => v2026_9::result_chars(message, NORMAL_WEIGHT),
@@ -369,7 +358,8 @@ impl ResultBudget {
 }
 
 impl Aggregate {
-    /// What all results may have where one may have so many units: by default in recovery, else for every prompt.
+    /// Returns the total limit, for a limit of `single` units per result: with `for_prompts` that of every prompt,
+    /// otherwise that of the recovery.
     pub fn budget(self, tokens: f64, single: f64, for_prompts: bool) -> f64 {
         match self {
             Self::Newest { floor_is_notice: true } => single.max(SHORTEST_NOTICE),

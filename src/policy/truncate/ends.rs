@@ -1,5 +1,5 @@
-//! Truncation of tool results by gateways from 2026.3.7 to 7.35: the head of a text stays, and its tail where that looks
-//! important; a notice follows (releases R32, R34). Lengths are plain units.
+//! Cuts of tool results in gateways from 2026.3.7 to 7.35: the head of a text stays, and its tail if that looks
+//! important; a notice follows (releases R32, R34). Lengths are UTF-16 units.
 
 use std::borrow::Cow;
 
@@ -9,16 +9,16 @@ use crate::policy::truncate::text::CutOptions;
 use crate::policy::truncate::v2026_9::{MIDDLE_OMITTED, has_important_tail, with_content};
 use crate::policy::truncate::weighted_slice::splits_pair;
 
-/// A line end is preferred where it stands beyond this share of what may stay.
+/// The head ends at a line end beyond this share of its length.
 const HEAD_SHARE: f64 = 0.8;
-/// A line begins the tail where it begins within this share of it.
+/// The tail starts after a line end within this share of its length.
 const TAIL_SHARE: f64 = 0.2;
-/// Share of the budget that a tail takes, and most of its units.
+/// Share of the budget for a tail; the next constant is its largest length, in units.
 const TAIL_BUDGET_SHARE: f64 = 0.3;
 const MAX_TAIL_UNITS: f64 = 4000.0;
 
 impl Notice {
-    /// What follows a text that lost so many units.
+    /// Returns the notice for `lost` missing units.
     pub(in crate::policy) fn text(self, lost: f64) -> JsString {
         let lost = crate::js::number_text(lost.max(1.0));
         match self {
@@ -33,19 +33,19 @@ impl Notice {
     }
 }
 
-/// What is put behind a cut text.
+/// Text behind a cut text.
 #[derive(Debug, Clone, Copy)]
 pub enum Suffix<'a> {
-    /// Made from the number of units that were lost.
+    /// Built from the number of lost units.
     Generated(fn(f64) -> JsString),
     /// The version's notice.
     Standard(Notice),
-    /// A text that a test asks for.
+    /// Fixed text, for tests and for the guard.
     Fixed(&'a JsString),
 }
 
 impl<'a> Suffix<'a> {
-    /// That of a text which lost so many units.
+    /// Returns the suffix for `lost` missing units.
     pub(super) fn text(self, lost: f64) -> Cow<'a, JsString> {
         match self {
             Self::Generated(text) => Cow::Owned(text(lost)),
@@ -59,13 +59,13 @@ impl<'a> Suffix<'a> {
     }
 }
 
-/// The least of a cut text that stays, where the budget has room for that and the suffix of one lost unit.
+/// Limits `min_keep` to the units that the budget leaves beside the suffix for one lost unit.
 fn bounded_min_keep(budget: f64, min_keep: f64, suffix: Suffix<'_>) -> f64 {
     min_keep.min((budget - suffix.len(1.0)).max(0.0)).max(0.0)
 }
 
 impl Ends {
-    /// A text cut to a budget, with its suffix; none when it fits.
+    /// Cuts a text to a budget and adds the suffix; `None` if the text fits.
     pub fn cut(self, text: &JsString, budget: f64, min_keep: f64, suffix: Suffix<'_>) -> Option<JsString> {
         let length = text.len() as f64;
         if length <= budget {
@@ -88,7 +88,7 @@ impl Ends {
         }
     }
 
-    /// Head, marker and tail, or the head alone.
+    /// Returns head, marker and tail, or the head alone.
     fn retained_text(self, text: &JsString, room: f64, min_keep: f64) -> JsString {
         let tail = (room * TAIL_BUDGET_SHARE).floor().min(MAX_TAIL_UNITS);
         let head = room - tail - JsString::from(MIDDLE_OMITTED).len() as f64;
@@ -101,14 +101,13 @@ impl Ends {
         kept
     }
 
-    /// The first units of a text.
     fn head(self, text: &JsString, units: f64) -> JsString {
         let cut = units.max(0.0) as usize;
         let cut = if self.whole_pairs && splits_pair(text, cut) { cut - 1 } else { cut };
         text.slice(0, cut)
     }
 
-    /// The last units of a text, from behind a line end near their beginning.
+    /// Returns the last `units` units, from after a line end near their start.
     fn tail(self, text: &JsString, units: f64) -> JsString {
         let length = text.len();
         let start = length.saturating_sub(units as usize);
@@ -119,7 +118,7 @@ impl Ends {
         text.slice(start, length)
     }
 
-    /// The copy of a tool result with each text cut to its share of a limit; none when it is within.
+    /// Returns the copy of a tool result with each text cut to its share of the limit; `None` if it fits.
     pub fn cut_message(
         self,
         message: &Value,
@@ -144,14 +143,14 @@ impl Ends {
         Some(with_content(message, new.collect()))
     }
 
-    /// The text of a block that counts.
+    /// Returns the text of a block whose type counts.
     pub(super) fn text(self, block: &Value) -> Option<&JsString> {
         let kind = block.get("type")?;
         let counts = kind.str_is("text") || self.result_blocks && kind.str_is("toolResult");
         block.get("text")?.as_str().filter(|_| counts)
     }
 
-    /// Units of the text of a tool result; 0 for every other message, and for a content that is no list.
+    /// Returns the units of a tool result's texts; 0 for every other message, and for a content that is no list.
     pub fn chars(self, message: &Value) -> f64 {
         let is_result = message.get("role").is_some_and(|role| role.str_is("toolResult"));
         let blocks = message.get("content").and_then(Value::as_array).filter(|_| is_result);
@@ -164,13 +163,13 @@ impl Ends {
     }
 }
 
-/// Where a head of so many units ends: at its last line end, where that stands far enough behind.
+/// Returns the end of a head of `units` units: its last line end if that is beyond [`HEAD_SHARE`], otherwise `units`.
 fn line_end(text: &JsString, units: f64) -> f64 {
     let line = text.last_index_of_lf(units.max(0.0) as usize).map(|at| at as f64);
     line.filter(|at| *at > units * HEAD_SHARE).unwrap_or(units)
 }
 
-/// A copy of a block with another text; of a `toolResult` block with a string content that too.
+/// Returns a copy of a block with another text; in a `toolResult` block, a string content is replaced too.
 pub(super) fn with_text(block: &Value, text: Option<JsString>) -> Value {
     let mut copy = block.clone();
     if let (Value::Object(object), Some(text)) = (&mut copy, text) {

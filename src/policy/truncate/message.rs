@@ -8,14 +8,14 @@ use crate::policy::truncate::text::{CutOptions, js_max, truncated_metrics, trunc
 use crate::policy::truncate::v2026_9::{WeightedCutOptions, truncated_result};
 use crate::store::entry::{MessageSize, Role};
 
-/// Chars of the text of a tool result: of its text blocks that hold strings, without joiners; 0 for every other
-/// message, and for a content that is no list (pruning 6.5).
+/// Returns the chars of the text blocks that hold strings, without joiners; 0 for every message that is no tool result,
+/// and for a content that is no list (pruning 6.5).
 pub fn result_chars(message: &Value) -> f64 {
     let blocks = message.get("content").and_then(Value::as_array).filter(|_| is_result(message));
     blocks.unwrap_or_default().iter().filter_map(block_text).map(|text| text.len() as f64).sum()
 }
 
-/// [`result_chars`] from the sizes of a message; none where they do not tell, because a text is no string.
+/// [`result_chars`] from sizes; `None` if a text is no string, because sizes do not count it.
 pub fn sized_result_chars(size: &MessageSize) -> Option<f64> {
     match size.role {
         Role::ToolResult if size.needs_body => None,
@@ -24,22 +24,23 @@ pub fn sized_result_chars(size: &MessageSize) -> Option<f64> {
     }
 }
 
-/// Whether a message is a tool result over a limit; under a negative one every tool result is (pruning 6.8).
+/// Whether a message is a tool result over the limit; true for every tool result if the limit is negative (pruning
+/// 6.8).
 pub fn is_oversized(message: &Value, max_chars: f64) -> bool {
     is_result(message) && result_chars(message) > max_chars
 }
 
-/// The copy of a tool result with each text block cut to its share of the limit; none when the message stays: its
-/// content is no list, or is within the limit (pruning 6.6).
+/// Returns the copy of a tool result with each text block cut to its share of the limit; `None` if the content is no
+/// list or fits (pruning 6.6).
 ///
-/// No block is cut below the least to keep and the suffix together, so that all of them may exceed the limit. A
-/// message over the limit is a copy even when no block was cut. Other keys and blocks stay as they are.
+/// No block is cut below `min_keep_chars` plus the suffix, so that all blocks together may exceed the limit. A message
+/// over the limit is a copy even if no block was cut. Other keys and blocks stay unchanged.
 pub fn truncated_message(message: &Value, max_chars: f64, cut: &CutOptions) -> Option<Value> {
     truncated_message_by(Truncation::Head { floor_has_suffix: true }, message, max_chars, cut)
 }
 
-/// [`truncated_message`] by the rules of a version: the one before the reference does not add the suffix to the least of
-/// a block, the newest keeps tails and has a suffix of its own (pruning 8, row "Truncation").
+/// [`truncated_message`] in a version: the one before the reference does not add the suffix to the minimum of a block;
+/// later ones keep tails and have their own suffix (pruning 8, row "Truncation").
 pub fn truncated_message_under(
     rules: &Rules,
     message: &Value,
@@ -49,7 +50,7 @@ pub fn truncated_message_under(
     truncated_message_by(rules.truncation, message, max_chars, cut)
 }
 
-/// [`truncated_message_under`] for rules that are known by their row alone.
+/// [`truncated_message_under`] for a single field of the rules.
 pub fn truncated_message_by(
     truncation: Truncation,
     message: &Value,
@@ -74,7 +75,7 @@ pub fn truncated_message_by(
     }
 }
 
-/// Chars below which no block's share of the limit falls (pruning 6.6; 8, row "Truncation").
+/// Returns the chars below which no block's share of the limit falls (pruning 6.6; 8, row "Truncation").
 pub fn min_budget(truncation: Truncation, cut: &CutOptions) -> f64 {
     match truncation {
         Truncation::Head { floor_has_suffix: true } => cut.min_keep_chars + cut.suffix.len() as f64,
@@ -82,7 +83,7 @@ pub fn min_budget(truncation: Truncation, cut: &CutOptions) -> f64 {
     }
 }
 
-/// Each text block cut to its share of the limit, but to no budget below `least`.
+/// Cuts each text block to its share of the limit, but to no budget below `least`.
 fn truncated_with_min_budget(message: &Value, max_chars: f64, cut: &CutOptions, least: f64) -> Option<Value> {
     let blocks = message.get("content")?.as_array()?;
     let total = result_chars(message);
@@ -105,7 +106,7 @@ fn truncated_block(block: &Value, budget: impl Fn(&JsString) -> f64, cut: &CutOp
     copy
 }
 
-/// [`truncated_message_by`] for a content that is known by its texture. One of which a tail may stay is known by its body.
+/// [`truncated_message_by`] for features. `None` for rules that may keep a tail: those need the body.
 pub(crate) fn truncated_content(
     truncation: Truncation,
     content: &ResultContent,
@@ -133,7 +134,7 @@ fn is_result(message: &Value) -> bool {
     message.get("role").is_some_and(|role| role.str_is("toolResult"))
 }
 
-/// The text of a text block, where it is a string.
+/// Returns the text of a text block, if it is a string.
 fn block_text(block: &Value) -> Option<&JsString> {
     block.get("text")?.as_str().filter(|_| block.get("type").is_some_and(|kind| kind.str_is("text")))
 }
@@ -154,7 +155,7 @@ mod tests {
         result(&format!("[{}]", chars.iter().map(block).collect::<Vec<_>>().join(",")))
     }
 
-    /// Chars of each block after truncation.
+    /// Returns the chars of each block after truncation.
     fn truncated(chars: &[usize], max_chars: f64) -> Option<Vec<usize>> {
         let new = truncated_message(&texts(chars), max_chars, &CutOptions::default())?;
         let blocks = new.get("content")?.as_array()?.iter();

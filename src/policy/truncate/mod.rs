@@ -1,5 +1,5 @@
-//! Oversized single tool results: the limit of one result, the cut of a text, its spread over the blocks of a
-//! message, and what the gateway's own rewriting of a session appends (pruning 6).
+//! Truncation of oversized tool results: the limit of one result, the cut of a text, its distribution over the blocks
+//! of a message, and the entries that the gateway appends when it rewrites a session (pruning 6).
 
 mod aggregate;
 mod ends;
@@ -32,28 +32,29 @@ use crate::policy::settings::TruncateSettings;
 
 /// Share of the window that one tool result may take (pruning 6.1).
 pub const WINDOW_SHARE: f64 = 0.3;
-/// Chars that one tool result may have whatever the window (pruning 6.1).
+/// Chars that one tool result may have under any window (pruning 6.1).
 pub const HARD_MAX_CHARS: f64 = 400_000.0;
 /// Chars that every cut text keeps at least (pruning 6.1).
 pub const MIN_KEEP_CHARS: f64 = 2000.0;
-/// Chars to a token, as the limit counts (pruning 6.2).
+/// Chars per token of the limit (pruning 6.2).
 const CHARS_PER_TOKEN: f64 = 4.0;
 
-/// Chars that one tool result may have for a window in tokens; without a lower bound, NaN for NaN (pruning 6.2).
+/// Returns the limit of one tool result in chars, for a window in tokens; has no lower bound, and is NaN for NaN
+/// (pruning 6.2).
 pub fn max_result_chars(window_tokens: f64) -> f64 {
     TruncateSettings::default().max_result_chars(window_tokens)
 }
 
 impl TruncateSettings {
-    /// Chars that one tool result may have for a window in tokens (pruning 6.2).
+    /// Returns the limit of one tool result in chars, for a window in tokens (pruning 6.2).
     pub fn max_result_chars(&self, window_tokens: f64) -> f64 {
         let chars = (window_tokens * self.window_share).floor() * CHARS_PER_TOKEN;
-        // Not `f64::min`, which would take the number where the other is NaN.
+        // Not `f64::min`, which returns the number if the other is NaN.
         if chars > self.max_chars { self.max_chars } else { chars }
     }
 }
 
-/// [`max_result_chars`] by the rules of a version (pruning 8, row "Single limit").
+/// [`max_result_chars`] in a version (pruning 8, row "Single limit").
 pub fn max_result_chars_under(rules: &Rules, window_tokens: f64) -> f64 {
     TruncateSettings::built_in(rules, window_tokens).max_result_chars_under(rules, window_tokens)
 }

@@ -1,4 +1,4 @@
-//! Holding all tool results to a budget as a step (releases R35–R38).
+//! Applies the budget of all tool results to a message list (releases R35–R38).
 
 use crate::gateway::ruleset::{Aggregate, Rules};
 use crate::policy::edit::Edit;
@@ -10,7 +10,7 @@ use crate::policy::truncate::aggregate::{AppliedReduction, ResultEditor, reduce_
 use crate::policy::truncate::{Reduction, ResultBudget, result_budget, truncate_list};
 use crate::store::entry::Role;
 
-/// Cuts the results of a list until they fit, for a window in tokens. A version without such a budget leaves them.
+/// Cuts the results of a list until they fit, for a window in tokens. A version without such a budget changes nothing.
 pub fn reduce_list(
     list: &mut MessageList,
     rules: &Rules,
@@ -38,7 +38,6 @@ pub fn reduce_list(
     fates
 }
 
-/// Holds the results of a list to a budget.
 pub(super) fn apply_budget(list: &mut MessageList, fates: &mut [MessageFate], budget: &ResultBudget) {
     let done = reduce_to_budget(list, budget);
     for AppliedReduction { at, reduction: by, .. } in done {
@@ -52,7 +51,6 @@ pub(super) fn apply_budget(list: &mut MessageList, fates: &mut [MessageFate], bu
     }
 }
 
-/// Reduces the results of a list, and returns what was done.
 fn reduce_to_budget(list: &mut MessageList, budget: &ResultBudget) -> Vec<AppliedReduction> {
     let has_text = |at: usize| {
         list.size(at).role == Role::ToolResult
@@ -65,12 +63,11 @@ fn reduce_to_budget(list: &mut MessageList, budget: &ResultBudget) -> Vec<Applie
     reduce_results(&mut ListEditor { list, budget, previous: None }, &is_result, chars, budget)
 }
 
-/// The length of a result, as it was measured when it was read.
+/// Returns the length of a result, measured with its features.
 fn chars(list: &MessageList, at: usize) -> f64 {
     list.features_at(at).and_then(|texture| texture.text_features).map_or(0.0, |letters| letters.chars)
 }
 
-/// Results as messages of a list.
 struct ListEditor<'l, 'c> {
     list: &'l mut MessageList<'c>,
     budget: &'l ResultBudget,
@@ -92,8 +89,8 @@ impl ResultEditor for ListEditor<'_, '_> {
     }
 }
 
-/// Cuts the results of a list as the gateway writes them to the transcript after an overflow: each to its limit, and since
-/// 2026.4.8 all of them to a budget.
+/// Cuts the results of a list as the gateway rewrites them in the transcript after an overflow: each to its limit, and
+/// since 2026.4.8 all of them to a budget.
 pub fn truncate_after_overflow(
     list: &mut MessageList,
     rules: &Rules,
@@ -111,14 +108,14 @@ pub fn truncate_after_overflow(
     }
 }
 
-/// Chars that cutting results after an overflow would take.
+/// Returns the chars that cutting results after an overflow would free.
 pub fn reducible_chars(list: &MessageList, rules: &Rules, window: f64, truncate: &TruncateSettings) -> f64 {
     let single = truncate.max_result_chars_under(rules, window);
     let Some(budget) = result_budget(rules, window, Some(single), false) else { return 0.0 };
     reduce_to_budget(&mut list.clone(), &budget).iter().map(|done| done.freed_chars).sum()
 }
 
-/// Where the messages begin that no call was sent yet: behind the last answer.
+/// Returns the position after the last answer: an earlier call sent all messages before it.
 fn sent_before(list: &MessageList) -> usize {
     list.sizes().rposition(|size| size.role == Role::Assistant).map_or(0, |at| at + 1)
 }
@@ -129,7 +126,7 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::policy::testing::{ListFixture as Messages, calls, result};
 
-    /// Fates of results of these many chars under a budget of all; an answer stands for `|`.
+    /// Returns the fates of results of these many chars; `|` is an answer.
     fn reduced(ruleset: Ruleset, list: &str, settings: ReduceSettings) -> Vec<(Fate, Reason, u64)> {
         let message = |word: &str| match word.parse::<usize>() {
             Ok(chars) => result("c", &"x".repeat(chars)),

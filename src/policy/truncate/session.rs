@@ -1,6 +1,6 @@
-//! What the gateway's own rewriting of oversized tool results appends to a session, defects included
-//! (pruning 6.10–6.12): `firstKeptEntryId` is not mapped to the new ids, labels and branch summaries are dropped.
-//! Nothing is written here; our own commit maps ids and keeps labels.
+//! Simulates the gateway's rewriting of oversized tool results in a session, including its defects (pruning 6.10–6.12):
+//! `firstKeptEntryId` is not mapped to the new ids, labels and branch summaries are dropped. Nothing is written here;
+//! clawscope's own commit maps ids and keeps labels.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -13,30 +13,27 @@ use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 use crate::transcript::{Leaf, Tree};
 
-/// What the gateway reports.
+/// The gateway's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RewriteOutcome {
-    /// It rewrote the branch, with this many results cut.
     Truncated {
-        /// Oversized results; counted even where no block was cut.
+        /// Oversized results, including those in which no block was cut.
         count: usize,
     },
-    /// It did not, or failed on the way, for this reason in its own words.
+    /// The gateway did not rewrite the branch, or failed on the way.
     Failed {
-        /// The reason.
+        /// In the gateway's words.
         reason: String,
     },
 }
 
-/// What rewriting a session comes to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRewrite {
-    /// What the gateway reports.
     pub outcome: RewriteOutcome,
-    /// The entries it writes behind the file, in order. None without an assistant message anywhere in the file,
-    /// although it reports success.
+    /// Entries that the gateway appends to the file, in order. Empty if the file holds no assistant message, although
+    /// the gateway reports success then.
     pub appended: Vec<Value>,
-    /// The entry that each of them is a copy of.
+    /// Original of each appended entry.
     pub originals: Vec<EntryIx>,
 }
 
@@ -45,27 +42,28 @@ impl SessionRewrite {
         Self { outcome: RewriteOutcome::Failed { reason }, appended: Vec::new(), originals: Vec::new() }
     }
 
-    /// The lines as they are written, each with its end.
+    /// Returns the appended lines, each with its line end.
     pub fn lines(&self) -> String {
         self.appended.iter().map(|entry| js::stringify(entry) + "\n").collect()
     }
 }
 
-/// The session that is rewritten, as it is on disk: the runtime upgrades older files before.
+/// The session as it is on disk, after the runtime's upgrade of older files.
 #[derive(Debug, Clone, Copy)]
 pub struct RewriteInput<'a> {
-    /// Its entries.
     pub index: &'a Index,
-    /// Their tree.
     pub tree: &'a Tree,
-    /// Tokens of the model's window.
+    /// In tokens.
     pub window: f64,
-    /// The clock, ms since the epoch.
+    /// Clock, in ms since the epoch.
     pub now_ms: i64,
 }
 
-/// What rewriting the session's own branch would append (pruning 6.10, 6.11). `body` reads an entry as the runtime
-/// holds it; its error is passed on.
+/// Returns the entries that rewriting the session's own branch would append (pruning 6.10, 6.11). `body` reads an entry
+/// in the runtime's form.
+///
+/// # Errors
+/// Those of `body`.
 pub fn rewrite<E>(
     session: &RewriteInput<'_>,
     new_ids: &mut dyn IdSource,
@@ -116,7 +114,7 @@ pub fn rewrite<E>(
     Ok(SessionRewrite { outcome, appended, originals })
 }
 
-/// The oversized tool results of the branch, those before a compaction included (pruning 6.10).
+/// Returns the oversized tool results of the branch, including those before a compaction (pruning 6.10).
 fn oversized<E>(
     session: &RewriteInput<'_>,
     branch: &[EntryIx],
@@ -140,14 +138,13 @@ fn oversized<E>(
     Ok(found)
 }
 
-/// What becomes of an entry that the runtime appends: it looks for the first assistant message of the file
-/// (pruning 6.11a, 6.12).
+/// Effect of appending an entry: the runtime searches the file for its first assistant message (pruning 6.11a, 6.12).
 enum AppendEffect {
-    /// There is one: the line is written.
+    /// Found: the line is written.
     Written,
-    /// There is none: writing is put off for ever.
+    /// Not found: the line is never written.
     Deferred,
-    /// An entry without a message stands before it, and reading its role fails.
+    /// An entry without a message precedes it, and reading its role fails.
     Throws(EntryIx),
 }
 
@@ -163,7 +160,7 @@ fn append_effect(index: &Index) -> AppendEffect {
     AppendEffect::Deferred
 }
 
-/// The exception's text for an entry whose message is absent or null.
+/// Returns the exception's text for an entry whose message is absent or null.
 fn missing_role_error(entry: &Value) -> String {
     let what = if entry.get("message").is_some() { "null" } else { "undefined" };
     format!("Cannot read properties of {what} (reading 'role')")
@@ -172,18 +169,21 @@ fn missing_role_error(entry: &Value) -> String {
 struct RewriteRun<'a> {
     session: &'a RewriteInput<'a>,
     new_ids: &'a mut dyn IdSource,
-    /// The id that the next entry hangs from: any value, `null` at the root.
+    /// Parent of the next entry: any value, `null` at the root.
     parent: Value,
     issued_ids: HashSet<String>,
     appended: Vec<Value>,
     originals: Vec<EntryIx>,
 }
 
-/// A key that stands for id, parent and time, in the places where the runtime puts them.
+/// Key that marks the place of id, parent and time among the copied keys.
 const ID_PLACEHOLDER: &str = "id";
 
 impl RewriteRun<'_> {
-    /// Appends the copy of an entry, if its kind is copied; the reason where that fails.
+    /// Appends the copy of an entry, if its kind is copied.
+    ///
+    /// # Errors
+    /// With the gateway's reason, if the copy fails.
     fn append(&mut self, ix: EntryIx, entry: &Value, limit: Option<f64>) -> Result<(), String> {
         let kind = self.session.index.entry(ix).kind;
         let copy = match kind {
@@ -239,7 +239,7 @@ impl RewriteRun<'_> {
         copy
     }
 
-    /// A new entry with the members named, in their order; absent ones leave no key.
+    /// Returns a new entry with these members in this order; absent ones leave no key.
     fn copied_entry(&mut self, entry: &Value, kind: EntryKind, keys: &[&str]) -> Object {
         let mut copy = Object::default();
         copy.set("type", Value::from(kind.as_str()));
@@ -255,7 +255,7 @@ impl RewriteRun<'_> {
         copy
     }
 
-    /// An id that no entry of the file has, nor a new one.
+    /// Returns an id that neither an entry of the file nor a new one has.
     fn issue_id(&mut self) -> String {
         let RewriteInput { index, tree, .. } = self.session;
         let line = index.line_count + self.appended.len() as u64 + 1;
@@ -276,7 +276,7 @@ mod tests {
     const ASSISTANT: &str = r#""type":"message","message":{"role":"assistant","content":[]}"#;
     const SMALL: &str = r#""type":"message","message":{"role":"toolResult","content":[]}"#;
 
-    /// New ids n1, n2, ….
+    /// Issues n1, n2, ….
     struct Counted(u32);
 
     impl IdSource for Counted {
@@ -298,7 +298,8 @@ mod tests {
         )
     }
 
-    /// Rewrites a chain of entries e0, e1, … given by their members, for a window of 1000 tokens: a limit of 1200.
+    /// Rewrites a chain of entries e0, e1, … with these members, for a window of 1000 tokens, whose limit is 1200
+    /// chars.
     fn rewritten(entries: &[&str]) -> SessionRewrite {
         let mut lines = vec![r#"{"type":"session","version":3,"id":"s"}"#.to_owned()];
         for (at, members) in entries.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Truncation as a step: the tool results of a context that are over the limit of one result are cut, as the gateway
-//! writes them to the transcript after an overflow (pruning 6.8, 6b).
+//! Applies truncation to a message list: cuts the tool results over the limit of one result, as the gateway rewrites
+//! them in the transcript after an overflow (pruning 6.8, 6b).
 
 use crate::gateway::ruleset::{Rules, Truncation};
 use crate::policy::edit::Edit;
@@ -10,9 +10,9 @@ use crate::policy::settings::TruncateSettings;
 use crate::policy::truncate::{result_chars, sized_result_chars, step_2026_9};
 use crate::store::entry::Role;
 
-/// Cuts every result over the limit for a window in tokens, by the rules of a version. Up to the reference a message over
-/// it counts as truncated even where no block could be cut (pruning 6.6), and a content that is no list stays, which only
-/// a negative limit finds too long.
+/// Cuts every result over a version's limit, for a window in tokens. Up to the reference, a message over the limit
+/// counts as truncated even if no block could be cut (pruning 6.6). A content that is no list stays; it is over the
+/// limit only if that is negative.
 pub fn truncate_list(
     list: &mut MessageList,
     rules: &Rules,
@@ -48,7 +48,7 @@ fn truncate(list: &mut MessageList, at: usize, max_chars: f64, edit: &Edit) -> M
     MessageFate { after, fate: Fate::Truncated, ..MessageFate::kept(&size, Reason::OverLimit) }
 }
 
-/// Chars of its text (pruning 6.5).
+/// Returns the chars of the message's text (pruning 6.5).
 fn chars(list: &MessageList, at: usize) -> f64 {
     let body = list.features_at(at).and_then(|texture| texture.body.as_ref());
     body.map(|body| result_chars(body)).or_else(|| sized_result_chars(&list.size(at))).unwrap_or(0.0)
@@ -65,7 +65,7 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::policy::testing::{ListFixture as Messages, result};
 
-    /// Chars of each message after truncation, and why.
+    /// Returns the chars of each message after truncation, with the reason.
     fn truncated(chars: &[usize], window: f64, settings: &TruncateSettings) -> Vec<(u64, Reason)> {
         truncated_under(Ruleset::V2026_3_2, chars, window, settings)
     }
@@ -110,7 +110,7 @@ mod tests {
             messages.check(&list);
             fates[0].after.whole_chars()
         };
-        // Cut blocks of 2000 chars have the suffix on top.
+        // A cut block keeps 2000 chars and the suffix.
         assert_eq!((chars(Ruleset::V2026_3_2), chars(Ruleset::V2026_2_19)), (21_000, 22_170));
     }
 

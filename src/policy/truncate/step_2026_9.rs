@@ -1,5 +1,6 @@
-//! Truncation as a step by the rules since 2026.8.1: each result held to its limit, then all of them together, oldest first
-//! (pruning 8.3). Those behind the last other message keep more, and are left out when all together are too many.
+//! Applies the truncation of gateways since 2026.8.1 to a message list: each result to its limit, then all results to
+//! their budget, oldest first (pruning 8.3). Results after the last message of another role keep more chars and
+//! do not shrink for the budget.
 
 use crate::gateway::ruleset::Rules;
 use crate::policy::fate::MessageFate;
@@ -10,7 +11,7 @@ use crate::policy::truncate::reduce_step::apply_budget;
 use crate::policy::truncate::result_budget;
 use crate::store::entry::Role;
 
-/// Cuts the results of a list for a window in tokens; `limit` is what one may have, in weighted chars.
+/// Cuts the results of a list for a window in tokens; `limit` is that of one result, in weighted chars.
 pub(super) fn truncate_list(
     list: &mut MessageList,
     rules: &Rules,
@@ -25,7 +26,7 @@ pub(super) fn truncate_list(
     };
     let mut fates: Vec<MessageFate> = (0..list.len()).map(untouched).collect();
     if let Some(mut budget) = result_budget(rules, window, None, true) {
-        // A limit of one is at least a char, as in `result_budget`.
+        // At least one char, as in `result_budget`.
         let single = limit.max(1.0);
         (budget.single_limit, budget.total_limit) = (single, rules.aggregate.budget(window, single, true));
         budget.fresh_min_keep = Some(settings.min_keep_chars);
@@ -42,7 +43,7 @@ mod tests {
     use crate::policy::truncate::truncate_list;
     use crate::policy::{Fate, Reason};
 
-    /// What becomes of results of so many chars, an answer behind those before `|`.
+    /// Returns the fates of results of these many chars; `|` is an answer.
     fn truncated(list: &str, window: f64) -> Vec<(Fate, Reason, u64)> {
         let message = |word: &str| match word.parse::<usize>() {
             Ok(chars) => result("c", &"x".repeat(chars)),

@@ -6,18 +6,16 @@ use crate::policy::features::TextMetrics;
 use crate::policy::truncate::MIN_KEEP_CHARS;
 use crate::policy::truncate::ends::Suffix;
 
-/// What follows a text that was cut; 217 chars (pruning 6.3).
+/// Suffix of a cut text; 217 chars (pruning 6.3).
 pub(super) const SUFFIX: &str = "\n\n⚠️ [Content truncated — original was too large for the model's context window. The content above is a partial view. If you need more, request specific sections or use offset/limit parameters to read smaller chunks.]";
 
-/// A line end is preferred when it stands beyond this share of what may be kept (pruning 6.4).
+/// The head ends at a line end beyond this share of the chars it may keep (pruning 6.4).
 const NEWLINE_SHARE: f64 = 0.8;
 
-/// How texts are cut.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CutOptions {
-    /// Follows a text that was cut.
     pub suffix: JsString,
-    /// Chars kept of any text at least, whatever its budget; may be negative or a fraction.
+    /// Chars that every text keeps, whatever its budget; may be negative or a fraction.
     pub min_keep_chars: f64,
 }
 
@@ -28,17 +26,16 @@ impl Default for CutOptions {
 }
 
 impl CutOptions {
-    /// The suffix where it is not the reference's, else that of a version that counts what is missing.
+    /// Returns the suffix if a caller changed it, otherwise the notice of a version that counts the missing chars.
     pub(super) fn suffix_or(&self, notice: Notice) -> Suffix<'_> {
         if self.suffix == SUFFIX { Suffix::Standard(notice) } else { Suffix::Fixed(&self.suffix) }
     }
 }
 
-/// A text of more than `budget` chars cut and with the suffix behind it; none when it fits (pruning 6.4).
+/// Cuts a text of more than `budget` chars and adds the suffix; `None` if it fits (pruning 6.4).
 ///
-/// The head stays, up to the last line feed at or before what may be kept when that stands beyond 0.8 of it; the line
-/// feed is dropped. Where the least to keep is more than the text, the suffix makes it longer. A surrogate pair may
-/// be split.
+/// The head ends at the last line feed within the chars it may keep, if that is beyond 0.8 of them; the line feed is
+/// dropped. If the minimum is more than the text, the suffix makes it longer. A surrogate pair may be split.
 pub fn truncated_text(text: &JsString, budget: f64, cut: &CutOptions) -> Option<JsString> {
     let end = cut_end(text.len(), budget, cut, |at| text.last_index_of_lf(at))?;
     let mut new = text.slice(0, end);
@@ -46,13 +43,14 @@ pub fn truncated_text(text: &JsString, budget: f64, cut: &CutOptions) -> Option<
     Some(new)
 }
 
-/// [`truncated_text`] for a text that is known by its texture.
+/// [`truncated_text`] for the metrics of a text.
 pub(super) fn truncated_metrics(text: &TextMetrics, budget: f64, cut: &CutOptions) -> Option<TextMetrics> {
     let end = cut_end(text.chars, budget, cut, |at| text.last_line_feed(at))?;
     Some(text.cut(end, &TextMetrics::of(&cut.suffix)))
 }
 
-/// How many chars stay of a text that is over the budget; `last_line_feed` finds the last one at or before a position.
+/// Returns the number of chars that stay; `None` if the text fits. `last_line_feed` returns the last one at or before a
+/// position.
 fn cut_end(
     chars: usize,
     budget: f64,
@@ -63,18 +61,18 @@ fn cut_end(
         return None;
     }
     let keep = js_max(cut.min_keep_chars, budget - cut.suffix.len() as f64);
-    // Below 0 only index 0 is looked at, and NaN looks at all.
+    // Below 0 only index 0 is searched, with NaN the whole text.
     let at_most = if keep.is_nan() { usize::MAX } else { keep as usize };
     let newline = last_line_feed(at_most).map_or(-1.0, |at| at as f64);
     Some(js_index(chars, if newline > keep * NEWLINE_SHARE { newline } else { keep }))
 }
 
-/// The greater number; NaN when one is, unlike `f64::max`.
+/// Returns the greater number; NaN if one is NaN, unlike `f64::max`.
 pub(crate) fn js_max(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }
 
-/// Where a cut falls: its fraction is dropped, and below 0 it counts from the end of the text.
+/// Returns the index of a cut as JavaScript's `slice` reads it: without its fraction, and from the end if negative.
 fn js_index(chars: usize, cut: f64) -> usize {
     let whole = cut.trunc();
     if whole < 0.0 { (chars as f64 + whole) as usize } else { whole as usize }
@@ -90,7 +88,7 @@ mod tests {
         truncated_text(&text.into(), keep + 1.0, &cut).map(|text| text.to_string_lossy())
     }
 
-    /// Chars kept of a text of 40 with a line feed at this index.
+    /// Returns the chars kept of a text of 40 with a line feed at `newline`.
     fn kept(newline: usize, keep: f64) -> usize {
         let text = format!("{}\n{}", "x".repeat(newline), "x".repeat(39 - newline));
         cut(&text, keep).expect("it is over the budget").len() - 1

@@ -1,5 +1,6 @@
-//! Truncation of tool results as gateways of 2026.9 do it: a limit by the size of the window, head and tail of a text,
-//! one budget for all results together (pruning 8.3). Lengths are weighted (pruning 8.5).
+//! Truncation of tool results in gateways since 2026.8.1: a limit that depends on the size of the window (so since
+//! 2026.5.28), head and tail of a text, one budget for all results (pruning 8.3). Lengths are weighted chars (pruning
+//! 8.5).
 
 use std::borrow::Cow;
 
@@ -10,18 +11,18 @@ use crate::policy::truncate::WINDOW_SHARE;
 use crate::policy::truncate::ends::{Suffix, with_text as with_block_text};
 use crate::policy::truncate::weighted_slice::{head, last_line_feed, tail};
 
-/// Chars that one result may have where the window is not known.
+/// Limit of one result, in chars, if the window is unknown.
 pub const UNKNOWN_WINDOW_CHARS: f64 = 16_000.0;
-/// Chars kept of results that the model has not answered yet.
+/// Chars that results keep until the model has answered them.
 pub const FRESH_MIN_KEEP: f64 = 2000.0;
-/// Units at the end of a text that are looked at for what is worth keeping.
+/// Units at the end of a text that are searched for an important word.
 const TAIL_SCAN_UNITS: usize = 2000;
-/// Chars of a tail at most, and its share of the budget.
+/// Largest tail in chars; the next constant is its share of the budget.
 const MAX_TAIL_CHARS: f64 = 4000.0;
 const TAIL_SHARE: f64 = 0.3;
-/// Between head and tail.
+/// Separates head and tail.
 pub(super) const MIDDLE_OMITTED: &str = "\n\n⚠️ [... middle content omitted — showing head and tail ...]\n\n";
-/// Stands for a result that the budget of all has no room for.
+/// Replaces a result that does not fit the budget of all results.
 pub(super) const ELIDED: &str =
     "[tool result elided: aggregate tool-result budget exceeded; rerun the command if the output is needed]";
 /// Words that make the end of a text worth keeping.
@@ -43,7 +44,7 @@ const IMPORTANT_WORDS: [&str; 15] = [
     "done",
 ];
 
-/// Chars that one result may have for a window in tokens: 0.3 of it, up to a cap.
+/// Returns the limit of one result in chars, for a window in tokens: 0.3 of it, up to a cap.
 pub fn result_chars_limit(tokens: f64) -> f64 {
     if tokens.is_nan() {
         return UNKNOWN_WINDOW_CHARS;
@@ -51,7 +52,7 @@ pub fn result_chars_limit(tokens: f64) -> f64 {
     ((tokens * WINDOW_SHARE).floor() * 4.0).min(result_chars_cap(tokens))
 }
 
-/// Chars that one result may have at most for a window of this size.
+/// Returns the largest limit of one result in chars, for a window in tokens.
 pub fn result_chars_cap(tokens: f64) -> f64 {
     match tokens {
         _ if tokens.is_nan() => UNKNOWN_WINDOW_CHARS,
@@ -61,19 +62,17 @@ pub fn result_chars_cap(tokens: f64) -> f64 {
     }
 }
 
-/// How a text is counted, and what follows it where it was cut.
 #[derive(Debug, Clone, Copy)]
 pub struct WeightedCutOptions<'a> {
-    /// What a plain char weighs.
+    /// Weight of a plain char.
     pub unit: f64,
-    /// What follows a cut text.
     pub suffix: Suffix<'a>,
 }
 
 impl WeightedCutOptions<'static> {
-    /// That of prompts and of the recovery.
+    /// For prompts and for the recovery.
     pub const NORMAL: Self = Self { unit: NORMAL_WEIGHT, suffix: Suffix::Standard(Notice::CountAndAdvice) };
-    /// That of the context guard.
+    /// For the guard of every call.
     pub const GUARD: Self = Self { unit: GUARD_WEIGHT, ..Self::NORMAL };
 }
 
@@ -82,14 +81,14 @@ impl WeightedCutOptions<'_> {
         weighted_length(text, self.unit)
     }
 
-    /// What follows a text that lost so many units.
+    /// Returns the suffix for `lost` missing units.
     fn notice(&self, lost: usize) -> Cow<'_, JsString> {
         self.suffix.text(lost.max(1) as f64)
     }
 }
 
-/// A text cut to a weighted length and with the notice behind it; none when it fits. Where the end looks important and
-/// there is room, it stays too. No surrogate pair is split.
+/// Cuts a text to a weighted length and adds the notice; `None` if it fits. The tail stays too if it looks important
+/// and there is room. No surrogate pair is split.
 pub fn truncated_text(
     text: &JsString,
     max: f64,
@@ -101,7 +100,7 @@ pub fn truncated_text(
         return None;
     }
     let min_keep = bounded_min_keep(max, min_keep, manner);
-    // The notice is taken to tell what a cut without one would lose.
+    // The gateway sizes the notice by the units that a cut without notice would lose.
     let lost = text.len() - head(text, max, unit).len();
     let room = (max - manner.length(&manner.notice(lost))).max(min_keep);
     let mut kept = retained_part(text, room, min_keep, unit);
@@ -121,12 +120,12 @@ pub fn truncated_text(
     }
 }
 
-/// The least of a cut text that stays, where there is room for that and the shortest notice.
+/// Limits `min_keep` to the length that the shortest notice leaves.
 fn bounded_min_keep(max: f64, min_keep: f64, manner: WeightedCutOptions<'_>) -> f64 {
     min_keep.min((max - manner.length(&manner.notice(1))).max(0.0)).max(0.0)
 }
 
-/// What stays of a text.
+/// Returns head, marker and tail, or the head alone.
 fn retained_part(text: &JsString, budget: f64, min_keep: f64, unit: f64) -> JsString {
     let middle = JsString::from(MIDDLE_OMITTED);
     let tail_budget = (budget * TAIL_SHARE).floor().min(MAX_TAIL_CHARS);
@@ -143,7 +142,7 @@ fn retained_part(text: &JsString, budget: f64, min_keep: f64, unit: f64) -> JsSt
     head_to_line(text, budget, unit)
 }
 
-/// The head of a text, up to its last line end where that stands beyond 0.8 of it.
+/// Returns the head of a text, up to its last line end if that is beyond 0.8 of it.
 fn head_to_line(text: &JsString, budget: f64, unit: f64) -> JsString {
     let cut = head(text, budget, unit);
     match last_line_feed(&cut) {
@@ -152,7 +151,7 @@ fn head_to_line(text: &JsString, budget: f64, unit: f64) -> JsString {
     }
 }
 
-/// The tail of a text, behind its first line end where that stands within 0.2 of it.
+/// Returns the tail of a text, from after its first line end if that is within the first 0.2 of it.
 fn tail_from_line(text: &JsString, budget: f64, unit: f64) -> JsString {
     let cut = tail(text, budget, unit);
     match cut.units().iter().position(|unit| *unit == 0x0A) {
@@ -171,7 +170,7 @@ pub(super) fn has_important_tail(text: &JsString) -> bool {
     IMPORTANT_WORDS.iter().any(|word| has_word(&end, word))
 }
 
-/// Whether a text has these words with no letter, digit or underscore on either side.
+/// Whether a text has `word` without an ASCII letter, digit or underscore on either side.
 fn has_word(text: &str, word: &str) -> bool {
     let joins = |char: Option<char>| char.is_some_and(|char| char.is_ascii_alphanumeric() || char == '_');
     text.match_indices(word).any(|(at, found)| {
@@ -179,7 +178,7 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// The text of a block that counts: of type `text` or `toolResult`, where it is a string.
+/// Returns the text of a `text` or `toolResult` block, if it is a string.
 fn block_text(block: &Value) -> Option<&JsString> {
     let counts = block.get("type").is_some_and(|kind| kind.str_is("text") || kind.str_is("toolResult"));
     block.get("text")?.as_str().filter(|_| counts)
@@ -190,13 +189,13 @@ fn blocks(message: &Value) -> &[Value] {
     message.get("content").and_then(Value::as_array).filter(|_| is_result).unwrap_or_default()
 }
 
-/// Weighted chars of the text of a tool result; 0 for every other message.
+/// Returns the weighted chars of a tool result's texts; 0 for every other message.
 pub fn result_chars(message: &Value, unit: f64) -> f64 {
     blocks(message).iter().filter_map(block_text).map(|text| weighted_length(text, unit)).sum()
 }
 
-/// The copy of a tool result within a limit; none when it is within. Blocks of at most `min_keep` chars stay whole where
-/// they and the notices of the others have room; the others share what the notices leave by their lengths.
+/// Returns the copy of a tool result within a limit; `None` if it fits. Blocks of at most `min_keep` chars stay whole
+/// if they and the notices of the others fit; the others share the rest in proportion to their lengths.
 pub fn truncated_result(
     message: &Value,
     max: f64,
@@ -231,13 +230,12 @@ pub fn truncated_result(
     Some(with_content(message, new.collect()))
 }
 
-/// What a block takes of a limit.
 struct BlockShare {
-    /// Its chars; 0 for what is no text.
+    /// 0 for a block without text.
     chars: f64,
-    /// Those of the longest notice that may follow it.
+    /// Chars of the longest notice for this block.
     notice: f64,
-    /// It is so short that it stays whole if that is possible.
+    /// Short enough to stay whole, if possible.
     is_small: bool,
 }
 
@@ -254,7 +252,7 @@ impl BlockShare {
     }
 }
 
-/// A copy of a message with another content; other keys stay where they are.
+/// Returns a copy with another content; other keys keep their order.
 pub(in crate::policy) fn with_content(message: &Value, content: Vec<Value>) -> Value {
     let mut copy = message.as_object().cloned().unwrap_or_default();
     copy.set("content", Value::Array(content));

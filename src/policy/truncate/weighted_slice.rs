@@ -4,20 +4,21 @@
 use crate::context::tokens::weighted::{is_uniform, weighted_units};
 use crate::js::JsString;
 
-/// The longest beginning of at most this weighted length.
+/// Returns the longest head of at most this weighted length.
 pub(in crate::policy) fn head(text: &JsString, max: f64, unit: f64) -> JsString {
     let cut = longest(text.len(), fits(text, max, unit, |units, count| &units[..count]));
     text.slice(0, if splits_pair(text, cut) { cut - 1 } else { cut })
 }
 
-/// The longest end of at most this weighted length.
+/// Returns the longest tail of at most this weighted length.
 pub(in crate::policy) fn tail(text: &JsString, max: f64, unit: f64) -> JsString {
     let all = text.len();
     let cut = all - longest(all, fits(text, max, unit, |units, count| &units[units.len() - count..]));
     text.slice(if splits_pair(text, cut) { cut + 1 } else { cut }, all)
 }
 
-/// Whether a part of so many units is within a weighted length. Most texts are plain, and are not looked at again.
+/// Returns a test whether a part of `count` units is within a weighted length. Most texts are plain, so their units are
+/// weighed by multiplication.
 fn fits(
     text: &JsString,
     max: f64,
@@ -32,12 +33,12 @@ fn fits(
     }
 }
 
-/// Index of the last line feed.
 pub(super) fn last_line_feed(text: &JsString) -> Option<usize> {
     text.last_index_of_lf(text.len())
 }
 
-/// The greatest number of units that fits; halving works because more units never weigh less, but for half a pair.
+/// Returns the greatest number of units that fits. Bisection works, because more units never weigh less, except for
+/// half a pair.
 fn longest(most: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, most);
     while low < high {
@@ -47,7 +48,7 @@ fn longest(most: usize, fits: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// Whether a pair stands across an index.
+/// Whether `at` is between the two halves of a surrogate pair.
 pub(super) fn splits_pair(text: &JsString, at: usize) -> bool {
     let units = text.units();
     let is = |at: Option<usize>, from: u16| {

@@ -1,5 +1,5 @@
-//! What running sums tell of a call is to the last bit what the steps make of its list of messages: counts, tokens, what is
-//! named as changed, and what the cache reads of it.
+//! The results from prefix sums must equal those of the policies on the message list to the last bit: counts, tokens,
+//! first changed message, and cache reads.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::policy::settings::GuardSettings;
 use crate::replay::base::ReplayBase;
 use crate::replay::trace::Trace;
 
-/// Numbers that look like chance.
+/// A pseudo-random generator.
 struct Dice(u64);
 
 impl Dice {
@@ -63,7 +63,7 @@ fn clearings() -> [ClearSettings; 7] {
     ]
 }
 
-/// Each call of a session under some settings; the long way where that is asked for.
+/// Replays each call; `long` forces the slow path over the message list.
 fn lane(
     session: &ReplaySession<'_>,
     settings: &Settings,
@@ -83,7 +83,7 @@ fn lane(
     made
 }
 
-/// One for each way in which calls are pruned and guarded.
+/// One version for each variant of pruning and guard.
 const RULESETS: [Ruleset; 7] = [
     Ruleset::V2026_2_19,
     Ruleset::V2026_3_2,

@@ -1,16 +1,16 @@
-//! The check before a prompt: what it asks for, and that a record which shows nothing of it is believed.
+//! The check before a prompt: its routes, and a record without the action that the check requested.
 
 use super::*;
 use crate::gateway::ruleset::Ruleset;
 use crate::policy::preflight::Route;
 
-/// Two runs; by chars the second one's prompt has about 8,000 tokens, which is too many with a fifth on top.
+/// Two runs; the second prompt has about 8,000 tokens by chars, too many with a margin of one fifth.
 fn full() -> Script {
     let first = Script::default().user().answer(2, true).result(32_000).answer(5_100, false);
     first.after(1).user().answer(5_200, false)
 }
 
-/// Compaction and the check by the rules of a version: a window of 10,000, of which 1,000 stay free.
+/// Compaction and the check under a ruleset: a window of 10,000, of which 1,000 stay free.
 fn checking(ruleset: Ruleset, steps: &[Policy]) -> Settings {
     let all = settings(steps);
     Settings { policies: PolicySettings { ruleset, ..all.policies }, ..all }

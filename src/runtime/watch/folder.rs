@@ -1,4 +1,4 @@
-//! One watched folder: which one it is, how it is known here, and how its changes come to be known.
+//! One watched folder: its identity, its names in the store, and the way its changes are detected.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,22 +11,23 @@ use super::{PollReason, WatchMode};
 use crate::store::index::FileIdentity;
 use crate::store::source::file_identity;
 
-/// A folder without links in its path.
+/// A watched folder; its key is the path without links.
 #[derive(Debug)]
 pub(super) struct WatchedFolder {
-    /// The names it is known by here.
+    /// The paths under which the store knows it.
     pub(super) names: BTreeSet<PathBuf>,
-    /// Which one it is: one that is made anew at the same place is another, and nobody tells of that.
+    /// The folder's identity at the start: a folder recreated at the same path is another one, and the old watch
+    /// reports nothing about it.
     identity: Option<FileIdentity>,
-    /// What was in it, where it is looked at now and then, and why it is.
+    /// The last snapshot of a polled folder, and why it is polled.
     pub(super) poll_state: Option<(FolderSnapshot, PollReason)>,
 }
 
-/// The system's own watcher, or why there is none.
+/// The system's watcher, or why it is unavailable.
 pub(super) type NativeWatcher = Result<RecommendedWatcher, PollReason>;
 
 impl WatchedFolder {
-    /// Begins to watch one. Answers what lies in it, too.
+    /// Starts to watch a folder, or polls it if the system cannot.
     pub(super) fn start(
         path: &Path,
         names: BTreeSet<PathBuf>,
@@ -38,14 +39,14 @@ impl WatchedFolder {
         Self { names, identity: folder_identity(path), poll_state }
     }
 
-    /// Whether another folder lies there by now.
+    /// Whether another folder is at this path now.
     pub(super) fn is_replaced(&self, path: &Path) -> bool {
         let now = folder_identity(path);
         now.is_some() && now != self.identity
     }
 }
 
-/// Has the system tell of the changes in a folder, or says why it does not.
+/// Registers the folder with the system's watcher, or returns why it must be polled.
 fn watch_natively(path: &Path, ways: WatchMode, native: &mut NativeWatcher) -> Result<(), PollReason> {
     match ways {
         WatchMode::Auto => {}
@@ -57,14 +58,14 @@ fn watch_natively(path: &Path, ways: WatchMode, native: &mut NativeWatcher) -> R
         return Err(PollReason::Remote(kind));
     }
     let native = native.as_mut().map_err(|why| why.clone())?;
-    // One that was made anew is not watched any more, whatever the watcher remembers.
+    // A recreated folder is no longer watched, although the watcher still lists it.
     drop(native.unwatch(path));
     native
         .watch(path, RecursiveMode::NonRecursive)
         .map_err(|error| PollReason::Refused(describe_error(&error)))
 }
 
-/// What the system says, in one line, with what to do where that is known.
+/// Describes an error in one line, with the remedy if known.
 pub(super) fn describe_error(error: &notify::Error) -> String {
     match &error.kind {
         notify::ErrorKind::MaxFilesWatch => {

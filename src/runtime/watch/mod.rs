@@ -1,6 +1,6 @@
-//! Follows the folders of a store: their own folders are watched, not the files, because rows and archives
-//! are renamed into place (store Q1). A burst of changes is told once (store Q3). Where the system cannot
-//! tell of changes, the folders are looked at now and then, and that is told too.
+//! Watches the folders of a store. It watches folders and not files, because writers rename rows and archives into
+//! place (store Q1), and reports a burst of changes once (store Q3). It polls folders that the system cannot watch,
+//! and reports that too.
 
 mod folder;
 mod polling;
@@ -16,35 +16,32 @@ use crate::gateway::env::Environment;
 use crate::runtime::watch::thread::{WatchCommand, WatchThread};
 use crate::store::discovery::Store;
 
-/// Set to anything but `0`, folders are looked at now and then instead of waiting for what the system tells.
+/// Any value but `0` makes clawscope poll every folder instead of waiting for the system's events.
 pub const POLL_VARIABLE: &str = "CLAWSCOPE_POLL";
 
-/// What a watch tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchEvent {
-    /// Paths that changed, in order and without repetition.
+    /// Changed paths, sorted and without duplicates.
     Changed(Vec<PathBuf>),
-    /// Every folder that is looked at now and then, and why; none when the system tells of all.
+    /// All polled folders; empty when the system reports every change.
     Polled(Vec<PolledFolder>),
 }
 
-/// A folder whose changes the system does not tell of.
+/// A folder whose changes the system does not report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolledFolder {
-    /// The folder.
     pub folder: PathBuf,
-    /// Why.
     pub reason: PollReason,
 }
 
-/// Why the system does not tell of a folder's changes.
+/// The reason to poll a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PollReason {
-    /// It lies on a file system of this kind, where other machines may write.
+    /// It is on a file system of this kind, where other machines may write.
     Remote(&'static str),
-    /// The system refused: this is what it said.
+    /// The system refused, with this error.
     Refused(String),
-    /// Someone asked for it.
+    /// [`POLL_VARIABLE`] is set.
     Requested,
 }
 
@@ -58,21 +55,21 @@ impl fmt::Display for PollReason {
     }
 }
 
-/// How changes are to be known.
+/// The way changes are detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WatchMode {
-    /// The system tells, where it can.
+    /// The system's events where possible, otherwise polling.
     #[default]
     Auto,
-    /// Everything is looked at now and then.
+    /// Polling everywhere.
     Poll,
-    /// Not at all: as if every change were lost.
+    /// Neither: every change is lost.
     #[cfg(test)]
     Ignore,
 }
 
 impl WatchMode {
-    /// As the environment asks for.
+    /// Reads the mode from [`POLL_VARIABLE`].
     pub fn from_env(env: &Environment) -> Self {
         match env.get(POLL_VARIABLE) {
             None | Some("" | "0") => Self::Auto,
@@ -81,14 +78,14 @@ impl WatchMode {
     }
 }
 
-/// Watches folders until it is dropped. Without changes it never wakes up, unless it has to look.
+/// Watches folders until it is dropped. The thread sleeps until something changes, unless it has to poll.
 #[derive(Debug)]
 pub struct Watch {
     commands: Sender<WatchCommand>,
 }
 
 impl Watch {
-    /// Begins to watch nothing yet. `tell` is called from another thread; it answers whether to go on.
+    /// Starts the thread with no folders. It calls `tell` for each event and stops when that returns `false`.
     pub fn start(ways: WatchMode, tell: impl Fn(WatchEvent) -> bool + Send + 'static) -> Self {
         let (commands, received) = channel();
         let for_watcher = commands.clone();
@@ -98,13 +95,14 @@ impl Watch {
         Self { commands }
     }
 
-    /// Watches these folders and no others. Folders that are not there are left out. What changed in a new one since
-    /// `read_ms` (ms since 1970), when reading it began, is told too: nothing falls between reading and watching.
+    /// Replaces the watched folders; missing ones are skipped. `read_ms` (ms since 1970) is when reading the store
+    /// began: changes in a new folder since then are reported, so that none between reading and watching is lost.
     pub fn set_folders(&self, folders: BTreeSet<PathBuf>, read_ms: i64) {
         drop(self.commands.send(WatchCommand::SetFolders(folders, read_ms)));
     }
 
-    /// Follows these databases and no others: a commit to one is told as a change of its path. A new one is told once.
+    /// Replaces the watched databases. A commit counts as a change of the database's path; a new database is reported
+    /// once.
     pub fn set_databases(&self, databases: BTreeSet<PathBuf>) {
         drop(self.commands.send(WatchCommand::SetDatabases(databases)));
     }
@@ -121,8 +119,8 @@ pub fn store_databases(store: &Store) -> BTreeSet<PathBuf> {
     store.databases.iter().map(|holding| holding.path.clone()).collect()
 }
 
-/// The folders whose changes may show: the state dir with the configuration, `agents`, every agent's own
-/// folder, and wherever a transcript lies.
+/// The folders with visible changes: the state dir with the config, `agents`, the folders of every agent, and the
+/// folders of transcripts.
 pub fn store_folders(store: &Store) -> BTreeSet<PathBuf> {
     let agents = store.state_dir.join("agents");
     let mut folders = BTreeSet::from([store.state_dir.clone(), agents.clone()]);
@@ -139,7 +137,7 @@ pub fn store_folders(store: &Store) -> BTreeSet<PathBuf> {
     folders
 }
 
-/// Folders that are looked at, and why, in one sentence; none for none.
+/// Describes the polled folders and the reason in one sentence; `None` without any.
 pub fn describe_polled(polled: &[PolledFolder]) -> Option<String> {
     let first = polled.first()?;
     let others = polled.iter().filter(|other| other.reason == first.reason).count() - 1;
@@ -151,13 +149,13 @@ pub fn describe_polled(polled: &[PolledFolder]) -> Option<String> {
     Some(format!("{folders}: looked at every second, as {}.", first.reason))
 }
 
-/// The folders among these that the system will not tell of, as a watch would find now.
+/// Returns the folders that a watch would have to poll now.
 pub fn find_polled(folders: BTreeSet<PathBuf>, ways: WatchMode) -> Vec<PolledFolder> {
     WatchThread::new(ways, channel().0, |_| true).find_polled(folders)
 }
 
-/// Whether a file may show: transcripts, archives, locks, rows and configurations, and folders. Temporary
-/// files of writers are not.
+/// Whether a file can affect the screen: transcripts, archives, locks, rows, configs and folders. Temporary files of
+/// writers cannot.
 fn is_relevant(path: &Path) -> bool {
     let Some(name) = path.file_name().map(|name| name.to_string_lossy()) else { return true };
     match name.rsplit_once('.') {

@@ -1,9 +1,9 @@
-//! A folder looked at now and then: what lies in it, and what changed since. For file systems of other
-//! machines, whose changes this one is not told of, and for systems that refuse to tell.
+//! Polls a folder: its files, and the changes since the last poll. For network file systems, whose changes by other
+//! machines reach no local watcher, and for systems that refuse to watch.
 //!
-//! A look asks as little as it can. The names are read only when the folder itself changed. Of the files only those are
-//! asked that may change: not what was put aside; rows, and transcripts that changed of late or have a lock beside them,
-//! each time; of the others a few each time, in turn.
+//! A poll does as few system calls as it can. It reads the names only when the folder's own time changed, skips files
+//! that never change (archives), checks session lists and recently changed or locked transcripts every time, and
+//! checks the other files in turn, an eighth per poll.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,27 +15,28 @@ use super::is_relevant;
 use crate::store::archive::{FileKind, classify};
 use crate::store::source::file_identity;
 
-/// How often folders are looked at that the system does not tell of.
+/// The time between two polls.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Looks until a file that was still so long is asked again.
+/// Polls until an idle file is checked again.
 const POLL_TURNS: usize = 8;
-/// Looks for which a file that changed is asked each time.
+/// Polls for which a changed file is checked every time.
 const WARM_POLLS: u32 = 60;
-/// Some file systems count seconds by twos: names that changed twice within this time may show one time of their folder.
+/// Some file systems count time in steps of 2 s, so two changes of the names within this time may leave the folder
+/// with one time.
 const FOLDER_TIME_TICK: Duration = Duration::from_secs(3);
 
-/// Length, time and file: another in any of them is a change. The time of a status change moves where the other is put back.
+/// Length, modified time, inode and status change time (mixed into one number); a difference in any of them is a
+/// change. The status change time catches writers that reset the modified time.
 type FileStamp = (u64, Option<SystemTime>, u64, i64);
 
-/// What is known of a file.
 #[derive(Debug, Clone, PartialEq)]
 struct PolledFile {
     stamp: Option<FileStamp>,
-    /// Looks for which it is asked each time yet.
+    /// The remaining polls that check it every time.
     warm_polls: u32,
 }
 
-/// A folder, and what was in it.
+/// The files of a folder at the last poll.
 #[derive(Debug, Default)]
 pub(super) struct FolderSnapshot {
     files: BTreeMap<OsString, PolledFile>,
@@ -44,7 +45,7 @@ pub(super) struct FolderSnapshot {
 }
 
 impl FolderSnapshot {
-    /// Looks at a folder for the first time. One that cannot be read is empty.
+    /// Takes the first snapshot. An unreadable folder counts as empty.
     pub(super) fn new(folder: &Path) -> Self {
         let modified = modified_time(folder);
         let named = |name: OsString| {
@@ -54,7 +55,7 @@ impl FolderSnapshot {
         Self { files: relevant_names(folder).map(|(name, _)| named(name)).collect(), modified, turn: 0 }
     }
 
-    /// Looks again: files that came, went or changed.
+    /// Returns files that appeared, vanished or changed since the last poll.
     pub(super) fn poll(&mut self, folder: &Path) -> Vec<PathBuf> {
         let mut changed = self.refresh_names(folder);
         self.turn = (self.turn + 1) % POLL_TURNS;
@@ -87,7 +88,7 @@ impl FolderSnapshot {
         changed
     }
 
-    /// Reads the names where they may be others; answers those that came or went.
+    /// Reads the names again if they may have changed; returns those that appeared or vanished.
     fn refresh_names(&mut self, folder: &Path) -> Vec<PathBuf> {
         let time = modified_time(folder);
         let is_fresh = time.is_some_and(|time| time.elapsed().is_ok_and(|age| age < FOLDER_TIME_TICK));
@@ -103,7 +104,7 @@ impl FolderSnapshot {
                 changed.push(path.clone());
                 PolledFile { stamp: read_stamp(&path), warm_polls: WARM_POLLS }
             });
-            // Another file came in its place: it is asked at once.
+            // Another file replaced it: it is checked at once.
             let is_another = inode.is_some() && inode != file.stamp.map(|(_, _, inode, _)| inode);
             file.warm_polls = file.warm_polls.max(u32::from(is_another));
             self.files.insert(name, file);
@@ -113,7 +114,7 @@ impl FolderSnapshot {
     }
 }
 
-/// The names in a folder that matter, with their inodes where the system gives them away.
+/// The relevant names in a folder, with their inodes if the system lists them.
 fn relevant_names(folder: &Path) -> impl Iterator<Item = (OsString, Option<u64>)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let named = entries.map(|entry| (entry.file_name(), inode_of(&entry)));
@@ -135,7 +136,7 @@ fn is_session_list(name: &OsString) -> bool {
     name == "sessions.json"
 }
 
-/// What was put aside stays as it is, and of a lock only its name says anything.
+/// Archives never change, and of a lock only the existence matters.
 fn may_change(name: &OsString) -> bool {
     !matches!(classify(&name.to_string_lossy()), FileKind::Archive(_) | FileKind::Lock(_))
 }
@@ -157,10 +158,11 @@ fn modified_time(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).and_then(|meta| meta.modified()).ok()
 }
 
-/// Clocks of file systems tick more coarsely than the system's, ms.
+/// File systems round times more coarsely than the system clock, ms.
 const FILE_TIME_TICK_MS: i64 = 50;
 
-/// Files of a folder that changed since a moment (ms since 1970), and the folder itself where one came or went.
+/// Returns the files of a folder that changed since `ms` (since 1970), and the folder itself if a name appeared or
+/// vanished. `i64::MAX` returns nothing.
 pub(super) fn changed_since(folder: &Path, ms: i64) -> Vec<PathBuf> {
     if ms == i64::MAX {
         return Vec::new();
@@ -186,7 +188,7 @@ mod tests {
         path
     }
 
-    /// What looks tell until every file had its turn.
+    /// Polls until every file had its turn; returns all changes.
     fn all_turns(looked: &mut FolderSnapshot, dir: &Path) -> Vec<PathBuf> {
         let mut told: Vec<PathBuf> = (0..POLL_TURNS).flat_map(|_| looked.poll(dir)).collect();
         told.sort();
@@ -227,7 +229,8 @@ mod tests {
             file(dir, name, "x");
         }
         let mut looked = FolderSnapshot::new(dir);
-        // The names were written just now: they are read again until the folder's time can be told from now.
+        // The names were written just now, so they are read again until the folder's time is old enough to be
+        // reliable.
         looked.files.values_mut().for_each(|file| file.warm_polls = 0);
         let live = file(dir, "s07.jsonl", "xy");
         assert_eq!(all_turns(&mut looked, dir).as_slice(), std::slice::from_ref(&live));

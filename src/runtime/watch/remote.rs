@@ -1,16 +1,16 @@
-//! File systems of other machines: what is written there, this system is not told of.
+//! Detects network file systems: a local watcher does not see what other machines write there.
 
 use std::path::Path;
 
-/// The kind of a file system whose changes may be made by other machines.
+/// Returns the kind of a network file system, or `None` for a local folder.
 #[cfg(target_os = "linux")]
 pub(super) fn remote_kind(folder: &Path) -> Option<&'static str> {
     let stat = rustix::fs::statfs(folder).ok()?;
-    // Of a signed type some values are negative; their lower half is the number.
+    // Where the type is signed some values are negative; the lower half is the magic number.
     kind_from_magic(stat.f_type as u64 & 0xFFFF_FFFF)
 }
 
-/// By `f_type`. sshfs and virtiofs are FUSE.
+/// Maps `f_type` to a name. sshfs and virtiofs are FUSE.
 #[cfg(target_os = "linux")]
 fn kind_from_magic(number: u64) -> Option<&'static str> {
     Some(match number {
@@ -26,7 +26,7 @@ fn kind_from_magic(number: u64) -> Option<&'static str> {
     })
 }
 
-/// The kind of a file system whose changes may be made by other machines; unknown here.
+/// Detection needs `statfs` magic numbers, which only Linux has.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn remote_kind(_folder: &Path) -> Option<&'static str> {
     None

@@ -10,7 +10,6 @@ use notify::EventKind;
 use super::thread::command_for;
 use super::*;
 
-/// Changes alone.
 fn changes(told: WatchEvent) -> Option<Vec<PathBuf>> {
     match told {
         WatchEvent::Changed(paths) => Some(paths),
@@ -18,12 +17,12 @@ fn changes(told: WatchEvent) -> Option<Vec<PathBuf>> {
     }
 }
 
-/// A thread that tells nobody.
+/// Returns a thread whose events go nowhere.
 fn silent(ways: WatchMode) -> WatchThread<impl Fn(WatchEvent) -> bool> {
     WatchThread::new(ways, channel().0, |_| true)
 }
 
-/// A watch over a folder, and what it tells.
+/// Watches folders; returns the watch and its changes.
 fn watched(folders: &[&Path]) -> (Watch, Receiver<Vec<PathBuf>>) {
     let (teller, heard) = channel();
     let tell = move |told| changes(told).is_none_or(|paths| teller.send(paths).is_ok());
@@ -32,7 +31,7 @@ fn watched(folders: &[&Path]) -> (Watch, Receiver<Vec<PathBuf>>) {
     (watch, heard)
 }
 
-/// Touches `path` until it is told of: the watch may not have begun yet.
+/// Appends to `path` until a change of it arrives: the watch may not have started yet.
 fn until_told(heard: &Receiver<Vec<PathBuf>>, path: &Path) -> Vec<PathBuf> {
     let deadline = Instant::now() + Duration::from_secs(20);
     while Instant::now() < deadline {
@@ -145,7 +144,7 @@ fn what_changed_between_reading_and_watching_is_told() {
 
 #[test]
 fn the_folders_of_the_demo_are_those_its_files_lie_in() {
-    use crate::inspect::store_location::{StoreLocation, StoreRequest};
+    use crate::session::store_location::{StoreLocation, StoreRequest};
     let place = StoreLocation::new(&StoreRequest::Demo, crate::gateway::env::Environment::default()).unwrap();
     let store = place.survey();
     let folders = store_folders(&store);

@@ -1,4 +1,5 @@
-//! The watching thread: what the system tells, what looking shows and what databases say becomes one stream of changes.
+//! The watching thread merges three sources into one stream of changes: the system's events, polls, and probes of
+//! databases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,21 +13,18 @@ use super::polling::{self, POLL_INTERVAL};
 use super::{PollReason, PolledFolder, WatchEvent, WatchMode, is_relevant};
 use crate::runtime::change_probes::ChangeProbes;
 
-/// Changes within this time are told together.
+/// Changes within this time are reported together.
 const DEBOUNCE: Duration = Duration::from_millis(80);
 
-/// What the watching thread is told.
 #[derive(Debug)]
 pub(super) enum WatchCommand {
-    /// Watch these folders and no others; new ones were read at this moment (ms since 1970).
+    /// Replaces the watched folders; new ones were read at this time (ms since 1970).
     SetFolders(BTreeSet<PathBuf>, i64),
-    /// Follow these databases and no others.
+    /// Replaces the watched databases.
     SetDatabases(BTreeSet<PathBuf>),
-    /// Something changed at these paths.
     Changed(Vec<PathBuf>),
-    /// Changes were lost: anything may have changed.
+    /// Events were lost: anything may have changed.
     Rescan,
-    /// End.
     Stop,
 }
 
@@ -34,14 +32,14 @@ pub(super) struct WatchThread<F> {
     mode: WatchMode,
     pub(super) native_watcher: NativeWatcher,
     notify: F,
-    /// By real path.
+    /// By path without links.
     pub(super) folders: BTreeMap<PathBuf, WatchedFolder>,
     pub(super) changed: BTreeSet<PathBuf>,
-    /// When the changes are told.
+    /// When to report the collected changes.
     pub(super) notify_at: Option<Instant>,
-    /// When polled folders are looked at.
+    /// When to poll again.
     pub(super) next_poll: Option<Instant>,
-    /// What was said last of the folders that are looked at.
+    /// The polled folders that were reported last.
     reported_polled: Vec<PolledFolder>,
     change_probes: ChangeProbes,
 }
@@ -102,7 +100,7 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
         }
     }
 
-    /// Answers whether to go on.
+    /// Reports polled folders and changes that are due; returns `false` when the receiver is gone.
     fn notify_due(&mut self, now: Instant) -> bool {
         let polled = self.polled_folders();
         if polled != self.reported_polled {
@@ -119,14 +117,13 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
         (self.notify)(WatchEvent::Changed(paths))
     }
 
-    /// The folders that are looked at now and then.
     fn polled_folders(&self) -> Vec<PolledFolder> {
         let looked =
             self.folders.iter().filter_map(|(path, folder)| Some((path, folder.poll_state.as_ref()?)));
         looked.map(|(path, (_, why))| PolledFolder { folder: path.clone(), reason: why.clone() }).collect()
     }
 
-    /// Those of these folders that would be looked at now and then.
+    /// Returns those of the folders that must be polled.
     pub(super) fn find_polled(mut self, folders: BTreeSet<PathBuf>) -> Vec<PolledFolder> {
         self.set_folders(folders, i64::MAX);
         self.polled_folders()
@@ -156,7 +153,7 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
             self.folders.insert(path, folder);
         }
         if let Ok(native) = &mut self.native_watcher {
-            // A folder that was deleted is watched no more anyway.
+            // A deleted folder is unwatched already.
             for gone in known.keys() {
                 drop(native.unwatch(gone));
             }
@@ -166,7 +163,7 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
         self.next_poll = polls.then(|| self.next_poll.unwrap_or_else(|| Instant::now() + POLL_INTERVAL));
     }
 
-    /// Notes changes under every name their folder is known by.
+    /// Records changes under every path that the store knows their folder by.
     fn record_changes(&mut self, paths: &[PathBuf]) {
         for path in paths {
             self.change_probes.schedule_soon(path, Instant::now());
@@ -182,8 +179,8 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
         self.record_paths([]);
     }
 
-    /// A change of a watched folder itself: it may have been deleted and made anew, and then nobody tells of it until it is
-    /// watched again. Its inode does not say: that of the old one is free for the new.
+    /// Watches a changed folder again. It may have been deleted and recreated, and then reports nothing until it is
+    /// watched again. Comparing inodes does not help, as the new folder may reuse the old inode.
     fn rewatch(&mut self, path: &Path) {
         let Some(folder) = self.folders.get(path).filter(|_| path.is_dir()) else { return };
         let names = folder.names.clone();
@@ -194,7 +191,7 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
         self.record_changes(&polling::changed_since(path, 0));
     }
 
-    /// Notes changes of paths as they are, and sets the time when all are told.
+    /// Records paths as they are, and schedules the report.
     fn record_paths(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
         self.changed.extend(paths);
         if !self.changed.is_empty() && self.notify_at.is_none() {
@@ -202,7 +199,7 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
         }
     }
 
-    /// What was lost may also be that a folder was made anew.
+    /// Watches every folder again, as a lost event may be that a folder was recreated.
     pub(super) fn record_all_folders(&mut self) {
         let folders: Vec<PathBuf> = self.folders.keys().cloned().collect();
         for folder in &folders {
@@ -220,14 +217,14 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
     }
 }
 
-/// What an event means here. Reading changes nothing, and we read a lot.
+/// Converts an event to a command. Reads are ignored, as clawscope itself reads a lot.
 pub(super) fn command_for(event: notify::Result<notify::Event>) -> Option<WatchCommand> {
     match event {
         Ok(event) if event.need_rescan() => Some(WatchCommand::Rescan),
         Ok(event) if matches!(event.kind, EventKind::Access(_)) => None,
         Ok(event) if event.paths.is_empty() => None,
         Ok(event) => Some(WatchCommand::Changed(event.paths)),
-        // Something was lost, and nobody says what.
+        // An error means lost events, of unknown files.
         Err(_) => Some(WatchCommand::Rescan),
     }
 }

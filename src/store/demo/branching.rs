@@ -1,11 +1,11 @@
-//! What changes the shape of a transcript being written: compactions, branches, labels, names.
+//! Operations on the shape of a transcript: compactions, branches, labels, names.
 use super::model::{chars, provider_tokens};
 use super::nodes::{Kind, NodeSizes};
 use super::transcript_writer::{PROSE_CHARS_PER_TOKEN, TranscriptWriter};
 use serde_json::{Value, json};
 
 impl TranscriptWriter {
-    /// Compacts the path (compaction 3.6-3.9, 3.21), keeping about `keep` estimated tokens. Gives the number of
+    /// Compacts the path (compaction 3.6-3.9, 3.21), keeping about `keep` estimated tokens. Returns the number of
     /// entries that left the context.
     pub(super) fn compact(&mut self, summary: &str, keep: u64, details: &Value) -> usize {
         let path = self.nodes.path();
@@ -26,7 +26,7 @@ impl TranscriptWriter {
         self.nodes.leaf = Some(at);
     }
 
-    /// Moves the leaf to `at` and records what the branch that was left had found (store N3).
+    /// Moves the leaf to `at` and records a summary of the branch that it leaves (store N3).
     pub(super) fn go_to_with_summary(&mut self, at: usize, summary: &str) {
         self.go_to(at);
         let from = self.nodes.all[at].id.clone();
@@ -36,13 +36,12 @@ impl TranscriptWriter {
         self.append(Kind::BranchSummary, sizes, json!({"type": "branch_summary"}), after);
     }
 
-    /// Names the entry `at` (store K8).
+    /// Labels the entry `at` (store K8).
     pub(super) fn label(&mut self, at: usize, label: &str) {
         let target = self.nodes.all[at].id.clone();
         self.append_metadata("label", json!({"targetId": target, "label": label}));
     }
 
-    /// Names the session (store K9).
     pub(super) fn name(&mut self, name: &str) {
         self.append_metadata("session_info", json!({"name": name}));
     }

@@ -1,5 +1,5 @@
-//! JSON as a JavaScript program writes it: numbers in their shortest JavaScript form, keys in the order given,
-//! nothing but the characters below U+0020, `"` and `\` escaped (store M1, P7).
+//! Writes JSON as a JavaScript program does: shortest number form, keys in insertion order, and only the characters
+//! below U+0020, `"` and `\` escaped (store M1, P7).
 use serde::Serialize as _;
 use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
@@ -13,7 +13,7 @@ impl Formatter for Js {
     }
 }
 
-/// One line of a transcript, without its line feed.
+/// Formats one line of a transcript, without its line feed.
 #[expect(clippy::expect_used, reason = "a Value has string keys only and the buffer never refuses a write")]
 pub(super) fn line(value: &Value) -> String {
     let mut out = Vec::with_capacity(256);
@@ -21,13 +21,13 @@ pub(super) fn line(value: &Value) -> String {
     String::from_utf8(out).expect("JSON text is UTF-8")
 }
 
-/// With an indent of two spaces, as `sessions.json` and the text of JSON tool results are written.
+/// Formats with an indent of two spaces, as in `sessions.json` and in the text of JSON tool results.
 #[expect(clippy::expect_used, reason = "a Value has string keys only and the buffer never refuses a write")]
 pub(super) fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).expect("a JSON value is writable")
 }
 
-/// `YYYY-MM-DDTHH:MM:SS.mmmZ` of an instant in ms.
+/// Formats ms since the epoch as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
 pub(super) fn iso(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |at| format!("{at:.3}"))
 }

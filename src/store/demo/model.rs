@@ -1,7 +1,7 @@
-//! The models of the demo store: prices, windows, and how many tokens a text really costs them.
+//! The models of the demo store: prices, windows and real token counts of texts.
 use serde_json::{Value, json};
 
-/// A model as the gateway's catalogue knows it. Prices in USD per million tokens, the window in tokens.
+/// A model in the gateway's catalogue. Prices in USD per million tokens, the window in tokens.
 #[derive(Debug)]
 pub(super) struct Model {
     pub(super) provider: &'static str,
@@ -36,24 +36,24 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// Tokens of the prompt.
     pub(super) fn prompt(&self) -> u64 {
         self.input + self.cache_read + self.cache_write
     }
 
-    /// Prompt and answer.
+    /// Tokens of prompt and reply.
     pub(super) fn total(&self) -> u64 {
         self.prompt() + self.output
     }
 }
 
 impl Model {
-    /// Whether prompt-cache pruning applies to its provider (pruning 3.6); of ours that is Anthropic alone.
+    /// Whether prompt-cache pruning applies to the provider (pruning 3.6); in the demo only to Anthropic.
     pub(super) fn is_prunable(&self) -> bool {
         self.provider == "anthropic"
     }
 
-    /// The stored form, cost computed as the runtime does: price per token first, then times tokens (compaction 10.2).
+    /// Returns the stored form, with the cost computed as by the runtime: price per token first, then times tokens
+    /// (compaction 10.2).
     pub(super) fn usage_json(&self, usage: &Usage) -> Value {
         let tokens = [usage.input, usage.output, usage.cache_read, usage.cache_write];
         let cost: Vec<f64> = self.price.iter().zip(tokens).map(|(price, n)| price / 1e6 * n as f64).collect();
@@ -66,17 +66,16 @@ impl Model {
     }
 }
 
-/// CJK characters per token.
 const CJK_CHARS_PER_TOKEN: f64 = 1.4;
 
-/// What a tokenizer makes of `text`: `per_token` ASCII characters to a token, CJK far fewer.
+/// Counts tokens as a tokenizer would, with `per_token` ASCII chars per token and far fewer CJK chars.
 pub(super) fn provider_tokens(text: &str, per_token: f64) -> u64 {
     let ascii = text.bytes().filter(u8::is_ascii).count() as f64;
     let wide = text.chars().filter(|c| !c.is_ascii()).count() as f64;
     (ascii / per_token + wide / CJK_CHARS_PER_TOKEN).ceil() as u64
 }
 
-/// Length in UTF-16 code units, the gateway's "chars".
+/// Returns the length in UTF-16 code units, the gateway's "chars".
 pub(super) fn chars(text: &str) -> u64 {
     if text.is_ascii() { text.len() as u64 } else { text.encode_utf16().count() as u64 }
 }

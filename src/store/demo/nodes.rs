@@ -1,11 +1,11 @@
-//! The tree behind a transcript being written: what the context is at its leaf, and what that costs.
+//! The tree behind a transcript being written: the context at its leaf, and the size of that context.
 
-/// What an entry is to the context (store K5).
+/// Role of an entry in the context (store K5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     User,
     Assistant,
-    /// An assistant message that carries an error and no content.
+    /// Assistant message with an error and no content.
     Refused,
     Result,
     BranchSummary,
@@ -15,12 +15,10 @@ pub(super) enum Kind {
     Meta,
 }
 
-/// Sizes of an entry as a message.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NodeSizes {
-    /// Estimated tokens: chars / 4, rounded up (compaction 1.1).
+    /// Tokens: chars / 4, rounded up (compaction 1.1).
     pub(super) estimated_tokens: u64,
-    /// Tokens the provider counts.
     pub(super) provider_tokens: u64,
     /// Chars as the pruner counts them (pruning 5.4).
     pub(super) pruner_chars: u64,
@@ -32,18 +30,16 @@ impl NodeSizes {
     }
 }
 
-/// One entry.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) id: String,
     pub(super) parent: Option<usize>,
     pub(super) kind: Kind,
     pub(super) sizes: NodeSizes,
-    /// `usage.totalTokens` of an assistant message that succeeded.
+    /// `usage.totalTokens` of a successful assistant message.
     pub(super) usage_total: Option<u64>,
 }
 
-/// All entries in file order, and the leaf.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     pub(super) all: Vec<Node>,
@@ -51,7 +47,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// Appends an entry, which becomes the leaf.
+    /// Appends an entry, which becomes the leaf, and returns its index.
     pub(super) fn push(&mut self, node: Node) -> usize {
         self.all.push(node);
         let at = self.all.len() - 1;
@@ -59,7 +55,7 @@ impl Nodes {
         at
     }
 
-    /// Root to leaf.
+    /// Returns the indices from root to leaf.
     pub(super) fn path(&self) -> Vec<usize> {
         let mut path = Vec::new();
         let mut at = self.leaf;
@@ -71,7 +67,7 @@ impl Nodes {
         path
     }
 
-    /// The entries of the path whose messages the model would be sent, in order (store K5).
+    /// Returns the entries of the path that the model would be sent, in order (store K5).
     pub(super) fn context(&self) -> Vec<usize> {
         let path = self.path();
         let last = path.iter().rposition(|&at| matches!(self.all[at].kind, Kind::Compaction { .. }));
@@ -87,17 +83,15 @@ impl Nodes {
         matches!(self.all[at].kind, Kind::Compaction { .. })
     }
 
-    /// Tokens the provider counts over `list`.
     pub(super) fn provider_tokens_of(&self, list: &[usize]) -> u64 {
         list.iter().map(|&at| self.all[at].sizes.provider_tokens).sum()
     }
 
-    /// Chars the pruner counts over `list`.
     pub(super) fn pruner_chars_of(&self, list: &[usize]) -> u64 {
         list.iter().map(|&at| self.all[at].sizes.pruner_chars).sum()
     }
 
-    /// Real tokens of the common beginning of two prompts: up to `called` and up to `leaf`. None is left when a
+    /// Returns the provider tokens of the common prefix of two prompts, those at `called` and at `leaf`; 0 when a
     /// compaction lies between them.
     pub(super) fn shared_provider_tokens(&self, called: usize, leaf: usize) -> u64 {
         let (mut a, mut b) = (called, leaf);
@@ -117,7 +111,8 @@ impl Nodes {
         )
     }
 
-    /// Usage of the newest answer plus the estimate of what follows it, since the last compaction (compaction 3.9).
+    /// Returns the usage of the newest reply plus the estimate of what follows it, since the last compaction
+    /// (compaction 3.9).
     pub(super) fn anchored_estimate(&self, path: &[usize]) -> u64 {
         let start = path.iter().rposition(|&at| self.is_summary(at)).unwrap_or(0);
         let mut tokens = 0;
@@ -130,7 +125,8 @@ impl Nodes {
         tokens
     }
 
-    /// Position in `path` of the first kept entry for a budget of `keep` estimated tokens (compaction 3.4-3.7).
+    /// Returns the position in `path` of the first kept entry for a budget of `keep` estimated tokens (compaction
+    /// 3.4-3.7).
     pub(super) fn first_kept_position(&self, path: &[usize], keep: u64) -> usize {
         let start = path.iter().rposition(|&at| self.is_summary(at)).map_or(0, |at| at + 1);
         let valid = |at: usize| !matches!(self.all[path[at]].kind, Kind::Result | Kind::Meta);

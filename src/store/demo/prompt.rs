@@ -1,17 +1,18 @@
-//! The fixed part of a prompt: system text, workspace files, tool schemas, as the session row reports it (store C6).
+//! The fixed part of a prompt: system text, workspace files and tool schemas, as the session record reports it (store
+//! C6).
 use super::transcript_writer::TranscriptWriter;
 use serde_json::{Value, json};
 
-/// Characters of system prompt and schemas to a token.
+/// Chars per token of system prompt and schemas.
 const CHARS_PER_TOKEN: f64 = 3.9;
 
 /// A tool in the prompt: name, chars of its summary, chars of its schema, number of properties.
 type Tool = (&'static str, u64, u64, u64);
 
-/// A workspace file: name, chars on disk (none: it is missing), chars in the prompt.
+/// A workspace file: name, chars on disk (`None` when missing), chars in the prompt.
 type File = (&'static str, Option<u64>, u64);
 
-/// `bootstrapMaxChars` of this gateway: chars of a workspace file that are sent.
+/// `bootstrapMaxChars` of the demo gateway: limit of chars per workspace file.
 const MAX_FILE: u64 = 8_000;
 
 /// Sizes of the fixed part, in chars.
@@ -47,7 +48,7 @@ const TOOLS: [Tool; 18] = [
 ];
 const RESEARCH_TOOLS: [Tool; 6] = [TOOLS[0], TOOLS[1], TOOLS[2], TOOLS[3], TOOLS[15], TOOLS[16]];
 const SMALL_TOOLS: [Tool; 4] = [TOOLS[0], TOOLS[2], TOOLS[3], TOOLS[9]];
-/// Too long for [`MAX_FILE`]: seven tenths of the limit, a marker of about a hundred chars, two tenths (compaction 11.9).
+/// Longer than [`MAX_FILE`], so sent as 7/10 of the limit, a marker of about 100 chars, and 2/10 (compaction 11.9).
 const AGENTS: File = ("AGENTS.md", Some(8_412), 7_308);
 const TOOLS_FILE: File = file("TOOLS.md", 5_092);
 const FILES: [File; 8] = [
@@ -57,7 +58,7 @@ const FILES: [File; 8] = [
     file("IDENTITY.md", 612),
     file("USER.md", 1_168),
     file("HEARTBEAT.md", 742),
-    // Not there: a line says where it is expected.
+    // Missing: the prompt holds a notice of 65 chars.
     ("BOOTSTRAP.md", None, 65),
     ("MEMORY.md", Some(31_240), 7_309),
 ];
@@ -67,7 +68,7 @@ const fn file(name: &'static str, chars: u64) -> File {
     (name, Some(chars), chars)
 }
 
-/// A chat of the main agent with every tool.
+/// Chat of the main agent with every tool.
 pub(super) static FULL: Prompt = Prompt {
     workspace: "/home/mei/.openclaw/workspace",
     base_chars: 38_400,
@@ -81,7 +82,7 @@ pub(super) static FULL: Prompt = Prompt {
     ],
     tools: &TOOLS,
 };
-/// Scheduled and spawned runs: a short prompt, two workspace files.
+/// Scheduled and spawned runs: a short prompt with two workspace files.
 pub(super) static MINIMAL: Prompt = Prompt {
     workspace: "/home/mei/.openclaw/workspace",
     base_chars: 11_250,
@@ -89,7 +90,6 @@ pub(super) static MINIMAL: Prompt = Prompt {
     skills: &[],
     tools: &SMALL_TOOLS,
 };
-/// The research agent.
 pub(super) static RESEARCH: Prompt = Prompt {
     workspace: "/home/mei/.openclaw/workspace-research",
     base_chars: 24_800,
@@ -112,12 +112,12 @@ impl Prompt {
         self.tools.iter().map(|(_, _, schema, _)| schema).sum()
     }
 
-    /// Tokens the provider counts for it.
+    /// Tokens that the provider counts for the fixed part.
     pub(super) fn tokens(&self) -> u64 {
         ((self.base_chars + self.files_chars() + self.schema_chars()) as f64 / CHARS_PER_TOKEN).round() as u64
     }
 
-    /// `systemPromptReport` of the last run of `scribe` under `key` (compaction 11.1).
+    /// Returns the `systemPromptReport` of the last run under `key` (compaction 11.1).
     pub(super) fn report(&self, scribe: &TranscriptWriter, key: &str) -> Value {
         let files = self.files.iter().map(|(name, raw, chars)| {
             json!({"name": name, "path": format!("{}/{name}", self.workspace), "missing": raw.is_none(),

@@ -1,11 +1,11 @@
-//! A small seeded generator (`SplitMix64`), so that the demo store is the same bytes on every run and platform.
+//! A small seeded generator (`SplitMix64`), so that the demo store has the same bytes on every run and platform.
 
-/// A stream of numbers that depends on its seed text alone.
+/// Random numbers that depend only on the seed text.
 #[derive(Debug, Clone)]
 pub(super) struct Rng(u64);
 
 impl Rng {
-    /// The stream named by `seed` (FNV-1a of its bytes).
+    /// Seeds with the FNV-1a hash of the text.
     pub(super) fn new(seed: &str) -> Self {
         let hash = seed.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -13,7 +13,6 @@ impl Rng {
         Self(hash)
     }
 
-    /// The next 64 bits.
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -22,42 +21,42 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number in `low..=high`.
+    /// Returns a number in `low..=high`.
     pub(super) fn range(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
     }
 
-    /// True once in `n` times.
+    /// Returns true once in `n` calls on average.
     pub(super) fn one_in(&mut self, n: u64) -> bool {
         self.next().is_multiple_of(n)
     }
 
-    /// One of `items`, which is never empty here.
+    /// Returns one of `items`, which must not be empty.
     pub(super) fn pick<'a, T: ?Sized>(&mut self, items: &[&'a T]) -> &'a T {
         items[(self.next() % items.len() as u64) as usize]
     }
 
-    /// `len` characters of `alphabet`.
+    /// Returns `len` characters of `alphabet`.
     pub(super) fn text(&mut self, alphabet: &[u8], len: usize) -> String {
         (0..len).map(|_| char::from(alphabet[(self.next() % alphabet.len() as u64) as usize])).collect()
     }
 
-    /// `len` lower-case hex digits.
+    /// Returns `len` lower-case hex digits.
     pub(super) fn hex(&mut self, len: usize) -> String {
         self.text(b"0123456789abcdef", len)
     }
 
-    /// `len` letters and digits, as in provider ids.
+    /// Returns `len` letters and digits, as in provider ids.
     pub(super) fn base62(&mut self, len: usize) -> String {
         self.text(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", len)
     }
 
-    /// `len` characters that look like base64.
+    /// Returns `len` characters of the base64 alphabet.
     pub(super) fn base64(&mut self, len: usize) -> String {
         self.text(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", len)
     }
 
-    /// A random (version 4) UUID.
+    /// Returns a random (version 4) UUID.
     pub(super) fn uuid(&mut self) -> String {
         let digits = self.hex(30);
         let variant = self.text(b"89ab", 1);

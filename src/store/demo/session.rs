@@ -1,32 +1,33 @@
-//! A finished session: its transcript and the rows that name it.
+//! A finished demo session: its transcript and its rows in `sessions.json`.
 use super::transcript_writer::TranscriptWriter;
 use serde_json::{Map, Value, json};
 
-/// One transcript (or none yet) with the keys of its rows.
+/// A transcript, if one exists yet, with the rows that name it.
 #[derive(Debug)]
 pub(super) struct DemoSession {
     pub(super) agent: &'static str,
-    /// Name in the sessions folder; `None` when nothing was flushed yet (store E7).
+    /// File name in the sessions folder; `None` when nothing was flushed yet (store E7).
     pub(super) file: Option<String>,
     pub(super) bytes: Vec<u8>,
     pub(super) rows: Vec<(String, Value)>,
 }
 
 impl DemoSession {
-    /// The session of `scribe` under `key`; `chat` holds the fields of its row that say where it is talked to.
+    /// Builds the session of `scribe` under `key`; `chat` holds the row fields of its chat.
     pub(super) fn new(agent: &'static str, key: &str, scribe: &TranscriptWriter, chat: &Value) -> Self {
         let row = row(scribe, key, chat);
         let file = Some(format!("{}.jsonl", scribe.id));
         Self { agent, file, bytes: scribe.bytes(), rows: vec![(key.to_owned(), row)] }
     }
 
-    /// A transcript no row names, under the given file name.
+    /// Builds a transcript without a row, under this file name.
     pub(super) fn unlisted(agent: &'static str, file: String, scribe: &TranscriptWriter) -> Self {
         Self { agent, file: Some(file), bytes: scribe.bytes(), rows: Vec::new() }
     }
 }
 
-/// A row as the gateway leaves it after a run (store C5): the counters are those of the last run, the total is the last prompt.
+/// Builds a row as the gateway leaves it after a run (store C5): counters of the last run, the last prompt as the
+/// total.
 fn row(scribe: &TranscriptWriter, key: &str, chat: &Value) -> Value {
     let mut row = Map::new();
     row.insert("sessionId".to_owned(), json!(scribe.id));
@@ -47,7 +48,7 @@ fn row(scribe: &TranscriptWriter, key: &str, chat: &Value) -> Value {
     Value::Object(row)
 }
 
-/// The fields of a row for a chat with one person.
+/// Returns the row fields of a chat with one person.
 pub(super) fn direct_chat_fields(channel: &str, peer: &str, name: &str) -> Value {
     let to = format!("{channel}:{peer}");
     json!({"chatType": "direct",
@@ -57,7 +58,7 @@ pub(super) fn direct_chat_fields(channel: &str, peer: &str, name: &str) -> Value
             "chatType": "direct", "from": to, "to": to, "accountId": "default"}})
 }
 
-/// The fields of a row for a group or a channel; `kind` is `group` or `channel`.
+/// Returns the row fields of a group or a channel; `kind` is `group` or `channel`.
 pub(super) fn shared_chat_fields(channel: &str, kind: &str, id: &str, title: &str) -> Value {
     let to = format!("{kind}:{id}");
     json!({"chatType": kind, "channel": channel, "groupId": id, "subject": title,
@@ -68,7 +69,7 @@ pub(super) fn shared_chat_fields(channel: &str, kind: &str, id: &str, title: &st
             "from": format!("{channel}:{to}"), "to": to, "accountId": "default"}})
 }
 
-/// A message of a shared chat as the model is sent it: who spoke where, then the text.
+/// Builds a message of a shared chat as the model receives it: chat and sender, then the text.
 pub(super) fn shared_chat_message(
     scribe: &mut TranscriptWriter,
     title: &str,

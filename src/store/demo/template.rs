@@ -1,11 +1,10 @@
-//! Sentences and log lines from templates: `{name}` takes an item of a pool, `{#5-90}` a number,
-//! `{x8}` hex digits, `{b40}` base64. Pool items may hold slots themselves.
+//! Text templates: `{name}` takes an item of a pool, `{#5-90}` a number, `{x8}` hex digits, `{b40}` base64. Pool items
+//! may contain slots.
 use super::rng::Rng;
 
-/// Named lists of words.
 pub(super) type Pools = [(&'static str, &'static [&'static str])];
 
-/// Appends `template` to `out` with its slots filled. An unknown slot stays as it is written.
+/// Appends `template` to `out` with its slots filled. An unknown slot stays unchanged.
 pub(super) fn fill(out: &mut String, rng: &mut Rng, pools: &Pools, template: &str) {
     let mut rest = template;
     while let Some(open) = rest.find('{') {
@@ -22,12 +21,11 @@ pub(super) fn fill(out: &mut String, rng: &mut Rng, pools: &Pools, template: &st
     out.push_str(rest);
 }
 
-/// Braces around anything else belong to the text.
+/// Whether the text in braces is a slot; other braces belong to the text.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '#' || c == '-')
 }
 
-/// A filled template of its own.
 pub(super) fn fill_to_string(rng: &mut Rng, pools: &Pools, template: &str) -> String {
     let mut out = String::new();
     fill(&mut out, rng, pools, template);
@@ -41,7 +39,7 @@ pub(super) fn sentence_case(out: &mut String, sentence: &str) {
     out.push_str(letters.as_str());
 }
 
-/// Lines filled from `templates`, one drawn at a time, until the text has about `chars` bytes.
+/// Fills random `templates` line by line until the text has about `chars` bytes.
 pub(super) fn lines(rng: &mut Rng, pools: &Pools, templates: &[&str], chars: usize) -> String {
     let mut out = String::with_capacity(chars + 400);
     while out.len() < chars {

@@ -1,10 +1,10 @@
-//! The demo store is what it claims to be: valid, consistent, the same every time, and it tells its stories.
+//! Checks that the demo store is valid, consistent and deterministic, and that each session shows its story.
 use super::*;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
-/// A transcript as a reader sees it: header, entries in file order, how many lines did not parse.
+/// A parsed transcript: header, entries in file order, number of lines that did not parse.
 struct Log {
     name: String,
     header: Value,
@@ -41,7 +41,7 @@ fn is_transcript(path: &Path) -> bool {
     path.to_string_lossy().contains(".jsonl")
 }
 
-/// Generated once for all tests: it takes a third of a second without optimisation.
+/// Generated once for all tests, because it takes a third of a second without optimisation.
 static FILES: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(files);
 static LOGS: LazyLock<Vec<Log>> = LazyLock::new(logs);
 
@@ -55,7 +55,7 @@ fn rows_of(agent: &str) -> Map<String, Value> {
     serde_json::from_slice(bytes).unwrap()
 }
 
-/// The row whose key contains `part`, and its transcript.
+/// Returns the row whose key contains `part`, and its transcript.
 fn story(part: &str) -> (Value, &'static Log) {
     let rows = [rows_of("main"), rows_of("research")].into_iter().flatten();
     let (_, row) = { rows }.find(|(key, _)| key.contains(part)).unwrap();
@@ -68,7 +68,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap()
 }
 
-/// Tokens of the prompt of one assistant message.
+/// Returns the prompt tokens of an assistant message.
 fn prompt(message: &Value) -> u64 {
     let usage = &message["usage"];
     number(&usage["input"]) + number(&usage["cacheRead"]) + number(&usage["cacheWrite"])

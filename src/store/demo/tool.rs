@@ -1,10 +1,9 @@
-//! Tool calls with their results, in the shapes the gateway's tools store them.
+//! Tool calls with their results, in the form in which the gateway's tools store them.
 use super::json::{iso, pretty};
 use super::rng::Rng;
 use super::transcript_writer::TranscriptWriter;
 use serde_json::{Value, json};
 
-/// One call and what came back.
 #[derive(Debug)]
 pub(super) struct ToolUse {
     pub(super) name: &'static str,
@@ -13,7 +12,7 @@ pub(super) struct ToolUse {
     pub(super) details: Option<Value>,
     pub(super) is_error: bool,
     pub(super) took_ms: i64,
-    /// ASCII characters of the result to a token: 3.9 for prose, 2 for symbols, 1.4 for hex and base64.
+    /// ASCII chars per token of the result: 3.9 for prose, 2 for symbols, 1.4 for hex and base64.
     pub(super) chars_per_token: f64,
 }
 
@@ -22,20 +21,20 @@ impl ToolUse {
         Self { name, arguments, text, details, is_error: false, took_ms: 180, chars_per_token: 3.5 }
     }
 
-    /// The same call, answered after `ms`.
+    /// Sets the duration of the call.
     pub(super) fn after(mut self, ms: i64) -> Self {
         self.took_ms = ms;
         self
     }
 
-    /// The same result, with another density.
+    /// Sets the chars per token of the result.
     pub(super) fn dense(mut self, chars_per_token: f64) -> Self {
         self.chars_per_token = chars_per_token;
         self
     }
 }
 
-/// A shell command that ended with `code`. The whole output is stored twice, in the text and in the details.
+/// A shell command that exited with `code`. Its whole output is stored twice, in the text and in the details.
 pub(super) fn exec(command: &str, cwd: &str, output: &str, code: i64, took_ms: i64) -> ToolUse {
     let mut text = output.trim_end().to_owned();
     if code != 0 {
@@ -46,7 +45,7 @@ pub(super) fn exec(command: &str, cwd: &str, output: &str, code: i64, took_ms: i
     ToolUse::new("exec", json!({"command": command}), text, Some(details)).after(took_ms)
 }
 
-/// A shell command the gateway would not run to its end: thrown, stored as an error object.
+/// A shell command that the gateway aborted; the thrown error is stored as an error object.
 pub(super) fn exec_failed(command: &str, error: &str, took_ms: i64) -> ToolUse {
     let details = json!({"status": "error", "tool": "exec", "error": error});
     let text = pretty(&details);
@@ -54,7 +53,7 @@ pub(super) fn exec_failed(command: &str, error: &str, took_ms: i64) -> ToolUse {
         .after(took_ms)
 }
 
-/// A command put into the background; `process` follows it.
+/// A command in the background; `process` calls follow it.
 pub(super) fn exec_background(command: &str, cwd: &str, session: &str, pid: u64, now: i64) -> ToolUse {
     let text = format!(
         "Command still running (session {session}, pid {pid}). Use process (list/poll/log/write/kill/clear/remove) \
@@ -66,7 +65,7 @@ pub(super) fn exec_background(command: &str, cwd: &str, session: &str, pid: u64,
     ToolUse::new("exec", arguments, text, Some(details)).after(240)
 }
 
-/// Output of a background command since the last look.
+/// Output of a background command since the last poll.
 pub(super) fn process_poll(session: &str, name: &str, output: &str, ended: Option<i64>) -> ToolUse {
     let tail = ended.map_or_else(
         || "Process still running.".to_owned(),
@@ -84,7 +83,7 @@ pub(super) fn process_poll(session: &str, name: &str, output: &str, ended: Optio
         .after(30_120)
 }
 
-/// The log of a background command, without a second copy in the details.
+/// Log of a background command, without a second copy in the details.
 pub(super) fn process_log(session: &str, name: &str, output: &str, limit: u64) -> ToolUse {
     let total = output.lines().count();
     let details = json!({"status": "running", "sessionId": session, "total": total, "totalLines": total,
@@ -93,12 +92,12 @@ pub(super) fn process_log(session: &str, name: &str, output: &str, limit: u64) -
     ToolUse::new("process", arguments, output.trim_end().to_owned(), Some(details)).after(35)
 }
 
-/// A file read; plain reads store no details.
+/// Reads a file; plain reads store no details.
 pub(super) fn read(path: &str, text: &str) -> ToolUse {
     ToolUse::new("read", json!({"path": path}), text.to_owned(), None).after(22)
 }
 
-/// One replacement in a file; `line` is where it starts.
+/// Replaces a text in a file; `line` is the first line of the replacement.
 pub(super) fn edit(path: &str, old: &str, new: &str, line: usize) -> ToolUse {
     let numbered = |sign: &str, text: &str| -> Vec<String> {
         text.lines().enumerate().map(|(i, row)| format!("{sign}{:>4} {row}", line + i)).collect()
@@ -109,13 +108,13 @@ pub(super) fn edit(path: &str, old: &str, new: &str, line: usize) -> ToolUse {
     ToolUse::new("edit", arguments, format!("Successfully replaced text in {path}."), Some(details)).after(31)
 }
 
-/// A whole file written.
+/// Writes a whole file.
 pub(super) fn write(path: &str, text: &str) -> ToolUse {
     let done = format!("Successfully wrote {} bytes to {path}", text.len());
     ToolUse::new("write", json!({"path": path, "content": text}), done, None).after(27)
 }
 
-/// A web page as text. The JSON payload is stored twice, as text and as details.
+/// Fetches a web page as text. The JSON payload is stored twice, as text and as details.
 pub(super) fn web_fetch(scribe: &mut TranscriptWriter, url: &str, title: &str, body: &str) -> ToolUse {
     let took = scribe.rng.range(420, 2_900) as i64;
     let text = fenced(&mut scribe.rng, "Web Fetch", body);
@@ -130,7 +129,7 @@ pub(super) fn web_fetch(scribe: &mut TranscriptWriter, url: &str, title: &str, b
         .dense(3.7)
 }
 
-/// What the browser shows of a page.
+/// Takes a browser snapshot of a page.
 pub(super) fn browser(scribe: &mut TranscriptWriter, url: &str, snapshot: &str) -> ToolUse {
     let target = scribe.rng.hex(32).to_uppercase();
     let text = fenced(&mut scribe.rng, "Browser", snapshot);
@@ -143,7 +142,7 @@ pub(super) fn browser(scribe: &mut TranscriptWriter, url: &str, snapshot: &str) 
         .dense(3.3)
 }
 
-/// Text from outside stands between markers that name it as untrusted.
+/// Wraps text from outside in the gateway's markers for untrusted content.
 fn fenced(rng: &mut Rng, source: &str, body: &str) -> String {
     let id = rng.hex(16);
     format!(

@@ -1,5 +1,5 @@
-//! Writes one transcript the way the gateway and its agent runtime do: ids, parents, times, usage, cost and
-//! cache-ttl marks (store I, M, O), with a prompt size that follows from what was written before.
+//! Writes one transcript as the gateway and its agent runtime do: ids, parents, times, usage, cost and cache-ttl marks
+//! (store I, M, O). Prompt sizes follow from the entries written before, so that the recorded usage is consistent.
 use super::json::{iso, line};
 use super::model::{Model, Usage, chars, provider_tokens};
 use super::nodes::{Kind, Node, NodeSizes, Nodes};
@@ -8,31 +8,29 @@ use super::rng::Rng;
 use super::tool::ToolUse;
 use serde_json::{Map, Value, json};
 
-/// Characters of chat and JSON to a token.
+/// ASCII chars per token of chat and JSON.
 pub(super) const PROSE_CHARS_PER_TOKEN: f64 = 3.9;
-/// How long the provider keeps a cached prefix: the short retention (compaction 10.7).
+/// Cache lifetime at the provider, in ms: the short retention (compaction 10.7).
 const CACHE_MS: i64 = 5 * 60_000;
-/// The demo configuration's `contextPruning.ttl`.
+/// `contextPruning.ttl` of the demo configuration, in ms.
 const TTL_MS: i64 = 60 * 60_000;
 
-/// A transcript being written.
 #[derive(Debug)]
 pub(super) struct TranscriptWriter {
     pub(super) rng: Rng,
     pub(super) model: &'static Model,
     pub(super) prompt: &'static Prompt,
-    /// The session id, which is also the file's name.
+    /// Session id, also the file name.
     pub(super) id: String,
-    /// The clock, in ms.
+    /// Clock, in ms since the epoch.
     pub(super) now_ms: i64,
     pub(super) nodes: Nodes,
-    /// Usage of the last call that succeeded.
+    /// Usage of the last successful call.
     pub(super) last_usage: Usage,
-    /// Tokens of the last run: uncached input and output of all its calls.
+    /// Uncached input and output of all calls of the last run.
     pub(super) run_usage: Usage,
-    /// Compactions so far.
     pub(super) compactions: u64,
-    /// When the last row update happened: the end of the last run.
+    /// Time of the last record update: the end of the last run, in ms since the epoch.
     pub(super) updated_ms: i64,
     lines: Vec<String>,
     call: Option<(usize, i64)>,
@@ -41,7 +39,7 @@ pub(super) struct TranscriptWriter {
 }
 
 impl TranscriptWriter {
-    /// A new session: header, model, thinking level and model snapshot (store I2, O2).
+    /// Starts a session: header, model, thinking level and model snapshot (store I2, O2).
     pub(super) fn begin(name: &str, model: &'static Model, prompt: &'static Prompt, start: i64) -> Self {
         let mut rng = Rng::new(name);
         let id = rng.uuid();
@@ -77,12 +75,12 @@ impl TranscriptWriter {
         self.now_ms += 9;
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub(super) fn wait_s(&mut self, seconds: i64) {
         self.now_ms += seconds * 1000 + self.rng.range(0, 900) as i64;
     }
 
-    /// What the person (or the gateway on their behalf) says; starts a run.
+    /// Starts a run with a message of the person, or of the gateway on their behalf.
     pub(super) fn user(&mut self, text: &str) -> usize {
         self.run_usage = Usage::default();
         let message =
@@ -92,12 +90,12 @@ impl TranscriptWriter {
         self.append_message(Kind::User, sizes, &message)
     }
 
-    /// The next call begins with this thought.
+    /// Puts a thinking block at the front of the next call.
     pub(super) fn think(&mut self, text: &str) {
         self.thinking = Some(text.to_owned());
     }
 
-    /// One step of a tool loop: an assistant message with calls, then their results in order.
+    /// Writes one step of a tool loop: an assistant message with calls, then their results in order.
     pub(super) fn tool_step(&mut self, preface: &str, uses: Vec<ToolUse>) -> usize {
         let mut blocks = text_block(preface);
         let ids: Vec<String> = uses.iter().map(|_| self.call_id()).collect();
@@ -112,20 +110,20 @@ impl TranscriptWriter {
         at
     }
 
-    /// The last message of a run, then the cache-ttl mark (pruning 4.4).
+    /// Writes the last message of a run and the cache-ttl mark (pruning 4.4).
     pub(super) fn answer(&mut self, text: &str) -> usize {
         self.answer_unmarked(text);
         self.append_ttl_mark()
     }
 
-    /// The last message of a run that ends in a compaction: no mark is written then.
+    /// Writes the last message of a run that ends in a compaction, which leaves no mark.
     pub(super) fn answer_unmarked(&mut self, text: &str) -> usize {
         let at = self.assistant(text_block(text), "stop");
         self.updated_ms = self.now_ms;
         at
     }
 
-    /// The provider refused the prompt: an assistant message without content and with zero usage (store I5).
+    /// Writes a refused call: an assistant message without content and with zero usage (store I5).
     pub(super) fn refused(&mut self, error: &str) {
         let mut message = self.assistant_json(&Vec::new(), "error", &Usage::default());
         message.insert("errorMessage".to_owned(), json!(error));
@@ -177,12 +175,12 @@ impl TranscriptWriter {
         self.now_ms += 4;
     }
 
-    /// Tokens of the prompt the next call would send.
+    /// Returns the prompt tokens of the next call.
     pub(super) fn prompt_tokens(&self) -> u64 {
         self.prompt.tokens() + self.nodes.provider_tokens_of(&self.nodes.context())
     }
 
-    /// Sets how many tokens the newest message really costs, so that the next prompt has `tokens`.
+    /// Adjusts the newest message's provider tokens so that the next prompt has `tokens`.
     pub(super) fn calibrate_prompt(&mut self, tokens: u64) {
         let missing = tokens as i64 - self.prompt_tokens() as i64;
         debug_assert!(
@@ -215,7 +213,8 @@ impl TranscriptWriter {
         self.prompt.tokens() + self.nodes.shared_provider_tokens(called, leaf)
     }
 
-    /// Recorded usage is that of an unpruned prompt, so no call may meet an open gate and a full context (pruning 4.2, 5.5).
+    /// Checks that the pruning gate is closed or the context small: recorded usage is that of an unpruned prompt
+    /// (pruning 4.2, 5.5).
     fn assert_gate_closed(&self) {
         let idle = self.last_touch_ms.map_or(0, |touch| self.now_ms - touch);
         let filled =
@@ -228,7 +227,7 @@ impl TranscriptWriter {
         );
     }
 
-    /// Appends the mark of the end of a run (store O1), where the provider takes part.
+    /// Appends the mark at the end of a run (store O1), if pruning applies to the provider.
     fn append_ttl_mark(&mut self) -> usize {
         if self.model.is_prunable() {
             self.now_ms += 21;
@@ -240,7 +239,6 @@ impl TranscriptWriter {
         self.nodes.leaf.unwrap_or_default()
     }
 
-    /// The whole file.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut out = self.lines.join("\n").into_bytes();
         out.push(b'\n');
@@ -258,7 +256,7 @@ impl TranscriptWriter {
         self.append(kind, sizes, json!({"type": "message"}), json!({"message": message}))
     }
 
-    /// An entry that is no message.
+    /// Appends an entry other than a message.
     pub(super) fn append_metadata(&mut self, kind: &str, fields: Value) {
         self.append(Kind::Meta, NodeSizes::default(), json!({"type": kind}), fields);
     }
@@ -268,7 +266,7 @@ impl TranscriptWriter {
         self.append(Kind::Meta, NodeSizes::default(), before, json!({}));
     }
 
-    /// Key order of store I4: what comes before the id, the id group, what comes after it.
+    /// Appends an entry in the key order of store I4: `before`, then the id group, then `after`.
     pub(super) fn append(&mut self, kind: Kind, sizes: NodeSizes, before: Value, after: Value) -> usize {
         let id = self.rng.hex(8);
         let parent = self.nodes.leaf.map(|leaf| self.nodes.all[leaf].id.clone());
@@ -290,7 +288,7 @@ fn text_block(text: &str) -> Vec<Value> {
     if text.is_empty() { Vec::new() } else { vec![json!({"type": "text", "text": text})] }
 }
 
-/// Sizes by the agent runtime's rule (compaction 1.3) and by the pruner's (pruning 5.4).
+/// Measures blocks by the agent runtime's rule (compaction 1.3) and by the pruner's (pruning 5.4).
 fn assistant_sizes(blocks: &[Value]) -> NodeSizes {
     let (mut est, mut real, mut pruner) = (0, 0, 0);
     for block in blocks {

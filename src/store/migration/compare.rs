@@ -1,4 +1,7 @@
 //! Compares one transcript with its import in a database, line by line.
+//!
+//! The expected row of a line is the line as [`Importer`] would store it. Digests find the rows that differ; only those
+//! are read again to list the differences.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -11,72 +14,62 @@ use super::matching::Matching;
 use crate::js::{self, Value};
 use crate::store::source::Source;
 
-/// Something that the import did not keep.
+/// Something that the import did not preserve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportFault {
-    /// The entry.
     pub entry_id: Option<String>,
-    /// Its line in the file, from 1.
+    /// Line number in the file, from 1.
     pub line: u64,
-    /// What is wrong with it.
     pub kind: ImportFaultKind,
 }
 
-/// What can be wrong with an imported entry.
+/// Kind of fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImportFaultKind {
-    /// The database does not have it.
+    /// The database lacks the entry.
     Lost,
-    /// The database does not have it, as an earlier line has the same id.
+    /// The database lacks the entry because an earlier line has the same id.
     IdTaken {
-        /// The line that has it.
+        /// Line that has the id.
         taken_by_line: u64,
     },
-    /// It stands behind everything that was imported, in a file that is still in use: it came later.
+    /// The entry follows everything that was imported, in a file still in use: it was written later.
     Added,
-    /// The database has something else.
+    /// The database holds a different entry.
     Changed {
-        /// Where they differ.
         differences: Vec<EntryDifference>,
-        /// Further places.
+        /// Number of further differences.
         unlisted: usize,
     },
-    /// It hangs on another entry.
-    Reparented {
-        /// Its parent in the file.
-        file: Option<String>,
-        /// Its parent in the database.
-        database: Option<String>,
-    },
-    /// The database has it again.
+    /// The parent differs.
+    Reparented { file: Option<String>, database: Option<String> },
+    /// The database holds the entry twice.
     Duplicated {
-        /// The id of the second one.
+        /// Id of the second copy.
         duplicate_id: Option<String>,
     },
-    /// It stands elsewhere in the order of entries.
+    /// The entry has another position in the order of entries.
     Moved,
 }
 
-/// The comparison of one transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportComparison {
-    /// Lines of the file that hold something, its header included.
+    /// Number of lines that the importer reads as JSON and does not skip, the header included.
     pub entries: u64,
-    /// Those that the database has as the importer writes them.
+    /// Entries stored exactly as the importer writes them.
     pub identical: u64,
-    /// Those that the gateway's own repairs changed since.
+    /// Entries that the gateway's own repairs changed since.
     pub rewritten: u64,
-    /// Those that the importer leaves out on purpose: exact repetitions and dead branches.
+    /// Entries that the importer leaves out on purpose: exact repetitions and dead branches.
     pub skipped: u64,
-    /// Rows that came after the import.
+    /// Rows written after the import.
     pub added_rows: u64,
-    /// Lines that are no JSON: an import stops at the first.
+    /// Lines that are not JSON; an import stops at the first.
     pub unreadable_lines: Vec<u64>,
-    /// In the order of lines.
+    /// Sorted by line.
     pub faults: Vec<ImportFault>,
 }
 
-/// A file beside its rows.
 struct Comparer<'a> {
     session: &'a str,
     file: &'a Source,
@@ -87,7 +80,7 @@ struct Comparer<'a> {
     database_records: LineRecords,
 }
 
-/// Compares a file with the rows of a session. A file `in_use` may have grown since it was imported.
+/// Compares a file with the rows of a session. A file `in_use` may have grown since the import.
 pub(super) fn compare(
     session: &str,
     file: &Source,
@@ -111,7 +104,7 @@ pub(super) fn compare(
     sides.compare(in_use)
 }
 
-/// The version that a file's header names, as the importer reads it.
+/// Returns the version in a file's header, as the importer reads it; 1 without a header.
 fn read_version(file: &Source) -> io::Result<f64> {
     let mut version = 1.0;
     for_each_line(file, |line| {
@@ -159,7 +152,7 @@ impl Comparer<'_> {
         Ok(found)
     }
 
-    /// Reads again what differs, and says how.
+    /// Reads the differing entries again and records their differences.
     fn add_changes(&self, matching: &Matching, found: &mut ImportComparison) -> io::Result<()> {
         let (lines, stored) = (&self.file_records.lines, &self.database_records.lines);
         let differ = |(line, row): &&(usize, usize)| lines[*line].digest != stored[*row].digest;
@@ -211,24 +204,24 @@ impl ImportComparison {
         }
     }
 
-    /// Faults by the word for their kind, every kind named.
+    /// Counts the faults per word of [`ImportFaultKind::NAMES`], zeros included.
     pub fn fault_counts(&self) -> Vec<(&'static str, u64)> {
         let count =
             |kind: &&'static str| self.faults.iter().filter(|fault| fault.kind.as_str() == *kind).count();
         ImportFaultKind::NAMES.iter().map(|kind| (*kind, count(kind) as u64)).collect()
     }
 
-    /// Entries that have a fault; one may have several.
+    /// Returns the number of entries with faults; one entry may have several.
     pub fn faulty_entries(&self) -> usize {
         self.faults.iter().map(|fault| fault.line).collect::<HashSet<_>>().len()
     }
 }
 
 impl ImportFaultKind {
-    /// The words for all kinds. An id that is taken is one way to be lost.
+    /// Words for all kinds. [`ImportFaultKind::IdTaken`] counts as lost.
     pub const NAMES: [&'static str; 6] = ["lost", "added", "changed", "reparented", "doubled", "moved"];
 
-    /// The word for it, in JSON and in counts.
+    /// Returns the word for JSON and counts.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Lost | Self::IdTaken { .. } => "lost",

@@ -1,4 +1,4 @@
-//! Losses planted in an import, one by one and each found; and what an importer changes on purpose.
+//! Plants losses in an import one by one and expects each to be found; the importer's intended changes are not losses.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Dead branches that the importer of 2026.9 leaves out on purpose: a prompt that was sent again without the context that
-//! the gateway had put into it. Nothing that the live branch needs is in them.
+//! Dead branches that the importer of 2026.9 leaves out on purpose: a prompt that the gateway sent again without the
+//! context it had injected. The live branch needs nothing from them.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -8,14 +8,14 @@ use super::line_record::{LineRecord, entry_id, for_each_line};
 use crate::js::{JsString, Value};
 use crate::store::source::Source;
 
-/// Signs that the gateway put context into a prompt.
+/// Marks of context that the gateway injected into a prompt.
 const INJECTED_CONTEXT_MARKS: [&str; 3] = [
     "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>",
     "OpenClaw runtime context (internal):",
     "This context is runtime-generated, not user-authored. Keep internal details private.",
 ];
 
-/// The lost lines that are part of a dead branch, where the file has one: those that no imported entry descends from.
+/// Returns the lost lines of dead branches, from which no imported entry descends; empty when no prompt was rewritten.
 pub(super) fn find_dead_branch(
     source: &Source,
     lines: &[LineRecord],
@@ -37,7 +37,7 @@ pub(super) fn find_dead_branch(
     Ok(lost.iter().copied().filter(|line| !needed.contains(line) && lines[*line].id.is_some()).collect())
 }
 
-/// Whether a lost prompt with context stands beside an imported one that is the same without it.
+/// Whether a lost prompt with context has a sibling with the same text and without the context.
 fn has_rewritten_prompt(source: &Source, lines: &[LineRecord], lost: &[usize]) -> io::Result<bool> {
     let lost_ids: HashSet<&str> = lost.iter().filter_map(|at| lines[*at].id.as_deref()).collect();
     let parents: HashSet<Option<&str>> = lost.iter().map(|at| lines[*at].parent.as_deref()).collect();
@@ -62,7 +62,7 @@ fn has_rewritten_prompt(source: &Source, lines: &[LineRecord], lost: &[usize]) -
     Ok(with_context.iter().any(repeats))
 }
 
-/// The text of a prompt.
+/// Returns the text of a user message.
 fn prompt_text(entry: &Value) -> Option<String> {
     let message = entry.get("message").filter(|it| it.get("role").is_some_and(|role| role.str_is("user")))?;
     match message.get("content")? {

@@ -1,38 +1,35 @@
-//! The places at which two entries differ, and those of them that the gateway itself changed after the import.
+//! Finds the paths at which two entries differ, and removes those that the gateway itself rewrote after the import.
 
 use std::collections::HashMap;
 
 use super::known_rewrites::{is_rewrite, is_same_media};
 use crate::js::{JsString, Object, Value};
 
-/// Places that are listed at most.
+/// Limit of listed differences.
 const MAX_LISTED: usize = 8;
 
-/// A place at which a row differs from its line. Texts are only measured: they may hold secrets.
+/// One difference between a line and its row. Texts are only measured, because they may hold secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryDifference {
-    /// As in `message.content[0].text`.
+    /// For example `message.content[0].text`.
     pub path: String,
-    /// What the file has there.
     pub file: ValueSummary,
-    /// What the database has there.
     pub database: ValueSummary,
-    /// The first character that differs, from 0, where both are texts.
+    /// Index of the first UTF-16 unit that differs, when both are texts whose content is not shown.
     pub first_difference: Option<usize>,
 }
 
-/// What stands at a place.
+/// Summary of a value that reveals no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValueSummary {
-    /// Nothing.
+    /// Absent.
     Nothing,
-    /// A text of so many UTF-16 units.
+    /// Length in UTF-16 units.
     Text(usize),
-    /// A number, `true`, `false`, `null` or an id, as JSON.
+    /// JSON of a number, `true`, `false`, `null`, or of a short id, type, role or timestamp.
     Scalar(String),
-    /// A list of so many items.
+    /// Number of items.
     List(usize),
-    /// An object.
     Object,
 }
 
@@ -48,14 +45,13 @@ impl ValueSummary {
     }
 }
 
-/// The differences of two forms of one entry.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct EntryDifferences {
-    /// Those that no known repair of the gateway explains.
+    /// Differences that no known repair of the gateway explains.
     pub unexplained: Vec<EntryDifference>,
-    /// More of them than are listed.
+    /// Number of unexplained differences beyond the limit.
     pub unlisted: usize,
-    /// How many a known repair explains.
+    /// Number of differences that a known repair explains.
     pub explained: usize,
 }
 
@@ -107,8 +103,8 @@ impl EntryDifferences {
     }
 }
 
-/// The members of two objects by their keys: first those that only the second has. Looked up by hash, as a hostile object must
-/// not cost the square of its size.
+/// Pairs the members of two objects by key; members that only `b` has come first. Looks keys up by hash, so that a
+/// hostile object does not cost quadratic time.
 fn members<'a>(
     a: &'a Object,
     b: &'a Object,
@@ -121,7 +117,6 @@ fn members<'a>(
     added.chain(a.iter().map(move |(key, value)| (key, Some(value), of_b.get(key).copied())))
 }
 
-/// What one side has at a place.
 type MemberValue<'a> = Option<&'a Value>;
 
 fn first_difference(a: &JsString, b: &JsString) -> usize {

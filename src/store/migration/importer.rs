@@ -1,11 +1,12 @@
-//! The form in which the gateway's importer stores a line of a transcript: `openclaw doctor --session-sqlite import` as
-//! 2026.8.1 and 2026.9.6 have it. All that it changes on purpose is changed here too, so that the rest must be equal.
+//! Converts a line of a transcript to the form in which the gateway's importer stores it: `openclaw doctor
+//! --session-sqlite import` of 2026.8.1 and 2026.9.6. It repeats every intended change, so that anything that still
+//! differs is a fault.
 
 use std::collections::HashMap;
 
 use crate::js::{self, Object, Value};
 
-/// Entry types that the importer knows; it stores every other line as it is.
+/// Entry types that the importer knows; it stores every other line unchanged.
 const KNOWN_TYPES: [&str; 10] = [
     "message",
     "thinking_level_change",
@@ -18,25 +19,25 @@ const KNOWN_TYPES: [&str; 10] = [
     "label",
     "session_info",
 ];
-/// Follows the importer through one transcript, line by line.
+/// State of the importer between the lines of one transcript.
 #[derive(Debug)]
 pub(super) struct Importer {
     session: String,
-    /// The version that the header names; 1 without a header.
+    /// Version in the header; 1 without a header.
     version: f64,
     has_header: bool,
-    /// Number of the next line among those that hold something.
+    /// Index of the next line among those with content.
     index: usize,
-    /// Front part of the ids that entries of version 1 get: a hash over a path that is not known here.
+    /// Prefix of the ids that version 1 entries get: a hash over a path that is unknown here.
     id_prefix: String,
-    /// The id of the entry before, in version 1.
+    /// Id of the previous entry, in version 1.
     previous_id: Option<String>,
-    /// The ids given so far by line number, in version 1.
+    /// Ids assigned so far by line index, in version 1.
     ids_by_line: HashMap<usize, String>,
 }
 
 impl Importer {
-    /// Starts at the first line of a transcript of this version; `prefix` begins the ids that version 1 lacks.
+    /// Starts a transcript of this version; `prefix` begins the ids that version 1 lacks.
     pub(super) fn new(session: &str, version: f64, prefix: &str) -> Self {
         Self {
             session: session.to_owned(),
@@ -49,7 +50,7 @@ impl Importer {
         }
     }
 
-    /// The next line as the database should hold it; none for a line that the importer skips.
+    /// Returns the next line as the database should hold it; `None` for a line that the importer skips.
     pub(super) fn import_line(&mut self, mut value: Value) -> Option<Value> {
         if !js::is_truthy(Some(&value)) {
             return None;
@@ -67,7 +68,7 @@ impl Importer {
         Some(value)
     }
 
-    /// The header goes by the session's id in the row, is complete, and of version 3 at least.
+    /// Completes the header: the session id of the row, all fields, and version 3 or later.
     fn import_header(&self, header: &mut Value) {
         let version = self.version;
         let Some(header) = header.as_object_mut() else { return };
@@ -91,7 +92,7 @@ impl Importer {
         rename_hook(entry, self.version < 3.0);
     }
 
-    /// Version 1 is a list without ids: each entry follows the one before (store L2).
+    /// Assigns ids in version 1, a list without ids: each entry follows the one before (store L2).
     fn assign_id(&mut self, entry: &mut Object, index: usize) {
         let id = format!("{}-{}", self.id_prefix, base36(index));
         let parent = self.previous_id.replace(id.clone());
@@ -112,7 +113,7 @@ impl Importer {
     }
 }
 
-/// Texts of assistants and tools that are no list of blocks become one.
+/// Wraps content of assistants and tools that is not a list of blocks in one.
 fn normalize_message(entry: &mut Value) {
     if !entry.get("type").is_some_and(|kind| kind.str_is("message")) {
         return;
@@ -134,7 +135,7 @@ fn normalize_message(entry: &mut Value) {
     message.set("content", Value::from(vec![blocks]));
 }
 
-/// Messages of hooks are custom messages since version 3; one that does not name its kind is a hook's.
+/// Renames hook messages to custom messages, as since version 3; a custom message without a type becomes a hook's.
 fn rename_hook(entry: &mut Object, is_old: bool) {
     let Some(message) = entry.get_mut("message").and_then(Value::as_object_mut) else { return };
     let role = |role: &str| message.get("role").is_some_and(|own| own.str_is(role));
@@ -148,7 +149,8 @@ fn rename_hook(entry: &mut Object, is_old: bool) {
     }
 }
 
-/// Whether the importer reads a line as an entry; it stores any other as it is. Since version 3 an entry must have its ids.
+/// Whether the importer reads a line as an entry; it stores any other line unchanged. Since version 3 an entry needs
+/// its ids.
 fn is_known_entry(entry: &Value, version: f64) -> bool {
     let is_type = entry.get("type").is_some_and(|kind| KNOWN_TYPES.iter().any(|name| kind.str_is(name)));
     let is_message = entry.get("type").is_some_and(|kind| kind.str_is("message"));
@@ -164,7 +166,7 @@ fn has_ids(entry: &Value) -> bool {
         && entry.get("timestamp").is_none_or(is_text)
 }
 
-/// Whether a message has what one of its role must have; `is_old` lets hooks have their old name.
+/// Whether a message has the fields that its role requires; `is_old` allows the old role of hooks.
 fn is_readable(message: &Value, is_old: bool) -> bool {
     let role = |name: &str| message.get("role").is_some_and(|own| own.str_is(name));
     let has_text = |key: &str| message.get(key).and_then(Value::as_str).is_some();
@@ -176,7 +178,7 @@ fn is_readable(message: &Value, is_old: bool) -> bool {
     };
     match () {
         () if role("user") || role("assistant") => has_content(),
-        // One that does not name its kind is taken for a hook's.
+        // A missing type counts as a hook's.
         () if role("custom") => {
             has_content() && message.get("customType").is_none_or(|kind| kind.as_str().is_some())
         }
@@ -192,7 +194,7 @@ fn is_readable(message: &Value, is_old: bool) -> bool {
     }
 }
 
-/// As JavaScript's `toString(36)` writes a line number.
+/// Formats a line index as JavaScript's `toString(36)` does.
 fn base36(mut number: usize) -> String {
     let mut digits = Vec::new();
     loop {
@@ -204,7 +206,7 @@ fn base36(mut number: usize) -> String {
     }
 }
 
-/// The front part of an id that the importer made for an entry of version 1; none for any other id.
+/// Returns the prefix of an id that the importer generated for a version 1 entry; `None` for any other id.
 pub(super) fn generated_id_prefix(id: &str) -> Option<&str> {
     let (prefix, number) = id.split_once('-')?;
     let is_hash = prefix.len() == 16 && prefix.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,5 +1,6 @@
-//! Changes that the gateway makes to transcripts on its own after an import, or while it imports: labels of inbound context
-//! (`openclaw doctor --fix`, 2026.8.1 on), directives of replies and old names of Codex (2026.9), attachments (2026.8.1 on).
+//! Recognises changes that the gateway itself makes to transcripts during or after an import: labels of inbound context
+//! (`openclaw doctor --fix`, since 2026.8.1), directives in replies and old names of Codex (2026.9), attachments (since
+//! 2026.8.1). They are not losses.
 
 use std::sync::LazyLock;
 
@@ -7,12 +8,12 @@ use regex::Regex;
 
 use crate::js::{JsString, Value};
 
-/// What labels end with since they no longer say "untrusted".
+/// Suffix of the labels since they no longer contain "untrusted".
 const LABEL_MARKER: &str = "\u{27e6}openclaw:ctx\u{27e7}";
-/// Members of a message that hold attachments, before they are members of `__openclaw.media`.
+/// Message members that held attachments before `__openclaw.media` did.
 const MEDIA_KEYS: [&str; 5] = ["MediaPath", "MediaPaths", "MediaUrl", "MediaUrls", "media"];
 
-/// Patterns of labels and what takes their place, in the gateway's order.
+/// Label patterns with their replacements, in the gateway's order.
 static LABELS: LazyLock<Vec<(Regex, String)>> = LazyLock::new(|| {
     let json = r"[ \t]*\n```json";
     let rules = [
@@ -29,17 +30,17 @@ static LABELS: LazyLock<Vec<(Regex, String)>> = LazyLock::new(|| {
     rules.into_iter().filter_map(|(pattern, text)| Some((Regex::new(&pattern).ok()?, text))).collect()
 });
 
-/// A time before the labels, which their patterns look past.
+/// Timestamp before the labels, which the gateway skips.
 static TIMESTAMP: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\[[A-Za-z]{3} \d{4}-\d{2}-\d{2} \d{2}:\d{2}[^\]]*\] *").ok());
 
-/// Directives in the text of an assistant, which became facts beside it.
+/// Directives in the text of an assistant, which became fields beside it.
 static DIRECTIVES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = r"audio_as_voice|reply_to_current|reply_to\s*:[^\]\n]+|react(?:_to_current)?\s*:[^\]\n]+?";
     Regex::new(&format!(r"(?i)\[\[\s*(?:{words})\s*\]\]")).ok()
 });
 
-/// Whether a known repair made `row` of `line`, at a place in an entry.
+/// Whether a known repair turned `line` into `row` at this path of an entry.
 pub(super) fn is_rewrite(path: &str, line: Option<&Value>, row: Option<&Value>, entry: &Value) -> bool {
     let Some(place) = path.strip_prefix("message.") else { return false };
     let role =
@@ -65,7 +66,7 @@ pub(super) fn is_rewrite(path: &str, line: Option<&Value>, row: Option<&Value>, 
     }
 }
 
-/// Whether a line has attachments in the form of old, and all that it names are those of the row.
+/// Whether a line has attachments in the old form, and the row names all of them.
 pub(super) fn is_same_media(line: &Value, row: &Value) -> bool {
     let Some(message) = line.get("message").and_then(Value::as_object) else { return false };
     let is_old = |key: &JsString| key.eq_str("media") || key.to_string_lossy().starts_with("Media");
@@ -80,7 +81,7 @@ pub(super) fn is_same_media(line: &Value, row: &Value) -> bool {
     message.iter().any(|(key, _)| is_old(key)) && named.all(|text| places.contains(&text))
 }
 
-/// The places of attachments in a member of a message.
+/// Returns the paths and URLs of attachments in a message member.
 fn attachment_texts(value: &Value) -> Vec<&JsString> {
     match value {
         Value::String(text) => vec![text],
@@ -89,7 +90,7 @@ fn attachment_texts(value: &Value) -> Vec<&JsString> {
     }
 }
 
-/// A text with its labels in the form of today.
+/// Converts the labels of a text to the current form.
 fn update_labels(text: &str) -> String {
     if !text.contains("ntrusted") {
         return text.to_owned();
@@ -102,7 +103,7 @@ fn update_labels(text: &str) -> String {
     format!("{stamp}{rest}")
 }
 
-/// Whether a text is what its directives leave of another one. White space around them goes too.
+/// Whether two texts are equal without directives and white space.
 fn equals_without_directives(before: &str, after: &str) -> bool {
     let Some(pattern) = DIRECTIVES.as_ref().filter(|pattern| pattern.is_match(before)) else { return false };
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! What is kept of each line of a transcript while a file and its import are compared: its ids, its place, and digests of
-//! what it says. Texts are read again only where digests differ.
+//! One record per line of a transcript while a file and its import are compared: ids, position and digests. Texts are
+//! read again only where digests differ, so that two large transcripts need not be in memory.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, Read};
@@ -10,46 +10,43 @@ use super::importer::generated_id_prefix;
 use crate::js::{self, Value};
 use crate::store::source::Source;
 
-/// Tells texts apart.
+/// First 16 bytes of a SHA-256.
 pub(super) type Digest = [u8; 16];
 
-/// A line, or a row of a database.
+/// A line of a file, or a row of a database.
 #[derive(Debug, Clone)]
 pub(super) struct LineRecord {
-    /// Its id, as the gateway indexes it: without white space around it.
+    /// Id as the gateway indexes it: without white space around it.
     pub id: Option<String>,
-    /// The id of its parent.
     pub parent: Option<String>,
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// Where it begins.
+    /// Byte offset.
     pub offset: u64,
-    /// Its length.
     pub bytes: usize,
-    /// Of all it says.
+    /// Digest of the whole entry.
     pub digest: Digest,
-    /// Of what it says besides its ids; none where too little is left to know it by.
+    /// Digest of the entry without its ids; `None` without a timestamp, because the rest may not be unique.
     pub body_digest: Option<Digest>,
 }
 
-/// The lines of a transcript.
 #[derive(Debug, Default)]
 pub(super) struct LineRecords {
-    /// Those that hold something.
+    /// Lines that are neither blank nor skipped by the importer.
     pub lines: Vec<LineRecord>,
-    /// The numbers of lines that are no JSON.
+    /// Numbers of lines that are not JSON.
     pub unreadable_lines: Vec<u64>,
 }
 
 impl LineRecords {
-    /// Reads a transcript; `form` gives each line the form in which it is compared.
+    /// Reads a transcript; `form` converts each line to the form to compare.
     pub(super) fn read(source: &Source, mut form: impl FnMut(Value) -> Option<Value>) -> io::Result<Self> {
         let mut records = Self::default();
         for_each_line(source, |line| {
             match line.value() {
                 Some(value) => records.lines.extend(form(value).map(|value| line.record(&value))),
                 None if line.is_terminated => records.unreadable_lines.push(line.number),
-                // The end of a line that is being written.
+                // A writer has not finished the last line.
                 None => {}
             }
             true
@@ -57,7 +54,8 @@ impl LineRecords {
         Ok(records)
     }
 
-    /// The prefix of the ids that the importer made here; the most frequent one, as a plain id may look like one.
+    /// Returns the prefix of ids that the importer generated: the most frequent one, because a normal id may look the
+    /// same.
     pub(super) fn generated_id_prefix(&self) -> Option<String> {
         let mut counts: HashMap<&str, u64> = HashMap::new();
         for prefix in self.lines.iter().filter_map(|record| generated_id_prefix(record.id.as_deref()?)) {
@@ -68,19 +66,18 @@ impl LineRecords {
     }
 }
 
-/// A line with its place.
 #[derive(Debug)]
 pub(super) struct RawLine<'a> {
-    /// From 1.
+    /// Line number, from 1.
     pub number: u64,
     offset: u64,
     bytes: &'a [u8],
-    /// It ends with a line end.
+    /// Whether a line end follows.
     is_terminated: bool,
 }
 
 impl RawLine<'_> {
-    /// The JSON it holds.
+    /// Parses the line; `None` when it is not JSON.
     pub(super) fn value(&self) -> Option<Value> {
         js::parse(std::str::from_utf8(self.bytes).ok()?.trim_matches(js::is_trimmed)).ok()
     }
@@ -100,13 +97,13 @@ impl RawLine<'_> {
     }
 }
 
-/// The id of an entry, as the gateway indexes it.
+/// Returns the id of an entry as the gateway indexes it.
 pub(super) fn entry_id(entry: &Value) -> Option<String> {
     let id = entry.get("id").and_then(Value::as_str)?.trim();
     (!id.is_empty()).then(|| id.to_string_lossy())
 }
 
-/// Hands on every line that is not blank, until one is answered with `false`.
+/// Calls `take` for every line that is not blank, until it returns false.
 pub(super) fn for_each_line(source: &Source, mut take: impl FnMut(&RawLine<'_>) -> bool) -> io::Result<()> {
     let mut reader = io::BufReader::with_capacity(1 << 18, SourceReader { source, at: 0 });
     let (mut bytes, mut offset, mut number) = (Vec::new(), 0, 0);
@@ -132,7 +129,7 @@ pub(super) fn for_each_line(source: &Source, mut take: impl FnMut(&RawLine<'_>) 
     }
 }
 
-/// The bytes of a source from the first on.
+/// Reads a source from its first byte.
 struct SourceReader<'a> {
     source: &'a Source,
     at: u64,
@@ -146,7 +143,7 @@ impl Read for SourceReader<'_> {
     }
 }
 
-/// A digest that the order of keys does not change where the importer adds some: in an entry and in its message.
+/// Digests an entry with sorted keys, because the importer appends keys to the entry and to its message.
 fn digest_without(entry: &Value, without: &[&str]) -> Digest {
     let mut hash = Sha256::new();
     let Some(object) = entry.as_object() else {

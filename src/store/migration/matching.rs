@@ -1,30 +1,32 @@
-//! Matches the lines of a transcript with the rows of its import, from their ids and digests alone.
+//! Matches the lines of a transcript with the rows of its import, by ids and digests alone.
+//!
+//! For example, a row with the id of a line but another digest is a changed entry; a second row with the same body
+//! under another id is a duplicate.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::line_record::{Digest, LineRecord};
 
-/// What became of the lines of a file. Numbers are places in the two lists.
+/// Result of the matching. Numbers are indices into the two lists.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Matching {
-    /// Line and row, in the order of the lines.
+    /// Line and row, in line order.
     pub pairs: Vec<(usize, usize)>,
     /// Lines without a row.
     pub lost: Vec<usize>,
-    /// Lines without a row because an earlier line has their id and says something else: the importer keeps the first.
+    /// Line and earlier line with the same id but another content: the importer keeps only the first.
     pub id_conflicts: Vec<(usize, usize)>,
-    /// Lines that an earlier one repeats exactly: the importer drops them.
+    /// Number of lines that repeat an earlier one exactly: the importer drops them.
     pub repeated_lines: usize,
-    /// A line and a further row with what it says.
+    /// Line and a further row with the same content.
     pub duplicated: Vec<(usize, usize)>,
-    /// Lines whose row stands before or behind those of their neighbours.
+    /// Lines whose row is out of order with those of their neighbours.
     pub moved: Vec<usize>,
-    /// Rows that no line of the file led to: what came after the import.
+    /// Number of rows that match no line: written after the import.
     pub added_rows: usize,
 }
 
 impl Matching {
-    /// Matches line by line.
     pub(super) fn new(lines: &[LineRecord], rows: &[LineRecord]) -> Self {
         let mut matching = Self::default();
         let mut free = UnmatchedRows::new(rows);
@@ -51,7 +53,7 @@ impl Matching {
         matching
     }
 
-    /// Rows that nothing was matched with: a second row of an id, or of what a line says under another id.
+    /// Finds unmatched rows that repeat a line: with its id, or with its body under another id.
     fn find_duplicated(&mut self, lines: &[LineRecord], rows: &[LineRecord]) {
         let matched: HashSet<usize> = self.pairs.iter().map(|(_, row)| *row).collect();
         let by_id: HashMap<&str, usize> =
@@ -68,18 +70,18 @@ impl Matching {
         }
     }
 
-    /// Where the lines begin that follow the last line with a row; none where the last line has one.
+    /// Returns the index of the first line after the last line with a row; `None` when the last line has one.
     pub(super) fn unmatched_tail(&self, lines: usize) -> Option<usize> {
         let behind = self.pairs.last().map_or(0, |(line, _)| line + 1);
         (behind > 0 && behind < lines && self.lost.contains(&behind)).then_some(behind)
     }
 }
 
-/// Rows that wait for a line.
+/// Rows not matched yet.
 struct UnmatchedRows<'a> {
     all: &'a [LineRecord],
     by_id: HashMap<&'a str, Vec<usize>>,
-    /// Those without an id, by what they say.
+    /// Rows without an id, by digest.
     without_id: HashMap<Digest, VecDeque<usize>>,
 }
 
@@ -95,7 +97,7 @@ impl<'a> UnmatchedRows<'a> {
         free
     }
 
-    /// The row of a line: of several with its id one that says the same, else the first.
+    /// Takes the row of a line: among several with its id one with the same digest, else the first.
     fn take_match(&mut self, line: &LineRecord) -> Option<usize> {
         let Some(id) = line.id.as_deref() else {
             return self.without_id.get_mut(&line.digest).and_then(VecDeque::pop_front);
@@ -105,9 +107,10 @@ impl<'a> UnmatchedRows<'a> {
     }
 }
 
-/// The lines outside the longest run of pairs whose rows follow each other: the fewest that can have moved.
+/// Returns the lines outside the longest run of pairs with ascending rows: the fewest lines that can have moved.
 fn find_moved(pairs: &[(usize, usize)]) -> Vec<usize> {
-    // `ends[n]` is the pair that ends the best run of n + 1 pairs, `before` links each pair to the one before it.
+    // `ends[n]` is the pair that ends the best run of n + 1 pairs; `before` links each pair to the previous one of its
+    // run.
     let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) =
         (Vec::new(), Vec::with_capacity(pairs.len()));
     for (at, (_, row)) in pairs.iter().enumerate() {

@@ -1,5 +1,7 @@
-//! Whether an import of transcripts into a database kept them: every file that an import took, or should have taken, is
-//! compared with its session in the database (sqlite A6, E).
+//! Checks whether the import of transcripts into a database preserved them (sqlite A6, E).
+//!
+//! Every file that an import took, or should have taken, is compared with its session in the database. Known rewrites
+//! of the importer and of the gateway's repairs do not count as differences, so each fault that remains is a loss.
 
 mod compare;
 mod dead_branches;
@@ -20,68 +22,61 @@ pub use differences::{EntryDifference, ValueSummary};
 use crate::store::discovery::Store;
 use pairs::FilePairs;
 
-/// What was compared, and what could not be.
+/// Result of the check of a whole store.
 #[derive(Debug, Default)]
 pub struct Migration {
-    /// Files with their sessions, in the order of the store.
+    /// Files with their sessions, in the store's order.
     pub pairs: Vec<FilePair>,
-    /// Files that stand alone, in the same order.
+    /// Files without a session, in the store's order.
     pub unmatched: Vec<UnmatchedFile>,
-    /// Sessions in databases that no file is left of.
+    /// Number of sessions in databases without a file.
     pub without_file: u64,
-    /// Transcripts that were reset or deleted before an import, which takes none of those.
+    /// Number of transcripts that were reset or deleted before an import; imports skip those.
     pub archives: u64,
 }
 
 /// A file and its session in a database.
 #[derive(Debug)]
 pub struct FilePair {
-    /// The agent.
     pub agent: String,
-    /// The session's key in the database.
+    /// Key of the session in the database.
     pub key: String,
-    /// The session id.
     pub session_id: String,
-    /// The file.
     pub file: PathBuf,
-    /// The database.
     pub database: PathBuf,
-    /// The import moved the file aside.
+    /// Whether the import moved the file aside.
     pub is_moved_aside: bool,
-    /// What was found, or why one of them cannot be read.
+    /// Fails when the file or the rows cannot be read.
     pub comparison: std::io::Result<ImportComparison>,
 }
 
 /// A file without a session in a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmatchedFile {
-    /// The agent.
     pub agent: String,
-    /// The session id, as far as the file tells.
+    /// Session id, from the rows beside the file or from the file.
     pub session_id: String,
-    /// The file.
     pub file: PathBuf,
-    /// Why.
     pub reason: UnmatchedReason,
 }
 
-/// Why a file has no session in a database.
+/// Reason why a file has no session in a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnmatchedReason {
-    /// The import of 2026.8 moves files aside that no row of a session names, and does not take them.
+    /// No row of a session names the file; the import of 2026.8 moves such a file aside without importing it.
     SetAside,
     /// The agent has no database: nothing was imported.
     NoDatabase,
-    /// An import put the file away, and the database that should hold it is not there.
+    /// An import moved the file aside, but its database does not exist.
     DatabaseGone,
     /// The agent's database cannot be read.
     Unreadable,
-    /// The database knows no such session.
+    /// The database lacks the session.
     Lost,
 }
 
 impl UnmatchedReason {
-    /// The word in JSON.
+    /// Returns the word for JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SetAside => "set-aside",
@@ -92,7 +87,7 @@ impl UnmatchedReason {
         }
     }
 
-    /// Whether the session is lost as far as the database goes.
+    /// Whether the session is lost, judged by the database.
     pub fn is_fault(self) -> bool {
         matches!(self, Self::DatabaseGone | Self::Lost)
     }

@@ -1,4 +1,7 @@
-//! Which file belongs to which session of a database, and which files and sessions stand alone.
+//! Pairs each file with its session in a database, and lists the files and sessions without a partner.
+//!
+//! A file may be named after its session, after the key and the session, or after neither. So the rows beside it decide
+//! first, then its name, then its header.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,10 +18,9 @@ use crate::store::session_records::load_records;
 use crate::store::source::Source;
 use crate::store::sqlite::Schema;
 
-/// How the import of 2026.8 names files that no row of a session names.
+/// Name prefix that the import of 2026.8 gives to files that no row of a session names.
 const SET_ASIDE_PREFIX: &str = "archive-tier.";
 
-/// What there is to compare.
 #[derive(Default)]
 pub(super) struct FilePairs<'a> {
     pub pairs: Vec<PairCandidate<'a>>,
@@ -27,7 +29,7 @@ pub(super) struct FilePairs<'a> {
     pub archives: u64,
 }
 
-/// A file and the session it was imported as.
+/// A file and the session as which it was imported.
 pub(super) struct PairCandidate<'a> {
     file: PathBuf,
     session: &'a Session,
@@ -35,7 +37,6 @@ pub(super) struct PairCandidate<'a> {
 }
 
 impl PairCandidate<'_> {
-    /// Compares the two.
     pub(super) fn compare(self) -> FilePair {
         let Self { file, session, is_moved_aside: is_put_away } = self;
         let path = session.path.as_deref().unwrap_or(Path::new(""));
@@ -53,7 +54,6 @@ impl PairCandidate<'_> {
     }
 }
 
-/// Finds the pairs of a store.
 pub(super) fn find_pairs(store: &Store) -> FilePairs<'_> {
     let mut finder = PairFinder {
         stored: stored_sessions(store),
@@ -87,7 +87,7 @@ pub(super) fn find_pairs(store: &Store) -> FilePairs<'_> {
     finder.file_pairs
 }
 
-/// The sessions of databases by id; of one with rows and an archive in a database, the rows.
+/// Maps the session ids in databases to their sessions; with both rows and an archive in one database, the rows win.
 fn stored_sessions(store: &Store) -> HashMap<&str, Vec<&Session>> {
     let mut stored: HashMap<&str, Vec<&Session>> = HashMap::new();
     for session in store.sessions.iter().filter(|session| session.location.database().is_some()) {
@@ -106,7 +106,7 @@ fn stored_sessions(store: &Store) -> HashMap<&str, Vec<&Session>> {
 struct PairFinder<'a> {
     store: &'a Store,
     stored: HashMap<&'a str, Vec<&'a Session>>,
-    /// File names and session ids that the rows beside a file tell, by folder.
+    /// File names and session ids from the rows beside a file, by folder.
     names_by_folder: HashMap<PathBuf, Vec<(String, String)>>,
     file_pairs: FilePairs<'a>,
 }
@@ -135,7 +135,7 @@ impl<'a> PairFinder<'a> {
         self.file_pairs.pairs.extend(sessions.into_iter().map(pair));
     }
 
-    /// The session that a file is named after, else the one that its header names.
+    /// Returns the session that a file's name contains, else the one in its header.
     fn session_by_name(&self, path: &Path, original: &str, agent: &str) -> Option<&'a Session> {
         let stem = original.strip_suffix(".jsonl").unwrap_or(original);
         // An import puts the key in front of the name.
@@ -144,7 +144,7 @@ impl<'a> PairFinder<'a> {
         by_name.or_else(|| self.find_session(agent, &read_header(path)?.id))
     }
 
-    /// The session of this id in a database of the agent, or in one that agents share.
+    /// Finds the session with this id in a database of the agent, or in one that agents share.
     fn find_session(&self, agent: &str, id: &str) -> Option<&'a Session> {
         let owns = |session: &&&Session| {
             let own = |holding: &&DatabaseInfo| session.location.database() == Some(holding.path.as_path());
@@ -155,7 +155,7 @@ impl<'a> PairFinder<'a> {
         sessions.iter().find(owns).or_else(|| sessions.iter().find(|session| session.agent == agent)).copied()
     }
 
-    /// The ids under which rows name a file, which count more than what it says itself.
+    /// Returns the ids under which rows name a file; they count more than the file's own name and header.
     fn ids_named_by_records(&mut self, path: &Path, original: &str) -> Vec<String> {
         let folder = path.parent().unwrap_or(Path::new("/"));
         let rows =
@@ -188,7 +188,7 @@ impl<'a> PairFinder<'a> {
     }
 }
 
-/// The name that an import gives a file that it puts away: of plain characters, and not too long.
+/// Returns the name that an import gives to a file that it moves aside: plain characters, limited length.
 fn import_archive_name(name: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "_.-".contains(char);
     let mut plain = String::new();
@@ -202,12 +202,12 @@ fn import_archive_name(name: &str) -> String {
     plain.replace('\u{0}', "_").chars().take(160).collect()
 }
 
-/// Whether a database is an agent's own.
+/// Whether a database belongs to the agent; one without an owner belongs to all.
 fn belongs_to_agent(schema: &Schema, agent: &str) -> bool {
     schema.agent.as_deref().is_none_or(|own| own == agent)
 }
 
-/// File names with session ids, from the rows in a folder: those in use, and those that an import put away.
+/// Reads file names with session ids from the rows in a folder: those in use, and those that an import moved aside.
 fn read_record_names(folder: &Path) -> Vec<(String, String)> {
     let items = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = items.map(|item| item.path()).filter(|path| {

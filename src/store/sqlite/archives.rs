@@ -1,5 +1,5 @@
-//! Transcripts that left the tables: moved to a cold archive (sqlite E4), or kept as a deletion or a reset left them
-//! (sqlite E5). Both are checked against the hash that the database holds before a line of them is shown.
+//! Transcripts outside the event tables: cold archives (sqlite E4), and the archives of deletions and resets (sqlite
+//! E5). Both are verified against the hash in the database before any line is shown.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, Write as _};
@@ -14,14 +14,14 @@ use super::unpack::{limit_for_bytes, sha256, unpack_stream};
 use crate::js::{self, Value};
 use crate::store::index::FileIdentity;
 
-/// An archive's lines, in a file of no name, and what identifies them.
+/// Lines of an archive in an anonymous temporary file, with their identity.
 pub(in crate::store) type ArchiveLines = (File, FileIdentity);
 
 fn corrupt_error(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
-/// What the database says of a transcript that went cold.
+/// Database row of a cold archive.
 struct ColdArchive {
     generation: String,
     name: String,
@@ -30,7 +30,7 @@ struct ColdArchive {
     /// Bytes of the event texts.
     raw_bytes: u64,
     events: u64,
-    /// The archive itself, where it is in the database.
+    /// The archive itself, when the database holds it.
     blob: Option<Vec<u8>>,
 }
 
@@ -52,7 +52,7 @@ fn read_cold_archive(at: &Connection, session: &str) -> rusqlite::Result<Option<
     at.query_row(ask, [session], cold).optional()
 }
 
-/// The lines of a transcript that went cold; none when it did not.
+/// Returns the lines of a cold transcript; `None` when it is not cold.
 pub(in crate::store) fn cold_lines(database: &Database, session: &str) -> io::Result<Option<ArchiveLines>> {
     if !database.has_column("session_transcript_cold_archives", "") {
         return Ok(None);
@@ -95,7 +95,7 @@ fn read_archive_file(database: &Path, name: &str) -> io::Result<Vec<u8>> {
     })
 }
 
-/// The event texts of a cold archive's records, one line each.
+/// Extracts the event texts of a cold archive, one per line.
 fn unpack_event_lines(packed: &[u8], session: &str, cold: &ColdArchive) -> io::Result<File> {
     let mut records = unpack_stream(packed, limit_for_bytes(packed))?;
     io::Seek::rewind(&mut records)?;
@@ -118,7 +118,7 @@ fn unpack_event_lines(packed: &[u8], session: &str, cold: &ColdArchive) -> io::R
             out.write_all(b"\n")?;
         }
     }
-    // What stands between the texts may be counted too.
+    // The recorded number may include the separators between the texts.
     let fits = bytes <= cold.raw_bytes && cold.raw_bytes <= bytes + events;
     if events != cold.events || !fits {
         return Err(corrupt_error(format!(
@@ -142,7 +142,7 @@ fn check_header(record: &Value, session: &str) -> io::Result<()> {
     }
 }
 
-/// The lines of what a deletion or a reset left in the database (sqlite C9).
+/// Returns the lines of an archive of a deletion or a reset (sqlite C9).
 pub(in crate::store) fn unpack_archive(
     database: &Database,
     session: &str,

@@ -1,5 +1,5 @@
-//! Whether anything was committed to a database since it was last asked: the one sign that a file's size and time do not
-//! give (sqlite I1, I2).
+//! Detects commits to a database since the last probe. A file's size and time do not show them, because a commit may
+//! only touch the write-ahead log (sqlite I1, I2).
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -10,18 +10,18 @@ use super::open::connect;
 use crate::store::index::FileIdentity;
 use crate::store::source::file_identity;
 
-/// What a database answers.
+/// Result of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProbeResult {
-    /// Nothing was committed.
+    /// No commit.
     Unchanged,
-    /// Something was committed, or it was just opened, or another file lies there by now.
+    /// A commit, a first connection, or another file at the path.
     Changed,
-    /// It cannot be asked now; ask again later (sqlite H8).
+    /// The database cannot be read now; probe again later (sqlite H8).
     Unavailable,
 }
 
-/// A read-only connection that is asked now and then, and holds no transaction between.
+/// A read-only connection that holds no transaction between probes.
 #[derive(Debug)]
 pub struct DatabaseProbe {
     path: PathBuf,
@@ -33,20 +33,20 @@ struct ProbeConnection {
     connection: Connection,
     identity: FileIdentity,
     data_version: i64,
-    /// How the files stood, where it was opened as one that nobody writes.
+    /// Stamps of the files, for a connection that treats them as immutable.
     immutable_stamp: Option<FileStamps>,
 }
 
-/// Lengths and times of a database and its log.
+/// Lengths and times of a database and its write-ahead log.
 type FileStamps = [Option<(u64, SystemTime)>; 2];
 
 impl DatabaseProbe {
-    /// The pulse of a database; nothing is opened yet.
+    /// Prepares a probe; nothing is opened yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), open: None }
     }
 
-    /// Asks.
+    /// Compares the database with its state at the last probe.
     pub fn probe(&mut self) -> ProbeResult {
         let replaced =
             self.open.as_ref().is_some_and(|open| read_identity(&self.path) != Some(open.identity));
@@ -75,7 +75,7 @@ impl DatabaseProbe {
 impl ProbeConnection {
     fn probe(&mut self, path: &Path) -> ProbeResult {
         if let Some(known) = &self.immutable_stamp {
-            // Nothing that is written later is seen through it: it is opened anew when the files change.
+            // An immutable connection never shows later writes, so changed files need a new connection.
             return if *known == read_stamps(path) {
                 ProbeResult::Unchanged
             } else {
@@ -106,7 +106,7 @@ fn open_connection(path: &Path) -> Option<ProbeConnection> {
     })
 }
 
-/// Changes with every commit of another connection, and not when the log is moved into the file.
+/// Returns a number that changes with every commit of another connection, but not with a checkpoint.
 fn read_data_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA data_version", [], |row| row.get(0))
 }

@@ -1,5 +1,6 @@
-//! The events of one transcript in a database, as the bytes of a file with one line each in the order of `seq`: offsets are
-//! made up, texts are read row by row when they are asked for (sqlite E1, E2).
+//! The events of one transcript in a database, presented as the bytes of a file with one line per event in `seq` order.
+//! Offsets are computed from the lengths, and texts are read row by row on demand (sqlite E1, E2), so that the rest of
+//! the store reads files and databases alike.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,19 +14,19 @@ use super::paths::item_path;
 use super::unpack;
 use crate::store::index::FileIdentity;
 
-/// What stands in the place of an event that cannot be unpacked and does not say how long it is.
+/// Line for an event that cannot be unpacked and has no recorded length.
 const UNREADABLE_NOTE: &str = "(an event that cannot be unpacked)";
 
-/// Where one row begins among the made-up bytes.
+/// Computed byte offset of one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct RowSpan {
     seq: i64,
     offset: u64,
 }
 
-/// Bytes that are read at least, where there are so many: what is asked for next mostly stands behind.
+/// Minimum bytes per query: the next read mostly continues behind this one.
 const MIN_READ_BYTES: usize = 64 << 10;
-/// Blocks that are kept: several readers go through a transcript at once.
+/// Number of cached blocks: several readers use a transcript at once.
 const MAX_CACHED_BLOCKS: usize = 8;
 
 /// Whole rows with their line ends.
@@ -36,14 +37,14 @@ struct RowBlock {
 }
 
 impl RowBlock {
-    /// What it holds from a place on.
+    /// Returns the bytes from an offset on; `None` outside the block.
     fn bytes_from(&self, at: u64) -> Option<&[u8]> {
         let from = at.checked_sub(self.offset)?;
         self.bytes.get(from as usize..).filter(|rest| !rest.is_empty())
     }
 }
 
-/// The rows of a transcript as they were at one moment; rows that come later are not seen.
+/// Snapshot of a transcript's rows; later rows do not show.
 #[derive(Debug)]
 pub struct Events {
     path: Arc<Path>,
@@ -51,17 +52,17 @@ pub struct Events {
     session_id: String,
     /// Changes when history is rewritten (sqlite C7).
     generation: Option<String>,
-    /// In order of both.
+    /// Sorted by `seq` and by offset.
     spans: Vec<RowSpan>,
     /// Bytes, line ends included.
     len: u64,
-    /// What was read last, the newest at the end.
+    /// Recently read blocks, the newest last.
     blocks: Mutex<VecDeque<RowBlock>>,
 }
 
 impl Events {
-    /// The rows of a session as they are now. Where `known` is an earlier look at the same ones and nothing was rewritten
-    /// since, only what was added is asked for (sqlite I3).
+    /// Reads the current rows of a session. If `known` covers the same session and history was not rewritten since,
+    /// only new rows are queried (sqlite I3).
     pub fn read(database: &Arc<Database>, session: &str, known: Option<&Self>) -> rusqlite::Result<Self> {
         let (generation, spans, len) = database.with_transaction(|at| {
             let generation = read_generation(at, session)?;
@@ -87,37 +88,34 @@ impl Events {
         })
     }
 
-    /// The name it goes by.
+    /// Returns the made-up path (see [`item_path`]).
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The database it is in.
     pub fn database(&self) -> &Arc<Database> {
         &self.database
     }
 
-    /// The session.
     pub fn session_id(&self) -> &str {
         &self.session_id
     }
 
-    /// Bytes of all rows, a line end each.
+    /// Returns the bytes of all rows, one line end each.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
-    /// The file and the generation of its history: rows that were only added to keep both.
+    /// Returns an identity from the database file and the history generation: appending rows keeps both.
     pub fn identity(&self) -> FileIdentity {
         transcript_identity(self.database.identity(), self.generation.as_deref())
     }
 
-    /// Reads up to `buffer.len()` bytes at a made-up offset; fewer where what is known at once ends.
+    /// Reads up to `buffer.len()` bytes at a computed offset; fewer at the end of a cached block.
     pub fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         if at >= self.len || buffer.is_empty() {
             return Ok(0);
@@ -130,17 +128,16 @@ impl Events {
         Ok(count)
     }
 
-    /// The block that holds a place, where it was read.
     fn cached_block(&self, at: u64) -> Option<RowBlock> {
         let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
         blocks.iter().find(|block| block.bytes_from(at).is_some()).cloned()
     }
 
-    /// Reads the row at a place and those behind it, up to so many bytes, and keeps them.
+    /// Reads the row at an offset and the rows after it, up to `bytes`, and caches them.
     fn read_block(&self, at: u64, bytes: usize) -> io::Result<RowBlock> {
         let first = self.spans.partition_point(|span| span.offset <= at) - 1;
         let end = at + bytes as u64;
-        // The last one may be long: it is left for the next block.
+        // A last row that exceeds the range may be long, so it is left for the next block.
         let ends = |next: usize| self.spans.get(next).map_or(self.len, |span| span.offset);
         let more = (first + 1..self.spans.len()).take_while(|row| ends(row + 1) <= end).count();
         let wanted = &self.spans[first..=first + more];
@@ -153,7 +150,7 @@ impl Events {
         Ok(block)
     }
 
-    /// The texts of these rows, a line end behind each.
+    /// Reads the texts of rows, each followed by a line end.
     fn read_rows(&self, wanted: &[RowSpan]) -> io::Result<Vec<u8>> {
         let (from, to) = (wanted[0].seq, wanted[wanted.len() - 1].seq);
         let mut spans = wanted.iter();
@@ -188,7 +185,7 @@ impl Events {
     }
 }
 
-/// Device and inode of the database with the generation of a transcript's history folded in.
+/// Combines device and inode of the database with the generation of a transcript's history.
 pub(super) fn transcript_identity(file: FileIdentity, generation: Option<&str>) -> FileIdentity {
     let half = |text: Option<&str>| text.and_then(|text| u64::from_str_radix(text, 16).ok()).unwrap_or(0);
     let (high, low) =
@@ -201,14 +198,14 @@ pub(super) fn read_generation(at: &Connection, session: &str) -> rusqlite::Resul
     at.prepare_cached(ask)?.query_row([session], |row| row.get(0)).optional()
 }
 
-/// The columns of packed events; NULL in versions that pack none (sqlite B4).
+/// Returns the columns of packed events; NULL in versions without them (sqlite B4).
 fn packed_columns(database: &Database) -> String {
     let column = |name| database.column_or_null("transcript_events", "e", name);
     format!("{}, {}", column("event_zstd"), column("event_utf8_bytes"))
 }
 
-/// Adds the spans of the rows after a `seq`; answers the bytes of all. The length of a text is told by its row's header, so
-/// no text is read here.
+/// Adds the spans of the rows after a `seq` and returns the total bytes. SQLite stores a text's length in the row
+/// header, so no text is read here.
 fn add_spans(
     at: &Connection,
     database: &Database,
@@ -232,8 +229,9 @@ fn add_spans(
     Ok(len)
 }
 
-/// Adds the text of a row (seq, text, packed text, length) and its line end. A text has no line end within: between tokens
-/// it means nothing, and within a string JSON has none. What cannot be unpacked becomes a line that is no JSON and says so.
+/// Appends the text of a row (seq, text, packed text, length) and a line end. Line feeds become spaces: between tokens
+/// JSON ignores them, and in strings it has none. An event that cannot be unpacked becomes a line that is not JSON and
+/// says so.
 fn push_text(row: &Row<'_>, bytes: &mut Vec<u8>) -> rusqlite::Result<()> {
     let plain = row.get_ref(1)?;
     if let ValueRef::Text(text) | ValueRef::Blob(text) = plain {
@@ -257,7 +255,7 @@ fn push_text(row: &Row<'_>, bytes: &mut Vec<u8>) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// A note cut or filled up to a number of bytes.
+/// Cuts or pads a note to a number of bytes.
 fn padded(note: &str, bytes: usize) -> impl Iterator<Item = u8> {
     note.bytes().chain(std::iter::repeat(b' ')).take(bytes)
 }

@@ -1,5 +1,5 @@
-//! Files that lie beside a database from before its gateway took transcripts into it: those whose entries are in it, and
-//! those whose are not (sqlite A6, A7).
+//! Files beside a database, from before the gateway moved transcripts into it: decides for each whether the database
+//! holds its entries (sqlite A6, A7).
 
 use std::fs::File;
 use std::io::{self, BufRead as _, Read as _, Seek as _, SeekFrom};
@@ -16,11 +16,10 @@ use crate::store::header::read_header;
 use crate::store::location::Location;
 use crate::store::session::{Flag, Session, short_stem};
 
-/// How far before its end the last entry of a file is looked for, in bytes.
+/// Bytes before the end of a file that are searched for its last entry.
 const TAIL_BYTES: u64 = 1 << 20;
 
-/// Marks the files of an agent whose sessions are in a database: each as taken into it, or as history that is not. `agent`
-/// owns the database.
+/// Marks the files of `agent`, the database's owner, as imported or as history that the database lacks.
 pub(in crate::store) fn mark_leftovers(
     database: &Database,
     agent: &str,
@@ -35,7 +34,7 @@ pub(in crate::store) fn mark_leftovers(
     });
     for session in left {
         let Some(path) = session.path.clone() else { continue };
-        // What no row of a file names is told by what the database knows of it.
+        // The database decides about these files, not the records beside them.
         session.flags.retain(|flag| ![Flag::Orphan, Flag::Imported].contains(flag));
         match find_missing(database, &path) {
             Ok(None) => session.add_flag(Flag::Imported),
@@ -57,8 +56,8 @@ pub(in crate::store) fn mark_leftovers(
     }
 }
 
-/// What of a file is not in the database; none where its last entry is. Transcripts only grow, so what stands before that
-/// is there too.
+/// Describes the part of a file that the database lacks; `None` when it holds the last entry. Transcripts only grow, so
+/// the entries before it are there too.
 fn find_missing(database: &Database, path: &Path) -> io::Result<Option<String>> {
     let Some(header) = read_header(path) else {
         return Ok(Some("a file without a session header".to_owned()));
@@ -67,7 +66,7 @@ fn find_missing(database: &Database, path: &Path) -> io::Result<Option<String>> 
         database.with_transaction(|at| transcript_state(at, database, session)).map_err(io::Error::other)
     };
     let (mut session, mut place) = (header.id.clone(), place_of(&header.id)?);
-    // An import goes by the id of the row, after which the file is named, whatever its header says.
+    // An import uses the id in the row, after which the file is named, whatever its header contains.
     if let (TranscriptState::Nowhere, Some(named)) = (&place, session_id_from_name(path)) {
         (place, session) = (place_of(&named)?, named);
     }
@@ -77,7 +76,7 @@ fn find_missing(database: &Database, path: &Path) -> io::Result<Option<String>> 
     let last = last_entry_id(path)?;
     let holds = match (place, &last) {
         (TranscriptState::Nowhere, _) => return Ok(Some(format!("no row knows session {session}"))),
-        // A file of the first version has no ids to compare, and what was deleted there was there.
+        // A version 1 file has no ids to compare, and a deleted transcript was in the database.
         (TranscriptState::Deleted, _) | (_, None) => true,
         (TranscriptState::Hot, Some(id)) => {
             database.with_transaction(|at| has_entry(at, database, &session, id)).map_err(io::Error::other)?
@@ -96,7 +95,7 @@ fn find_missing(database: &Database, path: &Path) -> io::Result<Option<String>> 
     Ok((!holds).then(|| format!("session {session} is there, but not its entry {last}")))
 }
 
-/// The session that a file is named after, without what an import put around the name.
+/// Returns the session id in a file name, without the parts that an import added.
 fn session_id_from_name(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_string_lossy().into_owned();
     let original = match classify(&name) {
@@ -106,15 +105,11 @@ fn session_id_from_name(path: &Path) -> Option<String> {
     original.strip_suffix(".jsonl").map(|stem| short_stem(stem).to_owned())
 }
 
-/// Where the transcript of a session is.
 enum TranscriptState {
-    /// In the tables.
     Hot,
-    /// In a cold archive.
     Cold,
-    /// In what a deletion or a reset left.
+    /// In the archive of a deletion or a reset.
     Deleted,
-    /// Not in this database.
     Nowhere,
 }
 
@@ -147,7 +142,7 @@ fn has_entry(at: &Connection, database: &Database, session: &str, id: &str) -> r
     Ok(at.query_row(ask, params![session, id], |_| Ok(())).optional()?.is_some())
 }
 
-/// The id of the last line of a file that has one; none where no line near its end does.
+/// Returns the id of the last line that has one; `None` when no line near the end has.
 fn last_entry_id(path: &Path) -> io::Result<Option<String>> {
     let mut file = File::open(path)?;
     let len = file.metadata()?.len();

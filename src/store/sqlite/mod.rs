@@ -1,5 +1,5 @@
-//! Stores of gateways from 2026.8.1 on, which keep rows and transcripts in one database per agent (sqlite A–E, H).
-//! Read only, always: nothing here writes, and nothing here keeps a transaction open longer than one look.
+//! Stores of gateways from 2026.8.1 on, which keep rows and transcripts in one database per agent (sqlite A–E, H). The
+//! gateway may write at any time, so this module only reads, and each transaction lasts for one query or snapshot.
 
 mod archives;
 mod database_probe;

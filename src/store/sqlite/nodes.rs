@@ -1,5 +1,5 @@
-//! The rows of a database as sessions: one for each key with its current transcript, one for each earlier transcript of a
-//! key, and what deletions and resets left (sqlite C1, C2, C9, D).
+//! Sessions of a database: one per key with its current transcript, one per earlier transcript of a key, and the
+//! archives of deletions and resets (sqlite C1, C2, C9, D).
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::store::session::{Flag, Session};
 use crate::store::session_builder::{archived_from_key, unlocated_from_record};
 use crate::store::session_records::SessionRecord;
 
-/// A row of `session_nodes`: the record as JSON, and the columns that are told beside it.
+/// Row of `session_nodes`: the record as JSON, and the columns beside it.
 struct SessionNode {
     key: String,
     session_id: String,
@@ -26,20 +26,20 @@ struct SessionNode {
     last_activity: Option<i64>,
     last_interaction: Option<i64>,
     archived_at: Option<i64>,
-    /// Projections of the record, by the record's own names.
+    /// Columns that repeat record fields, by the record's names.
     projected_columns: [(&'static str, Option<String>); 3],
 }
 
-/// A row of `session_windows`.
+/// Row of `session_windows`.
 struct SessionWindow {
     session_id: String,
     key: String,
     transcript_updated_at: Option<i64>,
-    /// What the record of a key that points elsewhere would say, by the record's own names.
+    /// Record fields for a window that its key no longer refers to, by the record's names.
     record_fields: [(&'static str, Option<String>); 6],
 }
 
-/// A row of `session_transcript_archives`, without what it holds.
+/// Row of `session_transcript_archives`, without its content.
 struct ArchiveRow {
     session_id: String,
     generation: String,
@@ -50,24 +50,21 @@ struct ArchiveRow {
     bytes: u64,
 }
 
-/// What the transcript of a session takes.
 #[derive(Default)]
 struct TranscriptSize {
     /// Bytes as lines.
     bytes: u64,
-    /// Its cold archive, where it has one.
     cold: Option<ColdLocation>,
 }
 
-/// Where a cold archive is.
 enum ColdLocation {
-    /// In a file of this name.
+    /// File name of the archive.
     File(String),
-    /// In the database.
     InDatabase,
 }
 
-/// Adds every session of a database; `agent` is the one that it was looked for. What is odd becomes a finding.
+/// Adds every session of a database; `agent` is the one that the caller expects there. Anything unusual becomes a
+/// diagnostic.
 pub(in crate::store) fn add_sessions(
     database: &Database,
     agent: &str,
@@ -114,7 +111,7 @@ impl SessionCollector<'_> {
         self.diagnostics.push(Diagnostic::new(self.database.path(), severity, what, next).about(key));
     }
 
-    /// A key with its current transcript.
+    /// Adds a key with its current transcript.
     fn add_node(&mut self, node: &SessionNode, window: Option<&SessionWindow>, transcript: &TranscriptSize) {
         let raw = self.parse_record(node);
         let times = [
@@ -148,7 +145,7 @@ impl SessionCollector<'_> {
         self.add_session(session, &node.session_id, transcript, modified);
     }
 
-    /// The record of a key; from its columns, where it is no JSON object.
+    /// Parses the record of a key; builds it from the columns when the JSON is not an object.
     fn parse_record(&mut self, node: &SessionNode) -> Value {
         let why = match js::parse(&node.json) {
             Ok(value) if value.as_object().is_some() => {
@@ -174,7 +171,7 @@ impl SessionCollector<'_> {
         Value::from(object)
     }
 
-    /// The columns repeat what the record says; where they do not, the record counts (sqlite C1).
+    /// Reports columns that disagree with the record; the record counts (sqlite C1).
     fn check_columns(&mut self, node: &SessionNode, record: &Value) {
         let said = |name: &str| record.get(name).and_then(Value::as_str).map(js::JsString::to_string_lossy);
         let session = ("sessionId", Some(node.session_id.clone()));
@@ -194,7 +191,7 @@ impl SessionCollector<'_> {
         }
     }
 
-    /// A transcript that its key no longer points to (sqlite F10).
+    /// Adds a transcript that its key no longer refers to (sqlite F10).
     fn add_window(&mut self, window: &SessionWindow, transcript: &TranscriptSize) {
         let mut object = Object::from([("sessionId", Value::from(window.session_id.as_str()))]);
         for (name, value) in
@@ -211,7 +208,7 @@ impl SessionCollector<'_> {
         self.add_session(session, &window.session_id, transcript, window.transcript_updated_at);
     }
 
-    /// What a deletion or a reset left in the database.
+    /// Adds the archive of a deletion or a reset.
     fn add_archive(&mut self, archive: &ArchiveRow) {
         let key = format!("agent:{}:{}", self.agent, short_archive_name(&archive.name));
         let mut session = archived_from_key(key, self.agent.to_owned(), archive.session_id.clone());
@@ -231,7 +228,7 @@ impl SessionCollector<'_> {
         self.sessions.push(session);
     }
 
-    /// Adds a session whose transcript is in the tables, or cold, or not there yet.
+    /// Adds a session whose transcript is in the tables, in a cold archive, or does not exist yet.
     fn add_session(
         &mut self,
         mut session: Session,
@@ -352,7 +349,7 @@ fn read_archives(at: &Connection, database: &Database) -> rusqlite::Result<Vec<A
     at.prepare(ask)?.query_map([], archive)?.collect()
 }
 
-/// What a transcript takes, as rows or in its cold archive.
+/// Reads the size of a transcript, in rows or in its cold archive.
 fn read_transcript_size(
     at: &Connection,
     database: &Database,

@@ -1,5 +1,8 @@
-//! Opening an agent's database to read it: the version rules that say whether its tables are known (sqlite B), and the
-//! ways to open it that disturb nobody who writes (sqlite H).
+//! Opens an agent's database read-only.
+//!
+//! The schema version decides whether clawscope knows the tables (sqlite B). A gateway may write at the same time, so
+//! connections never write, wait a limited time for locks and keep transactions short; a database in a folder that
+//! cannot be written opens as an immutable file (sqlite H).
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,20 +14,20 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
 use crate::store::index::FileIdentity;
 use crate::store::source::file_identity;
 
-/// How long a read waits for a lock (sqlite H2).
+/// Time that a read waits for a lock (sqlite H2).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
-/// The oldest version whose tables are the ones known here: that of 2026.8.1 to 2026.9.4. It has no cold archives and no
-/// packed events, which are read where they are (sqlite B4).
+/// Oldest version with the current tables: that of 2026.8.1 to 2026.9.4. It lacks cold archives and packed events; both
+/// are optional here (sqlite B4).
 const OLDEST_VERSION: i64 = 19;
-/// The version that all of this was read from.
+/// Version from which these rules were taken.
 const NEWEST_VERSION: i64 = 23;
-/// The first version that holds sessions. The ones before are of releases that keep transcripts in files (sqlite B3).
+/// First version that holds sessions; releases before it keep transcripts in files (sqlite B3).
 const FIRST_VERSION_WITH_SESSIONS: i64 = 4;
-/// What there is to do about a database before that version.
+/// Advice for a database before that version.
 pub(in crate::store) const NO_SESSIONS_HINT: &str =
     "nothing is missing: rows and transcripts are read from the files in the folder `sessions`";
 
-/// The tables and columns that nothing can be read without (sqlite C).
+/// Tables and columns that reading needs in every version (sqlite C).
 const REQUIRED_COLUMNS: [(&str, &[&str]); 4] = [
     ("session_nodes", &["session_key", "current_session_id", "entry_json", "updated_at"]),
     ("session_windows", &["session_id", "session_key"]),
@@ -32,34 +35,25 @@ const REQUIRED_COLUMNS: [(&str, &[&str]); 4] = [
     ("transcript_rewrite_watermarks", &["session_id", "generation"]),
 ];
 
-/// Why a database is not read.
+/// Reason why a database is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// It cannot be opened or read.
     #[error("cannot be read as a database: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// Its versions are not known here (sqlite B2, B4).
+    /// Unknown schema version (sqlite B2, B4).
     #[error("has schema version {}, and versions {OLDEST_VERSION} to {NEWEST_VERSION} are known", format_versions(*.user, *.meta))]
     Version {
         /// `PRAGMA user_version`.
         user: i64,
-        /// `schema_meta.schema_version`, where there is one.
+        /// `schema_meta.schema_version`; `None` without such a row.
         meta: Option<i64>,
     },
-    /// It is no agent's database.
+    /// Not an agent's database.
     #[error("is a database with the role {role:?}, not an agent's")]
-    Role {
-        /// What it says it is.
-        role: String,
-    },
-    /// A table or column is not there.
+    Role { role: String },
+    /// Missing table or column.
     #[error("has no column {column} in {table}")]
-    Column {
-        /// The table.
-        table: &'static str,
-        /// The column.
-        column: &'static str,
-    },
+    Column { table: &'static str, column: &'static str },
 }
 
 fn format_versions(user: i64, meta: Option<i64>) -> String {
@@ -71,7 +65,7 @@ fn format_versions(user: i64, meta: Option<i64>) -> String {
 }
 
 impl OpenError {
-    /// What to do next.
+    /// Returns advice for the user.
     pub fn next_step(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "check that you may read it; a copy must be made with its -wal file",
@@ -90,39 +84,41 @@ impl OpenError {
     }
 }
 
-/// What a database says of itself (sqlite B1).
+/// Metadata of a database (sqlite B1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schema {
-    /// The version of its tables.
     pub version: i64,
-    /// The agent it belongs to.
+    /// Owner's agent id.
     pub agent: Option<String>,
-    /// The gateway that wrote it last.
+    /// Version of the gateway that wrote the database last.
     pub app_version: Option<String>,
 }
 
 impl Schema {
-    /// Whether it is older than the version known in full: read, and labelled (sqlite B4).
+    /// Whether the version is older than the newest known one: read, and labelled (sqlite B4).
     pub fn is_older_than_known(&self) -> bool {
         self.version < NEWEST_VERSION
     }
 }
 
-/// An open database that is only read.
+/// An open, read-only database.
 #[derive(Debug)]
 pub struct Database {
     path: PathBuf,
     connection: Mutex<Connection>,
     schema: Schema,
     identity: FileIdentity,
-    /// Opened as a file that nobody writes (sqlite H4).
+    /// Whether it was opened as a file that nobody writes (sqlite H4).
     is_immutable: bool,
-    /// Names as `table.column`.
+    /// `table.column` names.
     columns: Vec<String>,
 }
 
 impl Database {
-    /// Opens an agent's database whose tables are known.
+    /// Opens an agent's database.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not an agent's database, or has an unknown schema.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let (connection, still) = connect(path)?;
         let schema = read_schema(&connection)?;
@@ -150,32 +146,29 @@ impl Database {
         })
     }
 
-    /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it says of itself.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// Which file it is.
     pub fn identity(&self) -> FileIdentity {
         self.identity
     }
 
-    /// Whether it was opened as a file that nobody writes.
+    /// Whether the database was opened as a file that nobody writes, so that later writes do not show (sqlite H4).
     pub fn is_immutable(&self) -> bool {
         self.is_immutable
     }
 
-    /// Whether another file lies at its place by now (sqlite H8).
+    /// Whether another file replaced it at its path (sqlite H8).
     pub fn is_replaced(&self) -> bool {
         std::fs::metadata(&self.path).map_or(true, |meta| file_identity(&meta) != self.identity)
     }
 
-    /// Whether it has a column, or with an empty name a table.
+    /// Whether it has this column, or this table for an empty column name.
     pub(in crate::store) fn has_column(&self, table: &str, column: &str) -> bool {
         let wanted = format!("{table}.{column}");
         self.columns
@@ -183,12 +176,13 @@ impl Database {
             .any(|own| if column.is_empty() { own.starts_with(&wanted) } else { *own == wanted })
     }
 
-    /// A column in a query: the column, or NULL where this version has none.
+    /// Returns a column for a query, or NULL when this version lacks it.
     pub(super) fn column_or_null(&self, table: &str, alias: &str, column: &str) -> String {
         if self.has_column(table, column) { format!("{alias}.{column}") } else { "NULL".to_owned() }
     }
 
-    /// Asks several things of one moment (sqlite H6); short, as a long look keeps the log from being reused.
+    /// Runs several queries on one snapshot (sqlite H6). Keep it short: a long read transaction stops the write-ahead
+    /// log from being reused.
     pub(in crate::store) fn with_transaction<T>(
         &self,
         ask: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
@@ -205,7 +199,8 @@ impl Database {
     }
 }
 
-/// The version of a database that holds no sessions yet, as the releases 2026.6.11 to 2026.7.35 have it; none of any other file.
+/// Returns the schema version of a database without sessions, as releases 2026.6.11 to 2026.7.35 have; `None` for other
+/// files.
 pub(in crate::store) fn version_without_sessions(path: &Path) -> Option<i64> {
     match Database::open(path) {
         Err(OpenError::Version { user, meta: Some(meta) })
@@ -217,20 +212,20 @@ pub(in crate::store) fn version_without_sessions(path: &Path) -> Option<i64> {
     }
 }
 
-/// Whether a file is a database that sessions are in, whatever its version (sqlite A7).
+/// Whether a file is a database with sessions, whatever its version (sqlite A7).
 ///
 /// # Errors
-/// A file that is no database, a damaged one, or one that may not be read.
+/// Fails for a file that is not a database, is damaged or may not be read.
 pub(in crate::store) fn has_sessions(path: &Path) -> rusqlite::Result<bool> {
-    // Versions 4 to 13, of betas, have other tables.
+    // Versions 4 to 13, from beta releases, have other tables.
     let ask = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' \
                AND name IN ('session_nodes', 'session_entries', 'transcript_events'))";
     connect(path).and_then(|(connection, _)| connection.query_row(ask, [], |row| row.get(0)))
 }
 
-/// A read-only connection (sqlite H2), and whether it takes the file for one that nobody writes. That is the way only where
-/// the usual one fails because nothing may be written beside the file, and no log lies there that would be overlooked
-/// (sqlite H3, H4).
+/// Opens a read-only connection (sqlite H2); the flag says that the file is treated as immutable. That is the fallback
+/// when opening fails because nothing can be written beside the file, and only without a write-ahead log, whose content
+/// would be ignored (sqlite H3, H4).
 pub(super) fn connect(path: &Path) -> rusqlite::Result<(Connection, bool)> {
     let usual = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     match Connection::open_with_flags(path, usual).and_then(prepare_connection) {
@@ -247,7 +242,7 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<(Connection, bool)> {
 fn prepare_connection(connection: Connection) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
-    // The file is opened with the first look into it.
+    // SQLite opens the file with the first query.
     connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
     Ok(connection)
 }
@@ -256,28 +251,28 @@ fn is_not_writable(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
 }
 
-/// Whether a log lies beside a database that holds something.
+/// Whether a write-ahead log with content lies beside the database.
 fn has_wal(path: &Path) -> bool {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     std::fs::metadata(log).is_ok_and(|meta| meta.len() > 0)
 }
 
-/// `file:…?immutable=1`, with what a URI gives a meaning of its own written as numbers.
+/// Returns `file:…?immutable=1`, with characters that are special in a URI percent-encoded.
 fn immutable_uri(path: &Path) -> String {
     let mut uri = "file:".to_owned();
     for byte in path.to_string_lossy().bytes() {
         if byte.is_ascii_alphanumeric() || b"/._-:\\".contains(&byte) {
             uri.push(char::from(byte));
         } else {
-            // A String takes everything.
+            // Writing to a `String` cannot fail.
             let _ = write!(uri, "%{byte:02X}");
         }
     }
     uri + "?immutable=1"
 }
 
-/// The version rules (sqlite B1, B4).
+/// Checks the version rules (sqlite B1, B4).
 fn read_schema(connection: &Connection) -> Result<Schema, OpenError> {
     let user: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let primary =
@@ -288,7 +283,7 @@ fn read_schema(connection: &Connection) -> Result<Schema, OpenError> {
     });
     let (role, meta, agent, app_version) = match known {
         Ok(known) => known,
-        // Something is wrong with the file itself.
+        // The file itself is damaged or locked.
         Err(error) if !is_schema_error(&error) => return Err(error.into()),
         Err(_) => return Err(OpenError::Version { user, meta: None }),
     };
@@ -301,7 +296,7 @@ fn read_schema(connection: &Connection) -> Result<Schema, OpenError> {
     Ok(Schema { version: user, agent: agent.filter(|agent| !agent.is_empty()), app_version })
 }
 
-/// Whether a question failed because the tables are other ones, not because of the file.
+/// Whether a query failed because the tables differ, not because of the file.
 fn is_schema_error(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::QueryReturnedNoRows | rusqlite::Error::InvalidColumnType(..) => true,

@@ -1,4 +1,4 @@
-//! Where the databases of a gateway lie, and the names under which the transcripts in one go (sqlite A).
+//! Finds the databases of a gateway, and names the transcripts in them (sqlite A).
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ use crate::gateway::config::{GatewayConfig, normalise_agent_id};
 use crate::gateway::env::Environment;
 use crate::store::agents::Agent;
 
-/// The name of an agent's database, below `agents/<id>/agent` (sqlite A1).
+/// Name of an agent's database, in `agents/<id>/agent` (sqlite A1).
 pub const DATABASE_NAME: &str = "openclaw-agent.sqlite";
 
-/// What parts the database from what is in it, in the path of a transcript.
+/// Separates the database from the item in a made-up path.
 const ITEM_SEPARATOR: char = '#';
 
-/// The path of something in a database, as lists, errors and JSON name it: `…/openclaw-agent.sqlite#<name>`. No file lies
-/// there.
+/// Returns the made-up path of an item in a database, for lists, errors and JSON: `…/openclaw-agent.sqlite#<name>`. No
+/// such file exists.
 pub fn item_path(database: &Path, name: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(ITEM_SEPARATOR.to_string());
@@ -24,7 +24,7 @@ pub fn item_path(database: &Path, name: &str) -> PathBuf {
     path.into()
 }
 
-/// The database of such a path; none of any other path.
+/// Returns the database in such a path; `None` for any other path.
 pub fn database_of(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     let (database, _) = name.rsplit_once(ITEM_SEPARATOR)?;
@@ -32,14 +32,15 @@ pub fn database_of(path: &Path) -> Option<PathBuf> {
     is_database.then(|| path.with_file_name(database))
 }
 
-/// Where what was moved out of a database lies: the `sessions` beside a folder `agent`, else its own folder (sqlite A5).
+/// Returns the folder for artifacts of a database: the `sessions` beside a folder `agent`, else the database's own
+/// folder (sqlite A5).
 pub(in crate::store) fn artifact_dir(database: &Path) -> PathBuf {
     let own = database.parent().unwrap_or(Path::new("/"));
     if own.ends_with("agent") { own.with_file_name("sessions") } else { own.to_path_buf() }
 }
 
-/// The databases of a gateway, each once with the agent it is looked for: at the usual places, where `session.store` leads,
-/// and those that the gateway itself noted (sqlite A1, A2, A4). Only what is there, be it a file or not.
+/// Finds the databases of a gateway, each once with its agent: at the default paths, at the path from `session.store`,
+/// and in the gateway's registry (sqlite A1, A2, A4). Returns existing paths only, files or not.
 pub(in crate::store) fn find_databases(
     config: &GatewayConfig,
     env: &Environment,
@@ -71,7 +72,8 @@ fn default_path(state: &Path, agent: &str) -> PathBuf {
     state.join("agents").join(agent).join("agent").join(DATABASE_NAME)
 }
 
-/// Where `session.store` leads (sqlite A4). Agents after the first have files of their own beside a shared one.
+/// Returns the paths from `session.store` (sqlite A4). Beside a shared database, agents other than the default one have
+/// numbered files.
 fn configured_paths(
     config: &GatewayConfig,
     env: &Environment,
@@ -95,7 +97,7 @@ fn configured_paths(
     beside.collect()
 }
 
-/// The database that stands for a store file.
+/// Returns the database that replaces a `sessions.json`.
 fn database_of_store_file(store: &Path) -> PathBuf {
     if store.extension().is_some_and(|end| end == "sqlite") {
         return store.to_path_buf();
@@ -109,7 +111,8 @@ fn database_of_store_file(store: &Path) -> PathBuf {
     agent.map_or_else(|| store.with_file_name(DATABASE_NAME), |agent| agent.join("agent").join(DATABASE_NAME))
 }
 
-/// The databases that the gateway noted in its shared one, of which nothing else is looked at: it holds secrets (sqlite A2).
+/// Reads the agent databases that the gateway registered in its shared database. Nothing else is read there, because it
+/// holds secrets (sqlite A2).
 fn registered_databases(state: &Path) -> Vec<(String, PathBuf)> {
     let path = state.join("state").join("openclaw.sqlite");
     if !path.is_file() {

@@ -1,5 +1,5 @@
-//! What transcripts in databases take, kept from one listing to the next: only what was added since is asked for, as a
-//! busy gateway commits several times a second (sqlite I3).
+//! Caches transcript sizes in databases between listings. A busy gateway commits several times a second, so each
+//! listing queries only the rows added since the last one (sqlite I3).
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,24 +11,22 @@ use super::events::read_generation;
 use super::open::Database;
 use crate::store::index::FileIdentity;
 
-/// The sizes that were found so far.
 #[derive(Debug, Default)]
 pub struct SizeCache(Mutex<HashMap<(PathBuf, String), CachedSize>>);
 
-/// A transcript as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct CachedSize {
     database: FileIdentity,
     generation: Option<String>,
-    /// Its last row.
+    /// `seq` of its last row.
     last_seq: i64,
-    /// Bytes of all rows, a line end each.
+    /// Bytes of all rows, one line end each.
     bytes: u64,
 }
 
 impl SizeCache {
-    /// Bytes of the rows of a session, a line end each; 0 where it has none. Lengths are told by the headers of rows: no text
-    /// is read.
+    /// Returns the bytes of a session's rows, one line end each; 0 without rows. SQLite stores lengths in row headers,
+    /// so no text is read.
     pub(super) fn bytes(&self, at: &Connection, database: &Database, session: &str) -> rusqlite::Result<u64> {
         let ask = "SELECT max(seq) FROM transcript_events WHERE session_id = ?1";
         let last: Option<i64> = at.prepare_cached(ask)?.query_row([session], |row| row.get(0))?;
@@ -48,7 +46,7 @@ impl SizeCache {
     }
 }
 
-/// Bytes of the rows after a `seq`.
+/// Returns the bytes of the rows after a `seq`.
 fn added_bytes(at: &Connection, database: &Database, session: &str, after: i64) -> rusqlite::Result<u64> {
     let packed = database.column_or_null("transcript_events", "e", "event_utf8_bytes");
     let sum = format!(

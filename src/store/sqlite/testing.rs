@@ -1,14 +1,13 @@
-//! Small databases for tests, made as a gateway makes them (sqlite K).
+//! Small databases for tests, built as a gateway builds them (sqlite K).
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
-/// The tables that a reader needs, as the gateway has them (sqlite K1).
+/// Tables that a reader needs, from the gateway's schema (sqlite K1).
 pub(crate) const TABLES: &str = include_str!("../../../tests/fixtures/sqlite-tables.sql");
 
-/// A state dir with one agent's database, open for writing.
 pub(crate) struct TestStore {
     dir: TempDir,
     connection: Connection,
@@ -41,7 +40,7 @@ impl TestStore {
         self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     }
 
-    /// Everything in one file, and no connection to it.
+    /// Moves the log into the database file and closes the connection.
     pub(crate) fn close(self) -> PathBuf {
         self.checkpoint();
         let path = self.database();
@@ -50,7 +49,7 @@ impl TestStore {
         path
     }
 
-    /// A key with its transcript.
+    /// Adds a key with its transcript.
     pub(crate) fn add_session(&self, key: &str, id: &str, events: &[&str]) {
         let entry = format!(r#"{{"sessionId":"{id}","updatedAt":1}}"#);
         let node = "INSERT INTO session_nodes (session_key, current_session_id, entry_json, updated_at) VALUES (?1, ?2, ?3, 1)";
@@ -58,7 +57,7 @@ impl TestStore {
         self.add_window(key, id, events);
     }
 
-    /// A transcript of a key that may point elsewhere.
+    /// Adds a transcript whose key may refer to another one.
     pub(crate) fn add_window(&self, key: &str, id: &str, events: &[&str]) {
         let window = "INSERT INTO session_windows (session_id, session_key, created_at, updated_at) VALUES (?1, ?2, 1, 1)";
         self.connection.execute(window, params![id, key]).unwrap();
@@ -81,7 +80,6 @@ impl TestStore {
         self.connection.execute(insert, params![id, seq, packed, bytes]).unwrap();
     }
 
-    /// Runs one statement with these blobs and texts.
     pub(crate) fn execute(&self, sql: &str, params: impl rusqlite::Params) {
         self.connection.execute(sql, params).unwrap();
     }

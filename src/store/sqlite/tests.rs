@@ -1,4 +1,4 @@
-//! What a reader meets in databases, case by case (sqlite K3).
+//! Tests for reading databases, case by case (sqlite K3).
 
 use std::path::Path;
 
@@ -117,7 +117,7 @@ fn what_is_not_checkpointed_yet_is_seen_and_growth_is_read_from_the_old_end() {
         panic!("grown")
     };
     assert_eq!(ids(&longer), ["a", "b"]);
-    // The earlier look still shows what it showed.
+    // The earlier snapshot still returns the same rows.
     assert_eq!(first.len().unwrap(), index.end);
 }
 
@@ -135,7 +135,7 @@ fn a_rewritten_history_is_read_anew_and_an_earlier_look_says_so() {
         "UPDATE transcript_events SET event_json = replace(event_json, '\"a\"', '\"z\"') WHERE seq = 1;
               UPDATE transcript_rewrite_watermarks SET generation = '00000000000000000000000000000002'",
     );
-    // What it has read it may still show; what it has not it must not mix with.
+    // The old snapshot may return rows that it has read, but must not mix them with rewritten ones.
     let unread = Events::read(first.events().unwrap().database(), "s1", None).unwrap();
     assert_eq!(unread.identity(), own.location.open(path, None).unwrap().identity().unwrap());
     assert_ne!(unread.identity(), index.identity);
@@ -157,7 +157,7 @@ fn cold_archive(session: &str, events: &[&str]) -> Vec<u8> {
     compress_to_vec((lines.join("\n") + "\n").as_bytes(), CompressionLevel::Fastest)
 }
 
-/// A session that went cold; its archive in the database, or in a file of this name.
+/// Adds a session with a cold archive, in the database or in a file.
 fn cold(made: &TestStore, id: &str, storage: &str, hash: Option<&str>) -> Vec<u8> {
     made.add_session(&format!("agent:main:{id}"), id, &[]);
     let header = HEADER.replace("s1", id);
@@ -209,7 +209,7 @@ fn deleted_transcripts_are_kept_packed_or_plain_and_are_listed_once() {
     let folder = made.state().join("agents/main/sessions");
     std::fs::create_dir_all(&folder).unwrap();
     write_file(&folder.join(published), &text);
-    // One that only lies in the folder.
+    // An archive that exists only in the folder.
     let alone = format!("s2.jsonl.deleted.2026-11-20T11-49-06.295Z.{}.zst", "c".repeat(32));
     write_file(&folder.join(alone), compress_to_vec(text.as_bytes(), CompressionLevel::Fastest));
     let store = listed(made.state());
@@ -348,7 +348,7 @@ fn files_beside_a_database_are_taken_in_already_or_history_that_is_not_in_it() {
         what.contains(&"history on disk that is not in the database: no row knows session s9"),
         "{what:?}"
     );
-    // The key means what the database has.
+    // The key finds the session in the database.
     let main = crate::store::find::find_session(&store, "main", Path::new("/")).unwrap();
     assert!(matches!(main.location, Location::DatabaseRows { .. }));
     assert_eq!(crate::store::find::find_session(&store, "s1", Path::new("/")).unwrap().key, main.key);
@@ -359,7 +359,7 @@ fn a_store_that_may_not_be_written_is_read_as_it_stands() {
     let made = TestStore::new();
     made.add_session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
     let closed = made.close();
-    // Root may write everywhere, so the way itself is tried: what is given where the usual one fails.
+    // Root may write everywhere, so only the usual way to open a database is tested here, not the immutable fallback.
     let database = Database::open(&closed).unwrap();
     assert!(!database.is_immutable());
     assert_eq!(item_path(&closed, "s1").parent(), closed.parent());

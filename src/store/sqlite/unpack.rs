@@ -1,5 +1,5 @@
-//! Zstandard frames of events and archives, taken apart with a limit, so that a broken or hostile one costs no more than
-//! it says (sqlite E2, E4).
+//! Decompresses Zstandard frames of events and archives with a size limit, so that a broken or hostile frame cannot
+//! exhaust memory or disk (sqlite E2, E4).
 
 use std::fs::File;
 use std::io::{self, Read, Write as _};
@@ -8,14 +8,14 @@ use std::path::Path;
 use ruzstd::decoding::StreamingDecoder;
 use sha2::{Digest as _, Sha256};
 
-/// The largest event that is stored packed, in bytes (sqlite E2).
+/// Maximum bytes of a packed event (sqlite E2).
 const MAX_EVENT_BYTES: u64 = 4 << 20;
 
 fn corrupt_error(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
-/// One packed event of exactly `bytes` bytes.
+/// Unpacks one event of exactly `bytes` bytes.
 pub(super) fn unpack_event(packed: &[u8], bytes: u64) -> io::Result<Vec<u8>> {
     if bytes > MAX_EVENT_BYTES {
         return Err(corrupt_error(format!("{bytes} bytes are more than any packed event has")));
@@ -28,7 +28,7 @@ pub(super) fn unpack_event(packed: &[u8], bytes: u64) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Unpacks a stream of frames; more than `limit` bytes of output are an error, and so is a frame whose checksum is wrong.
+/// Unpacks a stream of frames. Output beyond `limit` bytes and a wrong checksum are errors.
 pub(super) fn unpack_into(mut packed: impl Read, out: &mut impl io::Write, limit: u64) -> io::Result<()> {
     let mut left = limit;
     loop {
@@ -50,19 +50,20 @@ pub(super) fn unpack_into(mut packed: impl Read, out: &mut impl io::Write, limit
     }
 }
 
-/// The most that a packed file is taken to hold: so many times its size, which no text reaches, and at least 64 MiB.
+/// Returns the output limit for packed bytes: 1000 times their number, far above the ratio of real transcripts, and at
+/// least 64 MiB.
 fn limit_for_size(packed: u64) -> u64 {
     packed.saturating_mul(1000).max(64 << 20)
 }
 
-/// What a packed transcript holds, in a file of no name that goes when it is closed.
+/// Unpacks a transcript into an anonymous temporary file.
 pub(in crate::store) fn unpack_file(path: &Path) -> io::Result<File> {
     let packed = File::open(path)?;
     let limit = limit_for_size(packed.metadata()?.len());
     unpack_stream(io::BufReader::new(packed), limit)
 }
 
-/// The same of what was packed elsewhere; `limit` is in bytes.
+/// Unpacks a stream in the same way; `limit` is in bytes.
 pub(super) fn unpack_stream(packed: impl Read, limit: u64) -> io::Result<File> {
     let mut out = io::BufWriter::new(tempfile::tempfile()?);
     unpack_into(packed, &mut out, limit)?;
@@ -70,7 +71,7 @@ pub(super) fn unpack_stream(packed: impl Read, limit: u64) -> io::Result<File> {
     out.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
-/// The hash that names and guards archives, in lower-case hex.
+/// Returns the SHA-256 in lower-case hex, as archives are named and verified.
 pub(super) fn sha256(bytes: &[u8]) -> String {
     let mut hex = String::with_capacity(64);
     for byte in Sha256::digest(bytes) {
@@ -80,7 +81,7 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
     hex
 }
 
-/// The same limit for bytes in memory.
+/// Returns the same limit for bytes in memory.
 pub(super) fn limit_for_bytes(packed: &[u8]) -> u64 {
     limit_for_size(packed.len() as u64)
 }

@@ -1,4 +1,4 @@
-//! One attempt of a run: how it began, what it used, how it ended.
+//! One attempt of a run: its start, its usage and its end.
 
 use super::compiled::CompiledContext;
 use super::recording::{RecordedEvent, Recording};
@@ -6,62 +6,53 @@ use super::{owned_text, whole_number};
 use crate::js::Value;
 use crate::store::prompt_report::SystemPromptReport;
 
-/// An attempt: its events by their places in the recording.
+/// One attempt; its events are indices into the recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunAttempt {
-    /// The run.
     pub run_id: String,
-    /// The session.
     pub session_id: String,
-    /// Provider.
     pub provider: Option<String>,
-    /// Model.
     pub model: Option<String>,
-    /// Events, as indices of the recording's.
+    /// Indices into [`Recording::events`].
     pub event_indices: Vec<usize>,
 }
 
-/// Tokens as the gateway reports them.
+/// Token usage as the gateway reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TokenUsage {
     /// Prompt tokens outside the cache.
     pub input: u64,
-    /// Answer tokens.
+    /// Tokens of the reply.
     pub output: u64,
-    /// Prompt tokens read from the cache.
     pub cache_read: u64,
-    /// Prompt tokens written to the cache.
     pub cache_write: u64,
-    /// All together, as reported.
+    /// Total as reported.
     pub total: u64,
 }
 
-/// Typed values of an attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttemptDetails {
     /// `user`, `cron`, `heartbeat`, …
     pub trigger: Option<String>,
-    /// Version of the gateway.
     pub gateway_version: Option<String>,
-    /// The configuration of the run, with defaults and without secrets (trajectory 6.2).
+    /// Configuration of the run, with defaults and without secrets (trajectory 6.2).
     pub config: Option<Value>,
-    /// Sizes of the system prompt.
     pub prompt_report: Option<SystemPromptReport>,
-    /// The messages at the start, before trimming per call.
+    /// Messages at the start, before the trimming of each call.
     pub compiled: CompiledContext,
-    /// The prompt went to the model.
+    /// Whether the prompt went to the model.
     pub is_submitted: bool,
-    /// Summed over all calls.
+    /// Sum over all calls.
     pub usage: Option<TokenUsage>,
-    /// Of the last call: the one to compare with a window (trajectory 3.5).
+    /// Usage of the last call: the number to compare with a window (trajectory 3.5).
     pub last_call: Option<TokenUsage>,
-    /// An error that the gateway itself raised.
+    /// Error that the gateway itself raised.
     pub prompt_error: Option<String>,
-    /// Where it was raised: `prompt`, `precheck`, `hook:…`.
+    /// Source of that error: `prompt`, `precheck`, `hook:…`.
     pub prompt_error_source: Option<String>,
-    /// Why the turn ended without an answer.
+    /// Reason why the turn ended without a reply.
     pub terminal_error: Option<String>,
-    /// `success`, `error`, `interrupted`, `cleanup`; none where the end is not recorded.
+    /// `success`, `error`, `interrupted`, `cleanup`; `None` when the end was not recorded.
     pub status: Option<String>,
 }
 
@@ -76,8 +67,8 @@ impl RunAttempt {
         }
     }
 
-    /// Whether it is one of this session: a recording goes by the name of a file, which several sessions may have had
-    /// (trajectory 2.4).
+    /// Whether the attempt belongs to this session: a recording is named after a file, which several sessions may have
+    /// used (trajectory 2.4).
     pub fn belongs_to(&self, session: &str) -> bool {
         session.is_empty() || self.session_id.is_empty() || self.session_id == session
     }
@@ -98,23 +89,23 @@ impl TokenUsage {
 }
 
 impl Recording {
-    /// The data of an attempt's last event of a kind.
+    /// Returns the data of an attempt's last event of this kind.
     fn last_event_data(&self, attempt: &RunAttempt, kind: &str) -> Option<Value> {
         let events = attempt.event_indices.iter().rev().filter_map(|at| self.events.get(*at));
         self.data(events.into_iter().find(|event| event.kind == kind)?)
     }
 
-    /// Sizes of the system prompt of an attempt (trajectory 6.4).
+    /// Returns the sizes of an attempt's system prompt (trajectory 6.4).
     pub fn prompt_report(&self, attempt: &RunAttempt) -> Option<SystemPromptReport> {
         parse_prompt_report(self.last_event_data(attempt, "trace.metadata").as_ref())
     }
 
-    /// Reads what an attempt recorded.
+    /// Reads all values that an attempt recorded.
     pub fn read_details(&self, attempt: &RunAttempt) -> AttemptDetails {
         let of = |kind: &str| self.last_event_data(attempt, kind);
         let (started, metadata, ended) = (of("session.started"), of("trace.metadata"), of("session.ended"));
         let submitted = of("prompt.submitted");
-        // A line too long loses its data; the artifacts repeat them.
+        // An overlong line loses its data; the artifacts repeat it.
         let completed = [of("model.completed"), of("trace.artifacts")];
         let told = |key: &str| completed.iter().flatten().find_map(|data| data.get(key));
         let ending = |key: &str| owned_text(told(key)).or_else(|| owned_text(ended.as_ref()?.get(key)));

@@ -1,65 +1,58 @@
-//! `context.compiled`: the list at the start of an attempt, before the trimming per call, with what the recorder cut of it
-//! (trajectory 4, 5).
+//! `context.compiled`: the messages at the start of an attempt, before the trimming of each call (trajectory 4, 5). The
+//! recorder cuts long values, so every part may be incomplete.
 
 use super::{ARRAY_CUT, cut_reason, owned_text, whole_number};
 use crate::js::{self, Value};
 
-/// The recorded context.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CompiledContext {
-    /// It is there, as far as it was not cut.
+    /// Recorded, with possible cuts inside.
     Present(ContextSnapshot),
-    /// The whole line was cut.
+    /// The recorder cut the whole line.
     Cut(CutContext),
-    /// The attempt ended before it.
+    /// The attempt ended before this event.
     Missing,
 }
 
-/// A recorded context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextSnapshot {
-    /// The leaf of the transcript when the prompt was built; none in an empty session.
+    /// Leaf of the transcript when the prompt was built; `None` in an empty session.
     pub leaf_id: Option<String>,
-    /// The oldest messages and how many there were; none where the recorder dropped the list, or the Codex harness ran.
+    /// `None` when the recorder dropped the list, or when the Codex harness ran.
     pub messages: Option<RecordedList>,
-    /// The user's words that follow the list.
+    /// The user's text after the list.
     pub prompt: Option<String>,
-    /// UTF-16 units of the system prompt.
+    /// Length of the system prompt in UTF-16 units.
     pub system_chars: Option<u64>,
-    /// The system prompt, where it was not cut.
+    /// `None` when the recorder cut it.
     pub system_prompt: Option<String>,
-    /// Tools, by name.
     pub tools: Vec<RecordedTool>,
 }
 
-/// The first items of a list.
+/// A list whose end the recorder may have cut.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RecordedList {
-    /// The recorded items.
     pub items: Vec<Value>,
-    /// Items there were, those that the recorder left out included.
+    /// Length of the original list, with the items that the recorder left out.
     pub total: u64,
 }
 
-/// A tool as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedTool {
-    /// Its name.
     pub name: String,
-    /// Chars of its schema as recorded: fewer than were sent where it was cut.
+    /// UTF-8 bytes of its schema as recorded; fewer than were sent when it was cut.
     pub schema_chars: usize,
-    /// The recorder left parts of the schema out.
+    /// Whether the recorder left out parts of the schema.
     pub is_cut: bool,
 }
 
-/// What is known of a context that was too long for its line.
+/// Remaining facts about a context that was too long for its line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CutContext {
-    /// Why.
     pub reason: String,
-    /// Bytes of the line.
+    /// Original bytes of the line.
     pub bytes: Option<u64>,
-    /// Bytes a line may have.
+    /// Maximum bytes of a line.
     pub limit: Option<u64>,
     /// Messages of `prompt.submitted`, which are the same.
     pub recovered_messages: Option<RecordedList>,
@@ -68,7 +61,8 @@ pub struct CutContext {
 impl CompiledContext {
     pub(super) fn from_data(data: Option<&Value>, submitted: Option<&Value>) -> Self {
         let Some(data) = data else { return Self::Missing };
-        // The list at the call is that at the start (trajectory 3.3); later releases drop it from one line alone.
+        // The list at the call equals the list at the start (trajectory 3.3); later releases drop it from one of the
+        // two lines.
         let submitted = submitted.and_then(|data| RecordedList::from_value(data.get("messages")));
         if let Some(reason) = cut_reason(data) {
             return Self::Cut(CutContext {
@@ -95,7 +89,7 @@ impl CompiledContext {
 }
 
 impl RecordedList {
-    /// The items of an array: the recorder keeps the first and a mark (trajectory 4.1).
+    /// Reads an array: the recorder keeps the first items and a mark for the rest (trajectory 4.1).
     fn from_value(value: Option<&Value>) -> Option<Self> {
         let mut items = value?.as_array()?.to_vec();
         let cut = items.last().filter(|item| cut_reason(item).as_deref() == Some(ARRAY_CUT));
@@ -116,7 +110,7 @@ impl RecordedTool {
     }
 }
 
-/// Whether the recorder cut anything within; it nests at most six levels.
+/// Whether the recorder cut anything inside; a recorded value nests at most six levels.
 fn has_cut_mark(value: &Value) -> bool {
     cut_reason(value).is_some()
         || match value {

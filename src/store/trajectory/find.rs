@@ -1,4 +1,8 @@
-//! From a transcript to the recording of its runs (trajectory 2).
+//! Finds the recording of a transcript's runs (trajectory 2).
+//!
+//! Recordings may lie beside the transcript, in a folder that the environment names, at a place that a pointer file
+//! names, or in the agent's database. A file that is not beside the transcript under its name counts only when its
+//! first line names the session.
 
 use std::fmt;
 use std::fs::File;
@@ -15,17 +19,15 @@ use crate::store::source::Source;
 use crate::store::sqlite::{Database, artifact_dir, item_path};
 
 const POINTER_SCHEMA: &str = "openclaw-trajectory-pointer";
-/// Bytes of a pointer, and of a first line, that are read.
+/// Bytes read of a pointer, and of a recording's first lines.
 const MAX_HEAD_BYTES: u64 = 1 << 20;
-/// Chars of a session id in a file name.
+/// Maximum chars of a session id in a file name.
 const MAX_NAME_CHARS: usize = 120;
 
-/// Where a recording is.
 #[derive(Debug, Clone)]
 pub enum RecordingLocation {
-    /// A file.
     File(PathBuf),
-    /// Rows of an agent's database (trajectory 2.5).
+    /// Rows of an agent's database with the session id (trajectory 2.5).
     DatabaseRows(Arc<Database>, String),
 }
 
@@ -50,19 +52,18 @@ impl PartialEq for RecordingLocation {
     }
 }
 
-/// Where the recording of a session is.
+/// Result of the search.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordingLookup {
-    /// Here.
     Found(RecordingLocation),
-    /// A pointer names this place, where nothing of the session can be read.
+    /// A pointer names this path, but no recording of the session can be read there.
     Elsewhere(PathBuf),
-    /// Nothing tells of one: an older release, switched off, or removed.
+    /// No recording or pointer: an older release, switched off, or removed.
     Missing,
 }
 
-/// Finds the recording of a session: in the database of its transcript, else as a file. `dir` is where the environment
-/// sends recordings (trajectory 2.2).
+/// Finds the recording of a session: in the database of its transcript, else as a file. `dir` is the recordings folder
+/// that the environment names (trajectory 2.2).
 pub fn find_recording(source: &Source, session: &str, dir: Option<&Path>) -> RecordingLookup {
     let Some(events) = source.events() else { return find_file(source.path(), session, dir) };
     let database = events.database();
@@ -72,13 +73,13 @@ pub fn find_recording(source: &Source, session: &str, dir: Option<&Path>) -> Rec
             events.session_id().to_owned(),
         ));
     }
-    // Files of the time before stay until a migration moves them.
+    // Files from before the database stay until a migration moves them.
     let before = artifact_dir(database.path()).join(format!("{}.jsonl", safe_file_name(events.session_id())));
     find_file(&before, events.session_id(), dir)
 }
 
-/// Finds the recording of the session in a transcript: beside it, else in the folder that the environment names, else where
-/// its pointer leads, else under the pointer's file name beside it (trajectory 2.1 to 2.3).
+/// Finds the recording of a transcript's session: beside it, else in the folder that the environment names, else at the
+/// pointer's target, else under the target's file name beside the transcript (trajectory 2.1 to 2.3).
 pub(super) fn find_file(transcript: &Path, session: &str, dir: Option<&Path>) -> RecordingLookup {
     let name = transcript.file_name().unwrap_or_default().to_string_lossy();
     // The recording of an archived transcript keeps the name of the live one.
@@ -101,7 +102,7 @@ pub(super) fn find_file(transcript: &Path, session: &str, dir: Option<&Path>) ->
         .unwrap_or(RecordingLookup::Missing)
 }
 
-/// The file name of a session in the folder that the environment names (trajectory 2.2).
+/// Returns a session's file name in the environment's folder (trajectory 2.2).
 fn safe_file_name(session: &str) -> String {
     let plain =
         |char: char| if char.is_ascii_alphanumeric() || char == '_' || char == '-' { char } else { '_' };
@@ -113,7 +114,7 @@ fn is_non_empty(path: &Path) -> bool {
     !is_secret_file(path) && path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0)
 }
 
-/// The place that a pointer of this session names.
+/// Returns the path in a pointer of this session.
 fn pointer_target(pointer: &Path, session: &str) -> Option<PathBuf> {
     let mut bytes = Vec::new();
     File::open(pointer)
@@ -128,7 +129,7 @@ fn pointer_target(pointer: &Path, session: &str) -> Option<PathBuf> {
     owned_text(value.get("runtimeFile")).filter(|path| is_own && !path.is_empty()).map(PathBuf::from)
 }
 
-/// A file that only a pointer names is one of this session (trajectory 2.3).
+/// Whether a file elsewhere records this session (trajectory 2.3).
 fn is_recording_of(path: &Path, session: &str) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let lines = BufReader::new(file.take(MAX_HEAD_BYTES)).lines().map_while(Result::ok);

@@ -1,7 +1,5 @@
-//! The gateway's recording of its runs (trajectory): found beside a transcript or in its database, indexed by line,
-//! read by attempt.
-//!
-//! Every value may be replaced by a mark of what the recorder cut, so every value is optional.
+//! The gateway's recordings of its runs (trajectory): finds them beside a transcript or in its database, indexes them
+//! by line, reads them by attempt. The recorder may replace any value by a mark, so every value here is optional.
 
 mod attempt;
 mod compiled;
@@ -19,8 +17,8 @@ use crate::store::prompt_report::{ReportSource, SystemPromptReport};
 use crate::store::source::Source;
 use std::path::Path;
 
-/// Sizes of the system prompt as the newest recorded run of a session reports them. `dir` is where the environment sends
-/// recordings.
+/// Returns the system prompt sizes from a session's newest recorded run that has them. `dir` is the recordings folder
+/// that the environment names.
 pub fn last_prompt_report(source: &Source, session: &str, dir: Option<&Path>) -> Option<SystemPromptReport> {
     let RecordingLookup::Found(place) = find_recording(source, session, dir) else { return None };
     let recording = Recording::read_kind(&place, "trace.metadata").ok()?;
@@ -30,10 +28,10 @@ pub fn last_prompt_report(source: &Source, session: &str, dir: Option<&Path>) ->
     Some(SystemPromptReport { source: ReportSource::Recorded, ..report })
 }
 
-/// The reason in the mark behind the first items of an array.
+/// Reason in the mark that ends a cut array.
 pub const ARRAY_CUT: &str = "trajectory-array-size-limit";
 
-/// Why the recorder left a value out; none where it is no mark.
+/// Returns the reason in the recorder's mark; `None` when the value is not a mark.
 pub fn cut_reason(value: &Value) -> Option<String> {
     let is_mark = value.get("truncated") == Some(&Value::Bool(true));
     let reason = owned_text(value.get("reason")).filter(|_| is_mark)?;

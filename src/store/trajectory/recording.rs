@@ -1,4 +1,5 @@
-//! The lines of a recording: what stands before `data` is kept, `data` is read again where someone asks.
+//! The lines of a recording. The index keeps everything except `data`, which is read on demand, because recordings are
+//! several times as long as their transcripts.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,54 +13,48 @@ use super::rows::{for_each_row, read_row};
 use crate::js::{self, Value};
 use memchr::memmem;
 
-/// Longer recordings are none: the recorder stops at 50 MiB.
+/// Limit for reading; the recorder stops at 50 MiB.
 const MAX_BYTES: u64 = 64 << 20;
-/// Bytes of a line in which its type stands.
+/// Bytes at the start of a line that contain its type.
 const HEAD_BYTES: usize = 1024;
-/// The schema that every line names.
+/// Schema name in every line.
 pub(super) const SCHEMA: &str = "openclaw-trajectory";
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedEvent {
-    /// `session.started`, `context.compiled`, …; unknown ones are kept.
+    /// `session.started`, `context.compiled`, …; unknown kinds are kept.
     pub kind: String,
-    /// From 1.
+    /// Line number, from 1; for database rows `seq` + 1.
     pub line: u64,
     /// ISO time, as written.
     pub time: String,
-    /// The run.
     pub run_id: String,
-    /// The session.
     pub session_id: String,
-    /// Provider of the run.
     pub provider: Option<String>,
-    /// Model of the run.
     pub model: Option<String>,
-    /// Place in the file's own count.
+    /// The recorder's own sequence number.
     pub source_seq: Option<u64>,
     offset: u64,
     bytes: usize,
 }
 
-/// A recording, indexed.
 #[derive(Debug)]
 pub struct Recording {
-    /// Where it is.
     pub location: RecordingLocation,
-    /// Its lines, in their order.
+    /// In file order.
     pub events: Vec<RecordedEvent>,
-    /// Lines that are no event, from 1; the last one may be half written.
+    /// Numbers of lines that are not events, from 1; the last one may be half written.
     pub bad_lines: Vec<u64>,
 }
 
 impl Recording {
-    /// Reads the lines of a recording.
+    /// Reads all lines of a recording.
     pub fn read(place: &RecordingLocation) -> io::Result<Self> {
         Self::read_matching(place, |_| true)
     }
 
-    /// Reads the lines of one kind alone: a recording is several times as long as its transcript.
+    /// Reads the lines of one kind and parses no others.
     pub(super) fn read_kind(place: &RecordingLocation, kind: &str) -> io::Result<Self> {
         let mark = format!("\"type\":\"{kind}\"");
         Self::read_matching(place, |line| {
@@ -89,7 +84,8 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Attempts in the order in which they began: a run may have several, and two runs may interleave (trajectory 1.2, 8.2).
+    /// Groups the events by attempt, in order of their starts: a run may have several attempts, and two runs may
+    /// interleave (trajectory 1.2, 8.2).
     pub fn attempts(&self) -> Vec<RunAttempt> {
         let mut attempts: Vec<RunAttempt> = Vec::new();
         let mut open: HashMap<&str, usize> = HashMap::new();
@@ -105,7 +101,7 @@ impl Recording {
         attempts
     }
 
-    /// The `data` of an event; none where the recording changed meanwhile.
+    /// Reads the `data` of an event; `None` when the recording changed meanwhile.
     pub fn data(&self, event: &RecordedEvent) -> Option<Value> {
         let bytes = match &self.location {
             RecordingLocation::File(path) => read_span(path, event.offset, event.bytes)?,
@@ -118,7 +114,7 @@ impl Recording {
     }
 }
 
-/// Hands over each line of a file: its number from 1, its place and its bytes.
+/// Calls `take` for each line of a file with its number from 1, its byte offset and its bytes.
 fn for_each_line(path: &Path, mut take: impl FnMut(u64, u64, &[u8])) -> io::Result<()> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
@@ -143,7 +139,7 @@ fn read_span(path: &Path, at: u64, bytes: usize) -> Option<Vec<u8>> {
     Some(span)
 }
 
-/// The event of a line; `data` is checked and skipped.
+/// Parses a line; `data` is validated and skipped.
 fn parse_event(line: &str, number: u64, at: u64, bytes: usize) -> Option<RecordedEvent> {
     let line = line.trim();
     let fields = js::fields(line).ok()?;

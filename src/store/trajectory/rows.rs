@@ -6,14 +6,13 @@ use rusqlite::{OptionalExtension as _, Row, types::ValueRef};
 
 use crate::store::sqlite::Database;
 
-/// Whether a database holds a recording of a session.
 pub(super) fn has_rows(database: &Database, session: &str) -> bool {
     let ask = "SELECT EXISTS (SELECT 1 FROM trajectory_runtime_events WHERE session_id = ?1)";
     database.has_column("trajectory_runtime_events", "event_json")
         && database.with_transaction(|at| at.query_row(ask, [session], |row| row.get(0))).unwrap_or(false)
 }
 
-/// Hands over each event of a session: its `seq` and its text, in their order.
+/// Calls `take` with `seq` and text of each event of a session, in order.
 pub(super) fn for_each_row(
     database: &Database,
     session: &str,
@@ -31,7 +30,7 @@ pub(super) fn for_each_row(
     read.map_err(io::Error::other)
 }
 
-/// The text of one event; none where it was removed meanwhile.
+/// Returns the text of one event; `None` when it was removed meanwhile.
 pub(super) fn read_row(database: &Database, session: &str, seq: i64) -> Option<Vec<u8>> {
     let ask = "SELECT event_json FROM trajectory_runtime_events WHERE session_id = ?1 AND seq = ?2";
     let read = database.with_transaction(|at| {
@@ -40,7 +39,7 @@ pub(super) fn read_row(database: &Database, session: &str, seq: i64) -> Option<V
     read.ok().flatten()
 }
 
-/// The bytes of a text; nothing where the column holds none.
+/// Returns the bytes of a text or blob column; empty for other types.
 fn column_text<'a>(row: &'a Row<'_>, column: usize) -> rusqlite::Result<&'a [u8]> {
     Ok(match row.get_ref(column)? {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,

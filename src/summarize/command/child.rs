@@ -1,4 +1,4 @@
-//! A running program with its three pipes, each served by a thread, so that none can block another.
+//! A running program. A thread serves each of its three pipes, so that none blocks another.
 
 use std::io::{self, Read, Write as _};
 use std::process::{Child as Process, Command, ExitStatus};
@@ -9,19 +9,17 @@ use std::time::Duration;
 use super::MAX_OUTPUT_BYTES;
 use crate::summarize::CancelToken;
 
-/// Bytes of the error stream that are kept: its end says what went wrong.
+/// Limit for the kept end of the error stream, which names the cause of a failure.
 const STDERR_TAIL_BYTES: usize = 2000;
-/// How long a program that is told to end may take for it.
+/// Time that a program has to end after a signal.
 const TERMINATION_GRACE: Duration = Duration::from_millis(300);
 
-/// How much a program has written.
+/// State of the program's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputState {
-    /// More may come.
     Open,
-    /// All of it.
     Complete,
-    /// More than is taken.
+    /// The output exceeds the limit.
     TooLarge,
 }
 
@@ -31,7 +29,7 @@ struct PipeBuffer {
     is_closed: bool,
 }
 
-/// A program that ends with this value.
+/// A program that is stopped on drop.
 #[derive(Debug)]
 pub(super) struct Child {
     process: Process,
@@ -41,14 +39,14 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts a program whose three streams are pipes, and writes `input` to it.
+    /// Starts a program with piped streams and writes `input` to it.
     pub(super) fn spawn(mut command: Command, input: Vec<u8>) -> io::Result<Self> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut process = command.spawn()?;
         let (out, err) = (Arc::default(), Arc::default());
         if let Some(mut pipe) = process.stdin.take() {
-            // A program may not read to the end, or not at all: that is its own affair.
+            // A program need not read its input to the end.
             thread::spawn(move || _ = pipe.write_all(&input));
         }
         if let Some(pipe) = process.stdout.take() {
@@ -65,14 +63,13 @@ impl Child {
         Ok(Self { process, stdout: out, stderr: err, has_ended: false })
     }
 
-    /// How it ended; none while it runs.
+    /// Returns the exit status; `None` while it runs.
     pub(super) fn status(&mut self) -> io::Result<Option<ExitStatus>> {
         let status = self.process.try_wait()?;
         self.has_ended |= status.is_some();
         Ok(status)
     }
 
-    /// How much it has written.
     pub(super) fn output_state(&self) -> OutputState {
         let out = locked(&self.stdout);
         match (out.bytes.len() > MAX_OUTPUT_BYTES, out.is_closed) {
@@ -82,23 +79,21 @@ impl Child {
         }
     }
 
-    /// What it has written.
     pub(super) fn take_output(&self) -> Vec<u8> {
         std::mem::take(&mut locked(&self.stdout).bytes)
     }
 
-    /// Whether all of its error stream is here.
     pub(super) fn is_stderr_closed(&self) -> bool {
         locked(&self.stderr).is_closed
     }
 
-    /// The end of its error stream as a half sentence; empty where it said nothing.
+    /// Returns the end of the error stream as a sentence fragment; empty without output.
     pub(super) fn stderr_tail(&self) -> String {
         let text = String::from_utf8_lossy(&locked(&self.stderr).bytes).trim().to_owned();
         if text.is_empty() { String::new() } else { format!(". It said last: {text}") }
     }
 
-    /// Whether it is gone within a time.
+    /// Waits at most `time` for the end; returns whether the program ended.
     fn ends_within(&mut self, time: Duration) -> bool {
         let (never, step) = (CancelToken::new(), Duration::from_millis(10));
         let mut waited = Duration::ZERO;
@@ -112,8 +107,8 @@ impl Child {
         true
     }
 
-    /// Ends the group: told to, then made to. Once the program is gone its group is looked for only while something that
-    /// it left behind holds a pipe: a group without members may be another's by now.
+    /// Stops the process group, first with TERM, then with KILL. After the program's end KILL is sent only while a pipe
+    /// is still open: an empty group's id may belong to another group by now.
     #[cfg(unix)]
     fn stop(&mut self) {
         use rustix::process::{Pid, Signal, kill_process_group};
@@ -130,7 +125,7 @@ impl Child {
 
     #[cfg(not(unix))]
     fn stop(&mut self) {
-        if !self.ended {
+        if !self.has_ended {
             _ = self.process.kill();
             self.ends_within(TERMINATION_GRACE);
         }
@@ -143,7 +138,7 @@ impl Drop for Child {
     }
 }
 
-/// Reads a pipe to its end, as long as `keep` wants what is there.
+/// Reads a pipe to its end, while `keep` returns true.
 fn read_pipe(
     mut pipe: impl Read + Send + 'static,
     written: &Arc<Mutex<PipeBuffer>>,

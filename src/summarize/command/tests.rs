@@ -1,4 +1,5 @@
-//! Real programs as summarizers: good ones, failing ones, and such as hang, talk too much or do not listen.
+//! Real programs as summarizers: good ones, failing ones, and programs that hang, write too much or do not read their
+//! input.
 
 use super::*;
 use crate::gateway::ruleset::PiRelease;
@@ -93,7 +94,7 @@ fn a_program_that_is_not_there_is_hopeless() {
     assert!(matches!(result, Err(CallError::Permanent(what)) if what.contains("no-such-program-anywhere")));
 }
 
-/// Whether a process is there, and no zombie.
+/// Whether a process exists and is not a zombie.
 fn lives(pid: &str) -> bool {
     let state = std::process::Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
     let state = String::from_utf8(state.stdout).unwrap();
@@ -109,7 +110,7 @@ fn ends(pid: &str) {
     }
 }
 
-/// A program that hangs, deaf to TERM, with a child of its own; it writes both ids to a file.
+/// A program that hangs and ignores TERM, with a child process; it writes both ids to a file.
 fn hanging(folder: &std::path::Path, timeout: Duration) -> (CommandSummarizer, std::path::PathBuf) {
     let file = folder.join("ids");
     let script = "trap '' TERM; sleep 300 & echo $! $$ > \"$0.new\"; mv \"$0.new\" \"$0\"; echo waiting >&2; wait; wait";

@@ -1,11 +1,11 @@
-//! The tool calls of a conversation: what each was about, how it ended, and what nothing made good.
+//! Extracts the tool calls of a conversation: subject, outcome, and unresolved failures.
 
 use std::collections::HashMap;
 
 use crate::js::{self, Value};
 use crate::summarize::extractive::words::{one_line, shortened};
 
-/// Arguments that say what a call is about, the best first.
+/// Arguments that identify the subject of a call, best first.
 const SUBJECT_ARGUMENTS: [&str; 15] = [
     "command",
     "cmd",
@@ -23,41 +23,37 @@ const SUBJECT_ARGUMENTS: [&str; 15] = [
     "name",
     "action",
 ];
-/// Chars of a subject at most.
+/// Limit for a subject.
 const SUBJECT_CHARS: usize = 90;
-/// Subjects of a tool that are told.
+/// Limit for the listed subjects of a tool.
 const MAX_SUBJECTS: usize = 6;
-/// Failures that are told.
+/// Limit for the listed failures and pending calls.
 const MAX_FAILURES: usize = 8;
 
-/// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CallOutcome {
-    /// It has no result yet.
+    /// No result yet.
     Pending,
-    /// Well.
     Succeeded,
-    /// With an error, which says this.
+    /// The error's text.
     Failed(String),
 }
 
-/// One call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ExtractedCall {
     pub(super) tool: String,
-    /// What it was about; possibly empty.
+    /// Possibly empty.
     pub(super) subject: String,
     pub(super) outcome: CallOutcome,
 }
 
 impl ExtractedCall {
-    /// Tool and subject.
     pub(super) fn text(&self) -> String {
         if self.subject.is_empty() { self.tool.clone() } else { format!("{} `{}`", self.tool, self.subject) }
     }
 }
 
-/// What was done with one tool.
+/// All calls of one tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ToolWork {
     pub(super) name: String,
@@ -67,7 +63,7 @@ pub(super) struct ToolWork {
 }
 
 impl ToolWork {
-    /// The newest subjects, each once, oldest first.
+    /// Returns the newest subjects without repetitions, oldest first.
     pub(super) fn subjects(&self) -> Vec<String> {
         let mut newest: Vec<String> = Vec::new();
         for subject in self.subjects.iter().rev() {
@@ -88,7 +84,6 @@ pub(super) struct ExtractedCalls {
 }
 
 impl ExtractedCalls {
-    /// Notes a tool-call block.
     pub(super) fn add_call(&mut self, block: &Value) {
         let text = |key| block.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy);
         let arguments = block.get("arguments").or_else(|| block.get("input"));
@@ -106,7 +101,7 @@ impl ExtractedCalls {
         self.calls.push(call);
     }
 
-    /// Notes how a call ended. A result whose call was summarised before still counts as one.
+    /// Records the outcome of a call. A result counts as a call if the call itself was summarised before.
     pub(super) fn add_result(&mut self, id: Option<&str>, tool: &str, failed: Option<String>) {
         let outcome = failed.map_or(CallOutcome::Succeeded, CallOutcome::Failed);
         match id.and_then(|id| self.by_id.get(id)).and_then(|at| self.calls.get_mut(*at)) {
@@ -115,7 +110,7 @@ impl ExtractedCalls {
         }
     }
 
-    /// A shell command that the person ran.
+    /// Adds a shell command that the user ran.
     pub(super) fn add_shell(&mut self, command: &str, failed: Option<String>) {
         let outcome = failed.map_or(CallOutcome::Succeeded, CallOutcome::Failed);
         self.calls.push(ExtractedCall {
@@ -125,12 +120,11 @@ impl ExtractedCalls {
         });
     }
 
-    /// How many there were.
     pub(super) fn count(&self) -> usize {
         self.calls.len()
     }
 
-    /// By tool, the most used first.
+    /// Groups the calls by tool, the most used first.
     pub(super) fn tools(&self) -> Vec<ToolWork> {
         let mut tools: Vec<ToolWork> = Vec::new();
         for call in &self.calls {
@@ -149,7 +143,7 @@ impl ExtractedCalls {
         tools
     }
 
-    /// Calls after which no result came.
+    /// Returns the newest calls without a result.
     pub(super) fn pending(&self) -> impl Iterator<Item = &ExtractedCall> {
         let calls: Vec<&ExtractedCall> =
             self.calls.iter().filter(|call| call.outcome == CallOutcome::Pending).collect();
@@ -157,7 +151,7 @@ impl ExtractedCalls {
         calls.into_iter().skip(skipped)
     }
 
-    /// The newest failures that no later call of the same tool about the same thing made good, each once.
+    /// Returns the newest failures that no later call of the same tool with the same subject resolved, each once.
     pub(super) fn unresolved(&self) -> impl Iterator<Item = &ExtractedCall> {
         let mut open: HashMap<(&str, &str), usize> = HashMap::new();
         for (at, call) in self.calls.iter().enumerate() {
@@ -175,7 +169,7 @@ impl ExtractedCalls {
     }
 }
 
-/// What a call is about: its telling argument, else its first text.
+/// Returns the subject of a call: a known argument, otherwise its first text.
 fn subject(arguments: &Value) -> String {
     let text = |value: &Value| {
         value.as_str().map(|text| one_line(&text.to_string_lossy())).filter(|text| !text.is_empty())

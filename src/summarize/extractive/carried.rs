@@ -1,20 +1,21 @@
-//! What an earlier summary says, whoever wrote it, in bounded form. What was carried once already as something earlier goes.
+//! Extracts the lines of an earlier summary, whoever wrote it, within limits. Lines that were already marked as earlier
+//! are dropped, so that they do not accumulate.
 
 use crate::summarize::extractive::SIGNATURE;
 use crate::summarize::extractive::draft::SummaryPart;
 use crate::summarize::extractive::words::{one_line, shortened};
 
-/// Chars of a carried line at most.
+/// Limit for a carried line.
 const LINE_CHARS: usize = 240;
 
-/// Sections that are made anew each time: what stands between these tags is not carried.
+/// Blocks that each summary makes anew, by their tags; their lines are not carried.
 const BLOCKS: [(&str, &str); 3] = [
     ("<read-files>", "</read-files>"),
     ("<modified-files>", "</modified-files>"),
     ("<workspace-critical-rules>", "</workspace-critical-rules>"),
 ];
 
-/// Where the lines under a heading go, what they begin with there, and how many of them are kept.
+/// Destination, prefix and limit for the lines under a heading.
 struct HeadingRoute {
     heading: &'static str,
     part: SummaryPart,
@@ -26,7 +27,7 @@ const fn route(heading: &'static str, part: SummaryPart, before: &'static str, m
     HeadingRoute { heading, part, prefix: before, max_lines: most }
 }
 
-/// Lines under no heading at all stand before the first.
+/// Route for lines under an unknown heading or before the first one.
 static UNKNOWN_HEADING: HeadingRoute = route("", SummaryPart::Context, "earlier: ", 6);
 
 static ROUTES: [HeadingRoute; 15] = [
@@ -47,12 +48,12 @@ static ROUTES: [HeadingRoute; 15] = [
     route("context for suffix", SummaryPart::Context, "", 6),
 ];
 
-/// The lines of an earlier summary with their places.
+/// The carried lines with their new headings.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct CarriedLines(Vec<(SummaryPart, String)>);
 
 impl CarriedLines {
-    /// Reads a summary. One without known headings is carried as its first lines.
+    /// Reads a summary. Without known headings its first lines are carried.
     pub(super) fn from_summary(summary: &str) -> Self {
         let mut carried = Vec::new();
         let mut section: Vec<String> = Vec::new();
@@ -61,7 +62,7 @@ impl CarriedLines {
             if let Some(name) = heading(line) {
                 carry(&mut carried, open, &before, std::mem::take(&mut section));
                 let road = ROUTES.iter().find(|road| road.heading == name.to_lowercase());
-                // What stands under a heading of another kind keeps its name.
+                // An unknown heading becomes the prefix of its lines.
                 before = road.map_or_else(|| format!("{name}: "), |road| road.prefix.to_owned());
                 open = road.unwrap_or(&UNKNOWN_HEADING);
             } else {
@@ -72,13 +73,12 @@ impl CarriedLines {
         Self(carried)
     }
 
-    /// The lines, in order.
     pub(super) fn lines(&self) -> impl Iterator<Item = (SummaryPart, &str)> {
         self.0.iter().map(|(part, line)| (*part, line.as_str()))
     }
 }
 
-/// The newest lines of a section; of an unknown one, the first.
+/// Keeps the newest lines of a section, or the first lines under an unknown heading.
 fn carry(carried: &mut Vec<(SummaryPart, String)>, road: &HeadingRoute, before: &str, lines: Vec<String>) {
     let skipped = if road.heading.is_empty() { 0 } else { lines.len().saturating_sub(road.max_lines) };
     for line in lines.into_iter().skip(skipped).take(road.max_lines) {
@@ -86,7 +86,7 @@ fn carry(carried: &mut Vec<(SummaryPart, String)>, road: &HeadingRoute, before: 
     }
 }
 
-/// The name in a heading of the second level or below.
+/// Returns the name of a heading of level 2 or deeper.
 fn heading(line: &str) -> Option<&str> {
     Some(line.trim_start().strip_prefix("##")?.trim_start_matches('#').trim())
 }
@@ -105,7 +105,7 @@ fn without_blocks(summary: &str) -> Vec<&str> {
     outside.collect()
 }
 
-/// A line without its mark; none where it says nothing, or nothing new.
+/// Removes a line's mark; `None` if the line is empty or old.
 fn strip_mark(line: &str) -> Option<String> {
     let line = one_line(line);
     let text = ["- [x] ", "- [X] ", "- [ ] ", "- ", "* "].iter().find_map(|mark| line.strip_prefix(mark));
@@ -117,7 +117,7 @@ fn strip_mark(line: &str) -> Option<String> {
     let made = text.starts_with(SIGNATURE)
         || text.starts_with("(no room for ")
         || text.contains("other requests in between");
-    // Lines that were earlier ones then are not carried a second time.
+    // Lines that were already carried once are dropped.
     let old = ["earlier: ", "in progress earlier: ", "failed earlier: ", "planned earlier: "];
     let old = old.iter().any(|before| text.starts_with(before));
     (!empty && !made && !old).then(|| text.to_owned())

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::summarize::extractive::words::{shortened, units};
 
-/// Chars that a line keeps when all of them are shortened.
+/// Smallest limit for a line when all lines are shortened.
 const MIN_LINE_CHARS: usize = 60;
 
 /// A heading of a summary.
@@ -23,14 +23,12 @@ pub(super) enum SummaryPart {
     Suffix,
 }
 
-/// What goes first when there is no room.
+/// Importance of an item; the lightest are dropped first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Weight {
-    /// Good to know.
     Side,
-    /// Worth its place.
     Main,
-    /// Without it the summary is none.
+    /// Never dropped, only shortened.
     Key,
 }
 
@@ -47,7 +45,7 @@ impl SummaryPart {
     ];
     const TURN_PREFIX: &[Self] = &[Self::Request, Self::Early, Self::Suffix];
 
-    /// The lines above its items.
+    /// Returns the lines above its items.
     const fn heading(self) -> &'static str {
         match self {
             Self::Goal => "## Goal",
@@ -64,7 +62,7 @@ impl SummaryPart {
         }
     }
 
-    /// What an item begins with; `number` counts from 1.
+    /// Returns the bullet of an item; `number` counts from 1.
     fn bullet(self, number: usize) -> String {
         match self {
             Self::Done => "- [x] ".to_owned(),
@@ -82,22 +80,22 @@ struct DraftItem {
     text: String,
 }
 
-/// The items of a summary, each on one line, oldest first under their heading.
+/// The items of a summary, one line each, oldest first under their heading.
 #[derive(Debug)]
 pub(super) struct SummaryDraft {
     parts: &'static [SummaryPart],
     items: Vec<DraftItem>,
-    /// Items that found no room.
+    /// Headings of the dropped items, one for each.
     dropped: Vec<SummaryPart>,
 }
 
 impl SummaryDraft {
-    /// With the headings of a checkpoint (compaction 3.17).
+    /// Starts with the headings of a checkpoint (compaction 3.17).
     pub(super) fn checkpoint() -> Self {
         Self { parts: SummaryPart::CHECKPOINT, items: Vec::new(), dropped: Vec::new() }
     }
 
-    /// With the headings of a turn prefix (compaction 3.18).
+    /// Starts with the headings of a turn prefix (compaction 3.18).
     pub(super) fn turn_prefix() -> Self {
         Self { parts: SummaryPart::TURN_PREFIX, items: Vec::new(), dropped: Vec::new() }
     }
@@ -110,7 +108,8 @@ impl SummaryDraft {
         }
     }
 
-    /// The text, in `chars` chars where that can be: first the lightest items go, then the lines are shortened.
+    /// Returns the text in at most `chars` chars: drops the lightest items first, then shortens the lines, then cuts
+    /// the text.
     pub(super) fn into_text(mut self, chars: usize) -> String {
         let mut text = self.render();
         while units(&text) > chars && self.drop_one() {
@@ -125,7 +124,8 @@ impl SummaryDraft {
         if units(&text) > chars { shortened(&text, chars) } else { text }
     }
 
-    /// Takes out the oldest of the lightest items, from where most of them stand; false when only the key ones are left.
+    /// Drops the oldest of the lightest items under the heading with most of them; returns false if only key items
+    /// remain.
     fn drop_one(&mut self) -> bool {
         let lightest = self.items.iter().map(|item| item.weight).min();
         let Some(weight) = lightest.filter(|weight| *weight < Weight::Key) else { return false };

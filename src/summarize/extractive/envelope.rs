@@ -1,22 +1,20 @@
-//! What a person said, without what a channel puts around it: blocks of metadata, each under a line that says so.
+//! Extracts a user's words from a channel's envelope: blocks of metadata, each under a line that announces it.
 
 use crate::js::{self, JsString, Value};
 
-/// How the line above a block of metadata ends.
+/// End of the line above a block of metadata.
 const METADATA: &str = "(untrusted metadata):";
-/// The block that names who speaks begins with this.
+/// Start of the line above the block that names the sender.
 const SENDER: &str = "Sender";
 
 /// A message without its envelope.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UserText {
-    /// Who said it, where the envelope tells.
+    /// The sender, if the envelope names one.
     pub(super) sender: Option<String>,
-    /// The words.
     pub(super) text: String,
 }
 
-/// Takes the envelope off a message.
 pub(super) fn strip_envelope(text: &str) -> UserText {
     let (mut by, mut kept): (Option<String>, Vec<&str>) = (None, Vec::new());
     let mut lines = text.lines().peekable();

@@ -1,4 +1,4 @@
-//! What a conversation says of itself: requests, rules, decisions, steps, files, names.
+//! Extracts facts from a conversation: requests, rules, decisions, next steps, files, names.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,16 @@ use crate::summarize::extractive::words::{
     is_decision, is_next, is_rule, names, one_line, prose_lines, sentences, shortened,
 };
 
-/// Chars of a quoted sentence at most.
+/// Limit for a quoted sentence.
 const QUOTE_CHARS: usize = 240;
-/// Rules, decisions and steps that are kept, each.
+/// Limit for each list of rules, decisions and next steps.
 const MAX_QUOTES: usize = 10;
-/// Chars by which two requests are the same.
+/// Requests with equal first chars (without digits) count as one.
 const SAME_PREFIX_CHARS: usize = 120;
-/// Names that are told.
+/// Limit for the listed names.
 const MAX_NAMES: usize = 12;
 
-/// Something that the person said, once or again and again: what differs in numbers only counts as the same.
+/// A request of the user. Requests that differ only in numbers count as the same.
 #[derive(Debug)]
 pub(super) struct UserRequest {
     /// The newest wording, on one line.
@@ -30,52 +30,50 @@ pub(super) struct UserRequest {
 }
 
 impl UserRequest {
-    /// The words in at most `chars` chars, and how often they were said.
+    /// Returns the request in at most `chars` chars, with its number of repetitions.
     pub(super) fn text(&self, chars: usize) -> String {
         let words = shortened(&self.text, chars);
         if self.times > 1 { format!("{words} ({} times)", self.times) } else { words }
     }
 }
 
-/// What was found.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// What the person asked for, each thing once.
+    /// Requests of the user, without repetitions.
     pub(super) requests: Vec<UserRequest>,
-    /// Sentences of the person that lay something down.
+    /// Sentences of the user that set a rule.
     pub(super) rules: Vec<String>,
-    /// Sentences of the assistant that settle something, the newest last.
+    /// Sentences of the assistant that state a decision or cause, the newest last.
     pub(super) decisions: Vec<String>,
-    /// What the last answer says comes next.
+    /// Next steps from the last answer.
     pub(super) next_steps: Vec<String>,
-    /// The last answer in words, on one line.
+    /// The text of the last answer, on one line.
     pub(super) last_answer: Option<String>,
-    /// What the last answer asks at its end.
+    /// The question at the end of the last answer, unless the user has replied.
     pub(super) question: Option<String>,
-    /// What the last answer failed with.
+    /// The error of the last answer.
     pub(super) last_error: Option<String>,
-    /// Summaries that stand in the conversation, of branches it came back from.
+    /// Summaries of abandoned branches and earlier compactions in the conversation.
     pub(super) branch_summaries: Vec<String>,
-    /// The tool calls.
     pub(super) calls: ExtractedCalls,
     /// Files that were written or edited.
     pub(super) changed_files: Vec<String>,
     /// Files that were only read.
     pub(super) read_files: Vec<String>,
-    /// The last request, while nothing was said after it.
+    /// The last request, if no answer followed.
     open_request: Option<String>,
-    /// Where a request stands, by its words without numbers.
+    /// Index of each request, by its words without digits.
     request_by_words: HashMap<String, usize>,
-    /// Names with how often they stand there.
+    /// Names with their number of occurrences.
     name_counts: Vec<(String, usize)>,
-    /// Where each name stands among them.
+    /// Index of each name in `name_counts`.
     name_positions: HashMap<String, usize>,
     /// Times of the first and the last message, ms.
     times: Option<(f64, f64)>,
 }
 
 impl Facts {
-    /// Reads messages. Malformed ones say nothing.
+    /// Reads messages; ignores malformed ones.
     pub(super) fn from_messages(messages: &[Value]) -> Self {
         let (mut facts, mut files) = (Self::default(), FileOps::default());
         for message in messages {
@@ -97,12 +95,12 @@ impl Facts {
         facts
     }
 
-    /// The last request, where nothing was said after it.
+    /// Returns the last request, if no answer followed.
     pub(super) fn open_request(&self) -> Option<&str> {
         self.open_request.as_deref()
     }
 
-    /// The names told most often, in order of their first occurrence.
+    /// Returns the most frequent names, in order of their first occurrence.
     pub(super) fn names(&self) -> Vec<String> {
         let mut ranked: Vec<usize> = (0..self.name_counts.len()).collect();
         ranked.sort_by_key(|at| std::cmp::Reverse(self.name_counts[*at].1));
@@ -111,7 +109,7 @@ impl Facts {
         ranked.into_iter().map(|at| self.name_counts[at].0.clone()).collect()
     }
 
-    /// The first and the last moment, as ISO text.
+    /// Returns the times of the first and the last message as ISO text.
     pub(super) fn span(&self) -> Option<(String, String)> {
         let (first, last) = self.times?;
         Some((js::iso_text(first as i64), js::iso_text(last as i64)))
@@ -217,7 +215,7 @@ impl Facts {
     }
 }
 
-/// Adds a quote once; the newest are kept.
+/// Adds a quote once and drops the oldest over the limit.
 fn keep_newest(quotes: &mut Vec<String>, quote: String) {
     if quotes.contains(&quote) {
         return;
@@ -228,7 +226,7 @@ fn keep_newest(quotes: &mut Vec<String>, quote: String) {
     }
 }
 
-/// A list line without its mark.
+/// Removes the mark of a list line.
 fn strip_list_mark(line: &str) -> String {
     let line = one_line(line);
     let line = line.trim_start_matches("- [ ]").trim_start_matches(['-', '*', '#', '>']).trim();
@@ -243,14 +241,14 @@ fn field(message: &Value, key: &str) -> Option<String> {
     message.get(key).and_then(Value::as_str).map(JsString::to_string_lossy)
 }
 
-/// What a failed tool says: the error in it, where it is JSON.
+/// Returns the error inside a failed tool's JSON, or the whole text.
 fn failure_of(text: &str) -> String {
     let told =
         js::parse(text).ok().and_then(|value| field(&value, "error").or_else(|| field(&value, "message")));
     told.unwrap_or_else(|| text.to_owned())
 }
 
-/// The words of a message: a text, or its text blocks.
+/// Returns a message's text, or its text blocks.
 fn text_of(message: &Value) -> String {
     match message.get("content") {
         Some(Value::String(text)) => text.to_string_lossy(),

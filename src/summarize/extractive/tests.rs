@@ -1,4 +1,4 @@
-//! What a person reads in an extractive summary.
+//! The text of extractive summaries.
 
 use proptest::prelude::*;
 
@@ -140,7 +140,7 @@ fn no_message_and_cancel_are_answers_of_their_own() {
     assert_eq!(ExtractiveSummarizer.summarise(&request, &cancel), Err(CallError::Cancelled));
 }
 
-/// Messages that no program would write, and some it would.
+/// Messages with malformed and regular members.
 fn odd_messages() -> impl Strategy<Value = Vec<Value>> {
     let content = prop_oneof![
         Just("5".to_owned()),

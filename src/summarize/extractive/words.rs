@@ -1,8 +1,8 @@
-//! Reading words as a person skims them: lines, sentences, names.
+//! Text heuristics: lines, sentences, names.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// What a person says when something must or must not be.
+/// Phrases of a user that sets a rule.
 const RULES: [&str; 20] = [
     "always",
     "never",
@@ -26,7 +26,7 @@ const RULES: [&str; 20] = [
     "请勿",
 ];
 
-/// What an assistant says when it settles something or finds a cause.
+/// Phrases of an assistant that states a decision or a cause.
 const DECISIONS: [&str; 17] = [
     "decided",
     "decision",
@@ -47,7 +47,7 @@ const DECISIONS: [&str; 17] = [
     "改用",
 ];
 
-/// What an assistant says about what comes next.
+/// Phrases of an assistant that names next steps.
 const NEXT: [&str; 14] = [
     "next",
     "todo",
@@ -65,12 +65,12 @@ const NEXT: [&str; 14] = [
     "待办",
 ];
 
-/// The text on one line, white space runs as one space.
+/// Joins a text into one line with single spaces.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// At most `chars` chars (UTF-16 units), cut between characters as a person sees them.
+/// Cuts a text to `chars` chars (UTF-16 units) between grapheme clusters.
 pub(super) fn shortened(text: &str, chars: usize) -> String {
     if units(text) <= chars {
         return text.to_owned();
@@ -88,12 +88,12 @@ pub(super) fn shortened(text: &str, chars: usize) -> String {
     format!("{}…", short.trim_end())
 }
 
-/// Chars as the gateway counts them.
+/// Counts chars as the gateway does (UTF-16 units).
 pub(super) fn units(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// The sentences of a text, each on one line. Code between fences is none.
+/// Returns the sentences of a text outside code fences, each on one line.
 pub(super) fn sentences(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in prose_lines(text) {
@@ -113,7 +113,7 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
     found.iter().map(|sentence| one_line(sentence)).filter(|sentence| !sentence.is_empty()).collect()
 }
 
-/// The lines outside code fences.
+/// Returns the lines outside code fences.
 pub(super) fn prose_lines(text: &str) -> Vec<&str> {
     let mut in_code = false;
     let outside = text.lines().filter(|line| {
@@ -124,22 +124,22 @@ pub(super) fn prose_lines(text: &str) -> Vec<&str> {
     outside.collect()
 }
 
-/// Whether a person's sentence lays something down.
+/// Whether a user's sentence sets a rule.
 pub(super) fn is_rule(sentence: &str) -> bool {
     contains_phrase(sentence, &RULES)
 }
 
-/// Whether an assistant's sentence settles something.
+/// Whether an assistant's sentence states a decision or a cause.
 pub(super) fn is_decision(sentence: &str) -> bool {
     contains_phrase(sentence, &DECISIONS)
 }
 
-/// Whether an assistant's line tells what comes next.
+/// Whether an assistant's line names a next step.
 pub(super) fn is_next(line: &str) -> bool {
     contains_phrase(line, &NEXT)
 }
 
-/// Whether one of the phrases stands in the text as whole words; those of other scripts, anywhere.
+/// Whether the text holds one of the phrases, in ASCII as whole words, in other scripts anywhere.
 fn contains_phrase(text: &str, phrases: &[&str]) -> bool {
     let text = text.to_lowercase().replace('\u{2019}', "'");
     let part = |char: Option<char>| char.is_some_and(|char| char.is_ascii_alphanumeric());
@@ -151,21 +151,21 @@ fn contains_phrase(text: &str, phrases: &[&str]) -> bool {
     })
 }
 
-/// Whether a word is a name that cannot be made up again: a path, an address, an id, a hash.
+/// Whether a word is a name that a model cannot reconstruct: a path, a URL, an id, a hash.
 pub(super) fn is_name(word: &str) -> bool {
     let path = ["/", "~/", "./", "../"].iter().any(|start| word.starts_with(start)) && word.len() > 3;
     let address = word.starts_with("http://") || word.starts_with("https://");
     word.len() <= 160 && (path || address || is_id(word))
 }
 
-/// Hex digits of both kinds, at least 7, with dashes or not: a commit, a UUID.
+/// Whether a word is at least 7 hex digits, with or without dashes, with digits and letters: a commit, a UUID.
 fn is_id(word: &str) -> bool {
     let hex = word.len() >= 7 && word.chars().all(|char| char.is_ascii_hexdigit() || char == '-');
     let has = |test: fn(&char) -> bool| word.chars().any(|char| test(&char));
     hex && !word.starts_with('-') && has(char::is_ascii_digit) && has(char::is_ascii_alphabetic)
 }
 
-/// The names in a text, in order.
+/// Returns the names in a text, in order.
 pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     let around = |char: char| "()[]{}<>\"'`,;:.!?*|，。；：、）（".contains(char);
     text.split_whitespace().map(move |word| word.trim_matches(around)).filter(|word| is_name(word))

@@ -1,4 +1,4 @@
-//! Where requests go, and the key that goes with them.
+//! The address of requests and the key that they carry.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use ureq::http::Uri;
 use crate::config::Api;
 use crate::gateway::env::Environment;
 
-/// A secret from the environment. It is sent and nothing else: its debug form and every error leave it out.
+/// A secret from the environment. It is only sent: its `Debug` form and all errors omit it.
 #[derive(Clone)]
 pub struct ApiKey {
     variable: String,
@@ -15,18 +15,17 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
-    /// The key in a variable; none where that is unset, blank or cannot stand in a header.
+    /// Reads the key from a variable; `None` if it is unset, blank or not valid in a header.
     pub fn from_env(variable: &str, env: &Environment) -> Option<Self> {
         let secret = env.get(variable).filter(|secret| secret.bytes().all(|byte| byte.is_ascii_graphic()))?;
         Some(Self { variable: variable.to_owned(), secret: secret.to_owned() })
     }
 
-    /// The variable's name.
     pub fn variable(&self) -> &str {
         &self.variable
     }
 
-    /// The header that carries it.
+    /// Returns the header that carries the key.
     pub(super) fn header(&self, api: Api) -> (&'static str, String) {
         match api {
             Api::OpenAi => ("authorization", format!("Bearer {}", self.secret)),
@@ -34,7 +33,7 @@ impl ApiKey {
         }
     }
 
-    /// A text in which the secret, should a server repeat it, is replaced.
+    /// Replaces the secret in a text, in case a server repeats it.
     pub(super) fn redact_from(&self, text: &str) -> String {
         text.replace(&self.secret, "[key]")
     }
@@ -46,7 +45,6 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// Where requests go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     base: String,
@@ -54,13 +52,13 @@ pub struct Address {
     is_local: bool,
 }
 
-/// An address that is not sent to.
+/// A reason to reject an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// Not `http://` or `https://` with a host, or one with a name and a password.
     #[error("url under [summarizer]: {0:?}: expected https://HOST/PATH")]
     Invalid(String),
-    /// A key would go over a network in plain text.
+    /// A key would cross a network in plain text.
     #[error(
         "url under [summarizer]: {0:?}: a key is sent over http to this machine only. Use https, or leave key-env out."
     )]
@@ -68,7 +66,7 @@ pub enum AddressError {
 }
 
 impl Address {
-    /// An address as written. A key goes over plain `http` to this machine only.
+    /// Parses an address. With a key, plain `http` is allowed to this machine only.
     pub fn new(text: &str, with_key: bool) -> Result<Self, AddressError> {
         let odd = || AddressError::Invalid(text.to_owned());
         let base = text.trim().trim_end_matches('/');
@@ -88,17 +86,17 @@ impl Address {
         Ok(Self { base: base.to_owned(), host: authority.to_string(), is_local: here })
     }
 
-    /// Host and port, for people.
+    /// Host and port, for messages.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Whether it is this machine.
+    /// Whether the address is this machine.
     pub(super) fn is_local(&self) -> bool {
         self.is_local
     }
 
-    /// The whole address of a call. Anthropic's base may name its version or not.
+    /// Returns the full address of a call. Anthropic's base may include its version.
     pub(super) fn endpoint(&self, api: Api) -> String {
         match api {
             Api::OpenAi => format!("{}/chat/completions", self.base),

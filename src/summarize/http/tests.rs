@@ -1,4 +1,4 @@
-//! The client against a server of our own: what it sends, what it makes of every kind of answer, and how it is cancelled.
+//! The client against a local server: its requests, its reading of every kind of answer, and its cancellation.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -15,14 +15,14 @@ use crate::summarize::{CallTokens, SummaryError, SummaryProgress, run};
 const SECRET: &str = "sk-test-s3cret";
 const GOOD: &str = r#"{"choices":[{"message":{"content":"a summary"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":3}}"#;
 
-/// What a server does with a connection once it has read the request.
+/// The server's reaction to a request.
 #[derive(Clone)]
 enum Reply {
     /// Answers with a status line, further headers and a body.
     Send(&'static str, &'static str, &'static str),
     /// Sends part of an answer and closes.
     Cut,
-    /// Waits until the other side goes away.
+    /// Waits until the client disconnects.
     Hang,
 }
 
@@ -30,12 +30,12 @@ fn ok(body: &'static str) -> Reply {
     Reply::Send("200 OK", "", body)
 }
 
-/// A server that gives one reply after the other, the last one again and again.
+/// A server that sends its replies in order and repeats the last one.
 struct Server {
     url: String,
-    /// Each request: its head, then its body.
+    /// Head and body of each request.
     requests: Arc<Mutex<Vec<(String, String)>>>,
-    /// Connections on which the other side went away while it hung.
+    /// Times at which a client disconnected while the server hung.
     left: mpsc::Receiver<Instant>,
 }
 
@@ -112,7 +112,7 @@ fn read_request(stream: &mut TcpStream) -> (String, String) {
     (head, String::from_utf8(body).unwrap())
 }
 
-/// Replies; true when it hung until the other side went away.
+/// Sends a reply; returns true if it hung until the client disconnected.
 fn reply_to(stream: &mut TcpStream, reply: &Reply) -> bool {
     match reply {
         Reply::Send(status, headers, body) => {
@@ -218,7 +218,7 @@ fn a_cut_connection_and_an_answer_of_another_kind_may_pass() {
     passing(Server::new(vec![Reply::Cut]).asked(Api::OpenAi));
     let (what, _) = passing(Server::new(vec![ok("<html>")]).asked(Api::OpenAi));
     assert!(what.contains("no JSON"), "{what}");
-    // Nobody listens there any more.
+    // The port is closed again.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);

@@ -1,4 +1,4 @@
-//! The two protocols: a request as JSON, an answer out of JSON.
+//! The two protocols: encodes requests and decodes answers as JSON.
 
 use serde_json::{Value, json};
 
@@ -7,22 +7,22 @@ use crate::config::Api;
 use crate::policy::compact::request::SYSTEM_PROMPT;
 use crate::summarize::{Answer, CallTokens};
 
-/// The version of Anthropic's messages that this speaks.
+/// The supported version of Anthropic's messages.
 pub(super) const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// The first maker's newer models know only the newer name of the limit; other servers mostly know only the older.
+/// `OpenAI`'s newer models accept only the newer name of the limit; most other servers accept only the older one.
 const NEW_LIMIT_HOST: &str = "api.openai.com";
 
-/// Why an answer has no summary in it.
+/// A reason that an answer holds no summary.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ResponseError {
-    /// Not what the protocol has.
+    /// The answer does not follow the protocol.
     Malformed(String),
-    /// The model would not write it.
+    /// The model refused to write a summary.
     Refused(String),
 }
 
-/// The body of a request; `max_tokens` of at least 1.
+/// Encodes a request; `max_tokens` is raised to at least 1.
 pub(super) fn request_body(
     api: Api,
     address: &Address,
@@ -44,7 +44,7 @@ pub(super) fn request_body(
     body.to_string()
 }
 
-/// The summary in an answer.
+/// Decodes an answer.
 pub(super) fn parse_answer(api: Api, text: &str) -> Result<Answer, ResponseError> {
     let value: Value = serde_json::from_str(text)
         .map_err(|error| ResponseError::Malformed(format!("the answer is no JSON: {error}")))?;
@@ -71,18 +71,18 @@ pub(super) fn parse_answer(api: Api, text: &str) -> Result<Answer, ResponseError
     }
 }
 
-/// A text, or the parts that some servers send.
+/// Returns a text, or the text blocks that some servers send.
 fn openai_text(content: &Value) -> Option<String> {
     content.as_str().map(str::to_owned).or_else(|| blocks_text(content))
 }
 
-/// The text blocks, a line each.
+/// Joins the text blocks with line ends.
 fn blocks_text(content: &Value) -> Option<String> {
     let texts = content.as_array()?.iter().filter(|block| block["type"] == "text");
     Some(texts.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n"))
 }
 
-/// Tokens as either API counts them; a prompt read from or written to a cache is input too.
+/// Reads the token counts of either API; cache reads and writes count as input.
 fn usage_tokens(usage: &Value) -> Option<CallTokens> {
     let number = |key: &str| usage[key].as_u64();
     let input = number("prompt_tokens").or_else(|| {
@@ -93,19 +93,19 @@ fn usage_tokens(usage: &Value) -> Option<CallTokens> {
     Some(CallTokens { input, output: number("completion_tokens").or_else(|| number("output_tokens"))? })
 }
 
-/// What an error's body says: its message, or a body of another kind on one line.
+/// Returns the message of an error's body, or the whole body, on one line.
 pub(super) fn error_text(body: &str) -> String {
     let told = serde_json::from_str::<Value>(body).ok().and_then(|value| error_message(&value));
     told.unwrap_or_else(|| body.to_owned()).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The message of an error in one of the forms that servers use.
+/// Returns an error's message from any of the forms that servers use.
 fn error_message(value: &Value) -> Option<String> {
     let error = &value["error"];
     [&error["message"], error, &value["message"]].iter().find_map(|text| text.as_str().map(str::to_owned))
 }
 
-/// The seconds of a `Retry-After`, as ms. Its other form, a date, is told by no model's server.
+/// Converts a `Retry-After` in seconds to ms. Model servers do not use its other form, a date.
 pub(super) fn retry_after_ms(text: &str) -> Option<u64> {
     let seconds: f64 =
         text.trim().parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0)?;

@@ -1,4 +1,4 @@
-//! Heads of a message: system events, and brackets before the words.
+//! Strips the heads of a message: system events, and brackets before the words.
 
 use memchr::memmem;
 
@@ -6,20 +6,20 @@ use super::block::split_line;
 use super::marks::Marks;
 use super::notice::Reach;
 
-/// How the lines of an event begin.
+/// First words of an event line.
 const EVENT_PREFIXES: [&str; 2] = ["System:", "System (untrusted):"];
-/// A head in brackets is no longer than this.
+/// Longest head in brackets.
 const MAX_HEAD_BYTES: usize = 1000;
-/// Words of an event that make its mark.
+/// Words of an event that become its mark.
 const EVENT_WORDS: usize = 2;
 
-/// Lines of metadata that follow events.
+/// First lines of the metadata that follows events.
 const METADATA: [&str; 3] =
     ["\nConversation info (untrusted", "\nConversation info: ⟦", "\nSender (untrusted"];
-/// A quote of an event is no longer than this.
+/// Longest quote in an event.
 const MAX_PREVIEW_BYTES: usize = 4096;
 
-/// How a head in brackets begins, its mark, and its reach behind the bracket.
+/// First words of a head in brackets, its mark, and its reach after the bracket.
 const HEADS: &[(&str, &str, Reach)] = &[
     ("System Message", "system", Reach::Sentence),
     ("sessionId:", "", Reach::Sentence),
@@ -53,10 +53,10 @@ const HEADS: &[(&str, &str, Reach)] = &[
     ("Quoting ", "reply", Reach::Through("[/Quoting]")),
 ];
 
-/// Channels of two words; of all others the first word is the name.
+/// Channels with a name of two words; all others are named by the first word.
 const LONG_CHANNELS: [&str; 5] =
     ["Google Chat", "Zalo Personal", "Microsoft Teams", "MS Teams", "Nextcloud Talk"];
-/// Channels whose head is known without a time.
+/// Channels whose head is recognised without a time.
 const CHANNELS: [&str; 14] = [
     "WebChat",
     "WhatsApp",
@@ -73,10 +73,10 @@ const CHANNELS: [&str; 14] = [
     "Lark",
     "LINE",
 ];
-/// Labels inside a note about media, before the words.
+/// Labels before the words in a note about media.
 const MEDIA_LABELS: [&str; 3] = ["User text:", "Transcript:", "Description:"];
 
-/// Lines of system events.
+/// Strips the lines of system events.
 pub(super) fn strip_system_events<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a str> {
     let mut rest = text;
     while let Some(line) = EVENT_PREFIXES.iter().find_map(|start| rest.strip_prefix(start)) {
@@ -87,8 +87,8 @@ pub(super) fn strip_system_events<'a>(text: &'a str, marks: &mut Marks) -> Optio
     (rest.len() < text.len()).then(|| strip_preview(rest))
 }
 
-/// An event quotes the message. Of a quote of several lines all but the first are left behind it, and then come the
-/// metadata and the message itself.
+/// Strips the rest of a quote. An event quotes the message; after the first line of a longer quote, the other lines
+/// precede the metadata and the message itself.
 fn strip_preview(text: &str) -> &str {
     if text.starts_with('[') || METADATA.iter().any(|label| text.starts_with(label.trim_start())) {
         return text;
@@ -98,7 +98,8 @@ fn strip_preview(text: &str) -> &str {
     at.map_or(text, |at| &text[at..])
 }
 
-/// `[time] Lark[main] message in group …` came by a channel; `[time] Exec completed (…)` is the gateway's own.
+/// Marks an event: `[time] Lark[main] message in group …` names a channel; `[time] Exec completed (…)` is the gateway's
+/// own.
 fn mark_event(event: &str, marks: &mut Marks) {
     let (time, what) = match event.strip_prefix('[').and_then(|event| event.split_once(']')) {
         Some((time, what)) if has_date(time) => (Some(time), what.trim_start()),
@@ -128,7 +129,7 @@ fn is_word_char(char: char) -> bool {
     char.is_alphabetic() || char == '-'
 }
 
-/// A head in brackets, or what separates queued messages.
+/// Strips a head in brackets, or the separator between queued messages.
 pub(super) fn strip_brackets<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a str> {
     if let Some(after) = strip_separator(text) {
         return Some(after);
@@ -136,13 +137,13 @@ pub(super) fn strip_brackets<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a
     let inner = text.strip_prefix('[')?;
     let near = (0..=MAX_HEAD_BYTES.min(inner.len())).rev().find(|at| inner.is_char_boundary(*at))?;
     let (line, _) = split_line(&inner[..near]);
-    // A path or a name may hold a bracket; a note about media ends with its line.
+    // Paths and names may contain a bracket, so a note about media ends with its line.
     let is_media = line.starts_with("media attached") && line.trim_end().ends_with(']');
     let end = if is_media { line.rfind(']')? } else { line.find(']')? };
     if let Some((_, mark, reach)) = HEADS.iter().find(|(start, ..)| line.starts_with(start)) {
         let after = reach.rest_of(inner, end + 1)?;
         marks.add(mark);
-        // `[Subagent Task]: count the crates`, `[CURRENT MESSAGE — reply to this]`.
+        // Strips the rest of `[Subagent Task]: count the crates` and `[CURRENT MESSAGE — reply to this]`.
         return Some(after.trim_start_matches([':', ']']));
     }
     if is_media_note(&line[..end]) {
@@ -155,14 +156,14 @@ pub(super) fn strip_brackets<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a
     if mark_channel(&line[..end], marks) {
         return Some(&inner[end + 1..]);
     }
-    // A name in it may hold a bracket too: the head of a known channel ends behind the time.
+    // A name may contain a bracket, so the head of a known channel ends after its time.
     let date =
         (end..line.len()).find(|at| is_date_at(line.as_bytes(), *at)).filter(|_| is_known_channel(line))?;
     let end = date + memchr::memchr(b']', &line.as_bytes()[date..])?;
     mark_channel(&line[..end], marks).then(|| &inner[end + 1..])
 }
 
-/// `---` and `Queued #2 (from Alice)` between queued messages.
+/// Strips `---` and `Queued #2 (from Alice)` between queued messages.
 fn strip_separator(text: &str) -> Option<&str> {
     let line = text.strip_prefix("---\n").unwrap_or(text);
     let number = line.strip_prefix("Queued #")?;
@@ -171,7 +172,7 @@ fn strip_separator(text: &str) -> Option<&str> {
     (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(after)
 }
 
-/// `cron:<id> <name>`.
+/// Marks `cron:<id> <name>`.
 fn mark_cron(head: &str, marks: &mut Marks) -> bool {
     let Some(job) = head.strip_prefix("cron:") else { return false };
     let name = job.split_once(' ').map(|(_, name)| name.trim()).unwrap_or_default();
@@ -179,7 +180,7 @@ fn mark_cron(head: &str, marks: &mut Marks) -> bool {
     true
 }
 
-/// `Telegram Alice id:123 +2m 2026-02-26 06:13 UTC`, or the time alone.
+/// Marks `Telegram Alice id:123 +2m 2026-02-26 06:13 UTC`, or accepts a time alone.
 fn mark_channel(head: &str, marks: &mut Marks) -> bool {
     let is_head = has_date(head) || is_known_channel(head) && head.contains(" id:");
     if !is_head {
@@ -200,14 +201,14 @@ fn mark_channel(head: &str, marks: &mut Marks) -> bool {
     true
 }
 
-/// Whether a head begins with the name of a channel.
+/// Whether a head begins with the name of a known channel.
 fn is_known_channel(head: &str) -> bool {
     LONG_CHANNELS.iter().chain(&CHANNELS).any(|name| {
         head.strip_prefix(name).is_some_and(|after| after.is_empty() || after.starts_with([' ', '[']))
     })
 }
 
-/// A time alone: `Thu 2026-02-26 06:13 UTC`.
+/// Whether a head is only a time: `Thu 2026-02-26 06:13 UTC`.
 fn is_time(head: &str) -> bool {
     let first = head.split(' ').next().unwrap_or_default();
     let day = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].contains(&first);
@@ -219,7 +220,7 @@ fn has_date(text: &str) -> bool {
     (0..text.len()).any(|at| is_date_at(text.as_bytes(), at))
 }
 
-/// Whether `2026-02-26 06:13` or `2026-02-26T06:13` begins at a byte.
+/// Whether `2026-02-26 06:13` or `2026-02-26T06:13` begins at this byte.
 fn is_date_at(text: &[u8], at: usize) -> bool {
     const SHAPE: &[u8] = b"0000-00-00 00:00";
     let Some(text) = text.get(at..at + SHAPE.len()) else { return false };
@@ -230,7 +231,7 @@ fn is_date_at(text: &[u8], at: usize) -> bool {
     })
 }
 
-/// `Audio`, `Image 2/3`: what a model made of an attachment.
+/// Whether a head is `Audio` or `Image 2/3`, above a model's description of an attachment.
 fn is_media_note(head: &str) -> bool {
     let mut words = head.split(' ');
     let is_kind = ["Audio", "Image", "Video"].contains(&words.next().unwrap_or_default());
@@ -240,7 +241,7 @@ fn is_media_note(head: &str) -> bool {
     is_kind && is_number && words.next().is_none()
 }
 
-/// The words of a note about media: the label before them goes.
+/// Strips the label before the words of a note about media.
 fn strip_labels(text: &str) -> &str {
     let text = text.trim_start();
     MEDIA_LABELS.iter().find_map(|label| text.strip_prefix(label)).unwrap_or(text)

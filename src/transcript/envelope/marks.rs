@@ -1,11 +1,9 @@
-//! The few words that an envelope leaves behind.
+//! The few words that replace an envelope.
 
-/// Chars of one mark.
 const MAX_MARK_CHARS: usize = 40;
-/// Marks of one message; a hostile text may hold thousands.
+/// A limit, because a hostile text may contain thousands.
 const MAX_MARKS: usize = 4;
 
-/// Marks as they are collected.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     channel: Option<String>,
@@ -14,7 +12,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// Adds a mark, once.
+    /// Adds a mark unless it is already there.
     pub(super) fn add(&mut self, words: &str) {
         let words = shorten(words);
         if !words.is_empty() && self.others.len() < MAX_MARKS && !self.others.contains(&words) {
@@ -22,7 +20,7 @@ impl Marks {
         }
     }
 
-    /// Notes the channel that the message came by; the first part of the envelope that names one wins.
+    /// Sets the channel; the first part of the envelope that names one wins.
     pub(super) fn set_channel(&mut self, channel: &str) {
         let channel = shorten(&channel.to_lowercase());
         if self.channel.is_none() && !channel.is_empty() {
@@ -30,17 +28,15 @@ impl Marks {
         }
     }
 
-    /// Notes that it was said in a group.
     pub(super) fn set_group(&mut self) {
         self.group = true;
     }
 
-    /// Whether nothing was noted.
     pub(super) fn is_empty(&self) -> bool {
         self.channel.is_none() && !self.group && self.others.is_empty()
     }
 
-    /// The marks, the channel first.
+    /// Returns the marks, the channel first.
     pub(super) fn into_words(self) -> Vec<String> {
         let group = self.group.then(|| "group".to_owned());
         let place: Vec<String> = self.channel.into_iter().chain(group).collect();
@@ -49,7 +45,7 @@ impl Marks {
     }
 }
 
-/// White space folded, and cut to the chars of a mark.
+/// Collapses white space and cuts the words to the length of a mark.
 fn shorten(words: &str) -> String {
     let mut out = String::new();
     for word in words.split_whitespace() {

@@ -1,29 +1,29 @@
-//! Sentences that a gateway writes as a user: prompts of heartbeats, resets, flushes and reminders, and notes to the model.
+//! Strips sentences that a gateway writes as the user: prompts of heartbeats, resets, flushes and reminders, notes to
+//! the model.
 
 use memchr::memmem;
 
 use super::block::{skip_to_blank_line, split_line};
 use super::marks::Marks;
 
-/// How far a sentence's part of the envelope reaches.
+/// The extent of the envelope after a sentence's first words.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Reach {
-    /// The sentence alone.
+    /// Only those words.
     Sentence,
-    /// To the end of its line.
+    /// To the end of the line.
     Line,
     /// To the next blank line.
     Paragraph,
-    /// To a text and over it; without that it is no envelope.
+    /// Through a text; if that is missing, the sentence is no envelope.
     Through(&'static str),
-    /// To a text and over it; without that, everything.
+    /// Through a text; if that is missing, everything.
     ThroughOrAll(&'static str),
-    /// Everything.
     All,
 }
 
 impl Reach {
-    /// Returns the text behind it; the first `start` bytes are the sentence.
+    /// Returns the rest of the text; its first `start` bytes are the sentence.
     pub(super) fn rest_of(self, text: &str, start: usize) -> Option<&str> {
         let behind = text.get(start..)?;
         let over =
@@ -39,7 +39,7 @@ impl Reach {
     }
 }
 
-/// How a sentence begins, its mark, and its reach. Releases differ behind these words.
+/// First words of a sentence, its mark, and its reach. Releases differ in the words that follow.
 const SENTENCES: &[(&str, &str, Reach)] = &[
     ("Read HEARTBEAT.md if it exists", "heartbeat", Reach::Line),
     ("When reading HEARTBEAT.md, use workspace file", "heartbeat", Reach::Line),
@@ -71,7 +71,7 @@ const SENTENCES: &[(&str, &str, Reach)] = &[
     ("<media:", "media", Reach::Through(">")),
 ];
 
-/// A sentence of the gateway.
+/// Strips a sentence of the gateway.
 pub(super) fn strip_sentence<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a str> {
     if let Some(after) =
         strip_time(text, marks).or_else(|| strip_hook(text)).or_else(|| strip_sender_id(text))
@@ -84,19 +84,19 @@ pub(super) fn strip_sentence<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a
     Some(after)
 }
 
-/// The time that prompts of the gateway end with; a person may begin so too.
+/// Strips the time that ends the gateway's prompts. Needs a mark, because a user may begin a message like this too.
 fn strip_time<'a>(text: &'a str, marks: &Marks) -> Option<&'a str> {
     (text.starts_with("Current time:") && !marks.is_empty()).then(|| split_line(text).1)
 }
 
-/// The line that a hook begins with: `Task: … | Job ID: … | Received: …`.
+/// Strips the first line of a hook: `Task: … | Job ID: … | Received: …`.
 fn strip_hook(text: &str) -> Option<&str> {
     let is_hook = text.starts_with("Task: ") || text.starts_with("Job ID: ");
     let (line, after) = is_hook.then(|| split_line(text))?;
     (line.contains("Job ID: ") && line.contains(" | ")).then_some(after)
 }
 
-/// The id that Feishu puts before the words where it knows no name: `ou_0e015152c8b8275a502d3543947d31a9: `.
+/// Strips the sender id that Feishu uses without a name: `ou_0e015152c8b8275a502d3543947d31a9: `.
 fn strip_sender_id(text: &str) -> Option<&str> {
     let id = text.strip_prefix("ou_")?;
     let end = id.bytes().take(64).take_while(u8::is_ascii_hexdigit).count();

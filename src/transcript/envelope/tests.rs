@@ -255,12 +255,12 @@ fn the_time_grows_with_the_text_and_no_faster() {
         let since = std::time::Instant::now();
         let text = part.repeat((1 << 20) / part.len());
         unwrap_message(&text);
-        // A square of the length would take minutes.
+        // Quadratic time would take minutes.
         assert!(since.elapsed().as_secs() < 10, "{part}: {:?}", since.elapsed());
     }
 }
 
-/// A part of an envelope, or words.
+/// Generates one part of an envelope, or words.
 fn part() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("[Thu 2026-02-26 06:13 UTC] ".to_owned()),

@@ -1,4 +1,5 @@
-//! One bar of stacked fills with marks through it and labels in its segments.
+//! One bar of stacked fills, with threshold marks through it and labels in its segments. A cell shows up to two parts
+//! where the theme's colours allow eighths; without colours each cell shows the letter of its part.
 
 use std::ops::Range;
 
@@ -7,37 +8,36 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 
 use crate::context::budget::{Budget, BudgetPart};
-use crate::inspect::budget_marks::{Threshold, ThresholdMark};
+use crate::session::budget_marks::{Threshold, ThresholdMark};
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::number::thousands;
 use crate::ui::widgets::put;
 
-/// A bar.
 #[derive(Clone, Copy)]
 pub(super) struct Bar<'a> {
     pub(super) theme: &'a Theme,
     pub(super) budget: Budget,
-    /// Tokens the whole bar stands for.
+    /// Tokens that the whole bar represents.
     pub(super) full: u64,
     pub(super) area: Rect,
-    /// Its fills are mixed into the page: a plan stands under it.
+    /// Mixes the fills into the page, because the plan's bar is below this one.
     pub(super) mixed: bool,
     pub(super) marks: &'a [ThresholdMark],
-    /// The total before, where this is the bar of a plan.
+    /// Total before the plan, in the plan's bar.
     pub(super) freed_from: Option<u64>,
     /// Another row shows the marks, so a label may cover one here.
     pub(super) other_row_has_marks: bool,
-    /// It has no parts.
+    /// Only the total is known, not its parts.
     pub(super) has_no_parts: bool,
 }
 
-/// A segment in eighths of a cell from the left of the bar.
+/// A segment in eighths of a cell from the left end of the bar.
 type Segment = (BudgetPart, Range<u32>);
 
 impl Bar<'_> {
-    /// Draws it and answers which parts carry their value.
+    /// Draws the bar; returns the parts whose label includes the value.
     pub(super) fn draw(&self, buf: &mut Buffer) -> Vec<BudgetPart> {
         let segments = self.segments();
         for cell in 0..self.area.width {
@@ -72,7 +72,6 @@ impl Bar<'_> {
         from..self.freed_from.map_or(from, |before| self.eighths(before).max(from))
     }
 
-    /// What a place of the bar shows.
     fn content_at(&self, eighth: u32, segments: &[Segment]) -> CellContent {
         let part = segments.iter().find(|(_, range)| range.contains(&eighth)).map(|(part, _)| *part);
         match part {
@@ -114,7 +113,7 @@ impl Bar<'_> {
         }
     }
 
-    /// Without colours of its own a cell shows one thing; without any colour, its letter.
+    /// Draws a cell without eighths: one part per cell, and its letter if there are no colours.
     fn coarse_cell(&self, position: (u16, u16), place: CellContent, buf: &mut Buffer) {
         let quiet = self.theme.style(Role::Faint);
         let letters = self.theme.uses_letters();
@@ -133,7 +132,7 @@ impl Bar<'_> {
         put(buf, position, self.area.right(), &sign, style);
     }
 
-    /// Draws a threshold through the bar; answers its cell. The end of the bar needs no mark.
+    /// Draws a threshold through the bar; returns its cell. A threshold at the end of the bar needs no mark.
     fn mark(&self, mark: &ThresholdMark, segments: &[Segment], buf: &mut Buffer) -> Option<u16> {
         if mark.tokens >= self.full || mark.tokens == 0 {
             return None;
@@ -146,13 +145,13 @@ impl Bar<'_> {
             (Threshold::Compact, _) => self.theme.style(Role::Warn),
             _ => self.theme.style(Role::Ghost),
         };
-        // No label of its own stands below it.
+        // The flush mark has no label on the scale, so it is fainter.
         let sign = if mark.threshold == Threshold::Flush { glyphs::OLD_MARK } else { glyphs::LINE };
         self.stroke(at, sign, style, segments, buf);
         Some(at)
     }
 
-    /// Where a moved threshold was, in the bar of the plan.
+    /// Draws the configured position of a moved threshold, in the plan's bar only.
     fn old_mark(&self, mark: &ThresholdMark, segments: &[Segment], buf: &mut Buffer) -> Option<u16> {
         let was = self.cell_of(mark.configured_tokens.filter(|_| self.freed_from.is_some())?)?;
         self.stroke(was, glyphs::OLD_MARK, self.theme.style(Role::Muted), segments, buf);
@@ -187,7 +186,7 @@ impl Bar<'_> {
         }
     }
 
-    /// Labels a segment; answers whether with its value.
+    /// Labels a segment; returns whether the label includes the value.
     fn label(&self, (part, range): &Segment, marks: &[u16], buf: &mut Buffer) -> bool {
         let cells = whole_cells(range);
         let free = widest_free(&cells, marks);
@@ -226,23 +225,22 @@ impl Bar<'_> {
     }
 }
 
-/// What a cell of the bar shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CellContent {
     Part(BudgetPart),
-    /// Any part.
+    /// A part of a bar that has only a total.
     AnyPart,
     Freed,
     Free,
 }
 
-/// Cells that lie in a segment whole.
+/// Returns the cells that are completely inside a segment.
 fn whole_cells(range: &Range<u32>) -> Range<u16> {
     let start = range.start.div_ceil(8) as u16;
     start..((range.end / 8) as u16).max(start)
 }
 
-/// The widest stretch without a mark.
+/// Returns the widest run of cells without a mark.
 fn widest_free(cells: &Range<u16>, marks: &[u16]) -> Range<u16> {
     let mut inside: Vec<u16> = marks.iter().copied().filter(|mark| cells.contains(mark)).collect();
     inside.sort_unstable();

@@ -1,4 +1,4 @@
-//! The budget: how full the window is, of what, how far to each threshold, and what a plan makes of it.
+//! The budget: how full the window is and with which parts, the distance to each threshold, and the effect of the plan.
 
 mod bar;
 mod scale;
@@ -14,9 +14,9 @@ use crate::app::keymap::KeyContext;
 use crate::app::layout::{Layout, WidthClass};
 use crate::app::target::Target;
 use crate::context::budget::{Budget, BudgetPart};
-use crate::inspect::budget_marks::{Threshold, ThresholdMark, threshold_marks};
-use crate::inspect::{CountSource, LoadedSession};
 use crate::policy::memory_flush::FlushState;
+use crate::session::budget_marks::{Threshold, ThresholdMark, threshold_marks};
+use crate::session::{CountSource, LoadedSession};
 use crate::ui::changed_style;
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
@@ -25,7 +25,7 @@ use crate::ui::widgets::number::{estimate, percent, thousands};
 use crate::ui::widgets::{apply_style, put, put_right, put_spans, spans_width};
 use bar::Bar;
 
-/// Everything the bars say.
+/// The values that bars, scale and legend share.
 struct BudgetView<'a> {
     app: &'a App,
     theme: &'a Theme,
@@ -35,19 +35,19 @@ struct BudgetView<'a> {
     marks: Vec<ThresholdMark>,
     /// Window in tokens.
     window: u64,
-    /// Where the count of the next prompt comes from.
+    /// Source of the next prompt's token count.
     source: CountSource,
-    /// The bars have no parts: they are of the largest prompts.
+    /// The bars have no parts: they show the largest prompts, of which only totals are known.
     has_no_parts: bool,
-    /// The numbers are known.
+    /// The replay result is there, or not needed.
     replayed: bool,
-    /// Tokens the whole bar stands for.
+    /// Tokens that the whole bar represents.
     full: u64,
-    /// First column of the bar, and the one after its last.
+    /// First column of the bar, and the column after its last.
     columns: (u16, u16),
 }
 
-/// A bar of a budget by itself, without thresholds: `full` tokens are all of it.
+/// Draws a budget as one bar without thresholds; `full` is its length in tokens.
 pub(super) fn plain_bar(theme: &Theme, budget: Budget, full: u64, area: Rect, buf: &mut Buffer) {
     Bar {
         theme,
@@ -63,7 +63,6 @@ pub(super) fn plain_bar(theme: &Theme, budget: Budget, full: u64, area: Rect, bu
     .draw(buf);
 }
 
-/// Draws bars, scale and legend.
 pub(super) fn draw(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
     let Some(inspection) = app.planned_session() else { return };
     let picture = BudgetView::new(app, theme, layout, inspection);
@@ -76,7 +75,7 @@ pub(super) fn draw(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) 
 impl<'a> BudgetView<'a> {
     fn new(app: &'a App, theme: &'a Theme, layout: &'a Layout, inspection: &LoadedSession) -> Self {
         let has_no_parts = app.target == Target::WholeSession;
-        // The largest prompts are known with the replay.
+        // Only the replay knows the largest prompts.
         let replayed = !has_no_parts || app.replay_outcome().is_some();
         let now = if replayed { app.plan_totals.current } else { Budget::default() };
         let plan = app.plan_totals.after.map(|after| if replayed { after } else { Budget::default() });
@@ -147,7 +146,7 @@ impl<'a> BudgetView<'a> {
         }
     }
 
-    /// Who counts the next prompt, its tokens, and these in words.
+    /// Returns the source of the current count, its tokens, and the tokens as text.
     fn current_label(&self) -> (&'static str, u64, String) {
         let tokens = self.now.total();
         match self.source {
@@ -160,7 +159,7 @@ impl<'a> BudgetView<'a> {
         }
     }
 
-    /// The words before a bar: who counts, tokens, and their share of the window.
+    /// Draws the words before a bar: source, tokens and share of the window.
     fn heading(&self, (name, tokens, words): (&str, u64, String), style: Style, y: u16, buf: &mut Buffer) {
         let start = self.columns.0;
         put(buf, (1, y), start, name, self.theme.style(Role::Muted));
@@ -180,7 +179,7 @@ impl<'a> BudgetView<'a> {
         put_right(buf, y, start - 7, start - 2, &[Span::styled(words, style)]);
     }
 
-    /// Red past the window, amber past the first gate.
+    /// Red above the window, amber from the lowest threshold on.
     fn level(&self, tokens: u64) -> Option<Role> {
         let gate = self.marks.iter().map(|mark| mark.tokens).filter(|at| *at > 0).min();
         match tokens {
@@ -190,7 +189,8 @@ impl<'a> BudgetView<'a> {
         }
     }
 
-    /// At rest the row under the bar says what chars/4 estimates, where somebody counted; else why nobody did.
+    /// Without a plan, shows the chars/4 estimate if another source counted the prompt, otherwise the reason why none
+    /// did.
     fn second_row(&self, inspection: &LoadedSession, buf: &mut Buffer) {
         if self.plan.is_some() || self.has_no_parts {
             return;
@@ -223,7 +223,7 @@ impl<'a> BudgetView<'a> {
         scale.draw(&self.marks, buf);
     }
 
-    /// What has no value in the bar.
+    /// Draws the parts that have no value in the bar.
     fn legend(&self, shown: &[BudgetPart], buf: &mut Buffer) {
         let area = self.layout.legend;
         if area.is_empty() {
@@ -251,7 +251,7 @@ impl<'a> BudgetView<'a> {
         }
     }
 
-    /// The switch: which prompt is shown, and the key that shows the next one.
+    /// Draws the selected prompt and the key that selects the next one.
     fn target(&self, buf: &mut Buffer) {
         let (y, target) = (self.layout.legend.y, self.app.target);
         let key = first_key(self.app, KeyContext::Transcript, Action::NextTarget);
@@ -260,7 +260,7 @@ impl<'a> BudgetView<'a> {
         put(buf, (x + 1, y), self.columns.0 - 1, target.label(), self.theme.style(role));
     }
 
-    /// How far the next memory flush is.
+    /// Returns the distance to the next memory flush.
     fn flush_spans<'s>(&self) -> Vec<Span<'s>> {
         let flush = self.app.displayed_session().and_then(|inspection| inspection.memory_flush());
         let muted = |words: String| Span::styled(words, self.theme.style(Role::Muted));
@@ -292,7 +292,7 @@ impl<'a> BudgetView<'a> {
         ]
     }
 
-    /// What is left of the window, or by how much it is exceeded.
+    /// Returns the free tokens of the window, or the excess.
     fn free_spans<'s>(&self) -> Vec<Span<'s>> {
         let left = |budget: &Budget| self.window as i64 - budget.total() as i64;
         let words = |left: i64| {

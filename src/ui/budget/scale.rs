@@ -1,42 +1,43 @@
-//! The line under the bars: the names and values of the thresholds, each touching its mark.
+//! The line below the bars: name and value of each threshold, as close to its mark as space permits.
+//!
+//! A label has several forms, and a shorter one is tried before the label is dropped: `compact 160k`, then `160k`, then
+//! none.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use crate::inspect::budget_marks::{Threshold, ThresholdMark};
+use crate::session::budget_marks::{Threshold, ThresholdMark};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{round_thousands, thousands};
 use crate::ui::widgets::{put, put_spans, spans_width};
 
-/// Where labels may stand.
 pub(super) struct Scale<'a, F> {
     pub(super) theme: &'a Theme,
     pub(super) y: u16,
-    /// First column of the bar, and the one after its last.
+    /// First column of the bar, and the column after its last.
     pub(super) columns: (u16, u16),
-    /// First column that is free for labels.
+    /// First column that labels may use.
     pub(super) start: u16,
-    /// Tokens the whole bar stands for.
+    /// Tokens that the whole bar represents.
     pub(super) full: u64,
-    /// Say where 0 is.
+    /// Labels the zero end of the bar.
     pub(super) zero: bool,
-    /// Which thresholds say their name.
+    /// Whether a threshold shows its name.
     pub(super) is_named: F,
 }
 
-/// A label: its mark's column, and its forms from the longest to the shortest.
+/// A label: the column of its mark, and its forms from the longest to the shortest.
 struct Label<'s> {
     at: u16,
     forms: Vec<Vec<Span<'s>>>,
 }
 
 impl<F: Fn(Threshold) -> bool> Scale<'_, F> {
-    /// Draws the labels from left to right; the window has its place at the right end. Labels that
-    /// collide move along their mark, then drop the name, then go; the window drops its name before
-    /// another one goes.
+    /// Draws the labels from left to right, and the window's label at the right end. Labels that collide move along
+    /// their mark, then drop the name, then disappear; the window drops its name before another label disappears.
     pub(super) fn draw(&self, marks: &[ThresholdMark], buf: &mut Buffer) {
-        // The flush stands too near to the compaction for a label of its own: the legend tells of it.
+        // The flush mark is too close to the compaction mark for a label; the legend mentions it.
         let labelled = |mark: &&ThresholdMark| mark.tokens > 0 && mark.threshold != Threshold::Flush;
         let mut labels: Vec<Label> =
             marks.iter().filter(labelled).flat_map(|mark| self.labels(mark)).collect();
@@ -58,7 +59,7 @@ impl<F: Fn(Threshold) -> bool> Scale<'_, F> {
         }
     }
 
-    /// Where labels stand: those at the end of the bar from the right, the others from the left.
+    /// Places the labels at the end of the bar from the right, the others from the left.
     fn arrange<'l, 's>(
         &self,
         labels: &'l [Label<'s>],
@@ -119,7 +120,7 @@ impl<F: Fn(Threshold) -> bool> Scale<'_, F> {
     }
 }
 
-/// Ending at the mark, else as near as there is room: a label must touch its mark.
+/// Places a label so that it ends at its mark, or as near as possible; it must touch the mark.
 fn place<'l, 's>(label: &'l Label<'s>, left: u16, right: u16) -> Option<(u16, &'l [Span<'s>])> {
     label.forms.iter().find_map(|form| {
         let width = spans_width(form);

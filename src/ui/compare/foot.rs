@@ -1,11 +1,11 @@
-//! The cell under the cursor: what it comes to beside things as they are, and what it changes.
+//! The foot of the comparison: the result of the selected cell next to the current settings, and its changes.
 
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
 use super::{View, dash, estimated, exact, label};
+use crate::format::cost::format_cost;
 use crate::gateway::setting_value::input_text;
-use crate::inspect::cost::format_cost;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::grouped;
@@ -38,7 +38,9 @@ impl View<'_> {
         if area.height > 2 {
             put_facts(buf, (x, area.y + 2), end, &changes);
         }
-        if let Some(words) = self.sweep().and_then(crate::sweep::Sweep::caveat).filter(|_| area.height > 3) {
+        if let Some(words) =
+            self.sweep().and_then(crate::report::sweep::Sweep::caveat).filter(|_| area.height > 3)
+        {
             put(
                 buf,
                 (x, area.y + 3),
@@ -49,7 +51,6 @@ impl View<'_> {
         }
     }
 
-    /// What the cell comes to.
     fn facts(&self) -> Vec<Fact> {
         let Some(cell) = self.selected() else {
             return vec![vec![self.span(Role::Muted, "not replayed yet")]];
@@ -66,7 +67,8 @@ impl View<'_> {
             );
             fact
         };
-        let cost = |cell: &crate::sweep::Cell| format_cost(&cell.totals.cost_breakdown).unwrap_or_else(dash);
+        let cost =
+            |cell: &crate::report::sweep::Cell| format_cost(&cell.totals.cost_breakdown).unwrap_or_else(dash);
         let mut facts = vec![
             fact("peak", exact(cell.peak()), now.map(|now| exact(now.peak()))),
             fact("cost", cost(cell), now.map(cost)),
@@ -92,7 +94,7 @@ impl View<'_> {
         facts
     }
 
-    /// What the cell changes: its own settings, then those that are tuned in every cell.
+    /// Lists the changes of the cell: its own settings, then those tuned in every cell.
     fn changes(&self) -> Vec<Fact> {
         let change = |key: &str, was: String, now: String| -> Fact {
             vec![

@@ -1,4 +1,4 @@
-//! What the map shows, how far it is, and what the search came to.
+//! The head of the comparison: the settings on the map, the progress and the smallest change.
 
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
@@ -10,7 +10,7 @@ use crate::ui::theme::Role;
 use crate::ui::widgets::number::{grouped, pluralised};
 use crate::ui::widgets::{put_facts, put_facts_right};
 
-/// Progress shows only after a while, ms.
+/// Delay in ms before progress shows.
 const SLOW_MS: i64 = 150;
 
 impl View<'_> {
@@ -32,7 +32,7 @@ impl View<'_> {
         put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &facts);
     }
 
-    /// How many settings, or how far they are.
+    /// Returns the number of settings, or the progress while they are replayed.
     fn counts(&self) -> Vec<Span<'static>> {
         let (known, all) = self.screen.progress();
         let count = pluralised(all as u64, "setting");
@@ -53,14 +53,14 @@ impl View<'_> {
         ]
     }
 
-    /// What every prompt has to leave free.
+    /// Returns the tokens that every prompt must leave free.
     fn headroom(&self) -> Vec<Span<'static>> {
         let free = self.sweep().map(|sweep| sweep.headroom).filter(|tokens| *tokens > 0.0);
         let words = free.map(|tokens| format!("{} to leave free", super::tokens(tokens)));
         words.map(|words| vec![self.span(Role::Text, words)]).unwrap_or_default()
     }
 
-    /// Settings that the map does not show, and where they are held.
+    /// Returns the settings that the map does not show, with their fixed values.
     fn fixed_settings(&self) -> Vec<Span<'static>> {
         let axes = self.screen.sweep_state.axes.iter().zip(&self.screen.point).skip(2);
         let words: Vec<String> = axes
@@ -73,13 +73,13 @@ impl View<'_> {
         }
     }
 
-    /// The smallest change, in a few words.
+    /// Summarises the smallest change.
     fn verdict(&self) -> Vec<Span<'static>> {
         let Some(sweep) = self.sweep() else { return Vec::new() };
         let Some(cell) = sweep.smallest_fitting else {
-            let least = sweep.cells.iter().map(crate::sweep::Cell::overflows).min().unwrap_or(0);
+            let least = sweep.cells.iter().map(crate::report::sweep::Cell::overflows).min().unwrap_or(0);
             let calls = pluralised(least as u64, "call");
-            // Where all fit, it is the room to be left that none leaves.
+            // If every call fits, only the headroom is missing.
             let words = match least {
                 0 => format!("{} no setting here leaves so much free", glyphs::ALERT),
                 _ => format!("{} no setting here would have helped: {calls} at least", glyphs::ALERT),

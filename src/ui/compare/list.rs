@@ -1,4 +1,4 @@
-//! The best trade-offs: cells that none beats in cost, peak and tokens cleared together.
+//! The best trade-offs: cells that no other cell beats in cost, peak and cleared tokens at once.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,8 +6,8 @@ use ratatui::text::Span;
 
 use super::{View, dash, estimated, exact, label, short_name};
 use crate::app::compare::CompareFocus;
-use crate::inspect::cost::format_cost;
-use crate::sweep::{Axis, Cell};
+use crate::format::cost::format_cost;
+use crate::report::sweep::{Axis, Cell};
 use crate::text;
 use crate::ui::frame_box;
 use crate::ui::theme::Role;
@@ -15,7 +15,7 @@ use crate::ui::widgets::{put, put_right, row_at, scrollbar, title};
 
 /// Columns of the numbers, from the right: cleared, peak, cost.
 const NUMBER_WIDTHS: [u16; 3] = [8, 9, 8];
-/// Columns of a setting at most, and at least.
+/// Largest and smallest width of a setting.
 const MAX_SETTING_WIDTH: u16 = 16;
 const MIN_SETTING_WIDTH: u16 = 5;
 
@@ -58,7 +58,6 @@ impl View<'_> {
         scrollbar(self.theme, buf, rows, top, cells.len());
     }
 
-    /// Columns of each setting.
     fn widths(&self) -> Vec<u16> {
         let area = self.places.list;
         let numbers: u16 = NUMBER_WIDTHS.iter().sum();
@@ -69,7 +68,7 @@ impl View<'_> {
             (text::width(short_name(axis)).max(widest) as u16 + 2).clamp(MIN_SETTING_WIDTH, MAX_SETTING_WIDTH)
         };
         let mut widths: Vec<u16> = axes.iter().map(wanted).collect();
-        // The widest gives way first.
+        // Shrink the widest column first.
         while widths.iter().sum::<u16>() > room {
             let Some(widest) = widths.iter_mut().max().filter(|width| **width > MIN_SETTING_WIDTH) else {
                 break;
@@ -126,10 +125,7 @@ impl View<'_> {
     }
 }
 
-/// A line of the list.
 enum TableRow<'a> {
-    /// Names.
     Header,
-    /// A cell.
     Cell { at: usize, cell: &'a Cell, selected: bool },
 }

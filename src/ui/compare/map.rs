@@ -1,4 +1,4 @@
-//! The map: a cell for each pair of values, its colour by the measure.
+//! The map: one cell per pair of values, coloured by the selected measure.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,16 +8,15 @@ use ratatui::text::Span;
 use super::levels::Levels;
 use super::{View, label, short_name, tokens, value_of};
 use crate::app::compare::{CompareFocus, MapMetric};
-use crate::inspect::format::format_usd;
-use crate::sweep::{Axis, Cell};
+use crate::format::format_usd;
+use crate::report::sweep::{Axis, Cell};
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{HEAT_LEVELS, Role};
 use crate::ui::widgets::{apply_style, on_title, put, put_right, title};
 
-/// What stands below a cell that is as things are now.
+/// Label of the cell with the current settings.
 const NOW: &str = "now";
-/// Columns of one level of the legend.
 const LEGEND_LEVEL_WIDTH: u16 = 7;
 
 impl View<'_> {
@@ -50,7 +49,7 @@ impl View<'_> {
         self.legend(levels, buf);
     }
 
-    /// Values along both sides; those of the cursor bold, an arrow where more are out of sight.
+    /// Draws the values along both sides: bold at the cursor, with arrows towards hidden values.
     fn labels(&self, down: &Axis, across: Option<&Axis>, buf: &mut Buffer) {
         let area = self.places.map;
         let style = |selected: bool| {
@@ -85,7 +84,7 @@ impl View<'_> {
         self.overflow_signs(buf);
     }
 
-    /// Signs where values are out of sight.
+    /// Draws the arrows towards hidden values.
     fn overflow_signs(&self, buf: &mut Buffer) {
         let area = self.places.map;
         let style = self.theme.style(Role::Ghost);
@@ -108,7 +107,7 @@ impl View<'_> {
         }
     }
 
-    /// Over the cells that fit, as far as they are known.
+    /// Computes the levels from the cells that fit and are already known.
     fn levels(&self) -> Levels {
         let measure = self.screen.metric;
         let cells = self.screen.sweep_state.cells.iter().flatten();
@@ -158,7 +157,7 @@ impl View<'_> {
         }
     }
 
-    /// Levels by their ends, and what does not fit.
+    /// Draws the upper end of each level, and the colour of cells that do not fit.
     fn legend(&self, levels: Levels, buf: &mut Buffer) {
         let area = self.places.map;
         let rows = self.grid.rows;
@@ -200,7 +199,8 @@ impl View<'_> {
     }
 }
 
-/// A round frame around a tall cell, brackets around a flat one; the sign of what is now stands for the second.
+/// Draws a round frame around a tall cell and brackets around a flat one. There the sign of the current settings
+/// (`now`) replaces the right bracket.
 fn frame(area: Rect, style: Style, now: bool, buf: &mut Buffer) {
     let (left, right, bottom) = (area.x, area.right().saturating_sub(1), area.bottom().saturating_sub(1));
     if area.height < 3 {

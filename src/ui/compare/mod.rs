@@ -1,4 +1,4 @@
-//! Settings side by side: a map of two of them, the best trade-offs, cost against peak, and the cell under the cursor.
+//! The comparison screen: a map of two settings, the best trade-offs, cost against peak, and the selected cell.
 
 mod foot;
 mod head;
@@ -14,13 +14,12 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::compare::layout::{CompareLayout, MapGrid};
 use crate::app::compare::{CompareScreen, MapMetric};
-use crate::inspect::cost::format_cost;
-use crate::sweep::{Axis, AxisPoint, Cell, Sweep};
+use crate::format::cost::format_cost;
+use crate::report::sweep::{Axis, AxisPoint, Cell, Sweep};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{estimate, grouped, round_thousands, thousands};
 use crate::ui::widgets::{clear, note, title};
 
-/// One screen being drawn.
 struct View<'a> {
     app: &'a App,
     theme: &'a Theme,
@@ -29,7 +28,6 @@ struct View<'a> {
     grid: MapGrid,
 }
 
-/// Draws the screen over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     clear(theme, buf, area);
     let screen = &app.compare_screen;
@@ -70,28 +68,26 @@ impl View<'_> {
         Span::styled(words.into(), self.theme.style(role))
     }
 
-    /// Whether every call of a cell fits, and leaves free what is to be left; until all cells are known nobody asks that.
+    /// Whether every call of a cell fits and leaves the headroom free. Headroom counts only once all cells are known.
     fn fits(&self, cell: &Cell) -> bool {
         self.sweep().map_or(cell.overflows() == 0, |sweep| sweep.fits(cell))
     }
 
-    /// The cell under the cursor.
     fn selected(&self) -> Option<&Cell> {
         self.screen.cell(self.screen.selected()?)
     }
 }
 
-/// Tokens as whole ones.
 fn round_tokens(tokens: f64) -> u64 {
     tokens.max(0.0).round() as u64
 }
 
-/// A setting's name where there is little room: its last part.
+/// Shortens a setting's key to its last part.
 fn short_name(axis: &Axis) -> &str {
     axis.key.rsplit('.').next().unwrap_or(&axis.key)
 }
 
-/// A value beside the map: whole thousands are `20k`.
+/// Formats a value beside the map: whole thousands as `20k`.
 fn label(point: &AxisPoint) -> String {
     match point.number {
         Some(number) if number >= 10_000.0 && point.text.parse() == Ok(number) && number % 1000.0 == 0.0 => {
@@ -101,7 +97,7 @@ fn label(point: &AxisPoint) -> String {
     }
 }
 
-/// What a cell has, in a few columns; a dash where nothing tells it.
+/// Formats a cell's measure in a few columns; a dash if it is unknown.
 fn value_of(measure: MapMetric, cell: &Cell) -> String {
     match measure {
         MapMetric::Peak | MapMetric::Cleared => measure.value_of(cell).map_or_else(dash, tokens),
@@ -114,7 +110,7 @@ fn dash() -> String {
     crate::ui::glyphs::UNKNOWN.to_owned()
 }
 
-/// Tokens without a decimal from ten thousand on.
+/// Formats tokens, without a decimal from ten thousand on.
 fn tokens(number: f64) -> String {
     match round_tokens(number) {
         number @ 10_000..1_000_000 => round_thousands((number + 500) / 1000 * 1000),
@@ -123,7 +119,7 @@ fn tokens(number: f64) -> String {
     }
 }
 
-/// The same, marked as an estimate.
+/// Formats estimated tokens; `0` and `<0.1k` need no `~`.
 fn estimated(number: f64) -> String {
     match tokens(number) {
         words if words == "0" || words.starts_with('<') => words,
@@ -131,7 +127,7 @@ fn estimated(number: f64) -> String {
     }
 }
 
-/// With a decimal.
+/// Formats estimated tokens with a decimal.
 fn exact(number: f64) -> String {
     estimate(round_tokens(number))
 }

@@ -1,19 +1,19 @@
-//! Cost against peak: a dot for each cell, the best trade-offs large.
+//! Cost against peak: one dot per cell, larger for the best trade-offs.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::{View, tokens};
-use crate::inspect::format::format_usd;
-use crate::sweep::Cell;
+use crate::format::format_usd;
+use crate::report::sweep::Cell;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{put, put_right, title};
 
-/// Least rows of the points.
+/// Rows that the plot needs.
 const MIN_ROWS: u16 = 4;
-/// Columns of the labels of peaks.
+/// Columns of the peak labels.
 const LABEL_WIDTH: u16 = 7;
 
 impl View<'_> {
@@ -45,7 +45,7 @@ impl View<'_> {
         self.axes(plot, costs, peaks, buf);
         let best = self.screen.trade_offs();
         let selected = self.screen.selected();
-        // What is said last stands above what shares its place.
+        // Draw the best and the selected cell last, so that they cover others in the same place.
         let rank = |at: usize| (Some(at) == selected, best.contains(&at));
         let mut ordered = priced;
         ordered.sort_by_key(|(at, ..)| rank(*at));
@@ -66,7 +66,7 @@ impl View<'_> {
         }
     }
 
-    /// Two lines with their ends.
+    /// Draws both axes with their end values.
     fn axes(&self, plot: Rect, costs: ValueRange, peaks: ValueRange, buf: &mut Buffer) {
         let (line, words) = (self.theme.style(Role::Faint), Role::Muted);
         for y in plot.top()..plot.bottom() {
@@ -92,7 +92,6 @@ impl View<'_> {
     }
 }
 
-/// The least and the largest of some numbers.
 #[derive(Debug, Clone, Copy)]
 struct ValueRange {
     min: f64,
@@ -106,7 +105,7 @@ impl ValueRange {
         Self { min, max }
     }
 
-    /// Where a number stands on so many places; in the middle where all are one.
+    /// Maps a number to one of `places` positions; to the middle if the range is empty.
     fn position(self, number: f64, places: u16) -> u16 {
         let share = if self.max > self.min { (number - self.min) / (self.max - self.min) } else { 0.5 };
         (share.clamp(0.0, 1.0) * f64::from(places)).round() as u16

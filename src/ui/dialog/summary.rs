@@ -1,4 +1,4 @@
-//! The part of the dialog that tells of a compaction's summary: what it takes, how far it is, and its lines.
+//! The dialog's summary of a compaction: its calls, its progress and its text.
 
 use ratatui::text::Span;
 
@@ -6,18 +6,18 @@ use super::{Builder, DialogLine};
 use crate::app::action::Action;
 use crate::app::state::WriteDialog;
 use crate::app::summary_dialog::{SummaryStage, summary_lines};
-use crate::inspect::format::{format_estimated_usd, format_usd};
-use crate::inspect::summary_job::SummaryResult;
-use crate::inspect::summary_writer::{SummaryEstimate, SummaryWriter};
+use crate::format::{format_estimated_usd, format_usd};
 use crate::summarize::{SummarizerKind, SummaryProgress};
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::{estimate, pluralised};
+use crate::write::summary::job::SummaryResult;
+use crate::write::summary::writer::{SummaryEstimate, SummaryWriter};
 
-/// Lines of a summary that are seen at once, at most.
+/// Summary lines visible at once.
 const VISIBLE_LINES: usize = 8;
 
 impl<'a> Builder<'a> {
-    /// Before a summary is there.
+    /// Returns the lines while no summary exists yet.
     pub(super) fn summarising(&self, stage: &SummaryStage) -> Vec<DialogLine<'a>> {
         let mut lines = vec![self.writer(&self.app.options.summarizer), DialogLine::Blank];
         match stage {
@@ -80,7 +80,8 @@ impl<'a> Builder<'a> {
         ]
     }
 
-    /// What was made of it, and its lines from the one on that is looked at; `room` for them is what the screen leaves.
+    /// Returns the result of the summary and its visible lines, from the scroll position on; `room` is the number of
+    /// lines left for them.
     pub(super) fn summary_result(
         &self,
         dialog: &WriteDialog,

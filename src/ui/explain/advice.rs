@@ -1,5 +1,4 @@
-//! What would have fixed it: one row for each change that was tried, with what the call and the whole session would have
-//! been.
+//! The changes that would have helped: one row per replayed change, with the resulting call and session.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
@@ -8,17 +7,15 @@ use ratatui::text::Span;
 use super::View;
 use crate::app::explain::page::{BARS_MIN_WIDTH, PlacedBlock, PlacedRow, WIDE, content_columns};
 use crate::app::explain::{ExplainRow, advice_letter};
-use crate::explain::{Advice, ReplaySummary};
-use crate::inspect::format::format_usd_difference;
+use crate::format::format_usd_difference;
+use crate::report::explain::{Advice, ReplaySummary};
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::{estimate, round_thousands};
 use crate::ui::widgets::{ThinBar, put, put_right, put_spans};
 
-/// Columns of the bar.
 const BAR_WIDTH: u16 = 12;
 
-/// Draws the changes.
 pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut Buffer) {
     let end = content_columns(placed.area).1;
     view.headings(placed.area.y, after, &headings(view.app.size.0, end), buf);
@@ -32,7 +29,7 @@ pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut 
     }
 }
 
-/// The columns that a width has room for, and where they end.
+/// Returns the columns that fit, with their end positions.
 fn headings(width: u16, end: u16) -> Vec<(&'static str, u16)> {
     match width {
         WIDE.. => {
@@ -110,7 +107,7 @@ fn peak<'a>(view: &View<'_>, advice: &Advice) -> Span<'a> {
     Span::styled(estimate(advice.peak()), view.theme.style(role))
 }
 
-/// By how much all calls would cost more or less.
+/// Formats the change in the cost of all calls.
 fn cost<'a>(view: &View<'_>, whole: ReplaySummary) -> Span<'a> {
     let before = view.explanation.recorded.and_then(|recorded| recorded.cost);
     match (whole.cost, before) {

@@ -1,5 +1,5 @@
-//! The refused call as one bar: what it carried, how far past the limit it went, and the provider's own words. Without a
-//! refused call, the next prompt in the same way.
+//! The refused call as a bar: its parts, its excess over the limit, and the provider's words. Without a refused call it
+//! shows the next prompt.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,14 +9,13 @@ use ratatui::text::Span;
 use super::{View, exact, tokens};
 use crate::app::explain::page::{LEGEND_COLUMNS, MAX_CALL_LINES, PlacedBlock, content_columns, legend_rows};
 use crate::context::budget::{Budget, BudgetPart};
-use crate::explain::Failure;
+use crate::report::explain::Failure;
 use crate::ui::budget::plain_bar;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{estimate, time_of_day};
 use crate::ui::widgets::{on_title, put, put_right, put_spans};
 
-/// Draws the call that failed.
 pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut Buffer) {
     let Some(failure) = &view.explanation.failure else { return };
     let area = placed.area;
@@ -38,7 +37,6 @@ pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut 
     }
 }
 
-/// Draws what the next prompt carries.
 pub(super) fn draw_fill(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut Buffer) {
     let (x, end) = content_columns(placed.area);
     let y = placed.area.y + 1;
@@ -55,7 +53,7 @@ pub(super) fn draw_fill(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut
     legend(view, budget, below, buf);
 }
 
-/// `#134 · 14:02:12`.
+/// Formats number and time of the call: `#134 · 14:02:12`.
 fn when(view: &View<'_>, failure: &Failure) -> String {
     let entry = failure.overflow.entry;
     let number = view.explanation.course.calls.iter().find(|call| call.entry == entry);
@@ -64,7 +62,7 @@ fn when(view: &View<'_>, failure: &Failure) -> String {
     [number, at].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// How much was sent, how much fits, and by how much it was over.
+/// Draws the tokens sent, the limit and the excess.
 fn sizes(view: &View<'_>, failure: &Failure, (x, y): (u16, u16), end: u16, buf: &mut Buffer) {
     let fits = if failure.is_byte_limit() {
         " sent, refused for its bytes".to_owned()
@@ -82,7 +80,7 @@ fn sizes(view: &View<'_>, failure: &Failure, (x, y): (u16, u16), end: u16, buf: 
     }
 }
 
-/// What did not fit, in red over the end of the bar: a cell at least.
+/// Draws the excess in red over the end of the bar, at least one cell wide.
 fn draw_excess(theme: &Theme, failure: &Failure, full: u64, bar: Rect, buf: &mut Buffer) {
     if failure.excess_tokens() == 0 || bar.width == 0 {
         return;
@@ -103,7 +101,7 @@ fn shown(budget: Budget) -> impl Iterator<Item = BudgetPart> {
     BudgetPart::ALL.into_iter().filter(move |part| budget.tokens(*part) > 0)
 }
 
-/// The parts of a budget with their tokens, in columns.
+/// Draws the parts of a budget with their tokens, in columns.
 fn legend(view: &View<'_>, budget: Budget, area: Rect, buf: &mut Buffer) {
     let (x, end) = content_columns(area);
     let across = usize::from((end.saturating_sub(x) / LEGEND_COLUMNS).max(1));
@@ -127,7 +125,7 @@ fn legend(view: &View<'_>, budget: Budget, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// The name of a part where columns are few.
+/// Shortens the name of a part for narrow screens.
 fn short_name(part: BudgetPart) -> &'static str {
     match part {
         BudgetPart::Assistant => "asst",

@@ -1,4 +1,5 @@
-//! Who counted what of the refused prompt: each number, how far it is from the first, and what it decides.
+//! The counts of the refused prompt: one row per counter, with its difference from the first and the decision it
+//! drives.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,17 +8,16 @@ use ratatui::text::Span;
 use super::{View, tokens};
 use crate::app::explain::ExplainRow;
 use crate::app::explain::page::{BARS_MIN_WIDTH, COUNT_COLUMNS, PlacedBlock, PlacedRow, content_columns};
-use crate::explain::PromptCount;
+use crate::report::explain::PromptCount;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{put, put_right};
 
-/// Cells of the bar on either side of its zero line.
+/// Cells of the bar on either side of the zero line.
 const HALF_WIDTH: u16 = 5;
-/// Difference from which a count is off, in percent.
+/// Percentage from which a count is marked as wrong.
 const OFF_PERCENT: f64 = 5.0;
 
-/// Draws the counts.
 pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut Buffer) {
     let counts = &view.explanation.counts;
     let Some(first) = counts.first() else { return };
@@ -55,7 +55,7 @@ fn count(view: &View<'_>, count: &PromptCount, off: Option<f64>, row: &PlacedRow
     view.entry(row, buf);
 }
 
-/// A bar from the zero line to the left or the right.
+/// Draws a bar from the zero line to the left or right.
 fn bar(view: &View<'_>, share: f64, off: f64, row: &PlacedRow, buf: &mut Buffer) {
     if view.app.size.0 < BARS_MIN_WIDTH {
         return;

@@ -1,5 +1,4 @@
-//! The newest calls as bars, against the window that the gateway believed in, the one that was served, and the trigger of
-//! compaction.
+//! The newest calls as bars, with the believed window, the served limit and the compaction trigger as lines.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,20 +6,19 @@ use ratatui::text::Span;
 
 use super::{View, exact};
 use crate::app::explain::page::{PlacedBlock, content_columns};
-use crate::explain::{CallHistory, CallPoint};
+use crate::report::explain::{CallHistory, CallPoint};
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{minute, thousands, time_of_day};
 use crate::ui::widgets::{on_title, put, put_right};
 
-/// Columns of the labels at the right.
+/// Columns of the labels on the right.
 const LABEL_WIDTH: u16 = 23;
-/// Bars that are drawn at most.
+/// Largest number of bars.
 const MAX_BARS: u16 = 30;
 const DAY_MS: f64 = 86_400_000.0;
 
-/// Draws the chart, its labels and its times.
 pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut Buffer) {
     let course = &view.explanation.course;
     let (x, end) = content_columns(placed.area);
@@ -48,7 +46,7 @@ pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut 
     chart.times(plot.bottom(), buf);
 }
 
-/// A line across the chart.
+/// A horizontal line across the chart.
 struct Level {
     name: &'static str,
     tokens: u64,
@@ -67,7 +65,7 @@ struct Chart<'a> {
 }
 
 impl<'a> Chart<'a> {
-    /// Fits the newest calls into a plot, with a row above the highest for the signs.
+    /// Fits the newest calls into the plot, with a row above the tallest for the signs.
     fn new(theme: &'a Theme, course: &'a CallHistory, plot: Rect) -> Self {
         let count = usize::from((plot.width / 2).clamp(1, MAX_BARS)).min(course.calls.len());
         let calls = &course.calls[course.calls.len() - count..];
@@ -75,17 +73,17 @@ impl<'a> Chart<'a> {
         let limits = [course.believed_window, course.served_limit, course.trigger].into_iter().flatten();
         let most = calls.iter().map(|call| call.tokens).chain(limits).max().unwrap_or(1).max(1);
         let rows = f64::from(plot.height);
-        // The largest ends in the middle of the row below the signs.
+        // The largest value ends in the middle of the row below the signs.
         let top = most as f64 * rows / (rows - 1.5).max(0.5);
         Self { theme, course, calls, plot, bar, top }
     }
 
-    /// Eighths of a row from the ground up to so many tokens.
+    /// Returns the height of `tokens` in eighths of a row.
     fn eighths(&self, tokens: u64) -> u16 {
         (tokens as f64 / self.top * f64::from(self.plot.height) * 8.0).round() as u16
     }
 
-    /// The row that so many tokens end in.
+    /// Returns the row in which `tokens` end.
     fn row(&self, tokens: u64) -> u16 {
         let rows = self.eighths(tokens).saturating_sub(1) / 8;
         self.plot.bottom().saturating_sub(1 + rows).max(self.plot.y)
@@ -103,7 +101,7 @@ impl<'a> Chart<'a> {
         levels.into_iter().flatten().collect()
     }
 
-    /// The lines; of two on one row the first is drawn.
+    /// Draws the lines; of two on one row the first wins.
     fn lines(&self, buf: &mut Buffer) {
         for level in self.levels().iter().rev() {
             let role = if level.role == Role::Danger { Role::Danger } else { Role::Faint };
@@ -134,7 +132,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// Refused calls and compactions above their bars, with their words where there is room for them.
+    /// Draws refused calls and compactions above their bars, with words where they fit.
     fn signs(&self, buf: &mut Buffer) {
         for (at, call) in self.calls.iter().enumerate() {
             let x = self.column(at);
@@ -153,7 +151,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// Words in the chart, where nothing but a line is in their place.
+    /// Draws words in the chart if they cover nothing but a line.
     fn words(&self, from: Option<u16>, y: u16, words: &str, role: Role, buf: &mut Buffer) {
         let Some(from) = from else { return };
         let to = from + text::width(words) as u16;
@@ -164,7 +162,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// The names of the lines beside them, each on a row of its own.
+    /// Draws the names of the lines beside them, at most one per row.
     fn labels(&self, area: Rect, buf: &mut Buffer) {
         let mut named: Vec<u16> = Vec::new();
         let mut label = |y: u16, words: &str, role: Role| {
@@ -185,7 +183,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// When the first, the middle and the last call were made.
+    /// Draws the times of the first, middle and last call.
     fn times(&self, y: u16, buf: &mut Buffer) {
         let (Some(first), Some(last)) = (self.calls.first(), self.calls.last()) else { return };
         let same = first.at_ms.div_euclid(DAY_MS) == last.at_ms.div_euclid(DAY_MS);

@@ -1,4 +1,4 @@
-//! The other calls that did not fit, what the verdict rests on, and the other findings.
+//! Other failed calls, the evidence of the verdict, and further findings.
 
 use ratatui::buffer::Buffer;
 
@@ -10,7 +10,6 @@ use crate::ui::theme::Role;
 use crate::ui::widgets::number::time_of_day;
 use crate::ui::widgets::put;
 
-/// Draws the findings with their evidence.
 pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut Buffer) {
     for row in &placed.rows {
         let x = content_columns(row.area).0;
@@ -22,7 +21,7 @@ pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut Buff
     }
 }
 
-/// Draws the other calls: when, how, and the provider's words.
+/// Draws the other failed calls: time, kind and the provider's words.
 pub(super) fn draw_events(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut Buffer) {
     for row in &placed.rows {
         let ExplainRow::OtherCall(at) = row.row else { continue };

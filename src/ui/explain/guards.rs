@@ -1,4 +1,4 @@
-//! The guards before the call, in the order in which they run: what became of each, and why.
+//! The guards before the call in the order in which they run: the state of each, and the reason.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
@@ -7,17 +7,17 @@ use ratatui::text::Span;
 use super::View;
 use crate::app::explain::ExplainRow;
 use crate::app::explain::page::{GUARD_COLUMNS, PlacedBlock, PlacedRow, content_columns};
-use crate::explain::{GuardReport, GuardState};
+use crate::report::explain::{GuardReport, GuardState};
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::thousands;
 use crate::ui::widgets::{on_title, put};
 
-/// The states as the legend lists them.
+/// The states in the order of the legend.
 const LEGEND: [GuardState; 5] =
     [GuardState::Acted, GuardState::Blocked, GuardState::NotDue, GuardState::Failed, GuardState::NotSet];
 
-/// Draws the guards; the legend is on the title line where it fits.
+/// Draws the guards; the legend is on the title line if it fits.
 pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut Buffer) {
     let end = content_columns(placed.area).1;
     let mut legend = Vec::new();

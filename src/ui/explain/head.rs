@@ -1,4 +1,4 @@
-//! The headline: the verdict, what to do about it, and at the right what they are about.
+//! The headline: verdict and advice, with the session on the right.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,12 +7,11 @@ use ratatui::text::Span;
 
 use super::View;
 use crate::app::explain::page::WIDE;
-use crate::explain::{Advice, FindingClass};
+use crate::report::explain::{Advice, FindingClass};
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{put, put_facts_right, put_spans, spans_width};
 
-/// Draws verdict and advice, line by line.
 pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     let Some(verdict) = view.explanation.verdict() else { return };
     let head = view.screen.headline(view.app.size);
@@ -50,7 +49,7 @@ fn sign(view: &View<'_>, class: FindingClass) -> (&'static str, Style) {
     }
 }
 
-/// The advice with its keys and values set off where it fits on one line.
+/// Highlights keys and values in advice that fits on one line.
 fn advice<'a>(view: &View<'_>, line: &'a str, whole: bool) -> Vec<Span<'a>> {
     let plain = view.theme.style(Role::Text);
     let best = view.explanation.advice.first().filter(|best| whole && best.fits_all);
@@ -78,7 +77,6 @@ fn highlight_changes<'a>(view: &View<'_>, line: &'a str, best: &Advice) -> Optio
     (spans_width(&spans) > 0).then_some(spans)
 }
 
-/// Key and model of the session.
 fn session<'a>(view: &View<'_>) -> Vec<Vec<Span<'a>>> {
     let model = match view.session.provider.as_str() {
         "" => view.session.model.clone(),

@@ -1,5 +1,5 @@
-//! Why a session overflowed: headline and advice, and below them a page with one block for each question. The page scrolls
-//! where it is longer than the screen; the foot holds the patch.
+//! The explain screen: headline and advice, then a page with one block per question, and the configuration patch in the
+//! foot. The page is rendered whole and copied from the scroll position, so that blocks need not know about scrolling.
 
 mod advice;
 mod call;
@@ -20,17 +20,16 @@ use crate::app::explain::ExplainScreen;
 use crate::app::explain::page::{
     ENTRY_COLUMNS, ExplainBlock, ExplainPage, PlacedBlock, PlacedRow, WIDE, content_columns,
 };
-use crate::explain::Explanation;
+use crate::format::group_digits_with;
 use crate::ids::EntryIx;
-use crate::inspect::LoadedSession;
-use crate::inspect::format::group_digits_with;
+use crate::report::explain::Explanation;
+use crate::session::LoadedSession;
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::number::estimate;
 use crate::ui::widgets::{clear, content_left, note, put, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
-/// Everything that the blocks are drawn from.
 struct View<'a> {
     app: &'a App,
     theme: &'a Theme,
@@ -39,7 +38,6 @@ struct View<'a> {
     session: &'a LoadedSession,
 }
 
-/// Draws the screen over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, screen: &ExplainScreen, area: Rect, buf: &mut Buffer) {
     clear(theme, buf, area);
     let explanation = match &screen.result {
@@ -60,7 +58,7 @@ pub(super) fn draw(app: &App, theme: &Theme, screen: &ExplainScreen, area: Rect,
     patch::draw(&view, Rect { y: list.bottom(), height: foot.min(area.height), ..area }, buf);
 }
 
-/// Copies the lines of a page from `top` on to their place on the screen.
+/// Copies the visible lines of a page, from line `top` on.
 fn copy_visible(paper: &Buffer, top: u16, list: Rect, buf: &mut Buffer) {
     for position in list.intersection(buf.area).positions() {
         if let Some(cell) = paper.cell((position.x - list.x, top + position.y - list.y)) {
@@ -70,7 +68,7 @@ fn copy_visible(paper: &Buffer, top: u16, list: Rect, buf: &mut Buffer) {
 }
 
 impl View<'_> {
-    /// The whole page, however long.
+    /// Renders the page at its full height.
     fn render_page(&self, page: &ExplainPage, width: u16) -> Buffer {
         let area = Rect::new(0, 0, width, page.height);
         let mut paper = Buffer::empty(area);
@@ -132,12 +130,12 @@ impl View<'_> {
         }
     }
 
-    /// Whether rows name the entries that they lead to.
+    /// Whether rows show the id of the entry that they open.
     fn is_wide(&self) -> bool {
         self.app.size.0 >= WIDE
     }
 
-    /// The entry that a row leads to, at its end.
+    /// Draws the id of the entry that a row opens, at its end.
     fn entry(&self, row: &PlacedRow, buf: &mut Buffer) {
         let Some(entry) = self.screen.entry(row.row) else { return };
         let end = content_columns(row.area).1;
@@ -149,12 +147,12 @@ impl View<'_> {
         put(buf, (from, row.area.y), end, &words, self.theme.style(Role::Focus));
     }
 
-    /// The first characters of an entry's id, as many as its column holds.
+    /// Returns as much of an entry's id as its column holds.
     fn name(&self, entry: EntryIx) -> String {
         self.session.index.display_id(entry).chars().take(usize::from(ENTRY_COLUMNS) - 2).collect()
     }
 
-    /// The wrapped words of a row, line below line.
+    /// Draws the wrapped lines of a row.
     fn lines(&self, row: &PlacedRow, x: u16, role: Role, buf: &mut Buffer) {
         let end = content_columns(row.area).1;
         for (y, line) in (row.area.y..).zip(&row.lines) {
@@ -166,7 +164,7 @@ impl View<'_> {
         Span::styled(words.into(), self.theme.style(Role::Muted))
     }
 
-    /// Writes the heads of columns on a title line; each ends where its column does. A head without room is left out.
+    /// Draws column headings on a title line, each aligned to the end of its column; one without room is omitted.
     fn headings(&self, y: u16, after: u16, heads: &[(&str, u16)], buf: &mut Buffer) {
         for (head, end) in heads {
             let width = text::width(head) as u16;
@@ -178,12 +176,11 @@ impl View<'_> {
     }
 }
 
-/// `203,412`.
 fn exact(number: u64) -> String {
     group_digits_with(number, ',')
 }
 
-/// `203,412` where it was counted, `~203.4k` where it was estimated.
+/// Formats counted tokens as `203,412` and estimated ones as `~203.4k`.
 fn tokens(number: u64, counted: bool) -> String {
     if counted { exact(number) } else { estimate(number) }
 }

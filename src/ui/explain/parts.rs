@@ -1,4 +1,4 @@
-//! The prompt part by part, what of each is new, and which part made it large.
+//! The prompt by part, with the new tokens of each, and the part that made it large.
 
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
@@ -6,13 +6,13 @@ use ratatui::text::Span;
 use super::{View, exact};
 use crate::app::explain::page::{PlacedBlock, content_columns};
 use crate::app::explain::wording::mechanism_part;
-use crate::explain::PromptPart;
+use crate::report::explain::PromptPart;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::{estimate, thousands};
 use crate::ui::widgets::{put, put_right};
 
-/// Draws the parts, and below its own part the line of the mechanism.
+/// Draws the parts, with the mechanism below the part that it concerns.
 pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut Buffer) {
     let end = content_columns(placed.area).1;
     view.headings(placed.area.y, after, &[("count", end - 20), ("tokens", end - 9), ("new", end)], buf);

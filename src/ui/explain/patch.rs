@@ -1,4 +1,4 @@
-//! The foot: the patch of the change under the cursor, or of the best one; on the refused call the provider's words.
+//! The foot: the patch of the selected or best change; on the refused call the provider's words.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -14,7 +14,6 @@ use crate::ui::status::first_key;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{on_title, put, put_spans, row_at, title};
 
-/// Draws the foot where it has rows.
 pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     if area.height < 2 {
         return;
@@ -54,7 +53,7 @@ fn words(view: &View<'_>, name: &str, words: &str, area: Rect, buf: &mut Buffer)
     }
 }
 
-/// A line of JSON5: names green, values of the plan, comments muted.
+/// Highlights a line of JSON5: names green, changed values in the plan's colour, comments muted.
 fn highlight_line(view: &View<'_>, line: &str) -> Vec<Span<'static>> {
     if line.trim_start().starts_with("//") {
         return vec![view.muted(line)];
@@ -73,7 +72,7 @@ fn highlight_line(view: &View<'_>, line: &str) -> Vec<Span<'static>> {
     spans
 }
 
-/// Numbers and words of the plan between brackets.
+/// Highlights numbers and words between brackets.
 fn highlight_unquoted(view: &View<'_>, piece: &str) -> Vec<Span<'static>> {
     let value = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-');
     let words = piece.split_inclusive(' ');
@@ -85,7 +84,7 @@ fn highlight_unquoted(view: &View<'_>, piece: &str) -> Vec<Span<'static>> {
         .collect()
 }
 
-/// A file by its last part: its folder is in the patch.
+/// Returns the file name; the patch itself names the folder.
 fn short_name(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }

@@ -1,5 +1,5 @@
-//! Under the steps: what the one under the cursor does, and of a compaction when it starts, where it cuts, what that
-//! loses and what it leaves.
+//! Below the policies: a description of the selected one. For a compaction also its trigger, its cut, its losses and
+//! its result.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,24 +8,23 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::compaction_marker::CompactionMarker;
 use crate::app::state::Overlay;
-use crate::inspect::LoadedSession;
-use crate::inspect::compaction_view::{CompactionView, Split};
-use crate::inspect::format::format_estimated_usd;
+use crate::format::format_estimated_usd;
 use crate::plan::Plan;
 use crate::policy::{Fate, Policy};
+use crate::report::compaction::{CompactionView, Split};
+use crate::session::LoadedSession;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::tuning::{gate_words, words_of};
 use crate::ui::widgets::number::{estimate, grouped, minute, pluralised, round_thousands};
 use crate::ui::widgets::{put, put_facts};
 
-/// A line: its label and its words, each group of them whole or not there.
+/// A label and groups of words; a group that does not fit is omitted.
 type FactLine<'a> = (&'static str, Vec<Vec<Span<'a>>>);
 
 /// Columns of the labels.
 const LABEL: u16 = 10;
 
-/// Draws what is known of a step.
 pub(super) fn draw(app: &App, theme: &Theme, step: Policy, area: Rect, buf: &mut Buffer) {
     if area.height == 0 {
         return;
@@ -58,7 +57,7 @@ pub(super) fn draw(app: &App, theme: &Theme, step: Policy, area: Rect, buf: &mut
     }
 }
 
-/// What the check of the prompt says.
+/// Returns the result of the preflight check.
 fn check<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
     let checked = app.plan.as_ref()?.checked?;
     let role = if checked.route == crate::policy::preflight::Route::Fits { Role::Text } else { Role::Warn };
@@ -81,7 +80,7 @@ fn gate<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Option<Fact
     ))
 }
 
-/// The lines of a compaction, the most important first: a small screen shows the first ones.
+/// Returns the lines of a compaction, the most important first, because small screens show only the first ones.
 fn compaction<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Vec<FactLine<'a>> {
     let mut lines = vec![trigger(app, inspection, theme)];
     let on = app.plan.as_deref().filter(|plan| plan.settings.enabled.has(Policy::Compact));
@@ -107,7 +106,7 @@ fn compaction<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Vec<F
     lines
 }
 
-/// Whether it would start now.
+/// Returns whether the compaction would start now.
 fn trigger<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> FactLine<'a> {
     let settings = app.tuning.policy_settings(inspection).compaction;
     let trigger = inspection.compaction_trigger_with(&settings);
@@ -171,7 +170,7 @@ fn cut_at<'a>(inspection: &LoadedSession, cut: &CompactionMarker, theme: &Theme)
     ("cut", vec![at, above, vec![Span::styled(below, muted)]])
 }
 
-/// The calls of its summary: how many, their sizes, what they cost.
+/// Returns number, sizes and cost of the summary's calls.
 fn calls<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
     let Some(Overlay::Policies(screen)) = &app.overlay else { return None };
     let muted = theme.style(Role::Muted);

@@ -1,5 +1,5 @@
-//! What a theme must keep: text that can be read, fates that can be told apart, also by eyes that lack a
-//! kind of cone, and neighbours in the bar that do not melt.
+//! Checks of the built-in themes: readable text, distinguishable fates (also with colour blindness), and distinct
+//! neighbours in the budget bar.
 
 use super::colour::{Cone, READABLE, Rgb};
 use super::file::{ThemeFile, built_in};
@@ -11,7 +11,7 @@ fn file(name: &str) -> ThemeFile {
     built_in(name).expect("a built-in theme")
 }
 
-/// Roles that are words, by name.
+/// Returns the roles that colour words, by name.
 fn words(file: &ThemeFile) -> Vec<(&'static str, Rgb)> {
     let role = &file.role;
     let fates = fates(file);
@@ -118,7 +118,7 @@ fn levels_of_a_map_rise_and_their_numbers_can_be_read() {
             let contrast = file.ink.dark.contrast(fill).max(file.ink.light.contrast(fill));
             assert!(contrast >= READABLE, "{name}: ink on {fill:?} has {contrast:.2}");
         }
-        // Away from the page, level by level.
+        // Each level contrasts more with the page than the one before.
         let page = file.ground.page.rgb;
         let apart: Vec<f64> = fills[..HEAT_LEVELS].iter().map(|fill| fill.contrast(page)).collect();
         assert!(apart.is_sorted(), "{name}: {apart:?}");

@@ -1,10 +1,10 @@
-//! Colours as numbers: reading, mixing, contrast, and how far apart two of them look.
+//! Colours as numbers: parsing, mixing, contrast and perceived difference.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 
-/// Contrast from which words can be read (WCAG 2, level AA).
+/// Contrast of readable text (WCAG 2, level AA).
 pub(crate) const READABLE: f64 = 4.5;
 
 /// Red, green, blue.
@@ -37,7 +37,7 @@ impl Rgb {
         [self.0, self.1, self.2].map(f64::from)
     }
 
-    /// This colour with `share` (0 to 1) of another in it.
+    /// Mixes in `share` (0 to 1) of another colour.
     pub(crate) fn mix(self, other: Self, share: f64) -> Self {
         let (own, other) = (self.channels(), other.channels());
         let [red, green, blue] =
@@ -45,7 +45,7 @@ impl Rgb {
         Self(red, green, blue)
     }
 
-    /// Linear light, 0 to 1.
+    /// Returns linear light, 0 to 1.
     fn linear(self) -> [f64; 3] {
         self.channels().map(|channel| {
             let share = channel / 255.0;
@@ -58,24 +58,25 @@ impl Rgb {
         0.2126 * red + 0.7152 * green + 0.0722 * blue
     }
 
-    /// Contrast of text on a ground (WCAG 2), 1 to 21.
+    /// Returns the contrast with another colour (WCAG 2), 1 to 21.
     pub(crate) fn contrast(self, other: Self) -> f64 {
         let (own, other) = (self.luminance(), other.luminance());
         (own.max(other) + 0.05) / (own.min(other) + 0.05)
     }
 
-    /// How far apart two colours look (CIEDE2000); 1 is just noticeable.
+    /// Returns the perceived difference (CIEDE2000); 1 is just noticeable.
     #[cfg(test)]
     pub(crate) fn distance(self, other: Self) -> f64 {
         distance(lab(self.linear()), lab(other.linear()))
     }
 
-    /// The nearest of the 240 colours that 256-colour terminals agree on.
+    /// Returns the nearest of the 240 colours that all 256-colour terminals share.
     pub(crate) fn nearest_index(self) -> u8 {
         self.nearest(|_| true)
     }
 
-    /// The nearest of them that can be read on a ground as well as this colour can.
+    /// Returns the nearest of these whose contrast with `ground` reaches [`READABLE`], or this colour's own contrast if
+    /// that is lower.
     pub(crate) fn nearest_readable_index(self, ground: Self) -> u8 {
         let least = self.contrast(ground).min(READABLE);
         let ground = Self::from_index(ground.nearest_index());
@@ -88,7 +89,7 @@ impl Rgb {
         (16..=255).filter(|index| fits(*index)).min_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(16)
     }
 
-    /// A colour of the 256: the cube and the greys; the first 16 belong to the terminal and read as grey.
+    /// Returns a colour of the cube or the greys. The terminal defines the first 16, so they count as grey.
     pub(crate) fn from_index(index: u8) -> Self {
         match index {
             0..=15 => Self(0x80, 0x80, 0x80),
@@ -104,7 +105,7 @@ impl Rgb {
         }
     }
 
-    /// The colour as someone without one kind of cone sees it (Machado 2009).
+    /// Simulates colour blindness (Machado 2009).
     #[cfg(test)]
     pub(crate) fn seen_without(self, cone: Cone) -> Self {
         let matrix = match cone {
@@ -151,7 +152,7 @@ fn lab([red, green, blue]: [f64; 3]) -> Lab {
     [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
 }
 
-/// CIEDE2000. Names as in its definition: `c` chroma, `h` hue in degrees.
+/// CIEDE2000, with the names of its definition: `c` chroma, `h` hue in degrees.
 fn distance([l1, a1, b1]: Lab, [l2, a2, b2]: Lab) -> f64 {
     let weight = |chroma: f64| (chroma.powi(7) / (chroma.powi(7) + 25_f64.powi(7))).sqrt();
     let scale = 1.5 - 0.5 * weight(f64::midpoint(a1.hypot(b1), a2.hypot(b2)));

@@ -1,20 +1,19 @@
-//! How many colours the terminal draws.
+//! The colour depth of the terminal.
 
-/// How many colours the terminal draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ColourDepth {
-    /// None: bold, dim, underline and signs carry everything.
+    /// No colours: bold, dim, underline and signs carry all meaning.
     None,
-    /// The terminal's own sixteen.
+    /// The terminal's own sixteen colours.
     Sixteen,
-    /// The cube and the greys.
+    /// The 6x6x6 cube and the greys.
     TwoFiftySix,
-    /// Red, green and blue.
+    /// 24-bit colour.
     True,
 }
 
 impl ColourDepth {
-    /// From the values of `NO_COLOR`, `COLORTERM` and `TERM`.
+    /// Detects the depth from the values of `NO_COLOR`, `COLORTERM` and `TERM`.
     pub fn detect(no_color: Option<&str>, colorterm: Option<&str>, term: Option<&str>) -> Self {
         let term = term.unwrap_or_default();
         if no_color.is_some_and(|value| !value.is_empty()) || term == "dumb" {

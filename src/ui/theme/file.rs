@@ -1,43 +1,36 @@
-//! A theme as its file says it.
+//! Theme files: TOML with one table per group of meanings. A theme may build on another one: with `like = "dark"` it
+//! lists only its differences.
 
 use serde::Deserialize;
 
 use super::colour::Rgb;
 
-/// The themes that are part of the program.
 const BUILT_IN: [(&str, &str); 3] = [
     ("dark", include_str!("../../../assets/themes/dark.toml")),
     ("light", include_str!("../../../assets/themes/light.toml")),
     ("mono", include_str!("../../../assets/themes/mono.toml")),
 ];
 
-/// A theme that cannot be used.
+/// An error in a theme file or its name.
 #[derive(Debug, thiserror::Error)]
 pub enum ThemeError {
-    /// Not TOML, or of another form.
+    /// The text is not TOML, or a member is missing or unknown.
     #[error("theme {name}: {source}")]
     Toml {
-        /// Its name.
         name: String,
-        /// Where and what.
+        /// Position and cause.
         source: Box<toml::de::Error>,
     },
-    /// No theme has this name.
     #[error("no theme is called {name:?}; there are dark, light and mono")]
-    Unknown {
-        /// The name.
-        name: String,
-    },
+    Unknown { name: String },
 }
 
-/// Everything a theme file says.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ThemeFile {
-    /// The theme whose meanings are taken where this one is silent.
+    /// The theme that provides missing meanings.
     #[serde(default, rename = "like")]
     _like: Option<String>,
-    /// Whether colours are drawn at all.
     #[serde(default = "yes")]
     pub(super) colour: bool,
     pub(super) ground: Grounds,
@@ -52,19 +45,19 @@ fn yes() -> bool {
     true
 }
 
-/// One meaning.
+/// The colour of one meaning.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Paint {
     pub(super) rgb: Rgb,
-    /// Of sixteen; none is the terminal's own.
+    /// One of the sixteen; `None` is the terminal's default colour.
     pub(super) ansi: Option<u8>,
-    /// Bold where there are sixteen.
+    /// Bold on terminals with sixteen colours.
     #[serde(default)]
     pub(super) bold: bool,
 }
 
-/// A part of the budget bar: its fill, and the letters on it where there are sixteen.
+/// A part of the budget bar: its fill, and the colour of its text on terminals with sixteen colours.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Fill {
@@ -73,7 +66,7 @@ pub(super) struct Fill {
     pub(super) ink: u8,
 }
 
-/// Letters on a fill: whichever contrasts more.
+/// Text colours on fills; the one with more contrast is used.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(super) struct Inks {
     pub(super) dark: Rgb,
@@ -90,37 +83,36 @@ macro_rules! table {
 }
 
 table!(
-    /// What things stand on.
+    /// Backgrounds.
     Grounds: Paint { page, surface, selected, unfocused, hot, track, added, removed, hatch }
 );
 table!(
-    /// What text and lines mean.
+    /// Text and lines.
     Roles: Paint {
         text, bright, muted, ghost, faint, focus, plan, plan_bar, warn, danger, tool, you, assistant, string, number,
         keyword,
     }
 );
 table!(
-    /// What becomes of a message.
+    /// Fates of messages.
     Fates: Paint { kept, protected, soft_trimmed, cleared, truncated, summarised, dropped }
 );
 table!(
-    /// What fills the window.
+    /// Parts of the budget bar.
     Parts: Fill { system, tools, files, summary, you, assistant, thinking, results }
 );
 
 table!(
-    /// How much of a measure a cell of a map has, and that it does not fit.
+    /// Levels of a map's cell, and the colour of cells that do not fit.
     Heats: Fill { lowest, low, lower_middle, upper_middle, high, highest, over }
 );
 
-/// A built-in theme.
 pub(super) fn built_in(name: &str) -> Result<ThemeFile, ThemeError> {
     let text = built_in_text(name)?;
     parse(name, text)
 }
 
-/// A theme from its text, over the one it is like.
+/// Parses a theme, on top of the one that it names with `like`.
 pub(super) fn parse(name: &str, text: &str) -> Result<ThemeFile, ThemeError> {
     let fail = |source| ThemeError::Toml { name: name.to_owned(), source: Box::new(source) };
     let own: toml::Table = toml::from_str(text).map_err(fail)?;
@@ -137,7 +129,7 @@ fn built_in_text(name: &str) -> Result<&'static str, ThemeError> {
     found.map(|(_, text)| *text).ok_or_else(|| ThemeError::Unknown { name: name.to_owned() })
 }
 
-/// Two levels: tables of meanings, and meanings.
+/// Merges two levels: the tables, and the meanings in them.
 fn merge_tables(whole: &mut toml::Table, own: toml::Table) {
     for (key, value) in own {
         match (whole.get_mut(&key), value) {

@@ -1,5 +1,5 @@
-//! Meanings → styles. Widgets ask for what something means; which colour that is, and what stands for it
-//! where there is none, is said here and nowhere else.
+//! Meanings to styles. Widgets ask for the style of a meaning; only this module knows its colour, and its replacement
+//! on terminals with few or no colours.
 
 #[cfg(test)]
 mod checks;
@@ -18,14 +18,13 @@ pub use depth::ColourDepth;
 pub use file::ThemeError;
 use file::{Fill, Paint, ThemeFile};
 
-/// What text and lines mean.
+/// The meaning of text and lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Words.
     Text,
-    /// Selected, said by the person, the largest.
+    /// Selected, typed by the user, or the largest.
     Bright,
-    /// Labels, units, hints, what leaves the prompt.
+    /// Labels, units, hints, text that leaves the prompt.
     Muted,
     /// Tails, rails, line numbers.
     Ghost,
@@ -33,32 +32,29 @@ pub enum Role {
     Faint,
     /// The focused pane, the cursor.
     Focus,
-    /// What exists only under changed settings.
+    /// Values that exist only under changed settings.
     Plan,
-    /// The same, as a bar.
+    /// [`Role::Plan`] as a bar.
     PlanBar,
-    /// Past a gate, costly.
+    /// Above a threshold, or costly.
     Warn,
-    /// Past the window, refused.
+    /// Above the window, or refused.
     Danger,
     /// The name of a tool, and its row's bar.
     Tool,
-    /// The person.
     User,
-    /// The model.
     Assistant,
-    /// Text in code.
+    /// A string in code.
     String,
-    /// Numbers in code.
+    /// A number in code.
     Number,
-    /// Words of the language in code.
+    /// A keyword in code.
     Keyword,
 }
 
-/// What things stand on.
+/// The meaning of a background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BackgroundRole {
-    /// The page.
     Page,
     /// Header, status line, dialog.
     Surface,
@@ -66,7 +62,7 @@ pub enum BackgroundRole {
     Selected,
     /// The selected row of another pane.
     Unfocused,
-    /// A value that was just changed.
+    /// A value that just changed.
     Hot,
     /// The empty part of the budget bar.
     Track,
@@ -74,20 +70,20 @@ pub enum BackgroundRole {
     Added,
     /// A removed line.
     Removed,
-    /// Lines that one side of a diff does not have.
+    /// Lines that one side of a diff lacks.
     Hatch,
 }
 
-/// A theme at one depth of colour.
+/// A theme resolved for one colour depth.
 #[derive(Debug, Clone)]
 pub struct Theme {
     name: String,
     depth: ColourDepth,
     ascii: bool,
     file: ThemeFile,
-    /// Fills resolved at loading, whole and mixed into the page: (ground, ink).
+    /// Fills and text colours of the parts: whole, and mixed into the page.
     fills: [[(Color, Color); 8]; 2],
-    /// The same of a map's cells, from the lowest level to the highest, then of those that do not fit.
+    /// The same of a map's cells: from the lowest level to the highest, then of cells that do not fit.
     heats: [(Color, Color); HEAT_LEVELS + 1],
     roles: [Style; 16],
     backgrounds: [Style; 9],
@@ -96,23 +92,23 @@ pub struct Theme {
 
 /// Levels of a map.
 pub const HEAT_LEVELS: usize = 6;
-/// How much of the page is in the fills of the bar that a plan stands under.
+/// Share of the page in the fills of the current bar while a plan's bar is below it.
 const MIXED_SHARE: f64 = 0.45;
-/// How much of the page is in everything behind a dialog.
+/// Share of the page in everything behind a dialog.
 const BACKDROP_SHARE: f64 = 0.58;
 
 impl Theme {
-    /// A built-in theme.
+    /// Loads a built-in theme.
     pub fn load(name: &str, depth: ColourDepth) -> Result<Self, ThemeError> {
         Ok(Self::resolve(name, file::built_in(name)?, depth))
     }
 
-    /// A theme from the text of its file.
+    /// Loads a theme from the text of its file.
     pub fn parse(name: &str, text: &str, depth: ColourDepth) -> Result<Self, ThemeError> {
         Ok(Self::resolve(name, file::parse(name, text)?, depth))
     }
 
-    /// The same theme with signs of ASCII alone.
+    /// Restricts signs to ASCII.
     #[must_use]
     pub fn with_ascii(self, ascii: bool) -> Self {
         Self { ascii, ..self }
@@ -175,7 +171,8 @@ impl Theme {
         .without_colour()
     }
 
-    /// Without colour, dim stands for quiet; of sixteen colours, reverse and underline stand for grounds.
+    /// Replaces colours that the depth lacks: by dim, bold and underlined text without colours, by reversed and
+    /// underlined text with sixteen.
     fn without_colour(mut self) -> Self {
         let quiet = [Role::Muted, Role::Ghost, Role::Faint];
         if self.depth == ColourDepth::None {
@@ -195,22 +192,20 @@ impl Theme {
         self
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether signs are of ASCII alone.
     pub fn is_ascii(&self) -> bool {
         self.ascii
     }
 
-    /// Whether the budget bar is filled with letters, as there are no colours.
+    /// Whether the budget bar shows letters, for lack of colours.
     pub fn uses_letters(&self) -> bool {
         self.depth == ColourDepth::None
     }
 
-    /// Whether a boundary inside a cell can be drawn: fills are colours of the program, not the terminal's.
+    /// Whether one cell can show two parts: this needs Unicode, and fills with known colours instead of the terminal's.
     pub fn draws_eighths(&self) -> bool {
         self.has_own_colours() && !self.ascii
     }
@@ -219,56 +214,53 @@ impl Theme {
         matches!(self.depth, ColourDepth::TwoFiftySix | ColourDepth::True)
     }
 
-    /// Ground and text of the page as red, green and blue, for pictures.
+    /// Returns background and text colour of the page, for pictures.
     pub fn page_colours(&self) -> ((u8, u8, u8), (u8, u8, u8)) {
         let (page, text) = (self.file.ground.page.rgb, self.file.role.text.rgb);
         ((page.0, page.1, page.2), (text.0, text.1, text.2))
     }
 
-    /// The style of a meaning; it leaves the ground as it is.
+    /// Returns the style of a meaning; it keeps the background.
     pub fn style(&self, role: Role) -> Style {
         self.roles[role as usize]
     }
 
-    /// The style of a meaning, bold.
     pub fn bold(&self, role: Role) -> Style {
         self.style(role).add_modifier(Modifier::BOLD)
     }
 
-    /// The style of a ground; it leaves the text as it is.
+    /// Returns the style of a background; it keeps the text colour.
     pub fn background(&self, ground: BackgroundRole) -> Style {
         self.backgrounds[ground as usize]
     }
 
-    /// Text on the page: what every cell starts as.
+    /// Returns the style of every cell at first: text on the page.
     pub fn base(&self) -> Style {
         self.style(Role::Text).patch(self.background(BackgroundRole::Page))
     }
 
-    /// The ground of a selected row.
+    /// Returns the background of a selected row.
     pub fn selection(&self, focused: bool) -> Style {
         self.background(if focused { BackgroundRole::Selected } else { BackgroundRole::Unfocused })
     }
 
-    /// The style of a fate.
     pub fn fate(&self, fate: Fate) -> Style {
         self.fates[fate as usize]
     }
 
-    /// A part of the budget bar: its fill and the ink on it; mixed into the page for the bar that a plan
-    /// stands under.
+    /// Returns fill and text colour of a part of the budget bar; `mixed` is the variant above a plan's bar.
     pub fn part_colours(&self, part: BudgetPart, mixed: bool) -> (Color, Color) {
         self.fills[usize::from(mixed)][part as usize]
     }
 
-    /// A cell of a map at a level below [`HEAT_LEVELS`], or one that does not fit: its fill and the ink on it. Without colour the
-    /// terminal's own.
+    /// Returns fill and text colour of a map's cell; `None` is a cell that does not fit. A depth without colours
+    /// returns the terminal's own.
     pub fn heat_colours(&self, level: Option<usize>) -> (Color, Color) {
         self.heats[level.map_or(HEAT_LEVELS, |level| level.min(HEAT_LEVELS - 1))]
     }
 
-    /// Of sixteen colours a selected row is reversed: then every cell of it has the terminal's own two
-    /// colours, or it would turn into patches.
+    /// Gives selected rows the terminal's default colours at sixteen colours: they are reversed, and coloured text
+    /// would turn into coloured patches.
     pub fn even_selection(&self, buf: &mut Buffer) {
         if self.depth != ColourDepth::Sixteen {
             return;
@@ -279,7 +271,7 @@ impl Theme {
         }
     }
 
-    /// Takes everything in an area back, so that a dialog stands before it.
+    /// Dims an area behind a dialog.
     pub fn backdrop(&self, area: Rect, buf: &mut Buffer) {
         let painter = ColourResolver { depth: self.depth, page: self.file.ground.page.rgb };
         let mut known: Vec<(Color, Color)> = Vec::new();
@@ -313,7 +305,6 @@ fn heats(file: &ThemeFile) -> [Fill; HEAT_LEVELS + 1] {
     [heat.lowest, heat.low, heat.lower_middle, heat.upper_middle, heat.high, heat.highest, heat.over]
 }
 
-/// Makes colours for one depth.
 struct ColourResolver {
     depth: ColourDepth,
     page: Rgb,
@@ -332,7 +323,7 @@ impl ColourResolver {
     fn ink(&self, paint: Paint) -> Style {
         let colour = match self.depth {
             ColourDepth::TwoFiftySix => Some(Color::Indexed(paint.rgb.nearest_readable_index(self.page))),
-            // The terminal's own colour, not that of what was drawn there before.
+            // Reset to the terminal's own colour, so that an earlier one does not show.
             ColourDepth::Sixteen => Some(paint.ansi.map_or(Color::Reset, Color::Indexed)),
             _ => self.colour(paint.rgb, paint.ansi),
         };

@@ -1,4 +1,4 @@
-//! When the calls were made.
+//! The time axis of the timeline.
 
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
@@ -9,13 +9,13 @@ use crate::ui::theme::Role;
 use crate::ui::widgets::number::{minute, time_of_day};
 use crate::ui::widgets::{put, put_right};
 
-/// Columns from the start of one time to the next.
+/// Columns from the start of one time to the start of the next.
 const TIME_SPACING: u16 = 17;
 const DAY_MS: f64 = 86_400_000.0;
 
 impl View<'_> {
-    /// Times below the columns of their calls, with the day where that is another than at the time before. The last
-    /// call's ends the line.
+    /// Draws times below the columns of their calls, with the date if it differs from the previous one. The last call's
+    /// time is at the end.
     pub(super) fn axis(&self, buf: &mut Buffer) {
         let axis = self.places.axis;
         let style = self.theme.style(Role::Muted);
@@ -42,7 +42,7 @@ impl View<'_> {
         }
     }
 
-    /// The pointer of the cursor goes before a time.
+    /// Draws a time unless it would cover the pointer of the cursor.
     fn beside_cursor(&self, x: u16, words: &str, buf: &mut Buffer, style: ratatui::style::Style) {
         let cursor = self.cursor_column();
         let width = text::width(words) as u16;

@@ -1,20 +1,20 @@
-//! What each call costs, or how much of its prompt the cache did not hold: one lane above the other, on one scale.
+//! Bars below the timeline: cost per call, or the tokens that the cache did not hold. Both traces share one scale.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{View, round_tokens};
 use crate::app::timeline::BarMetric;
-use crate::inspect::format::format_usd;
-use crate::inspect::timeline::TraceKind;
+use crate::format::format_usd;
 use crate::replay::CallReplay;
+use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role};
 use crate::ui::widgets::number::thousands;
 use crate::ui::widgets::{apply_style, put, title};
 
 impl View<'_> {
-    /// What the bars tell: tokens where no call costs anything.
+    /// Returns the shown measure: tokens if no call has a cost.
     fn bars_shown(&self) -> BarMetric {
         let priced = self
             .timeline
@@ -48,7 +48,7 @@ impl View<'_> {
         }
     }
 
-    /// The largest value of a lane.
+    /// Returns the largest visible value of a trace.
     fn max_value(&self, lane: TraceKind, shown: BarMetric) -> f64 {
         self.timeline.trace(lane)[self.grid.visible.clone()]
             .iter()
@@ -98,7 +98,6 @@ impl View<'_> {
     }
 }
 
-/// What a bar tells of a call.
 fn value(call: &CallReplay, shown: BarMetric) -> f64 {
     match shown {
         BarMetric::Cost => call.cost.unwrap_or(0.0),

@@ -1,4 +1,4 @@
-//! The call under the cursor in words, recorded above simulated.
+//! The selected call in words, recorded above simulated.
 
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
@@ -6,10 +6,10 @@ use ratatui::text::Span;
 use super::{View, round_tokens};
 use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
-use crate::inspect::cost::format_amount;
-use crate::inspect::timeline::TraceKind;
+use crate::format::cost::format_amount;
 use crate::policy::Fate;
 use crate::replay::{CallReplay, PromptSizeSource};
+use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::Role;
@@ -19,14 +19,14 @@ use crate::ui::widgets::{on_title, put_right, put_spans, row_at, spans_width, ti
 /// Blanks between two columns.
 const GAP: u16 = 3;
 
-/// Tokens that are worth a column.
+/// Tokens from which a column is shown.
 const MIN_TOKENS: f64 = 50.0;
 
 type Spans = Vec<Span<'static>>;
 
-/// One column of both rows.
+/// A column of both rows.
 struct Column {
-    /// Where there is no room the one with the largest number goes first.
+    /// Columns with the largest rank are dropped first.
     rank: u8,
     rows: [Spans; 2],
 }
@@ -58,7 +58,7 @@ impl View<'_> {
         self.rows(at, buf);
     }
 
-    /// Both rows, their columns as far as there is room; what they cost at the right.
+    /// Draws both rows with the columns that fit, and their cost on the right.
     fn rows(&self, at: usize, buf: &mut Buffer) {
         let area = self.places.call;
         let end = area.right().saturating_sub(1);
@@ -87,7 +87,7 @@ impl View<'_> {
         }
     }
 
-    /// How a second lane comes about.
+    /// Draws the keys that create a simulated trace.
     fn hint(&self, buf: &mut Buffer) {
         let (area, end) = (self.places.call, self.places.call.right().saturating_sub(1));
         let keys =
@@ -136,7 +136,7 @@ impl View<'_> {
         vec![Span::styled(words, self.theme.bold(style))]
     }
 
-    /// What the provider counted: of the recorded call alone, and the estimate beside it.
+    /// Returns the provider's count, only for the recorded call, and the estimate beside it.
     fn measured(&self, lane: TraceKind, at: usize) -> Spans {
         let call = &self.timeline.trace(lane)[at];
         let counted = self.timeline.calls()[at].measured_tokens();
@@ -155,7 +155,7 @@ impl View<'_> {
         }
     }
 
-    /// How far from the window or from where it compacts.
+    /// Returns the distance to the window or to the compaction trigger.
     fn limit_distance(&self, lane: TraceKind, at: usize) -> Spans {
         let call = &self.timeline.trace(lane)[at];
         let over = |limit: f64, word: &str, role: Role| {
@@ -172,7 +172,7 @@ impl View<'_> {
         if call.overflowed {
             return match self.timeline.window().filter(|window| call.expected > *window) {
                 Some(window) => over(window, "window", Role::Danger),
-                // It was answered, and the runtime takes it for an overflow all the same (compaction 8.1 ii).
+                // The provider answered, but the runtime treats it as an overflow (compaction 8.1 ii).
                 None if call.expected > believed => over(believed, "the gateway's window", Role::Danger),
                 None => vec![self.styled("did not fit", Role::Danger)],
             };
@@ -204,7 +204,7 @@ impl View<'_> {
         })
     }
 
-    /// What the steps did before and for the call.
+    /// Returns the effects of the policies before and at the call.
     fn policy_effects(&self, lane: TraceKind, at: usize) -> Spans {
         let call = &self.timeline.trace(lane)[at];
         let mut spans = Vec::new();
@@ -260,7 +260,7 @@ impl View<'_> {
     }
 }
 
-/// Numbers of both rows end in one column.
+/// Aligns the numbers of both rows on the right.
 fn align_rows(rows: [Spans; 2]) -> [Spans; 2] {
     let width = rows.iter().map(|spans| spans_width(spans)).max().unwrap_or(0);
     rows.map(|spans| {

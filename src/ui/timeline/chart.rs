@@ -1,4 +1,4 @@
-//! The curves, the thresholds they are held against, and the column of the cursor.
+//! The curves of the timeline, the thresholds behind them, and the column of the cursor.
 
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
@@ -6,21 +6,21 @@ use ratatui::text::Span;
 use super::dots::Dots;
 use super::{View, round_tokens};
 use crate::context::tokens_before::TokensBefore;
-use crate::inspect::budget_marks::{Threshold, ThresholdMark};
-use crate::inspect::timeline::TraceKind;
+use crate::report::timeline::TraceKind;
+use crate::session::budget_marks::{Threshold, ThresholdMark};
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role};
 use crate::ui::widgets::number::round_thousands;
 use crate::ui::widgets::{apply_style, put, put_spans};
 
-/// Which threshold keeps its place where two meet on a row.
+/// Thresholds in the order in which they claim a row of the labels.
 const PRIORITY: [Threshold; 5] =
     [Threshold::Window, Threshold::Compact, Threshold::Hard, Threshold::Soft, Threshold::Flush];
 
-/// Columns of dots for each call from which on uprights are as thick as the rest.
+/// Columns of dots per call from which vertical lines have full thickness.
 const APART: usize = 4;
 
-/// The scale: what the top row stands for.
+/// The vertical scale: the tokens of the top row.
 pub(super) struct Scale {
     pub(super) top: f64,
 }
@@ -42,11 +42,11 @@ impl View<'_> {
         self.lines(&marks, &scale, buf);
         let gaps = self.gaps(buf);
         apply_style(buf, self.cursor_area(), self.theme.background(BackgroundRole::Selected));
-        // A cell that both lanes pass shows the simulated one alone.
+        // A cell with both curves shows the simulated one.
         for lane in self.timeline.visible_traces() {
             let mut dots = Dots::new(chart);
             let thick = if *lane == TraceKind::Simulated { 2 } else { 1 };
-            // Between calls that stand close together thick uprights would fill what they enclose.
+            // Thick vertical lines would fill the space between close calls.
             let wide =
                 if usize::from(chart.width) * 2 >= self.grid.visible.len() * APART { thick } else { 1 };
             dots.step_line(&self.heights(*lane, &scale), thick, wide);
@@ -59,13 +59,13 @@ impl View<'_> {
         self.cursor(buf);
     }
 
-    /// The top is a little above the largest of what is drawn.
+    /// Scales the chart slightly above the largest value.
     fn scale(&self, marks: &[ThresholdMark]) -> Scale {
         let marked = marks.iter().map(|mark| mark.tokens).max().unwrap_or(0) as f64;
         Scale { top: (marked.max(self.timeline.peak_tokens()) * 1.03).max(1.0) }
     }
 
-    /// The height of each column of dots: that of the largest prompt of its calls.
+    /// Returns the height of each column of dots: the largest prompt of its calls.
     fn heights(&self, lane: TraceKind, scale: &Scale) -> Vec<f64> {
         let calls = self.timeline.trace(lane);
         let largest =
@@ -73,7 +73,7 @@ impl View<'_> {
         (0..usize::from(self.places.chart.width) * 2).map(|dot| scale.share(largest(dot))).collect()
     }
 
-    /// The row of so many tokens.
+    /// Returns the row of `tokens`.
     pub(super) fn row(&self, scale: &Scale, tokens: f64) -> u16 {
         let chart = self.places.chart;
         let dots = f64::from(chart.height) * 4.0 - 1.0;
@@ -81,7 +81,8 @@ impl View<'_> {
         (chart.y + (dot / 4.0) as u16).min(chart.bottom() - 1)
     }
 
-    /// The thresholds as dashed lines, named in the margin. Of two on one row the names stand on neighbouring rows.
+    /// Draws the thresholds as dashed lines with labels in the margin. Labels of thresholds on one row move to
+    /// neighbouring rows.
     fn lines(&self, marks: &[ThresholdMark], scale: &Scale, buf: &mut Buffer) {
         let chart = self.places.chart;
         let mut named: Vec<u16> = Vec::new();
@@ -136,7 +137,7 @@ impl View<'_> {
         }
     }
 
-    /// A line through the cells of the cursor's column that hold no curve.
+    /// Draws the cursor through the cells of its column without a curve.
     fn cursor(&self, buf: &mut Buffer) {
         let area = self.cursor_area();
         for y in area.top()..area.bottom() {
@@ -149,12 +150,12 @@ impl View<'_> {
         put(buf, axis, area.right(), glyphs::POINTER, self.theme.style(Role::Focus));
     }
 
-    /// What a lane is told by, for signs beside its curve.
+    /// Returns the tokens of a call, which position signs on the curve.
     pub(super) fn tokens_at(&self, lane: TraceKind, call: usize) -> f64 {
         self.timeline.trace(lane).get(call).map_or(0.0, |call| call.expected)
     }
 
-    /// The words of a compaction.
+    /// Formats the tokens before and after a compaction.
     pub(super) fn compaction_text(before: TokensBefore, after: (f64, bool)) -> String {
         use crate::ui::widgets::number::{estimate, thousands};
         let words = |tokens: f64, estimated| {
@@ -164,7 +165,7 @@ impl View<'_> {
     }
 }
 
-/// Whether a cell holds nothing but a line of the background.
+/// Whether a cell is empty or part of a background line.
 pub(super) fn is_background(symbol: &str) -> bool {
     matches!(symbol, " " | glyphs::DASHES | glyphs::OLD_MARK)
 }

@@ -1,4 +1,4 @@
-//! Curves in braille: two columns and four rows of dots to a cell.
+//! Curves in braille: each cell has two columns and four rows of dots.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,10 +6,9 @@ use ratatui::style::Style;
 
 use crate::ui::widgets::put;
 
-/// The bits of a cell's dots, column by column from above.
+/// Bits of a cell's dots, by column from the top.
 const BITS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
-/// Dots over an area.
 pub(super) struct Dots {
     area: Rect,
     cells: Vec<u8>,
@@ -31,8 +30,8 @@ impl Dots {
         }
     }
 
-    /// A line of steps through these heights, 0 to 1 from below, one for each column of dots; so many dots thick, its
-    /// uprights as many columns wide.
+    /// Draws a step line through heights of 0 to 1, one per column of dots. It is `thick` dots high, and its vertical
+    /// parts are `wide` columns wide.
     pub(super) fn step_line(&mut self, heights: &[f64], thick: usize, wide: usize) {
         let last = self.rows().saturating_sub(1);
         let row = |height: f64| ((1.0 - height.clamp(0.0, 1.0)) * last as f64).round() as usize;
@@ -50,7 +49,7 @@ impl Dots {
         }
     }
 
-    /// Puts the dots into their cells, over what stands there, each column in its style.
+    /// Writes the dots over the cells, each column in its style.
     pub(super) fn draw(&self, style: impl Fn(usize) -> Style, buf: &mut Buffer) {
         let width = usize::from(self.area.width);
         for (at, bits) in self.cells.iter().enumerate().filter(|(_, bits)| **bits != 0) {

@@ -1,12 +1,12 @@
-//! What is replayed, and what both lanes come to.
+//! The head of the timeline: the replayed calls, and the totals of both traces.
 
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
 use super::{View, round_tokens};
-use crate::inspect::cost::format_cost;
-use crate::inspect::timeline::TraceKind;
+use crate::format::cost::format_cost;
 use crate::policy::Policy;
+use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::{estimate, minute, pluralised, thousands, time_of_day};
@@ -14,9 +14,9 @@ use crate::ui::widgets::{on_title, put_facts, title};
 
 type Fact = Vec<Span<'static>>;
 
-/// From this width on both lanes stand on one line.
+/// Width from which both traces share a line.
 const WIDE_FROM: u16 = 100;
-/// Dots and line of the legend.
+/// Samples of the two curves in the legend.
 const DOTTED_SAMPLE: &str = "····";
 const THICK_SAMPLE: &str = "━━━━";
 
@@ -30,7 +30,7 @@ impl View<'_> {
             let mut facts = self.about();
             facts.extend([self.simulated_label(), self.stale_note()]);
             put_facts(buf, (x, area.y), end, &facts);
-            // Neither lane takes the other's room: what does not fit is left out from its end.
+            // Each trace gets half of the line; facts that do not fit are dropped from its end.
             let middle = area.x + area.width / 2;
             put_facts(buf, (x, area.y + 1), middle.saturating_sub(2), &recorded);
             put_facts(buf, (middle, area.y + 1), end, &simulated);
@@ -49,7 +49,7 @@ impl View<'_> {
         Span::styled(words.into(), self.theme.style(Role::Muted))
     }
 
-    /// How many calls, and from when to when.
+    /// Returns number and time range of the calls.
     fn about(&self) -> Vec<Fact> {
         let (calls, all) = (&self.timeline.calls()[self.grid.visible.clone()], self.timeline.len());
         let count = Span::styled(pluralised(all as u64, "call"), self.theme.bold(Role::Bright));
@@ -67,7 +67,7 @@ impl View<'_> {
         facts
     }
 
-    /// What the simulated lane goes by.
+    /// Returns the settings of the simulated trace.
     fn simulated_label(&self) -> Fact {
         if !self.timeline.is_simulated() {
             return vec![self.muted("as recorded; a setting that is moved is replayed at once")];
@@ -85,13 +85,12 @@ impl View<'_> {
         words
     }
 
-    /// That the curve does not show the newest settings yet.
+    /// Returns a note while the curve lags behind the settings.
     fn stale_note(&self) -> Fact {
         let late = self.app.replay_state.is_slow(self.app.now_ms);
         if late { vec![Span::styled("replaying…", self.theme.style(Role::Warn))] } else { Vec::new() }
     }
 
-    /// What a lane comes to.
     fn trace_facts(&self, lane: TraceKind) -> Vec<Fact> {
         let theme = self.theme;
         if !self.timeline.visible_traces().contains(&lane) {
@@ -125,26 +124,26 @@ impl View<'_> {
         ]
     }
 
-    /// The largest answered prompt of a lane.
+    /// Returns the largest answered prompt of a trace.
     fn peak(&self, lane: TraceKind) -> String {
         let answered = self.timeline.totals[lane as usize].answered;
         self.size_words(lane, answered).unwrap_or_else(|| "refused".to_owned())
     }
 
-    /// A refused prompt that was larger than every answered one; nothing where there is none.
+    /// Returns the largest refused prompt, if it exceeds every answered one.
     fn refused(&self, lane: TraceKind) -> Fact {
         let total = &self.timeline.totals[lane as usize];
         let refused = self.size_words(lane, total.refused).filter(|_| total.refused.0 > total.answered.0);
         refused.map(|tokens| self.muted(format!("refused at {tokens}"))).into_iter().collect()
     }
 
-    /// Tokens of a call, with `~` where a rule estimated them.
+    /// Formats the tokens of a call, with `~` if they are an estimate.
     fn size_words(&self, lane: TraceKind, (tokens, call): (f64, Option<usize>)) -> Option<String> {
         let estimated = self.timeline.trace(lane).get(call?)?.is_estimate();
         Some(if estimated { estimate(round_tokens(tokens)) } else { thousands(round_tokens(tokens)) })
     }
 
-    /// The cost of a lane, and of the simulated one by how much that is another.
+    /// Returns the cost of a trace, and for the simulated one the difference.
     fn cost_fact(&self, lane: TraceKind, strong: ratatui::style::Style) -> Fact {
         let Some(words) = format_cost(self.timeline.cost_breakdown(lane)) else {
             return vec![self.muted("no price")];

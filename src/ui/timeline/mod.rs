@@ -1,5 +1,5 @@
-//! The timeline: tokens of every call, recorded and simulated, with what they are held against; below them what each call
-//! costs, the call under the cursor in words, and the setting that is moved.
+//! The timeline: tokens of every call, recorded and simulated, against the thresholds. Below: the cost of each call,
+//! the selected call in words, and the focused setting.
 
 mod axis;
 mod bars;
@@ -16,11 +16,10 @@ use crate::app::App;
 use crate::app::timeline::TimelineScreen;
 use crate::app::timeline::layout::TimelineLayout;
 use crate::app::timeline::viewport::CallColumns;
-use crate::inspect::timeline::{Timeline, TraceKind};
+use crate::report::timeline::{Timeline, TraceKind};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{clear, note, put, scrollbar, title};
 
-/// One screen being drawn.
 struct View<'a> {
     app: &'a App,
     theme: &'a Theme,
@@ -30,7 +29,6 @@ struct View<'a> {
     grid: CallColumns,
 }
 
-/// Draws the screen over everything between header and status line.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     clear(theme, buf, area);
     let Some(timeline) = app.timeline() else {
@@ -60,7 +58,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     crate::ui::tuning::draw_focused_setting(app, theme, places.setting, buf);
 }
 
-/// The timeline in sentences.
+/// Draws the timeline as sentences.
 fn words(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     title(theme, buf, area, "Timeline in words", true);
     let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
@@ -73,7 +71,6 @@ fn words(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 }
 
 impl View<'_> {
-    /// The role of a lane's curve and numbers.
     fn role(lane: TraceKind) -> Role {
         match lane {
             TraceKind::Recorded => Role::Muted,
@@ -81,13 +78,11 @@ impl View<'_> {
         }
     }
 
-    /// The column of the cursor on the screen.
     fn cursor_column(&self) -> u16 {
         self.places.chart.x + self.grid.column_of(self.screen.cursor) as u16
     }
 }
 
-/// Tokens as whole ones.
 fn round_tokens(tokens: f64) -> u64 {
     tokens.max(0.0).round() as u64
 }

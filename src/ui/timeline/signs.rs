@@ -1,32 +1,32 @@
-//! Signs on the curves: pauses, compactions, overflows, prunes.
+//! Signs on the curves: pauses, compactions, overflows, pruning. Words are omitted rather than drawn over a curve.
 
 use ratatui::buffer::Buffer;
 
 use super::View;
 use super::chart::{Scale, is_background};
-use crate::inspect::timeline::{Gap, TraceKind};
 use crate::policy::Fate;
 use crate::replay::CallReplay;
+use crate::report::timeline::{Gap, TraceKind};
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::number::elapsed;
 use crate::ui::widgets::put;
 
-/// Rows from the top in which the length of a pause may stand.
+/// Top rows in which the length of a pause may appear.
 const GAP_ROWS: u16 = 4;
-/// Columns between two pauses that are drawn whole, beside the words of the first.
+/// Columns between the words of a pause and the next pause line.
 const GAP_SPACING: u16 = 2;
-/// Of columns in a row whose prompts do not fit, one of so many is signed; the curve itself is red in all of them.
+/// In a run of overflowing columns, one in this many gets a sign; the curve is red in all of them.
 const SIGN_INTERVAL: u16 = 6;
-/// A pause of so many times the least one is drawn whole even where the pruner does not act after it.
+/// A pause of this multiple of the shortest one gets a full line even if the pruner does not act after it.
 const LONG_GAP_FACTOR: f64 = 2.0;
-/// Columns for each pause that is drawn whole.
+/// Columns of the chart per full line.
 const GAP_COLUMNS: u16 = 18;
 
 impl View<'_> {
-    /// The pauses as dashed uprights, the longest first; those that would stand in another's words only tick at the
-    /// bottom. Answers those that are drawn whole, by column.
+    /// Draws the pauses as dashed vertical lines, the longest first; those too close to another become ticks at the
+    /// bottom. Returns the full lines by column.
     pub(super) fn gaps(&self, buf: &mut Buffer) -> Vec<(u16, Gap)> {
         let chart = self.places.chart;
         let mut gaps: Vec<Gap> =
@@ -54,7 +54,6 @@ impl View<'_> {
         whole
     }
 
-    /// Everything that is signed on the curves.
     pub(super) fn signs(&self, scale: &Scale, gaps: &[(u16, Gap)], buf: &mut Buffer) {
         for lane in self.timeline.visible_traces() {
             self.overflows(*lane, scale, buf);
@@ -66,14 +65,14 @@ impl View<'_> {
         }
     }
 
-    /// The length of a pause at the top, where a row of it is free.
+    /// Draws the length of a pause near the top, in a free row.
     fn gap_length(&self, x: u16, gap: &Gap, buf: &mut Buffer) {
         let chart = self.places.chart;
         let words = gap_words(gap);
         let rows = chart.top()..chart.bottom().min(chart.top() + GAP_ROWS);
         let width = text::width(&words) as u16;
         let sides = [Some(x + 1), x.checked_sub(width)];
-        // Rather on an empty row than on a threshold, rather at the right than at the left.
+        // Prefer an empty row to a threshold, and the right side to the left.
         let places = [is_empty, is_blank].into_iter().flat_map(|free| {
             sides
                 .into_iter()
@@ -86,20 +85,20 @@ impl View<'_> {
             .find(|(free, x, y)| free(buf, *x, *y, width))
             .map(|(_, x, y)| (x, y));
         if let Some(place) = place {
-            // After this one the pruner acts; after the others only the cache is cold.
+            // The pruner acts after this pause; after the muted ones only the cache is cold.
             let role = if gap.prunes { Role::Text } else { Role::Muted };
             put(buf, place, chart.right(), &words, self.theme.style(role));
         }
     }
 
-    /// Whether a prompt that stands in a column did not fit.
+    /// Whether a prompt of the column overflowed.
     fn overflow_in(&self, lane: TraceKind, column: usize) -> bool {
         let calls = self.timeline.trace(lane);
         let mut own = self.grid.calls_at(column).filter(|call| self.grid.column_of(*call) == column);
         own.any(|call| calls[call].overflowed)
     }
 
-    /// A sign where a prompt did not fit; of those that follow each other the first is signed, and now and then one more.
+    /// Draws overflow signs: at the first of a run of columns, then at intervals.
     fn overflows(&self, lane: TraceKind, scale: &Scale, buf: &mut Buffer) {
         let chart = self.places.chart;
         let calls = self.timeline.trace(lane);
@@ -120,7 +119,7 @@ impl View<'_> {
         }
     }
 
-    /// The compactions of a lane, with their tokens where there is room.
+    /// Draws the compactions of a trace, with their tokens where they fit.
     fn compactions(&self, lane: TraceKind, scale: &Scale, buf: &mut Buffer) {
         let chart = self.places.chart;
         let recorded = lane == TraceKind::Recorded;
@@ -128,7 +127,7 @@ impl View<'_> {
             if !self.grid.visible.contains(&compaction.call) {
                 continue;
             }
-            // Both lanes keep a compaction that stands in the transcript: it is said once.
+            // Both traces have the compactions of the transcript, so draw those once.
             let kept =
                 self.timeline.trace(lane)[compaction.call].compacted.is_some_and(|done| done.is_recorded);
             if kept && !recorded {
@@ -171,7 +170,7 @@ impl View<'_> {
         }
     }
 
-    /// Below the curves a sign at each column where a step changed a prompt of the lane that is tuned.
+    /// Draws a sign below each column in which a policy newly changed a prompt of the tuned trace.
     fn prunes(&self, buf: &mut Buffer) {
         let signs = self.places.markers;
         let Some(lane) = self.timeline.visible_traces().last() else { return };
@@ -209,7 +208,7 @@ impl View<'_> {
     }
 }
 
-/// What the steps did to a prompt that they had not done to the one before; a step that does the same again is no news.
+/// Returns the fate that a policy newly gave to messages of a prompt; a repeated effect is no news.
 fn new_fate(calls: &[CallReplay], at: usize) -> Option<Fate> {
     let call = &calls[at];
     let before = at.checked_sub(1).map(|before| &calls[before]);
@@ -231,12 +230,11 @@ fn gap_words(gap: &Gap) -> String {
     format!("idle {}", elapsed(gap.duration_ms))
 }
 
-/// Whether so many cells hold nothing.
 fn is_empty(buf: &Buffer, x: u16, y: u16, width: u16) -> bool {
     (x..x + width).all(|x| buf.cell((x, y)).is_some_and(|cell| cell.symbol() == " "))
 }
 
-/// Whether so many cells hold nothing but lines of the background.
+/// Whether the cells are empty or part of background lines.
 fn is_blank(buf: &Buffer, x: u16, y: u16, width: u16) -> bool {
     (x..x + width).all(|x| buf.cell((x, y)).is_some_and(|cell| is_background(cell.symbol())))
 }

@@ -1,4 +1,4 @@
-//! The line where a planned compaction would cut.
+//! The line at the position of a planned compaction.
 
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
@@ -14,7 +14,7 @@ use crate::ui::widgets::{put, put_spans, spans_width};
 /// Columns of the hairline before the words.
 const LEAD: u16 = 2;
 
-/// Draws the line over the whole row, as much of its words as fit.
+/// Draws the line across the row, with the words that fit.
 pub(super) fn draw(line: &RowPainter<'_>, buf: &mut Buffer) {
     let Some(cut) = line.pane.compaction_marker else { return };
     let (theme, y) = (line.theme, line.area.y);

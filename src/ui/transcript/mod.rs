@@ -1,4 +1,4 @@
-//! The transcript pane: one row for each message, with its rail, text, fate and tokens.
+//! The transcript pane: one row per message with rail, text, fate and tokens.
 
 mod compaction_marker;
 mod row;
@@ -16,24 +16,24 @@ use crate::ui::widgets::{content_left, on_title, put_right, row_at, scrollbar, t
 use crate::ui::{empty_states, glyphs};
 use row::RowPainter;
 
-/// Columns of a row, from the cursor to the total. Empty ones are not shown.
+/// Columns of a row, from the cursor to the total. Hidden ones are 0.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Columns {
-    /// The cursor; the protected zone is right of it, then the rail.
+    /// The cursor; the protected zone and the rail are right of it.
     pub(super) cursor: u16,
     /// First column of the text.
     pub(super) text: u16,
     /// The column after the text.
     pub(super) text_end: u16,
-    /// The sign of the fate; 0 without a plan.
+    /// Sign of the fate; 0 without a plan.
     pub(super) sign: u16,
-    /// The column after the tokens before; 0 without a plan.
+    /// The column after the tokens before the plan; 0 without a plan.
     pub(super) before_end: u16,
     /// The column after the tokens.
     pub(super) after_end: u16,
-    /// The bar and its cells.
+    /// First cell and width of the bar.
     pub(super) bar: (u16, u16),
-    /// The column after the total; 0 when there is none.
+    /// The column after the total; 0 if hidden.
     pub(super) total_end: u16,
 }
 
@@ -41,8 +41,8 @@ pub(super) struct Columns {
 const BAR_WIDTH: u16 = 6;
 
 impl Columns {
-    /// From the right: total 6, bar 6, after 6, arrow, before 6, sign with its count. In narrow panes the
-    /// bar goes first, then the total; sign and after never.
+    /// Lays out the columns from the right: total 6, bar 6, after 6, arrow, before 6, sign with its count. Narrow panes
+    /// drop the bar first, then the total; sign and after always remain.
     pub(super) fn new(area: Rect, breadth: WidthClass, plan: bool) -> Self {
         let cursor = content_left(area);
         let end = area.right().saturating_sub(1);
@@ -67,7 +67,6 @@ impl Columns {
     }
 }
 
-/// Draws the pane.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let layout = app.layout();
     if layout.tabs.is_empty() {
@@ -96,7 +95,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// The scrollbar stands on the next pane's hairline, so it is drawn after that.
+/// Draws the scrollbar. It is on the hairline of the next pane, so it comes after that pane.
 pub(super) fn draw_scrollbar(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if let Some(pane) = app.transcript.as_ref().filter(|_| !empty_states::is_opening(app)) {
         let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
@@ -104,7 +103,7 @@ pub(super) fn draw_scrollbar(app: &App, theme: &Theme, area: Rect, buf: &mut Buf
     }
 }
 
-/// The names of the columns, in the title line, with what is shown where that is not everything said.
+/// Draws the column names in the title line, with the active filter and search.
 fn headings(
     app: &App,
     theme: &Theme,
@@ -147,7 +146,7 @@ fn headings(
     }
 }
 
-/// Numbers that end before a column.
+/// Draws a number that ends before a column.
 pub(super) fn put_number(buf: &mut Buffer, y: u16, end: u16, words: String, style: ratatui::style::Style) {
     put_right(buf, y, end.saturating_sub(8), end, &[Span::styled(words, style)]);
 }

@@ -12,8 +12,8 @@ use crate::app::App;
 use crate::app::transcript::{TranscriptPane, TranscriptRowTokens};
 use crate::context::rows::{Rail, RowKind, TranscriptRow, is_only_calls};
 use crate::context::tokens_before::recorded_tokens_before;
-use crate::inspect::excerpt::Excerpt;
 use crate::policy::Fate;
+use crate::session::message::excerpt::Excerpt;
 use crate::store::entry::{EntryKind, Role as Speaker};
 use crate::text;
 use crate::ui::theme::{Role, Theme};
@@ -21,13 +21,12 @@ use crate::ui::widgets::number::{minute, pluralised, thousands};
 use crate::ui::widgets::{ThinBar, apply_style, put, put_spans, spans_width};
 use crate::ui::{changed_style, glyphs};
 
-/// Columns a branch is moved in by, and the most it is.
+/// Columns per level of branches, and the deepest level drawn.
 const INDENT: u16 = 2;
 const MAX_INDENT: u16 = 6;
-/// From this share of the window on a message is large.
+/// Share of the window from which a message is large.
 const LARGE_SHARE: f64 = 0.05;
 
-/// Where a row is drawn.
 pub(super) struct RowPainter<'a> {
     pub(super) app: &'a App,
     pub(super) theme: &'a Theme,
@@ -60,7 +59,6 @@ impl RowPainter<'_> {
         }
     }
 
-    /// The excerpt of a row, once it is read.
     fn loaded_excerpt(&self, row: &TranscriptRow) -> Option<&Excerpt> {
         self.pane.excerpts.get(&row.entry).map(|excerpt| excerpt.with_secrets(self.app.secrets))
     }
@@ -68,7 +66,7 @@ impl RowPainter<'_> {
     fn numbers(&self, row: &TranscriptRow) -> TranscriptRowTokens {
         let mut numbers = self.pane.row_tokens(row, self.app.plan.as_deref());
         if let RowKind::Compacted { .. } = row.kind {
-            // What was summarised counted so many tokens before.
+            // The number before is the recorded prompt before the compaction.
             let inspection = &self.pane.session;
             let path = &inspection.context.path;
             let place = path.iter().position(|ix| *ix == row.entry);
@@ -80,7 +78,7 @@ impl RowPainter<'_> {
         numbers
     }
 
-    /// Cursor, selection, protected zone, and what the last key changed.
+    /// Draws cursor, selection, protected zone and the values that the last key changed.
     fn backgrounds(
         &self,
         row: &TranscriptRow,
@@ -154,7 +152,7 @@ impl RowPainter<'_> {
         self.columns.text + indent(row) + sign
     }
 
-    /// A failed call says so across the columns.
+    /// Draws the error of a failed call across the columns.
     fn error(&self, row: &TranscriptRow, error: &str, buf: &mut Buffer) {
         let end = if self.columns.total_end > 0 { self.columns.total_end - 7 } else { self.area.right() };
         let at = (self.text_start(row), self.area.y);
@@ -167,7 +165,7 @@ impl RowPainter<'_> {
         let spans = self.words(row, faded, selected);
         let wide = row.message.is_none() && !matches!(row.kind, RowKind::Entry);
         let end = if wide { self.columns.after_end } else { self.columns.text_end };
-        // What a fold holds stays in sight when its text is cut.
+        // The size of a fold stays visible when its text is truncated.
         let (texts, tail) = match row.kind {
             RowKind::Entry | RowKind::Cut | RowKind::Compacted { .. } => (&spans[..], &[][..]),
             _ => spans.split_at(spans.len() - 1),
@@ -178,7 +176,7 @@ impl RowPainter<'_> {
         self.mark_matches(row, texts, at, room, buf);
     }
 
-    /// The words of a row: its tool, its text, and how many entries it stands for.
+    /// Returns the words of a row: tool, text and the number of entries in a fold.
     fn words(&self, row: &TranscriptRow, faded: bool, selected: bool) -> Vec<Span<'_>> {
         let theme = self.theme;
         let quiet = theme.style(Role::Muted);
@@ -221,13 +219,13 @@ impl RowPainter<'_> {
         spans
     }
 
-    /// Tool and text; until they are read, what the index knows.
+    /// Returns tool and text; until they are loaded, data from the index.
     fn excerpt(&self, row: &TranscriptRow) -> (Option<Cow<'_, str>>, Cow<'_, str>) {
         let index = &self.pane.session.index;
         let entry = index.entry(row.entry);
         if let Some(excerpt) = self.loaded_excerpt(row) {
             let nameless = *excerpt == Excerpt::default();
-            // No row is without words: an entry that holds none is named by what it is.
+            // Every row has words: an entry without text shows its type.
             let text = if nameless { entry.kind.as_str() } else { excerpt.text.as_str() };
             return (excerpt.tool.as_deref().map(Cow::from), text.into());
         }
@@ -253,7 +251,7 @@ impl RowPainter<'_> {
         }
     }
 
-    /// Of a silent answer the person saw nothing.
+    /// Whether the row is a silent answer, which the person never saw.
     fn is_no_reply(&self, row: &TranscriptRow) -> bool {
         let message = self.pane.session.index.entry(row.entry).message;
         row.kind == RowKind::Entry && message.is_some_and(|message| message.is_no_reply)
@@ -263,7 +261,6 @@ impl RowPainter<'_> {
         row.kind == RowKind::Entry && is_only_calls(self.pane.session.index.entry(row.entry))
     }
 
-    /// Marks the words that were searched for.
     fn mark_matches(&self, row: &TranscriptRow, spans: &[Span], at: (u16, u16), end: u16, buf: &mut Buffer) {
         if self.pane.matches.binary_search(&row.entry).is_err() {
             return;
@@ -290,7 +287,7 @@ impl RowPainter<'_> {
         }
     }
 
-    /// The sign of the fate, how many messages of a fold have it, and the tokens before.
+    /// Draws the sign of the fate, its number of messages in a fold, and the tokens before.
     fn fate(&self, row: &TranscriptRow, numbers: &TranscriptRowTokens, buf: &mut Buffer) {
         let Some(fate) = numbers.fate.filter(|_| self.columns.sign > 0) else { return };
         let (theme, y) = (self.theme, self.area.y);
@@ -306,7 +303,7 @@ impl RowPainter<'_> {
         }
     }
 
-    /// The tokens of a row; a refused call that nobody counted has none.
+    /// Formats the tokens of a row; `refused` for a refused call without a count.
     fn tokens_words(&self, row: &TranscriptRow, numbers: &TranscriptRowTokens) -> String {
         let refused = self.pane.session.overflow_at(row.entry).is_some_and(|it| it.kind.is_refusal());
         let alone = matches!(row.kind, RowKind::Entry) && numbers.after == 0;
@@ -368,7 +365,6 @@ impl RowPainter<'_> {
     }
 }
 
-/// Columns a row of a branch is moved in by.
 fn indent(row: &TranscriptRow) -> u16 {
     INDENT * row.depth.min(MAX_INDENT)
 }

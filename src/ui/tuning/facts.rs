@@ -1,4 +1,4 @@
-//! What the steps that are switched on come to: the pruner's gate, tokens saved, messages by fate, the next call.
+//! The effect of the policies that are on: the pruner's gate, tokens saved, messages per fate, cost of the next call.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,24 +8,24 @@ use crate::app::App;
 use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::app::target::{ReplayOutcome, Target};
-use crate::inspect::format::{format_gateway_usd, format_usd};
-use crate::inspect::setting_change::SettingChange;
+use crate::format::{format_gateway_usd, format_usd};
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, Policy};
+use crate::session::setting_change::SettingChange;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{elapsed, estimate, grouped, thousands};
 use crate::ui::widgets::{put, put_facts_right, spans_width};
 
-/// A few words that belong together.
+/// Words that are shown together or not at all.
 type Fact<'a> = Vec<Span<'a>>;
 
-/// Draws the line under the title: the gate on its left, what the plan comes to on its right. What it saves stands in
-/// the title.
+/// Draws the line below the title: the gate on the left, the effect of the plan on the right. The title already shows
+/// the tokens saved.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if !app.layout().tabs.is_empty() {
-        // The steps stand on its left.
+        // The policies are on the left of this line.
         let facts = [title_facts(app, theme, false)];
         put_facts_right(buf, area.y, area.x + area.width / 3, area.right().saturating_sub(1), &facts);
         return;
@@ -47,7 +47,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     put_facts_right(buf, area.y, x + 2, end, &facts);
 }
 
-/// The same in the title, where it has no line of its own; there the title says in few words how things stand.
+/// Returns the facts for the title: a short status, or all facts where they have no line of their own.
 pub(super) fn title_facts<'a>(app: &App, theme: &Theme, wide: bool) -> Fact<'a> {
     let muted = theme.style(Role::Muted);
     let Some(plan) = &app.plan else {
@@ -67,7 +67,7 @@ pub(super) fn title_facts<'a>(app: &App, theme: &Theme, wide: bool) -> Fact<'a> 
     plan_facts(app, plan, theme, wide).join(&Span::raw("   "))
 }
 
-/// That texts are being read, or cannot be.
+/// Returns a note while message texts are read, or if reading failed.
 fn reading_status<'a>(app: &App, theme: &Theme) -> Option<Span<'a>> {
     if app.waiting_policies.is_empty() {
         return None;
@@ -86,19 +86,19 @@ fn saved<'a>(app: &App, plan: &Plan, theme: &Theme) -> Fact<'a> {
         Some(freed) => {
             vec![Span::styled("saves ", muted), Span::styled(estimate(freed), theme.bold(Role::Plan))]
         }
-        // Results that repair invents, a summary longer than what it stands for.
+        // Invented results or a long summary may make the prompt larger.
         None => {
             vec![Span::styled("adds ", muted), Span::styled(estimate(after - before), theme.bold(Role::Warn))]
         }
     }
 }
 
-/// What the plan comes to; in narrow layouts signs and counts alone.
+/// Returns the effect of the plan; narrow layouts show only signs and counts.
 fn plan_facts<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
     let mut facts: Vec<Fact> = Vec::new();
     facts.extend(reading_status(app, theme).map(|words| vec![words]));
     if plan.is_empty() {
-        // What waits may change something yet.
+        // Policies that wait for texts may still change the result.
         if facts.is_empty() {
             facts.push(saved(app, plan, theme));
         }
@@ -116,7 +116,7 @@ fn plan_facts<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact
     facts
 }
 
-/// Changed settings that no step has.
+/// Returns changed settings that belong to no policy.
 fn unused_changes<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     let fact = |change: &SettingChange| {
         let value = change.value.as_f64().map_or_else(String::new, |value| grouped(value as i64));
@@ -128,7 +128,7 @@ fn unused_changes<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     app.tuning.assumed_changes.iter().map(fact).collect()
 }
 
-/// What replay says of the target under the tuned settings; none for the next call.
+/// Returns the replay's result for the target; `None` for the next call.
 fn target<'a>(app: &App, theme: &Theme) -> Option<Vec<Fact<'a>>> {
     if app.target == Target::NextCall {
         return None;
@@ -174,7 +174,7 @@ fn target<'a>(app: &App, theme: &Theme) -> Option<Vec<Fact<'a>>> {
     Some(facts)
 }
 
-/// What the next call costs more or less than without the plan.
+/// Returns the change in the cost of the next call.
 fn next_call<'a>(app: &App, theme: &Theme) -> Option<Fact<'a>> {
     let cost = app.plan_totals.cache_cost?;
     let role = if cost.next_call > 0.0 { Role::Warn } else { Role::Plan };
@@ -182,7 +182,7 @@ fn next_call<'a>(app: &App, theme: &Theme) -> Option<Fact<'a>> {
     Some(vec![words, Span::styled(format_gateway_usd(cost.next_call), theme.bold(role))])
 }
 
-/// The messages of each fate that changes one, and those that stand in no file.
+/// Returns the changed messages per fate, and the messages that exist in no file.
 fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
     let text = theme.style(Role::Text);
     let fact = |fate: Fate, count: usize| {
@@ -201,7 +201,7 @@ fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
     facts
 }
 
-/// Why the pruner would not run now, or that this is left aside.
+/// Draws why the pruner would not run now, or that the preview ignores this.
 pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
     let key = || first_key(app, KeyContext::Tuning, Action::ToggleGate);
     let shown =
@@ -225,7 +225,7 @@ pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut
     put(buf, at, end, &words, theme.style(role))
 }
 
-/// Why a gate is shut, in a few words; none when it is open.
+/// Describes why a gate is closed; `None` if it is open.
 pub(in crate::ui) fn gate_words(gate: Gate, app: &App) -> Option<String> {
     Some(match gate {
         Gate::Open { .. } => return None,

@@ -1,4 +1,5 @@
-//! What a setting's value means for the open session, in a few words.
+//! The meaning of a setting's value for the open session, in a few words: a share of 0.05 shows as tokens of its
+//! window.
 
 use std::path::Path;
 
@@ -6,19 +7,18 @@ use crate::app::App;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::{duration_text, input_text};
-use crate::inspect::LoadedSession;
 use crate::js::Value;
 use crate::policy::Policy;
 use crate::policy::settings::{PolicySetting, SettingOwner};
+use crate::session::LoadedSession;
 use crate::store::entry::Role;
 use crate::ui::widgets::number::{elapsed, estimate, grouped, minute, pluralised, round_thousands};
 
-/// The tuned value as it stands in its column.
 pub(super) fn value_text(app: &App, at: usize) -> String {
     app.tuning.values.get(at).map(|value| column_text(app.tuning.unit(at), value)).unwrap_or_default()
 }
 
-/// A value as it stands in a column: shares with two decimals, counts in groups of three.
+/// Formats a value for a column: shares with two decimals, counts in groups of three.
 pub(super) fn column_text(unit: Option<Unit>, value: &Value) -> String {
     match (unit, value) {
         (Some(Unit::Share), Value::Number(share)) => format!("{share:.2}"),
@@ -30,7 +30,6 @@ pub(super) fn column_text(unit: Option<Unit>, value: &Value) -> String {
     }
 }
 
-/// What the value means here.
 pub(super) fn meaning(app: &App, inspection: &LoadedSession, at: usize) -> String {
     let (Some(row), Some(value)) = (app.tuning.rows.get(at), app.tuning.values.get(at)) else {
         return String::new();
@@ -90,7 +89,7 @@ fn turns(inspection: &LoadedSession, number: f64) -> String {
     if number > 0.0 { format!("of {}", pluralised(users as u64, "turn")) } else { "no limit".to_owned() }
 }
 
-/// What truncation, the guard and clearing compare with.
+/// Formats the limit that truncation, the guard and clearing apply.
 fn limit(inspection: &LoadedSession, row: &PolicySetting, number: f64) -> String {
     match row.setting.key {
         "windowShare" | "singleShare" => format!("{} of one result", share_of_window(inspection, number)),
@@ -108,7 +107,6 @@ fn limit(inspection: &LoadedSession, row: &PolicySetting, number: f64) -> String
     }
 }
 
-/// A share of the window, in tokens.
 fn share_of_window(inspection: &LoadedSession, share: f64) -> String {
     round_thousands((share * inspection.window.tokens.max(0.0)) as u64)
 }
@@ -122,7 +120,7 @@ fn last_touch(app: &App, inspection: &LoadedSession) -> String {
     }
 }
 
-/// When the protected zone begins.
+/// Returns the time at which the protected zone begins.
 fn cutoff(app: &App, inspection: &LoadedSession) -> String {
     let message = app.plan.as_ref().and_then(|plan| inspection.context.messages.get(plan.pruning.cutoff));
     let at = message.and_then(|message| minute(inspection.index.entry(message.entry).time_ms));
@@ -144,7 +142,7 @@ fn denied(app: &App) -> String {
     format!("{} protected", pluralised(app.plan_totals.excluded, "result"))
 }
 
-/// Where a value comes from: the file's name and line, or who else settles it.
+/// Returns the origin of a value: file name and line, or its owner if that is not a file.
 pub(super) fn origin(app: &App, at: usize) -> String {
     let Some(row) = app.tuning.rows.get(at) else { return String::new() };
     match row.owner {

@@ -1,5 +1,5 @@
-//! The tuning pane: the steps, what each setting of the focused one is, where it could be, what it means here and
-//! where it comes from.
+//! The tuning pane: the policies, and for each setting of the focused one its value, its range, its meaning here and
+//! its origin.
 
 mod facts;
 mod meaning;
@@ -22,7 +22,6 @@ use crate::ui::widgets::{on_title, put, put_facts, put_right, put_spans, title};
 pub(super) use facts::gate_words;
 pub(super) use policy_info::policy_description as words_of;
 
-/// Draws the pane.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
@@ -61,7 +60,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     policy_info::draw(app, theme, below, buf);
 }
 
-/// The focused setting alone, for a screen that shows what comes of it; of two rows the first names the steps.
+/// Draws only the focused setting, for screens that show its effect; with two rows the first names the policies.
 pub(super) fn draw_focused_setting(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
@@ -80,7 +79,7 @@ pub(super) fn draw_focused_setting(app: &App, theme: &Theme, area: Rect, buf: &m
     row::SettingLine { app, theme, layout: &layout, area: line }.setting(at, buf);
 }
 
-/// The title line: the steps and which take part, and what they save.
+/// Draws the title: the policies, which are on, and the tokens saved.
 fn title_line(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
     let area = layout.tuning;
     let focused = app.focus == Pane::Tuning;
@@ -101,7 +100,7 @@ fn title_line(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
     );
 }
 
-/// The steps on their line, or the focused one and how many others take part; answers the column after them.
+/// Draws the policies, or the focused one with the number of other active ones; returns the next column.
 fn policy_line(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> u16 {
     let line = layout.policies_line();
     let spots = layout.policy_spots(&app.tuning.visible_policies, app.tuning.policy);
@@ -118,7 +117,7 @@ fn policy_line(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> u
     }
 }
 
-/// A step's word and whether it takes part in what is shown; the focused one is underlined.
+/// Returns a policy's name and switch; the focused one is underlined.
 fn policy_switch<'a>(app: &App, theme: &Theme, step: Policy) -> [Span<'a>; 3] {
     let on = app.tuning.is_policy_on(step);
     let focused = app.tuning.policy == step;
@@ -136,7 +135,7 @@ fn policy_switch<'a>(app: &App, theme: &Theme, step: Policy) -> [Span<'a>; 3] {
     [Span::styled(step.word(), style), Span::raw(" "), Span::styled(sign, theme.style(role))]
 }
 
-/// How many steps take part beside the one that is named.
+/// Draws the number of active policies besides the focused one.
 fn other_policies(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
     let count = Policy::ALL
         .iter()
@@ -148,7 +147,7 @@ fn other_policies(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut 
     put(buf, at, end, &format!("+{count} "), theme.style(Role::Plan))
 }
 
-/// Where hairlines from above end on the line.
+/// Draws the joints where hairlines from above end on the line.
 fn joints(app: &App, theme: &Theme, area: Rect, focused: bool, buf: &mut Buffer) {
     let layout = app.layout();
     let (sign, role) = if focused { ("┷", Role::Focus) } else { ("┴", Role::Faint) };
@@ -159,7 +158,7 @@ fn joints(app: &App, theme: &Theme, area: Rect, focused: bool, buf: &mut Buffer)
     }
 }
 
-/// One row that says what the configured settings would save.
+/// Draws one row with the savings of the configured settings.
 fn draw_at_rest(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let y = area.y + 1;
     if area.height < 2 {
@@ -171,7 +170,7 @@ fn draw_at_rest(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     };
     let muted = theme.style(Role::Muted);
     let mut facts: Vec<Vec<Span>> = Vec::new();
-    // Pruning first: it is what most people look for.
+    // Pruning first, because most people look for it.
     let prune = app.policy_savings.iter().filter(|(step, _)| *step == Policy::Prune);
     for (step, saves) in prune.chain(app.policy_savings.iter().filter(|(step, _)| *step != Policy::Prune)) {
         let mut fact = vec![Span::styled(step.word(), theme.style(Role::Text))];
@@ -201,7 +200,7 @@ fn draw_at_rest(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     put_right(buf, y, x + 3, area.right().saturating_sub(1), &[Span::styled(words, muted)]);
 }
 
-/// The line of the narrowest layout: the fate of the row under the cursor, and the setting moved last.
+/// Draws the line of the narrowest layout: the fate of the selected row and the setting moved last.
 pub(super) fn note(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! What a step does, in words: under its settings, and on the screen of the steps.
+//! Descriptions of the policies, shown below their settings and on the policies screen.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -11,7 +11,7 @@ use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::number::{estimate, pluralised};
 use crate::ui::widgets::{put, put_facts};
 
-/// What a step does, and the rule it follows.
+/// Returns the description of a policy and its rule.
 pub(in crate::ui) fn policy_description(step: Policy) -> (&'static str, &'static str) {
     match step {
         Policy::Compact => {
@@ -40,11 +40,11 @@ pub(in crate::ui) fn policy_description(step: Policy) -> (&'static str, &'static
     }
 }
 
-/// Draws what the focused step does and what it changes, where its settings leave room.
+/// Draws the description and the effect of the focused policy, if its settings leave room.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let step = app.tuning.policy;
     let rows = app.tuning.policy_rows().len();
-    // A blank line apart from the settings.
+    // A blank line separates it from the settings.
     let top = if rows == 0 { area.y } else { area.y + 1 };
     let end = area.right().saturating_sub(1);
     if top >= area.bottom() {
@@ -59,7 +59,6 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// What a step changes in the plan that is shown.
 fn effect(app: &App, theme: &Theme, step: Policy, at: (u16, u16), end: u16, buf: &mut Buffer) {
     let muted = theme.style(Role::Muted);
     let told = app.plan.as_ref().and_then(|plan| plan.effects.iter().find(|effect| effect.policy == step));

@@ -15,10 +15,10 @@ use crate::ui::widgets::number::estimate;
 use crate::ui::widgets::{apply_style, put, put_facts, put_right, put_spans, spans_width};
 use crate::ui::{changed_style, glyphs};
 
-/// Columns that the words beside a track take at most: meaning, `was`, origin.
+/// Largest width of the words beside a track: meaning, `was`, origin.
 const MEANING_WIDTH: u16 = 19;
 
-/// Where a row is drawn.
+/// The position of a setting's row.
 pub(super) struct SettingLine<'a> {
     pub(super) app: &'a App,
     pub(super) theme: &'a Theme,
@@ -31,13 +31,12 @@ impl SettingLine<'_> {
         self.layout.width_class < WidthClass::Medium
     }
 
-    /// First column of the name, the column after the value, the track.
+    /// Returns the first column of the name, the column after the value, and the track.
     fn columns(&self) -> (u16, u16, std::ops::Range<u16>) {
         let track = self.layout.slider_track();
         (if self.is_narrow() { 1 } else { 3 }, track.start.saturating_sub(2), track)
     }
 
-    /// Draws a setting.
     pub(super) fn setting(&self, at: usize, buf: &mut Buffer) {
         let (app, theme, y) = (self.app, self.theme, self.area.y);
         let Some(row) = app.tuning.setting(at) else { return };
@@ -114,7 +113,7 @@ impl SettingLine<'_> {
         }
     }
 
-    /// A switch with both its ends, a list or a text.
+    /// Draws a switch with both ends, a list or a text.
     fn plain(&self, at: usize, style: Style, track: std::ops::Range<u16>, buf: &mut Buffer) {
         let (app, theme) = (self.app, self.theme);
         let from = (track.start, self.area.y);
@@ -138,7 +137,7 @@ impl SettingLine<'_> {
         }
     }
 
-    /// What it means, what it was, where that comes from.
+    /// Draws meaning, former value and origin.
     fn annotations(&self, at: usize, changed: bool, buf: &mut Buffer) {
         let (app, theme, y) = (self.app, self.theme, self.area.y);
         let Some(row) = app.tuning.setting(at) else { return };
@@ -159,7 +158,7 @@ impl SettingLine<'_> {
             return;
         }
         let from = track.end + 3;
-        // What it was goes before where that comes from.
+        // The former value takes precedence over the origin.
         let origin = [Span::styled(origin(app, at), muted)];
         let was_width = was.as_ref().map_or(0, |was| crate::text::width(was) as u16 + 6);
         let room = end.saturating_sub(from + MEANING_WIDTH + was_width);
@@ -179,7 +178,7 @@ impl SettingLine<'_> {
         }
     }
 
-    /// The total after for each position of the focused slider: where moving pays.
+    /// Draws the total after the plan for each position of the focused slider, to show which moves pay off.
     pub(super) fn profile(&self, buf: &mut Buffer) {
         let (app, theme, y) = (self.app, self.theme, self.area.y);
         let profile = &app.tuning.profile;
@@ -213,7 +212,7 @@ impl SettingLine<'_> {
         put_facts(buf, (track.end + gap, y), end, &[words, flat]);
     }
 
-    /// Where moving on changes nothing any more.
+    /// Returns the range in which moving the slider has no effect.
     fn flat_note(&self) -> Option<String> {
         let (tuning, profile) = (&self.app.tuning, &self.app.tuning.profile);
         let Control::Slider { min, max, .. } = tuning.focused_setting()?.control else { return None };
@@ -225,7 +224,7 @@ impl SettingLine<'_> {
             let rounded = if max > 1.0 { value.round() } else { value };
             column_text(tuning.unit(tuning.cursor), &Value::Number(rounded))
         };
-        // Only a stretch worth naming.
+        // Only report a range of several positions.
         match (below, last - above) {
             (left, right) if left >= 3 && left >= right => Some(format!("flat below {}", at(below))),
             (_, right) if right >= 3 => Some(format!("flat above {}", at(above))),

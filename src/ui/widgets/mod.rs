@@ -1,4 +1,4 @@
-//! What every screen is made of: text in cells, title lines, thin bars, scrollbars, numbers.
+//! Widgets that all screens share: text in cells, title lines, thin bars, scrollbars, numbers.
 
 pub mod number;
 mod page;
@@ -18,48 +18,47 @@ pub use thin_bar::ThinBar;
 /// Blanks between facts on one line.
 const GAP: u16 = 3;
 
-/// Writes text up to a column, cut where it does not fit, and answers the column after it. All text of
-/// the screen goes through here, and so through [`crate::text`].
+/// Writes text up to column `end`, truncated if it does not fit; returns the next column. All text of the screen passes
+/// through here, and so through [`crate::text`].
 pub fn put(buf: &mut Buffer, (x, y): (u16, u16), end: u16, text: &str, style: Style) -> u16 {
     let end = end.min(buf.area.right());
     if x >= end || x < buf.area.left() || y < buf.area.top() || y >= buf.area.bottom() {
         return x;
     }
     let (shown, used) = text::truncate(text, usize::from(end - x));
-    // What a line under the text was dimmed by does not stay.
+    // Remove the dimming of a line below the text.
     let dim = style.add_modifier.contains(Modifier::DIM);
     let style = if dim { style } else { style.remove_modifier(Modifier::DIM) };
-    // A space that no line breaks at is a blank like any other once it has its place.
+    // A no-break space matters only for wrapping, so draw a blank.
     buf.set_stringn(x, y, shown.replace('\u{a0}', " "), used, style);
     x + used as u16
 }
 
-/// Writes spans one after the other.
+/// Writes spans one after another; returns the next column.
 pub fn put_spans(buf: &mut Buffer, (x, y): (u16, u16), end: u16, spans: &[Span]) -> u16 {
     spans.iter().fold(x, |x, span| put(buf, (x, y), end, &span.content, span.style))
 }
 
-/// Columns of spans.
 pub fn spans_width(spans: &[Span]) -> u16 {
     let columns: usize = spans.iter().map(|span| text::width(&span.content)).sum();
     columns.min(usize::from(u16::MAX / 2)) as u16
 }
 
-/// Writes spans so that they end before a column, and answers where they start; cut on the right when
-/// they would start before `start`.
+/// Writes spans that end before column `end`, truncated on the right if they would start before `start`; returns their
+/// start.
 pub fn put_right(buf: &mut Buffer, y: u16, start: u16, end: u16, spans: &[Span]) -> u16 {
     let x = end.saturating_sub(spans_width(spans)).max(start);
     put_spans(buf, (x, y), end, spans);
     x
 }
 
-/// Groups of spans with three blanks between them, as many as fit whole; answers the column after.
+/// Writes groups of spans, separated by three blanks, as long as they fit whole; returns the next column.
 pub fn put_facts(buf: &mut Buffer, (x, y): (u16, u16), end: u16, facts: &[Vec<Span>]) -> u16 {
     let mut at = x;
     for fact in facts.iter().filter(|fact| !fact.is_empty()) {
         let from = if at == x { x } else { at + GAP };
         if from + spans_width(fact) > end {
-            // The first fact is the line's subject: rather cut than gone.
+            // The first fact is the subject of the line: truncate it rather than drop it.
             return if at == x { put_spans(buf, (x, y), end, fact) } else { at };
         }
         at = put_spans(buf, (from, y), end, fact);
@@ -67,7 +66,7 @@ pub fn put_facts(buf: &mut Buffer, (x, y): (u16, u16), end: u16, facts: &[Vec<Sp
     at
 }
 
-/// The same, ending before a column; facts that do not fit go from the left. Answers where they start.
+/// Like [`put_facts`], but ends before column `end` and drops facts from the left. Returns the start.
 pub fn put_facts_right(buf: &mut Buffer, y: u16, start: u16, end: u16, facts: &[Vec<Span>]) -> u16 {
     let mut at = end;
     for fact in facts.iter().rev().filter(|fact| !fact.is_empty()) {
@@ -82,12 +81,11 @@ pub fn put_facts_right(buf: &mut Buffer, y: u16, start: u16, end: u16, facts: &[
     at
 }
 
-/// Styles an area that may reach over the buffer.
+/// Styles the part of an area that lies in the buffer.
 pub fn apply_style(buf: &mut Buffer, area: Rect, style: Style) {
     buf.set_style(area.intersection(buf.area), style);
 }
 
-/// One row of an area.
 pub fn row_at(area: Rect, y: u16) -> Rect {
     Rect { y, height: 1, ..area }
 }

@@ -1,10 +1,10 @@
-//! Numbers as people read them.
+//! Numbers as the screen shows them.
 
-use crate::inspect::format;
-pub use crate::inspect::format::format_bytes;
+use crate::format;
+pub use crate::format::format_bytes;
 
-/// Tokens in thousands with one decimal: `33.1k`; what is there but rounds to nothing is `<0.1k`. From a million on
-/// without the decimal, from ten million on in millions, as no column holds more.
+/// Formats tokens in thousands with one decimal: `33.1k`, and `<0.1k` below 50. The decimal goes from a million on, and
+/// ten million is `10.0M`, to fit the columns.
 pub fn thousands(tokens: u64) -> String {
     match tokens {
         0 => "0".to_owned(),
@@ -15,41 +15,41 @@ pub fn thousands(tokens: u64) -> String {
     }
 }
 
-/// The same for an estimate: `~33.1k`. Less than can be told needs no other sign.
+/// Formats an estimate: `~33.1k`. `<0.1k` already implies an approximation.
 pub fn estimate(tokens: u64) -> String {
     let words = thousands(tokens);
     if words.starts_with('<') { words } else { format!("~{words}") }
 }
 
-/// Round thousands without a decimal: `200k`.
+/// Formats round thousands without a decimal, `200k`; others as [`thousands`].
 pub fn round_thousands(tokens: u64) -> String {
     if tokens > 0 && tokens.is_multiple_of(1000) { format!("{}k", tokens / 1000) } else { thousands(tokens) }
 }
 
-/// An exact number in groups of three, parted by no-break spaces; minus is `−`.
+/// Groups digits in threes with no-break spaces; the minus sign is `−`.
 pub fn grouped(number: i64) -> String {
     let digits = format::group_digits(number.unsigned_abs());
     if number < 0 { format!("−{digits}") } else { digits }
 }
 
-/// A share of the window in whole percent; none without a window.
+/// Returns tokens in whole percent of the window, rounded half up; `None` without a window.
 pub fn percent(tokens: u64, window: u64) -> Option<u64> {
     (window > 0).then(|| (tokens * 100 + window / 2) / window)
 }
 
-/// A time that has passed (ms), in its two largest units: `12m`, `1h 5m`, `3d 4h`.
+/// Formats elapsed milliseconds in their two largest units: `12m`, `1h 5m`, `3d 4h`.
 pub fn elapsed(ms: f64) -> String {
     let whole = if ms >= 1000.0 { format::format_span(ms) } else { "0s".to_owned() };
     whole.replace(' ', "\u{a0}")
 }
 
-/// A moment (ms since the epoch) as UTC: the time of day, with the date where it is not today's.
+/// Formats a timestamp (ms since 1970) as UTC time of day, with the date unless it is today.
 pub fn time_of_day(ms: f64, now_ms: i64) -> Option<String> {
     let same_day = now_ms.div_euclid(86_400_000) == (ms as i64).div_euclid(86_400_000);
     formatted(ms, if same_day { "%H:%M:%S" } else { "%Y-%m-%d %H:%M" })
 }
 
-/// A moment as hours and minutes, UTC.
+/// Formats a timestamp (ms since 1970) as hours and minutes, UTC.
 pub fn minute(ms: f64) -> Option<String> {
     formatted(ms, "%H:%M")
 }
@@ -59,7 +59,7 @@ fn formatted(ms: f64, form: &str) -> Option<String> {
     Some(at.strftime(form).to_string())
 }
 
-/// A count with its noun: `1 session`, `14 sessions`, `2 entries`.
+/// Formats a count with its noun: `1 session`, `14 sessions`, `2 entries`.
 pub fn pluralised(count: u64, noun: &str) -> String {
     let many = match noun.strip_suffix('y') {
         _ if count == 1 => noun.to_owned(),

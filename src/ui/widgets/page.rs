@@ -1,4 +1,4 @@
-//! A screen of its own over the panes: an empty page, and what stands on it while there is nothing to show.
+//! Full-screen pages over the panes: an empty page, and the note on a page without content.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,7 +7,7 @@ use super::{apply_style, put};
 use crate::text;
 use crate::ui::theme::{Role, Theme};
 
-/// Takes away what stands in an area.
+/// Clears an area to the page's background.
 pub fn clear(theme: &Theme, buf: &mut Buffer, area: Rect) {
     for position in area.intersection(buf.area).positions() {
         buf[position].reset();
@@ -15,7 +15,7 @@ pub fn clear(theme: &Theme, buf: &mut Buffer, area: Rect) {
     apply_style(buf, area, theme.base());
 }
 
-/// Says why a page has nothing to show.
+/// Draws why a page has no content.
 pub fn note(theme: &Theme, what: &str, why: &str, area: Rect, buf: &mut Buffer) {
     let at = (area.x + 3, area.y + 2);
     put(buf, at, area.right(), what, theme.bold(Role::Bright));

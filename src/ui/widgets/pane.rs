@@ -1,4 +1,4 @@
-//! The lines around a pane: its title line, the hairline at its left, the scrollbar on the one at its right.
+//! The frame of a pane: its title line, the hairline on its left, and the scrollbar on the hairline to its right.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,13 +9,13 @@ use super::{put, put_spans, spans_width};
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 
-/// Where the content of a pane starts: beside its hairline, where it has one.
+/// Returns the first column of a pane's content, beside its hairline if it has one.
 pub fn content_left(area: Rect) -> u16 {
     if area.x > 0 { area.x + 1 } else { area.x }
 }
 
-/// The title line of a pane, with the hairline down its left side; answers the column after the title.
-/// The focused one is heavy and blue.
+/// Draws the title line and the left hairline of a pane; returns the column after the title. The focused pane's line is
+/// heavy and blue.
 pub fn title(theme: &Theme, buf: &mut Buffer, area: Rect, name: &str, focused: bool) -> u16 {
     if area.is_empty() {
         return area.x;
@@ -46,8 +46,8 @@ fn hairline(theme: &Theme, buf: &mut Buffer, area: Rect) {
     }
 }
 
-/// Writes on a title line, ending before a column, one blank on either side; answers where it starts.
-/// Nothing is written where it does not fit.
+/// Writes on a title line before column `end`, with a blank on either side; returns the start. Writes nothing and
+/// returns `end` if it does not fit.
 pub fn on_title(buf: &mut Buffer, y: u16, start: u16, end: u16, spans: &[Span]) -> u16 {
     let width = spans_width(spans) + 2;
     if start + width > end {
@@ -60,7 +60,7 @@ pub fn on_title(buf: &mut Buffer, y: u16, start: u16, end: u16, spans: &[Span]) 
     from
 }
 
-/// The scrollbar of a list, on the hairline at its right or in its last column; only when something is hidden.
+/// Draws the scrollbar of a list on the hairline to its right, or in its last column; only if rows are hidden.
 pub fn scrollbar(theme: &Theme, buf: &mut Buffer, list: Rect, top: usize, len: usize) {
     let beside = list.right() < buf.area.right();
     let x = if beside { list.right() } else { list.right().saturating_sub(1) };

@@ -1,4 +1,4 @@
-//! A thin bar in half cells with a hairline as its tail: it keeps rows apart where blocks melt together.
+//! A thin bar in half cells with a hairline as its tail. Rows of thin bars stay apart, where full blocks would merge.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
@@ -6,21 +6,18 @@ use ratatui::style::Style;
 use super::put;
 use crate::ui::glyphs;
 
-/// A thin bar.
 #[derive(Debug, Clone, Copy)]
 pub struct ThinBar {
-    /// Where the bar ends, 0 to 1.
+    /// End of the bar, 0 to 1.
     pub share: f64,
-    /// Where its tail ends: what was, 0 to 1.
+    /// End of the tail, 0 to 1: the value before the plan.
     pub tail: f64,
-    /// The bar.
     pub style: Style,
-    /// Its tail.
     pub tail_style: Style,
 }
 
 impl ThinBar {
-    /// Draws it; a share above nothing shows at least half a cell.
+    /// Draws the bar; a share above 0 shows at least half a cell.
     pub fn draw(&self, buf: &mut Buffer, (x, y): (u16, u16), width: u16) {
         let halves = |share: f64| (share.clamp(0.0, 1.0) * f64::from(width) * 2.0).round() as u16;
         let bar = if self.share > 0.0 { halves(self.share).max(1) } else { 0 };

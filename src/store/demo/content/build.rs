@@ -1,4 +1,4 @@
-//! Build logs: ninja with and without command lines, compiler warnings, the linker's last words.
+//! Build logs: ninja with and without command lines, compiler warnings, a failed link.
 use super::super::rng::Rng;
 use super::super::template::{Pools, fill};
 use super::source::{DIRS, STEMS};
@@ -27,14 +27,14 @@ const LINK: &[&str] = &[
     "/usr/bin/ld: CMakeFiles/agent.dir/src/{dir}/{stem}.cpp.o: in function `_ZN5agent4ring5QueueINS_{Type}Lm4096EE{#4-9}{fn}ERKS1_St12memory_orderb.constprop.{#0-3}':\n{stem}.cpp:(.text+0x{x4}): undefined reference to `__atomic_{op}'\n",
 ];
 
-/// The object `step` makes, as ninja names it.
+/// Returns the source and the object of `step`, as ninja names them.
 fn unit(step: usize) -> (String, String) {
     let dir = DIRS[step / STEMS.len() % DIRS.len()];
     let stem = STEMS[step % STEMS.len()];
     (format!("src/{dir}/{stem}.cpp"), format!("CMakeFiles/agent.dir/src/{dir}/{stem}.cpp.o"))
 }
 
-/// `ninja -v`: every command line in full, warnings in between, the link that fails at the end.
+/// `ninja -v`: every command line in full, warnings in between, and a failed link at the end.
 pub(in super::super) fn verbose(rng: &mut Rng) -> String {
     let mut out = String::with_capacity(140_000);
     for step in 1..STEPS - 1 {
@@ -52,7 +52,7 @@ pub(in super::super) fn verbose(rng: &mut Rng) -> String {
     out
 }
 
-/// `ninja`: one short line a step from `first` on, warnings, and a failure when `fails`.
+/// `ninja`: one short line per step from `first` on, warnings, and a failure when `fails`.
 pub(in super::super) fn short(rng: &mut Rng, first: usize, steps: usize, fails: bool) -> String {
     let mut out = String::new();
     for step in first..first + steps {
@@ -67,7 +67,7 @@ pub(in super::super) fn short(rng: &mut Rng, first: usize, steps: usize, fails: 
     out
 }
 
-/// The linker's complaints, `chars` long, between ninja's lines: what `tail -200` shows of a failed link.
+/// Linker errors of about `chars` bytes between ninja's lines, as `tail -200` of a failed link shows them.
 pub(in super::super) fn failure(rng: &mut Rng, chars: usize) -> String {
     let mut out = format!("[{}/{STEPS}] Linking CXX executable bin/agent\nFAILED: bin/agent\n", STEPS - 1);
     let floor = out.len() + chars;

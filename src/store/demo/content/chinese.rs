@@ -64,7 +64,7 @@ const ROWS: &[&str] = &[
     "{人}补充说明:{事}的回滚方案已经演练过一次,整个过程不超过{#5-25}分钟。",
 ];
 
-/// Notes of about `chars` characters, in lines.
+/// Lines of notes, about `chars` characters.
 pub(in super::super) fn notes(rng: &mut Rng, chars: usize) -> String {
     lines(rng, POOLS, ROWS, chars * 3)
 }
@@ -91,7 +91,6 @@ pub(in super::super) fn report(rng: &mut Rng, week: u64, chars: usize) -> String
     out
 }
 
-/// One line a colleague would send.
 pub(in super::super) fn remark(rng: &mut Rng) -> String {
     let row = rng.pick(ROWS);
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! What an operations channel pulls: cluster events, journals as JSON, packet dumps.
+//! Output for an operations channel: cluster events, journals as JSON, packet dumps.
 use super::super::rng::Rng;
 use super::super::template::{Pools, fill, lines};
 
@@ -49,7 +49,7 @@ pub(in super::super) fn service_log(rng: &mut Rng, chars: usize) -> String {
     lines(rng, POOLS, rows, chars)
 }
 
-/// Disk and load of every node, a line each.
+/// Load, memory and disk of every node, one line each.
 pub(in super::super) fn health(rng: &mut Rng) -> String {
     let row = "  load {#0-3}.{#10-99}  mem {#30-88}%  disk / {#40-86}%  /var {#30-91}%  up {#1-90}d  pods {#11-48}  restarts {#0-3}\n";
     NODES.iter().fold(String::new(), |mut out, node| {
@@ -59,7 +59,7 @@ pub(in super::super) fn health(rng: &mut Rng) -> String {
     })
 }
 
-/// Cut to `chars` bytes (the text is ASCII), the last of them no white space, which a tool would strip.
+/// Cuts an ASCII text to `chars` bytes and ends it with `]`, because a tool would strip white space at the end.
 fn exact(mut text: String, chars: usize) -> String {
     text.truncate(chars - 1);
     text.push(']');

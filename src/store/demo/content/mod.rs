@@ -1,4 +1,4 @@
-//! What tools print and pages say: all of it invented, drawn from templates.
+//! Output of tools and web pages: all invented, generated from templates.
 pub(super) mod build;
 pub(super) mod chinese;
 pub(super) mod infra;

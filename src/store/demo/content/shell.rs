@@ -1,4 +1,4 @@
-//! Output of everyday commands: listings, searches, history, facts about the board.
+//! Output of everyday commands: listings, searches, history, board info.
 use super::super::rng::Rng;
 use super::super::template::{Pools, fill_to_string, lines};
 use super::source::{DIRS, STEMS};
@@ -46,7 +46,7 @@ pub(in super::super) fn listing(rng: &mut Rng, chars: usize) -> String {
     format!("total 18204\ndrwxr-xr-x 14 pi pi   4096 Mar  5 08:12 .\n{}", lines(rng, POOLS, rows, chars))
 }
 
-/// What `cmake` says while it looks at a system, about `chars` long.
+/// Output of `cmake` while it inspects a system, about `chars` long.
 pub(in super::super) fn configure(rng: &mut Rng, chars: usize) -> String {
     let rows: &[&str] = &[
         "-- Looking for {header}.h - found",
@@ -71,19 +71,19 @@ pub(in super::super) fn backups(rng: &mut Rng) -> String {
     lines(rng, POOLS, rows, 2_600)
 }
 
-/// A long check that reports its progress.
+/// Output of a long check with progress lines, about `chars` long.
 pub(in super::super) fn check(rng: &mut Rng, chars: usize) -> String {
     let row = "[{#0-1}:{#10-59}] pack {x16}: {#12-96} blobs, {#1-16}.{#0-9} MiB, hash {x12} ok";
     format!("{}no errors were found\n", lines(rng, POOLS, &[row], chars))
 }
 
-/// Where a mail filter would put things.
+/// Output of a mail filter's dry run, about `chars` long.
 pub(in super::super) fn mails(rng: &mut Rng, chars: usize) -> String {
     let row = "would move <{x12}.{#100-999}@mail.example> from inbox to archive/2026/{dir} ({#2-90} kB, thread of {#1-9})";
     lines(rng, POOLS, &[row], chars)
 }
 
-/// `grep -rn` for atomics over the sources.
+/// `grep -rn` for atomics in the sources, about `chars` long.
 pub(in super::super) fn grep(rng: &mut Rng, chars: usize) -> String {
     let rows: &[&str] = &[
         "src/{dir}/{stem}.cpp:{#12-480}:    {var}.{op}(next, std::memory_order_{order});",
@@ -94,13 +94,13 @@ pub(in super::super) fn grep(rng: &mut Rng, chars: usize) -> String {
     lines(rng, POOLS, rows, chars)
 }
 
-/// `git log --stat`.
+/// `git log --stat`, about `chars` long.
 pub(in super::super) fn git_log(rng: &mut Rng, chars: usize) -> String {
     let commit = "commit {x40}\nAuthor: {who} <dev@agent.example>\nDate:   {day} {#10-19}:{#10-59}:{#10-59} 2026 +0800\n\n    {subject}\n\n src/{dir}/{stem}.cpp | {#2-80} ++++++++++-----\n src/{dir}/{stem}.hpp | {#1-20} ++-\n 2 files changed, {#3-90} insertions(+), {#1-40} deletions(-)\n";
     lines(rng, POOLS, &[commit], chars)
 }
 
-/// A short look at the board: kernel, memory, temperature.
+/// Board info: kernel, memory, temperature.
 pub(in super::super) fn board(rng: &mut Rng) -> String {
     let text = "Linux pi4 6.6.62+rpt-rpi-v8 #1 SMP PREEMPT aarch64 GNU/Linux\nprocessor : 0..3\nBogoMIPS  : 108.00\nFeatures  : fp asimd evtstrm crc32 cpuid\nCPU implementer : 0x41\nCPU part  : 0xd08 (Cortex-A72)\nRevision  : c03114\nModel     : Raspberry Pi 4 Model B Rev 1.4\n\n               total        used        free      shared  buff/cache   available\nMem:            3793         {#900-2200}         {#120-900}          34        1188        2301\nSwap:            511          {#0-420}         {#80-511}\ntemp={#48-79}.{#0-9}'C  throttled=0x0\n";
     fill_to_string(rng, POOLS, text)

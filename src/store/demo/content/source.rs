@@ -3,10 +3,10 @@ use super::super::rng::Rng;
 use super::super::template::{Pools, fill};
 use std::fmt::Write as _;
 
-/// Directories of the project.
+/// Folders of the project.
 pub(in super::super) const DIRS: [&str; 12] =
     ["net", "codec", "store", "sched", "util", "proto", "probe", "sink", "cfg", "http", "ring", "trace"];
-/// Stems of its files; with the directories they give every translation unit.
+/// File stems; combined with the folders they give every translation unit.
 pub(in super::super) const STEMS: [&str; 35] = [
     "poller", "frame", "segment", "timer", "arena", "packet", "gauge", "writer", "schema", "client", "slot",
     "span", "socket", "varint", "index", "worker", "string", "header", "thermal", "batch", "parser",

@@ -1,4 +1,4 @@
-//! How an assistant thinks aloud over code and logs.
+//! Thinking texts of an assistant that reads code and logs.
 use super::super::rng::Rng;
 use super::super::template::{Pools, fill_to_string, sentence_case};
 use super::source::{DIRS, STEMS};

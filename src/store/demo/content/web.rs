@@ -1,4 +1,4 @@
-//! Web pages: manuals, wikis and papers as a reader extracts them, and what a browser's snapshot shows.
+//! Web pages: manuals, wikis and papers as a reader extracts them, and browser snapshots.
 use super::super::rng::Rng;
 use super::super::template::{Pools, fill, fill_to_string, lines, sentence_case};
 
@@ -151,7 +151,7 @@ fn table(out: &mut String, rng: &mut Rng) {
     out.push('\n');
 }
 
-/// What the browser tool shows of a page: an outline of roles and names.
+/// A browser snapshot of a page: an outline of roles and names.
 pub(in super::super) fn snapshot(rng: &mut Rng, title: &str, size: usize) -> String {
     let rows: &[&str] = &[
         "  - link \"{head}\" [ref=e{#10-900}] [cursor=pointer]",

@@ -1,5 +1,5 @@
-//! A spawned crawler: a loop of page fetches up to 88 % of the window. Its cache mark is hours old by now, so the next
-//! call would meet an open gate and lose most of those pages.
+//! A spawned crawler: a loop of page fetches up to 88% of the window. Its cache mark is hours old, so the next call
+//! would prune most of those pages.
 use super::super::content::web;
 use super::super::model::SONNET;
 use super::super::prompt::RESEARCH;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 const KEY: &str = "agent:research:subagent:0d6f4b52-8a1c-4c55-9e0b-2b7f0f3ad914";
 
-/// Where the crawler keeps pages that an earlier fetch brought along.
+/// Folder with pages that an earlier fetch saved.
 const SAVED: &str = "/home/mei/.openclaw/workspace-research/pages";
 
 const PAGES: [(&str, &str); 12] = [
@@ -29,7 +29,6 @@ const PAGES: [(&str, &str); 12] = [
     ("https://papers.example/wide-cas", "Wide compare-and-swap in practice"),
 ];
 
-/// The session.
 pub(in super::super) fn sessions() -> Vec<DemoSession> {
     let mut s = TranscriptWriter::begin("research crawl", &SONNET, &RESEARCH, at(9, 48));
     s.user("[Subagent Task]: Read everything linked from the two release notes that concerns 16-byte atomics on AArch64. Come back with a table: source, claim, evidence, date.");
@@ -46,7 +45,7 @@ pub(in super::super) fn sessions() -> Vec<DemoSession> {
     vec![DemoSession::new("research", KEY, &s, &chat)]
 }
 
-/// Three pages a round: one alone, two in one step, of which the second was saved to disk by an earlier fetch.
+/// Fetches three pages per round: one alone, then two in one step, of which an earlier fetch saved the second.
 fn rounds(s: &mut TranscriptWriter, first: usize, end: usize) {
     for round in first..end {
         let mut pages = (0..3).map(|i| PAGES[(round * 3 + i) % PAGES.len()]).map(|(url, title)| {

@@ -1,5 +1,5 @@
-//! A nightly job in a session of its own: short, cheap, far from any threshold. Its row is stored twice, under the
-//! job's key and under the run's (store D4).
+//! A nightly job in its own session: short, cheap, far from any threshold. It has two rows, one under the job's key and
+//! one under the run's (store D4).
 use super::super::content::{infra, shell};
 use super::super::model::HAIKU;
 use super::super::prompt::MINIMAL;
@@ -11,7 +11,6 @@ use serde_json::json;
 
 const CWD: &str = "/home/mei/.openclaw/workspace";
 
-/// The session.
 pub(in super::super) fn sessions() -> Vec<DemoSession> {
     let mut s = TranscriptWriter::begin("cron nightly", &HAIKU, &MINIMAL, at(3, 30));
     s.user("[cron nightly] Check that the three backups of last night exist and are larger than the night before. Report only problems.\nCurrent time: Thursday, March 5th, 2026 — 3:30 AM (UTC)");

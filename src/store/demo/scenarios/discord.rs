@@ -1,4 +1,4 @@
-//! An operations channel with a heartbeat every 20 to 40 minutes: the cache mark never grows an hour old, so pruning
+//! An operations channel with a heartbeat every 20 to 40 minutes: the cache mark never gets an hour old, so pruning
 //! never runs, while every heartbeat pays for the whole prompt again.
 use super::super::content::{infra, shell};
 use super::super::model::OPUS;
@@ -23,7 +23,6 @@ const NEWS: [&str; 8] = [
     "Queue depth is back to normal after the batch at the full hour.",
 ];
 
-/// The session.
 pub(in super::super) fn sessions() -> Vec<DemoSession> {
     let mut s = TranscriptWriter::begin("discord ops", &OPUS, &FULL, at(13, 31) - 24 * 3_600_000);
     for beat in 0..49 {

@@ -1,4 +1,4 @@
-//! The weekly-report assistant: almost all Chinese, so characters / 4 says a third of what the provider counts.
+//! A weekly-report assistant: almost all Chinese, so chars / 4 is a third of the provider's count.
 use super::super::content::chinese;
 use super::super::model::OPUS;
 use super::super::prompt::FULL;
@@ -20,7 +20,6 @@ const ASKS: [&str; 8] = [
     "再检查一遍错别字,然后存成文件",
 ];
 
-/// The session.
 pub(in super::super) fn sessions() -> Vec<DemoSession> {
     let mut s = TranscriptWriter::begin("feishu weekly", &OPUS, &FULL, at(9, 1) - 14 * DAY);
     for week in 7..10 {

@@ -1,5 +1,5 @@
-//! What a store collects over time: a transcript no row names, two archives, a file a crash has damaged, and a row
-//! whose first answer was never written.
+//! Leftovers of a store: a transcript without a row, two archives, a file that a crash damaged, and a row whose first
+//! reply was never written.
 use super::super::content::{infra, shell, source, web};
 use super::super::model::{HAIKU, OPUS, SONNET};
 use super::super::prompt::{FULL, MINIMAL, RESEARCH};
@@ -11,12 +11,11 @@ use serde_json::json;
 
 const CWD: &str = "/home/mei/.openclaw/workspace";
 
-/// The sessions.
 pub(in super::super) fn sessions() -> Vec<DemoSession> {
     vec![damaged(), unwritten(), orphan(), reset(), deleted()]
 }
 
-/// A hook's session after a power cut: one line in the middle is torn, the last one has no end.
+/// A hook's session after a power cut: one line in the middle is torn, the last one is cut off.
 fn damaged() -> DemoSession {
     let mut s = TranscriptWriter::begin("hook triage", &HAIKU, &MINIMAL, at(10, 15));
     for mail in ["Invoice 2291 is overdue", "Your domain expires in 14 days", "Minutes of Tuesday"] {
@@ -38,8 +37,8 @@ fn damaged() -> DemoSession {
     session
 }
 
-/// Cuts a line in the middle of the file in half, and the last one before its line feed. The entry whose line is torn
-/// is a result with no mark below it, so its child becomes an orphan.
+/// Cuts two lines to three fifths: a tool result in the middle of the file, whose child becomes an orphan, and the last
+/// line, which also loses its line feed.
 fn tear(bytes: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(bytes);
     let rows: Vec<&str> = text.lines().collect();
@@ -60,7 +59,7 @@ fn tear(bytes: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A chat whose first answer is not there yet: a row, no file (store E7).
+/// A chat without its first reply: a row, no file (store E7).
 fn unwritten() -> DemoSession {
     let s = TranscriptWriter::begin("telegram 9020", &OPUS, &FULL, at(14, 5));
     let mut row = json!({"sessionId": s.id, "updatedAt": at(14, 5) + 48_000, "systemSent": true,
@@ -78,7 +77,7 @@ fn unwritten() -> DemoSession {
     }
 }
 
-/// The daily reset gave its key a new session; the old transcript stayed (store G).
+/// A transcript without a row: the daily reset gave its key a new session (store G).
 fn orphan() -> DemoSession {
     let mut s = TranscriptWriter::begin("research orphan", &SONNET, &RESEARCH, at(18, 2) - 3 * DAY);
     s.user("Collect what is known about the size of a cache line on our boards.");
@@ -103,7 +102,7 @@ fn reset() -> DemoSession {
     DemoSession::unlisted("main", format!("{}.jsonl.reset.2026-03-04T08-12-44.918Z", s.id), &s)
 }
 
-/// Archived when its session was deleted (store F2).
+/// Archived because its session was deleted (store F2).
 fn deleted() -> DemoSession {
     let mut s = TranscriptWriter::begin("research deleted", &SONNET, &RESEARCH, at(11, 20) - 6 * DAY);
     s.user("Read the draft and tell me what is unclear.");

@@ -1,5 +1,5 @@
-//! Notes taken with a model of another provider: pruning is configured but the provider takes no part in it, so no
-//! cache mark is ever written (pruning 3.6).
+//! Notes with a model of another provider: pruning is configured but does not apply to the provider, so no cache mark
+//! is ever written (pruning 3.6).
 use super::super::content::{source, web};
 use super::super::model::GPT;
 use super::super::prompt::RESEARCH;
@@ -38,7 +38,6 @@ const ASKS: [(&str, &str); 7] = [
     ),
 ];
 
-/// The session.
 pub(in super::super) fn sessions() -> Vec<DemoSession> {
     let mut s = TranscriptWriter::begin("llvm notes", &GPT, &RESEARCH, at(16, 20) - DAY);
     for (round, (asked, answer)) in ASKS.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The research agent's own session: two compactions, three branches at one question, one of them left with a
-//! summary, and labels that name the forks.
+//! The research agent's main session: two compactions, three branches at one question, one of them summarised on
+//! leaving, and labels for the forks.
 use super::super::content::{source, web};
 use super::super::model::SONNET;
 use super::super::prompt::RESEARCH;
@@ -67,7 +67,6 @@ const QUESTIONS: [(&str, &str); 14] = [
     ),
 ];
 
-/// The session.
 pub(in super::super) fn sessions() -> Vec<DemoSession> {
     let mut s = TranscriptWriter::begin("research main", &SONNET, &RESEARCH, at(5, 40));
     let details = json!({"readFiles": [format!("{HOME}/notes/traces.cpp")], "modifiedFiles": [format!("{HOME}/notes/allocators.md")]});
@@ -116,7 +115,7 @@ fn source_of(s: &mut TranscriptWriter, size: u64) -> ToolUse {
     web_fetch(s, &format!("https://papers.example/{number}"), &title, &body)
 }
 
-/// Three ways to measure, tried from one point. Returns that point; the leaf is on the third.
+/// Tries three ways to measure from one point. Returns that point; the leaf is on the third branch.
 fn forks(s: &mut TranscriptWriter) -> usize {
     let fork = s.answer(
         "Before we choose: there are three ways to drive such a workload. Shall I try each for a moment?",

@@ -1,5 +1,5 @@
-//! An incident channel: one turn asks for three dumps at once, 330,371 characters that cost 1.40 characters a token.
-//! They lie behind the last assistant message, where no pruning setting reaches.
+//! An incident channel: one turn requests three dumps at once, 330,371 chars at 1.40 chars per token. They follow the
+//! last assistant message, so no pruning setting applies to them.
 use super::super::content::infra;
 use super::super::model::OPUS;
 use super::super::prompt::FULL;
@@ -11,7 +11,7 @@ use super::at;
 const CWD: &str = "/home/mei/ops";
 const TITLE: &str = "#infra";
 
-/// Who wrote, what, the steps taken (see [`work`]), the answer.
+/// Sender, message, steps (see [`work`]), reply.
 type Turn = (&'static str, &'static str, &'static str, &'static str);
 
 const TURNS: [Turn; 9] = [
@@ -88,7 +88,6 @@ fn work(s: &mut TranscriptWriter, step: char) -> ToolUse {
     }
 }
 
-/// The session.
 pub(in super::super) fn sessions() -> Vec<DemoSession> {
     let mut s = TranscriptWriter::begin("slack infra", &OPUS, &FULL, at(12, 4));
     for (who, asked, steps, answer) in TURNS {

@@ -1,5 +1,5 @@
-//! A C++ build that fails on a Raspberry Pi: a long morning, one compaction, an abandoned branch, and a build of
-//! 38 minutes after which the prompt is too long. The cache mark was 53 minutes old then, so pruning kept still.
+//! A C++ build that fails on a Raspberry Pi: a long morning, one compaction, an abandoned branch, and a build of 38
+//! minutes after which the prompt is too long. The cache mark was 53 minutes old then, so pruning did not run.
 use super::super::content::{build, shell, source, thought, web};
 use super::super::model::OPUS;
 use super::super::prompt::FULL;
@@ -11,10 +11,10 @@ use super::super::transcript_writer::TranscriptWriter;
 use super::at;
 use serde_json::json;
 
-/// Where the project lies on the board.
+/// Folder of the project on the board.
 const HOME: &str = "/home/pi/agent";
 
-/// A run of the morning: what was asked, the steps taken (see [`work`]), what was answered.
+/// One run: message, steps (see [`work`]), reply.
 type Run = (&'static str, &'static str, &'static str);
 
 const MORNING: [Run; 21] = [
@@ -124,7 +124,7 @@ const TAIL: [Run; 2] = [
 
 const SUMMARY: &str = include_str!("../../../../assets/demo/telegram-summary.md");
 
-/// One step of the morning: `r`ead, `g`rep, git `l`og, `j`ournal, `b`oard, `n`inja, li`s`ting, `w`eb page, `B`rowser,
+/// Builds one tool call: `r`ead, `g`rep, git `l`og, `j`ournal, `b`oard, `n`inja, li`s`ting, `w`eb page, `B`rowser,
 /// `c`make, `e`dit, no`T`es.
 fn work(s: &mut TranscriptWriter, step: char) -> ToolUse {
     let size = s.rng.range(1_900, 6_600) as usize;
@@ -177,7 +177,6 @@ fn run(s: &mut TranscriptWriter, (asked, steps, answer): Run) {
     s.answer(answer);
 }
 
-/// The session.
 pub(in super::super) fn sessions() -> Vec<DemoSession> {
     let mut s = TranscriptWriter::begin("telegram 8812", &OPUS, &FULL, at(8, 29));
     for morning in MORNING.into_iter().chain(TAIL) {

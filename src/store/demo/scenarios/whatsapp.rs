@@ -1,4 +1,4 @@
-//! A family group: many short messages, hardly any tool. Nothing to prune and no need to.
+//! A family group: many short messages, hardly any tools, so nothing to prune.
 use super::super::content::chinese;
 use super::super::model::HAIKU;
 use super::super::prompt::FULL;
@@ -45,7 +45,6 @@ const TALK: [(&str, &str, &str); 9] = [
     ("妈妈", "谢谢小助手", "不客气,祝大家周末愉快。"),
 ];
 
-/// The session.
 pub(in super::super) fn sessions() -> Vec<DemoSession> {
     let mut s = TranscriptWriter::begin("whatsapp family", &HAIKU, &FULL, at(7, 9) - 10 * DAY);
     for day in (0..=10).rev() {

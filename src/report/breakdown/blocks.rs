@@ -1,0 +1,183 @@
+//! The heaviest block of a heavy message, from its body: only the few messages that sizes name are read.
+
+use std::collections::HashMap;
+
+use crate::context::bodies::entry_message;
+use crate::ids::EntryIx;
+use crate::js::{self, Value};
+use crate::redact;
+use crate::session::LoadedSession;
+use crate::session::message::excerpt::read_excerpt;
+use crate::session::message::find_call;
+use crate::store::body::{self, BodyError};
+use crate::store::entry::Role;
+use crate::store::measure::{pi_block_chars, role_of};
+
+/// What a block is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BlockKind {
+    /// Text of anyone.
+    Text,
+    /// What the model thought.
+    Thinking,
+    /// A call of this tool.
+    Call(String),
+    /// An image.
+    Image,
+    /// A summary.
+    Summary,
+    /// What a shell command printed.
+    Output,
+}
+
+impl BlockKind {
+    /// The word in JSON.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Thinking => "thinking",
+            Self::Call(_) => "toolCall",
+            Self::Image => "image",
+            Self::Summary => "summary",
+            Self::Output => "output",
+        }
+    }
+
+    /// A few words for a person.
+    pub fn label(&self) -> String {
+        match self {
+            Self::Call(tool) => format!("call of {tool}"),
+            other => other.as_str().to_owned(),
+        }
+    }
+}
+
+/// The heaviest block of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeavyBlock {
+    /// What it is.
+    pub kind: BlockKind,
+    /// Chars it counts (compaction 1.2–1.7).
+    pub chars: u64,
+    /// Blocks of the message.
+    pub block_count: usize,
+    /// What the message is about, on one line: the arguments of the call a result answers, else its own words.
+    pub topic: String,
+}
+
+/// Heavy blocks by their entries; in their place what is wrong where a line could not be read again.
+pub type HeavyBlocks = HashMap<EntryIx, Result<HeavyBlock, String>>;
+
+/// Reads the messages of these entries and names the heaviest block of each. Stops where `wanted` says no.
+pub fn heavy_blocks(
+    inspection: &LoadedSession,
+    entries: &[EntryIx],
+    wanted: &mut dyn FnMut() -> bool,
+) -> HeavyBlocks {
+    let mut blocks = HeavyBlocks::new();
+    for entry in entries.iter().take_while(|_| wanted()) {
+        blocks.insert(*entry, heavy_block(inspection, *entry).map_err(|error| error.to_string()));
+    }
+    blocks
+}
+
+fn heavy_block(inspection: &LoadedSession, entry: EntryIx) -> Result<HeavyBlock, BodyError> {
+    let (source, index) = (&inspection.source, &*inspection.index);
+    let value = body::read_entry(source, index, entry)?;
+    let message = entry_message(&value, index.entry(entry).kind);
+    let (kind, chars, blocks) = heaviest_block(&message);
+    let arguments = find_call(inspection, entry)?.and_then(|call| call.arguments);
+    let about = match arguments.filter(|line| !line.is_empty()) {
+        Some(line) => redact::masked(&line).into_owned(),
+        None => read_excerpt(source, index, entry)?.text_with_envelope(),
+    };
+    Ok(HeavyBlock { kind, chars, block_count: blocks, topic: about })
+}
+
+/// The heaviest block of a message, its chars, and how many blocks there are. Of equals the first.
+fn heaviest_block(message: &Value) -> (BlockKind, u64, usize) {
+    let role = role_of(message);
+    let blocks: Vec<(BlockKind, u64)> = match (role, message.get("content")) {
+        (Role::BashExecution, _) => {
+            vec![
+                field_block(message, "command", BlockKind::Call("!".into())),
+                field_block(message, "output", BlockKind::Output),
+            ]
+        }
+        (Role::CompactionSummary | Role::BranchSummary, _) => {
+            vec![field_block(message, "summary", BlockKind::Summary)]
+        }
+        (_, Some(Value::Array(blocks))) => blocks.iter().map(|block| measure_block(role, block)).collect(),
+        _ => vec![field_block(message, "content", BlockKind::Text)],
+    };
+    let count = blocks.len();
+    let heavier = |best: (BlockKind, u64), next: (BlockKind, u64)| if next.1 > best.1 { next } else { best };
+    let (kind, chars) = blocks.into_iter().reduce(heavier).unwrap_or((BlockKind::Text, 0));
+    (kind, chars, count)
+}
+
+fn field_block(message: &Value, key: &str, kind: BlockKind) -> (BlockKind, u64) {
+    (kind, message.get(key).and_then(Value::as_str).map_or(0, |text| text.len() as u64))
+}
+
+fn measure_block(role: Role, block: &Value) -> (BlockKind, u64) {
+    let is = |kind: &str| block.get("type").is_some_and(|value| value.str_is(kind));
+    let kind = if is("thinking") {
+        BlockKind::Thinking
+    } else if is("toolCall") {
+        BlockKind::Call(
+            block.get("name").map(|name| js::to_text(Some(name)).to_string_lossy()).unwrap_or_default(),
+        )
+    } else if is("image") {
+        BlockKind::Image
+    } else {
+        BlockKind::Text
+    };
+    let chars = pi_block_chars(role, block).ok().filter(|chars| chars.is_finite() && *chars > 0.0);
+    (kind, chars.unwrap_or(0.0) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::testing::{call, entry_ix, loaded_session, message, result, transcript, user};
+
+    fn heavy(json: &str) -> (String, u64, usize) {
+        let (kind, chars, blocks) = heaviest_block(&js::parse(json).unwrap());
+        (kind.label(), chars, blocks)
+    }
+
+    #[test]
+    fn the_heaviest_block_is_the_one_that_counts_most() {
+        let assistant = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"123"},{"type":"text","text":"12345"},
+            {"type":"toolCall","name":"exec","arguments":{"command":"make"}},null]}"#;
+        assert_eq!(heavy(assistant), ("call of exec".into(), 22, 4));
+        let image =
+            r#"{"role":"ROLE","content":[{"type":"text","text":"see"},{"type":"image","data":"xx"}]}"#;
+        assert_eq!(heavy(&image.replace("ROLE", "toolResult")), ("image".into(), 4_800, 2));
+        assert_eq!(heavy(&image.replace("ROLE", "user")), ("text".into(), 3, 2));
+        assert_eq!(heavy(r#"{"role":"user","content":"hello"}"#), ("text".into(), 5, 1));
+        assert_eq!(
+            heavy(r#"{"role":"bashExecution","command":"ls","output":"a b c"}"#),
+            ("output".into(), 5, 2)
+        );
+        assert_eq!(heavy(r#"{"role":"compactionSummary","summary":"so far"}"#), ("summary".into(), 6, 1));
+        assert_eq!(heavy("5"), ("text".into(), 0, 1));
+    }
+
+    #[test]
+    fn a_result_is_about_what_its_call_asked_for_and_a_broken_line_says_what_is_wrong() {
+        let text = transcript(&[
+            user("go on"),
+            call("c", "exec", r#"{"command":"make -j2"}"#),
+            result("c", "exec", "done", ""),
+            message(r#"{"role":"user","content":"and now?"}"#),
+        ]);
+        let inspection = loaded_session(&text, 1_000.0);
+        let blocks = heavy_blocks(&inspection, &[entry_ix(2), entry_ix(3)], &mut || true);
+        let result = blocks[&entry_ix(2)].as_ref().unwrap();
+        assert_eq!((result.topic.as_str(), result.chars), ("make -j2", 4));
+        assert_eq!(blocks[&entry_ix(3)].as_ref().unwrap().topic, "and now?");
+        assert!(heavy_blocks(&inspection, &[entry_ix(2)], &mut || false).is_empty());
+    }
+}

@@ -1,0 +1,187 @@
+//! The sections of what precedes the messages: system prompt, tool schemas, workspace files (compaction 11.3).
+
+use std::collections::HashMap;
+
+use super::lines::sort_by_tokens;
+use super::sections::SectionBuilder;
+use super::{Figure, Line, Section, SectionKind, warnings};
+use crate::context::breakdown::{PromptParts, PromptPiece, ToolTotals};
+use crate::context::budget::BudgetPart;
+use crate::format::{format_timestamp, group_digits, quantity};
+use crate::store::prompt_report::{InjectedFile, ReportSource, SystemPromptReport, ToolSize};
+
+/// Three sections with a report, one that says that there is none without.
+pub(super) fn prompt_sections(view: &SectionBuilder) -> Vec<Section> {
+    match (view.session.prompt_report.as_deref(), &view.now.prompt) {
+        (Some(report), Some(parts)) => {
+            vec![system_section(view, report, parts), tools_section(view, report, parts), files_section(view, report, parts)]
+        }
+        _ => vec![
+            Section::new(SectionKind::Part(BudgetPart::System), "System prompt", Figure::Unknown)
+                .with_note("no report stored")
+                .with_explanation(
+                    "No run has left a report of system prompt, tools and workspace files in the session row. Where a \
+                     provider counted the prompt, they are what is not accounted for.",
+                ),
+        ],
+    }
+}
+
+fn system_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &PromptParts) -> Section {
+    let mut lines = vec![piece_line("instructions", parts.instructions, "")];
+    lines.push(piece_line("skills", parts.skills, &format_count_or_none(report.skills.len(), "skill")));
+    let mut skills: Vec<Line> = report
+        .skills
+        .iter()
+        .zip(&parts.skill_pieces)
+        .map(|(skill, it)| piece_line(&skill.name, *it, ""))
+        .collect();
+    sort_by_tokens(&mut skills);
+    skills.push(piece_line("around them", parts.skills_overhead, ""));
+    lines.extend(skills.into_iter().filter(has_chars).map(Line::indented));
+    lines.push(piece_line("tool list", parts.tool_list, &format_count_or_none(report.tools.len(), "tool")));
+    let when =
+        report.generated_at.and_then(format_timestamp).map_or_else(String::new, |at| format!(", {at}"));
+    view.part_section(BudgetPart::System, "System prompt")
+        .with_note(format!("report: {}{when}", report.source.as_str()))
+        .with_explanation(describe_report_origin(report))
+        .with_lines(lines)
+}
+
+/// Where a report comes from, in one sentence.
+fn describe_report_origin(report: &SystemPromptReport) -> String {
+    let mut words = Vec::new();
+    if let Some(workspace) = &report.workspace {
+        words.push(format!("workspace {workspace}"));
+    }
+    if let Some(sandbox) = &report.sandbox {
+        let mode = sandbox.mode.as_deref().unwrap_or("unknown");
+        let inside = match sandbox.is_sandboxed {
+            Some(true) => ", this session in it",
+            Some(false) => ", this session outside",
+            None => "",
+        };
+        words.push(format!("sandbox {mode}{inside}"));
+    }
+    if let Some(model) = &report.model {
+        words.push(format!("made for {model}"));
+    }
+    let limits = [("a file", report.max_file_chars), ("all files", report.max_total_chars)];
+    let limits = limits
+        .iter()
+        .filter_map(|(what, most)| Some(format!("{what} up to {} chars", group_digits((*most)?))));
+    words.extend(limits);
+    words.join(" · ")
+}
+
+fn tools_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &PromptParts) -> Section {
+    let pieces = report.tools.iter().zip(&parts.schema_pieces);
+    let used: HashMap<&str, &ToolTotals> =
+        view.now.tools.iter().filter_map(|tool| Some((tool.name.as_deref()?, tool))).collect();
+    let line = |(tool, it): (&ToolSize, &PromptPiece)| {
+        tool_line(view, tool, *it, used.get(tool.name.as_str()).copied())
+    };
+    let mut lines: Vec<Line> = pieces.map(line).collect();
+    sort_by_tokens(&mut lines);
+    lines.extend(Some(piece_line("of no tool in the list", parts.other_schemas, "")).filter(has_chars));
+    let idle = lines.iter().filter(|line| line.note.ends_with(NOT_CALLED)).count();
+    let unused = if idle > 0 && !view.now.tools.is_empty() {
+        format!(", {idle} not called in this window")
+    } else {
+        String::new()
+    };
+    let described = group_digits(parts.descriptions.tokens);
+    let words = match report.source {
+        ReportSource::Transcript => {
+            "Declared in the transcript: name, description and parameters of each, sent with every call."
+                .to_owned()
+        }
+        _ => format!(
+            "Sent with every call, called or not. Their descriptions, ~{described} tokens, are sent too and in no estimate."
+        ),
+    };
+    view.part_section(BudgetPart::Tools, "Tool schemas")
+        .with_note(format!("{}{unused}", quantity(report.tools.len() as f64, "tool")))
+        .with_explanation(words)
+        .with_lines(lines)
+}
+
+/// What a tool says that no message of the window calls.
+const NOT_CALLED: &str = "not called";
+
+fn tool_line(view: &SectionBuilder, tool: &ToolSize, it: PromptPiece, used: Option<&ToolTotals>) -> Line {
+    let calls = used.map_or(0, |used| used.calls.count);
+    let call = if calls > 0 { quantity(calls as f64, "call") } else { NOT_CALLED.into() };
+    let parameters = match tool.property_count {
+        Some(1) => "1 property, ".into(),
+        Some(count) => format!("{} properties, ", group_digits(count)),
+        None => String::new(),
+    };
+    piece_line(&tool.name, it, &format!("{parameters}{call}"))
+        .with_entry(used.and_then(|used| view.heaviest_with_tool(used)))
+        .with_explanation(format!(
+            "{}: schema {} chars, description {} chars",
+            tool.name,
+            group_digits(tool.schema_chars),
+            group_digits(tool.summary_chars)
+        ))
+}
+
+fn files_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &PromptParts) -> Section {
+    let mut lines: Vec<Line> =
+        report.files.iter().zip(&parts.file_pieces).map(|(file, it)| file_line(report, file, *it)).collect();
+    sort_by_tokens(&mut lines);
+    lines.extend(Some(piece_line("around them", parts.files_overhead, "")).filter(has_chars));
+    let (cut, missing) = (report.truncated_files().count(), report.missing_files().count());
+    let mut notes = vec![quantity(report.files.len() as f64, "file")];
+    notes.extend((cut > 0).then(|| format!("{cut} cut")));
+    notes.extend((missing > 0).then(|| format!("{missing} missing")));
+    let words = warnings(report).join(" ");
+    let section = view
+        .part_section(BudgetPart::Files, "Workspace files")
+        .with_note(notes.join(", "))
+        .with_explanation(words)
+        .with_lines(lines);
+    Section { has_warning: cut + missing > 0, ..section }
+}
+
+fn file_line(report: &SystemPromptReport, file: &InjectedFile, it: PromptPiece) -> Line {
+    let (raw, sent) = (group_digits(file.raw_chars), group_digits(file.injected_chars));
+    let place = file.path.as_deref().unwrap_or(&file.name);
+    let (note, words) = match file.status() {
+        "missing" => {
+            ("missing".into(), format!("{place} is expected and not there: a notice of {sent} chars is sent"))
+        }
+        "truncated" => {
+            let over = report.max_file_chars.filter(|most| file.raw_chars > *most);
+            let limit = over.map_or("bootstrapTotalMaxChars".into(), |most| {
+                format!("bootstrapMaxChars, {}", group_digits(most))
+            });
+            let words =
+                format!("{place}: {sent} of {raw} chars are sent, the middle is left out: over {limit}");
+            (format!("cut, {raw} chars on disk"), words)
+        }
+        _ => (String::new(), format!("{place}: {sent} chars")),
+    };
+    let name = if file.name.is_empty() { "— not named" } else { &file.name };
+    Line {
+        has_warning: file.is_missing || file.is_truncated,
+        ..piece_line(name, it, &note).with_explanation(words)
+    }
+}
+
+fn piece_line(label: &str, piece: PromptPiece, note: &str) -> Line {
+    let label = if label.is_empty() { "— not named" } else { label };
+    let chars = format!("{} chars", group_digits(piece.chars));
+    let words = format!("{label}: {chars}");
+    let note = if note.is_empty() { chars } else { note.to_owned() };
+    Line::new(label, piece.tokens).with_note(note).with_explanation(words)
+}
+
+fn format_count_or_none(count: usize, noun: &str) -> String {
+    if count == 0 { "none".into() } else { quantity(count as f64, noun) }
+}
+
+fn has_chars(line: &Line) -> bool {
+    line.note != "0 chars"
+}

@@ -1,0 +1,255 @@
+//! What a provider counted for the last prompt, against the estimate of that same prompt; and why they differ.
+
+use crate::context::breakdown::PromptParts;
+use crate::context::budget::{Budget, FixedChars};
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::format::{format_count, format_span};
+use crate::ids::EntryIx;
+use crate::session::{LoadedSession, Unmeasured};
+use crate::store::entry::Role;
+use crate::store::prompt_report::ReportSource;
+
+/// A report may come before the turn it is of by as much as it takes to begin a run, ms.
+const SAME_RUN_MS: f64 = 300_000.0;
+
+/// Why measured and estimated tokens differ.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RemainderCause {
+    /// No run left a report: what precedes the messages is in the remainder.
+    NoReport,
+    /// The report was estimated and not left by a run (compaction 11.4).
+    EstimatedReport,
+    /// The report is of a run of another session.
+    OtherSession,
+    /// The report is of a run on another model, this one.
+    OtherModel(String),
+    /// The report was made this long before the turn of the call, ms.
+    OlderReport(f64),
+    /// The report is of that run: the rule is wrong by this much, or something is sent that it does not count.
+    Estimator,
+}
+
+/// The last call that a provider counted, measured and estimated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remainder {
+    /// The answer that says what was counted.
+    pub entry: EntryIx,
+    /// Prompt tokens as counted.
+    pub measured: u64,
+    /// The estimate of the same prompt: what precedes the messages, and the messages before that answer.
+    pub estimated: u64,
+    /// Chars of the same prompt.
+    pub chars: u64,
+    /// Estimated tokens of that answer and what came after it: not in either of the two.
+    pub tokens_since: u64,
+    /// Tool descriptions of the report, tokens: sent, and in no estimate.
+    pub tool_description_tokens: u64,
+    /// Why the two differ.
+    pub cause: RemainderCause,
+}
+
+impl Remainder {
+    /// Compares the two for a session, or says why nothing was counted.
+    pub fn new(inspection: &LoadedSession) -> Result<Self, Unmeasured> {
+        let measured = inspection.measured?;
+        let messages = &inspection.context.messages;
+        let at = inspection.context.position(measured.entry).ok_or(Unmeasured::NoUsage)?;
+        let tokens = |from: usize, to: usize| -> u64 {
+            messages[from..to].iter().map(|message| estimate_or_zero(&message.size)).sum()
+        };
+        let fixed = inspection.fixed_chars.unwrap_or_default();
+        let chars: u64 = messages[..at].iter().map(|message| message.size.pi_chars.whole_chars()).sum();
+        Ok(Self {
+            entry: measured.entry,
+            measured: measured.prompt_tokens,
+            estimated: inspection.fixed_tokens() + tokens(0, at),
+            chars: fixed.system + fixed.tools + chars,
+            tokens_since: tokens(at, messages.len()),
+            tool_description_tokens: tool_description_tokens(inspection),
+            cause: remainder_cause(inspection, at),
+        })
+    }
+
+    /// Measured less estimated, tokens; negative where the estimate is the larger.
+    pub fn difference(&self) -> i64 {
+        self.measured as i64 - self.estimated as i64
+    }
+
+    /// Why, in a few words.
+    pub fn label(&self) -> String {
+        match &self.cause {
+            RemainderCause::NoReport => "no report stored".into(),
+            RemainderCause::EstimatedReport => "the report was estimated".into(),
+            RemainderCause::OtherSession => "the report is another session's".into(),
+            RemainderCause::OtherModel(model) => format!("the report is of {model}"),
+            RemainderCause::OlderReport(ms) => format!("the report is {} older", format_span(*ms)),
+            RemainderCause::Estimator if self.difference() < 0 => "the estimate is the larger".into(),
+            RemainderCause::Estimator => format!("{:.1} chars to a token, not 4", self.chars_per_token()),
+        }
+    }
+
+    /// Chars that the provider counted as one token.
+    pub fn chars_per_token(&self) -> f64 {
+        self.chars as f64 / self.measured.max(1) as f64
+    }
+
+    /// Why, in a sentence or two.
+    pub fn explanation(&self) -> String {
+        match &self.cause {
+            RemainderCause::NoReport => "No report of the system prompt is stored with this session: system prompt, workspace files \
+                 and tool schemas are in here, and the error of the estimate."
+                .into(),
+            RemainderCause::EstimatedReport => {
+                "The stored report was estimated and not left by a run: what was sent may have been of another size.".into()
+            }
+            RemainderCause::OtherSession => {
+                "The stored report is of a run of another session: system prompt and tools may have been of another size."
+                    .into()
+            }
+            RemainderCause::OtherModel(model) => format!(
+                "The stored report is of a run on {model}, the count of another model: their prompts and tools may differ."
+            ),
+            RemainderCause::OlderReport(ms) => format!(
+                "The stored report was made {} before the turn of this call: files, skills and tools may have changed since.",
+                format_span(*ms)
+            ),
+            RemainderCause::Estimator => self.estimator_explanation(),
+        }
+    }
+
+    fn estimator_explanation(&self) -> String {
+        if self.difference() < 0 {
+            return "The rule counts more than the provider did, or the call was sent with results pruned."
+                .into();
+        }
+        let described = if self.tool_description_tokens > 0 {
+            format!(
+                " Descriptions of tools, ~{} tokens, are sent and in no estimate.",
+                format_count(self.tool_description_tokens as f64)
+            )
+        } else {
+            String::new()
+        };
+        let ratio = self.chars_per_token();
+        format!("The rule takes 4 chars a token; here the provider counted one for {ratio:.1}.{described}")
+    }
+}
+
+fn tool_description_tokens(inspection: &LoadedSession) -> u64 {
+    let report = inspection.prompt_report.as_deref();
+    let parts = |report| PromptParts::new(report, &Budget::fixed_only(Some(FixedChars::new(report))));
+    report.map_or(0, |report| parts(report).descriptions.tokens)
+}
+
+/// The first of the reasons that holds. `at` is the place of the answer among the messages.
+fn remainder_cause(inspection: &LoadedSession, at: usize) -> RemainderCause {
+    let Some(report) = inspection.prompt_report.as_deref() else { return RemainderCause::NoReport };
+    match report.source {
+        ReportSource::Estimate => return RemainderCause::EstimatedReport,
+        // What the transcript holds is what was in force, however old.
+        ReportSource::Transcript => return RemainderCause::Estimator,
+        ReportSource::Run | ReportSource::Recorded | ReportSource::Unknown => {}
+    }
+    if report.session_id.as_ref().is_some_and(|id| *id != inspection.item.id) {
+        return RemainderCause::OtherSession;
+    }
+    let index = &inspection.index;
+    let messages = &inspection.context.messages;
+    let answered = index.entry(messages[at].entry).model.and_then(|(_, model)| index.values.text(model));
+    if let Some(model) = report.model.as_ref().filter(|model| answered.is_some_and(|other| other != **model))
+    {
+        return RemainderCause::OtherModel(model.clone());
+    }
+    let turn = messages[..at].iter().rev().find(|message| message.size.role == Role::User);
+    let began = turn.map(|message| index.entry(message.entry).time_ms).filter(|ms| ms.is_finite());
+    let older = began.zip(report.generated_at).map(|(began, made)| began - made);
+    match older.filter(|ms| *ms > SAME_RUN_MS) {
+        Some(ms) => RemainderCause::OlderReport(ms),
+        None => RemainderCause::Estimator,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::js;
+    use crate::session::MeasuredPrompt;
+    use crate::session::testing::{entry_ix, loaded_session, message, transcript, user};
+    use crate::store::prompt_report::SystemPromptReport;
+
+    /// Two turns; the second answer says what its prompt counted. Entries are a minute apart, from 13:00:07.
+    fn session(measured: u64, report: Option<&str>) -> LoadedSession {
+        let answer = |text: &str| {
+            message(&format!(
+                r#"{{"role":"assistant","provider":"p","model":"m-1","content":[{{"type":"text","text":"{text}"}}],"usage":{{"input":{measured}}},"stopReason":"stop"}}"#
+            ))
+        };
+        let text = transcript(&[user("12345678"), answer("1234"), user("123456789012"), answer("12345")]);
+        let report =
+            report.map(|report| SystemPromptReport::from_value(&js::parse(report).unwrap()).unwrap());
+        LoadedSession {
+            measured: Ok(MeasuredPrompt { prompt_tokens: measured, entry: entry_ix(3) }),
+            fixed_chars: report.as_ref().map(FixedChars::new),
+            prompt_report: report.map(Arc::new),
+            ..loaded_session(&text, 1_000.0)
+        }
+    }
+
+    fn cause_of(report: &str) -> RemainderCause {
+        Remainder::new(&session(50, Some(report))).unwrap().cause
+    }
+
+    const RUN: &str = r#""source":"run","model":"m-1","sessionId":"s","systemPrompt":{"chars":80}"#;
+    /// 13:02:07, when the second turn began.
+    const TURN: i64 = 1_795_093_327_000;
+
+    #[test]
+    fn measured_and_estimated_are_of_the_same_prompt() {
+        let remainder = Remainder::new(&session(50, Some(&format!("{{{RUN}}}")))).unwrap();
+        // 20 of the system prompt, and 2 + 1 + 3 of the messages before the answer; the answer itself came since.
+        assert_eq!((remainder.measured, remainder.estimated, remainder.tokens_since), (50, 26, 2));
+        assert_eq!((remainder.difference(), remainder.chars), (24, 104));
+        assert_eq!(remainder.label(), "2.1 chars to a token, not 4");
+    }
+
+    #[test]
+    fn without_a_report_the_remainder_holds_what_precedes_the_messages() {
+        let remainder = Remainder::new(&session(50, None)).unwrap();
+        assert_eq!(
+            (remainder.estimated, remainder.difference(), &remainder.cause),
+            (6, 44, &RemainderCause::NoReport)
+        );
+        assert!(remainder.explanation().contains("No report"));
+    }
+
+    #[test]
+    fn an_estimate_that_is_the_larger_is_no_less_than_nothing() {
+        let remainder = Remainder::new(&session(10, Some(&format!("{{{RUN}}}")))).unwrap();
+        assert_eq!((remainder.difference(), remainder.cause.clone()), (-16, RemainderCause::Estimator));
+        assert_eq!(remainder.label(), "the estimate is the larger");
+    }
+
+    #[test]
+    fn a_report_that_is_not_of_that_run_says_so() {
+        assert_eq!(cause_of(r#"{"source":"estimate"}"#), RemainderCause::EstimatedReport);
+        assert_eq!(
+            cause_of(&format!("{{{RUN}}}").replace(r#":"s""#, r#":"t""#)),
+            RemainderCause::OtherSession
+        );
+        assert_eq!(
+            cause_of(&format!("{{{RUN}}}").replace("m-1", "m-2")),
+            RemainderCause::OtherModel("m-2".into())
+        );
+        let made = |ms: i64| cause_of(&format!(r#"{{{RUN},"generatedAt":{}}}"#, TURN - ms));
+        assert_eq!((made(300_000), made(-60_000)), (RemainderCause::Estimator, RemainderCause::Estimator));
+        assert_eq!(made(300_001), RemainderCause::OlderReport(300_001.0));
+    }
+
+    #[test]
+    fn what_was_not_counted_cannot_be_compared() {
+        let session = LoadedSession { measured: Err(Unmeasured::SinceCommit), ..session(50, None) };
+        assert_eq!(Remainder::new(&session), Err(Unmeasured::SinceCommit));
+    }
+}

@@ -1,0 +1,269 @@
+//! What a compaction of a session comes to, in numbers a person asks for: whether it would fire, where it cuts, what
+//! it summarises, keeps and loses.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::context::tokens::usage::last_usage;
+use crate::gateway::compaction::CompactionSettings;
+use crate::ids::EntryIx;
+use crate::plan::Plan;
+use crate::policy::Reason;
+use crate::policy::compact::{BranchEntry, Preparation};
+use crate::session::{LoadedSession, Unmeasured};
+use crate::store::entry::{EntryKind, Role};
+
+/// A planned compaction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CompactionView {
+    /// Whether the runtime would compact now.
+    pub trigger: CompactionTrigger,
+    /// Tokens of the context as the runtime stores them with the compaction (compaction 3.9); NaN for odd usage.
+    pub tokens_before: f64,
+    /// The first entry that is kept.
+    pub first_kept: EntryIx,
+    /// The turn that the cut splits.
+    pub split: Split,
+    /// The summary of the compaction before, which the new one takes up (compaction 3.12).
+    pub previous: MessageTotals,
+    /// Summarised as history.
+    pub history: MessageTotals,
+    /// Summarised as the beginning of a split turn.
+    pub turn_prefix: MessageTotals,
+    /// Kept as they are.
+    pub kept: MessageTotals,
+    /// Kept by the compaction before, and lost with this one (compaction 3.3).
+    pub lost: MessageTotals,
+    /// Tokens the summary is taken to have.
+    pub summary_tokens: u64,
+    /// Estimated tokens of the messages after it.
+    pub tokens_after: u64,
+}
+
+/// Messages and their estimated tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MessageTotals {
+    /// Messages.
+    pub messages: u64,
+    /// Tokens.
+    pub tokens: u64,
+}
+
+/// What the cut does to a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Split {
+    /// It stands between two turns.
+    None,
+    /// It stands inside one.
+    Turn,
+    /// It stands between two turns, but an entry before the person's message makes the runtime take the whole turn
+    /// before for the beginning of a split one (compaction 3.8c).
+    Misdetected,
+}
+
+impl Split {
+    /// The word in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Turn => "turn",
+            Self::Misdetected => "false",
+        }
+    }
+}
+
+/// Whether the runtime compacts by itself (compaction 2.7, 2.11).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CompactionTrigger {
+    /// Tokens of the last answer's own usage; none without one.
+    pub tokens: Option<f64>,
+    /// Above this many it compacts.
+    pub threshold: f64,
+    /// It would.
+    pub fires: bool,
+}
+
+impl LoadedSession {
+    /// Whether the runtime would compact after the last answer on the path: by that answer's usage alone.
+    pub fn compaction_trigger(&self, plan: &Plan) -> CompactionTrigger {
+        self.compaction_trigger_with(&plan.settings.compaction)
+    }
+
+    /// The same under these settings. What was counted before a summary, or on the branch that this one was copied
+    /// from, is not looked at (compaction 2.13).
+    pub fn compaction_trigger_with(&self, settings: &CompactionSettings) -> CompactionTrigger {
+        let (window, rules) = (self.window.tokens, self.ruleset.id.rules());
+        let stale = matches!(
+            self.measured,
+            Err(Unmeasured::SinceCompaction | Unmeasured::SinceReset | Unmeasured::SinceCommit)
+        );
+        let usage = last_usage(&self.index, &self.context.path).filter(|_| !stale);
+        let tokens = usage.map(|(_, usage)| usage.context_tokens);
+        CompactionTrigger {
+            tokens,
+            threshold: settings.threshold(window),
+            fires: tokens.is_some_and(|tokens| settings.should_compact_under(rules, tokens, window)),
+        }
+    }
+
+    /// The compaction of a plan; none where it takes no part or finds nothing to do.
+    pub fn compaction_view(&self, plan: &Plan) -> Option<CompactionView> {
+        let preparation = plan.compaction?;
+        let branch = &self.details.as_ref()?.branch;
+        let lost_until = preparation.previous_compaction.unwrap_or(0).min(preparation.start);
+        let sent: HashSet<EntryIx> = self.context.messages.iter().map(|message| message.entry).collect();
+        let lost = branch[..lost_until].iter().filter(|entry| sent.contains(&entry.entry));
+        Some(CompactionView {
+            trigger: self.compaction_trigger(plan),
+            tokens_before: preparation.tokens_before,
+            first_kept: preparation.first_kept,
+            split: detect_split(branch, &preparation),
+            previous: previous_summary(plan),
+            history: message_totals(branch, preparation.history(), preparation.previous_compaction),
+            turn_prefix: message_totals(branch, preparation.turn_prefix(), preparation.previous_compaction),
+            kept: message_totals(branch, kept_range(branch, &preparation), preparation.previous_compaction),
+            lost: lost.fold(MessageTotals::default(), add_entry),
+            summary_tokens: plan.settings.summary_tokens,
+            tokens_after: plan
+                .effects
+                .iter()
+                .find(|effect| effect.policy == crate::policy::Policy::Compact)?
+                .tokens_after,
+        })
+    }
+}
+
+fn previous_summary(plan: &Plan) -> MessageTotals {
+    let fates = plan.fates().iter().zip(&*plan.tokens_before);
+    fates.filter(|(fate, _)| fate.reason == Reason::PreviousSummary).fold(
+        MessageTotals::default(),
+        |part, (_, tokens)| MessageTotals { messages: part.messages + 1, tokens: part.tokens + tokens },
+    )
+}
+
+fn kept_range(branch: &[BranchEntry], preparation: &Preparation) -> Range<usize> {
+    preparation.cut.first_kept..branch.len()
+}
+
+/// The messages of some entries, without the summary before, which is no part of what is considered.
+fn message_totals(branch: &[BranchEntry], range: Range<usize>, previous: Option<usize>) -> MessageTotals {
+    range.filter(|at| Some(*at) != previous).map(|at| &branch[at]).fold(MessageTotals::default(), add_entry)
+}
+
+fn add_entry(part: MessageTotals, entry: &BranchEntry) -> MessageTotals {
+    match entry.message {
+        Some(size) => {
+            MessageTotals { messages: part.messages + 1, tokens: part.tokens + estimate_or_zero(&size) }
+        }
+        None => part,
+    }
+}
+
+fn detect_split(branch: &[BranchEntry], preparation: &Preparation) -> Split {
+    if preparation.cut.turn_start.is_none() {
+        return Split::None;
+    }
+    let cut = &branch[preparation.cut.first_kept];
+    let silent =
+        !matches!(cut.kind, EntryKind::Message | EntryKind::CustomMessage | EntryKind::BranchSummary);
+    let first = branch[preparation.cut.first_kept..].iter().find(|entry| entry.kind == EntryKind::Message);
+    let before_user = first.is_some_and(|entry| entry.role() == Some(Role::User));
+    if silent && before_user { Split::Misdetected } else { Split::Turn }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+    use crate::policy::prune::Gate;
+    use crate::policy::{Policy, PolicySet, PolicySettings, Reason};
+    use crate::session::testing::{call, entry_ix, loaded_session, message, result, transcript, user};
+
+    fn view(entries: &[String], keep: f64) -> CompactionView {
+        let inspection = loaded_session(&transcript(entries), 200_000.0).load_details().expect("reads");
+        let mut settings = PolicySettings {
+            enabled: PolicySet::of(&[Policy::Compact]),
+            ..inspection.configured_settings.clone()
+        };
+        settings.compaction.keep_recent_tokens = keep;
+        let plan = inspection.plan(&settings, Gate::Off).expect("plans");
+        inspection.compaction_view(&plan).expect("something to compact")
+    }
+
+    #[test]
+    fn a_cut_inside_a_turn_is_told_with_what_stands_before_it() {
+        let entries = [
+            user("12345678"),
+            user("12345678"),
+            call("c1", "exec", "{}"),
+            result("c1", "exec", "12345678", ""),
+        ];
+        let view = view(&entries, 3.0);
+        assert_eq!((view.split, view.first_kept), (Split::Turn, entry_ix(2)));
+        assert_eq!((view.history.messages, view.turn_prefix.messages, view.kept.messages), (1, 1, 2));
+    }
+
+    #[test]
+    fn an_entry_between_turns_makes_the_turn_before_look_split() {
+        let touch =
+            r#"{"type":"custom","customType":"openclaw.cache-ttl","data":{"timestamp":1}}"#.to_owned();
+        let entries = [user("12345678"), call("c1", "exec", "{}"), touch, user("12345678")];
+        let view = view(&entries, 2.0);
+        assert_eq!(
+            (view.split, view.history.messages, view.turn_prefix.messages),
+            (Split::Misdetected, 0, 2)
+        );
+    }
+
+    #[test]
+    fn by_the_newest_rules_what_the_compaction_before_kept_is_considered_again() {
+        let before =
+            r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
+        let entries = [user("12345678"), before, user("12345678"), user("12345678")];
+        let mut inspection = loaded_session(&transcript(&entries), 200_000.0);
+        inspection.ruleset.id = Ruleset::V2026_9_2;
+        let inspection = inspection.load_details().expect("reads");
+        let mut settings = PolicySettings::built_in(Ruleset::V2026_9_2, 200_000.0);
+        settings.enabled = PolicySet::of(&[Policy::Compact]);
+        settings.compaction.keep_recent_tokens = 2.0;
+        let plan = inspection.plan(&settings, Gate::Off).expect("plans");
+        let view = inspection.compaction_view(&plan).expect("something to compact");
+        assert_eq!((view.lost.messages, view.history.messages, view.kept.messages), (0, 2, 1));
+        let reasons: Vec<Reason> = plan.fates().iter().map(|fate| fate.reason).collect();
+        assert_eq!(
+            reasons,
+            [
+                Reason::PreviousSummary,
+                Reason::SummarisedHistory,
+                Reason::SummarisedHistory,
+                Reason::KeptRecent
+            ]
+        );
+    }
+
+    #[test]
+    fn a_session_compacts_strictly_above_the_window_less_the_reserve() {
+        let answer = |total: u32| {
+            let usage = format!(r#""usage":{{"input":{total},"totalTokens":{total}}}"#);
+            message(&format!(r#"{{"role":"assistant","stopReason":"stop","content":[],{usage}}}"#))
+        };
+        let settings = CompactionSettings { reserve_tokens: 20_000.0, ..CompactionSettings::default() };
+        let trigger = |total, measured| {
+            let session = loaded_session(&transcript(&[user("go"), answer(total)]), 200_000.0);
+            LoadedSession { measured: Err(measured), ..session }.compaction_trigger_with(&settings)
+        };
+        assert!(!trigger(180_000, Unmeasured::NoUsage).fires);
+        assert!(trigger(180_001, Unmeasured::NoUsage).fires);
+        let stale = trigger(180_001, Unmeasured::SinceCompaction);
+        assert_eq!((stale.tokens, stale.threshold, stale.fires), (None, 180_000.0, false));
+    }
+
+    #[test]
+    fn what_the_compaction_before_kept_is_told_as_lost() {
+        let before =
+            r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
+        let view = view(&[user("12345678"), before, user("12345678"), user("12345678")], 2.0);
+        assert_eq!((view.lost.messages, view.history.messages, view.kept.messages), (1, 1, 1));
+    }
+}

@@ -1,0 +1,449 @@
+//! Two branches of a session beside each other: where they part, what each sends to the model, what it cost and what the
+//! next prompt from it would. Pure.
+
+use std::collections::HashSet;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use crate::commit::{Receipt, receipts};
+use crate::context::budget::Budget;
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::context::{Context, ContextMessage, build_context};
+use crate::format::cost::{format_amount, format_cost};
+use crate::format::group_digits_with;
+use crate::ids::EntryIx;
+use crate::replay::Cost;
+use crate::session::LoadedSession;
+use crate::session::usage_totals::PriceCache;
+use crate::store::entry::{MessageSize, Role, Usage};
+use crate::store::index::Index;
+use crate::store::intern::IdIx;
+use crate::transcript::{Leaf, copied_answers};
+
+/// One of the two.
+#[derive(Debug, Clone)]
+pub struct ComparedBranch {
+    /// The entry it ends at.
+    pub leaf: EntryIx,
+    /// Its name.
+    pub name: String,
+    /// It is the session's own leaf.
+    pub active: bool,
+    /// Entries from the root on.
+    pub entries: usize,
+    /// Entries behind the one both have last.
+    pub unique_entries: usize,
+    /// Messages that the model is sent.
+    pub messages: usize,
+    /// What fills the window, estimated tokens.
+    pub budget: Budget,
+    /// Answers that a provider counted; copies count as what they are copies of.
+    pub calls: usize,
+    /// Their cost, failed ones included.
+    pub cost: Cost,
+    /// Of that what was spent behind the entry both have last, copies left out: they were paid for once.
+    pub unique_cost: Cost,
+    /// Cost of the next prompt while nothing of it is cached, USD; none without a price.
+    pub next_cost_cold: Option<f64>,
+    /// The same while all of it is.
+    pub next_cost_warm: Option<f64>,
+}
+
+/// A fact of a branch: its name, and how it reads.
+pub type BranchFact = (&'static str, fn(&ComparedBranch) -> String);
+
+impl ComparedBranch {
+    /// What a list tells of a branch, by name.
+    pub const FACTS: [BranchFact; 8] = [
+        ("leaf", |branch| format!("{}{}", branch.name, if branch.active { " (active)" } else { "" })),
+        ("entries, its own", |branch| format!("{}, {}", branch.entries, branch.unique_entries)),
+        ("messages sent", |branch| branch.messages.to_string()),
+        ("next prompt", |branch| format!("~{}", group_digits_with(branch.tokens(), ','))),
+        ("next prompt costs, cold", |branch| format_usd_or_none(branch.next_cost_cold)),
+        ("next prompt costs, warm", |branch| format_usd_or_none(branch.next_cost_warm)),
+        ("cost of its calls", |branch| format_cost_or_none(&branch.cost)),
+        ("of that only here", |branch| format_cost_or_none(&branch.unique_cost)),
+    ];
+
+    /// Estimated tokens of the next prompt.
+    pub fn tokens(&self) -> u64 {
+        self.budget.total()
+    }
+}
+
+/// What became of a message from one branch to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MessageChange {
+    /// Both send the same.
+    Identical,
+    /// Both send it, with other content.
+    Changed,
+    /// Only the first branch sends it.
+    OnlyFirst,
+    /// Only the second branch sends it.
+    OnlySecond,
+}
+
+impl MessageChange {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Identical, Self::Changed, Self::OnlyFirst, Self::OnlySecond];
+
+    /// The word in JSON and on screen.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Identical => "same",
+            Self::Changed => "differs",
+            Self::OnlyFirst => "onlyFirst",
+            Self::OnlySecond => "onlySecond",
+        }
+    }
+
+    /// The same for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Identical => "the same on both",
+            Self::Changed => "with other content",
+            Self::OnlyFirst => "on the first only",
+            Self::OnlySecond => "on the second only",
+        }
+    }
+
+    /// The sign before a row.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Identical => " ",
+            Self::Changed => "~",
+            Self::OnlyFirst => "-",
+            Self::OnlySecond => "+",
+        }
+    }
+}
+
+/// A message of one branch or of both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ComparedMessage {
+    /// What became of it.
+    pub change: MessageChange,
+    /// Who speaks.
+    pub role: Role,
+    /// Where it stands on each branch.
+    pub entries: [Option<EntryIx>; 2],
+    /// Estimated tokens on each branch; 0 where it is not sent.
+    pub tokens: [u64; 2],
+}
+
+impl ComparedMessage {
+    /// The tool of a result.
+    pub fn tool(&self, index: &Index) -> Option<String> {
+        let entry = self.entries[1].or(self.entries[0])?;
+        let size = index.entry(entry).message.filter(|size| size.role == Role::ToolResult)?;
+        index.values.text(size.tool_name)
+    }
+}
+
+/// Two branches.
+#[derive(Debug, Clone)]
+pub struct BranchComparison {
+    /// The first, which the other is compared with.
+    pub first: ComparedBranch,
+    /// The second.
+    pub second: ComparedBranch,
+    /// The last entry both have; none where they have none.
+    pub fork_point: Option<EntryIx>,
+    /// Entries both have.
+    pub shared_entries: usize,
+    /// Every message of either, in order.
+    pub rows: Vec<ComparedMessage>,
+}
+
+impl BranchComparison {
+    /// Compares the branches that end at two entries. None where the runtime builds no context for one of them.
+    ///
+    /// `receipts` are the session's own: they name the entries that were changed, whatever their sizes say.
+    pub fn new(
+        inspection: &LoadedSession,
+        first: EntryIx,
+        second: EntryIx,
+        receipts: &[Receipt],
+    ) -> Option<Self> {
+        let paths = [first, second].map(|leaf| inspection.tree.path_to(&inspection.index, leaf));
+        let shared = paths[0].iter().zip(&paths[1]).take_while(|(a, b)| a == b).count();
+        let [a, b] = [first, second].map(|leaf| context_at(inspection, leaf));
+        let (a, b) = (a?, b?);
+        Some(Self {
+            first: compared_branch(inspection, first, &paths[0], shared, &a),
+            second: compared_branch(inspection, second, &paths[1], shared, &b),
+            fork_point: shared.checked_sub(1).map(|at| paths[0][at]),
+            shared_entries: shared,
+            rows: align_messages(&changed_pairs(inspection, receipts), &a.messages, &b.messages),
+        })
+    }
+
+    /// Messages that changed in some way, and their tokens on each branch.
+    pub fn count(&self, change: MessageChange) -> (usize, [u64; 2]) {
+        let of = self.rows.iter().filter(|row| row.change == change);
+        of.fold((0, [0, 0]), |(count, sum), row| {
+            (count + 1, [sum[0] + row.tokens[0], sum[1] + row.tokens[1]])
+        })
+    }
+}
+
+/// Compares two branches; where an end is not given, the branch before the newest commit with the active one. What is wrong
+/// is told in a sentence.
+pub fn compare_branches(
+    inspection: &LoadedSession,
+    leaves: [Option<EntryIx>; 2],
+) -> Result<BranchComparison, String> {
+    let receipts = receipts(&inspection.index, &inspection.source).map_err(|error| error.to_string())?;
+    let path = inspection.source.path().display();
+    let own = inspection.tree.leaf(&inspection.index, &Leaf::Own);
+    let second = leaves[1].or(own).ok_or_else(|| format!("{path}: there is no active branch."))?;
+    let first = leaves[0].or_else(|| default_other_branch(inspection, &receipts));
+    let first = first.ok_or_else(|| format!("{path}: there is only one branch."))?;
+    BranchComparison::new(inspection, first, second, &receipts)
+        .ok_or_else(|| format!("{path}: the runtime cannot build a context from one of these entries."))
+}
+
+/// The branch to compare the active one with where nobody names one: where the newest commit or undo of the active path
+/// came from, else the newest other end of the tree.
+pub fn default_other_branch(inspection: &LoadedSession, receipts: &[Receipt]) -> Option<EntryIx> {
+    let (index, tree) = (&inspection.index, &inspection.tree);
+    let own = tree.leaf(index, &Leaf::Own)?;
+    let left = receipts.iter().rev().find_map(|receipt| tree.find_by_text(index, &receipt.from_leaf));
+    let ends = || index.iter().rev().map(|(ix, _)| ix);
+    left.filter(|ix| *ix != own).or_else(|| {
+        ends().find(|ix| *ix != own && tree.children(*ix).is_empty() && !tree.path_to(index, *ix).is_empty())
+    })
+}
+
+fn context_at(inspection: &LoadedSession, leaf: EntryIx) -> Option<Context> {
+    let name = inspection.index.display_id(leaf);
+    build_context(&inspection.index, &inspection.tree, &Leaf::Id(name)).ok()
+}
+
+fn compared_branch(
+    inspection: &LoadedSession,
+    leaf: EntryIx,
+    path: &[EntryIx],
+    shared: usize,
+    context: &Context,
+) -> ComparedBranch {
+    let (index, tree) = (&inspection.index, &inspection.tree);
+    let usage = |ix: &EntryIx| index.entry(*ix).message?.usage.filter(Usage::has_prompt_tokens);
+    let copies = copied_answers(index, path);
+    let prices = PriceCache::new(inspection);
+    let own = path[shared..].iter().filter(|ix| !copies.contains(ix));
+    let budget = Budget::from_context(inspection.fixed_chars, context);
+    let millions = budget.total() as f64 / 1e6;
+    let price = inspection.price.as_ref();
+    // Where writing to the cache has no price of its own it costs what input costs.
+    let write = price.map(|price| if price.cache_write > 0.0 { price.cache_write } else { price.input });
+    ComparedBranch {
+        leaf,
+        name: index.display_id(leaf),
+        active: tree.leaf(index, &Leaf::Own) == Some(leaf),
+        entries: path.len(),
+        unique_entries: path.len() - shared,
+        messages: context.messages.len(),
+        budget,
+        calls: path.iter().filter_map(usage).count(),
+        cost: sum_costs(&prices, index, path.iter()),
+        unique_cost: sum_costs(&prices, index, own),
+        next_cost_cold: write.map(|price| price * millions),
+        next_cost_warm: price.map(|price| price.cache_read * millions),
+    }
+}
+
+fn format_usd_or_none(cost: Option<f64>) -> String {
+    cost.map_or_else(|| "\u{2014}".to_owned(), |usd| format_amount(usd, true))
+}
+
+fn format_cost_or_none(cost: &Cost) -> String {
+    format_cost(cost).unwrap_or_else(|| "\u{2014}".to_owned())
+}
+
+/// The cost of the calls among some entries, failed ones included.
+fn sum_costs<'a>(prices: &PriceCache<'_>, index: &Index, entries: impl Iterator<Item = &'a EntryIx>) -> Cost {
+    entries.fold(Cost::default(), |mut cost, ix| {
+        let entry = index.entry(*ix);
+        let counted = entry.message.and_then(|size| size.usage).filter(Usage::has_prompt_tokens);
+        let billed = index.unanchored_usage.get(ix).copied().filter(|_| entry.is_model_call());
+        if let Some(usage) = counted.or(billed) {
+            cost.add_usage(&usage, prices.price_of(*ix).as_ref());
+        }
+        cost
+    })
+}
+
+/// What tells a message from the others and stays when it is copied and shortened. Results are told by the call they
+/// answer; of everything else the sizes stay.
+#[derive(PartialEq, Eq, Hash, PartialOrd, Ord, Clone, Copy)]
+struct MessageSignature {
+    role: &'static str,
+    call: Option<IdIx>,
+    chars: u64,
+}
+
+fn signature(message: &ContextMessage) -> MessageSignature {
+    let size = &message.size;
+    let result = size.role == Role::ToolResult && size.call_id.is_some();
+    MessageSignature {
+        role: size.role.as_str(),
+        call: size.call_id.filter(|_| result),
+        chars: if result { 0 } else { size.pi_chars.whole_chars() },
+    }
+}
+
+/// Entries with the copies that were changed, either way round.
+fn changed_pairs(inspection: &LoadedSession, receipts: &[Receipt]) -> HashSet<[EntryIx; 2]> {
+    let find = |name: &String| inspection.tree.find_by_text(&inspection.index, name);
+    let pairs = receipts.iter().flat_map(|receipt| &receipt.changed);
+    let pairs = pairs.filter_map(|(from, to)| Some([find(from)?, find(to)?]));
+    pairs.flat_map(|[from, to]| [[from, to], [to, from]]).collect()
+}
+
+fn align_messages(
+    changed: &HashSet<[EntryIx; 2]>,
+    first: &[ContextMessage],
+    second: &[ContextMessage],
+) -> Vec<ComparedMessage> {
+    let like = |messages: &[ContextMessage]| messages.iter().map(signature).collect::<Vec<_>>();
+    let (a, b) = (like(first), like(second));
+    let mut rows = Vec::with_capacity(first.len().max(second.len()));
+    for op in capture_diff_slices(Algorithm::Patience, &a, &b) {
+        if let DiffOp::Equal { old_index, new_index, len } = op {
+            let pairs = first[old_index..old_index + len].iter().zip(&second[new_index..new_index + len]);
+            rows.extend(pairs.map(|(a, b)| paired_message(changed, a, b)));
+        } else {
+            rows.extend(first[op.old_range()].iter().map(|message| unpaired_message(message, 0)));
+            rows.extend(second[op.new_range()].iter().map(|message| unpaired_message(message, 1)));
+        }
+    }
+    rows
+}
+
+fn paired_message(
+    changed: &HashSet<[EntryIx; 2]>,
+    a: &ContextMessage,
+    b: &ContextMessage,
+) -> ComparedMessage {
+    let pair = [a.entry, b.entry];
+    let same =
+        a.entry == b.entry || (content_sizes(&a.size) == content_sizes(&b.size) && !changed.contains(&pair));
+    ComparedMessage {
+        change: if same { MessageChange::Identical } else { MessageChange::Changed },
+        role: a.size.role,
+        entries: pair.map(Some),
+        tokens: [estimate_or_zero(&a.size), estimate_or_zero(&b.size)],
+    }
+}
+
+/// What a change of content changes. Every change that was committed is known besides.
+fn content_sizes(size: &MessageSize) -> [u64; 6] {
+    let of = |count: u32| u64::from(count);
+    let counted = [size.pi_chars.whole_chars(), size.prune_chars.whole_chars()];
+    let [pi, prune] = counted;
+    [pi, prune, of(size.text_chars), of(size.images), of(size.thinking_chars), of(size.tool_call_chars)]
+}
+
+fn unpaired_message(message: &ContextMessage, side: usize) -> ComparedMessage {
+    let (mut entries, mut tokens) = ([None, None], [0, 0]);
+    entries[side] = Some(message.entry);
+    tokens[side] = estimate_or_zero(&message.size);
+    ComparedMessage {
+        change: if side == 0 { MessageChange::OnlyFirst } else { MessageChange::OnlySecond },
+        role: message.size.role,
+        entries,
+        tokens,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::testing::{call, loaded_session, message, result, transcript, user};
+
+    const USAGE: &str = r#""usage":{"input":1000,"output":10,"cacheRead":0,"cacheWrite":0,"totalTokens":1010,"cost":{"total":0.25}}"#;
+
+    fn answer(text: &str) -> String {
+        message(&format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}],{USAGE}}}"#))
+    }
+
+    /// A question, a call, a long result, an answer; then the result shortened on a branch from the call, and the answer
+    /// copied behind it.
+    fn session() -> LoadedSession {
+        let parent =
+            |entry: String, parent: &str| entry.replacen('{', &format!("{{\"parentId\":\"{parent}\","), 1);
+        loaded_session(
+            &transcript(&[
+                user("why?"),
+                call("c1", "exec", "{}"),
+                result("c1", "exec", &"x".repeat(4000), ""),
+                answer("so"),
+                parent(result("c1", "exec", "short", ""), "e1"),
+                parent(answer("so"), "e4"),
+            ]),
+            200_000.0,
+        )
+    }
+
+    #[test]
+    fn branches_are_told_apart_from_where_they_part() {
+        let session = session();
+        let other = default_other_branch(&session, &[]).unwrap();
+        let told = BranchComparison::new(&session, other, EntryIx(5), &[]).unwrap();
+        assert_eq!((told.first.name.as_str(), told.second.name.as_str()), ("e3", "e5"));
+        assert_eq!((told.shared_entries, told.fork_point), (2, Some(EntryIx(1))));
+        assert!(told.second.active && !told.first.active);
+        assert_eq!([told.first.messages, told.second.messages], [4, 4]);
+        assert_eq!([told.first.unique_entries, told.second.unique_entries], [2, 2]);
+        let (differs, tokens) = told.count(MessageChange::Changed);
+        assert_eq!((differs, tokens), (1, [1000, 2]));
+        assert_eq!(told.count(MessageChange::Identical).0, 3);
+        assert_eq!(told.first.tokens() - told.second.tokens(), 998);
+    }
+
+    #[test]
+    fn what_was_paid_once_is_not_the_branchs_own_twice() {
+        let session = session();
+        let told = BranchComparison::new(&session, EntryIx(3), EntryIx(5), &[]).unwrap();
+        assert_eq!([told.first.cost.total(), told.second.cost.total()], [Some(0.25), Some(0.25)]);
+        assert_eq!(
+            [told.first.unique_cost.total(), told.second.unique_cost.total()],
+            [Some(0.25), None],
+            "the copy was not paid"
+        );
+        assert_eq!([told.first.calls, told.second.calls], [1, 1]);
+    }
+
+    #[test]
+    fn a_branch_beside_itself_is_the_same() {
+        let session = session();
+        let told = BranchComparison::new(&session, EntryIx(5), EntryIx(5), &[]).unwrap();
+        assert!(told.rows.iter().all(|row| row.change == MessageChange::Identical));
+        assert_eq!((told.shared_entries, told.first.unique_entries), (4, 0));
+    }
+
+    #[test]
+    fn the_commit_says_what_changed_where_sizes_do_not() {
+        let session = session();
+        let receipt = Receipt {
+            kind: crate::commit::ReceiptKind::Commit,
+            entry: EntryIx(5),
+            id: "e5".into(),
+            time: 0.0,
+            from_leaf: "e3".into(),
+            undoes: None,
+            policies: Vec::new(),
+            changed: vec![("e3".into(), "e5".into())],
+            tokens_before: None,
+            tokens_after: None,
+            tool: None,
+        };
+        let told =
+            BranchComparison::new(&session, EntryIx(3), EntryIx(5), std::slice::from_ref(&receipt)).unwrap();
+        assert_eq!(told.count(MessageChange::Changed).0, 2);
+        let receipt = Receipt { from_leaf: "e1".into(), ..receipt };
+        assert_eq!(default_other_branch(&session, &[receipt]), Some(EntryIx(1)));
+    }
+}

@@ -1,0 +1,135 @@
+//! What each entry of a path weighs, by every measure that an estimator needs. Lines are read and parsed side by side,
+//! a block at a time, and nothing of them is kept.
+
+use std::ops::{Add, Sub};
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use crate::context::bodies::entry_message;
+use crate::context::tokens::bpe::Bpe;
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::context::tokens::script::ScriptChars;
+use crate::context::tokens::sent::{SentSize, each_text};
+use crate::context::tokens::weighted;
+use crate::ids::EntryIx;
+use crate::js::Value;
+use crate::report::estimators::{EstimatesError, Progress};
+use crate::session::LoadedSession;
+use crate::store::body::{self, BodyError};
+use crate::store::entry::{EntryKind, MessageSize};
+
+/// Bytes of lines that are parsed between two questions whether to go on.
+const BLOCK_BYTES: u64 = 4 << 20;
+
+/// What one message weighs, or several.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Weights {
+    /// Tokens as pi estimates them (compaction 1.1); a message it fails on weighs nothing.
+    pub(super) pi: u64,
+    /// Chars as the context pruner counts them (pruning 5.4).
+    pub(super) gateway: u64,
+    /// Tokens in the weighted form (pruning 8.5).
+    pub(super) weighted: u64,
+    /// Tokens by a tokenizer, without images.
+    pub(super) bpe: u64,
+    /// Chars that are sent.
+    pub(super) chars: ScriptChars,
+    /// Images that are sent.
+    pub(super) images: u64,
+}
+
+impl Weights {
+    fn from_message(size: &MessageSize, message: &Value, bpe: Option<Bpe>) -> Self {
+        let mut weights = Self {
+            pi: estimate_or_zero(size),
+            gateway: size.prune_chars.whole_chars(),
+            weighted: weighted::estimate_or_zero(message) as u64,
+            ..Self::default()
+        };
+        weights.images = u64::from(each_text(message, &mut |text| {
+            weights.chars += ScriptChars::from_text(text);
+            weights.bpe += bpe.map_or(0, |bpe| bpe.count(&text.to_string_lossy()));
+        }));
+        weights
+    }
+}
+
+impl From<SentSize> for Weights {
+    fn from(SentSize { chars, images }: SentSize) -> Self {
+        Self { chars, images, ..Self::default() }
+    }
+}
+
+impl Add for Weights {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            pi: self.pi + other.pi,
+            gateway: self.gateway + other.gateway,
+            weighted: self.weighted + other.weighted,
+            bpe: self.bpe + other.bpe,
+            chars: self.chars + other.chars,
+            images: self.images + other.images,
+        }
+    }
+}
+
+impl Sub for Weights {
+    type Output = Self;
+
+    /// Of running sums, the later less the earlier.
+    fn sub(self, other: Self) -> Self {
+        Self {
+            pi: self.pi - other.pi,
+            gateway: self.gateway - other.gateway,
+            weighted: self.weighted - other.weighted,
+            bpe: self.bpe - other.bpe,
+            chars: self.chars - other.chars,
+            images: self.images - other.images,
+        }
+    }
+}
+
+/// The weights of every entry of the path, in its order; of those without a message nothing.
+pub(super) fn weigh_path(
+    inspection: &LoadedSession,
+    bpe: Option<Bpe>,
+    progress: Progress<'_>,
+) -> Result<Vec<Weights>, EstimatesError> {
+    let path = &inspection.context.path;
+    let bytes = |ix: &EntryIx| u64::from(inspection.index.entry(*ix).bytes);
+    let total: u64 = path.iter().map(bytes).sum();
+    let mut weights = Vec::with_capacity(path.len());
+    let mut done = 0;
+    while weights.len() < path.len() {
+        if !progress(done, total) {
+            return Err(EstimatesError::Stopped);
+        }
+        let block = next_block(&path[weights.len()..], bytes);
+        done += block.iter().map(bytes).sum::<u64>();
+        let read: Result<Vec<Weights>, BodyError> =
+            block.par_iter().map(|ix| weigh_entry(inspection, *ix, bpe)).collect();
+        weights.extend(read?);
+    }
+    Ok(weights)
+}
+
+/// The first entries that make a block, at least one.
+fn next_block(path: &[EntryIx], bytes: impl Fn(&EntryIx) -> u64) -> &[EntryIx] {
+    let mut sum = 0;
+    let fits = path.iter().take_while(|ix| {
+        sum += bytes(ix);
+        sum <= BLOCK_BYTES
+    });
+    let count = fits.count();
+    &path[..count.max(1)]
+}
+
+fn weigh_entry(inspection: &LoadedSession, ix: EntryIx, bpe: Option<Bpe>) -> Result<Weights, BodyError> {
+    let entry = inspection.index.entry(ix);
+    let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
+    let Some(size) = entry.message.filter(|_| sent) else { return Ok(Weights::default()) };
+    let value = body::read_entry(&inspection.source, &inspection.index, ix)?;
+    Ok(Weights::from_message(&size, &entry_message(&value, entry.kind), bpe))
+}

@@ -1,0 +1,269 @@
+//! Every estimator beside what the provider counted, call by call along the path, and what each says the next
+//! prompt is. Bodies are read once, weighed, and let go.
+
+pub mod description;
+mod message_weights;
+mod walk;
+
+use crate::context::tokens::bpe::Bpe;
+use crate::context::tokens::calibration::{Calibration, Sample, TooFewCalls, calibrate};
+use crate::context::tokens::chars4::estimate_chars;
+use crate::context::tokens::deviation::{Deviation, relative_error};
+use crate::context::tokens::script::ScriptChars;
+use crate::context::tokens::sent::IMAGE_TOKENS;
+use crate::context::tokens::sent::SentSize;
+use crate::ids::EntryIx;
+use crate::session::LoadedSession;
+use crate::store::body::BodyError;
+use message_weights::Weights;
+use walk::{Anchor, Prompt};
+
+/// A way to tell how many tokens a prompt has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Estimator {
+    /// Four chars a token, rounded up per message, as pi and the gateway's compaction count (compaction 1.1 to 1.9).
+    Pi,
+    /// Four chars a token as the gateway's context pruning counts: images 8000 chars, other roles 256 (pruning 5.4).
+    Gateway,
+    /// The weighted form of 2026.9 (pruning 8.5).
+    Weighted,
+    /// What was counted last, and pi's estimate of all that came after (compaction 1.12, 2.14).
+    Usage,
+    /// A tokenizer.
+    Bpe,
+    /// Factors fitted to this session.
+    Calibrated,
+}
+
+impl Estimator {
+    /// Every estimator, in the order of tables.
+    pub const ALL: [Self; 6] =
+        [Self::Pi, Self::Gateway, Self::Weighted, Self::Usage, Self::Bpe, Self::Calibrated];
+
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pi => "pi",
+            Self::Gateway => "gateway",
+            Self::Weighted => "weighted",
+            Self::Usage => "usage",
+            Self::Bpe => "bpe",
+            Self::Calibrated => "calibrated",
+        }
+    }
+
+    /// Its name where there is no room: at most six columns.
+    pub fn short_name(self) -> &'static str {
+        match self {
+            Self::Pi => "pi",
+            Self::Gateway => "pruner",
+            Self::Weighted => "2026.9",
+            Self::Usage => "usage",
+            Self::Bpe => "bpe",
+            Self::Calibrated => "fit",
+        }
+    }
+
+    /// What it does, in a few words.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Pi => "chars/4 as pi counts",
+            Self::Gateway => "chars/4 as pruning counts",
+            Self::Weighted => "chars/4, CJK weighs more",
+            Self::Usage => "last count + chars/4 since",
+            Self::Bpe => "a tokenizer's count",
+            Self::Calibrated => "fitted to this session",
+        }
+    }
+}
+
+/// Tokens by each estimator, in the order of [`Estimator::ALL`]; none where it has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenEstimates([Option<u64>; 6]);
+
+impl TokenEstimates {
+    /// What one estimator says.
+    pub fn get(&self, estimator: Estimator) -> Option<u64> {
+        self.0[estimator as usize]
+    }
+}
+
+/// One call that a provider counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredCall {
+    /// The answer.
+    pub entry: EntryIx,
+    /// Prompt tokens: input + cacheRead + cacheWrite.
+    pub measured: u64,
+    /// What each estimator says of the same prompt.
+    pub estimates: TokenEstimates,
+    /// The count is lower than an earlier one though the context only grew: something was taken out for
+    /// this call alone, as context pruning does. The estimates are of another prompt, so no error counts it.
+    pub shrunk: bool,
+}
+
+impl MeasuredCall {
+    /// The error of an estimator at this call, as a share of what was counted.
+    pub fn error(&self, estimator: Estimator) -> Option<f64> {
+        relative_error(self.estimates.get(estimator)? as f64, self.measured as f64)
+    }
+}
+
+/// All estimators of one session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimates {
+    /// The calls on the path with a count, in order.
+    pub calls: Vec<MeasuredCall>,
+    /// The next prompt, as things stand.
+    pub next_prompt: TokenEstimates,
+    /// Chars of the messages of the next prompt.
+    pub chars: ScriptChars,
+    /// Images among them.
+    pub images: u64,
+    /// Estimated tokens before the messages, where a run left a report; every estimator but the last counts them so.
+    pub fixed_tokens: Option<u64>,
+    /// The tokenizer.
+    pub bpe: Bpe,
+    /// The fit, or why there is none.
+    pub calibration: Result<Calibration, TooFewCalls>,
+    /// Answers left out as copies of a rewritten branch: their counts are of the context they were copied from.
+    pub copies: usize,
+    deviations: [Option<Deviation>; 6],
+}
+
+impl Estimates {
+    /// How far an estimator is off over all calls that count; none without one.
+    pub fn deviation(&self, estimator: Estimator) -> Option<&Deviation> {
+        self.deviations[estimator as usize].as_ref()
+    }
+
+    /// The last call whose error counts.
+    pub fn last_reliable_call(&self) -> Option<&MeasuredCall> {
+        self.calls.iter().rev().find(|call| !call.shrunk)
+    }
+}
+
+/// Why there are no estimates.
+#[derive(Debug, thiserror::Error)]
+pub enum EstimatesError {
+    /// Someone asked for something else meanwhile.
+    #[error("stopped")]
+    Stopped,
+    /// A message could not be read back.
+    #[error(transparent)]
+    Body(#[from] BodyError),
+}
+
+/// How far reading is: bytes done, bytes in all; answers whether to go on.
+pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
+
+/// Reads the path of a session and estimates every call on it.
+pub fn read(inspection: &LoadedSession, progress: Progress<'_>) -> Result<Estimates, EstimatesError> {
+    let bpe = Bpe::for_model(&inspection.model);
+    let weights = message_weights::weigh_path(inspection, Some(bpe), progress)?;
+    let walked = walk::walk_path(inspection, &weights);
+    let calibration = calibrate(&calibration_samples(&walked.calls));
+    let judge =
+        PromptEstimator { fixed_tokens: inspection.fixed_tokens(), calibration: calibration.as_ref().ok() };
+    let calls: Vec<MeasuredCall> = walked.calls.iter().map(|prompt| judge.estimate_call(prompt)).collect();
+    Ok(Estimates {
+        next_prompt: judge.estimate_prompt(&walked.next),
+        chars: walked.next.weights.chars,
+        images: walked.next.weights.images,
+        fixed_tokens: inspection.fixed_chars.map(|_| inspection.fixed_tokens()),
+        bpe,
+        calibration,
+        copies: walked.copies,
+        deviations: Estimator::ALL.map(|estimator| deviation(&calls, estimator)),
+        calls,
+    })
+}
+
+impl LoadedSession {
+    /// The fit of this session, and with it the tokens of the message of each entry of the path; none with too few calls.
+    /// `spoken` is what of each is sent, in order of the path; nothing of those without a message.
+    pub fn calibrate(&self, spoken: &[SentSize]) -> Option<(Calibration, Vec<f64>)> {
+        let weights: Vec<Weights> = spoken.iter().copied().map(Weights::from).collect();
+        let fit = calibrate(&calibration_samples(&walk::walk_path(self, &weights).calls)).ok()?;
+        let tokens = weights.iter().map(|weights| fit.message_tokens(weights.chars, weights.images));
+        Some((fit, tokens.collect()))
+    }
+
+    /// Tokens per char of this session as its own usage tells, with the error of that; none with too few calls, or when
+    /// the file cannot be read any more. Reads every message of the path.
+    pub fn calibration(&self) -> Option<Calibration> {
+        let weights = message_weights::weigh_path(self, None, &mut |_, _| true).ok()?;
+        calibrate(&calibration_samples(&walk::walk_path(self, &weights).calls)).ok()
+    }
+}
+
+/// What the fit is made from: the calls of the model that was called last, as each has a tokenizer of its own,
+/// without those whose prompt was not the context.
+fn calibration_samples(calls: &[Prompt]) -> Vec<Sample> {
+    let Some(last) = calls.last() else { return Vec::new() };
+    let usable = calls.iter().filter(|call| call.model == last.model && !call.shrunk);
+    let mut before = None;
+    usable
+        .map(|call| Sample {
+            chars: call.weights.chars,
+            images: call.weights.images,
+            prompt_tokens: call.measured as f64,
+            extends_previous: before.replace(call.boundary) == Some(call.boundary),
+        })
+        .collect()
+}
+
+fn deviation(calls: &[MeasuredCall], estimator: Estimator) -> Option<Deviation> {
+    let counting = calls.iter().filter(|call| !call.shrunk);
+    Deviation::from_pairs(
+        counting.filter_map(|call| Some((call.estimates.get(estimator)? as f64, call.measured as f64))),
+    )
+}
+
+/// Turns what a context holds into what each estimator says.
+struct PromptEstimator<'a> {
+    fixed_tokens: u64,
+    calibration: Option<&'a Calibration>,
+}
+
+impl PromptEstimator<'_> {
+    fn estimate_call(&self, prompt: &Prompt) -> MeasuredCall {
+        MeasuredCall {
+            entry: prompt.entry,
+            measured: prompt.measured,
+            estimates: self.estimate_prompt(prompt),
+            shrunk: prompt.shrunk,
+        }
+    }
+
+    fn estimate_prompt(&self, prompt: &Prompt) -> TokenEstimates {
+        let held = &prompt.weights;
+        let calibrated =
+            self.calibration.map(|fit| fit.prompt_tokens(held.chars, held.images).round() as u64);
+        TokenEstimates([
+            Some(self.fixed_tokens + held.pi),
+            Some(self.fixed_tokens + estimate_chars(held.gateway)),
+            Some(self.fixed_tokens + held.weighted),
+            self.estimate_from_usage(prompt),
+            Some(self.fixed_tokens + held.bpe + held.images * IMAGE_TOKENS),
+            calibrated,
+        ])
+    }
+
+    /// Before anything was counted, the estimate of everything; after a compaction nothing until there is a new
+    /// count (compaction 1.12, 2.14).
+    fn estimate_from_usage(&self, prompt: &Prompt) -> Option<u64> {
+        match prompt.anchor {
+            Anchor::Counted { tokens, since } => {
+                let sum = tokens + since as f64;
+                (sum.is_finite() && sum >= 0.0).then_some(sum as u64)
+            }
+            Anchor::NoCount => Some(self.fixed_tokens + prompt.weights.pi),
+            Anchor::Stale => None,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,256 @@
+//! The values that are tried for every key, the mildest first.
+
+use std::path::PathBuf;
+
+use crate::gateway::provenance::Provenance;
+use crate::gateway::prune_setting::Unit;
+use crate::gateway::setting_value::{input_text, ttl_text};
+use crate::js::Value;
+use crate::policy::Policy;
+use crate::policy::settings::{PolicySetting, SettingOwner};
+use crate::report::explain::failure::Failure;
+use crate::session::LoadedSession;
+use crate::session::session_settings::{
+    BOOTSTRAP_MAX_CHARS, BOOTSTRAP_TOTAL_MAX_CHARS, CONTEXT_TOKENS, CONTEXT_WINDOW, config_path,
+    current_value,
+};
+use crate::session::setting_change::{SettingChange, missing_in_version};
+use crate::store::entry::Role;
+
+const MINUTE: f64 = 60_000.0;
+/// Spans that people set, ms.
+const TTLS_MS: [f64; 7] =
+    [120.0 * MINUTE, 60.0 * MINUTE, 30.0 * MINUTE, 15.0 * MINUTE, 10.0 * MINUTE, 5.0 * MINUTE, MINUTE];
+/// Spans of a pruner that is switched on.
+const NEW_TTLS_MS: [f64; 4] = [60.0 * MINUTE, 30.0 * MINUTE, 5.0 * MINUTE, MINUTE];
+const KEEP_LAST: [f64; 5] = [10.0, 6.0, 3.0, 2.0, 1.0];
+const RATIOS: [f64; 5] = [0.4, 0.3, 0.2, 0.1, 0.0];
+const MIN_CHARS: [f64; 3] = [25_000.0, 10_000.0, 0.0];
+/// Chars from which a result is trimmed, and what stays of each end.
+const TRIMS: [(f64, f64); 3] = [(2_500.0, 900.0), (1_200.0, 450.0), (400.0, 150.0)];
+const KEEP_RECENT: [f64; 4] = [20_000.0, 10_000.0, 5_000.0, 2_000.0];
+/// Reserves as shares of the window. A larger one makes more compactions than calls.
+const RESERVES: [f64; 6] = [0.1, 0.15, 0.2, 0.3, 0.4, 0.5];
+const TURN_LIMITS: [usize; 10] = [100, 50, 30, 20, 12, 8, 5, 3, 2, 1];
+/// Shares of the window for a lower `contextTokens`.
+const LOWER_WINDOW_SHARES: [f64; 3] = [0.75, 0.5, 0.25];
+/// Shares of the served window: the last leave room for a turn that compaction does not see coming.
+const SERVED_WINDOW_SHARES: [f64; 5] = [1.0, 0.9, 0.8, 0.7, 0.6];
+const FILE_CHARS: [f64; 4] = [10_000.0, 5_000.0, 2_000.0, 500.0];
+const TOTAL_CHARS: [f64; 4] = [50_000.0, 20_000.0, 8_000.0, 2_000.0];
+
+/// A key and its values.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    /// The values, the mildest first; one may be several settings that belong together.
+    pub values: Vec<Vec<SettingChange>>,
+}
+
+/// What a search may change.
+pub(super) struct SearchSpace<'a> {
+    pub session: &'a LoadedSession,
+    pub failure: &'a Failure,
+    /// Compaction is a plugin's: the gateway's settings of it are not read.
+    pub has_engine_plugin: bool,
+    /// Pruning can act at all.
+    pub can_prune: bool,
+}
+
+impl SearchSpace<'_> {
+    /// Every key that this release reads and the configuration can set, with the values that are tried.
+    pub(super) fn candidates(&self) -> Vec<Candidate> {
+        let mut all = vec![self.window()];
+        if self.can_prune {
+            all.push(self.pruning_on());
+        }
+        if self.can_prune && self.session.pruning_configured {
+            all.extend(self.pruning());
+        }
+        all.push(self.turns());
+        if !self.has_engine_plugin {
+            all.push(self.keep_recent());
+            all.push(self.reserve());
+        }
+        if self.can_prune {
+            all.push(self.context_tokens());
+        }
+        all.push(self.files(BOOTSTRAP_MAX_CHARS, &FILE_CHARS));
+        all.push(self.files(BOOTSTRAP_TOTAL_MAX_CHARS, &TOTAL_CHARS));
+        all.retain(|candidate| !candidate.values.is_empty());
+        all
+    }
+
+    fn candidate(&self, key: &str, values: impl IntoIterator<Item = Value>) -> Candidate {
+        let values = values.into_iter().filter_map(|value| Some(vec![self.change(key, value)?]));
+        Candidate { values: values.collect() }
+    }
+
+    fn candidate_below(&self, key: &str, values: &[f64]) -> Candidate {
+        let now = self.setting_row(key).and_then(|row| row.setting.value.as_f64()).unwrap_or(f64::NAN);
+        self.candidate(key, values.iter().filter(|value| **value < now).map(|value| Value::from(*value)))
+    }
+
+    fn setting_row(&self, key: &str) -> Option<&PolicySetting> {
+        self.session.setting_rows.iter().find(|row| row.key() == key)
+    }
+
+    /// A change of a key; none where the version has no such key, or nothing but a preview sets it.
+    fn change(&self, key: &str, value: Value) -> Option<SettingChange> {
+        if missing_in_version(self.session, key).is_some() {
+            return None;
+        }
+        let row = self.setting_row(key);
+        let settable = |row: &PolicySetting| {
+            matches!(row.owner, SettingOwner::Gateway(_) | SettingOwner::Runtime { .. })
+        };
+        if row.is_some_and(|row| !settable(row)) {
+            return None;
+        }
+        let is_ttl = row.is_some_and(|row| row.setting.control.unit() == Some(Unit::Milliseconds));
+        let value = if is_ttl { ttl_text(&value) } else { value };
+        Some(SettingChange {
+            key: key.to_owned(),
+            policy: row.map(|row| row.policy),
+            value,
+            origin: Provenance::Tuned,
+        })
+    }
+
+    /// The window that the provider really serves, where the runtime believes in a larger one.
+    fn window(&self) -> Candidate {
+        let served = self.failure.limit as f64;
+        let own = self.failure.believed_window.gateway == self.session.window;
+        let smaller = own && self.failure.serves_less();
+        let values = SERVED_WINDOW_SHARES
+            .iter()
+            .filter(|_| smaller)
+            .map(|share| Value::from((served * share).floor()));
+        self.candidate(CONTEXT_WINDOW, values)
+    }
+
+    fn pruning_on(&self) -> Candidate {
+        if self.session.pruning_configured {
+            return self.candidate_below("contextPruning.ttl", &TTLS_MS);
+        }
+        let on = |ttl: &f64| {
+            let mode = self.change("contextPruning.mode", Value::from("cache-ttl"))?;
+            Some(vec![mode, self.change("contextPruning.ttl", Value::from(*ttl))?])
+        };
+        Candidate { values: NEW_TTLS_MS.iter().filter_map(on).collect() }
+    }
+
+    fn pruning(&self) -> Vec<Candidate> {
+        let trims = TRIMS.iter().filter_map(|(max, kept)| {
+            let now = self.setting_row("contextPruning.softTrim.maxChars")?.setting.value.as_f64()?;
+            let change = |key: &str, chars: f64| {
+                self.change(&format!("contextPruning.softTrim.{key}"), Value::from(chars))
+            };
+            let all = [change("maxChars", *max)?, change("headChars", *kept)?, change("tailChars", *kept)?];
+            (*max < now).then(|| all.to_vec())
+        });
+        let tools =
+            ["contextPruning.tools.allow", "contextPruning.tools.deny"].into_iter().filter_map(|key| {
+                let set =
+                    self.setting_row(key)?.setting.value.as_array().is_some_and(|list| !list.is_empty());
+                let none = self.change(key, Value::Array(Vec::new()))?;
+                set.then(|| vec![none])
+            });
+        vec![
+            self.candidate_below("contextPruning.keepLastAssistants", &KEEP_LAST),
+            Candidate { values: tools.collect() },
+            Candidate { values: trims.collect() },
+            self.candidate_below("contextPruning.minPrunableToolChars", &MIN_CHARS),
+            self.candidate_below("contextPruning.hardClearRatio", &RATIOS),
+            self.candidate_below("contextPruning.softTrimRatio", &RATIOS),
+        ]
+    }
+
+    fn turns(&self) -> Candidate {
+        let path = self.session.context.path.iter();
+        let asked = path.filter(|ix| self.session.index.entry(**ix).role() == Some(Role::User)).count();
+        let now = self.session.configured_settings.history_limit;
+        let most = if now > 0.0 { now as usize } else { asked };
+        self.candidate(
+            "historyLimit",
+            TURN_LIMITS.iter().filter(|turns| **turns < most).map(|turns| Value::from(*turns as f64)),
+        )
+    }
+
+    fn keep_recent(&self) -> Candidate {
+        self.candidate_below("compaction.keepRecentTokens", &KEEP_RECENT)
+    }
+
+    /// Larger reserves compact earlier; smaller ones leave room at all where the reserve took it.
+    fn reserve(&self) -> Candidate {
+        let window = self.session.limits.runtime_window;
+        let now = self.session.configured_settings.compaction.reserve_tokens;
+        let key = ["compaction.reserveTokens", "compaction.reserveTokensFloor"];
+        let key = key.into_iter().find(|key| self.change(key, Value::from(1.0)).is_some());
+        let Some(key) = key.filter(|_| window > 0.0) else { return Candidate { values: Vec::new() } };
+        let larger = RESERVES.iter().map(|share| (window * share / 1_000.0).ceil() * 1_000.0);
+        let most = (window * RESERVES[RESERVES.len() - 1]).floor();
+        self.candidate(
+            key,
+            larger.map(|reserve| reserve.min(most)).filter(|reserve| *reserve > now).map(Value::from),
+        )
+    }
+
+    fn context_tokens(&self) -> Candidate {
+        let window = self.session.window.tokens;
+        let values = LOWER_WINDOW_SHARES
+            .iter()
+            .filter(|_| window > 0.0)
+            .map(|share| Value::from((window * share).floor()));
+        self.candidate(CONTEXT_TOKENS, values)
+    }
+
+    /// Less of the workspace files in the system prompt, where a run reported them.
+    fn files(&self, key: &str, values: &[f64]) -> Candidate {
+        let reported = self.session.prompt_report.as_deref().map_or(0, |report| report.files.len());
+        let now = current_value(self.session, key);
+        self.candidate(
+            key,
+            values.iter().filter(|value| reported > 0 && **value < now).map(|value| Value::from(*value)),
+        )
+    }
+}
+
+/// A change as it is shown and written.
+pub(super) fn describe_change(inspection: &LoadedSession, change: &SettingChange) -> super::AdvisedChange {
+    let row = inspection.setting_rows.iter().find(|row| row.key() == change.key);
+    let unit = row.and_then(|row| row.setting.control.unit());
+    let (file, path): (Option<PathBuf>, String) = match row.map(|row| &row.owner) {
+        Some(SettingOwner::Gateway(path)) => (None, path.clone()),
+        Some(SettingOwner::Runtime { file, path, .. }) => (Some(file.clone()), path.clone()),
+        _ => config_path(inspection, &change.key),
+    };
+    let is_mode = row.is_some_and(|row| row.policy == Policy::Prune && row.setting.key == "mode");
+    let was = match row {
+        Some(_) if is_mode => "off".to_owned(),
+        Some(row) if row.key() == "historyLimit" && inspection.configured_settings.history_limit <= 0.0 => {
+            "off".to_owned()
+        }
+        Some(row) => input_text(unit, &row.setting.value),
+        None => input_text(None, &Value::from(current_value(inspection, &change.key))),
+    };
+    let ttl = (unit == Some(Unit::Milliseconds))
+        .then(|| change.value.as_str().and_then(crate::gateway::duration::parse_duration_ms))
+        .flatten();
+    let tuned = match ttl {
+        Some(ms) => Value::from(ms),
+        None if is_mode => Value::from(true),
+        None => change.value.clone(),
+    };
+    let now = if is_mode { "cache-ttl".to_owned() } else { input_text(unit, &tuned) };
+    let named = |text: String| if text.is_empty() { "none".to_owned() } else { text };
+    let (was, now) = (named(was), named(now));
+    super::AdvisedChange {
+        key: change.key.clone(),
+        file,
+        config_path: path,
+        before: was,
+        after: now,
+        value: change.value.clone(),
+        setting_value: tuned,
+    }
+}

@@ -1,0 +1,225 @@
+//! The search: every key alone, from its mildest value on, then pairs of keys where no key alone helps.
+
+use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+
+use crate::policy::Policy;
+use crate::report::explain::advice::candidates::{Candidate, SearchSpace, describe_change};
+use crate::report::explain::advice::{Advice, render_patch};
+use crate::report::explain::case::Case;
+use crate::report::explain::engine;
+use crate::report::explain::failure::Failure;
+use crate::report::explain::finding::{Finding, FindingClass};
+use crate::report::explain::format::format_count;
+use crate::report::explain::replay_runner::ReplayRunner;
+use crate::session::replay_summary::ReplaySummary;
+use crate::session::setting_change::SettingChange;
+
+/// Changes that are listed: of those that help, and of those that do not.
+const MAX_LISTED: (usize, usize) = (5, 3);
+/// Keys in the order in which people would rather change them.
+const PREFERRED_KEYS: [&str; 5] =
+    ["contextWindow", "contextPruning.", "compaction.", "historyLimit", "contextTokens"];
+/// Replayed calls from which on pairs of keys are left out, as they would take too long.
+const MAX_CALLS_FOR_PAIRS: usize = 40_000;
+
+/// What was tried.
+#[derive(Debug, Default)]
+pub(in crate::report::explain) struct SearchResult {
+    /// The best of what was tried; what helps first.
+    pub advice: Vec<Advice>,
+    /// The whole session as it was; none where nothing was tried.
+    pub recorded: Option<ReplaySummary>,
+    /// Changes that were tried.
+    pub tried_count: usize,
+    /// Every key and every pair of keys was tried.
+    pub is_exhausted: bool,
+}
+
+/// One change, tried.
+struct SettingTrial {
+    changes: Vec<SettingChange>,
+    whole: ReplaySummary,
+}
+
+/// Searches what would have prevented every overflow of the session.
+pub(in crate::report::explain) fn search_advice(case: &Case<'_>, verdict: Option<&Finding>) -> SearchResult {
+    let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
+        return SearchResult::default();
+    };
+    let ground = SearchSpace {
+        session: &rehearsal.session,
+        failure,
+        has_engine_plugin: engine::engine_plugin(case).is_some(),
+        can_prune: rehearsal.can_prune(),
+    };
+    let candidates = ground.candidates();
+    let believable = ReplayFidelity::check(rehearsal);
+    let turn = case.tokens_to_continue();
+    let room = failure.limit.saturating_sub(turn);
+    let mut trials: Vec<SettingTrial> = candidates
+        .par_iter()
+        .flat_map_iter(|candidate| try_values(rehearsal, room, candidate))
+        .filter(|trial| believable.is_credible(&trial.changes))
+        .collect();
+    let mut tried: usize = candidates.iter().map(|candidate| candidate.values.len()).sum();
+    let pairs = rehearsal.call_count() <= MAX_CALLS_FOR_PAIRS;
+    if !trials.iter().any(SettingTrial::helps) && pairs {
+        let (found, count) = try_pairs(rehearsal, &candidates, &believable);
+        trials.extend(found);
+        tried += count;
+    }
+    let mut advice: Vec<Advice> =
+        trials.into_iter().map(|trial| build_advice(rehearsal, failure, turn, &trial)).collect();
+    let changed = |advice: &Advice| advice.fits_all || advice.tokens_after != advice.tokens_before;
+    if advice.iter().any(changed) {
+        advice.retain(changed);
+    }
+    let own = verdict.map(|verdict| verdict.class);
+    advice.sort_by_key(|advice| rank(advice, own));
+    let helping = advice.iter().filter(|advice| advice.fits_all).count();
+    let (most, others) = MAX_LISTED;
+    let mut at = 0;
+    advice.retain(|_| {
+        at += 1;
+        at <= most.min(helping) || at > helping && at <= helping + others
+    });
+    let nothing = advice.is_empty();
+    SearchResult {
+        advice,
+        recorded: (!nothing).then(|| rehearsal.run_recorded()),
+        tried_count: tried,
+        is_exhausted: pairs,
+    }
+}
+
+impl SettingTrial {
+    fn helps(&self) -> bool {
+        self.whole.overflows == 0
+    }
+}
+
+/// Whether a replay that decides by itself when to compact shows the overflow at all where nothing is changed. Where it
+/// does not, a changed compaction would seem to help whatever its value.
+struct ReplayFidelity {
+    compaction: bool,
+}
+
+impl ReplayFidelity {
+    fn check(rehearsal: &ReplayRunner) -> Self {
+        let mut settings = rehearsal.settings_under(&[]);
+        settings.policies.enabled = settings.policies.enabled.with(Policy::Compact, true);
+        Self { compaction: rehearsal.run(&settings).overflows > 0 }
+    }
+
+    fn is_credible(&self, changes: &[SettingChange]) -> bool {
+        let compacts =
+            |change: &SettingChange| change.policy == Some(Policy::Compact) || change.key == "contextWindow";
+        self.compaction || !changes.iter().any(compacts)
+    }
+}
+
+/// Tries the values of one key: the mildest under which the failing call leaves room for a turn, in tokens up to `room`,
+/// else the mildest that helps at all. Where none helps, the one under which the session comes nearest to fitting.
+fn try_values(rehearsal: &ReplayRunner, room: u64, candidate: &Candidate) -> Vec<SettingTrial> {
+    let mut nearest: Option<SettingTrial> = None;
+    let mut barely: Option<SettingTrial> = None;
+    for changes in &candidate.values {
+        let trial = SettingTrial { whole: rehearsal.run_under(changes), changes: changes.clone() };
+        if trial.helps() {
+            if trial.whole.failing_call_tokens.is_none_or(|tokens| tokens <= room) {
+                return vec![trial];
+            }
+            barely = barely.or(Some(trial));
+        } else {
+            let less = |known: &SettingTrial| {
+                (trial.whole.overflows, trial.whole.failing_call_tokens)
+                    < (known.whole.overflows, known.whole.failing_call_tokens)
+            };
+            if nearest.as_ref().is_none_or(less) {
+                nearest = Some(trial);
+            }
+        }
+    }
+    barely.or(nearest).into_iter().collect()
+}
+
+/// Two keys at once, the strongest value of each, then the milder ones of those that help.
+fn try_pairs(
+    rehearsal: &ReplayRunner,
+    candidates: &[Candidate],
+    believable: &ReplayFidelity,
+) -> (Vec<SettingTrial>, usize) {
+    let pairs: Vec<(usize, usize)> =
+        (0..candidates.len()).flat_map(|a| (a + 1..candidates.len()).map(move |b| (a, b))).collect();
+    let both = |(a, b): (usize, usize), (x, y): (usize, usize)| -> Option<Vec<SettingChange>> {
+        let changes: Vec<SettingChange> =
+            candidates[a].values.get(x)?.iter().chain(candidates[b].values.get(y)?).cloned().collect();
+        believable.is_credible(&changes).then_some(changes)
+    };
+    let count = pairs.len();
+    let found = pairs.into_par_iter().filter_map(|(a, b)| {
+        let last = |at: usize| candidates[at].values.len() - 1;
+        let strongest = both((a, b), (last(a), last(b)))?;
+        let strongest = SettingTrial { whole: rehearsal.run_under(&strongest), changes: strongest };
+        if !strongest.helps() {
+            return None;
+        }
+        let middle = both((a, b), (last(a) / 2, last(b) / 2))
+            .map(|changes| SettingTrial { whole: rehearsal.run_under(&changes), changes });
+        Some(middle.filter(SettingTrial::helps).unwrap_or(strongest))
+    });
+    (found.collect(), count)
+}
+
+fn build_advice(rehearsal: &ReplayRunner, failure: &Failure, turn: u64, trial: &SettingTrial) -> Advice {
+    let whole = trial.whole;
+    let changes: Vec<_> =
+        trial.changes.iter().map(|change| describe_change(&rehearsal.session, change)).collect();
+    let after = whole.failing_call_tokens.unwrap_or(whole.peak_tokens);
+    let has_room = !whole.failing_call_overflows && after + turn <= failure.limit;
+    let note = match (whole.failing_call_overflows, whole.overflows) {
+        (true, _) => "the call still does not fit".to_owned(),
+        (false, 0) if !has_room => "fits, with less room than a typical turn takes".to_owned(),
+        (false, 0) if whole.compactions > 0 => {
+            format!("every call fits, with {}", format_count(whole.compactions, "compaction"))
+        }
+        (false, 0) => "every call fits".to_owned(),
+        (false, 1) => "the call fits, but 1 other call does not".to_owned(),
+        (false, others) => format!("the call fits, but {} do not", format_count(others, "other call")),
+    };
+    let (patch, commands) = render_patch(&changes);
+    Advice {
+        changes,
+        tokens_before: failure.prompt_tokens,
+        tokens_after: after,
+        limit: failure.limit,
+        fits: !whole.failing_call_overflows,
+        fits_all: whole.overflows == 0,
+        has_room,
+        whole,
+        note,
+        patch,
+        commands,
+    }
+}
+
+/// What helps first, with room before without; of these the key that the verdict is about, then the fewest keys.
+fn rank(advice: &Advice, verdict: Option<FindingClass>) -> (bool, bool, bool, usize, usize, usize, u64) {
+    let key = advice.changes.first().map_or("", |change| change.key.as_str());
+    let is_own = match verdict {
+        Some(FindingClass::WrongWindow) => key == "contextWindow",
+        Some(FindingClass::PruningInert) => key.starts_with("contextPruning."),
+        Some(FindingClass::FixedOverhead | FindingClass::ImpossibleBudget) => {
+            key.starts_with("bootstrap") || key.contains("reserve")
+        }
+        _ => false,
+    };
+    let files = key.starts_with("bootstrap") && !is_own;
+    if !advice.fits_all {
+        return (true, false, false, advice.overflows(), 0, 0, advice.tokens_after);
+    }
+    let usual =
+        PREFERRED_KEYS.iter().position(|usual| key.starts_with(usual)).unwrap_or(PREFERRED_KEYS.len());
+    let size = usize::from(!advice.has_room) + advice.changes.len();
+    (!advice.fits_all, files, !is_own, size, advice.overflows(), usual, advice.tokens_after)
+}

@@ -1,0 +1,268 @@
+//! What came of the session's compactions, and of the refusal: a section of its own, which heads the answer only where
+//! nothing overflowed.
+
+use crate::format::format_span;
+use crate::ids::EntryIx;
+use crate::report::explain::case::{Case, OtherError};
+use crate::report::explain::compactions::PastCompaction;
+use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
+use crate::report::explain::format::{format_count, format_exact};
+use crate::session::Mark;
+use crate::session::overflow::refused::is_summary_call_error;
+use crate::store::entry::{Entry, EntryKind, Role, StopReason};
+
+/// Share that a compaction must free.
+const MIN_FREED_SHARE: f64 = 0.05;
+/// A context of fewer estimated tokens is not worth a word.
+const MIN_CONTEXT_TOKENS: u64 = 2_000;
+/// No recovery takes so long, ms.
+const MAX_RECOVERY_MS: f64 = 600_000.0;
+/// Chars of an error that are quoted.
+const MAX_QUOTE_CHARS: usize = 160;
+
+type Detector = fn(&Case<'_>) -> Option<Finding>;
+
+/// Everything that came of compactions.
+pub(super) fn find_aftermath(case: &Case<'_>) -> Vec<Finding> {
+    let looks: [Detector; 7] = [
+        detect_summary_refused,
+        detect_refused_again,
+        detect_late_summary,
+        detect_hollow_summary,
+        detect_no_op,
+        detect_stuck,
+        detect_moved,
+    ];
+    looks.iter().filter_map(|look| look(case)).collect()
+}
+
+/// The branch ended with a compaction, and the next prompt was refused again: the runtime prepares no second one there.
+fn detect_refused_again(case: &Case<'_>) -> Option<Finding> {
+    let failure = case.failure.as_ref()?;
+    let index = &case.session.index;
+    let last = case.overflows().iter().rfind(|it| it.kind.is_refusal())?;
+    let path = case.session.tree.path_to(index, last.entry);
+    let compaction = path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction)?;
+    let answered = path[compaction + 1..].iter().any(|ix| is_answer(index.entry(*ix)));
+    let again = case.compactions.iter().any(|it| it.entry > last.entry);
+    if answered || again || last.entry < failure.overflow.entry {
+        return None;
+    }
+    let line = format!("refused again right behind compaction {}", index.display_id(path[compaction]));
+    Some(
+        Finding::new(FindingClass::CompactionRefused, Confidence::Sure, line)
+            .with_rule("compaction 3.1")
+            .with_evidence(
+                Evidence::new("the branch ends with this compaction, so a second one finds nothing")
+                    .with_entries([path[compaction]])
+                    .with_rule("compaction 3.1"),
+            )
+            .with_evidence(Evidence::new("the refusal behind it").with_entries([last.entry])),
+    )
+}
+
+/// The summary's own call was refused: one call for the whole history meets the same window.
+fn detect_summary_refused(case: &Case<'_>) -> Option<Finding> {
+    let refused =
+        case.errors.iter().filter(|error| is_summary_call_error(&error.text)).map(|error| error.entry);
+    let refused: Vec<EntryIx> = refused.collect();
+    let last = *refused.last()?;
+    let leaf = case.session.tree.parent(last);
+    let line =
+        format!("{} refused: the summary's own call is too large", format_count(refused.len(), "compaction"));
+    Some(
+        Finding::new(FindingClass::CompactionRefused, Confidence::Sure, line)
+            .with_rule("compaction 8.6")
+            .with_evidence(
+                Evidence::new("every retry meets the same window; safeguard mode sends chunks")
+                    .with_entries(refused),
+            )
+            .with_evidence(Evidence::new("branch from here to keep everything").with_entries(leaf)),
+    )
+}
+
+/// Summaries that took longer than the gateway waits.
+fn detect_late_summary(case: &Case<'_>) -> Option<Finding> {
+    let late: Vec<&OtherError> = case.errors.iter().filter(|error| is_timeout(&error.text)).collect();
+    let last = late.last()?;
+    let line = format!("{} timed out", format_count(late.len(), "compaction"));
+    let since = case.compactions.iter().all(|it| it.entry < last.entry);
+    let words: String = last.text.chars().take(MAX_QUOTE_CHARS).collect();
+    Some(
+        Finding::new(
+            FindingClass::CompactionTimeout,
+            if since { Confidence::Sure } else { Confidence::Possible },
+            line,
+        )
+        .with_rule("compaction 8.13")
+        .with_evidence(
+            Evidence::new(words)
+                .with_entries(late.iter().map(|error| error.entry))
+                .with_rule("compaction 8.13"),
+        )
+        .with_number("failed", late.len() as f64)
+        .with_number("written", case.compactions.len() as f64),
+    )
+}
+
+/// Whether an error is that of a compaction that ran out of time.
+fn is_timeout(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let compaction = ["compact", "summariz", "summaris"].iter().any(|word| text.contains(word));
+    compaction && ["timed out", "timeout", "time out"].iter().any(|word| text.contains(word))
+}
+
+/// A summary that holds nothing.
+fn detect_hollow_summary(case: &Case<'_>) -> Option<Finding> {
+    let hollow: Vec<(usize, &PastCompaction)> =
+        case.compactions.iter().enumerate().filter(|(_, compaction)| compaction.is_hollow).collect();
+    let (number, last) = *hollow.last()?;
+    let parent = case.session.tree.parent(last.entry);
+    let line = format!("compaction #{} kept nothing: its summary is an empty form", number + 1);
+    let newest = number + 1 == case.compactions.len();
+    let freed = format!(
+        "{} became {}; the old branch still has them",
+        format_count(last.messages.0, "message"),
+        format_count(last.messages.1, "message")
+    );
+    Some(
+        Finding::new(
+            FindingClass::CompactionHollow,
+            if newest { Confidence::Sure } else { Confidence::Possible },
+            line,
+        )
+        .with_rule("compaction 5.14")
+        .with_evidence(Evidence::new(freed).with_entries([last.entry]).with_rule("compaction 5.14"))
+        .with_evidence(Evidence::new("the first entry it summarised").with_entries(last.first_summarised))
+        .with_evidence(Evidence::new("branch from here to have everything").with_entries(parent))
+        .with_number("hollow", hollow.len() as f64)
+        .with_number("compactions", case.compactions.len() as f64)
+        .with_number("summaryChars", last.summary_chars as f64),
+    )
+}
+
+/// A compaction that freed nothing.
+fn detect_no_op(case: &Case<'_>) -> Option<Finding> {
+    let idle: Vec<(usize, &PastCompaction)> =
+        case.compactions.iter().enumerate().filter(|(_, it)| has_freed_nothing(it)).collect();
+    let (number, last) = *idle.last()?;
+    let line = format!("compaction #{} freed nothing", number + 1);
+    let newest = number + 1 == case.compactions.len();
+    let estimated = format!(
+        "~{} tokens before, ~{} after",
+        format_exact(last.estimated.0),
+        format_exact(last.estimated.1)
+    );
+    Some(
+        Finding::new(
+            FindingClass::CompactionNoOp,
+            if newest { Confidence::Sure } else { Confidence::Possible },
+            line,
+        )
+        .with_rule("compaction 3.6")
+        .with_evidence(
+            Evidence::new(estimated)
+                .with_entries(idle.iter().rev().map(|(_, it)| it.entry))
+                .with_rule("compaction 3.6"),
+        )
+        .with_number("before", last.estimated.0 as f64)
+        .with_number("after", last.estimated.1 as f64),
+    )
+}
+
+/// Whether a compaction kept nearly everything.
+pub(super) fn has_freed_nothing(compaction: &PastCompaction) -> bool {
+    let (before, after) = compaction.estimated;
+    before >= MIN_CONTEXT_TOKENS && after as f64 > before as f64 * (1.0 - MIN_FREED_SHARE)
+}
+
+fn is_answer(entry: &Entry) -> bool {
+    let failed = |stop| matches!(stop, StopReason::Error | StopReason::Aborted);
+    entry.is_model_call() && entry.message.is_some_and(|size| !failed(size.stop_reason))
+}
+
+/// Something was written long after the refusal, and none of it is a recovery.
+fn detect_stuck(case: &Case<'_>) -> Option<Finding> {
+    let failure = case
+        .failure
+        .as_ref()
+        .filter(|it| it.overflow.kind.is_refusal() && case.session.limits.is_gateway_run)?;
+    let index = &case.session.index;
+    let first = failure.overflow.entry;
+    let since = index.entry(first).time_ms;
+    let later = || index.entries.iter_from(first.index() + 1);
+    let recovers = |entry: &&Entry| {
+        is_answer(entry) || entry.kind == EntryKind::Compaction || entry.role() == Some(Role::ToolResult)
+    };
+    let recovered = later().find(recovers).map(|entry| entry.time_ms - since);
+    let last = later().map(|entry| entry.time_ms - since).filter(|ms| ms.is_finite()).fold(0.0, f64::max);
+    let idle = recovered.unwrap_or(last);
+    if idle < MAX_RECOVERY_MS {
+        return None;
+    }
+    let line = format!("nothing was done about the refusal for {}", format_span(idle));
+    Some(
+        Finding::new(
+            FindingClass::RuntimeFault,
+            if recovered.is_none() { Confidence::Sure } else { Confidence::Likely },
+            line,
+        )
+        .with_rule("compaction 8.13")
+        .with_evidence(
+            Evidence::new("no compaction entry follows this refusal")
+                .with_entries([first])
+                .with_rule("compaction 8.12"),
+        )
+        .with_number("idleMs", idle),
+    )
+}
+
+/// Its key names another session since.
+fn detect_moved(case: &Case<'_>) -> Option<Finding> {
+    let failure = case
+        .failure
+        .as_ref()
+        .filter(|it| it.overflow.kind.is_refusal() && case.session.limits.is_gateway_run)?;
+    let index = &case.session.index;
+    let item = &case.session.item;
+    let successor = case.session.successor.as_ref();
+    let left = item.has(Mark::Orphan) || item.has(Mark::Reset) || successor.is_some();
+    let mut later = index.entries.iter_from(failure.overflow.entry.index() + 1);
+    if !left || later.any(|entry| is_answer(entry) || entry.kind == EntryKind::Compaction) {
+        return None;
+    }
+    let entries = failure.session.context.path.len();
+    let (line, sure) = match successor {
+        Some(successor) => (
+            format!("key {} moved to session {} without a compaction", successor.key.0, successor.id),
+            successor.named_by_row,
+        ),
+        None => ("no session key leads here since the refusal".to_owned(), false),
+    };
+    let leaf: Option<EntryIx> = failure.session.context.leaf;
+    let intact = format!(
+        "this branch of {} is intact and can be forked here",
+        format_count(entries, "entry").replace("entrys", "entries")
+    );
+    Some(
+        Finding::new(
+            FindingClass::RuntimeFault,
+            if sure { Confidence::Sure } else { Confidence::Possible },
+            line,
+        )
+        .with_rule("compaction 8.19")
+        .with_evidence(Evidence::new(intact).with_entries(leaf))
+        .with_number("entries", entries as f64),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_timeout;
+
+    #[test]
+    fn only_a_compaction_out_of_time_is_one() {
+        assert!(is_timeout("Compaction timed out") && is_timeout("Summarization failed: request timeout"));
+        assert!(!is_timeout("request timed out") && !is_timeout("Auto-compaction failed: overloaded"));
+    }
+}

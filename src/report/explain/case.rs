@@ -1,0 +1,208 @@
+//! Everything an explanation is made from, read once: the overflows, the call that failed, the counted calls, the
+//! compactions, and what else went wrong.
+
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::ids::EntryIx;
+use crate::js::{self, Value};
+use crate::policy::prune::touches;
+use crate::report::explain::compactions::{PastCompaction, read_compactions};
+use crate::report::explain::counted_calls::{CountedCall, counted_calls, token_ratio};
+use crate::report::explain::failure::Failure;
+use crate::report::explain::replay_runner::ReplayRunner;
+use crate::session::overflow::Overflow;
+use crate::session::{CountSource, LoadedSession};
+use crate::store::body::{self, BodyError};
+use crate::store::entry::{EntryKind, Role, StopReason};
+
+/// Turns that make a typical one.
+const MIN_TYPICAL_TURNS: usize = 3;
+
+/// An error that was no overflow.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct OtherError {
+    /// Where.
+    pub entry: EntryIx,
+    /// What was said.
+    pub text: String,
+}
+
+/// What is known of a session.
+#[derive(Debug)]
+pub(super) struct Case<'a> {
+    /// The session.
+    pub session: &'a LoadedSession,
+    /// The call that is explained: the first of the last refusals that no answer parts.
+    pub failure: Option<Failure>,
+    /// The session's replays; none where nothing overflowed.
+    pub replays: Option<ReplayRunner>,
+    /// Entries from the root to the failed call, or to the leaf.
+    pub path: Vec<EntryIx>,
+    /// Its counted calls that were accepted.
+    pub calls: Vec<CountedCall>,
+    /// Its compactions.
+    pub compactions: Vec<PastCompaction>,
+    /// Errors that are no overflows.
+    pub errors: Vec<OtherError>,
+    /// Tokens counted for one estimated, where the calls say.
+    pub token_ratio: Option<f64>,
+    /// Tokens before the messages: as a run reported, else what the first call was counted above its messages.
+    pub fixed_tokens: Option<u64>,
+    /// Cache touches of the file, the first one first: entry and time in ms.
+    pub touches: Vec<(EntryIx, f64)>,
+}
+
+impl<'a> Case<'a> {
+    /// Reads what is needed of a session.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub(super) fn read(inspection: &'a LoadedSession) -> Result<Self, BodyError> {
+        let explained = failed_call(inspection);
+        let rehearsal =
+            explained.map(|overflow| ReplayRunner::read(inspection, Some(overflow.entry))).transpose()?;
+        let whole = rehearsal.as_ref().map_or(inspection, |rehearsal| &rehearsal.session);
+        let on_path = counted_calls(inspection, &whole.context.path);
+        let compactions = read_compactions(inspection, &whole.context.path, &on_path)?;
+        let path = match explained {
+            Some(overflow) => inspection.tree.path_to(&inspection.index, overflow.entry),
+            None => inspection.context.path.clone(),
+        };
+        let calls = counted_calls(inspection, &path);
+        let (ratio, first) = (token_ratio(&calls), first_fixed_tokens(inspection, &path, &calls));
+        let failure = explained
+            .zip(rehearsal.as_ref())
+            .and_then(|(overflow, rehearsal)| Failure::new(rehearsal, overflow, &calls));
+        let mut touches: Vec<(EntryIx, f64)> = touches(&inspection.index).collect();
+        touches.reverse();
+        Ok(Self {
+            compactions,
+            errors: read_other_errors(inspection)?,
+            fixed_tokens: inspection.fixed_chars.map(|_| inspection.fixed_tokens()).or(first),
+            failure,
+            replays: rehearsal,
+            path,
+            calls,
+            token_ratio: ratio,
+            touches,
+            session: inspection,
+        })
+    }
+
+    /// Every overflow, in the order of the file.
+    pub(super) fn overflows(&self) -> &[Overflow] {
+        &self.session.overflows
+    }
+
+    /// Window of the next call, in tokens.
+    pub(super) fn window(&self) -> u64 {
+        self.session.window.tokens.max(0.0) as u64
+    }
+
+    /// Tokens above which the session compacts (compaction 2.7, 2.8).
+    pub(super) fn trigger(&self) -> f64 {
+        self.session.configured_settings.compaction.threshold(self.session.limits.runtime_window)
+    }
+
+    /// Tokens of the next prompt, and whether the provider counted them.
+    pub(super) fn next_prompt(&self) -> (u64, bool) {
+        match self.session.item.tokens {
+            Some(counted) => (counted.tokens, counted.source == CountSource::Measured),
+            None => (self.session.budget().total(), false),
+        }
+    }
+
+    /// The name of the tool of a result.
+    pub(super) fn tool_name(&self, entry: EntryIx) -> String {
+        let tool = self.session.index.entry(entry).message.map(|size| size.tool_name);
+        tool.and_then(|tool| self.session.index.values.text(tool)).unwrap_or_else(|| "tool".to_owned())
+    }
+
+    /// User messages of the path.
+    pub(super) fn user_messages(&self) -> Vec<EntryIx> {
+        let index = &self.session.index;
+        self.path.iter().copied().filter(|ix| index.entry(*ix).role() == Some(Role::User)).collect()
+    }
+
+    /// Tokens that a run needs to go on: those of a typical turn, or of two calls of the failing run where these grow
+    /// faster.
+    pub(super) fn tokens_to_continue(&self) -> u64 {
+        let from = self.user_messages().last().copied().unwrap_or(EntryIx(0));
+        let run = self.calls.iter().filter(|call| call.entry > from).collect::<Vec<_>>();
+        let grown =
+            run.windows(2).filter_map(|pair| pair[1].prompt_tokens.checked_sub(pair[0].prompt_tokens));
+        self.typical_turn_tokens().max(2 * median(grown.collect()))
+    }
+
+    /// Tokens that a typical turn adds: the median of what the prompt grew by from one turn's end to the next's, or from one
+    /// call to the next where there were too few turns to speak of a typical one.
+    pub(super) fn typical_turn_tokens(&self) -> u64 {
+        let asked = self.user_messages();
+        let turn = |call: &CountedCall| asked.partition_point(|asked| *asked < call.entry);
+        let mut ends: Vec<(usize, u64)> = Vec::new();
+        for call in &self.calls {
+            match ends.last_mut().filter(|(last, _)| *last == turn(call)) {
+                Some(end) => end.1 = call.prompt_tokens,
+                None => ends.push((turn(call), call.prompt_tokens)),
+            }
+        }
+        let turns: Vec<u64> = ends.windows(2).filter_map(|pair| pair[1].1.checked_sub(pair[0].1)).collect();
+        if turns.len() >= MIN_TYPICAL_TURNS {
+            return median(turns);
+        }
+        let calls =
+            self.calls.windows(2).filter_map(|pair| pair[1].prompt_tokens.checked_sub(pair[0].prompt_tokens));
+        median(calls.collect())
+    }
+}
+
+fn median(mut values: Vec<u64>) -> u64 {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or(0)
+}
+
+/// The overflow that is explained: the first of the last ones that no answer parts.
+pub fn failed_call(inspection: &LoadedSession) -> Option<&Overflow> {
+    let overflows = &inspection.overflows;
+    let index = &inspection.index;
+    let answers = |at: usize| {
+        let entry = &index.entries[at];
+        let failed = |stop| matches!(stop, StopReason::Error | StopReason::Aborted);
+        let refused = || inspection.overflow_at(EntryIx(at as u32)).is_some();
+        entry.is_model_call() && entry.message.is_some_and(|size| !failed(size.stop_reason)) && !refused()
+    };
+    let mut first = overflows.len().checked_sub(1)?;
+    while first > 0 && !(overflows[first - 1].entry.index() + 1..overflows[first].entry.index()).any(answers)
+    {
+        first -= 1;
+    }
+    overflows.get(first)
+}
+
+/// What the first call was counted above the estimate of its messages.
+fn first_fixed_tokens(inspection: &LoadedSession, path: &[EntryIx], calls: &[CountedCall]) -> Option<u64> {
+    let first = calls.first()?;
+    let index = &inspection.index;
+    let before = path.iter().take_while(|ix| **ix != first.entry);
+    let sizes = before.filter(|ix| index.entry(**ix).becomes_message());
+    let messages: u64 =
+        sizes.filter_map(|ix| index.entry(*ix).message).map(|size| estimate_or_zero(&size)).sum();
+    // Behind many messages their own error would be taken for what precedes them.
+    (messages <= first.prompt_tokens / 4).then(|| first.prompt_tokens - messages)
+}
+
+fn read_other_errors(inspection: &LoadedSession) -> Result<Vec<OtherError>, BodyError> {
+    let index = &inspection.index;
+    let mut errors = Vec::new();
+    for (ix, entry) in index.iter() {
+        let failed = entry.kind == EntryKind::Message
+            && entry.message.is_some_and(|size| size.stop_reason == StopReason::Error);
+        if !failed || inspection.overflow_at(ix).is_some() {
+            continue;
+        }
+        let value = body::read_entry(&inspection.source, index, ix)?;
+        let error = value.get("message").and_then(|message: &Value| message.get("errorMessage"));
+        let Some(error) = error.filter(|error| js::is_truthy(Some(error))) else { continue };
+        errors.push(OtherError { entry: ix, text: js::to_text(Some(error)).to_string_lossy() });
+    }
+    Ok(errors)
+}

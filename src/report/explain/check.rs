@@ -1,0 +1,49 @@
+//! What the runtime compared with its trigger before the failing call (compaction 2.9, 2.11).
+
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::gateway::ruleset::PiChange;
+use crate::ids::EntryIx;
+use crate::report::explain::counted_calls::CountedCall;
+use crate::report::explain::failure::Failure;
+use crate::session::LoadedSession;
+use crate::store::entry::Role;
+
+/// The last moment before the failing call at which the runtime looked whether to compact: before its run, or right before
+/// the call where the runtime looks between the turns of a run too (store-pi-1.5 F2).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TriggerCheck {
+    /// The answer it looked at.
+    pub entry: EntryIx,
+    /// Tokens that it compared.
+    pub tokens: f64,
+}
+
+/// That moment; none where the runtime had no count yet.
+pub(super) fn last_check(failure: &Failure, calls: &[CountedCall]) -> Option<TriggerCheck> {
+    let (index, context) = (&failure.session.index, &failure.session.context);
+    let compacted = context.compaction;
+    let fresh = |call: &&CountedCall| {
+        call.entry < failure.overflow.entry
+            && compacted.is_none_or(|compacted| compacted < call.entry)
+            && call.context_tokens.is_finite()
+    };
+    if checks_between_turns(&failure.session) && !failure.is_next_call {
+        let call = calls.iter().rev().find(fresh)?;
+        let since = context.messages.iter().filter(|message| message.entry > call.entry);
+        let since: f64 = since.map(|message| estimate_or_zero(&message.size) as f64).sum();
+        return Some(TriggerCheck { entry: call.entry, tokens: call.context_tokens + since });
+    }
+    let mut path = context.path.iter().rev();
+    let asked = path.find(|ix| !failure.is_next_call && index.entry(**ix).role() == Some(Role::User));
+    if asked.is_none() && !failure.is_next_call {
+        return None;
+    }
+    let before = |call: &&CountedCall| asked.is_none_or(|asked| call.entry < *asked);
+    let call = calls.iter().rev().filter(before).find(fresh)?;
+    Some(TriggerCheck { entry: call.entry, tokens: call.context_tokens })
+}
+
+/// Whether the runtime looks at its window before every call.
+pub(super) fn checks_between_turns(inspection: &LoadedSession) -> bool {
+    inspection.ruleset.id.rules().pi.has(PiChange::ChecksBetweenTurns)
+}

@@ -1,0 +1,150 @@
+//! The compactions of a path: what each left, by estimate and by the provider's count before and behind it.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::context::build_context;
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::context::tokens_before::recorded_tokens_before;
+use crate::ids::EntryIx;
+use crate::js;
+use crate::report::explain::counted_calls::CountedCall;
+use crate::session::LoadedSession;
+use crate::store::body::{self, BodyError};
+use crate::store::entry::{EntryKind, Role};
+use crate::transcript::Leaf;
+
+/// Chars of a summary under which it says next to nothing of what it stands for.
+const HOLLOW_SUMMARY_CHARS: usize = 160;
+/// Messages that such a summary must stand for, to be called empty.
+const MIN_SUMMARISED: usize = 4;
+
+/// One compaction.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PastCompaction {
+    /// Its entry.
+    pub entry: EntryIx,
+    /// When, ms.
+    pub at_ms: f64,
+    /// Tokens before it, as the runtime stored them (compaction 3.9), else as the provider last counted; NaN where neither
+    /// did.
+    pub tokens_before: f64,
+    /// Messages of the context before it, and right behind it.
+    pub messages: (usize, usize),
+    /// Estimated tokens of those messages.
+    pub estimated: (u64, u64),
+    /// Prompt tokens of the last counted call before it, and of the first behind it.
+    pub counted: (Option<u64>, Option<u64>),
+    /// The first entry that it summarised.
+    pub first_summarised: Option<EntryIx>,
+    /// Chars of the summary.
+    pub summary_chars: usize,
+    /// The summary holds nothing of what it stands for: the gateway's last resort, or hardly a word (compaction 5.14).
+    pub is_hollow: bool,
+    /// Results among the messages that filled the context again, as a share of their tokens.
+    pub refill_result_share: f64,
+    /// Tokens to which it grew again before the next compaction, or the end.
+    pub refilled_to: Option<u64>,
+}
+
+/// The compactions on a path, root first.
+pub(super) fn read_compactions(
+    inspection: &LoadedSession,
+    path: &[EntryIx],
+    calls: &[CountedCall],
+) -> Result<Vec<PastCompaction>, BodyError> {
+    let index = &inspection.index;
+    let places: Vec<usize> =
+        (0..path.len()).filter(|at| index.entry(path[*at]).kind == EntryKind::Compaction).collect();
+    let place_of: HashMap<EntryIx, usize> = path.iter().enumerate().map(|(at, ix)| (*ix, at)).collect();
+    let calls: Vec<(usize, u64)> =
+        calls.iter().filter_map(|call| Some((*place_of.get(&call.entry)?, call.prompt_tokens))).collect();
+    let mut found = Vec::new();
+    for (number, place) in places.iter().enumerate() {
+        let end = places.get(number + 1).copied().unwrap_or(path.len());
+        found.extend(read_compaction(inspection, path, (*place, end), &calls)?);
+    }
+    Ok(found)
+}
+
+fn read_compaction(
+    inspection: &LoadedSession,
+    path: &[EntryIx],
+    (place, end): (usize, usize),
+    calls: &[(usize, u64)],
+) -> Result<Option<PastCompaction>, BodyError> {
+    let index = &inspection.index;
+    let entry = path[place];
+    let context_at = |ix: EntryIx| {
+        let id = index.entry(ix).id.map(|id| index.ids.text(id).to_owned())?;
+        build_context(index, &inspection.tree, &Leaf::Id(id)).ok()
+    };
+    let Some((before, after)) =
+        place.checked_sub(1).and_then(|at| context_at(path[at])).zip(context_at(entry))
+    else {
+        return Ok(None);
+    };
+    let tokens = |context: &crate::context::Context| -> u64 {
+        context.messages.iter().map(|message| estimate_or_zero(&message.size)).sum()
+    };
+    let behind =
+        &calls[calls.partition_point(|(at, _)| *at < place)..calls.partition_point(|(at, _)| *at < end)];
+    let counted_before = calls[..calls.partition_point(|(at, _)| *at < place)].last();
+    let value = body::read_entry(&inspection.source, index, entry)?;
+    let summary = value.get("summary").map(|summary| js::to_text(Some(summary)).to_string_lossy());
+    let summary = summary.unwrap_or_default();
+    let kept: HashSet<EntryIx> = after.messages.iter().map(|message| message.entry).collect();
+    let summarised: Vec<EntryIx> =
+        before.messages.iter().map(|message| message.entry).filter(|ix| !kept.contains(ix)).collect();
+    let refill = path[place + 1..end].iter().filter(|ix| index.entry(**ix).becomes_message());
+    let refill: Vec<_> = refill.filter_map(|ix| index.entry(*ix).message).collect();
+    let all: u64 = refill.iter().map(estimate_or_zero).sum();
+    let results =
+        refill.iter().filter(|size| size.role == Role::ToolResult).map(estimate_or_zero).sum::<u64>();
+    Ok(Some(PastCompaction {
+        entry,
+        at_ms: index.entry(entry).time_ms,
+        tokens_before: recorded_tokens_before(index, path, place).map_or(f64::NAN, |before| before.tokens),
+        messages: (before.messages.len(), after.messages.len()),
+        estimated: (tokens(&before), tokens(&after)),
+        counted: (counted_before.map(|(_, prompt)| *prompt), behind.first().map(|(_, prompt)| *prompt)),
+        is_hollow: is_hollow(&summary, summarised.len()),
+        first_summarised: summarised.first().copied(),
+        summary_chars: summary.encode_utf16().count(),
+        refill_result_share: if all > 0 { results as f64 / all as f64 } else { 0.0 },
+        refilled_to: behind.iter().map(|(_, prompt)| *prompt).max(),
+    }))
+}
+
+/// Whether a summary says nothing of so many messages.
+fn is_hollow(summary: &str, summarised: usize) -> bool {
+    let last_resort = summary.contains("Summary unavailable due to size limits");
+    let words: String = summary.lines().filter(|line| !is_form_line(line)).collect();
+    let says_little = words.split_whitespace().map(str::len).sum::<usize>() < HOLLOW_SUMMARY_CHARS;
+    let skeleton = summary.contains("## ") && says_little;
+    last_resort || summarised >= MIN_SUMMARISED && (skeleton || summary.trim() == "No prior history.")
+}
+
+/// A line of the form and not of the matter: a heading, a rule, a mark for nothing.
+fn is_form_line(line: &str) -> bool {
+    let line = line.trim();
+    let nothing = ["(none)", "- (none)", "none", "- none", "n/a", "- n/a", "-", "---", "none."];
+    line.starts_with('#')
+        || line.starts_with("**") && line.ends_with("**")
+        || nothing.contains(&line.to_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skeleton_is_hollow_and_a_short_summary_of_little_is_not() {
+        let skeleton = "## Goal\n\n## Progress\n- (none)\n\n## Next Steps\nNone";
+        assert!(is_hollow(skeleton, 10) && !is_hollow(skeleton, 3));
+        let last = "Context contained 42 messages (3 oversized). Summary unavailable due to size limits.";
+        assert!(is_hollow(last, 42));
+        let full = format!("## Goal\n{}\n## Progress\n- done", "the linker needs libatomic ".repeat(12));
+        assert!(!is_hollow(&full, 40));
+        assert!(!is_hollow("The build works now.", 40), "short, but no skeleton");
+    }
+}

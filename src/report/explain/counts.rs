@@ -1,0 +1,78 @@
+//! Who counted what of the failing prompt: the provider, the runtime's trigger, the stored counter, and the estimates.
+
+use crate::ids::EntryIx;
+use crate::report::explain::case::Case;
+use crate::report::explain::check::{checks_between_turns, last_check};
+use crate::report::explain::failure::Failure;
+
+/// One number for the failing prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromptCount {
+    /// Who counted.
+    pub counted_by: &'static str,
+    /// Tokens.
+    pub tokens: u64,
+    /// Whether a provider counted them.
+    pub is_measured: bool,
+    /// What the number decides, or where it comes from.
+    pub note: String,
+    /// Where it is seen.
+    pub entry: Option<EntryIx>,
+}
+
+/// Every number that somebody keeps of the failing prompt.
+pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCount> {
+    let entry = Some(failure.overflow.entry);
+    let provider = PromptCount {
+        counted_by: "provider",
+        tokens: failure.prompt_tokens,
+        is_measured: failure.is_measured,
+        note: if failure.is_measured {
+            "named by the refusal; the only count that refuses".to_owned()
+        } else {
+            "not named by the refusal, so estimated".to_owned()
+        },
+        entry,
+    };
+    let within = checks_between_turns(&failure.session);
+    let check = last_check(failure, &case.calls).map(|check| PromptCount {
+        counted_by: "runtime",
+        tokens: check.tokens.max(0.0) as u64,
+        is_measured: !within,
+        note: if within {
+            "decides compaction: the last usage and chars/4 of what came after".to_owned()
+        } else {
+            "decides compaction: the last answer's usage before the run".to_owned()
+        },
+        entry: Some(check.entry),
+    });
+    let row = &case.session.limits.stored_totals;
+    let stale = if row.fresh == Some(false) { ", marked stale" } else { "" };
+    let stored = row.total_tokens.filter(|tokens| *tokens > 0.0).map(|tokens| PromptCount {
+        counted_by: "stored counter",
+        tokens: tokens as u64,
+        is_measured: true,
+        note: format!("fills the status line{stale}"),
+        entry: case
+            .calls
+            .iter()
+            .rev()
+            .find(|call| call.prompt_tokens == tokens as u64)
+            .map(|call| call.entry),
+    });
+    let chars = PromptCount {
+        counted_by: "chars/4",
+        tokens: failure.gateway_estimate(),
+        is_measured: false,
+        note: "decides pruning and the context guard".to_owned(),
+        entry: None,
+    };
+    let calibrated = PromptCount {
+        counted_by: "calibrated",
+        tokens: failure.fixed_tokens + failure.weights.iter().sum::<f64>() as u64,
+        is_measured: false,
+        note: format!("clawscope: weighed by {} counted calls", case.calls.len()),
+        entry: None,
+    };
+    [Some(provider), check, stored, Some(chars), Some(calibrated)].into_iter().flatten().collect()
+}

@@ -1,0 +1,140 @@
+//! The gates of pruning: what kept it shut, and which of them, opened alone, would have made every call fit.
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use crate::format::format_span;
+use crate::gateway::pruning::SoftTrim;
+use crate::gateway::ruleset::Ruleset;
+use crate::js::Value;
+use crate::policy::Policy;
+use crate::policy::prune::Gate;
+use crate::policy::settings::PolicySetting;
+use crate::replay::Settings;
+use crate::report::explain::case::Case;
+use crate::report::explain::failure::Failure;
+use crate::report::explain::replay_runner::ReplayRunner;
+
+/// A ttl that every pause between two runs passes, ms.
+const SHORT_TTL_MS: f64 = 60_000.0;
+/// Assistant messages that are protected by default, and the fewest worth protecting.
+const KEEP_LAST: [f64; 2] = [3.0, 1.0];
+/// The smallest soft trim: chars from which on a result is trimmed, and what stays of it.
+const SMALLEST_TRIM: (f64, f64) = (400.0, 150.0);
+
+/// One gate, opened alone.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct GateTrial {
+    key: &'static str,
+    settings: Settings,
+}
+
+/// A gate that was opened, and whether every call fits then.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::report::explain) struct GateResult {
+    /// Its key, or what else it is.
+    pub key: &'static str,
+    /// Every call fits, by replay.
+    pub fits_all: bool,
+}
+
+/// Opens every gate of a configured pruner, each alone.
+pub(in crate::report::explain) fn try_gates(rehearsal: &ReplayRunner) -> Vec<GateResult> {
+    if !rehearsal.session.pruning_configured {
+        return Vec::new();
+    }
+    let gates = gate_trials(rehearsal);
+    let keys: Vec<&'static str> = gates.iter().map(|gate| gate.key).collect();
+    let fits: Vec<bool> =
+        gates.into_par_iter().map(|gate| rehearsal.run(&gate.settings).overflows == 0).collect();
+    let mut opened: Vec<GateResult> = Vec::new();
+    for (key, fits) in keys.into_iter().zip(fits) {
+        match opened.iter_mut().find(|known| known.key == key) {
+            Some(known) => known.fits_all |= fits,
+            None => opened.push(GateResult { key, fits_all: fits }),
+        }
+    }
+    opened
+}
+
+fn gate_trials(rehearsal: &ReplayRunner) -> Vec<GateTrial> {
+    let base = rehearsal.settings_under(&[]);
+    let gate = |key, change: &dyn Fn(&mut Settings)| {
+        let mut settings = base.clone();
+        settings.policies.enabled = settings.policies.enabled.with(Policy::Prune, true);
+        change(&mut settings);
+        GateTrial { key, settings }
+    };
+    let keep = base.policies.prune.keep_last_assistants;
+    let fewer = KEEP_LAST.into_iter().filter(|fewer| *fewer < keep);
+    let mut gates = vec![
+        gate("provider", &|it| it.assumptions.prune_eligible = true),
+        gate("version", &|it| {
+            if !it.policies.ruleset.rules().pruner.is_active() {
+                it.policies.ruleset = Ruleset::V2026_3_2;
+            }
+        }),
+        gate("contextPruning.ttl", &|it| {
+            it.policies.prune.ttl_ms = SHORT_TTL_MS.min(it.policies.prune.ttl_ms);
+        }),
+        gate("contextPruning.softTrimRatio", &|it| it.policies.prune.soft_trim_ratio = 0.0),
+        gate("contextPruning.hardClearRatio", &|it| it.policies.prune.hard_clear_ratio = 0.0),
+        gate("contextPruning.minPrunableToolChars", &|it| it.policies.prune.min_prunable_tool_chars = 0.0),
+        gate("contextPruning.softTrim.maxChars", &|it| {
+            let (max_chars, kept) = SMALLEST_TRIM;
+            let trim =
+                SoftTrim { max_chars, head_chars: kept, tail_chars: kept, ..it.policies.prune.soft_trim };
+            it.policies.prune.soft_trim = trim;
+        }),
+        gate("contextPruning.tools", &|it| {
+            it.policies.prune.tools = Value::from(crate::js::Object::default());
+        }),
+    ];
+    gates.extend(fewer.map(|fewer| {
+        gate("contextPruning.keepLastAssistants", &|it| it.policies.prune.keep_last_assistants = fewer)
+    }));
+    gates.retain(|gate| gate.settings != base);
+    gates
+}
+
+/// The value of a gate's key.
+pub(super) fn current_value(failure: &Failure, key: &str) -> String {
+    let mut rows = failure.session.setting_rows.iter().filter(|row| row.key().starts_with(key));
+    let set = |row: &&PolicySetting| row.setting.value.as_array().is_none_or(|list| !list.is_empty());
+    rows.rfind(set)
+        .map(|row| crate::gateway::setting_value::input_text(row.setting.control.unit(), &row.setting.value))
+        .unwrap_or_default()
+}
+
+/// The rule that a gate follows.
+pub(super) fn gate_rule(gate: Gate) -> &'static str {
+    match gate {
+        Gate::Off => "pruning 3.3",
+        Gate::NoPruner => "pruning 8",
+        Gate::NotEligible => "pruning 3.6",
+        Gate::NeverTouched => "pruning 4.3",
+        Gate::Open { .. } | Gate::NoTtl | Gate::Warm { .. } => "pruning 4.2",
+    }
+}
+
+/// Why a gate is shut, in a few words.
+pub(super) fn why_shut(case: &Case<'_>, failure: &Failure, gate: Gate) -> String {
+    let provider = failure.model.and_then(|(provider, _)| case.session.index.values.text(provider));
+    match gate {
+        Gate::Open { .. } => "open".to_owned(),
+        Gate::Off => "contextPruning.mode is off".to_owned(),
+        Gate::NoPruner => {
+            format!(
+                "{} cannot load the pruner, so this version never prunes",
+                case.session.ruleset.id.display_name()
+            )
+        }
+        Gate::NotEligible => {
+            format!("provider {} is not eligible for cache-ttl pruning", provider.unwrap_or_default())
+        }
+        Gate::NeverTouched => "no run has left a cache touch yet".to_owned(),
+        Gate::NoTtl => "contextPruning.ttl is 0, which switches it off".to_owned(),
+        Gate::Warm { idle_ms, ttl_ms } => {
+            format!("cache is warm: {} of ttl {}", format_span(idle_ms.max(0.0)), format_span(ttl_ms))
+        }
+    }
+}

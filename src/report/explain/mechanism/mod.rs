@@ -1,0 +1,253 @@
+//! What made the failing call too large: the smallest part of its growth without which it fits.
+//!
+//! The newest things are asked first: what came since the last accepted call, then since the run began, then the rest. A
+//! part counts only where it is large for this session; otherwise any message would explain a prompt that was over by a hair.
+
+mod cap;
+mod parts;
+mod recurring;
+
+pub(super) use cap::largest_fitting_limit;
+pub(super) use parts::prompt_parts;
+pub use parts::{PromptPart, PromptPartKind};
+
+use crate::ids::EntryIx;
+use crate::report::explain::case::Case;
+use crate::report::explain::failure::Failure;
+use crate::report::explain::finding::FindingClass;
+use crate::session::overflow::Overflow;
+use crate::store::entry::{EntryKind, Role};
+
+/// Share of the limit from which one newest part is large.
+const LARGE_SHARE: f64 = 0.15;
+/// How many times as large as its siblings a part must be to be the odd one out.
+const OUTLIER_RATIO: f64 = 1.5;
+/// The same for a message among the person's other messages.
+const MESSAGE_OUTLIER_RATIO: f64 = 3.0;
+/// Share of the newest results that one of them must have to be the one.
+const SINGLE_RESULT_SHARE: f64 = 0.7;
+/// Share of the prompt that images must take.
+const IMAGE_SHARE: f64 = 0.4;
+/// Share of the room for messages that a run's results must take to be a loop, and how many of them there must be.
+const LOOP_THRESHOLD: (f64, usize) = (0.4, 3);
+/// Share of the limit that precedes all messages.
+const FIXED_SHARE: f64 = 0.6;
+/// Share of the limit that the model before had taken.
+const PREVIOUS_MODEL_SHARE: f64 = 0.5;
+
+/// What made the call too large.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mechanism {
+    /// Its class.
+    pub class: FindingClass,
+    /// Tokens of the part by the provider's count.
+    pub tokens: f64,
+    /// How many messages, results, images or runs it is.
+    pub count: usize,
+    /// Where it is seen; the first one to go to.
+    pub entries: Vec<EntryIx>,
+}
+
+/// Finds the mechanism of a failure.
+pub(super) fn find_mechanism(case: &Case<'_>, failure: &Failure) -> Mechanism {
+    let own = [
+        detect_byte_limit,
+        detect_model_switch,
+        detect_fixed_alone,
+        detect_images,
+        detect_user_message,
+        detect_results,
+        detect_tool_loop,
+        detect_fixed_most,
+    ];
+    let found = own.iter().find_map(|look| look(case, failure));
+    found
+        .or_else(|| recurring::detect_recurring(case, failure))
+        .unwrap_or_else(|| gradual_growth(case, failure))
+}
+
+fn detect_byte_limit(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+    let (images, tokens) = failure.images();
+    let entries = messages_with_images(failure);
+    failure.is_byte_limit().then_some(Mechanism {
+        class: FindingClass::BytesLimit,
+        tokens,
+        count: images as usize,
+        entries,
+    })
+}
+
+/// The call went to a model that takes less than the one before had been sent.
+fn detect_model_switch(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+    let (before, tokens) =
+        failure.last_counted.or_else(|| case.calls.last().map(|call| (call.entry, call.prompt_tokens)))?;
+    let from = case.session.index.entry(before).model?;
+    let to = failure.model?;
+    let took = tokens as f64 > PREVIOUS_MODEL_SHARE * failure.limit as f64;
+    let rehearsal = case.replays.as_ref()?;
+    let fitted = rehearsal.learned_limit(Some(from))? as f64 >= failure.prompt_tokens as f64;
+    (from != to && took && fitted).then(|| Mechanism {
+        class: FindingClass::ModelSwitch,
+        tokens: failure.prompt_tokens as f64,
+        count: 1,
+        entries: vec![before],
+    })
+}
+
+fn detect_fixed_alone(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+    (failure.fixed_tokens >= failure.limit).then(|| fixed_mechanism(failure))
+}
+
+fn detect_fixed_most(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+    (failure.fixed_tokens as f64 >= FIXED_SHARE * failure.limit as f64).then(|| fixed_mechanism(failure))
+}
+
+fn fixed_mechanism(failure: &Failure) -> Mechanism {
+    Mechanism {
+        class: FindingClass::FixedOverhead,
+        tokens: failure.fixed_tokens as f64,
+        count: 0,
+        entries: Vec::new(),
+    }
+}
+
+fn detect_images(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+    let (count, tokens) = failure.images();
+    let most = tokens >= IMAGE_SHARE * failure.prompt_tokens as f64;
+    (count > 0 && most && fits_without(failure, tokens)).then(|| Mechanism {
+        class: FindingClass::ImageBloat,
+        tokens,
+        count: count as usize,
+        entries: messages_with_images(failure),
+    })
+}
+
+fn messages_with_images(failure: &Failure) -> Vec<EntryIx> {
+    let messages = failure.session.context.messages.iter();
+    messages.filter(|message| message.size.images > 0).map(|message| message.entry).collect()
+}
+
+/// What the person wrote last.
+fn detect_user_message(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+    let messages = &failure.session.context.messages;
+    let at = failure.run_opening()?;
+    let is_newest = (at + 1..messages.len()).all(|at| messages[at].size.role == Role::Assistant);
+    let tokens = failure.weights[at];
+    let others = messages[..at].iter().enumerate().filter(|(_, message)| message.size.role == Role::User);
+    let usual = median(others.map(|(at, _)| failure.weights[at]).collect());
+    let odd = usual.is_none_or(|usual| tokens >= MESSAGE_OUTLIER_RATIO * usual);
+    let user = messages[at].size.role == Role::User;
+    (user && is_newest && odd && is_large(failure, tokens) && fits_without(failure, tokens)).then(|| {
+        Mechanism { class: FindingClass::UserMessage, tokens, count: 1, entries: vec![messages[at].entry] }
+    })
+}
+
+/// The newest turn's results: one of them, or all together. Results no larger than their siblings are a loop.
+fn detect_results(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+    let newest = failure.newest_results();
+    let messages = &failure.session.context.messages;
+    let weight = |at: &usize| failure.weights[*at];
+    let largest = newest.iter().copied().max_by(|a, b| weight(a).total_cmp(&weight(b)))?;
+    let all: f64 = newest.iter().map(weight).sum();
+    let first = newest[0];
+    let one = weight(&largest);
+    if one >= SINGLE_RESULT_SHARE * all {
+        let siblings =
+            (run_start_position(failure)..first).filter(|at| messages[*at].size.role == Role::ToolResult);
+        let usual = siblings.map(|at| failure.weights[at]).fold(0.0, f64::max);
+        let odd = one > OUTLIER_RATIO * usual && is_large(failure, one) && fits_without(failure, one);
+        return odd.then(|| Mechanism {
+            class: FindingClass::SingleResult,
+            tokens: one,
+            count: 1,
+            entries: vec![messages[largest].entry],
+        });
+    }
+    let usual =
+        turn_result_tokens(failure, run_start_position(failure)..first).into_iter().fold(0.0, f64::max);
+    (all > OUTLIER_RATIO * usual && is_large(failure, all) && fits_without(failure, all)).then(|| Mechanism {
+        class: FindingClass::ParallelResults,
+        tokens: all,
+        count: newest.len(),
+        entries: newest.iter().map(|at| messages[*at].entry).collect(),
+    })
+}
+
+/// Tokens of the results of each turn in a range of messages.
+fn turn_result_tokens(failure: &Failure, range: std::ops::Range<usize>) -> Vec<f64> {
+    let mut turns = vec![0.0];
+    for at in range {
+        match failure.session.context.messages[at].size.role {
+            Role::ToolResult => *turns.last_mut().unwrap_or(&mut 0.0) += failure.weights[at],
+            _ => turns.push(0.0),
+        }
+    }
+    turns
+}
+
+/// One run's results outgrew what was left, or a run was refused or compacted and filled up again.
+fn detect_tool_loop(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+    let messages = &failure.session.context.messages;
+    let results: Vec<usize> = (run_start_position(failure)..messages.len())
+        .filter(|at| messages[*at].size.role == Role::ToolResult)
+        .collect();
+    let tokens: f64 = results.iter().map(|at| failure.weights[*at]).sum();
+    let room = failure.limit.saturating_sub(failure.fixed_tokens) as f64;
+    let fills = results.len() >= LOOP_THRESHOLD.1 && tokens >= LOOP_THRESHOLD.0 * room;
+    let again = refusals_in_run(case, failure) + compactions_in_run(case, failure) > 1
+        && results.len() >= LOOP_THRESHOLD.1;
+    (fills && fits_without(failure, tokens) || again && tokens >= LARGE_SHARE * room).then(|| Mechanism {
+        class: FindingClass::ToolLoopTreadmill,
+        tokens,
+        count: results.len(),
+        entries: results.iter().rev().map(|at| messages[*at].entry).collect(),
+    })
+}
+
+/// The first message behind the one that opened the run; all of a context that a compaction cut within the run.
+fn run_start_position(failure: &Failure) -> usize {
+    failure.run_opening().map_or(0, |at| at + 1)
+}
+
+/// Refusals since the last message of the person before the failing call, that one included.
+pub(super) fn refusals_in_run(case: &Case<'_>, failure: &Failure) -> usize {
+    let from = run_start_entry(case);
+    let in_run = |overflow: &&Overflow| overflow.entry >= from && overflow.entry <= failure.overflow.entry;
+    case.overflows().iter().filter(in_run).count()
+}
+
+fn compactions_in_run(case: &Case<'_>, failure: &Failure) -> usize {
+    let from = run_start_entry(case);
+    let index = &case.session.index;
+    let compactions = case.path.iter().filter(|ix| index.entry(**ix).kind == EntryKind::Compaction);
+    compactions.filter(|ix| **ix >= from && **ix < failure.overflow.entry).count()
+}
+
+fn run_start_entry(case: &Case<'_>) -> EntryIx {
+    case.user_messages().last().copied().unwrap_or(EntryIx(0))
+}
+
+/// Nothing stands out.
+fn gradual_growth(_: &Case<'_>, failure: &Failure) -> Mechanism {
+    let messages = &failure.session.context.messages;
+    let newest = messages.last().map(|message| message.entry);
+    Mechanism {
+        class: FindingClass::GradualGrowth,
+        tokens: failure.prompt_tokens.saturating_sub(failure.fixed_tokens) as f64,
+        count: messages.len(),
+        entries: newest.into_iter().collect(),
+    }
+}
+
+fn fits_without(failure: &Failure, tokens: f64) -> bool {
+    failure.prompt_tokens as f64 - tokens <= failure.limit as f64
+}
+
+fn is_large(failure: &Failure, tokens: f64) -> bool {
+    tokens >= LARGE_SHARE * failure.limit as f64
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}

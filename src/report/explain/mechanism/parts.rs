@@ -1,0 +1,89 @@
+//! The failing prompt, part by part, and what of each is new since the last accepted call.
+
+use crate::report::explain::failure::Failure;
+use crate::store::entry::{MessageSize, Role};
+
+/// A part of the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptPartKind {
+    /// System prompt, tools and workspace files.
+    Fixed,
+    /// The summary of a compaction.
+    Summary,
+    /// What the person wrote last.
+    NewestMessage,
+    /// Results of the newest turn.
+    NewestResults,
+    /// Older results of the failing run.
+    RunResults,
+    /// Results of earlier runs.
+    OlderResults,
+    /// Everything else: earlier messages, answers and thinking.
+    Rest,
+}
+
+impl PromptPartKind {
+    /// The word in JSON and on screen.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed parts",
+            Self::Summary => "summary",
+            Self::NewestMessage => "newest message",
+            Self::NewestResults => "newest results",
+            Self::RunResults => "this run's results",
+            Self::OlderResults => "older results",
+            Self::Rest => "other messages",
+        }
+    }
+}
+
+/// One part.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PromptPart {
+    /// Which.
+    pub kind: PromptPartKind,
+    /// Messages in it.
+    pub count: usize,
+    /// Tokens by the provider's count.
+    pub tokens: f64,
+    /// Of them, tokens that came since the last accepted call.
+    pub new_tokens: f64,
+}
+
+/// All parts that hold something, the newest first.
+pub(in crate::report::explain) fn prompt_parts(failure: &Failure) -> Vec<PromptPart> {
+    let opening = failure.run_opening();
+    let newest = failure.newest_results().first().copied().unwrap_or(usize::MAX);
+    let kind = |at: usize, size: &MessageSize| match size.role {
+        Role::CompactionSummary => PromptPartKind::Summary,
+        Role::ToolResult if at >= newest => PromptPartKind::NewestResults,
+        Role::ToolResult if opening.is_some_and(|opening| at > opening) => PromptPartKind::RunResults,
+        Role::ToolResult => PromptPartKind::OlderResults,
+        _ if opening == Some(at) => PromptPartKind::NewestMessage,
+        _ => PromptPartKind::Rest,
+    };
+    let part = |wanted: PromptPartKind| {
+        let is_own = |at: usize, size: &MessageSize| kind(at, size) == wanted;
+        let messages = failure.session.context.messages.iter().enumerate();
+        let count = messages.filter(|(at, message)| is_own(*at, &message.size)).count();
+        let new = failure.tokens_of(|at, size| {
+            is_own(at, size) && failure.last_counted.is_some() && at >= failure.first_new
+        });
+        PromptPart { kind: wanted, count, tokens: failure.tokens_of(is_own), new_tokens: new }
+    };
+    let fixed = PromptPart {
+        kind: PromptPartKind::Fixed,
+        count: 0,
+        tokens: failure.fixed_tokens as f64,
+        new_tokens: 0.0,
+    };
+    let kinds = [
+        PromptPartKind::NewestResults,
+        PromptPartKind::NewestMessage,
+        PromptPartKind::RunResults,
+        PromptPartKind::OlderResults,
+        PromptPartKind::Rest,
+        PromptPartKind::Summary,
+    ];
+    kinds.map(part).into_iter().filter(|part| part.count > 0).chain([fixed]).collect()
+}

@@ -1,0 +1,117 @@
+//! The same job run in one session again and again: every run pays for all runs before it. Only texts that are really the
+//! same count; an equal length proves nothing.
+
+use std::collections::HashMap;
+
+use crate::ids::EntryIx;
+use crate::js::Value;
+use crate::report::explain::case::Case;
+use crate::report::explain::failure::Failure;
+use crate::report::explain::finding::FindingClass;
+use crate::report::explain::mechanism::Mechanism;
+use crate::store::body;
+use crate::transcript::envelope::unwrap_message;
+
+/// Runs below which nothing recurs.
+const MIN_RUNS: usize = 5;
+/// Share of the person's messages that must be the same.
+const MIN_SAME_SHARE: f64 = 0.6;
+/// Letters below which messages are the same by chance.
+const MIN_LETTERS: usize = 16;
+/// Names that dates are written with.
+const DAYS_AND_MONTHS: [&str; 19] = [
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+/// Messages that are compared, the newest first.
+const MAX_MESSAGES: usize = 400;
+
+pub(super) fn detect_recurring(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+    let asked = case.user_messages();
+    let mut by_text: HashMap<String, Vec<EntryIx>> = HashMap::new();
+    let compared = asked.len().min(MAX_MESSAGES);
+    for ix in asked.into_iter().rev().take(MAX_MESSAGES) {
+        let text = message_text(case, ix).map(|text| normalise(&text)).unwrap_or_default();
+        if text.len() >= MIN_LETTERS {
+            by_text.entry(text).or_default().push(ix);
+        }
+    }
+    let same = by_text.into_values().max_by_key(Vec::len)?;
+    let recurs = same.len() >= MIN_RUNS && same.len() as f64 >= MIN_SAME_SHARE * compared as f64;
+    recurs.then(|| Mechanism {
+        class: FindingClass::RecurringSessionGrowth,
+        tokens: failure.prompt_tokens.saturating_sub(failure.fixed_tokens) as f64,
+        count: same.len(),
+        entries: same,
+    })
+}
+
+fn message_text(case: &Case<'_>, ix: EntryIx) -> Option<String> {
+    let message = body::read_message(&case.session.source, &case.session.index, ix).ok()??;
+    let content = message.get("content")?;
+    let blocks = content.as_array().unwrap_or_default().iter().filter_map(|block| block.get("text"));
+    let texts = std::iter::once(content).chain(blocks).filter_map(Value::as_str);
+    Some(texts.map(crate::js::JsString::to_string_lossy).collect::<Vec<_>>().join(" "))
+}
+
+/// The person's own words in lower case, without what stamps every run anew: dates, times and ids.
+fn normalise(text: &str) -> String {
+    let opened = unwrap_message(text);
+    let words: Vec<String> = opened.text.split_whitespace().map(str::to_lowercase).collect();
+    let is_stamp = |at: usize| {
+        let near = at.checked_sub(1).into_iter().chain([at, at + 1]);
+        let dated = near.filter_map(|at| words.get(at)).any(|word| is_date_word(word));
+        is_date_word(&words[at])
+            || is_stamp(&words[at])
+            || dated && words[at].starts_with(|char: char| char.is_ascii_digit())
+    };
+    let kept = (0..words.len()).filter(|at| !is_stamp(*at)).map(|at| words[at].as_str());
+    opened.marks.iter().map(String::as_str).chain(kept).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a word is a name that dates are written with.
+fn is_date_word(word: &str) -> bool {
+    let word = word.trim_matches(|char: char| !char.is_alphabetic());
+    let named = DAYS_AND_MONTHS.iter().any(|name| word == *name || word == &name[..3]);
+    named || ["am", "pm", "utc", "gmt"].contains(&word)
+}
+
+/// Whether a word is a time, a date or an id: digits with signs between them, a year, or a long word with digits.
+fn is_stamp(word: &str) -> bool {
+    let digits = word.chars().filter(char::is_ascii_digit).count();
+    let signs = word.trim_matches(|char: char| !char.is_alphanumeric()).contains([':', '-', '/']);
+    digits > 0 && (signs || digits >= 4 || word.len() >= 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::normalise;
+
+    #[test]
+    fn dates_and_numbers_do_not_make_another_job() {
+        let one = normalise("[cron:4 digest] Summarise the night. Time: 2026-03-01 07:00");
+        assert_eq!(one, normalise("[cron:4 digest] Summarise the night. Time: 2026-03-02 07:00"));
+        assert_ne!(one, normalise("[cron:4 digest] Summarise the day. Time: 2026-03-02 07:00"));
+        let spoken =
+            |day: &str| normalise(&format!("Check the mail.\nCurrent time: {day} 6, 2026 — 07:13 AM (UTC)"));
+        assert_eq!(spoken("Friday, March"), spoken("Monday, April"));
+        assert_ne!(normalise("and what about part 3 of it"), normalise("and what about part 4 of it"));
+    }
+}

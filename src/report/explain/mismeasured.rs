@@ -1,0 +1,295 @@
+//! What was measured wrong: the window, the usage, the estimator, the stored counter. Each is a cause only where setting it
+//! right makes every call fit, by replay; otherwise it is a note.
+
+use crate::gateway::provenance::Provenance;
+use crate::gateway::window::WindowSource;
+use crate::js::Value;
+use crate::policy::Policy;
+use crate::replay::Settings;
+use crate::report::explain::case::Case;
+use crate::report::explain::failure::Failure;
+use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
+use crate::report::explain::format::{format_count, format_estimate, format_exact, format_tokens};
+use crate::report::explain::replay_runner::ReplayRunner;
+use crate::session::overflow::OverflowKind;
+use crate::session::session_settings::CONTEXT_WINDOW;
+use crate::session::setting_change::SettingChange;
+use crate::store::entry::StopReason;
+
+/// How far off an estimate must be, counted by estimated.
+const MIN_ESTIMATE_RATIO: f64 = 1.5;
+/// Beyond this no script explains an estimate: something is missing from it.
+const MAX_PLAUSIBLE_RATIO: f64 = 8.0;
+/// Estimated tokens below which what surrounds the messages outweighs them.
+const MIN_MESSAGE_TOKENS: u64 = 4_000;
+/// Answers without a usage that leave the runtime blind.
+const MIN_UNCOUNTED_ANSWERS: usize = 3;
+/// How much more the gateway's own check must count than there is.
+const MIN_OVERCOUNT_RATIO: f64 = 1.5;
+/// Share of the prompt below which a stored counter is low, and of the counter below which a prompt is.
+const LOW_COUNTER_SHARE: f64 = 0.7;
+
+/// Everything that was measured wrong, the causes first.
+pub(super) fn find_mismeasured(case: &Case<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.replays.as_ref()) {
+        found.extend(detect_wrong_window(failure, rehearsal));
+        found.extend(detect_missing_usage(case, failure, rehearsal));
+        found.extend(detect_overcount(case, failure));
+        found.extend(detect_estimator_error(case, failure, rehearsal));
+    } else {
+        found.extend(detect_ratio_without_overflow(case));
+    }
+    found.extend(detect_wrong_counter(case));
+    found.sort_by_key(|finding| finding.prevents_overflow != Some(true));
+    found
+}
+
+/// The provider serves less than the runtime believes.
+fn detect_wrong_window(failure: &Failure, rehearsal: &ReplayRunner) -> Option<Finding> {
+    let believed = failure.believed_window.runtime;
+    let served = failure.limit;
+    if !failure.serves_less() {
+        return None;
+    }
+    let change = SettingChange {
+        key: CONTEXT_WINDOW.to_owned(),
+        policy: None,
+        value: Value::from(served as f64),
+        origin: Provenance::Tuned,
+    };
+    let own_model = failure.believed_window.gateway == rehearsal.session.window;
+    let flips = own_model && rehearsal.run_under(&[change]).overflows == 0;
+    let source = match failure.believed_window.gateway.source {
+        WindowSource::Default => "nobody named the model's window, so the default was filled in",
+        _ => "the window the configuration or catalogue names",
+    };
+    let named = failure.overflow.limit.is_some();
+    let reply = failure.overflow.reply_reserve.filter(|reply| *reply > 0);
+    let how = match (named, reply) {
+        (true, Some(reply)) => format!("{} of them are reserved for the reply", format_exact(reply)),
+        (true, None) => "the refusal names the limit".to_owned(),
+        (false, _) => {
+            let accepted = failure.last_counted.map_or(served, |(_, tokens)| tokens);
+            format!(
+                "accepted {}, refused {}",
+                format_exact(accepted.max(served)),
+                format_tokens(failure.prompt_tokens, failure.is_measured)
+            )
+        }
+    };
+    let line = format!(
+        "the provider takes {} while the gateway believes {}",
+        format_exact(served),
+        format_exact(believed as u64)
+    );
+    Some(
+        Finding::new(
+            FindingClass::WrongWindow,
+            if named { Confidence::Sure } else { Confidence::Likely },
+            line,
+        )
+        .with_rule("compaction 7.1")
+        .with_evidence(Evidence::new(how).with_entries([failure.overflow.entry]))
+        .with_evidence(Evidence::new(source).with_rule("compaction 7.1"))
+        .with_number("believed", believed)
+        .with_number("served", served as f64)
+        .with_prevents_overflow(flips),
+    )
+}
+
+/// The provider reported no usage, so the runtime's trigger compared nothing, or a count of long ago.
+fn detect_missing_usage(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRunner) -> Option<Finding> {
+    let calls = &rehearsal.recorded_trace.calls;
+    let failing = calls.iter().position(|call| call.entry == failure.overflow.entry)?;
+    let answered = calls[..failing]
+        .iter()
+        .rev()
+        .filter(|call| !call.is_failed() && call.stop_reason != StopReason::Aborted);
+    let blind: Vec<_> = answered.take_while(|call| call.usage.is_none()).collect();
+    if blind.len() < MIN_UNCOUNTED_ANSWERS {
+        return None;
+    }
+    let counted = |on: bool| {
+        let mut settings = rehearsal.settings_under(&[]);
+        settings.assumptions.assume_usage = on;
+        enable_compaction(&mut settings);
+        rehearsal.run(&settings)
+    };
+    let flips = counted(true).overflows == 0 && counted(false).overflows > 0;
+    let last = case.calls.last();
+    let partial = blind.iter().any(|call| case.session.partial_counts.contains(&call.entry));
+    let what = if partial { "reported far fewer tokens than their text" } else { "reported no usage" };
+    let line = match last {
+        Some(call) => {
+            format!(
+                "{} {what}; the last count is {}",
+                format_count(blind.len(), "call"),
+                format_exact(call.prompt_tokens)
+            )
+        }
+        None => format!("{} {what}, so compaction had nothing to compare", format_count(blind.len(), "call")),
+    };
+    let stored = case.session.limits.stored_totals.total_tokens;
+    let mut finding = Finding::new(FindingClass::CounterStaleLow, Confidence::Sure, line)
+        .with_rule("compaction 1.11")
+        .with_evidence(
+            Evidence::new("answers without a usable count").with_entries(blind.iter().map(|call| call.entry)),
+        )
+        .with_number("uncounted", blind.len() as f64)
+        .with_prevents_overflow(flips);
+    finding.evidence.extend(last.map(|call| {
+        Evidence::new(format!("the last counted call: {}", format_exact(call.prompt_tokens)))
+            .with_entries([call.entry])
+            .with_rule("compaction 1.11")
+    }));
+    finding.evidence.extend(stored.map(|stored| {
+        Evidence::new(format!("the stored counter still says {}", format_exact(stored as u64)))
+            .with_rule("compaction 9.4")
+    }));
+    Some(finding)
+}
+
+/// The gateway's own check refused what the provider would have taken.
+fn detect_overcount(case: &Case<'_>, failure: &Failure) -> Option<Finding> {
+    let peak = case.calls.iter().map(|call| call.prompt_tokens).max()?;
+    let likely = failure.fixed_tokens + failure.weights.iter().sum::<f64>() as u64;
+    let limit = failure.believed_window.runtime as u64;
+    let fits = failure.overflow.kind == OverflowKind::Precheck
+        && (likely as f64) * MIN_OVERCOUNT_RATIO <= limit.max(1) as f64 * 1.2;
+    let over = failure.overflow.requested.map(|requested| requested as f64 / likely.max(1) as f64);
+    if !fits || likely > limit || over.is_some_and(|over| over < MIN_OVERCOUNT_RATIO) {
+        return None;
+    }
+    let line = format!(
+        "the gateway's own check refused about {} of {}",
+        format_estimate(likely),
+        format_exact(limit)
+    );
+    let at = case.calls.iter().find(|call| call.prompt_tokens == peak).map(|call| call.entry);
+    Some(
+        Finding::new(FindingClass::EstimatorError, Confidence::Likely, line)
+            .with_rule("compaction 8.8")
+            .with_evidence(
+                Evidence::new(format!("the largest prompt the provider counted: {}", format_exact(peak)))
+                    .with_entries(at),
+            )
+            .with_number("likely", likely as f64)
+            .with_number("peak", peak as f64)
+            .with_number("overcount", over.unwrap_or(f64::NAN))
+            .with_prevents_overflow(true),
+    )
+}
+
+/// Chars / 4 is far from what the provider counts, so every threshold in chars is reached late.
+fn detect_estimator_error(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRunner) -> Option<Finding> {
+    let estimate = failure.gateway_estimate();
+    let at_call = failure.prompt_tokens as f64 / estimate.max(1) as f64;
+    let ratio = case.token_ratio.unwrap_or(at_call).max(if failure.is_measured { at_call } else { 0.0 });
+    if estimate < MIN_MESSAGE_TOKENS || !(MIN_ESTIMATE_RATIO..=MAX_PLAUSIBLE_RATIO).contains(&ratio) {
+        return None;
+    }
+    let fits = [false, true].into_iter().any(|compacts| {
+        let replayed = |ratio: f64| {
+            let mut settings = rehearsal.settings_under(&[]);
+            if compacts {
+                enable_compaction(&mut settings);
+            }
+            scale_thresholds(&mut settings, ratio);
+            rehearsal.run(&settings).overflows
+        };
+        replayed(ratio) == 0 && replayed(1.0) > 0
+    });
+    Some(estimator_finding(case, ratio).with_failure(failure).with_prevents_overflow(fits))
+}
+
+fn detect_ratio_without_overflow(case: &Case<'_>) -> Option<Finding> {
+    let ratio =
+        case.token_ratio.filter(|ratio| (MIN_ESTIMATE_RATIO..=MAX_PLAUSIBLE_RATIO).contains(ratio))?;
+    Some(estimator_finding(case, ratio))
+}
+
+fn estimator_finding(case: &Case<'_>, ratio: f64) -> Finding {
+    let keep = case.session.configured_settings.compaction.keep_recent_tokens.max(0.0);
+    let line = format!("the gateway counts this text {ratio:.1}x too small");
+    let kept = format!(
+        "keepRecentTokens {} keeps about {}",
+        format_exact(keep as u64),
+        format_exact((keep * ratio) as u64)
+    );
+    Finding::new(FindingClass::EstimatorError, Confidence::Likely, line)
+        .with_rule("compaction 1.1")
+        .with_evidence(Evidence::new(kept).with_rule("compaction 1.1"))
+        .with_number("ratio", ratio)
+}
+
+impl Finding {
+    fn with_failure(self, failure: &Failure) -> Self {
+        let text = format!(
+            "the provider counted {}, chars / 4 says ~{}",
+            format_tokens(failure.prompt_tokens, failure.is_measured),
+            format_exact(failure.gateway_estimate())
+        );
+        self.with_evidence(Evidence::new(text).with_entries([failure.overflow.entry]))
+    }
+}
+
+/// The thresholds as a gateway would have that counts right.
+fn scale_thresholds(settings: &mut Settings, ratio: f64) {
+    let steps = &mut settings.policies;
+    steps.prune.soft_trim_ratio /= ratio;
+    steps.prune.hard_clear_ratio /= ratio;
+    steps.prune.min_prunable_tool_chars /= ratio;
+    steps.compaction.keep_recent_tokens /= ratio;
+}
+
+fn enable_compaction(settings: &mut Settings) {
+    settings.policies.enabled = settings.policies.enabled.with(Policy::Compact, true);
+}
+
+/// The stored counter is far from what the session holds. Nothing compares it but the memory flush and the status line.
+fn detect_wrong_counter(case: &Case<'_>) -> Option<Finding> {
+    let row = &case.session.limits.stored_totals;
+    let stored = row.total_tokens.filter(|stored| *stored > 0.0)?;
+    // The counter is that of the last accepted call; what a refused one brought is not its fault.
+    let accepted =
+        case.calls.last().filter(|_| case.failure.is_some()).map(|call| (call.prompt_tokens, true));
+    let (live, counted) = accepted.unwrap_or_else(|| case.next_prompt());
+    let (class, how) = if (live as f64) < LOW_COUNTER_SHARE * stored {
+        (FindingClass::CounterInflated, "more")
+    } else if stored < LOW_COUNTER_SHARE * live as f64 && row.fresh != Some(false) {
+        (FindingClass::CounterStaleLow, "less")
+    } else {
+        return None;
+    };
+    let line = format!(
+        "the stored counter says {}, {how} than the session's {}",
+        format_exact(stored as u64),
+        format_tokens(live, counted)
+    );
+    let mut finding = Finding::new(class, Confidence::Sure, line)
+        .with_rule("compaction 9.11")
+        .with_number("stored", stored)
+        .with_number("live", live as f64);
+    finding
+        .evidence
+        .extend(counters_adding_up(case, stored).map(|sum| Evidence::new(sum).with_rule("compaction 9.11")));
+    let last = case.calls.last();
+    finding.evidence.extend(last.map(|call| {
+        Evidence::new(format!("the last call was counted at {}", format_exact(call.prompt_tokens)))
+            .with_entries([call.entry])
+    }));
+    Some(finding)
+}
+
+/// Which of the row's other counters add up to the total.
+fn counters_adding_up(case: &Case<'_>, total: f64) -> Option<String> {
+    let row = &case.session.limits.stored_totals;
+    let (input, read, write) = (row.input?, row.cache_read.unwrap_or(0.0), row.cache_write.unwrap_or(0.0));
+    let parts = [("input", input), ("cacheRead", read), ("cacheWrite", write)];
+    let all = input + read + write == total;
+    let shown = parts.iter().take(if all { 3 } else { 2 }).filter(|(_, tokens)| *tokens > 0.0);
+    let words: Vec<String> =
+        shown.map(|(name, tokens)| format!("{name} {}", format_exact(*tokens as u64))).collect();
+    (all || input + read == total).then(|| format!("it is the sum {}", words.join(" + ")))
+}

@@ -1,0 +1,194 @@
+//! A session that did not overflow: whether the next turns fit, or meet a working compaction first.
+
+use crate::ids::EntryIx;
+use crate::report::explain::aftermath::has_freed_nothing;
+use crate::report::explain::case::Case;
+use crate::report::explain::compactions::PastCompaction;
+use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
+use crate::report::explain::format::{
+    format_count, format_estimate, format_exact, format_percent, format_short, format_tokens,
+};
+use crate::store::entry::Role;
+
+/// Turns within which a compacted session must not be at its trigger again.
+const MIN_TURNS_TO_REFILL: usize = 2;
+/// Compactions in a row that make a treadmill.
+const TREADMILL_COMPACTIONS: usize = 2;
+/// Share of the trigger from which the fixed parts are worth a word.
+const LARGE_FIXED_SHARE: f64 = 0.8;
+
+/// What is ahead, the gravest first; never empty.
+pub(super) fn find_outlook(case: &Case<'_>) -> Vec<Finding> {
+    let looks: [fn(&Case<'_>) -> Option<Finding>; 4] =
+        [detect_impossible_budget, detect_treadmill, detect_at_risk, detect_fixed_overhead];
+    let mut found: Vec<Finding> = looks.iter().filter_map(|look| look(case)).collect();
+    let grave = |finding: &Finding| finding.class != FindingClass::FixedOverhead;
+    if !found.iter().any(grave) {
+        found.insert(0, healthy_finding(case));
+    }
+    found
+}
+
+/// Reserve and fixed parts leave no room: every message is above the trigger.
+pub(super) fn detect_impossible_budget(case: &Case<'_>) -> Option<Finding> {
+    let fixed = case.fixed_tokens? as f64;
+    let settings = case.session.configured_settings.compaction;
+    let trigger = case.trigger();
+    let window = case.session.limits.runtime_window;
+    if !settings.enabled || window.is_nan() || trigger > fixed || fixed >= window {
+        return None;
+    }
+    let line = format!(
+        "fixed parts of {} are above the trigger {}: the reserve must go down",
+        format_estimate(fixed as u64),
+        format_exact(trigger.max(0.0) as u64)
+    );
+    let reserve = format!(
+        "reserve {} of a window of {}",
+        format_exact(settings.reserve_tokens.max(0.0) as u64),
+        format_exact(window as u64)
+    );
+    Some(
+        Finding::new(FindingClass::ImpossibleBudget, Confidence::Likely, line)
+            .with_rule("compaction 2.7")
+            .with_evidence(Evidence::new(reserve).with_rule("compaction 2.2"))
+            .with_number("fixed", fixed)
+            .with_number("trigger", trigger),
+    )
+}
+
+/// Every compaction is filled up to its trigger within a few turns.
+fn detect_treadmill(case: &Case<'_>) -> Option<Finding> {
+    let refilled = |compaction: &&PastCompaction| {
+        !has_freed_nothing(compaction) && turns_to_refill(case, compaction) <= MIN_TURNS_TO_REFILL
+    };
+    // The last round may still be going on.
+    let open = usize::from(case.compactions.last().is_some_and(|last| !refilled(&last)));
+    let last: Vec<&PastCompaction> = case.compactions.iter().rev().skip(open).take_while(refilled).collect();
+    if last.len() < TREADMILL_COMPACTIONS {
+        return None;
+    }
+    let line = format!(
+        "the last {} were each refilled to the trigger within {MIN_TURNS_TO_REFILL} turns",
+        format_count(last.len(), "compaction")
+    );
+    let rounds = last.iter().take(3).map(|compaction| {
+        let text = format!(
+            "compaction left {}, refilled to {}",
+            compaction.counted.1.map_or_else(|| format_estimate(compaction.estimated.1), format_exact),
+            compaction.refilled_to.map_or_else(|| "-".to_owned(), format_exact)
+        );
+        Evidence::new(text).with_entries([compaction.entry]).with_rule("compaction 2.7")
+    });
+    let mut finding = Finding::new(FindingClass::CompactionTreadmill, Confidence::Sure, line)
+        .with_rule("compaction 2.7")
+        .with_number("compactions", last.len() as f64);
+    finding.evidence.extend(rounds);
+    let results = last.iter().map(|it| it.refill_result_share).fold(0.0, f64::max);
+    finding.evidence.push(Evidence::new(format!(
+        "up to {} of the refill are tool results",
+        format_percent(results, 1.0)
+    )));
+    Some(finding)
+}
+
+/// Messages of the person between a compaction and the next, or the call at which the session was at its trigger again.
+fn turns_to_refill(case: &Case<'_>, compaction: &PastCompaction) -> usize {
+    let behind = |entry: EntryIx| entry > compaction.entry;
+    let next = case.compactions.iter().map(|it| it.entry).find(|entry| behind(*entry));
+    let at_trigger =
+        case.calls.iter().find(|call| behind(call.entry) && call.prompt_tokens as f64 >= case.trigger());
+    let Some(until) = next.or(at_trigger.map(|call| call.entry)) else { return usize::MAX };
+    let index = &case.session.index;
+    let between = case.path.iter().filter(|ix| behind(**ix) && **ix < until);
+    between.filter(|ix| index.entry(**ix).role() == Some(Role::User)).count()
+}
+
+/// The next turn does not fit, and no working compaction comes first.
+fn detect_at_risk(case: &Case<'_>) -> Option<Finding> {
+    let (prompt, counted) = case.next_prompt();
+    let window = case.session.limits.runtime_window.min(case.session.window.model_tokens);
+    let turn = case.typical_turn_tokens();
+    let next = (prompt + turn) as f64;
+    let compacts = would_compaction_free(case) && compared_tokens(case) > case.trigger();
+    if window.is_nan() || window <= 0.0 || next <= window || compacts {
+        return None;
+    }
+    let line = format!(
+        "the next turn takes {} of {}, and no compaction comes before it",
+        format_estimate(next as u64),
+        format_exact(window as u64)
+    );
+    let size =
+        format!("{} now, a typical turn adds {}", format_tokens(prompt, counted), format_estimate(turn));
+    Some(
+        Finding::new(FindingClass::AtRisk, Confidence::Likely, line)
+            .with_rule("compaction 2.7")
+            .with_evidence(Evidence::new(size).with_entries(case.calls.last().map(|call| call.entry)))
+            .with_number("prompt", prompt as f64)
+            .with_number("turn", turn as f64)
+            .with_number("window", window),
+    )
+}
+
+/// Tokens that the runtime compares with its trigger before the next run: the last answer's own count.
+fn compared_tokens(case: &Case<'_>) -> f64 {
+    let last = case.calls.last().map(|call| call.context_tokens).filter(|tokens| tokens.is_finite());
+    last.unwrap_or(0.0)
+}
+
+/// Whether a compaction that is due would free something.
+fn would_compaction_free(case: &Case<'_>) -> bool {
+    let last_failed = case.compactions.last().is_some_and(has_freed_nothing);
+    case.session.configured_settings.compaction.enabled && !last_failed
+}
+
+/// Prompt and tools alone nearly reach the trigger.
+fn detect_fixed_overhead(case: &Case<'_>) -> Option<Finding> {
+    let fixed = case.fixed_tokens?;
+    let trigger = case.trigger();
+    if trigger <= 0.0 || (fixed as f64) < LARGE_FIXED_SHARE * trigger || fixed as f64 >= trigger {
+        return None;
+    }
+    let line = format!(
+        "fixed parts take {} of the trigger {}",
+        format_estimate(fixed),
+        format_exact(trigger as u64)
+    );
+    Some(
+        Finding::new(FindingClass::FixedOverhead, Confidence::Likely, line)
+            .with_rule("compaction 11.3")
+            .with_number("fixed", fixed as f64),
+    )
+}
+
+fn healthy_finding(case: &Case<'_>) -> Finding {
+    let (prompt, counted) = case.next_prompt();
+    let (window, trigger) = (case.window(), case.trigger());
+    let spare = window.saturating_sub(prompt);
+    let line = if window == 0 {
+        format!("No overflow: {} tokens, and no window is known", format_tokens(prompt, counted))
+    } else if trigger > 0.0 && prompt as f64 > trigger {
+        format!("Fits: {} to spare; the next turn compacts first", format_short(spare))
+    } else if trigger > 0.0 && trigger < window as f64 {
+        format!(
+            "Fits: {} to spare, {} to compaction",
+            format_short(spare),
+            format_short((trigger - prompt as f64) as u64)
+        )
+    } else {
+        format!("Fits: {} to spare", format_short(spare))
+    };
+    let source = if counted { "counted by the provider" } else { "estimated" };
+    let size = format!("{} of {}, {source}", format_tokens(prompt, counted), format_exact(window));
+    Finding::new(FindingClass::Healthy, Confidence::Sure, line)
+        .with_rule("compaction 2.7")
+        .with_evidence(Evidence::new(size).with_entries(case.calls.last().map(|call| call.entry)))
+        .with_evidence(
+            Evidence::new(format!("compaction above {}", format_exact(trigger.max(0.0) as u64)))
+                .with_rule("compaction 2.7"),
+        )
+        .with_number("prompt", prompt as f64)
+        .with_number("window", window as f64)
+        .with_number("spare", spare as f64)
+}

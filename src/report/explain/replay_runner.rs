@@ -1,0 +1,122 @@
+//! Replays of the session through the call that failed: as it was, under changed settings, and with one thing set right
+//! that was wrong. `replay`, `check`, `sweep` and tuning run the same replay, so their answers are the same.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::context::build::ContextMessage;
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::ids::EntryIx;
+use crate::policy::PolicySet;
+use crate::replay::{CallReplay, RecordedTrace, Settings, simulated_trace};
+use crate::session::LoadedSession;
+use crate::session::replay_inputs::ReplayInputs;
+use crate::session::replay_summary::ReplaySummary;
+use crate::session::setting_change::SettingChange;
+use crate::session::simulated_settings::{default_replay_policies, simulate_settings};
+use crate::store::body::BodyError;
+use crate::store::intern::ValueIx;
+
+/// A session ready to be replayed.
+#[derive(Debug)]
+pub(super) struct ReplayRunner {
+    /// The session at a leaf from which the failing call is on the path.
+    pub session: LoadedSession,
+    /// Its calls as they were.
+    pub recorded_trace: Arc<RecordedTrace>,
+    /// Tokens before the messages.
+    pub fixed_tokens: f64,
+    inputs: ReplayInputs,
+    weights: HashMap<EntryIx, f64>,
+    failing_call: Option<EntryIx>,
+}
+
+impl ReplayRunner {
+    /// Reads what replays need. `failing` is the call that failed, none before anything did.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub(super) fn read(inspection: &LoadedSession, failing: Option<EntryIx>) -> Result<Self, BodyError> {
+        let inspection = session_through(inspection, failing);
+        let material = ReplayInputs::read(&inspection, PolicySet::NONE)?;
+        let record = material.recorded_trace(&inspection);
+        let (fixed, weights) = material.calibrated_weights(&inspection);
+        Ok(Self {
+            session: inspection,
+            recorded_trace: record,
+            fixed_tokens: fixed,
+            inputs: material,
+            weights,
+            failing_call: failing,
+        })
+    }
+
+    /// What each message weighs by the provider's count.
+    pub(super) fn weights_of(&self, messages: &[ContextMessage]) -> Vec<f64> {
+        let weight = |message: &ContextMessage| {
+            let known = self.weights.get(&message.entry).copied();
+            known.unwrap_or_else(|| estimate_or_zero(&message.size) as f64)
+        };
+        messages.iter().map(weight).collect()
+    }
+
+    /// What became of a call.
+    pub(super) fn recorded_call(&self, entry: EntryIx) -> Option<&CallReplay> {
+        let at = self.recorded_trace.calls.iter().position(|call| call.entry == entry)?;
+        self.recorded_trace.trace.get(at)
+    }
+
+    /// What the provider of a model takes, as far as the record teaches.
+    pub(super) fn learned_limit(&self, model: Option<(ValueIx, ValueIx)>) -> Option<u64> {
+        let other =
+            model.and_then(|model| self.inputs.other_windows.get(&model)).map(|limits| limits.provider);
+        Some(other.unwrap_or(self.inputs.provider_window))
+            .filter(|limit| *limit > 0.0)
+            .map(|limit| limit as u64)
+    }
+
+    /// Whether pruning can act at all: the release has it, and the provider is eligible.
+    pub(super) fn can_prune(&self) -> bool {
+        self.inputs.can_prune(&self.session)
+    }
+
+    /// Calls of the path.
+    pub(super) fn call_count(&self) -> usize {
+        self.recorded_trace.calls.len()
+    }
+
+    /// The whole session as it was.
+    pub(super) fn run_recorded(&self) -> ReplaySummary {
+        self.sum_calls(&self.recorded_trace.trace)
+    }
+
+    /// The settings of a replay under these changes.
+    pub(super) fn settings_under(&self, changes: &[SettingChange]) -> Settings {
+        let steps = default_replay_policies(&self.session, changes);
+        let changed = changes.iter().filter_map(|change| change.policy).collect::<Vec<_>>();
+        let left_out = self.inputs.contradicted_policies.without(PolicySet::of(&changed));
+        simulate_settings(&self.session, changes, steps.without(left_out)).replay_settings()
+    }
+
+    /// The whole session under changed settings.
+    pub(super) fn run_under(&self, changes: &[SettingChange]) -> ReplaySummary {
+        self.run(&self.settings_under(changes))
+    }
+
+    /// The whole session under any settings.
+    pub(super) fn run(&self, settings: &Settings) -> ReplaySummary {
+        let session = self.inputs.replay_session(&self.session);
+        let lane = simulated_trace(&session, settings, &self.recorded_trace, &|| true).unwrap_or_default();
+        self.sum_calls(&lane)
+    }
+
+    fn sum_calls(&self, lane: &[CallReplay]) -> ReplaySummary {
+        ReplaySummary::from_trace(&self.recorded_trace, lane, self.failing_call)
+    }
+}
+
+/// The session at a leaf from which a call is on the path.
+fn session_through(inspection: &LoadedSession, entry: Option<EntryIx>) -> LoadedSession {
+    let off_path = entry.filter(|entry| !inspection.context.path.contains(entry));
+    off_path.and_then(|entry| inspection.at_entry(entry)).unwrap_or_else(|| inspection.clone())
+}

@@ -1,0 +1,244 @@
+//! Which finding heads the answer: a mis-measurement that flips the outcome, else a guard's defect that does, else the
+//! mechanism. Without an overflow: what is ahead, or what came of compactions.
+
+use crate::report::explain::case::Case;
+use crate::report::explain::failure::Failure;
+use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
+use crate::report::explain::format::{
+    format_count, format_estimate, format_exact, format_short, format_tokens,
+};
+use crate::report::explain::guards::{GuardKind, GuardReport, GuardState};
+use crate::report::explain::mechanism::{Mechanism, largest_fitting_limit};
+use crate::report::explain::outlook;
+use crate::session::overflow::{Overflow, OverflowKind};
+
+/// Chars of a headline at most.
+const MAX_HEADLINE_CHARS: usize = 100;
+/// Share of the prompt that is in no message, from which that is said.
+const MIN_UNSEEN_SHARE: f64 = 0.3;
+
+/// Every finding of an overflow, the verdict first.
+pub(super) fn overflow_findings(
+    case: &Case<'_>,
+    failure: &Failure,
+    mechanism: &Mechanism,
+    guards: &[GuardReport],
+    mismeasured: Vec<Finding>,
+    aftermath: Vec<Finding>,
+) -> Vec<Finding> {
+    let own = mechanism_finding(case, failure, mechanism);
+    let inert = find_pruning_inert(guards);
+    let impossible = outlook::detect_impossible_budget(case);
+    let engine = find_engine_owned(case);
+    let (causes, notes): (Vec<_>, Vec<_>) =
+        mismeasured.into_iter().partition(|it| it.prevents_overflow == Some(true));
+    let bytes = mechanism.class == FindingClass::BytesLimit;
+    let fixed = mechanism.class == FindingClass::FixedOverhead;
+    let mut found: Vec<Finding> = Vec::new();
+    if bytes {
+        found.push(own.clone());
+    }
+    found.extend(causes.into_iter().filter(|_| !bytes));
+    found.extend(engine.filter(|_| !bytes));
+    found.extend(inert.filter(|_| !bytes));
+    found.extend(impossible.clone().filter(|_| fixed));
+    if !bytes {
+        found.push(own);
+    }
+    found.extend(impossible.filter(|_| !fixed));
+    found.extend(notes.into_iter().filter(|_| !bytes));
+    found.extend(aftermath);
+    if let Some(verdict) = found.first_mut() {
+        verdict.headline = headline(case, failure, verdict, guards);
+        verdict.evidence.insert(0, size_evidence(failure));
+    }
+    found
+}
+
+/// Every finding of a session without an overflow, the verdict first.
+pub(super) fn findings_without_overflow(
+    case: &Case<'_>,
+    mismeasured: Vec<Finding>,
+    aftermath: Vec<Finding>,
+) -> Vec<Finding> {
+    let mut found = outlook::find_outlook(case);
+    let (heads, past): (Vec<_>, Vec<_>) =
+        aftermath.into_iter().partition(|finding| finding.confidence == Confidence::Sure);
+    let healthy = found.first().is_some_and(|first| first.class == FindingClass::Healthy);
+    if healthy && !heads.is_empty() {
+        found.retain(|finding| finding.class != FindingClass::Healthy);
+    }
+    let mut all = heads;
+    all.sort_by_key(|finding| finding.class);
+    if healthy {
+        all.append(&mut found);
+    } else {
+        found.append(&mut all);
+        all = found;
+    }
+    all.extend(past);
+    all.extend(
+        mismeasured.into_iter().map(|finding| Finding { confidence: Confidence::Possible, ..finding }),
+    );
+    if let Some(first) = all.first_mut() {
+        first.headline = capitalise(&first.headline);
+    }
+    all
+}
+
+/// One gate of a configured pruner kept every call from fitting.
+fn find_pruning_inert(guards: &[GuardReport]) -> Option<Finding> {
+    let guard =
+        guards.iter().find(|guard| guard.kind == GuardKind::Pruning && !guard.opening_keys.is_empty())?;
+    let keys = guard.opening_keys.join(", ");
+    let line = match guard.state {
+        GuardState::Acted => format!("pruning {}, too little under {}", guard.why, guard.opening_keys[0]),
+        _ => format!("pruning was blocked: {}", guard.why),
+    };
+    let opened = format!("with one of these opened every call fits, by replay: {keys}");
+    Some(
+        Finding::new(FindingClass::PruningInert, Confidence::Sure, line)
+            .with_rule(guard.rule)
+            .with_evidence(Evidence::new(opened).with_entries(guard.entry).with_rule(guard.rule))
+            .with_prevents_overflow(true),
+    )
+}
+
+fn find_engine_owned(case: &Case<'_>) -> Option<Finding> {
+    let engine = crate::report::explain::engine::engine_plugin(case)?;
+    let line =
+        format!("the context engine {engine} owns compaction; the gateway's settings of it are not read");
+    Some(Finding::new(FindingClass::EngineOwned, Confidence::Likely, line).with_rule("compaction 8.9"))
+}
+
+fn mechanism_finding(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -> Finding {
+    let confidence = match mechanism.class {
+        FindingClass::GradualGrowth => Confidence::Possible,
+        _ if failure.is_measured => Confidence::Sure,
+        _ => Confidence::Likely,
+    };
+    let seen = Evidence::new(format!("{} by the provider's count", format_estimate(mechanism.tokens as u64)));
+    let results =
+        [FindingClass::SingleResult, FindingClass::ParallelResults, FindingClass::ToolLoopTreadmill];
+    let cap = largest_fitting_limit(failure).filter(|_| results.contains(&mechanism.class));
+    let capped = cap.map(|(chars, cut)| {
+        let results = format_count(cut, "result");
+        Evidence::new(format!(
+            "with each result cut to {} chars it fits; that cuts {results}",
+            format_exact(chars)
+        ))
+        .with_rule("pruning 6.1")
+    });
+    let mut finding = Finding::new(mechanism.class, confidence, mechanism_phrase(case, failure, mechanism))
+        .with_rule("compaction 8.8")
+        .with_evidence(seen.with_entries(mechanism.entries.iter().copied().take(40)))
+        .with_number("tokens", mechanism.tokens.round())
+        .with_number("count", mechanism.count as f64)
+        .with_number("requested", failure.prompt_tokens as f64)
+        .with_number("limit", failure.limit as f64)
+        .with_number("over", failure.excess_tokens() as f64);
+    finding.numbers.extend(cap.map(|(chars, _)| ("capChars", chars as f64)));
+    finding.evidence.extend(capped);
+    finding
+}
+
+/// The mechanism in a few words.
+fn mechanism_phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -> String {
+    let tokens = format_estimate(mechanism.tokens as u64);
+    let limit = format_exact(failure.limit);
+    let counted = |noun: &str| format_count(mechanism.count, noun);
+    match mechanism.class {
+        FindingClass::BytesLimit if mechanism.count > 0 => {
+            format!("refused for its bytes, not its tokens: {}", counted("image"))
+        }
+        FindingClass::BytesLimit => "refused for its bytes, not its tokens".to_owned(),
+        FindingClass::ModelSwitch => {
+            let words = &case.session.index.values;
+            let name =
+                failure.model.and_then(|(_, id)| words.text(id)).unwrap_or_else(|| "the model".to_owned());
+            format!("the call went to {name}, which takes {limit}")
+        }
+        FindingClass::FixedOverhead => format!("fixed parts take {tokens} of the {limit} that fit"),
+        FindingClass::ImageBloat => format!("{} take {tokens} of the {limit} that fit", counted("image")),
+        FindingClass::UserMessage => format!("your message alone is {tokens}; {limit} fit"),
+        FindingClass::SingleResult => {
+            let tool = mechanism.entries.first().map(|entry| case.tool_name(*entry)).unwrap_or_default();
+            format!("one {tool} result is {tokens}; {limit} fit")
+        }
+        FindingClass::ParallelResults => {
+            format!("{} of one turn are {tokens}; {limit} fit", counted("result"))
+        }
+        FindingClass::ToolLoopTreadmill => {
+            format!("one run's {} fill {tokens} of {limit}", counted("tool result"))
+        }
+        FindingClass::RecurringSessionGrowth => {
+            format!("the same job ran {} times in one session", format_exact(mechanism.count as u64))
+        }
+        _ => {
+            let requested = format_tokens(failure.prompt_tokens, failure.is_measured);
+            let seen = failure.fixed_tokens + failure.weights.iter().sum::<f64>() as u64;
+            let unseen = failure.prompt_tokens.saturating_sub(seen);
+            if unseen as f64 >= MIN_UNSEEN_SHARE * failure.prompt_tokens as f64 {
+                format!(
+                    "{} of {requested} tokens are in no message of the transcript",
+                    format_estimate(unseen)
+                )
+            } else {
+                format!("the session grew to {requested} message by message")
+            }
+        }
+    }
+}
+
+/// `Overflowed 2x: …. Not prevented because ….`, as much of it as fits.
+fn headline(case: &Case<'_>, failure: &Failure, verdict: &Finding, guards: &[GuardReport]) -> String {
+    let times = case.overflows().len();
+    let head = if times == 1 { "Overflowed".to_owned() } else { format!("Overflowed {times}x") };
+    let head = match failure.overflow.kind {
+        OverflowKind::Precheck if times == 1 => "Refused by the gateway".to_owned(),
+        _ => head,
+    };
+    let first = format!("{head}: {}.", verdict.headline);
+    let why =
+        guards.iter().find(|guard| guard.kind == GuardKind::Compaction).map(|guard| match guard.state {
+            GuardState::NotDue => match guard.missing_tokens {
+                Some(by) => format!(" Compaction was {} below its trigger.", format_short(by)),
+                None => String::new(),
+            },
+            GuardState::Failed => " Compaction was due and failed.".to_owned(),
+            _ => String::new(),
+        });
+    let both = format!("{first}{}", why.unwrap_or_default());
+    let shown = if both.chars().count() <= MAX_HEADLINE_CHARS { both } else { first };
+    shorten(&shown)
+}
+
+fn shorten(line: &str) -> String {
+    if line.chars().count() <= MAX_HEADLINE_CHARS {
+        return line.to_owned();
+    }
+    line.chars().take(MAX_HEADLINE_CHARS - 1).chain(['…']).collect()
+}
+
+fn capitalise(line: &str) -> String {
+    let mut chars = line.chars();
+    let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+    shorten(&format!("{first}{}", chars.as_str()))
+}
+
+/// What was refused, who says so, and what the gateway's own estimate was.
+fn size_evidence(failure: &Failure) -> Evidence {
+    let Overflow { entry, .. } = failure.overflow;
+    let accepted = failure
+        .last_counted
+        .map(|(_, tokens)| format!("; accepted before: {}", format_exact(tokens)))
+        .unwrap_or_default();
+    let text = format!(
+        "{} of {} by {}{accepted}; the gateway estimated ~{}",
+        format_tokens(failure.prompt_tokens, failure.is_measured),
+        format_exact(failure.limit),
+        failure.overflow.limit_source(),
+        format_exact(failure.gateway_estimate()),
+    );
+    Evidence::new(text).with_entries([entry]).with_rule("compaction 8.8")
+}

@@ -1,0 +1,169 @@
+//! Reads a run of a session's recording and rebuilds the context that it began with.
+
+use super::comparison::RecordingComparison;
+use super::rebuilt::Rebuilt;
+use super::{DifferenceCause, RecordedContext, RunOutcome};
+use crate::context::{bodies, build_context};
+use crate::gateway::ruleset::Version;
+use crate::ids::EntryIx;
+use crate::js::{JsString, Value};
+use crate::session::LoadedSession;
+use crate::store::body::BodyError;
+use crate::store::entry::Role;
+use crate::store::trajectory::{
+    AttemptDetails, CompiledContext, ContextSnapshot, Recording, RecordingLocation, RecordingLookup,
+    RunAttempt, find_recording,
+};
+use crate::transcript::Leaf;
+
+/// A run of the gateway as it was recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedRun {
+    /// Where the recording is.
+    pub location: RecordingLocation,
+    /// From 1: the newest.
+    pub number: usize,
+    /// Runs of this session in the recording.
+    pub run_count: usize,
+    /// The attempt.
+    pub attempt: RunAttempt,
+    /// When it began, as written.
+    pub started: String,
+    /// What it recorded.
+    pub details: AttemptDetails,
+    /// What its messages say.
+    pub outcome: RunOutcome,
+    /// The likely cause of a difference.
+    pub cause: Option<DifferenceCause>,
+    /// An older user message below the leaf is part of the recorded prompt: the gateway merged it in (R8).
+    pub merged_orphan: Option<EntryIx>,
+}
+
+/// Why a recorded run cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// There are fewer runs.
+    #[error("--run {requested}: the recording holds {available} runs of this session; 1 is the newest")]
+    NoSuchRun {
+        /// The number asked for.
+        requested: usize,
+        /// Runs there are.
+        available: usize,
+    },
+    /// The recording cannot be read.
+    #[error("{0}: {1}")]
+    Recording(String, std::io::Error),
+    /// The transcript cannot be read.
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    /// The runtime cannot build a context there.
+    #[error("the runtime cannot build a context at the recorded leaf {0}")]
+    Throws(String),
+}
+
+/// Compares a recorded run of a session, 1 being the newest, with the transcript.
+///
+/// # Errors
+/// A number above that of the runs, and files that cannot be read.
+pub fn read_run(inspection: &LoadedSession, number: usize) -> Result<RecordedContext, RunError> {
+    let session = inspection.index.header.as_ref().map(|header| header.id.as_str()).unwrap_or_default();
+    let place = match find_recording(&inspection.source, session, inspection.config.trajectory_dir.as_deref())
+    {
+        RecordingLookup::Missing => return Ok(RecordedContext::NoRecording),
+        RecordingLookup::Elsewhere(path) => return Ok(RecordedContext::Unreadable(path)),
+        RecordingLookup::Found(place) => place,
+    };
+    let recording = Recording::read(&place).map_err(|error| RunError::Recording(place.to_string(), error))?;
+    let attempts = recording.attempts().into_iter().filter(|attempt| attempt.belongs_to(session));
+    let attempts: Vec<RunAttempt> = attempts.collect();
+    if attempts.is_empty() {
+        return Ok(RecordedContext::NoRun);
+    }
+    let of = attempts.len();
+    let at = number.checked_sub(1).and_then(|back| of.checked_sub(back + 1));
+    let attempt = at.and_then(|at| attempts.into_iter().nth(at));
+    let attempt = attempt.ok_or(RunError::NoSuchRun { requested: number, available: of })?;
+    let details = recording.read_details(&attempt);
+    let started = attempt.event_indices.first().and_then(|at| recording.events.get(*at));
+    let started = started.map(|event| event.time.clone()).unwrap_or_default();
+    let (outcome, merged_orphan) = compare_run(inspection, &details)?;
+    let cause = match &outcome {
+        RunOutcome::Compared(all) => all.difference.as_ref().map(|own| {
+            DifferenceCause::from_difference(own, all, has_context_engine(details.config.as_ref()))
+        }),
+        _ => None,
+    };
+    let run = RecordedRun {
+        location: place,
+        number,
+        run_count: of,
+        attempt,
+        started,
+        details,
+        outcome,
+        cause,
+        merged_orphan,
+    };
+    Ok(RecordedContext::Run(Box::new(run)))
+}
+
+fn compare_run(
+    inspection: &LoadedSession,
+    details: &AttemptDetails,
+) -> Result<(RunOutcome, Option<EntryIx>), RunError> {
+    let held = match &details.compiled {
+        CompiledContext::Missing => return Ok((RunOutcome::NotCompiled, None)),
+        CompiledContext::Cut(cut) => return Ok((RunOutcome::LineTruncated(cut.clone()), None)),
+        CompiledContext::Present(held) => held,
+    };
+    let Some(list) = &held.messages else { return Ok((RunOutcome::NoMessageList, None)) };
+    let leaf = held.leaf_id.clone().map_or(Leaf::Before, Leaf::Id);
+    let at = held.leaf_id.as_ref().map(|id| (id, inspection.tree.find_by_text(&inspection.index, id)));
+    if let Some((id, None)) = at {
+        return Ok((RunOutcome::NoLeaf(id.clone()), None));
+    }
+    let at = at.and_then(|(_, at)| at);
+    let rebuilt = rebuild_context(inspection, &leaf)?;
+    let release = details.gateway_version.as_deref().and_then(|text| text.parse::<Version>().ok());
+    let comparison = RecordingComparison::new(list, &rebuilt, release.and_then(|version| version.gateway()));
+    Ok((RunOutcome::Compared(comparison), merged_orphan(inspection, at, held)?))
+}
+
+/// The context at a leaf, message by message.
+fn rebuild_context(inspection: &LoadedSession, leaf: &Leaf) -> Result<Vec<Rebuilt>, RunError> {
+    let LoadedSession { index, tree, source, .. } = inspection;
+    let name = || if let Leaf::Id(id) = leaf { id.clone() } else { String::new() };
+    let context = build_context(index, tree, leaf).map_err(|_| RunError::Throws(name()))?;
+    let messages = bodies::read_messages(source, index, &context)?;
+    let entries = context.messages.iter().map(|message| Some(message.entry));
+    Ok(entries.zip(messages).map(|(entry, message)| Rebuilt::new(entry, message)).collect())
+}
+
+/// The user message below the leaf that the prompt of the run repeats, where a later one is the run's own.
+fn merged_orphan(
+    inspection: &LoadedSession,
+    leaf: Option<EntryIx>,
+    held: &ContextSnapshot,
+) -> Result<Option<EntryIx>, RunError> {
+    let LoadedSession { index, tree, source, .. } = inspection;
+    let (Some(leaf), Some(prompt)) = (leaf, &held.prompt) else { return Ok(None) };
+    let is_user = |ix: &EntryIx| index.entry(*ix).message.is_some_and(|size| size.role == Role::User);
+    let users: Vec<EntryIx> = tree.children(leaf).iter().copied().filter(is_user).collect();
+    let older = users.split_last().map(|(_, older)| older).unwrap_or_default();
+    for ix in older {
+        let entry = crate::store::body::read_entry(source, index, *ix)?;
+        let message = Rebuilt::new(None, entry.get("message").cloned().unwrap_or(Value::Null));
+        let text = message.first_text().map(JsString::to_string_lossy).unwrap_or_default();
+        if !text.trim().is_empty() && prompt.contains(text.trim()) {
+            return Ok(Some(*ix));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the recorded configuration hands the list to a plugin.
+fn has_context_engine(config: Option<&Value>) -> bool {
+    let slots = config.and_then(|config| config.get("plugins")?.get("slots"));
+    let engine = slots.and_then(|slots| slots.get("contextEngine")?.as_str());
+    engine.is_some_and(|engine| !engine.is_blank() && !engine.eq_str("legacy"))
+}

@@ -1,0 +1,140 @@
+//! What the transcript shows of a recovery, in the order of the file (compaction 8.8).
+
+use std::collections::HashSet;
+
+use crate::commit::receipt_kind;
+use crate::ids::EntryIx;
+use crate::js::Value;
+use crate::report::recovery::refused_call;
+use crate::report::recovery::refused_call::RefusedCall;
+use crate::session::LoadedSession;
+use crate::session::message::facts::time_ms;
+use crate::store::body::{self, BodyError};
+use crate::store::entry::{Entry, EntryKind, Role};
+use crate::store::intern::IdIx;
+
+/// Entries behind the refusal that are looked at.
+const MAX_ENTRIES: usize = 2_000;
+
+/// One thing that is recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RecoveryEvent {
+    /// A call was refused.
+    Refused(RefusedCall),
+    /// A call failed for another reason.
+    Failed {
+        /// The answer that is an error.
+        entry: EntryIx,
+    },
+    /// A compaction was written.
+    Compacted {
+        /// Its entry.
+        entry: EntryIx,
+    },
+    /// Someone wrote, or the prompt was sent again.
+    Prompted {
+        /// The message.
+        entry: EntryIx,
+    },
+    /// The branch was written again from an earlier entry, with tool results cut.
+    Rewritten {
+        /// The first copied result.
+        entry: EntryIx,
+    },
+    /// The model answered.
+    Answered {
+        /// The answer.
+        entry: EntryIx,
+    },
+}
+
+impl RecoveryEvent {
+    /// Where it stands.
+    pub fn entry(&self) -> Option<EntryIx> {
+        match self {
+            Self::Refused(refusal) => refusal.entry,
+            Self::Failed { entry }
+            | Self::Compacted { entry }
+            | Self::Prompted { entry }
+            | Self::Rewritten { entry }
+            | Self::Answered { entry } => Some(*entry),
+        }
+    }
+
+    /// Its word in JSON.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Refused(_) => "refused",
+            Self::Failed { .. } => "failed",
+            Self::Compacted { .. } => "compacted",
+            Self::Prompted { .. } => "prompted",
+            Self::Rewritten { .. } => "rewritten",
+            Self::Answered { .. } => "answered",
+        }
+    }
+}
+
+/// What is recorded from a refusal to the next answer, or to the end. A branch that clawscope wrote ends it.
+pub(super) fn read_events(
+    inspection: &LoadedSession,
+    refusal: &RefusedCall,
+) -> Result<Vec<RecoveryEvent>, BodyError> {
+    let index = &inspection.index;
+    let Some(first) = refusal.entry else { return Ok(Vec::new()) };
+    let mut recorded = vec![RecoveryEvent::Refused(refusal.clone())];
+    let mut rewriting = false;
+    let answered = answered_before(inspection, first);
+    for (ix, entry) in index.iter().skip(first.index() + 1).take(MAX_ENTRIES) {
+        let role = entry
+            .message
+            .filter(|_| entry.kind == EntryKind::Message)
+            .map(|size| (size.role, size.stop_reason));
+        if receipt_kind(index, ix).is_some() {
+            break;
+        }
+        if let Some(refusal) = refused_call::refused_call_at(inspection, ix) {
+            if !rewriting || !is_copy(inspection, ix, refusal.time_ms)? {
+                recorded.push(RecoveryEvent::Refused(refusal));
+            }
+            continue;
+        }
+        match role {
+            _ if entry.kind == EntryKind::Compaction && !rewriting => {
+                recorded.push(RecoveryEvent::Compacted { entry: ix });
+            }
+            Some((Role::User, _)) if !rewriting => recorded.push(RecoveryEvent::Prompted { entry: ix }),
+            Some((Role::ToolResult, _))
+                if !rewriting && answered_call_id(entry).is_some_and(|id| answered.contains(&id)) =>
+            {
+                rewriting = true;
+                recorded.push(RecoveryEvent::Rewritten { entry: ix });
+            }
+            said if refused_call::is_answer(said) => {
+                if rewriting && is_copy(inspection, ix, refusal.time_ms)? {
+                    continue;
+                }
+                recorded.push(RecoveryEvent::Answered { entry: ix });
+                break;
+            }
+            Some((Role::Assistant, _)) if !rewriting => recorded.push(RecoveryEvent::Failed { entry: ix }),
+            _ => {}
+        }
+    }
+    Ok(recorded)
+}
+
+/// The calls that were answered before the refusal: another result of one is a copy of that answer.
+fn answered_before(inspection: &LoadedSession, refused: EntryIx) -> HashSet<IdIx> {
+    inspection.index.entries.iter().take(refused.index()).filter_map(answered_call_id).collect()
+}
+
+/// The call that a result answers.
+fn answered_call_id(entry: &Entry) -> Option<IdIx> {
+    entry.message.and_then(|size| size.call_id)
+}
+
+/// Whether a message is older than the refusal: copies keep their message's own time.
+fn is_copy(inspection: &LoadedSession, ix: EntryIx, refused_at: f64) -> Result<bool, BodyError> {
+    let message = body::read_message(&inspection.source, &inspection.index, ix)?.unwrap_or(Value::Null);
+    Ok(time_ms(inspection.index.entry(ix), &message) <= refused_at)
+}

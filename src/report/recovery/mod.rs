@@ -1,0 +1,141 @@
+//! The recovery of a session: what the gateway would try after its last overflow, or if the next call overflowed,
+//! and what the transcript shows of it (compaction 8.8–8.20).
+
+mod description;
+mod events;
+mod refused_call;
+mod rows;
+
+pub use events::RecoveryEvent;
+pub use refused_call::RefusedCall;
+pub use rows::{RecoveryRow, RowKind, RowMark};
+
+use crate::context::entries_since_reset;
+use crate::gateway::ruleset::{Compaction, PiChange, Ruleset};
+use crate::policy::compact::branch_entries;
+use crate::policy::recovery::{self, Branch, ErrorSource, RecoveryInput};
+use crate::policy::truncate::max_result_chars_under;
+use crate::session::LoadedSession;
+use crate::store::body::{self, BodyError};
+use crate::store::entry::EntryKind;
+
+/// Everything about one recovery.
+#[derive(Debug, Clone)]
+pub struct RecoveryView {
+    /// The refused call; what would be said of the next one where none was refused.
+    pub refusal: RefusedCall,
+    /// What would be tried.
+    pub expected: recovery::Recovery,
+    /// What the transcript shows from the refusal on, in its order.
+    pub events: Vec<RecoveryEvent>,
+    /// Overflows of the file that have nothing to do with this one.
+    pub earlier_overflows: usize,
+    /// Both side by side.
+    pub rows: Vec<RecoveryRow>,
+}
+
+/// Rules that a recovery is followed by where those of the session's own version are other ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BorrowedRules {
+    /// Whose they are.
+    pub ruleset: Ruleset,
+    /// What the session's own version does otherwise, in a sentence.
+    pub reason: &'static str,
+}
+
+/// What stands in for the rules of `ruleset`; none where recoveries are followed by its own.
+pub fn borrowed_rules(ruleset: Ruleset) -> Option<BorrowedRules> {
+    let compaction = ruleset.rules().compaction;
+    match ruleset {
+        _ if compaction == Compaction::FromFirstKept => Some(BorrowedRules {
+            ruleset: Ruleset::V2026_3_2,
+            reason: "compactions are followed by the rules of 2026.3.2, which 2026.8.1 has changed in part; the limit of a result is its own",
+        }),
+        _ if compaction == Compaction::AfterPrevious && (!ruleset.is_pi() || ruleset == Ruleset::Pi0_55) => {
+            None
+        }
+        gateway if !gateway.is_pi() => Some(BorrowedRules {
+            ruleset: Ruleset::V2026_3_2,
+            reason: "compactions are followed by the rules of 2026.3.2; since 2026.3.31 a compaction starts at what the one before it kept",
+        }),
+        pi => Some(BorrowedRules {
+            ruleset: Ruleset::Pi0_55,
+            reason: if pi.rules().pi.has(PiChange::Projects) {
+                "compactions are followed by the rules of pi-0.55; pi since 0.87 takes the refused answer out by a context_edit, tries once more and refuses a second recovery"
+            } else {
+                "compactions are followed by the rules of pi-0.55; pi since 0.56.3 tries once more and refuses a second recovery"
+            },
+        }),
+    }
+}
+
+/// The recovery of a session. Reads the bodies of failed calls, and of the few entries behind them.
+///
+/// # Errors
+/// When an entry cannot be read again.
+pub fn load_recovery(inspection: &LoadedSession) -> Result<RecoveryView, BodyError> {
+    let (found, earlier) = refused_call::last_refused_call(inspection);
+    let is_recorded = found.is_some();
+    let refusal = found.unwrap_or_else(|| RefusedCall::for_next_call(inspection));
+    let path = match refusal.entry {
+        Some(entry) => {
+            let mut path = inspection.tree.path_to(&inspection.index, entry);
+            path.pop();
+            path
+        }
+        None => inspection.context.path.clone(),
+    };
+    let index = &inspection.index;
+    let path = entries_since_reset(index, &inspection.tree, &path);
+    let entries = branch_entries(index, &path, |ix| body::read_entry(&inspection.source, index, ix))?;
+    let compaction = entries.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
+    let kept = compaction.and_then(|at| index.entry(path[at]).reference);
+    let kept_from = compaction
+        .zip(kept)
+        .and_then(|(at, kept)| path[..at].iter().position(|ix| index.entry(*ix).id == Some(kept)));
+    let compacted_at = compaction.map(|at| index.entry(path[at]).time_ms);
+    let upkeep = &inspection.limits;
+    let rules = inspection.ruleset.id.rules();
+    let expected = recovery::predict_recovery(&RecoveryInput {
+        error: &refusal.text,
+        source: refusal.source,
+        branch: Branch { entries, first_kept: kept_from },
+        fixed_tokens: inspection.fixed_tokens() as f64,
+        refused_tokens: refusal.tokens.map(|tokens| tokens as f64),
+        window: inspection.window.tokens,
+        runtime_window: refusal.limit.map_or(upkeep.runtime_window, |limit| limit as f64),
+        settings: inspection.configured_settings.compaction,
+        mode: upkeep.compaction_mode,
+        same_model: true,
+        predates_compaction: compacted_at.is_some_and(|at| refusal.time_ms < at),
+        has_gateway: upkeep.is_gateway_run,
+        result_limit: max_result_chars_under(rules, inspection.window.tokens),
+        max_attempts: rules.recovery.attempts,
+        truncation_restarts: rules.recovery.truncation_restarts,
+        is_chat: upkeep.is_chat,
+    });
+    let recorded = if is_recorded { events::read_events(inspection, &refusal)? } else { Vec::new() };
+    let rows = rows::build_rows(inspection, &refusal, &expected, &recorded);
+    Ok(RecoveryView { refusal, expected, events: recorded, earlier_overflows: earlier, rows })
+}
+
+impl RecoveryView {
+    /// Whether a call of the transcript was refused, and not only thought of.
+    pub fn is_recorded(&self) -> bool {
+        self.refusal.entry.is_some()
+    }
+}
+
+impl ErrorSource {
+    /// Where the words stand, for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Prompt => "before the model was asked",
+            Self::Assistant => "as the answer",
+            Self::Silent => "without a word: the answer took in more than the window",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

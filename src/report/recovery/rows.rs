@@ -1,0 +1,211 @@
+//! Expected and recorded side by side: one row a step.
+
+use crate::ids::EntryIx;
+use crate::policy::recovery::{CompactionCaller, CompactionOutcome, Ending, Recovery, RecoveryStep};
+use crate::report::recovery::description;
+use crate::report::recovery::{RecoveryEvent, RefusedCall};
+use crate::session::LoadedSession;
+
+/// What a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowKind {
+    /// The head of an attempt, counted from 1.
+    Attempt(usize),
+    /// A step of it.
+    Step,
+    /// How it ends.
+    Ending,
+    /// Something that is recorded behind it.
+    Event,
+}
+
+/// How a step goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowMark {
+    /// The provider refuses.
+    Refused,
+    /// It was tried in vain.
+    Failed,
+    /// It is done.
+    Done,
+    /// It goes on.
+    Continued,
+    /// It says something only.
+    Neutral,
+}
+
+impl RowMark {
+    /// One character for it.
+    pub fn glyph(self) -> &'static str {
+        match self {
+            Self::Refused => "⚠",
+            Self::Failed => "✗",
+            Self::Done => "✓",
+            Self::Continued => "→",
+            Self::Neutral => "·",
+        }
+    }
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecoveryRow {
+    /// What it is.
+    pub kind: RowKind,
+    /// How it goes.
+    pub mark: RowMark,
+    /// What is expected, in a few words.
+    pub label: String,
+    /// Tokens of the prompt after it, estimated.
+    pub tokens: Option<u64>,
+    /// The rule, as `compaction 8.13`; empty for heads.
+    pub rule: &'static str,
+    /// The sentences that explain it.
+    pub explanation: String,
+    /// What the transcript shows of it, in a few words; none where it shows nothing of it.
+    pub observed: Option<String>,
+    /// The entry to look at.
+    pub entry: Option<EntryIx>,
+}
+
+/// The rows, from the refused call to the ending.
+pub(super) fn build_rows(
+    inspection: &LoadedSession,
+    refusal: &RefusedCall,
+    expected: &Recovery,
+    recorded: &[RecoveryEvent],
+) -> Vec<RecoveryRow> {
+    let mut shown = EventCursor { events: recorded, next: 0 };
+    let mut rows = Vec::new();
+    for (at, attempt) in expected.attempts.iter().enumerate() {
+        rows.push(attempt_row(at + 1));
+        for (nth, step) in attempt.steps.iter().enumerate() {
+            let seen = shown.next_matching(step);
+            let mut row = step_row(inspection, step);
+            // A prompt too small to be refused is answered at once: nothing is said.
+            if at == 0 && nth == 0 && !matches!(step, RecoveryStep::Answered { .. }) {
+                row.explanation = description::describe_refused_call(inspection, refusal);
+                row.tokens = refusal.tokens.or(row.tokens);
+            }
+            row.entry = seen.and_then(RecoveryEvent::entry).or(row.entry);
+            row.observed = seen.map(|seen| description::describe_event(inspection, seen));
+            // Recorded at this moment, but not as expected.
+            let in_vain = matches!(step, RecoveryStep::Compaction { outcome, .. } if !outcome.is_done());
+            if let Some(words) = row.observed.as_mut().filter(|_| in_vain) {
+                *words = words.replace("compacted", "compacted all the same");
+            }
+            rows.push(row);
+        }
+    }
+    let mut end = ending_row(expected.ending);
+    let silent = shown.remaining().is_empty() && matches!(recorded.last(), Some(RecoveryEvent::Refused(_)));
+    end.observed = silent.then(|| "nothing after it".to_owned());
+    rows.push(end);
+    rows.extend(shown.remaining().iter().map(|seen| event_row(inspection, seen)));
+    rows
+}
+
+/// What is recorded, taken off in its order.
+struct EventCursor<'a> {
+    events: &'a [RecoveryEvent],
+    next: usize,
+}
+
+impl<'a> EventCursor<'a> {
+    /// What is recorded of a step: the next thing, if it is of its kind.
+    fn next_matching(&mut self, step: &RecoveryStep) -> Option<&'a RecoveryEvent> {
+        let next = self.events.get(self.next)?;
+        let fits = match step {
+            RecoveryStep::Refused { .. } => matches!(next, RecoveryEvent::Refused(_)),
+            RecoveryStep::Retried => matches!(next, RecoveryEvent::Failed { .. }),
+            RecoveryStep::Compaction { .. } => matches!(next, RecoveryEvent::Compacted { .. }),
+            RecoveryStep::RunAgain => matches!(next, RecoveryEvent::Prompted { .. }),
+            RecoveryStep::Truncation { .. } => matches!(next, RecoveryEvent::Rewritten { .. }),
+            RecoveryStep::Answered { .. } => matches!(next, RecoveryEvent::Answered { .. }),
+            RecoveryStep::NothingOversized { .. } => false,
+        };
+        self.next += usize::from(fits);
+        fits.then_some(next)
+    }
+
+    fn remaining(&self) -> &'a [RecoveryEvent] {
+        &self.events[self.next..]
+    }
+}
+
+fn attempt_row(attempt: usize) -> RecoveryRow {
+    RecoveryRow {
+        kind: RowKind::Attempt(attempt),
+        mark: RowMark::Neutral,
+        label: format!("Attempt {attempt}"),
+        tokens: None,
+        rule: "",
+        explanation:
+            "One run of the prompt, with the compactions inside it, and what the gateway does when it fails."
+                .into(),
+        observed: None,
+        entry: None,
+    }
+}
+
+fn step_row(inspection: &LoadedSession, step: &RecoveryStep) -> RecoveryRow {
+    let (words, why) = description::describe_step(inspection, step);
+    let (tokens, entry) = match step {
+        RecoveryStep::Refused { tokens } | RecoveryStep::Answered { tokens } => (Some(*tokens as u64), None),
+        RecoveryStep::Compaction { outcome: CompactionOutcome::Done { first_kept, .. }, .. } => {
+            (None, Some(*first_kept))
+        }
+        RecoveryStep::Truncation { cut, .. } => (None, cut.first().copied()),
+        _ => (None, None),
+    };
+    RecoveryRow {
+        kind: RowKind::Step,
+        mark: row_mark(step),
+        label: words,
+        tokens,
+        rule: step.rule(),
+        explanation: why,
+        observed: None,
+        entry,
+    }
+}
+
+fn row_mark(step: &RecoveryStep) -> RowMark {
+    match step {
+        RecoveryStep::Refused { .. } => RowMark::Refused,
+        RecoveryStep::Retried | RecoveryStep::RunAgain => RowMark::Continued,
+        RecoveryStep::Compaction { outcome, .. } if outcome.is_done() => RowMark::Done,
+        RecoveryStep::Compaction { caller: CompactionCaller::InRun, outcome } if !outcome.has_started() => {
+            RowMark::Neutral
+        }
+        RecoveryStep::Compaction { .. } | RecoveryStep::NothingOversized { .. } => RowMark::Failed,
+        RecoveryStep::Truncation { .. } | RecoveryStep::Answered { .. } => RowMark::Done,
+    }
+}
+
+fn ending_row(ending: Ending) -> RecoveryRow {
+    let (words, why) = description::describe_ending(ending);
+    RecoveryRow {
+        kind: RowKind::Ending,
+        mark: if ending == Ending::Answered { RowMark::Done } else { RowMark::Failed },
+        label: words,
+        tokens: None,
+        rule: ending.rule(),
+        explanation: why,
+        observed: None,
+        entry: None,
+    }
+}
+
+fn event_row(inspection: &LoadedSession, seen: &RecoveryEvent) -> RecoveryRow {
+    RecoveryRow {
+        kind: RowKind::Event,
+        mark: RowMark::Neutral,
+        label: "afterwards".to_owned(),
+        tokens: None,
+        rule: "compaction 8.8",
+        explanation: "The transcript shows this behind what was expected: the person went on, or another version or setting of the gateway did it.".into(),
+        observed: Some(description::describe_event(inspection, seen)),
+        entry: seen.entry(),
+    }
+}

@@ -1,0 +1,199 @@
+//! Recoveries of small transcripts: which overflow counts, and what is recorded of it.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+use crate::gateway::compaction::{CompactionMode, CompactionSettings};
+use crate::policy::recovery::{CompactionCaller, Ending, Recovery, RecoveryStep};
+use crate::session::testing::{entry_ix, loaded_session, message, result, transcript, user};
+
+const TOO_LONG: &str = "prompt is too long: 213462 tokens > 200000 maximum";
+
+fn error(text: &str) -> String {
+    message(&format!(
+        r#"{{"role":"assistant","content":[],"stopReason":"error","errorMessage":"{text}","timestamp":1}}"#
+    ))
+}
+
+fn answer(text: &str) -> String {
+    message(&format!(
+        r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}],"stopReason":"stop"}}"#
+    ))
+}
+
+fn compaction(kept: &str) -> String {
+    format!(r#"{{"type":"compaction","summary":"s","firstKeptEntryId":"{kept}","tokensBefore":9000}}"#)
+}
+
+fn view(entries: &[String]) -> RecoveryView {
+    load_recovery(&loaded_session(&transcript(entries), 200_000.0)).expect("memory is readable")
+}
+
+fn recorded(view: &RecoveryView) -> Vec<&'static str> {
+    view.events.iter().map(RecoveryEvent::as_str).collect()
+}
+
+#[test]
+fn the_last_overflow_is_looked_at_with_the_errors_that_belong_to_it() {
+    let view = view(&[
+        user("one"),
+        error(TOO_LONG),
+        user("two"),
+        answer("fine"),
+        user("three"),
+        error("prompt is too long: 214000 tokens > 200000 maximum"),
+        error("prompt is too long: 214001 tokens > 200000 maximum"),
+        compaction("e4"),
+        answer("done"),
+    ]);
+    assert_eq!((view.refusal.entry, view.earlier_overflows), (Some(entry_ix(5)), 1));
+    assert_eq!(view.refusal.tokens, Some(214_000));
+    assert_eq!(recorded(&view), ["refused", "refused", "compacted", "answered"]);
+}
+
+#[test]
+fn what_the_transcript_shows_stands_beside_the_step_it_belongs_to() {
+    let words = "x".repeat(90_000);
+    let view = view(&[
+        user(&words),
+        answer(&words),
+        user(&words),
+        answer("and"),
+        user("now"),
+        error(TOO_LONG),
+        compaction("e2"),
+        answer("done"),
+    ]);
+    let seen: Vec<(&str, Option<&str>)> =
+        view.rows.iter().map(|row| (row.label.as_str(), row.observed.as_deref())).collect();
+    let expected = [
+        ("Attempt 1", None),
+        ("the prompt is refused", Some("13:05 refused at 213\u{a0}462")),
+        ("compacted in the run: 2 summarised", Some("13:06 compacted, 9\u{a0}000 before")),
+        ("the prompt fits", Some("13:07 answered")),
+        ("answered", None),
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!(view.rows[2].entry, Some(entry_ix(6)));
+}
+
+#[test]
+fn without_an_overflow_the_next_call_is_thought_of() {
+    let view = view(&[user("one"), answer("fine"), user("two")]);
+    assert!(!view.is_recorded() && view.events.is_empty());
+    assert_eq!(view.refusal.text, "prompt is too long");
+    assert!(view.rows.iter().all(|row| row.observed.is_none()));
+}
+
+#[test]
+fn an_error_of_another_kind_is_no_overflow() {
+    assert!(!view(&[user("one"), error("overloaded_error")]).is_recorded());
+}
+
+#[test]
+fn a_prompt_that_threw_stands_in_an_entry_of_the_gateway() {
+    let custom =
+        r#"{"type":"custom","customType":"openclaw:prompt-error","data":{"error":"413 Payload too large"}}"#;
+    let view = view(&[user("one"), custom.to_owned()]);
+    assert_eq!((view.refusal.source, view.refusal.entry), (ErrorSource::Prompt, Some(entry_ix(1))));
+}
+
+#[test]
+fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
+    let silent = message(
+        r#"{"role":"assistant","provider":"anthropic","model":"claude-opus-4-6","content":[],"stopReason":"stop","usage":{"input":150000,"output":1,"cacheRead":60000,"cacheWrite":0}}"#,
+    );
+    let view = view(&[user("one"), silent]);
+    assert_eq!((view.refusal.source, view.refusal.tokens), (ErrorSource::Silent, Some(210_000)));
+}
+
+#[test]
+fn a_branch_written_again_is_told_from_an_answer() {
+    let copy = result("c1", "exec", "cut", "");
+    let old = message(r#"{"role":"assistant","content":[],"stopReason":"stop","timestamp":0}"#);
+    let view = view(&[
+        user("one"),
+        result("c1", "exec", &"x".repeat(300_000), ""),
+        error("request_too_large"),
+        copy,
+        old,
+        answer("done"),
+    ]);
+    assert_eq!(recorded(&view), ["refused", "rewritten", "answered"]);
+    assert_eq!(view.events.last().and_then(RecoveryEvent::entry), Some(entry_ix(5)));
+}
+
+/// Entries of all kinds that a recovery meets, small enough for a window of 1000 tokens.
+fn any_entry() -> impl Strategy<Value = String> {
+    let said = prop_oneof![
+        Just(TOO_LONG),
+        Just("request_too_large"),
+        Just("too many tokens"),
+        Just("413 Payload too large"),
+        Just("Summarization failed: prompt is too long"),
+        Just("500 internal error"),
+    ];
+    prop_oneof![
+        3 => (0_usize..900).prop_map(|chars| user(&"u".repeat(chars))),
+        4 => (0_usize..900).prop_map(|chars| answer(&"a".repeat(chars))),
+        3 => (0_usize..9000, 0_u8..4).prop_map(|(chars, id)| result(&format!("c{id}"), "exec", &"r".repeat(chars), "")),
+        2 => said.prop_map(error),
+        1 => (0_usize..12).prop_map(|kept| compaction(&format!("e{kept}"))),
+        1 => Just(r#"{"type":"custom","customType":"openclaw:prompt-error","data":{"error":"prompt is too long"}}"#.to_owned()),
+        1 => Just(r#"{"type":"branch_summary","fromId":"e0","summary":""}"#.to_owned()),
+        1 => Just(r#"{"type":"label","targetId":"e0","label":"x"}"#.to_owned()),
+        1 => Just(message(r#"{"role":"user","content":null}"#)),
+    ]
+}
+
+/// How often the gateway's loop compacts or runs again, and how often it cuts results.
+fn efforts(recovery: &Recovery) -> (usize, usize) {
+    let steps = || recovery.attempts.iter().flat_map(|attempt| &attempt.steps);
+    let tries = steps().filter(|step| {
+        matches!(
+            step,
+            RecoveryStep::RunAgain | RecoveryStep::Compaction { caller: CompactionCaller::AfterRun, .. }
+        )
+    });
+    (tries.count(), steps().filter(|step| matches!(step, RecoveryStep::Truncation { .. })).count())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_recovery_ends_within_its_limits_and_shows_all_that_is_recorded(
+        entries in vec(any_entry(), 0..24),
+        safeguard: bool,
+        gateway: bool,
+    ) {
+        let mut inspection = loaded_session(&transcript(&entries), 1000.0);
+        inspection.limits.runtime_window = 1000.0;
+        inspection.limits.is_gateway_run = gateway;
+        inspection.limits.compaction_mode =
+            if safeguard { CompactionMode::Safeguard } else { CompactionMode::Default };
+        inspection.configured_settings.compaction =
+            CompactionSettings { enabled: true, reserve_tokens: 100.0, keep_recent_tokens: 100.0 };
+        let view = load_recovery(&inspection).expect("memory is readable");
+        let (tries, cuts) = efforts(&view.expected);
+        prop_assert!(tries <= 3 && cuts <= 1, "{:?}", view.expected);
+        prop_assert!(view.expected.attempts.len() <= 5);
+        let last = view.expected.attempts.last().and_then(|attempt| attempt.steps.last());
+        let answered = matches!(last, Some(RecoveryStep::Answered { .. }));
+        prop_assert_eq!(answered, view.expected.ending == Ending::Answered);
+        // Each thing recorded stands in one row; an ending may say that nothing came after.
+        let shown = view.rows.iter().filter(|row| row.observed.is_some() && row.kind != RowKind::Ending);
+        prop_assert_eq!(shown.count(), view.events.len());
+        let steps: usize = view.expected.attempts.iter().map(|attempt| attempt.steps.len()).sum();
+        prop_assert!(view.rows.len() > steps + view.expected.attempts.len());
+    }
+}
+
+#[test]
+fn a_prompt_too_small_to_be_refused_is_not_told_as_a_refusal() {
+    let view = view(&[]);
+    let row = view.rows.iter().find(|row| row.kind == RowKind::Step).expect("a step");
+    assert_eq!(row.mark, RowMark::Done, "{row:?}");
+    assert!(!row.explanation.contains("too long"), "{row:?}");
+}

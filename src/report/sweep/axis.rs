@@ -1,0 +1,286 @@
+//! One setting that is varied: `KEY=A..B:STEP` or `KEY=a,b,c`, every value read by the gateway's own checks, with the value
+//! that is in force now among them.
+
+use crate::gateway::duration::parse_duration_ms;
+use crate::gateway::prune_setting::{Control, Unit};
+use crate::gateway::setting_value::{duration_text, input_text, ttl_text};
+use crate::js::{Value, number_text};
+use crate::policy::settings::{PolicySetting, SettingOwner};
+use crate::policy::{Policy, PolicySet};
+use crate::session::LoadedSession;
+use crate::session::session_settings;
+use crate::session::session_settings::{CONTEXT_TOKENS, CONTEXT_WINDOW, is_session_setting};
+use crate::session::setting_change::{ChangeError, SettingChange, describe_missing, full_key, parse_change};
+use crate::session::simulated_settings::simulate_settings;
+
+/// The option that axes are given by.
+const OPTION: &str = "--vary";
+/// Values of one axis at most.
+pub const MAX_VALUES: usize = 200;
+
+/// An axis that cannot be read: the key, what was found, what is expected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct AxisError(pub String);
+
+impl From<ChangeError> for AxisError {
+    fn from(error: ChangeError) -> Self {
+        Self(error.0)
+    }
+}
+
+/// One value of an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AxisPoint {
+    /// As the configuration would hold it; none where the setting is left as it is because its step is off.
+    pub value: Option<Value>,
+    /// As a number, a duration in ms; none for words.
+    pub number: Option<f64>,
+    /// As a person writes it.
+    pub text: String,
+}
+
+/// A setting and the values it takes, the smallest number first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// The key as `--set` takes it.
+    pub key: String,
+    /// The step it belongs to; none for the window.
+    pub policy: Option<Policy>,
+    /// What is counted.
+    pub unit: Option<Unit>,
+    /// Its values.
+    pub points: Vec<AxisPoint>,
+    /// The one that is in force now.
+    pub current: usize,
+}
+
+/// What axes are read against.
+#[derive(Debug, Clone, Copy)]
+pub struct AxisContext<'a> {
+    /// The session.
+    pub session: &'a LoadedSession,
+    /// Changes that hold in every cell.
+    pub base: &'a [SettingChange],
+}
+
+impl Axis {
+    /// The step that a change of it moves: its own, or compaction where its trigger goes by the model's window.
+    pub fn affected_policy(&self) -> Option<Policy> {
+        self.policy.or((self.key == CONTEXT_WINDOW).then_some(Policy::Compact))
+    }
+
+    /// Reads `KEY=A..B:STEP` or `KEY=a,b,c`.
+    ///
+    /// # Errors
+    /// When there is no such key, the version does not have it, no key of the gateway sets it, or a value is none that the
+    /// gateway would take.
+    pub fn parse(ground: &AxisContext<'_>, text: &str) -> Result<Self, AxisError> {
+        let Some((key, values)) = text.split_once('=') else {
+            return Err(AxisError(format!(
+                "{OPTION} {text:?}: expected KEY=A..B:STEP or KEY=a,b,c, such as contextPruning.softTrimRatio=0.1..0.4:0.1"
+            )));
+        };
+        let key = full_key(OPTION, key)?;
+        let row = settable_row(ground, &key)?;
+        let unit = row.map_or(Some(Unit::Tokens), |row| row.setting.control.unit());
+        let values = values.trim();
+        let texts = if values.contains("..") {
+            expand_range(&key, values, unit)?
+        } else {
+            values.split(',').map(|value| value.trim().to_owned()).collect()
+        };
+        Self::from_texts(ground, &key, &texts)
+    }
+
+    /// An axis of these values, as the command line would give them.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn from_texts(
+        ground: &AxisContext<'_>,
+        key: &str,
+        texts: &[impl AsRef<str>],
+    ) -> Result<Self, AxisError> {
+        let row = settable_row(ground, key)?;
+        if texts.len() > MAX_VALUES {
+            let count = texts.len();
+            return Err(AxisError(format!(
+                "{OPTION} {key}: {count} values; expected {MAX_VALUES} at most. Take a larger step."
+            )));
+        }
+        let unit = row.map_or(Some(Unit::Tokens), |row| row.setting.control.unit());
+        let mut points = vec![current_point(ground, key, row)];
+        for text in texts {
+            let change = parse_change(OPTION, &format!("{key}={}", text.as_ref()))?;
+            let point = new_point(unit, change.value);
+            if !points.iter().any(|known| known.is_same(&point)) {
+                points.push(point);
+            }
+        }
+        let now = points[0].clone();
+        // What is left as it is comes first, then numbers by size; words stay in the order they were given in.
+        points.sort_by(|a, b| {
+            let order = |point: &AxisPoint| point.value.is_some().then_some(point.number.unwrap_or(f64::MAX));
+            order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal)
+        });
+        let current = points.iter().position(|point| *point == now).unwrap_or(0);
+        Ok(Self { key: key.to_owned(), policy: row.map(|row| row.policy), unit, points, current })
+    }
+
+    /// The change that a point makes; none at the current one.
+    pub fn change(&self, at: usize) -> Option<SettingChange> {
+        let value = self.points.get(at).filter(|_| at != self.current)?.value.clone()?;
+        let origin = crate::gateway::provenance::Provenance::Tuned;
+        Some(SettingChange { key: self.key.clone(), policy: self.policy, value, origin })
+    }
+
+    /// How far a point lies from the current one: as a share of the axis, from its least to its largest number; 1 between
+    /// words.
+    pub fn distance(&self, at: usize) -> f64 {
+        let (Some(point), Some(now)) = (self.points.get(at), self.points.get(self.current)) else {
+            return 0.0;
+        };
+        if at == self.current {
+            return 0.0;
+        }
+        let numbers = self.points.iter().filter_map(|point| point.number);
+        let (least, most) = numbers.fold((f64::MAX, f64::MIN), |(a, b), n| (a.min(n), b.max(n)));
+        match (point.number, now.number) {
+            (Some(there), Some(here)) if most > least => (there - here).abs() / (most - least),
+            (Some(_), Some(_)) => 0.0,
+            _ => 1.0,
+        }
+    }
+
+    /// The last part of the key: what fits over a column.
+    pub fn name(&self) -> &str {
+        let key = self.key.as_str();
+        key.split_once('.').map_or(key, |(_, rest)| rest)
+    }
+}
+
+impl AxisPoint {
+    fn is_same(&self, other: &Self) -> bool {
+        match (&self.value, &other.value) {
+            (Some(one), Some(another)) if self.number.is_none() => one == another,
+            (Some(_), Some(_)) => self.number == other.number,
+            (None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+/// The row of a key that can be varied; none for the window.
+fn settable_row<'a>(ground: &AxisContext<'a>, key: &str) -> Result<Option<&'a PolicySetting>, AxisError> {
+    let refuse = |why: &str| Err(AxisError(format!("{OPTION} {key}: {why}")));
+    let name = ground.session.ruleset.id.display_name();
+    if let Some(why) = describe_missing(ground.session, key) {
+        return refuse(&format!(
+            "cannot be set: {name} does not read it ({why}). Leave it out, or name another version with --ruleset."
+        ));
+    }
+    if ground.base.iter().any(|change| change.key == key) {
+        return refuse("is set already. Give its values to one of the two.");
+    }
+    if is_session_setting(key) {
+        return Ok(None);
+    }
+    let Some(row) = ground.session.setting_rows.iter().find(|row| row.key() == key) else {
+        return refuse(&format!("{name} has no such setting. `clawscope doctor` lists those it has."));
+    };
+    match (row.setting.control, &row.owner) {
+        (Control::List | Control::Text, _) => {
+            refuse("holds words, not a number, a duration or a switch. Give it with --set.")
+        }
+        (_, SettingOwner::BuiltIn) => {
+            refuse(&format!("cannot be set: {name} has it built in, and no key sets it."))
+        }
+        (_, SettingOwner::Server) => {
+            refuse(&format!("cannot be set: {name} derives what it asks of the provider's server."))
+        }
+        (_, SettingOwner::Preview) => {
+            refuse("cannot be set for this session: no key of the gateway holds it. Give it with --set.")
+        }
+        (_, SettingOwner::Gateway(_) | SettingOwner::Runtime { .. } | SettingOwner::Client) => Ok(Some(row)),
+    }
+}
+
+/// The value in force, with the changes that hold everywhere.
+fn current_point(ground: &AxisContext<'_>, key: &str, row: Option<&PolicySetting>) -> AxisPoint {
+    let now = simulate_settings(ground.session, ground.base, PolicySet::NONE);
+    let Some(row) = row else {
+        let own = ground.base.iter().all(|change| change.key != CONTEXT_WINDOW) || key != CONTEXT_TOKENS;
+        let value =
+            if own { session_settings::current_value(ground.session, key) } else { now.window.tokens };
+        return new_point(Some(Unit::Tokens), value.into());
+    };
+    let is_mode = row.policy == Policy::Prune && row.setting.key == "mode";
+    if is_mode {
+        return new_point(None, Value::from(if now.prune_on { "cache-ttl" } else { "off" }));
+    }
+    let unit = row.setting.control.unit();
+    let value = if unit == Some(Unit::Milliseconds) {
+        ttl_text(&row.setting.value)
+    } else {
+        row.setting.value.clone()
+    };
+    let mut point = new_point(unit, value);
+    if row.policy == Policy::Prune && !now.prune_on {
+        (point.value, point.text) = (None, "as is".to_owned());
+    }
+    debug_assert_eq!(key, row.key());
+    point
+}
+
+/// A value of the configuration.
+fn new_point(unit: Option<Unit>, value: Value) -> AxisPoint {
+    let ms = value.as_str().filter(|_| unit == Some(Unit::Milliseconds)).and_then(parse_duration_ms);
+    let text = match ms {
+        Some(ms) => duration_text(ms),
+        None => input_text(unit, &value),
+    };
+    AxisPoint { number: ms.or_else(|| value.as_f64()), text, value: Some(value) }
+}
+
+/// The values of `A..B:STEP`, as texts.
+fn expand_range(key: &str, text: &str, unit: Option<Unit>) -> Result<Vec<String>, AxisError> {
+    let wrong = |what: &str| {
+        let example = if unit == Some(Unit::Milliseconds) { "15m..2h:15m" } else { "0.1..0.4:0.1" };
+        AxisError(format!("{OPTION} {key}: {text:?} {what}; expected A..B:STEP, such as {example}, or a,b,c"))
+    };
+    let (ends, step) = text.split_once(':').ok_or_else(|| wrong("has no step"))?;
+    let (from, to) = ends.split_once("..").ok_or_else(|| wrong("has no ends"))?;
+    if unit.is_none() {
+        return Err(wrong("is a range, and this is a switch"));
+    }
+    let read = |text: &str| match unit {
+        Some(Unit::Milliseconds) => parse_duration_ms(&text.trim().into()),
+        _ => text.trim().parse::<f64>().ok().filter(|number| number.is_finite()),
+    };
+    let (Some(a), Some(b), Some(by)) = (read(from), read(to), read(step)) else {
+        return Err(wrong("has a part that is no value of this setting"));
+    };
+    if b < a {
+        return Err(wrong("ends before it begins"));
+    }
+    if by <= 0.0 {
+        return Err(wrong("has a step of nothing"));
+    }
+    let count = ((b - a) / by + 1e-9).floor() + 1.0;
+    if count > MAX_VALUES as f64 {
+        return Err(AxisError(format!(
+            "{OPTION} {key}: {count} values; expected {MAX_VALUES} at most. Take a larger step."
+        )));
+    }
+    let decimals = [from, step].map(|text| text.trim().split_once('.').map_or(0, |(_, digits)| digits.len()));
+    let digits = 10_f64.powi(decimals[0].max(decimals[1]).min(12) as i32);
+    let at = |number: usize| {
+        let value = a + by * number as f64;
+        match unit {
+            Some(Unit::Milliseconds) => duration_text(value),
+            _ => number_text((value * digits).round() / digits),
+        }
+    };
+    Ok((0..count as usize).map(at).collect())
+}

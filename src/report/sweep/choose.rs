@@ -1,0 +1,173 @@
+//! Which settings to vary where nobody says: of those that the version lets a person set, the two that matter most for this
+//! session, found by trying each on its own, and then each beside the best of the first.
+
+use crate::policy::{Policy, PolicySet};
+use crate::replay::{TraceTotals, simulated_totals};
+use crate::report::sweep::axis::{Axis, AxisContext};
+use crate::report::sweep::{KeepRunning, settings_under};
+use crate::report::timeline::RecordedSession;
+use crate::session::setting_change::SettingChange;
+
+/// Axes of a grid that nobody asked for: as many as a map shows.
+const MAX_AXES: usize = 2;
+
+/// Values that people set, by key, in the order in which keys are preferred where none does anything.
+const USUAL_VALUES: [(&str, &[&str]); 8] = [
+    ("contextPruning.ttl", &["5m", "15m", "30m", "1h", "2h"]),
+    ("contextPruning.keepLastAssistants", &["1", "2", "3", "5", "8"]),
+    ("contextPruning.hardClearRatio", &["0.2", "0.3", "0.4", "0.5", "0.65"]),
+    ("contextPruning.softTrimRatio", &["0.1", "0.2", "0.3", "0.45"]),
+    ("contextPruning.minPrunableToolChars", &["0", "10000", "25000", "50000", "100000"]),
+    ("contextPruning.hardClear.enabled", &["true", "false"]),
+    ("contextPruning.softTrim.maxChars", &["1000", "2000", "4000", "8000"]),
+    ("historyLimit", &["5", "10", "20", "40"]),
+];
+/// Values that are shares of the window.
+const WINDOW_SHARES: [(&str, &[f64]); 2] = [
+    ("compaction.reserveTokens", &[0.1, 0.2, 0.3, 0.4]),
+    ("compaction.keepRecentTokens", &[0.05, 0.1, 0.2, 0.3]),
+];
+/// Shares of the window are rounded to so many tokens.
+const ROUND_TO_TOKENS: f64 = 1000.0;
+
+/// The axis of a key with values that people set, or shares of a window in tokens; none where the version cannot set it, or
+/// where there is nothing beside the current value.
+fn usual_axis(ground: &AxisContext<'_>, key: &str, window: f64) -> Option<Axis> {
+    let fixed = USUAL_VALUES.iter().find(|(known, _)| *known == key);
+    let shares = WINDOW_SHARES.iter().find(|(known, _)| *known == key).filter(|_| window > 0.0);
+    let texts: Vec<String> = match (fixed, shares) {
+        (Some((_, values)), _) => values.iter().map(|value| (*value).to_owned()).collect(),
+        (None, Some((_, shares))) => {
+            let tokens = shares
+                .iter()
+                .map(|share| (share * window / ROUND_TO_TOKENS).round().max(1.0) * ROUND_TO_TOKENS);
+            tokens.map(crate::js::number_text).collect()
+        }
+        (None, None) => return None,
+    };
+    Axis::from_texts(ground, key, &texts).ok().filter(|axis| axis.points.len() > 1)
+}
+
+/// Every axis that can be had without typing, in the order in which keys are preferred.
+pub fn usual_axes(ground: &AxisContext<'_>, window: f64) -> Vec<Axis> {
+    let keys = USUAL_VALUES.iter().map(|(key, _)| *key).chain(WINDOW_SHARES.iter().map(|(key, _)| *key));
+    keys.filter_map(|key| usual_axis(ground, key, window)).collect()
+}
+
+/// The axes for a session where nobody names any; none once nobody waits for them.
+///
+/// `steps` are those of the grid; a compaction's settings come with the step that they belong to.
+pub fn default_axes(
+    recording: &RecordedSession,
+    base: &[SettingChange],
+    steps: PolicySet,
+    wanted: KeepRunning<'_>,
+) -> Option<Vec<Axis>> {
+    let ground = AxisContext { session: &recording.session, base };
+    let mut left = usual_axes(&ground, recording.inputs.provider_window);
+    // A step that would not take part has nothing to vary, but for a compaction, which everybody can have.
+    left.retain(|axis| axis.policy.is_none_or(|step| step == Policy::Compact || steps.has(step)));
+    let mut trial = AxisTrial { recording, base: base.to_vec(), policies: steps, keep_running: wanted };
+    // pi has no other settings: there the grid says itself where compactions were not made as recorded.
+    let others = left.iter().any(|axis| axis.policy != Some(Policy::Compact));
+    if others && !trial.is_compacting_as_recorded()? {
+        left.retain(|axis| axis.policy != Some(Policy::Compact) || steps.has(Policy::Compact));
+    }
+    let mut chosen = Vec::new();
+    while chosen.len() < MAX_AXES && !left.is_empty() {
+        let mut gains = Vec::with_capacity(left.len());
+        for axis in &left {
+            gains.push(trial.gain(axis)?);
+        }
+        let best =
+            (0..left.len()).reduce(|best, at| if gains[at].is_better_than(&gains[best]) { at } else { best });
+        let Some(best) = best else { break };
+        // A second one that does nothing beside the first tells nothing.
+        if gains[best].is_zero() && !chosen.is_empty() {
+            break;
+        }
+        let axis = left.remove(best);
+        trial.base.extend(axis.change(gains[best].point));
+        trial.policies = axis.policy.map_or(trial.policies, |step| trial.policies.with(step, true));
+        chosen.push(axis);
+    }
+    Some(chosen)
+}
+
+/// What an axis can do at best.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct AxisGain {
+    /// The best point.
+    point: usize,
+    /// Overflows less.
+    overflows: f64,
+    /// The peak lower, as a share.
+    peak: f64,
+    /// By how much peak and cost differ over the axis, as shares.
+    spread: f64,
+}
+
+impl AxisGain {
+    fn is_better_than(&self, other: &Self) -> bool {
+        let rank = |gain: &Self| [gain.overflows, gain.peak, gain.spread];
+        rank(self).partial_cmp(&rank(other)) == Some(std::cmp::Ordering::Greater)
+    }
+
+    fn is_zero(&self) -> bool {
+        self.overflows == 0.0 && self.peak == 0.0 && self.spread == 0.0
+    }
+}
+
+struct AxisTrial<'a> {
+    recording: &'a RecordedSession,
+    base: Vec<SettingChange>,
+    policies: PolicySet,
+    keep_running: KeepRunning<'a>,
+}
+
+impl AxisTrial<'_> {
+    /// Whether compactions made where the configuration says come to what was recorded. Where they do not, cells with other
+    /// settings of compaction would not be held against what happened.
+    fn is_compacting_as_recorded(&self) -> Option<bool> {
+        let recorded = self.totals_under(&self.base, self.policies)?;
+        let made = self.totals_under(&self.base, self.policies.with(Policy::Compact, true))?;
+        Some((recorded.overflows, recorded.compactions) == (made.overflows, made.compactions))
+    }
+
+    /// What the calls come to with a point of an axis beside what was chosen already.
+    fn totals(&self, axis: &Axis, point: usize) -> Option<TraceTotals> {
+        let changes: Vec<SettingChange> = self.base.iter().cloned().chain(axis.change(point)).collect();
+        self.totals_under(&changes, axis.policy.map_or(self.policies, |step| self.policies.with(step, true)))
+    }
+
+    fn totals_under(&self, changes: &[SettingChange], steps: PolicySet) -> Option<TraceTotals> {
+        let RecordedSession { session: inspection, inputs: material, trace: lane } = self.recording;
+        let settings = settings_under(inspection, changes, steps).0;
+        simulated_totals(&material.replay_session(inspection), &settings, lane, &self.keep_running)
+    }
+
+    fn gain(&self, axis: &Axis) -> Option<AxisGain> {
+        let mut all = Vec::with_capacity(axis.points.len());
+        for point in 0..axis.points.len() {
+            all.push(self.totals(axis, point)?);
+        }
+        let now = all[axis.current];
+        let cost = |totals: &TraceTotals| totals.cost.unwrap_or(0.0) + totals.summary_cost;
+        let rank = |totals: &TraceTotals| [totals.overflows as f64, totals.peak.0, cost(totals)];
+        let better = |one: usize, other: usize| rank(&all[one]).partial_cmp(&rank(&all[other]));
+        let best = (0..all.len())
+            .reduce(|best, at| if better(at, best) == Some(std::cmp::Ordering::Less) { at } else { best })?;
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let spread = |of: &dyn Fn(&TraceTotals) -> f64| {
+            let (least, most) =
+                all.iter().map(of).fold((f64::MAX, 0.0_f64), |(a, b), n| (a.min(n), b.max(n)));
+            share(most - least, most)
+        };
+        Some(AxisGain {
+            point: best,
+            overflows: now.overflows as f64 - all[best].overflows as f64,
+            peak: share(now.peak.0 - all[best].peak.0, now.peak.0),
+            spread: spread(&|totals| totals.peak.0) + spread(&cost),
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! A sweep as JSON: one function for the command and for the file that the screen saves.
+
+use crate::js::{Object, Value};
+use crate::replay::TraceTotals;
+use crate::report::sweep::{Axis, Cell, Sweep};
+use crate::session::LoadedSession;
+use crate::session::json::{ruleset_json, session_json};
+use crate::session::setting_change::SettingChange;
+
+/// The session, the rules it goes by, and the sweep.
+pub fn sweep_document(inspection: &LoadedSession, sweep: &Sweep) -> Object {
+    let mut answer = Object::from([
+        ("session", session_json(&inspection.item)),
+        ("ruleset", ruleset_json(&inspection.ruleset)),
+    ]);
+    for (key, value) in sweep_members(inspection, sweep) {
+        answer.insert(key, value);
+    }
+    answer
+}
+
+/// Axes, cells, the front and the smallest change. Tokens are whole; what nobody knows is null.
+fn sweep_members(inspection: &LoadedSession, sweep: &Sweep) -> Object {
+    let cells = sweep.cells.iter().map(|cell| cell_value(sweep, cell));
+    let indexes = |cells: &[usize]| Value::from(cells.iter().map(|at| Value::from(*at)).collect::<Vec<_>>());
+    let steps = sweep.policies.iter().map(|step| Value::from(step.word()));
+    let smallest = sweep.smallest_fitting.map_or(Value::Null, |cell| smallest_value(inspection, sweep, cell));
+    Object::from([
+        ("providerWindow", whole(sweep.window)),
+        ("headroom", whole(sweep.headroom)),
+        ("policy", Value::from(steps.collect::<Vec<_>>())),
+        ("base", changes_value(&sweep.base)),
+        ("axes", Value::from(sweep.axes.iter().map(axis_value).collect::<Vec<_>>())),
+        ("recorded", recorded_value(&sweep.recorded)),
+        ("current", Value::from(sweep.current)),
+        ("cells", Value::from(cells.collect::<Vec<_>>())),
+        ("pareto", indexes(&sweep.pareto_front)),
+        ("tradeOffs", indexes(&sweep.trade_offs())),
+        ("smallestChange", smallest),
+    ])
+}
+
+fn whole(tokens: f64) -> Value {
+    if tokens.is_finite() { Value::Number(tokens.round()) } else { Value::Null }
+}
+
+fn usd(cost: Option<f64>) -> Value {
+    cost.filter(|cost| cost.is_finite()).map_or(Value::Null, Value::Number)
+}
+
+fn axis_value(axis: &Axis) -> Value {
+    let values = axis.points.iter().map(|point| point.value.clone().unwrap_or(Value::Null));
+    Value::from(Object::from([
+        ("key", Value::from(axis.key.as_str())),
+        ("values", Value::from(values.collect::<Vec<_>>())),
+        ("current", Value::from(axis.current)),
+    ]))
+}
+
+/// Every axis with its value, but for those that are left as they are because their step is off.
+fn cell_value(sweep: &Sweep, cell: &Cell) -> Value {
+    let mut set = Object::default();
+    for (axis, at) in sweep.axes.iter().zip(&cell.points) {
+        if let Some(value) = &axis.points[*at].value {
+            set.set(&axis.key, value.clone());
+        }
+    }
+    Value::from(Object::from([
+        ("set", Value::from(set)),
+        ("overflows", Value::from(cell.overflows())),
+        ("failed", Value::from(cell.failed_calls())),
+        ("fits", Value::from(sweep.fits(cell))),
+        ("peak", whole(cell.peak())),
+        ("cost", usd(cell.cost())),
+        ("cleared", whole(cell.cleared_tokens())),
+        ("leftOutPerCall", whole(cell.cleared_tokens_per_call())),
+        ("summaries", Value::from(cell.summary_count())),
+        ("changes", Value::from(cell.changed_keys)),
+        ("distance", Value::Number(cell.distance)),
+    ]))
+}
+
+fn changes_value(changes: &[SettingChange]) -> Value {
+    let mut set = Object::default();
+    for change in changes {
+        set.set(&change.key, change.value.clone());
+    }
+    Value::from(set)
+}
+
+fn smallest_value(inspection: &LoadedSession, sweep: &Sweep, cell: usize) -> Value {
+    let patch = sweep.patch(inspection, cell);
+    let commands = patch.commands.iter().map(|line| Value::from(line.as_str()));
+    Value::from(Object::from([
+        ("set", changes_value(&sweep.axis_changes(cell))),
+        ("cell", Value::from(cell)),
+        ("patch", Value::from(patch.text.as_str())),
+        ("commands", Value::from(commands.collect::<Vec<_>>())),
+    ]))
+}
+
+fn recorded_value(totals: &TraceTotals) -> Value {
+    Value::from(Object::from([
+        ("calls", Value::from(totals.calls)),
+        ("overflows", Value::from(totals.overflows)),
+        ("failed", Value::from(totals.failed)),
+        ("peak", whole(totals.peak.0)),
+        ("cost", usd(totals.cost_breakdown.total())),
+        ("cleared", whole(totals.withheld_tokens)),
+        ("summaries", Value::from(totals.compactions)),
+    ]))
+}

@@ -1,0 +1,230 @@
+//! A timeline in sentences, for those who do not look at curves: what both lanes come to, their course from turn to turn,
+//! pauses and cost.
+
+use super::{Gap, Timeline, TraceKind};
+use crate::format::cost::{describe_cost, format_amount, format_cost};
+use crate::format::{format_span, format_timestamp, group_digits};
+use crate::policy::Policy;
+use crate::replay::{CallReplay, CompactionEvent, ModelCall};
+
+/// A prompt that is smaller than the one before by so much of the window is a turn of the course.
+const MIN_FALL: f64 = 0.05;
+/// Turns of a lane that are told; of more than that the first and the last ones.
+const MAX_TURNING_POINTS: usize = 16;
+/// Pauses that are told, the longest.
+const MAX_PAUSES: usize = 5;
+
+/// One turn of a lane's course, at a call.
+#[derive(Debug, Clone, PartialEq)]
+struct TurningPoint {
+    call: usize,
+    text: String,
+}
+
+impl Timeline {
+    /// The timeline in sentences, one to a line. Numbers are exact; `~` marks an estimate.
+    pub fn describe(&self) -> Vec<String> {
+        let (Some(first), Some(last)) = (self.calls().first(), self.calls().last()) else {
+            return vec!["No call is recorded on this path.".to_owned()];
+        };
+        let mut lines = vec![format!("{}, {}.", quantity(self.len(), "call"), format_period(first, last))];
+        lines.push(self.describe_limits());
+        for lane in self.visible_traces() {
+            lines.push(self.describe_trace(*lane));
+            lines.extend(self.describe_course(*lane));
+        }
+        lines.push(self.describe_pauses());
+        lines
+    }
+
+    /// What prompts are held against.
+    fn describe_limits(&self) -> String {
+        let mut marks = self.thresholds();
+        marks.sort_by_key(|mark| std::cmp::Reverse(mark.tokens));
+        let words =
+            marks.iter().map(|mark| format!("{} {}", mark.threshold.label(), group_digits(mark.tokens)));
+        let thresholds = format!("Thresholds in prompt tokens: {}.", words.collect::<Vec<_>>().join(", "));
+        let believed = self.session().limits.runtime_window;
+        match self.window().filter(|window| *window > believed) {
+            Some(window) => format!(
+                "{thresholds} Prompts of up to {} were answered; the gateway believes {}, and takes the last answer of a run above that for an overflow.",
+                group_digits(window as u64),
+                group_digits(believed as u64)
+            ),
+            None => thresholds,
+        }
+    }
+
+    /// What a lane comes to.
+    fn describe_trace(&self, lane: TraceKind) -> String {
+        let total = &self.totals[lane as usize];
+        let mut words = match lane {
+            TraceKind::Recorded => "Recorded".to_owned(),
+            TraceKind::Simulated => {
+                let settings = self.settings(lane);
+                let acts = |step: &Policy| *step != Policy::Prune || settings.prune_on;
+                let steps: Vec<&str> =
+                    settings.policies.enabled.iter().filter(acts).map(Policy::word).collect();
+                format!("Simulated with {}", steps.join(", "))
+            }
+        };
+        if let Some(call) = total.answered.1 {
+            words = format!("{words}: the largest answered prompt is {}", self.describe_prompt(lane, call));
+        }
+        if let Some(call) = total.refused.1.filter(|_| total.refused.0 > total.answered.0) {
+            words = format!("{words}, refused was one of {}", self.describe_prompt(lane, call));
+        }
+        let overflows = match total.overflows {
+            0 => "every prompt fits".to_owned(),
+            1 => "1 prompt does not fit".to_owned(),
+            more => format!("{} prompts do not fit", group_digits(more as u64)),
+        };
+        let cost = match lane {
+            TraceKind::Recorded => describe_cost(self.cost_breakdown(lane)),
+            TraceKind::Simulated => format_cost(self.cost_breakdown(lane)),
+        };
+        let cost = cost.map_or("no price is known".to_owned(), |cost| format!("cost {cost}"));
+        let dearest = self.most_expensive_call(lane).map_or(String::new(), |(call, usd)| {
+            let estimated = self.trace(lane)[call].recorded_cost.is_none_or(|usd| usd <= 0.0);
+            format!(", call #{call} most with {}", format_amount(usd, estimated))
+        });
+        let compactions = match total.compactions {
+            0 => "no compaction".to_owned(),
+            some => quantity(some, "compaction"),
+        };
+        format!("{words}; {overflows}; {compactions}; {cost}{dearest}.")
+    }
+
+    /// The call that costs most.
+    fn most_expensive_call(&self, lane: TraceKind) -> Option<(usize, f64)> {
+        let costs = self.trace(lane).iter().enumerate().filter_map(|(at, call)| Some((at, call.cost?)));
+        costs.max_by(|one, other| one.1.total_cmp(&other.1)).filter(|(_, cost)| *cost > 0.0)
+    }
+
+    /// The prompt of a call, and its share of the window.
+    fn describe_prompt(&self, lane: TraceKind, call: usize) -> String {
+        let own = &self.trace(lane)[call];
+        let share = self.window().map(|window| format!(" ({:.0}%)", own.expected / window * 100.0));
+        format!("{}{} at call #{call}", format_prompt_tokens(own), share.unwrap_or_default())
+    }
+
+    /// The course of a lane: where it begins, each fall and overflow, where it ends.
+    fn describe_course(&self, lane: TraceKind) -> Vec<String> {
+        let turns = self.turning_points(lane);
+        let tell = |turn: &TurningPoint| {
+            let when = self
+                .calls()
+                .get(turn.call)
+                .and_then(|call| format_timestamp(call.started))
+                .unwrap_or_default();
+            format!("  #{} {when}: {}.", turn.call, turn.text)
+        };
+        let left_out = turns.len().saturating_sub(MAX_TURNING_POINTS);
+        if left_out == 0 {
+            return turns.iter().map(tell).collect();
+        }
+        let (head, tail) = (MAX_TURNING_POINTS / 2, turns.len() - MAX_TURNING_POINTS / 2);
+        let mut lines: Vec<String> = turns[..head].iter().map(tell).collect();
+        lines.push(format!("  … {} left out …", quantity(left_out, "turn")));
+        lines.extend(turns[tail..].iter().map(tell));
+        lines
+    }
+
+    fn turning_points(&self, lane: TraceKind) -> Vec<TurningPoint> {
+        let calls = self.trace(lane);
+        let least = self.window().unwrap_or_else(|| self.peak_tokens()) * MIN_FALL;
+        let mut turns = Vec::new();
+        for (at, call) in calls.iter().enumerate() {
+            let before = at.checked_sub(1).map(|before| calls[before].expected);
+            let fell = before.is_some_and(|before| before - call.expected > least);
+            let ends = at == 0 || at + 1 == calls.len();
+            if ends || fell || call.overflowed || call.compacted.is_some() {
+                turns.push(TurningPoint { call: at, text: describe_turning_point(call, before) });
+            }
+        }
+        turns
+    }
+
+    /// The pauses that count, the longest first.
+    fn describe_pauses(&self) -> String {
+        let least = format_span(self.min_gap_ms());
+        let mut gaps: Vec<Gap> = self.gaps().collect();
+        gaps.sort_by(|one, other| other.duration_ms.total_cmp(&one.duration_ms));
+        if gaps.is_empty() {
+            return format!("No pause is as long as {least}.");
+        }
+        let told = gaps
+            .iter()
+            .take(MAX_PAUSES)
+            .map(|gap| format!("{} before call #{}", format_span(gap.duration_ms), gap.call));
+        let more = if gaps.len() > MAX_PAUSES { ", and shorter ones" } else { "" };
+        let words = told.collect::<Vec<_>>().join(", ");
+        let prunes = match (self.ttl_ms().is_finite(), gaps.iter().filter(|gap| gap.prunes).count()) {
+            (false, _) => String::new(),
+            (true, 0) => format!(" None is as long as the ttl of pruning, {}.", format_span(self.ttl_ms())),
+            (true, some) => {
+                format!(
+                    " {} as long as the ttl of pruning, {}.",
+                    group_digits(some as u64),
+                    format_span(self.ttl_ms())
+                )
+            }
+        };
+        format!("{} of {least} or longer: {words}{more}.{prunes}", quantity(gaps.len(), "pause"))
+    }
+}
+
+/// What a turn is: the prompt, and why it is smaller or does not fit.
+fn describe_turning_point(call: &CallReplay, before: Option<f64>) -> String {
+    let mut words = format_prompt_tokens(call);
+    let mut add = |there: bool, text: String| {
+        if there {
+            words.push_str(", ");
+            words.push_str(&text);
+        }
+    };
+    if let Some(done) = call.compacted {
+        let why = if done.by_overflow { "compacted after an overflow" } else { "compacted" };
+        add(true, format!("{why} from {}", describe_tokens_before(call, &done)));
+    } else if let Some(before) = before.filter(|before| *before > call.expected) {
+        add(true, format!("down from {}", group_digits(before.round() as u64)));
+    }
+    add(call.truncated.is_some(), "large results cut".to_owned());
+    add(call.cleared_count() > 0, format!("{} cleared", quantity(call.cleared_count() as usize, "message")));
+    add(call.trimmed_count() > 0, format!("{} trimmed", quantity(call.trimmed_count() as usize, "message")));
+    add(call.overflowed, if call.has_size() { "does not fit" } else { "refused" }.to_owned());
+    add(call.failed, "no answer".to_owned());
+    if let Some(done) = call.compacted_after {
+        add(true, format!("compacted behind it from {}", describe_tokens_before(call, &done)));
+    }
+    words
+}
+
+/// Tokens before a compaction.
+fn describe_tokens_before(call: &CallReplay, done: &CompactionEvent) -> String {
+    let before = done.tokens_before_or_estimate(call.expected);
+    format_tokens(before.tokens, before.is_estimate)
+}
+
+/// Tokens of a prompt, with `~` where a rule estimated them.
+fn format_prompt_tokens(call: &CallReplay) -> String {
+    if !call.has_size() {
+        return "a prompt of unknown size".to_owned();
+    }
+    format_tokens(call.expected, call.is_estimate())
+}
+
+fn format_tokens(tokens: f64, estimated: bool) -> String {
+    let sign = if estimated { "~" } else { "" };
+    format!("{sign}{} tokens", group_digits(tokens.max(0.0).round() as u64))
+}
+
+fn quantity(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", group_digits(number as u64), if number == 1 { "" } else { "s" })
+}
+
+fn format_period(first: &ModelCall, last: &ModelCall) -> String {
+    let at =
+        |call: &ModelCall| format_timestamp(call.started).unwrap_or_else(|| "an unknown time".to_owned());
+    format!("{} to {}", at(first), at(last))
+}

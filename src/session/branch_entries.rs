@@ -1,0 +1,182 @@
+//! The branch of a session of 2026.9 as entries that a runtime of the file era reads to the same context: re-chained, and
+//! without what that runtime does not know, leaf rows and resets (sqlite J5).
+
+use std::collections::HashSet;
+
+use crate::context::entries_since_reset;
+use crate::ids::EntryIx;
+use crate::js::{Object, Value};
+use crate::session::LoadedSession;
+use crate::store::body::{self, BodyError};
+use crate::store::entry::EntryKind;
+use crate::store::intern::IdIx;
+
+impl LoadedSession {
+    /// The entries from the leaf looked at back to the root, root first, each naming the one before it as its parent. Where a
+    /// reset bounds the context they begin with what that kept, behind the last name, model and thinking level before it.
+    /// Messages that are never sent are left out, and so are resets. The runtime of the file era makes the same context of
+    /// them; a session that has no resets gives its path.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn branch_entries(&self) -> Result<Vec<Value>, BodyError> {
+        let (index, tree) = (&*self.index, &*self.tree);
+        let Some(leaf) = tree.leaf(index, &self.leaf) else { return Ok(Vec::new()) };
+        let path = tree.path_to(index, leaf);
+        let part = entries_since_reset(index, tree, &path);
+        let before: HashSet<EntryIx> = part.iter().copied().collect();
+        let mut chosen =
+            if tree.has_resets() { effective_settings_entries(self, &path, &before) } else { Vec::new() };
+        let stays = |ix: &EntryIx| {
+            let entry = index.entry(*ix);
+            !(tree.has_resets()
+                && (entry.kind == EntryKind::Reset || entry.is_excluded && !is_in_context(self, *ix)))
+        };
+        chosen.extend(part.iter().copied().filter(stays));
+        self.rechained(&path, &chosen)
+    }
+
+    /// The bodies of these entries, each naming the one before it, and a compaction the first of them that it kept.
+    fn rechained(&self, path: &[EntryIx], chosen: &[EntryIx]) -> Result<Vec<Value>, BodyError> {
+        let stays: HashSet<EntryIx> = chosen.iter().copied().collect();
+        let mut lines: Vec<Value> = Vec::with_capacity(chosen.len());
+        for ix in chosen {
+            let value = body::read_entry(&self.source, &self.index, *ix)?;
+            let Value::Object(mut object) = value else { continue };
+            let parent = lines.last().and_then(|line| line.get("id")).cloned();
+            object.set("parentId", parent.unwrap_or(Value::Null));
+            object.remove("appendMode");
+            if self.index.entry(*ix).kind == EntryKind::Compaction {
+                self.retarget_first_kept(&mut object, *ix, path, &stays);
+            }
+            lines.push(Value::Object(object));
+        }
+        Ok(lines)
+    }
+
+    /// A compaction keeps from the next entry that stays, where the one it names does not.
+    fn retarget_first_kept(
+        &self,
+        object: &mut Object,
+        compaction: EntryIx,
+        path: &[EntryIx],
+        stays: &HashSet<EntryIx>,
+    ) {
+        let named: Option<IdIx> = self.index.entry(compaction).reference;
+        let at = path.iter().position(|ix| named.is_some() && self.index.entry(*ix).id == named);
+        let next = at.and_then(|at| path[at..].iter().find(|ix| stays.contains(ix)));
+        if let Some(id) = next.and_then(|ix| self.index.entry(*ix).id) {
+            object.set("firstKeptEntryId", self.index.ids.value(id));
+        }
+    }
+}
+
+/// Whether a message is part of the context: what a reset kept is, also where it says that it is not sent.
+fn is_in_context(inspection: &LoadedSession, ix: EntryIx) -> bool {
+    inspection.context.position(ix).is_some()
+}
+
+/// The last name, model and thinking level of a path that stand before what is left of it: the runtime takes them from all of
+/// the path (sqlite G3).
+fn effective_settings_entries(
+    inspection: &LoadedSession,
+    path: &[EntryIx],
+    left: &HashSet<EntryIx>,
+) -> Vec<EntryIx> {
+    let kinds = [EntryKind::SessionInfo, EntryKind::ModelChange, EntryKind::ThinkingLevelChange];
+    let last = |kind| {
+        let is = |ix: &&EntryIx| inspection.index.entry(**ix).kind == kind && !left.contains(ix);
+        path.iter().rev().find(is).copied()
+    };
+    let mut found: Vec<EntryIx> = kinds.into_iter().filter_map(last).collect();
+    found.sort_unstable();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::build_context;
+    use crate::gateway::ruleset::Ruleset;
+    use crate::ids::LineIds;
+    use crate::js;
+    use crate::session::testing::loaded_session;
+    use crate::store::load::load_bytes;
+    use crate::transcript::{Leaf, Tree};
+
+    const HEADER: &str = r#"{"type":"session","version":4,"id":"s"}"#;
+
+    fn message(id: &str, parent: &str, rest: &str) -> String {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"user","content":"{id}"{rest}}}}}"#
+        )
+    }
+
+    /// The session as 2026.9 reads it.
+    fn session(lines: &[String]) -> LoadedSession {
+        let text =
+            std::iter::once(HEADER.to_owned()).chain(lines.iter().cloned()).collect::<Vec<_>>().join("\n")
+                + "\n";
+        let mut session = loaded_session(&text, 200_000.0);
+        session.ruleset.id = Ruleset::V2026_9_2;
+        let tree = Tree::under(Ruleset::V2026_9_2.rules(), &session.index);
+        session.context = std::sync::Arc::new(build_context(&session.index, &tree, &Leaf::Own).unwrap());
+        session.tree = std::sync::Arc::new(tree);
+        session
+    }
+
+    /// The ids of the context that the file era makes of the exported lines, and of the one here.
+    fn contexts(session: &LoadedSession) -> (Vec<String>, Vec<String>) {
+        let lines: Vec<String> = session.branch_entries().unwrap().iter().map(js::stringify).collect();
+        let text = format!("{}\n{}\n", HEADER.replace('4', "3"), lines.join("\n"));
+        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+        let read = build_context(&index, &Tree::new(&index), &Leaf::Own).unwrap();
+        let there = read.messages.iter().map(|message| index.display_id(message.entry)).collect();
+        let here =
+            session.context.messages.iter().map(|message| session.index.display_id(message.entry)).collect();
+        (there, here)
+    }
+
+    #[test]
+    fn the_file_era_makes_the_same_context_of_it() {
+        let reset = |parent: &str, kept: &str| {
+            format!(r#"{{"type":"reset","id":"r","parentId":"{parent}","reason":"new"{kept}}}"#)
+        };
+        let leaf = r#"{"type":"leaf","id":"l","parentId":"c","targetId":"b"}"#.to_owned();
+        let hidden = message("h", "b", r#","excludeFromContext":true"#);
+        let compaction =
+            r#"{"type":"compaction","id":"k","parentId":"h","summary":"s","firstKeptEntryId":"h"}"#
+                .to_owned();
+        let (a, b, c) = (message("a", "x", ""), message("b", "a", ""), message("c", "b", ""));
+        let cases = [
+            vec![a.clone(), b.clone(), c.clone(), leaf.clone(), message("d", "b", "")],
+            vec![a.clone(), b.clone(), reset("b", ""), message("d", "r", "")],
+            vec![a.clone(), b.clone(), c, reset("c", r#","firstKeptEntryId":"b""#), message("d", "r", "")],
+            vec![a, b, hidden, compaction, message("d", "k", "")],
+        ];
+        for lines in cases {
+            let (there, here) = contexts(&session(&lines));
+            assert!(!here.is_empty());
+            assert_eq!(there, here, "{lines:#?}");
+        }
+    }
+
+    #[test]
+    fn what_is_in_force_stays_in_force() {
+        let model =
+            r#"{"type":"model_change","id":"m","parentId":"a","provider":"p","modelId":"one"}"#.to_owned();
+        let lines = [
+            message("a", "x", ""),
+            model,
+            r#"{"type":"reset","id":"r","parentId":"m"}"#.to_owned(),
+            message("d", "r", ""),
+        ];
+        let entries = session(&lines).branch_entries().unwrap();
+        let ids: Vec<_> = entries
+            .iter()
+            .map(|entry| entry.get("id").unwrap().as_str().unwrap().to_string_lossy())
+            .collect();
+        assert_eq!(ids, ["m", "d"]);
+        assert_eq!(entries[0].get("parentId"), Some(&Value::Null));
+    }
+}

@@ -1,0 +1,185 @@
+//! What steps that look at more than sizes ask for, read from the transcript once for a context.
+
+use std::collections::HashMap;
+
+use crate::context::{Context, bodies};
+use crate::gateway::ruleset::{Pruner, Rules};
+use crate::ids::EntryIx;
+use crate::policy::compact::{
+    BranchEntry, CompactionInput, PreviousCompaction, branch_entries_for_runtime, weighted_tokens,
+};
+use crate::policy::features::ContentFeatures;
+use crate::policy::prune::projections::{MARKER_TYPE, ProjectionSnapshot};
+use crate::store::body::{self, BodyError};
+use crate::store::entry::EntryKind;
+use crate::store::index::Index;
+use crate::store::source::Source;
+
+/// The branch as a compaction looks at it, and the texture of every message.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ContextDetails {
+    /// The entries of the path, root first.
+    pub branch: Vec<BranchEntry>,
+    /// What its last compaction says.
+    pub previous_compaction: PreviousCompaction,
+    /// Weighted tokens of the messages of the context, where the rules look at letters.
+    pub weighted_tokens: HashMap<EntryIx, f64>,
+    /// One for each message of the context.
+    pub features: Vec<ContentFeatures>,
+    /// What the gateway remembers of pruned and cut results, where its pruner does (pruning 8.2).
+    pub stored_pruning: ProjectionSnapshot,
+}
+
+/// What was read of a context before entries were added to its transcript.
+#[derive(Debug, Clone, Copy)]
+pub struct PreviousDetails<'a> {
+    /// The context.
+    pub context: &'a Context,
+    /// What was read of it.
+    pub details: &'a ContextDetails,
+}
+
+impl ContextDetails {
+    /// Reads it for the rules of a version: every message of the context is read back, one at a time.
+    pub fn read(
+        source: &Source,
+        index: &Index,
+        context: &Context,
+        rules: &'static Rules,
+    ) -> Result<Self, BodyError> {
+        let all = Self::read_while(source, index, context, rules, None, &mut || true)?;
+        Ok(all.unwrap_or_default())
+    }
+
+    /// The same, with what is known by the same rules of messages that were there before, and as long as it is wanted: asked before each
+    /// message is read. Nothing is answered when it is not.
+    pub fn read_while(
+        source: &Source,
+        index: &Index,
+        context: &Context,
+        rules: &'static Rules,
+        known: Option<PreviousDetails<'_>>,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Self>, BodyError> {
+        let known_textures: HashMap<EntryIx, &ContentFeatures> =
+            known.map(features_by_entry).unwrap_or_default();
+        let mut textures = Vec::with_capacity(context.messages.len());
+        let mut tokens = HashMap::new();
+        for message in &context.messages {
+            if let Some(texture) = known_textures.get(&message.entry) {
+                textures.push((*texture).clone());
+                let weighted = known.and_then(|known| known.details.weighted_tokens.get(&message.entry));
+                tokens.extend(weighted.map(|weighted| (message.entry, *weighted)));
+                continue;
+            }
+            if !wanted() {
+                return Ok(None);
+            }
+            let body = bodies::read_message(source, index, message)?;
+            textures.push(ContentFeatures::of_under(rules, &body));
+            tokens.extend(weighted_tokens(rules, &body).map(|weighted| (message.entry, weighted)));
+        }
+        let entry = |ix| body::read_entry(source, index, ix);
+        let branch = branch_entries_for_runtime(index, &context.entries_since_reset(index), entry)?;
+        let before = PreviousCompaction::read(index, &branch, entry)?;
+        let remembered = read_stored_pruning(source, index, context, rules)?;
+        Ok(Some(Self {
+            branch,
+            previous_compaction: before,
+            weighted_tokens: tokens,
+            features: textures,
+            stored_pruning: remembered,
+        }))
+    }
+
+    /// The branch as a compaction asks for it.
+    pub fn compaction_input(&self) -> CompactionInput<'_> {
+        CompactionInput {
+            branch: &self.branch,
+            previous: &self.previous_compaction,
+            weighted_tokens: &self.weighted_tokens,
+        }
+    }
+}
+
+/// The snapshot in force at the leaf: only markers are read, the newest first, up to a reset (sqlite G5).
+fn read_stored_pruning(
+    source: &Source,
+    index: &Index,
+    context: &Context,
+    rules: &'static Rules,
+) -> Result<ProjectionSnapshot, BodyError> {
+    if rules.pruner != (Pruner::Projections { stored: true }) {
+        return Ok(ProjectionSnapshot::default());
+    }
+    for ix in context.path.iter().rev() {
+        let entry = index.entry(*ix);
+        if entry.kind == EntryKind::Reset {
+            break;
+        }
+        let is_marker = || index.values.value(entry.payload).is_some_and(|word| word.str_is(MARKER_TYPE));
+        if entry.kind == EntryKind::Custom
+            && is_marker()
+            && let Some(snapshot) = ProjectionSnapshot::from_branch([&body::read_entry(source, index, *ix)?])
+        {
+            return Ok(snapshot);
+        }
+    }
+    Ok(ProjectionSnapshot::default())
+}
+
+fn features_by_entry(known: PreviousDetails<'_>) -> HashMap<EntryIx, &ContentFeatures> {
+    let entries = known.context.messages.iter().map(|message| message.entry);
+    entries.zip(&known.details.features).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+    use crate::session::testing::{call, loaded_session, result, transcript, user};
+
+    fn lines(count: usize) -> String {
+        let all = [
+            user("go"),
+            call("c1", "exec", "{}"),
+            result("c1", "exec", "one\ntwo", ""),
+            user("and on"),
+            user("and on still"),
+        ];
+        transcript(&all[..count])
+    }
+
+    #[test]
+    fn after_growth_only_what_was_added_is_read() {
+        let rules = Ruleset::V2026_9_2.rules();
+        let (before, after) = (loaded_session(&lines(3), 1e5), loaded_session(&lines(5), 1e5));
+        let closer = ContextDetails::read(&before.source, &before.index, &before.context, rules).unwrap();
+        let known = PreviousDetails { context: &before.context, details: &closer };
+        let mut asked = 0;
+        let mut count = || {
+            asked += 1;
+            true
+        };
+        let (source, index, context) = (&after.source, &after.index, &after.context);
+        let grown =
+            ContextDetails::read_while(source, index, context, rules, Some(known), &mut count).unwrap();
+        assert_eq!(asked, 2);
+        assert_eq!(grown, Some(ContextDetails::read(source, index, context, rules).unwrap()));
+    }
+
+    #[test]
+    fn reading_stops_when_nobody_wants_it() {
+        let rules = Ruleset::default().rules();
+        let all = loaded_session(&lines(5), 1e5);
+        let mut left = 2;
+        let mut wanted = || {
+            left -= 1;
+            left > 0
+        };
+        let read =
+            ContextDetails::read_while(&all.source, &all.index, &all.context, rules, None, &mut wanted)
+                .unwrap();
+        assert_eq!((read, left), (None, 0));
+    }
+}

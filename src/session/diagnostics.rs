@@ -1,0 +1,213 @@
+//! What is odd about a transcript as a whole, beyond its single lines: circles, parents that are not
+//! there, ids that stand twice, messages the runtime or its pruner fails on.
+
+use crate::commit::{InterruptedCommit, WrittenExtent};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::ids::EntryIx;
+use crate::session::{LoadedSession, window_diagnostics};
+use crate::store::index::{Index, OpenStatus};
+use crate::transcript::Tree;
+
+/// Everything found in a transcript, its lines first. A kind of oddity is one finding, at the first
+/// entry that has it.
+pub(super) fn collect(inspection: &LoadedSession) -> Vec<Diagnostic> {
+    let LoadedSession { index, tree, .. } = inspection;
+    let mut findings: Vec<Diagnostic> =
+        inspection.unfinished_commit.iter().map(unfinished_commit_diagnostic).collect();
+    findings.extend(index.all_diagnostics());
+    // A file the runtime cannot open has said so; what hangs together in it matters to nobody.
+    if matches!(index.open_status, OpenStatus::Throws { .. }) {
+        return findings;
+    }
+    let found = [
+        parent_cycle(index, tree),
+        missing_message(inspection),
+        unmeasurable(inspection),
+        unknown_parents(index, tree),
+        duplicate_ids(index, tree),
+    ];
+    findings.extend(found.into_iter().flatten());
+    findings.extend(window_diagnostics::collect(inspection));
+    findings
+}
+
+/// A commit that was broken off: told first, since what follows may come of it.
+pub(super) fn unfinished_commit_diagnostic(unfinished: &InterruptedCommit) -> Diagnostic {
+    let severity = match unfinished.extent {
+        WrittenExtent::Partial { .. } | WrittenExtent::Overtaken => Severity::Error,
+        WrittenExtent::NotStarted | WrittenExtent::Complete { .. } | WrittenExtent::Replaced => {
+            Severity::Warning
+        }
+    };
+    let next = match unfinished.extent {
+        WrittenExtent::Partial { .. } => {
+            "`clawscope doctor --repair` finishes it, or takes it back where it cannot be finished; until then the branch \
+             that is shown holds a part of the commit. Reading changes nothing."
+        }
+        _ => "`clawscope doctor --repair` looks after it, and so does the next commit to this file.",
+    };
+    Diagnostic::new(&unfinished.path, severity, unfinished.description(), next)
+}
+
+fn diagnostic_at(index: &Index, ix: EntryIx, severity: Severity, what: String, next: &str) -> Diagnostic {
+    Diagnostic::new(&*index.path, severity, what, next)
+        .at_line(index.entry(ix).line)
+        .about(index.display_id(ix))
+}
+
+/// The first entry that fits, with how many do.
+fn first_match(index: &Index, fits: impl Fn(EntryIx) -> bool) -> Option<(EntryIx, usize)> {
+    let mut all = index.iter().map(|(ix, _)| ix).filter(|ix| fits(*ix));
+    let first = all.next()?;
+    Some((first, 1 + all.count()))
+}
+
+fn and_more(count: usize) -> String {
+    if count > 1 { format!(", and so for {} more", count - 1) } else { String::new() }
+}
+
+/// Parents in a circle, or an entry that is its own parent (store J10, J11).
+fn parent_cycle(index: &Index, tree: &Tree) -> Option<Diagnostic> {
+    let own = |ix: EntryIx| {
+        let entry = index.entry(ix);
+        entry.parent.is_some() && entry.parent == entry.id
+    };
+    let (ix, count) = match tree.cyclic() {
+        [] => first_match(index, own)?,
+        [first, ..] => (*first, tree.cyclic().len()),
+    };
+    let what = format!("the parents of this entry lead in a circle{}", and_more(count));
+    let next = "The circle is cut where it closes; the runtime walks it for ever. Repair the file in a copy; nothing is written here.";
+    Some(diagnostic_at(index, ix, Severity::Error, what, next))
+}
+
+/// A message entry without its message, which keeps a context from being built (compaction 4.4b).
+fn missing_message(inspection: &LoadedSession) -> Option<Diagnostic> {
+    let index = &inspection.index;
+    let (ix, _) = index.iter().rfind(|(_, entry)| entry.lacks_message && inspection.context_throws)?;
+    let what = "an entry of type message holds no message: the runtime fails on every context with it";
+    let next = "Nothing is sent from this leaf until the conversation goes on from an entry before it.";
+    Some(diagnostic_at(index, ix, Severity::Error, what.to_owned(), next))
+}
+
+/// A message of the context that the pruner fails on (pruning 4.7, 5.4).
+fn unmeasurable(inspection: &LoadedSession) -> Option<Diagnostic> {
+    let index = &inspection.index;
+    let mut odd =
+        inspection.context.messages.iter().filter(|message| message.size.prune_chars.value().is_err());
+    let first = odd.next()?;
+    let what = format!("the context pruner fails on the shape of this message{}", and_more(1 + odd.count()));
+    let (severity, next) = if inspection.ruleset.id.is_pi() {
+        (
+            Severity::Note,
+            "pi prunes nothing by itself and goes on; a plan that prunes cannot be made over it.",
+        )
+    } else {
+        let next = "While it is in the context the gateway prunes nothing. Look at its content; a compaction past it helps.";
+        (Severity::Warning, next)
+    };
+    Some(diagnostic_at(index, first.entry, severity, what, next))
+}
+
+/// A parent that no entry has as its id (store J10).
+fn unknown_parents(index: &Index, tree: &Tree) -> Option<Diagnostic> {
+    let unknown = |ix: EntryIx| {
+        let parent = index.entry(ix).parent;
+        parent.is_some_and(|id| tree.find(id).is_none() && index.ids.is_truthy(id))
+    };
+    let (ix, count) = first_match(index, unknown)?;
+    let parent = index.entry(ix).parent.map_or("", |id| index.ids.text(id));
+    let what = format!("its parent {parent} is not in the file{}", and_more(count));
+    let next = "It starts a tree of its own, and a context that leads to it starts there, as in the runtime. An archive beside the file may hold what came before.";
+    Some(diagnostic_at(index, ix, Severity::Warning, what, next))
+}
+
+/// An id that a later entry has too (store J9).
+fn duplicate_ids(index: &Index, tree: &Tree) -> Option<Diagnostic> {
+    let later = |ix: EntryIx| index.entry(ix).id.and_then(|id| tree.find(id)).filter(|found| *found != ix);
+    let (ix, count) = first_match(index, |ix| later(ix).is_some())?;
+    let line = later(ix).map_or(0, |found| index.entry(found).line);
+    let what = format!("line {line} has the same id{}", and_more(count));
+    let next = "The later line counts, as in the runtime; the earlier one is on no branch. A commit to a branch through it is refused.";
+    Some(diagnostic_at(index, ix, Severity::Note, what, next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::testing::loaded_session;
+
+    /// What is found in a transcript of these lines: severity, line, entry, and how the text starts.
+    fn found(lines: &[&str]) -> Vec<(Severity, Option<u64>, Option<String>, String)> {
+        let header = r#"{"type":"session","version":3,"id":"s"}"#;
+        let text = std::iter::once(header).chain(lines.iter().copied()).collect::<Vec<_>>().join("\n") + "\n";
+        let findings = loaded_session(&text, 200_000.0).diagnostics();
+        findings.into_iter().map(|f| (f.severity, f.line, f.subject, f.message)).collect()
+    }
+
+    fn one(
+        severity: Severity,
+        line: u64,
+        entry: &str,
+        what: &str,
+    ) -> Vec<(Severity, Option<u64>, Option<String>, String)> {
+        vec![(severity, Some(line), Some(entry.to_owned()), what.to_owned())]
+    }
+
+    #[test]
+    fn a_circle_of_parents_is_told_with_its_first_line() {
+        let lines =
+            [r#"{"type":"custom","id":"a","parentId":"b"}"#, r#"{"type":"custom","id":"b","parentId":"a"}"#];
+        let what = "the parents of this entry lead in a circle, and so for 1 more";
+        assert_eq!(found(&lines), one(Severity::Error, 2, "a", what));
+        let own = found(&[r#"{"type":"custom","id":"a","parentId":"a"}"#]);
+        assert_eq!(own, one(Severity::Error, 2, "a", "the parents of this entry lead in a circle"));
+    }
+
+    #[test]
+    fn a_parent_that_is_not_there_is_told_and_an_absent_one_is_not() {
+        let lines = [
+            r#"{"type":"custom","id":"a","parentId":null}"#,
+            r#"{"type":"custom","id":"b","parentId":""}"#,
+            r#"{"type":"custom","id":"c","parentId":"zz"}"#,
+        ];
+        assert_eq!(found(&lines), one(Severity::Warning, 4, "c", "its parent zz is not in the file"));
+    }
+
+    #[test]
+    fn an_id_that_stands_twice_is_told_at_the_line_that_lost() {
+        let line = r#"{"type":"custom","id":"a","parentId":null}"#;
+        assert_eq!(found(&[line, line]), one(Severity::Note, 2, "a", "line 3 has the same id"));
+    }
+
+    #[test]
+    fn messages_that_stop_the_runtime_or_its_pruner_are_told() {
+        let missing = found(&[r#"{"type":"message","id":"a","parentId":null}"#]);
+        assert_eq!(
+            missing,
+            one(
+                Severity::Error,
+                2,
+                "a",
+                "an entry of type message holds no message: the runtime fails on every context with it"
+            )
+        );
+        let odd = found(&[
+            r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":null}}"#,
+        ]);
+        assert_eq!(
+            odd,
+            one(Severity::Warning, 2, "a", "the context pruner fails on the shape of this message")
+        );
+    }
+
+    #[test]
+    fn a_plain_transcript_has_nothing_odd() {
+        assert_eq!(
+            found(&[
+                r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"x"}}"#
+            ]),
+            []
+        );
+    }
+}

@@ -1,0 +1,189 @@
+//! What changed files mean for the list: the sessions they belong to, or that the whole store must be looked at. While
+//! many sessions are written to, each change costs what it touches, not what the store holds.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use crate::commit::{find_interrupted, transcript_for_journal};
+use crate::session::item::{Mark, SessionItem};
+use crate::session::list::list_item;
+use crate::store::archive::is_jsonl_path;
+use crate::store::discovery::Store;
+use crate::store::session::{Flag, Session};
+
+/// The sessions of a store by their transcripts.
+#[derive(Debug, Default)]
+pub struct PathIndex {
+    sessions: HashMap<PathBuf, Vec<usize>>,
+    /// Files that look like transcripts, and were not listed when the store was looked at because of them.
+    unlisted: BTreeSet<PathBuf>,
+}
+
+/// What changes come to.
+#[derive(Debug, Default)]
+pub struct Invalidation {
+    /// Sessions whose files changed, as they are now, with their lines of the list.
+    pub sessions: Vec<(Session, SessionItem)>,
+    /// Sessions may have come or gone, or settings changed: the store is to be looked at again.
+    pub rescan: bool,
+}
+
+/// What one changed path is about.
+enum Affected<'a> {
+    Nothing,
+    Sessions(&'a [usize]),
+    Store,
+}
+
+impl PathIndex {
+    /// The places of a store that was looked at because of these paths.
+    pub fn new(store: &Store, because: impl IntoIterator<Item = PathBuf>) -> Self {
+        let mut sessions: HashMap<PathBuf, Vec<usize>> = HashMap::new();
+        for (at, session) in store.sessions.iter().enumerate() {
+            if let Some(path) = &session.path {
+                sessions.entry(path.clone()).or_default().push(at);
+            }
+        }
+        let is_left = |path: &PathBuf| !sessions.contains_key(path) && is_jsonl_path(path) && path.is_file();
+        let unlisted = because.into_iter().filter(is_left).collect();
+        Self { sessions, unlisted }
+    }
+
+    /// What these changes come to, by the store whose places these are. `now_ms` is the time locks are judged by.
+    pub fn invalidated_by<'a>(
+        &self,
+        store: &Store,
+        paths: impl IntoIterator<Item = &'a PathBuf>,
+        now_ms: i64,
+    ) -> Invalidation {
+        let mut touched = Invalidation::default();
+        let mut places = BTreeSet::new();
+        for path in paths {
+            match self.affected_by(store, path) {
+                Affected::Nothing => {}
+                Affected::Sessions(own) => places.extend(own),
+                Affected::Store => touched.rescan = true,
+            }
+        }
+        let now = |at: &usize| {
+            let session = store.sessions.get(*at)?.refreshed();
+            let mut item = list_item(store, &session, now_ms);
+            let path = session.path.as_deref()?;
+            item.set_mark(
+                Mark::Unfinished,
+                find_interrupted(path, now_ms).is_ok_and(|found| found.is_some()),
+            );
+            Some((session, item))
+        };
+        touched.sessions = places.iter().filter_map(now).collect();
+        touched
+    }
+
+    fn affected_by(&self, store: &Store, path: &Path) -> Affected<'_> {
+        if let Some(own) = self.sessions.get(path) {
+            let was_there = own.iter().any(|at| !store.sessions[*at].has_flag(Flag::Missing));
+            return match (was_there, path.is_file()) {
+                (true, true) => Affected::Sessions(own),
+                (false, false) => Affected::Nothing,
+                // Where it is gone, another candidate may be the transcript by now (store E6).
+                _ => Affected::Store,
+            };
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let beside = name
+            .strip_suffix(".lock")
+            .map(|name| path.with_file_name(name))
+            .or_else(|| transcript_for_journal(path));
+        match beside {
+            Some(transcript) => match self.sessions.get(&transcript) {
+                Some(own) => Affected::Sessions(own),
+                None => Affected::Nothing,
+            },
+            None if self.unlisted.contains(path) && path.is_file() => Affected::Nothing,
+            None => Affected::Store,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::gateway::env::Environment;
+    use crate::store::discovery::discover;
+
+    fn write(dir: &Path, name: &str, text: &str) -> PathBuf {
+        let path = dir.join("agents/main/sessions").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+        path
+    }
+
+    fn store(dir: &Path) -> Store {
+        discover(Some(dir), &Environment::new([("HOME", "/nowhere")], None, "/".into()))
+    }
+
+    /// The ids of the sessions that a change touches, and whether all is to be looked at.
+    fn told(places: &PathIndex, store: &Store, path: &Path) -> (Vec<String>, bool) {
+        let touched = places.invalidated_by(store, [&path.to_path_buf()], 0);
+        (touched.sessions.iter().map(|(session, _)| session.id.clone()).collect(), touched.rescan)
+    }
+
+    #[test]
+    fn a_change_of_a_known_transcript_its_lock_or_its_journal_touches_that_session_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        write(
+            dir.path(),
+            "sessions.json",
+            r#"{"agent:main:x":{"sessionId":"a"},"agent:main:y":{"sessionId":"b"}}"#,
+        );
+        let path = write(dir.path(), "a.jsonl", "");
+        write(dir.path(), "b.jsonl", "");
+        let store = store(dir.path());
+        let places = PathIndex::new(&store, []);
+        write(dir.path(), "a.jsonl", "{\"type\":\"session\"}\n");
+        let touched = places.invalidated_by(&store, [&path], 0);
+        assert_eq!((touched.sessions[0].1.bytes, touched.rescan), (19, false));
+        let lock = write(dir.path(), "a.jsonl.lock", "");
+        assert_eq!(told(&places, &store, &lock), (vec!["a".to_owned()], false));
+        let journal = path.with_file_name("a.jsonl.clawscope-journal");
+        assert_eq!(told(&places, &store, &journal), (vec!["a".to_owned()], false));
+        assert_eq!(told(&places, &store, &path.with_file_name("sessions.json.lock")), (vec![], false));
+    }
+
+    #[test]
+    fn what_comes_or_goes_rows_and_settings_ask_for_the_whole_store() {
+        let dir = tempfile::tempdir().unwrap();
+        let rows = write(
+            dir.path(),
+            "sessions.json",
+            r#"{"agent:main:x":{"sessionId":"a"},"agent:main:y":{"sessionId":"b"}}"#,
+        );
+        let path = write(dir.path(), "a.jsonl", "");
+        let known = store(dir.path());
+        let places = PathIndex::new(&known, []);
+        let orphan = write(dir.path(), "c.jsonl", "");
+        let archive = write(dir.path(), "a.jsonl.reset.2026-02-21T05-16-55.686Z", "");
+        for path in [&rows, &orphan, &archive, &dir.path().join("openclaw.json"), &dir.path().to_path_buf()] {
+            assert_eq!(told(&places, &known, path), (vec![], true), "{}", path.display());
+        }
+        let unwritten = path.with_file_name("b.jsonl");
+        assert_eq!(told(&places, &known, &unwritten), (vec![], false));
+        write(dir.path(), "b.jsonl", "");
+        assert_eq!(told(&places, &known, &unwritten), (vec![], true));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(told(&places, &known, &path), (vec![], true));
+    }
+
+    #[test]
+    fn a_file_that_no_look_lists_asks_for_one_look_only() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "a.jsonl", "");
+        let log = dir.path().join("log.jsonl");
+        std::fs::File::create(&log).unwrap();
+        let store = store(dir.path());
+        assert_eq!(told(&PathIndex::new(&store, []), &store, &log), (vec![], true));
+        assert_eq!(told(&PathIndex::new(&store, [log.clone()]), &store, &log), (vec![], false));
+    }
+}

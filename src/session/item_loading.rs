@@ -1,0 +1,183 @@
+//! What a read transcript adds to its line of the session list: tokens, entries, compactions, marks.
+
+use std::sync::Arc;
+
+use crate::commit::{ReceiptKind, receipt_kind};
+use crate::context::Context;
+use crate::gateway::prune_setting::PRUNING_PATH;
+use crate::gateway::pruning::effective_settings_under;
+use crate::gateway::window::WindowInfo;
+use crate::ids::{EntryIx, LineIds};
+use crate::policy::prune::last_touch_under;
+use crate::session::list::list_item;
+use crate::session::loading::{OpenError, next_model, open_source};
+use crate::session::message::facts::time_ms;
+use crate::session::next_prompt::{NextPrompt, PromptCounts};
+use crate::session::overflow::{OverflowScope, find_overflows};
+use crate::session::partial_usage::find_partial_usage;
+use crate::session::ruleset_choice::{choose_ruleset, fixed_chars, own_context, reread_as};
+use crate::session::title::title;
+use crate::session::{LoadedSession, Mark, MeasuredPrompt, SessionItem, TokenCount, Unmeasured};
+use crate::store::body;
+use crate::store::discovery::Store;
+use crate::store::entry::{EntryKind, ReadMode};
+use crate::store::index::{Index, OpenStatus};
+use crate::store::load::{ProgressFn, load};
+use crate::store::session::Session;
+use crate::store::session_records::SessionRecord;
+use crate::store::source::Source;
+use crate::transcript::Tree;
+
+/// What of a read transcript its line of the list is told by.
+pub(super) struct TranscriptFacts<'a> {
+    source: &'a Source,
+    index: &'a Index,
+    tree: &'a Tree,
+    context_throws: bool,
+    window: WindowInfo,
+    next_prompt: TokenCount,
+    /// Calls of the file that did not fit.
+    overflows: usize,
+}
+
+impl<'a> TranscriptFacts<'a> {
+    /// By a session that was opened.
+    pub(super) fn from_session(inspection: &'a LoadedSession) -> Self {
+        Self {
+            source: &inspection.source,
+            index: &inspection.index,
+            tree: &inspection.tree,
+            context_throws: inspection.context_throws,
+            window: inspection.window,
+            next_prompt: inspection.next_prompt.total,
+            overflows: inspection.overflows.len(),
+        }
+    }
+}
+
+/// A session as its line of the list tells it, read for nothing else. The time is that its lock is judged by, in ms.
+pub fn load_item(
+    store: &Store,
+    session: &Session,
+    now_ms: i64,
+    progress: ProgressFn<'_>,
+) -> Result<SessionItem, OpenError> {
+    let source = open_source(session, None)?;
+    let index = Arc::new(load(&source, &mut LineIds, progress)?);
+    let chosen = choose_ruleset(store, session, &index);
+    let rules = chosen.id.rules();
+    let (index, _) = reread_as(&source, index, rules.pi, progress)?;
+    let tree = Tree::under(rules, &index);
+    let (context, context_throws) = own_context(&index, &tree);
+    let mut item = list_item(store, session, now_ms);
+    let row = session.record.as_ref();
+    (item.provider, item.model) = next_model(row, &index, &context).unwrap_or((item.provider, item.model));
+    item.ruleset = chosen.id;
+    let window = store.config.window(rules, &item.agent, &item.provider, &item.model);
+    let overflows = find_overflows(&OverflowScope {
+        source: &source,
+        index: &index,
+        config: &store.config,
+        agent: &item.agent,
+        ruleset: chosen.id,
+    });
+    let touched = |ix| body::read_entry(&source, &index, ix);
+    let prunes = effective_settings_under(rules, store.config.value(&PRUNING_PATH)).is_some()
+        && last_touch_under(rules, &index, (&item.provider, &item.model), touched).is_some();
+    let next_prompt = NextPrompt::from_counts(&PromptCounts {
+        index: &index,
+        context: &context,
+        overflows: &overflows,
+        partial_counts: &find_partial_usage(&index, &context.path, prunes),
+        fixed_chars: fixed_chars(row, (&source, &index), &context, &store.config),
+    });
+    let told = TranscriptFacts {
+        source: &source,
+        index: &index,
+        tree: &tree,
+        context_throws,
+        window,
+        next_prompt: next_prompt.total,
+        overflows: overflows.len(),
+    };
+    Ok(complete_item(&told, item, row))
+}
+
+/// Fills in the line of the list. What the row says of compactions stays: the gateway counts attempts too
+/// (compaction 2.21).
+pub(super) fn complete_item(
+    told: &TranscriptFacts<'_>,
+    mut item: SessionItem,
+    row: Option<&SessionRecord>,
+) -> SessionItem {
+    let index = told.index;
+    let compactions =
+        index.auxiliary_entries().filter(|(_, entry)| entry.kind == EntryKind::Compaction).count();
+    item.compactions = item.compactions.or(Some(compactions as u64));
+    item.entries = Some(index.entries.len() as u64);
+    item.bytes = index.end + index.pending_bytes;
+    if let Some(title) = row.is_none().then(|| title(told.source, index)).flatten() {
+        item.title = title;
+    }
+    item.window = told.window.tokens.max(0.0) as u64;
+    item.tokens = Some(told.next_prompt);
+    if row.and_then(|row| row.updated_at).is_none() {
+        item.updated_ms = last_entry_ms(index).or(item.updated_ms);
+    }
+    item.overflows = Some(told.overflows as u64);
+    item.set_mark(Mark::Overflow, told.overflows > 0);
+    item.set_mark(Mark::Damaged, is_damaged(told));
+    item
+}
+
+/// When the model last answered on the path, ms.
+pub(super) fn last_call(inspection: &LoadedSession) -> Option<f64> {
+    let LoadedSession { source, index, context, .. } = inspection;
+    let ix = last_assistant(index, context)?;
+    let message = body::read_message(source, index, ix).ok().flatten()?;
+    Some(time_ms(index.entry(ix), &message))
+}
+
+/// The last prompt a provider counted on this path. A count from before the last compaction says nothing
+/// about what is sent now, even where its message was kept; nor does one that was copied to a new branch.
+pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<MeasuredPrompt, Unmeasured> {
+    for ix in context.path.iter().rev() {
+        if Some(*ix) == context.compaction {
+            return Err(Unmeasured::SinceCompaction);
+        }
+        if Some(*ix) == context.reset {
+            return Err(Unmeasured::SinceReset);
+        }
+        if index.reading == ReadMode::Projected && index.entry(*ix).kind == EntryKind::ContextEdit {
+            return Err(Unmeasured::SinceEdit);
+        }
+        if is_committed_branch(index, *ix) {
+            return Err(Unmeasured::SinceCommit);
+        }
+        let usage = index.entry(*ix).message.and_then(|message| message.usage);
+        let tokens = usage.map_or(0.0, |usage| usage.prompt_tokens());
+        if tokens.is_finite() && tokens > 0.0 {
+            return Ok(MeasuredPrompt { prompt_tokens: tokens as u64, entry: *ix });
+        }
+    }
+    Err(Unmeasured::NoUsage)
+}
+
+/// Whether a branch ends here that was written by a commit: what stands before it on the path is a copy.
+pub(super) fn is_committed_branch(index: &Index, ix: EntryIx) -> bool {
+    receipt_kind(index, ix) == Some(ReceiptKind::Commit)
+}
+
+fn last_assistant(index: &Index, context: &Context) -> Option<EntryIx> {
+    context.path.iter().rev().copied().find(|ix| index.entry(*ix).is_model_call())
+}
+
+fn is_damaged(told: &TranscriptFacts<'_>) -> bool {
+    let index = told.index;
+    let odd = !matches!(index.open_status, OpenStatus::Opens | OpenStatus::Empty);
+    odd || index.bad_lines > 0 || told.context_throws || !told.tree.cyclic().is_empty()
+}
+
+fn last_entry_ms(index: &Index) -> Option<i64> {
+    index.entries.iter().rev().map(|entry| entry.time_ms).find(|time| time.is_finite()).map(|ms| ms as i64)
+}

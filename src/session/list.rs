@@ -1,0 +1,275 @@
+//! Store → the session list, without reading a single transcript: what rows, files and locks tell.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::commit::{LockState, find_interrupted as unfinished_commit, lock_state, transcripts_with_journal};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::gateway::ruleset::RulesetChoice;
+use crate::session::diagnostics::unfinished_commit_diagnostic;
+use crate::session::item::{CountSource, Mark, SessionItem, TokenCount};
+use crate::session::store_location::StoreLocation;
+use crate::store::archive::ArchiveReason;
+use crate::store::discovery::Store;
+use crate::store::model::{ModelRef, session_model};
+use crate::store::path_kind::PathKind;
+use crate::store::session::{Flag, Session};
+
+/// A place as it was found.
+#[derive(Debug, Clone)]
+pub struct SessionListing {
+    /// Everything found there.
+    pub store: Arc<Store>,
+    /// Its name for people.
+    pub name: String,
+    /// It is the embedded demo store.
+    pub is_demo: bool,
+    /// One item a session: grouped by agent, newest first, what was put aside last.
+    pub items: Vec<SessionItem>,
+    /// What could not be read or is odd.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl SessionListing {
+    /// Why there is nothing to list, where the place itself is at fault.
+    pub fn place_error(&self) -> Option<String> {
+        let is_no_store = match self.store.path_kind {
+            PathKind::Nothing(_) => true,
+            PathKind::Database(_) => self.store.sessions.is_empty(),
+            _ => false,
+        };
+        let fault = self.diagnostics.iter().rev().find(|finding| finding.severity == Severity::Error);
+        fault.filter(|_| is_no_store).map(|fault| {
+            format!("{}: {}. {}", fault.path.display(), fault.message, capitalize(&fault.advice))
+        })
+    }
+}
+
+fn capitalize(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_uppercase().collect::<String>());
+    first.unwrap_or_default() + chars.as_str()
+}
+
+/// Lists a place by the rules that its store tells. `now_ms` is the time locks are judged by.
+pub fn list_sessions(place: &StoreLocation, now_ms: i64) -> SessionListing {
+    list_sessions_with(place, None, now_ms)
+}
+
+/// Lists a place by the rules that someone asked for, else by those that its store tells.
+pub fn list_sessions_with(
+    place: &StoreLocation,
+    asked: Option<&RulesetChoice>,
+    now_ms: i64,
+) -> SessionListing {
+    let store = survey_with(place, asked);
+    let mut findings = store.diagnostics.clone();
+    if let Some(path) = place.missing_store() {
+        let next = "The embedded demo store is shown; name a PATH, or set OPENCLAW_STATE_DIR, for your own.";
+        findings.insert(0, Diagnostic::new(path, Severity::Note, "there is no gateway store", next));
+    }
+    findings.extend(abandoned_commits(&store, now_ms));
+    SessionListing {
+        name: place.display_name(&store),
+        is_demo: place.is_demo(),
+        items: list_items(&store, now_ms),
+        diagnostics: findings,
+        store: Arc::new(store),
+    }
+}
+
+/// What is found at a place, by the rules that someone asked for, else by those that its store tells.
+pub fn survey_with(place: &StoreLocation, asked: Option<&RulesetChoice>) -> Store {
+    let mut store = place.survey();
+    if let Some(asked) = asked {
+        store.ruleset = asked.clone();
+    }
+    store
+}
+
+fn list_items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
+    let unfinished = unfinished_commit_paths(store);
+    let order: HashMap<&str, usize> =
+        store.agents.iter().enumerate().map(|(at, agent)| (agent.id.as_str(), at)).collect();
+    let mut items: Vec<SessionItem> =
+        store.sessions.iter().map(|session| list_item(store, session, now_ms)).collect();
+    for item in
+        items.iter_mut().filter(|item| item.path.as_ref().is_some_and(|path| unfinished.contains(path)))
+    {
+        let found = item.path.as_deref().and_then(|path| unfinished_commit(path, now_ms).ok().flatten());
+        item.set_mark(Mark::Unfinished, found.is_some());
+    }
+    items.sort_by_cached_key(|item| {
+        let agent = order.get(item.agent.as_str()).copied().unwrap_or(usize::MAX);
+        let (aside, updated, key) = item.sort_key();
+        (agent, item.agent.clone(), aside, updated, key.clone())
+    });
+    items
+}
+
+/// The transcripts with a journal beside them: commits that run, or were broken off.
+pub fn unfinished_commit_paths(store: &Store) -> BTreeSet<PathBuf> {
+    let paths = store.sessions.iter().filter_map(|session| session.path.as_deref()?.parent());
+    let folders: BTreeSet<&Path> = paths.collect();
+    folders.into_iter().flat_map(|folder| transcripts_with_journal(folder).unwrap_or_default()).collect()
+}
+
+/// Commits that were broken off to files that no session has any more.
+fn abandoned_commits(store: &Store, now_ms: i64) -> Vec<Diagnostic> {
+    let known = |path: &PathBuf| store.sessions.iter().any(|session| session.path.as_ref() == Some(path));
+    let left = unfinished_commit_paths(store).into_iter().filter(|path| !known(path));
+    let found = left.filter_map(|path| unfinished_commit(&path, now_ms).ok().flatten());
+    found.map(|found| unfinished_commit_diagnostic(&found)).collect()
+}
+
+/// A session as rows, files and locks tell of it.
+pub fn list_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem {
+    let row = session.record.as_ref();
+    let ModelRef { provider, model } =
+        session_model(store, session).unwrap_or_else(|| configured_model(store, session));
+    let window = store.config.window(store.ruleset.id.rules(), &session.agent, &provider, &model);
+    let window = window.tokens.max(0.0) as u64;
+    let tokens = row.and_then(|row| row.total_tokens).map(|tokens| tokens as u64);
+    let mut item = SessionItem {
+        key: session.key.clone(),
+        agent: session.agent.clone(),
+        kind: session.kind.as_str().to_owned(),
+        title: session.title.clone(),
+        id: session.id.clone(),
+        path: session.path.clone(),
+        provider,
+        model,
+        ruleset: store.ruleset.id,
+        window,
+        tokens: tokens.map(|tokens| TokenCount { tokens, source: CountSource::Measured }),
+        entries: None,
+        compactions: row.and_then(|row| row.compaction_count).map(|count| count.max(0.0) as u64),
+        overflows: None,
+        updated_ms: session.updated_ms(),
+        bytes: session.bytes,
+        marks: session.flags.iter().filter_map(|flag| mark_for_flag(*flag)).collect(),
+    };
+    item.marks.sort();
+    if is_running(session, now_ms) {
+        item.set_mark(Mark::Running, true);
+    }
+    item
+}
+
+/// What the configuration says for a session whose model nothing else tells.
+fn configured_model(store: &Store, session: &Session) -> ModelRef {
+    let named = store.config.default_model(&session.agent);
+    named.map_or(ModelRef { provider: String::new(), model: String::new() }, ModelRef::parse)
+}
+
+fn mark_for_flag(flag: Flag) -> Option<Mark> {
+    Some(match flag {
+        Flag::Orphan => Mark::Orphan,
+        Flag::Archived(ArchiveReason::Reset) => Mark::Reset,
+        Flag::Archived(ArchiveReason::Deleted) => Mark::Deleted,
+        Flag::Archived(ArchiveReason::Bak) => Mark::Backup,
+        Flag::Missing => Mark::Missing,
+        Flag::ForeignPath => Mark::Foreign,
+        Flag::Symlink => Mark::Symlink,
+        Flag::ReadOnly => Mark::ReadOnly,
+        Flag::Running => Mark::Running,
+        Flag::Superseded => Mark::Earlier,
+        Flag::MarkedArchived => Mark::Archived,
+        Flag::Cold => Mark::Cold,
+        Flag::Imported => Mark::Imported,
+        Flag::NotImported => Mark::NotImported,
+        // A lock says that a run is going on only while someone holds it; a second key says nothing.
+        Flag::Locked | Flag::DuplicateRun => return None,
+    })
+}
+
+/// A held lock is the sign of a run (store H11); one left behind is not. In a database the row says so (sqlite I5).
+fn is_running(session: &Session, now_ms: i64) -> bool {
+    if session.has_flag(Flag::Running) {
+        return true;
+    }
+    let path = session.path.as_deref().filter(|_| session.has_flag(Flag::Locked));
+    path.is_some_and(|path| matches!(lock_state(path, now_ms), Ok(LockState::Held { .. })))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::path::Path;
+
+    use super::*;
+    use crate::commit::{Clock, SystemClock};
+    use crate::gateway::env::Environment;
+    use crate::js::iso_text;
+    use crate::session::store_location::StoreRequest;
+
+    fn write(dir: &Path, path: &str, text: &str) {
+        let path = dir.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    fn listed(dir: &Path) -> SessionListing {
+        let place = StoreLocation::new(&StoreRequest::Path(dir.into()), Environment::default()).unwrap();
+        list_sessions(&place, SystemClock.now_ms())
+    }
+
+    #[test]
+    fn the_newest_session_of_an_agent_is_first_and_what_was_put_aside_last() {
+        let dir = tempfile::tempdir().unwrap();
+        write(
+            dir.path(),
+            "agents/main/sessions/sessions.json",
+            r#"{"agent:main:old":{"sessionId":"a","updatedAt":1},"agent:main:new":{"sessionId":"b","updatedAt":2}}"#,
+        );
+        for name in ["a.jsonl", "b.jsonl", "zz.jsonl", "c.jsonl.reset.2026-02-21T05-16-55.686Z"] {
+            write(dir.path(), &format!("agents/main/sessions/{name}"), "");
+        }
+        let listed = listed(dir.path());
+        let ids: Vec<&str> = listed.items.iter().map(|item| item.id.as_str()).collect();
+        assert_eq!(ids, ["b", "a", "zz", "c"]);
+        assert!(listed.items[2].has(Mark::Orphan) && listed.items[3].has(Mark::Reset));
+        assert_eq!((&listed.store.ruleset, listed.is_demo), (&RulesetChoice::default(), false));
+    }
+
+    #[test]
+    fn a_row_tells_tokens_before_anything_was_read_and_no_overflow() {
+        let dir = tempfile::tempdir().unwrap();
+        write(
+            dir.path(),
+            "agents/main/sessions/sessions.json",
+            r#"{"agent:main:x":{"sessionId":"a","totalTokens":250000,"model":"claude-opus-4-6","modelProvider":"anthropic","compactionCount":2}}"#,
+        );
+        let item = &listed(dir.path()).items[0];
+        assert_eq!(item.tokens, Some(TokenCount { tokens: 250_000, source: CountSource::Measured }));
+        assert_eq!((item.window, item.compactions), (200_000, Some(2)));
+        assert!(!item.has(Mark::Overflow) && item.has(Mark::Missing));
+    }
+
+    #[test]
+    fn only_a_lock_that_someone_holds_means_that_a_run_is_going_on() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "agents/main/sessions/sessions.json", r#"{"agent:main:x":{"sessionId":"a"}}"#);
+        write(dir.path(), "agents/main/sessions/a.jsonl", "");
+        let running = || listed(dir.path()).items[0].has(Mark::Running);
+        assert!(!running());
+        let since = iso_text(SystemClock.now_ms());
+        let lock = format!(r#"{{"pid":{},"createdAt":"{since}"}}"#, std::os::unix::process::parent_id());
+        write(dir.path(), "agents/main/sessions/a.jsonl.lock", &lock);
+        assert!(running());
+        write(
+            dir.path(),
+            "agents/main/sessions/a.jsonl.lock",
+            r#"{"pid":4000000,"createdAt":"2023-11-14T21:00:00.000Z"}"#,
+        );
+        assert!(!running());
+    }
+
+    #[test]
+    fn a_path_that_holds_nothing_is_refused_with_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let refusal = listed(&dir.path().join("nowhere")).place_error().unwrap();
+        assert!(refusal.contains("nowhere: does not exist. Name a state dir"), "{refusal}");
+    }
+}

@@ -1,0 +1,333 @@
+//! Session → [`LoadedSession`]: the transcript read, or only what was added to it, and beside it everything
+//! the gateway's settings and the session's row say.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::commit::{LockState, find_interrupted, lock_state};
+use crate::context::Context;
+use crate::context::budget::FixedChars;
+
+use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under};
+use crate::gateway::eligibility::ModelRoute;
+use crate::gateway::history_accounts::history_limit_under;
+use crate::gateway::pi_settings::PiSettings;
+use crate::gateway::prune_setting::PRUNING_PATH;
+use crate::gateway::pruning::{PruneSettings, effective_settings_under};
+use crate::gateway::ruleset::{PiChange, Reserve, Rules, Ruleset, RulesetChoice};
+use crate::ids::{EntryIx, Epoch, LineIds, SessionKey};
+use crate::policy::PolicySettings;
+use crate::policy::prune::last_touch_under;
+use crate::policy::settings::{CheckSettings, ResultLimits, SettingSources, assign_to_pi, policy_settings};
+use crate::session::context_limits::ContextLimits;
+use crate::session::item_loading::{TranscriptFacts, complete_item, last_call, last_prompt};
+use crate::session::list::list_item;
+use crate::session::overflow::find_overflows;
+use crate::session::price::list_price;
+use crate::session::ruleset_choice::{choose_ruleset, own_context, reread_as};
+use crate::session::server_clear::server_clear_settings;
+use crate::session::successor::find_successor;
+use crate::session::{ContextDetails, LoadedSession, Mark, PreviousDetails};
+use crate::store::body;
+use crate::store::discovery::Store;
+use crate::store::entry::EntryKind;
+use crate::store::index::Index;
+use crate::store::load::{FileChange, LoadError, ProgressFn, load, refresh};
+use crate::store::pi_dirs::load_settings;
+use crate::store::session::{Flag, Session};
+use crate::store::session_records::SessionRecord;
+use crate::store::source::Source;
+use crate::transcript::{Leaf, Tree};
+
+/// Why a session cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The store has no such session, or not any more.
+    #[error("{key}: the store has no such session any more. Reload the list.")]
+    Unknown {
+        /// Its key.
+        key: SessionKey,
+    },
+    /// Its row names no usable transcript.
+    #[error("{key}: its row names no transcript that could be read (no usable sessionId or sessionFile).")]
+    NoTranscript {
+        /// Its key.
+        key: SessionKey,
+    },
+    /// Its transcript is not there; normal before the first answer (store E7).
+    #[error("{}: there is no such file yet. A transcript is written with the first answer; it is shown as soon as it is there.", .path.display())]
+    NotWritten {
+        /// Where it would be.
+        path: PathBuf,
+    },
+    /// It cannot be read, or reading was stopped.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+impl OpenError {
+    /// Someone asked for something else meanwhile: not worth a word.
+    pub fn is_stopped(&self) -> bool {
+        matches!(self, Self::Load(LoadError::Cancelled { .. }))
+    }
+}
+
+/// Opens a session at its own leaf. With what was known of it before, only what was added is read. The
+/// epoch is the one after `previous`; `now_ms` is the time its lock is judged by.
+pub fn open(
+    store: &Store,
+    key: &SessionKey,
+    previous: Option<&LoadedSession>,
+    now_ms: i64,
+    progress: ProgressFn<'_>,
+) -> Result<LoadedSession, OpenError> {
+    let unknown = || OpenError::Unknown { key: key.clone() };
+    let session = store.sessions.iter().find(|session| session.key == *key).ok_or_else(unknown)?;
+    let path = session.path.as_deref().ok_or_else(|| OpenError::NoTranscript { key: key.clone() })?;
+    // A pipe or a device would never end.
+    if session.location.database().is_none() && !path.is_file() {
+        return Err(OpenError::NotWritten { path: path.into() });
+    }
+    let known = previous.filter(|known| known.source.path() == path);
+    let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
+    let source = session.location.open(path, known.map(|known| &known.source)).map_err(read_error)?;
+    let inspection = open_from(store, session, source, known, now_ms, progress)?;
+    let epoch = previous.map_or(Epoch(1), |known| known.epoch.next());
+    Ok(LoadedSession { epoch, ..inspection })
+}
+
+/// Opens a session whose entries are read from this source, wherever its transcript went meanwhile.
+pub fn open_from(
+    store: &Store,
+    session: &Session,
+    source: Source,
+    known: Option<&LoadedSession>,
+    now_ms: i64,
+    progress: ProgressFn<'_>,
+) -> Result<LoadedSession, OpenError> {
+    let (index, grown_from) = read_index(&source, known, progress)?;
+    let chosen = choose_ruleset(store, session, &index);
+    let (index, other) = reread_as(&source, index, chosen.id.rules().pi, progress)?;
+    let grown_from = grown_from.filter(|_| !other);
+    let epoch = known.map_or(Epoch(1), |known| known.epoch.next());
+    let inspection = LoadedSession {
+        extends_epoch: grown_from,
+        ..assemble_session(store, session, source, index, epoch, (chosen, now_ms))
+    };
+    let closer = known.and_then(|known| extend_details(known, &inspection, progress));
+    Ok(LoadedSession { details: closer, ..inspection })
+}
+
+/// The transcript of a session, opened; `known` is an earlier look at it.
+pub(super) fn open_source(session: &Session, known: Option<&Source>) -> Result<Source, OpenError> {
+    let path = session.path.as_deref().ok_or_else(|| OpenError::NoTranscript { key: session.key.clone() })?;
+    // A pipe or a device would never end.
+    if session.location.database().is_none() && !path.is_file() {
+        return Err(OpenError::NotWritten { path: path.into() });
+    }
+    let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
+    Ok(session.location.open(path, known).map_err(read_error)?)
+}
+
+/// What closer steps ask for, where it was known of the reading before and entries were only added since: theirs is
+/// read. By other rules all of it is asked for anew. Where that fails it is as if nobody had asked yet.
+fn extend_details(
+    before: &LoadedSession,
+    now: &LoadedSession,
+    progress: ProgressFn<'_>,
+) -> Option<Arc<ContextDetails>> {
+    now.extends_epoch?;
+    if before.ruleset.id != now.ruleset.id {
+        return None;
+    }
+    let rules = now.ruleset.id.rules();
+    let known = PreviousDetails { context: &before.context, details: before.details.as_ref()? };
+    let bytes = now.item.bytes;
+    let mut wanted = || progress(bytes, bytes);
+    let read =
+        ContextDetails::read_while(&now.source, &now.index, &now.context, rules, Some(known), &mut wanted);
+    read.ok().flatten().map(Arc::new)
+}
+
+fn read_index(
+    source: &Source,
+    previous: Option<&LoadedSession>,
+    progress: ProgressFn<'_>,
+) -> Result<(Arc<Index>, Option<Epoch>), LoadError> {
+    let Some(known) = previous else { return Ok((Arc::new(load(source, &mut LineIds, progress)?), None)) };
+    Ok(match refresh(&known.index, source, &mut LineIds, progress)? {
+        FileChange::Unchanged => (Arc::clone(&known.index), Some(known.epoch)),
+        FileChange::Grown(index) => (Arc::new(*index), Some(known.epoch)),
+        FileChange::Replaced(index) => (Arc::new(*index), None),
+    })
+}
+
+/// Puts together what is known of a session whose transcript was read as these rules read it. The time is that its lock
+/// is judged by, in ms.
+fn assemble_session(
+    store: &Store,
+    session: &Session,
+    source: Source,
+    index: Arc<Index>,
+    epoch: Epoch,
+    (chosen, now_ms): (RulesetChoice, i64),
+) -> LoadedSession {
+    let rules = chosen.id.rules();
+    let tree = Tree::under(rules, &index);
+    let (context, context_throws) = own_context(&index, &tree);
+    let mut item = list_item(store, session, now_ms);
+    (item.provider, item.model) =
+        next_model(session.record.as_ref(), &index, &context).unwrap_or((item.provider, item.model));
+    item.ruleset = chosen.id;
+    let report = session.record.as_ref().and_then(SessionRecord::prompt_report);
+    let config = &store.config;
+    let registered = config.registry_model(&item.agent, &item.provider, &item.model);
+    let registered = registered.and_then(|(_, model)| model.price);
+    let window = config.window(rules, &item.agent, &item.provider, &item.model);
+    let upkeep = ContextLimits::for_session(store, chosen.id, session, (&item.provider, &item.model));
+    let touched = |ix| body::read_entry(&source, &index, ix);
+    let pi = pi_settings(store, session, rules);
+    // Settings of single models are as old as system messages.
+    let own_model =
+        rules.pi.has(PiChange::KeepsSystemMessages).then(|| format!("{}/{}", item.provider, item.model));
+    let runtime = pi.as_ref().map(|pi| pi.compaction(own_model.as_deref())).unwrap_or_default();
+    let settings = configured_policy_settings(store, chosen.id, &item.key.0, (runtime, window.tokens));
+    let mut inspection = LoadedSession {
+        successor: find_successor(store, session, &index),
+        last_cache_touch_ms: last_touch_under(rules, &index, (&item.provider, &item.model), touched),
+        window,
+        ruleset: chosen.clone(),
+        route: ModelRoute::from_config(&config.js_root, &item.provider, &item.model),
+        price: list_price(&config.js_root, &item.provider, &item.model, registered),
+        provider: item.provider.clone(),
+        model: item.model.clone(),
+        item,
+        source,
+        leaf: Leaf::Own,
+        fixed_chars: report.as_ref().map(FixedChars::new),
+        prompt_report: report.map(Arc::new),
+        measured: last_prompt(&index, &context),
+        last_call_ms: None,
+        limits: upkeep,
+        config: Arc::clone(config),
+        setting_rows: Vec::new(),
+        pruning_configured: effective_settings_under(rules, config.value(&PRUNING_PATH)).is_some(),
+        configured_settings: settings,
+        details: None,
+        tree: Arc::new(tree),
+        context: Arc::new(context),
+        context_throws,
+        index,
+        unfinished_commit: None,
+        overflows: Arc::default(),
+        partial_counts: Arc::default(),
+        next_prompt: Arc::default(),
+        epoch,
+        extends_epoch: None,
+    };
+    inspection.load_prompt_report();
+    if let Some(clear) = server_clear_settings(&inspection, &config.js_root) {
+        inspection.configured_settings.clear = clear;
+    }
+    inspection.setting_rows = policy_settings(&SettingSources {
+        config,
+        ruleset: chosen.id,
+        session_key: &inspection.item.key.0,
+        runtime,
+        window: inspection.window.tokens,
+        clear: &inspection.configured_settings.clear,
+    });
+    if let Some(pi) = &pi {
+        assign_to_pi(&mut inspection.setting_rows, pi, own_model.as_deref());
+    }
+    refresh_item(&mut inspection, session, now_ms);
+    inspection
+}
+
+/// Fills in what the transcript and the files beside it say of the session at this time, in ms.
+fn refresh_item(inspection: &mut LoadedSession, session: &Session, now_ms: i64) {
+    inspection.overflows = find_overflows(&inspection.overflow_scope()).into();
+    inspection.recount_prompt();
+    inspection.last_call_ms = last_call(inspection);
+    let told = TranscriptFacts::from_session(inspection);
+    inspection.item = complete_item(&told, inspection.item.clone(), session.record.as_ref());
+    let locked = matches!(lock_state(inspection.source.path(), now_ms), Ok(LockState::Held { .. }));
+    inspection.item.set_mark(Mark::Running, locked || session.has_flag(Flag::Running));
+    inspection.unfinished_commit = find_interrupted(inspection.source.path(), now_ms).ok().flatten();
+    inspection.item.set_mark(Mark::Unfinished, inspection.unfinished_commit.is_some());
+}
+
+/// The settings of every step as the store's configuration has them; of pruning the built-in ones where it is off.
+/// `window` is in tokens.
+fn configured_policy_settings(
+    store: &Store,
+    ruleset: Ruleset,
+    session_key: &str,
+    (runtime, window): (CompactionSettings, f64),
+) -> PolicySettings {
+    let (config, rules) = (&store.config, ruleset.rules());
+    let limit = history_limit_under(rules, session_key, &config.js_root);
+    let prune = effective_settings_under(rules, config.value(&PRUNING_PATH));
+    let results = ResultLimits::of(config, rules, session_key, window);
+    let mid_turn = config.value(&["agents", "defaults", "compaction", "midTurnPrecheck", "enabled"]);
+    let mid_turn = rules.mid_turn_check && mid_turn.and_then(crate::js::Value::as_bool) == Some(true);
+    PolicySettings {
+        truncate: results.truncate,
+        reduce: results.reduce,
+        check: CheckSettings { mid_turn, ..CheckSettings::default() },
+        compaction: gateway_compaction_under(rules, &config.js_root, runtime, window),
+        history_limit: limit.map_or(0.0, |limit| limit.turns()),
+        prune: prune.unwrap_or_else(|| PruneSettings::built_in(rules)),
+        ..PolicySettings::built_in(ruleset, window)
+    }
+}
+
+/// Provider and model of the next call: those that the row chooses over the configuration, else those in force at the leaf
+/// (compaction 4.5). An answer that the gateway wrote itself names no model.
+pub(super) fn next_model(
+    row: Option<&SessionRecord>,
+    index: &Index,
+    context: &Context,
+) -> Option<(String, String)> {
+    let named = |key: &str| {
+        let text = row?.raw.get(key)?.as_str()?.trim().to_string_lossy();
+        (!text.is_empty()).then_some(text)
+    };
+    let (provider, model) = path_model(index, context).unzip();
+    match (named("providerOverride"), named("modelOverride")) {
+        (_, None) => provider.zip(model),
+        (Some(provider), Some(model)) => Some((provider, model)),
+        (None, Some(model)) => {
+            let named = model.split_once('/').map(|(provider, id)| (provider.to_owned(), id.to_owned()));
+            named.or_else(|| Some((provider?, model)))
+        }
+    }
+}
+
+/// Provider and model in force at the leaf, where the path says so in plain words.
+fn path_model(index: &Index, context: &Context) -> Option<(String, String)> {
+    let of_call = |ix: &EntryIx| {
+        let entry = index.entry(*ix);
+        let chooses = entry.is_model_call() || entry.kind == EntryKind::ModelChange;
+        entry.model.filter(|_| chooses)
+    };
+    let is_synthetic = |ix: &EntryIx| {
+        let entry = index.entry(*ix);
+        entry.model == context.model && entry.message.is_some_and(|size| size.is_synthetic)
+    };
+    let model = match context.path.iter().rev().find(|ix| is_synthetic(ix)) {
+        Some(_) => context.path.iter().rev().find_map(of_call),
+        None => context.model,
+    };
+    let (provider, model) = model?;
+    Some((index.values.text(provider)?, index.values.text(model)?))
+}
+
+/// What pi's own settings files say for pi's sessions; none where a gateway runs them.
+fn pi_settings(store: &Store, session: &Session, rules: &Rules) -> Option<PiSettings> {
+    load_settings(&store.path_kind, session.cwd.as_deref()).filter(|_| rules.reserve == Reserve::Runtime)
+}
+
+#[cfg(test)]
+#[path = "loading_tests.rs"]
+mod tests;

@@ -1,0 +1,191 @@
+//! Facts for the head of a message: what it is, how it went, what it weighs.
+
+use crate::context::tokens::chars4::estimate_message;
+use crate::format::{format_count, format_duration, format_timestamp, group_digits};
+use crate::ids::EntryIx;
+use crate::js::{self, Value};
+use crate::replay::cost::file_cost;
+use crate::session::message::parts::value_text;
+use crate::store::entry::{Entry, EntryKind, Role, Usage};
+use crate::store::index::Index;
+
+/// A name and its value.
+pub(super) type Fact = (&'static str, String);
+
+/// The facts of an entry. `value` is the entry as the runtime holds it, `message` the message it holds or
+/// becomes, `call` the entry whose call it answers.
+pub(super) fn entry_facts(
+    index: &Index,
+    ix: EntryIx,
+    value: &Value,
+    message: &Value,
+    call: Option<EntryIx>,
+) -> Vec<Fact> {
+    let entry = index.entry(ix);
+    let mut facts = vec![kind_fact(entry, value, message)];
+    push_outcome(entry, message, &mut facts);
+    push_kind_facts(entry.kind, value, &mut facts);
+    facts.extend(format_timestamp(time_ms(entry, message)).map(|at| ("at", at)));
+    facts.push(("entry", index.display_id(ix)));
+    if entry.role() == Some(Role::ToolResult) {
+        let answered = call.map(|call| format!("→ {}", index.display_id(call)));
+        facts.push(("call", answered.unwrap_or_else(|| "— none with its id".into())));
+    }
+    push_sizes(entry, &mut facts);
+    match index.unanchored_usage.get(&ix) {
+        Some(usage) if entry.is_model_call() => push_billed(usage, &mut facts),
+        Some(usage) => push_measured(usage, &mut facts),
+        None => {}
+    }
+    push_model(entry, message, &mut facts);
+    facts
+}
+
+/// The role of a message; the type of everything else.
+fn kind_fact(entry: &Entry, value: &Value, message: &Value) -> Fact {
+    match (entry.kind, entry.role()) {
+        (EntryKind::Message, Some(Role::Other)) => {
+            ("role", message.get("role").map_or_else(|| "none".into(), value_text))
+        }
+        (EntryKind::Message, Some(role)) => ("role", role.as_str().into()),
+        (EntryKind::Message, None) => ("role", "none: the entry has no message".into()),
+        (EntryKind::Unknown, _) => ("type", value.get("type").map_or_else(|| "unknown".into(), value_text)),
+        (kind, _) => ("type", kind.as_str().into()),
+    }
+}
+
+/// What a tool or a command said of itself. The keys are those of the gateway's and pi's own tools.
+fn push_outcome(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
+    if entry.role() == Some(Role::ToolResult) {
+        facts.push(("tool", message.get("toolName").map_or_else(|| "— not named".into(), value_text)));
+    }
+    let details = message.get("details");
+    let find = |keys: &[&str]| {
+        keys.iter().find_map(|key| details.and_then(|it| it.get(key)).or_else(|| message.get(key)))
+    };
+    if let Some(exit) = find(&["exitCode"]).filter(|exit| !exit.is_null()) {
+        facts.push(("exit", value_text(exit)));
+    }
+    let ms = find(&["durationMs", "tookMs", "elapsedMs"]).and_then(Value::as_f64);
+    facts.extend(ms.filter(|ms| *ms >= 0.0).map(|ms| ("took", format_duration(ms))));
+    facts.extend(find(&["status"]).filter(|it| it.as_str().is_some()).map(|it| ("status", value_text(it))));
+    let flags = [
+        ("isError", "error", "yes"),
+        ("cancelled", "stopped", "yes"),
+        ("truncated", "cut", "yes"),
+        ("excludeFromContext", "sent", "no"),
+    ];
+    for (key, name, value) in flags {
+        if js::is_truthy(message.get(key)) {
+            facts.push((name, value.into()));
+        }
+    }
+    if let Some(kind) = message.get("provenance").and_then(|it| it.get("kind")) {
+        facts.push(("from", value_text(kind).replace('_', " ")));
+    }
+}
+
+/// The telling keys of entries that are no messages (store I4).
+fn push_kind_facts(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
+    let mut take = |name: &'static str, key: &str| {
+        if let Some(value) = value.get(key).filter(|value| !value.is_null()) {
+            facts.push((name, value.as_f64().map_or_else(|| value_text(value), format_count)));
+        }
+    };
+    match kind {
+        EntryKind::Compaction => {
+            take("before", "tokensBefore");
+            take("keeps", "firstKeptEntryId");
+            take("hook", "fromHook");
+        }
+        EntryKind::Reset => {
+            take("reason", "reason");
+            take("keeps", "firstKeptEntryId");
+        }
+        EntryKind::BranchSummary => take("from", "fromId"),
+        EntryKind::Label | EntryKind::Leaf | EntryKind::ContextEdit => take("on", "targetId"),
+        EntryKind::Usage => {
+            take("kind", "kind");
+            take("model", "model");
+            take("via", "provider");
+            take("note", "note");
+        }
+        EntryKind::Custom | EntryKind::CustomMessage => take("kind", "customType"),
+        EntryKind::ModelChange => {
+            take("model", "modelId");
+            take("via", "provider");
+        }
+        EntryKind::ThinkingLevelChange => take("level", "thinkingLevel"),
+        _ => {}
+    }
+}
+
+/// When it happened: the message's own time, else when it was appended (store I8). Ms.
+pub(crate) fn time_ms(entry: &Entry, message: &Value) -> f64 {
+    let own = message.get("timestamp").and_then(Value::as_f64);
+    own.filter(|ms| ms.is_finite()).unwrap_or(entry.time_ms)
+}
+
+/// Chars and the estimate by rule (compaction 1.2–1.9).
+fn push_sizes(entry: &Entry, facts: &mut Vec<Fact>) {
+    let Some(size) = entry.message else { return };
+    let chars = if size.role == Role::ToolResult && size.text_blocks > 0 {
+        size.joined_chars
+    } else {
+        f64::from(size.text_chars) + f64::from(size.thinking_chars) + f64::from(size.tool_call_chars)
+    };
+    facts.push(("chars", format_count(chars)));
+    if size.images > 0 {
+        facts.push(("images", size.images.to_string()));
+    }
+    let tokens = estimate_message(&size).ok().filter(|tokens| tokens.is_finite());
+    facts.push((
+        "tokens",
+        tokens
+            .map_or_else(|| "— cannot be counted".into(), |tokens| format!("~{} est", format_count(tokens))),
+    ));
+}
+
+/// Model, how the call ended, and what the provider counted (store I7).
+fn push_model(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
+    if entry.role() != Some(Role::Assistant) {
+        return;
+    }
+    facts.extend(message.get("model").map(|model| ("model", value_text(model))));
+    facts.extend(message.get("provider").map(|provider| ("via", value_text(provider))));
+    facts.extend(message.get("stopReason").map(|stop| ("stop", value_text(stop))));
+    match entry.message.and_then(|size| size.usage) {
+        Some(usage) => push_measured(&usage, facts),
+        None => facts.push(("prompt", "— not measured".into())),
+    }
+}
+
+/// What a failed or aborted call was billed: no measure of its prompt.
+fn push_billed(usage: &Usage, facts: &mut Vec<Fact>) {
+    let prompt = format_tokens(usage.prompt_tokens());
+    facts.push(("billed", format!("{prompt} in, {} out", format_tokens(usage.output))));
+    if usage.cost.is_finite() {
+        facts.push(("cost", format!("${:.4}", usage.cost)));
+    }
+}
+
+fn push_measured(usage: &Usage, facts: &mut Vec<Fact>) {
+    facts.push(("prompt", format!("{} measured", format_tokens(usage.prompt_tokens()))));
+    facts.push((
+        "cached",
+        format!("{} read, {} written", format_tokens(usage.cache_read), format_tokens(usage.cache_write)),
+    ));
+    facts.push(("reply", format_tokens(usage.output)));
+    if let Some(usd) = file_cost(usage) {
+        let words = if usd > 0.0 { format!("${usd:.4}") } else { "$0 in the file".to_owned() };
+        facts.push(("cost", words));
+    }
+}
+
+fn format_tokens(number: f64) -> String {
+    if number.is_finite() && number >= 0.0 {
+        group_digits(number.round() as u64)
+    } else {
+        js::number_text(number)
+    }
+}

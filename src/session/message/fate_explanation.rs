@@ -1,0 +1,240 @@
+//! Why a message has its fate: the sentences, with the numbers the rule compared.
+
+use crate::format::{format_count, format_ratios, format_span, quantity};
+use crate::plan::Plan;
+use crate::policy::prune::{Gate, trimmable_chars};
+use crate::policy::{MessageFate, Reason};
+use crate::store::entry::MessageSize;
+
+/// The sentences that explain a fate, and last the rule it follows, as `pruning 5.7`. Chars are UTF-16
+/// units; ratios are chars of all messages against those of the window (pruning 5.5).
+pub fn explain_fate(fate: &MessageFate, plan: &Plan, size: &MessageSize) -> Vec<String> {
+    let facts = FateExplainer { plan, fate, size };
+    let mut lines = facts.explain_policy(fate.reason).unwrap_or_else(|| match fate.reason {
+        reason if reason.is_gate() => vec![facts.explain_gate(reason)],
+        Reason::NoWindow | Reason::TooFewAssistants | Reason::RatioBelowSoft => {
+            facts.explain_no_pruning(fate.reason)
+        }
+        Reason::BelowMaxChars
+        | Reason::HeadAndTailCover
+        | Reason::HardClearOff
+        | Reason::TooFewPrunableChars
+        | Reason::ClearedEnough => facts.explain_untouched(fate.reason),
+        Reason::SoftTrim => facts.explain_soft_trim(),
+        Reason::HardClear => facts.explain_hard_clear(),
+        Reason::RememberedTrim => {
+            vec!["The gateway trimmed it at a call before, and sends it so ever since.".to_owned()]
+        }
+        Reason::RememberedClear => {
+            vec!["The gateway cleared it at a call before, and sends the placeholder ever since.".to_owned()]
+        }
+        Reason::RememberedCut => {
+            vec!["The gateway cut it for a call before, and sends it so ever since.".to_owned()]
+        }
+        shield => vec![facts.explain_protected(shield)],
+    });
+    lines.push(fate.reason.rule().to_owned());
+    lines
+}
+
+pub(super) struct FateExplainer<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) fate: &'a MessageFate,
+    pub(super) size: &'a MessageSize,
+}
+
+impl FateExplainer<'_> {
+    /// A gate stopped the whole policy (pruning 3.3, 3.6, 4.2).
+    fn explain_gate(&self, reason: Reason) -> String {
+        match reason {
+            Reason::PruningOff => "Pruning is off: contextPruning.mode is not cache-ttl.".into(),
+            Reason::NoPruner => "This version never prunes, whatever is configured.".into(),
+            Reason::ProviderNotEligible => {
+                "The gateway does not prune for this provider and model: they are not eligible.".into()
+            }
+            Reason::NeverTouched => "No run recorded a cache touch yet, so pruning never starts.".into(),
+            Reason::NoTtl => "ttl is 0: that switches pruning off.".into(),
+            _ => self.explain_warm_cache(),
+        }
+    }
+
+    fn explain_warm_cache(&self) -> String {
+        match self.plan.gate {
+            Gate::Warm { idle_ms, ttl_ms } if idle_ms < 0.0 => {
+                format!(
+                    "Cache warm: touched {} in the future, ttl {}.",
+                    format_span(-idle_ms),
+                    format_span(ttl_ms)
+                )
+            }
+            Gate::Warm { idle_ms, ttl_ms } => {
+                format!("Cache warm: {} of {} have passed.", format_span(idle_ms), format_span(ttl_ms))
+            }
+            _ => {
+                format!("Cache warm: less than {} have passed.", format_span(self.plan.settings.prune.ttl_ms))
+            }
+        }
+    }
+
+    /// The policy looked at the whole and left it (pruning 5.1, 5.2, 5.5).
+    fn explain_no_pruning(&self, reason: Reason) -> Vec<String> {
+        let outcome = &self.plan.pruning;
+        vec![match reason {
+            Reason::NoWindow => "No usable window is known, so nothing is pruned.".into(),
+            Reason::TooFewAssistants => format!(
+                "Fewer than {}, so nothing is pruned yet.",
+                quantity(self.plan.settings.prune.keep_last_assistants, "assistant message")
+            ),
+            _ => describe_below(
+                "softTrimRatio",
+                outcome.ratio_before,
+                self.plan.settings.prune.soft_trim_ratio,
+            ),
+        }]
+    }
+
+    /// What shields a message whatever the ratios (pruning 5.12).
+    fn explain_protected(&self, reason: Reason) -> String {
+        match reason {
+            Reason::BeforeFirstUser => "Before the first user message: protected by position.".into(),
+            Reason::WithinLastAssistants => {
+                format!("Within {}: protected by position.", self.describe_last_assistants())
+            }
+            Reason::Image => {
+                format!(
+                    "It holds {}: results with images are never pruned.",
+                    quantity(self.size.images.into(), "image")
+                )
+            }
+            Reason::ToolDenied => "contextPruning.tools leaves this tool out.".into(),
+            Reason::NotAToolResult => "Only tool results are ever pruned.".into(),
+            Reason::BeyondHistoryLimit => {
+                let turns = quantity(self.plan.settings.history_limit, "user turn");
+                format!("Only the last {turns} and what follows them are sent.")
+            }
+            Reason::SeenImages => "The model has answered since: its images are not sent again.".into(),
+            Reason::SeenMedia => {
+                "The model has answered three turns since: its media are not sent again.".into()
+            }
+            Reason::SummarisedHistory => "The summary stands for it.".into(),
+            Reason::Replayed => "The compaction carries what it says of prompt and tools.".into(),
+            Reason::SummarisedTurn => {
+                "The beginning of a turn that the cut splits: it has a summary of its own.".into()
+            }
+            Reason::PreviousSummary => "The summary before goes into the new one.".into(),
+            Reason::LostTail => {
+                "Kept by the compaction before; the new one neither keeps nor summarises it.".into()
+            }
+            Reason::KeptRecent => {
+                let keep = format_count(self.plan.settings.compaction.keep_recent_tokens);
+                format!("Among the newest messages, of which about {keep} tokens are kept.")
+            }
+            _ => "No step looks at it.".into(),
+        }
+    }
+
+    /// A candidate that stayed whole (pruning 5.7–5.10).
+    fn explain_untouched(&self, reason: Reason) -> Vec<String> {
+        let settings = &self.plan.settings.prune;
+        let outcome = &self.plan.pruning;
+        if reason == Reason::HeadAndTailCover {
+            return vec![format!(
+                "Its {} are over {}, but {} cover them all.",
+                quantity(self.size.joined_chars, "char"),
+                format_count(settings.soft_trim.max_chars),
+                self.describe_head_and_tail()
+            )];
+        }
+        let short = format!(
+            "Its {} are not over softTrim.maxChars {}.",
+            quantity(self.size.joined_chars, "char"),
+            format_count(settings.soft_trim.max_chars)
+        );
+        let not_cleared = match reason {
+            Reason::HardClearOff => "Clearing is switched off: hardClear.enabled is false.".into(),
+            Reason::TooFewPrunableChars => format!(
+                "Prunable results hold {}, under minPrunableToolChars {}: none is cleared.",
+                quantity(outcome.prunable_chars, "char"),
+                format_count(settings.min_prunable_tool_chars)
+            ),
+            Reason::ClearedEnough => {
+                let (after, hard) = format_ratios(outcome.ratio_after, settings.hard_clear_ratio);
+                format!("Clearing older results was enough: ratio {after} is below hardClearRatio {hard}.")
+            }
+            _ => describe_below("hardClearRatio", outcome.ratio_trimmed, settings.hard_clear_ratio),
+        };
+        vec![short, not_cleared]
+    }
+
+    fn explain_soft_trim(&self) -> Vec<String> {
+        let settings = &self.plan.settings.prune;
+        let reached =
+            describe_reached("softTrimRatio", self.plan.pruning.ratio_before, settings.soft_trim_ratio);
+        // Only where images are replaced is a result trimmed that is short enough.
+        if trimmable_chars(&settings.soft_trim, &self.size.tool_result_size()) <= settings.soft_trim.max_chars
+        {
+            let sentence =
+                format!("Before {}. A line of text stands for each image.", self.describe_last_assistants());
+            return vec![sentence, reached];
+        }
+        vec![
+            format!(
+                "Over {}, before {}. {} stay.",
+                quantity(settings.soft_trim.max_chars, "char"),
+                self.describe_last_assistants(),
+                capitalize(&self.describe_head_and_tail())
+            ),
+            reached,
+        ]
+    }
+
+    fn explain_hard_clear(&self) -> Vec<String> {
+        let settings = &self.plan.settings.prune;
+        vec![
+            format!(
+                "Among the oldest results, before {}. A placeholder of {} stays.",
+                self.describe_last_assistants(),
+                quantity(settings.hard_clear.placeholder.len() as f64, "char")
+            ),
+            describe_reached("hardClearRatio", self.plan.pruning.ratio_trimmed, settings.hard_clear_ratio),
+        ]
+    }
+
+    fn describe_last_assistants(&self) -> String {
+        let keep = self.plan.settings.prune.keep_last_assistants;
+        match keep {
+            0.0 => "the end".into(),
+            1.0 => "the last assistant".into(),
+            _ => format!("the last {} assistants", format_count(keep)),
+        }
+    }
+
+    fn describe_head_and_tail(&self) -> String {
+        let trim = &self.plan.settings.prune.soft_trim;
+        if trim.head_chars == trim.tail_chars {
+            return format!("the first and last {}", quantity(trim.head_chars, "char"));
+        }
+        format!("the first {} and last {}", format_count(trim.head_chars), quantity(trim.tail_chars, "char"))
+    }
+}
+
+fn describe_below(name: &str, ratio: f64, limit: f64) -> String {
+    let (ratio, limit) = format_ratios(ratio, limit);
+    format!("Ratio {ratio} is below {name} {limit}.")
+}
+
+/// Reaching a ratio is enough (pruning 5.5, 5.8).
+fn describe_reached(name: &str, ratio: f64, limit: f64) -> String {
+    let relation = if ratio == limit { "is exactly" } else { "is over" };
+    let (ratio, limit) = format_ratios(ratio, limit);
+    format!("Ratio {ratio} {relation} {name} {limit}.")
+}
+
+fn capitalize(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_ascii_uppercase().to_string() + chars.as_str()).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "fate_explanation_tests.rs"]
+mod tests;

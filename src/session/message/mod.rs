@@ -1,0 +1,225 @@
+//! A message as a person reads it: its parts as text, as it is and as the plan makes it.
+
+pub mod excerpt;
+pub mod facts;
+mod fate_explanation;
+mod indent;
+pub mod parts;
+mod policy_explanation;
+
+use std::borrow::Cow;
+
+use crate::context::bodies::entry_message;
+use crate::context::projection::replace_content;
+use crate::ids::EntryIx;
+use crate::js::Value;
+use crate::plan::{self, Plan};
+use crate::policy::MessageFate;
+use crate::session::LoadedSession;
+use crate::store::body::{self, BodyError};
+use crate::store::entry::{EntryKind, Replacement, Role, ToolCall};
+use crate::store::index::Index;
+
+pub use crate::session::message::fate_explanation::explain_fate;
+pub use crate::session::message::parts::{entry_parts as parts_of_entry, message_parts as parts_of_message};
+
+/// What a part of a message is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PartKind {
+    /// Text of anyone.
+    Text,
+    /// What the model thought.
+    Thinking,
+    /// A tool call: its tool.
+    Call {
+        /// The tool.
+        name: String,
+        /// The call id.
+        id: String,
+    },
+    /// An image.
+    Image {
+        /// Its type, as `image/png`.
+        mime: String,
+        /// Chars of its base64 data.
+        chars: usize,
+    },
+    /// An error the provider or the runtime reports.
+    Error,
+    /// Anything else, as JSON.
+    Other,
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextPart {
+    /// What it is.
+    pub kind: PartKind,
+    /// Its text, not yet made safe for the screen.
+    pub text: String,
+}
+
+/// A message, read back from the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageText {
+    /// Its entry.
+    pub entry: EntryIx,
+    /// Facts for its head: (name, value), as `exit`, `1`.
+    pub facts: Vec<(&'static str, String)>,
+    /// The title: tool and arguments of a result, else the role.
+    pub title: (Option<String>, String),
+    /// Its parts.
+    pub parts: Vec<TextPart>,
+    /// The text under the plan, where the plan changes it.
+    pub planned_text: Option<String>,
+    /// Its fate under the plan.
+    pub fate: Option<MessageFate>,
+    /// The entry as it stands in the file.
+    pub raw_line: String,
+}
+
+impl MessageText {
+    /// Its text parts joined with one line feed each, as the pruner joins those of a result (pruning 5.7).
+    pub fn joined_text(&self) -> Cow<'_, str> {
+        join_texts(&self.parts)
+    }
+
+    /// The entry as it stands in the file, indented. Made anew each time: few look, and a result can be megabytes.
+    pub fn indented_json(&self) -> String {
+        indent::indent_line(&self.raw_line)
+    }
+
+    /// The value of a fact.
+    pub fn fact(&self, name: &str) -> Option<&str> {
+        self.facts.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Reads an entry back from its file: every role and every type of entry, with its fate and its text under
+/// the plan where it is a message of the inspected context. Fails where the file is gone or changed.
+pub fn read_message(
+    inspection: &LoadedSession,
+    entry: EntryIx,
+    plan: Option<&Plan>,
+) -> Result<MessageText, BodyError> {
+    let (source, index) = (&inspection.source, &*inspection.index);
+    let known = index.entry(entry);
+    let line = body::line_text(source, index, entry)?;
+    let value = body::read_entry(source, index, entry)?;
+    let own = entry_message(&value, known.kind);
+    let sent = apply_edit(inspection, entry, &own);
+    let message = sent.as_ref().unwrap_or(&own);
+    let call = find_call(inspection, entry)?;
+    let position = inspection.context.position(entry);
+    let fate = plan.zip(position).and_then(|(plan, position)| plan.fates().get(position).copied());
+    let edited = plan.zip(position).filter(|(plan, position)| !plan.edits_at(*position).is_empty());
+    let after = edited.map(|(plan, position)| {
+        let after = plan::message_after(message, position, plan);
+        join_texts(&parts::message_parts(&after, known.role())).into_owned()
+    });
+    let answered = call.as_ref().map(|call| call.entry);
+    Ok(MessageText {
+        entry,
+        facts: facts::entry_facts(index, entry, &value, message, answered)
+            .into_iter()
+            .chain(edit_fact(inspection, entry))
+            .collect(),
+        title: message_title(index, entry, message, call),
+        parts: match &sent {
+            Some(sent) => parts::message_parts(sent, known.role()),
+            None => parts::entry_parts(&value, known.kind, known.role()),
+        },
+        planned_text: after,
+        fate,
+        raw_line: line,
+    })
+}
+
+/// The message with the content that an edit gave it; none where none did.
+fn apply_edit(inspection: &LoadedSession, entry: EntryIx, message: &Value) -> Option<Value> {
+    match inspection.index.replacement(*inspection.context.edits.get(&entry)?)? {
+        Replacement::Content(new) => Some(replace_content(message, new)),
+        Replacement::Omitted | Replacement::Missing => None,
+    }
+}
+
+/// What an edit made of an entry, and which one: the text as it was is in the raw line.
+fn edit_fact(inspection: &LoadedSession, entry: EntryIx) -> Option<(&'static str, String)> {
+    let index = &inspection.index;
+    let edit = *inspection.context.edits.get(&entry)?;
+    let what = match index.replacement(edit)? {
+        Replacement::Content(_) => "content replaced by",
+        Replacement::Omitted | Replacement::Missing => "left out by",
+    };
+    Some(("edited", format!("{what} {}", index.display_id(edit))))
+}
+
+fn join_texts(parts: &[TextPart]) -> Cow<'_, str> {
+    let mut texts = parts.iter().filter(|part| part.kind == PartKind::Text).map(|part| part.text.as_str());
+    match (texts.next(), texts.next()) {
+        (None, _) => Cow::Borrowed(""),
+        (Some(only), None) => Cow::Borrowed(only),
+        (Some(first), Some(second)) => {
+            Cow::Owned([first, second].into_iter().chain(texts).collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+/// The call that a result answers.
+pub(crate) struct AnsweredCall {
+    /// The entry that holds it.
+    pub(crate) entry: EntryIx,
+    /// Its arguments, on one line.
+    pub(crate) arguments: Option<String>,
+}
+
+/// Finds the call: the nearest earlier assistant entry on the way to the root that holds its id, else the
+/// nearest earlier one of the file.
+pub(crate) fn find_call(
+    inspection: &LoadedSession,
+    entry: EntryIx,
+) -> Result<Option<AnsweredCall>, BodyError> {
+    let index = &*inspection.index;
+    let known = index.entry(entry).message.filter(|message| message.role == Role::ToolResult);
+    let Some(id) = known.and_then(|message| message.call_id) else { return Ok(None) };
+    let holders = || index.tool_calls_before(entry).filter(|call| call.id == Some(id));
+    let is_above = |call: &&ToolCall| inspection.tree.leads_to(index, call.entry, entry);
+    let holder = holders().find(is_above).or_else(|| holders().next());
+    let Some(holder) = holder.map(|call| call.entry) else { return Ok(None) };
+    let message = body::read_message(&inspection.source, index, holder)?;
+    let wanted = index.ids.value(id);
+    let blocks = message.as_ref().and_then(|message| message.get("content")).and_then(Value::as_array);
+    let block = blocks.unwrap_or_default().iter().find(|block| block.get("id") == Some(&wanted));
+    let arguments = block.and_then(|block| block.get("arguments")).map(parts::arguments_line);
+    Ok(Some(AnsweredCall { entry: holder, arguments }))
+}
+
+fn message_title(
+    index: &Index,
+    entry: EntryIx,
+    message: &Value,
+    call: Option<AnsweredCall>,
+) -> (Option<String>, String) {
+    let known = index.entry(entry);
+    let text = |key: &str| message.get(key).map(parts::value_text);
+    match (known.kind, known.role()) {
+        (EntryKind::Message, Some(Role::ToolResult)) => {
+            let tool = text("toolName").unwrap_or_else(|| "tool".into());
+            (Some(tool), call.and_then(|call| call.arguments).unwrap_or_default())
+        }
+        (EntryKind::Message, Some(Role::BashExecution)) => {
+            (Some("!".into()), text("command").unwrap_or_default())
+        }
+        (EntryKind::Message, Some(Role::Other)) => (None, text("role").unwrap_or_else(|| "message".into())),
+        (EntryKind::Message, Some(role)) => (None, role.as_str().into()),
+        (EntryKind::Custom | EntryKind::CustomMessage, _) => {
+            let word = index.values.text(known.payload).unwrap_or_default();
+            (Some(known.kind.as_str().replace('_', " ")), word)
+        }
+        (kind, _) => (None, kind.as_str().replace('_', " ")),
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

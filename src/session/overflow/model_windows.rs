@@ -1,0 +1,57 @@
+//! The window of each model that a transcript called. A call is judged by the window of its own model.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use crate::gateway::window::{WindowInfo, WindowSource, runtime_window};
+use crate::session::overflow::OverflowScope;
+use crate::store::intern::ValueIx;
+
+/// The windows that one model is called with, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ModelWindow {
+    /// The gateway's, `contextTokens` considered, and where it comes from.
+    pub gateway: WindowInfo,
+    /// The runtime's own (compaction 2.8).
+    pub runtime: f64,
+}
+
+impl ModelWindow {
+    /// Of a provider and a model by name.
+    pub fn for_model(scope: &OverflowScope<'_>, provider: &str, model: &str) -> Self {
+        let known = scope.config.known_window(scope.agent, provider, model);
+        Self {
+            gateway: scope.config.window(scope.ruleset.rules(), scope.agent, provider, model),
+            runtime: runtime_window(&scope.config.js_root, provider, model, known),
+        }
+    }
+
+    /// Whether somebody named the model's window; a default that was filled in is nobody's word.
+    pub fn is_known(&self) -> bool {
+        self.gateway.source != WindowSource::Default
+            && (self.gateway.source != WindowSource::AgentContextTokens
+                || self.gateway.model_tokens != self.gateway.tokens)
+    }
+}
+
+/// The windows of a transcript's models, each resolved once.
+pub(super) struct WindowCache<'a> {
+    scope: &'a OverflowScope<'a>,
+    windows: RefCell<HashMap<(ValueIx, ValueIx), Option<ModelWindow>>>,
+}
+
+impl<'a> WindowCache<'a> {
+    pub(super) fn new(scope: &'a OverflowScope<'a>) -> Self {
+        Self { scope, windows: RefCell::default() }
+    }
+
+    /// The window that the model of a call is known to have; none where nobody named it.
+    pub(super) fn known_window(&self, model: Option<(ValueIx, ValueIx)>) -> Option<f64> {
+        let model = model?;
+        let window = *self.windows.borrow_mut().entry(model).or_insert_with(|| {
+            let words = &self.scope.index.values;
+            Some(ModelWindow::for_model(self.scope, &words.text(model.0)?, &words.text(model.1)?))
+        });
+        window.filter(ModelWindow::is_known).map(|window| window.runtime).filter(|window| *window > 0.0)
+    }
+}

@@ -1,0 +1,159 @@
+//! Calls that were refused in words: failed answers, answers with a stop reason of their own, and prompts that threw.
+
+use crate::gateway::ruleset::Ruleset;
+use crate::ids::EntryIx;
+use crate::js::{self, Value};
+use crate::policy::overflow::{
+    Judgement, Runtime, StopDetails, Verdict, gateway, is_recognised, is_recognised_in_run, judge,
+};
+use crate::session::message::facts::time_ms;
+use crate::session::overflow::{Overflow, OverflowKind, OverflowScope};
+use crate::store::body;
+use crate::store::entry::{Entry, EntryKind, Role, StopReason};
+use crate::store::index::Index;
+
+/// The type of a custom entry that records a prompt that threw.
+pub(crate) const PROMPT_ERROR: &str = "openclaw:prompt-error";
+/// How the gateway's own refusals begin where it notes them itself.
+const GATEWAY_REFUSAL_PREFIX: &str = "Context overflow:";
+/// The key that a gateway writes its own version to.
+const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
+
+/// The refusals of a file. A refusal that stands there twice is one: a branch written again copies its errors, and a
+/// gateway notes the error of a prompt beside the failed answer.
+pub(super) fn find_refused(scope: &OverflowScope<'_>) -> Vec<Overflow> {
+    let version =
+        scope.config.value(&LAST_TOUCHED_VERSION).and_then(Value::as_str).map(js::JsString::to_string_lossy);
+    let runtime = runtime(scope.ruleset, version.as_deref());
+    let mut found: Vec<Overflow> = Vec::new();
+    for (ix, entry) in scope.index.iter() {
+        if !may_refuse(scope.index, entry) {
+            continue;
+        }
+        let Some(overflow) = overflow_at(scope, ix, entry, runtime) else { continue };
+        match found.iter_mut().rev().find(|known| is_same_refusal(scope.index, known, &overflow)) {
+            Some(known) => known.duplicates.push(ix),
+            None => found.push(overflow),
+        }
+    }
+    found
+}
+
+/// The program whose detectors read the answers.
+fn runtime(ruleset: Ruleset, version: Option<&str>) -> Runtime<'_> {
+    match ruleset {
+        Ruleset::Pi0_55 => Runtime::Pi("0.55.3"),
+        Ruleset::Pi1_5 => Runtime::Pi("1.5.2"),
+        // The name of a range holds its first release.
+        pi if pi.is_pi() => Runtime::Pi(pi.id().trim_start_matches("pi-")),
+        _ => Runtime::OpenClaw(version.unwrap_or(ruleset.id())),
+    }
+}
+
+/// Whether an entry can be a refusal at all, so that its body is worth reading.
+fn may_refuse(index: &Index, entry: &Entry) -> bool {
+    let stopped = |stop| matches!(stop, StopReason::Error | StopReason::Other);
+    match entry.kind {
+        EntryKind::Message => {
+            entry.is_model_call() && entry.message.is_some_and(|size| stopped(size.stop_reason))
+        }
+        EntryKind::Custom => index.values.value(entry.payload).is_some_and(|word| word.str_is(PROMPT_ERROR)),
+        _ => false,
+    }
+}
+
+fn overflow_at(
+    scope: &OverflowScope<'_>,
+    ix: EntryIx,
+    entry: &Entry,
+    runtime: Runtime<'_>,
+) -> Option<Overflow> {
+    let value = body::read_entry(scope.source, scope.index, ix).ok()?;
+    let noted = entry.kind == EntryKind::Custom;
+    let (said, at) = if noted {
+        let error = value.get("data").and_then(|data| data.get("error"))?;
+        (StopDetails::from_text(&js::to_text(Some(error)).to_string_lossy()), entry.time_ms)
+    } else {
+        let message = value.get("message")?;
+        (StopDetails::from_message(message), time_ms(entry, message))
+    };
+    // A summary that was refused is no call of the conversation.
+    if is_summary_call_error(&said.message) {
+        return None;
+    }
+    let judgement = judge(&said);
+    let own = judgement.by_gateway || noted && said.message.trim_start().starts_with(GATEWAY_REFUSAL_PREFIX);
+    let sign = overflow_kind(&judgement, own)?;
+    let numbers = judgement.numbers;
+    Some(Overflow {
+        entry: ix,
+        kind: sign,
+        noted_by_gateway: noted,
+        rule: judgement.rule,
+        time_ms: at,
+        model: entry.model,
+        requested: numbers.requested,
+        limit: numbers.limit,
+        reply_reserve: numbers.output.filter(|_| sign == OverflowKind::Refused),
+        recognised: was_recognised(&said, &judgement, runtime),
+        text: error_text(said),
+        duplicates: Vec::new(),
+    })
+}
+
+/// Whether an error is that of a compaction's own call.
+pub(crate) fn is_summary_call_error(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let failed = ["compaction failed", "summarization failed", "summarisation failed"];
+    failed.iter().any(|words| text.contains(words)) && gateway::is_compaction_failure(&text)
+}
+
+fn overflow_kind(judgement: &Judgement, own: bool) -> Option<OverflowKind> {
+    match judgement.verdict {
+        Verdict::NoOverflow => None,
+        Verdict::Bytes => Some(OverflowKind::Bytes),
+        Verdict::Tokens if own => Some(OverflowKind::Precheck),
+        Verdict::Tokens => Some(OverflowKind::Refused),
+    }
+}
+
+/// Whether anything of that release recognised it: its own test after the run, or its runtime's within the run.
+fn was_recognised(said: &StopDetails, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
+    let after = is_recognised(said, judgement, runtime)?;
+    let within = match runtime {
+        Runtime::OpenClaw(version) => is_recognised_in_run(said, version).unwrap_or(false),
+        Runtime::Pi(_) => false,
+    };
+    Some(after || within)
+}
+
+/// What was said, or the stop reason or code where there are no words.
+fn error_text(said: StopDetails) -> String {
+    let message = said.message.trim();
+    if !message.is_empty() {
+        return message.to_owned();
+    }
+    if said.stop_reason == "error" { said.codes.join(" ") } else { said.stop_reason }
+}
+
+/// Whether two entries record one refusal.
+fn is_same_refusal(index: &Index, known: &Overflow, other: &Overflow) -> bool {
+    let copied = known.time_ms == other.time_ms && known.text == other.text;
+    copied || known.noted_by_gateway != other.noted_by_gateway && is_same_call(index, known, other)
+}
+
+/// Whether a note and a failed answer belong to one call: the same words or numbers, and nobody spoke in between.
+fn is_same_call(index: &Index, known: &Overflow, other: &Overflow) -> bool {
+    let named = known.requested.is_some() && known.requested == other.requested;
+    let alike = named || known.text.contains(&other.text) || other.text.contains(&known.text);
+    let from = known.entry.index() + 1;
+    let between = (from..other.entry.index()).map(|at| &index.entries[at]);
+    let speaks = |entry: &Entry| {
+        let answers =
+            entry.is_model_call() && entry.message.is_some_and(|size| size.stop_reason != StopReason::Error);
+        answers
+            || matches!(entry.role(), Some(Role::User | Role::ToolResult))
+            || entry.kind == EntryKind::Compaction
+    };
+    alike && !between.into_iter().any(speaks)
+}

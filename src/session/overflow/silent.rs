@@ -1,0 +1,99 @@
+//! Overflows without an error: the usage of an answer shows that its prompt did not fit (overflow-texts 6).
+//!
+//! An answer above the window proves either an overflow or a window that is believed too small. It counts as an overflow
+//! only where somebody named the window, and where the model never answered as much within a run: an answer that goes on
+//! to call tools did fit.
+
+use std::collections::HashMap;
+
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::session::overflow::model_windows::WindowCache;
+use crate::session::overflow::{Overflow, OverflowKind};
+use crate::store::entry::{Entry, EntryKind, StopReason, Usage};
+use crate::store::index::Index;
+use crate::store::intern::ValueIx;
+
+/// Share of the window from which a reply of nothing shows that the prompt filled it (S2).
+const FULL_RATIO: f64 = 0.99;
+/// Calls in a row with the same count that show that a server cut the prompt (S3).
+const MIN_REPEATED_COUNTS: u32 = 2;
+/// Estimated tokens that must have been added between two such calls.
+const MIN_ADDED_TOKENS: u64 = 200;
+
+/// A prompt estimated at more than this many windows cannot have been evaluated whole, so one call is enough.
+const OUTGROWN_RATIO: f64 = 1.1;
+
+type ModelKey = Option<(ValueIx, ValueIx)>;
+
+pub(super) fn find_silent(index: &Index, windows: &WindowCache<'_>) -> Vec<Overflow> {
+    let answered = largest_mid_run_prompts(index);
+    let mut truncation = TruncationTracker::default();
+    let mut found = Vec::new();
+    for (ix, entry) in index.iter() {
+        truncation.observe(entry);
+        let Some((stop, usage)) = measured_usage(entry) else { continue };
+        let Some(window) = windows.known_window(entry.model) else { continue };
+        let proved = answered.get(&entry.model).is_some_and(|most| *most > window);
+        let is_over = match stop {
+            StopReason::Stop => !proved && usage.input + usage.cache_read > window,
+            StopReason::Length => usage.output == 0.0 && usage.prompt_tokens() >= FULL_RATIO * window,
+            _ => false,
+        };
+        let is_cut = truncation.observe_call(entry, usage.prompt_tokens(), window);
+        if is_over || is_cut {
+            found.push(Overflow {
+                requested: (!is_cut).then_some(usage.prompt_tokens() as u64),
+                limit: Some(window as u64),
+                ..Overflow::from_usage(ix, OverflowKind::Silent, entry.time_ms, entry.model)
+            });
+        }
+    }
+    found
+}
+
+fn measured_usage(entry: &Entry) -> Option<(StopReason, Usage)> {
+    let size = entry.message.filter(|_| entry.is_model_call())?;
+    Some((size.stop_reason, size.usage.filter(Usage::has_prompt_tokens)?))
+}
+
+/// The largest prompt that each model answered within a run.
+fn largest_mid_run_prompts(index: &Index) -> HashMap<ModelKey, f64> {
+    let mut largest: HashMap<ModelKey, f64> = HashMap::new();
+    for (_, entry) in index.iter() {
+        if let Some((StopReason::ToolUse, usage)) = measured_usage(entry) {
+            let most = largest.entry(entry.model).or_default();
+            *most = most.max(usage.prompt_tokens());
+        }
+    }
+    largest
+}
+
+/// Follows calls whose count stays at the window while their messages grow: the server cut the prompt from the front.
+#[derive(Default)]
+struct TruncationTracker {
+    last_prompt: Option<(ModelKey, f64)>,
+    repeats: u32,
+    added_tokens: u64,
+}
+
+impl TruncationTracker {
+    fn observe(&mut self, entry: &Entry) {
+        if entry.kind == EntryKind::Compaction {
+            *self = Self::default();
+        } else if let Some(size) = entry.message.filter(|_| entry.becomes_message()) {
+            self.added_tokens += estimate_or_zero(&size);
+        }
+    }
+
+    fn observe_call(&mut self, entry: &Entry, tokens: f64, window: f64) -> bool {
+        let at_window = (tokens - window).abs() <= 1.0;
+        let before = self.last_prompt.filter(|(model, _)| *model == entry.model).map(|(_, last)| last);
+        let same = before.is_some_and(|last| (last - tokens).abs() <= 1.0);
+        let outgrew = before.is_some_and(|last| last + self.added_tokens as f64 > OUTGROWN_RATIO * window);
+        let goes_on = at_window && same && self.added_tokens >= MIN_ADDED_TOKENS;
+        self.repeats = if goes_on { self.repeats + 1 } else { u32::from(at_window) };
+        self.last_prompt = Some((entry.model, tokens));
+        self.added_tokens = 0;
+        self.repeats >= MIN_REPEATED_COUNTS || at_window && outgrew
+    }
+}

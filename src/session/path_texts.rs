@@ -1,0 +1,113 @@
+//! What replays ask of the texts of a path: what of each message is sent, and its texture. Every line is outlined once, side
+//! by side, and let go; where a transcript grew, only what was added is read.
+
+use std::sync::Arc;
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use crate::context::bodies::into_message;
+use crate::context::tokens::sent::SentSize;
+use crate::gateway::ruleset::{Rules, Ruleset};
+use crate::ids::EntryIx;
+use crate::js::Json;
+use crate::policy::features::ContentFeatures;
+use crate::session::LoadedSession;
+use crate::store::body::{self, BodyError, LineBuffer};
+use crate::store::entry::EntryKind;
+
+/// Asked now and then whether somebody still waits.
+pub type IsWanted<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// The texture of each entry that has a message; none where no step asks for them.
+pub type PathFeatures = Arc<Vec<Option<Arc<ContentFeatures>>>>;
+
+/// What was read of a path, entry by entry.
+#[derive(Debug, Clone)]
+pub struct PathTexts {
+    /// The path, as far as it is sure to stay.
+    path: Vec<EntryIx>,
+    /// By whose rules.
+    ruleset: Ruleset,
+    /// What of each entry is sent.
+    pub sent_sizes: Vec<SentSize>,
+    /// The texture of each.
+    pub features: Option<PathFeatures>,
+}
+
+impl PathTexts {
+    /// Of nothing.
+    pub fn empty(inspection: &LoadedSession) -> Self {
+        let ruleset = inspection.ruleset.id;
+        Self { path: Vec::new(), ruleset, sent_sizes: Vec::new(), features: None }
+    }
+
+    /// Reads the path of a session; `known` is what was read before entries were added to it. What nobody waits for any
+    /// more is left out.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn read(
+        inspection: &LoadedSession,
+        with_textures: bool,
+        known: Option<&Self>,
+        wanted: IsWanted<'_>,
+    ) -> Result<Self, BodyError> {
+        let path = &inspection.context.path;
+        let known = known.filter(|known| {
+            known.ruleset == inspection.ruleset.id && known.features.is_some() >= with_textures
+        });
+        let same = known.map_or(0, |known| shared_prefix_len(&known.path, path));
+        let rules = with_textures.then(|| inspection.ruleset.id.rules());
+        let read = |room: &mut LineBuffer, ix: &EntryIx| {
+            if wanted() { read_entry(inspection, *ix, rules, room) } else { Ok((SentSize::default(), None)) }
+        };
+        let added: Result<Vec<_>, BodyError> =
+            path[same..].par_iter().map_init(LineBuffer::default, read).collect();
+        let (added, its_textures): (Vec<SentSize>, Vec<Option<Arc<ContentFeatures>>>) =
+            added?.into_iter().unzip();
+        let mut spoken = known.map_or_else(Vec::new, |known| known.sent_sizes[..same].to_vec());
+        spoken.extend(added);
+        let textures = with_textures.then(|| {
+            let known = known.and_then(|known| known.features.as_ref());
+            let mut textures = known.map_or_else(Vec::new, |known| known[..same].to_vec());
+            textures.extend(its_textures);
+            Arc::new(textures)
+        });
+        // A last line without its end may still become another entry.
+        let open = inspection.index.is_unterminated && path.last().copied() == inspection.index.last();
+        let path = path[..path.len() - usize::from(open)].to_vec();
+        Ok(Self { path, ruleset: inspection.ruleset.id, sent_sizes: spoken, features: textures })
+    }
+}
+
+/// How many entries two paths have in common from their roots on.
+fn shared_prefix_len(one: &[EntryIx], other: &[EntryIx]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
+}
+
+/// What an entry says; nothing where it has no message that is sent.
+fn read_entry(
+    inspection: &LoadedSession,
+    ix: EntryIx,
+    rules: Option<&'static Rules>,
+    room: &mut LineBuffer,
+) -> Result<(SentSize, Option<Arc<ContentFeatures>>), BodyError> {
+    let LoadedSession { source, index, .. } = inspection;
+    let entry = index.entry(ix);
+    let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
+    if !sent || entry.message.is_none() {
+        return Ok((SentSize::default(), None));
+    }
+    if let Some(message) = body::outline_message(source, index, ix, room)? {
+        return Ok(measure_message(message, rules));
+    }
+    Ok(measure_message(&into_message(body::read_entry(source, index, ix)?, entry.kind), rules))
+}
+
+/// What is asked of one message; its texture by these rules.
+fn measure_message<'a>(
+    message: impl Json<'a>,
+    rules: Option<&'static Rules>,
+) -> (SentSize, Option<Arc<ContentFeatures>>) {
+    (SentSize::from_message(message), rules.map(|rules| Arc::new(ContentFeatures::of_under(rules, message))))
+}

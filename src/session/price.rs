@@ -1,0 +1,72 @@
+//! What a model's tokens cost: the configuration's own prices, else those of the agent's registry, else the catalogue's.
+
+use std::collections::HashMap;
+
+use crate::gateway::catalog::{self, Price};
+use crate::ids::EntryIx;
+use crate::js::Value;
+use crate::session::LoadedSession;
+use crate::store::intern::ValueIx;
+
+/// The price of a model, USD per million tokens. A configured `cost` counts when it names at least input
+/// and output; cache prices it leaves out are 0.
+///
+/// `registered` is what the agent's registry says of it.
+pub fn list_price(config: &Value, provider: &str, model: &str, registered: Option<Price>) -> Option<Price> {
+    let listed = || catalog::find(provider, model).map(|entry| entry.price);
+    configured_price(config, provider, model).or(registered).or_else(listed)
+}
+
+/// The list price of every model that these entries name.
+pub fn list_prices(
+    inspection: &LoadedSession,
+    entries: impl Iterator<Item = EntryIx>,
+) -> HashMap<(ValueIx, ValueIx), Option<Price>> {
+    let index = &inspection.index;
+    let mut prices = HashMap::new();
+    for model in entries.filter_map(|ix| index.entry(ix).model) {
+        prices.entry(model).or_insert_with(|| {
+            let (provider, id) = (index.values.text(model.0)?, index.values.text(model.1)?);
+            // Of the model in force the agent's registry was asked already.
+            let known =
+                inspection.price.filter(|_| (&provider, &id) == (&inspection.provider, &inspection.model));
+            list_price(&inspection.config.js_root, &provider, &id, known)
+        });
+    }
+    prices
+}
+
+fn configured_price(config: &Value, provider: &str, model: &str) -> Option<Price> {
+    let models = config.get("models")?.get("providers")?.get(provider)?.get("models")?.as_array()?;
+    let entry = models.iter().find(|entry| entry.get("id").is_some_and(|id| id.str_is(model)))?;
+    let cost = entry.get("cost")?;
+    let number = |key: &str| cost.get(key)?.as_f64().filter(|usd| usd.is_finite() && *usd >= 0.0);
+    Some(Price {
+        input: number("input")?,
+        output: number("output")?,
+        cache_read: number("cacheRead").unwrap_or(0.0),
+        cache_write: number("cacheWrite").unwrap_or(0.0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js::parse;
+
+    #[test]
+    fn the_configured_price_comes_before_the_catalogues() {
+        let config = parse(
+            r#"{"models":{"providers":{"anthropic":{"models":[
+                {"id":"claude-opus-4-6","cost":{"input":1,"output":2,"cacheRead":0.5}},
+                {"id":"claude-sonnet-4-5","cost":{"input":1}}]}}}}"#,
+        )
+        .unwrap();
+        let price = |provider, model| list_price(&config, provider, model, None);
+        let own = price("anthropic", "claude-opus-4-6").unwrap();
+        assert_eq!((own.input, own.output, own.cache_read, own.cache_write), (1.0, 2.0, 0.5, 0.0));
+        let listed = price("anthropic", "claude-sonnet-4-5").unwrap();
+        assert_eq!(Some(listed), catalog::find("anthropic", "claude-sonnet-4-5").map(|entry| entry.price));
+        assert_eq!(price("nobody", "nothing"), None);
+    }
+}

@@ -1,0 +1,407 @@
+//! What a replay asks of a session beyond sizes: textures, texts of refusals, touches, factors of its own usage, prices.
+//! Read once; any number of replays under other settings follow from it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
+
+use crate::gateway::catalog::Price;
+use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
+use crate::gateway::retention::Retention;
+use crate::gateway::ruleset::Rules;
+use crate::ids::EntryIx;
+use crate::policy::compact::{BranchEntry, branch_entries};
+use crate::policy::prune::touches_under;
+use crate::policy::{PolicySet, PolicySettings};
+use crate::replay::{
+    Assumptions, Calibrated, ModelCall, ModelLimits, RecordedTrace, RefusedCall, Replay, ReplaySession,
+    Settings, contradicted_policies, recorded_trace, simulated_trace,
+};
+use crate::session::LoadedSession;
+use crate::session::growth_weights::weights_from_growth;
+use crate::session::learned_window::learn_windows;
+use crate::session::overflow::OverflowKind;
+use crate::session::path_texts::{IsWanted, PathFeatures, PathTexts};
+use crate::session::price::list_prices;
+use crate::session::simulated_settings::simulate_settings;
+use crate::store::body::{self, BodyError};
+use crate::store::intern::ValueIx;
+
+/// How much heavier than estimated messages may be, for a refusal behind them to be right.
+const MAX_WEIGHT_FACTOR: f64 = 1.5;
+
+/// What is read for replays of one session.
+#[derive(Debug, Clone)]
+pub struct ReplayInputs {
+    /// What the last reset left of the path: calls before it are another context's.
+    path: Vec<EntryIx>,
+    branch: Vec<BranchEntry>,
+    /// What was read of the path as a whole.
+    texts: Arc<PathTexts>,
+    /// Of the entries of `path`.
+    features: Option<PathFeatures>,
+    refused: Vec<RefusedCall>,
+    /// Calls that were answered, but cut short.
+    cut_short: HashSet<EntryIx>,
+    touches: Vec<(EntryIx, f64)>,
+    /// Tokens before the messages, and of each message of the path.
+    calibration: Option<(f64, Vec<f64>)>,
+    prune_eligible: bool,
+    prices: HashMap<(ValueIx, ValueIx), Option<Price>>,
+    /// How long prompts are cached.
+    pub retention: Retention,
+    /// What the provider takes, in tokens: less than the runtime believes where a refusal says so, more where it answered
+    /// larger prompts and no refusal names a limit.
+    pub provider_window: f64,
+    /// The windows of the other models of the path.
+    pub other_windows: HashMap<(ValueIx, ValueIx), ModelLimits>,
+    /// By how much the fitted tokens are off at the calls they were fitted from, on average, as a share.
+    pub fit_error: Option<f64>,
+    /// The settings in force, without the steps that the provider's counts speak against.
+    pub recorded_settings: Settings,
+    /// Those steps.
+    pub contradicted_policies: PolicySet,
+    recorded_cache: OnceLock<CachedTrace>,
+}
+
+/// The lane of the record, and the windows it was made for.
+#[derive(Debug, Clone)]
+struct CachedTrace {
+    windows: [u64; 2],
+    trace: Arc<RecordedTrace>,
+}
+
+/// What may be changed of a session after it was read, by the bits of the numbers.
+fn window_bits(session: &ReplaySession<'_>) -> [u64; 2] {
+    [session.provider_window, session.runtime_window].map(f64::to_bits)
+}
+
+impl ReplayInputs {
+    /// Reads it for replays under any of these steps.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn read(inspection: &LoadedSession, steps: PolicySet) -> Result<Self, BodyError> {
+        let texts = PathTexts::read(inspection, needs_features(inspection, steps), None, &|| true)?;
+        Self::from_texts(inspection, texts)
+    }
+
+    /// The same as long as somebody waits for it; `known` is what was read before entries were added, and only theirs is read.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn read_while(
+        inspection: &LoadedSession,
+        steps: PolicySet,
+        known: Option<&Self>,
+        wanted: IsWanted<'_>,
+    ) -> Result<Option<Self>, BodyError> {
+        let known = known.map(|known| &*known.texts);
+        let texts = PathTexts::read(inspection, needs_features(inspection, steps), known, wanted)?;
+        wanted().then(|| Self::from_texts(inspection, texts)).transpose()
+    }
+
+    fn from_texts(inspection: &LoadedSession, texts: PathTexts) -> Result<Self, BodyError> {
+        let fit = inspection.calibrate(&texts.sent_sizes);
+        let fit_error = fit.as_ref().map(|(fit, _)| fit.deviation.mean);
+        let fitted = fit.map(|(fit, weights)| (fit.fixed_tokens, weights));
+        let calibrated = weights_from_growth(&inspection.prompt_counts(), fitted);
+        let read = Self::from_weights(inspection, inspection.gateway_policies(), texts, calibrated)?;
+        Ok(Self { fit_error, ..read }.without_contradicted(inspection))
+    }
+
+    /// Reads no more than sizes tell, for quick replays: the steps that ask for more of a message are left out of both
+    /// lanes. `fixed` are tokens before the messages, `weights` those of the message of each entry of the path.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn from_sizes(inspection: &LoadedSession, fixed: f64, weights: Vec<f64>) -> Result<Self, BodyError> {
+        let rules = inspection.ruleset.id.rules();
+        let plain = inspection.gateway_policies().iter().filter(|step| !step.needs_features(rules));
+        let steps = plain.fold(PolicySet::NONE, |steps, step| steps.with(step, true));
+        let texts = PathTexts::empty(inspection);
+        Ok(Self::from_weights(inspection, steps, texts, Some((fixed, weights)))?
+            .without_contradicted(inspection))
+    }
+
+    /// Everything but texts and the fit: `in_force` are the steps of the record.
+    fn from_weights(
+        inspection: &LoadedSession,
+        in_force: PolicySet,
+        texts: PathTexts,
+        calibrated: Option<(f64, Vec<f64>)>,
+    ) -> Result<Self, BodyError> {
+        let LoadedSession { index, context, source, .. } = inspection;
+        let config = &inspection.config.js_root;
+        let in_force = simulate_settings(inspection, &[], in_force);
+        let read = |ix: EntryIx| body::read_entry(source, index, ix);
+        let rules = inspection.ruleset.id.rules();
+        let model = (inspection.provider.as_str(), inspection.model.as_str());
+        let refused = refused_calls(inspection);
+        let path = context.entries_since_reset(index);
+        let calibrated =
+            calibrated.map(|(fixed, weights)| (fixed, select_entries(&path, &context.path, weights)));
+        let all_textures = texts.features.clone().filter(|_| path.len() != context.path.len());
+        let those = all_textures.map(|all| Arc::new(select_entries(&path, &context.path, all.to_vec())));
+        let read = Self {
+            recorded_settings: inspection.replay_settings(in_force.policies, in_force.prune_on),
+            contradicted_policies: PolicySet::NONE,
+            recorded_cache: OnceLock::new(),
+            branch: branch_entries(index, &path, read)?,
+            features: those.or_else(|| texts.features.clone()),
+            texts: Arc::new(texts),
+            provider_window: inspection.limits.runtime_window,
+            other_windows: HashMap::new(),
+            refused,
+            cut_short: cut_short_calls(inspection),
+            touches: touches_under(rules, index, model, read),
+            prune_eligible: is_eligible_under(rules, model.0, model.1, &inspection.route),
+            prices: list_prices(inspection, context.path.iter().copied()),
+            retention: Retention::for_model(
+                config,
+                &inspection.item.agent,
+                model.0,
+                model.1,
+                &ModelRoute::from_config(config, model.0, model.1),
+            ),
+            fit_error: None,
+            calibration: calibrated,
+            path,
+        };
+        Ok(read.with_learned_windows(inspection))
+    }
+
+    /// The windows that the record teaches: what refusals name, and what was accepted beside those that name nothing.
+    fn with_learned_windows(mut self, inspection: &LoadedSession) -> Self {
+        let record = self.recorded_trace(inspection);
+        let learnt = learn_windows(inspection, &record);
+        let own = learnt.session_model.map_or(self.provider_window, |limits| limits.provider);
+        self.provider_window = own;
+        self.other_windows = learnt.other_models;
+        self.set_refusal_minimums(inspection);
+        self.scale_weights_to_refusals(&record);
+        Self { recorded_cache: OnceLock::new(), ..self }
+    }
+
+    /// The record without the steps that, going by what the provider counted, did nothing.
+    fn without_contradicted(mut self, inspection: &LoadedSession) -> Self {
+        self.contradicted_policies = contradicted_policies(&self.recorded_trace(inspection));
+        if self.contradicted_policies.is_empty() {
+            return self;
+        }
+        self.recorded_settings.policies.enabled =
+            self.recorded_settings.policies.enabled.without(self.contradicted_policies);
+        Self { recorded_cache: OnceLock::new(), ..self }
+    }
+
+    /// A refusal without a number was above the window that is known to fit.
+    fn set_refusal_minimums(&mut self, inspection: &LoadedSession) {
+        let (own, windows) = (self.provider_window, &self.other_windows);
+        for refused in self.refused.iter_mut().filter(|refused| refused.requested.is_none()) {
+            let model = inspection.index.entry(refused.entry).model;
+            let other = model.and_then(|model| windows.get(&model)).map(|limits| limits.provider);
+            let window = other.unwrap_or(own);
+            refused.min_tokens =
+                if window.is_finite() && !refused.is_byte_limit { window + 1.0 } else { 0.0 };
+        }
+    }
+
+    /// Messages that nobody counted weigh at least what a refusal behind them says: its prompt was above the window.
+    fn scale_weights_to_refusals(&mut self, record: &RecordedTrace) {
+        let Some((_, weights)) = &mut self.calibration else { return };
+        for refused in
+            self.refused.iter().filter(|refused| refused.requested.is_none() && refused.min_tokens > 0.0)
+        {
+            let Some(at) = record.calls.iter().position(|call| call.entry == refused.entry) else { continue };
+            let Some(last) = (0..at).rev().find(|at| record.calls[*at].measured_tokens().is_some()) else {
+                continue;
+            };
+            let estimated = record.trace[at].tokens - record.trace[last].tokens;
+            let needed = refused.min_tokens - record.calls[last].measured_tokens().unwrap_or(f64::NAN);
+            let factor = (needed / estimated).min(MAX_WEIGHT_FACTOR);
+            if estimated > 0.0 && factor > 1.0 {
+                let between = record.calls[last].path_index..record.calls[at].path_index;
+                weights[between].iter_mut().for_each(|weight| *weight *= factor);
+            }
+        }
+    }
+
+    /// Whether pruning can act in this session at all.
+    pub fn can_prune(&self, inspection: &LoadedSession) -> bool {
+        self.prune_eligible && inspection.ruleset.id.rules().pruner.is_active()
+    }
+
+    /// What the provider of a call takes, in tokens; NaN where nobody knows.
+    pub fn provider_window_of(&self, call: &ModelCall) -> f64 {
+        let other = call.cache_key.model.and_then(|model| self.other_windows.get(&model));
+        other.map_or(self.provider_window, |limits| limits.provider)
+    }
+
+    /// Whether what was read tells replays under these steps too.
+    pub fn covers(&self, steps: PolicySet, rules: &Rules) -> bool {
+        self.features.is_some() || !steps.needs_features(rules)
+    }
+
+    /// Tokens before the messages, and of the message of each entry of the path, by the provider's count.
+    pub fn calibrated_weights(&self, inspection: &LoadedSession) -> (f64, HashMap<EntryIx, f64>) {
+        let Some((fixed, weights)) = &self.calibration else {
+            return (inspection.fixed_tokens() as f64, HashMap::new());
+        };
+        (*fixed, self.path.iter().copied().zip(weights.iter().copied()).collect())
+    }
+
+    /// What is replayed: for lanes one by one (see [`crate::replay::recorded_trace`]).
+    pub fn replay_session<'a>(&'a self, inspection: &'a LoadedSession) -> ReplaySession<'a> {
+        let calibrated = self.calibration.as_ref();
+        ReplaySession {
+            index: &inspection.index,
+            path: &self.path,
+            branch: &self.branch,
+            features: self.features.as_ref().map(|textures| textures.as_slice()),
+            refused: &self.refused,
+            cut_short: &self.cut_short,
+            unreliable_answers: &inspection.partial_counts,
+            cache_touches: &self.touches,
+            prune_eligible: self.prune_eligible,
+            fixed_tokens: inspection.fixed_tokens(),
+            system_tokens: inspection.system_prompt_tokens(),
+            drops_thinking: inspection.drops_thinking(),
+            calibrated: calibrated.map(|(fixed, weights)| Calibrated { fixed: *fixed, weights }),
+            provider_window: self.provider_window,
+            runtime_window: inspection.limits.runtime_window,
+            windows: &self.other_windows,
+            mode: inspection.limits.compaction_mode,
+            retention: self.retention,
+            price: inspection.price,
+            prices: &self.prices,
+        }
+    }
+
+    /// The lane of the record, kept when it is first made: every simulated one is held against it.
+    pub fn recorded_trace(&self, inspection: &LoadedSession) -> Arc<RecordedTrace> {
+        let session = self.replay_session(inspection);
+        let kept = self.cached_trace(&session);
+        kept.unwrap_or_else(|| {
+            self.cache_trace(&session, RecordedTrace::new(&session, &self.recorded_settings))
+        })
+    }
+
+    /// The same, as long as `wanted` says that somebody waits for it.
+    pub fn recorded_trace_while(
+        &self,
+        inspection: &LoadedSession,
+        wanted: &dyn Fn() -> bool,
+    ) -> Option<Arc<RecordedTrace>> {
+        let session = self.replay_session(inspection);
+        let kept = self.cached_trace(&session);
+        kept.or_else(|| {
+            Some(self.cache_trace(&session, recorded_trace(&session, &self.recorded_settings, wanted)?))
+        })
+    }
+
+    fn cached_trace(&self, session: &ReplaySession<'_>) -> Option<Arc<RecordedTrace>> {
+        let kept = self.recorded_cache.get().filter(|kept| kept.windows == window_bits(session))?;
+        Some(Arc::clone(&kept.trace))
+    }
+
+    fn cache_trace(&self, session: &ReplaySession<'_>, lane: RecordedTrace) -> Arc<RecordedTrace> {
+        let lane = Arc::new(lane);
+        // One that was kept for other windows stays: replays under these are few.
+        let _ =
+            self.recorded_cache.set(CachedTrace { windows: window_bits(session), trace: Arc::clone(&lane) });
+        lane
+    }
+
+    /// Replays the session under the settings in force and under others.
+    pub fn replay(&self, inspection: &LoadedSession, simulated: &Settings) -> Replay {
+        let session = self.replay_session(inspection);
+        let record = self.recorded_trace(inspection);
+        let lane = simulated_trace(&session, simulated, &record, &|| true).unwrap_or_default();
+        RecordedTrace::clone(&record).into_replay(&session, lane)
+    }
+
+    /// Replays the session beside a record that another version wrote: `own` is what was read by its rules, with its weights
+    /// and windows in both lanes, so that the rules alone make the difference.
+    pub fn replay_beside(
+        &mut self,
+        own: &(LoadedSession, Self),
+        inspection: &LoadedSession,
+        other: &Settings,
+    ) -> Replay {
+        let (own_inspection, own) = own;
+        self.calibration.clone_from(&own.calibration);
+        self.fit_error = own.fit_error;
+        self.provider_window = own.provider_window;
+        self.other_windows.clone_from(&own.other_windows);
+        let record = own.recorded_trace(own_inspection);
+        let session = self.replay_session(inspection);
+        let lane = simulated_trace(&session, other, &record, &|| true).unwrap_or_default();
+        RecordedTrace::clone(&record).into_replay(&session, lane)
+    }
+
+    /// The same with a record that other settings were in force for.
+    #[must_use]
+    pub fn with_recorded_settings(self, recorded: Settings) -> Self {
+        Self {
+            recorded_settings: recorded,
+            contradicted_policies: PolicySet::NONE,
+            recorded_cache: OnceLock::new(),
+            ..self
+        }
+    }
+
+    /// The same without factors of the session's own usage: every message counts by its chars.
+    #[must_use]
+    pub fn without_calibration(self) -> Self {
+        Self { calibration: None, fit_error: None, recorded_cache: OnceLock::new(), ..self }
+    }
+}
+
+impl LoadedSession {
+    /// Settings of a lane under this session's windows.
+    pub fn replay_settings(&self, steps: PolicySettings, prune_on: bool) -> Settings {
+        let (window, guard_window) = (self.window.tokens, self.window.model_tokens);
+        Settings { policies: steps, prune_on, window, guard_window, assumptions: Assumptions::default() }
+    }
+}
+
+/// The calls of the path that did not fit. A reply that was cut short was given, so it is not among them.
+fn refused_calls(inspection: &LoadedSession) -> Vec<RefusedCall> {
+    let number = |tokens: Option<u64>| tokens.map(|tokens| tokens as f64);
+    let on_path: HashSet<EntryIx> = inspection.context.path.iter().copied().collect();
+    let calls = inspection.overflows.iter().filter(|overflow| overflow.kind != OverflowKind::CutShort);
+    let mut found: Vec<RefusedCall> = calls
+        .flat_map(|overflow| {
+            let records = std::iter::once(overflow.entry).chain(overflow.duplicates.iter().copied());
+            records.filter(|ix| on_path.contains(ix)).take(1).map(|entry| RefusedCall {
+                entry,
+                requested: number(overflow.prompt_tokens()),
+                limit: number(overflow.prompt_limit()).filter(|_| overflow.kind == OverflowKind::Refused),
+                min_tokens: 0.0,
+                is_byte_limit: overflow.kind == OverflowKind::Bytes,
+            })
+        })
+        .collect();
+    found.sort_by_key(|refused| refused.entry);
+    found
+}
+
+/// The calls that were answered, but cut short.
+fn cut_short_calls(inspection: &LoadedSession) -> HashSet<EntryIx> {
+    let cut = inspection.overflows.iter().filter(|overflow| overflow.kind == OverflowKind::CutShort);
+    cut.map(|overflow| overflow.entry).collect()
+}
+
+/// What is known of some entries of a path, out of what is known of every one.
+fn select_entries<T: Default>(some: &[EntryIx], path: &[EntryIx], known: Vec<T>) -> Vec<T> {
+    if some.len() == path.len() {
+        return known;
+    }
+    let mut known: HashMap<EntryIx, T> = path.iter().copied().zip(known).collect();
+    some.iter().map(|ix| known.remove(ix).unwrap_or_default()).collect()
+}
+
+/// Whether the steps in force, or these, ask for textures.
+fn needs_features(inspection: &LoadedSession, steps: PolicySet) -> bool {
+    let steps = inspection.gateway_policies().iter().fold(steps, |steps, step| steps.with(step, true));
+    steps.needs_features(inspection.ruleset.id.rules())
+}

@@ -1,0 +1,113 @@
+//! By which rules one session is read: those of its store, or, where only the store of pi said so, those of the pi that
+//! wrote the transcript.
+
+use std::sync::Arc;
+
+use crate::context::budget::FixedChars;
+use crate::context::system::replay_system_messages;
+use crate::context::system_report::report_from_state;
+use crate::context::{Context, build_context};
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::ruleset::{PiChange, PiRelease, RulesetChoice};
+use crate::ids::LineIds;
+use crate::session::LoadedSession;
+use crate::store::discovery::Store;
+use crate::store::index::{Index, OpenStatus};
+use crate::store::key::SessionKind;
+use crate::store::load::{LoadError, ProgressFn, load_for_release};
+use crate::store::prompt_report::{ReportSource, SystemPromptReport};
+use crate::store::session::Session;
+use crate::store::session_records::SessionRecord;
+use crate::store::source::Source;
+use crate::store::trajectory::last_prompt_report;
+use crate::transcript::writer::pi_mark;
+use crate::transcript::{Leaf, Tree};
+
+impl LoadedSession {
+    /// Tells system prompt and tools by the transcript, where it holds them and no run left a report. To be told anew
+    /// for another leaf.
+    pub(crate) fn load_prompt_report(&mut self) {
+        let tells = self.index.pi_release.has(PiChange::KeepsSystemMessages);
+        if self.prompt_report.is_none() && !tells {
+            let report = recorded_report(&self.source, &self.index, &self.config);
+            self.fixed_chars = report.as_ref().map(FixedChars::new);
+            self.prompt_report = report.map(Arc::new);
+            return;
+        }
+        let of_transcript = |report: &Arc<SystemPromptReport>| report.source == ReportSource::Transcript;
+        if !tells || self.prompt_report.as_ref().is_some_and(|own| !of_transcript(own)) {
+            return;
+        }
+        let report = transcript_report(&self.index, &self.context);
+        self.fixed_chars = report.as_ref().map(FixedChars::new);
+        self.prompt_report = report.map(Arc::new);
+    }
+}
+
+/// Sizes of the system prompt by the gateway's recording of the session's newest run.
+fn recorded_report(source: &Source, index: &Index, config: &GatewayConfig) -> Option<SystemPromptReport> {
+    let session = index.header.as_ref().map(|header| header.id.as_str());
+    last_prompt_report(source, session.unwrap_or_default(), config.trajectory_dir.as_deref())
+}
+
+/// System prompt and tools as the transcript itself tells them.
+fn transcript_report(index: &Index, context: &Context) -> Option<SystemPromptReport> {
+    let state = replay_system_messages(index, &context.messages).ok().flatten();
+    state.and_then(|state| report_from_state(&state))
+}
+
+/// What precedes the messages of a session: as its last run left it in the row, else as the transcript tells it.
+pub(super) fn fixed_chars(
+    row: Option<&SessionRecord>,
+    (source, index): (&Source, &Index),
+    context: &Context,
+    config: &GatewayConfig,
+) -> Option<FixedChars> {
+    let own = row.and_then(SessionRecord::prompt_report);
+    let left = own.as_ref().is_some_and(|own| own.source != ReportSource::Transcript);
+    let tells = index.pi_release.has(PiChange::KeepsSystemMessages);
+    let report = match own {
+        None if !tells => recorded_report(source, index, config),
+        own if !tells || left => own,
+        _ => transcript_report(index, context),
+    };
+    report.as_ref().map(FixedChars::new)
+}
+
+/// The context at a session's own leaf, and whether the runtime throws where it builds that.
+pub(super) fn own_context(index: &Index, tree: &Tree) -> (Context, bool) {
+    let built = match index.open_status {
+        OpenStatus::Throws { .. } => None,
+        _ => build_context(index, tree, &Leaf::Own).ok(),
+    };
+    let throws = built.is_none();
+    (built.unwrap_or_default(), throws)
+}
+
+/// The rules of a session.
+pub(super) fn choose_ruleset(store: &Store, session: &Session, index: &Index) -> RulesetChoice {
+    // A file that nothing else tells of may be anybody's.
+    let is_unnamed = matches!(session.kind, SessionKind::File | SessionKind::Orphan | SessionKind::Archive);
+    let alone = is_unnamed && session.record.is_none() && !store.is_gateway();
+    store.ruleset.for_transcript(alone, || pi_mark(index))
+}
+
+/// The index as a runtime reads the file; read anew where lines are taken differently. Answers also whether it is
+/// another one now.
+pub(super) fn reread_as(
+    source: &Source,
+    index: Arc<Index>,
+    pi: PiRelease,
+    progress: ProgressFn<'_>,
+) -> Result<(Arc<Index>, bool), LoadError> {
+    if index.pi_release == pi {
+        return Ok((index, false));
+    }
+    if index.depends_on_reading && index.pi_release.has(PiChange::ReadsLines) != pi.has(PiChange::ReadsLines)
+    {
+        return Ok((Arc::new(load_for_release(source, pi, &mut LineIds, progress)?), true));
+    }
+    let mut index = Arc::unwrap_or_clone(index);
+    index.set_pi_release(pi);
+    Ok((Arc::new(index), true))
+}

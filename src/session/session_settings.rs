@@ -1,0 +1,117 @@
+//! Settings that belong to no step: the windows, and how much of the workspace files goes into the system prompt.
+
+use std::path::PathBuf;
+
+use crate::gateway::window::{WindowInfo, WindowSource};
+use crate::policy::settings::SettingOwner;
+use crate::session::LoadedSession;
+use crate::store::prompt_report::{InjectedFile, SystemPromptReport};
+
+/// Lowers the window of an agent.
+pub const CONTEXT_TOKENS: &str = "contextTokens";
+/// The window of the session's model.
+pub const CONTEXT_WINDOW: &str = "contextWindow";
+/// Chars of one workspace file in the system prompt (compaction 11.9).
+pub const BOOTSTRAP_MAX_CHARS: &str = "bootstrapMaxChars";
+/// Chars of all workspace files in the system prompt (compaction 11.9).
+pub const BOOTSTRAP_TOTAL_MAX_CHARS: &str = "bootstrapTotalMaxChars";
+/// Every such key.
+pub const KEYS: [&str; 4] = [CONTEXT_TOKENS, CONTEXT_WINDOW, BOOTSTRAP_MAX_CHARS, BOOTSTRAP_TOTAL_MAX_CHARS];
+
+/// Where a window is set by versions without [`CONTEXT_TOKENS`].
+const WINDOW_OF_MODEL: &str = "the window is that of the model, or models.providers.*.models[].contextTokens";
+/// What the gateway goes by where a report names no limit, in chars.
+const DEFAULT_MAX_CHARS: u64 = 20_000;
+const DEFAULT_TOTAL_MAX_CHARS: u64 = 150_000;
+/// Shares of a longer file that are kept, in tenths: its beginning and its end (compaction 11.9).
+const KEPT_TENTHS: u64 = 9;
+/// The shortest rest that another file is still cut to, in chars.
+const MIN_FILE_CHARS: u64 = 64;
+/// Chars per token of the gateway's estimate.
+const CHARS_PER_TOKEN: f64 = 4.0;
+
+/// Whether a key is one of these.
+pub fn is_session_setting(key: &str) -> bool {
+    KEYS.contains(&key)
+}
+
+/// Why the session's version has no such key; none where it has.
+pub fn describe_missing(inspection: &LoadedSession, key: &str) -> Option<&'static str> {
+    match key {
+        CONTEXT_TOKENS => {
+            (!inspection.ruleset.id.rules().window_source.reads_context_tokens()).then_some(WINDOW_OF_MODEL)
+        }
+        BOOTSTRAP_MAX_CHARS | BOOTSTRAP_TOTAL_MAX_CHARS => {
+            (!inspection.limits.is_gateway_run).then_some("pi alone injects no workspace files")
+        }
+        _ => None,
+    }
+}
+
+/// The file that holds a key, none for the gateway's `openclaw.json`, and the path in it.
+pub fn config_path(inspection: &LoadedSession, key: &str) -> (Option<PathBuf>, String) {
+    if key != CONTEXT_WINDOW {
+        return (None, format!("agents.defaults.{key}"));
+    }
+    let own = inspection.setting_rows.iter().find_map(|row| match &row.owner {
+        SettingOwner::Runtime { agent_dir, .. } => Some(agent_dir.join("models.json")),
+        _ => None,
+    });
+    let above = if own.is_some() { "" } else { "models." };
+    let LoadedSession { provider, model, .. } = inspection;
+    (own, format!("{above}providers.{provider}.models[{model}].contextWindow"))
+}
+
+/// The value in force, in tokens or chars.
+pub fn current_value(inspection: &LoadedSession, key: &str) -> f64 {
+    let report = inspection.prompt_report.as_deref();
+    match key {
+        CONTEXT_TOKENS => inspection.window.tokens,
+        CONTEXT_WINDOW => inspection.limits.runtime_window,
+        BOOTSTRAP_MAX_CHARS => report.and_then(|it| it.max_file_chars).unwrap_or(DEFAULT_MAX_CHARS) as f64,
+        _ => report.and_then(|it| it.max_total_chars).unwrap_or(DEFAULT_TOTAL_MAX_CHARS) as f64,
+    }
+}
+
+/// The window where the model's own is `own` tokens: `contextTokens` still lowers it.
+pub fn window_with(inspection: &LoadedSession, own: f64) -> WindowInfo {
+    let capped = inspection.window.source == WindowSource::AgentContextTokens;
+    let tokens = if capped { own.min(inspection.window.tokens) } else { own };
+    WindowInfo { tokens, model_tokens: own, source: WindowSource::ModelsConfig }
+}
+
+/// Estimated tokens that the system prompt loses under these limits of its files, in chars; 0 without a report.
+pub fn tokens_saved_by_limits(
+    inspection: &LoadedSession,
+    max_file: Option<f64>,
+    max_total: Option<f64>,
+) -> f64 {
+    let Some(report) = inspection.prompt_report.as_deref() else { return 0.0 };
+    if max_file.is_none() && max_total.is_none() {
+        return 0.0;
+    }
+    let limit = |own: Option<f64>, key| own.unwrap_or_else(|| current_value(inspection, key)).max(0.0) as u64;
+    let (max_file, max_total) =
+        (limit(max_file, BOOTSTRAP_MAX_CHARS), limit(max_total, BOOTSTRAP_TOTAL_MAX_CHARS));
+    let before =
+        injected_chars(report, limit(None, BOOTSTRAP_MAX_CHARS), limit(None, BOOTSTRAP_TOTAL_MAX_CHARS));
+    (before as f64 - injected_chars(report, max_file, max_total) as f64) / CHARS_PER_TOKEN
+}
+
+/// Chars of the files under limits, one after another until the total is used up (compaction 11.9).
+fn injected_chars(report: &SystemPromptReport, max_file: u64, max_total: u64) -> u64 {
+    report.files.iter().fold(0, |taken, file| {
+        let left = max_total.saturating_sub(taken);
+        taken + if left < MIN_FILE_CHARS { 0 } else { file_chars(file, max_file).min(left) }
+    })
+}
+
+/// Chars of one file: a missing one has a notice, a longer one is cut. A limit that is raised shows more of a file than
+/// the report measured.
+fn file_chars(file: &InjectedFile, max: u64) -> u64 {
+    if file.is_missing {
+        return file.injected_chars;
+    }
+    let whole = if file.is_truncated { file.raw_chars } else { file.injected_chars };
+    if whole > max { max * KEPT_TENTHS / 10 } else { whole }
+}

@@ -1,0 +1,100 @@
+//! What a gateway of 2026.9 did to tool results at earlier calls and does again at every call since, as its markers in the
+//! transcript say: no forecast, but what is sent (pruning 8.2, sqlite G5).
+
+use crate::gateway::ruleset::Pruner;
+use crate::plan::Plan;
+use crate::policy::prune::Gate;
+use crate::policy::{Policy, PolicySet, PolicySettings};
+use crate::session::LoadedSession;
+use crate::store::body::BodyError;
+
+impl LoadedSession {
+    /// The results that are sent otherwise than they stand in the transcript, as a plan of nothing else; none where the rules
+    /// or the transcript know of none. Markers and messages are read where they were not yet.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn stored_pruning_plan(&self) -> Result<Option<Plan>, BodyError> {
+        if self.ruleset.id.rules().pruner != (Pruner::Projections { stored: true }) {
+            return Ok(None);
+        }
+        let read = match &self.details {
+            Some(_) => self.clone(),
+            None => self.clone().load_details()?,
+        };
+        let is_any =
+            read.details.as_ref().is_some_and(|closer| !closer.stored_pruning.projections.is_empty());
+        let settings =
+            PolicySettings { enabled: PolicySet::of(&[Policy::Prune]), ..self.configured_settings.clone() };
+        let plan = is_any.then(|| read.plan(&settings, Gate::Off).ok()).flatten();
+        Ok(plan.filter(|plan| !plan.is_empty()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+    use crate::policy::{Fate, Reason};
+    use crate::session::testing::{call, loaded_session, message, result, transcript, user};
+
+    fn marker(data: &str) -> String {
+        format!(r#"{{"type":"custom","customType":"openclaw.cache-ttl","data":{data}}}"#)
+    }
+
+    fn session(markers: &[String]) -> LoadedSession {
+        let long = "x".repeat(5000);
+        let mut lines = vec![user("go")];
+        for at in 0..3 {
+            let id = format!("c{at}");
+            lines.extend([call(&id, "exec", "{}"), result(&id, "exec", &long, "")]);
+        }
+        lines.extend((0..4).map(|_| message(r#"{"role":"assistant","content":[]}"#)));
+        lines.extend_from_slice(markers);
+        let mut session = loaded_session(&transcript(&lines), 200_000.0);
+        session.ruleset.id = Ruleset::V2026_9_2;
+        session.configured_settings = PolicySettings::built_in(Ruleset::V2026_9_2, 200_000.0);
+        session
+    }
+
+    #[test]
+    fn what_calls_before_did_is_told_whatever_the_gate_says() {
+        let data = r#"{"prunedToolResults":[{"key":"tool:c0","mode":"hard","placeholder":"gone"},{"key":"tool:c1","mode":"soft"}]}"#;
+        let session = session(&[marker(data), marker(r#"{"timestamp":5}"#)]);
+        let plan = session.stored_pruning_plan().unwrap().unwrap();
+        let fates: Vec<_> = plan.fates().iter().map(|fate| (fate.fate, fate.reason)).collect();
+        assert_eq!(fates[2], (Fate::Cleared, Reason::RememberedClear));
+        assert_eq!(fates[4], (Fate::SoftTrimmed, Reason::RememberedTrim));
+        assert_eq!(fates[6].0, Fate::Kept);
+        assert_eq!(plan.fates()[2].after.value(), Ok(4.0));
+        assert!(plan.total_after() < plan.total_before());
+    }
+
+    #[test]
+    fn without_a_marker_that_holds_any_nothing_is_remembered() {
+        assert!(session(&[marker(r#"{"timestamp":5}"#)]).stored_pruning_plan().unwrap().is_none());
+        let empty = marker(r#"{"prunedToolResults":[]}"#);
+        let before = marker(r#"{"prunedToolResults":[{"key":"tool:c0","mode":"soft"}]}"#);
+        assert!(session(&[before.clone(), empty]).stored_pruning_plan().unwrap().is_none());
+        let reset = r#"{"type":"reset"}"#.to_owned();
+        assert!(session(&[before.clone(), reset]).stored_pruning_plan().unwrap().is_none());
+        let mut other = session(&[before]);
+        other.ruleset.id = Ruleset::V2026_3_2;
+        assert!(other.stored_pruning_plan().unwrap().is_none());
+    }
+
+    #[test]
+    fn an_open_gate_prunes_anew_beside_what_is_remembered() {
+        let data = r#"{"prunedToolResults":[{"key":"tool:c0","mode":"soft"}]}"#;
+        let mut session = session(&[marker(data)]).load_details().unwrap();
+        session.window.tokens = 4000.0;
+        let settings = PolicySettings {
+            enabled: PolicySet::of(&[Policy::Prune]),
+            ..session.configured_settings.clone()
+        };
+        let plan = session.plan(&settings, Gate::Open { idle_ms: 1e9 }).unwrap();
+        let reasons = [2, 4, 6].map(|at: usize| plan.fates()[at].reason);
+        assert_eq!(reasons, [Reason::RememberedTrim, Reason::SoftTrim, Reason::SoftTrim]);
+        assert!(plan.pruning.ratio_before > 0.7 && plan.pruning.ratio_after < 0.7);
+    }
+}

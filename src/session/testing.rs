@@ -1,0 +1,147 @@
+//! Sessions made of a few lines in memory, for tests of what is read and shown.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use crate::context::build_context;
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::pruning::PruneSettings;
+use crate::gateway::window::{WindowInfo, WindowSource};
+use crate::ids::{EntryIx, Epoch, LineIds, SessionKey};
+use crate::js;
+use crate::plan::Plan;
+use crate::policy::PolicySettings;
+use crate::policy::prune::{Gate, last_touch};
+use crate::session::next_prompt::NextPrompt;
+use crate::session::overflow::find_overflows;
+use crate::session::{LoadedSession, SessionItem};
+use crate::store::load::load;
+use crate::store::source::Source;
+use crate::transcript::{Leaf, Tree};
+
+/// A transcript of a header and these entries, each the child of the one before unless it names a parent.
+/// Ids are `e0`, `e1`, … by position.
+pub(crate) fn transcript(entries: &[String]) -> String {
+    let mut text = String::from(
+        "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-11-19T13:00:00.000Z\"}\n",
+    );
+    for (at, entry) in entries.iter().enumerate() {
+        let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
+        let time = format!("2026-11-19T13:{:02}:07.000Z", at % 60);
+        let rest = entry.trim_start_matches('{');
+        let _ = writeln!(text, "{{\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"{time}\",{rest}");
+    }
+    text
+}
+
+/// A message entry around a message.
+pub(crate) fn message(message: &str) -> String {
+    format!(r#"{{"type":"message","message":{message}}}"#)
+}
+
+/// A user turn.
+pub(crate) fn user(text: &str) -> String {
+    message(&format!(r#"{{"role":"user","content":{}}}"#, quoted(text)))
+}
+
+/// An assistant that calls one tool.
+pub(crate) fn call(id: &str, tool: &str, arguments: &str) -> String {
+    message(&format!(
+        r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"{id}","name":"{tool}","arguments":{arguments}}}],"stopReason":"toolUse"}}"#
+    ))
+}
+
+/// What a tool returned; `rest` are further members, each with a comma before it.
+pub(crate) fn result(id: &str, tool: &str, text: &str, rest: &str) -> String {
+    message(&format!(
+        r#"{{"role":"toolResult","toolCallId":"{id}","toolName":"{tool}","content":[{{"type":"text","text":{}}}]{rest}}}"#,
+        quoted(text)
+    ))
+}
+
+/// A text as JSON.
+pub(crate) fn quoted(text: &str) -> String {
+    js::stringify_str(&text.into())
+}
+
+/// A session read from memory, on an eligible model with this window.
+pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
+    let source = Source::from_memory("memory.jsonl", text.as_bytes());
+    let index = load(&source, &mut LineIds, &mut |_, _| true).expect("memory is readable");
+    let tree = Tree::new(&index);
+    let context = build_context(&index, &tree, &Leaf::Own);
+    let context_throws = context.is_err();
+    let context = context.unwrap_or_default();
+    let inspection = LoadedSession {
+        item: item(),
+        source,
+        context_throws,
+        context: Arc::new(context),
+        tree: Arc::new(tree),
+        leaf: Leaf::Own,
+        provider: "anthropic".into(),
+        model: "claude-opus-4-6".into(),
+        ruleset: crate::gateway::ruleset::RulesetChoice::default(),
+        route: crate::gateway::eligibility::ModelRoute::default(),
+        window: WindowInfo { tokens: window, source: WindowSource::Default, model_tokens: window },
+        price: None,
+        fixed_chars: None,
+        prompt_report: None,
+        measured: Err(crate::session::Unmeasured::NoUsage),
+        last_call_ms: None,
+        last_cache_touch_ms: last_touch(&index),
+        unfinished_commit: None,
+        overflows: Arc::default(),
+        partial_counts: Arc::default(),
+        next_prompt: Arc::default(),
+        index: Arc::new(index),
+        limits: crate::session::context_limits::ContextLimits::default(),
+        config: Arc::new(GatewayConfig::empty()),
+        setting_rows: Vec::new(),
+        configured_settings: PolicySettings::default(),
+        details: None,
+        pruning_configured: true,
+        epoch: Epoch::default(),
+        successor: None,
+        extends_epoch: None,
+    };
+    let overflows = find_overflows(&inspection.overflow_scope());
+    let mut counted = LoadedSession { overflows: overflows.into(), ..inspection };
+    counted.next_prompt = Arc::new(NextPrompt::from_counts(&counted.prompt_counts()));
+    counted
+}
+
+/// The plan of these settings with the gate open.
+pub(crate) fn prune_plan(inspection: &LoadedSession, settings: &PruneSettings) -> Plan {
+    inspection
+        .plan(&PolicySettings::pruning_only(settings.clone()), Gate::Open { idle_ms: 1e9 })
+        .expect("these messages can be measured")
+}
+
+/// Where the entry `e<number>` stands.
+pub(crate) fn entry_ix(number: usize) -> EntryIx {
+    EntryIx(number as u32)
+}
+
+/// A session as a list has it, nothing read.
+pub(crate) fn item() -> SessionItem {
+    SessionItem {
+        key: SessionKey("agent:main:main".into()),
+        agent: "main".into(),
+        kind: "main".into(),
+        title: "telegram 8812".into(),
+        id: "s".into(),
+        path: None,
+        provider: "anthropic".into(),
+        model: "claude-opus-4-6".into(),
+        ruleset: crate::gateway::ruleset::Ruleset::default(),
+        window: 200_000,
+        tokens: None,
+        entries: None,
+        overflows: None,
+        compactions: None,
+        updated_ms: None,
+        bytes: 0,
+        marks: Vec::new(),
+    }
+}

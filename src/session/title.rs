@@ -1,0 +1,146 @@
+//! A session's title: the name it was given, else the first words that the person said.
+
+use std::borrow::Cow;
+
+use crate::gateway::ruleset::PiChange;
+use crate::js::JsString;
+use crate::redact::{SecretDisplay, masked};
+use crate::session::SessionItem;
+use crate::session::message::excerpt::content_texts;
+use crate::store::body;
+use crate::store::entry::{EntryKind, Role};
+use crate::store::index::Index;
+use crate::store::source::Source;
+use crate::transcript::envelope::{UnwrappedMessage, unwrap_message};
+use crate::transcript::labels;
+
+/// Chars of a title made from a text, the ellipsis included.
+const TITLE_CHARS: usize = 60;
+/// Chars that stay of a title that holds a secret: cut in the middle, its shape would no longer show.
+const SECRET_CHARS: usize = TITLE_CHARS + 512;
+/// UTF-16 units that are read of a text.
+const TEXT_UNITS: usize = 1 << 18;
+
+/// The title of a session, its secrets hidden or shown.
+pub fn shown_title(item: &SessionItem, secrets: SecretDisplay) -> Cow<'_, str> {
+    match secrets.apply(&item.title) {
+        Cow::Borrowed(title) => Cow::Borrowed(title),
+        Cow::Owned(masked) => Cow::Owned(truncate(&masked)),
+    }
+}
+
+/// The name of a session as lists write it, its secrets hidden or shown. Masked first: the name of a channel loses the colon
+/// that tells a secret.
+pub fn shown_name(item: &SessionItem, secrets: SecretDisplay) -> Cow<'_, str> {
+    match shown_title(item, secrets) {
+        Cow::Borrowed(_) => item.display_name(),
+        Cow::Owned(title) => Cow::Owned(SessionItem { title, ..item.clone() }.display_name().into_owned()),
+    }
+}
+
+/// The mark of an envelope before a title, and the title's words.
+pub fn split_envelope(title: &str) -> (&str, &str) {
+    let end = title.starts_with('⟨').then(|| title.find('⟩')).flatten();
+    title.split_at(end.map_or(0, |at| at + '⟩'.len_utf8()))
+}
+
+/// A name for a session no row names: its own (store K9), else what was asked first (store C10, R4).
+pub(super) fn title(source: &Source, index: &Index) -> Option<String> {
+    if let Some(name) = labels::session_name(index).filter(|_| index.pi_release.has(PiChange::ClearsNames)) {
+        return Some(one_line(&name));
+    }
+    let named = !index.pi_release.has(PiChange::ClearsNames);
+    let names = index.auxiliary_entries().rev().filter(|(_, entry)| entry.kind == EntryKind::SessionInfo);
+    let mut names =
+        names.filter_map(|(_, entry)| index.value_text(entry.payload)).map(|name| one_line(&name));
+    let own = names.find(|name| named && !name.is_empty());
+    own.or_else(|| first_user_words(source, index))
+}
+
+/// The first words of the first user message. One that is all envelope gives its mark.
+fn first_user_words(source: &Source, index: &Index) -> Option<String> {
+    let asked = index.iter().find(|(_, entry)| entry.role() == Some(Role::User))?.0;
+    let message = body::read_message(source, index, asked).ok().flatten()?;
+    let texts: Vec<String> = content_texts(message.get("content")).map(title_words).collect();
+    let opened: Vec<_> = texts.iter().map(|text| unwrap_message(text)).collect();
+    let mark = opened.iter().find_map(UnwrappedMessage::mark_prefix);
+    let said = opened.iter().map(|opened| one_line(opened.text)).find(|said| !said.is_empty());
+    match (mark, said) {
+        (Some(mark), Some(said)) => Some(one_line(&format!("{mark} {said}"))),
+        (mark, said) => mark.or(said),
+    }
+}
+
+fn title_words(text: &JsString) -> String {
+    text.slice(0, TEXT_UNITS).to_string_lossy()
+}
+
+/// White space collapsed, cut to 60 chars (store C10). A text with a secret is cut when it is shown.
+fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > 4 * SECRET_CHARS {
+            break;
+        }
+    }
+    let long: String = line.chars().take(SECRET_CHARS).collect();
+    if long.chars().count() > TITLE_CHARS && matches!(masked(&long), Cow::Owned(_)) {
+        return long;
+    }
+    truncate(&long)
+}
+
+fn truncate(line: &str) -> String {
+    if line.chars().count() <= TITLE_CHARS {
+        return line.to_owned();
+    }
+    line.chars().take(TITLE_CHARS - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::testing;
+
+    #[test]
+    fn a_secret_that_the_end_of_a_title_cuts_is_masked() {
+        let words = "please deploy the new release of the gateway with";
+        let text = format!("{words} sk-ant-api03-Zx81Kq92Lm37Vb64Nc55Qw");
+        let mut item = testing::item();
+        item.title = one_line(&text);
+        assert_eq!(shown_title(&item, SecretDisplay::Hidden), format!("{words} [redacted…"));
+        assert_eq!(shown_title(&item, SecretDisplay::Shown), text);
+    }
+
+    #[test]
+    fn a_secret_behind_a_word_that_looks_like_a_channel_is_masked() {
+        let mut item = testing::item();
+        item.title = "password:tall9-orange".to_owned();
+        assert_eq!(shown_name(&item, SecretDisplay::Hidden), "password [redacted:value]");
+        assert_eq!(shown_title(&item, SecretDisplay::Shown), "password:tall9-orange");
+        item.title = "telegram:8812".to_owned();
+        assert_eq!(shown_name(&item, SecretDisplay::Hidden), "telegram 8812");
+        assert_eq!(shown_title(&item, SecretDisplay::Hidden), "telegram:8812");
+    }
+
+    #[test]
+    fn the_mark_of_a_title_is_split_from_its_words() {
+        assert_eq!(split_envelope("⟨telegram⟩ find it"), ("⟨telegram⟩", " find it"));
+        assert_eq!(split_envelope("⟨cron⟩"), ("⟨cron⟩", ""));
+        assert_eq!(split_envelope("find ⟨it⟩"), ("", "find ⟨it⟩"));
+    }
+
+    #[test]
+    fn a_title_without_secrets_is_cut_as_it_is_kept() {
+        let text = "word ".repeat(40);
+        let mut item = testing::item();
+        item.title = one_line(&text);
+        assert_eq!(item.title.chars().count(), TITLE_CHARS);
+        assert!(item.title.ends_with('…'));
+        assert_eq!(shown_title(&item, SecretDisplay::Hidden), item.title);
+    }
+}

@@ -1,0 +1,175 @@
+//! What a session took in all, on every branch and beside the conversation (store-pi-1.5 B12).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::gateway::catalog::Price;
+use crate::ids::EntryIx;
+use crate::replay::Cost;
+use crate::session::LoadedSession;
+use crate::session::price::list_prices;
+use crate::store::entry::Usage;
+use crate::store::index::Index;
+use crate::store::intern::ValueIx;
+use crate::transcript::copied_in_file;
+
+/// Usage of several calls, summed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct UsageTotals {
+    /// How many were counted.
+    pub calls: usize,
+    /// Tokens neither read from nor written to the cache.
+    pub input: f64,
+    /// Tokens of the replies.
+    pub output: f64,
+    /// Tokens read from the cache.
+    pub cache_read: f64,
+    /// Tokens written to the cache.
+    pub cache_write: f64,
+    /// Their cost.
+    pub cost: Cost,
+}
+
+impl UsageTotals {
+    fn add(mut self, usage: &Usage, price: Option<&Price>) -> Self {
+        // What is odd about one count is not to spoil the sum.
+        let finite = |value: f64| if value.is_finite() { value } else { 0.0 };
+        self.calls += 1;
+        self.input += finite(usage.input);
+        self.output += finite(usage.output);
+        self.cache_read += finite(usage.cache_read);
+        self.cache_write += finite(usage.cache_write);
+        self.cost.add_usage(usage, price);
+        self
+    }
+}
+
+/// What a session took.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct SessionUsage {
+    /// Answers of the model, on every branch; copies left out, since they were paid for once.
+    pub answers: UsageTotals,
+    /// Answers that failed or were aborted: billed all the same.
+    pub failed: UsageTotals,
+    /// Work beside the conversation: `usage` entries, summaries of compactions and branches, calls made by tools.
+    pub side_calls: UsageTotals,
+}
+
+impl SessionUsage {
+    /// The cost of all of them.
+    pub fn cost(&self) -> Cost {
+        self.answers.cost.combined_with(self.failed.cost).combined_with(self.side_calls.cost)
+    }
+}
+
+/// What a whole transcript tells of its costs.
+pub fn session_usage(inspection: &LoadedSession) -> SessionUsage {
+    let index = &*inspection.index;
+    let prices = PriceCache::new(inspection);
+    let copies = copied_in_file(index);
+    let answers: Vec<(EntryIx, Usage)> = index
+        .iter()
+        .filter(|(ix, _)| !copies.contains(ix))
+        .filter_map(|(ix, entry)| Some((ix, entry.message?.usage.filter(Usage::has_prompt_tokens)?)))
+        .collect();
+    let mut beside: Vec<(EntryIx, Usage)> =
+        index.unanchored_usage.iter().map(|(ix, usage)| (*ix, *usage)).collect();
+    // Sums of doubles depend on their order.
+    beside.sort_by_key(|(ix, _)| *ix);
+    let (failed, beside): (Vec<_>, Vec<_>) =
+        beside.into_iter().partition(|(ix, _)| index.entry(*ix).is_model_call());
+    let sum = |calls: Vec<(EntryIx, Usage)>| {
+        calls.iter().fold(UsageTotals::default(), |spent, (ix, usage)| {
+            spent.add(usage, prices.price_of(*ix).as_ref())
+        })
+    };
+    SessionUsage {
+        answers: sum(answers),
+        failed: sum(without_copies(index, failed)),
+        side_calls: sum(beside),
+    }
+}
+
+/// The list prices of the models of a transcript.
+pub(crate) struct PriceCache<'a> {
+    inspection: &'a LoadedSession,
+    prices: HashMap<(ValueIx, ValueIx), Option<Price>>,
+}
+
+impl<'a> PriceCache<'a> {
+    pub(crate) fn new(inspection: &'a LoadedSession) -> Self {
+        let entries = inspection.index.iter().map(|(ix, _)| ix);
+        Self { inspection, prices: list_prices(inspection, entries) }
+    }
+
+    /// The list price of the model that an entry names, else that of the session's model.
+    pub(crate) fn price_of(&self, ix: EntryIx) -> Option<Price> {
+        let model = self.inspection.index.entry(ix).model;
+        model.map_or(self.inspection.price, |model| self.prices.get(&model).copied().flatten())
+    }
+}
+
+/// Failed answers without their copies: a branch that was rewritten holds them again, with the same usage and text.
+fn without_copies(index: &Index, mut failed: Vec<(EntryIx, Usage)>) -> Vec<(EntryIx, Usage)> {
+    let mut seen = HashSet::new();
+    failed.retain(|(ix, usage)| {
+        let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost];
+        seen.insert((parts.map(f64::to_bits), index.entry(*ix).message.map(|size| size.text_chars)))
+    });
+    failed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::testing::loaded_session;
+
+    fn answer(id: &str, parent: &str, input: u32, cost: f64) -> String {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-11-01T00:00:00.000Z","message":{{"role":"assistant","content":[{{"type":"text","text":"hi"}}],"provider":"p","model":"m","stopReason":"stop","usage":{{"input":{input},"output":5,"cacheRead":2,"cacheWrite":1,"totalTokens":{},"cost":{{"total":{cost}}}}}}}}}"#,
+            input + 8
+        )
+    }
+
+    #[test]
+    fn answers_of_all_branches_and_the_work_beside_them_are_summed_and_copies_are_not() {
+        let usage = r#"{"type":"usage","id":"u1","parentId":"a1","timestamp":"2026-11-01T00:00:00.000Z","usage":{"input":100,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":100,"cost":{"total":0.5}}}"#;
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/"}"#.to_owned(),
+            r#"{"type":"message","id":"m1","parentId":null,"timestamp":"2026-11-01T00:00:00.000Z","message":{"role":"user","content":"q"}}"#.to_owned(),
+            answer("a1", "m1", 10, 0.25),
+            usage.to_owned(),
+            answer("a2", "m1", 20, 1.0),
+            // A branch that was rewritten holds the first answer again.
+            answer("c1", "m1", 10, 0.25),
+        ];
+        let spent = session_usage(&loaded_session(&lines.join("\n"), 200_000.0));
+        assert_eq!((spent.answers.calls, spent.answers.input, spent.answers.output), (2, 30.0, 10.0));
+        assert_eq!((spent.answers.cache_read, spent.answers.cache_write), (4.0, 2.0));
+        assert_eq!(
+            (spent.side_calls.calls, spent.side_calls.input, spent.side_calls.cost.recorded),
+            (1, 100.0, Some(0.5))
+        );
+        assert_eq!((spent.cost().recorded, spent.cost().unrecorded_calls), (Some(1.75), 0));
+    }
+
+    #[test]
+    fn what_nobody_counted_costs_nothing_that_is_known() {
+        assert_eq!(SessionUsage::default().cost(), Cost::default());
+    }
+
+    #[test]
+    fn a_failed_call_is_billed_once_though_a_rewritten_branch_holds_it_again() {
+        let failed = |id: &str| {
+            answer(id, "m1", 10, 0.25).replace(r#""stopReason":"stop""#, r#""stopReason":"aborted""#)
+        };
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/"}"#.to_owned(),
+            r#"{"type":"message","id":"m1","parentId":null,"timestamp":"2026-11-01T00:00:00.000Z","message":{"role":"user","content":"q"}}"#.to_owned(),
+            failed("a1"),
+            failed("c1"),
+        ];
+        let spent = session_usage(&loaded_session(&lines.join("\n"), 200_000.0));
+        assert_eq!((spent.answers.calls, spent.failed.calls), (0, 1));
+        assert_eq!((spent.cost().recorded, spent.cost().is_estimated()), (Some(0.25), false));
+    }
+}

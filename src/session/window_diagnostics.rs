@@ -1,0 +1,217 @@
+//! What is odd about the windows that different places of the gateway go by.
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::format::format_count;
+use crate::gateway::ruleset::Ruleset;
+use crate::gateway::window::WindowSource;
+use crate::gateway::window_guard::{WindowGuard, guard_window};
+use crate::gateway::window_lookup::StatusWindowSource;
+use crate::gateway::window_rules::{WindowVerdict, judge_window, too_small_text};
+use crate::session::LoadedSession;
+use crate::session::overflow::OverflowKind;
+use crate::store::intern::ValueIx;
+
+impl LoadedSession {
+    /// What this version of the gateway thinks of the window of the next call (compaction 7.2; 12, row "Window
+    /// guard"). pi alone has no such guard.
+    pub fn window_guard(&self) -> WindowGuard {
+        let verdict = self.window_verdict();
+        let (should_warn, should_block) = (verdict.should_warn, verdict.should_block);
+        let on = self.limits.is_gateway_run;
+        let guard = guard_window(self.window, None, None);
+        WindowGuard { should_warn: on && should_warn, should_block: on && should_block, ..guard }
+    }
+
+    /// Whether nobody named the window: it is the gateway's default, or the one that the runtime fills in for a listed
+    /// model without one.
+    pub fn is_window_assumed(&self) -> bool {
+        let listed = || self.config.registry_model(&self.item.agent, &self.provider, &self.model);
+        match self.window.source {
+            WindowSource::Default => true,
+            WindowSource::Model => listed().is_some_and(|(_, model)| !model.has_own_window),
+            WindowSource::ModelsConfig | WindowSource::AgentContextTokens => false,
+        }
+    }
+
+    /// What settled the window, in words.
+    pub fn describe_window_source(&self) -> &'static str {
+        if self.is_window_assumed() { WindowSource::Default.label() } else { self.window.source.label() }
+    }
+
+    /// The smallest window that refusals of the session's model name, in tokens, where that is below the believed one.
+    pub fn smallest_refused_window(&self) -> Option<u64> {
+        let is_own = |model: (ValueIx, ValueIx)| {
+            let names = (self.index.values.text(model.0), self.index.values.text(model.1));
+            names == (Some(self.provider.clone()), Some(self.model.clone()))
+        };
+        let own = self.overflows.iter().filter(|overflow| overflow.kind == OverflowKind::Refused);
+        let own = own.filter(|overflow| overflow.model.is_none_or(is_own));
+        let named = own.filter_map(|overflow| overflow.prompt_limit().or_else(|| overflow.prompt_tokens()));
+        named.filter(|tokens| *tokens > 0 && (*tokens as f64) < self.window.tokens).min()
+    }
+
+    fn window_verdict(&self) -> WindowVerdict {
+        let rules = self.ruleset.id.rules();
+        judge_window(rules, self.window.tokens, self.limits.runtime_window)
+    }
+}
+
+/// Findings about the window: too small, or told differently elsewhere.
+pub(super) fn collect(inspection: &LoadedSession) -> Vec<Diagnostic> {
+    if !inspection.limits.is_gateway_run {
+        return Vec::new();
+    }
+    guard_diagnostic(inspection)
+        .into_iter()
+        .chain(status_window_diagnostic(inspection))
+        .chain(stored_window_diagnostic(inspection))
+        .collect()
+}
+
+fn diagnostic(inspection: &LoadedSession, severity: Severity, what: String, next: &str) -> Diagnostic {
+    Diagnostic::new(&*inspection.index.path, severity, what, next).about(inspection.item.key.0.as_str())
+}
+
+/// The gateway warns of the window, or refuses the model (compaction 7.2).
+fn guard_diagnostic(inspection: &LoadedSession) -> Option<Diagnostic> {
+    let guard = inspection.window_guard();
+    let log = guard.log_line(&inspection.provider, &inspection.model)?;
+    let newest = inspection.ruleset.id == Ruleset::V2026_9_2;
+    let error = guard.error().map(|error| {
+        if newest { too_small_text(inspection.window, &inspection.window_verdict()) } else { error }
+    });
+    let (what, next) = match error {
+        Some(error) => (
+            format!("the gateway refuses to run: {error}"),
+            "Raise contextWindow of the model, or agents.defaults.contextTokens, over that, or choose another model.",
+        ),
+        None => (
+            if newest {
+                "the gateway warns of so small a window".to_owned()
+            } else {
+                format!("the gateway warns: {log}")
+            },
+            "Of so small a window the reserve of a compaction leaves little or nothing: look at compaction.reserveTokensFloor.",
+        ),
+    };
+    Some(diagnostic(inspection, Severity::Warning, what, next))
+}
+
+/// The status line promises another window than the runtime compacts by (compaction 7.6, 2.8).
+fn status_window_diagnostic(inspection: &LoadedSession) -> Option<Diagnostic> {
+    let (shown, used) = (inspection.limits.status_window, inspection.limits.runtime_window);
+    let what = format!(
+        "the status line shows a window of {}, but the runtime compacts by {}",
+        format_count(shown),
+        format_count(used)
+    );
+    let next = match inspection.limits.status_window_source {
+        StatusWindowSource::Long => {
+            "The parameter context1m changes what is shown only: set contextWindow of the model in models.providers to what it really takes."
+        }
+        StatusWindowSource::SameId => {
+            "The status line takes contextWindow of this model id at another provider of models.providers: give the model of this provider the window that it really takes."
+        }
+        StatusWindowSource::Known => {
+            "The status line knows the model's id from the catalogue; contextWindow of the model in models.providers, or the default for it, says less: set it to what the model really takes."
+        }
+        StatusWindowSource::Default => {
+            "The status line falls back on the default; contextWindow of the model in models.providers says less."
+        }
+    };
+    (shown > used && !inspection.model.is_empty())
+        .then(|| diagnostic(inspection, Severity::Warning, what, next))
+}
+
+/// The row keeps another window than the one its next run goes by (compaction 7.7).
+fn stored_window_diagnostic(inspection: &LoadedSession) -> Option<Diagnostic> {
+    let (stored, used) = (inspection.limits.stored_totals.context_tokens?, inspection.window.tokens);
+    let next_stored = inspection.limits.stored_window;
+    let again = if next_stored == stored { ", and stores it again" } else { "" };
+    let what = format!(
+        "its row says contextTokens {}, but the next run goes by {}{again}",
+        format_count(stored),
+        format_count(used)
+    );
+    let next =
+        "The share of the window that lists show comes from the row; rules go by the window of the run.";
+    (stored != used).then(|| diagnostic(inspection, Severity::Note, what, next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::testing::{loaded_session, transcript, user};
+
+    fn found(change: fn(&mut LoadedSession)) -> Vec<(Severity, String)> {
+        let mut inspection = loaded_session(&transcript(&[user("x")]), 200_000.0);
+        change(&mut inspection);
+        collect(&inspection).into_iter().map(|finding| (finding.severity, finding.message)).collect()
+    }
+
+    #[test]
+    fn windows_that_agree_are_not_worth_a_word() {
+        assert_eq!(found(|it| it.limits.stored_totals.context_tokens = Some(200_000.0)), []);
+    }
+
+    #[test]
+    fn a_small_window_is_told_in_the_gateways_words() {
+        let warned = found(|it| it.window.tokens = 20_000.0);
+        let log = "the gateway warns: low context window: anthropic/claude-opus-4-6 ctx=20000 (warn<32000) source=default";
+        assert_eq!(warned, [(Severity::Warning, log.to_owned())]);
+        let refused = found(|it| it.window.tokens = 8_000.0);
+        assert!(refused[0].1.ends_with("too small (8000 tokens). Minimum is 16000."), "{}", refused[0].1);
+    }
+
+    #[test]
+    fn a_status_line_that_promises_a_million_is_told() {
+        let said = found(|it| it.limits.status_window = 1_048_576.0);
+        assert_eq!(said.len(), 1);
+        assert!(
+            said[0]
+                .1
+                .replace('\u{a0}', " ")
+                .contains("window of 1 048 576, but the runtime compacts by 200 000")
+        );
+    }
+
+    #[test]
+    fn a_window_that_nobody_named_says_so() {
+        let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
+        assert_eq!(session.describe_window_source(), "default, nobody named it");
+        session.window.source = WindowSource::ModelsConfig;
+        assert_eq!(session.describe_window_source(), "config");
+        assert_eq!(session.smallest_refused_window(), None);
+    }
+
+    #[test]
+    fn the_advice_names_the_key_that_disagrees_and_context1m_only_where_it_is_set() {
+        let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
+        session.limits.status_window = 1_048_576.0;
+        let mut next = |from| {
+            session.limits.status_window_source = from;
+            collect(&session)[0].advice.clone()
+        };
+        assert!(next(StatusWindowSource::Long).contains("context1m"));
+        assert!(next(StatusWindowSource::SameId).contains("another provider"));
+        for from in [StatusWindowSource::SameId, StatusWindowSource::Known, StatusWindowSource::Default] {
+            let words = next(from);
+            assert!(!words.contains("context1m") && words.contains("contextWindow"), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_row_that_keeps_another_window_is_told_and_pi_has_no_such_row() {
+        let said = found(|it| {
+            it.limits.stored_totals.context_tokens = Some(100_000.0);
+            it.limits.stored_window = 100_000.0;
+        });
+        assert_eq!(said.len(), 1);
+        assert!(said[0].1.ends_with("and stores it again"));
+        let pi = found(|it| {
+            it.limits.is_gateway_run = false;
+            it.window.tokens = 8_000.0;
+        });
+        assert_eq!(pi, []);
+    }
+}

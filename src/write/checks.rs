@@ -1,0 +1,96 @@
+//! What was checked before something is written, in words, and what is worth knowing then.
+
+use std::path::Path;
+
+use crate::commit::{LockState, PreparedCommit, ReceiptKind, lock_state};
+use crate::ids::EntryIx;
+use crate::js;
+use crate::plan::Plan;
+use crate::policy::{Policy, Reason};
+use crate::session::LoadedSession;
+use crate::store::key::SessionKind;
+use crate::write::request::{CheckStatus, WriteAction, WriteRequest};
+use crate::write::rewrite_loss::find_rewrite_loss;
+
+/// What was checked, and what is worth knowing. Everything that must hold was refused before.
+pub(super) fn run_checks(
+    request: &WriteRequest<'_>,
+    prepared: &PreparedCommit,
+    now_ms: i64,
+) -> Vec<(CheckStatus, String)> {
+    let inspection = request.session;
+    let mut checks = vec![(CheckStatus::Passed, describe_unchanged(inspection))];
+    if prepared.kind == ReceiptKind::Commit {
+        checks.push((CheckStatus::Passed, "tool calls paired".to_owned()));
+    }
+    checks.push(lock_check(&prepared.path, now_ms));
+    if prepared.kind == ReceiptKind::Commit {
+        checks.push((CheckStatus::Passed, "sizes match the plan".to_owned()));
+    }
+    if let WriteAction::Commit { plan, .. } = &request.action {
+        checks.extend(rewrite_check(inspection, plan));
+        checks.extend(describe_lost_tail(plan).map(|words| (CheckStatus::Warning, words)));
+    }
+    checks.push((CheckStatus::Warning, describe_live_writer(inspection)));
+    checks.extend(prepared.warnings.iter().map(|warning| (CheckStatus::Warning, warning.clone())));
+    checks
+}
+
+/// Preparing compares the file with what was read; the time is that of the last entry read.
+fn describe_unchanged(inspection: &LoadedSession) -> String {
+    let index = &inspection.index;
+    let last = index.last().map(|ix: EntryIx| index.entry(ix).time_ms).filter(|time| time.is_finite());
+    let iso = last.map(|ms| js::iso_text(ms as i64));
+    let clock = iso.as_deref().and_then(|iso| iso.get(11..19));
+    clock.map_or_else(|| "unchanged since it was read".into(), |clock| format!("unchanged since {clock} UTC"))
+}
+
+fn lock_check(path: &Path, now_ms: i64) -> (CheckStatus, String) {
+    match lock_state(path, now_ms) {
+        Ok(LockState::Free) => (CheckStatus::Passed, "lock free, taken on yes".to_owned()),
+        Ok(LockState::Stale { reasons }) => {
+            let words: Vec<&str> = reasons.iter().map(|reason| reason.as_str()).collect();
+            (CheckStatus::Warning, format!("a lock was left behind ({}); it is taken over", words.join(", ")))
+        }
+        Ok(LockState::Held { pid, .. }) => {
+            let who = pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
+            (CheckStatus::Warning, format!("locked by {who}: a run is going on, writing will be refused"))
+        }
+        Err(error) => (CheckStatus::Warning, format!("the lock cannot be read: {error}")),
+    }
+}
+
+/// What a program that has the session open makes of the branch (store P10, R7).
+fn describe_live_writer(inspection: &LoadedSession) -> String {
+    if inspection.item.kind == SessionKind::Pi.as_str() || inspection.ruleset.id.is_pi() {
+        "pi takes no lock: close it first, else it goes on with the branch it has, and what it writes next is last".to_owned()
+    } else {
+        "a gateway that runs sees the branch on its next call".to_owned()
+    }
+}
+
+/// Where results are cut: what the gateway's own way of doing it would lose.
+fn rewrite_check(inspection: &LoadedSession, plan: &Plan) -> Option<(CheckStatus, String)> {
+    if !plan.settings.enabled.has(Policy::Truncate) {
+        return None;
+    }
+    match find_rewrite_loss(inspection) {
+        Ok(loss) => loss.map(|loss| (CheckStatus::Passed, loss.description())),
+        Err(error) => Some((
+            CheckStatus::Warning,
+            format!("what the gateway's rewrite would lose is not known: {error}"),
+        )),
+    }
+}
+
+/// What the compaction before kept, and this one neither summarises nor keeps (compaction 3.3).
+fn describe_lost_tail(plan: &Plan) -> Option<String> {
+    let lost = plan.fates().iter().filter(|fate| fate.reason == Reason::LostTail).count();
+    let messages = if lost == 1 { "message" } else { "messages" };
+    (lost > 0).then(|| {
+        format!(
+            "{lost} {messages} that the last summary left in place are in no summary and leave the context, as when \
+             the gateway compacts"
+        )
+    })
+}

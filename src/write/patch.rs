@@ -1,0 +1,102 @@
+//! Changed settings of a session as a patch for `openclaw.json`, or for pi's own settings, each at the path it is read
+//! from; what no key sets is told in comments. Shown, copied and saved, never applied by us.
+
+use std::path::PathBuf;
+
+use crate::gateway::patch::{WrittenSetting, patches};
+use crate::gateway::prune_setting::Unit;
+use crate::gateway::setting_value::{input_text, ttl_text};
+use crate::js::Value;
+use crate::policy::Policy;
+use crate::policy::settings::{PolicySetting, SettingOwner};
+use crate::session::LoadedSession;
+use crate::session::session_settings;
+use crate::session::session_settings::config_path;
+use crate::session::setting_change::SettingChange;
+
+/// Where the switch of the pruner stands.
+const MODE_PATH: &str = "agents.defaults.contextPruning.mode";
+
+/// A change of the configuration, written down.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConfigPatch {
+    /// JSON5: comments, then one object; empty where nothing is changed.
+    pub text: String,
+    /// `openclaw config set` lines; what they cannot say stands in the text alone.
+    pub commands: Vec<String>,
+}
+
+impl ConfigPatch {
+    /// Of changed rows with their new values. A duration may be in ms or as the file holds it. Pruning is switched on
+    /// where a setting of it is changed and it is off.
+    pub fn from_rows<'a>(on: bool, rows: impl IntoIterator<Item = (&'a PolicySetting, &'a Value)>) -> Self {
+        Self::new(on, Vec::new(), &rows.into_iter().collect::<Vec<_>>())
+    }
+
+    /// Of changes of a session's settings; of the same key the last one counts.
+    pub fn from_changes(inspection: &LoadedSession, changes: &[SettingChange]) -> Self {
+        let last = |key: &str| changes.iter().rev().find(|change| change.key == key);
+        let rows = inspection.setting_rows.iter();
+        let rows: Vec<_> = rows.filter_map(|row| Some((row, &last(&row.key())?.value))).collect();
+        let of_session = session_settings::KEYS.iter().filter_map(|key| {
+            let (file, path) = config_path(inspection, key);
+            Some(WrittenSetting { file, path, value: last(key)?.value.clone() })
+        });
+        Self::new(inspection.pruning_configured, of_session.collect(), &rows)
+    }
+
+    fn new(on: bool, of_session: Vec<WrittenSetting>, rows: &[(&PolicySetting, &Value)]) -> Self {
+        let mut settings = of_session;
+        let mut comments = Vec::new();
+        let mut write = |file: Option<&PathBuf>, path: &str, value: Value| {
+            settings.push(WrittenSetting { file: file.cloned(), path: path.to_owned(), value });
+        };
+        let prunes = rows.iter().any(|(row, _)| row.policy == Policy::Prune);
+        if prunes && !on && !rows.iter().any(|(row, _)| is_mode(row)) {
+            write(None, MODE_PATH, Value::from("cache-ttl"));
+        }
+        for (row, value) in rows {
+            match &row.owner {
+                SettingOwner::Gateway(path) => write(None, path, config_value(row, value)),
+                SettingOwner::Runtime { file, path, .. } => write(Some(file), path, config_value(row, value)),
+                other => comments.push(location_comment(row, value, other)),
+            }
+        }
+        let any = !settings.is_empty();
+        let (text, commands) = patches(&settings);
+        if any {
+            comments.push(text);
+        }
+        Self { text: comments.join("\n"), commands }
+    }
+}
+
+/// The switch of the pruner, which is a text in the file.
+fn is_mode(row: &PolicySetting) -> bool {
+    row.policy == Policy::Prune && row.setting.key == "mode"
+}
+
+/// A value as the file holds it.
+fn config_value(row: &PolicySetting, value: &Value) -> Value {
+    match value.as_bool().filter(|_| is_mode(row)) {
+        Some(on) => Value::from(if on { "cache-ttl" } else { "off" }),
+        None if row.setting.control.unit() == Some(Unit::Milliseconds) => ttl_text(value),
+        None => value.clone(),
+    }
+}
+
+/// Says where a value would have to be set instead.
+fn location_comment(row: &PolicySetting, value: &Value, reader: &SettingOwner) -> String {
+    let why = match reader {
+        SettingOwner::BuiltIn => "built into the gateway, no key sets it",
+        SettingOwner::Server => "derived by the gateway, which asks it of the provider's server",
+        SettingOwner::Client => "set by the client that sends the request, not by the gateway",
+        SettingOwner::Gateway(_) | SettingOwner::Runtime { .. } | SettingOwner::Preview => {
+            "an assumption of this preview, nothing to set"
+        }
+    };
+    // A value may hold anything a person typed; a comment ends with its line.
+    let value: String = input_text(row.setting.control.unit(), value);
+    let value: String = value.chars().filter(|character| !character.is_control()).collect();
+    format!("// {} {value}: {why}", row.key())
+}

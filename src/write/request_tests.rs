@@ -1,0 +1,86 @@
+//! Plans on copies of the demo store: previewed, written, undone and refused.
+
+use super::*;
+use crate::commit::{SystemClock, UndoTarget};
+use crate::gateway::env::Environment;
+use crate::policy::prune::Gate;
+use crate::session::SessionItem;
+use crate::session::list::{SessionListing, list_sessions};
+use crate::session::loading::open;
+use crate::session::store_location::{StoreLocation, StoreRequest};
+use crate::store::demo::NOW_MS;
+
+fn demo() -> (StoreLocation, SessionListing) {
+    let place = StoreLocation::new(&StoreRequest::Demo, Environment::default()).unwrap();
+    let listed = list_sessions(&place, NOW_MS);
+    (place, listed)
+}
+
+fn item<'a>(listed: &'a SessionListing, part: &str) -> &'a SessionItem {
+    listed.items.iter().find(|item| item.key.0.contains(part)).unwrap()
+}
+
+fn opened(listed: &SessionListing, part: &str, previous: Option<&LoadedSession>) -> LoadedSession {
+    open(&listed.store, &item(listed, part).key, previous, NOW_MS, &mut |_, _| true).unwrap()
+}
+
+fn plan(inspection: &LoadedSession) -> crate::plan::Plan {
+    inspection.plan(&inspection.configured_settings, Gate::Open { idle_ms: 0.0 }).unwrap()
+}
+
+#[test]
+fn a_plan_is_previewed_written_read_back_and_undone() {
+    let (_place, listed) = demo();
+    let before = opened(&listed, "telegram:direct:8812", None);
+    let plan = plan(&before);
+    let request = WriteRequest {
+        session: &before,
+        action: WriteAction::Commit { plan: &plan, summary: None },
+        allow_orphan: false,
+        now_ms: NOW_MS,
+    };
+    let prepared = prepare(&request).unwrap();
+    let shown = preview(&request, &prepared, NOW_MS);
+    let words: Vec<&str> = shown.checks.iter().map(|(_, words)| words.as_str()).collect();
+    assert_eq!(shown.checks[0].0, CheckStatus::Passed);
+    assert!(words[0].starts_with("unchanged since 1") && words[0].ends_with(" UTC"), "{words:?}");
+    assert!(words.contains(&"lock free, taken on yes") && words.contains(&"sizes match the plan"));
+    assert_eq!(before.source.len().unwrap(), shown.bytes, "a preview writes nothing");
+    let written = write(&request, &SystemClock).unwrap();
+    assert!(written.message.contains(&format!("{} entries", shown.entries)), "{}", written.message);
+    let after = opened(&listed, "telegram:direct:8812", Some(&before));
+    assert_eq!(after.budget().message_tokens(), before.budget_after(&plan).message_tokens());
+
+    let stale = write(&request, &SystemClock).unwrap_err();
+    assert!(stale.is_refusal() && stale.to_string().contains("Reload the session"), "{stale}");
+
+    let undo = WriteRequest {
+        session: &after,
+        action: WriteAction::Undo(UndoTarget::LastCommit),
+        allow_orphan: false,
+        now_ms: NOW_MS,
+    };
+    write(&undo, &SystemClock).unwrap();
+    let back = opened(&listed, "telegram:direct:8812", Some(&after));
+    assert_eq!(back.budget(), before.budget());
+}
+
+#[test]
+fn archives_and_orphans_are_refused() {
+    let (_place, listed) = demo();
+    let aside =
+        |item: &&SessionItem| item.has(Mark::Orphan) || item.marks.iter().any(|mark| mark.is_archive());
+    let items: Vec<_> = listed.items.iter().filter(aside).collect();
+    assert!(items.len() >= 3);
+    for item in items {
+        let inspection = open(&listed.store, &item.key, None, NOW_MS, &mut |_, _| true).unwrap();
+        let plan = plan(&inspection);
+        let request = WriteRequest {
+            session: &inspection,
+            action: WriteAction::Commit { plan: &plan, summary: None },
+            allow_orphan: false,
+            now_ms: NOW_MS,
+        };
+        assert!(matches!(prepare(&request), Err(WriteError::Refused(_))), "{}", item.key);
+    }
+}

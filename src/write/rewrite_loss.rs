@@ -1,0 +1,261 @@
+//! What the gateway's own rewriting of oversized results would lose of a session, and a branch of ours keeps: labels,
+//! branch summaries, and what a compaction keeps that names it by an old id (pruning 6.11, 6.12). Found by rewriting in
+//! memory, exactly as the gateway does, and comparing the contexts.
+
+use std::collections::HashSet;
+
+use crate::commit::{Labels, NewLine, index_with_lines};
+use crate::context::build_context;
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::format::group_digits;
+use crate::gateway::ruleset;
+use crate::ids::{EntryIx, IdSource};
+use crate::js::{self, Value};
+use crate::policy::truncate::session::{RewriteInput, RewriteOutcome, SessionRewrite, rewrite};
+use crate::session::LoadedSession;
+use crate::store::body::{self, BodyError};
+use crate::store::entry::EntryKind;
+use crate::transcript::{Leaf, Tree};
+
+/// What would be lost.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RewriteLoss {
+    /// Results that the gateway would cut, those that a compaction summarised included.
+    pub results: usize,
+    /// Entries that would not bear their label any more.
+    pub labels: usize,
+    /// Branch summaries that would leave the context.
+    pub branch_summaries: usize,
+    /// The compaction whose kept messages would vanish.
+    pub dangling_compaction: Option<DanglingCompaction>,
+    /// Messages behind an entry on which the gateway would fail half-way.
+    pub unreached_messages: usize,
+}
+
+/// A compaction that would name as its first kept entry one that is not on the new branch (pruning 6.12).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DanglingCompaction {
+    /// The compaction.
+    pub compaction: String,
+    /// The entry it would name.
+    pub first_kept: String,
+    /// Messages that would vanish from the context.
+    pub messages: usize,
+    /// Their estimated tokens.
+    pub tokens: u64,
+}
+
+/// What would be lost if the gateway rewrote the session now; none where it would write nothing, or is of a version that
+/// does not lose anything.
+pub fn find_rewrite_loss(inspection: &LoadedSession) -> Result<Option<RewriteLoss>, BodyError> {
+    let LoadedSession { index, tree, source, .. } = inspection;
+    let loses = inspection.ruleset.id.rules().rewrite == ruleset::Rewrite::Lossy;
+    if inspection.leaf != Leaf::Own || !loses {
+        return Ok(None);
+    }
+    let session = RewriteInput { index, tree, window: inspection.window.tokens, now_ms: 0 };
+    let rewritten =
+        rewrite(&session, &mut SequentialIds::default(), |ix| body::read_entry(source, index, ix))?;
+    let branch = tree.branch(index, &Leaf::Own);
+    let first = rewritten.originals.first().and_then(|first| branch.iter().position(|ix| ix == first));
+    let Some(first) = first else { return Ok(None) };
+    let in_force = Labels::from_index(index);
+    let labelled = |ix: &&EntryIx| index.entry(**ix).id.is_some_and(|id| in_force.get(id).is_some());
+    let mut loss = RewriteLoss {
+        results: match rewritten.outcome {
+            RewriteOutcome::Truncated { count } => count,
+            RewriteOutcome::Failed { .. } => 0,
+        },
+        labels: branch[first..].iter().filter(labelled).count(),
+        ..RewriteLoss::default()
+    };
+    loss.add_messages(inspection, &rewritten_lines(&rewritten));
+    Ok(Some(loss))
+}
+
+impl RewriteLoss {
+    /// Whether the gateway's rewrite would keep everything.
+    pub fn is_empty(&self) -> bool {
+        self.labels + self.branch_summaries + self.unreached_messages == 0
+            && self.dangling_compaction.is_none()
+    }
+
+    /// What would be lost, in one sentence.
+    pub fn description(&self) -> String {
+        if self.is_empty() {
+            return "The gateway's own rewrite would lose nothing here.".to_owned();
+        }
+        let mut parts: Vec<String> =
+            self.dangling_compaction.iter().map(DanglingCompaction::description).collect();
+        let counts = [
+            (
+                self.unreached_messages,
+                "message behind an entry it fails on",
+                "messages behind an entry it fails on",
+            ),
+            (self.branch_summaries, "branch summary", "branch summaries"),
+            (self.labels, "label", "labels"),
+        ];
+        let counts = counts.iter().filter(|(count, ..)| *count > 0);
+        parts.extend(
+            counts.map(|(count, one, more)| format!("{count} {}", if *count == 1 { one } else { more })),
+        );
+        format!("The gateway's own rewrite would lose {}; a commit keeps all of it.", parts.join(", "))
+    }
+
+    /// Compares the contexts: what is in the one and neither it nor a copy of it in the other.
+    fn add_messages(&mut self, inspection: &LoadedSession, lines: &[NewLine]) {
+        let (index, context) = (&inspection.index, &inspection.context);
+        let grown = index_with_lines(index, lines);
+        let Ok(after) = build_context(&grown, &Tree::new(&grown), &Leaf::Own) else { return };
+        let original = |ix: EntryIx| match ix.index().checked_sub(index.entries.len()) {
+            Some(at) => lines[at].copy_of,
+            None => Some(ix),
+        };
+        let there: HashSet<EntryIx> =
+            after.messages.iter().filter_map(|message| original(message.entry)).collect();
+        let before_compaction: HashSet<EntryIx> =
+            context.path.iter().copied().take_while(|ix| Some(*ix) != context.compaction).collect();
+        let mut dangling = (0, 0);
+        for message in context.messages.iter().filter(|message| !there.contains(&message.entry)) {
+            if index.entry(message.entry).kind == EntryKind::BranchSummary {
+                self.branch_summaries += 1;
+            } else if context.compaction.is_some() && before_compaction.contains(&message.entry) {
+                dangling.0 += 1;
+                dangling.1 += estimate_or_zero(&message.size);
+            } else {
+                self.unreached_messages += 1;
+            }
+        }
+        let of = |compaction: EntryIx| DanglingCompaction {
+            compaction: index.display_id(compaction),
+            first_kept: index
+                .entry(compaction)
+                .reference
+                .map_or_else(String::new, |id| index.ids.text(id).into()),
+            messages: dangling.0,
+            tokens: dangling.1,
+        };
+        self.dangling_compaction = context.compaction.filter(|_| dangling.0 > 0).map(of);
+    }
+}
+
+impl DanglingCompaction {
+    fn description(&self) -> String {
+        let Self { compaction, first_kept, messages, tokens } = self;
+        let what = if *messages == 1 { "message" } else { "messages" };
+        format!(
+            "{messages} {what} (~{} tokens) that the compaction {compaction} keeps from {first_kept}, an entry that \
+             would not be on the new branch",
+            group_digits(*tokens)
+        )
+    }
+}
+
+/// The lines of a rewrite.
+fn rewritten_lines(rewritten: &SessionRewrite) -> Vec<NewLine> {
+    let line = |(value, original): (&Value, &EntryIx)| {
+        let id = value.get("id").and_then(Value::as_str).map(js::JsString::to_string_lossy);
+        NewLine { id: id.unwrap_or_default(), copy_of: Some(*original), text: js::stringify(value) }
+    };
+    rewritten.appended.iter().zip(&rewritten.originals).map(line).collect()
+}
+
+/// Ids for lines that are never written.
+#[derive(Debug, Default)]
+struct SequentialIds(u64);
+
+impl IdSource for SequentialIds {
+    fn next_id(&mut self, _line: u64, taken: &dyn Fn(&str) -> bool) -> String {
+        loop {
+            self.0 += 1;
+            let id = format!("copy-{}", self.0);
+            if !taken(&id) {
+                return id;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::testing::{call, loaded_session, result, transcript, user};
+
+    /// A compaction, a branch summary or a label, as an entry.
+    fn entry(members: &str) -> String {
+        format!("{{{members}}}")
+    }
+
+    fn compaction(first_kept: &str) -> String {
+        let kept = format!(r#""firstKeptEntryId":"{first_kept}","tokensBefore":9"#);
+        entry(&format!(r#""type":"compaction","summary":"so far",{kept}"#))
+    }
+
+    /// e0 user, e1 call, e2 result of 9000 chars, e3 user, then the rest; a limit of 1200 chars.
+    fn loss(rest: &[String]) -> Option<RewriteLoss> {
+        let mut entries = vec![
+            user("read it"),
+            call("c1", "read", "{}"),
+            result("c1", "read", &"x".repeat(9000), ""),
+            user("and now?"),
+        ];
+        entries.extend_from_slice(rest);
+        find_rewrite_loss(&loaded_session(&transcript(&entries), 1000.0)).expect("reads")
+    }
+
+    #[test]
+    fn a_session_without_anything_to_lose_says_so() {
+        let loss = loss(&[]).expect("a result is oversized");
+        assert_eq!(loss, RewriteLoss { results: 1, ..RewriteLoss::default() });
+        assert_eq!(loss.description(), "The gateway's own rewrite would lose nothing here.");
+    }
+
+    #[test]
+    fn what_a_compaction_keeps_behind_the_first_cut_vanishes() {
+        let lost =
+            loss(&[compaction("e2"), user("more")]).expect("oversized").dangling_compaction.expect("dangles");
+        assert_eq!((lost.compaction.as_str(), lost.first_kept.as_str()), ("e4", "e2"));
+        assert_eq!((lost.messages, lost.tokens), (2, 2250 + 2));
+        // Named by an entry before the first cut, it keeps what it kept.
+        assert_eq!(loss(&[compaction("e1"), user("more")]).expect("oversized").dangling_compaction, None);
+    }
+
+    #[test]
+    fn labels_of_what_is_appended_again_and_branch_summaries_are_lost() {
+        let label =
+            |target: &str, label: &str| entry(&format!(r#""type":"label","targetId":"{target}"{label}"#));
+        let summary = entry(r#""type":"branch_summary","fromId":"e1","summary":"tried""#);
+        let here = r#","label":"here""#;
+        let loss = loss(&[summary, label("e0", here), label("e3", here), label("e2", here), label("e2", "")]);
+        let loss = loss.expect("oversized");
+        assert_eq!((loss.labels, loss.branch_summaries, loss.dangling_compaction.is_none()), (1, 1, true));
+        assert_eq!(
+            loss.description(),
+            "The gateway's own rewrite would lose 1 branch summary, 1 label; a commit keeps all of it."
+        );
+    }
+
+    #[test]
+    fn what_follows_an_entry_on_which_it_fails_is_lost_too() {
+        let loss = loss(&[entry(r#""type":"session_info","name":5"#), user("one"), user("two")]);
+        let loss = loss.expect("it writes all the same");
+        assert_eq!((loss.results, loss.unreached_messages), (0, 2));
+        assert!(
+            loss.description().contains("2 messages behind an entry it fails on"),
+            "{}",
+            loss.description()
+        );
+    }
+
+    #[test]
+    fn nothing_is_told_where_it_writes_nothing_or_another_version_runs() {
+        let small = transcript(&[user("hi"), call("c1", "read", "{}"), result("c1", "read", "ok", "")]);
+        assert_eq!(find_rewrite_loss(&loaded_session(&small, 1000.0)).expect("reads"), None);
+        let big = transcript(&[call("c1", "read", "{}"), result("c1", "read", &"x".repeat(9000), "")]);
+        let mut inspection = loaded_session(&big, 1000.0);
+        assert!(find_rewrite_loss(&inspection).expect("reads").is_some());
+        inspection.ruleset.id = ruleset::Ruleset::V2026_9_2;
+        assert_eq!(find_rewrite_loss(&inspection).expect("reads"), None);
+    }
+}

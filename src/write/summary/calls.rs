@@ -1,0 +1,103 @@
+//! The calls that the gateway's own summary of a planned compaction takes, in numbers (compaction 3.19, 5.21, 10.11).
+
+use crate::gateway::compaction::CompactionSettings;
+use crate::ids::Epoch;
+use crate::policy::compact::predict_calls;
+use crate::session::LoadedSession;
+use crate::write::summary::job::describe_no_summary;
+use crate::write::summary::{PreparedCompaction, SummarySettings};
+
+/// What the calls are asked for with: an answer to anything else is old.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SummaryCallsRequest {
+    /// The reading of the session.
+    pub epoch: Epoch,
+    /// Reserve and keep.
+    pub compaction: CompactionSettings,
+    /// Tokens each answer is taken to have.
+    pub summary_tokens: u64,
+}
+
+/// The calls of a summary when every one succeeds. Tokens are estimates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SummaryCalls {
+    /// How many.
+    pub calls: u64,
+    /// Tokens of all inputs.
+    pub input_tokens: u64,
+    /// Tokens of the largest input.
+    pub largest_input: u64,
+    /// Tokens of all answers, as assumed.
+    pub output_tokens: u64,
+    /// US dollars, where the model has a price.
+    pub cost: Option<f64>,
+}
+
+impl SummaryCalls {
+    /// Tells them: everything that would be summarised is read. Or why the gateway would make none.
+    pub fn predict(
+        inspection: &LoadedSession,
+        asked: &SummaryCallsRequest,
+        summary: SummarySettings,
+        now_ms: f64,
+    ) -> Result<Self, String> {
+        let compactable = PreparedCompaction::new(inspection, asked.compaction, summary, None, now_ms);
+        let job = compactable.map_err(|error| error.to_string())?.job;
+        let told =
+            predict_calls(&job, asked.summary_tokens as f64).map_err(|why| describe_no_summary(&why))?;
+        Ok(Self {
+            calls: told.calls.len() as u64,
+            input_tokens: told.input_tokens(),
+            largest_input: told.calls.iter().map(|call| call.input_tokens).max().unwrap_or(0),
+            output_tokens: told.output_tokens(),
+            cost: inspection.price.as_ref().map(|price| told.cost(price)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::catalog::Price;
+    use crate::gateway::ruleset::Ruleset;
+    use crate::js::Value;
+    use crate::session::testing::{loaded_session, message, transcript, user};
+
+    fn told(turns: usize, keep_recent_tokens: f64) -> Result<SummaryCalls, String> {
+        let answer =
+            format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(4_000));
+        let entries: Vec<String> = (0..turns).flat_map(|_| [user("go"), message(&answer)]).collect();
+        let mut session = loaded_session(&transcript(&entries), 200_000.0);
+        session.price = Some(Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 });
+        let compaction = CompactionSettings { keep_recent_tokens, ..CompactionSettings::default() };
+        let asked = SummaryCallsRequest { epoch: session.epoch, compaction, summary_tokens: 500 };
+        SummaryCalls::predict(
+            &session,
+            &asked,
+            SummarySettings::from_config(Ruleset::V2026_3_2.rules(), &Value::Null),
+            0.0,
+        )
+    }
+
+    #[test]
+    fn one_call_summarises_what_stands_before_the_cut() {
+        // An answer has 1 000 tokens and its question one: the last turn is kept.
+        let told = told(6, 1_001.0).expect("calls");
+        assert_eq!((told.calls, told.output_tokens), (1, 500));
+        assert!(told.input_tokens > 4_000 && told.largest_input == told.input_tokens);
+        let cost = (told.input_tokens as f64 * 6.25 + 500.0 * 25.0) / 1e6;
+        assert_eq!(told.cost, Some(cost));
+    }
+
+    #[test]
+    fn a_turn_that_the_cut_splits_takes_a_call_of_its_own() {
+        let told = told(6, 1_500.0).expect("calls");
+        assert_eq!((told.calls, told.output_tokens), (2, 1_000));
+        assert!(told.largest_input < told.input_tokens);
+    }
+
+    #[test]
+    fn a_session_with_nothing_to_cut_says_why_there_is_no_call() {
+        assert!(told(0, 1_001.0).expect_err("nothing").starts_with("Nothing to compact"));
+    }
+}

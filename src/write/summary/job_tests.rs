@@ -1,0 +1,119 @@
+use super::*;
+use crate::gateway::catalog;
+use crate::policy::prune::Gate;
+use crate::policy::{Policy, PolicySet};
+use crate::session::testing::{call, loaded_session, result, transcript, user};
+use crate::summarize::SummarizerKind;
+use crate::summarize::extractive::ExtractiveSummarizer;
+
+fn opened(entries: &[String]) -> LoadedSession {
+    loaded_session(&transcript(entries), 200_000.0).load_details().expect("reads")
+}
+
+fn planned(inspection: &LoadedSession, keep: f64) -> Plan {
+    let mut settings = PolicySettings {
+        enabled: PolicySet::of(&[Policy::Compact]),
+        ..inspection.configured_settings.clone()
+    };
+    settings.compaction.keep_recent_tokens = keep;
+    inspection.plan(&settings, Gate::Off).expect("plans")
+}
+
+fn history() -> Vec<String> {
+    vec![
+        user("why is the build slow?"),
+        call("c1", "exec", r#"{"command":"make"}"#),
+        result("c1", "exec", "12345678", ""),
+        user("and now?"),
+    ]
+}
+
+fn making(inspection: &LoadedSession, plan: &Plan) -> Result<SummaryJob, SummaryJobError> {
+    let settings = SummarySettings::from_config(inspection.ruleset.id.rules(), &crate::js::Value::Null);
+    SummaryJob::new(
+        inspection,
+        plan,
+        settings,
+        (SummaryWriter::default(), Box::new(ExtractiveSummarizer)),
+        0.0,
+    )
+}
+
+fn made(inspection: &LoadedSession, plan: &Plan) -> SummaryResult {
+    let making = making(inspection, plan).expect("something to summarise");
+    making.run(&CancelToken::new(), &mut |_| ()).expect("a summary")
+}
+
+#[test]
+fn the_plan_counts_the_summary_that_was_made_and_nothing_else_differs() {
+    let inspection = opened(&history());
+    let assumed = planned(&inspection, 2.0);
+    let made = made(&inspection, &assumed);
+    let plan = made.apply_to(&inspection, &assumed).expect("plans");
+    assert_eq!((plan.compaction, plan.fates()), (assumed.compaction, assumed.fates()));
+    assert_eq!(plan.total_after(), assumed.tokens_with_summary(Some(&made.summary), assumed.total_after()));
+    assert_eq!(plan.tokens_with_summary(Some(&made.summary), plan.total_after()), plan.total_after());
+    assert_ne!(plan.total_after(), assumed.total_after());
+}
+
+#[test]
+fn a_summary_holds_until_the_cut_changes() {
+    let inspection = opened(&history());
+    let plan = planned(&inspection, 2.0);
+    let made = made(&inspection, &plan);
+    assert!(made.matches_plan(&inspection, &plan));
+    assert!(!made.matches_plan(&inspection, &planned(&inspection, 7.0)), "another cut");
+    // The session went on, and the cut stands where it stood.
+    let grown = opened(&[history(), vec![user("x")]].concat());
+    assert!(made.matches_plan(&grown, &planned(&grown, 3.0)));
+    assert!(!made.matches_plan(&grown, &planned(&grown, 1.0)));
+    let rewritten = opened(&[vec![user("why is the build so slow?")], history()[1..].to_vec()].concat());
+    assert!(!made.matches_plan(&rewritten, &planned(&rewritten, 2.0)), "other texts");
+}
+
+#[test]
+fn what_there_is_nothing_of_to_summarise_is_told() {
+    let inspection = opened(&history());
+    let settings =
+        PolicySettings { enabled: PolicySet::of(&[Policy::Prune]), ..inspection.configured_settings.clone() };
+    let plan = inspection.plan(&settings, Gate::Off).expect("plans");
+    assert!(matches!(making(&inspection, &plan), Err(SummaryJobError::NoCompaction)));
+}
+
+#[test]
+fn offline_costs_nothing_and_a_program_costs_what_nobody_knows() {
+    let tokens = [CallTokens { input: 1_000_000, output: 0 }];
+    let writer = |kind, name: &str| SummaryWriter { kind, name: Some(name.to_owned()) };
+    assert_eq!(SummaryWriter::default().cost(tokens), Some(0.0));
+    assert_eq!(writer(SummarizerKind::Command, "sum").cost(tokens), None);
+    assert_eq!(writer(SummarizerKind::Http, "nobody-sells-this").cost(tokens), None);
+    let price = catalog::find("", "gpt-5").expect("a price").price;
+    assert_eq!(writer(SummarizerKind::Http, "gpt-5").cost(tokens), Some(price.input));
+    assert_eq!(writer(SummarizerKind::Http, "gpt-5").label(), "http gpt-5");
+    let inspection = opened(&history());
+    let offer = making(&inspection, &planned(&inspection, 2.0)).expect("reads").estimate().expect("calls");
+    assert_eq!((offer.calls, offer.cost), (1, Some(0.0)));
+    assert!(offer.input_tokens > 0);
+}
+
+#[test]
+fn what_the_safeguard_makes_is_stored_as_an_extensions() {
+    let inspection = opened(&history());
+    let plan = planned(&inspection, 2.0);
+    let mut making = making(&inspection, &plan).expect("something to summarise");
+    for (mode, from_hook) in [(SummaryMode::Default, false), (SummaryMode::Safeguard, true)] {
+        making.compactable.job.mode = mode;
+        let made = making.run(&CancelToken::new(), &mut |_| ()).expect("a summary");
+        assert_eq!((made.summary.from_hook, made.summary.details.is_some()), (from_hook, true));
+    }
+}
+
+#[test]
+fn a_cancelled_summary_is_none() {
+    let inspection = opened(&history());
+    let cancel = CancelToken::new();
+    cancel.cancel();
+    let making = making(&inspection, &planned(&inspection, 2.0)).expect("something to summarise");
+    let error = making.run(&cancel, &mut |_| ()).expect_err("cancelled");
+    assert_eq!(error.to_string(), "cancelled; nothing was changed");
+}

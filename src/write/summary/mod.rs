@@ -1,0 +1,213 @@
+//! What a compaction of a session would summarise, under the settings in force (compaction 2.2, 2.5, 2.18, 5.6).
+
+pub mod calls;
+pub mod job;
+pub mod writer;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::context::{bodies, entries_since_reset};
+use crate::gateway::compaction::CompactionSettings;
+use crate::gateway::ruleset::{Estimate, Rules};
+use crate::ids::EntryIx;
+use crate::js::{JsString, Value};
+use crate::policy::compact::history_share::DEFAULT_HISTORY_SHARE;
+use crate::policy::compact::{
+    BranchEntry, CompactionInput, Identifiers, NoSummary, PredictedCalls, Preparation, PreviousCompaction,
+    SummaryMode, SummarySpec, assumed_summary_tokens, branch_entries_for_runtime, predict_calls,
+    weighted_tokens,
+};
+use crate::session::LoadedSession;
+use crate::store::body::{self, BodyError};
+use crate::store::entry::EntryKind;
+use crate::summarize::workspace_rules;
+
+/// A compaction that only lacks its summary.
+#[derive(Debug, Clone)]
+pub struct PreparedCompaction {
+    /// Where it cuts.
+    pub preparation: Preparation,
+    /// What is to be summarised, and how.
+    pub job: SummarySpec,
+    /// Tokens a summary is assumed to have, from the session's earlier ones.
+    pub assumed_tokens: f64,
+}
+
+/// Why there is nothing to summarise; the first two are what `/compact` answers (compaction 2.18).
+#[derive(Debug, thiserror::Error)]
+pub enum NotCompactable {
+    /// The branch ends with a compaction.
+    #[error("Already compacted: the branch ends with a compaction (compaction 3.1)")]
+    AlreadyCompacted,
+    /// Nothing stands before the kept part.
+    #[error("Nothing to compact (session too small): the branch has no entry to cut at (compaction 3.1)")]
+    NothingToSummarize,
+    /// The preparation throws.
+    #[error("the runtime fails to prepare a compaction: a message has an odd shape (compaction 3.23)")]
+    PreparationThrows,
+    /// A text cannot be read back.
+    #[error(transparent)]
+    Body(#[from] BodyError),
+}
+
+/// What `agents.defaults.compaction` says of summaries (compaction 2.5, 2.6).
+#[derive(Debug, Clone, PartialEq)]
+pub struct SummarySettings {
+    /// Who summarises.
+    pub mode: SummaryMode,
+    /// Share of the window a history may take.
+    pub history_share: f64,
+    /// Whether identifiers must be kept.
+    pub identifiers: Identifiers,
+}
+
+impl SummarySettings {
+    /// Those of a gateway's configuration, defaults filled in. A version whose safeguard is never installed summarises as
+    /// its runtime does (compaction 12, row "Safeguard active?").
+    pub fn from_config(rules: &Rules, config: &Value) -> Self {
+        let raw = config.get("agents").and_then(|agents| agents.get("defaults")?.get("compaction"));
+        let key = |key: &str| raw.and_then(|raw| raw.get(key));
+        let is = |name: &str, word: &str| key(name).is_some_and(|value| value.str_is(word));
+        let own = || key("identifierInstructions").and_then(Value::as_str).cloned().unwrap_or_default();
+        Self {
+            mode: if rules.safeguard && is("mode", "safeguard") {
+                SummaryMode::Safeguard
+            } else {
+                SummaryMode::Default
+            },
+            history_share: key("maxHistoryShare").and_then(Value::as_f64).unwrap_or(DEFAULT_HISTORY_SHARE),
+            identifiers: match () {
+                () if is("identifierPolicy", "off") => Identifiers::Off,
+                () if is("identifierPolicy", "custom") => Identifiers::Custom(own()),
+                () => Identifiers::Strict,
+            },
+        }
+    }
+}
+
+impl PreparedCompaction {
+    /// Prepares a compaction of the leaf looked at. `settings` is reserve and keep; `now_ms` is when missing results would
+    /// be invented (compaction 6.3). The workspace rules are read from the folder that the transcript names.
+    pub fn new(
+        inspection: &LoadedSession,
+        settings: CompactionSettings,
+        summary: SummarySettings,
+        instructions: Option<&str>,
+        now_ms: f64,
+    ) -> Result<Self, NotCompactable> {
+        let read = |ix: EntryIx| body::read_entry(&inspection.source, &inspection.index, ix);
+        let path = inspection.tree.branch(&inspection.index, &inspection.leaf);
+        let path = entries_since_reset(&inspection.index, &inspection.tree, &path);
+        let branch = branch_entries_for_runtime(&inspection.index, &path, read)?;
+        let prepared = prepare(inspection, &branch, settings.keep_recent_tokens)?;
+        let preparation = prepared.ok_or_else(|| not_compactable_reason(&branch))?;
+        let workspace = inspection.index.header.as_ref().and_then(|header| header.cwd.as_deref());
+        let rules = match (summary.mode, workspace) {
+            (SummaryMode::Safeguard, Some(folder)) => workspace_rules(Path::new(folder)),
+            _ => JsString::new(),
+        };
+        let job = SummarySpec {
+            texts: preparation.read_texts(&branch, read)?,
+            mode: summary.mode,
+            window: inspection.window.tokens,
+            history_share: summary.history_share,
+            reserve_tokens: settings.reserve_tokens,
+            tokens_before: preparation.tokens_before,
+            identifiers: summary.identifiers,
+            instructions: instructions.map(JsString::from),
+            rules_section: rules,
+            now_ms,
+        };
+        let assumed_tokens = assumed_summary(&branch, settings.reserve_tokens).tokens;
+        Ok(Self { preparation, job, assumed_tokens })
+    }
+
+    /// The calls that the gateway itself would make, when each succeeds.
+    pub fn gateway_calls(&self) -> Result<PredictedCalls, NoSummary> {
+        predict_calls(&self.job, self.assumed_tokens)
+    }
+}
+
+/// Where the branch is cut by the rules that the session is read by.
+fn prepare(
+    inspection: &LoadedSession,
+    branch: &[BranchEntry],
+    keep_tokens: f64,
+) -> Result<Option<Preparation>, NotCompactable> {
+    let LoadedSession { source, index, context, .. } = inspection;
+    let rules = inspection.ruleset.id.rules();
+    let before = PreviousCompaction::read(index, branch, |ix| body::read_entry(source, index, ix))?;
+    let mut tokens = HashMap::new();
+    for message in context.messages.iter().filter(|_| rules.estimate != Estimate::Units) {
+        let body = bodies::read_message(source, index, message)?;
+        tokens.extend(weighted_tokens(rules, &body).map(|weighted| (message.entry, weighted)));
+    }
+    let compacting = CompactionInput { branch, previous: &before, weighted_tokens: &tokens };
+    compacting.prepare(rules, keep_tokens).map_err(|_| NotCompactable::PreparationThrows)
+}
+
+/// The length a summary is taken to have until one is made (compaction 5.21).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AssumedSummary {
+    /// Tokens.
+    pub tokens: f64,
+    /// It is the average of the branch's earlier summaries, not a fixed assumption.
+    pub is_average: bool,
+}
+
+/// The length to assume for the next summary of a branch, under this reserve.
+pub fn assumed_summary(branch: &[BranchEntry], reserve_tokens: f64) -> AssumedSummary {
+    let earlier = earlier_summary_chars(branch);
+    AssumedSummary {
+        tokens: assumed_summary_tokens(&earlier, reserve_tokens),
+        is_average: !earlier.is_empty(),
+    }
+}
+
+fn not_compactable_reason(branch: &[BranchEntry]) -> NotCompactable {
+    let ended = branch.last().is_some_and(|entry| entry.kind == EntryKind::Compaction);
+    if ended { NotCompactable::AlreadyCompacted } else { NotCompactable::NothingToSummarize }
+}
+
+/// Chars of the branch's earlier summaries.
+fn earlier_summary_chars(branch: &[BranchEntry]) -> Vec<u64> {
+    let summaries = branch.iter().filter(|entry| entry.kind == EntryKind::Compaction);
+    summaries
+        .filter_map(|entry| entry.message)
+        .map(|size| size.pi_chars.whole_chars())
+        .filter(|chars| *chars > 0)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+    use crate::js;
+
+    fn settings(compaction: &str) -> SummarySettings {
+        let text = format!(r#"{{"agents":{{"defaults":{{"compaction":{compaction}}}}}}}"#);
+        SummarySettings::from_config(Ruleset::V2026_3_2.rules(), &js::parse(&text).unwrap())
+    }
+
+    #[test]
+    fn only_the_word_safeguard_switches_the_safeguard_on() {
+        assert_eq!(settings(r#"{"mode":"safeguard"}"#).mode, SummaryMode::Safeguard);
+        for other in ["{}", r#"{"mode":"default"}"#, r#"{"mode":true}"#] {
+            assert_eq!(settings(other).mode, SummaryMode::Default, "{other}");
+        }
+        assert_eq!(SummarySettings::from_config(Ruleset::V2026_3_2.rules(), &Value::Null).history_share, 0.5);
+        let on = js::parse(r#"{"agents":{"defaults":{"compaction":{"mode":"safeguard"}}}}"#).unwrap();
+        assert_eq!(SummarySettings::from_config(Ruleset::V2026_2_19.rules(), &on).mode, SummaryMode::Default);
+    }
+
+    #[test]
+    fn share_and_identifiers_are_the_configured_ones() {
+        assert_eq!(settings(r#"{"maxHistoryShare":0.3}"#).history_share, 0.3);
+        assert_eq!(settings("{}").identifiers, Identifiers::Strict);
+        assert_eq!(settings(r#"{"identifierPolicy":"off"}"#).identifiers, Identifiers::Off);
+        let custom = settings(r#"{"identifierPolicy":"custom","identifierInstructions":"ids"}"#).identifiers;
+        assert_eq!(custom, Identifiers::Custom("ids".into()));
+    }
+}
