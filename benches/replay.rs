@@ -75,7 +75,7 @@ fn transcript(calls: usize) -> String {
 /// A session on disk, opened.
 struct Opened {
     folder: PathBuf,
-    inspection: LoadedSession,
+    loaded: LoadedSession,
 }
 
 impl Opened {
@@ -87,13 +87,12 @@ impl Opened {
         std::io::Write::write_all(&mut file, transcript(calls).as_ref()).expect("room");
         let place = StoreLocation::new(&StoreRequest::Path(path), Environment::default()).expect("a place");
         let listed = list_sessions(&place, 0);
-        let inspection =
-            open(&listed.store, &listed.items[0].key, None, 0, &mut |_, _| true).expect("it opens");
-        Self { folder, inspection }
+        let loaded = open(&listed.store, &listed.items[0].key, None, 0, &mut |_, _| true).expect("it opens");
+        Self { folder, loaded }
     }
 
     fn material(&self) -> ReplayInputs {
-        ReplayInputs::read(&self.inspection, every()).expect("its texts")
+        ReplayInputs::read(&self.loaded, every()).expect("its texts")
     }
 }
 
@@ -107,19 +106,19 @@ fn every() -> PolicySet {
     PolicySet::of(&EVERY)
 }
 
-fn settings(inspection: &LoadedSession, steps: PolicySet) -> Settings {
-    let mut settings = inspection.replay_settings(inspection.configured_settings.clone(), true);
-    settings.policies.enabled = steps;
+fn settings(session: &LoadedSession, policies: PolicySet) -> Settings {
+    let mut settings = session.replay_settings(session.configured_settings.clone(), true);
+    settings.policies.enabled = policies;
     settings
 }
 
 /// Runs a bench with a session, its record under no step, and settings under which every step acts.
 fn with_lanes(calls: usize, ask: impl FnOnce(&ReplaySession<'_>, &RecordedTrace, &Settings)) {
     let opened = Opened::new(calls);
-    let material = opened.material();
-    let session = ReplaySession { prune_eligible: true, ..material.replay_session(&opened.inspection) };
-    let record = RecordedTrace::new(&session, &settings(&opened.inspection, PolicySet::NONE));
-    ask(&session, &record, &settings(&opened.inspection, every()));
+    let inputs = opened.material();
+    let session = ReplaySession { prune_eligible: true, ..inputs.replay_session(&opened.loaded) };
+    let record = RecordedTrace::new(&session, &settings(&opened.loaded, PolicySet::NONE));
+    ask(&session, &record, &settings(&opened.loaded, every()));
 }
 
 #[divan::bench(args = CALLS, sample_count = 10)]

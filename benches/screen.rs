@@ -65,7 +65,7 @@ struct Opened {
     folder: PathBuf,
     path: PathBuf,
     listed: SessionListing,
-    inspection: LoadedSession,
+    session: LoadedSession,
 }
 
 impl Opened {
@@ -83,9 +83,8 @@ impl Opened {
         let place =
             StoreLocation::new(&StoreRequest::Path(path.clone()), Environment::default()).expect("a place");
         let listed = list_sessions(&place, 0);
-        let inspection =
-            open(&listed.store, &listed.items[0].key, None, 0, &mut |_, _| true).expect("it opens");
-        Self { folder, path, listed, inspection }
+        let session = open(&listed.store, &listed.items[0].key, None, 0, &mut |_, _| true).expect("it opens");
+        Self { folder, path, listed, session }
     }
 
     fn app(&self) -> App {
@@ -96,13 +95,13 @@ impl Opened {
             ..StoreListing::default()
         };
         let _ = app.update(Event::Listed(Box::new(listing)), 0);
-        let _ = app.update(Event::Opened(Box::new(self.inspection.clone())), 0);
+        let _ = app.update(Event::Opened(Box::new(self.session.clone())), 0);
         app
     }
 
     fn again(&self) -> LoadedSession {
         let key = &self.listed.items[0].key;
-        open(&self.listed.store, key, Some(&self.inspection), 0, &mut |_, _| true).expect("it opens")
+        open(&self.listed.store, key, Some(&self.session), 0, &mut |_, _| true).expect("it opens")
     }
 }
 
@@ -191,9 +190,9 @@ fn a_body(bencher: Bencher<'_, '_>, chars: usize) {
     let entry = screen.app.selected_entry().expect("a row");
     let _ = ui::highlight::load();
     bencher.bench_local(|| {
-        let text = message::read_message(&opened.inspection, entry, None)
+        let text = message::read_message(&opened.session, entry, None)
             .map(Arc::new)
             .map_err(|error| error.to_string());
-        screen.event(Event::Message { epoch: opened.inspection.epoch, entry, text });
+        screen.event(Event::Message { epoch: opened.session.epoch, entry, text });
     });
 }

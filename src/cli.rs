@@ -628,7 +628,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_alone_opens_the_screen_and_a_command_is_told_from_it() {
+    fn a_path_alone_opens_the_screen_and_a_command_is_distinguished_from_it() {
         let cli = Cli::try_parse_from(["clawscope", "/tmp/x"]).unwrap();
         assert!(cli.command.is_none() && cli.path == Some("/tmp/x".into()));
         let cli = Cli::try_parse_from(["clawscope", "sessions", "/tmp/x", "--agent", "main"]).unwrap();

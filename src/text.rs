@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn escape_sequences_are_shown_and_never_obeyed() {
+    fn escape_sequences_are_shown_and_never_executed() {
         shows("\u{1b}[31mred\u{1b}]0;title\u{7}", "␛[31mred␛]0;title␇");
         shows("\u{9b}2J\u{7f}\u{0}", "⟨009B⟩2J␡␀");
         shows("a\r\nb", "a␍␊b");
@@ -199,13 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_code_point_does_not_stand_on_it() {
+    fn what_follows_a_code_point_does_not_are_on_it() {
         assert_eq!(visible("\u{11d46}\u{d7cb}"), "⟨11D46⟩⟨D7CB⟩");
     }
 
     proptest! {
         #[test]
-        fn nothing_that_a_terminal_obeys_comes_through(text in "\\PC*|[\\x00-\\x9f\u{2000}-\u{206f}\u{1f1e6}-\u{1f3ff}\u{200d}\u{fe0f}a-z]{0,40}|.*") {
+        fn nothing_that_a_terminal_executes_comes_through(text in "\\PC*|[\\x00-\\x9f\u{2000}-\u{206f}\u{1f1e6}-\u{1f3ff}\u{200d}\u{fe0f}a-z]{0,40}|.*") {
             let shown = visible(&text).into_owned();
             prop_assert!(shown.chars().all(is_safe), "{shown:?}");
             prop_assert_eq!(visible(&shown), shown.as_str());

@@ -47,8 +47,8 @@ fn the_newest_session_is_open_at_its_last_row() {
         .filter(|item| !item.marks.iter().any(|mark| mark.is_archive()))
         .filter_map(|item| item.updated_ms)
         .max();
-    let inspection = driver.app.displayed_session().expect("a session");
-    assert_eq!(inspection.item.updated_ms, newest);
+    let session = driver.app.displayed_session().expect("a session");
+    assert_eq!(session.item.updated_ms, newest);
     let pane = driver.app.transcript.as_ref().expect("a transcript");
     assert_eq!(pane.scroll.cursor + 1, pane.rows.len());
     assert!(pane.follow);
@@ -72,17 +72,17 @@ fn a_session_is_exported_from_the_screen_with_the_plan_that_is_shown() {
             && text.starts_with("{\"type\":\"session\",\"version\":3"),
         "{name}"
     );
-    let inspection = driver.app.displayed_session().cloned();
+    let loaded = driver.app.displayed_session().cloned();
     match driver.held_key("S").as_slice() {
         [Effect::SaveScreen { session: Some(shown) }] => {
-            assert!(Arc::ptr_eq(shown, &inspection.expect("one")));
+            assert!(Arc::ptr_eq(shown, &loaded.expect("one")));
         }
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn a_configuration_that_the_gateway_refuses_is_told_on_the_screen_with_line_and_column() {
+fn a_configuration_that_the_gateway_refuses_is_reported_on_the_screen_with_line_and_column() {
     let dir = tempfile::tempdir().expect("a folder");
     std::fs::create_dir_all(dir.path().join("agents/main/sessions")).expect("folders");
     let mut file = std::fs::File::create(dir.path().join("openclaw.json")).expect("a file");
@@ -163,8 +163,7 @@ fn the_first_esc_clears_the_filter_and_the_second_leaves_it() {
 #[test]
 fn moving_over_the_sessions_opens_each() {
     let mut driver = Driver::demo(130, 36);
-    let shown =
-        |driver: &Driver| driver.app.displayed_session().map(|inspection| inspection.item.key.clone());
+    let shown = |driver: &Driver| driver.app.displayed_session().map(|session| session.item.key.clone());
     driver.press("1 G");
     let last = shown(&driver).expect("a session");
     driver.press("k");
@@ -211,7 +210,7 @@ fn the_preview_gives_every_message_a_fate_and_the_total_falls() {
 }
 
 #[test]
-fn a_shut_gate_is_looked_past_until_it_is_obeyed() {
+fn a_shut_gate_is_looked_past_until_it_is_executed() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("llvm-notes");
     driver.press("p");
@@ -296,7 +295,7 @@ fn a_search_goes_to_matches_and_unfolds_what_hides_them() {
 }
 
 #[test]
-fn a_commit_is_asked_for_written_and_undone_without_touching_an_old_byte() {
+fn a_commit_is_requested_written_and_undone_without_touching_an_old_byte() {
     let mut driver = tuned();
     let old = std::fs::read(driver.path()).expect("the transcript");
     let (before, after) = {
@@ -418,9 +417,9 @@ fn a_rewritten_file_is_read_anew() {
 #[test]
 fn a_pasted_entry_id_goes_to_the_entry() {
     let mut driver = Driver::demo(130, 36);
-    let inspection = driver.app.displayed_session().expect("a session");
-    let entry = inspection.context.messages[3].entry;
-    let name = inspection.index.display_id(entry);
+    let session = driver.app.displayed_session().expect("a session");
+    let entry = session.context.messages[3].entry;
+    let name = session.index.display_id(entry);
     driver.event(Event::Paste(name));
     assert_eq!(driver.app.selected_entry(), Some(entry));
 }
@@ -500,8 +499,8 @@ fn a_heavy_message_leads_to_its_row_in_the_transcript() {
     driver.press("3 z B - j j j j j j j j j l j j enter");
     assert!(driver.app.overlay.is_none() && !driver.app.zoom);
     assert_eq!(driver.app.focus, Pane::Transcript);
-    let inspection = driver.app.displayed_session().expect("a session");
-    let second = WindowContents::new(inspection, None).heaviest[1];
+    let session = driver.app.displayed_session().expect("a session");
+    let second = WindowContents::new(session, None).heaviest[1];
     assert_eq!(driver.app.selected_entry(), Some(second.entry));
 }
 
@@ -529,8 +528,8 @@ fn sections_fold_and_the_cursor_stays_with_them() {
 fn under_a_preview_the_window_says_what_each_part_becomes() {
     let mut driver = tuned();
     driver.press("B");
-    let inspection = driver.app.displayed_session().expect("a session");
-    let after = inspection.budget_after(driver.app.plan.as_ref().expect("a plan"));
+    let session = driver.app.displayed_session().expect("a session");
+    let after = session.budget_after(driver.app.plan.as_ref().expect("a plan"));
     let screen = breakdown(&driver);
     let parts = screen.sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
     assert_eq!(parts.map(|section| section.after.expect("a plan")).sum::<u64>(), after.total());
@@ -549,8 +548,8 @@ fn the_window_grows_with_its_session_while_it_is_shown() {
     driver.press("B j j");
     let before = breakdown(&driver).contents.now.budget.total();
     let leaf = driver.app.displayed_session().expect("a session").index.entries.len() - 1;
-    let inspection = driver.app.displayed_session().expect("a session");
-    let parent = inspection.index.display_id(clawscope::ids::EntryIx(leaf as u32));
+    let session = driver.app.displayed_session().expect("a session");
+    let parent = session.index.display_id(clawscope::ids::EntryIx(leaf as u32));
     let text = "x".repeat(400_000);
     driver.append(&format!(
         "{{\"type\":\"message\",\"id\":\"huge\",\"parentId\":\"{parent}\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
@@ -566,14 +565,14 @@ fn the_window_grows_with_its_session_while_it_is_shown() {
 fn blocks_of_an_older_reading_are_dropped() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    let asked = driver.held_key("B");
+    let requested = driver.held_key("B");
     assert!(
-        matches!(asked.as_slice(), [.., Effect::ReadBlocks { .. }] | [Effect::ReadBlocks { .. }, ..]),
-        "{asked:?}"
+        matches!(requested.as_slice(), [.., Effect::ReadBlocks { .. }] | [Effect::ReadBlocks { .. }, ..]),
+        "{requested:?}"
     );
     driver.event(Event::Blocks { epoch: Epoch(9_999), blocks: [(EntryIx(0), Err("old".into()))].into() });
     assert!(breakdown(&driver).blocks.is_empty());
-    driver.perform(asked);
+    driver.perform(requested);
     assert_eq!(breakdown(&driver).blocks.len(), breakdown(&driver).contents.heaviest.len());
 }
 
@@ -604,7 +603,7 @@ fn estimators() -> Driver {
 }
 
 #[test]
-fn the_estimators_stand_at_the_last_call_and_enter_goes_to_its_answer() {
+fn the_estimators_are_at_the_last_call_and_enter_goes_to_its_answer() {
     let mut driver = estimators();
     let calls = driver.app.estimators().expect("open").calls().len();
     assert!(calls > 20, "{calls} calls");
@@ -646,8 +645,8 @@ fn estimates_of_another_session_are_dropped_and_closing_stops_them() {
     };
     driver.press("esc");
     driver.go_to("slack:channel:c07infra");
-    let asked = driver.held_key("E");
-    assert!(asked.iter().any(|effect| matches!(effect, Effect::ComputeEstimates { .. })));
+    let requested = driver.held_key("E");
+    assert!(requested.iter().any(|effect| matches!(effect, Effect::ComputeEstimates { .. })));
     let old = Epoch::default();
     driver.held(Event::Estimates { epoch: old, estimates: Ok(estimates) });
     assert!(driver.app.estimators().expect("open").calls().is_empty(), "an older reading");
@@ -659,8 +658,8 @@ fn estimates_of_another_session_are_dropped_and_closing_stops_them() {
 fn a_session_that_grows_is_estimated_anew_and_the_end_is_followed() {
     let mut driver = estimators();
     let before = driver.app.estimators().expect("open").calls().len();
-    let inspection = driver.app.displayed_session().expect("a session");
-    let leaf = inspection.index.display_id(inspection.context.leaf.expect("a leaf"));
+    let session = driver.app.displayed_session().expect("a session");
+    let leaf = session.index.display_id(session.context.leaf.expect("a leaf"));
     driver.append(&format!(
         r#"{{"type":"message","id":"new1","parentId":"{leaf}","timestamp":"2026-03-05T15:00:00Z","message":{{"role":"assistant","content":[{{"type":"text","text":"好"}}],"stopReason":"stop","usage":{{"input":110000,"output":3,"cacheRead":0,"cacheWrite":0,"totalTokens":110003}}}}}}"#
     ));
@@ -687,9 +686,9 @@ fn v_shows_the_recovery_and_enter_goes_to_the_entry_of_a_row() {
     assert_eq!(recovery_rows(&driver), 5);
     driver.press("enter");
     assert!(driver.app.overlay.is_none() && driver.app.focus == Pane::Transcript);
-    let inspection = driver.app.displayed_session().expect("a session");
+    let session = driver.app.displayed_session().expect("a session");
     let entry = driver.app.selected_entry().expect("a row");
-    let message = inspection.index.entry(entry).message.expect("a message");
+    let message = session.index.entry(entry).message.expect("a message");
     assert_eq!(message.stop_reason, clawscope::store::entry::StopReason::Error);
 }
 
@@ -737,7 +736,7 @@ fn a_row_that_nothing_is_recorded_of_stays_open_and_says_so() {
 fn a_recovery_follows_the_file_and_one_of_an_older_reading_is_dropped() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
-    let asked = driver.held_key("v");
+    let requested = driver.held_key("v");
     let compaction = r#"{"type":"compaction","id":"c0ffee00","parentId":null,"timestamp":"2026-03-05T13:10:00.000Z","summary":"s","firstKeptEntryId":"x","tokensBefore":5}"#;
     driver.append(&format!("{compaction}\n"));
     let recorded = |driver: &Driver| match &driver.app.overlay {
@@ -748,7 +747,7 @@ fn a_recovery_follows_the_file_and_one_of_an_older_reading_is_dropped() {
         other => panic!("{other:?}"),
     };
     assert_eq!(recorded(&driver), 2);
-    driver.perform(asked);
+    driver.perform(requested);
     assert_eq!(recorded(&driver), 2);
 }
 
@@ -929,12 +928,12 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
 fn a_line_without_an_entry_stays_open_and_an_older_reading_is_dropped() {
     let mut driver = Driver::demo(80, 24);
     driver.go_to("slack:channel:c07infra");
-    let asked = driver.held_key("e");
+    let requested = driver.held_key("e");
     assert!(explanation(&driver).explanation().is_none());
     driver.append("{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"late1\",\"parentId\":null,\"timestamp\":\"2026-03-05T15:00:00Z\"}\n");
     assert!(explanation(&driver).explanation().is_some(), "read again for what was added");
     let rows = explanation(&driver).rows.len();
-    driver.perform(asked);
+    driver.perform(requested);
     assert_eq!(explanation(&driver).rows.len(), rows);
     go_to_row(&mut driver, ExplainRow::Guard(0));
     driver.press("enter");
@@ -1097,10 +1096,10 @@ fn what_the_map_saves_is_what_the_command_answers() {
     driver.press("w s");
     let (name, text) = driver.saved.last().expect("saved");
     assert_eq!(name, "clawscope-sweep.json");
-    let inspection = driver.app.displayed_session().expect("a session");
+    let session = driver.app.displayed_session().expect("a session");
     let sweep = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
     let answer =
-        clawscope::export::json::to_line(clawscope::report::sweep::json::sweep_document(inspection, &sweep));
+        clawscope::export::json::to_line(clawscope::report::sweep::json::sweep_document(session, &sweep));
     assert_eq!(text.trim_end(), answer);
     for member in ["schemaVersion", "\"path\"", "\"ruleset\"", "\"headroom\"", "\"smallestChange\""] {
         assert!(text.contains(member), "{member}");

@@ -101,18 +101,22 @@ fn two_branches_are_compared_by_messages_tokens_and_costs() {
     let store = Store::new();
     store.json(&["commit", "main", "--apply"]);
     let planned = store.json(&["commits", "main"]);
-    let told = store.json(&["compare", "main"]);
-    assert_eq!((&told["second"]["active"], &told["first"]["active"]), (&json!(true), &json!(false)));
+    let reported = store.json(&["compare", "main"]);
+    assert_eq!((&reported["second"]["active"], &reported["first"]["active"]), (&json!(true), &json!(false)));
     let changed = planned["commits"][0]["changed"].as_array().unwrap().len();
-    assert_eq!(told["changes"]["differs"]["messages"], changed);
-    assert_eq!(told["changes"]["onlyFirst"]["messages"], 0);
-    let saved = |side: &str| told["changes"]["differs"][side].as_u64().unwrap();
-    let tokens = |side: &str| told[side]["tokens"].as_u64().unwrap();
+    assert_eq!(reported["changes"]["differs"]["messages"], changed);
+    assert_eq!(reported["changes"]["onlyFirst"]["messages"], 0);
+    let saved = |side: &str| reported["changes"]["differs"][side].as_u64().unwrap();
+    let tokens = |side: &str| reported[side]["tokens"].as_u64().unwrap();
     assert_eq!(tokens("first") - tokens("second"), saved("tokensFirst") - saved("tokensSecond"));
-    assert!(told["second"]["nextCold"].as_f64().unwrap() < told["first"]["nextCold"].as_f64().unwrap());
-    assert!(told["second"]["nextWarm"].as_f64().unwrap() < told["second"]["nextCold"].as_f64().unwrap());
+    assert!(
+        reported["second"]["nextCold"].as_f64().unwrap() < reported["first"]["nextCold"].as_f64().unwrap()
+    );
+    assert!(
+        reported["second"]["nextWarm"].as_f64().unwrap() < reported["second"]["nextCold"].as_f64().unwrap()
+    );
     // The other branch by its name, turned round.
-    let other = store.json(&["compare", "main", told["second"]["leaf"].as_str().unwrap(), "side-0"]);
+    let other = store.json(&["compare", "main", reported["second"]["leaf"].as_str().unwrap(), "side-0"]);
     assert_eq!((&other["second"]["leaf"], &other["parting"]), (&json!("side-0"), &json!("user-0")));
     let (_, out, _) = store.run(&["compare", "main"]);
     assert!(out.contains("they part after") && out.contains("with other content"), "{out}");
@@ -121,7 +125,7 @@ fn two_branches_are_compared_by_messages_tokens_and_costs() {
 }
 
 #[test]
-fn a_commit_that_was_broken_off_is_told_by_every_command_and_settled_by_none_that_reads() {
+fn a_commit_that_was_broken_off_is_known_by_every_command_and_settled_by_none_that_reads() {
     let store = Store::new();
     let before = broken_off(&store.transcript());
     let torn = std::fs::read(store.transcript()).unwrap();
@@ -206,8 +210,8 @@ fn the_screen_lists_commits_and_takes_one_back() {
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nothing to take back")));
     driver.press("enter");
     assert!(driver.app.overlay.is_none());
-    let inspection = driver.app.displayed_session().unwrap();
-    assert_eq!(inspection.index.display_id(driver.app.selected_entry().unwrap()), rows[1].0);
+    let session = driver.app.displayed_session().unwrap();
+    assert_eq!(session.index.display_id(driver.app.selected_entry().unwrap()), rows[1].0);
 }
 
 #[test]
@@ -233,7 +237,7 @@ fn the_screen_compares_the_branch_before_a_commit_with_the_new_one() {
 }
 
 #[test]
-fn the_screen_tells_what_was_broken_off_and_one_key_settles_it() {
+fn the_screen_shows_what_was_broken_off_and_one_key_settles_it() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("A");

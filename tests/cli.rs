@@ -30,7 +30,7 @@ fn sum(list: &Value, key: &str) -> u64 {
 }
 
 #[test]
-fn sessions_lists_each_session_with_everything_a_script_asks_for() {
+fn sessions_lists_each_session_with_everything_a_script_needs() {
     let answer = Store::new().json(&["sessions"]);
     has_keys(&answer, &["place", "demo", "ruleset", "sessions", "findings"]);
     let session = &answer["sessions"][0];
@@ -73,7 +73,7 @@ fn results_after_the_last_answer_count_in_the_list_too() {
 }
 
 #[test]
-fn a_session_without_a_row_is_called_what_it_calls_itself_or_what_was_asked_first() {
+fn a_session_without_a_row_is_called_what_it_calls_itself_or_what_was_requested_first() {
     let store = Store::new();
     let folder = "sessions/--w--/";
     let ask = |text: &str| message("a", None, &json!({ "role": "user", "content": text }));
@@ -141,7 +141,7 @@ fn the_tokens_of_a_context_are_the_sum_over_its_messages() {
 }
 
 #[test]
-fn estimators_are_told_for_every_call_that_was_counted() {
+fn estimators_are_reported_for_every_call_that_was_counted() {
     let store = Store::new();
     let answer = store.json(&["context", "agent:main:main", "--estimators"]);
     let wanted = ["session", "leaf", "fixedTokens", "tokenizer", "calibration", "chars", "images", "copies"];
@@ -218,8 +218,9 @@ fn recovery_sets_what_is_recorded_beside_what_is_expected() {
     assert_eq!(answer["compaction"]["mode"], "safeguard");
     assert_eq!(answer["compaction"]["maxResultChars"], 24_000);
     let steps = answer["attempts"][0]["steps"].as_array().unwrap();
-    let told: Vec<_> = steps.iter().map(|step| (&step["step"], &step["outcome"], &step["shown"])).collect();
-    let [refused, compacted, answered] = told.as_slice() else { panic!("{told:?}") };
+    let reported: Vec<_> =
+        steps.iter().map(|step| (&step["step"], &step["outcome"], &step["shown"])).collect();
+    let [refused, compacted, answered] = reported.as_slice() else { panic!("{reported:?}") };
     assert_eq!(*refused, (&json!("call"), &json!("refused"), &json!(true)));
     assert_eq!(*compacted, (&json!("compactionInRun"), &json!("cancelled"), &json!(true)));
     assert_eq!(answered.0, &json!("runAgain"));
@@ -322,7 +323,7 @@ fn a_whole_store_is_explained_with_those_at_risk_first() {
 }
 
 #[test]
-fn each_session_of_the_demo_tells_its_story() {
+fn each_session_of_the_demo_shows_its_story() {
     let output = program(&["--demo", "explain", "--all", "--json"]).output().expect("it runs");
     let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let stories = [
@@ -367,7 +368,7 @@ fn a_silent_answer_is_marked_in_the_tree() {
 }
 
 #[test]
-fn a_context_tells_how_far_the_memory_flush_is_and_what_the_gateway_thinks_of_the_window() {
+fn a_context_shows_how_far_the_memory_flush_is_and_what_the_gateway_thinks_of_the_window() {
     let store = Store::new();
     let flush = &store.json(&["context", "main"])["memoryFlush"];
     has_keys(flush, &["state", "threshold", "total", "toGo", "late", "rule"]);
@@ -479,7 +480,7 @@ fn without_a_report_the_remainder_says_so_and_nothing_is_made_up() {
 }
 
 #[test]
-fn an_odd_report_is_told_as_far_as_it_makes_sense() {
+fn an_odd_report_is_reported_as_far_as_it_makes_sense() {
     let store = Store::new();
     let report = json!({ "source": "estimate", "systemPrompt": { "chars": 4_000, "projectContextChars": "many" },
         "injectedWorkspaceFiles": [null, { "name": "\u{1b}[2JA.md", "injectedChars": 9_999 }],
@@ -498,7 +499,7 @@ fn an_odd_report_is_told_as_far_as_it_makes_sense() {
 }
 
 #[test]
-fn simulate_tells_a_fate_for_every_message_and_its_sums_agree() {
+fn simulate_shows_a_fate_for_every_message_and_its_sums_agree() {
     let store = Store::new();
     let answer = store.json(&["simulate", "main", "--now", COLD]);
     has_keys(&answer, &["settings", "before", "after", "fates", "gate", "window", "provenance"]);
@@ -547,7 +548,7 @@ fn at_a_given_moment_a_shut_gate_leaves_everything_as_it_is() {
 }
 
 #[test]
-fn without_a_moment_the_effect_is_shown_and_the_gate_is_told_beside_it() {
+fn without_a_moment_the_effect_is_shown_and_the_gate_is_reported_beside_it() {
     let dir = tempfile::tempdir().unwrap();
     clawscope::store::demo::write_to(dir.path()).unwrap();
     let words = ["simulate", "agent:main:telegram:direct:8812", "--json", "--store"];
@@ -558,7 +559,7 @@ fn without_a_moment_the_effect_is_shown_and_the_gate_is_told_beside_it() {
 }
 
 #[test]
-fn the_parts_of_a_compaction_add_up_and_its_lines_are_told_once() {
+fn the_parts_of_a_compaction_add_up_and_its_lines_are_reported_once() {
     let words = ["simulate", "telegram:direct:8812", "--demo", "--policy", "compact"];
     let (_, out, _) = run(program(&words).arg("--json"));
     let answer: Value = serde_json::from_str(&out).unwrap();
@@ -660,7 +661,7 @@ fn steps_run_in_the_gateways_order_and_hand_their_tokens_on() {
 }
 
 #[test]
-fn a_compaction_tells_what_it_keeps_and_what_a_summary_stands_for() {
+fn a_compaction_shows_what_it_keeps_and_what_a_summary_replaces() {
     let store = Store::new();
     let words = [
         "simulate",
@@ -905,7 +906,7 @@ fn a_run_of_todays_pi_that_outgrew_its_window_is_answered_by_its_own_settings() 
 }
 
 #[test]
-fn todays_pi_is_told_by_its_own_rules_wherever_it_is_spoken_of() {
+fn todays_pi_is_known_by_its_own_rules_wherever_it_is_spoken_of() {
     let (dir, _) = todays_store();
     let path = dir.path().to_str().unwrap();
     let ask = |words: &[&str]| run(&mut program(words));
@@ -1006,7 +1007,7 @@ fn refusals_exit_with_four_and_say_why() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_to_a_transcript_is_read_with_what_its_row_tells_and_never_written() {
+fn a_link_to_a_transcript_is_read_with_what_its_row_shows_and_never_written() {
     let store = Store::new();
     let link = store.path().join("agents/main/sessions/link.jsonl");
     std::os::unix::fs::symlink("long-1.jsonl", &link).unwrap();
@@ -1142,7 +1143,7 @@ fn doctor_names_the_entry_when_the_gateway_would_fail_on_it() {
 }
 
 #[test]
-fn doctor_tells_the_memory_flush_as_the_version_has_it() {
+fn doctor_shows_the_memory_flush_as_the_version_has_it() {
     let store = Store::new();
     let size = |ruleset: &str| {
         let rows = store.json(&["doctor", "--ruleset", ruleset])["memoryFlush"].clone();
@@ -1276,7 +1277,7 @@ fn a_message_changed_since_the_run_is_the_first_difference() {
 }
 
 #[test]
-fn doctor_tells_what_is_wrong_with_file_and_line() {
+fn doctor_shows_what_is_wrong_with_file_and_line() {
     let store = Store::new();
     let healthy = store.json(&["doctor"]);
     has_keys(
@@ -1308,7 +1309,7 @@ fn doctor_tells_what_is_wrong_with_file_and_line() {
 }
 
 #[test]
-fn without_a_store_the_demo_stands_in_and_says_so() {
+fn without_a_store_the_demo_is_in_and_says_so() {
     let (code, out, error) = run(&mut program(&["sessions"]));
     assert!(code == 0 && out.starts_with("demo store"), "{out}");
     assert!(error.contains("no gateway store") && error.contains("OPENCLAW_STATE_DIR"), "{error}");
@@ -1427,10 +1428,10 @@ fn started(store: &Store, words: &[&str]) -> std::process::Child {
 }
 
 #[test]
-fn watch_tells_each_new_entry_with_running_totals() {
+fn watch_shows_each_new_entry_with_running_totals() {
     let store = Store::new();
     let mut child = started(&store, &["watch", "--json"]);
-    let (sender, told) = channel();
+    let (sender, reported) = channel();
     let output = child.stdout.take().unwrap();
     let reader = std::thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
@@ -1440,7 +1441,7 @@ fn watch_tells_each_new_entry_with_running_totals() {
             }
         }
     });
-    let next = || told.recv_timeout(Duration::from_secs(20)).expect("a line in time");
+    let next = || reported.recv_timeout(Duration::from_secs(20)).expect("a line in time");
     assert_eq!(next()["event"], "following");
     let before = store.json(&["context", "main"]);
     store.append(&message(
@@ -1538,22 +1539,23 @@ fn a_rule_that_is_cited_can_be_printed() {
 fn an_upgrade_of_the_demo_compacts_before_the_prompt_that_was_refused() {
     let words = ["replay", "telegram:direct:8812", "--demo", "--ruleset", "2026.7.1"];
     let answer = Store::new().json(&words);
-    let of = |lane: &str, key: &str| answer["totals"][lane][key].as_u64().unwrap();
+    let of = |trace: &str, key: &str| answer["totals"][trace][key].as_u64().unwrap();
     assert_eq!([of("recorded", "overflows"), of("simulated", "overflows")], [1, 0]);
     assert!(of("simulated", "compactions") > of("recorded", "compactions"));
     let calls = answer["calls"].as_array().unwrap();
-    let asked = |call: &&Value| call["simulated"]["checked"].as_str().is_some_and(|route| route != "fits");
-    let compacted = calls.iter().filter(asked).filter(|call| !call["simulated"]["compacted"].is_null());
+    let requested =
+        |call: &&Value| call["simulated"]["checked"].as_str().is_some_and(|route| route != "fits");
+    let compacted = calls.iter().filter(requested).filter(|call| !call["simulated"]["compacted"].is_null());
     assert!(compacted.count() > 0, "the check asked for it");
 }
 
 #[test]
-fn a_version_can_be_asked_for_and_one_between_two_says_whose_rules_are_used() {
+fn a_version_can_be_requested_and_one_between_two_says_whose_rules_are_used() {
     let store = Store::new();
     let ruleset = |words: &[&str]| store.json(&[&["context", "long-1"], words].concat())["ruleset"].clone();
-    let asked = ruleset(&["--ruleset", "2026.5.6"]);
-    assert_eq!((&asked["id"], &asked["from"]), (&json!("2026.5.2"), &json!("command line")));
-    assert!(asked["note"].as_str().unwrap().contains("2026.5.6 was not opened"));
+    let requested = ruleset(&["--ruleset", "2026.5.6"]);
+    assert_eq!((&requested["id"], &requested["from"]), (&json!("2026.5.2"), &json!("command line")));
+    assert!(requested["note"].as_str().unwrap().contains("2026.5.6 was not opened"));
     assert_eq!(ruleset(&["--ruleset", "2026.9.6"])["id"], "2026.9.2");
     let variable = store
         .command(&["context", "long-1", "--json"])
@@ -1720,11 +1722,11 @@ fn sweep_answers_with_cells_a_front_and_the_smallest_change() {
 }
 
 #[test]
-fn sweep_tells_the_map_and_saves_the_patch_of_the_smallest_change() {
+fn sweep_shows_the_map_and_saves_the_patch_of_the_smallest_change() {
     let store = Store::new();
     let file = store.path().join("patch.json5");
     let file = file.to_str().unwrap();
-    let asked = || {
+    let requested = || {
         let mut demo = program(&["--demo", "sweep", "telegram:direct:8812", "--headroom", "10%"]);
         demo.args(["--patch", file]);
         demo.args([
@@ -1735,7 +1737,7 @@ fn sweep_tells_the_map_and_saves_the_patch_of_the_smallest_change() {
         ]);
         demo
     };
-    let (code, out, error) = run(&mut asked());
+    let (code, out, error) = run(&mut requested());
     assert_eq!((code, error.contains("saved as")), (0, true), "{error}");
     for part in [
         "best trade-offs",
@@ -1749,7 +1751,7 @@ fn sweep_tells_the_map_and_saves_the_patch_of_the_smallest_change() {
     let patch: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).expect("JSON");
     assert_eq!(patch, json!({ "agents": { "defaults": { "contextPruning": { "ttl": "30m" } } } }));
     // Nothing is overwritten.
-    let (code, _, error) = run(&mut asked());
+    let (code, _, error) = run(&mut requested());
     assert_eq!((code, error.contains("is there already")), (4, true), "{error}");
     let own = store.path().join("openclaw.json");
     let (code, _, error) = store.run(&["sweep", "main", "--patch", own.to_str().unwrap()]);
@@ -1776,7 +1778,7 @@ fn sweep_tells_the_map_and_saves_the_patch_of_the_smallest_change() {
 }
 
 #[test]
-fn replay_tells_the_course_in_sentences_for_those_who_do_not_look_at_tables() {
+fn replay_shows_the_course_in_sentences_for_those_who_do_not_look_at_tables() {
     let args = ["replay", "main", "--timeline", "--set", "clearToolUses.trigger=4000"];
     let (code, out, _) = Store::new().run(&args);
     assert_eq!(code, 0);
@@ -1876,10 +1878,10 @@ fn every_command_reads_a_database() {
     let run = |args: &[&str]| {
         let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin("clawscope"));
         let output = command.args(args).env("HOME", dir.path()).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(matches!(output.status.code(), Some(0..=4)), "{args:?}: {said}");
-        assert!(!said.contains("cannot be read"), "{args:?}: {said}");
-        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned(), said)
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(matches!(output.status.code(), Some(0..=4)), "{args:?}: {message}");
+        assert!(!message.contains("cannot be read"), "{args:?}: {message}");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned(), message)
     };
     for session in ["main", "subagent:77777777-7777-4777-8777-777777777777", "44444444", "88888888"] {
         let commands: [&[&str]; 9] = [
@@ -1895,9 +1897,9 @@ fn every_command_reads_a_database() {
         ];
         for command in commands {
             let args = [&command[..1], &[session], &command[1..], &["--json", "--store", store]].concat();
-            let (code, out, said) = run(&args);
-            assert!(code != Some(2), "{args:?}: {said}");
-            assert!(serde_json::from_str::<Value>(&out).is_ok(), "{args:?}: {said}{out}");
+            let (code, out, message) = run(&args);
+            assert!(code != Some(2), "{args:?}: {message}");
+            assert!(serde_json::from_str::<Value>(&out).is_ok(), "{args:?}: {message}{out}");
         }
     }
     let (_, doctor, _) = run(&["doctor", store, "--json"]);
@@ -1905,16 +1907,16 @@ fn every_command_reads_a_database() {
     assert_eq!((&doctor["counts"]["earlier"], &doctor["counts"]["cold"]), (&json!(2), &json!(2)));
     assert_eq!(doctor["findings"], json!([]));
     assert_eq!(doctor["databases"][0]["schemaVersion"], 23);
-    let (code, _, said) = run(&["undo", "main", "--apply", "--store", store]);
-    assert_eq!(code, Some(4), "{said}");
-    assert!(said.contains("in the gateway's own database"), "{said}");
+    let (code, _, message) = run(&["undo", "main", "--apply", "--store", store]);
+    assert_eq!(code, Some(4), "{message}");
+    assert!(message.contains("in the gateway's own database"), "{message}");
     let (_, tree, _) = run(&["tree", "cron:job-1", "--json", "--store", store]);
     let tree: Value = serde_json::from_str(&tree).unwrap();
     assert_eq!(tree["branches"][1]["headline"], "q1");
 }
 
 #[test]
-fn doctor_tells_every_setting_with_its_chain_and_when_each_session_begins_anew() {
+fn doctor_shows_every_setting_with_its_chain_and_when_each_session_begins_anew() {
     let store = Store::new();
     store.write(
         "openclaw.json",

@@ -134,7 +134,7 @@ fn a_summary_counts_in_the_preview_until_the_cut_changes() {
 }
 
 #[test]
-fn esc_cancels_a_summary_and_what_comes_too_late_is_dropped() {
+fn esc_cancels_a_summary_and_what_amounts_too_late_is_dropped() {
     let mut driver = compacting("");
     let before = bytes(&driver);
     let begun = driver.held_key("c");
@@ -173,7 +173,7 @@ fn a_program_that_fails_leaves_the_file_as_it_was() {
 
 #[cfg(unix)]
 #[test]
-fn a_program_is_asked_only_after_a_yes_and_its_words_cannot_act_on_the_terminal() {
+fn a_program_is_requested_only_after_a_yes_and_its_words_cannot_act_on_the_terminal() {
     let folder = tempfile::tempdir().expect("a folder");
     let mark = folder.path().join("asked");
     let script = format!("cat > /dev/null; echo x >> {}; printf 'so far \\033[2J%s' done", mark.display());
@@ -193,7 +193,7 @@ fn a_program_is_asked_only_after_a_yes_and_its_words_cannot_act_on_the_terminal(
 }
 
 #[test]
-fn what_would_be_refused_is_refused_before_anybody_is_asked() {
+fn what_would_be_refused_is_refused_before_anybody_is_requested() {
     let mut driver = compacting("");
     driver.summarize_by(program(&["/nonexistent/summarizer"]));
     append_to(&driver.path(), "{\"type\":\"custom\",\"id\":\"zz\"}\n");

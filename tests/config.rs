@@ -203,15 +203,15 @@ fn wrong(case: &Case) -> Vec<String> {
         }
     }
     let findings: Vec<String> = config.diagnostics.iter().map(Diagnostic::to_string).collect();
-    let said = |part: &&str| findings.iter().any(|finding| finding.contains(*part));
-    if findings.len() != case.finds.len() || !case.finds.iter().all(said) {
+    let message = |part: &&str| findings.iter().any(|finding| finding.contains(*part));
+    if findings.len() != case.finds.len() || !case.finds.iter().all(message) {
         wrong.push(format!("findings: expected {:?}, found {findings:?}", case.finds));
     }
     wrong.into_iter().map(|what| format!("{}: {what}", case.name)).collect()
 }
 
 #[test]
-fn every_configuration_comes_to_what_the_gateway_makes_of_it() {
+fn every_configuration_amounts_to_what_the_gateway_makes_of_it() {
     let wrong: Vec<String> = CASES.iter().flat_map(wrong).collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     assert!(CASES.len() >= 40);
@@ -219,7 +219,7 @@ fn every_configuration_comes_to_what_the_gateway_makes_of_it() {
 }
 
 #[test]
-fn the_window_is_told_with_where_it_comes_from() {
+fn the_window_is_reported_with_where_it_comes_from() {
     let rules = Ruleset::V2026_3_2.rules();
     let registry = "{\"providers\":{\"local\":{\"apiKey\":\"x\",\"models\":[{\"id\":\"m\",\n\"contextWindow\":65536}]}}}";
     let files: &'static [(&str, &str)] = Box::leak(Box::new([
@@ -241,15 +241,18 @@ fn the_window_is_told_with_where_it_comes_from() {
     let mut findings = Vec::new();
     config.read_registries(&env, &dir.join("s"), ["main", "ops"].into_iter(), &mut findings);
     assert_eq!(findings, []);
-    let told = |agent: &str, provider: &str, model: &str| {
+    let reported = |agent: &str, provider: &str, model: &str| {
         let window = config.window(rules, agent, provider, model);
         let from = config.window_provenance(&window, agent, provider, model).to_string();
         (window.tokens, window.source.name(), short(&from, &dir))
     };
-    assert_eq!(told("main", "p", "listed"), (50_000.0, "modelsConfig", "s/openclaw.json:2".to_owned()));
-    assert_eq!(told("main", "local", "m"), (60_000.0, "agentContextTokens", "s/openclaw.json:3".to_owned()));
-    assert_eq!(told("ops", "local", "m"), (9_000.0, "model", "home/ops/models.json:1".to_owned()));
-    assert_eq!(told("main", "x", "y").1, "agentContextTokens");
+    assert_eq!(reported("main", "p", "listed"), (50_000.0, "modelsConfig", "s/openclaw.json:2".to_owned()));
+    assert_eq!(
+        reported("main", "local", "m"),
+        (60_000.0, "agentContextTokens", "s/openclaw.json:3".to_owned())
+    );
+    assert_eq!(reported("ops", "local", "m"), (9_000.0, "model", "home/ops/models.json:1".to_owned()));
+    assert_eq!(reported("main", "x", "y").1, "agentContextTokens");
     let mut uncapped = config.clone();
     uncapped.js_root = js::parse("{}").unwrap();
     let window = uncapped.window(rules, "main", "local", "m");

@@ -88,7 +88,7 @@ fn no_form_lets_a_secret_out_with_a_plan_or_without() {
 }
 
 #[test]
-fn a_picture_of_the_screen_masks_what_stands_on_it() {
+fn a_picture_of_the_screen_masks_what_is_on_it() {
     let store = Store::new();
     let secret = &samples()[0].secret;
     store.append(&message(
@@ -109,7 +109,7 @@ fn a_picture_of_the_screen_masks_what_stands_on_it() {
 }
 
 #[test]
-fn json_tells_every_entry_and_what_a_plan_makes_of_it() {
+fn json_shows_every_entry_and_what_a_plan_makes_of_it() {
     let store = Store::new();
     let plan = ["--format", "json", "--policy", "prune", "--set", "contextPruning.hardClearRatio=0.1"];
     let answer: Value = serde_json::from_str(&exported(&store, &plan)).unwrap();
@@ -128,7 +128,7 @@ fn json_tells_every_entry_and_what_a_plan_makes_of_it() {
 }
 
 #[test]
-fn a_file_is_never_replaced_unasked_and_never_written_beside_sessions() {
+fn a_file_is_never_replaced_unrequested_and_never_written_beside_sessions() {
     let store = Store::new();
     let out = store.path().join("out.html");
     let words = ["export", "main", "--format", "html", "--out", out.to_str().unwrap()];
@@ -187,7 +187,7 @@ fn context_of(path: &Path) -> Value {
 }
 
 #[test]
-fn a_transcript_without_its_words_tells_the_same_numbers() {
+fn a_transcript_without_its_words_gives_the_same_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let (mut compared, mut messages) = (0, 0);
     for key in demo_keys() {
@@ -197,15 +197,15 @@ fn a_transcript_without_its_words_tells_the_same_numbers() {
         let shape = folder.path().join(format!("{compared}.shape.jsonl"));
         demo(&["export", &key, "--format", "pi", "--no-redact", "--out", whole.to_str().unwrap()]).unwrap();
         demo(&["export", &key, "--format", "pi", "--shape-only", "--out", shape.to_str().unwrap()]).unwrap();
-        let (whole, told) = (context_of(&whole), context_of(&shape));
+        let (whole, reported) = (context_of(&whole), context_of(&shape));
         for key in ["messages", "messageTokens", "leaf", "estimate", "window", "budget", "memoryFlush"] {
-            assert_eq!(told[key], whole[key], "{key} of {}", tree["session"]["key"]);
+            assert_eq!(reported[key], whole[key], "{key} of {}", tree["session"]["key"]);
         }
         for key in ["messages", "messageTokens", "sessionTokens", "leaf", "estimate", "provider", "model"] {
-            assert_eq!(told[key], tree[key], "{key} of {}", tree["session"]["key"]);
+            assert_eq!(reported[key], tree[key], "{key} of {}", tree["session"]["key"]);
         }
         compared += 1;
-        messages += told["messages"].as_array().unwrap().len();
+        messages += reported["messages"].as_array().unwrap().len();
     }
     assert!(compared >= 10, "{compared}");
     println!("compared {compared} sessions, {messages} messages");
@@ -338,7 +338,7 @@ fn a_browser_opens_the_page_offline_and_searches_it() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_told() {
+fn what_cannot_be_requested_is_reported() {
     let store = Store::new();
     for (words, code, expected) in [
         (&["--format", "svg", "--size", "9x9"][..], 2, "--size"),

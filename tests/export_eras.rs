@@ -183,13 +183,13 @@ fn an_exported_transcript_of_any_era_is_sent_as_the_session_is() {
         let (code, out, error) = run(&mut program(&["context", file.to_str().unwrap(), "--json"]));
         fs::remove_file(&file).unwrap();
         assert_eq!(code, 0, "{}: {error}", era.name);
-        let told: Value = serde_json::from_str(&out).unwrap();
+        let reported: Value = serde_json::from_str(&out).unwrap();
         let own = era.context();
         let roles = |context: &Value| -> Vec<Value> {
             context["messages"].as_array().unwrap().iter().map(|it| it["role"].clone()).collect()
         };
-        assert_eq!(roles(&told), roles(&own), "{}", era.name);
-        assert_eq!(told["messageTokens"], own["messageTokens"], "{}", era.name);
+        assert_eq!(roles(&reported), roles(&own), "{}", era.name);
+        assert_eq!(reported["messageTokens"], own["messageTokens"], "{}", era.name);
     }
 }
 
@@ -227,8 +227,8 @@ fn a_folder_of_shapes_opens_as_the_store_it_was_taken_from() {
         let (code, out, error) =
             run(&mut program(&["context", key, "--store", folder.to_str().unwrap(), "--json"]));
         assert_eq!(code, 0, "{}: {error}", era.name);
-        let told: Value = serde_json::from_str(&out).unwrap();
-        assert_eq!(numbers(&told), numbers(&era.context()), "{}", era.name);
+        let reported: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(numbers(&reported), numbers(&era.context()), "{}", era.name);
         let settings = |store: &Path, key: &str| -> Value {
             let place = store.to_str().unwrap();
             let (code, out, error) =

@@ -81,9 +81,9 @@ fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
     let written = clawscope::write::request::write(&request, &clawscope::commit::SystemClock);
     let reread = driver.held(Event::Written(written.map_err(|error| error.to_string())));
     assert!(reread.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. })));
-    let asked = driver.held_key("u");
+    let requested = driver.held_key("u");
     assert!(
-        !asked.iter().any(|effect| matches!(effect, Effect::PreviewWrite(_))),
+        !requested.iter().any(|effect| matches!(effect, Effect::PreviewWrite(_))),
         "the branch is not known yet"
     );
     let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
@@ -217,7 +217,7 @@ fn a_session_begun_anew_shows_the_transcript_before_until_the_next_is_written() 
 }
 
 #[test]
-fn folders_that_are_looked_at_are_told_once_and_stand_in_the_header() {
+fn folders_that_are_looked_at_are_reported_once_and_are_in_the_header() {
     let mut driver = Driver::demo(130, 36);
     driver.event(Event::PollingChanged(Some("/x: looked at every second, as nfs.".into())));
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nfs")));

@@ -202,14 +202,14 @@ fn the_tuning_tab_names_its_step() {
 }
 
 #[test]
-fn the_steps_are_told_in_light_colours_too() {
+fn the_steps_are_reported_in_light_colours_too() {
     let theme = Theme::load("light", ColourDepth::True).expect("a theme");
     let driver = settled(stepping(130, 36));
     insta::assert_snapshot!("steps light", styles_of(&drawn(&driver.app, &theme)));
 }
 
 #[test]
-fn colours_tell_how_far_an_estimate_is_off() {
+fn colours_show_how_far_an_estimate_is_off() {
     for (name, depth, (width, height)) in [
         ("dark", ColourDepth::True, (130, 36)),
         ("light", ColourDepth::True, (130, 36)),
@@ -224,7 +224,7 @@ fn colours_tell_how_far_an_estimate_is_off() {
 }
 
 #[test]
-fn a_map_is_told_by_colour_and_by_signs_without_it() {
+fn a_map_is_known_by_colour_and_by_signs_without_it() {
     let mut driver = comparing_typed(130, 36);
     for (name, depth, (width, height)) in [
         ("dark", ColourDepth::True, (130, 36)),
@@ -289,7 +289,7 @@ fn a_verdict_and_what_would_have_helped_have_colours_of_their_own() {
 }
 
 #[test]
-fn a_recovery_is_told_by_colour_and_sign_in_a_light_theme() {
+fn a_recovery_is_known_by_colour_and_sign_in_a_light_theme() {
     let driver = screens::recovering(130, 36);
     let theme = Theme::load("light", ColourDepth::True).expect("a theme");
     insta::assert_snapshot!("recovery styles light", styles_of(&drawn(&driver.app, &theme)));
@@ -336,14 +336,14 @@ fn without_unicode_every_sign_is_ascii() {
 }
 
 #[test]
-fn a_terminal_that_is_too_small_is_told_the_size_it_needs() {
+fn a_terminal_that_is_too_small_is_reported_the_size_it_needs() {
     let driver = opened(40, 10);
     let text = text_of(&drawn(&driver.app, &dark()));
     assert!(text.contains("60x20"), "{text}");
 }
 
 #[test]
-fn mint_stands_for_the_plan_and_for_nothing_else() {
+fn mint_replaces_the_plan_and_for_nothing_else() {
     let rest = drawn(&unsaved(), &dark());
     let mint = [Color::Rgb(0x4f, 0xd6, 0xb8), Color::Rgb(0x3a, 0x9c, 0x88)];
     assert!(rest.content.iter().all(|cell| !mint.contains(&cell.fg)), "{}", text_of(&rest));

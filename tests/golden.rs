@@ -66,7 +66,7 @@ fn every_golden_case_of_every_release_is_answered_as_it_does() {
 }
 
 #[test]
-fn every_breakpoint_has_a_case_that_tells_the_releases_before_it_from_those_after_it() {
+fn every_breakpoint_has_a_case_that_shows_the_releases_before_it_from_those_after_it() {
     let gateways: Vec<Ruleset> = Ruleset::all_known().filter(|ruleset| !ruleset.is_pi()).collect();
     let mut lines = Vec::new();
     for pair in gateways.windows(2) {

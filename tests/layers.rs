@@ -230,7 +230,7 @@ fn imports_are_found_wherever_they_stand() {
 }
 
 #[test]
-fn only_what_stands_above_may_be_used() {
+fn only_what_is_above_may_be_used() {
     assert!(may("session", "commit") && may("store", "store") && may("cli", "command"));
     assert!(
         !may("commit", "session") && !may("policy", "app") && !may("session", "report") && !may("js", "text")

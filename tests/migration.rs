@@ -81,10 +81,10 @@ fn a_store_of_schema_19_reads_as_the_gateways_own_modules_read_it() {
     let expected = expected.as_object().unwrap();
     assert_eq!(expected.len(), 8);
     for (key, expected) in expected {
-        let inspection = opened(&store, key);
-        let (index, context) = (&inspection.index, &inspection.context);
-        assert_eq!(json!(inspection.item.id), expected["sessionId"], "{key}");
-        let leaf = inspection.tree.leaf(index, &Leaf::Own).map(|ix| index.display_id(ix));
+        let session = opened(&store, key);
+        let (index, context) = (&session.index, &session.context);
+        assert_eq!(json!(session.item.id), expected["sessionId"], "{key}");
+        let leaf = session.tree.leaf(index, &Leaf::Own).map(|ix| index.display_id(ix));
         assert_eq!(json!(leaf), expected["leafEntryId"], "{key}");
         let path: Vec<String> = context.path.iter().map(|ix| index.display_id(*ix)).collect();
         assert_eq!(json!(path), expected["activePath"], "{key}");
@@ -94,12 +94,12 @@ fn a_store_of_schema_19_reads_as_the_gateways_own_modules_read_it() {
         assert_eq!(json!(thinking.as_deref().unwrap_or("off")), expected["thinkingLevel"], "{key}");
         if let Some(model) = expected["model"].as_object() {
             assert_eq!(
-                (json!(inspection.provider), json!(inspection.model)),
+                (json!(session.provider), json!(session.model)),
                 (model["provider"].clone(), model["modelId"].clone()),
                 "{key}"
             );
         }
-        let tips = inspection.branch_tips(clawscope::redact::SecretDisplay::Hidden);
+        let tips = session.branch_tips(clawscope::redact::SecretDisplay::Hidden);
         let tips = tips.iter().map(|tip| {
             let leaf = index.display_id(tip.leaf);
             // The gateway looks for a text before the result of a tool; here the result itself is shown.
@@ -144,8 +144,8 @@ fn a_database_of_schema_1_holds_no_sessions_and_the_files_beside_it_are_read() {
         assert!(words.starts_with("note: ") && words.contains("holds no sessions"), "{words}");
         assert!(words.contains("2026.6.11 to 2026.7.35") && words.contains("read from the files"), "{words}");
     }
-    let inspection = opened(&listed(state.path()), "agent:main:main");
-    assert_eq!(inspection.index.entries.len(), 15);
+    let session = opened(&listed(state.path()), "agent:main:main");
+    assert_eq!(session.index.entries.len(), 15);
     let (code, out, _) = run(&["doctor", "--migration", state.path().to_str().unwrap()]);
     assert!(code == 0 && out.contains("There is no migration to check here."), "{out}");
     let alone = tempfile::tempdir().unwrap();
@@ -230,7 +230,7 @@ fn a_lost_session_and_a_row_without_a_transcript_are_found() {
 }
 
 #[test]
-fn a_file_that_grew_after_the_import_is_told_apart_from_a_loss() {
+fn a_file_that_grew_after_the_import_is_distinguished_from_a_loss() {
     let state = state_2026_8_1();
     let name = "66666666-6666-4666-8666-666666666666.jsonl";
     let aside = main_of(state.path()).join("session-sqlite-import-archive");
@@ -314,7 +314,7 @@ fn hostile_ids_never_reach_the_terminal_and_texts_are_never_shown() {
 }
 
 #[test]
-fn it_is_asked_for_instead_of_a_repair() {
+fn it_is_requested_instead_of_a_repair() {
     let (code, _, error) = run(&["doctor", "--migration", "--repair", "--demo"]);
     assert!(code == 2 && error.contains("--repair"), "{error}");
 }
@@ -436,10 +436,10 @@ fn odd_transcripts_are_kept_by_the_real_importers() {
         let state = tempfile::tempdir().unwrap();
         fixture::copy(&fixture::fixture("import-odd/sessions"), &main_of(state.path()).join("sessions"));
         put(&state.path().join("openclaw.json"), "{}\n");
-        let told = import.run(state.path());
+        let reported = import.run(state.path());
         let (code, answer) = checked(state.path());
-        assert_eq!((code, faults(&answer)), (0, Vec::new()), "{version}: {told} {answer:#}");
-        assert_eq!(answer["totals"]["entries"], 44, "{version}: {told}");
+        assert_eq!((code, faults(&answer)), (0, Vec::new()), "{version}: {reported} {answer:#}");
+        assert_eq!(answer["totals"]["entries"], 44, "{version}: {reported}");
     }
 }
 
@@ -453,12 +453,12 @@ fn what_the_real_importer_leaves_out_on_purpose_is_no_loss() {
     let rows = json!({"agent:main:main": {"sessionId": id, "updatedAt": 1_784_537_633_000_u64}});
     put(&sessions.join("sessions.json"), rows.to_string());
     put(&state.path().join("openclaw.json"), "{}\n");
-    let told = import.run(state.path());
+    let reported = import.run(state.path());
     let (code, answer) = checked(state.path());
-    assert_eq!((code, faults(&answer).len()), (0, 0), "{told} {answer:#}");
+    assert_eq!((code, faults(&answer).len()), (0, 0), "{reported} {answer:#}");
     let named =
         ["entries", "identical", "rewritten", "leftOut"].map(|name| answer["totals"][name].as_u64().unwrap());
-    assert_eq!(named, [7, 3, 1, 3], "{told}");
+    assert_eq!(named, [7, 3, 1, 3], "{reported}");
 }
 
 #[test]
@@ -525,14 +525,14 @@ fn what_the_real_importer_takes_is_clean_and_every_loss_in_it_is_found() {
         let Some(import) = real_import::RealImport::find(version) else { continue };
         let state = tempfile::tempdir().unwrap();
         let ids = file_store(state.path());
-        let told = import.run(state.path());
+        let reported = import.run(state.path());
         let (code, answer) = checked(state.path());
-        assert_eq!((code, faults(&answer).len()), (0, 0), "{version}: {told} {answer:#}");
+        assert_eq!((code, faults(&answer).len()), (0, 0), "{version}: {reported} {answer:#}");
         let totals = &answer["totals"];
         assert_eq!(
             (&totals["compared"], &totals["entries"]),
             (&json!(9), &json!(9 * 31)),
-            "{version}: {told}"
+            "{version}: {reported}"
         );
         let (mut numbers, mut found) = (Numbers(11), 0);
         for kind in ["lost", "changed", "reparented", "doubled", "moved"].into_iter().cycle().take(40) {
@@ -548,9 +548,13 @@ fn what_the_real_importer_takes_is_clean_and_every_loss_in_it_is_found() {
             let kind = if is_packed { "lost" } else { kind };
             plant(copy.path(), session, seq, kind);
             let (code, answer) = checked(copy.path());
-            let told = faults(&answer);
-            assert_eq!((code, told.len()), (1, 1), "{version} {kind} {session} {seq}: {told:?}");
-            assert_eq!((told[0].0.as_str(), told[0].2), (kind, seq + 1), "{version} {session}: {told:?}");
+            let reported = faults(&answer);
+            assert_eq!((code, reported.len()), (1, 1), "{version} {kind} {session} {seq}: {reported:?}");
+            assert_eq!(
+                (reported[0].0.as_str(), reported[0].2),
+                (kind, seq + 1),
+                "{version} {session}: {reported:?}"
+            );
             found += 1;
         }
         println!("{version}: 279 entries compared, {found} planted losses found");

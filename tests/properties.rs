@@ -315,10 +315,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_steps_foretell_is_what_the_texts_become(
+    fn what_steps_predict_is_what_the_texts_become(
         messages in vec(message(), 1..30),
         prune in settings(),
-        closer in closer_settings(),
+        details in closer_settings(),
         steps in step_sets(),
         history_limit in 0..4_u8,
         keep in 1_u32..3000,
@@ -335,10 +335,10 @@ proptest! {
         let settings = PolicySettings {
             ruleset,
             enabled: steps,
-            truncate: closer.0,
+            truncate: details.0,
             reduce: ReduceSettings { all_chars: f64::from(keep), keeps_sent: history_limit == 1 },
-            guard: closer.1,
-            clear: closer.2,
+            guard: details.1,
+            clear: details.2,
             history_limit: f64::from(history_limit),
             compaction: CompactionSettings { keep_recent_tokens: f64::from(keep), ..CompactionSettings::default() },
             ..PolicySettings::pruning_only(prune)
@@ -422,9 +422,9 @@ proptest! {
     }
 
     #[test]
-    fn what_is_told_of_guard_and_clearing_is_what_they_make_of_messages(
+    fn what_is_reported_of_guard_and_clearing_is_what_they_make_of_messages(
         messages in vec(message(), 1..30),
-        closer in closer_settings(),
+        details in closer_settings(),
         window in 1_u32..4000,
     ) {
         let text = transcript(&messages);
@@ -434,7 +434,7 @@ proptest! {
         let rules = Ruleset::default().rules();
         let read = ContextDetails::read(&source, &index, &context, rules).expect("bodies");
         let bodies = bodies::read_messages(&source, &index, &context).expect("bodies");
-        let (truncate, guard, clear) = closer;
+        let (truncate, guard, clear) = details;
         let clear = ClearSettings { counting: TokenCounting::Approximate, cleared_by: ClearedBy::Client, ..clear };
         let made = |step: Policy| {
             let steps = PolicySet::of(&[step]);

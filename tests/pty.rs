@@ -70,7 +70,7 @@ fn assert_restored(ended: &Ended) {
 }
 
 #[test]
-fn a_persons_keys_and_signs_are_those_they_asked_for() {
+fn a_persons_keys_and_signs_are_those_they_requested() {
     let store = Store::new();
     let folder = store.dir.path().join("config/clawscope");
     std::fs::create_dir_all(&folder).unwrap();
@@ -207,7 +207,7 @@ fn a_keymap_of_ones_own_changes_keys() {
 }
 
 #[test]
-fn a_slip_in_the_keymap_is_told_and_the_screen_is_not_taken() {
+fn a_slip_in_the_keymap_is_reported_and_the_screen_is_not_taken() {
     let home = home_with_keymap("[global]\n\"x\" = \"qiut\"\n");
     let ended = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]).ended();
     assert_eq!(ended.code, 2);
@@ -420,7 +420,7 @@ fn another_size_is_drawn_in_full() {
 }
 
 #[test]
-fn a_path_that_does_not_exist_is_told_on_the_screen() {
+fn a_path_that_does_not_exist_is_reported_on_the_screen() {
     let mut program = Started::new(&["/nonexistent/store"], &[]);
     program.until_shown("does not exist");
     program.keys("q");

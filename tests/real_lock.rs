@@ -220,9 +220,9 @@ fn child(verb: &str, path: &Path, rounds: usize) -> std::process::Child {
 
 #[test]
 fn child_process() {
-    let Ok(told) = std::env::var(TOLD) else { return };
-    let parts: Vec<&str> = told.splitn(3, ' ').collect();
-    let [verb, rounds, path] = parts[..] else { panic!("{told}") };
+    let Ok(reported) = std::env::var(TOLD) else { return };
+    let parts: Vec<&str> = reported.splitn(3, ' ').collect();
+    let [verb, rounds, path] = parts[..] else { panic!("{reported}") };
     let path = PathBuf::from(path);
     if verb == "ends" {
         let session = Session::at(&path);

@@ -127,18 +127,18 @@ fn the_real_pi_reads_a_compaction_as_it_was_previewed_and_sees_nothing_to_compac
     for steps in [&[Policy::Compact][..], &[Policy::Compact, Policy::Prune]] {
         let (mut compacted, mut previews, mut old) = (Vec::new(), Vec::new(), Vec::new());
         for (seed, session) in sessions() {
-            let inspection = inspected(&session.path);
-            let plan = planned(&inspection, steps, 150.0);
+            let loaded = inspected(&session.path);
+            let plan = planned(&loaded, steps, 150.0);
             if plan.compaction.is_none() {
                 continue;
             }
-            let leaf = match committed(&inspection, &plan, Some(&summary())) {
+            let leaf = match committed(&loaded, &plan, Some(&summary())) {
                 Ok(leaf) => leaf,
                 Err(WriteError::Refused(Refusal::Unpaired { .. })) => continue,
                 Err(error) => panic!("seed {seed}: {error}"),
             };
             old.push(plain_all(&session.context()));
-            previews.push((seed, leaf, previewed(&inspection, &plan, Some(&summary()))));
+            previews.push((seed, leaf, previewed(&loaded, &plan, Some(&summary()))));
             compacted.push((seed, session));
         }
         assert!(compacted.len() > 8, "{steps:?}: only {} sessions were compacted", compacted.len());
@@ -183,7 +183,7 @@ fn told(words: &[&str], session: &Session) -> (i32, js::Value) {
 }
 
 #[test]
-fn the_real_pi_reads_a_compaction_committed_by_hand_as_simulate_told_it() {
+fn the_real_pi_reads_a_compaction_committed_by_hand_as_simulate_reported_it() {
     let Some(pi) = Pi::find() else { return };
     let plan = ["--policy", "compact", "--set", "compaction.keepRecentTokens=150", "--with", "extractive"];
     let (mut compacted, mut simulated, mut headed) = (Vec::new(), Vec::new(), 0);
@@ -233,10 +233,10 @@ fn cuts(session: &Session, window: f64) -> Vec<EntryChange> {
 
 /// The gateway's own rewrite of a session, appended to a copy of it.
 fn rewritten(session: &Session, window: f64) -> Session {
-    let asked =
+    let requested =
         gateway::RewriteInput { index: &session.index, tree: &session.tree, window, now_ms: session::NOW };
     let read = |ix| body::read_entry(&session.source, &session.index, ix);
-    let rewrite = gateway::rewrite(&asked, &mut LineIds, read).expect("reads");
+    let rewrite = gateway::rewrite(&requested, &mut LineIds, read).expect("reads");
     Session::new(&[session.bytes(), rewrite.lines().into_bytes()].concat())
 }
 
@@ -251,10 +251,10 @@ fn the_real_pi_reads_every_message_of_a_truncation_and_misses_what_the_gateways_
         if changes.is_empty() {
             continue;
         }
-        let mut inspection = inspected(&session.path);
-        inspection.ruleset.id = Ruleset::V2026_3_2;
-        inspection.window.tokens = window;
-        let loss = find_rewrite_loss(&inspection).expect("reads").expect("a result is oversized");
+        let mut loaded = inspected(&session.path);
+        loaded.ruleset.id = Ruleset::V2026_3_2;
+        loaded.window.tokens = window;
+        let loss = find_rewrite_loss(&loaded).expect("reads").expect("a result is oversized");
         let vanished = loss.dangling_compaction.as_ref().map_or(0, |dangling| dangling.messages);
         lost += vanished + loss.labels + loss.branch_summaries;
         let rewritten = rewritten(&session, window);

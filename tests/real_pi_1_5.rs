@@ -58,8 +58,8 @@ fn own(path: &Path) -> LoadedSession {
 /// Those that are read by today's rules.
 fn all_todays() -> Vec<(String, Session, LoadedSession)> {
     let with = sessions().into_iter().map(|(name, session)| {
-        let inspection = own(&session.path);
-        (name, session, inspection)
+        let loaded = own(&session.path);
+        (name, session, loaded)
     });
     with.filter(|(_, _, it)| it.ruleset.id == Ruleset::Pi1_5).collect()
 }
@@ -92,18 +92,17 @@ fn plain_all(context: &[String]) -> Vec<String> {
     context.iter().map(|json| plain(json)).collect()
 }
 
-fn context_of(inspection: &LoadedSession) -> Vec<String> {
-    let messages =
-        bodies::read_messages(&inspection.source, &inspection.index, &inspection.context).expect("bodies");
+fn context_of(session: &LoadedSession) -> Vec<String> {
+    let messages = bodies::read_messages(&session.source, &session.index, &session.context).expect("bodies");
     messages.iter().map(sorted).collect()
 }
 
 /// None where the runtime fails on a message.
-fn planned(inspection: &LoadedSession, steps: &[Policy], keep_tokens: f64) -> Option<Plan> {
-    let mut settings = inspected::planned(inspection, &[], keep_tokens).settings;
+fn planned(session: &LoadedSession, steps: &[Policy], keep_tokens: f64) -> Option<Plan> {
+    let mut settings = inspected::planned(session, &[], keep_tokens).settings;
     settings.ruleset = Ruleset::Pi1_5;
     settings.enabled = PolicySet::of(steps);
-    inspection.plan(&settings, Gate::Open { idle_ms: 1.0 }).ok()
+    session.plan(&settings, Gate::Open { idle_ms: 1.0 }).ok()
 }
 
 fn opened(pi: &Pi, files: &[PathBuf]) -> Vec<Opened> {
@@ -115,15 +114,15 @@ fn the_real_pi_builds_the_context_that_we_build_of_every_session_of_its_own() {
     let Some(pi) = Pi::find() else { return };
     let sessions = all_todays();
     assert!(sessions.len() > 40, "only {} sessions are today's", sessions.len());
-    for ((name, _, inspection), opened) in sessions.iter().zip(pi.open(&paths(&sessions), false)) {
-        assert_eq!(opened.is_some(), inspection.index.open_status == OpenStatus::Opens, "{name} opens");
+    for ((name, _, session), opened) in sessions.iter().zip(pi.open(&paths(&sessions), false)) {
+        assert_eq!(opened.is_some(), session.index.open_status == OpenStatus::Opens, "{name} opens");
         let Some(opened) = opened else { continue };
         let Some(theirs) = opened.context else {
-            assert!(inspection.context_throws, "{name} throws");
+            assert!(session.context_throws, "{name} throws");
             continue;
         };
         let theirs: Vec<String> = theirs.iter().map(|json| sorted(&js::parse(json).unwrap())).collect();
-        assert_eq!(context_of(inspection), theirs, "{name}");
+        assert_eq!(context_of(session), theirs, "{name}");
     }
 }
 
@@ -134,10 +133,10 @@ fn the_real_pi_reads_context_edits_as_previewed_and_the_old_context_after_an_und
         let sessions = todays();
         let old: Vec<_> = opened(&pi, &paths(&sessions)).into_iter().map(|opened| opened.context).collect();
         let (mut done, mut edits) = (Vec::new(), 0);
-        for ((name, session, inspection), old) in sessions.into_iter().zip(old) {
-            let Some(plan) = planned(&inspection, steps, 150.0) else { continue };
+        for ((name, session, loaded), old) in sessions.into_iter().zip(old) {
+            let Some(plan) = planned(&loaded, steps, 150.0) else { continue };
             let before = session.bytes();
-            let leaf = match committed(&inspection, &plan, Some(&summary())) {
+            let leaf = match committed(&loaded, &plan, Some(&summary())) {
                 Ok(leaf) => leaf,
                 Err(WriteError::Refused(_) | WriteError::NotStorable { .. }) => {
                     assert_eq!(session.bytes(), before, "{name}: refused, and written");
@@ -150,8 +149,8 @@ fn the_real_pi_reads_context_edits_as_previewed_and_the_old_context_after_an_und
             let added = String::from_utf8_lossy(&bytes[before.len()..]).into_owned();
             edits += added.matches(r#"{"type":"context_edit","#).count();
             assert!(!added.contains(r#"{"type":"message","#), "{name}: a message is copied");
-            let preview = previewed(&inspection, &plan, Some(&summary()));
-            done.push((name, session, inspection, preview, leaf, old));
+            let preview = previewed(&loaded, &plan, Some(&summary()));
+            done.push((name, session, loaded, preview, leaf, old));
         }
         let files: Vec<PathBuf> = done.iter().map(|(_, session, ..)| session.path.clone()).collect();
         let check = |undone: bool| {
@@ -192,10 +191,10 @@ fn the_real_pi_reads_context_edits_as_previewed_and_the_old_context_after_an_und
 }
 
 /// The first answer of the context that calls a tool, and what the tools returned.
-fn first_use(inspection: &LoadedSession) -> Option<Vec<EntryIx>> {
-    let messages = &inspection.context.messages;
+fn first_use(session: &LoadedSession) -> Option<Vec<EntryIx>> {
+    let messages = &session.context.messages;
     let is_own = |at: &usize| messages[*at].content_source == ContentSource::Own;
-    let calls = |at: &usize| inspection.index.tool_calls_of(messages[*at].entry);
+    let calls = |at: &usize| session.index.tool_calls_of(messages[*at].entry);
     let at = (0..messages.len()).filter(is_own).find(|at| !calls(at).is_empty())?;
     let wanted: Vec<_> = calls(&at).iter().map(|call| call.id).collect();
     let results = messages
@@ -208,12 +207,12 @@ fn first_use(inspection: &LoadedSession) -> Option<Vec<EntryIx>> {
 fn the_real_pi_leaves_out_what_an_edit_omits_a_call_with_its_results() {
     let Some(pi) = Pi::find() else { return };
     let (mut files, mut expected, mut folders) = (Vec::new(), Vec::new(), Vec::new());
-    for (name, session, inspection) in todays() {
-        let Some(omitted) = first_use(&inspection) else { continue };
+    for (name, session, loaded) in todays() {
+        let Some(omitted) = first_use(&loaded) else { continue };
         let transcript = TranscriptInput {
-            index: &inspection.index,
-            tree: &inspection.tree,
-            source: &inspection.source,
+            index: &loaded.index,
+            tree: &loaded.tree,
+            source: &loaded.source,
             status: TranscriptStatus::Referenced,
             allow_orphan: true,
         };
@@ -232,7 +231,7 @@ fn the_real_pi_leaves_out_what_an_edit_omits_a_call_with_its_results() {
         };
         assert_eq!(prepared.edit_count(), omitted.len(), "{name}");
         write(&prepared, 0, &SystemClock).expect("it is written");
-        let kept = inspection.context.messages.iter().zip(context_of(&inspection));
+        let kept = loaded.context.messages.iter().zip(context_of(&loaded));
         let kept = kept.filter(|(message, _)| !omitted.contains(&message.entry)).map(|(_, json)| json);
         expected.push((name, kept.collect::<Vec<_>>()));
         files.push(session.path.clone());

@@ -45,23 +45,22 @@ fn transcripts() -> Vec<PathBuf> {
 }
 
 /// Whether a session is one that the runtime opens and builds a context of.
-fn is_read(inspection: &LoadedSession) -> bool {
-    inspection.index.open_status == OpenStatus::Opens && !inspection.context_throws
+fn is_read(session: &LoadedSession) -> bool {
+    session.index.open_status == OpenStatus::Opens && !session.context_throws
 }
 
-fn same(release: &str, path: &Path, inspection: &LoadedSession, theirs: &Read) {
+fn same(release: &str, path: &Path, session: &LoadedSession, theirs: &Read) {
     let name = format!("pi {release}: {}", path.display());
-    let messages =
-        bodies::read_messages(&inspection.source, &inspection.index, &inspection.context).expect("bodies");
+    let messages = bodies::read_messages(&session.source, &session.index, &session.context).expect("bodies");
     let own: Vec<String> = messages.iter().map(sorted).collect();
     let context: Vec<String> = theirs.context.iter().map(|json| sorted(&js::parse(json).unwrap())).collect();
     assert_eq!(own, context, "{name}");
-    let sizes = inspection.context.messages.iter().map(|message| estimate_message(&message.size).ok());
+    let sizes = session.context.messages.iter().map(|message| estimate_message(&message.size).ok());
     let tokens: Vec<Option<f64>> = sizes.map(|tokens| tokens.filter(|tokens| tokens.is_finite())).collect();
     // A content that is neither text nor list throws since 0.76; here it weighs nothing.
     let weighed = tokens.iter().zip(&theirs.tokens).filter(|(_, theirs)| theirs.is_some());
     assert!(weighed.into_iter().all(|(own, theirs)| own == theirs), "{name}: {tokens:?} {:?}", theirs.tokens);
-    let text = conversation_text_for(inspection.index.pi_release, &messages).ok();
+    let text = conversation_text_for(session.index.pi_release, &messages).ok();
     assert_eq!(text, theirs.text, "{name}: text");
 }
 
@@ -70,15 +69,15 @@ fn every_release_reads_a_file_as_we_do_by_its_rules() {
     let paths = transcripts();
     for release in RELEASES {
         let Some(bundle) = Bundle::find(release) else { continue };
-        let asked = RulesetChoice::from_version(&format!("pi-{release}"), Provenance::Flag).unwrap();
+        let requested = RulesetChoice::from_version(&format!("pi-{release}"), Provenance::Flag).unwrap();
         let mut read = 0;
         for (path, theirs) in paths.iter().zip(bundle.read(&paths)) {
-            let inspection = inspected_under(path, Some(&asked));
+            let session = inspected_under(path, Some(&requested));
             let Some(theirs) = theirs else {
-                assert!(!is_read(&inspection), "pi {release} does not read {}", path.display());
+                assert!(!is_read(&session), "pi {release} does not read {}", path.display());
                 continue;
             };
-            same(release, path, &inspection, &theirs);
+            same(release, path, &session, &theirs);
             read += 1;
         }
         assert!(read > 60, "pi {release} read {read} of {} files", paths.len());

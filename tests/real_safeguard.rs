@@ -164,23 +164,23 @@ fn number(value: usize) -> Value {
 impl Case {
     /// The case as the real program is given it.
     fn value(&self) -> Value {
-        let material = &self.job.texts;
+        let inputs = &self.job.texts;
         let (policy, identifiers) = match &self.job.identifiers {
             Identifiers::Strict => ("strict", JsString::new()),
             Identifiers::Off => ("off", JsString::new()),
             Identifiers::Custom(text) => ("custom", text.clone()),
         };
         let files = [
-            ("read", material.files.read()),
-            ("written", material.files.written()),
-            ("edited", material.files.edited()),
+            ("read", inputs.files.read()),
+            ("written", inputs.files.written()),
+            ("edited", inputs.files.edited()),
         ];
         let files = files.map(|(key, paths)| (key, Value::Array(paths.to_vec())));
         let instructions = self.job.instructions.clone().map_or(Value::Null, Value::String);
         Value::Object(Object::from([
-            ("history", Value::Array(material.history.clone())),
-            ("prefix", Value::Array(material.turn_prefix.clone())),
-            ("previous", material.previous_summary.clone().unwrap_or(Value::Null)),
+            ("history", Value::Array(inputs.history.clone())),
+            ("prefix", Value::Array(inputs.turn_prefix.clone())),
+            ("previous", inputs.previous_summary.clone().unwrap_or(Value::Null)),
             ("files", Value::Object(Object::from(files))),
             ("window", Value::Number(self.job.window)),
             ("share", Value::Number(self.job.history_share)),
@@ -196,17 +196,17 @@ impl Case {
 
     /// Ours, in the words of the real program's script.
     fn answer(&self) -> (Value, usize) {
-        let mut ours = Ours { case: self, asked: Vec::new(), left_out: 0 };
+        let mut ours = Ours { case: self, requested: Vec::new(), left_out: 0 };
         let summary =
             summarise(&self.job, &mut ours).map_or(Value::Null, |made| Value::String(made.parts.text()));
-        let asked = Value::Array(ours.asked);
-        (Value::Object(Object::from([("summary", summary), ("asked", asked)])), ours.left_out)
+        let requested = Value::Array(ours.requested);
+        (Value::Object(Object::from([("summary", summary), ("asked", requested)])), ours.left_out)
     }
 }
 
 struct Ours<'a> {
     case: &'a Case,
-    asked: Vec<Value>,
+    requested: Vec<Value>,
     /// Notes on messages that were left out.
     left_out: usize,
 }
@@ -256,11 +256,11 @@ impl SummaryModel for Ours<'_> {
             Some(_) => format!("{}{}", if custom { "custom" } else { "" }, if own { "own" } else { "" }),
         };
         let previous = request.previous_summary.cloned().map_or(Value::Null, Value::String);
-        self.asked.push(Value::Array(vec![Value::String(what), previous, Value::from(focus.as_str())]));
-        if self.case.fails.contains(&self.asked.len()) {
+        self.requested.push(Value::Array(vec![Value::String(what), previous, Value::from(focus.as_str())]));
+        if self.case.fails.contains(&self.requested.len()) {
             return Err(AnswerFailure::Failed("no".to_owned()));
         }
-        Ok(format!("s{}:{}", self.asked.len(), request.messages.len()).into())
+        Ok(format!("s{}:{}", self.requested.len(), request.messages.len()).into())
     }
 }
 

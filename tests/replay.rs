@@ -61,33 +61,29 @@ fn settings(steps: &[Policy], window: f64) -> Settings {
 
 fn opened(seed: u64, options: &Options) -> (Session, LoadedSession, ReplayInputs) {
     let session = Session::new(&transcript(seed, options));
-    let inspection = inspected(&session.path);
-    let all = Policy::ALL.into_iter().fold(PolicySet::NONE, |steps, step| steps.with(step, true));
-    let material = ReplayInputs::read(&inspection, all).expect("reads").without_calibration();
-    (session, inspection, material)
+    let loaded = inspected(&session.path);
+    let all = Policy::ALL.into_iter().fold(PolicySet::NONE, |policies, policy| policies.with(policy, true));
+    let inputs = ReplayInputs::read(&loaded, all).expect("reads").without_calibration();
+    (session, loaded, inputs)
 }
 
 /// The context that the transcript gives in front of an entry of the path.
-fn context_before(inspection: &LoadedSession, place: usize) -> Context {
+fn context_before(session: &LoadedSession, place: usize) -> Context {
     let Some(before) = place.checked_sub(1) else { return Context::default() };
-    let leaf = Leaf::Id(inspection.index.display_id(inspection.context.path[before]));
-    build_context(&inspection.index, &inspection.tree, &leaf).expect("builds")
+    let leaf = Leaf::Id(session.index.display_id(session.context.path[before]));
+    build_context(&session.index, &session.tree, &leaf).expect("builds")
 }
 
-fn planned(inspection: &LoadedSession, context: &Context, settings: &Settings, gate: Gate) -> Plan {
-    let closer = ContextDetails::read(
-        &inspection.source,
-        &inspection.index,
-        context,
-        settings.policies.ruleset.rules(),
-    )
-    .expect("reads");
+fn planned(session: &LoadedSession, context: &Context, settings: &Settings, gate: Gate) -> Plan {
+    let details =
+        ContextDetails::read(&session.source, &session.index, context, settings.policies.ruleset.rules())
+            .expect("reads");
     Plan::new(&PlanInput {
-        index: &inspection.index,
+        index: &session.index,
         context,
-        branch: Some(closer.compaction_input()),
+        branch: Some(details.compaction_input()),
         remembered: None,
-        features: Some(&closer.features),
+        features: Some(&details.features),
         settings: &settings.policies,
         window: settings.window,
         guard_window: settings.guard_window,
@@ -98,8 +94,8 @@ fn planned(inspection: &LoadedSession, context: &Context, settings: &Settings, g
     .expect("is planned")
 }
 
-fn total(inspection: &LoadedSession, messages: u64) -> f64 {
-    (inspection.fixed_tokens() + messages) as f64
+fn total(session: &LoadedSession, messages: u64) -> f64 {
+    (session.fixed_tokens() + messages) as f64
 }
 
 fn estimate(context: &Context) -> u64 {
@@ -107,20 +103,20 @@ fn estimate(context: &Context) -> u64 {
 }
 
 /// Where the run of a call begins: the first thing someone said since the call before it.
-fn run_start(inspection: &LoadedSession, calls: &[ModelCall], at: usize) -> usize {
-    let path = &inspection.context.path;
+fn run_start(session: &LoadedSession, calls: &[ModelCall], at: usize) -> usize {
+    let path = &session.context.path;
     let opens = (0..=at).rev().find(|at| calls[*at].opens_run).expect("the first call opens a run");
     let from = opens.checked_sub(1).map_or(0, |before| calls[before].path_index);
     let speaks = |ix: EntryIx| {
-        let entry = inspection.index.entry(ix);
+        let entry = session.index.entry(ix);
         entry.becomes_message() && !matches!(entry.role(), Some(Role::Assistant | Role::ToolResult))
     };
     (from..calls[opens].path_index).find(|place| speaks(path[*place])).unwrap_or(calls[opens].path_index)
 }
 
-fn replayed(inspection: &LoadedSession, material: &ReplayInputs, settings: &Settings) -> Replay {
+fn replayed(session: &LoadedSession, inputs: &ReplayInputs, settings: &Settings) -> Replay {
     let recorded = self::settings(&[], settings.window);
-    material.clone().with_recorded_settings(recorded).replay(inspection, settings)
+    inputs.clone().with_recorded_settings(recorded).replay(session, settings)
 }
 
 /// Sessions in which someone speaks before the first call, as every real one begins.
@@ -133,11 +129,11 @@ proptest! {
 
     #[test]
     fn without_a_step_every_call_is_sent_what_its_own_context_holds(seed in any::<u64>()) {
-        let (_session, inspection, material) = opened(seed, &options());
-        let replay = replayed(&inspection, &material, &settings(&[], 300.0));
+        let (_session, session, inputs) = opened(seed, &options());
+        let replay = replayed(&session, &inputs, &settings(&[], 300.0));
         for (at, call) in replay.calls.iter().enumerate() {
-            let context = context_before(&inspection, call.path_index);
-            prop_assert_eq!(replay.recorded[at].tokens, total(&inspection, estimate(&context)));
+            let context = context_before(&session, call.path_index);
+            prop_assert_eq!(replay.recorded[at].tokens, total(&session, estimate(&context)));
             prop_assert_eq!(replay.recorded[at].messages, context.messages.len());
             prop_assert_eq!(&replay.simulated[at].tokens, &replay.recorded[at].tokens);
             prop_assert_eq!(replay.simulated[at].cost, replay.recorded[at].cost);
@@ -146,53 +142,53 @@ proptest! {
 
     #[test]
     fn the_steps_of_a_call_do_what_a_plan_of_its_context_does(seed in any::<u64>(), window in 100_u32..2_000) {
-        let (_session, inspection, material) = opened(seed, &options());
-        for steps in [&[Policy::Prune][..], &[Policy::Guard], &[Policy::Clear], &[Policy::Prune, Policy::Guard, Policy::Clear]] {
-            let settings = settings(steps, f64::from(window));
-            let replay = replayed(&inspection, &material, &settings);
+        let (_session, session, inputs) = opened(seed, &options());
+        for policies in [&[Policy::Prune][..], &[Policy::Guard], &[Policy::Clear], &[Policy::Prune, Policy::Guard, Policy::Clear]] {
+            let settings = settings(policies, f64::from(window));
+            let replay = replayed(&session, &inputs, &settings);
             for (at, call) in replay.calls.iter().enumerate() {
                 let simulated = &replay.simulated[at];
-                let plan = planned(&inspection, &context_before(&inspection, call.path_index), &settings, simulated.gate);
-                prop_assert_eq!(simulated.tokens, total(&inspection, plan.total_after()), "{:?} #{}", steps, at);
+                let plan = planned(&session, &context_before(&session, call.path_index), &settings, simulated.gate);
+                prop_assert_eq!(simulated.tokens, total(&session, plan.total_after()), "{:?} #{}", policies, at);
             }
         }
     }
 
     #[test]
     fn the_steps_of_a_run_do_what_a_plan_of_its_history_does(seed in any::<u64>()) {
-        let (_session, inspection, material) = opened(seed, &options());
-        for steps in [&[Policy::History][..], &[Policy::Repair], &[Policy::Images], &[Policy::Repair, Policy::History, Policy::Images]] {
-            let settings = settings(steps, 1_000.0);
-            let replay = replayed(&inspection, &material, &settings);
+        let (_session, session, inputs) = opened(seed, &options());
+        for policies in [&[Policy::History][..], &[Policy::Repair], &[Policy::Images], &[Policy::Repair, Policy::History, Policy::Images]] {
+            let settings = settings(policies, 1_000.0);
+            let replay = replayed(&session, &inputs, &settings);
             for (at, call) in replay.calls.iter().enumerate() {
-                let start = run_start(&inspection, &replay.calls, at);
-                let since = &inspection.context.path[start..call.path_index];
-                let kind = |ix: &EntryIx| inspection.index.entry(*ix).kind;
+                let start = run_start(&session, &replay.calls, at);
+                let since = &session.context.path[start..call.path_index];
+                let kind = |ix: &EntryIx| session.index.entry(*ix).kind;
                 if since.iter().any(|ix| kind(ix) == EntryKind::Compaction) {
                     // The list is built anew from the transcript (compaction 2.15).
-                    let context = context_before(&inspection, call.path_index);
-                    prop_assert_eq!(replay.simulated[at].tokens, total(&inspection, estimate(&context)));
+                    let context = context_before(&session, call.path_index);
+                    prop_assert_eq!(replay.simulated[at].tokens, total(&session, estimate(&context)));
                     continue;
                 }
-                let plan = planned(&inspection, &context_before(&inspection, start), &settings, Gate::Off);
-                let sizes = since.iter().map(|ix| inspection.index.entry(*ix));
+                let plan = planned(&session, &context_before(&session, start), &settings, Gate::Off);
+                let sizes = since.iter().map(|ix| session.index.entry(*ix));
                 let sizes = sizes.filter(|entry| entry.becomes_message()).filter_map(|entry| entry.message);
                 let new: u64 = sizes.map(|size| estimate_or_zero(&size)).sum();
-                let expected = total(&inspection, plan.total_after() + new);
-                prop_assert_eq!(replay.simulated[at].tokens, expected, "{:?} #{} of {}", steps, at, seed);
+                let expected = total(&session, plan.total_after() + new);
+                prop_assert_eq!(replay.simulated[at].tokens, expected, "{:?} #{} of {}", policies, at, seed);
             }
         }
     }
 
     #[test]
     fn a_simulated_compaction_keeps_every_number_finite_and_every_call(seed in any::<u64>(), window in 200_u32..40_000) {
-        let (_session, inspection, material) = opened(seed, &options());
+        let (_session, session, inputs) = opened(seed, &options());
         let mut settings = settings(&Policy::ALL, f64::from(window));
         settings.policies.compaction.keep_recent_tokens = 40.0;
         // Of a window of 200 000, so that counts of up to 90 000 pass the threshold now and then.
         settings.policies.compaction.reserve_tokens = 150_000.0;
         settings.policies.summary_tokens = 20;
-        let replay = replayed(&inspection, &material, &settings);
+        let replay = replayed(&session, &inputs, &settings);
         prop_assert_eq!(replay.simulated.len(), replay.calls.len());
         let mut cost = 0.0;
         for call in &replay.simulated {
@@ -210,9 +206,9 @@ proptest! {
 fn the_generated_sessions_give_every_step_something_to_do() {
     let mut acted = [0_u32; 5];
     for seed in 0..6 {
-        let (_session, inspection, material) = opened(seed, &options());
-        let steps = [Policy::History, Policy::Prune, Policy::Guard, Policy::Clear];
-        let replay = replayed(&inspection, &material, &settings(&steps, 300.0));
+        let (_session, session, inputs) = opened(seed, &options());
+        let policies = [Policy::History, Policy::Prune, Policy::Guard, Policy::Clear];
+        let replay = replayed(&session, &inputs, &settings(&policies, 300.0));
         for call in &replay.simulated {
             let done =
                 [call.history_trim, call.pruned, call.guarded, call.cleared].map(|done| done.has_changes());
@@ -221,7 +217,7 @@ fn the_generated_sessions_give_every_step_something_to_do() {
         let mut compacting = settings(&[Policy::Compact], 4_000.0);
         compacting.policies.compaction.keep_recent_tokens = 40.0;
         compacting.policies.compaction.reserve_tokens = 150_000.0;
-        let replay = replayed(&inspection, &material, &compacting);
+        let replay = replayed(&session, &inputs, &compacting);
         acted[4] += replay.simulated.iter().filter(|call| call.compacted.is_some()).count() as u32;
     }
     assert!(acted.iter().all(|count| *count >= 3), "{acted:?}");

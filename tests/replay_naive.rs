@@ -82,7 +82,7 @@ struct Opened {
     _file: session::Session,
     inspection: LoadedSession,
     material: ReplayInputs,
-    textures: HashMap<EntryIx, ContentFeatures>,
+    features: HashMap<EntryIx, ContentFeatures>,
 }
 
 impl Opened {
@@ -91,10 +91,11 @@ impl Opened {
         let file = session::Session::new(&if lost { without_some_calls(seed, written) } else { written });
         let mut inspection = inspected(&file.path);
         inspection.ruleset.id = ruleset;
-        let all = Policy::ALL.into_iter().fold(PolicySet::NONE, |steps, step| steps.with(step, true));
+        let all =
+            Policy::ALL.into_iter().fold(PolicySet::NONE, |policies, policy| policies.with(policy, true));
         let material = ReplayInputs::read(&inspection, all).expect("reads").without_calibration();
-        let textures = textures(&inspection, ruleset);
-        Self { _file: file, inspection, material, textures }
+        let features = textures(&inspection, ruleset);
+        Self { _file: file, inspection, material, features }
     }
 
     fn context_before(&self, place: usize) -> Context {
@@ -125,18 +126,18 @@ fn without_some_calls(seed: u64, transcript: Vec<u8>) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn textures(inspection: &LoadedSession, ruleset: Ruleset) -> HashMap<EntryIx, ContentFeatures> {
-    let LoadedSession { source, index, context, .. } = inspection;
+fn textures(session: &LoadedSession, ruleset: Ruleset) -> HashMap<EntryIx, ContentFeatures> {
+    let LoadedSession { source, index, context, .. } = session;
     let has_message = |ix: &&EntryIx| {
         let entry = index.entry(**ix);
         entry.message.is_some() && (entry.becomes_message() || entry.kind == EntryKind::Compaction)
     };
-    let texture = |ix: &EntryIx| {
+    let features = |ix: &EntryIx| {
         let entry = clawscope::store::body::read_entry(source, index, *ix).expect("its line");
         let message = bodies::entry_message(&entry, index.entry(*ix).kind);
         (*ix, ContentFeatures::of_under(ruleset.rules(), &message))
     };
-    context.path.iter().filter(has_message).map(texture).collect()
+    context.path.iter().filter(has_message).map(features).collect()
 }
 
 /// What a call comes to.
@@ -196,15 +197,20 @@ impl Naive<'_> {
             self.compacted |= (from..call.path_index).any(compacts);
         }
         self.before = Some(call.ended);
-        let steps = &self.settings.policies;
-        let prune = self.settings.prune_on.then_some(&steps.prune);
-        let gate =
-            gate_under(steps.ruleset.rules(), prune, self.session.prune_eligible, self.touch, call.started);
+        let policies = &self.settings.policies;
+        let prune = self.settings.prune_on.then_some(&policies.prune);
+        let gate = gate_under(
+            policies.ruleset.rules(),
+            prune,
+            self.session.prune_eligible,
+            self.touch,
+            call.started,
+        );
         let context = opened.context_before(call.path_index);
-        let textures: Vec<ContentFeatures> =
-            context.messages.iter().map(|message| opened.textures[&message.entry].clone()).collect();
+        let features: Vec<ContentFeatures> =
+            context.messages.iter().map(|message| opened.features[&message.entry].clone()).collect();
         let loaded = opened.context_before(self.run).messages.len();
-        let (made, touched) = self.make(&context, &textures, if self.compacted { 0 } else { loaded }, gate);
+        let (made, touched) = self.make(&context, &features, if self.compacted { 0 } else { loaded }, gate);
         if touched {
             self.touch = Some(call.started);
         }
@@ -225,29 +231,29 @@ impl Naive<'_> {
     fn make(
         &self,
         context: &Context,
-        textures: &[ContentFeatures],
+        features: &[ContentFeatures],
         loaded: usize,
         gate: Gate,
     ) -> (Made, bool) {
         let settings = &self.settings.policies;
-        let (rules, steps) = (settings.ruleset.rules(), settings.enabled);
+        let (rules, policies) = (settings.ruleset.rules(), settings.enabled);
         let item = |at: usize| PlannedMessage { origin: MessageOrigin::Context(at as u32), change: None };
-        let mut list = MessageList::from_context(context, Some(textures));
+        let mut list = MessageList::from_context(context, Some(features));
         list.messages_mut().truncate(loaded);
-        if steps.has(Policy::Repair) {
+        if policies.has(Policy::Repair) {
             repair_list(&mut list);
         }
-        if steps.has(Policy::History) {
+        if policies.has(Policy::History) {
             limit_history_under(rules, &mut list, settings.history_limit);
-            if steps.has(Policy::Repair) {
+            if policies.has(Policy::Repair) {
                 pair_list(&mut list);
             }
         }
-        if steps.has(Policy::Images) {
+        if policies.has(Policy::Images) {
             remove_seen_images(&mut list, rules);
         }
         let mut reduced = (0, 0);
-        if steps.has(Policy::Reduce) {
+        if policies.has(Policy::Reduce) {
             let (truncate, reduce) = (&settings.truncate, &settings.reduce);
             reduced = tally(&reduce_list(&mut list, rules, self.settings.window, truncate, reduce));
         }
@@ -258,7 +264,7 @@ impl Naive<'_> {
         list.messages_mut().extend((loaded..context.messages.len()).map(item));
         let mut done = [(0, 0), (0, 0), (0, 0), reduced];
         let mut touched = false;
-        if steps.has(Policy::Prune) {
+        if policies.has(Policy::Prune) {
             let words = &self.opened.inspection.index.values;
             let (prune, window) = (&settings.prune, self.settings.window);
             let pruned = if rules.needs_text_features() {
@@ -273,12 +279,12 @@ impl Naive<'_> {
                 touched = outcome.has_changes();
             }
         }
-        if steps.has(Policy::Guard)
+        if policies.has(Policy::Guard)
             && let Ok((fates, _)) = guard_list(&mut list, rules, self.settings.guard_window, &settings.guard)
         {
             done[1] = tally(&fates);
         }
-        if steps.has(Policy::Clear)
+        if policies.has(Policy::Clear)
             && let Ok((fates, _)) = clear_list(&mut list, &settings.clear)
         {
             done[2] = tally(&fates);
@@ -325,13 +331,13 @@ fn compare(opened: &Opened, session: ReplaySession<'_>, settings: &Settings, act
     };
     let always = || true;
     let record = recorded_trace(&session, &nothing, &always).expect("wanted");
-    let lane = simulated_trace(&session, settings, &record, &always).expect("wanted");
+    let trace = simulated_trace(&session, settings, &record, &always).expect("wanted");
     let totals = simulated_totals(&session, settings, &record, &always);
-    assert_eq!(totals, Some(TraceTotals::of(&record.calls, &lane)));
+    assert_eq!(totals, Some(TraceTotals::of(&record.calls, &trace)));
     let (touch, assumed) = (None, None);
     let mut naive =
         Naive { opened, session, settings, touch, assumed, before: None, compacted: false, run: 0 };
-    for (at, sent) in lane.iter().enumerate() {
+    for (at, sent) in trace.iter().enumerate() {
         let Some(made) = naive.call(&record.calls, at) else { continue };
         assert_eq!(Made::of(sent), made, "#{at} under {:?}", settings.policies.enabled);
         acted.iter_mut().zip(made.done).for_each(|(acted, done)| *acted += u32::from(done != (0, 0)));
@@ -371,7 +377,7 @@ fn of_all_steps(case: Case, acted: &mut Acted) {
     let untouched = ReplaySession { cache_touches: &[], ..whole };
     for session in [whole, untouched] {
         let session = ReplaySession { prune_eligible: true, ..session };
-        for steps in [
+        for policies in [
             &[Policy::Prune, Policy::Guard][..],
             &[Policy::Repair, Policy::Guard],
             &[Policy::Repair, Policy::Images, Policy::Prune],
@@ -379,13 +385,13 @@ fn of_all_steps(case: Case, acted: &mut Acted) {
             &[Policy::Repair, Policy::History, Policy::Images, Policy::Prune, Policy::Guard],
             &RUN_AND_CALL,
         ] {
-            compare(&opened, session, &settings(steps, ruleset, window, history), acted);
+            compare(&opened, session, &settings(policies, ruleset, window, history), acted);
         }
         for (nth, clear) in clearings().into_iter().enumerate() {
             let before =
                 [&[][..], &[Policy::Guard], &[Policy::Repair, Policy::History, Policy::Prune, Policy::Guard]];
-            let steps = [before[nth % before.len()], &[Policy::Clear]].concat();
-            let mut settings = settings(&steps, ruleset, window, history);
+            let policies = [before[nth % before.len()], &[Policy::Clear]].concat();
+            let mut settings = settings(&policies, ruleset, window, history);
             settings.policies.clear = clear;
             compare(&opened, session, &settings, acted);
         }

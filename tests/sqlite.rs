@@ -51,8 +51,8 @@ fn opened(store: &Store, key: &str) -> LoadedSession {
     open(store, &SessionKey(key.to_owned()), None, NOW_MS, &mut |_, _| true).unwrap()
 }
 
-fn names(inspection: &LoadedSession, entries: &[clawscope::ids::EntryIx]) -> Vec<String> {
-    entries.iter().map(|ix| inspection.index.display_id(*ix)).collect()
+fn names(session: &LoadedSession, entries: &[clawscope::ids::EntryIx]) -> Vec<String> {
+    entries.iter().map(|ix| session.index.display_id(*ix)).collect()
 }
 
 fn texts(value: &Value) -> Vec<String> {
@@ -68,12 +68,12 @@ fn every_session_reads_as_the_gateways_own_modules_read_it() {
     let expected = expected.as_object().unwrap();
     assert_eq!(expected.len(), 4);
     for (key, expected) in expected {
-        let inspection = opened(&store, key);
-        let (index, context) = (&inspection.index, &inspection.context);
-        assert_eq!(inspection.item.id, expected["sessionId"].as_str().unwrap(), "{key}");
-        let leaf = inspection.tree.leaf(index, &Leaf::Own).map(|ix| index.display_id(ix));
+        let session = opened(&store, key);
+        let (index, context) = (&session.index, &session.context);
+        assert_eq!(session.item.id, expected["sessionId"].as_str().unwrap(), "{key}");
+        let leaf = session.tree.leaf(index, &Leaf::Own).map(|ix| index.display_id(ix));
         assert_eq!(leaf.as_deref(), expected["leafEntryId"].as_str(), "{key}");
-        assert_eq!(names(&inspection, &context.path), texts(&expected["activePath"]), "{key}");
+        assert_eq!(names(&session, &context.path), texts(&expected["activePath"]), "{key}");
         let roles: Vec<String> = context.messages.iter().map(|it| it.size.role.as_str().to_owned()).collect();
         assert_eq!(roles, texts(&expected["contextRoles"]), "{key}");
         let thinking = context.thinking_level.and_then(|word| index.values.text(word));
@@ -82,9 +82,9 @@ fn every_session_reads_as_the_gateways_own_modules_read_it() {
             expected["thinkingLevel"].as_str().unwrap(),
             "{key}"
         );
-        assert_eq!(inspection.provider, expected["model"]["provider"].as_str().unwrap(), "{key}");
-        assert_eq!(inspection.model, expected["model"]["modelId"].as_str().unwrap(), "{key}");
-        let branches: Vec<Value> = inspection
+        assert_eq!(session.provider, expected["model"]["provider"].as_str().unwrap(), "{key}");
+        assert_eq!(session.model, expected["model"]["modelId"].as_str().unwrap(), "{key}");
+        let branches: Vec<Value> = session
             .branch_tips(clawscope::redact::SecretDisplay::Hidden)
             .iter()
             .map(|tip| {
@@ -105,10 +105,10 @@ fn every_kind_of_keeping_is_listed_and_opens() {
         .sessions
         .iter()
         .map(|session| {
-            let inspection = opened(&store, &session.key.0);
-            assert_eq!(inspection.diagnostics(), [], "{}", session.key);
+            let loaded = opened(&store, &session.key.0);
+            assert_eq!(loaded.diagnostics(), [], "{}", session.key);
             let flags: Vec<&str> = session.flags.iter().map(|flag| flag.as_str()).collect();
-            (session.id[..8].to_owned(), flags.join(" "), inspection.index.entries.len() as u64)
+            (session.id[..8].to_owned(), flags.join(" "), loaded.index.entries.len() as u64)
         })
         .collect();
     seen.sort();
@@ -130,11 +130,11 @@ fn every_kind_of_keeping_is_listed_and_opens() {
 #[test]
 fn a_packed_event_has_its_text() {
     let state = state();
-    let inspection = opened(&listed(state.path()), "agent:main:main");
-    let packed = inspection.tree.find_by_text(&inspection.index, "5a425ef8").unwrap();
-    assert_eq!(inspection.index.entry(packed).bytes, 9849);
+    let session = opened(&listed(state.path()), "agent:main:main");
+    let packed = session.tree.find_by_text(&session.index, "5a425ef8").unwrap();
+    assert_eq!(session.index.entry(packed).bytes, 9849);
     let message =
-        clawscope::store::body::read_message(&inspection.source, &inspection.index, packed).unwrap().unwrap();
+        clawscope::store::body::read_message(&session.source, &session.index, packed).unwrap().unwrap();
     assert!(message.get("role").unwrap().str_is("toolResult"));
 }
 
@@ -219,15 +219,15 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
     drop(made(dir.path()));
     let store = listed(dir.path());
     let key = SessionKey("agent:main:main".to_owned());
-    let (told, heard) = std::sync::mpsc::channel();
+    let (reported, heard) = std::sync::mpsc::channel();
     let watch = Watch::start(WatchMode::Auto, move |news| match news {
-        WatchEvent::Changed(paths) => told.send(paths).is_ok(),
+        WatchEvent::Changed(paths) => reported.send(paths).is_ok(),
         WatchEvent::Polled(_) => true,
     });
     watch.set_folders(store_folders(&store), i64::MAX);
     watch.set_databases(store_databases(&store));
     let database = dir.path().join("agents/main/agent/openclaw-agent.sqlite");
-    let mut inspection = open(&store, &key, None, NOW_MS, &mut |_, _| true).unwrap();
+    let mut session = open(&store, &key, None, NOW_MS, &mut |_, _| true).unwrap();
     let mut writer = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "the_other_process", "--nocapture"])
         .env(WRITER, &database)
@@ -242,8 +242,8 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
         if !paths.contains(&database) {
             continue;
         }
-        let next = open(&store, &key, Some(&inspection), NOW_MS, &mut |_, _| true).unwrap();
-        assert_eq!(next.extends_epoch, Some(inspection.epoch), "only what was added is read");
+        let next = open(&store, &key, Some(&session), NOW_MS, &mut |_, _| true).unwrap();
+        assert_eq!(next.extends_epoch, Some(session.epoch), "only what was added is read");
         let entries = next.index.entries.len();
         assert!(entries >= seen);
         for (at, (ix, _)) in next.index.iter().enumerate().skip(seen) {
@@ -251,29 +251,29 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
         }
         assert_eq!(next.context.messages.len(), entries);
         (seen, readings) = (entries, readings + 1);
-        inspection = next;
+        session = next;
     }
     assert!(writer.wait().unwrap().success());
     let whole = open(&store, &key, None, NOW_MS, &mut |_, _| true).unwrap();
     let places =
         |of: &LoadedSession| of.index.entries.iter().map(|it| (it.offset, it.bytes)).collect::<Vec<_>>();
-    assert!(places(&whole) == places(&inspection), "read at once it is the same");
-    assert_eq!(whole.index.end, inspection.index.end);
+    assert!(places(&whole) == places(&session), "read at once it is the same");
+    assert_eq!(whole.index.end, session.index.end);
     println!("{WRITTEN} entries followed in {readings} readings");
 }
 
 #[test]
-fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_told() {
+fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_reported() {
     use clawscope::commit::UndoTarget;
     use clawscope::write::request::{WriteAction, WriteError, WriteRequest, prepare};
     let state = state();
     let path = state.path().join("agents/main/agent/openclaw-agent.sqlite");
     let before = fs::read(&path).unwrap();
-    let inspection = opened(&listed(state.path()), "agent:main:main").load_details().unwrap();
+    let loaded = opened(&listed(state.path()), "agent:main:main").load_details().unwrap();
     let gate = clawscope::policy::prune::Gate::Open { idle_ms: 1e9 };
-    let plan = inspection.plan(&inspection.configured_settings, gate).unwrap();
+    let plan = loaded.plan(&loaded.configured_settings, gate).unwrap();
     let refusal = |ask| {
-        let request = WriteRequest { session: &inspection, action: ask, allow_orphan: true, now_ms: NOW_MS };
+        let request = WriteRequest { session: &loaded, action: ask, allow_orphan: true, now_ms: NOW_MS };
         let Err(error @ WriteError::Refused(_)) = prepare(&request) else { panic!("refused") };
         error.to_string()
     };
@@ -289,7 +289,7 @@ fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_told() {
 }
 
 #[test]
-fn a_database_that_cannot_be_read_is_told_and_never_passes_for_none() {
+fn a_database_that_cannot_be_read_is_reported_and_never_passes_for_none() {
     let whole = fs::read(fixture("openclaw-agent.sqlite")).unwrap();
     let noise: Vec<u8> = (0..9_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     for bytes in [Some(&whole[..100_000]), Some(&noise[..]), None] {
@@ -303,15 +303,15 @@ fn a_database_that_cannot_be_read_is_told_and_never_passes_for_none() {
             None => fs::create_dir(&path).unwrap(),
         }
         let store = listed(state.path());
-        let told: Vec<String> = store.diagnostics.iter().map(ToString::to_string).collect();
-        assert!(told.iter().any(|it| it.contains("cannot be read as a database")), "{told:?}");
+        let reported: Vec<String> = store.diagnostics.iter().map(ToString::to_string).collect();
+        assert!(reported.iter().any(|it| it.contains("cannot be read as a database")), "{reported:?}");
         assert!(store.databases.len() == 1 && store.databases[0].schema.is_none());
         assert_eq!(store.ruleset.id, Ruleset::V2026_9_2);
     }
 }
 
 #[test]
-fn watch_tells_what_is_added_to_a_database_and_new_sessions_in_it() {
+fn watch_shows_what_is_added_to_a_database_and_new_sessions_in_it() {
     use std::io::BufRead as _;
     use std::process::{Command, Stdio};
     let dir = tempfile::tempdir().unwrap();
@@ -323,7 +323,7 @@ fn watch_tells_what_is_added_to_a_database_and_new_sessions_in_it() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let (sender, told) = std::sync::mpsc::channel();
+    let (sender, reported) = std::sync::mpsc::channel();
     let output = child.stdout.take().unwrap();
     let reader = std::thread::spawn(move || {
         for line in std::io::BufReader::new(output).lines().map_while(Result::ok) {
@@ -333,7 +333,7 @@ fn watch_tells_what_is_added_to_a_database_and_new_sessions_in_it() {
             }
         }
     });
-    let next = || told.recv_timeout(std::time::Duration::from_secs(30)).unwrap();
+    let next = || reported.recv_timeout(std::time::Duration::from_secs(30)).unwrap();
     assert_eq!(next()["event"], "following");
     append(
         &connection,
@@ -408,8 +408,8 @@ fn a_database_in_a_folder_that_may_not_be_written_is_read_as_it_is() {
     assert_eq!(code, Some(0), "{error}");
     let answer: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(answer["sessions"].as_array().unwrap().len(), 9);
-    let told = answer["findings"][0]["what"].as_str().unwrap();
-    assert!(told.starts_with("was opened as a file that nobody writes"), "{told}");
+    let reported = answer["findings"][0]["what"].as_str().unwrap();
+    assert!(reported.starts_with("was opened as a file that nobody writes"), "{reported}");
     let names: Vec<_> = fs::read_dir(&agent).unwrap().map(|item| item.unwrap().file_name()).collect();
     assert_eq!(names, ["openclaw-agent.sqlite"]);
     // With something in the log that way would show an old state: nothing is shown then, and why is said.
@@ -423,14 +423,14 @@ fn a_database_in_a_folder_that_may_not_be_written_is_read_as_it_is() {
         held.iter().all(|session| !session["path"].as_str().unwrap_or_default().contains(".sqlite#")),
         "{held:?}"
     );
-    let told = answer["findings"][0]["what"].as_str().unwrap();
-    assert!(told.starts_with("cannot be read as a database"), "{told}");
+    let reported = answer["findings"][0]["what"].as_str().unwrap();
+    assert!(reported.starts_with("cannot be read as a database"), "{reported}");
     permit(&agent, 0o755);
 }
 
 #[cfg(unix)]
 #[test]
-fn a_database_that_may_not_be_read_is_told_and_the_rest_is_listed() {
+fn a_database_that_may_not_be_read_is_reported_and_the_rest_is_listed() {
     let state = state();
     permit(state.path(), 0o755);
     let database = state.path().join("agents/main/agent/openclaw-agent.sqlite");
@@ -451,7 +451,7 @@ fn a_database_that_may_not_be_read_is_told_and_the_rest_is_listed() {
 }
 
 #[test]
-fn what_an_import_moved_aside_is_listed_and_told_from_history_that_is_not_in_the_database() {
+fn what_an_import_moved_aside_is_listed_and_reported_from_history_that_is_not_in_the_database() {
     let state = state();
     let aside = state.path().join("agents/main/session-sqlite-import-archive");
     fs::create_dir_all(&aside).unwrap();
@@ -480,6 +480,6 @@ fn what_an_import_moved_aside_is_listed_and_told_from_history_that_is_not_in_the
     assert_eq!(named("not-imported"), ["agent:main:lost.jsonl.imported"]);
     let [finding] = store.diagnostics.as_slice() else { panic!("{:?}", store.diagnostics) };
     assert!(finding.message.contains("no row knows session lost"), "{finding}");
-    let inspection = opened(&store, "agent:main:11111111-1111-4111-8111-111111111111.jsonl.imported");
-    assert!(inspection.index.entries.len() > 3);
+    let session = opened(&store, "agent:main:11111111-1111-4111-8111-111111111111.jsonl.imported");
+    assert!(session.index.entries.len() > 3);
 }

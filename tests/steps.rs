@@ -55,7 +55,7 @@ fn agree(driver: &Driver) {
 }
 
 #[test]
-fn a_preview_shows_the_configured_steps_and_one_alone_when_it_is_asked_for() {
+fn a_preview_shows_the_configured_steps_and_one_alone_when_it_is_requested() {
     let mut driver = opened();
     assert_eq!(on(&driver), []);
     driver.press("p");
@@ -157,20 +157,20 @@ fn keys_on_the_cut_lead_to_the_steps() {
 }
 
 #[test]
-fn texts_are_asked_for_once_and_the_other_steps_are_shown_meanwhile() {
+fn texts_are_requested_once_and_the_other_steps_are_shown_meanwhile() {
     let mut driver = opened();
     driver.press("p");
     let pruned = plan(&driver).total_after();
     driver.press(", , , , ,");
     let effects = driver.held_key("x");
-    let asked = |effects: &[Effect]| {
+    let requested = |effects: &[Effect]| {
         effects.iter().filter(|effect| matches!(effect, Effect::LoadDetails { .. })).count()
     };
-    assert_eq!(asked(&effects), 1);
+    assert_eq!(requested(&effects), 1);
     assert_eq!(driver.app.waiting_policies, PolicySet::of(&[Policy::Compact]));
     assert_eq!(plan(&driver).total_after(), pruned, "the plan is that of the others");
     let again = driver.held_key("j");
-    assert_eq!(asked(&again), 0);
+    assert_eq!(requested(&again), 0);
     driver.press("2 c");
     assert!(driver.app.overlay.is_none(), "nothing is written that is told in part");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("compact")));
@@ -189,17 +189,17 @@ fn texts_of_an_older_reading_are_dropped() {
         let rules = inspection(driver).ruleset.id.rules();
         (inspection(driver).view_key(), ContextDetails::read(source, index, context, rules).expect("reads"))
     };
-    let (subject, closer) = read(&driver);
+    let (subject, context_details) = read(&driver);
     let mut other = LoadedSession::clone(inspection(&driver));
     other.epoch = Epoch(other.epoch.0 + 1);
-    driver.held(Event::Details { subject: other.view_key(), details: Ok(closer.clone().into()) });
+    driver.held(Event::Details { subject: other.view_key(), details: Ok(context_details.clone().into()) });
     assert!(inspection(&driver).details.is_none() && !driver.app.waiting_policies.is_empty());
-    driver.held(Event::Details { subject, details: Ok(closer.into()) });
+    driver.held(Event::Details { subject, details: Ok(context_details.into()) });
     assert!(inspection(&driver).details.is_some() && driver.app.waiting_policies.is_empty());
 }
 
 #[test]
-fn texts_that_cannot_be_read_are_told_and_not_asked_for_again() {
+fn texts_that_cannot_be_read_are_reported_and_not_requested_again() {
     let mut driver = opened();
     driver.press("p , , , , ,");
     driver.held_key("x");
@@ -258,7 +258,7 @@ fn the_screen_of_the_steps_switches_them_and_leads_to_their_settings() {
 }
 
 #[test]
-fn the_calls_of_a_summary_are_told_for_the_settings_that_are_shown() {
+fn the_calls_of_a_summary_are_reported_for_the_settings_that_are_shown() {
     let mut driver = opened();
     driver.press("s g");
     let calls = |driver: &Driver| match &driver.app.overlay {
@@ -266,14 +266,14 @@ fn the_calls_of_a_summary_are_told_for_the_settings_that_are_shown() {
         _ => panic!("no screen"),
     };
     let effects = driver.held_key("x");
-    let asked = calls(&driver).expect("asked for").0;
-    assert_eq!(asked.compaction, plan(&driver).settings.compaction);
-    let old = clawscope::write::summary::calls::SummaryCallsRequest { summary_tokens: 1, ..asked };
+    let requested = calls(&driver).expect("asked for").0;
+    assert_eq!(requested.compaction, plan(&driver).settings.compaction);
+    let old = clawscope::write::summary::calls::SummaryCallsRequest { summary_tokens: 1, ..requested };
     driver.held(Event::SummaryCalls { request: old, calls: Err("of other settings".into()) });
-    assert_eq!(calls(&driver), Some((asked, None)), "another answer is not taken");
+    assert_eq!(calls(&driver), Some((requested, None)), "another answer is not taken");
     driver.perform(effects);
-    let told = calls(&driver).expect("asked for").1.expect("told").expect("calls");
-    assert!(told.calls > 1 && told.largest_input < told.input_tokens, "{told:?}");
+    let reported = calls(&driver).expect("asked for").1.expect("told").expect("calls");
+    assert!(reported.calls > 1 && reported.largest_input < reported.input_tokens, "{reported:?}");
     let summarised = driver
         .app
         .transcript
@@ -281,8 +281,8 @@ fn the_calls_of_a_summary_are_told_for_the_settings_that_are_shown() {
         .and_then(|pane| pane.compaction_marker)
         .expect("a cut")
         .summarised_tokens;
-    assert!(told.input_tokens > summarised / 2, "{told:?}");
-    assert!(told.cost.is_some_and(|cost| cost > 0.0));
+    assert!(reported.input_tokens > summarised / 2, "{reported:?}");
+    assert!(reported.cost.is_some_and(|cost| cost > 0.0));
 }
 
 #[test]

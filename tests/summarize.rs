@@ -55,7 +55,7 @@ fn bytes(store: &Store) -> Vec<u8> {
 }
 
 #[test]
-fn the_default_is_offline_told_in_full_and_writes_nothing() {
+fn the_default_is_offline_reported_in_full_and_writes_nothing() {
     let store = store();
     let before = bytes(&store);
     let answer = store.json(&["summarize", "agent:main:main"]);
@@ -84,7 +84,7 @@ fn the_text_goes_to_the_output_and_everything_about_it_beside() {
 }
 
 #[test]
-fn the_calls_are_told_without_making_one() {
+fn the_calls_are_reported_without_making_one() {
     let (store, settings) =
         (store(), settings("kind = \"http\"\nmodel = \"m\"\nurl = \"http://127.0.0.1:1\""));
     let (code, out, err) =
@@ -105,7 +105,7 @@ fn the_calls_are_told_without_making_one() {
 }
 
 #[test]
-fn where_there_is_nothing_to_summarise_it_is_told_why() {
+fn where_there_is_nothing_to_summarise_it_is_reported_why() {
     // The whole session is kept: nothing stands before the cut.
     let (code, out, err) = Store::new().run(&["summarize", "agent:main:main"]);
     assert_eq!((code, out.as_str()), (4, ""));
@@ -117,7 +117,7 @@ fn where_there_is_nothing_to_summarise_it_is_told_why() {
 }
 
 #[test]
-fn settings_that_make_no_summarizer_are_told_before_anything_is_asked() {
+fn settings_that_make_no_summarizer_are_reported_before_anything_is_requested() {
     let store = store();
     for (table, with, words) in [
         ("", "command", "no program is named"),
@@ -170,13 +170,13 @@ fn serve(status: &'static str, body: String) -> (String, std::sync::mpsc::Receiv
             let length = head
                 .lines()
                 .find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
-            let mut asked = vec![0; length.unwrap()];
-            reader.read_exact(&mut asked).unwrap();
+            let mut requested = vec![0; length.unwrap()];
+            reader.read_exact(&mut requested).unwrap();
             let length = body.len();
             let answer =
                 format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
             _ = stream.write_all(answer.as_bytes());
-            _ = sender.send(head + &String::from_utf8(asked).unwrap());
+            _ = sender.send(head + &String::from_utf8(requested).unwrap());
         }
     });
     (url, receiver)
@@ -185,7 +185,7 @@ fn serve(status: &'static str, body: String) -> (String, std::sync::mpsc::Receiv
 #[test]
 fn a_server_writes_the_summary_and_its_counts_are_measured() {
     let body = json!({ "choices": [{ "message": { "content": "from afar" } }], "usage": { "prompt_tokens": 4000, "completion_tokens": 50 } });
-    let ((url, asked), store) = (serve("200 OK", body.to_string()), store());
+    let ((url, requested), store) = (serve("200 OK", body.to_string()), store());
     let settings =
         settings(&format!("kind = \"http\"\nmodel = \"gpt-5\"\nkey-env = \"KEY\"\nurl = \"{url}\""));
     let output =
@@ -195,13 +195,13 @@ fn a_server_writes_the_summary_and_its_counts_are_measured() {
     let call = &answer["calls"][0];
     assert_eq!((&call["source"], &call["inputTokens"]), (&json!("measured"), &json!(4000)));
     assert!(answer["costUsd"].as_f64().unwrap() > 0.0);
-    let asked = asked.recv().unwrap();
-    assert!(asked.contains(KEY) && asked.contains("why is the build slow?"), "{asked}");
+    let requested = requested.recv().unwrap();
+    assert!(requested.contains(KEY) && requested.contains("why is the build slow?"), "{requested}");
     assert!(!String::from_utf8(output.stdout).unwrap().contains(KEY));
 }
 
 #[test]
-fn a_server_that_repeats_the_key_does_not_make_us_tell_it() {
+fn a_server_that_repeats_the_key_does_not_make_us_show_it() {
     let body = format!(r#"{{"error":{{"message":"bad key {KEY}"}}}}"#);
     let ((url, _asked), store) = (serve("401 Unauthorized", body), store());
     let settings = settings(&format!("kind = \"http\"\nmodel = \"m\"\nkey-env = \"KEY\"\nurl = \"{url}\""));
@@ -254,7 +254,7 @@ fn answer(store: &Store, settings: &Path, words: &[&str]) -> Value {
 }
 
 #[test]
-fn a_preview_tells_the_calls_a_summary_would_take_and_counts_the_one_that_is_made() {
+fn a_preview_shows_the_calls_a_summary_would_take_and_counts_the_one_that_is_made() {
     let store = store();
     let before = bytes(&store);
     let assumed = store.json(&words("simulate", &[]));
@@ -266,8 +266,8 @@ fn a_preview_tells_the_calls_a_summary_would_take_and_counts_the_one_that_is_mad
     let sum: u64 = each.iter().map(|call| call["inputTokens"].as_u64().unwrap()).sum();
     assert_eq!(calls["inputTokens"], sum);
     assert!(calls["cost"].as_f64().unwrap() > 0.0 && assumed.get("summary").is_none(), "{calls}");
-    let told = store.json(&["summarize", "agent:main:main", "--calls"]);
-    assert_eq!(told["gateway"]["inputTokens"], calls["inputTokens"], "as `summarize` tells them");
+    let reported = store.json(&["summarize", "agent:main:main", "--calls"]);
+    assert_eq!(reported["gateway"]["inputTokens"], calls["inputTokens"], "as `summarize` tells them");
 
     let made = store.json(&words("simulate", &["--summary", "--messages"]));
     let tokens = made["summary"]["tokens"].as_u64().unwrap();
@@ -288,7 +288,7 @@ fn a_preview_tells_the_calls_a_summary_would_take_and_counts_the_one_that_is_mad
 }
 
 #[test]
-fn the_length_of_earlier_summaries_is_the_measure_of_the_next_unless_one_is_told() {
+fn the_length_of_earlier_summaries_is_the_measure_of_the_next_unless_one_is_reported() {
     let store = store();
     let earlier = "s".repeat(1200);
     store.append(&json!({ "type": "compaction", "id": "c", "parentId": "user-1", "summary": earlier, "firstKeptEntryId": "user-1", "tokensBefore": 1 }));
@@ -352,7 +352,7 @@ fn a_compaction_is_committed_by_hand_offline_and_taken_back() {
 
 #[cfg(unix)]
 #[test]
-fn a_dry_run_asks_nobody_who_was_not_named_on_the_command_line() {
+fn a_dry_run_queries_nobody_who_was_not_named_on_the_command_line() {
     let (store, folder) = (store(), tempfile::tempdir().unwrap());
     let mark = folder.path().join("asked");
     let script = format!("cat > /dev/null; touch {}; echo by hand", mark.display());

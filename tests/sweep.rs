@@ -172,7 +172,7 @@ proptest! {
 }
 
 #[test]
-fn cells_are_told_one_by_one_and_nothing_is_told_once_nobody_waits() {
+fn cells_are_reported_one_by_one_and_nothing_is_reported_once_nobody_waits() {
     let (_session, recording) = opened(7, 0.5);
     let told = AtomicUsize::new(0);
     let asked = asked(&recording.session, 3, 0.0);

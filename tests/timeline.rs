@@ -264,7 +264,7 @@ fn a_session_that_grows_is_followed_at_its_last_call() {
 }
 
 #[test]
-fn b_tells_the_cache_and_words_tell_the_same_without_curves() {
+fn b_shows_the_cache_and_words_give_the_same_without_curves() {
     let mut driver = opened();
     driver.press("b");
     assert_eq!(driver.app.timeline_screen.bar_metric, BarMetric::Cache);
@@ -341,7 +341,7 @@ fn no_call_and_one_call_are_said_plainly() {
 }
 
 #[test]
-fn sentences_tell_the_first_and_the_last_turns_of_a_long_course() {
+fn sentences_show_the_first_and_the_last_turns_of_a_long_course() {
     let refused: Vec<usize> = (0..120).map(|at| at * 3 + 1).collect();
     let mut driver = on(&session(400, &refused), 130, 36);
     driver.press("t");

@@ -77,7 +77,7 @@ fn holds(text: &str, secret: &str) -> bool {
 }
 
 #[test]
-fn lists_and_rows_of_commands_hold_no_secret_unless_asked_for() {
+fn lists_and_rows_of_commands_hold_no_secret_unless_requested() {
     let store = store_of_secrets();
     for (at, (secret, _)) in pasted().iter().enumerate() {
         let session = format!("orphan-{at}");

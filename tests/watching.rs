@@ -120,7 +120,7 @@ fn everything_is_told_once(sessions: usize, variables: &[(&str, &str)]) -> Watch
 }
 
 #[test]
-fn of_2000_sessions_with_many_writers_watch_tells_every_entry_once() {
+fn of_2000_sessions_with_many_writers_watch_shows_every_entry_once() {
     let mut watching = everything_is_told_once(2_000, &[]);
     let count =
         |watching: &Watching, what: &str| watching.fates.iter().filter(|(event, _)| event == what).count();
@@ -133,7 +133,7 @@ fn of_2000_sessions_with_many_writers_watch_tells_every_entry_once() {
 }
 
 #[test]
-fn where_the_system_tells_nothing_watch_looks_and_tells_every_entry_once_too() {
+fn where_the_system_shows_nothing_watch_looks_and_shows_every_entry_once_too() {
     let watching = everything_is_told_once(300, &[("CLAWSCOPE_POLL", "1")]);
     assert!(watching.told.len() > 10);
 }

@@ -13,46 +13,46 @@ use crate::{WHOLE, opened, whole};
 /// MB of transcripts whose messages all are in the context: the cost grows with them, no faster.
 const CONTEXTS: [u64; 2] = if WHOLE { [5, 50] } else { [1, 2] };
 
-fn settings(inspection: &LoadedSession, steps: PolicySet) -> PolicySettings {
+fn settings(session: &LoadedSession, policies: PolicySet) -> PolicySettings {
     PolicySettings {
-        enabled: steps,
-        ..PolicySettings::built_in(inspection.ruleset.id, inspection.window.tokens)
+        enabled: policies,
+        ..PolicySettings::built_in(session.ruleset.id, session.window.tokens)
     }
 }
 
 /// The pruner alone, as every notch of a slider asks for it.
 #[divan::bench(args = CONTEXTS)]
 fn preview_of_pruning_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
-    let inspection = opened::opened(&whole(megabytes));
+    let session = opened::opened(&whole(megabytes));
     let settings = PolicySettings::pruning_only(PruneSettings::default());
-    bencher.bench_local(|| inspection.plan(&settings, Gate::Open { idle_ms: 1e9 }).unwrap());
+    bencher.bench_local(|| session.plan(&settings, Gate::Open { idle_ms: 1e9 }).unwrap());
 }
 
 /// Every step, one after another over one list.
 #[divan::bench(args = CONTEXTS, sample_count = 30)]
 fn preview_of_every_step_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
-    let inspection = opened::opened(&whole(megabytes)).load_details().unwrap();
-    let settings = settings(&inspection, PolicySet::of(&Policy::ALL));
-    bencher.bench_local(|| inspection.plan(&settings, Gate::Open { idle_ms: 1e9 }).unwrap());
+    let session = opened::opened(&whole(megabytes)).load_details().unwrap();
+    let settings = settings(&session, PolicySet::of(&Policy::ALL));
+    bencher.bench_local(|| session.plan(&settings, Gate::Open { idle_ms: 1e9 }).unwrap());
 }
 
 /// What those steps ask for that look at more than sizes: read once for a session.
 #[divan::bench(sample_count = 5)]
 fn reading_texts_for_every_step(bencher: Bencher<'_, '_>) {
-    let inspection = opened::opened(&whole(CONTEXTS[0]));
-    bencher.with_inputs(|| inspection.clone()).bench_values(|inspection| inspection.load_details().unwrap());
+    let session = opened::opened(&whole(CONTEXTS[0]));
+    bencher.with_inputs(|| session.clone()).bench_values(|session| session.load_details().unwrap());
 }
 
 /// The grid that is made where nobody names one.
 #[divan::bench(sample_count = 3, sample_size = 1)]
 fn a_grid_of_replays(bencher: Bencher<'_, '_>) {
-    let inspection = opened::opened(&whole(CONTEXTS[0]));
-    let steps = inspection.gateway_policies();
+    let session = opened::opened(&whole(CONTEXTS[0]));
+    let steps = session.gateway_policies();
     let recording =
-        RecordedSession::read(std::sync::Arc::new(inspection), steps, None, &|| true).unwrap().unwrap();
+        RecordedSession::read(std::sync::Arc::new(session), steps, None, &|| true).unwrap().unwrap();
     let axes = default_axes(&recording, &[], steps, &|| true).unwrap();
     bencher.bench_local(|| {
-        let asked = SweepSpec { axes: axes.clone(), base: Vec::new(), policies: steps, headroom: 0.0 };
-        sweep(&recording, asked, &|| true, &|_, _| {}).unwrap().unwrap().cells.len()
+        let requested = SweepSpec { axes: axes.clone(), base: Vec::new(), policies: steps, headroom: 0.0 };
+        sweep(&recording, requested, &|| true, &|_, _| {}).unwrap().unwrap().cells.len()
     });
 }

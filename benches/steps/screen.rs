@@ -28,9 +28,9 @@ fn a_key_and_its_frame_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
 /// A message read back from the file and taken apart, one after another.
 #[divan::bench]
 fn a_body_read_back(bencher: Bencher<'_, '_>) {
-    let inspection = opened::opened(&transcript(SIZES[1]));
-    let mut entries = inspection.context.messages.iter().rev().map(|message| message.entry).cycle();
-    bencher.bench_local(|| message::read_message(&inspection, entries.next().unwrap(), None).unwrap());
+    let session = opened::opened(&transcript(SIZES[1]));
+    let mut entries = session.context.messages.iter().rev().map(|message| message.entry).cycle();
+    bencher.bench_local(|| message::read_message(&session, entries.next().unwrap(), None).unwrap());
 }
 
 /// The same on screen, its code coloured.

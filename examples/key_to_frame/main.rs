@@ -27,8 +27,8 @@ fn main() -> Result<()> {
     let file: PathBuf = std::env::args_os().nth(1).context("one argument is needed: a transcript")?.into();
     let began = Instant::now();
     let mut app = opened(file)?;
-    let messages = app.displayed_session().map_or(0, |inspection| inspection.context.messages.len());
-    let entries = app.displayed_session().map_or(0, |inspection| inspection.index.entries.len());
+    let messages = app.displayed_session().map_or(0, |session| session.context.messages.len());
+    let entries = app.displayed_session().map_or(0, |session| session.index.entries.len());
     say(&format!("opened in {:.1} ms: {entries} entries, {messages} messages", ms(began)))?;
     let theme = Theme::load("dark", ColourDepth::True)?;
     let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width: SIZE.0, height: SIZE.1 });
@@ -60,10 +60,10 @@ fn opened(file: PathBuf) -> Result<App> {
     let place = StoreLocation::new(&StoreRequest::Path(file), Environment::from_process())?;
     let listed = list_sessions(&place, 0);
     let key = listed.items.first().context("no session there")?.key.clone();
-    let inspection = open(&listed.store, &key, None, 0, &mut |_, _| true)?;
+    let session = open(&listed.store, &key, None, 0, &mut |_, _| true)?;
     let mut app = App::new(Options::default(), SIZE);
     app.update(Event::Listed(Box::new(StoreListing { items: listed.items, ..StoreListing::default() })), 0);
-    app.update(Event::Opened(Box::new(inspection)), 0);
+    app.update(Event::Opened(Box::new(session)), 0);
     Ok(app)
 }
 

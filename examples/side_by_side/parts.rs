@@ -39,11 +39,11 @@ fn median(times: Vec<f64>) -> f64 {
 /// The pruner's preview over a context of so many messages, and what each message would weigh: the same messages are
 /// written to a file, for the real pruner to look at.
 pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> Result<String> {
-    let inspection = opened(file);
-    let end = inspection.context.messages.get(messages - 1).expect("so many messages in the context").entry;
-    let (index, tree) = (&inspection.index, &inspection.tree);
+    let session = opened(file);
+    let end = session.context.messages.get(messages - 1).expect("so many messages in the context").entry;
+    let (index, tree) = (&session.index, &session.tree);
     let context = build_context(index, tree, &Leaf::Id(index.display_id(end))).expect("a context");
-    let texts = bodies::read_messages(&inspection.source, index, &context)?;
+    let texts = bodies::read_messages(&session.source, index, &context)?;
     let texts: Vec<String> = texts.iter().map(js::stringify).collect();
     write!(File::create(out)?, "[{}]", texts.join(",\n"))?;
     let settings = PolicySettings {
@@ -51,7 +51,7 @@ pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> 
         enabled: PolicySet::of(&[Policy::Prune]),
         ..PolicySettings::pruning_only(PruneSettings::default())
     };
-    let asked = PlanInput {
+    let requested = PlanInput {
         index,
         context: &context,
         branch: None,
@@ -64,7 +64,7 @@ pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> 
         drops_thinking: false,
         system_tokens: 0.0,
     };
-    let plan = Plan::new(&asked).expect("a plan");
+    let plan = Plan::new(&requested).expect("a plan");
     let list = MessageList::from_context(&context, None);
     let input = PruneInput {
         list: &list,
@@ -74,7 +74,7 @@ pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> 
         needs_names: false,
     };
     let decision = nanoseconds(|| prune(&input).map(drop).expect("a decision"));
-    let whole = nanoseconds(|| drop(Plan::new(&asked).expect("a plan")));
+    let whole = nanoseconds(|| drop(Plan::new(&requested).expect("a plan")));
     let after = plan.fates().iter().map(|fate| fate.after.value().unwrap_or(f64::NAN).to_string());
     let after = after.collect::<Vec<_>>().join(",");
     Ok(format!("{{\"ns\":{whole},\"decisionNs\":{decision},\"chars\":[{after}]}}"))
@@ -92,16 +92,16 @@ fn nanoseconds(work: impl Fn()) -> f64 {
 
 /// A replay of every call: what it asks of the texts, read once, and then each time a setting changes.
 pub(crate) fn replay(file: &Path) -> Result<String> {
-    let inspection = opened(file);
+    let loaded = opened(file);
     let began = Instant::now();
-    let material = ReplayInputs::read(&inspection, inspection.gateway_policies())?;
+    let inputs = ReplayInputs::read(&loaded, loaded.gateway_policies())?;
     let reading = ms(began);
     let began = Instant::now();
-    let record = material.recorded_trace(&inspection);
+    let record = inputs.recorded_trace(&loaded);
     let recorded = ms(began);
-    let session = material.replay_session(&inspection);
-    let mut settings = inspection.replay_settings(inspection.configured_settings.clone(), true);
-    settings.policies.enabled = inspection.gateway_policies();
+    let session = inputs.replay_session(&loaded);
+    let mut settings = loaded.replay_settings(loaded.configured_settings.clone(), true);
+    settings.policies.enabled = loaded.gateway_policies();
     let mut calls = 0;
     let times = (0..9)
         .map(|_| {

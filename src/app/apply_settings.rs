@@ -23,11 +23,11 @@ fn unknown_settings_text(keys: &[&str]) -> String {
 }
 
 /// Returns the policies of a replay under the config.
-fn active_policies(inspection: &LoadedSession) -> PolicySet {
-    let gateway = inspection.gateway_policies();
+fn active_policies(session: &LoadedSession) -> PolicySet {
+    let gateway = session.gateway_policies();
     let switched = OPT_IN_POLICIES.into_iter().filter(|step| gateway.has(*step));
-    let steps = switched.fold(configured_policies(inspection), |steps, step| steps.with(step, true));
-    steps.with(Policy::Prune, inspection.pruning_configured)
+    let steps = switched.fold(configured_policies(session), |steps, step| steps.with(step, true));
+    steps.with(Policy::Prune, session.pruning_configured)
 }
 
 impl TuningPane {

@@ -73,31 +73,32 @@ impl App {
     /// Compares two branches. From the list of commits: the branches before and after the selected commit. From the
     /// transcript: the branch of the selected entry, if it is not the active one, and the active branch.
     pub(super) fn open_branches(&mut self) -> Vec<Effect> {
-        let Some(inspection) = self.active_session() else {
+        let Some(session) = self.active_session() else {
             self.show_toast("no session is open".into(), false);
             return Vec::new();
         };
-        let find = |name: &str| inspection.tree.find_by_text(&inspection.index, name);
-        let asked = if let Some(Overlay::Commits(screen)) = &self.overlay {
+        let find = |name: &str| session.tree.find_by_text(&session.index, name);
+        let requested = if let Some(Overlay::Commits(screen)) = &self.overlay {
             let pair = |committed: &CommitRecord| {
                 [find(&committed.receipt.from_leaf), Some(committed.receipt.entry)]
             };
             screen.selected().map(pair).unwrap_or_default()
         } else {
-            let off_path = |entry: &EntryIx| !inspection.context.path.contains(entry);
+            let off_path = |entry: &EntryIx| !session.context.path.contains(entry);
             [self.selected_entry().filter(off_path), None]
         };
-        self.overlay = Some(Overlay::Branches(BranchesScreen { leaves: asked, ..BranchesScreen::default() }));
+        self.overlay =
+            Some(Overlay::Branches(BranchesScreen { leaves: requested, ..BranchesScreen::default() }));
         self.request_branches()
     }
 
     /// Requests the data of the open list; called again when the session was read again.
     pub(super) fn request_branches(&self) -> Vec<Effect> {
-        let Some(inspection) = self.active_session().map(Arc::clone) else { return Vec::new() };
+        let Some(loaded) = self.active_session().map(Arc::clone) else { return Vec::new() };
         match &self.overlay {
-            Some(Overlay::Commits(_)) => vec![Effect::ReadCommits { session: inspection }],
+            Some(Overlay::Commits(_)) => vec![Effect::ReadCommits { session: loaded }],
             Some(Overlay::Branches(screen)) => {
-                vec![Effect::CompareBranches { session: inspection, leaves: screen.leaves }]
+                vec![Effect::CompareBranches { session: loaded, leaves: screen.leaves }]
             }
             _ => Vec::new(),
         }
@@ -183,27 +184,26 @@ impl App {
 
     /// Settles the interrupted commit of the open session.
     pub(super) fn repair(&mut self) -> Vec<Effect> {
-        let Some(inspection) = self.active_session() else { return Vec::new() };
-        if inspection.unfinished_commit.is_none() {
+        let Some(session) = self.active_session() else { return Vec::new() };
+        if session.unfinished_commit.is_none() {
             self.show_toast("no commit to this session was broken off".into(), false);
             return Vec::new();
         }
-        let path = inspection.source.path().to_path_buf();
+        let path = session.source.path().to_path_buf();
         self.overlay = None;
         vec![Effect::RepairCommit { path }]
     }
 
     /// Shows the outcome and reads the session again.
-    pub(super) fn on_repaired(&mut self, told: Result<String, String>) -> Vec<Effect> {
-        let failed = told.is_err();
-        self.show_toast(told.unwrap_or_else(|error| error), failed);
+    pub(super) fn on_repaired(&mut self, reported: Result<String, String>) -> Vec<Effect> {
+        let failed = reported.is_err();
+        self.show_toast(reported.unwrap_or_else(|error| error), failed);
         self.request_refresh(|_| true, |_| true)
     }
 
     /// Warns that a commit to the session was interrupted.
     pub(super) fn notify_unfinished(&mut self) {
-        let Some(found) = self.active_session().and_then(|inspection| inspection.unfinished_commit.as_ref())
-        else {
+        let Some(found) = self.active_session().and_then(|session| session.unfinished_commit.as_ref()) else {
             return;
         };
         let key = self.options.keymap.keys_for(crate::app::keymap::KeyContext::Global, Action::Repair);

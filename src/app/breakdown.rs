@@ -30,10 +30,10 @@ pub struct BreakdownScreen {
 
 impl BreakdownScreen {
     /// Shows the window of a session, with its largest part and the heaviest messages unfolded.
-    pub fn new(inspection: &LoadedSession, plan: Option<&Plan>) -> Self {
-        let contents = WindowContents::new(inspection, plan);
+    pub fn new(session: &LoadedSession, plan: Option<&Plan>) -> Self {
+        let contents = WindowContents::new(session, plan);
         let blocks = HeavyBlocks::new();
-        let sections = sections(inspection, &contents, &blocks);
+        let sections = sections(session, &contents, &blocks);
         let parts = sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
         let largest = parts.max_by_key(|section| section.figure.tokens()).map(|section| section.kind);
         let open = largest.into_iter().chain([SectionKind::Heaviest]).collect();
@@ -44,23 +44,23 @@ impl BreakdownScreen {
     }
 
     /// Shows a new reading or another plan; keeps folds and cursor.
-    fn refresh(&mut self, inspection: &LoadedSession, plan: Option<&Plan>, height: usize) {
-        self.contents = WindowContents::new(inspection, plan);
+    fn refresh(&mut self, session: &LoadedSession, plan: Option<&Plan>, height: usize) {
+        self.contents = WindowContents::new(session, plan);
         self.blocks.clear();
-        self.rebuild_sections(inspection, height);
+        self.rebuild_sections(session, height);
     }
 
-    fn add_blocks(&mut self, blocks: HeavyBlocks, inspection: &LoadedSession, height: usize) {
+    fn add_blocks(&mut self, blocks: HeavyBlocks, session: &LoadedSession, height: usize) {
         self.blocks.extend(blocks);
-        self.rebuild_sections(inspection, height);
+        self.rebuild_sections(session, height);
     }
 
     /// Rebuilds the sections; the cursor stays on the line with its name.
-    fn rebuild_sections(&mut self, inspection: &LoadedSession, height: usize) {
+    fn rebuild_sections(&mut self, session: &LoadedSession, height: usize) {
         let name =
             |(section, line): (&Section, Option<&Line>)| (section.kind, line.map(|line| line.label.clone()));
         let (at, was) = (self.scroll.cursor, self.selected().map(name));
-        self.sections = sections(inspection, &self.contents, &self.blocks);
+        self.sections = sections(session, &self.contents, &self.blocks);
         self.rebuild_rows(height);
         let is = |row: &(usize, Option<usize>)| Some(name(self.row(*row))) == was;
         // Several lines may share a name, so the cursor moves only if its row has another name now.
@@ -148,12 +148,12 @@ impl App {
     }
 
     pub(super) fn open_breakdown(&mut self) -> Vec<Effect> {
-        let Some(inspection) = self.displayed_session().cloned() else {
+        let Some(session) = self.displayed_session().cloned() else {
             self.show_toast("no session is open".into(), false);
             return Vec::new();
         };
-        let screen = BreakdownScreen::new(&inspection, self.plan.as_deref());
-        let effects = request_blocks(&screen, inspection);
+        let screen = BreakdownScreen::new(&session, self.plan.as_deref());
+        let effects = request_blocks(&screen, session);
         self.overlay = Some(Overlay::Breakdown(Box::new(screen)));
         effects
     }
@@ -167,19 +167,19 @@ impl App {
     /// Refreshes the screen after the session was read again or another one was opened.
     pub(super) fn refresh_breakdown(&mut self) -> Vec<Effect> {
         let height = self.breakdown_rows();
-        let (Some(inspection), plan) = (self.displayed_session().cloned(), self.plan.clone()) else {
+        let (Some(session), plan) = (self.displayed_session().cloned(), self.plan.clone()) else {
             return Vec::new();
         };
         let Some(Overlay::Breakdown(screen)) = &mut self.overlay else { return Vec::new() };
-        screen.refresh(&inspection, plan.as_deref(), height);
-        request_blocks(screen, inspection)
+        screen.refresh(&session, plan.as_deref(), height);
+        request_blocks(screen, session)
     }
 
     pub(super) fn on_blocks(&mut self, blocks: HeavyBlocks) {
         let height = self.breakdown_rows();
-        let Some(inspection) = self.displayed_session().cloned() else { return };
+        let Some(session) = self.displayed_session().cloned() else { return };
         if let Some(Overlay::Breakdown(screen)) = &mut self.overlay {
-            screen.add_blocks(blocks, &inspection, height);
+            screen.add_blocks(blocks, &session, height);
         }
     }
 
@@ -222,7 +222,7 @@ impl App {
     }
 }
 
-fn request_blocks(screen: &BreakdownScreen, inspection: Arc<LoadedSession>) -> Vec<Effect> {
+fn request_blocks(screen: &BreakdownScreen, loaded: Arc<LoadedSession>) -> Vec<Effect> {
     let entries = screen.contents.heaviest_entries();
-    if entries.is_empty() { Vec::new() } else { vec![Effect::ReadBlocks { session: inspection, entries }] }
+    if entries.is_empty() { Vec::new() } else { vec![Effect::ReadBlocks { session: loaded, entries }] }
 }

@@ -18,8 +18,8 @@ use crate::session::message::MessageText;
 use crate::store::sqlite::database_of;
 
 /// Why no plan can be written, as the start of a message.
-fn nothing_to_write(inspection: &LoadedSession) -> &'static str {
-    match database_of(inspection.source.path()) {
+fn nothing_to_write(session: &LoadedSession) -> &'static str {
+    match database_of(session.source.path()) {
         Some(_) => "nothing is ever written into a gateway's database",
         None => "nothing to write",
     }
@@ -86,10 +86,8 @@ impl App {
     pub(super) fn open_write_dialog(&mut self, write: PendingWrite) -> Vec<Effect> {
         let (stage, effect) = match &write {
             _ if self.is_refreshing => (WriteStage::Waiting, None),
-            PendingWrite::Commit { session: inspection, plan, summary: None }
-                if plan.compaction.is_some() =>
-            {
-                let (inspection, plan) = (Arc::clone(inspection), Arc::clone(plan));
+            PendingWrite::Commit { session, plan, summary: None } if plan.compaction.is_some() => {
+                let (inspection, plan) = (Arc::clone(session), Arc::clone(plan));
                 let stage = WriteStage::Summarising(SummaryStage::Reading);
                 (stage, Some(Effect::Summarise { session: inspection, plan, consented: false }))
             }
@@ -144,21 +142,21 @@ impl App {
     }
 
     fn save_plan(&mut self) -> Vec<Effect> {
-        let (Some(inspection), Some(plan)) = (self.active_session(), &self.plan) else { return Vec::new() };
-        let text = plan_json(&inspection.item.key.0, plan);
+        let (Some(session), Some(plan)) = (self.active_session(), &self.plan) else { return Vec::new() };
+        let text = plan_json(&session.item.key.0, plan);
         vec![Effect::SaveFile { name: "clawscope-plan.json".into(), text }]
     }
 
     /// Exports the session with the shown plan, unless that changes nothing.
     fn export(&mut self, format: Format) -> Vec<Effect> {
-        let Some(inspection) = self.displayed_session().cloned() else {
+        let Some(session) = self.displayed_session().cloned() else {
             self.show_toast("nothing to export: no session is open".into(), true);
             return Vec::new();
         };
         let plan = self.plan.clone().filter(|plan| !plan.is_empty());
-        let made = plan.as_ref().and_then(|plan| self.summary_for(&inspection, plan));
+        let made = plan.as_ref().and_then(|plan| self.summary_for(&session, plan));
         self.show_toast("exporting…".into(), false);
-        vec![Effect::Export { format, session: inspection, plan, summary: made }]
+        vec![Effect::Export { format, session: session, plan, summary: made }]
     }
 
     pub(super) fn dispatch_copy(&mut self, action: Action) -> Vec<Effect> {
@@ -196,7 +194,7 @@ impl App {
                 None => copy(self.text_to_copy(), "message"),
             },
             Action::CopyPath => {
-                let open = self.active_session().map(|inspection| &inspection.item);
+                let open = self.active_session().map(|session| &session.item);
                 let path = session.or(open).and_then(|item| item.path.as_ref());
                 copy(path.map(|path| path.display().to_string()), "path")
             }
@@ -215,7 +213,7 @@ impl App {
             self.show_toast("nothing changed: no patch".into(), false);
             return Vec::new();
         }
-        let on = self.active_session().is_some_and(|inspection| inspection.pruning_configured);
+        let on = self.active_session().is_some_and(|session| session.pruning_configured);
         vec![Effect::Copy { text: self.tuning.patch(on), label: "config patch" }]
     }
 

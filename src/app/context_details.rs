@@ -12,13 +12,13 @@ use crate::session::{ContextDetails, LoadedSession};
 
 /// Returns the plan of the policies that need no texts or have them, and the policies that wait.
 pub(super) fn plan_available_policies(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     mut settings: PolicySettings,
     gate: Gate,
 ) -> (Result<Plan, PlanError>, PolicySet) {
     let mut waiting = PolicySet::NONE;
     loop {
-        match inspection.plan(&settings, gate) {
+        match session.plan(&settings, gate) {
             Err(PlanError::NeedsTexts(step)) if settings.enabled.has(step) => {
                 settings.enabled = settings.enabled.with(step, false);
                 waiting = waiting.with(step, true);
@@ -36,27 +36,27 @@ fn needs_details(steps: PolicySet, ruleset: Ruleset) -> bool {
 impl App {
     /// Requests the details once per session view, when a policy that needs them is shown.
     pub(super) fn request_details(&mut self, effects: &mut Vec<Effect>) {
-        let Some(inspection) = self.displayed_session() else { return };
-        let shown = self.tuning.preview && needs_details(self.tuning.policies, inspection.ruleset.id);
+        let Some(loaded) = self.displayed_session() else { return };
+        let shown = self.tuning.preview && needs_details(self.tuning.policies, loaded.ruleset.id);
         if !shown && !matches!(self.overlay, Some(Overlay::Policies(_))) {
             return;
         }
-        if inspection.details.is_some() || self.requested_details.as_ref() == Some(&inspection.view_key()) {
+        if loaded.details.is_some() || self.requested_details.as_ref() == Some(&loaded.view_key()) {
             return;
         }
-        let inspection = Arc::clone(inspection);
+        let inspection = Arc::clone(loaded);
         self.requested_details = Some(inspection.view_key());
         effects.push(Effect::LoadDetails { session: inspection });
     }
 
     /// Stores the details and makes the plan again with every policy.
-    pub(super) fn on_details(&mut self, closer: Result<Arc<ContextDetails>, String>) {
-        match closer {
-            Ok(closer) => {
+    pub(super) fn on_details(&mut self, context_details: Result<Arc<ContextDetails>, String>) {
+        match context_details {
+            Ok(context_details) => {
                 let Some(pane) = &mut self.transcript else { return };
-                let inspection = LoadedSession { details: Some(closer), ..(*pane.session).clone() };
-                let is_own = pane.active_session.view_key() == inspection.view_key();
-                pane.session = Arc::new(inspection);
+                let session = LoadedSession { details: Some(context_details), ..(*pane.session).clone() };
+                let is_own = pane.active_session.view_key() == session.view_key();
+                pane.session = Arc::new(session);
                 if is_own {
                     pane.active_session = Arc::clone(&pane.session);
                 }

@@ -381,9 +381,9 @@ impl App {
     /// Shows why the focused setting is fixed, if the version has it built in; returns whether it is.
     pub(super) fn notify_if_fixed(&mut self) -> bool {
         let row = self.tuning.focused_setting();
-        let told = row.and_then(|row| Some(format!("{} is {}", row.key, row.control.fixed_reason()?)));
-        let fixed = told.is_some();
-        if let Some(words) = told {
+        let reported = row.and_then(|row| Some(format!("{} is {}", row.key, row.control.fixed_reason()?)));
+        let fixed = reported.is_some();
+        if let Some(words) = reported {
             self.show_toast(words, false);
         }
         fixed

@@ -75,24 +75,24 @@ impl App {
     }
 
     pub(super) fn open_estimators(&mut self) -> Vec<Effect> {
-        let Some(inspection) = self.displayed_session().map(Arc::clone) else {
+        let Some(loaded) = self.displayed_session().map(Arc::clone) else {
             self.show_toast("no session is open".into(), false);
             return Vec::new();
         };
         self.overlay = Some(Overlay::Estimators(EstimatorsScreen::default()));
-        vec![Effect::ComputeEstimates { session: inspection }]
+        vec![Effect::ComputeEstimates { session: loaded }]
     }
 
     /// Computes the estimates again after the session was read again. The old ones stay visible if the session only
     /// grew.
     pub(super) fn refresh_estimates(&mut self) -> Vec<Effect> {
         let Some(pane) = &self.transcript else { return Vec::new() };
-        let (inspection, grown) = (Arc::clone(&pane.session), pane.appended_since < pane.session.epoch);
+        let (loaded, grown) = (Arc::clone(&pane.session), pane.appended_since < pane.session.epoch);
         let Some(view) = self.estimators_mut() else { return Vec::new() };
         if !grown {
             *view = EstimatorsScreen::default();
         }
-        vec![Effect::ComputeEstimates { session: inspection }]
+        vec![Effect::ComputeEstimates { session: loaded }]
     }
 
     pub(super) fn on_estimate_progress(&mut self, epoch: Epoch, done: u64, total: u64) {

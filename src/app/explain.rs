@@ -184,8 +184,8 @@ impl App {
     /// Requests the explanation if its screen is open.
     pub(super) fn request_explanation(&self) -> Vec<Effect> {
         let open = matches!(self.overlay, Some(Overlay::Explain(_)));
-        let inspection = self.active_session().filter(|_| open).map(Arc::clone);
-        inspection.map(|inspection| Effect::Explain { session: inspection }).into_iter().collect()
+        let loaded = self.active_session().filter(|_| open).map(Arc::clone);
+        loaded.map(|inspection| Effect::Explain { session: inspection }).into_iter().collect()
     }
 
     pub(super) fn on_explanation(&mut self, view: Result<Arc<Explanation>, String>) {

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn at_130_columns_three_panes_stand_side_by_side() {
+    fn at_130_columns_three_panes_are_side_by_side() {
         let layout = layout(&shape(130, 36));
         assert_eq!((layout.sessions.width, layout.transcript.width, layout.message.width), (26, 66, 38));
         assert_eq!((layout.tuning.height, layout.rows(Pane::Tuning)), (9, 7));

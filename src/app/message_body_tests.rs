@@ -67,7 +67,7 @@ fn a_trimmed_text_has_a_mark_where_something_leaves() {
 }
 
 #[test]
-fn a_cleared_text_fades_below_what_stands_for_it() {
+fn a_cleared_text_fades_below_what_replaces_it() {
     let message = result("one\ntwo", Some("[cleared]"));
     assert_eq!(drawn(&message, FORM), ["+[cleared]", "<7>", "1~one", "2~two"]);
 }
@@ -109,7 +109,7 @@ fn thinking_can_be_hidden_and_an_empty_message_says_so() {
 }
 
 #[test]
-fn a_path_is_told_by_a_title_of_one_word() {
+fn a_path_is_known_by_a_title_of_one_word() {
     let path = |title: &str| {
         let message = MessageText { title: (Some("read".into()), title.into()), ..result("", None) };
         let ContentKind::Output { path } = output_kind(&message) else { return None };

@@ -50,10 +50,10 @@ pub struct FateSummary {
 impl App {
     /// Returns the plan's decision about a message; `None` without a plan, and for a message outside the context.
     pub fn fate_summary(&self, message: &MessageText) -> Option<FateSummary> {
-        let (plan, inspection) = (self.plan.as_ref()?, self.displayed_session()?);
-        let position = inspection.context.position(message.entry)?;
+        let (plan, session) = (self.plan.as_ref()?, self.displayed_session()?);
+        let position = session.context.position(message.entry)?;
         let fate = *plan.fates().get(position)?;
-        let mut why = explain_fate(&fate, plan, &inspection.context.messages[position].size);
+        let mut why = explain_fate(&fate, plan, &session.context.messages[position].size);
         why.pop();
         let tokens = (plan.tokens_before.get(position).copied()?, plan.tokens_after.get(position).copied()?);
         Some(FateSummary { fate, tokens, reasons: why })
@@ -61,10 +61,10 @@ impl App {
 
     /// Estimated tokens of a message, and its share of the next prompt in whole percent if it is part of it.
     pub fn message_tokens(&self, message: &MessageText) -> Option<(u64, Option<u64>)> {
-        let inspection = self.displayed_session()?;
-        let tokens = estimate_or_zero(&inspection.index.entry(message.entry).message?);
-        let sent = inspection.context.position(message.entry).is_some();
-        let total = inspection.next_prompt.estimated_tokens;
+        let session = self.displayed_session()?;
+        let tokens = estimate_or_zero(&session.index.entry(message.entry).message?);
+        let sent = session.context.position(message.entry).is_some();
+        let total = session.next_prompt.estimated_tokens;
         Some((tokens, (sent && total > 0).then(|| (tokens * 100 + total / 2) / total)))
     }
 }
@@ -102,8 +102,8 @@ fn roomy_header(
     }
     if room.zoom && app.message.view != MessageView::Raw {
         lines.push(HeaderLine::Blank);
-        let told = |at: &usize| !INLINE_FACTS.contains(&message.facts[*at].0);
-        let facts: Vec<usize> = (0..message.facts.len()).filter(told).collect();
+        let reported = |at: &usize| !INLINE_FACTS.contains(&message.facts[*at].0);
+        let facts: Vec<usize> = (0..message.facts.len()).filter(reported).collect();
         let pairs = facts.chunks(2).map(|pair| HeaderLine::FactPair(pair[0], pair.get(1).copied()));
         lines.extend(pairs.take(room.rows / 6));
     }

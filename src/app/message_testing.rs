@@ -63,14 +63,14 @@ pub(crate) fn open_session(text: &str, window: f64, size: (u16, u16), entry: usi
     let mut app = App::new(Options { motion: false, ..Options::default() }, size);
     app.focus = Pane::Message;
     app.tuning.preview = plan;
-    let inspection = loaded_session(text, window);
+    let session = loaded_session(text, window);
     let listing = StoreListing {
         store_label: "~/.openclaw".into(),
-        items: vec![inspection.item.clone()],
+        items: vec![session.item.clone()],
         ..StoreListing::default()
     };
     app.update(Event::Listed(Box::new(listing)), 0);
-    let effects = app.update(Event::Opened(Box::new(inspection)), 0);
+    let effects = app.update(Event::Opened(Box::new(session)), 0);
     perform_effects(&mut app, effects);
     select_entry(&mut app, entry);
     app
@@ -88,11 +88,11 @@ pub(crate) fn select_entry(app: &mut App, entry: usize) {
 /// Answers the requests for messages.
 pub(crate) fn perform_effects(app: &mut App, effects: Vec<Effect>) {
     for effect in effects {
-        if let Effect::ReadMessage { session: inspection, entry, plan } = effect {
-            let text = read_message(&inspection, entry, plan.as_deref())
+        if let Effect::ReadMessage { session, entry, plan } = effect {
+            let text = read_message(&session, entry, plan.as_deref())
                 .map(Arc::new)
                 .map_err(|error| error.to_string());
-            let event = Event::Message { epoch: inspection.epoch, entry, text };
+            let event = Event::Message { epoch: session.epoch, entry, text };
             app.update(event, 0);
         }
     }

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_key_sets_is_told_in_a_comment() {
+    fn what_no_key_sets_is_reported_in_a_comment() {
         let mut pane = pane("agent:main:main");
         tune(&mut pane, "guard.budgetShare", 0.6);
         tune(&mut pane, "clearToolUses.placeholder", "two\nlines");

@@ -41,16 +41,16 @@ pub struct PlanTotals {
 impl PlanTotals {
     /// Computes everything except `failed_calls`. `max_chars` is the tuned limit of a result; `now_ms` is the time of
     /// the next call.
-    pub fn compute(inspection: &LoadedSession, plan: Option<&Plan>, max_chars: f64, now_ms: f64) -> Self {
-        let context = &inspection.context;
+    pub fn compute(session: &LoadedSession, plan: Option<&Plan>, max_chars: f64, now_ms: f64) -> Self {
+        let context = &session.context;
         let results = context.messages.iter().filter(|message| message.size.role == Role::ToolResult);
         let mut figures = Self {
-            current: inspection.next_prompt.budget(context),
-            count_source: inspection.next_prompt.total.source,
-            after: plan.map(|plan| inspection.next_prompt.budget_after(context, plan)),
-            estimate_after: plan.map(|plan| inspection.fixed_tokens() + plan.total_after()),
-            estimated_messages: inspection.next_prompt.estimated_tokens - inspection.fixed_tokens(),
-            cache_cost: plan.and_then(|plan| inspection.cache_cost(plan, now_ms)),
+            current: session.next_prompt.budget(context),
+            count_source: session.next_prompt.total.source,
+            after: plan.map(|plan| session.next_prompt.budget_after(context, plan)),
+            estimate_after: plan.map(|plan| session.fixed_tokens() + plan.total_after()),
+            estimated_messages: session.next_prompt.estimated_tokens - session.fixed_tokens(),
+            cache_cost: plan.and_then(|plan| session.cache_cost(plan, now_ms)),
             long_results: results.filter(|message| message.size.joined_chars > max_chars).count() as u64,
             ..Self::default()
         };
@@ -63,7 +63,7 @@ impl PlanTotals {
     }
 }
 
-pub(super) fn count_failed_calls(inspection: &LoadedSession) -> u64 {
-    let is_failed = |ix: &&EntryIx| is_failed_call(inspection.index.entry(**ix));
-    inspection.context.path.iter().filter(is_failed).count() as u64
+pub(super) fn count_failed_calls(session: &LoadedSession) -> u64 {
+    let is_failed = |ix: &&EntryIx| is_failed_call(session.index.entry(**ix));
+    session.context.path.iter().filter(is_failed).count() as u64
 }

@@ -34,8 +34,8 @@ impl PoliciesScreen {
     }
 
     /// The effect of a policy alone.
-    pub fn effect(&self, step: Policy) -> Option<&PolicyEffect> {
-        self.effects.get(step as usize)?.as_ref()
+    pub fn effect(&self, policy: Policy) -> Option<&PolicyEffect> {
+        self.effects.get(policy as usize)?.as_ref()
     }
 
     pub(super) fn move_by(&mut self, by: isize) {
@@ -46,11 +46,11 @@ impl PoliciesScreen {
     pub fn lines(&self) -> Vec<PoliciesLine> {
         let mut lines = Vec::new();
         let mut moment = None;
-        for step in self.policies.iter().copied() {
-            if moment.replace(step.phase()) != Some(step.phase()) {
-                lines.push(PoliciesLine::Moment(step.phase()));
+        for policy in self.policies.iter().copied() {
+            if moment.replace(policy.phase()) != Some(policy.phase()) {
+                lines.push(PoliciesLine::Moment(policy.phase()));
             }
-            lines.push(PoliciesLine::Policy(step));
+            lines.push(PoliciesLine::Policy(policy));
         }
         lines.push(PoliciesLine::Total);
         lines
@@ -59,7 +59,7 @@ impl PoliciesScreen {
     /// Returns the policy on a line of the area; line 0 is the title.
     fn policy_at(&self, line: usize) -> Option<Policy> {
         match self.lines().get(line.checked_sub(1)?)? {
-            PoliciesLine::Policy(step) => Some(*step),
+            PoliciesLine::Policy(policy) => Some(*policy),
             _ => None,
         }
     }
@@ -77,24 +77,24 @@ impl App {
             return;
         }
         let shown = self.tuning.visible_policies.clone();
-        let cursor = shown.iter().position(|step| *step == self.tuning.policy).unwrap_or(0);
+        let cursor = shown.iter().position(|policy| *policy == self.tuning.policy).unwrap_or(0);
         let screen = PoliciesScreen { cursor, policies: shown, ..PoliciesScreen::default() };
         self.overlay = Some(Overlay::Policies(screen));
         self.replan(false);
     }
 
     /// Measures every policy alone, if the screen is open.
-    pub(super) fn measure_policies(&mut self, inspection: &LoadedSession, gate: Gate) {
+    pub(super) fn measure_policies(&mut self, session: &LoadedSession, gate: Gate) {
         if !matches!(self.overlay, Some(Overlay::Policies(_))) {
             return;
         }
-        let few = inspection.context.messages.len() <= MAX_MEASURED_MESSAGES;
-        let settings = self.tuning.policy_settings(inspection);
-        let effect = |step: Policy| {
-            let settings = PolicySettings { enabled: PolicySet::of(&[step]), ..settings.clone() };
-            inspection.plan(&settings, gate).ok()?.effects.pop()
+        let few = session.context.messages.len() <= MAX_MEASURED_MESSAGES;
+        let settings = self.tuning.policy_settings(session);
+        let effect = |policy: Policy| {
+            let settings = PolicySettings { enabled: PolicySet::of(&[policy]), ..settings.clone() };
+            session.plan(&settings, gate).ok()?.effects.pop()
         };
-        let alone = Policy::ALL.into_iter().map(|step| if few { effect(step) } else { None }).collect();
+        let alone = Policy::ALL.into_iter().map(|policy| if few { effect(policy) } else { None }).collect();
         if let Some(Overlay::Policies(screen)) = &mut self.overlay {
             screen.effects = alone;
         }
@@ -103,29 +103,29 @@ impl App {
     /// Requests the calls of the planned compaction's summary, if the screen is open and the request is new.
     pub(super) fn request_summary_calls(&mut self, effects: &mut Vec<Effect>) {
         let plan = self.plan.as_deref().filter(|plan| plan.compaction.is_some());
-        let (Some(plan), Some(inspection)) = (plan, self.displayed_session()) else { return };
-        let inspection = Arc::clone(inspection);
-        let asked = SummaryCallsRequest {
+        let (Some(plan), Some(loaded)) = (plan, self.displayed_session()) else { return };
+        let inspection = Arc::clone(loaded);
+        let requested = SummaryCallsRequest {
             epoch: inspection.epoch,
             compaction: plan.settings.compaction,
             summary_tokens: plan.settings.summary_tokens,
         };
         let Some(Overlay::Policies(screen)) = &mut self.overlay else { return };
-        if screen.summary_calls.as_ref().is_none_or(|(known, _)| *known != asked) {
-            screen.summary_calls = Some((asked, None));
-            effects.push(Effect::PredictSummaryCalls { session: inspection, request: asked });
+        if screen.summary_calls.as_ref().is_none_or(|(known, _)| *known != requested) {
+            screen.summary_calls = Some((requested, None));
+            effects.push(Effect::PredictSummaryCalls { session: inspection, request: requested });
         }
     }
 
     /// Stores the calls, if they answer the newest request.
     pub(super) fn on_summary_calls(
         &mut self,
-        asked: &SummaryCallsRequest,
-        told: Result<SummaryCalls, String>,
+        requested: &SummaryCallsRequest,
+        reported: Result<SummaryCalls, String>,
     ) {
         let Some(Overlay::Policies(screen)) = &mut self.overlay else { return };
-        if let Some((_, answer)) = screen.summary_calls.as_mut().filter(|(known, _)| known == asked) {
-            *answer = Some(told);
+        if let Some((_, answer)) = screen.summary_calls.as_mut().filter(|(known, _)| known == requested) {
+            *answer = Some(reported);
         }
     }
 
@@ -134,8 +134,8 @@ impl App {
         match &self.overlay {
             None | Some(Overlay::Timeline) => {}
             Some(Overlay::Policies(screen)) => {
-                let step = screen.selected();
-                self.tuning.focus_policy(step);
+                let policy = screen.selected();
+                self.tuning.focus_policy(policy);
             }
             // The toggle would be invisible.
             Some(_) => return,
@@ -149,8 +149,8 @@ impl App {
         self.focus_policy(self.tuning.policy_by(by));
     }
 
-    pub(super) fn focus_policy(&mut self, step: Policy) {
-        self.tuning.focus_policy(step);
+    pub(super) fn focus_policy(&mut self, policy: Policy) {
+        self.tuning.focus_policy(policy);
         self.replan(false);
         self.keep_cursors_visible();
     }
@@ -158,10 +158,10 @@ impl App {
     /// Moves from the screen to the settings of the selected policy.
     pub(super) fn open_policy_settings(&mut self) {
         let Some(Overlay::Policies(screen)) = &self.overlay else { return };
-        let step = screen.selected();
+        let policy = screen.selected();
         self.overlay = None;
         self.zoom = false;
-        self.focus_policy(step);
+        self.focus_policy(policy);
         self.focus_pane(Pane::Tuning);
     }
 
@@ -170,9 +170,9 @@ impl App {
         let area = self.policies_area();
         let Some(Overlay::Policies(screen)) = &mut self.overlay else { return Vec::new() };
         let line = usize::from(row.saturating_sub(area.y));
-        let Some(step) = screen.policy_at(line) else { return Vec::new() };
-        let again = screen.selected() == step;
-        screen.cursor = screen.policies.iter().position(|shown| *shown == step).unwrap_or(0);
+        let Some(policy) = screen.policy_at(line) else { return Vec::new() };
+        let again = screen.selected() == policy;
+        screen.cursor = screen.policies.iter().position(|shown| *shown == policy).unwrap_or(0);
         if again || column < SIGN_CLICK_COLUMNS {
             self.toggle_policy();
         }

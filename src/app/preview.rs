@@ -32,40 +32,40 @@ impl App {
         let values = self.planned_values.take();
         self.waiting_policies = PolicySet::NONE;
         self.apply_assumed_settings();
-        let Some(inspection) = self.planned_session().cloned() else { return };
+        let Some(session) = self.planned_session().cloned() else { return };
         let gate = gate_at(
             &self.tuning.prune_settings(),
-            &inspection,
+            &session,
             self.respects_gates(),
             self.call_time_ms() as f64,
         );
         if self.tuning.preview {
             let (plan, waiting) =
-                plan_available_policies(&inspection, self.tuning.policy_settings(&inspection), gate);
+                plan_available_policies(&session, self.tuning.policy_settings(&session), gate);
             self.waiting_policies = waiting;
             match plan {
-                Ok(plan) => self.plan = Some(Arc::new(self.with_summary_length(&inspection, plan))),
+                Ok(plan) => self.plan = Some(Arc::new(self.with_summary_length(&session, plan))),
                 Err(error) => self.show_toast(format!("no plan can be made: {error}"), true),
             }
-            self.update_profile(&inspection);
+            self.update_profile(&session);
             self.planned_values = Some(self.tuning.values.clone());
         }
-        self.measure_policies(&inspection, gate);
+        self.measure_policies(&session, gate);
         let height = self.pane_height(Pane::Transcript);
         if let Some(pane) = &mut self.transcript {
             pane.apply_plan(self.plan.as_deref(), height);
         }
         let max_chars = self.tuning.prune_settings().soft_trim.max_chars;
         // The path is as long as the session, so its failed calls are counted once.
-        let subject = inspection.view_key();
+        let subject = session.view_key();
         let failed = match &self.failed_calls {
             Some((known, failed)) if *known == subject => *failed,
-            _ => count_failed_calls(&inspection),
+            _ => count_failed_calls(&session),
         };
         self.failed_calls = Some((subject, failed));
         self.plan_totals = PlanTotals {
             failed_calls: failed,
-            ..PlanTotals::compute(&inspection, self.plan.as_deref(), max_chars, self.call_time_ms() as f64)
+            ..PlanTotals::compute(&session, self.plan.as_deref(), max_chars, self.call_time_ms() as f64)
         };
         self.scale_to_replay();
         if flash {
@@ -96,16 +96,16 @@ impl App {
         figures.count_source = if counted { CountSource::Measured } else { CountSource::Calibrated };
     }
 
-    fn update_profile(&mut self, inspection: &LoadedSession) {
+    fn update_profile(&mut self, session: &LoadedSession) {
         if self.target == Target::WholeSession {
             return self.tuning.clear_profile();
         }
-        let rules = inspection.ruleset.id.rules();
-        let closer = self.tuning.policies.iter().filter(|step| step.needs_features(rules)).count();
-        if inspection.context.messages.len() * (1 + closer) <= MAX_PROFILE_MESSAGES {
+        let rules = session.ruleset.id.rules();
+        let details = self.tuning.policies.iter().filter(|step| step.needs_features(rules)).count();
+        if session.context.messages.len() * (1 + details) <= MAX_PROFILE_MESSAGES {
             let (obeys, at) = (self.respects_gates(), self.call_time_ms() as f64);
-            let gate = |settings: &PruneSettings| gate_at(settings, inspection, obeys, at);
-            self.tuning.compute_profile(inspection, gate, self.waiting_policies);
+            let gate = |settings: &PruneSettings| gate_at(settings, session, obeys, at);
+            self.tuning.compute_profile(session, gate, self.waiting_policies);
         } else {
             self.tuning.clear_profile();
         }
@@ -134,20 +134,20 @@ impl App {
 }
 
 /// Returns the pruner's gate at a time (ms), or an open gate unless gates are respected.
-fn gate_at(settings: &PruneSettings, inspection: &LoadedSession, obeys: bool, at_ms: f64) -> Gate {
-    let gate = inspection.gate(true, settings, at_ms);
+fn gate_at(settings: &PruneSettings, session: &LoadedSession, obeys: bool, at_ms: f64) -> Gate {
+    let gate = session.gate(true, settings, at_ms);
     if obeys || gate.is_open() { gate } else { Gate::Open { idle_ms: f64::NAN } }
 }
 
 /// Returns the tokens that each configured policy would free alone with an open gate; `None` when that cannot be
 /// measured.
-pub(super) fn policy_savings(inspection: &LoadedSession) -> Vec<(Policy, Option<u64>)> {
-    let steps = configured_policies(inspection).with(Policy::Prune, true);
+pub(super) fn policy_savings(session: &LoadedSession) -> Vec<(Policy, Option<u64>)> {
+    let steps = configured_policies(session).with(Policy::Prune, true);
     let freed = |step| {
         let settings =
-            PolicySettings { enabled: PolicySet::of(&[step]), ..inspection.configured_settings.clone() };
-        let plan = inspection.plan(&settings, Gate::Open { idle_ms: f64::NAN }).ok()?;
-        Some(inspection.tokens_freed_by(&plan))
+            PolicySettings { enabled: PolicySet::of(&[step]), ..session.configured_settings.clone() };
+        let plan = session.plan(&settings, Gate::Open { idle_ms: f64::NAN }).ok()?;
+        Some(session.tokens_freed_by(&plan))
     };
     steps.iter().map(|step| (step, freed(step))).collect()
 }

@@ -59,8 +59,8 @@ impl App {
     /// Requests the recovery if its screen is open.
     pub(super) fn request_recovery(&self) -> Vec<Effect> {
         let open = matches!(self.overlay, Some(Overlay::Recovery(_)));
-        let inspection = self.active_session().filter(|_| open).map(Arc::clone);
-        inspection.map(|inspection| Effect::ReadRecovery { session: inspection }).into_iter().collect()
+        let loaded = self.active_session().filter(|_| open).map(Arc::clone);
+        loaded.map(|inspection| Effect::ReadRecovery { session: inspection }).into_iter().collect()
     }
 
     /// Shows the recovery, with the cursor on its first step.

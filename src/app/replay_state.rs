@@ -117,12 +117,12 @@ impl App {
         let known = self.replay_state.recording.clone();
         let known = known.filter(|known| known.inputs.covers(steps, rules));
         let is_newest = known.as_ref().is_some_and(|known| known.session.view_key() == inspection.view_key());
-        let asked = Some((inspection.view_key(), steps));
+        let requested = Some((inspection.view_key(), steps));
         if !is_newest
-            && self.replay_state.requested_recording != asked
+            && self.replay_state.requested_recording != requested
             && !self.replay_state.defer_read(known.is_some(), self.now_ms)
         {
-            self.replay_state.requested_recording = asked;
+            self.replay_state.requested_recording = requested;
             let known = self.extendable_recording().filter(|known| known.session.leaf == inspection.leaf);
             effects.push(Effect::ReadRecording { session: inspection, policies: steps, previous: known });
         }
@@ -130,9 +130,9 @@ impl App {
         let tuning = &self.tuning;
         let tuned = || ([steps, tuning.policies], tuning.values.clone(), tuning.assumed_changes.clone());
         let tuned = tuning.preview.then(tuned);
-        let asked = Some(ReplayRequest { subject: recording.session.view_key(), tuned });
-        if self.replay_state.last_request != asked {
-            self.replay_state.last_request = asked;
+        let requested = Some(ReplayRequest { subject: recording.session.view_key(), tuned });
+        if self.replay_state.last_request != requested {
+            self.replay_state.last_request = requested;
             self.replay_state.newest_id += 1;
             self.replay_state.requested_ms = self.now_ms;
             let settings = self.tuning.preview.then(|| Box::new(self.simulated_settings(&recording)));
@@ -152,24 +152,24 @@ impl App {
             return in_force;
         }
         let always = in_force.without(PolicySet::of(&OPT_IN_POLICIES));
-        self.tuning.policies.iter().fold(always, |steps, step| steps.with(step, true))
+        self.tuning.policies.iter().fold(always, |policies, policy| policies.with(policy, true))
     }
 
     /// Returns the tuned settings of the simulated trace. A policy that the provider's counts contradict stays off,
     /// as in the recorded trace, unless the person changed one of its settings.
     fn simulated_settings(&self, recording: &RecordedSession) -> Settings {
-        let (inspection, material) = (&recording.session, &recording.inputs);
+        let (session, inputs) = (&recording.session, &recording.inputs);
         let doubted =
-            material.contradicted_policies.iter().filter(|step| self.tuning.count_changed(*step) == 0);
-        let left_out = doubted.fold(PolicySet::NONE, |steps, step| steps.with(step, true));
+            inputs.contradicted_policies.iter().filter(|policy| self.tuning.count_changed(*policy) == 0);
+        let left_out = doubted.fold(PolicySet::NONE, |steps, policy| steps.with(policy, true));
         let trigger_moved = self.tuning.assumed_changes.iter().any(|change| change.key == CONTEXT_WINDOW);
-        let tuned = self.tuned_policies(material.recorded_settings.policies.enabled).without(left_out);
+        let tuned = self.tuned_policies(inputs.recorded_settings.policies.enabled).without(left_out);
         let steps = PolicySettings {
             enabled: tuned.with(Policy::Compact, trigger_moved || tuned.has(Policy::Compact)),
-            ..self.tuning.policy_settings(inspection)
+            ..self.tuning.policy_settings(session)
         };
         let assumed =
-            simulate_settings(inspection, &self.tuning.assumed_changes, steps.enabled).replay_settings();
+            simulate_settings(session, &self.tuning.assumed_changes, steps.enabled).replay_settings();
         Settings { policies: steps, prune_on: self.tuning.policies.has(Policy::Prune), ..assumed }
     }
 
@@ -202,7 +202,7 @@ impl App {
 
 /// Sums up the calls of each trace.
 fn replay_outcome(timeline: &Timeline, failing: Option<EntryIx>) -> ReplayOutcome {
-    let whole = |lane| ReplaySummary::from_trace(&timeline.recorded.trace, timeline.trace(lane), failing);
+    let whole = |trace| ReplaySummary::from_trace(&timeline.recorded.trace, timeline.trace(trace), failing);
     ReplayOutcome {
         recorded: whole(TraceKind::Recorded),
         tuned: timeline.is_simulated().then(|| whole(TraceKind::Simulated)),

@@ -66,7 +66,7 @@ impl TranscriptPane {
         let from = EntryIx(self.search.requested as u32);
         self.search.is_pending = true;
         self.search.requested = entries;
-        let inspection = Arc::clone(&self.session);
-        vec![Effect::Search { session: inspection, query: self.query.clone(), from }]
+        let loaded = Arc::clone(&self.session);
+        vec![Effect::Search { session: loaded, query: self.query.clone(), from }]
     }
 }

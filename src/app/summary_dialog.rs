@@ -43,14 +43,14 @@ pub fn summary_lines(made: &SummaryResult, columns: u16) -> Vec<String> {
 
 impl App {
     /// Applies the length of the finished summary to its plan, if there is one.
-    pub(super) fn with_summary_length(&self, inspection: &LoadedSession, plan: Plan) -> Plan {
-        let made = self.summary.as_ref().filter(|made| made.matches_plan(inspection, &plan));
-        made.and_then(|made| made.apply_to(inspection, &plan).ok()).unwrap_or(plan)
+    pub(super) fn with_summary_length(&self, session: &LoadedSession, plan: Plan) -> Plan {
+        let made = self.summary.as_ref().filter(|made| made.matches_plan(session, &plan));
+        made.and_then(|made| made.apply_to(session, &plan).ok()).unwrap_or(plan)
     }
 
     /// Returns the finished summary of a plan.
-    pub(super) fn summary_for(&self, inspection: &LoadedSession, plan: &Plan) -> Option<Arc<SummaryResult>> {
-        self.summary.clone().filter(|made| made.matches_plan(inspection, plan))
+    pub(super) fn summary_for(&self, session: &LoadedSession, plan: &Plan) -> Option<Arc<SummaryResult>> {
+        self.summary.clone().filter(|made| made.matches_plan(session, plan))
     }
 
     /// Whether a summary is offered or in progress.
@@ -59,13 +59,14 @@ impl App {
     }
 
     /// Shows the progress of a summary; drops updates of an older epoch, or without a waiting dialog.
-    pub(super) fn on_summary_update(&mut self, epoch: Epoch, said: SummaryUpdate) -> Vec<Effect> {
+    pub(super) fn on_summary_update(&mut self, epoch: Epoch, message: SummaryUpdate) -> Vec<Effect> {
         let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
-        let asked = matches!(&dialog.write, PendingWrite::Commit { session, .. } if session.epoch == epoch);
-        if !asked || !matches!(dialog.stage, WriteStage::Summarising(_)) {
+        let requested =
+            matches!(&dialog.write, PendingWrite::Commit { session, .. } if session.epoch == epoch);
+        if !requested || !matches!(dialog.stage, WriteStage::Summarising(_)) {
             return Vec::new();
         }
-        dialog.stage = match said {
+        dialog.stage = match message {
             SummaryUpdate::Offered(offer) => WriteStage::Summarising(SummaryStage::Offered(offer)),
             SummaryUpdate::Calling(progress) => WriteStage::Summarising(SummaryStage::Calling(progress)),
             SummaryUpdate::Failed(why) => WriteStage::SummaryFailed(why),
@@ -85,15 +86,13 @@ impl App {
     /// Starts the offered summary.
     pub(super) fn confirm_summary(&mut self) -> Vec<Effect> {
         let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
-        let (
-            WriteStage::Summarising(SummaryStage::Offered(_)),
-            PendingWrite::Commit { session: inspection, plan, .. },
-        ) = (&dialog.stage, &dialog.write)
+        let (WriteStage::Summarising(SummaryStage::Offered(_)), PendingWrite::Commit { session, plan, .. }) =
+            (&dialog.stage, &dialog.write)
         else {
             return Vec::new();
         };
         let effect =
-            Effect::Summarise { session: Arc::clone(inspection), plan: Arc::clone(plan), consented: true };
+            Effect::Summarise { session: Arc::clone(session), plan: Arc::clone(plan), consented: true };
         dialog.stage = WriteStage::Summarising(SummaryStage::Reading);
         vec![effect]
     }

@@ -68,9 +68,9 @@ impl App {
     /// Applies the changed settings that belong to no policy, once per plan and not with every frame.
     pub(super) fn apply_assumed_settings(&mut self) {
         let changed = self.tuning.preview && !self.tuning.assumed_changes.is_empty();
-        let inspection = self.displayed_session().filter(|_| changed);
-        self.assumed_session = inspection
-            .map(|inspection| Arc::new(inspection.with_window_changes(&self.tuning.assumed_changes)));
+        let session = self.displayed_session().filter(|_| changed);
+        self.assumed_session =
+            session.map(|session| Arc::new(session.with_window_changes(&self.tuning.assumed_changes)));
     }
 
     /// The time of the displayed call, ms: the recorded time of the failed call, otherwise now.
@@ -149,15 +149,15 @@ impl App {
     }
 
     /// Displays the session as of the failed call, if that is still the target.
-    pub(super) fn on_session_at_call(&mut self, epoch: Epoch, inspection: Option<Arc<LoadedSession>>) {
+    pub(super) fn on_session_at_call(&mut self, epoch: Epoch, session: Option<Arc<LoadedSession>>) {
         let is_newest = self.active_session().is_some_and(|own| own.epoch == epoch);
         let Some(overflow) = self.overflow_to_load().filter(|_| is_newest) else { return };
-        let Some(inspection) = inspection else {
+        let Some(session) = session else {
             self.target = Target::NextCall;
             self.show_toast("the failed call has no place in the tree".into(), true);
             return;
         };
-        self.display_session(inspection);
+        self.display_session(session);
         self.replan(false);
         let height = self.pane_height(Pane::Transcript);
         if let Some(pane) = &mut self.transcript {
@@ -165,11 +165,11 @@ impl App {
         }
     }
 
-    fn display_session(&mut self, inspection: Arc<LoadedSession>) {
+    fn display_session(&mut self, session: Arc<LoadedSession>) {
         let height = self.pane_height(Pane::Transcript);
         let Some(pane) = &mut self.transcript else { return };
-        if !Arc::ptr_eq(&pane.session, &inspection) {
-            pane.refresh(inspection, height);
+        if !Arc::ptr_eq(&pane.session, &session) {
+            pane.refresh(session, height);
             self.details_failed = false;
         }
     }

@@ -110,22 +110,22 @@ impl TranscriptPane {
     }
 
     /// Shows a newer reading of the same session; keeps cursor and folds, and excerpts if the file only grew.
-    pub fn refresh(&mut self, inspection: Arc<LoadedSession>, height: usize) {
+    pub fn refresh(&mut self, session: Arc<LoadedSession>, height: usize) {
         let known = self.session.index.entries.len();
         self.new_entries.clear();
-        if inspection.extends_epoch.is_some_and(|before| before >= self.appended_since) {
-            let added = known..inspection.index.entries.len();
+        if session.extends_epoch.is_some_and(|before| before >= self.appended_since) {
+            let added = known..session.index.entries.len();
             self.new_entries = added.map(|at| EntryIx(at as u32)).collect();
         } else {
-            self.appended_since = inspection.epoch;
+            self.appended_since = session.epoch;
             self.excerpts.clear();
             self.matches.clear();
             self.search = SearchState::default();
         }
         self.requested_excerpts.clear();
-        self.findings = inspection.diagnostics();
-        self.labels = resolve_labels(&inspection.index, &inspection.tree);
-        self.session = inspection;
+        self.findings = session.diagnostics();
+        self.labels = resolve_labels(&session.index, &session.tree);
+        self.session = session;
         self.rebuild_rows(height);
         if self.follow {
             self.scroll.move_to(usize::MAX, self.rows.len(), height);
@@ -218,9 +218,9 @@ impl TranscriptPane {
     pub fn missing_excerpts(&mut self, height: usize) -> Vec<EntryIx> {
         let from = self.scroll.top.saturating_sub(height);
         let rows = self.rows.iter().skip(from).take(height * 3).map(|row| row.entry);
-        let asked = &mut self.requested_excerpts;
+        let requested = &mut self.requested_excerpts;
         let excerpts = &self.excerpts;
-        rows.filter(|entry| !excerpts.contains_key(entry) && asked.insert(*entry)).collect()
+        rows.filter(|entry| !excerpts.contains_key(entry) && requested.insert(*entry)).collect()
     }
 
     /// Toggles the fold under the cursor; an entry folds its turn.

@@ -89,8 +89,8 @@ impl Default for TuningPane {
 }
 
 /// Returns the configured policies: those of the plan, and the turn limit when one is set.
-pub(super) fn configured_policies(inspection: &LoadedSession) -> PolicySet {
-    let configured = &inspection.configured_settings;
+pub(super) fn configured_policies(session: &LoadedSession) -> PolicySet {
+    let configured = &session.configured_settings;
     configured
         .enabled
         .with(Policy::History, configured.history_limit > 0.0 || configured.enabled.has(Policy::History))
@@ -99,20 +99,20 @@ pub(super) fn configured_policies(inspection: &LoadedSession) -> PolicySet {
 impl TuningPane {
     /// Shows the configured values of a session. A tuned value survives when its row has the same owner and
     /// configured value as before.
-    pub fn configure(&mut self, inspection: &LoadedSession) {
+    pub fn configure(&mut self, session: &LoadedSession) {
         let offset = self.cursor.saturating_sub(self.policy_rows().start);
-        let rows = inspection.setting_rows.iter().filter(|row| row.key() != "contextPruning.mode");
+        let rows = session.setting_rows.iter().filter(|row| row.key() != "contextPruning.mode");
         let rows: Vec<PolicySetting> = rows.cloned().collect();
         self.values = rows
             .iter()
             .map(|row| self.retained_value(row).unwrap_or_else(|| row.setting.value.clone()))
             .collect();
         self.rows = rows;
-        self.visible_policies = Policy::visible_for(inspection.ruleset.id.rules());
+        self.visible_policies = Policy::visible_for(session.ruleset.id.rules());
         if !self.visible_policies.contains(&self.policy) {
             self.policy = Policy::Prune;
         }
-        let steps = configured_policies(inspection);
+        let steps = configured_policies(session);
         if self.policies == std::mem::replace(&mut self.configured_policies, steps) {
             self.policies = steps;
         }
@@ -201,10 +201,10 @@ impl TuningPane {
     }
 
     /// Returns the settings of every policy: tuned when there are rows, otherwise configured.
-    pub fn policy_settings(&self, inspection: &LoadedSession) -> PolicySettings {
+    pub fn policy_settings(&self, session: &LoadedSession) -> PolicySettings {
         PolicySettings {
             enabled: self.policies,
-            ..settings_from_values(&self.rows, &self.values, &inspection.configured_settings)
+            ..settings_from_values(&self.rows, &self.values, &session.configured_settings)
         }
     }
 
@@ -338,8 +338,8 @@ impl TuningPane {
     }
 
     /// Returns the gate of the pruner at `now_ms` under the tuned settings.
-    pub fn gate_now(&self, inspection: &LoadedSession, now_ms: f64) -> Gate {
-        inspection.gate(true, &self.prune_settings(), now_ms)
+    pub fn gate_now(&self, session: &LoadedSession, now_ms: f64) -> Gate {
+        session.gate(true, &self.prune_settings(), now_ms)
     }
 
     /// Computes the total after the plan, in tokens, along the focused slider; clears the profile for other controls.
@@ -347,7 +347,7 @@ impl TuningPane {
     /// read.
     pub fn compute_profile(
         &mut self,
-        inspection: &LoadedSession,
+        session: &LoadedSession,
         gate: impl Fn(&PruneSettings) -> Gate,
         waiting: PolicySet,
     ) {
@@ -358,8 +358,8 @@ impl TuningPane {
         let mut values = self.values.clone();
         values[at] = Value::Null;
         let profiled = Some(ProfileKey {
-            subject: inspection.view_key(),
-            has_details: inspection.details.is_some(),
+            subject: session.view_key(),
+            has_details: session.details.is_some(),
             row: at,
             other_values: values.clone(),
             policies: self.policies.without(waiting),
@@ -371,14 +371,14 @@ impl TuningPane {
         }
         self.clear_profile();
         self.profile_key = profiled;
-        let (prompt, context) = (&inspection.next_prompt, &inspection.context);
+        let (prompt, context) = (&session.next_prompt, &session.context);
         for position in 0..PROFILE_POSITIONS {
             let share = position as f64 / (PROFILE_POSITIONS - 1) as f64;
             values[at] =
                 Value::Number(snap_to_step(((min + (max - min) * share) / step).round() * step, step));
-            let settings = settings_from_values(&self.rows, &values, &inspection.configured_settings);
+            let settings = settings_from_values(&self.rows, &values, &session.configured_settings);
             let settings = PolicySettings { enabled: self.policies.without(waiting), ..settings };
-            let total = inspection
+            let total = session
                 .plan(&settings, gate(&settings.prune))
                 .map(|plan| prompt.budget_after(context, &plan).total());
             self.profile.push(total.unwrap_or(prompt.fixed_tokens));

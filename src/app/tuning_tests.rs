@@ -95,7 +95,7 @@ fn a_step_without_settings_has_nothing_to_move() {
 }
 
 #[test]
-fn while_nothing_is_shown_the_first_step_switched_on_stands_alone() {
+fn while_nothing_is_shown_the_first_step_switched_on_is_alone() {
     let mut pane = pane();
     pane.toggle_policy(Policy::Guard);
     assert!(pane.preview && pane.policies == PolicySet::of(&[Policy::Guard]));

@@ -42,7 +42,7 @@ impl App {
             Event::ItemsCounted(items) => self.on_items_counted(items),
             Event::ItemsChanged(items) => self.on_items_changed(items),
             Event::OpenProgress { key, done, total } => self.on_open_progress(&key, done, total),
-            Event::Opened(inspection) => self.on_opened(&Arc::new(*inspection)),
+            Event::Opened(session) => self.on_opened(&Arc::new(*session)),
             Event::OpenFailed { key, error } => self.on_open_failed(key, error),
             Event::RefreshFailed(error) => self.on_refresh_failed(error),
             Event::FilesChanged(paths) => self.on_files_changed(&paths),
@@ -68,7 +68,7 @@ impl App {
 
     /// Handles answers about the open session; drops those of an older epoch.
     fn on_session_event(&mut self, event: Event) -> Vec<Effect> {
-        let epoch = self.displayed_session().map(|inspection| inspection.epoch);
+        let epoch = self.displayed_session().map(|session| session.epoch);
         match event {
             Event::Excerpts { epoch: of, items } if Some(of) == epoch => {
                 if let Some(pane) = &mut self.transcript {
@@ -80,13 +80,15 @@ impl App {
             {
                 self.message.set_text(text);
             }
-            Event::Details { subject, details: closer }
+            Event::Details { subject, details }
                 if self.displayed_session().is_some_and(|it| it.view_key() == subject) =>
             {
-                self.on_details(closer);
+                self.on_details(details);
             }
-            Event::SessionAtCall { epoch, session: inspection } => self.on_session_at_call(epoch, inspection),
-            Event::SummaryCalls { request: asked, calls: told } => self.on_summary_calls(&asked, told),
+            Event::SessionAtCall { epoch, session } => self.on_session_at_call(epoch, session),
+            Event::SummaryCalls { request: requested, calls: reported } => {
+                self.on_summary_calls(&requested, reported)
+            }
             Event::Blocks { epoch: of, blocks } if Some(of) == epoch => self.on_blocks(blocks),
             Event::SearchMatches { epoch, query, from, matches } => {
                 return self.on_search_matches(epoch, &query, from, matches);
@@ -94,7 +96,7 @@ impl App {
             Event::EstimateProgress { epoch, done, total } => self.on_estimate_progress(epoch, done, total),
             Event::Estimates { epoch, estimates } => self.on_estimates(epoch, estimates),
             Event::Recovery { epoch: of, recovery: view } if Some(of) == epoch => self.on_recovery(view),
-            Event::Summary { epoch, update: said } => return self.on_summary_update(epoch, said),
+            Event::Summary { epoch, update: message } => return self.on_summary_update(epoch, message),
             Event::Explanation { epoch: of, explanation: view } if Some(of) == epoch => {
                 self.on_explanation(view);
             }
@@ -102,10 +104,10 @@ impl App {
             Event::BranchesCompared { epoch: of, comparison: view } if Some(of) == epoch => {
                 self.on_branches_compared(view);
             }
-            Event::Repaired(told) => return self.on_repaired(told),
+            Event::Repaired(reported) => return self.on_repaired(reported),
             Event::Recording { epoch, recording } => self.on_recording(epoch, recording),
             Event::Replayed { request_id: request, timeline } => self.on_replayed(request, timeline),
-            Event::Sweep { request_id: request, update: said } => self.on_sweep_update(request, said),
+            Event::Sweep { request_id: request, update: message } => self.on_sweep_update(request, message),
             Event::WritePreviewed(preview) => self.on_write_previewed(preview),
             Event::Written(written) => return self.on_written(written),
             Event::Notice(text) => self.show_toast(text, false),
@@ -189,7 +191,7 @@ impl App {
     /// Opens a session; drops requests about the previous one.
     pub(super) fn open_session(&mut self, key: SessionKey) -> Vec<Effect> {
         let loading = self.loading.as_ref().map(|loading| &loading.key);
-        let shown = self.displayed_session().map(|inspection| &inspection.item.key);
+        let shown = self.displayed_session().map(|session| &session.item.key);
         if loading == Some(&key) || (loading.is_none() && shown == Some(&key)) {
             return Vec::new();
         }
@@ -228,23 +230,23 @@ impl App {
         Vec::new()
     }
 
-    fn on_opened(&mut self, inspection: &Arc<LoadedSession>) -> Vec<Effect> {
-        let key = inspection.item.key.clone();
+    fn on_opened(&mut self, session: &Arc<LoadedSession>) -> Vec<Effect> {
+        let key = session.item.key.clone();
         let wanted = self.loading.as_ref().map(|loading| loading.key.clone());
         let shown = self.displayed_session().map(|shown| shown.item.key.clone());
         if wanted.is_some() && wanted.as_ref() != Some(&key) {
             return Vec::new();
         }
         self.loading = None;
-        let told = self.displayed_session().filter(|shown| shown.item.key == key);
-        let told = told.is_some_and(|shown| shown.unfinished_commit == inspection.unfinished_commit);
-        self.epoch = inspection.epoch;
-        self.sessions.update_items(vec![inspection.item.clone()]);
+        let reported = self.displayed_session().filter(|shown| shown.item.key == key);
+        let reported = reported.is_some_and(|shown| shown.unfinished_commit == session.unfinished_commit);
+        self.epoch = session.epoch;
+        self.sessions.update_items(vec![session.item.clone()]);
         let height = self.pane_height(Pane::Transcript);
         if let Some(pane) = self.transcript.as_mut().filter(|_| shown.as_ref() == Some(&key)) {
-            pane.active_session = Arc::clone(inspection);
+            pane.active_session = Arc::clone(session);
         } else {
-            self.transcript = Some(TranscriptPane::new(Arc::clone(inspection), height));
+            self.transcript = Some(TranscriptPane::new(Arc::clone(session), height));
             self.target = Target::NextCall;
             self.tuning.assumed_changes.clear();
             self.message = self.message.cleared();
@@ -256,11 +258,11 @@ impl App {
         self.requested_message = None;
         self.requested_details = None;
         self.details_failed = false;
-        self.tuning.configure(inspection);
-        self.policy_savings = crate::app::preview::policy_savings(inspection);
+        self.tuning.configure(session);
+        self.policy_savings = crate::app::preview::policy_savings(session);
         self.is_refreshing = false;
         self.replan(false);
-        let mut effects = vec![Effect::DropStale { epoch: inspection.epoch }];
+        let mut effects = vec![Effect::DropStale { epoch: session.epoch }];
         effects.extend(looking);
         effects.extend(self.transcript.as_mut().map(TranscriptPane::continue_search).unwrap_or_default());
         effects.extend(self.reopen_write_dialog());
@@ -269,7 +271,7 @@ impl App {
         effects.extend(self.request_recovery());
         effects.extend(self.request_explanation());
         effects.extend(self.request_branches());
-        if !told {
+        if !reported {
             self.notify_unfinished();
         }
         effects
@@ -309,10 +311,10 @@ impl App {
         if !others.is_empty() {
             effects.push(Effect::RefreshListing { paths: others });
         }
-        if let Some((inspection, path)) = &open {
+        if let Some((session, path)) = &open {
             let database = database_of(path);
             if paths.iter().any(|changed| changed == path || Some(changed) == database.as_ref()) {
-                effects.push(Effect::RefreshSession { session: Arc::clone(inspection) });
+                effects.push(Effect::RefreshSession { session: Arc::clone(session) });
             }
         }
         effects
@@ -334,15 +336,15 @@ impl App {
         list_changed: impl Fn(Option<&Path>) -> bool,
     ) -> Vec<Effect> {
         let mut effects = Vec::new();
-        let open = self.displayed_session().and_then(|inspection| inspection.item.path.clone());
+        let open = self.displayed_session().and_then(|session| session.item.path.clone());
         if list_changed(open.as_deref()) {
             let demo = self.listing.as_ref().is_some_and(|listing| listing.demo);
             effects.push(Effect::ListSessions { demo });
         }
-        if let (Some(inspection), Some(path)) = (self.active_session(), open)
+        if let (Some(session), Some(path)) = (self.active_session(), open)
             && transcript_changed(&path)
         {
-            effects.push(Effect::RefreshSession { session: Arc::clone(inspection) });
+            effects.push(Effect::RefreshSession { session: Arc::clone(session) });
         }
         effects
     }
@@ -435,11 +437,11 @@ impl App {
         let texts = self.plan.as_ref().filter(|_| fate.is_some_and(|fate| fate.fate.is_change()));
         let texts =
             texts.and_then(|plan| Some(plan.edits_at(pane.session.context.position(entry)?).to_vec()));
-        let asked = Some((pane.session.epoch, entry, fate, texts));
-        if self.requested_message == asked {
+        let requested = Some((pane.session.epoch, entry, fate, texts));
+        if self.requested_message == requested {
             return;
         }
-        self.requested_message = asked;
+        self.requested_message = requested;
         self.message.request(entry);
         effects.push(Effect::ReadMessage {
             session: Arc::clone(&pane.session),

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_whatever_their_case_unless_a_capital_is_asked_for() {
+    fn words_are_found_whatever_their_case_unless_a_capital_is_requested() {
         assert_eq!(occurrences("Error: error", "error"), [0..5, 7..12]);
         assert_eq!(occurrences("Error: error", "Error").first(), Some(&(0..5)));
         assert_eq!(occurrences("İx", "x").first(), Some(&(2..3)));

@@ -18,33 +18,33 @@ use crate::session::LoadedSession;
 const MAX_SECTION_LINES: usize = 30;
 const BAR_WIDTH: u64 = 24;
 
-pub(super) fn show(inspection: &LoadedSession, json: bool, output: &mut Output) -> Result<(), Failure> {
-    let contents = WindowContents::new(inspection, None);
-    let blocks = heavy_blocks(inspection, &contents.heaviest_entries(), &mut || true);
+pub(super) fn show(session: &LoadedSession, json: bool, output: &mut Output) -> Result<(), Failure> {
+    let contents = WindowContents::new(session, None);
+    let blocks = heavy_blocks(session, &contents.heaviest_entries(), &mut || true);
     if json {
-        return Ok(output.json(report_json(inspection, &contents, &blocks))?);
+        return Ok(output.json(report_json(session, &contents, &blocks))?);
     }
-    let sections = sections(inspection, &contents, &blocks);
-    print_session_header(output, inspection, inspection.window)?;
+    let sections = sections(session, &contents, &blocks);
+    print_session_header(output, session, session.window)?;
     for section in sections.iter().filter(|section| section.kind == SectionKind::Part(BudgetPart::System)) {
         output.line(Tone::Dim, &with_commas(&section.explanation))?;
     }
-    for warning in inspection.prompt_report.iter().flat_map(|report| warnings(report)) {
+    for warning in session.prompt_report.iter().flat_map(|report| warnings(report)) {
         output.line(Tone::Warning, &format!("! {}", with_commas(&warning)))?;
     }
     writeln!(output)?;
-    table(inspection, &sections).print(output, "")?;
+    table(session, &sections).print(output, "")?;
     writeln!(output)?;
-    print_total(inspection, &contents, &sections, output)
+    print_total(session, &contents, &sections, output)
 }
 
 fn print_total(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     contents: &WindowContents,
     sections: &[Section],
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let (total, window) = (contents.now.budget.total(), window_tokens(inspection));
+    let (total, window) = (contents.now.budget.total(), window_tokens(session));
     let free = if total > window {
         format!("over by {}", format_estimate(total - window))
     } else {
@@ -68,11 +68,11 @@ fn print_total(
     Ok(())
 }
 
-fn window_tokens(inspection: &LoadedSession) -> u64 {
-    inspection.window.tokens.max(0.0) as u64
+fn window_tokens(session: &LoadedSession) -> u64 {
+    session.window.tokens.max(0.0) as u64
 }
 
-fn table(inspection: &LoadedSession, sections: &[Section]) -> Table {
+fn table(session: &LoadedSession, sections: &[Section]) -> Table {
     let mut table = Table::new(&[
         ("part", Align::Left),
         ("tokens", Align::Right),
@@ -80,7 +80,7 @@ fn table(inspection: &LoadedSession, sections: &[Section]) -> Table {
         ("", Align::Left),
         ("what", Align::Flexible),
     ]);
-    let window = window_tokens(inspection);
+    let window = window_tokens(session);
     let parts = sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
     let largest = parts.filter_map(|section| section.figure.tokens()).max().unwrap_or(0);
     let row = |label: &str, figure: Figure, note: &str, tone: Tone, bar: bool| {

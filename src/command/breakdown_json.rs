@@ -13,12 +13,12 @@ use crate::session::LoadedSession;
 use crate::store::prompt_report::{SystemPromptReport, ToolSize};
 
 pub(super) fn report_json(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     contents: &WindowContents,
     blocks: &HeavyBlocks,
 ) -> Object {
     let now = &contents.now;
-    let prompt = inspection.prompt_report.as_deref().zip(now.prompt.as_ref());
+    let prompt = session.prompt_report.as_deref().zip(now.prompt.as_ref());
     let of_prompt = |make: fn(&SystemPromptReport, &PromptParts, &Budget) -> Value| {
         prompt.map_or(Value::Null, |(report, parts)| make(report, parts, &now.budget))
     };
@@ -35,27 +35,27 @@ pub(super) fn report_json(
         ("tokens", Value::from(now.images.tokens)),
         ("free", Value::from(now.images.free)),
     ]);
-    let heaviest = contents.heaviest.iter().map(|message| heavy_message_value(inspection, message, blocks));
+    let heaviest = contents.heaviest.iter().map(|message| heavy_message_value(session, message, blocks));
     Object::from([
-        ("session", session_json(&inspection.item)),
-        ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.display_id(leaf)))),
-        ("provider", Value::from(inspection.provider.as_str())),
-        ("model", Value::from(inspection.model.as_str())),
-        ("window", window_value(inspection.window)),
+        ("session", session_json(&session.item)),
+        ("leaf", Value::from(session.context.leaf.map(|leaf| session.index.display_id(leaf)))),
+        ("provider", Value::from(session.provider.as_str())),
+        ("model", Value::from(session.model.as_str())),
+        ("window", window_value(session.window)),
         ("budget", budget_value(&now.budget)),
-        ("percent", share_value(now.budget.total(), inspection.window.tokens)),
+        ("percent", share_value(now.budget.total(), session.window.tokens)),
         ("system", of_prompt(system_prompt_value)),
         ("files", of_prompt(injected_files_value)),
         ("schemas", of_prompt(tool_schemas_value)),
         ("roles", Value::from(roles.collect::<Vec<_>>())),
         ("text", amount_value(now.answer_text)),
         ("thinking", amount_value(now.thinking)),
-        ("tools", tools_value(inspection, contents)),
+        ("tools", tools_value(session, contents)),
         ("images", Value::from(images)),
         ("heaviest", Value::from(heaviest.collect::<Vec<_>>())),
         ("history", history_value(contents)),
-        ("remainder", remainder_value(inspection, contents)),
-        ("report", inspection.prompt_report.as_ref().map_or(Value::Null, |report| report.raw.clone())),
+        ("remainder", remainder_value(session, contents)),
+        ("report", session.prompt_report.as_ref().map_or(Value::Null, |report| report.raw.clone())),
     ])
 }
 
@@ -134,8 +134,8 @@ fn tool_schemas_value(report: &SystemPromptReport, parts: &PromptParts, budget: 
 }
 
 /// Lists the tools in the order of the report, then the tools that only messages name.
-fn tools_value(inspection: &LoadedSession, contents: &WindowContents) -> Value {
-    let report = inspection.prompt_report.as_deref();
+fn tools_value(session: &LoadedSession, contents: &WindowContents) -> Value {
+    let report = session.prompt_report.as_deref();
     let pieces = contents.now.prompt.as_ref().map_or(&[][..], |parts| &parts.schema_pieces);
     let listed: &[ToolSize] = report.map_or(&[], |report| &report.tools);
     let mut left: BTreeMap<usize, &ToolTotals> = contents.now.tools.iter().enumerate().collect();
@@ -144,15 +144,15 @@ fn tools_value(inspection: &LoadedSession, contents: &WindowContents) -> Value {
     let in_report = listed.iter().zip(pieces).map(|(tool, it)| {
         // The first of two tools with one name gets the messages.
         let used = named.remove(tool.name.as_str()).and_then(|at| left.remove(&at));
-        tool_value(inspection, Some(&tool.name), Some((tool, *it)), used)
+        tool_value(session, Some(&tool.name), Some((tool, *it)), used)
     });
     let mut values: Vec<Value> = in_report.collect();
-    values.extend(left.values().map(|tool| tool_value(inspection, tool.name.as_deref(), None, Some(tool))));
+    values.extend(left.values().map(|tool| tool_value(session, tool.name.as_deref(), None, Some(tool))));
     Value::from(values)
 }
 
 fn tool_value(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     name: Option<&str>,
     schema: Option<(&ToolSize, PromptPiece)>,
     used: Option<&ToolTotals>,
@@ -162,7 +162,7 @@ fn tool_value(
         value.set("properties", Value::from(tool.property_count));
         value
     });
-    let heaviest = used.and_then(|used| inspection.context.messages.get(used.heaviest));
+    let heaviest = used.and_then(|used| session.context.messages.get(used.heaviest));
     Value::from(Object::from([
         ("name", Value::from(name)),
         ("schema", Value::from(schema)),
@@ -171,12 +171,12 @@ fn tool_value(
         ("images", Value::from(used.map_or(0, |used| used.images))),
         ("imageTokens", Value::from(used.map_or(0, |used| used.image_tokens))),
         ("errors", Value::from(used.map_or(0, |used| used.errors))),
-        ("heaviest", Value::from(heaviest.map(|message| inspection.index.display_id(message.entry)))),
+        ("heaviest", Value::from(heaviest.map(|message| session.index.display_id(message.entry)))),
     ]))
 }
 
-fn heavy_message_value(inspection: &LoadedSession, message: &HeavyMessage, blocks: &HeavyBlocks) -> Value {
-    let size = &inspection.context.messages[message.position].size;
+fn heavy_message_value(session: &LoadedSession, message: &HeavyMessage, blocks: &HeavyBlocks) -> Value {
+    let size = &session.context.messages[message.position].size;
     let found = blocks.get(&message.entry).and_then(|block| block.as_ref().ok());
     let block = found.map(|block| {
         let tool = match &block.kind {
@@ -192,9 +192,9 @@ fn heavy_message_value(inspection: &LoadedSession, message: &HeavyMessage, block
     });
     Value::from(Object::from([
         ("index", Value::from(message.position)),
-        ("entry", Value::from(inspection.index.display_id(message.entry))),
+        ("entry", Value::from(session.index.display_id(message.entry))),
         ("role", Value::from(size.role.as_str())),
-        ("tool", Value::from(tool_name(inspection, message.entry, size))),
+        ("tool", Value::from(tool_name(session, message.entry, size))),
         ("chars", Value::from(size.pi_chars.whole_chars())),
         ("tokens", Value::from(message.tokens)),
         ("block", Value::from(block)),
@@ -218,7 +218,7 @@ fn history_value(contents: &WindowContents) -> Value {
     ]))
 }
 
-fn remainder_value(inspection: &LoadedSession, contents: &WindowContents) -> Value {
+fn remainder_value(session: &LoadedSession, contents: &WindowContents) -> Value {
     let known = contents.remainder.as_ref();
     let number = |of: fn(&Remainder) -> u64| Value::from(known.ok().map(of));
     let words = match known {
@@ -230,7 +230,7 @@ fn remainder_value(inspection: &LoadedSession, contents: &WindowContents) -> Val
         ("measured", number(|remainder| remainder.measured)),
         ("estimated", number(|remainder| remainder.estimated)),
         ("since", number(|remainder| remainder.tokens_since)),
-        ("entry", Value::from(known.ok().map(|remainder| inspection.index.display_id(remainder.entry)))),
+        ("entry", Value::from(known.ok().map(|remainder| session.index.display_id(remainder.entry)))),
         ("reason", Value::from(known.map_or("not-measured", |remainder| cause_name(&remainder.cause)))),
         ("words", Value::from(words)),
     ]))

@@ -19,15 +19,16 @@ const BUDGET_OPTION: &str = "--budget";
 pub(super) fn run(
     args: &CheckArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let asked = parse_amount(BUDGET_OPTION, &args.budget)?;
-    let replayed = replay_session(&args.target.session, None, &args.overrides, place, around)?;
-    let budget = resolve_amount(asked, BUDGET_OPTION, replayed.inputs.provider_window)?;
+    let requested = parse_amount(BUDGET_OPTION, &args.budget)?;
+    let replayed = replay_session(&args.target.session, None, &args.overrides, place, invocation)?;
+    let budget = resolve_amount(requested, BUDGET_OPTION, replayed.inputs.provider_window)?;
     // A percentage applies to the window of the call's own model, which may change within a session.
-    let own =
-        |call: &ModelCall| asked.tokens(replayed.inputs.provider_window_of(call)).unwrap_or(f64::INFINITY);
+    let own = |call: &ModelCall| {
+        requested.tokens(replayed.inputs.provider_window_of(call)).unwrap_or(f64::INFINITY)
+    };
     let is_over = |at: &usize| {
         let call = &replayed.replay.simulated[*at];
         call.expected > own(&replayed.replay.calls[*at]) || call.overflowed || call.failed
@@ -36,7 +37,7 @@ pub(super) fn run(
     let words = if is_one {
         format!("{} tokens", format_number(budget as u64))
     } else {
-        format!("{} of the window of its model", asked.text())
+        format!("{} of the window of its model", requested.text())
     };
     let over: Vec<usize> = (0..replayed.replay.calls.len()).filter(is_over).collect();
     if args.target.json {

@@ -23,10 +23,10 @@ use crate::write::summary::job::SummaryResult;
 pub(super) fn run(
     args: &CommitArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let mut preview = build_preview(&args.target.session, None, &args.plan, place, around)?;
+    let mut preview = build_preview(&args.target.session, None, &args.plan, place, invocation)?;
     if args.with.is_some() {
         refuse_without_compaction(&preview, "--with")?;
     }
@@ -36,13 +36,13 @@ pub(super) fn run(
     }
     if database_of(preview.inspection.source.path()).is_some() {
         // Refuses databases before everything else: no plan can be written there, so its details do not matter.
-        writing::refuse_early(&write_job(&preview, None, args, place, around))?;
+        writing::refuse_early(&write_job(&preview, None, args, place, invocation))?;
     }
     if preview.plan.is_empty() {
         return Err(Failure::refused(describe_no_changes(&preview)));
     }
-    let (made, other) = generate_for_plan(&mut preview, args, place, around, output)?;
-    let job = write_job(&preview, made.as_ref(), args, place, around);
+    let (made, other) = generate_for_plan(&mut preview, args, place, invocation, output)?;
+    let job = write_job(&preview, made.as_ref(), args, place, invocation);
     let ready = writing::prepare(&job)?;
     if !args.target.json {
         print(&preview, made.as_ref(), other, output)?;
@@ -54,13 +54,13 @@ pub(super) fn run(
 /// conversation to a service that the command line does not name.
 fn planned_summarizer(
     args: &CommitArgs,
-    around: &Invocation,
+    invocation: &Invocation,
 ) -> Result<(ChosenSummarizer, Option<SummarizerKind>), Failure> {
-    let config = load_summarizer_config(around)?;
+    let config = load_summarizer_config(invocation)?;
     let named = parse_kind(args.with.as_deref());
     let kind = named.unwrap_or(if args.write.apply { config.kind } else { SummarizerKind::Extractive });
     let other = (kind != config.kind && named.is_none()).then_some(config.kind);
-    Ok((summary::choose_summarizer(kind, &config, around)?, other))
+    Ok((summary::choose_summarizer(kind, &config, invocation)?, other))
 }
 
 /// Generates the summary of the plan's compaction, and names the summarizer that `--apply` would use instead. Refusals
@@ -69,15 +69,15 @@ fn generate_for_plan(
     preview: &mut Preview,
     args: &CommitArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(Option<SummaryResult>, Option<SummarizerKind>), Failure> {
     if preview.plan.compaction.is_none() {
         return Ok((None, None));
     }
-    let (asked, other) = planned_summarizer(args, around)?;
-    writing::refuse_early(&write_job(preview, None, args, place, around))?;
-    Ok((Some(summary::generate_summary(preview, asked, args.target.json, output)?), other))
+    let (requested, other) = planned_summarizer(args, invocation)?;
+    writing::refuse_early(&write_job(preview, None, args, place, invocation))?;
+    Ok((Some(summary::generate_summary(preview, requested, args.target.json, output)?), other))
 }
 
 fn write_job<'a>(
@@ -85,7 +85,7 @@ fn write_job<'a>(
     made: Option<&'a SummaryResult>,
     args: &'a CommitArgs,
     place: &'a StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
 ) -> WriteJob<'a> {
     WriteJob {
         inspection: &preview.inspection,
@@ -94,7 +94,7 @@ fn write_job<'a>(
         is_demo: preview.workspace.listed.is_demo,
         session_arg: &args.target.session,
         store_args: place,
-        now_ms: around.now_ms,
+        now_ms: invocation.now_ms,
     }
 }
 

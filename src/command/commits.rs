@@ -15,19 +15,19 @@ use crate::write::commit_list::{CommitRecord, CommitStatus, list_commits};
 pub(super) fn run(
     args: &SessionArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let inspection = Workspace::for_session(&args.session, place, around)?.open_session(&args.session)?;
-    let commits = list_commits(&inspection).map_err(|error| Failure::unreadable(error.to_string()))?;
+    let session = Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session)?;
+    let commits = list_commits(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.json {
         let values = commits.iter().map(commit_value).collect::<Vec<_>>();
         return Ok(output.json(Object::from([
-            ("session", session_json(&inspection.item)),
+            ("session", session_json(&session.item)),
             ("commits", Value::from(values)),
         ]))?);
     }
-    print_session_header(output, &inspection, inspection.window)?;
+    print_session_header(output, &session, session.window)?;
     writeln!(output)?;
     if commits.is_empty() {
         return Ok(output.line(Tone::Dim, "nothing was committed to this session")?);
@@ -76,12 +76,12 @@ fn table(commits: &[CommitRecord]) -> Table {
 
 fn commit_value(committed: &CommitRecord) -> Value {
     let receipt = &committed.receipt;
-    let steps = receipt.policies.iter().map(|step| {
+    let policies = receipt.policies.iter().map(|policy| {
         Value::from(Object::from([
-            ("policy", Value::from(step.name.as_str())),
-            ("settings", step.settings.clone()),
-            ("tokensBefore", number_value(step.tokens_before)),
-            ("tokensAfter", number_value(step.tokens_after)),
+            ("policy", Value::from(policy.name.as_str())),
+            ("settings", policy.settings.clone()),
+            ("tokensBefore", number_value(policy.tokens_before)),
+            ("tokensAfter", number_value(policy.tokens_after)),
         ]))
     });
     let changed = receipt.changed.iter().map(|(from, to)| {
@@ -99,6 +99,6 @@ fn commit_value(committed: &CommitRecord) -> Value {
         ("tokensBefore", receipt.tokens_before.map_or(Value::Null, number_value)),
         ("tokensAfter", receipt.tokens_after.map_or(Value::Null, number_value)),
         ("changed", Value::from(changed.collect::<Vec<_>>())),
-        ("steps", Value::from(steps.collect::<Vec<_>>())),
+        ("steps", Value::from(policies.collect::<Vec<_>>())),
     ]))
 }

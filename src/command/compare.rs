@@ -19,30 +19,30 @@ use crate::session::LoadedSession;
 pub(super) fn run(
     args: &CompareArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let inspection = Workspace::for_session(&args.session, place, around)?.open_session(&args.session)?;
+    let session = Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session)?;
     let named =
-        |text: &Option<String>| text.as_ref().map(|text| find_entry(&inspection, "LEAF", text)).transpose();
+        |text: &Option<String>| text.as_ref().map(|text| find_entry(&session, "LEAF", text)).transpose();
     let leaves = [named(&args.first)?, named(&args.second)?];
-    let comparison = compare_branches(&inspection, leaves)
+    let comparison = compare_branches(&session, leaves)
         .map_err(|what| Failure::usage(format!("{what} `clawscope tree` shows the ids to name.")))?;
     if args.json {
-        return Ok(output.json(report_json(&inspection, &comparison))?);
+        return Ok(output.json(report_json(&session, &comparison))?);
     }
-    print(&inspection, &comparison, args.all, output)
+    print(&session, &comparison, args.all, output)
 }
 
 fn print(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     comparison: &BranchComparison,
     all: bool,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    print_session_header(output, inspection, inspection.window)?;
+    print_session_header(output, session, session.window)?;
     let shared = format_count(comparison.shared_entries as u64, "entry", "entries");
-    let parting = comparison.fork_point.map(|entry| inspection.index.display_id(entry));
+    let parting = comparison.fork_point.map(|entry| session.index.display_id(entry));
     let parting =
         parting.map_or_else(|| "they share nothing".to_owned(), |name| format!("they part after {name}"));
     writeln!(output, "{shared} in common; {parting}")?;
@@ -80,9 +80,9 @@ fn print(
     ]);
     for row in shown {
         let mut cells = vec![Cell::new(row.change.sign(), change_tone(row.change)), row.role.as_str().into()];
-        cells.push(row.tool(&inspection.index).unwrap_or_default().into());
+        cells.push(row.tool(&session.index).unwrap_or_default().into());
         for (entry, tokens) in row.entries.iter().zip(row.tokens) {
-            cells.push(entry.map_or_else(String::new, |entry| inspection.index.display_id(entry)).into());
+            cells.push(entry.map_or_else(String::new, |entry| session.index.display_id(entry)).into());
             cells.push(entry.map_or_else(String::new, |_| format_estimate(tokens)).into());
         }
         table.push(cells);
@@ -109,8 +109,8 @@ fn facts_table(comparison: &BranchComparison) -> Table {
     table
 }
 
-fn report_json(inspection: &LoadedSession, comparison: &BranchComparison) -> Object {
-    let name = |entry: Option<EntryIx>| Value::from(entry.map(|entry| inspection.index.display_id(entry)));
+fn report_json(session: &LoadedSession, comparison: &BranchComparison) -> Object {
+    let name = |entry: Option<EntryIx>| Value::from(entry.map(|entry| session.index.display_id(entry)));
     let changes = MessageChange::ALL.map(|change| {
         let (count, [first, second]) = comparison.count(change);
         let members = [
@@ -124,7 +124,7 @@ fn report_json(inspection: &LoadedSession, comparison: &BranchComparison) -> Obj
         Value::from(Object::from([
             ("change", Value::from(row.change.as_str())),
             ("role", Value::from(row.role.as_str())),
-            ("tool", Value::from(row.tool(&inspection.index))),
+            ("tool", Value::from(row.tool(&session.index))),
             ("first", name(row.entries[0])),
             ("second", name(row.entries[1])),
             ("tokensFirst", Value::from(row.tokens[0])),
@@ -132,7 +132,7 @@ fn report_json(inspection: &LoadedSession, comparison: &BranchComparison) -> Obj
         ]))
     });
     Object::from([
-        ("session", session_json(&inspection.item)),
+        ("session", session_json(&session.item)),
         ("parting", name(comparison.fork_point)),
         ("shared", Value::from(comparison.shared_entries)),
         ("first", branch_value(&comparison.first)),

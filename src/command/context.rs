@@ -33,40 +33,40 @@ use crate::store::entry::EntryKind;
 pub(super) fn run(
     view: &ContextViewArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let args = &view.context;
-    let scene = Workspace::for_session(&args.target.session, place, around)?;
-    let inspection = scene.open_session(&args.target.session)?;
-    let inspection = require_context(at_leaf(&scene, inspection, args.leaf.as_deref())?)?;
+    let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
+    let session = workspace.open_session(&args.target.session)?;
+    let session = require_context(at_leaf(&workspace, session, args.leaf.as_deref())?)?;
     if view.breakdown {
-        return breakdown::show(&inspection, args.target.json, output);
+        return breakdown::show(&session, args.target.json, output);
     }
-    let bodies = if args.messages { Some(messages::read(&inspection)?) } else { None };
-    let sent = inspection.stored_pruning_plan().map_err(|error| Failure::unreadable(error.to_string()))?;
-    let estimate = estimate_for_runtime(&inspection.index, &inspection.context);
+    let bodies = if args.messages { Some(messages::read(&session)?) } else { None };
+    let sent = session.stored_pruning_plan().map_err(|error| Failure::unreadable(error.to_string()))?;
+    let estimate = estimate_for_runtime(&session.index, &session.context);
     if args.target.json {
-        return Ok(output.json(report_json(&inspection, estimate, bodies.as_deref(), sent.as_ref()))?);
+        return Ok(output.json(report_json(&session, estimate, bodies.as_deref(), sent.as_ref()))?);
     }
-    print_session_header(output, &inspection, inspection.window)?;
-    print_ruleset(&inspection.ruleset, output)?;
+    print_session_header(output, &session, session.window)?;
+    print_ruleset(&session.ruleset, output)?;
     writeln!(output)?;
     match bodies {
-        Some(bodies) => print_messages(&inspection, &bodies, output)?,
-        None => table(&inspection, secrets(args.no_redact)).print(output, "")?,
+        Some(bodies) => print_messages(&session, &bodies, output)?,
+        None => table(&session, secrets(args.no_redact)).print(output, "")?,
     }
-    print_totals(&inspection, estimate, output)?;
-    sent.map_or(Ok(()), |sent| print_sent(&inspection, &sent, output))
+    print_totals(&session, estimate, output)?;
+    sent.map_or(Ok(()), |sent| print_sent(&session, &sent, output))
 }
 
 /// Prints the messages that earlier calls pruned: they go out shorter than the transcript has them.
-fn print_sent(inspection: &LoadedSession, sent: &Plan, output: &mut Output) -> Result<(), Failure> {
+fn print_sent(session: &LoadedSession, sent: &Plan, output: &mut Output) -> Result<(), Failure> {
     let less = sent.total_before().saturating_sub(sent.total_after());
     let line = format!("sent otherwise by what calls before pruned: {} less", format_estimate(less));
     output.line(Tone::Plain, &line)?;
     for (at, fate) in sent.fates().iter().enumerate().filter(|(_, fate)| fate.fate.is_change()) {
-        let name = inspection.index.display_id(inspection.context.messages[at].entry);
+        let name = session.index.display_id(session.context.messages[at].entry);
         let tokens = (sent.tokens_before[at], sent.tokens_after[at]);
         let line = format!(
             "  {} {name} {}: {} → {}",
@@ -93,20 +93,20 @@ fn sent_value(sent: Option<&Plan>, at: usize) -> Value {
 }
 
 /// Sums pi's estimates over every `message` entry of the file, on all branches.
-fn session_tokens(inspection: &LoadedSession) -> u64 {
-    let entries = inspection.index.entries.iter().filter(|entry| entry.kind == EntryKind::Message);
+fn session_tokens(session: &LoadedSession) -> u64 {
+    let entries = session.index.entries.iter().filter(|entry| entry.kind == EntryKind::Message);
     entries.filter_map(|entry| entry.message).map(|size| message_tokens(&size)).sum()
 }
 
 fn report_json(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     estimate: Result<ContextEstimate, JsException>,
     bodies: Option<&[Value]>,
     sent: Option<&Plan>,
 ) -> Object {
-    let messages = &inspection.context.messages;
+    let messages = &session.context.messages;
     let message_value = |(at, message): (usize, &ContextMessage)| {
-        let mut object = message_members(inspection, at, message);
+        let mut object = message_members(session, at, message);
         object.set("sent", sent_value(sent, at));
         if let Some(body) = bodies.and_then(|bodies| bodies.get(at)) {
             object.set("message", body.clone());
@@ -115,33 +115,33 @@ fn report_json(
     };
     let sum = sum_of_estimates(messages).map_or(Value::Null, number_value);
     Object::from([
-        ("session", session_json(&inspection.item)),
-        ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.display_id(leaf)))),
-        ("provider", Value::from(inspection.provider.as_str())),
-        ("model", Value::from(inspection.model.as_str())),
-        ("ruleset", ruleset_json(&inspection.ruleset)),
-        ("window", window_value(inspection.window)),
-        ("estimate", estimate_value(inspection, estimate)),
+        ("session", session_json(&session.item)),
+        ("leaf", Value::from(session.context.leaf.map(|leaf| session.index.display_id(leaf)))),
+        ("provider", Value::from(session.provider.as_str())),
+        ("model", Value::from(session.model.as_str())),
+        ("ruleset", ruleset_json(&session.ruleset)),
+        ("window", window_value(session.window)),
+        ("estimate", estimate_value(session, estimate)),
         ("messageTokens", sum),
-        ("sessionTokens", Value::from(session_tokens(inspection))),
-        ("spent", usage_value(&session_usage(inspection))),
-        ("budget", budget_value(&inspection.budget())),
-        ("memoryFlush", flush_value(inspection)),
+        ("sessionTokens", Value::from(session_tokens(session))),
+        ("spent", usage_value(&session_usage(session))),
+        ("budget", budget_value(&session.budget())),
+        ("memoryFlush", flush_value(session)),
         ("messages", Value::from(messages.iter().enumerate().map(message_value).collect::<Vec<_>>())),
     ])
 }
 
-fn message_members(inspection: &LoadedSession, at: usize, message: &ContextMessage) -> Object {
+fn message_members(session: &LoadedSession, at: usize, message: &ContextMessage) -> Object {
     let size = &message.size;
     Object::from([
         ("index", Value::from(at)),
-        ("entry", Value::from(inspection.index.display_id(message.entry))),
+        ("entry", Value::from(session.index.display_id(message.entry))),
         (
             "edit",
-            content_edit(message).map_or(Value::Null, |edit| Value::from(inspection.index.display_id(edit))),
+            content_edit(message).map_or(Value::Null, |edit| Value::from(session.index.display_id(edit))),
         ),
         ("role", Value::from(size.role.as_str())),
-        ("tool", Value::from(tool_name(inspection, message.entry, size))),
+        ("tool", Value::from(tool_name(session, message.entry, size))),
         ("tokens", estimate_message(size).map_or(Value::Null, number_value)),
         ("chars", size_value(size.pi_chars)),
         ("prunerChars", size_value(size.prune_chars)),
@@ -157,21 +157,21 @@ fn content_edit(message: &ContextMessage) -> Option<EntryIx> {
 }
 
 /// Returns measured tokens up to the anchor and estimates after it; all tokens are estimates without an anchor.
-fn estimate_value(inspection: &LoadedSession, estimate: Result<ContextEstimate, JsException>) -> Value {
+fn estimate_value(session: &LoadedSession, estimate: Result<ContextEstimate, JsException>) -> Value {
     let Ok(estimate) = estimate else { return Value::Null };
-    let anchor = estimate.last_usage.map(|at| inspection.context.messages[at].entry);
+    let anchor = estimate.last_usage.map(|at| session.context.messages[at].entry);
     Value::from(Object::from([
         ("tokens", number_value(estimate.tokens)),
         ("usageTokens", number_value(estimate.usage_tokens)),
         ("trailingTokens", number_value(estimate.trailing_tokens)),
-        ("anchor", Value::from(anchor.map(|ix| inspection.index.display_id(ix)))),
+        ("anchor", Value::from(anchor.map(|ix| session.index.display_id(ix)))),
         ("source", Value::from(if anchor.is_some() { "measured" } else { "est" })),
     ]))
 }
 
 /// Returns the state of the memory flush; null where no gateway runs it.
-fn flush_value(inspection: &LoadedSession) -> Value {
-    let Some(flush) = inspection.memory_flush() else { return Value::Null };
+fn flush_value(session: &LoadedSession) -> Value {
+    let Some(flush) = session.memory_flush() else { return Value::Null };
     let total = flush.total.map(|total| {
         Object::from([("tokens", number_value(total.tokens)), ("projected", Value::from(total.is_projected))])
     });
@@ -189,7 +189,7 @@ fn flush_value(inspection: &LoadedSession) -> Value {
     ]))
 }
 
-fn table(inspection: &LoadedSession, secrets: SecretDisplay) -> Table {
+fn table(session: &LoadedSession, secrets: SecretDisplay) -> Table {
     let mut table = Table::new(&[
         ("#", Align::Right),
         ("entry", Align::Left),
@@ -199,18 +199,18 @@ fn table(inspection: &LoadedSession, secrets: SecretDisplay) -> Table {
         ("total", Align::Right),
         ("text", Align::Flexible),
     ]);
-    let mut total = inspection.fixed_tokens();
-    for (at, message) in inspection.context.messages.iter().enumerate() {
+    let mut total = session.fixed_tokens();
+    for (at, message) in session.context.messages.iter().enumerate() {
         let tokens = message_tokens(&message.size);
         total += tokens;
-        let text = read_sent_excerpt(inspection, message);
+        let text = read_sent_excerpt(session, message);
         let text =
             text.map_or_else(|error| error.to_string(), |excerpt| excerpt.with_secrets(secrets).line());
         table.push(vec![
             at.to_string().into(),
-            inspection.index.display_id(message.entry).into(),
+            session.index.display_id(message.entry).into(),
             message.size.role.as_str().into(),
-            tool_name(inspection, message.entry, &message.size).unwrap_or_default().into(),
+            tool_name(session, message.entry, &message.size).unwrap_or_default().into(),
             format_estimate(tokens).into(),
             Cell::new(&format_estimate(total), Tone::Dim),
             Cell::new(&text, Tone::Dim),
@@ -219,10 +219,10 @@ fn table(inspection: &LoadedSession, secrets: SecretDisplay) -> Table {
     table
 }
 
-fn print_messages(inspection: &LoadedSession, bodies: &[Value], output: &mut Output) -> Result<(), Failure> {
-    for (at, (message, body)) in inspection.context.messages.iter().zip(bodies).enumerate() {
-        let name = inspection.index.display_id(message.entry);
-        let tool = tool_name(inspection, message.entry, &message.size).unwrap_or_default();
+fn print_messages(session: &LoadedSession, bodies: &[Value], output: &mut Output) -> Result<(), Failure> {
+    for (at, (message, body)) in session.context.messages.iter().zip(bodies).enumerate() {
+        let name = session.index.display_id(message.entry);
+        let tool = tool_name(session, message.entry, &message.size).unwrap_or_default();
         let tokens = format_estimate(message_tokens(&message.size));
         let head = format!("#{at} {name} {} {tool} {tokens} tokens", message.size.role.as_str());
         messages::print(output, &head, body)?;
@@ -231,48 +231,48 @@ fn print_messages(inspection: &LoadedSession, bodies: &[Value], output: &mut Out
 }
 
 fn print_totals(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     estimate: Result<ContextEstimate, JsException>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let messages = &inspection.context.messages;
+    let messages = &session.context.messages;
     let sum: u64 = messages.iter().map(|message| message_tokens(&message.size)).sum();
     writeln!(output)?;
     let count = format_count(messages.len() as u64, "message", "messages");
-    let whole = format_estimate(session_tokens(inspection));
+    let whole = format_estimate(session_tokens(session));
     writeln!(output, "{count} · {} tokens by estimate · whole session {whole}", format_estimate(sum))?;
-    output.line(Tone::Strong, &describe_estimate(inspection, estimate))?;
-    let budget = inspection.budget();
+    output.line(Tone::Strong, &describe_estimate(session, estimate))?;
+    let budget = session.budget();
     if budget.total() > 0 {
         let words = format!("by part: {} = {}", format_estimate(budget.total()), describe_budget(&budget));
         output.line(Tone::Plain, &words)?;
     }
-    if let Some(words) = describe_usage(&session_usage(inspection)) {
+    if let Some(words) = describe_usage(&session_usage(session)) {
         output.line(Tone::Plain, &words)?;
     }
-    if let Some(flush) = inspection.memory_flush() {
-        let words = with_commas(&describe_flush(&flush, &inspection.limits));
+    if let Some(flush) = session.memory_flush() {
+        let words = with_commas(&describe_flush(&flush, &session.limits));
         output.line(Tone::Dim, &format!("memory flush: {words}"))?;
     }
-    let guard = inspection.window_guard();
-    if let Some(line) = guard.log_line(&inspection.provider, &inspection.model) {
+    let guard = session.window_guard();
+    if let Some(line) = guard.log_line(&session.provider, &session.model) {
         output.line(if guard.should_block { Tone::Bad } else { Tone::Warning }, &line)?;
     }
     Ok(())
 }
 
-fn describe_estimate(inspection: &LoadedSession, estimate: Result<ContextEstimate, JsException>) -> String {
+fn describe_estimate(session: &LoadedSession, estimate: Result<ContextEstimate, JsException>) -> String {
     let Ok(estimate) = estimate else {
         return "the runtime fails to estimate this context: a message has an odd shape".to_owned();
     };
     let whole = |tokens: f64| if tokens.is_finite() { tokens.max(0.0) as u64 } else { 0 };
-    let window = whole(inspection.window.tokens);
+    let window = whole(session.window.tokens);
     let share = format_percent(whole(estimate.tokens), window);
     match estimate.last_usage {
         Some(at) => {
             let (next, since) = (whole(estimate.tokens), whole(estimate.trailing_tokens));
             let measured = format_number(whole(estimate.usage_tokens));
-            let name = inspection.index.display_id(inspection.context.messages[at].entry);
+            let name = session.index.display_id(session.context.messages[at].entry);
             // The sum is a measurement as long as no message follows the count.
             let sum = if since == 0 {
                 format!("{} measured at {name}", format_number(next))

@@ -96,8 +96,8 @@ pub(super) struct DoctorReport {
 /// Counts transcripts per ruleset: a pi store may mix versions.
 fn count_rulesets(read: &[ReadSession]) -> Vec<(Ruleset, u64)> {
     let opened = |ruleset: Ruleset| {
-        let own = read.iter().filter_map(|(_, inspection)| inspection.as_ref().ok());
-        own.filter(|inspection| inspection.ruleset.id == ruleset).count() as u64
+        let own = read.iter().filter_map(|(_, session)| session.as_ref().ok());
+        own.filter(|session| session.ruleset.id == ruleset).count() as u64
     };
     let counts = Ruleset::ALL.into_iter().map(|ruleset| (ruleset, opened(ruleset)));
     counts.filter(|(_, count)| *count > 0).collect()
@@ -106,36 +106,36 @@ fn count_rulesets(read: &[ReadSession]) -> Vec<(Ruleset, u64)> {
 type ReadSession = (SessionItem, Result<LoadedSession, Failure>);
 
 impl DoctorReport {
-    pub(super) fn new(scene: &Workspace, read: Vec<ReadSession>) -> Self {
-        let config = &scene.store().config;
-        let pi = PiSettingsReport::load(scene.store());
-        let agents = agent_reports(scene, pi.as_ref());
-        let compaction = store_compaction(scene, &read);
-        let rules = scene.store().ruleset.id.rules();
+    pub(super) fn new(workspace: &Workspace, read: Vec<ReadSession>) -> Self {
+        let config = &workspace.store().config;
+        let pi = PiSettingsReport::load(workspace.store());
+        let agents = agent_reports(workspace, pi.as_ref());
+        let compaction = store_compaction(workspace, &read);
+        let rules = workspace.store().ruleset.id.rules();
         let model = agents.first().map_or("", |agent| agent.model.id.as_str());
         let flush = flush_settings_under(rules, config, flush_window(&config.js_root, model));
         let mut checkup = Self {
-            compaction_rows: compaction_rows(scene, &agents, pi.as_ref(), compaction),
-            state_dir_origin: describe_state_dir(scene),
+            compaction_rows: compaction_rows(workspace, &agents, pi.as_ref(), compaction),
+            state_dir_origin: describe_state_dir(workspace),
             agents,
             settings: if pi.is_some() {
                 Vec::new()
             } else {
-                effective_setting_rows(config, scene.store().ruleset.id)
+                effective_setting_rows(config, workspace.store().ruleset.id)
             },
             other_settings: if pi.is_some() { Vec::new() } else { redact_secrets(list_settings(config)) },
-            lifecycles: session_lifecycles(scene),
+            lifecycles: session_lifecycles(workspace),
             pi,
             compaction,
             mode: compaction_mode(rules, &config.js_root),
             flush,
-            locks: find_locks(scene),
-            diagnostics: scene
+            locks: find_locks(workspace),
+            diagnostics: workspace
                 .listed
                 .diagnostics
                 .iter()
                 .cloned()
-                .chain(polled_folder_diagnostics(scene))
+                .chain(polled_folder_diagnostics(workspace))
                 .collect(),
             transcripts: 0,
             bytes: 0,
@@ -144,8 +144,8 @@ impl DoctorReport {
             ruleset_counts: count_rulesets(&read),
             mark_counts: count_marks(&read),
         };
-        for (item, inspection) in read {
-            checkup.add_session(&item, inspection);
+        for (item, session) in read {
+            checkup.add_session(&item, session);
         }
         checkup
             .diagnostics
@@ -156,13 +156,13 @@ impl DoctorReport {
 
     fn add_session(&mut self, item: &SessionItem, read: Result<LoadedSession, Failure>) {
         match read {
-            Ok(inspection) => {
-                let index = &inspection.index;
+            Ok(session) => {
+                let index = &session.index;
                 self.transcripts += 1;
                 self.bytes += index.end + index.pending_bytes;
                 self.entries += index.entries.len() as u64;
                 self.bad_lines += index.bad_lines;
-                self.diagnostics.extend(inspection.diagnostics());
+                self.diagnostics.extend(session.diagnostics());
             }
             // A session has no file before its first answer (store E7); the list marks it as missing.
             Err(_) if item.has(Mark::Missing) || item.path.is_none() => {}
@@ -191,17 +191,17 @@ impl DoctorReport {
     }
 }
 
-fn describe_state_dir(scene: &Workspace) -> String {
-    if scene.listed.is_demo {
-        return match scene.missing_path() {
+fn describe_state_dir(workspace: &Workspace) -> String {
+    if workspace.listed.is_demo {
+        return match workspace.missing_path() {
             Some(path) => format!("the demo store, because there is nothing at {}", path.display()),
             None => "the demo store".to_owned(),
         };
     }
-    if scene.is_explicit {
+    if workspace.is_explicit {
         return "named on the command line".to_owned();
     }
-    match state_dir(&scene.env).source {
+    match state_dir(&workspace.env).source {
         StateDirSource::Variable(name) => format!("by {name}"),
         StateDirSource::Home => "the usual place".to_owned(),
         StateDirSource::Legacy => "the place of an older version; the usual one does not exist".to_owned(),
@@ -209,15 +209,15 @@ fn describe_state_dir(scene: &Workspace) -> String {
     }
 }
 
-fn agent_reports(scene: &Workspace, pi: Option<&PiSettingsReport>) -> Vec<AgentReport> {
-    let config = &scene.store().config;
-    let rules = scene.store().ruleset.id.rules();
+fn agent_reports(workspace: &Workspace, pi: Option<&PiSettingsReport>) -> Vec<AgentReport> {
+    let config = &workspace.store().config;
+    let rules = workspace.store().ruleset.id.rules();
     let facts = |agent: &crate::store::agents::Agent| {
         let ModelRef { provider, model } = match pi.map(PiSettingsReport::default_model) {
             Some((provider, model)) => ModelRef { provider, model },
             None => ModelRef::parse(config.default_model(&agent.id).unwrap_or(DEFAULT_MODEL)),
         };
-        let sessions = scene.listed.items.iter().filter(|item| item.agent == agent.id).count();
+        let sessions = workspace.listed.items.iter().filter(|item| item.agent == agent.id).count();
         let window = config.window(rules, &agent.id, &provider, &model);
         AgentReport {
             id: agent.id.clone(),
@@ -238,18 +238,18 @@ fn agent_reports(scene: &Workspace, pi: Option<&PiSettingsReport>) -> Vec<AgentR
             },
         }
     };
-    scene.store().agents.iter().map(facts).collect()
+    workspace.store().agents.iter().map(facts).collect()
 }
 
 /// Takes the settings of any session, as a gateway applies the same to all; pi's come from its own settings file.
-fn store_compaction(scene: &Workspace, read: &[ReadSession]) -> CompactionSettings {
+fn store_compaction(workspace: &Workspace, read: &[ReadSession]) -> CompactionSettings {
     let any = read
         .iter()
         .find_map(|(_, read)| read.as_ref().ok())
-        .map(|inspection| inspection.configured_settings.compaction);
-    let rules = scene.store().ruleset.id.rules();
-    let config = &scene.store().config.js_root;
-    let pi = load_settings(&scene.store().path_kind, None).filter(|_| rules.reserve == Reserve::Runtime);
+        .map(|session| session.configured_settings.compaction);
+    let rules = workspace.store().ruleset.id.rules();
+    let config = &workspace.store().config.js_root;
+    let pi = load_settings(&workspace.store().path_kind, None).filter(|_| rules.reserve == Reserve::Runtime);
     if let Some(pi) = pi {
         return pi.compaction(Some(""));
     }
@@ -258,16 +258,16 @@ fn store_compaction(scene: &Workspace, read: &[ReadSession]) -> CompactionSettin
 
 /// Lists the compaction keys for the window of the first agent's model.
 fn compaction_rows(
-    scene: &Workspace,
+    workspace: &Workspace,
     agents: &[AgentReport],
     pi: Option<&PiSettingsReport>,
     in_force: CompactionSettings,
 ) -> Vec<PruneSetting> {
-    let ruleset = scene.store().ruleset.id;
+    let ruleset = workspace.store().ruleset.id;
     let window = agents.first().map_or(f64::NAN, |agent| agent.model.window.tokens);
     let of_runtime = ruleset.rules().reserve == Reserve::Runtime;
     let runtime = if of_runtime { in_force } else { CompactionSettings::default() };
-    let mut rows = compaction_settings(&scene.store().config, ruleset, runtime, window);
+    let mut rows = compaction_settings(&workspace.store().config, ruleset, runtime, window);
     for row in rows.iter_mut().filter(|_| pi.is_some()) {
         let Some(own) = pi.map(|pi| pi.settings.token_setting(row.key, Some(""))) else { continue };
         (row.config, row.value, row.provenance) = (own.raw_value, own.value.into(), own.provenance);
@@ -275,10 +275,10 @@ fn compaction_rows(
     rows
 }
 
-fn find_locks(scene: &Workspace) -> Vec<TranscriptLock> {
+fn find_locks(workspace: &Workspace) -> Vec<TranscriptLock> {
     let lock = |item: &SessionItem| {
         let path = item.path.as_deref()?;
-        let (state, pid, why) = match lock_state(path, scene.now_ms as i64).ok()? {
+        let (state, pid, why) = match lock_state(path, workspace.now_ms as i64).ok()? {
             LockState::Free => return None,
             LockState::Held { pid, live, .. } => {
                 ("held", pid, if live { String::new() } else { "its process cannot be seen".to_owned() })
@@ -292,7 +292,7 @@ fn find_locks(scene: &Workspace) -> Vec<TranscriptLock> {
         name.push(".lock");
         Some(TranscriptLock { path: name.into(), state, pid, reason: why })
     };
-    scene.listed.items.iter().filter_map(lock).collect()
+    workspace.listed.items.iter().filter_map(lock).collect()
 }
 
 /// Redacts secrets: parameters of models may hold headers and API keys.
@@ -307,13 +307,13 @@ fn redact_secrets(mut rows: Vec<ResolvedSetting>) -> Vec<ResolvedSetting> {
     rows
 }
 
-fn session_lifecycles(scene: &Workspace) -> Vec<(String, Lifecycle)> {
+fn session_lifecycles(workspace: &Workspace) -> Vec<(String, Lifecycle)> {
     let of = |item: &SessionItem| {
         let own = |session: &&Session| session.key == item.key && session.path == item.path;
-        let session = scene.store().sessions.iter().find(own)?;
-        Some((item.key.0.clone(), Lifecycle::for_session(scene.store(), session)?))
+        let session = workspace.store().sessions.iter().find(own)?;
+        Some((item.key.0.clone(), Lifecycle::for_session(workspace.store(), session)?))
     };
-    scene.listed.items.iter().filter_map(of).collect()
+    workspace.listed.items.iter().filter_map(of).collect()
 }
 
 /// Counts sessions per mark, including marks that no session has.
@@ -338,7 +338,7 @@ fn count_marks(read: &[ReadSession]) -> Vec<(&'static str, u64)> {
         Mark::NotImported,
     ];
     let has = |(item, read): &ReadSession, mark| {
-        read.as_ref().map_or_else(|_| item.has(mark), |inspection| inspection.item.has(mark))
+        read.as_ref().map_or_else(|_| item.has(mark), |session| session.item.has(mark))
     };
     all.into_iter()
         .map(|mark| (mark.as_str(), read.iter().filter(|read| has(read, mark)).count() as u64))
@@ -346,9 +346,9 @@ fn count_marks(read: &[ReadSession]) -> Vec<(&'static str, u64)> {
 }
 
 /// Reports folders that send no change notifications, so that followers must poll them.
-fn polled_folder_diagnostics(scene: &Workspace) -> impl Iterator<Item = Diagnostic> {
-    let folders = if scene.listed.is_demo { BTreeSet::new() } else { store_folders(scene.store()) };
-    find_polled(folders, WatchMode::from_env(&scene.env)).into_iter().map(|polled| {
+fn polled_folder_diagnostics(workspace: &Workspace) -> impl Iterator<Item = Diagnostic> {
+    let folders = if workspace.listed.is_demo { BTreeSet::new() } else { store_folders(workspace.store()) };
+    find_polled(folders, WatchMode::from_env(&workspace.env)).into_iter().map(|polled| {
         let what = format!("is looked at every second while it is followed: {}", polled.reason);
         let next = "changes show later than elsewhere; run clawscope where the store lies, or raise the limit that is named";
         Diagnostic::new(polled.folder, Severity::Note, what, next)

@@ -35,24 +35,25 @@ const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
 pub(super) fn run(
     args: &DoctorArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let DoctorArgs { list: args, repair: repairs, migration } = args;
     if *migration {
-        return super::migration::run(args, place, around, output);
+        return super::migration::run(args, place, invocation, output);
     }
-    let mut scene = Workspace::from_path(args.path.as_deref(), place, around)?;
-    let repairs = repairs.then(|| settle_unfinished(&scene));
+    let mut workspace = Workspace::from_path(args.path.as_deref(), place, invocation)?;
+    let repairs = repairs.then(|| settle_unfinished(&workspace));
     if repairs.as_ref().is_some_and(|repairs| !repairs.is_empty()) {
-        scene = Workspace::from_path(args.path.as_deref(), place, around)?;
+        workspace = Workspace::from_path(args.path.as_deref(), place, invocation)?;
     }
-    let read = scene.listed.items.par_iter().map(|item| (item.clone(), scene.open_item(item))).collect();
-    let checkup = DoctorReport::new(&scene, read);
+    let read =
+        workspace.listed.items.par_iter().map(|item| (item.clone(), workspace.open_item(item))).collect();
+    let checkup = DoctorReport::new(&workspace, read);
     if args.json {
-        output.json(report_json(&scene, &checkup, repairs.as_deref()))?;
+        output.json(report_json(&workspace, &checkup, repairs.as_deref()))?;
     } else {
-        print(&scene, &checkup, repairs.as_deref(), output)?;
+        print(&workspace, &checkup, repairs.as_deref(), output)?;
     }
     if repairs.iter().flatten().any(Repair::has_failed) {
         return Err(Failure::refused("a commit that was broken off could not be settled; it says why"));
@@ -62,11 +63,11 @@ pub(super) fn run(
         return Ok(());
     }
     let errors = format_count(errors as u64, "finding is an error", "findings are errors");
-    Err(Failure::unreadable(format!("{}: {errors}; each says what to do", scene.listed.name)))
+    Err(Failure::unreadable(format!("{}: {errors}; each says what to do", workspace.listed.name)))
 }
 
-fn report_json(scene: &Workspace, checkup: &DoctorReport, repairs: Option<&[Repair]>) -> Object {
-    let config = &scene.store().config;
+fn report_json(workspace: &Workspace, checkup: &DoctorReport, repairs: Option<&[Repair]>) -> Object {
+    let config = &workspace.store().config;
     let error = config.error.as_ref().map(|error| {
         Object::from([
             ("path", Value::from(error.path.to_string_lossy().as_ref())),
@@ -89,10 +90,10 @@ fn report_json(scene: &Workspace, checkup: &DoctorReport, repairs: Option<&[Repa
     ]);
     let counts = checkup.counts().into_iter().map(|(name, count)| (name, Value::from(count)));
     let state_dir = Object::from([
-        ("path", Value::from(scene.store().state_dir.to_string_lossy().as_ref())),
+        ("path", Value::from(workspace.store().state_dir.to_string_lossy().as_ref())),
         ("why", Value::from(checkup.state_dir_origin.as_str())),
     ]);
-    let store = &scene.store().config;
+    let store = &workspace.store().config;
     let pruning = checkup.settings.iter().map(|row| {
         setting_value(
             row.key,
@@ -111,19 +112,22 @@ fn report_json(scene: &Workspace, checkup: &DoctorReport, repairs: Option<&[Repa
         others.map(|row| setting_value(&row.key, &row.value, &row.provenance.to_string(), &row.overridden));
     let lifecycles = checkup.lifecycles.iter().map(|(key, lifecycle)| {
         let mut value = Object::from([("key", Value::from(key.as_str()))]);
-        if let Value::Object(members) = lifecycle_value(lifecycle, scene.now_ms) {
+        if let Value::Object(members) = lifecycle_value(lifecycle, workspace.now_ms) {
             members.into_iter().for_each(|(key, member)| value.insert(key, member));
         }
         Value::from(value)
     });
     let rulesets = checkup.ruleset_counts.iter().map(|(ruleset, count)| (ruleset.id(), Value::from(*count)));
     Object::from([
-        ("place", Value::from(scene.listed.name.as_str())),
-        ("demo", Value::from(scene.listed.is_demo)),
-        ("ruleset", ruleset_json(&scene.store().ruleset)),
+        ("place", Value::from(workspace.listed.name.as_str())),
+        ("demo", Value::from(workspace.listed.is_demo)),
+        ("ruleset", ruleset_json(&workspace.store().ruleset)),
         ("stateDir", Value::from(state_dir)),
         ("config", Value::from(config)),
-        ("databases", Value::from(scene.store().databases.iter().map(database_value).collect::<Vec<_>>())),
+        (
+            "databases",
+            Value::from(workspace.store().databases.iter().map(database_value).collect::<Vec<_>>()),
+        ),
         ("rulesets", Value::from(rulesets.collect::<Object>())),
         ("counts", Value::from(counts.collect::<Object>())),
         ("agents", Value::from(checkup.agents.iter().map(agent_value).collect::<Vec<_>>())),
@@ -247,13 +251,13 @@ fn lock_value(lock: &TranscriptLock) -> Value {
 }
 
 fn print(
-    scene: &Workspace,
+    workspace: &Workspace,
     checkup: &DoctorReport,
     repairs: Option<&[Repair]>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let store = scene.store();
-    print_rules(scene, checkup, output)?;
+    let store = workspace.store();
+    print_rules(workspace, checkup, output)?;
     output.line(
         Tone::Plain,
         &format!("state dir  {} ({})", store.state_dir.display(), checkup.state_dir_origin),
@@ -274,7 +278,7 @@ fn print(
         let head = if at == 0 { "database   " } else { "           " };
         output.line(Tone::Plain, &format!("{head}{}", describe_database(holding)))?;
     }
-    if scene.listed.items.iter().any(|item| item.has(Mark::Imported) || item.has(Mark::NotImported)) {
+    if workspace.listed.items.iter().any(|item| item.has(Mark::Imported) || item.has(Mark::NotImported)) {
         let words = "           `clawscope doctor --migration` checks what the move into it kept";
         output.line(Tone::Dim, words)?;
     }
@@ -293,24 +297,24 @@ fn print(
     print_agents(checkup, output)?;
     match &checkup.pi {
         Some(pi) => pi.print(output)?,
-        None => print_settings(scene, checkup, output)?,
+        None => print_settings(workspace, checkup, output)?,
     }
     print_other_settings(checkup, output)?;
-    print_lifecycles(scene, checkup, output)?;
+    print_lifecycles(workspace, checkup, output)?;
     print_locks(checkup, output)?;
     print_diagnostics(checkup, output)
 }
 
 /// Prints the store's ruleset, and the rulesets of transcripts that name their own.
-fn print_rules(scene: &Workspace, checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
-    let chosen = &scene.store().ruleset;
+fn print_rules(workspace: &Workspace, checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
+    let chosen = &workspace.store().ruleset;
     // The store's ruleset applies nowhere if every transcript names another one.
     let of_all = match checkup.ruleset_counts.as_slice() {
         [(own, _)] if *own != chosen.id => Some(*own),
         _ => None,
     };
     let name = of_all.unwrap_or(chosen.id).display_name();
-    output.line(Tone::Strong, &format!("{} · {name}", scene.listed.name))?;
+    output.line(Tone::Strong, &format!("{} · {name}", workspace.listed.name))?;
     let mut head = "rules      ";
     if of_all.is_none() {
         let of = chosen.release.as_ref().map(|release| format!(", for {release}")).unwrap_or_default();
@@ -364,8 +368,8 @@ fn print_agents(checkup: &DoctorReport, output: &mut Output) -> Result<(), Failu
     Ok(writeln!(output)?)
 }
 
-fn print_settings(scene: &Workspace, checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
-    let config = &scene.store().config;
+fn print_settings(workspace: &Workspace, checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
+    let config = &workspace.store().config;
     let mut table =
         Table::new(&[("contextPruning", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
     for row in &checkup.settings {
@@ -457,7 +461,11 @@ fn print_other_settings(checkup: &DoctorReport, output: &mut Output) -> Result<(
     Ok(writeln!(output)?)
 }
 
-fn print_lifecycles(scene: &Workspace, checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
+fn print_lifecycles(
+    workspace: &Workspace,
+    checkup: &DoctorReport,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let Some((_, first)) = checkup.lifecycles.first() else { return Ok(()) };
     let mut table =
         Table::new(&[("session", Align::Left), ("reset", Align::Left), ("begins anew", Align::Flexible)]);
@@ -466,11 +474,11 @@ fn print_lifecycles(scene: &Workspace, checkup: &DoctorReport, output: &mut Outp
         let idle = policy.idle_minutes.as_ref().map(|(minutes, _)| format!("idle {minutes}m"));
         let daily = (policy.mode.0 == ResetMode::Daily).then(|| format!("daily {}:00", policy.at_hour.0));
         let how: Vec<String> = daily.into_iter().chain(idle).collect();
-        let tone = if lifecycle.is_due(scene.now_ms) { Tone::Warning } else { Tone::Plain };
+        let tone = if lifecycle.is_due(workspace.now_ms) { Tone::Warning } else { Tone::Plain };
         table.push(vec![
             key.as_str().into(),
             Cell::new(&how.join(" or "), Tone::Dim),
-            Cell::new(&lifecycle.describe_next_reset(scene.now_ms), tone),
+            Cell::new(&lifecycle.describe_next_reset(workspace.now_ms), tone),
         ]);
     }
     table.print(output, "")?;

@@ -54,39 +54,50 @@ pub struct Workspace {
 
 impl Workspace {
     /// Opens the store that the options select; `path` takes precedence over `--store`.
-    pub fn from_path(path: Option<&Path>, args: &StoreArgs, around: &Invocation) -> Result<Self, Failure> {
+    pub fn from_path(
+        path: Option<&Path>,
+        args: &StoreArgs,
+        invocation: &Invocation,
+    ) -> Result<Self, Failure> {
         let place = resolve_place(path, args)?;
-        Self::from_place(&place, args, around)
+        Self::from_place(&place, args, invocation)
     }
 
     /// Opens the store for a command that takes a SESSION: a path to a transcript is a store by itself.
-    pub fn for_session(text: &str, args: &StoreArgs, around: &Invocation) -> Result<Self, Failure> {
-        let file = absolute(&around.env.cwd, Path::new(text));
+    pub fn for_session(text: &str, args: &StoreArgs, invocation: &Invocation) -> Result<Self, Failure> {
+        let file = absolute(&invocation.env.cwd, Path::new(text));
         if args.store.is_none() && !args.demo && file.is_file() {
-            return Self::from_place(&StoreRequest::Path(file), args, around);
+            return Self::from_place(&StoreRequest::Path(file), args, invocation);
         }
-        Self::from_path(None, args, around)
+        Self::from_path(None, args, invocation)
     }
 
-    fn from_place(place: &StoreRequest, args: &StoreArgs, around: &Invocation) -> Result<Self, Failure> {
-        let env = profile_environment(args, around)?;
+    fn from_place(place: &StoreRequest, args: &StoreArgs, invocation: &Invocation) -> Result<Self, Failure> {
+        let env = profile_environment(args, invocation)?;
         let named = *place != StoreRequest::Default;
         let place = StoreLocation::new(place, env.clone())
             .map_err(|error| Failure::unreadable(format!("the demo store cannot be written: {error}")))?;
-        let now_ms = place.demo_now_ms().unwrap_or(around.now_ms);
-        let asked = requested_ruleset(args, &around.env)?;
-        let mut listed = list_sessions_with(&place, asked.as_ref(), now_ms);
+        let now_ms = place.demo_now_ms().unwrap_or(invocation.now_ms);
+        let requested = requested_ruleset(args, &invocation.env)?;
+        let mut listed = list_sessions_with(&place, requested.as_ref(), now_ms);
         if let Some(refusal) = listed.place_error() {
             return Err(Failure::unreadable(refusal));
         }
         if let Some(file) = &args.config {
             let file = env.resolve(&file.to_string_lossy());
-            apply_config(&mut listed, &file, asked.as_ref(), &env, now_ms)?;
+            apply_config(&mut listed, &file, requested.as_ref(), &env, now_ms)?;
         }
         if let Some(agent) = &args.agent {
             retain_agent(&mut listed, agent)?;
         }
-        Ok(Self { listed, now_ms: now_ms as f64, env, is_explicit: named, requested_ruleset: asked, place })
+        Ok(Self {
+            listed,
+            now_ms: now_ms as f64,
+            env,
+            is_explicit: named,
+            requested_ruleset: requested,
+            place,
+        })
     }
 
     pub fn store(&self) -> &Store {
@@ -159,10 +170,12 @@ pub(super) fn resolve_place(path: Option<&Path>, args: &StoreArgs) -> Result<Sto
     }
 }
 
-pub(super) fn profile_environment(args: &StoreArgs, around: &Invocation) -> Result<Environment, Failure> {
+pub(super) fn profile_environment(args: &StoreArgs, invocation: &Invocation) -> Result<Environment, Failure> {
     match &args.profile {
-        None => Ok(around.env.clone()),
-        Some(name) => with_profile(&around.env, name).map_err(|error| Failure::usage(format!("--{error}"))),
+        None => Ok(invocation.env.clone()),
+        Some(name) => {
+            with_profile(&invocation.env, name).map_err(|error| Failure::usage(format!("--{error}")))
+        }
     }
 }
 
@@ -170,7 +183,7 @@ pub(super) fn profile_environment(args: &StoreArgs, around: &Invocation) -> Resu
 fn apply_config(
     listed: &mut SessionListing,
     file: &Path,
-    asked: Option<&RulesetChoice>,
+    requested: Option<&RulesetChoice>,
     env: &Environment,
     now_ms: i64,
 ) -> Result<(), Failure> {
@@ -182,7 +195,7 @@ fn apply_config(
     if let Some(error) = &store.config.error {
         return Err(Failure::unreadable(format!("--config {error}")));
     }
-    if asked.is_none() {
+    if requested.is_none() {
         store.ruleset = store.detect_ruleset();
     }
     listed.diagnostics.extend(store.config.diagnostics.iter().cloned());
@@ -221,26 +234,27 @@ fn retain_agent(listed: &mut SessionListing, agent: &str) -> Result<(), Failure>
 
 /// Moves the session to another leaf: an entry id or a unique prefix of one.
 pub fn at_leaf(
-    scene: &Workspace,
-    inspection: LoadedSession,
+    workspace: &Workspace,
+    session: LoadedSession,
     leaf: Option<&str>,
 ) -> Result<LoadedSession, Failure> {
-    let Some(text) = leaf else { return Ok(inspection) };
-    let entry = find_entry(&inspection, "--leaf", text)?;
-    Ok(at_entry(scene, &inspection, entry))
+    let Some(text) = leaf else { return Ok(session) };
+    let entry = find_entry(&session, "--leaf", text)?;
+    Ok(at_entry(workspace, &session, entry))
 }
 
 /// Moves the session to an entry, with the model that is active there.
-fn at_entry(scene: &Workspace, inspection: &LoadedSession, entry: EntryIx) -> LoadedSession {
-    let leaf = Leaf::Id(inspection.index.display_id(entry));
-    let Some(mut moved) = inspection.at_leaf(leaf.clone()) else { return inspection.without_context(leaf) };
+fn at_entry(workspace: &Workspace, loaded: &LoadedSession, entry: EntryIx) -> LoadedSession {
+    let leaf = Leaf::Id(loaded.index.display_id(entry));
+    let Some(mut moved) = loaded.at_leaf(leaf.clone()) else { return loaded.without_context(leaf) };
     let word = |word| moved.index.values.text(word);
     let model = moved.context.model.and_then(|(provider, model)| Some((word(provider)?, word(model)?)));
     if let Some((provider, model)) = model {
         let own = |session: &&Session| session.key == moved.item.key;
-        if let Some(session) = scene.store().sessions.iter().find(own) {
+        if let Some(session) = workspace.store().sessions.iter().find(own) {
             let ruleset = moved.ruleset.id;
-            moved.limits = ContextLimits::for_session(scene.store(), ruleset, session, (&provider, &model));
+            moved.limits =
+                ContextLimits::for_session(workspace.store(), ruleset, session, (&provider, &model));
         }
         moved = moved.with_model(provider, model);
     }
@@ -248,9 +262,9 @@ fn at_entry(scene: &Workspace, inspection: &LoadedSession, entry: EntryIx) -> Lo
 }
 
 /// Finds an entry by its id or a unique prefix. `what` names the argument in the error.
-pub fn find_entry(inspection: &LoadedSession, what: &str, text: &str) -> Result<EntryIx, Failure> {
-    let index = &inspection.index;
-    if let Some(exact) = inspection.tree.find_by_text(index, text) {
+pub fn find_entry(session: &LoadedSession, what: &str, text: &str) -> Result<EntryIx, Failure> {
+    let index = &session.index;
+    if let Some(exact) = session.tree.find_by_text(index, text) {
         return Ok(exact);
     }
     let mut names: Vec<(EntryIx, String)> = index.iter().map(|(ix, _)| (ix, index.display_id(ix))).collect();
@@ -272,12 +286,12 @@ pub fn find_entry(inspection: &LoadedSession, what: &str, text: &str) -> Result<
 }
 
 /// Returns the session, or the runtime's exception as a failure if its context cannot be built.
-pub fn require_context(inspection: LoadedSession) -> Result<LoadedSession, Failure> {
-    if !inspection.context_throws {
-        return Ok(inspection);
+pub fn require_context(session: LoadedSession) -> Result<LoadedSession, Failure> {
+    if !session.context_throws {
+        return Ok(session);
     }
-    let path = inspection.source.path().display();
-    let place = match inspection.index.open_status {
+    let path = session.source.path().display();
+    let place = match session.index.open_status {
         OpenStatus::Throws { line } => format!(" line {line}"),
         _ => String::new(),
     };

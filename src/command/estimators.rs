@@ -23,24 +23,24 @@ const NOTABLE_ERROR: f64 = 0.1;
 pub(super) fn run(
     args: &ContextViewArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let named = &args.context.target;
-    let scene = Workspace::for_session(&named.session, place, around)?;
-    let inspection = scene.open_session(&named.session)?;
-    let inspection = require_context(at_leaf(&scene, inspection, args.context.leaf.as_deref())?)?;
+    let workspace = Workspace::for_session(&named.session, place, invocation)?;
+    let session = workspace.open_session(&named.session)?;
+    let session = require_context(at_leaf(&workspace, session, args.context.leaf.as_deref())?)?;
     let estimates =
-        read(&inspection, &mut |_, _| true).map_err(|error| Failure::unreadable(error.to_string()))?;
+        read(&session, &mut |_, _| true).map_err(|error| Failure::unreadable(error.to_string()))?;
     if named.json {
-        return Ok(output.json(report_json(&inspection, &estimates))?);
+        return Ok(output.json(report_json(&session, &estimates))?);
     }
-    print_session_header(output, &inspection, inspection.window)?;
+    print_session_header(output, &session, session.window)?;
     writeln!(output)?;
     output.line(Tone::Strong, &with_commas(&description::headline(&estimates)))?;
     let lines = [
         description::describe_fixed(&estimates),
-        description::describe_tokenizer(&estimates, &inspection),
+        description::describe_tokenizer(&estimates, &session),
         description::describe_factors(&estimates),
     ];
     for line in lines.into_iter().chain(description::describe_confidence(&estimates)) {
@@ -48,7 +48,7 @@ pub(super) fn run(
     }
     writeln!(output)?;
     estimator_table(&estimates).print(output, "")?;
-    print_calls(&inspection, &estimates, args.all, output)
+    print_calls(&session, &estimates, args.all, output)
 }
 
 fn estimator_table(estimates: &Estimates) -> Table {
@@ -85,7 +85,7 @@ fn error_cell(error: Option<f64>) -> Cell {
 }
 
 fn print_calls(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     estimates: &Estimates,
     all: bool,
     output: &mut Output,
@@ -105,8 +105,7 @@ fn print_calls(
     columns.push(("", Align::Left));
     let mut table = Table::new(&columns);
     for call in &calls[calls.len() - shown..] {
-        let mut row =
-            vec![inspection.index.display_id(call.entry).into(), format_number(call.measured).into()];
+        let mut row = vec![session.index.display_id(call.entry).into(), format_number(call.measured).into()];
         row.extend(Estimator::ALL.map(|estimator| error_cell(call.error(estimator))));
         row.push(Cell::new(if call.shrunk { "shrunk" } else { "" }, Tone::Dim));
         table.push(row);
@@ -131,8 +130,8 @@ fn print_excluded_calls(estimates: &Estimates, output: &mut Output) -> Result<()
     Ok(())
 }
 
-fn report_json(inspection: &LoadedSession, estimates: &Estimates) -> Object {
-    let calls = estimates.calls.iter().map(|call| call_value(inspection, call));
+fn report_json(session: &LoadedSession, estimates: &Estimates) -> Object {
+    let calls = estimates.calls.iter().map(|call| call_value(session, call));
     let estimators = Estimator::ALL.map(|estimator| estimator_value(estimates, estimator));
     let tokenizer = Object::from([
         ("name", Value::from(estimates.bpe.vocabulary.name())),
@@ -140,10 +139,10 @@ fn report_json(inspection: &LoadedSession, estimates: &Estimates) -> Object {
     ]);
     let fit = estimates.calibration.as_ref().ok();
     Object::from([
-        ("session", session_json(&inspection.item)),
-        ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.display_id(leaf)))),
-        ("provider", Value::from(inspection.provider.as_str())),
-        ("model", Value::from(inspection.model.as_str())),
+        ("session", session_json(&session.item)),
+        ("leaf", Value::from(session.context.leaf.map(|leaf| session.index.display_id(leaf)))),
+        ("provider", Value::from(session.provider.as_str())),
+        ("model", Value::from(session.model.as_str())),
         ("fixedTokens", Value::from(estimates.fixed_tokens)),
         ("tokenizer", Value::from(tokenizer)),
         ("calibration", fit.map_or(Value::Null, calibration_value)),
@@ -192,12 +191,12 @@ fn estimator_value(estimates: &Estimates, estimator: Estimator) -> Value {
     ]))
 }
 
-fn call_value(inspection: &LoadedSession, call: &MeasuredCall) -> Value {
+fn call_value(session: &LoadedSession, call: &MeasuredCall) -> Value {
     let numbers =
         Estimator::ALL.map(|estimator| (estimator.name(), Value::from(call.estimates.get(estimator))));
     Value::from(Object::from([
-        ("entry", Value::from(inspection.index.display_id(call.entry))),
-        ("line", Value::from(inspection.index.entry(call.entry).line)),
+        ("entry", Value::from(session.index.display_id(call.entry))),
+        ("line", Value::from(session.index.entry(call.entry).line)),
         ("measured", Value::from(call.measured)),
         ("shrunk", Value::from(call.shrunk)),
         ("estimates", Value::from(numbers.into_iter().collect::<Object>())),

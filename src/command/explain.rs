@@ -32,7 +32,7 @@ const MAX_ERROR_CHARS: usize = 120;
 pub(super) fn run(
     args: &ExplainArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Some(target) = args.target.as_deref() else {
@@ -40,13 +40,13 @@ pub(super) fn run(
             "explain: expected a SESSION, or --all. `clawscope sessions` lists them.",
         ));
     };
-    let scene = Workspace::for_session(target, place, around)?;
-    let inspection = require_context(scene.open_session(target)?)?;
-    let explanation = explain(&inspection).map_err(|error| Failure::unreadable(error.to_string()))?;
+    let workspace = Workspace::for_session(target, place, invocation)?;
+    let session = require_context(workspace.open_session(target)?)?;
+    let explanation = explain(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.json {
-        return Ok(output.json(report_json(&inspection, &explanation))?);
+        return Ok(output.json(report_json(&session, &explanation))?);
     }
-    ExplanationPrinter { inspection: &inspection, explanation: &explanation }.print(output)
+    ExplanationPrinter { inspection: &session, explanation: &explanation }.print(output)
 }
 
 fn print_block(title: &str, table: &Table, output: &mut Output) -> Result<(), Failure> {
@@ -331,10 +331,10 @@ impl ExplanationPrinter<'_> {
 }
 
 /// Formats the largest recorded prompt, with `~` unless the provider or a refusal states its size.
-fn describe_recorded_peak(inspection: &LoadedSession, peak: u64) -> String {
+fn describe_recorded_peak(session: &LoadedSession, peak: u64) -> String {
     let counted = |size: MessageSize| size.usage.is_some_and(|usage| usage.prompt_tokens() as u64 == peak);
-    let known = inspection.index.iter().any(|(_, entry)| entry.message.is_some_and(counted))
-        || inspection.overflows.iter().any(|overflow| overflow.prompt_tokens() == Some(peak));
+    let known = session.index.iter().any(|(_, entry)| entry.message.is_some_and(counted))
+        || session.overflows.iter().any(|overflow| overflow.prompt_tokens() == Some(peak));
     if known { format_number(peak) } else { format_estimate(peak) }
 }
 

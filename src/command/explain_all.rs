@@ -27,29 +27,30 @@ struct ExplainedSession {
 pub(super) fn run(
     args: &ExplainArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let scene = Workspace::from_path(args.target.as_deref().map(Path::new), place, around)?;
-    let readable = scene.listed.items.iter().filter(|item| item.path.is_some() && !item.has(Mark::Missing));
+    let workspace = Workspace::from_path(args.target.as_deref().map(Path::new), place, invocation)?;
+    let readable =
+        workspace.listed.items.iter().filter(|item| item.path.is_some() && !item.has(Mark::Missing));
     let mut all: Vec<ExplainedSession> =
-        readable.collect::<Vec<_>>().into_par_iter().map(|item| explain_session(&scene, item)).collect();
+        readable.collect::<Vec<_>>().into_par_iter().map(|item| explain_session(&workspace, item)).collect();
     all.sort_by_cached_key(|explained| (std::cmp::Reverse(risk_rank(explained)), explained.item.key.clone()));
     if args.json {
-        return Ok(output.json(report_json(&scene, &all, &args.window))?);
+        return Ok(output.json(report_json(&workspace, &all, &args.window))?);
     }
     print(&all, &args.window, output)
 }
 
-fn explain_session(scene: &Workspace, item: &SessionItem) -> ExplainedSession {
+fn explain_session(workspace: &Workspace, item: &SessionItem) -> ExplainedSession {
     let unread = |error: String| ExplainedSession { item: item.clone(), explanation: Err(error) };
-    let inspection = match scene.open_item(item) {
-        Ok(inspection) => inspection,
+    let session = match workspace.open_item(item) {
+        Ok(session) => session,
         Err(Failure::Reported { message, .. }) => return unread(message),
         Err(_) => return unread("it cannot be opened".to_owned()),
     };
-    match explain(&inspection) {
-        Ok(said) => ExplainedSession { item: inspection.item, explanation: Ok(said) },
+    match explain(&session) {
+        Ok(text) => ExplainedSession { item: session.item, explanation: Ok(text) },
         Err(error) => unread(error.to_string()),
     }
 }
@@ -58,14 +59,14 @@ fn explain_session(scene: &Workspace, item: &SessionItem) -> ExplainedSession {
 fn risk_rank(explained: &ExplainedSession) -> (u8, u64) {
     let class = match &explained.explanation {
         Err(_) => 1,
-        Ok(said) if said.has_overflowed() => 3,
-        Ok(said) if said.verdict().is_some_and(|finding| finding.class != FindingClass::Healthy) => 2,
+        Ok(message) if message.has_overflowed() => 3,
+        Ok(message) if message.verdict().is_some_and(|finding| finding.class != FindingClass::Healthy) => 2,
         Ok(_) => 0,
     };
     (class, explained.item.window_percent().unwrap_or(0))
 }
 
-fn report_json(scene: &Workspace, all: &[ExplainedSession], windows: &[u64]) -> Object {
+fn report_json(workspace: &Workspace, all: &[ExplainedSession], windows: &[u64]) -> Object {
     let explained = all.iter().filter_map(|it| Some((&it.item, it.explanation.as_ref().ok()?)));
     let unread = all.iter().filter_map(|it| {
         let error = it.explanation.as_ref().err()?;
@@ -74,18 +75,20 @@ fn report_json(scene: &Workspace, all: &[ExplainedSession], windows: &[u64]) -> 
     });
     Object::from([
         ("schemaVersion", Value::from(SCHEMA_VERSION)),
-        ("ruleset", ruleset_json(&scene.store().ruleset)),
+        ("ruleset", ruleset_json(&workspace.store().ruleset)),
         (
             "sessions",
             Value::from(
-                explained.map(|(item, said)| session_verdict_value(item, said, windows)).collect::<Vec<_>>(),
+                explained
+                    .map(|(item, message)| session_verdict_value(item, message, windows))
+                    .collect::<Vec<_>>(),
             ),
         ),
         ("unread", Value::from(unread.collect::<Vec<_>>())),
     ])
 }
 
-fn session_verdict_value(item: &SessionItem, said: &Explanation, windows: &[u64]) -> Value {
+fn session_verdict_value(item: &SessionItem, message: &Explanation, windows: &[u64]) -> Value {
     let tokens = item.tokens.map(|TokenCount { tokens, source }| {
         Object::from([("value", Value::from(tokens)), ("source", Value::from(source.as_str()))])
     });
@@ -99,9 +102,9 @@ fn session_verdict_value(item: &SessionItem, said: &Explanation, windows: &[u64]
     });
     Value::from(Object::from([
         ("session", session_json(item)),
-        ("overflow", Value::from(said.has_overflowed())),
-        ("verdict", verdict_value(said)),
-        ("noSettingHelps", Value::from(said.no_setting_helps())),
+        ("overflow", Value::from(message.has_overflowed())),
+        ("verdict", verdict_value(message)),
+        ("noSettingHelps", Value::from(message.no_setting_helps())),
         ("tokens", Value::from(tokens)),
         ("window", Value::from(item.window)),
         ("windows", Value::from(windows.collect::<Vec<_>>())),
@@ -159,12 +162,12 @@ fn row_cells(explained: &ExplainedSession, windows: &[u64]) -> Vec<Cell> {
         None => "-".into(),
     }));
     match &explained.explanation {
-        Ok(said) => {
-            let verdict = said.verdict();
+        Ok(message) => {
+            let verdict = message.verdict();
             let word = |of: fn(&crate::report::explain::Finding) -> &'static str| {
                 verdict.map(of).unwrap_or_default()
             };
-            cells.push(Cell::new(word(|it| it.class.as_str()), verdict_tone(said)));
+            cells.push(Cell::new(word(|it| it.class.as_str()), verdict_tone(message)));
             cells.push(Cell::new(word(|it| it.confidence.as_str()), Tone::Dim));
             cells.push(verdict.map(|it| it.headline.clone()).unwrap_or_default().into());
         }

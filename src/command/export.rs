@@ -26,37 +26,37 @@ const MAX_PICTURE_SIZE: u16 = 500;
 pub(super) fn run(
     args: &ExportArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     if args.format == "svg" {
-        return export_picture(args, place, around, output);
+        return export_picture(args, place, invocation, output);
     }
-    if let Some(folder) = args.out.as_deref().filter(|out| args.shape_only && is_folder(out, around)) {
-        return export_shape_folder(args, folder, place, around, output);
+    if let Some(folder) = args.out.as_deref().filter(|out| args.shape_only && is_folder(out, invocation)) {
+        return export_shape_folder(args, folder, place, invocation, output);
     }
     let format = [Format::Html, Format::Markdown, Format::Json, Format::Pi];
     let format = format.into_iter().find(|format| format.as_str() == args.format).unwrap_or(Format::Html);
     if !has_plan_options(&args.plan) {
-        let scene = Workspace::for_session(&args.session, place, around)?;
-        let inspection = at_leaf(&scene, scene.open_session(&args.session)?, args.leaf.as_deref())?;
-        let inspection =
-            if format == Format::Pi && !args.shape_only { require_context(inspection)? } else { inspection };
-        let wanted = export_request(args, &inspection, scene.now_ms, None);
-        return export_document(args, &wanted, format, around, output);
+        let workspace = Workspace::for_session(&args.session, place, invocation)?;
+        let session = at_leaf(&workspace, workspace.open_session(&args.session)?, args.leaf.as_deref())?;
+        let session =
+            if format == Format::Pi && !args.shape_only { require_context(session)? } else { session };
+        let wanted = export_request(args, &session, workspace.now_ms, None);
+        return export_document(args, &wanted, format, invocation, output);
     }
-    let mut preview = build_preview(&args.session, args.leaf.as_deref(), &args.plan, place, around)?;
-    let made = generate_for_plan(&mut preview, around, output)?;
+    let mut preview = build_preview(&args.session, args.leaf.as_deref(), &args.plan, place, invocation)?;
+    let made = generate_for_plan(&mut preview, invocation, output)?;
     let plan = (&preview.plan, made.as_ref().map(|made| &made.summary));
     let wanted =
         ExportRequest { plan: Some(plan), ..export_request(args, &preview.inspection, preview.now_ms, None) };
-    export_document(args, &wanted, format, around, output)
+    export_document(args, &wanted, format, invocation, output)
 }
 
 /// Whether `--out` names a folder: an existing one, or a name with a trailing slash.
-fn is_folder(out: &Path, around: &Invocation) -> bool {
+fn is_folder(out: &Path, invocation: &Invocation) -> bool {
     out.to_string_lossy().ends_with(['/', std::path::MAIN_SEPARATOR])
-        || absolute(&around.env.cwd, out).is_dir()
+        || absolute(&invocation.env.cwd, out).is_dir()
 }
 
 /// Writes the session's shape, row and settings as a folder that opens like a store.
@@ -64,7 +64,7 @@ fn export_shape_folder(
     args: &ExportArgs,
     out: &Path,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     if args.format != Format::Pi.as_str() || has_plan_options(&args.plan) || args.leaf.is_some() {
@@ -72,21 +72,21 @@ fn export_shape_folder(
             "--out names a folder: that is for --format pi --shape-only alone, without a plan or a leaf. Name a file.",
         ));
     }
-    let folder = absolute(&around.env.cwd, out);
+    let folder = absolute(&invocation.env.cwd, out);
     let refused = |what: &str| Err(Failure::refused(format!("{}: {what}", out.display())));
     if std::fs::read_dir(&folder).is_ok_and(|mut items| items.next().is_some()) {
         return refused("is a folder with something in it. Name a new one.");
     }
-    let scene = Workspace::for_session(&args.session, place, around)?;
-    let inspection = scene.open_session(&args.session)?;
+    let workspace = Workspace::for_session(&args.session, place, invocation)?;
+    let loaded = workspace.open_session(&args.session)?;
     if folder.ancestors().skip(1).any(holds_sessions) {
         return refused("lies in a folder of sessions. Choose another place.");
     }
-    let own = |session: &&Session| session.key == inspection.item.key;
-    let row = scene.store().sessions.iter().find(own).and_then(|session| session.record.as_ref());
-    let wanted = export_request(args, &inspection, scene.now_ms, None);
+    let own = |session: &&Session| session.key == loaded.item.key;
+    let row = workspace.store().sessions.iter().find(own).and_then(|session| session.record.as_ref());
+    let wanted = export_request(args, &loaded, workspace.now_ms, None);
     let made = shape_folder(&wanted, row)
-        .map_err(|error| Failure::unreadable(format!("{}: {error}", inspection.source.path().display())))?;
+        .map_err(|error| Failure::unreadable(format!("{}: {error}", loaded.source.path().display())))?;
     for (path, text) in &made.files {
         let path = folder.join(path);
         let parent = path.parent().map_or(Ok(()), std::fs::create_dir_all);
@@ -131,30 +131,33 @@ fn export_request<'a>(
 /// Generates the summary of the plan's compaction from the conversation's own words: an export calls no model.
 fn generate_for_plan(
     preview: &mut Preview,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<Option<SummaryResult>, Failure> {
     if preview.plan.compaction.is_none() {
         return Ok(None);
     }
-    let asked =
-        summary::choose_summarizer(SummarizerKind::Extractive, &load_summarizer_config(around)?, around)?;
-    summary::generate_summary(preview, asked, true, output).map(Some)
+    let requested = summary::choose_summarizer(
+        SummarizerKind::Extractive,
+        &load_summarizer_config(invocation)?,
+        invocation,
+    )?;
+    summary::generate_summary(preview, requested, true, output).map(Some)
 }
 
 fn export_document(
     args: &ExportArgs,
     wanted: &ExportRequest<'_>,
     format: Format,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    refuse_store_target(args, wanted.session, around)?;
+    refuse_store_target(args, wanted.session, invocation)?;
     let exported = export(wanted, format).map_err(|error| {
         Failure::unreadable(format!("{}: {error}", wanted.session.source.path().display()))
     })?;
     let lines = matches!(format, Format::Json | Format::Pi);
-    write_output(args, &exported.text, lines, around, output)?;
+    write_output(args, &exported.text, lines, invocation, output)?;
     report_export(args, &exported, output)
 }
 
@@ -162,9 +165,9 @@ fn export_document(
 fn report_export(args: &ExportArgs, exported: &Exported, output: &mut Output) -> Result<(), Failure> {
     let words = exported.removal_text();
     let file = args.out.as_ref().map(|out| format!("{} written", out.display()));
-    let said: Vec<String> = file.into_iter().chain(words).collect();
-    if !said.is_empty() {
-        output.note(&format!("{}.", said.join(": ")))?;
+    let message: Vec<String> = file.into_iter().chain(words).collect();
+    if !message.is_empty() {
+        output.note(&format!("{}.", message.join(": ")))?;
     }
     Ok(())
 }
@@ -173,14 +176,14 @@ fn report_export(args: &ExportArgs, exported: &Exported, output: &mut Output) ->
 /// orphan (store C8).
 fn refuse_store_target(
     args: &ExportArgs,
-    inspection: &LoadedSession,
-    around: &Invocation,
+    session: &LoadedSession,
+    invocation: &Invocation,
 ) -> Result<(), Failure> {
     let Some(out) = &args.out else { return Ok(()) };
-    let file = absolute(&around.env.cwd, out);
+    let file = absolute(&invocation.env.cwd, out);
     let refused = |what: &str| Err(Failure::refused(format!("{}: {what}", out.display())));
     let real = |path: &Path| path.canonicalize().ok();
-    if real(&file).is_some() && real(&file) == real(inspection.source.path()) {
+    if real(&file).is_some() && real(&file) == real(session.source.path()) {
         return refused("is the session itself. Choose another file.");
     }
     if file.parent().and_then(real).is_some_and(|folder| holds_sessions(&folder)) {
@@ -201,14 +204,14 @@ fn write_output(
     args: &ExportArgs,
     text: &str,
     json: bool,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Some(out) = &args.out else {
         let text = if json { documents::escaped(text) } else { text.to_owned() };
         return Ok(output.write_all(text.as_bytes())?);
     };
-    save_as(&absolute(&around.env.cwd, out), text, args.force).map_err(|error| match error {
+    save_as(&absolute(&invocation.env.cwd, out), text, args.force).map_err(|error| match error {
         SaveError::AlreadyExists => {
             Failure::refused(format!("{}: is there already. --force replaces it.", out.display()))
         }
@@ -219,7 +222,7 @@ fn write_output(
 fn export_picture(
     args: &ExportArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     if has_plan_options(&args.plan) || args.shape_only || args.leaf.is_some() {
@@ -228,15 +231,15 @@ fn export_picture(
         ));
     }
     let size = parse_size(&args.size)?;
-    let scene = Workspace::for_session(&args.session, place, around)?;
-    let inspection = scene.open_session(&args.session)?;
-    refuse_store_target(args, &inspection, around)?;
-    let looked = export_request(args, &inspection, scene.now_ms, None).redactor();
+    let workspace = Workspace::for_session(&args.session, place, invocation)?;
+    let session = workspace.open_session(&args.session)?;
+    refuse_store_target(args, &session, invocation)?;
+    let looked = export_request(args, &session, workspace.now_ms, None).redactor();
     let redactor: Redactor = looked.map_err(|error| Failure::unreadable(error.to_string()))?;
     let text =
-        session_picture(&scene.listed, inspection, size, &args.colours, &redactor, scene.now_ms as i64)
+        session_picture(&workspace.listed, session, size, &args.colours, &redactor, workspace.now_ms as i64)
             .map_err(|error| Failure::usage(format!("--colours: {error}")))?;
-    write_output(args, &text, false, around, output)?;
+    write_output(args, &text, false, invocation, output)?;
     // A picture in a file leaves no other trace on the terminal, so name the file.
     match &args.out {
         Some(out) => Ok(output.note(&format!("{} written.", out.display()))?),

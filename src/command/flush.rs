@@ -4,7 +4,7 @@ use crate::format::{format_bytes, format_count};
 use crate::policy::memory_flush::{Flush, FlushState, FlushTrigger};
 use crate::session::context_limits::ContextLimits;
 
-pub(super) fn describe_flush(flush: &Flush, upkeep: &ContextLimits) -> String {
+pub(super) fn describe_flush(flush: &Flush, limits: &ContextLimits) -> String {
     let threshold = format_count(flush.threshold);
     let words = match flush.state {
         FlushState::Off => "switched off".to_owned(),
@@ -21,7 +21,7 @@ pub(super) fn describe_flush(flush: &Flush, upkeep: &ContextLimits) -> String {
             format!("due before the next message: {} tokens reach {threshold}", format_count(total))
         }
         FlushState::Due(FlushTrigger::Bytes) => {
-            let limit = format_bytes(upkeep.flush.force_bytes.value as u64);
+            let limit = format_bytes(limits.flush.force_bytes.value as u64);
             format!("due before the next message: the transcript reached {limit}")
         }
         FlushState::Waiting { tokens } => format!("at {threshold} tokens, {} to go", format_count(tokens)),

@@ -13,17 +13,17 @@ use crate::session::setting_change::SettingChange;
 /// Adds the learnt window as `contextWindow` if the option is set and the value differs from the believed window. An
 /// explicit `--set contextWindow` takes precedence.
 pub(super) fn with_learned_window(
-    asked: Option<WindowArg>,
+    requested: Option<WindowArg>,
     changes: Vec<SettingChange>,
-    inspection: &LoadedSession,
+    session: &LoadedSession,
 ) -> Result<Vec<SettingChange>, Failure> {
     let named = changes.iter().any(|change| change.key == CONTEXT_WINDOW);
-    if asked.is_none() || named {
+    if requested.is_none() || named {
         return Ok(changes);
     }
-    let material = ReplayInputs::read(inspection, PolicySet::NONE)
+    let inputs = ReplayInputs::read(session, PolicySet::NONE)
         .map_err(|error| Failure::unreadable(error.to_string()))?;
-    Ok(insert_window(changes, material.provider_window, inspection.limits.runtime_window))
+    Ok(insert_window(changes, inputs.provider_window, session.limits.runtime_window))
 }
 
 fn insert_window(mut changes: Vec<SettingChange>, learnt: f64, believed: f64) -> Vec<SettingChange> {

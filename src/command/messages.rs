@@ -10,20 +10,20 @@ use crate::plan::{CompactionSummary, Plan, messages_after, summary_message};
 use crate::session::LoadedSession;
 use crate::text::visible;
 
-pub(super) fn read(inspection: &LoadedSession) -> Result<Vec<Value>, Failure> {
-    bodies::read_messages(&inspection.source, &inspection.index, &inspection.context)
+pub(super) fn read(session: &LoadedSession) -> Result<Vec<Value>, Failure> {
+    bodies::read_messages(&session.source, &session.index, &session.context)
         .map_err(|error| Failure::unreadable(error.to_string()))
 }
 
 /// Reads the messages as a plan would send them.
 pub(super) fn read_planned(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     plan: &Plan,
     made: Option<&CompactionSummary>,
     now_ms: f64,
 ) -> Result<Vec<Value>, Failure> {
     let summary = summary_message(plan, made, now_ms);
-    let LoadedSession { source, index, context, .. } = inspection;
+    let LoadedSession { source, index, context, .. } = session;
     messages_after(source, index, context, plan, &summary, now_ms)
         .map_err(|error| Failure::unreadable(error.to_string()))
 }

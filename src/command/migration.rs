@@ -13,20 +13,22 @@ use crate::store::migration::{ImportComparison, Migration, check_import};
 pub(super) fn run(
     args: &ListArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let scene = Workspace::from_path(args.path.as_deref(), place, around)?;
-    let migration = check_import(scene.store());
+    let workspace = Workspace::from_path(args.path.as_deref(), place, invocation)?;
+    let migration = check_import(workspace.store());
     let totals = MigrationTotals::new(&migration);
     if args.json {
-        output.json(report_json(&scene, &migration, &totals))?;
+        output.json(report_json(&workspace, &migration, &totals))?;
     } else {
-        print(&scene, &migration, &totals, output)?;
+        print(&workspace, &migration, &totals, output)?;
     }
-    if totals.unreadable_pairs > 0 || scene.store().databases.iter().any(|holding| holding.schema.is_none()) {
+    if totals.unreadable_pairs > 0
+        || workspace.store().databases.iter().any(|holding| holding.schema.is_none())
+    {
         let what = "a file or a database cannot be read, so not everything was compared";
-        return Err(Failure::unreadable(format!("{}: {what}; see above", scene.listed.name)));
+        return Err(Failure::unreadable(format!("{}: {what}; see above", workspace.listed.name)));
     }
     if totals.is_clean() { Ok(()) } else { Err(Failure::CheckFailed) }
 }

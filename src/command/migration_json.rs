@@ -8,7 +8,7 @@ use crate::store::migration::{
     EntryDifference, FilePair, ImportComparison, ImportFault, ImportFaultKind, Migration, ValueSummary,
 };
 
-pub(super) fn report_json(scene: &Workspace, migration: &Migration, totals: &MigrationTotals) -> Object {
+pub(super) fn report_json(workspace: &Workspace, migration: &Migration, totals: &MigrationTotals) -> Object {
     let alone = migration.unmatched.iter().map(|alone| {
         Value::from(Object::from([
             ("agent", Value::from(alone.agent.as_str())),
@@ -18,9 +18,12 @@ pub(super) fn report_json(scene: &Workspace, migration: &Migration, totals: &Mig
         ]))
     });
     Object::from([
-        ("place", Value::from(scene.listed.name.as_str())),
-        ("demo", Value::from(scene.listed.is_demo)),
-        ("databases", Value::from(scene.store().databases.iter().map(database_value).collect::<Vec<_>>())),
+        ("place", Value::from(workspace.listed.name.as_str())),
+        ("demo", Value::from(workspace.listed.is_demo)),
+        (
+            "databases",
+            Value::from(workspace.store().databases.iter().map(database_value).collect::<Vec<_>>()),
+        ),
         ("clean", Value::from(totals.is_clean() && totals.unreadable_pairs == 0)),
         ("totals", totals_value(totals)),
         ("pairs", Value::from(migration.pairs.iter().map(pair_value).collect::<Vec<_>>())),
@@ -111,8 +114,8 @@ fn difference_value(place: &EntryDifference) -> Value {
 }
 
 /// Returns kind and size of a value, never its text: it may hold secrets.
-fn side_value(held: &ValueSummary) -> Value {
-    let (kind, member) = match held {
+fn side_value(value: &ValueSummary) -> Value {
+    let (kind, member) = match value {
         ValueSummary::Nothing => return Value::Null,
         ValueSummary::Text(chars) => ("text", ("chars", Value::from(*chars))),
         ValueSummary::Scalar(json) => ("value", ("json", Value::from(json.as_str()))),

@@ -17,13 +17,13 @@ const MAX_FAULTS: usize = 20;
 const MAX_FILES: usize = 10;
 
 pub(super) fn print(
-    scene: &Workspace,
+    workspace: &Workspace,
     migration: &Migration,
     totals: &MigrationTotals,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    output.line(Tone::Strong, &format!("{} · migration check", scene.listed.name))?;
-    for (at, holding) in scene.store().databases.iter().enumerate() {
+    output.line(Tone::Strong, &format!("{} · migration check", workspace.listed.name))?;
+    for (at, holding) in workspace.store().databases.iter().enumerate() {
         let head = if at == 0 { "database   " } else { "           " };
         output.line(Tone::Plain, &format!("{head}{}", describe_database(holding)))?;
     }
@@ -202,8 +202,8 @@ fn describe_differences(places: &[EntryDifference], more: usize) -> String {
     words.join("; ") + &more
 }
 
-fn describe_side(held: &ValueSummary) -> String {
-    match held {
+fn describe_side(value: &ValueSummary) -> String {
+    match value {
         ValueSummary::Nothing => "nothing".to_owned(),
         ValueSummary::Text(chars) => format_count(*chars as u64, "char", "chars"),
         ValueSummary::Scalar(json) => json.clone(),

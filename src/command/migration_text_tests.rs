@@ -18,7 +18,7 @@ fn every_fault_names_its_entry_its_line_and_what_differs() {
         place("message.content", ValueSummary::Text(6), ValueSummary::Text(1), Some(0)),
         place("timestamp", ValueSummary::Scalar("\"t\"".into()), ValueSummary::Nothing, None),
     ];
-    let told = [
+    let reported = [
         ImportFaultKind::Lost,
         ImportFaultKind::IdTaken { taken_by_line: 2 },
         ImportFaultKind::Added,
@@ -40,5 +40,5 @@ fn every_fault_names_its_entry_its_line_and_what_differs() {
         "line 4 e3: doubled, the database has it again as zz",
         "line 4 e3: moved, it stands at another place in the database",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }

@@ -72,10 +72,10 @@ use output::Output;
 use crate::cli::{Cli, Command, StoreArgs};
 
 /// Runs a command line, including the program name, and returns the exit code.
-pub fn main(words: impl IntoIterator<Item = OsString>, around: &Invocation, output: &mut Output) -> u8 {
+pub fn main(words: impl IntoIterator<Item = OsString>, invocation: &Invocation, output: &mut Output) -> u8 {
     let words: Vec<OsString> = words.into_iter().collect();
     let (result, json) = match Cli::try_parse_from(&words) {
-        Ok(cli) => (dispatch(&cli, around, output), cli.is_json()),
+        Ok(cli) => (dispatch(&cli, invocation, output), cli.is_json()),
         Err(error) => (print_usage_error(&error, output), words.iter().any(|word| word == "--json")),
     };
     // Flush results before the failure, so that the two streams keep their order.
@@ -86,13 +86,13 @@ pub fn main(words: impl IntoIterator<Item = OsString>, around: &Invocation, outp
     failure.exit().code()
 }
 
-fn dispatch(cli: &Cli, around: &Invocation, output: &mut Output) -> Result<(), Failure> {
+fn dispatch(cli: &Cli, invocation: &Invocation, output: &mut Output) -> Result<(), Failure> {
     match &cli.command {
         Some(_) if cli.path.is_some() => {
             Err(Failure::usage("a PATH before a command: put it after the command."))
         }
-        Some(command) => run_command(command, &cli.store, around, output),
-        None => screen::run(cli, around),
+        Some(command) => run_command(command, &cli.store, invocation, output),
+        None => screen::run(cli, invocation),
     }
 }
 
@@ -109,32 +109,32 @@ fn print_usage_error(error: &clap::Error, output: &mut Output) -> Result<(), Fai
 fn run_command(
     command: &Command,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     match command {
-        Command::Sessions(args) => sessions::run(args, place, around, output),
-        Command::Tree(args) => tree::run(args, place, around, output),
-        Command::Context(args) if args.estimators => estimators::run(args, place, around, output),
-        Command::Context(args) if args.recorded => recorded::run(args, place, around, output),
-        Command::Context(args) => context::run(args, place, around, output),
-        Command::Recovery(args) => recovery::run(args, place, around, output),
-        Command::Explain(args) if args.all => explain_all::run(args, place, around, output),
-        Command::Explain(args) => explain::run(args, place, around, output),
-        Command::Simulate(args) => simulate::run(args, place, around, output),
-        Command::Replay(args) => replay::run(args, place, around, output),
-        Command::Sweep(args) => sweep::run(args, place, around, output),
-        Command::Check(args) => check::run(args, place, around, output),
-        Command::Summarize(args) => summarize::run(args, place, around, output),
-        Command::Commit(args) => commit::run(args, place, around, output),
-        Command::Undo(args) => undo::run(args, place, around, output),
-        Command::Commits(args) => commits::run(args, place, around, output),
-        Command::Compare(args) => compare::run(args, place, around, output),
-        Command::Export(args) => export::run(args, place, around, output),
-        Command::Watch(args) => watch::run(args, place, around, output),
-        Command::Rules(args) => rules::run(args, place, around, output),
+        Command::Sessions(args) => sessions::run(args, place, invocation, output),
+        Command::Tree(args) => tree::run(args, place, invocation, output),
+        Command::Context(args) if args.estimators => estimators::run(args, place, invocation, output),
+        Command::Context(args) if args.recorded => recorded::run(args, place, invocation, output),
+        Command::Context(args) => context::run(args, place, invocation, output),
+        Command::Recovery(args) => recovery::run(args, place, invocation, output),
+        Command::Explain(args) if args.all => explain_all::run(args, place, invocation, output),
+        Command::Explain(args) => explain::run(args, place, invocation, output),
+        Command::Simulate(args) => simulate::run(args, place, invocation, output),
+        Command::Replay(args) => replay::run(args, place, invocation, output),
+        Command::Sweep(args) => sweep::run(args, place, invocation, output),
+        Command::Check(args) => check::run(args, place, invocation, output),
+        Command::Summarize(args) => summarize::run(args, place, invocation, output),
+        Command::Commit(args) => commit::run(args, place, invocation, output),
+        Command::Undo(args) => undo::run(args, place, invocation, output),
+        Command::Commits(args) => commits::run(args, place, invocation, output),
+        Command::Compare(args) => compare::run(args, place, invocation, output),
+        Command::Export(args) => export::run(args, place, invocation, output),
+        Command::Watch(args) => watch::run(args, place, invocation, output),
+        Command::Rules(args) => rules::run(args, place, invocation, output),
         Command::Rule(args) => rule::run(args, output),
-        Command::Doctor(args) => doctor::run(args, place, around, output),
+        Command::Doctor(args) => doctor::run(args, place, invocation, output),
         Command::Completions { shell } => completions::run(*shell, output),
         Command::Man { command } => man::run(command.as_deref(), output),
     }

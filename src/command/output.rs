@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_go_to_their_own_stream_in_the_form_asked_for() {
+    fn errors_go_to_their_own_stream_in_the_form_requested() {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut output = Output::new(&mut out, &mut err);
         let failure = Failure::refused("no\u{7}");

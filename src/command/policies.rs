@@ -26,21 +26,25 @@ use crate::session::simulated_settings::SUMMARY_TOKENS;
 pub(super) fn requested_policies(
     policy: &[String],
     changes: &[SettingChange],
-    inspection: &LoadedSession,
+    session: &LoadedSession,
 ) -> Result<PolicySet, Failure> {
     let changed = changes.iter().filter_map(|change| Some((change.policy?, change)));
     if policy.is_empty() {
-        return Ok(changed.fold(PolicySet::of(&[Policy::Prune]), |steps, (step, _)| steps.with(step, true)));
+        return Ok(
+            changed.fold(PolicySet::of(&[Policy::Prune]), |policies, (step, _)| policies.with(step, true))
+        );
     }
-    let steps = policy.iter().fold(PolicySet::NONE, |steps, word| match word.as_str() {
+    let policies = policy.iter().fold(PolicySet::NONE, |policies, word| match word.as_str() {
         "all" => {
-            let all = Policy::visible_for(inspection.ruleset.id.rules());
-            all.into_iter().fold(steps, |steps, step| steps.with(step, true))
+            let all = Policy::visible_for(session.ruleset.id.rules());
+            all.into_iter().fold(policies, |policies, step| policies.with(step, true))
         }
-        "gateway" => inspection.gateway_policies().iter().fold(steps, |steps, step| steps.with(step, true)),
-        word => Policy::from_word(word).map_or(steps, |step| steps.with(step, true)),
+        "gateway" => {
+            session.gateway_policies().iter().fold(policies, |policies, step| policies.with(step, true))
+        }
+        word => Policy::from_word(word).map_or(policies, |step| policies.with(step, true)),
     });
-    for (step, change) in changed.filter(|(step, _)| !steps.has(*step)) {
+    for (step, change) in changed.filter(|(step, _)| !policies.has(*step)) {
         // A settings file may hold settings of policies that are off; a `--set` for one is a mistake.
         if change.origin == Provenance::Flag {
             let (key, step) = (&change.key, step.word());
@@ -49,7 +53,7 @@ pub(super) fn requested_policies(
             )));
         }
     }
-    Ok(steps)
+    Ok(policies)
 }
 
 /// Resolves `--policy` for a replay. Without it, the gateway's policies are on, and every policy with a changed
@@ -57,12 +61,12 @@ pub(super) fn requested_policies(
 pub(super) fn replay_policies(
     policy: &[String],
     changes: &[SettingChange],
-    inspection: &LoadedSession,
+    session: &LoadedSession,
 ) -> Result<PolicySet, Failure> {
     if !policy.is_empty() {
-        return requested_policies(policy, changes, inspection);
+        return requested_policies(policy, changes, session);
     }
-    Ok(crate::session::simulated_settings::default_replay_policies(inspection, changes))
+    Ok(crate::session::simulated_settings::default_replay_policies(session, changes))
 }
 
 pub(super) fn describe_check(checked: &PreflightResult) -> String {
@@ -191,8 +195,8 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
 
 /// Notes that clearing is an estimate where the provider's server does it.
 fn print_server(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
-    let steps = &preview.simulated.policies;
-    if !steps.enabled.has(Policy::Clear) || steps.clear.cleared_by == ClearedBy::Client {
+    let policies = &preview.simulated.policies;
+    if !policies.enabled.has(Policy::Clear) || policies.clear.cleared_by == ClearedBy::Client {
         return Ok(());
     }
     let words = "clearing is an estimate: the provider's server does it where the key is one of its API, and counts by \
@@ -204,10 +208,10 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
     if !preview.simulated.policies.enabled.has(Policy::Compact) {
         return Ok(());
     }
-    let inspection = &preview.inspection;
+    let session = &preview.inspection;
     output.line(Tone::Plain, "")?;
-    let Some(view) = inspection.compaction_view(&preview.plan) else {
-        let words = match inspection.ruleset.id.rules().compaction {
+    let Some(view) = session.compaction_view(&preview.plan) else {
+        let words = match session.ruleset.id.rules().compaction {
             Compaction::AfterPrevious => {
                 "compaction: nothing to do: the branch ends in a compaction, or is empty (compaction 3.1)"
             }
@@ -220,7 +224,7 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
         };
         return Ok(output.line(Tone::Strong, words)?);
     };
-    let name = inspection.index.display_id(view.first_kept);
+    let name = session.index.display_id(view.first_kept);
     output.line(Tone::Strong, &format!("compaction: cuts before {name}"))?;
     output
         .line(if view.trigger.fires { Tone::Warning } else { Tone::Dim }, &describe_trigger(&view.trigger))?;
@@ -289,7 +293,7 @@ fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)>
 }
 
 pub(super) fn policies_value(preview: &Preview) -> Value {
-    let step = |effect: &PolicyEffect| {
+    let policy = |effect: &PolicyEffect| {
         let fates =
             Fate::ALL.iter().map(|fate| (fate.word(), Value::from(effect.count(*fate)))).collect::<Object>();
         Value::from(Object::from([
@@ -304,12 +308,12 @@ pub(super) fn policies_value(preview: &Preview) -> Value {
             ("settings", Value::from(policy_settings_value(preview, effect.policy))),
         ]))
     };
-    Value::from(preview.plan.effects.iter().map(step).collect::<Vec<_>>())
+    Value::from(preview.plan.effects.iter().map(policy).collect::<Vec<_>>())
 }
 
 /// Returns the settings of a policy by key, with origin and reader; the pruner's are elsewhere.
-fn policy_settings_value(preview: &Preview, step: Policy) -> Object {
-    let rows = preview.simulated.policy_rows.iter().filter(|row| row.setting.policy == step);
+fn policy_settings_value(preview: &Preview, policy: Policy) -> Object {
+    let rows = preview.simulated.policy_rows.iter().filter(|row| row.setting.policy == policy);
     rows.map(|row| {
         let reader = match &row.setting.owner {
             SettingOwner::Gateway(path) => path.clone(),

@@ -84,17 +84,17 @@ pub(super) fn build_preview(
     leaf: Option<&str>,
     args: &PlanArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
 ) -> Result<Preview, Failure> {
     let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
-    let scene = Workspace::for_session(session, place, around)?;
+    let scene = Workspace::for_session(session, place, invocation)?;
     let now_ms = parse_time(args.now.as_deref().unwrap_or("now"), scene.now_ms).map_err(Failure::usage)?;
-    let inspection = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
-    let changes = with_learned_window(args.window, changes, &inspection)?;
-    refuse_unsupported(&changes, &inspection)?;
-    let steps = requested_policies(&args.policy, &changes, &inspection)?;
-    let mut simulated = simulate_settings(&inspection, &changes, steps);
-    let inspection = load_details(LoadedSession { window: simulated.window, ..inspection }, steps)?;
+    let loaded = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
+    let changes = with_learned_window(args.window, changes, &loaded)?;
+    refuse_unsupported(&changes, &loaded)?;
+    let policies = requested_policies(&args.policy, &changes, &loaded)?;
+    let mut simulated = simulate_settings(&loaded, &changes, policies);
+    let inspection = load_details(LoadedSession { window: simulated.window, ..loaded }, policies)?;
     let summary_length = assume_summary_length(&mut simulated, &inspection, &changes);
     let gate = inspection.gate(simulated.prune_on, &simulated.prune_settings, now_ms);
     // The user wants the effect of a threshold, not whether this moment allows it, so a closed gate is only reported.
@@ -121,27 +121,27 @@ pub(super) fn build_preview(
 }
 
 /// Loads the message details where a policy needs more than sizes.
-fn load_details(inspection: LoadedSession, steps: PolicySet) -> Result<LoadedSession, Failure> {
-    if !steps.uses_features(inspection.ruleset.id.rules()) && !steps.has(Policy::Compact) {
-        return Ok(inspection);
+fn load_details(session: LoadedSession, policies: PolicySet) -> Result<LoadedSession, Failure> {
+    if !policies.uses_features(session.ruleset.id.rules()) && !policies.has(Policy::Compact) {
+        return Ok(session);
     }
-    inspection.load_details().map_err(|error| Failure::unreadable(error.to_string()))
+    session.load_details().map_err(|error| Failure::unreadable(error.to_string()))
 }
 
 /// Uses the average of earlier summaries as the next summary's length, unless the length is set.
 fn assume_summary_length(
     simulated: &mut SimulatedSettings,
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     changes: &[SettingChange],
 ) -> SummaryLength {
     if changes.iter().any(|change| change.key == SUMMARY_TOKENS) {
         return SummaryLength::Configured;
     }
     let compacts = simulated.policies.enabled.has(Policy::Compact);
-    let Some(closer) = inspection.details.as_ref().filter(|_| compacts) else {
+    let Some(details) = session.details.as_ref().filter(|_| compacts) else {
         return SummaryLength::Assumed;
     };
-    let assumed = assumed_summary(&closer.branch, simulated.policies.compaction.reserve_tokens);
+    let assumed = assumed_summary(&details.branch, simulated.policies.compaction.reserve_tokens);
     simulated.set_summary_tokens(assumed.tokens as u64);
     if assumed.is_average { SummaryLength::EarlierAverage } else { SummaryLength::Assumed }
 }
@@ -260,20 +260,17 @@ pub(super) fn format_value(unit: Option<Unit>, value: &Value) -> String {
     }
 }
 
-fn describe_gate(gate: Gate, inspection: &LoadedSession) -> String {
+fn describe_gate(gate: Gate, session: &LoadedSession) -> String {
     match gate {
         Gate::Open { idle_ms } => {
             format!("{} since the last call, the ttl has passed", format_duration(idle_ms))
         }
         Gate::Off => "contextPruning.mode is not cache-ttl".to_owned(),
         Gate::NoPruner => {
-            format!("{} prunes nothing, whatever is configured", inspection.ruleset.id.display_name())
+            format!("{} prunes nothing, whatever is configured", session.ruleset.id.display_name())
         }
         Gate::NotEligible => {
-            format!(
-                "{}/{} is not among the providers whose cache it knows",
-                inspection.provider, inspection.model
-            )
+            format!("{}/{} is not among the providers whose cache it knows", session.provider, session.model)
         }
         Gate::NeverTouched => {
             "no run has recorded a call yet, so the gateway never prunes this session".to_owned()

@@ -22,25 +22,25 @@ const MAX_LIST_ITEMS: usize = 5;
 pub(super) fn run(
     args: &ContextViewArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let named = &args.context.target;
-    let scene = Workspace::for_session(&named.session, place, around)?;
-    let inspection = scene.open_session(&named.session)?;
-    let recorded = read_run(&inspection, args.run.unwrap_or(1)).map_err(|error| match error {
+    let workspace = Workspace::for_session(&named.session, place, invocation)?;
+    let session = workspace.open_session(&named.session)?;
+    let recorded = read_run(&session, args.run.unwrap_or(1)).map_err(|error| match error {
         RunError::NoSuchRun { .. } => Failure::usage(error.to_string()),
         _ => Failure::unreadable(error.to_string()),
     })?;
     if named.json {
-        return Ok(output.json(report_json(&inspection, &recorded))?);
+        return Ok(output.json(report_json(&session, &recorded))?);
     }
-    print_session_header(output, &inspection, inspection.window)?;
+    print_session_header(output, &session, session.window)?;
     writeln!(output)?;
-    print(&inspection, &recorded, output)
+    print(&session, &recorded, output)
 }
 
-fn print(inspection: &LoadedSession, recorded: &RecordedContext, output: &mut Output) -> Result<(), Failure> {
+fn print(session: &LoadedSession, recorded: &RecordedContext, output: &mut Output) -> Result<(), Failure> {
     let RecordedContext::Run(run) = recorded else {
         output.line(Tone::Warning, &describe_verdict(recorded))?;
         return Ok(output.line(Tone::Dim, explain_absence(recorded))?);
@@ -55,7 +55,7 @@ fn print(inspection: &LoadedSession, recorded: &RecordedContext, output: &mut Ou
     };
     output.line(tone, &describe_verdict(recorded))?;
     if let RunOutcome::Compared(all) = &run.outcome {
-        print_comparison(inspection, run, all, output)?;
+        print_comparison(session, run, all, output)?;
     }
     writeln!(output)?;
     let note = "The recording holds the list at the start of the run, before the trimming of each call.";
@@ -135,7 +135,7 @@ fn describe_comparison(all: &RecordingComparison) -> String {
 }
 
 fn print_comparison(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     run: &RecordedRun,
     all: &RecordingComparison,
     output: &mut Output,
@@ -150,26 +150,22 @@ fn print_comparison(
         output.line(Tone::Plain, "  The gateway sent the list without its usual repairs.")?;
     }
     if let Some(orphan) = run.merged_orphan {
-        let name = inspection.index.display_id(orphan);
+        let name = session.index.display_id(orphan);
         output.line(Tone::Plain, &format!("  The prompt repeats the unanswered user message {name}."))?;
     }
     let cuts: Vec<String> = all.cuts.iter().map(|cut| format!("{} ({})", cut.path, cut.reason)).collect();
     print_list("cut", &cuts, output)?;
     print_list("redacted", &all.redacted, output)?;
     let Some(difference) = &all.difference else { return Ok(()) };
-    print_difference(inspection, difference, output)?;
+    print_difference(session, difference, output)?;
     run.cause.map_or(Ok(()), |cause| Ok(output.line(Tone::Plain, &format!("  {}", cause.description()))?))
 }
 
-fn print_difference(
-    inspection: &LoadedSession,
-    own: &Difference,
-    output: &mut Output,
-) -> Result<(), Failure> {
+fn print_difference(session: &LoadedSession, own: &Difference, output: &mut Output) -> Result<(), Failure> {
     let side = |side: &Option<DifferingMessage>| match side {
         None => "no message".to_owned(),
         Some(side) => {
-            let entry = side.entry.map(|entry| format!("{} ", inspection.index.display_id(entry)));
+            let entry = side.entry.map(|entry| format!("{} ", session.index.display_id(entry)));
             format!(
                 "{}{} of {} chars",
                 entry.unwrap_or_default(),
@@ -183,8 +179,7 @@ fn print_difference(
     print_list("differs", &own.paths, output)?;
     let positions: Vec<String> = own.only_recorded.iter().map(|at| format!("#{at}")).collect();
     print_list("only recorded", &positions, output)?;
-    let names: Vec<String> =
-        own.only_rebuilt.iter().map(|entry| inspection.index.display_id(*entry)).collect();
+    let names: Vec<String> = own.only_rebuilt.iter().map(|entry| session.index.display_id(*entry)).collect();
     print_list("only in the transcript", &names, output)
 }
 

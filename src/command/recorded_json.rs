@@ -9,9 +9,9 @@ use crate::report::recorded_context::{
 };
 use crate::session::LoadedSession;
 
-pub(super) fn report_json(inspection: &LoadedSession, recorded: &RecordedContext) -> Object {
+pub(super) fn report_json(session: &LoadedSession, recorded: &RecordedContext) -> Object {
     let mut answer = Object::from([
-        ("session", session_json(&inspection.item)),
+        ("session", session_json(&session.item)),
         ("verdict", Value::from(verdict_name(recorded))),
         ("message", Value::from(describe_verdict(recorded).replace('\u{a0}', " "))),
     ]);
@@ -27,7 +27,7 @@ pub(super) fn report_json(inspection: &LoadedSession, recorded: &RecordedContext
     };
     answer.set("run", run_value(run));
     let context = match &run.outcome {
-        RunOutcome::Compared(all) => comparison_value(inspection, run, all),
+        RunOutcome::Compared(all) => comparison_value(session, run, all),
         _ => Value::Null,
     };
     answer.set("context", context);
@@ -67,7 +67,7 @@ fn run_value(run: &RecordedRun) -> Value {
     ]))
 }
 
-fn comparison_value(inspection: &LoadedSession, run: &RecordedRun, all: &RecordingComparison) -> Value {
+fn comparison_value(session: &LoadedSession, run: &RecordedRun, all: &RecordingComparison) -> Value {
     let repair =
         |name: &str, count: usize| Object::from([("name", Value::from(name)), ("count", Value::from(count))]);
     let repairs = all.repairs.iter().map(|own| Value::from(repair(own.name, own.count)));
@@ -82,27 +82,24 @@ fn comparison_value(inspection: &LoadedSession, run: &RecordedRun, all: &Recordi
         ("repaired", Value::from(all.repaired)),
         ("repairs", repairs.collect::<Vec<_>>().into()),
         ("unrepaired", Value::from(all.unrepaired)),
-        ("mergedOrphan", Value::from(run.merged_orphan.map(|entry| inspection.index.display_id(entry)))),
+        ("mergedOrphan", Value::from(run.merged_orphan.map(|entry| session.index.display_id(entry)))),
         ("cuts", cuts.collect::<Vec<_>>().into()),
         ("redacted", text_values(&all.redacted)),
-        (
-            "difference",
-            Value::from(all.difference.as_ref().map(|own| difference_value(inspection, run, own))),
-        ),
+        ("difference", Value::from(all.difference.as_ref().map(|own| difference_value(session, run, own)))),
     ]))
 }
 
-fn difference_value(inspection: &LoadedSession, run: &RecordedRun, own: &Difference) -> Value {
+fn difference_value(session: &LoadedSession, run: &RecordedRun, own: &Difference) -> Value {
     let side = |side: &Option<DifferingMessage>| {
         Value::from(side.as_ref().map(|side| {
             Object::from([
-                ("entry", Value::from(side.entry.map(|entry| inspection.index.display_id(entry)))),
+                ("entry", Value::from(side.entry.map(|entry| session.index.display_id(entry)))),
                 ("role", Value::from(side.role.as_str())),
                 ("chars", Value::from(side.chars)),
             ])
         }))
     };
-    let names = own.only_rebuilt.iter().map(|entry| Value::from(inspection.index.display_id(*entry)));
+    let names = own.only_rebuilt.iter().map(|entry| Value::from(session.index.display_id(*entry)));
     Value::from(Object::from([
         ("position", Value::from(own.position)),
         ("recorded", side(&own.recorded)),

@@ -25,51 +25,51 @@ use crate::session::LoadedSession;
 pub(super) fn run(
     args: &SessionArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let inspection = Workspace::for_session(&args.session, place, around)?.open_session(&args.session)?;
-    let inspection = require_context(inspection)?;
-    let view = load_recovery(&inspection).map_err(|error| Failure::unreadable(error.to_string()))?;
+    let session = Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session)?;
+    let session = require_context(session)?;
+    let view = load_recovery(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.json {
-        return Ok(output.json(report_json(&inspection, &view))?);
+        return Ok(output.json(report_json(&session, &view))?);
     }
-    print(&inspection, &view, output)
+    print(&session, &view, output)
 }
 
 /// Returns the limit in chars for one tool result under the session's ruleset.
-fn max_result_chars(inspection: &LoadedSession) -> f64 {
-    max_result_chars_under(inspection.ruleset.id.rules(), inspection.window.tokens)
+fn max_result_chars(session: &LoadedSession) -> f64 {
+    max_result_chars_under(session.ruleset.id.rules(), session.window.tokens)
 }
 
-fn report_json(inspection: &LoadedSession, view: &RecoveryView) -> Object {
-    let entry = |ix: Option<_>| Value::from(ix.map(|ix| inspection.index.display_id(ix)));
+fn report_json(session: &LoadedSession, view: &RecoveryView) -> Object {
+    let entry = |ix: Option<_>| Value::from(ix.map(|ix| session.index.display_id(ix)));
     let settings = Object::from([
-        ("enabled", Value::from(inspection.configured_settings.compaction.enabled)),
-        ("mode", Value::from(inspection.limits.compaction_mode.as_str())),
-        ("reserveTokens", number_value(inspection.configured_settings.compaction.reserve_tokens)),
-        ("keepRecentTokens", number_value(inspection.configured_settings.compaction.keep_recent_tokens)),
-        ("maxResultChars", number_value(max_result_chars(inspection))),
-        ("runtimeWindow", number_value(inspection.limits.runtime_window)),
+        ("enabled", Value::from(session.configured_settings.compaction.enabled)),
+        ("mode", Value::from(session.limits.compaction_mode.as_str())),
+        ("reserveTokens", number_value(session.configured_settings.compaction.reserve_tokens)),
+        ("keepRecentTokens", number_value(session.configured_settings.compaction.keep_recent_tokens)),
+        ("maxResultChars", number_value(max_result_chars(session))),
+        ("runtimeWindow", number_value(session.limits.runtime_window)),
     ]);
-    let lent = borrowed_rules(inspection.ruleset.id);
+    let lent = borrowed_rules(session.ruleset.id);
     let attempts = view.expected.attempts.iter().enumerate();
-    let attempts = attempts.map(|(at, attempt)| attempt_value(inspection, view, at, attempt));
+    let attempts = attempts.map(|(at, attempt)| attempt_value(session, view, at, attempt));
     let recorded = view.events.iter().map(|seen| {
         Value::from(Object::from([
             ("what", Value::from(seen.as_str())),
             ("entry", entry(seen.entry())),
-            ("time", seen.entry().map_or(Value::Null, |ix| number_value(inspection.index.entry(ix).time_ms))),
+            ("time", seen.entry().map_or(Value::Null, |ix| number_value(session.index.entry(ix).time_ms))),
         ]))
     });
     Object::from([
-        ("session", session_json(&inspection.item)),
-        ("window", window_value(inspection.window)),
+        ("session", session_json(&session.item)),
+        ("window", window_value(session.window)),
         ("compaction", Value::from(settings)),
-        ("ruleset", ruleset_json(&inspection.ruleset)),
-        ("rulesOf", Value::from(lent.map_or(inspection.ruleset.id, |lent| lent.ruleset).id())),
+        ("ruleset", ruleset_json(&session.ruleset)),
+        ("rulesOf", Value::from(lent.map_or(session.ruleset.id, |lent| lent.ruleset).id())),
         ("happened", Value::from(view.is_recorded())),
-        ("overflow", refusal_value(inspection, &view.refusal)),
+        ("overflow", refusal_value(session, &view.refusal)),
         ("earlierOverflows", Value::from(view.earlier_overflows)),
         ("attempts", Value::from(attempts.collect::<Vec<_>>())),
         ("ending", ending_value(view.expected.ending)),
@@ -77,7 +77,7 @@ fn report_json(inspection: &LoadedSession, view: &RecoveryView) -> Object {
     ])
 }
 
-fn refusal_value(inspection: &LoadedSession, refusal: &RefusedCall) -> Value {
+fn refusal_value(session: &LoadedSession, refusal: &RefusedCall) -> Value {
     let text = refusal.text.as_str();
     let detectors = Object::from([
         ("runtime", Value::from(pi::is_overflow(text))),
@@ -88,7 +88,7 @@ fn refusal_value(inspection: &LoadedSession, refusal: &RefusedCall) -> Value {
         ("transient", Value::from(is_transient(text) && !pi::is_overflow(text))),
     ]);
     Value::from(Object::from([
-        ("entry", Value::from(refusal.entry.map(|ix| inspection.index.display_id(ix)))),
+        ("entry", Value::from(refusal.entry.map(|ix| session.index.display_id(ix)))),
         ("source", Value::from(refusal.source.name())),
         ("text", Value::from(text)),
         ("time", number_value(refusal.time_ms)),
@@ -98,18 +98,18 @@ fn refusal_value(inspection: &LoadedSession, refusal: &RefusedCall) -> Value {
     ]))
 }
 
-fn attempt_value(inspection: &LoadedSession, view: &RecoveryView, at: usize, attempt: &Attempt) -> Value {
+fn attempt_value(session: &LoadedSession, view: &RecoveryView, at: usize, attempt: &Attempt) -> Value {
     let head = view.rows.iter().position(|row| row.kind == RowKind::Attempt(at + 1)).unwrap_or(0);
     let rows = view.rows.iter().skip(head + 1);
-    let steps = attempt.steps.iter().zip(rows).map(|(step, row)| step_value(inspection, step, row));
+    let policies = attempt.steps.iter().zip(rows).map(|(policy, row)| step_value(session, policy, row));
     Value::from(Object::from([
         ("number", Value::from(at + 1)),
-        ("steps", Value::from(steps.collect::<Vec<_>>())),
+        ("steps", Value::from(policies.collect::<Vec<_>>())),
     ]))
 }
 
-fn step_value(inspection: &LoadedSession, step: &RecoveryStep, row: &RecoveryRow) -> Value {
-    let (kind, outcome) = match step {
+fn step_value(session: &LoadedSession, policy: &RecoveryStep, row: &RecoveryRow) -> Value {
+    let (kind, outcome) = match policy {
         RecoveryStep::Refused { .. } => ("call", "refused"),
         RecoveryStep::Answered { .. } => ("call", "answered"),
         RecoveryStep::Retried => ("call", "retried"),
@@ -131,19 +131,19 @@ fn step_value(inspection: &LoadedSession, step: &RecoveryStep, row: &RecoveryRow
         ("why", Value::from(row.explanation.replace(DIGIT_SEPARATOR, " "))),
         ("shown", Value::from(row.observed.is_some())),
     ]);
-    match step {
+    match policy {
         RecoveryStep::Compaction {
             outcome: CompactionOutcome::Done { summarised, first_kept, kept_tokens, lost, request_kept },
             ..
         } => {
             object.set("summarised", Value::from(*summarised));
-            object.set("firstKept", Value::from(inspection.index.display_id(*first_kept)));
+            object.set("firstKept", Value::from(session.index.display_id(*first_kept)));
             object.set("keptTokens", number_value(*kept_tokens));
             object.set("lost", Value::from(*lost));
             object.set("requestKept", Value::from(*request_kept));
         }
         RecoveryStep::Truncation { limit, cut, loses_kept } => {
-            let cut = cut.iter().map(|ix| Value::from(inspection.index.display_id(*ix)));
+            let cut = cut.iter().map(|ix| Value::from(session.index.display_id(*ix)));
             object.set("limitChars", number_value(*limit));
             object.set("cut", Value::from(cut.collect::<Vec<_>>()));
             object.set("losesKept", Value::from(*loses_kept));
@@ -171,13 +171,13 @@ fn ending_value(ending: Ending) -> Value {
     ]))
 }
 
-fn print(inspection: &LoadedSession, view: &RecoveryView, output: &mut Output) -> Result<(), Failure> {
-    print_session_header(output, inspection, inspection.window)?;
+fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> Result<(), Failure> {
+    print_session_header(output, session, session.window)?;
     let refusal = &view.refusal;
     let head = match refusal.entry {
         Some(ix) => {
             let tokens = refusal.tokens.map(|tokens| format!(" · {} tokens", format_number(tokens)));
-            let name = inspection.index.display_id(ix);
+            let name = session.index.display_id(ix);
             format!("overflow at {name} · {}{}", format_time(refusal.time_ms), tokens.unwrap_or_default())
         }
         None => "no overflow is recorded: this is what the next one would lead to".to_owned(),
@@ -195,21 +195,21 @@ fn print(inspection: &LoadedSession, view: &RecoveryView, output: &mut Output) -
     }
     let line = format!(
         "compaction {} · reserve {} · keeps {} · a result may have {} chars",
-        inspection.limits.compaction_mode.as_str(),
-        format_number(inspection.configured_settings.compaction.reserve_tokens.max(0.0) as u64),
-        format_number(inspection.configured_settings.compaction.keep_recent_tokens.max(0.0) as u64),
-        format_number(max_result_chars(inspection).max(0.0) as u64),
+        session.limits.compaction_mode.as_str(),
+        format_number(session.configured_settings.compaction.reserve_tokens.max(0.0) as u64),
+        format_number(session.configured_settings.compaction.keep_recent_tokens.max(0.0) as u64),
+        format_number(max_result_chars(session).max(0.0) as u64),
     );
     output.line(Tone::Dim, &line)?;
-    if let Some(lent) = borrowed_rules(inspection.ruleset.id) {
+    if let Some(lent) = borrowed_rules(session.ruleset.id) {
         output.line(Tone::Warning, lent.reason)?;
     }
     writeln!(output)?;
-    table(inspection, view).print(output, "")?;
+    table(session, view).print(output, "")?;
     print_explanations(view, output)
 }
 
-fn table(inspection: &LoadedSession, view: &RecoveryView) -> Table {
+fn table(session: &LoadedSession, view: &RecoveryView) -> Table {
     let mut columns = vec![("expected", Align::Left), ("tokens", Align::Right), ("rule", Align::Left)];
     if view.is_recorded() {
         columns.extend([("recorded", Align::Left), ("entry", Align::Left)]);
@@ -234,8 +234,7 @@ fn table(inspection: &LoadedSession, view: &RecoveryView) -> Table {
         if view.is_recorded() {
             let shown = row.observed.as_deref().map(with_commas);
             let shown = shown.as_deref().unwrap_or(if head { "" } else { "—" });
-            let entry =
-                row.entry.filter(|_| row.observed.is_some()).map(|ix| inspection.index.display_id(ix));
+            let entry = row.entry.filter(|_| row.observed.is_some()).map(|ix| session.index.display_id(ix));
             cells.push(Cell::new(shown, if row.observed.is_some() { Tone::Plain } else { Tone::Dim }));
             cells.push(Cell::new(&entry.unwrap_or_default(), Tone::Dim));
         }
@@ -257,10 +256,10 @@ fn row_tone(row: &RecoveryRow) -> Tone {
 /// Prints each explanation of a row once.
 fn print_explanations(view: &RecoveryView, output: &mut Output) -> Result<(), Failure> {
     writeln!(output)?;
-    let mut told: Vec<&str> = Vec::new();
+    let mut reported: Vec<&str> = Vec::new();
     for row in view.rows.iter().filter(|row| !matches!(row.kind, RowKind::Attempt(_))) {
-        if !told.contains(&row.explanation.as_str()) {
-            told.push(&row.explanation);
+        if !reported.contains(&row.explanation.as_str()) {
+            reported.push(&row.explanation);
             output.line(
                 Tone::Plain,
                 &format!(

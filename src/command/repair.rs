@@ -16,9 +16,9 @@ pub(super) struct Repair {
 }
 
 /// Repairs every interrupted commit of a store.
-pub(super) fn settle_unfinished(scene: &Workspace) -> Vec<Repair> {
+pub(super) fn settle_unfinished(workspace: &Workspace) -> Vec<Repair> {
     let mut repairs = Vec::new();
-    for path in unfinished_commit_paths(scene.store()) {
+    for path in unfinished_commit_paths(workspace.store()) {
         // Another process may have finished the commit meanwhile.
         if let Some(result) = recover_commit(&path, 0, &SystemClock, &SystemDisk).transpose() {
             repairs.push(Repair { path, result });

@@ -67,35 +67,35 @@ pub(super) fn replay_session(
     leaf: Option<&str>,
     args: &ReplaySettingsArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
 ) -> Result<ReplayReport, Failure> {
     let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
-    let scene = Workspace::for_session(session, place, around)?;
-    let inspection = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
-    let changes = with_learned_window(args.window, changes, &inspection)?;
-    refuse_unsupported(&changes, &inspection)?;
+    let workspace = Workspace::for_session(session, place, invocation)?;
+    let loaded = require_context(at_leaf(&workspace, workspace.open_session(session)?, leaf)?)?;
+    let changes = with_learned_window(args.window, changes, &loaded)?;
+    refuse_unsupported(&changes, &loaded)?;
     let own = match place.ruleset {
-        Some(_) => load_under_writer_ruleset(session, leaf, &inspection, place, around)?,
+        Some(_) => load_under_writer_ruleset(session, leaf, &loaded, place, invocation)?,
         None => Err(None),
     };
     let (own, shared_rules) = match own {
         Ok(own) => (Some(own), None),
         Err(shared) => (None, shared),
     };
-    let mut steps = replay_policies(&args.policy, &changes, &inspection)?;
+    let mut policies = replay_policies(&args.policy, &changes, &loaded)?;
     if args.policy.is_empty() {
         // The other version would have compacted elsewhere, so its compaction is simulated too.
-        steps = steps.with(Policy::Compact, steps.has(Policy::Compact) || own.is_some());
+        policies = policies.with(Policy::Compact, policies.has(Policy::Compact) || own.is_some());
     }
-    let mut simulated = simulate_settings(&inspection, &changes, steps);
-    let mut material = read_inputs(&inspection, steps)?;
+    let mut simulated = simulate_settings(&loaded, &changes, policies);
+    let mut material = read_inputs(&loaded, policies)?;
     if args.policy.is_empty() {
         let set = changes.iter().filter_map(|change| change.policy).collect::<Vec<_>>();
         let doubted = own.as_ref().map_or(material.contradicted_policies, |own| own.1.contradicted_policies);
         let left_out = doubted.without(PolicySet::of(&set));
         simulated.policies.enabled = simulated.policies.enabled.without(left_out);
     }
-    let inspection = LoadedSession { window: simulated.window, ..inspection };
+    let inspection = LoadedSession { window: simulated.window, ..loaded };
     let other = simulated.replay_settings();
     let replay = match &own {
         Some(own) => material.replay_beside(own, &inspection, &other),
@@ -114,8 +114,8 @@ pub(super) fn replay_session(
     })
 }
 
-fn read_inputs(inspection: &LoadedSession, steps: PolicySet) -> Result<ReplayInputs, Failure> {
-    ReplayInputs::read(inspection, steps).map_err(|error| Failure::unreadable(error.to_string()))
+fn read_inputs(session: &LoadedSession, policies: PolicySet) -> Result<ReplayInputs, Failure> {
+    ReplayInputs::read(session, policies).map_err(|error| Failure::unreadable(error.to_string()))
 }
 
 /// Loads the session under the version that wrote it, if `--ruleset` names another one: the replay then compares the
@@ -124,19 +124,19 @@ fn read_inputs(inspection: &LoadedSession, steps: PolicySet) -> Result<ReplayInp
 fn load_under_writer_ruleset(
     session: &str,
     leaf: Option<&str>,
-    inspection: &LoadedSession,
+    loaded: &LoadedSession,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
 ) -> Result<WriterSession, Failure> {
     let place = StoreArgs { ruleset: None, ..place.clone() };
-    let scene = Workspace::for_session(session, &place, around)?;
-    let own = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
-    let (own_rules, rules) = (own.ruleset.id, inspection.ruleset.id);
+    let workspace = Workspace::for_session(session, &place, invocation)?;
+    let own = require_context(at_leaf(&workspace, workspace.open_session(session)?, leaf)?)?;
+    let (own_rules, rules) = (own.ruleset.id, loaded.ruleset.id);
     let unknown = own.ruleset.provenance == Provenance::Default && !rules.is_pi();
     if unknown || own_rules == rules || own_rules.is_pi() || rules.is_pi() {
         return Ok(Err(unknown.then_some(SharedRules::WriterUnknown)));
     }
-    if own.context.path != inspection.context.path {
+    if own.context.path != loaded.context.path {
         return Ok(Err(Some(SharedRules::OtherPath)));
     }
     let inputs = read_inputs(&own, own.gateway_policies())?;
@@ -146,11 +146,11 @@ fn load_under_writer_ruleset(
 pub(super) fn run(
     args: &ReplayArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let replayed =
-        replay_session(&args.target.session, args.leaf.as_deref(), &args.overrides, place, around)?;
+        replay_session(&args.target.session, args.leaf.as_deref(), &args.overrides, place, invocation)?;
     if args.target.json {
         return Ok(output.json(report_json(&replayed))?);
     }
@@ -184,9 +184,9 @@ fn print_timeline(replayed: ReplayReport, output: &mut Output) -> Result<(), Fai
     for (tone, line) in remarks(&replayed, &replayed.replay.totals()) {
         output.line(tone, &format!("{line}."))?;
     }
-    let ReplayReport { inspection, simulated, inputs: material, replay, .. } = replayed;
+    let ReplayReport { inspection: session, simulated, inputs: material, replay, .. } = replayed;
     let settings = simulated.replay_settings();
-    let timeline = Timeline::from_replay(inspection, material, settings, replay);
+    let timeline = Timeline::from_replay(session, material, settings, replay);
     for line in timeline.describe() {
         output.line(Tone::Plain, &with_commas(&line))?;
     }
@@ -217,12 +217,12 @@ fn print_summary(replayed: &ReplayReport, output: &mut Output) -> Result<(), Fai
     writeln!(output)?;
     let mut table = Table::new(&[("", Align::Left), ("recorded", Align::Right), ("simulated", Align::Right)]);
     let window = round_tokens(replayed.inputs.provider_window);
-    let lanes = [&replayed.replay.recorded, &replayed.replay.simulated];
+    let traces = [&replayed.replay.recorded, &replayed.replay.simulated];
     let mut rows: Vec<(&str, [String; 2])> = vec![
         ("calls", totals.map(|total| format_number(total.calls as u64))),
         ("that did not fit", totals.map(|total| format_number(total.overflows as u64))),
         ("  nor in the end", totals.map(|total| format_number(total.failed as u64))),
-        ("largest prompt", [0, 1].map(|lane| describe_peak(&totals[lane], lanes[lane], window))),
+        ("largest prompt", [0, 1].map(|trace| describe_peak(&totals[trace], traces[trace], window))),
         ("compactions", totals.map(|total| format_number(total.compactions as u64))),
         ("freed by each call's steps", totals.map(|total| format_estimate(round_tokens(total.freed_tokens)))),
     ];
@@ -252,11 +252,11 @@ fn cost_rows(totals: &[TraceTotals; 2]) -> Vec<(&'static str, [String; 2])> {
 }
 
 /// Formats the largest answered prompt, followed by a refused prompt if that is larger.
-fn describe_peak(total: &TraceTotals, lane: &[CallReplay], window: u64) -> String {
+fn describe_peak(total: &TraceTotals, trace: &[CallReplay], window: u64) -> String {
     let of = |(size, at): (f64, Option<usize>)| {
         let at = at?;
         Some((
-            format_tokens(lane.get(at)?, round_tokens(size)),
+            format_tokens(trace.get(at)?, round_tokens(size)),
             format_percent(round_tokens(size), window),
             at,
         ))
@@ -310,7 +310,7 @@ fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, Str
 
 /// Reports conflicts between record, settings and provider.
 fn discrepancies(replayed: &ReplayReport) -> Vec<(Tone, String)> {
-    let ReplayReport { inspection, simulated, inputs: material, replay, .. } = replayed;
+    let ReplayReport { inspection: session, simulated, inputs: material, replay, .. } = replayed;
     let mut lines = Vec::new();
     let shared = replayed.shared_rules.map(|shared| match shared {
         SharedRules::WriterUnknown => {
@@ -321,23 +321,23 @@ fn discrepancies(replayed: &ReplayReport) -> Vec<(Tone, String)> {
         }
     });
     lines.extend(shared.map(|line| (Tone::Warning, line.to_owned())));
-    if material.provider_window < inspection.limits.runtime_window {
+    if material.provider_window < session.limits.runtime_window {
         let window = format_number(round_tokens(material.provider_window));
         let line = format!(
             "a refusal says that the provider takes {window} tokens, not as many as the gateway believes"
         );
         lines.push((Tone::Warning, line));
     }
-    if material.provider_window > inspection.limits.runtime_window {
+    if material.provider_window > session.limits.runtime_window {
         let window = format_number(round_tokens(material.provider_window));
-        let believed = format_number(round_tokens(inspection.limits.runtime_window));
+        let believed = format_number(round_tokens(session.limits.runtime_window));
         let line = format!(
             "prompts of up to {window} tokens were answered: so many fit, though the gateway believes {believed}"
         );
         lines.push((Tone::Warning, line));
     }
-    lines.extend(material.contradicted_policies.iter().map(|step| {
-        let word = step.word();
+    lines.extend(material.contradicted_policies.iter().map(|policy| {
+        let word = policy.word();
         let line = format!(
             "the provider's counts show that `{word}` did nothing here: left out of the record, and unless --policy names it"
         );

@@ -12,7 +12,7 @@ use crate::replay::{
 
 pub(super) fn report_json(replayed: &ReplayReport) -> Object {
     let ReplayReport {
-        inspection,
+        inspection: session,
         simulated,
         inputs: material,
         replay,
@@ -27,23 +27,23 @@ pub(super) fn report_json(replayed: &ReplayReport) -> Object {
         ("recorded", totals_value(&recorded_total)),
         ("simulated", totals_value(&simulated_total)),
     ]);
-    let steps = simulated.policies.enabled.iter().map(|step| Value::from(step.word()));
+    let policies = simulated.policies.enabled.iter().map(|policy| Value::from(policy.word()));
     let touches = if replay.touches_recorded { "recorded" } else { "assumed" };
     let fit = material.fit_error.map_or(Value::Null, |error| Value::Number((error * 1000.0).round() / 10.0));
     Object::from([
-        ("session", session_json(&inspection.item)),
-        ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.display_id(leaf)))),
-        ("ruleset", ruleset_json(&inspection.ruleset)),
-        ("recordedRuleset", ruleset_json(written_by.as_ref().unwrap_or(&inspection.ruleset))),
-        ("window", window_value(inspection.window)),
+        ("session", session_json(&session.item)),
+        ("leaf", Value::from(session.context.leaf.map(|leaf| session.index.display_id(leaf)))),
+        ("ruleset", ruleset_json(&session.ruleset)),
+        ("recordedRuleset", ruleset_json(written_by.as_ref().unwrap_or(&session.ruleset))),
+        ("window", window_value(session.window)),
         ("providerWindow", number_value(material.provider_window)),
         ("retention", Value::from(material.retention.as_str())),
         ("touches", Value::from(touches)),
         ("fitErrorPercent", fit),
-        ("policy", Value::from(steps.collect::<Vec<_>>())),
+        ("policy", Value::from(policies.collect::<Vec<_>>())),
         (
             "contradicted",
-            Value::from(doubted.iter().map(|step| Value::from(step.word())).collect::<Vec<_>>()),
+            Value::from(doubted.iter().map(|policy| Value::from(policy.word())).collect::<Vec<_>>()),
         ),
         ("calls", Value::from(calls.collect::<Vec<_>>())),
         ("totals", Value::from(totals)),

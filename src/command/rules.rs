@@ -16,13 +16,13 @@ use crate::js::{Object, Value};
 pub(super) fn run(
     args: &RulesArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     if args.releases {
         return show_releases(args.json, output);
     }
-    let chosen = choose_ruleset(args.path.as_deref(), place, around)?;
+    let chosen = choose_ruleset(args.path.as_deref(), place, invocation)?;
     let other = args.diff.as_deref().map(|text| {
         RulesetChoice::from_version(text, Provenance::Flag)
             .map_err(|error| Failure::usage(format!("--diff: {error}")))
@@ -37,11 +37,11 @@ pub(super) fn run(
 fn choose_ruleset(
     path: Option<&Path>,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
 ) -> Result<RulesetChoice, Failure> {
-    match requested_ruleset(place, &profile_environment(place, around)?)? {
+    match requested_ruleset(place, &profile_environment(place, invocation)?)? {
         Some(chosen) => Ok(chosen),
-        None => Ok(Workspace::from_path(path, place, around)?.store().ruleset.clone()),
+        None => Ok(Workspace::from_path(path, place, invocation)?.store().ruleset.clone()),
     }
 }
 
@@ -177,7 +177,7 @@ fn show_releases(json: bool, output: &mut Output) -> Result<(), Failure> {
     for ruleset in Ruleset::all_known() {
         let releases: Vec<String> = ruleset
             .releases()
-            .map(|(release, asked)| format!("{release}{}", if asked { "*" } else { "" }))
+            .map(|(release, requested)| format!("{release}{}", if requested { "*" } else { "" }))
             .collect();
         let releases =
             if releases.is_empty() { ruleset.display_name().to_owned() } else { releases.join(" ") };
@@ -201,11 +201,11 @@ fn removed_key_value(key: &ConfigKey) -> Value {
 }
 
 fn releases_value(ruleset: Ruleset) -> Value {
-    let release = |(release, asked): (&str, bool)| {
+    let release = |(release, requested): (&str, bool)| {
         let version = format!("2026.{release}");
         Value::Object(Object::from([
             ("version", Value::from(version.as_str())),
-            ("opened", Value::Bool(asked)),
+            ("opened", Value::Bool(requested)),
         ]))
     };
     Value::Array(ruleset.releases().map(release).collect())

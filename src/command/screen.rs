@@ -15,20 +15,20 @@ use crate::session::store_location::StoreRequest;
 use crate::ui::glyphs::needs_ascii;
 use crate::write::summary::writer::SummaryWriter;
 
-pub(super) fn run(cli: &Cli, around: &Invocation) -> Result<(), Failure> {
+pub(super) fn run(cli: &Cli, invocation: &Invocation) -> Result<(), Failure> {
     let place = match resolve_place(cli.path.as_deref(), &cli.store)? {
         StoreRequest::Default => {
-            session_from_env(&cli.store, &around.env).map_or(StoreRequest::Default, StoreRequest::Path)
+            session_from_env(&cli.store, &invocation.env).map_or(StoreRequest::Default, StoreRequest::Path)
         }
         place => place,
     };
-    if let Some(path) = cli.path.as_deref().filter(|path| is_mistyped_command(path, &around.env.cwd)) {
+    if let Some(path) = cli.path.as_deref().filter(|path| is_mistyped_command(path, &invocation.env.cwd)) {
         let path = path.display();
         return Err(Failure::usage(format!(
             "{path}: is neither a command nor a path. `clawscope --help` lists the commands."
         )));
     }
-    let mut environment = profile_environment(&cli.store, around)?;
+    let mut environment = profile_environment(&cli.store, invocation)?;
     if let Some(file) = &cli.store.config {
         if place != StoreRequest::Default {
             return Err(Failure::usage(
@@ -39,7 +39,7 @@ pub(super) fn run(cli: &Cli, around: &Invocation) -> Result<(), Failure> {
         let file = environment.resolve(&file.to_string_lossy());
         environment.set("OPENCLAW_CONFIG_PATH", &file.to_string_lossy());
     }
-    let config = load_config(cli, around)?;
+    let config = load_config(cli, invocation)?;
     let options = RunOptions {
         app: screen_options(&config)?,
         auto_theme: config.theme.is_none(),
@@ -62,8 +62,8 @@ fn session_from_env(args: &StoreArgs, env: &Environment) -> Option<PathBuf> {
 }
 
 /// Merges the configuration files, the variables and the flags; later ones take precedence.
-fn load_config(cli: &Cli, around: &Invocation) -> Result<Config, Failure> {
-    let mut config = config::load(&around.env).map_err(|error| Failure::usage(error.to_string()))?;
+fn load_config(cli: &Cli, invocation: &Invocation) -> Result<Config, Failure> {
+    let mut config = config::load(&invocation.env).map_err(|error| Failure::usage(error.to_string()))?;
     if let Some(name) = &cli.theme {
         config.theme = Some(NamedChoice { name: name.clone(), origin: "--theme".to_owned() });
     }
@@ -126,10 +126,10 @@ mod tests {
     #[test]
     fn a_flag_goes_over_a_variable() {
         let env = Environment::new([("CLAWSCOPE_THEME", "mono"), ("CLAWSCOPE_MOUSE", "1")], None, "/".into());
-        let around = Invocation { env, now_ms: 0 };
+        let invocation = Invocation { env, now_ms: 0 };
         let options = |words: &[&str]| {
             let cli = Cli::try_parse_from([&["clawscope"], words].concat()).unwrap();
-            screen_options(&load_config(&cli, &around).unwrap()).unwrap()
+            screen_options(&load_config(&cli, &invocation).unwrap()).unwrap()
         };
         let without = options(&[]);
         assert_eq!((without.theme, without.mouse), (2, true));
@@ -141,14 +141,14 @@ mod tests {
     fn a_shell_of_pi_opens_the_session_it_belongs_to_unless_a_gateway_is_named() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let own = file.path().to_string_lossy().into_owned();
-        let around = |vars: &[(&str, &str)], words: &[&str]| {
+        let invocation = |vars: &[(&str, &str)], words: &[&str]| {
             let all = [&[("PI_SESSION_FILE", own.as_str())][..], vars].concat();
             let cli = Cli::try_parse_from([&["clawscope"], words].concat()).unwrap();
             session_from_env(&cli.store, &Environment::new(all, None, "/".into()))
         };
-        assert_eq!(around(&[], &[]), Some(file.path().to_path_buf()));
-        assert_eq!(around(&[("OPENCLAW_STATE_DIR", "/s")], &[]), None);
-        assert_eq!(around(&[], &["--profile", "work"]), None);
+        assert_eq!(invocation(&[], &[]), Some(file.path().to_path_buf()));
+        assert_eq!(invocation(&[("OPENCLAW_STATE_DIR", "/s")], &[]), None);
+        assert_eq!(invocation(&[], &["--profile", "work"]), None);
         let gone = Environment::new([("PI_SESSION_FILE", "/nonexistent/x.jsonl")], None, "/".into());
         assert_eq!(session_from_env(&StoreArgs::default(), &gone), None);
     }
@@ -157,19 +157,19 @@ mod tests {
     fn a_terminal_that_has_no_other_signs_gets_ascii_unless_a_person_says_otherwise() {
         let env = |vars: &[(&str, &str)]| Environment::new(vars.iter().copied(), None, "/".into());
         let own = |ascii| Config { ascii, ..Config::default() };
-        for (vars, said, expected) in [
+        for (vars, message, expected) in [
             (&[("LANG", "C.UTF-8"), ("TERM", "xterm")][..], None, false),
             (&[("TERM", "linux")], None, true),
             (&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")], None, true),
             (&[("TERM", "linux")], Some(false), false),
             (&[("LANG", "C.UTF-8")], Some(true), true),
         ] {
-            assert_eq!(uses_ascii(&own(said), &env(vars)), expected, "{vars:?} {said:?}");
+            assert_eq!(uses_ascii(&own(message), &env(vars)), expected, "{vars:?} {message:?}");
         }
     }
 
     #[test]
-    fn a_theme_that_is_not_there_is_a_slip_told_with_where_it_was_named() {
+    fn a_theme_that_is_not_there_is_a_slip_reported_with_where_it_was_named() {
         let theme = NamedChoice { name: "solar".into(), origin: "/h/config.toml: theme".into() };
         let (code, message) = told(screen_options(&Config { theme: Some(theme), ..Config::default() }));
         assert_eq!(code, 2);

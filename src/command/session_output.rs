@@ -61,8 +61,8 @@ pub(super) fn size_value(size: CharCount) -> Value {
 }
 
 /// Returns the tool of a result, or of an assistant message that calls only one tool.
-pub(super) fn tool_name(inspection: &LoadedSession, entry: EntryIx, size: &MessageSize) -> Option<String> {
-    crate::session::tool::tool_of(&inspection.index, entry, size)
+pub(super) fn tool_name(session: &LoadedSession, entry: EntryIx, size: &MessageSize) -> Option<String> {
+    crate::session::tool::tool_of(&session.index, entry, size)
 }
 
 /// Estimates the tokens of a message, as every list does.
@@ -71,8 +71,8 @@ pub(super) fn message_tokens(size: &MessageSize) -> u64 {
 }
 
 /// Formats the estimated tokens of an entry; `refused` if a refusal is all that its call recorded.
-pub(super) fn format_entry_tokens(inspection: &LoadedSession, entry: EntryIx, size: &MessageSize) -> String {
-    let refused = inspection.overflow_at(entry).is_some_and(|overflow| overflow.kind.is_refusal());
+pub(super) fn format_entry_tokens(session: &LoadedSession, entry: EntryIx, size: &MessageSize) -> String {
+    let refused = session.overflow_at(entry).is_some_and(|overflow| overflow.kind.is_refusal());
     if refused && size.usage.is_none() { "refused".to_owned() } else { format_estimate(message_tokens(size)) }
 }
 
@@ -95,19 +95,19 @@ pub(super) fn describe_budget(budget: &Budget) -> String {
 /// Prints key, file, model and window of a session.
 pub(super) fn print_session_header(
     output: &mut Output,
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     window: WindowInfo,
 ) -> io::Result<()> {
-    let item = &inspection.item;
+    let item = &session.item;
     output.line(Tone::Strong, &item.key.0)?;
     if let Some(path) = &item.path {
         output.line(Tone::Dim, &path.to_string_lossy())?;
     }
-    let model = [inspection.provider.as_str(), inspection.model.as_str()];
+    let model = [session.provider.as_str(), session.model.as_str()];
     let model = model.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
     let model = if model.is_empty() { "model unknown".to_owned() } else { model };
-    output.line(Tone::Plain, &format!("{model} · window {}", describe_window(inspection, window)))?;
-    if let Some(unfinished) = &inspection.unfinished_commit {
+    output.line(Tone::Plain, &format!("{model} · window {}", describe_window(session, window)))?;
+    if let Some(unfinished) = &session.unfinished_commit {
         output.line(
             Tone::Bad,
             &format!("! {}; `clawscope doctor --repair` settles it", unfinished.description()),
@@ -118,10 +118,10 @@ pub(super) fn print_session_header(
 
 /// Formats a window with its origin, `200,000 (config)`, and the limit that refusals proved: `· provider refused at
 /// 65,474`.
-fn describe_window(inspection: &LoadedSession, window: WindowInfo) -> String {
-    let own = window == inspection.window;
-    let source = if own { inspection.describe_window_source() } else { window.source.label() };
-    let refused = inspection
+fn describe_window(session: &LoadedSession, window: WindowInfo) -> String {
+    let own = window == session.window;
+    let source = if own { session.describe_window_source() } else { window.source.label() };
+    let refused = session
         .smallest_refused_window()
         .map(|tokens| format!(" · provider refused at {}", format_number(tokens)));
     format!("{} ({source}){}", format_number(window.tokens.max(0.0) as u64), refused.unwrap_or_default())

@@ -23,32 +23,32 @@ use crate::store::key::SessionKind;
 pub(super) fn run(
     args: &SessionsArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let SessionsArgs { list: args, no_redact } = args;
-    let scene = Workspace::from_path(args.path.as_deref(), place, around)?;
-    let (mut items, unread) = read_all(&scene);
+    let workspace = Workspace::from_path(args.path.as_deref(), place, invocation)?;
+    let (mut items, unread) = read_all(&workspace);
     // Redact titles last: from here on they are only displayed.
     for item in &mut items {
         item.title = shown_title(item, secrets(*no_redact)).into_owned();
     }
-    let findings: Vec<Diagnostic> = scene.listed.diagnostics.iter().cloned().chain(unread).collect();
+    let findings: Vec<Diagnostic> = workspace.listed.diagnostics.iter().cloned().chain(unread).collect();
     if args.json {
-        return Ok(output.json(report_json(&scene, &items, &findings))?);
+        return Ok(output.json(report_json(&workspace, &items, &findings))?);
     }
-    print(&scene, &items, &findings, output)
+    print(&workspace, &items, &findings, output)
 }
 
 /// Loads each item from its transcript; an unreadable one keeps the data from its row and file.
-pub(super) fn read_all(scene: &Workspace) -> (Vec<SessionItem>, Vec<Diagnostic>) {
-    let sessions = scene.store().sessions_by_key();
-    let read = |item: &SessionItem| match scene.count_item(item, &sessions) {
+pub(super) fn read_all(workspace: &Workspace) -> (Vec<SessionItem>, Vec<Diagnostic>) {
+    let sessions = workspace.store().sessions_by_key();
+    let read = |item: &SessionItem| match workspace.count_item(item, &sessions) {
         Ok(counted) => (counted, None),
         Err(_) if item.has(Mark::Missing) || item.path.is_none() => (item.clone(), None),
         Err(failure) => (item.clone(), unreadable_diagnostic(item, failure)),
     };
-    let items = &scene.listed.items;
+    let items = &workspace.listed.items;
     let sizes: Vec<u64> = items.iter().map(|item| item.bytes).collect();
     let (items, findings): (Vec<_>, Vec<_>) = map_by_size(&sizes, |at| read(&items[at])).into_iter().unzip();
     (items, findings.into_iter().flatten().collect())
@@ -65,19 +65,19 @@ pub(super) fn unreadable_diagnostic(item: &SessionItem, failure: Failure) -> Opt
     Some(finding.about(item.key.0.clone()))
 }
 
-fn report_json(scene: &Workspace, items: &[SessionItem], findings: &[Diagnostic]) -> Object {
-    let sessions = scene.store().sessions_by_key();
-    let values: Vec<Value> = items.iter().map(|item| item_value(scene, item, &sessions)).collect();
+fn report_json(workspace: &Workspace, items: &[SessionItem], findings: &[Diagnostic]) -> Object {
+    let sessions = workspace.store().sessions_by_key();
+    let values: Vec<Value> = items.iter().map(|item| item_value(workspace, item, &sessions)).collect();
     Object::from([
-        ("place", Value::from(scene.listed.name.as_str())),
-        ("demo", Value::from(scene.listed.is_demo)),
-        ("ruleset", ruleset_json(&scene.store().ruleset)),
+        ("place", Value::from(workspace.listed.name.as_str())),
+        ("demo", Value::from(workspace.listed.is_demo)),
+        ("ruleset", ruleset_json(&workspace.store().ruleset)),
         ("sessions", Value::from(values)),
         ("findings", Value::from(findings.iter().map(diagnostic_value).collect::<Vec<_>>())),
     ])
 }
 
-fn item_value(scene: &Workspace, item: &SessionItem, sessions: &SessionsByKey<'_>) -> Value {
+fn item_value(workspace: &Workspace, item: &SessionItem, sessions: &SessionsByKey<'_>) -> Value {
     let tokens = item.tokens.map(|TokenCount { tokens, source }| {
         Object::from([("value", Value::from(tokens)), ("source", Value::from(source.as_str()))])
     });
@@ -93,7 +93,7 @@ fn item_value(scene: &Workspace, item: &SessionItem, sessions: &SessionsByKey<'_
         ("model", Value::from(item.model.as_str())),
         ("ruleset", Value::from(item.ruleset.id())),
         ("window", Value::from(item.window)),
-        ("windowGuard", Value::from(window_guard_name(scene, item))),
+        ("windowGuard", Value::from(window_guard_name(workspace, item))),
         ("tokens", Value::from(tokens)),
         ("percent", Value::from(item.window_percent())),
         ("entries", Value::from(item.entries)),
@@ -101,33 +101,33 @@ fn item_value(scene: &Workspace, item: &SessionItem, sessions: &SessionsByKey<'_
         ("updatedAt", Value::from(item.updated_ms)),
         ("bytes", Value::from(item.bytes)),
         ("flags", Value::from(flags)),
-        ("reset", reset_value(scene, item, sessions)),
+        ("reset", reset_value(workspace, item, sessions)),
     ]))
 }
 
 /// Returns the reset rules of the session; null if it has none.
-fn reset_value(scene: &Workspace, item: &SessionItem, sessions: &SessionsByKey<'_>) -> Value {
+fn reset_value(workspace: &Workspace, item: &SessionItem, sessions: &SessionsByKey<'_>) -> Value {
     let session = sessions.get(&item.key).filter(|session| session.path == item.path);
-    let lifecycle = session.and_then(|session| Lifecycle::for_session(scene.store(), session));
-    lifecycle.map_or(Value::Null, |lifecycle| lifecycle_value(&lifecycle, scene.now_ms))
+    let lifecycle = session.and_then(|session| Lifecycle::for_session(workspace.store(), session));
+    lifecycle.map_or(Value::Null, |lifecycle| lifecycle_value(&lifecycle, workspace.now_ms))
 }
 
 /// Returns the gateway's reaction to a small window, `warn` or `block` (compaction 7.2). pi has no such guard.
-fn window_guard_name(scene: &Workspace, item: &SessionItem) -> Option<&'static str> {
+fn window_guard_name(workspace: &Workspace, item: &SessionItem) -> Option<&'static str> {
     let window = item.window as f64;
-    let verdict = judge_window(scene.store().ruleset.id.rules(), window, window);
+    let verdict = judge_window(workspace.store().ruleset.id.rules(), window, window);
     let word = if verdict.should_block { "block" } else { "warn" };
     (verdict.should_warn && item.kind != SessionKind::Pi.as_str()).then_some(word)
 }
 
 fn print(
-    scene: &Workspace,
+    workspace: &Workspace,
     items: &[SessionItem],
     findings: &[Diagnostic],
     output: &mut Output,
 ) -> Result<(), Failure> {
-    for (at, line) in describe_rulesets(scene, items).into_iter().enumerate() {
-        let line = if at == 0 { format!("{} · {line}", scene.listed.name) } else { line };
+    for (at, line) in describe_rulesets(workspace, items).into_iter().enumerate() {
+        let line = if at == 0 { format!("{} · {line}", workspace.listed.name) } else { line };
         output.line(if at == 0 { Tone::Strong } else { Tone::Dim }, &line)?;
     }
     let mut from = 0;
@@ -137,7 +137,7 @@ fn print(
         output.line(Tone::Plain, "")?;
         let count = format_count(len as u64, "session", "sessions");
         output.line(Tone::Strong, &format!("agent {agent} · {count}"))?;
-        table(scene, &items[from..from + len], output.width()).print(output, "  ")?;
+        table(workspace, &items[from..from + len], output.width()).print(output, "  ")?;
         from += len;
     }
     if items.is_empty() {
@@ -151,14 +151,14 @@ fn print(
 
 /// Names the ruleset of the sessions, or counts the sessions per ruleset. A transcript may name another version than
 /// its store.
-fn describe_rulesets(scene: &Workspace, items: &[SessionItem]) -> Vec<String> {
+fn describe_rulesets(workspace: &Workspace, items: &[SessionItem]) -> Vec<String> {
     let counts = Ruleset::ALL.into_iter().map(|ruleset| {
         let own = items.iter().filter(|item| item.ruleset == ruleset).count();
         (ruleset, own as u64)
     });
     let counts: Vec<(Ruleset, u64)> = counts.filter(|(_, count)| *count > 0).collect();
     match counts.as_slice() {
-        [] => vec![scene.store().ruleset.id.display_name().to_owned()],
+        [] => vec![workspace.store().ruleset.id.display_name().to_owned()],
         [(ruleset, _)] => vec![ruleset.display_name().to_owned()],
         several => {
             let of = |(ruleset, count): &(Ruleset, u64)| {
@@ -191,27 +191,27 @@ const COLUMNS: [(&str, Align, bool); 10] = [
 /// Terminals below this many columns are narrow.
 const NARROW_WIDTH: usize = 120;
 
-fn table(scene: &Workspace, items: &[SessionItem], width: Option<usize>) -> Table {
+fn table(workspace: &Workspace, items: &[SessionItem], width: Option<usize>) -> Table {
     let wide = width.is_none_or(|width| width >= NARROW_WIDTH);
     let shown = |at: usize| wide || COLUMNS[at].2;
     let columns = COLUMNS.iter().enumerate().filter(|(at, _)| shown(*at));
     let mut table = Table::new(&columns.map(|(_, (name, align, _))| (*name, *align)).collect::<Vec<_>>());
     for item in items {
-        let cells = cells(scene, item).into_iter().enumerate().filter(|(at, _)| shown(*at));
+        let cells = cells(workspace, item).into_iter().enumerate().filter(|(at, _)| shown(*at));
         table.push(cells.map(|(_, cell)| cell).collect());
     }
     table
 }
 
-fn cells(scene: &Workspace, item: &SessionItem) -> [Cell; 10] {
+fn cells(workspace: &Workspace, item: &SessionItem) -> [Cell; 10] {
     let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), format_number);
     let full = item.tokens.map_or_else(|| "-".to_owned(), |count| format_percent(count.tokens, item.window));
     let mut flags: Vec<&str> = item.marks.iter().map(|mark| mark.as_str()).collect();
     flags.extend(
-        window_guard_name(scene, item)
+        window_guard_name(workspace, item)
             .map(|word| if word == "block" { "window-too-small" } else { "small-window" }),
     );
-    let updated = item.updated_ms.map_or_else(|| "-".to_owned(), |ms| format_age(ms, scene.now_ms));
+    let updated = item.updated_ms.map_or_else(|| "-".to_owned(), |ms| format_age(ms, workspace.now_ms));
     let model = if item.model.is_empty() { "-" } else { &item.model };
     // The heading names the agent; clawscope also finds a key without it.
     let key = item.key.0.strip_prefix(&format!("agent:{}:", item.agent)).unwrap_or(&item.key.0);

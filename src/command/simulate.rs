@@ -32,15 +32,15 @@ use crate::write::summary::job::SummaryResult;
 pub(super) fn run(
     args: &SimulateArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let session = &args.context.target;
-    let asked = requested_summarizer(args, around)?;
+    let requested = requested_summarizer(args, invocation)?;
     let mut preview =
-        build_preview(&session.session, args.context.leaf.as_deref(), &args.plan, place, around)?;
-    let made = match asked {
-        Some(asked) => generate_for_plan(&mut preview, asked, session.json, output)?,
+        build_preview(&session.session, args.context.leaf.as_deref(), &args.plan, place, invocation)?;
+    let made = match requested {
+        Some(requested) => generate_for_plan(&mut preview, requested, session.json, output)?,
         None => None,
     };
     let bodies = if args.context.messages {
@@ -66,20 +66,20 @@ pub(super) fn run(
 /// Returns the summarizer, if a summary is requested: from `--with`, otherwise from config.toml.
 fn requested_summarizer(
     args: &SimulateArgs,
-    around: &Invocation,
+    invocation: &Invocation,
 ) -> Result<Option<ChosenSummarizer>, Failure> {
     if !args.summary && args.with.is_none() {
         return Ok(None);
     }
-    let config = load_summarizer_config(around)?;
+    let config = load_summarizer_config(invocation)?;
     let kind = parse_kind(args.with.as_deref()).unwrap_or(config.kind);
-    choose_summarizer(kind, &config, around).map(Some)
+    choose_summarizer(kind, &config, invocation).map(Some)
 }
 
 /// Generates the summary; `None` if there is nothing to compact, which the preview reports.
 fn generate_for_plan(
     preview: &mut Preview,
-    asked: ChosenSummarizer,
+    requested: ChosenSummarizer,
     json: bool,
     output: &mut Output,
 ) -> Result<Option<SummaryResult>, Failure> {
@@ -87,7 +87,7 @@ fn generate_for_plan(
     if preview.plan.compaction.is_none() {
         return Ok(None);
     }
-    summary::generate_summary(preview, asked, json, output).map(Some)
+    summary::generate_summary(preview, requested, json, output).map(Some)
 }
 
 fn report_json(
@@ -95,12 +95,12 @@ fn report_json(
     made: Option<&SummaryResult>,
     bodies: Option<Vec<Value>>,
 ) -> Result<Object, Failure> {
-    let Preview { inspection, simulated, plan, .. } = preview;
+    let Preview { inspection: session, simulated, plan, .. } = preview;
     let chars = plan.total_chars().ok();
     let total = |tokens: u64, chars: Option<f64>| {
         Object::from([("tokens", Value::from(tokens)), ("chars", chars.map_or(Value::Null, number_value))])
     };
-    let budgets = [inspection.budget().total(), inspection.budget_after(plan).total()];
+    let budgets = [session.budget().total(), session.budget_after(plan).total()];
     let ratios = [
         ("before", number_value(plan.pruning.ratio_before)),
         ("trimmed", number_value(plan.pruning.ratio_trimmed)),
@@ -110,14 +110,14 @@ fn report_json(
     let provenance =
         simulated.prune_rows.iter().map(|row| (row.key, Value::from(row.provenance.to_string())));
     let mut object = Object::from([
-        ("session", session_json(&inspection.item)),
-        ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.display_id(leaf)))),
+        ("session", session_json(&session.item)),
+        ("leaf", Value::from(session.context.leaf.map(|leaf| session.index.display_id(leaf)))),
         ("now", number_value(preview.now_ms)),
         ("settings", settings_json(&simulated.prune_settings, simulated.prune_on || preview.gate_ignored)),
         ("provenance", Value::from(provenance.collect::<Object>())),
-        ("ruleset", ruleset_json(&inspection.ruleset)),
+        ("ruleset", ruleset_json(&session.ruleset)),
         ("gate", gate_value(preview)),
-        ("window", window_value(inspection.window)),
+        ("window", window_value(session.window)),
         ("ratios", Value::from(Object::from(ratios))),
         ("prompt", Value::from(Object::from([("before", budgets[0]), ("after", budgets[1])]))),
         ("changed", Value::from(!plan.is_empty())),
@@ -237,9 +237,9 @@ fn changes_table(preview: &Preview, secrets: SecretDisplay) -> Table {
         ("text", Align::Flexible),
     ]);
     for (at, fate) in preview.plan.fates().iter().enumerate().filter(|(_, fate)| fate.fate.is_change()) {
-        let inspection = &preview.inspection;
-        let message = &inspection.context.messages[at];
-        let text = read_sent_excerpt(inspection, message);
+        let session = &preview.inspection;
+        let message = &session.context.messages[at];
+        let text = read_sent_excerpt(session, message);
         let text = text.map_or_else(
             |error| error.to_string(),
             |excerpt| excerpt.with_secrets(secrets).text_with_envelope(),
@@ -247,8 +247,8 @@ fn changes_table(preview: &Preview, secrets: SecretDisplay) -> Table {
         table.push(vec![
             Cell::new(fate.fate.sign(), fate_tone(fate.fate)),
             at.to_string().into(),
-            inspection.index.display_id(message.entry).into(),
-            tool_name(inspection, message.entry, &message.size).unwrap_or_default().into(),
+            session.index.display_id(message.entry).into(),
+            tool_name(session, message.entry, &message.size).unwrap_or_default().into(),
             Cell::new(fate.fate.word(), fate_tone(fate.fate)),
             format_estimate(preview.plan.tokens_before[at]).into(),
             format_estimate(preview.plan.tokens_after[at]).into(),

@@ -37,24 +37,24 @@ struct SummaryInput {
 pub(super) fn run(
     args: &SummarizeArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let config = load_summarizer_config(around)?;
+    let config = load_summarizer_config(invocation)?;
     let kind = parse_kind(args.with.as_deref()).unwrap_or(config.kind);
     let summarizer =
-        if args.calls { None } else { Some(choose_summarizer(kind, &config, around)?.summarizer) };
-    let asked = load_input(args, SummaryWriter::from_config(kind, &config), place, around)?;
+        if args.calls { None } else { Some(choose_summarizer(kind, &config, invocation)?.summarizer) };
+    let requested = load_input(args, SummaryWriter::from_config(kind, &config), place, invocation)?;
     let summary = match &summarizer {
-        Some(summarizer) => Some(generate(&asked, summarizer.as_ref(), args.target.json, output)?),
+        Some(summarizer) => Some(generate(&requested, summarizer.as_ref(), args.target.json, output)?),
         None => None,
     };
     if args.target.json {
-        return Ok(output.json(report_json(&asked, summary.as_ref()))?);
+        return Ok(output.json(report_json(&requested, summary.as_ref()))?);
     }
     match summary {
-        Some(summary) => print_summary(&asked, &summary, output),
-        None => print_calls(&asked, output),
+        Some(summary) => print_summary(&requested, &summary, output),
+        None => print_calls(&requested, output),
     }
 }
 
@@ -62,20 +62,20 @@ fn load_input(
     args: &SummarizeArgs,
     writer: SummaryWriter,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
 ) -> Result<SummaryInput, Failure> {
-    let scene = Workspace::for_session(&args.target.session, place, around)?;
-    let inspection = scene.open_session(&args.target.session)?;
-    let inspection = require_context(at_leaf(&scene, inspection, args.leaf.as_deref())?)?;
+    let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
+    let session = workspace.open_session(&args.target.session)?;
+    let inspection = require_context(at_leaf(&workspace, session, args.leaf.as_deref())?)?;
     let rules = inspection.ruleset.id.rules();
-    let settings = SummarySettings::from_config(rules, &scene.store().config.js_root);
+    let settings = SummarySettings::from_config(rules, &workspace.store().config.js_root);
     let instructions = args.instructions.as_deref();
     let compactable = PreparedCompaction::new(
         &inspection,
         inspection.configured_settings.compaction,
         settings,
         instructions,
-        scene.now_ms,
+        workspace.now_ms,
     );
     let compactable = compactable.map_err(|error| match error {
         NotCompactable::Body(error) => Failure::unreadable(error.to_string()),
@@ -88,28 +88,28 @@ fn load_input(
 
 /// Generates the summary; Ctrl-C cancels it cleanly.
 fn generate(
-    asked: &SummaryInput,
+    requested: &SummaryInput,
     summarizer: &dyn Summarizer,
     json: bool,
     output: &mut Output,
 ) -> Result<Summary, Failure> {
     let quiet = json || summarizer.kind() == SummarizerKind::Extractive;
-    let job = &asked.compactable.job;
+    let job = &requested.compactable.job;
     let made =
         run_cancellable(quiet, output, |cancel, progress| summarise(job, summarizer, cancel, progress))?;
     let summary = made.map_err(|error| Failure::refused(describe_summary_error(&error)))?;
-    let rules = asked.inspection.ruleset.id.rules();
+    let rules = requested.inspection.ruleset.id.rules();
     Ok(Summary { text: stored_summary(rules, &summary.text), ..summary })
 }
 
 /// Prints the summary to standard output and everything else to the error stream.
-fn print_summary(asked: &SummaryInput, summary: &Summary, output: &mut Output) -> Result<(), Failure> {
+fn print_summary(requested: &SummaryInput, summary: &Summary, output: &mut Output) -> Result<(), Failure> {
     for line in summary.text.to_string_lossy().lines() {
         writeln!(output, "{}", visible(line))?;
     }
     output.flush()?;
     let calls = format_count(summary.calls.len() as u64, "call", "calls");
-    let cost = summary_cost(asked, summary).filter(|usd| *usd > 0.0);
+    let cost = summary_cost(requested, summary).filter(|usd| *usd > 0.0);
     let cost = cost.map_or_else(String::new, |usd| format!(" · {}", format_usd(usd)));
     output.note(&format!(
         "{} · {calls}{cost} · summary {} tokens; nothing was written",
@@ -119,16 +119,16 @@ fn print_summary(asked: &SummaryInput, summary: &Summary, output: &mut Output) -
     if summary.calls.iter().any(|call| call.truncated) {
         output.note("an answer ended at its limit: the summary may lack its end")?;
     }
-    output.note(&describe_gateway_calls(asked))?;
-    if let Some(note) = version_note(&asked.inspection) {
+    output.note(&describe_gateway_calls(requested))?;
+    if let Some(note) = version_note(&requested.inspection) {
         output.note(&note)?;
     }
     Ok(())
 }
 
 /// Notes that this version summarises in another way (compaction 12).
-fn version_note(inspection: &LoadedSession) -> Option<String> {
-    let ruleset = inspection.ruleset.id;
+fn version_note(session: &LoadedSession) -> Option<String> {
+    let ruleset = session.ruleset.id;
     (ruleset == Ruleset::V2026_9_2).then(|| {
         format!(
             "{} summarises in other stages; these are those of {}",
@@ -138,36 +138,36 @@ fn version_note(inspection: &LoadedSession) -> Option<String> {
     })
 }
 
-fn describe_gateway_calls(asked: &SummaryInput) -> String {
-    let calls = &asked.gateway_calls;
-    let cost = asked
+fn describe_gateway_calls(requested: &SummaryInput) -> String {
+    let calls = &requested.gateway_calls;
+    let cost = requested
         .inspection
         .price
         .map(|price| format!(", {}", format_estimated_usd(calls.cost(&price))))
         .unwrap_or_default();
     format!(
         "the gateway (mode {}) would take {} with {} tokens in and {} out{cost}",
-        asked.compactable.job.mode.as_str(),
+        requested.compactable.job.mode.as_str(),
         format_count(calls.calls.len() as u64, "call", "calls"),
         format_estimate(calls.input_tokens()),
         format_estimate(calls.output_tokens()),
     )
 }
 
-fn print_calls(asked: &SummaryInput, output: &mut Output) -> Result<(), Failure> {
-    let job = &asked.compactable.job;
-    print_session_header(output, &asked.inspection, asked.inspection.window)?;
-    print_ruleset(&asked.inspection.ruleset, output)?;
-    if let Some(note) = version_note(&asked.inspection) {
+fn print_calls(requested: &SummaryInput, output: &mut Output) -> Result<(), Failure> {
+    let job = &requested.compactable.job;
+    print_session_header(output, &requested.inspection, requested.inspection.window)?;
+    print_ruleset(&requested.inspection.ruleset, output)?;
+    if let Some(note) = version_note(&requested.inspection) {
         output.line(Tone::Warning, &note)?;
     }
-    let first_kept = asked.inspection.index.display_id(asked.compactable.preparation.first_kept);
+    let first_kept = requested.inspection.index.display_id(requested.compactable.preparation.first_kept);
     let reserve = format_number(job.reserve_tokens.max(0.0) as u64);
     output.line(
         Tone::Plain,
         &format!("mode {} · reserve {reserve} · kept from {first_kept} on", job.mode.as_str()),
     )?;
-    if let Some(dropped) = asked.gateway_calls.summary.dropped {
+    if let Some(dropped) = requested.gateway_calls.summary.dropped {
         let (messages, tokens) =
             (format_count(dropped.messages as u64, "message", "messages"), dropped.tokens as u64);
         let text = format!(
@@ -177,10 +177,10 @@ fn print_calls(asked: &SummaryInput, output: &mut Output) -> Result<(), Failure>
         output.line(Tone::Warning, &text)?;
     }
     writeln!(output)?;
-    calls_table(&asked.gateway_calls).print(output, "  ")?;
+    calls_table(&requested.gateway_calls).print(output, "  ")?;
     writeln!(output)?;
-    output.line(Tone::Strong, &describe_gateway_calls(asked))?;
-    let assumed = format_number(asked.compactable.assumed_tokens as u64);
+    output.line(Tone::Strong, &describe_gateway_calls(requested))?;
+    let assumed = format_number(requested.compactable.assumed_tokens as u64);
     Ok(output
         .line(Tone::Dim, &format!("assumed: every call succeeds, and each answer has {assumed} tokens"))?)
 }

@@ -31,8 +31,8 @@ pub(super) struct ChosenSummarizer {
     pub summarizer: Box<dyn Summarizer>,
 }
 
-pub(super) fn load_summarizer_config(around: &Invocation) -> Result<SummarizerConfig, Failure> {
-    Ok(config::load(&around.env).map_err(|error| Failure::usage(error.to_string()))?.summarizer)
+pub(super) fn load_summarizer_config(invocation: &Invocation) -> Result<SummarizerConfig, Failure> {
+    Ok(config::load(&invocation.env).map_err(|error| Failure::usage(error.to_string()))?.summarizer)
 }
 
 /// Parses the value of `--with`.
@@ -44,10 +44,10 @@ pub(super) fn parse_kind(word: Option<&str>) -> Option<SummarizerKind> {
 pub(super) fn choose_summarizer(
     kind: SummarizerKind,
     config: &SummarizerConfig,
-    around: &Invocation,
+    invocation: &Invocation,
 ) -> Result<ChosenSummarizer, Failure> {
     let summarizer =
-        build_summarizer(kind, config, &around.env).map_err(|error| Failure::usage(error.to_string()))?;
+        build_summarizer(kind, config, &invocation.env).map_err(|error| Failure::usage(error.to_string()))?;
     Ok(ChosenSummarizer { writer: SummaryWriter::from_config(kind, config), summarizer })
 }
 
@@ -59,11 +59,11 @@ pub(super) fn run_cancellable<T>(
 ) -> Result<T, Failure> {
     let cancel = CancelToken::new();
     let stop = cancel.clone();
-    let told = RefCell::new(output);
+    let reported = RefCell::new(output);
     let mut progress = |progress: SummaryProgress| {
         if !quiet {
             // A failed note is no reason to stop the work.
-            _ = told.borrow_mut().note(&describe_progress(&progress));
+            _ = reported.borrow_mut().note(&describe_progress(&progress));
         }
     };
     Ok(interruptible(move || stop.cancel(), || work(&cancel, &mut progress))?)
@@ -81,19 +81,19 @@ fn describe_progress(progress: &SummaryProgress) -> String {
 /// Generates the summary of a preview's compaction, and gives the preview its length.
 pub(super) fn generate_summary(
     preview: &mut Preview,
-    asked: ChosenSummarizer,
+    requested: ChosenSummarizer,
     json: bool,
     output: &mut Output,
 ) -> Result<SummaryResult, Failure> {
-    let quiet = json || !asked.writer.is_external();
-    let Preview { inspection, plan, now_ms, .. } = &*preview;
-    let told = |error: SummaryJobError| summary_failure(preview, &error);
+    let quiet = json || !requested.writer.is_external();
+    let Preview { inspection: session, plan, now_ms, .. } = &*preview;
+    let reported = |error: SummaryJobError| summary_failure(preview, &error);
     let settings = summary_settings(preview);
-    let who = (asked.writer, asked.summarizer);
-    let making = SummaryJob::new(inspection, plan, settings, who, *now_ms).map_err(told)?;
+    let who = (requested.writer, requested.summarizer);
+    let making = SummaryJob::new(session, plan, settings, who, *now_ms).map_err(reported)?;
     let made =
-        run_cancellable(quiet, output, |cancel, progress| making.run(cancel, progress))?.map_err(told)?;
-    let plan = made.apply_to(inspection, plan).map_err(|error| Failure::unreadable(error.to_string()))?;
+        run_cancellable(quiet, output, |cancel, progress| making.run(cancel, progress))?.map_err(reported)?;
+    let plan = made.apply_to(session, plan).map_err(|error| Failure::unreadable(error.to_string()))?;
     preview.plan = plan;
     preview.set_summary_length(SummaryLength::Generated(made.writer.label()), made.summary.tokens());
     Ok(made)
@@ -126,15 +126,15 @@ pub(super) fn refuse_without_compaction(preview: &Preview, option: &str) -> Resu
 /// Predicts the calls that the gateway itself would make for a preview's compaction; `None` if it compacts nothing, an
 /// error text if the gateway would give up.
 pub(super) fn gateway_calls(preview: &Preview) -> Result<Option<Result<PredictedCalls, String>>, Failure> {
-    let Preview { inspection, plan, now_ms, .. } = preview;
+    let Preview { inspection: session, plan, now_ms, .. } = preview;
     if plan.compaction.is_none() {
         return Ok(None);
     }
     let settings = plan.settings.compaction;
-    let compactable = PreparedCompaction::new(inspection, settings, summary_settings(preview), None, *now_ms);
+    let compactable = PreparedCompaction::new(session, settings, summary_settings(preview), None, *now_ms);
     let compactable = compactable.map_err(|error| summary_failure(preview, &error.into()))?;
-    let told = predict_calls(&compactable.job, plan.settings.summary_tokens as f64);
-    Ok(Some(told.map_err(|why| describe_no_summary(&why))))
+    let reported = predict_calls(&compactable.job, plan.settings.summary_tokens as f64);
+    Ok(Some(reported.map_err(|why| describe_no_summary(&why))))
 }
 
 /// Prints the gateway's calls: the totals on one line, then each call.

@@ -48,7 +48,7 @@ pub(super) struct SweepReport {
 pub(super) fn run(
     args: &SweepArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     if let Some(file) = args.patch.as_deref().filter(|file| file.ends_with(CONFIG_FILE)) {
@@ -57,7 +57,7 @@ pub(super) fn run(
             file.display()
         )));
     }
-    let swept = run_sweep(args, place, around)?;
+    let swept = run_sweep(args, place, invocation)?;
     if args.target.json {
         output.json(json::sweep_document(&swept.inspection, &swept.sweep))?;
     } else {
@@ -69,34 +69,35 @@ pub(super) fn run(
     }
 }
 
-fn run_sweep(args: &SweepArgs, place: &StoreArgs, around: &Invocation) -> Result<SweepReport, Failure> {
+fn run_sweep(args: &SweepArgs, place: &StoreArgs, invocation: &Invocation) -> Result<SweepReport, Failure> {
     let base = read_changes(args.overrides.settings.as_deref(), &args.overrides.set)?;
     let headroom = args.headroom.as_deref().map(|text| parse_amount(HEADROOM_OPTION, text)).transpose()?;
     let session = &args.target.session;
-    let scene = Workspace::for_session(session, place, around)?;
-    let inspection = require_context(at_leaf(&scene, scene.open_session(session)?, args.leaf.as_deref())?)?;
-    let base = with_learned_window(args.overrides.window, base, &inspection)?;
-    refuse_unsupported(&base, &inspection)?;
-    let ground = AxisContext { session: &inspection, base: &base };
-    let axes = args.vary.iter().map(|text| Axis::parse(&ground, text)).collect::<Result<Vec<_>, _>>()?;
+    let workspace = Workspace::for_session(session, place, invocation)?;
+    let loaded =
+        require_context(at_leaf(&workspace, workspace.open_session(session)?, args.leaf.as_deref())?)?;
+    let base = with_learned_window(args.overrides.window, base, &loaded)?;
+    refuse_unsupported(&base, &loaded)?;
+    let axis_context = AxisContext { session: &loaded, base: &base };
+    let axes =
+        args.vary.iter().map(|text| Axis::parse(&axis_context, text)).collect::<Result<Vec<_>, _>>()?;
     Grid::from_axes(&axes)?;
-    let steps = cell_policies(args, &base, &axes, &inspection)?;
-    let material = ReplayInputs::read(&inspection, steps.with(Policy::Compact, true))
+    let steps = cell_policies(args, &base, &axes, &loaded)?;
+    let inputs = ReplayInputs::read(&loaded, steps.with(Policy::Compact, true))
         .map_err(|error| Failure::unreadable(error.to_string()))?;
-    let headroom = headroom
-        .map(|amount| resolve_amount(amount, HEADROOM_OPTION, material.provider_window))
-        .transpose()?;
+    let headroom =
+        headroom.map(|amount| resolve_amount(amount, HEADROOM_OPTION, inputs.provider_window)).transpose()?;
     let headroom = headroom.unwrap_or(0.0);
-    if args.headroom.is_some() && material.provider_window.is_nan() {
+    if args.headroom.is_some() && inputs.provider_window.is_nan() {
         return Err(Failure::usage(format!(
             "{HEADROOM_OPTION}: nothing tells the window of the model, so there is nothing to leave free."
         )));
     }
-    let steps = without_ineffective(args, &base, &axes, &material, steps);
+    let steps = without_ineffective(args, &base, &axes, &inputs, steps);
     let chosen = axes.is_empty();
-    let asked = SweepSpec { axes, base, policies: steps, headroom };
-    let (inspection, fit_error) = (Arc::new(inspection), material.fit_error);
-    let sweep = sweep_with_progress(Arc::clone(&inspection), material, asked)?;
+    let requested = SweepSpec { axes, base, policies: steps, headroom };
+    let (inspection, fit_error) = (Arc::new(loaded), inputs.fit_error);
+    let sweep = sweep_with_progress(Arc::clone(&inspection), inputs, requested)?;
     Ok(SweepReport { inspection, fit_error, sweep, has_default_axes: chosen })
 }
 
@@ -105,22 +106,22 @@ fn cell_policies(
     args: &SweepArgs,
     base: &[SettingChange],
     axes: &[Axis],
-    inspection: &LoadedSession,
+    session: &LoadedSession,
 ) -> Result<PolicySet, Failure> {
-    let steps = replay_policies(&args.overrides.policy, base, inspection)?;
+    let policies = replay_policies(&args.overrides.policy, base, session)?;
     let varied = axes.iter().filter_map(|axis| Some((axis.policy?, axis)));
     if args.overrides.policy.is_empty() {
         let moved = axes.iter().filter_map(Axis::affected_policy);
-        return Ok(moved.fold(steps, |steps, step| steps.with(step, true)));
+        return Ok(moved.fold(policies, |policies, policy| policies.with(policy, true)));
     }
-    let mut left_out = varied.filter(|(step, _)| !steps.has(*step));
-    if let Some((step, axis)) = left_out.next() {
-        let (key, step) = (&axis.key, step.word());
+    let mut left_out = varied.filter(|(policy, _)| !policies.has(*policy));
+    if let Some((policy, axis)) = left_out.next() {
+        let (key, policy) = (&axis.key, policy.word());
         return Err(Failure::usage(format!(
-            "--vary {key}: belongs to the step `{step}`, which --policy leaves out. Add {step} to --policy."
+            "--vary {key}: belongs to the step `{policy}`, which --policy leaves out. Add {policy} to --policy."
         )));
     }
-    Ok(steps)
+    Ok(policies)
 }
 
 /// Removes policies that had no effect in the record, unless an option names them.
@@ -128,22 +129,22 @@ fn without_ineffective(
     args: &SweepArgs,
     base: &[SettingChange],
     axes: &[Axis],
-    material: &ReplayInputs,
-    steps: PolicySet,
+    inputs: &ReplayInputs,
+    policies: PolicySet,
 ) -> PolicySet {
     let named =
         base.iter().filter_map(|change| change.policy).chain(axes.iter().filter_map(|axis| axis.policy));
     let named = named.collect::<Vec<_>>();
     let left_out =
-        if args.overrides.policy.is_empty() { material.contradicted_policies } else { PolicySet::NONE };
-    steps.without(left_out.without(PolicySet::of(&named)))
+        if args.overrides.policy.is_empty() { inputs.contradicted_policies } else { PolicySet::NONE };
+    policies.without(left_out.without(PolicySet::of(&named)))
 }
 
 /// Replays the cells; Ctrl-C stops cleanly. A terminal shows the progress.
 fn sweep_with_progress(
-    inspection: Arc<LoadedSession>,
-    material: ReplayInputs,
-    asked: SweepSpec,
+    session: Arc<LoadedSession>,
+    inputs: ReplayInputs,
+    requested: SweepSpec,
 ) -> Result<Sweep, Failure> {
     let stopped = Arc::new(AtomicBool::new(false));
     let wanted = || !stopped.load(Ordering::Relaxed);
@@ -152,23 +153,23 @@ fn sweep_with_progress(
         move || stopped.store(true, Ordering::Relaxed)
     };
     let done = interruptible(stop, || -> Result<Option<Sweep>, AxisError> {
-        let mut asked = asked;
+        let mut requested = requested;
         let progress = ProgressLine::new();
-        let Some(recording) = RecordedSession::from_inputs(inspection, material, &wanted) else {
+        let Some(recording) = RecordedSession::from_inputs(session, inputs, &wanted) else {
             return Ok(None);
         };
-        if asked.axes.is_empty() {
+        if requested.axes.is_empty() {
             progress.show("choosing settings to vary");
-            let axes = default_axes(&recording, &asked.base, asked.policies, &wanted);
+            let axes = default_axes(&recording, &requested.base, requested.policies, &wanted);
             let Some(axes) = axes else { return Ok(None) };
-            asked.policies = axes
+            requested.policies = axes
                 .iter()
                 .filter_map(Axis::affected_policy)
-                .fold(asked.policies, |steps, step| steps.with(step, true));
-            asked.axes = axes;
+                .fold(requested.policies, |policies, policy| policies.with(policy, true));
+            requested.axes = axes;
         }
-        let of = Grid::from_axes(&asked.axes)?.len();
-        let filled = sweep(&recording, asked, &wanted, &|_, _: &Cell| progress.increment(of));
+        let of = Grid::from_axes(&requested.axes)?.len();
+        let filled = sweep(&recording, requested, &wanted, &|_, _: &Cell| progress.increment(of));
         progress.clear();
         filled
     })?;

@@ -22,9 +22,9 @@ const MAX_TRADE_OFFS: usize = 12;
 const MAX_MAP_COLUMNS: usize = 16;
 
 pub(super) fn print(swept: &SweepReport, measure: MeasureArg, output: &mut Output) -> Result<(), Failure> {
-    let SweepReport { inspection, sweep, .. } = swept;
-    print_session_header(output, inspection, inspection.window)?;
-    print_ruleset(&inspection.ruleset, output)?;
+    let SweepReport { inspection: session, sweep, .. } = swept;
+    print_session_header(output, session, session.window)?;
+    print_ruleset(&session.ruleset, output)?;
     writeln!(output)?;
     if sweep.recorded.calls == 0 {
         return Ok(output.line(Tone::Plain, "no call is recorded on this path")?);
@@ -140,11 +140,11 @@ fn cell_mark(sweep: &Sweep, at: usize) -> &'static str {
 /// configuration.
 fn print_map(sweep: &Sweep, measure: MeasureArg, output: &mut Output) -> Result<(), Failure> {
     let [down, across, others @ ..] = sweep.axes.as_slice() else { return Ok(()) };
-    let held = sweep.grid.points_of(sweep.smallest_fitting.unwrap_or(sweep.current));
+    let points = sweep.grid.points_of(sweep.smallest_fitting.unwrap_or(sweep.current));
     writeln!(output)?;
     let rest: Vec<String> = others
         .iter()
-        .zip(&held[2..])
+        .zip(&points[2..])
         .map(|(axis, point)| format!("{} {}", axis.name(), axis.points[*point].text))
         .collect();
     let at = if rest.is_empty() { String::new() } else { format!(", at {}", rest.join(", ")) };
@@ -157,7 +157,7 @@ fn print_map(sweep: &Sweep, measure: MeasureArg, output: &mut Output) -> Result<
     for (row, point) in down.points.iter().enumerate() {
         let mut cells = vec![TableCell::new(&point.text, Tone::Dim)];
         cells.extend((0..shown).map(|column| {
-            let mut place = held.clone();
+            let mut place = points.clone();
             (place[0], place[1]) = (row, column);
             map_cell(sweep, sweep.grid.cell_index(&place), measure)
         }));

@@ -32,35 +32,35 @@ const EXCERPT_WIDTH: usize = 100;
 pub(super) fn run(
     args: &TreeArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let TreeArgs { target: args, no_redact } = args;
     let secrets = secrets(*no_redact);
-    let inspection = Workspace::for_session(&args.session, place, around)?.open_session(&args.session)?;
-    let active: HashSet<EntryIx> = active_path(&inspection).into_iter().collect();
-    let nodes = drawing_order(&inspection.tree, &active);
+    let session = Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session)?;
+    let active: HashSet<EntryIx> = active_path(&session).into_iter().collect();
+    let nodes = drawing_order(&session.tree, &active);
     if args.json {
-        return Ok(output.json(report_json(&inspection, &nodes, &active, secrets))?);
+        return Ok(output.json(report_json(&session, &nodes, &active, secrets))?);
     }
-    print(&inspection, &nodes, &active, secrets, output)
+    print(&session, &nodes, &active, secrets, output)
 }
 
 /// Returns the active path, even if no context can be built from it.
-fn active_path(inspection: &LoadedSession) -> Vec<EntryIx> {
-    let leaf = inspection.tree.leaf(&inspection.index, &Leaf::Own);
-    leaf.map(|leaf| inspection.tree.path_to(&inspection.index, leaf)).unwrap_or_default()
+fn active_path(session: &LoadedSession) -> Vec<EntryIx> {
+    let leaf = session.tree.leaf(&session.index, &Leaf::Own);
+    leaf.map(|leaf| session.tree.path_to(&session.index, leaf)).unwrap_or_default()
 }
 
 fn report_json(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     nodes: &[OrderedEntry],
     active: &HashSet<EntryIx>,
     secrets: SecretDisplay,
 ) -> Object {
-    let index = &inspection.index;
-    let leaf = inspection.tree.leaf(index, &Leaf::Own);
-    let labels = resolve_labels(index, &inspection.tree);
+    let index = &session.index;
+    let leaf = session.tree.leaf(index, &Leaf::Own);
+    let labels = resolve_labels(index, &session.tree);
     let branch_value = |tip: &BranchTip| {
         Value::from(Object::from([
             ("leaf", Value::from(index.display_id(tip.leaf))),
@@ -71,16 +71,15 @@ fn report_json(
     };
     let node_value = |node: &OrderedEntry| {
         let entry = index.entry(node.entry);
-        let children =
-            inspection.tree.children(node.entry).iter().map(|ix| Value::from(index.display_id(*ix)));
+        let children = session.tree.children(node.entry).iter().map(|ix| Value::from(index.display_id(*ix)));
         let size = entry.message;
         Value::from(Object::from([
             ("entry", Value::from(index.display_id(node.entry))),
-            ("parent", Value::from(inspection.tree.parent(node.entry).map(|ix| index.display_id(ix)))),
+            ("parent", Value::from(session.tree.parent(node.entry).map(|ix| index.display_id(ix)))),
             ("line", Value::from(entry.line)),
             ("type", Value::from(entry.kind.as_str())),
             ("role", Value::from(size.map(|size| size.role.as_str()))),
-            ("tool", Value::from(size.and_then(|size| tool_name(inspection, node.entry, &size)))),
+            ("tool", Value::from(size.and_then(|size| tool_name(session, node.entry, &size)))),
             ("tokens", Value::from(size.map(|size| message_tokens(&size)))),
             ("chars", Value::from(size.map(|size| size.pi_chars.whole_chars()))),
             ("time", number_value(entry.time_ms)),
@@ -93,27 +92,24 @@ fn report_json(
         ]))
     };
     Object::from([
-        ("session", session_json(&inspection.item)),
+        ("session", session_json(&session.item)),
         ("leaf", Value::from(leaf.map(|ix| index.display_id(ix)))),
-        (
-            "branches",
-            Value::from(inspection.branch_tips(secrets).iter().map(branch_value).collect::<Vec<_>>()),
-        ),
+        ("branches", Value::from(session.branch_tips(secrets).iter().map(branch_value).collect::<Vec<_>>())),
         ("nodes", Value::from(nodes.iter().map(node_value).collect::<Vec<_>>())),
     ])
 }
 
 fn print(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     nodes: &[OrderedEntry],
     active: &HashSet<EntryIx>,
     secrets: SecretDisplay,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let index = &inspection.index;
-    let leaf = inspection.tree.leaf(index, &Leaf::Own);
-    let labels = resolve_labels(index, &inspection.tree);
-    print_session_header(output, inspection, inspection.window)?;
+    let index = &session.index;
+    let leaf = session.tree.leaf(index, &Leaf::Own);
+    let labels = resolve_labels(index, &session.tree);
+    print_session_header(output, session, session.window)?;
     let branches = nodes.iter().filter(|node| node.starts_branch).count() as u64;
     let entries = format_count(nodes.len() as u64, "entry", "entries");
     let branches = format_count(branches, "branch", "branches");
@@ -128,14 +124,14 @@ fn print(
         }
         let sign = if on_path { "●" } else { "○" };
         let name = pad(&index.display_id(node.entry), names);
-        let what = describe_entry(inspection, node.entry);
+        let what = describe_entry(session, node.entry);
         let tokens =
-            index.entry(node.entry).message.map(|size| format_entry_tokens(inspection, node.entry, &size));
+            index.entry(node.entry).message.map(|size| format_entry_tokens(session, node.entry, &size));
         let label =
             labels.get(&node.entry).map(|label| format!(" [{}]", secrets.apply(label))).unwrap_or_default();
         let end = if leaf == Some(node.entry) { " ◀" } else { "" };
         let facts = format!("{} {:>9}{label}{end}", pad(&what, 24), tokens.unwrap_or_default());
-        let line = format!("{rail}{sign} {name}  {facts}  {}", entry_text(inspection, node.entry, secrets));
+        let line = format!("{rail}{sign} {name}  {facts}  {}", entry_text(session, node.entry, secrets));
         let (line, _) = truncate(&line, output.width().unwrap_or(width(&facts) + names + EXCERPT_WIDTH));
         output.line(entry_tone(index.entry(node.entry).kind, on_path), line.trim_end())?;
     }
@@ -143,11 +139,11 @@ fn print(
 }
 
 /// Names an entry: role and tool of a message, otherwise its type.
-fn describe_entry(inspection: &LoadedSession, ix: EntryIx) -> String {
-    let entry = inspection.index.entry(ix);
+fn describe_entry(session: &LoadedSession, ix: EntryIx) -> String {
+    let entry = session.index.entry(ix);
     match entry.message.filter(|_| entry.kind == EntryKind::Message) {
         Some(size) if size.is_no_reply => format!("{} silent", size.role.as_str()),
-        Some(size) => match tool_name(inspection, ix, &size) {
+        Some(size) => match tool_name(session, ix, &size) {
             Some(tool) => format!("{} {tool}", size.role.as_str()),
             None => size.role.as_str().to_owned(),
         },
@@ -156,8 +152,8 @@ fn describe_entry(inspection: &LoadedSession, ix: EntryIx) -> String {
 }
 
 /// Returns the text of an entry, or a note that it cannot be read.
-fn entry_text(inspection: &LoadedSession, ix: EntryIx, secrets: SecretDisplay) -> String {
-    match read_context_excerpt(inspection, ix) {
+fn entry_text(session: &LoadedSession, ix: EntryIx, secrets: SecretDisplay) -> String {
+    match read_context_excerpt(session, ix) {
         Ok(excerpt) => excerpt.with_secrets(secrets).line(),
         Err(error) => error.to_string(),
     }

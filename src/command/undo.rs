@@ -14,35 +14,35 @@ use crate::write::request::WriteAction;
 pub(super) fn run(
     args: &UndoArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let scene = Workspace::for_session(&args.target.session, place, around)?;
-    let inspection = scene.open_session(&args.target.session)?;
+    let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
+    let session = workspace.open_session(&args.target.session)?;
     let target = match &args.commit {
-        Some(id) => UndoTarget::Entry(find_commit(&inspection, id)?),
+        Some(id) => UndoTarget::Entry(find_commit(&session, id)?),
         None if args.redo => UndoTarget::LastUndo,
         None => UndoTarget::LastCommit,
     };
     let job = WriteJob {
-        inspection: &inspection,
+        inspection: &session,
         ask: WriteAction::Undo(target),
         write: args.write,
-        is_demo: scene.listed.is_demo,
+        is_demo: workspace.listed.is_demo,
         session_arg: &args.target.session,
         store_args: place,
-        now_ms: around.now_ms,
+        now_ms: invocation.now_ms,
     };
     let ready = writing::prepare(&job)?;
     if !args.target.json {
-        super::session_output::print_session_header(output, &inspection, inspection.window)?;
+        super::session_output::print_session_header(output, &session, session.window)?;
     }
     writing::run(&job, &ready, args.target.json, Object::new(), output)
 }
 
 /// Finds a commit or undo by its id or a unique prefix of it.
-fn find_commit(inspection: &LoadedSession, text: &str) -> Result<String, Failure> {
-    let commits = list_commits(inspection).map_err(|error| Failure::unreadable(error.to_string()))?;
+fn find_commit(session: &LoadedSession, text: &str) -> Result<String, Failure> {
+    let commits = list_commits(session).map_err(|error| Failure::unreadable(error.to_string()))?;
     let found: Vec<&str> = commits
         .iter()
         .map(|committed| committed.receipt.id.as_str())

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_beside_the_conversation_is_told_apart_and_nothing_of_nothing() {
+    fn work_beside_the_conversation_is_distinguished_and_nothing_of_nothing() {
         let recorded = |usd| Cost { recorded: Some(usd), ..Cost::default() };
         let answers = UsageTotals {
             calls: 2,

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_write_is_tried_again_and_a_short_one_is_told() {
+    fn an_interrupted_write_is_tried_again_and_a_short_one_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let mut file = SystemDisk.create(&folder.path().join("a"), true).unwrap();
         assert_eq!(write_once(&Slow::default(), &mut file, b"four").unwrap(), 2);

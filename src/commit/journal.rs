@@ -233,16 +233,19 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_tells_what_was_written_into_it_and_is_no_session() {
+    fn a_journal_shows_what_was_written_into_it_and_is_no_session() {
         let (folder, path) = transcript("one\n");
         Journal::begin(&SystemDisk, &path, intent(&path), b"two\nthree\n").unwrap();
-        let Some(Journal::Complete(told, payload)) = Journal::read(&path).unwrap() else {
+        let Some(Journal::Complete(reported, payload)) = Journal::read(&path).unwrap() else {
             panic!("complete")
         };
         assert_eq!(payload, b"two\nthree\n");
-        assert_eq!((told.size, told.tail_span(), told.bytes, told.leaf.as_str()), (4, (0, 4), 10, "leaf"));
-        assert!(told.matches_tail(b"one\n") && !told.matches_tail(b"two\n"));
-        assert_eq!(told.modified(), fs::metadata(&path).unwrap().modified().ok());
+        assert_eq!(
+            (reported.size, reported.tail_span(), reported.bytes, reported.leaf.as_str()),
+            (4, (0, 4), 10, "leaf")
+        );
+        assert!(reported.matches_tail(b"one\n") && !reported.matches_tail(b"two\n"));
+        assert_eq!(reported.modified(), fs::metadata(&path).unwrap().modified().ok());
         let name = journal_path(&path).unwrap();
         assert!(name.extension().is_some_and(|ending| ending != "jsonl"));
         let folder = folder.path().canonicalize().unwrap();
@@ -283,7 +286,7 @@ mod tests {
         let second = Journal::begin(&SystemDisk, &path, intent(&path), b"other\n");
         assert_eq!(second.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert!(
-            matches!(Journal::read(&path).unwrap(), Some(Journal::Complete(_, told)) if told == b"two\n")
+            matches!(Journal::read(&path).unwrap(), Some(Journal::Complete(_, reported)) if reported == b"two\n")
         );
     }
 }

@@ -171,12 +171,12 @@ mod tests {
     #[test]
     fn two_writers_of_one_program_keep_each_other_out() {
         let (_folder, transcript, _) = folder();
-        let held = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
+        let lock = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
         let second = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk);
         assert!(
             matches!(second, Err(CommitError::Refused(Refusal::Locked { pid, .. })) if pid == Some(std::process::id()))
         );
-        drop(held);
+        drop(lock);
         assert!(Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).is_ok());
     }
 }

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lock_of_a_file_stands_beside_it() {
+    fn the_lock_of_a_file_is_beside_it() {
         let folder = tempfile::tempdir().unwrap();
         let expected = folder.path().canonicalize().unwrap().join("a.jsonl.lock");
         assert_eq!(lock_path(&folder.path().join("a.jsonl")).unwrap(), expected);

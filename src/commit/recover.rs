@@ -311,26 +311,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_far_it_came_is_told_by_what_stands_behind_the_old_end() {
+    fn how_far_it_came_is_known_by_what_is_behind_the_old_end() {
         let payload = b"{\"id\":1}\n{\"id\":2}\n";
-        let told = |behind: &str| measure_extent(payload, behind.as_bytes());
+        let reported = |behind: &str| measure_extent(payload, behind.as_bytes());
         let torn = |written| WrittenExtent::Partial { written, bytes: 18 };
-        assert_eq!(told(""), WrittenExtent::NotStarted);
-        assert_eq!([told("{"), told("{\"id\":1}"), told("{\"id\":1}\n")], [torn(1), torn(8), torn(9)]);
-        assert_eq!(told("{\"id\":1}\n{\"id\":2}\n"), WrittenExtent::Complete { last: true });
-        assert_eq!(told("{\"id\":1}\n{\"id\":2}\n{}\n"), WrittenExtent::Complete { last: false });
+        assert_eq!(reported(""), WrittenExtent::NotStarted);
+        assert_eq!(
+            [reported("{"), reported("{\"id\":1}"), reported("{\"id\":1}\n")],
+            [torn(1), torn(8), torn(9)]
+        );
+        assert_eq!(reported("{\"id\":1}\n{\"id\":2}\n"), WrittenExtent::Complete { last: true });
+        assert_eq!(reported("{\"id\":1}\n{\"id\":2}\n{}\n"), WrittenExtent::Complete { last: false });
     }
 
     #[test]
-    fn lines_of_others_are_told_from_ours() {
+    fn lines_of_others_are_distinguished_from_ours() {
         let payload = b"{\"id\":1}\n{\"id\":2}\n";
-        let told = |behind: &str| measure_extent(payload, behind.as_bytes());
+        let reported = |behind: &str| measure_extent(payload, behind.as_bytes());
         // They wrote, we did not.
-        assert_eq!(told("{\"id\":7}\n"), WrittenExtent::NotStarted);
+        assert_eq!(reported("{\"id\":7}\n"), WrittenExtent::NotStarted);
         // They wrote at the same moment, before us.
-        assert_eq!(told("{\"id\":7}\n{\"id\":1}\n{\"id\":2}\n"), WrittenExtent::Complete { last: true });
+        assert_eq!(reported("{\"id\":7}\n{\"id\":1}\n{\"id\":2}\n"), WrittenExtent::Complete { last: true });
         // They wrote behind a line of ours, and behind a part of one.
-        assert_eq!(told("{\"id\":1}\n{\"id\":7}\n"), WrittenExtent::Overtaken);
-        assert_eq!(told("{\"id\"{\"id\":7}\n"), WrittenExtent::Overtaken);
+        assert_eq!(reported("{\"id\":1}\n{\"id\":7}\n"), WrittenExtent::Overtaken);
+        assert_eq!(reported("{\"id\"{\"id\":7}\n"), WrittenExtent::Overtaken);
     }
 }

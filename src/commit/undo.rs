@@ -45,11 +45,11 @@ pub fn prepare_undo(
     let record = active.build_lines(&id_value(index, checked.leaf), &undone.id, new_ids)?;
     let message = |message: &ContextMessage| match &active.summary {
         Some(copy) if message.entry == target => {
-            let told = match message.content_source {
+            let reported = match message.content_source {
                 ContentSource::Checkpoint => copy.get("systemMessage").cloned().unwrap_or(Value::Null),
                 ContentSource::Own | ContentSource::Edited(_) => entry_message(copy, EntryKind::Compaction),
             };
-            ExpectedMessage::Appended(js::stringify(&told))
+            ExpectedMessage::Appended(js::stringify(&reported))
         }
         _ => ExpectedMessage::Shared(message.entry, message.content_source),
     };

@@ -32,8 +32,8 @@ impl CommitDraft<'_> {
         if let Some(what) = new.difference(&old).next() {
             return Err(Refusal::Unpaired { path: path(), what: what.clone() });
         }
-        let told = |what: String| format!("The branch holds {what}, as the old one does.");
-        self.warnings.extend(new.into_iter().map(told));
+        let reported = |what: String| format!("The branch holds {what}, as the old one does.");
+        self.warnings.extend(new.into_iter().map(reported));
         Ok(read)
     }
 

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_told_with_its_file_line_and_key() {
+    fn a_slip_is_reported_with_its_file_line_and_key() {
         for (text, words) in [
             ("theme = \"dark\"\nmice = false\n", &["config.toml", "line 2", "mice", "mouse"][..]),
             ("mouse = \"no\"\n", &["config.toml", "line 1", "mouse", "boolean"]),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_told_and_not_passed_over() {
+    fn a_file_that_cannot_be_read_is_reported_and_not_passed_over() {
         let home = home(&[]);
         fs::create_dir(home.path().join(".config/clawscope/keymap.toml")).unwrap();
         let error = load(&env(&home, &[])).unwrap_err().to_string();

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_told_with_what_was_expected() {
+    fn slips_are_reported_with_what_was_expected() {
         for (text, words) in [
             ("kind = \"magic\"", &["magic", "extractive"][..]),
             ("timeout = \"soon\"", &["soon", "2m"]),

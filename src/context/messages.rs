@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_of_messages_is_told_anew_when_they_change() {
+    fn what_is_reported_of_messages_is_reported_anew_when_they_change() {
         let mut messages =
             Messages::from(vec![message(Role::Assistant, 8.0), message(Role::ToolResult, 5.0)]);
         assert_eq!((messages.columns().total, messages.tokens()[..].to_vec()), (Ok(13.0), vec![2, 2]));

@@ -191,10 +191,10 @@ mod tests {
 
     fn told(lines: &[&str]) -> Vec<(u32, Role, u64)> {
         let (_, context) = context(lines).expect("builds");
-        let told = |message: &ContextMessage| {
+        let reported = |message: &ContextMessage| {
             (message.entry.0, message.size.role, message.size.pi_chars.whole_chars())
         };
-        context.messages.iter().map(told).collect()
+        context.messages.iter().map(reported).collect()
     }
 
     const SYSTEM: &str = r#""type":"message","message":{"role":"system","content":"prompt"}"#;

@@ -121,22 +121,19 @@ pub fn shape_folder(
     wanted: &ExportRequest<'_>,
     row: Option<&SessionRecord>,
 ) -> Result<ExportFolder, PiError> {
-    let inspection = wanted.session;
+    let session = wanted.session;
     let text = export_transcript(&ExportRequest { shape_only: true, plan: None, ..*wanted })?.0;
-    let files = if inspection.ruleset.id.is_pi() {
-        vec![
-            (pi_file_name(inspection), text),
-            ("settings.json".into(), json_line(&shape_pi_settings(inspection))),
-        ]
+    let files = if session.ruleset.id.is_pi() {
+        vec![(pi_file_name(session), text), ("settings.json".into(), json_line(&shape_pi_settings(session)))]
     } else {
-        let agent = agent_of(inspection);
+        let agent = agent_of(session);
         let sessions = PathBuf::from("agents").join(&agent).join("sessions");
-        let id = &inspection.item.id;
-        let rows = Object::from([(session_key(inspection, &agent), shaped_row(row, id))]);
+        let id = &session.item.id;
+        let rows = Object::from([(session_key(session, &agent), shaped_row(row, id))]);
         vec![
             (sessions.join(format!("{}.jsonl", safe_file_name(id))), text),
             (sessions.join("sessions.json"), json_line(&Value::Object(rows))),
-            ("openclaw.json".into(), json_line(&shape_config(inspection))),
+            ("openclaw.json".into(), json_line(&shape_config(session))),
         ]
     };
     Ok(ExportFolder { files })
@@ -147,11 +144,11 @@ fn json_line(value: &Value) -> String {
 }
 
 /// Returns the name of pi's own file, which holds a time and the session's id.
-fn pi_file_name(inspection: &LoadedSession) -> PathBuf {
-    let name = inspection.source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+fn pi_file_name(session: &LoadedSession) -> PathBuf {
+    let name = session.source.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let own =
         name.split_once('_').filter(|(time, id)| time.len() == 24 && id.strip_suffix(".jsonl").is_some());
-    let id = safe_file_name(&inspection.item.id);
+    let id = safe_file_name(&session.item.id);
     let name = own.map_or_else(
         || format!("2026-01-01T00-00-00-000Z_{id}.jsonl"),
         |(time, _)| format!("{time}_{id}.jsonl"),
@@ -164,15 +161,15 @@ fn safe_file_name(id: &str) -> String {
     id.chars().filter(|char| char.is_ascii_alphanumeric() || "-_".contains(*char)).collect()
 }
 
-fn agent_of(inspection: &LoadedSession) -> String {
-    let agent = &inspection.item.agent;
+fn agent_of(session: &LoadedSession) -> String {
+    let agent = &session.item.agent;
     if agent == "main" { agent.clone() } else { shape::plain_text(agent).to_lowercase() }
 }
 
 /// Returns the key with its kind, but without its owner.
-fn session_key(inspection: &LoadedSession, agent: &str) -> String {
-    let key = &inspection.item.key.0;
-    let own = format!("agent:{}:", inspection.item.agent);
+fn session_key(session: &LoadedSession, agent: &str) -> String {
+    let key = &session.item.key.0;
+    let own = format!("agent:{}:", session.item.agent);
     let rest = key.strip_prefix(&own).unwrap_or(key).split(" (").next().unwrap_or_default();
     let part = |part: &str| if KEY_WORDS.contains(&part) { part.to_owned() } else { shape::plain_text(part) };
     let parts: Vec<String> = rest.split(':').map(part).collect();
@@ -224,12 +221,12 @@ fn is_duration(text: &JsString) -> bool {
 }
 
 /// Returns the settings that affect the session, and the version of its ruleset.
-fn shape_config(inspection: &LoadedSession) -> Value {
+fn shape_config(session: &LoadedSession) -> Value {
     let mut out = Object::default();
     for path in SETTINGS {
-        copy_path(&inspection.config.js_root, path, &mut out);
+        copy_path(&session.config.js_root, path, &mut out);
     }
-    let version = match inspection.ruleset.id {
+    let version = match session.ruleset.id {
         Ruleset::V2026_9_2 => "2026.9.6",
         other => other.id(),
     };
@@ -263,8 +260,8 @@ fn shape_setting(name: &str, value: &Value) -> Value {
 }
 
 /// Returns pi's effective settings for this session.
-fn shape_pi_settings(inspection: &LoadedSession) -> Value {
-    let compaction = inspection.configured_settings.compaction;
+fn shape_pi_settings(session: &LoadedSession) -> Value {
+    let compaction = session.configured_settings.compaction;
     Value::Object(Object::from([(
         "compaction",
         Value::Object(Object::from([

@@ -160,7 +160,7 @@ fn entries(document: &Document, out: &mut String) {
 fn article(at: usize, node: &DocumentEntry, out: &mut String) {
     let role = node.role.filter(|_| node.kind == EntryKind::Message).map_or("", |role| role.as_str());
     let off = if node.is_active { "" } else { " off" };
-    let changed = node.fate.is_some_and(|told| told.fate.is_change());
+    let changed = node.fate.is_some_and(|reported| reported.fate.is_change());
     let _ = write!(
         out,
         "<article id=\"e{at}\" class=\"{role}{off}\" data-changed=\"{}\"><header>",
@@ -186,10 +186,14 @@ fn article(at: usize, node: &DocumentEntry, out: &mut String) {
     if let Some(label) = &node.label {
         let _ = write!(out, "<span class=\"label\">{}</span>", escaped(label));
     }
-    if let Some(told) = &node.fate {
+    if let Some(reported) = &node.fate {
         let class = if changed { " changes" } else { "" };
-        let _ =
-            write!(out, "<span class=\"fate {}{class}\">{}</span>", told.fate.word(), escaped(&fate(told)));
+        let _ = write!(
+            out,
+            "<span class=\"fate {}{class}\">{}</span>",
+            reported.fate.word(),
+            escaped(&fate(reported))
+        );
     }
     out.push_str("</header>");
     let after = node.parts_after();

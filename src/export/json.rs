@@ -101,13 +101,13 @@ fn node_value(node: &DocumentEntry) -> Value {
     ]))
 }
 
-fn fate_value(told: ExportedFate) -> Value {
+fn fate_value(reported: ExportedFate) -> Value {
     Value::from(Object::from([
-        ("fate", Value::from(told.fate.word())),
-        ("reason", Value::from(told.reason)),
-        ("rule", Value::from(told.rule)),
-        ("tokensBefore", Value::from(told.tokens_before)),
-        ("tokensAfter", Value::from(told.tokens_after)),
+        ("fate", Value::from(reported.fate.word())),
+        ("reason", Value::from(reported.reason)),
+        ("rule", Value::from(reported.rule)),
+        ("tokensBefore", Value::from(reported.tokens_before)),
+        ("tokensAfter", Value::from(reported.tokens_after)),
     ]))
 }
 

@@ -86,8 +86,8 @@ fn entry(node: &DocumentEntry, out: &mut String) {
         let _ = write!(out, ", label {}", inline(label));
     }
     out.push('\n');
-    if let Some(told) = &node.fate {
-        let _ = writeln!(out, "\n{}", inline(&fate(told)));
+    if let Some(reported) = &node.fate {
+        let _ = writeln!(out, "\n{}", inline(&fate(reported)));
     }
     if matches!(node.kind, EntryKind::Unknown | EntryKind::Scalar | EntryKind::Custom) {
         fenced(&crate::js::stringify(&node.value), "json", out);

@@ -59,8 +59,8 @@ pub fn export_transcript(wanted: &ExportRequest<'_>) -> Result<(String, Redactor
 }
 
 /// Masks every line of the file, including lines that are not entries: bug reports need them.
-fn all_lines(inspection: &LoadedSession) -> Result<String, BodyError> {
-    let LoadedSession { source, index, .. } = inspection;
+fn all_lines(session: &LoadedSession) -> Result<String, BodyError> {
+    let LoadedSession { source, index, .. } = session;
     let bytes = source.read_span(0, index.end as usize).map_err(|error| BodyError::Read {
         path: source.path().display().to_string(),
         line: 1,
@@ -150,8 +150,8 @@ fn foreign_labels(wanted: &ExportRequest<'_>, path: &[EntryIx], names: &mut Expo
     lines
 }
 
-fn entry_id(inspection: &LoadedSession, ix: EntryIx) -> Value {
-    inspection.index.entry(ix).id.map_or(Value::Null, |id| inspection.index.ids.value(id))
+fn entry_id(session: &LoadedSession, ix: EntryIx) -> Value {
+    session.index.entry(ix).id.map_or(Value::Null, |id| session.index.ids.value(id))
 }
 
 /// Returns the messages after a plan, each as its entry (compaction 4.4), behind the model and the thinking level in
@@ -188,15 +188,15 @@ fn planned_lines(
 }
 
 /// Returns the entries that set model and thinking level at the leaf.
-fn active_settings(inspection: &LoadedSession) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
-    let word = |word| inspection.index.values.text(word).map(Value::from);
+fn active_settings(session: &LoadedSession) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
+    let word = |word| session.index.values.text(word).map(Value::from);
     let mut entries = Vec::new();
-    if let Some((provider, model)) = inspection.context.model
+    if let Some((provider, model)) = session.context.model
         && let (Some(provider), Some(model)) = (word(provider), word(model))
     {
         entries.push(("model_change", vec![("provider", provider), ("modelId", model)]));
     }
-    if let Some(level) = inspection.context.thinking_level.and_then(word) {
+    if let Some(level) = session.context.thinking_level.and_then(word) {
         entries.push(("thinking_level_change", vec![("thinkingLevel", level)]));
     }
     entries

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_character_stands_in_the_middle_of_two_cells_and_the_second_is_skipped() {
+    fn a_wide_character_is_in_the_middle_of_two_cells_and_the_second_is_skipped() {
         let svg = draw(4, |b| {
             b.set_string(0, 0, "a书b", Style::new());
             b[(2, 0)].set_symbol("?");
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn combined_and_astral_characters_stand_alone() {
+    fn combined_and_astral_characters_are_alone() {
         let svg = draw(6, |b| b.set_string(0, 0, "ae\u{301}b🦀", Style::new()));
         let texts = texts(&svg);
         assert_eq!(texts.len(), 4, "{svg}");

@@ -57,11 +57,16 @@ fn redacted(document: &Document) -> String {
 }
 
 /// `✂ cleared: reason (rule), ~900 → ~20`.
-pub(super) fn fate(told: &ExportedFate) -> String {
-    let mut words = format!("{} {}: {} ({})", told.fate.sign(), told.fate.word(), told.reason, told.rule);
-    if told.fate.is_change() {
-        let _ =
-            write!(words, ", ~{} → ~{}", group_digits(told.tokens_before), group_digits(told.tokens_after));
+pub(super) fn fate(reported: &ExportedFate) -> String {
+    let mut words =
+        format!("{} {}: {} ({})", reported.fate.sign(), reported.fate.word(), reported.reason, reported.rule);
+    if reported.fate.is_change() {
+        let _ = write!(
+            words,
+            ", ~{} → ~{}",
+            group_digits(reported.tokens_before),
+            group_digits(reported.tokens_after)
+        );
     }
     words
 }

@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_stand_in_groups_of_three() {
+    fn digits_are_in_groups_of_three() {
         let plain = |number| group_digits(number).replace(DIGIT_SEPARATOR, " ");
         assert_eq!((plain(0), plain(999), plain(1_000)), ("0".into(), "999".into(), "1 000".into()));
         assert_eq!(plain(203_412), "203 412");

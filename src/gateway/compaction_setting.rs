@@ -82,11 +82,11 @@ mod tests {
         std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
         let config = GatewayConfig::load(Some(&path), &Environment::default(), dir.path());
         let rows = compaction_settings(&config, ruleset, CompactionSettings::default(), 200_000.0);
-        let told = |row: &PruneSetting| {
+        let reported = |row: &PruneSetting| {
             let from_file = matches!(row.provenance, Provenance::File { .. });
             (row.value.as_f64().unwrap(), row.control.fixed_reason(), from_file)
         };
-        rows.iter().map(told).collect()
+        rows.iter().map(reported).collect()
     }
 
     #[test]

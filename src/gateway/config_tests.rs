@@ -82,7 +82,7 @@ fn a_directory_is_an_error_and_a_file_that_is_named_but_not_there_only_a_note() 
 }
 
 #[test]
-fn a_file_that_holds_no_object_is_told_without_an_empty_key() {
+fn a_file_that_holds_no_object_is_reported_without_an_empty_key() {
     assert_eq!(one("[]").error.unwrap().message, "expected an object at the top");
 }
 

@@ -129,11 +129,11 @@ fn model_defaults(root: &mut Value, applied: &mut Vec<AppliedDefault>) {
                 model["contextWindow"] = json!(200_000);
                 200_000.0
             });
-            let told = positive(model.get("maxTokens"));
-            let most = told.unwrap_or(8192.0).min(window);
-            if told != Some(most) {
+            let reported = positive(model.get("maxTokens"));
+            let most = reported.unwrap_or(8192.0).min(window);
+            if reported != Some(most) {
                 let key = format!("models.providers.{provider}.models.{index}.maxTokens");
-                let why = match told {
+                let why = match reported {
                     None => "a listed model without a length of answers",
                     Some(_) => "an answer is no longer than the window",
                 };

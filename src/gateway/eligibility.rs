@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_version_asks_plugins_and_then_interfaces() {
+    fn the_newest_version_queries_plugins_and_then_interfaces() {
         let config = r#"{"models":{"providers":{
             "own":{"api":"anthropic-messages","models":[{"id":"b","api":"openai-completions"}]},
             "openai":{"baseUrl":"https://proxy.example/v1"}}}}"#;

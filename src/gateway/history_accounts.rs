@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_account_of_the_key_is_asked_first() {
+    fn the_account_of_the_key_is_requested_first() {
         let newest = |key: &str| {
             limit(Ruleset::V2026_9_2, key)
                 .map(|(turns, setting)| (turns, setting.replace("channels.Telegram.", "")))
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_segment_stands_and_the_reference_knows_no_accounts() {
+    fn an_empty_segment_is_and_the_reference_knows_no_accounts() {
         assert_eq!(limit(Ruleset::V2026_9_2, "telegram::dm:123").map(|found| found.0), Some(5.0));
         assert_eq!(limit(Ruleset::V2026_9_2, "agent::main:telegram:dm:123"), None);
         assert_eq!(limit(Ruleset::V2026_9_2, "agent:main:main"), None);

@@ -237,22 +237,22 @@ mod tests {
     #[test]
     fn a_value_names_the_file_and_line_that_say_it() {
         let (dir, settings) = settings(GLOBAL, Some("{\"compaction\":{\"keepRecentTokens\":500}}"));
-        let told = |key: &str, model: &str| {
+        let reported = |key: &str, model: &str| {
             let token = settings.token_setting(key, Some(model));
             (token.value, token.provenance.to_string(), token.path)
         };
         let at = |name: &str, line: u32| format!("{}:{line}", dir.path().join(name).display());
         let plain = (9000.0, at("global.json", 3), "compaction.reserveTokens".to_owned());
-        assert_eq!(told("reserveTokens", "x/y"), plain);
+        assert_eq!(reported("reserveTokens", "x/y"), plain);
         let own = (7000.0, at("global.json", 5), "compaction.modelOverrides[p/m].reserveTokens".to_owned());
-        assert_eq!(told("reserveTokens", "p/m"), own);
-        assert_eq!(told("keepRecentTokens", "p/m").1, at("project.json", 1));
+        assert_eq!(reported("reserveTokens", "p/m"), own);
+        assert_eq!(reported("keepRecentTokens", "p/m").1, at("project.json", 1));
         // Older pi has no settings for single models.
         assert_eq!(settings.token_setting("reserveTokens", None).value, 9000.0);
     }
 
     #[test]
-    fn without_a_file_the_defaults_are_told_and_the_global_file_is_where_to_write() {
+    fn without_a_file_the_defaults_are_reported_and_the_global_file_is_where_to_write() {
         let dir = tempfile::tempdir().unwrap();
         let global = dir.path().join(FILE_NAME);
         let settings = PiSettings::read(&global, None);
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_pi_refuses_is_told_and_not_in_force() {
+    fn a_value_that_pi_refuses_is_reported_and_not_in_force() {
         let (_dir, settings) = settings(r#"{"compaction":{"reserveTokens":-5}}"#, None);
         let token = settings.token_setting("reserveTokens", Some("p/m"));
         assert_eq!(token.value, 16_384.0);

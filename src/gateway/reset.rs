@@ -95,11 +95,11 @@ pub fn reset_policy(config: &GatewayConfig, key: &str, channel: Option<&str>) ->
         Some((minutes, config.provenance(&["session", "idleMinutes"])))
     };
     // Even an empty object prevents the old key from choosing the mode.
-    let told = by_channel || ["reset", "resetByType"].into_iter().any(|key| is_configured(config, key));
+    let reported = by_channel || ["reset", "resetByType"].into_iter().any(|key| is_configured(config, key));
     let mode = match find("mode") {
         Some((mode, from)) if mode.str_is("idle") => (ResetMode::Idle, from),
         Some((_, from)) => (ResetMode::Daily, from),
-        None => match legacy().filter(|_| !told) {
+        None => match legacy().filter(|_| !reported) {
             Some((_, from)) => (ResetMode::Idle, from),
             None => (ResetMode::Daily, Provenance::Default),
         },

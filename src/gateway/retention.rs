@@ -46,13 +46,13 @@ impl Retention {
     /// Returns the retention for a model of an agent; the agent's parameters override the model's. Only the
     /// providers' own addresses receive a long retention; Bedrock caches only Claude, and only if configured.
     pub fn for_model(config: &Value, agent: &str, provider: &str, model: &str, route: &ModelRoute) -> Self {
-        let asked = requested(config, agent, provider, model);
+        let requested = requested(config, agent, provider, model);
         let is_bedrock = provider == "amazon-bedrock";
-        if is_bedrock && (asked.is_none() || !model.contains("claude")) {
+        if is_bedrock && (requested.is_none() || !model.contains("claude")) {
             return Self::None;
         }
         let at = |host: &str| route.base_url.as_deref().is_none_or(|url| url.contains(host));
-        match asked {
+        match requested {
             Some(Self::Long) if provider == "openai" && at("api.openai.com") => Self::Day,
             Some(Self::Long) if provider == "anthropic" && at("api.anthropic.com") => Self::Long,
             Some(Self::None) => Self::None,
@@ -98,7 +98,7 @@ mod tests {
         "openai/gpt":{"params":{"cacheControlTtl":"1h"}},"amazon-bedrock/claude":{"params":{"cacheRetention":"short"}}}}}}"#;
 
     #[test]
-    fn it_is_short_unless_the_model_asks_for_more_at_the_providers_own_address() {
+    fn it_is_short_unless_the_model_needs_more_at_the_providers_own_address() {
         assert_eq!(of("{}", "anthropic", "opus", None), Retention::Short);
         assert_eq!(of(LONG, "anthropic", "opus", None), Retention::Long);
         assert_eq!(of(LONG, "anthropic", "opus", Some("https://proxy.local")), Retention::Short);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn bedrock_caches_only_claude_and_only_where_it_is_told_to() {
+    fn bedrock_caches_only_claude_and_only_where_it_is_reported_to() {
         assert_eq!(of("{}", "amazon-bedrock", "claude", None), Retention::None);
         assert_eq!(of(LONG, "amazon-bedrock", "claude", None), Retention::Short);
         assert_eq!(of(LONG, "amazon-bedrock", "nova", None), Retention::None);

@@ -66,10 +66,10 @@ pub fn status_window_from(config: &Value, provider: &str, model: &str) -> Status
 fn wants_long(config: &Value, provider: &str, model: &str) -> bool {
     let own = format!("{provider}/{model}");
     let models = config.get("agents").and_then(|agents| agents.get("defaults")?.get("models"));
-    let asked = models.and_then(|models| models.get(&own)?.get("params")?.get("context1m"));
+    let requested = models.and_then(|models| models.get(&own)?.get("params")?.get("context1m"));
     let id = model.rsplit('/').next().unwrap_or_default();
     let has_long = provider == "anthropic" && LONG_MODELS.iter().any(|start| id.starts_with(start));
-    has_long && asked == Some(&Value::Bool(true))
+    has_long && requested == Some(&Value::Bool(true))
 }
 
 /// Returns the `contextTokens` that a chat run stores: the configured cap, else [`window_of_id`], else the earlier
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_line_may_say_a_million_where_the_parameters_ask_for_it() {
+    fn the_status_line_may_say_a_million_where_the_parameters_need_it() {
         let of = |provider, model| window_for_status(&config(), provider, model);
         assert_eq!(of("anthropic", "claude-opus-4-6"), 1_048_576.0);
         assert_eq!(of("openrouter", "claude-opus-4-6"), 200_000.0);

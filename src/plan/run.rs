@@ -104,10 +104,10 @@ pub(super) fn run(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
         checked: None,
         cleared: None,
     };
-    let steps = input.settings.enabled;
-    for step in steps.iter() {
-        run.apply(step)?;
-        if step == Policy::History && steps.has(Policy::Repair) {
+    let policies = input.settings.enabled;
+    for policy in policies.iter() {
+        run.apply(policy)?;
+        if policy == Policy::History && policies.has(Policy::Repair) {
             run.repair_after_history();
         }
     }
@@ -115,25 +115,25 @@ pub(super) fn run(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
 }
 
 impl PlanRun<'_> {
-    fn apply(&mut self, step: Policy) -> Result<(), PlanError> {
-        if step.needs_features(self.input.settings.ruleset.rules()) && self.input.features.is_none() {
-            return Err(PlanError::NeedsTexts(step));
+    fn apply(&mut self, policy: Policy) -> Result<(), PlanError> {
+        if policy.needs_features(self.input.settings.ruleset.rules()) && self.input.features.is_none() {
+            return Err(PlanError::NeedsTexts(policy));
         }
         let positions = self.positions();
-        let done = self.run_policy(step)?;
-        self.record_effect(step, done, positions.as_deref());
+        let done = self.run_policy(policy)?;
+        self.record_effect(policy, done, positions.as_deref());
         Ok(())
     }
 
     /// Records the effect of a policy whose input messages had these positions.
-    fn record_effect(&mut self, step: Policy, done: PolicyOutcome, positions: Option<&[Option<usize>]>) {
+    fn record_effect(&mut self, policy: Policy, done: PolicyOutcome, positions: Option<&[Option<usize>]>) {
         let before = (self.tokens.len(), self.tokens.iter().sum());
         match done.replaced {
             Some(replaced) => replaced.iter().for_each(|at| self.tokens[*at] = self.tokens_of(*at)),
             None => self.tokens = (0..self.list.len()).map(|at| self.tokens_of(at)).collect(),
         }
         let after = (self.tokens.len(), self.tokens.iter().sum());
-        self.effects.push(PolicyEffect::new(step, &done.fates, before, after, done.changed));
+        self.effects.push(PolicyEffect::new(policy, &done.fates, before, after, done.changed));
         self.merge(done.fates, positions);
     }
 
@@ -171,13 +171,13 @@ impl PlanRun<'_> {
     }
 
     /// Runs one policy.
-    fn run_policy(&mut self, step: Policy) -> Result<PolicyOutcome, PlanError> {
+    fn run_policy(&mut self, policy: Policy) -> Result<PolicyOutcome, PlanError> {
         let PlanInput { settings, index, window, gate, .. } = *self.input;
-        let throws = |JsException| PlanError::Throws(step);
+        let throws = |JsException| PlanError::Throws(policy);
         let rules = settings.ruleset.rules();
-        let fates = match step {
+        let fates = match policy {
             Policy::Compact => {
-                let compacting = self.input.branch.ok_or(PlanError::NeedsTexts(step))?;
+                let compacting = self.input.branch.ok_or(PlanError::NeedsTexts(policy))?;
                 let keep = settings.compaction.keep_recent_tokens;
                 let compacted =
                     compact_list(&mut self.list, rules, &compacting, keep, settings.summary_tokens)
@@ -226,7 +226,7 @@ impl PlanRun<'_> {
             }
         };
         let changed = fates.iter().any(|fate| fate.fate.is_change())
-            || self.compaction.is_some() && step == Policy::Compact;
+            || self.compaction.is_some() && policy == Policy::Compact;
         Ok(PolicyOutcome::new(fates, changed))
     }
 
@@ -237,8 +237,9 @@ impl PlanRun<'_> {
         let prompt = settings.check.prompt_tokens;
         let (counted, sum) = match rules.preflight {
             Preflight::Pressure(_) => {
-                let pressure =
-                    |at| self.list.features_at(at).map_or_else(Pressure::default, |texture| texture.pressure);
+                let pressure = |at| {
+                    self.list.features_at(at).map_or_else(Pressure::default, |features| features.pressure)
+                };
                 let (counted, messages) = sum_pressure((0..self.list.len()).map(pressure));
                 (counted, messages + system_tokens + prompt)
             }

@@ -7,21 +7,21 @@ use crate::policy::testing::{ListFixture as Messages, calls, result};
 
 const USER: &str = r#"{"role":"user","content":"go"}"#;
 
-fn plan(messages: &Messages, settings: &PolicySettings, textures: bool) -> Result<Plan, PlanError> {
-    plan_behind(Gate::Off, messages, settings, textures)
+fn plan(messages: &Messages, settings: &PolicySettings, features: bool) -> Result<Plan, PlanError> {
+    plan_behind(Gate::Off, messages, settings, features)
 }
 
 fn plan_behind(
     gate: Gate,
     messages: &Messages,
     settings: &PolicySettings,
-    textures: bool,
+    all_features: bool,
 ) -> Result<Plan, PlanError> {
     Plan::new(&PlanInput {
         index: &messages.index,
         context: &messages.context,
         branch: None,
-        features: textures.then_some(messages.features.as_slice()),
+        features: all_features.then_some(messages.features.as_slice()),
         remembered: None,
         settings,
         window: 10_000.0,
@@ -32,8 +32,8 @@ fn plan_behind(
     })
 }
 
-fn settings(steps: &[Policy]) -> PolicySettings {
-    PolicySettings { enabled: PolicySet::of(steps), history_limit: 1.0, ..PolicySettings::default() }
+fn settings(policies: &[Policy]) -> PolicySettings {
+    PolicySettings { enabled: PolicySet::of(policies), history_limit: 1.0, ..PolicySettings::default() }
 }
 
 /// Two calls share an id: while the first turn is present, its result is the only one.
@@ -45,12 +45,12 @@ fn reused() -> Messages {
 #[test]
 fn what_the_history_limit_leaves_is_paired_again() {
     let plan = plan(&reused(), &settings(&[Policy::Repair, Policy::History]), true).expect("plans");
-    let steps: Vec<(Policy, usize, usize)> = plan
+    let policies: Vec<(Policy, usize, usize)> = plan
         .effects
         .iter()
         .map(|effect| (effect.policy, effect.messages_before, effect.messages_after))
         .collect();
-    assert_eq!(steps, [(Policy::Repair, 6, 5), (Policy::History, 5, 2), (Policy::Repair, 2, 3)]);
+    assert_eq!(policies, [(Policy::Repair, 6, 5), (Policy::History, 5, 2), (Policy::Repair, 2, 3)]);
     let from: Vec<Option<usize>> = plan.messages.iter().map(PlannedMessage::position).collect();
     assert_eq!(from, [Some(3), Some(4), None]);
     assert!(matches!(plan.messages[2].origin, MessageOrigin::Missing(_)) && plan.tokens_added > 0);
@@ -74,11 +74,11 @@ fn details_that_go_change_nothing_that_is_sent() {
 }
 
 #[test]
-fn closer_steps_ask_for_texts() {
+fn content_policies_need_texts() {
     let rules = PolicySettings::default().ruleset.rules();
-    for step in Policy::ALL.into_iter().filter(|step| step.needs_features(rules)) {
-        let refused = plan(&reused(), &settings(&[step]), false).map(|_| ());
-        assert_eq!(refused, Err(PlanError::NeedsTexts(step)));
+    for policy in Policy::ALL.into_iter().filter(|policy| policy.needs_features(rules)) {
+        let refused = plan(&reused(), &settings(&[policy]), false).map(|_| ());
+        assert_eq!(refused, Err(PlanError::NeedsTexts(policy)));
     }
 }
 
@@ -87,13 +87,13 @@ fn pruning_goes_by_what_the_step_before_it_left() {
     let big = result("c", &"x".repeat(100_000));
     let call = calls(&["c"]);
     let messages = Messages::of(&[USER, &call, &big, &call, &call, &call]);
-    let planned = |steps: &[Policy]| {
-        plan_behind(Gate::Open { idle_ms: 1e9 }, &messages, &settings(steps), true).expect("plans")
+    let planned = |policies: &[Policy]| {
+        plan_behind(Gate::Open { idle_ms: 1e9 }, &messages, &settings(policies), true).expect("plans")
     };
     let (_, left) = planned(&[Policy::Truncate]).total_chars().expect("measurable");
     let (written, _) = planned(&[Policy::Prune]).total_chars().expect("measurable");
     assert!(left < written / 2.0, "it is truncated: {left}");
-    let ratio = |steps: &[Policy]| planned(steps).pruning.ratio_before;
+    let ratio = |policies: &[Policy]| planned(policies).pruning.ratio_before;
     assert_eq!(ratio(&[Policy::Prune]), written / 40_000.0);
     assert_eq!(ratio(&[Policy::Truncate, Policy::Prune]), left / 40_000.0);
 }

@@ -31,10 +31,10 @@ impl UnwritableChanges {
         let left_out = omitted_positions(plan, context).len();
         let summaries = plan.messages.iter().filter(|item| item.origin == MessageOrigin::Summary).count();
         let lost_summary = usize::from(plan.compaction.is_some() && summaries == 0);
-        let dropped = |step: Policy| {
-            plan.effects.iter().any(|effect| effect.policy == step && effect.count(Fate::Dropped) > 0)
+        let dropped = |policy: Policy| {
+            plan.effects.iter().any(|effect| effect.policy == policy && effect.count(Fate::Dropped) > 0)
         };
-        let leaving = plan.settings.enabled.iter().filter(|step| step.phase() != Phase::Transcript);
+        let leaving = plan.settings.enabled.iter().filter(|policy| policy.phase() != Phase::Transcript);
         Self {
             omitted: left_out + lost_summary,
             moved: moved(plan),
@@ -43,7 +43,7 @@ impl UnwritableChanges {
                 .iter()
                 .filter(|item| matches!(item.origin, MessageOrigin::Missing(_)))
                 .count(),
-            omitting_policies: leaving.filter(|step| dropped(*step)).collect(),
+            omitting_policies: leaving.filter(|policy| dropped(*policy)).collect(),
         }
     }
 
@@ -67,8 +67,8 @@ impl UnwritableChanges {
         });
         let done = done.collect::<Vec<_>>().join(", ");
         let mut text = format!("the plan {done}, which is done in memory and never written.");
-        for step in self.policies() {
-            let _ = write!(text, " `{}` {}", step.word(), advice(step));
+        for policy in self.policies() {
+            let _ = write!(text, " `{}` {}", policy.word(), advice(policy));
         }
         text.push_str(" Take it out of the plan to write the rest.");
         text
@@ -76,17 +76,17 @@ impl UnwritableChanges {
 
     /// Returns the policies behind the changes. Only pairing moves and invents messages.
     fn policies(&self) -> Vec<Policy> {
-        let mut steps = self.omitting_policies.clone();
-        if self.moved + self.invented > 0 && !steps.contains(&Policy::Repair) {
-            steps.push(Policy::Repair);
+        let mut policies = self.omitting_policies.clone();
+        if self.moved + self.invented > 0 && !policies.contains(&Policy::Repair) {
+            policies.push(Policy::Repair);
         }
-        steps
+        policies
     }
 }
 
 /// Returns advice for a policy that works only in memory.
-fn advice(step: Policy) -> &'static str {
-    match step {
+fn advice(policy: Policy) -> &'static str {
+    match policy {
         Policy::History => {
             "is taken anew on every run, and its limit lives in the configuration: set it in openclaw.json instead."
         }

@@ -65,9 +65,9 @@ mod tests {
     use crate::transcript::{Leaf, Tree};
 
     /// Builds a context, one letter per message: `u`ser, `a`ssistant, tool `r`esult, `b`ash.
-    fn context(letters: &str) -> Vec<ContextMessage> {
+    fn context(text_features: &str) -> Vec<ContextMessage> {
         let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
-        for (at, letter) in letters.chars().enumerate() {
+        for (at, letter) in text_features.chars().enumerate() {
             let role = match letter {
                 'u' => "user",
                 'a' => "assistant",
@@ -86,8 +86,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(letters: &str, limit: f64, kept: &str) {
-        assert_eq!(&letters[first_kept(&context(letters), limit)..], kept);
+    fn check(text_features: &str, limit: f64, kept: &str) {
+        assert_eq!(&text_features[first_kept(&context(text_features), limit)..], kept);
     }
 
     #[test]

@@ -99,14 +99,14 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
 
     /// Builds roles, one letter per message: `u`ser, `a`ssistant, tool `r`esult, `s`ummary.
-    fn roles(letters: &str) -> Vec<Role> {
+    fn roles(text_features: &str) -> Vec<Role> {
         let role = |letter| match letter {
             'u' => Role::User,
             'a' => Role::Assistant,
             'r' => Role::ToolResult,
             _ => Role::CompactionSummary,
         };
-        letters.chars().map(role).collect()
+        text_features.chars().map(role).collect()
     }
 
     fn turns_kept(turns: usize, limit: f64) -> usize {

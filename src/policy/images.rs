@@ -32,8 +32,8 @@ fn remove_before_last_turns(list: &mut MessageList, turns: KeptTurns, references
         (Edit::RemoveImages, Reason::SeenImages)
     };
     for (at, fate) in fates.iter_mut().enumerate().take(end) {
-        let letters = list.features_at(at).and_then(|texture| texture.text_features);
-        if letters.is_some_and(|letters| letters.has_media) {
+        let text_features = list.features_at(at).and_then(|features| features.text_features);
+        if text_features.is_some_and(|text_features| text_features.has_media) {
             list.apply_edit(at, &edit);
             let after = list.size(at).prune_chars;
             *fate = MessageFate { fate: Fate::Cleared, reason, after, ..*fate };
@@ -49,10 +49,12 @@ fn remove_before_last_answer(list: &mut MessageList, results: bool) -> Vec<Messa
     for (at, fate) in fates.iter_mut().enumerate().take(last_answer) {
         let size = list.size(at);
         if has_legacy_images(&size, results) {
-            let predicted = list.features_at(at).map(|texture| Edit::RemoveImages.predict(&size, texture));
-            let (after, texture) = predicted
-                .map_or_else(|| (size_without_images(&size), None), |(size, texture)| (size, Some(texture)));
-            list.push_edit(at, Edit::RemoveImages, after, texture);
+            let predicted = list.features_at(at).map(|features| Edit::RemoveImages.predict(&size, features));
+            let (after, features) = predicted.map_or_else(
+                || (size_without_images(&size), None),
+                |(size, features)| (size, Some(features)),
+            );
+            list.push_edit(at, Edit::RemoveImages, after, features);
             *fate = MessageFate {
                 fate: Fate::Cleared,
                 reason: Reason::SeenImages,

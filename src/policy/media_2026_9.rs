@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    fn list(letters: &str) -> Vec<Value> {
+    fn list(text_features: &str) -> Vec<Value> {
         let message = |letter| {
             let role = match letter {
                 'u' => "user",
@@ -199,13 +199,13 @@ mod tests {
             };
             js::parse(&format!(r#"{{"role":"{role}","content":[{{"type":"image","data":"x"}},null,{{"type":"text","text":"t"}}]}}"#)).unwrap()
         };
-        letters.chars().map(message).collect()
+        text_features.chars().map(message).collect()
     }
 
     const TURNS: KeptTurns = KeptTurns { count: 3, open: true };
 
-    fn changed(letters: &str) -> Vec<usize> {
-        without_seen_media(&list(letters), TURNS).iter().map(|(at, _)| *at).collect()
+    fn changed(text_features: &str) -> Vec<usize> {
+        without_seen_media(&list(text_features), TURNS).iter().map(|(at, _)| *at).collect()
     }
 
     #[test]
@@ -218,8 +218,9 @@ mod tests {
 
     #[test]
     fn from_9_3_on_the_present_turn_is_none_of_them() {
-        let changed =
-            |letters: &str| without_seen_media(&list(letters), KeptTurns { open: false, ..TURNS }).len();
+        let changed = |text_features: &str| {
+            without_seen_media(&list(text_features), KeptTurns { open: false, ..TURNS }).len()
+        };
         assert_eq!(["uauauaua", "uauauauau"].map(changed), [0, 1]);
     }
 

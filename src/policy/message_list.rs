@@ -55,8 +55,8 @@ pub struct FullChange {
 
 impl MessageChange {
     /// Builds the change of a message that is in no file: it has no edits, only sizes and features.
-    pub fn for_added(size: MessageSize, texture: ContentFeatures) -> Self {
-        Self::full(size, Vec::new(), Some(texture))
+    pub fn for_added(size: MessageSize, features: ContentFeatures) -> Self {
+        Self::full(size, Vec::new(), Some(features))
     }
 
     pub fn full(size: MessageSize, edits: Vec<Edit>, texture: Option<ContentFeatures>) -> Self {
@@ -155,15 +155,15 @@ pub trait FeatureSource: std::fmt::Debug + Sync {
 impl<'a> FeatureLookup<'a> {
     fn get(self, at: usize) -> Option<&'a ContentFeatures> {
         match self {
-            Self::Slice(textures) => textures.get(at),
-            Self::Source(textures) => textures.features_at(at),
+            Self::Slice(features) => features.get(at),
+            Self::Source(features) => features.features_at(at),
         }
     }
 
     fn edit_cache(self) -> Option<&'a EditCache> {
         match self {
             Self::Slice(_) => None,
-            Self::Source(textures) => textures.edit_cache(),
+            Self::Source(features) => features.edit_cache(),
         }
     }
 }
@@ -184,11 +184,11 @@ pub struct MessageList<'a> {
 
 impl<'a> MessageList<'a> {
     /// Builds the list of the unchanged messages of a context.
-    pub fn from_context(context: &'a Context, textures: Option<&'a [ContentFeatures]>) -> Self {
+    pub fn from_context(context: &'a Context, features: Option<&'a [ContentFeatures]>) -> Self {
         let items = (0..context.messages.len())
             .map(|at| PlannedMessage { origin: MessageOrigin::Context(at as u32), change: None });
-        let textures = textures.map(FeatureLookup::Slice);
-        Self { is_moved: false, is_edited: false, ..Self::from_messages(context, textures, items.collect()) }
+        let features = features.map(FeatureLookup::Slice);
+        Self { is_moved: false, is_edited: false, ..Self::from_messages(context, features, items.collect()) }
     }
 
     /// Builds a list from messages of a context. Their changes must be [`MessageChange::Full`], because the new list
@@ -274,7 +274,7 @@ impl<'a> MessageList<'a> {
     }
 
     /// Adds an edit to a message; `size` and `texture` describe the message after it.
-    pub fn push_edit(&mut self, at: usize, edit: Edit, size: MessageSize, texture: Option<ContentFeatures>) {
+    pub fn push_edit(&mut self, at: usize, edit: Edit, size: MessageSize, features: Option<ContentFeatures>) {
         self.is_edited = true;
         let change = &mut self.messages[at].change;
         let mut edits = match change.take() {
@@ -282,7 +282,7 @@ impl<'a> MessageList<'a> {
             other => other.map_or(Vec::new(), |change| change.edits(&self.shared_edits).to_vec()),
         };
         edits.push(edit);
-        *change = Some(MessageChange::full(size, edits, texture));
+        *change = Some(MessageChange::full(size, edits, features));
     }
 
     /// Stores an edit for [`Self::replace_with_text`], once for all messages that use it.
@@ -302,8 +302,9 @@ impl<'a> MessageList<'a> {
         let edit = self.shared_edits[edit.0 as usize].clone();
         let size = single_text_size(&self.size(at), chars);
         match self.features_at(at) {
-            Some(_) => self
-                .apply_predicted(at, &edit, |edit, before, texture| (size, edit.predict(before, texture).1)),
+            Some(_) => self.apply_predicted(at, &edit, |edit, before, features| {
+                (size, edit.predict(before, features).1)
+            }),
             None => self.push_edit(at, edit, size, None),
         }
     }

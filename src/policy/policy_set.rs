@@ -70,7 +70,7 @@ impl Policy {
     }
 
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|step| step.word() == word)
+        Self::ALL.into_iter().find(|policy| policy.word() == word)
     }
 
     pub fn phase(self) -> Phase {
@@ -97,8 +97,8 @@ impl Policy {
     /// Returns the policies that a screen shows for a version, in order: those that the version has, and those that
     /// most versions have.
     pub fn visible_for(rules: &Rules) -> Vec<Self> {
-        let rare = |step: &Self| matches!(step, Self::Reduce | Self::Check);
-        Self::ALL.into_iter().filter(|step| !rare(step) || step.is_supported_by(rules)).collect()
+        let rare = |policy: &Self| matches!(policy, Self::Reduce | Self::Check);
+        Self::ALL.into_iter().filter(|policy| !rare(policy) || policy.is_supported_by(rules)).collect()
     }
 
     /// Whether the policy decides from message features (see [`super::features`]) and not from sizes alone in a
@@ -118,18 +118,18 @@ pub struct PolicySet(u16);
 impl PolicySet {
     pub const NONE: Self = Self(0);
 
-    pub fn of(steps: &[Policy]) -> Self {
-        steps.iter().fold(Self::NONE, |set, step| set.with(*step, true))
+    pub fn of(policies: &[Policy]) -> Self {
+        policies.iter().fold(Self::NONE, |set, policy| set.with(*policy, true))
     }
 
-    pub fn has(self, step: Policy) -> bool {
-        self.0 & (1 << step as u8) != 0
+    pub fn has(self, policy: Policy) -> bool {
+        self.0 & (1 << policy as u8) != 0
     }
 
     /// Returns the set with a policy added or removed.
     #[must_use]
-    pub fn with(self, step: Policy, on: bool) -> Self {
-        let bit = 1 << step as u8;
+    pub fn with(self, policy: Policy, on: bool) -> Self {
+        let bit = 1 << policy as u8;
         Self(if on { self.0 | bit } else { self.0 & !bit })
     }
 
@@ -140,7 +140,7 @@ impl PolicySet {
 
     /// Returns the policies in the order in which they run.
     pub fn iter(self) -> impl Iterator<Item = Policy> {
-        Policy::ALL.into_iter().filter(move |step| self.has(*step))
+        Policy::ALL.into_iter().filter(move |policy| self.has(*policy))
     }
 
     /// Whether one of the policies is more exact with features in a version. The pruner since 2026.3.7 also works from
@@ -151,7 +151,7 @@ impl PolicySet {
     }
 
     pub fn needs_features(self, rules: &Rules) -> bool {
-        self.iter().any(|step| step.needs_features(rules))
+        self.iter().any(|policy| policy.needs_features(rules))
     }
 
     pub fn is_empty(self) -> bool {
@@ -168,7 +168,7 @@ mod tests {
     fn steps_go_from_the_transcript_to_the_call() {
         let moments: Vec<Phase> = Policy::ALL.into_iter().map(Policy::phase).collect();
         assert!(moments.is_sorted());
-        assert!(Policy::ALL.into_iter().all(|step| Policy::from_word(step.word()) == Some(step)));
+        assert!(Policy::ALL.into_iter().all(|policy| Policy::from_word(policy.word()) == Some(policy)));
     }
 
     #[test]

@@ -13,16 +13,16 @@ use crate::store::entry::{CharCount, MessageSize, Role};
 
 impl Edit {
     /// Returns the sizes and the features of a message after this edit.
-    pub fn predict(&self, size: &MessageSize, texture: &ContentFeatures) -> (MessageSize, ContentFeatures) {
-        if let Some(body) = &texture.body {
+    pub fn predict(&self, size: &MessageSize, features: &ContentFeatures) -> (MessageSize, ContentFeatures) {
+        if let Some(body) = &features.body {
             let made = self.apply(body);
-            return (size_after(size, &made), texture.remeasure(&made));
+            return (size_after(size, &made), features.remeasure(&made));
         }
         match self {
-            Self::RemoveImages => (size_without_images(size), without_images(size, texture)),
-            Self::ClearToolInputs(ids) => without_arguments(ids, size, texture),
-            Self::RenameTool(name) => (*size, renamed(name, texture)),
-            Self::StripDetails => (*size, texture.without_details()),
+            Self::RemoveImages => (size_without_images(size), without_images(size, features)),
+            Self::ClearToolInputs(ids) => without_arguments(ids, size, features),
+            Self::RenameTool(name) => (*size, renamed(name, features)),
+            Self::StripDetails => (*size, features.without_details()),
             // These edits need the text, so every message that they change keeps its body.
             Self::RepairInputs
             | Self::RemoveMedia
@@ -30,9 +30,9 @@ impl Edit {
             | Self::Reduce { .. }
             | Self::GuardHalve { .. }
             | Self::GuardTrim { .. }
-            | Self::GuardFit { .. } => (*size, texture.clone()),
-            _ if size.role == Role::ToolResult => self.predict_result(size, texture),
-            _ => (*size, texture.clone()),
+            | Self::GuardFit { .. } => (*size, features.clone()),
+            _ if size.role == Role::ToolResult => self.predict_result(size, features),
+            _ => (*size, features.clone()),
         }
     }
 
@@ -40,34 +40,34 @@ impl Edit {
     fn predict_result(
         &self,
         size: &MessageSize,
-        texture: &ContentFeatures,
+        features: &ContentFeatures,
     ) -> (MessageSize, ContentFeatures) {
         let one = |text: TextMetrics| ResultContent::Blocks(vec![ContentBlock::Text(text)]);
-        let (content, texture) = match self {
+        let (content, features) = match self {
             Self::SoftTrim(settings) => {
-                (one(trimmed_metrics(settings, &joined_metrics(settings, texture))), texture.clone())
+                (one(trimmed_metrics(settings, &joined_metrics(settings, features))), features.clone())
             }
-            Self::Placeholder(text) => (one(TextMetrics::of(text)), texture.clone()),
-            Self::ClearToolResult(text) => (one(TextMetrics::of(text)), texture.without_details()),
+            Self::Placeholder(text) => (one(TextMetrics::of(text)), features.clone()),
+            Self::ClearToolResult(text) => (one(TextMetrics::of(text)), features.without_details()),
             Self::Truncate { max_chars, min_keep_chars, truncation: by } => {
                 let cut = CutOptions { min_keep_chars: *min_keep_chars, ..CutOptions::default() };
-                let content = truncated_content(*by, &texture.content, *max_chars, &cut);
-                (content.unwrap_or_else(|| texture.content.clone()), texture.clone())
+                let content = truncated_content(*by, &features.content, *max_chars, &cut);
+                (content.unwrap_or_else(|| features.content.clone()), features.clone())
             }
             Self::GuardCut { max_chars } => {
-                let text = match &texture.content {
+                let text = match &features.content {
                     ResultContent::Text(text) => text.clone(),
                     content => TextMetrics::joined(content.texts()),
                 };
-                (content_like(&texture.content, cut_metrics(&text, *max_chars)), texture.without_details())
+                (content_like(&features.content, cut_metrics(&text, *max_chars)), features.without_details())
             }
             Self::GuardCompact => {
                 let text = TextMetrics::of(&COMPACTED.into());
-                (content_like(&texture.content, text), texture.without_details())
+                (content_like(&features.content, text), features.without_details())
             }
-            _ => (texture.content.clone(), texture.clone()),
+            _ => (features.content.clone(), features.clone()),
         };
-        (content.message_size(size), texture.with_content(content))
+        (content.message_size(size), features.with_content(content))
     }
 }
 
@@ -79,47 +79,47 @@ fn content_like(content: &ResultContent, text: TextMetrics) -> ResultContent {
     }
 }
 
-fn without_images(size: &MessageSize, texture: &ContentFeatures) -> ContentFeatures {
+fn without_images(size: &MessageSize, features: &ContentFeatures) -> ContentFeatures {
     let images = size.images as usize;
-    let mut texture = texture.clone();
-    texture.guard.chars =
-        reduced_size(texture.guard.chars, (IMAGE_CHARS - IMAGE_REMOVED.len() as f64) * images as f64);
-    if let Ok(Some(MessageDigest::Human { content })) = &mut texture.digest {
+    let mut features = features.clone();
+    features.guard.chars =
+        reduced_size(features.guard.chars, (IMAGE_CHARS - IMAGE_REMOVED.len() as f64) * images as f64);
+    if let Ok(Some(MessageDigest::Human { content })) = &mut features.digest {
         content.code_points += IMAGE_REMOVED.len() * images;
         content.images -= images;
     }
-    texture
+    features
 }
 
-fn renamed(name: &JsString, texture: &ContentFeatures) -> ContentFeatures {
-    let mut texture = texture.clone();
-    if let PairingShape::Result { name: old, .. } = &mut texture.shape {
+fn renamed(name: &JsString, features: &ContentFeatures) -> ContentFeatures {
+    let mut features = features.clone();
+    if let PairingShape::Result { name: old, .. } = &mut features.shape {
         *old = Some(name.clone());
     }
-    if let Ok(Some(MessageDigest::Tool { name: old, .. })) = &mut texture.digest {
+    if let Ok(Some(MessageDigest::Tool { name: old, .. })) = &mut features.digest {
         *old = Some(name.clone());
     }
-    texture
+    features
 }
 
 fn without_arguments(
     ids: &[JsString],
     size: &MessageSize,
-    texture: &ContentFeatures,
+    features: &ContentFeatures,
 ) -> (MessageSize, ContentFeatures) {
-    let mut texture = texture.clone();
-    let gone = match &mut texture.digest {
-        Ok(Some(sketch)) => ids.iter().map(|id| sketch.clear_arguments(id)).sum::<i64>(),
+    let mut features = features.clone();
+    let gone = match &mut features.digest {
+        Ok(Some(digest)) => ids.iter().map(|id| digest.clear_arguments(id)).sum::<i64>(),
         _ => 0,
     };
-    texture.guard.chars = reduced_size(texture.guard.chars, gone as f64);
+    features.guard.chars = reduced_size(features.guard.chars, gone as f64);
     let size = MessageSize {
         pi_chars: reduced_size(size.pi_chars, gone as f64),
         prune_chars: reduced_size(size.prune_chars, gone as f64),
         tool_call_chars: (i64::from(size.tool_call_chars) - gone) as u32,
         ..*size
     };
-    (size, texture)
+    (size, features)
 }
 
 fn reduced_size(size: CharCount, chars: f64) -> CharCount {

@@ -62,20 +62,20 @@ impl ListFixture {
             };
             let made = apply_all(list.edits(at), &body);
             let size = measure_message(&made).size;
-            let told = list.size(at);
+            let reported = list.size(at);
             assert_eq!(
                 size,
-                MessageSize { tool_name: size.tool_name, call_id: size.call_id, ..told },
+                MessageSize { tool_name: size.tool_name, call_id: size.call_id, ..reported },
                 "{:?}",
                 list.edits(at)
             );
-            let texture = match item.origin {
+            let features = match item.origin {
                 message_list::MessageOrigin::Context(_) => {
                     ContentFeatures::of_under(self.ruleset.rules(), &made)
                 }
                 _ => ContentFeatures::of(&made),
             };
-            assert_eq!(list.features_at(at), Some(&texture), "{:?}", list.edits(at));
+            assert_eq!(list.features_at(at), Some(&features), "{:?}", list.edits(at));
             made
         });
         made.collect()

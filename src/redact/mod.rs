@@ -73,11 +73,11 @@ impl Redactor {
         if self.clean_texts.contains(text) {
             return;
         }
-        let told = detect(text, &views(text));
-        if told.is_empty() {
+        let reported = detect(text, &views(text));
+        if reported.is_empty() {
             self.clean_texts.add(text);
         }
-        for DetectedSecret { from, to, kind, secret } in told {
+        for DetectedSecret { from, to, kind, secret } in reported {
             self.record(&secret, kind);
             if secret != text[from..to] {
                 self.encoded_forms.insert(text[from..to].to_owned());
@@ -156,9 +156,9 @@ impl Redactor {
             return Vec::new();
         }
         let views = views(text);
-        let told = if self.clean_texts.contains(text) { Vec::new() } else { detect(text, &views) };
-        let mut places: Vec<(usize, usize, String)> = Vec::with_capacity(told.len());
-        for DetectedSecret { from, to, kind, secret } in told {
+        let reported = if self.clean_texts.contains(text) { Vec::new() } else { detect(text, &views) };
+        let mut places: Vec<(usize, usize, String)> = Vec::with_capacity(reported.len());
+        for DetectedSecret { from, to, kind, secret } in reported {
             // A rule may replace more text than the known secret there, never less.
             let placeholder = self.placeholder(&secret, kind);
             places.push((from, to, placeholder));
@@ -253,34 +253,34 @@ fn detect(text: &str, views: &[DecodedView]) -> Vec<DetectedSecret> {
         kind: hit.kind,
         secret: text[hit.from..hit.to].to_owned(),
     };
-    let mut told: Vec<DetectedSecret> =
+    let mut reported: Vec<DetectedSecret> =
         COMPILED.find_hits(text).iter().map(|hit| of(hit, text, (hit.from, hit.to))).collect();
     for view in views {
         for hit in COMPILED.find_hits(&view.text) {
-            merge_detected(&mut told, of(&hit, &view.text, view.original_range(hit.from, hit.to)));
+            merge_detected(&mut reported, of(&hit, &view.text, view.original_range(hit.from, hit.to)));
         }
     }
     for (from, to, inner) in base64_texts(text) {
         if let Some(hit) = COMPILED.find_hits(&inner).first() {
-            merge_detected(&mut told, of(hit, &inner, (from, to)));
+            merge_detected(&mut reported, of(hit, &inner, (from, to)));
         }
     }
-    told
+    reported
 }
 
 /// Adds a secret: drops it if another covers it, merges it with those that it overlaps.
-fn merge_detected(told: &mut Vec<DetectedSecret>, mut new: DetectedSecret) {
-    if told.iter().any(|other| other.from <= new.from && new.to <= other.to) {
+fn merge_detected(reported: &mut Vec<DetectedSecret>, mut new: DetectedSecret) {
+    if reported.iter().any(|other| other.from <= new.from && new.to <= other.to) {
         return;
     }
-    told.retain(|other| {
+    reported.retain(|other| {
         let apart = other.to <= new.from || new.to <= other.from;
         if !apart {
             (new.from, new.to) = (new.from.min(other.from), new.to.max(other.to));
         }
         apart
     });
-    told.push(new);
+    reported.push(new);
 }
 
 /// Finds the known secrets in a text, also behind escapes and in base64.

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_name_tells() {
+    fn the_end_of_a_name_shows() {
         for name in [
             "password",
             "botToken",

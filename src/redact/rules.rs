@@ -42,12 +42,12 @@ enum Prefilter {
 }
 
 impl Rule {
-    const fn with_letters(self, letters: &'static [&'static str]) -> Self {
-        Self { prefilter: Prefilter::Exact(letters), ..self }
+    const fn with_letters(self, text_features: &'static [&'static str]) -> Self {
+        Self { prefilter: Prefilter::Exact(text_features), ..self }
     }
 
-    const fn with_folded_letters(self, letters: &'static [&'static str]) -> Self {
-        Self { prefilter: Prefilter::Folded(letters), ..self }
+    const fn with_folded_letters(self, text_features: &'static [&'static str]) -> Self {
+        Self { prefilter: Prefilter::Folded(text_features), ..self }
     }
 }
 
@@ -241,18 +241,18 @@ impl CompiledRule {
     fn new(rule: &'static Rule) -> Self {
         let finders = match rule.prefilter {
             Prefilter::Start => vec![Finder::new(&prefix_letters(rule.pattern)).into_owned()],
-            Prefilter::Exact(letters) | Prefilter::Folded(letters) => {
-                letters.iter().map(|letters| Finder::new(*letters)).collect()
+            Prefilter::Exact(text_features) | Prefilter::Folded(text_features) => {
+                text_features.iter().map(|text_features| Finder::new(*text_features)).collect()
             }
         };
         Self { rule, finders, regex: OnceLock::new() }
     }
 
     /// Whether the rule may match in a text.
-    fn may_match(&self, letters: &SearchText<'_>) -> bool {
+    fn may_match(&self, text_features: &SearchText<'_>) -> bool {
         let text = match self.rule.prefilter {
-            Prefilter::Folded(_) => letters.folded(),
-            Prefilter::Start | Prefilter::Exact(_) => Some(letters.exact),
+            Prefilter::Folded(_) => text_features.folded(),
+            Prefilter::Start | Prefilter::Exact(_) => Some(text_features.exact),
         };
         text.is_none_or(|text| self.finders.iter().any(|needs| needs.find(text).is_some()))
     }
@@ -266,11 +266,11 @@ impl CompiledRule {
 fn prefix_letters(pattern: &str) -> String {
     let pattern = pattern.strip_prefix(r"\b").unwrap_or(pattern);
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
-    let mut letters: String = pattern.chars().take_while(is_plain).collect();
-    if pattern[letters.len()..].starts_with(['?', '*', '{']) {
-        letters.pop();
+    let mut text_features: String = pattern.chars().take_while(is_plain).collect();
+    if pattern[text_features.len()..].starts_with(['?', '*', '{']) {
+        text_features.pop();
     }
-    letters
+    text_features
 }
 
 /// Makes `\b` ASCII-only: a letter of another script before a secret does not extend its word.
@@ -290,8 +290,8 @@ impl CompiledRules {
     /// Finds all matches in a text, in order and without overlap; the first rule of the table wins.
     pub(super) fn find_hits(&self, text: &str) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
-        let letters = SearchText::new(text);
-        for tried in self.rules.iter().filter(|tried| tried.may_match(&letters)) {
+        let text_features = SearchText::new(text);
+        for tried in self.rules.iter().filter(|tried| tried.may_match(&text_features)) {
             let rule = tried.rule;
             for found in tried.regex().captures_iter(text) {
                 let groups = found.iter().skip(1).flatten().last();
@@ -372,7 +372,7 @@ fn is_one_of(words: &[&str], text: &str) -> bool {
 /// Whether a text is a word, a short number, a path or an expression, as in prose and code after a name.
 fn is_ordinary(text: &str) -> bool {
     let word = text.trim_end_matches(['.', ':', '!', '?']);
-    let letters = word.chars().all(|char| char.is_alphabetic() || "-_/.".contains(char));
+    let text_features = word.chars().all(|char| char.is_alphabetic() || "-_/.".contains(char));
     // Short camel-case names have few capitals; in random text every second letter is one. Long mixed names count as
     // secrets.
     let capitals = word.chars().skip(1).filter(|char| char.is_uppercase()).count();
@@ -384,7 +384,7 @@ fn is_ordinary(text: &str) -> bool {
         || word.contains("=>")
         || word.contains("::")
         || word.contains("${");
-    letters && !drawn || number || code
+    text_features && !drawn || number || code
 }
 
 #[cfg(test)]
@@ -496,17 +496,17 @@ mod tests {
                 &format!("{long}.{long}.{long}@h"),
             ] {
                 let text = format!("x {front}{rest} y {front}\"{rest}\"");
-                let letters = SearchText::new(&text);
+                let text_features = SearchText::new(&text);
                 for (.., pattern) in hits_of_all(&text) {
                     let tried = COMPILED.rules.iter().find(|tried| tried.rule.pattern == pattern).unwrap();
-                    assert!(tried.may_match(&letters), "{pattern} takes {text}");
+                    assert!(tried.may_match(&text_features), "{pattern} takes {text}");
                 }
             }
         }
     }
 
     #[test]
-    fn what_stands_for_a_secret_is_none_whatever_follows_it() {
+    fn what_replaces_a_secret_is_none_whatever_follows_it() {
         for text in ["[redacted:authorization:1]%27%20x", "[redacted:cookie:2]a=b; c=defghijkl"] {
             assert_eq!(COMPILED.find_hits(text), [], "{text}");
         }

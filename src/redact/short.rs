@@ -45,7 +45,7 @@ pub fn masked(text: &str) -> Cow<'_, str> {
         found.iter().map(|DetectedSecret { secret, kind, .. }| (secret.as_str(), *kind)).collect();
     let known = KnownSecrets::new(secrets.into_iter().map(|(secret, kind)| (secret, (kind, 0))));
     let mut places: Vec<(usize, usize, &str)> =
-        found.iter().map(|told| (told.from, told.to, told.kind)).collect();
+        found.iter().map(|reported| (reported.from, reported.to, reported.kind)).collect();
     for (from, to, kind, _) in find_known(&known, text, &views) {
         if places.iter().all(|place| to <= place.0 || place.1 <= from) {
             places.push((from, to, kind));

@@ -17,7 +17,7 @@ fn redacted(text: &str) -> String {
 }
 
 #[test]
-fn every_shape_is_gone_and_what_stands_around_it_stays() {
+fn every_shape_is_gone_and_what_surrounds_it_stays() {
     // Only the key itself reveals a single line of it.
     for sample in samples().iter().filter(|sample| sample.name != "private key by a line") {
         let text = redacted(&sample.text);
@@ -83,7 +83,7 @@ fn every_shape_is_gone_however_its_text_is_escaped() {
 }
 
 #[test]
-fn a_secret_told_once_is_known_behind_escapes_and_has_the_same_placeholder() {
+fn a_secret_reported_once_is_known_behind_escapes_and_has_the_same_placeholder() {
     let mut redactor = Redactor::default();
     redactor.learn("password: \"tall/9-orange\"");
     assert_eq!(redactor.redact_text("x=tall%2F9-orange&y"), "x=[redacted:value:1]&y");
@@ -92,7 +92,7 @@ fn a_secret_told_once_is_known_behind_escapes_and_has_the_same_placeholder() {
 }
 
 #[test]
-fn the_same_secret_has_the_same_placeholder_wherever_it_stands() {
+fn the_same_secret_has_the_same_placeholder_wherever_it_is_there() {
     let key = format!("ghp_{}", random(1, 36, "abcdefghijkmnpqrstuvwxyz23456789"));
     let other = format!("ghp_{}", random(2, 36, "abcdefghijkmnpqrstuvwxyz23456789"));
     let mut redactor = Redactor::default();
@@ -109,7 +109,7 @@ fn the_same_secret_has_the_same_placeholder_wherever_it_stands() {
 }
 
 #[test]
-fn a_secret_that_was_told_once_is_known_everywhere() {
+fn a_secret_that_was_reported_once_is_known_everywhere() {
     let mut redactor = Redactor::default();
     let password = "tall9-orange";
     redactor.learn(&format!("password: \"{password}\""));
@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn a_token_is_gone_whatever_stands_around_it(before in "[^A-Za-z0-9_-]{0,20}", after in "[^A-Za-z0-9_-]{0,20}", seed in 1u64..5000) {
+    fn a_token_is_gone_whatever_surrounds_it(before in "[^A-Za-z0-9_-]{0,20}", after in "[^A-Za-z0-9_-]{0,20}", seed in 1u64..5000) {
         let key = format!("sk-ant-api03-{}", random(seed, 60, "ABCDEFabcdef0123456789_"));
         let text = redacted(&format!("{before}{key}{after}"));
         prop_assert!(!text.contains(&key[..24]), "{}", text);

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_of_text_is_told_from_words_and_pictures() {
+    fn base64_of_text_is_distinguished_from_words_and_pictures() {
         let text = "x dXNlcjpwYXNzd29yZC1vZi11c2Vy y iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB src/export/redact/tests/some_file";
         let found: Vec<String> = base64_texts(text).into_iter().map(|(.., text)| text).collect();
         assert_eq!(found, ["user:password-of-user"]);

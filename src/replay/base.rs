@@ -66,10 +66,10 @@ impl ReplayBase {
         let places: Vec<usize> = (0..session.path.len()).filter(has_message).collect();
         let is_edited = session.path.iter().any(|ix| is_context_edit(session.index, *ix));
         // Once context edits change messages on the way, the sums of a range do not stay valid.
-        let slots = session.features.filter(|_| !is_edited).and_then(|textures| {
-            let textures: Option<Vec<&ContentFeatures>> =
-                places.iter().map(|place| textures[*place].as_deref()).collect();
-            repaired_slots(&textures?)
+        let slots = session.features.filter(|_| !is_edited).and_then(|features| {
+            let features: Option<Vec<&ContentFeatures>> =
+                places.iter().map(|place| features[*place].as_deref()).collect();
+            repaired_slots(&features?)
         });
         let slots = slots.filter(|slots| !splits_repairs(session, &places, slots));
         base.has_local_repairs = slots.is_some();
@@ -95,9 +95,9 @@ impl ReplayBase {
         if let Some(body) = session.index.retained_bodies.get(&ix).filter(|_| size.needs_body) {
             self.context.odd_bodies.insert(at, Arc::clone(body));
         }
-        let texture = session.features.and_then(|textures| textures[place].as_deref());
+        let features = session.features.and_then(|features| features[place].as_deref());
         let is_result =
-            size.role == Role::ToolResult || texture.is_some_and(|texture| texture.guard.is_result);
+            size.role == Role::ToolResult || features.is_some_and(|features| features.guard.is_result);
         let weight = session.calibrated.map(|fit| fixed_point(fit.weights[place]));
         self.path_indices.push(place);
         self.push(ix, size, weight, is_result);
@@ -162,12 +162,14 @@ impl ReplayBase {
         session: &ReplaySession<'a>,
         at: usize,
     ) -> Option<&'a ContentFeatures> {
-        let texture = self.features(session, at)?;
+        let features = self.features(session, at)?;
         let size = &self.context.messages[at].size;
-        if !has_details(size.role, texture) {
-            return Some(texture);
+        if !has_details(size.role, features) {
+            return Some(features);
         }
-        Some(self.stripped_features[at].get_or_init(|| Box::new(Edit::StripDetails.predict(size, texture).1)))
+        Some(
+            self.stripped_features[at].get_or_init(|| Box::new(Edit::StripDetails.predict(size, features).1)),
+        )
     }
 
     pub(super) fn is_paired(&self, session: &ReplaySession<'_>) -> bool {
@@ -176,7 +178,7 @@ impl ReplayBase {
             let mut list = MessageList::from_context(&self.context, None);
             list.features = session.features.map(|_| FeatureLookup::Source(&written));
             let is_odd =
-                |at: &usize| self.features(session, *at).is_some_and(|texture| texture.body.is_some());
+                |at: &usize| self.features(session, *at).is_some_and(|features| features.body.is_some());
             let odd_calls = self.replies.iter().any(is_odd);
             !if odd_calls { repair_list(&mut list).changed } else { pair_list(&mut list).changed }
         })
@@ -186,22 +188,22 @@ impl ReplayBase {
 /// Returns the messages after a repair, if that repair only drops results without a call and invents missing results in
 /// place: only then does it do the same to every range of them. Returns `None` where it also tidies calls, renames or
 /// moves results, or meets an id twice.
-fn repaired_slots(textures: &[&ContentFeatures]) -> Option<Vec<Slot>> {
-    if textures
+fn repaired_slots(features: &[&ContentFeatures]) -> Option<Vec<Slot>> {
+    if features
         .iter()
-        .any(|texture| matches!(texture.shape, PairingShape::Assistant(_)) && texture.body.is_some())
+        .any(|features| matches!(features.shape, PairingShape::Assistant(_)) && features.body.is_some())
     {
         return None;
     }
     // A result without a call makes `pair` return the order that it would give any list.
     let foreign = PairingShape::Result { id: None, name: None };
     let shapes: Vec<&PairingShape> =
-        std::iter::once(&foreign).chain(textures.iter().map(|t| &t.shape)).collect();
+        std::iter::once(&foreign).chain(features.iter().map(|t| &t.shape)).collect();
     let pairing = pair(&shapes);
     if pairing.dropped_duplicates > 0 {
         return None;
     }
-    let mut slots = Vec::with_capacity(textures.len());
+    let mut slots = Vec::with_capacity(features.len());
     let mut next = 1;
     let dropped = |from: usize, to: usize, slots: &mut Vec<Slot>| {
         let orphans = (from..to).all(|at| pairing.orphans.binary_search(&at).is_ok());
@@ -243,8 +245,8 @@ fn splits_repairs(session: &ReplaySession<'_>, places: &[usize], slots: &[Slot])
 }
 
 /// Whether a message has details that the next run strips.
-pub(super) fn has_details(role: Role, texture: &ContentFeatures) -> bool {
-    role == Role::ToolResult && texture.details_chars.is_some()
+pub(super) fn has_details(role: Role, features: &ContentFeatures) -> bool {
+    role == Role::ToolResult && features.details_chars.is_some()
 }
 
 #[derive(Debug)]

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_leaves_what_stands_before_the_messages() {
+    fn a_compaction_leaves_what_precedes_the_messages() {
         let mut cache = PrefixCache::new(Retention::Short);
         cache.record_prompt(0.0, 1, 10, Vec::new());
         cache.invalidate_from(0);

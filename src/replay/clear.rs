@@ -29,13 +29,13 @@ pub(super) struct ClearModel {
     is_clearable: Vec<bool>,
 }
 
-fn clearing_digest(texture: &ContentFeatures) -> Option<&MessageDigest> {
-    texture.digest.as_ref().ok()?.as_ref()
+fn clearing_digest(features: &ContentFeatures) -> Option<&MessageDigest> {
+    features.digest.as_ref().ok()?.as_ref()
 }
 
 /// Whether clearing counts a message as a result.
-pub(super) fn counts_as_result(texture: &ContentFeatures) -> bool {
-    matches!(clearing_digest(texture), Some(MessageDigest::Tool { .. }))
+pub(super) fn counts_as_result(features: &ContentFeatures) -> bool {
+    matches!(clearing_digest(features), Some(MessageDigest::Tool { .. }))
 }
 
 impl ClearModel {
@@ -53,9 +53,9 @@ impl ClearModel {
         let mut calls: &[CallDigest] = &[];
         let mut may_go = Vec::with_capacity(base.len());
         for at in 0..base.len() {
-            let texture =
+            let features =
                 if base.is_missing(at) { base.missing_features(at) } else { base.features(session, at) };
-            let result = match texture.and_then(clearing_digest) {
+            let result = match features.and_then(clearing_digest) {
                 Some(MessageDigest::Ai { calls: own, .. }) => {
                     calls = own;
                     None
@@ -78,17 +78,17 @@ impl ClearModel {
         measure: &MessageMeasure,
         at: usize,
         size: &MessageSize,
-        texture: &ContentFeatures,
+        features: &ContentFeatures,
     ) -> Option<EditTotals> {
         if !self.is_clearable.get(at).copied().unwrap_or(false) {
             return None;
         }
-        let (after, left) = self.edit.predict(size, texture);
+        let (after, left) = self.edit.predict(size, features);
         let tokens = arena.estimate_tokens(at, &after);
         Some(EditTotals {
             chars: 0.0,
             tokens: arena.estimate_tokens(at, size) - tokens,
-            clear_tokens: measure.clear_tokens(size, Some(texture))
+            clear_tokens: measure.clear_tokens(size, Some(features))
                 - measure.clear_tokens(&after, Some(&left)),
             trimmed: 0,
             cleared: 1,
@@ -147,10 +147,10 @@ impl Trace<'_> {
             let first = self.prefix_sums.find_first(from, to, is_edited);
             (first < to).then_some(first)
         };
-        let gone = first(reach.from, reach.compacted_until, |held| held.guard_compacted.count() > 0);
+        let gone = first(reach.from, reach.compacted_until, |totals| totals.guard_compacted.count() > 0);
         let guarded =
-            gone.or_else(|| first(reach.compacted_until, reach.to, |held| held.guard_cut.count() > 0));
-        let cleared = first(reach.cleared.0, reach.cleared.1, |held| held.cleared.count() > 0);
+            gone.or_else(|| first(reach.compacted_until, reach.to, |totals| totals.guard_cut.count() > 0));
+        let cleared = first(reach.cleared.0, reach.cleared.1, |totals| totals.cleared.count() > 0);
         let first = guarded.into_iter().chain(cleared).min()?;
         self.arena.entry(first)
     }

@@ -9,19 +9,19 @@ const MIN_IMPROVEMENT: f64 = 0.5;
 
 /// Returns the policies under which the recorded trace is farther from the counts than without them.
 pub fn contradicted_policies(record: &RecordedTrace) -> PolicySet {
-    let speaks_against = |step: &Policy| {
-        let (with, without) = prediction_errors(record, *step);
+    let speaks_against = |policy: &Policy| {
+        let (with, without) = prediction_errors(record, *policy);
         with > 0.0 && without < with * MIN_IMPROVEMENT
     };
     [Policy::Prune, Policy::Guard]
         .into_iter()
         .filter(speaks_against)
-        .fold(PolicySet::NONE, |steps, step| steps.with(step, true))
+        .fold(PolicySet::NONE, |policies, policy| policies.with(policy, true))
 }
 
 /// Returns the total error of the estimates in tokens at the calls on which a policy acted: with it, and without it.
-fn prediction_errors(record: &RecordedTrace, step: Policy) -> (f64, f64) {
-    let freed = |call: &CallReplay| match step {
+fn prediction_errors(record: &RecordedTrace, policy: Policy) -> (f64, f64) {
+    let freed = |call: &CallReplay| match policy {
         Policy::Prune => call.pruned.tokens,
         _ => call.guarded.tokens,
     };

@@ -72,10 +72,10 @@ impl GuardModel {
         measure: &MessageMeasure,
         at: usize,
         size: &MessageSize,
-        texture: &ContentFeatures,
+        features: &ContentFeatures,
     ) -> (EditTotals, EditTotals) {
-        let own = texture.guard.chars.value().unwrap_or(0.0);
-        let (tokens, clear) = (arena.estimate_tokens(at, size), measure.clear_tokens(size, Some(texture)));
+        let own = features.guard.chars.value().unwrap_or(0.0);
+        let (tokens, clear) = (arena.estimate_tokens(at, size), measure.clear_tokens(size, Some(features)));
         let done = |made: &GuardedSize, from: f64, trimmed: u32| EditTotals {
             chars: (from - made.chars).max(0.0),
             tokens: tokens - made.tokens,
@@ -84,16 +84,16 @@ impl GuardModel {
             cleared: 1 - trimmed,
             edit_digest: EditDigest::default().with_edit((at, made.tokens.round() as u64)),
         };
-        let made = self.truncate_result((arena, measure), at, size, texture);
+        let made = self.truncate_result((arena, measure), at, size, features);
         // The cut's `chars` are signed, because a truncation can lengthen a result.
         let cut = made.as_ref().map(|made| EditTotals { chars: own - made.chars, ..done(made, own, 1) });
         let left = made.map_or(own, |made| made.chars);
-        let may_go = matches!(self.rule, Guard::Placeholders { .. }) && texture.guard.is_result;
+        let may_go = matches!(self.rule, Guard::Placeholders { .. }) && features.guard.is_result;
         let cut = cut.unwrap_or_default();
         if !may_go || left <= COMPACTED.len() as f64 {
             return (cut, EditTotals { chars: 0.0, ..cut });
         }
-        (cut, done(&self.compact_result((arena, measure), at, size, texture), left, 0))
+        (cut, done(&self.compact_result((arena, measure), at, size, features), left, 0))
     }
 
     /// Truncates a result over the limit of a single result; `None` if it is within the limit.
@@ -102,25 +102,29 @@ impl GuardModel {
         (arena, measure): (&MessageArena<'_>, &MessageMeasure),
         at: usize,
         size: &MessageSize,
-        texture: &ContentFeatures,
+        features: &ContentFeatures,
     ) -> Option<GuardedSize> {
-        let own = texture.guard.chars.value().unwrap_or(0.0);
+        let own = features.guard.chars.value().unwrap_or(0.0);
         let max_chars = self.limits.single;
         let edit = match self.rule {
-            Guard::Placeholders { .. } if texture.guard.is_result && own > max_chars => {
+            Guard::Placeholders { .. } if features.guard.is_result && own > max_chars => {
                 Edit::GuardCut { max_chars }
             }
-            Guard::NewestFirst | Guard::SingleThenStop if texture.guard.is_result && own > max_chars => {
+            Guard::NewestFirst | Guard::SingleThenStop if features.guard.is_result && own > max_chars => {
                 Edit::GuardHalve { max_chars, notice: self.notice }
             }
-            Guard::Single if texture.text_features.is_some_and(|letters| letters.guard_chars > max_chars) => {
+            Guard::Single
+                if features
+                    .text_features
+                    .is_some_and(|text_features| text_features.guard_chars > max_chars) =>
+            {
                 Edit::GuardFit { max_chars }
             }
             _ => return None,
         };
-        let (size, texture) = edit.predict(size, texture);
-        let chars = texture.guard.chars.value().unwrap_or(own);
-        let clear = measure.clear_tokens(&size, Some(&texture));
+        let (size, features) = edit.predict(size, features);
+        let chars = features.guard.chars.value().unwrap_or(own);
+        let clear = measure.clear_tokens(&size, Some(&features));
         Some(GuardedSize { chars, tokens: arena.estimate_tokens(at, &size), clear_tokens: clear })
     }
 
@@ -129,19 +133,19 @@ impl GuardModel {
         (arena, measure): (&MessageArena<'_>, &MessageMeasure),
         at: usize,
         size: &MessageSize,
-        texture: &ContentFeatures,
+        features: &ContentFeatures,
     ) -> GuardedSize {
         if measure.has_clearing()
-            || texture.body.is_some()
+            || features.body.is_some()
             || size.role != crate::store::entry::Role::ToolResult
         {
-            let (size, after) = Edit::GuardCompact.predict(size, texture);
+            let (size, after) = Edit::GuardCompact.predict(size, features);
             let chars = after.guard.chars.value().unwrap_or(f64::NAN);
             let clear = measure.clear_tokens(&size, Some(&after));
             return GuardedSize { chars, tokens: arena.estimate_tokens(at, &size), clear_tokens: clear };
         }
         let [text, blocks] = &self.compacted;
-        let content = if matches!(texture.content, ResultContent::Text(_)) { text } else { blocks };
+        let content = if matches!(features.content, ResultContent::Text(_)) { text } else { blocks };
         let chars = result_chars(content.guard_chars(), None);
         GuardedSize {
             chars,

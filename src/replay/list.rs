@@ -40,7 +40,7 @@ impl Trace<'_> {
         if self.arena.base.repair_changes.is_empty() {
             return from + count;
         }
-        self.prefix_sums.find_first(from, self.messages_seen, |held| held.count as usize > count)
+        self.prefix_sums.find_first(from, self.messages_seen, |totals| totals.count as usize > count)
     }
 
     /// Counts the messages of `from..to` that are sent.

@@ -38,27 +38,27 @@ impl Trace<'_> {
     /// Applies the policies of a call. A policy on which the real program fails leaves the list unchanged.
     pub(super) fn apply_to_list(&self, gate: Gate) -> StepOutcome {
         let settings = &self.settings.policies;
-        let (arena, steps) = (&self.arena, settings.enabled);
+        let (arena, policies) = (&self.arena, settings.enabled);
         let items = self.messages();
         let before: Vec<f64> = items.iter().map(|item| arena.estimate_message_tokens(item)).collect();
         let mut tokens = before.clone();
         let mut list = arena.list(items);
         let (mut pruned, mut guarded, mut cleared) = Default::default();
         let (mut touched, mut stopped) = (false, false);
-        if steps.has(Policy::Prune)
+        if policies.has(Policy::Prune)
             && let Ok(outcome) = self.prune(&mut list, gate)
         {
             touched = outcome.has_changes();
             pruned = tally(arena, &list, &outcome.fates, &mut tokens);
         }
-        if steps.has(Policy::Guard)
+        if policies.has(Policy::Guard)
             && let Ok((fates, numbers)) =
                 guard_list(&mut list, settings.ruleset.rules(), self.settings.guard_window, &settings.guard)
         {
             guarded = tally(arena, &list, &fates, &mut tokens);
             stopped = numbers.is_some_and(|numbers| numbers.stopped);
         }
-        if steps.has(Policy::Clear)
+        if policies.has(Policy::Clear)
             && let Ok((fates, _)) = clear_list(&mut list, &settings.clear)
         {
             cleared = tally(arena, &list, &fates, &mut tokens);

@@ -152,9 +152,9 @@ impl<'a> MessageArena<'a> {
             return self.summary_at(at)?.features.as_ref();
         }
         if !self.changed_features.is_empty()
-            && let Some(texture) = self.changed_features.get(&at)
+            && let Some(features) = self.changed_features.get(&at)
         {
-            return Some(texture);
+            return Some(features);
         }
         if self.base.is_missing(at) {
             return self.base.missing_features(at);
@@ -198,8 +198,8 @@ impl<'a> MessageArena<'a> {
     }
 
     pub(super) fn list(&self, items: Vec<PlannedMessage>) -> MessageList<'_> {
-        let textures = self.session.features.map(|_| FeatureLookup::Source(self));
-        MessageList::from_messages(&self.context, textures, items)
+        let features = self.session.features.map(|_| FeatureLookup::Source(self));
+        MessageList::from_messages(&self.context, features, items)
     }
 
     /// Sets a message's sizes for good, after a context edit.
@@ -212,10 +212,10 @@ impl<'a> MessageArena<'a> {
     pub(super) fn apply_edit(&mut self, at: usize, edit: &Edit) {
         self.edit_cache.invalidate(at);
         let size = *self.size(at);
-        match self.features(at).map(|texture| edit.predict(&size, texture)) {
-            Some((after, texture)) => {
+        match self.features(at).map(|features| edit.predict(&size, features)) {
+            Some((after, features)) => {
                 self.context.messages[at].size = after;
-                self.changed_features.insert(at, texture);
+                self.changed_features.insert(at, features);
             }
             None if *edit == Edit::RemoveImages => {
                 self.context.messages[at].size = size_without_images(&size);
@@ -226,10 +226,10 @@ impl<'a> MessageArena<'a> {
 
     /// Strips the details of all results before `until`.
     pub(super) fn strip_details(&mut self, until: usize) {
-        for (at, texture) in &mut self.changed_features {
+        for (at, features) in &mut self.changed_features {
             let size = &self.context.messages[*at].size;
-            if (self.stripped_until..until).contains(at) && has_details(size.role, texture) {
-                *texture = Edit::StripDetails.predict(size, texture).1;
+            if (self.stripped_until..until).contains(at) && has_details(size.role, features) {
+                *features = Edit::StripDetails.predict(size, features).1;
             }
         }
         (self.stripped_until..until).for_each(|at| self.edit_cache.invalidate(at));
@@ -243,8 +243,8 @@ impl<'a> MessageArena<'a> {
 
     /// The same for rules that also remove references to media (pruning 8, row "Legacy images").
     pub(super) fn has_media(&self, at: usize) -> bool {
-        let letters = self.features(at).and_then(|texture| texture.text_features);
-        letters.is_some_and(|letters| letters.has_media)
+        let text_features = self.features(at).and_then(|features| features.text_features);
+        text_features.is_some_and(|text_features| text_features.has_media)
     }
 }
 

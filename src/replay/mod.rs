@@ -115,18 +115,18 @@ impl ReplaySession<'_> {
     }
 
     /// Returns the tokens that the call's provider takes; NaN if unknown.
-    fn provider_window(&self, mind: &CacheKey) -> f64 {
-        self.model_limits(mind).map_or(self.provider_window, |limits| limits.provider)
+    fn provider_window(&self, cache_key: &CacheKey) -> f64 {
+        self.model_limits(cache_key).map_or(self.provider_window, |limits| limits.provider)
     }
 
     /// Returns the window that the runtime's compaction trigger uses after a call, in tokens.
-    fn runtime_window(&self, mind: &CacheKey, settings: &Settings) -> f64 {
+    fn runtime_window(&self, cache_key: &CacheKey, settings: &Settings) -> f64 {
         let own = settings.assumptions.runtime_window.unwrap_or(self.runtime_window);
-        self.model_limits(mind).map_or(own, |limits| limits.runtime)
+        self.model_limits(cache_key).map_or(own, |limits| limits.runtime)
     }
 
-    fn model_limits(&self, mind: &CacheKey) -> Option<&ModelLimits> {
-        self.windows.get(&mind.model?)
+    fn model_limits(&self, cache_key: &CacheKey) -> Option<&ModelLimits> {
+        self.windows.get(&cache_key.model?)
     }
 
     fn price_of(&self, call: &ModelCall) -> Option<Price> {
@@ -184,7 +184,7 @@ pub struct Replay {
 impl Replay {
     /// Returns the totals of all calls: recorded, then simulated.
     pub fn totals(&self) -> [TraceTotals; 2] {
-        [&self.recorded, &self.simulated].map(|lane| TraceTotals::of(&self.calls, lane))
+        [&self.recorded, &self.simulated].map(|trace| TraceTotals::of(&self.calls, trace))
     }
 }
 

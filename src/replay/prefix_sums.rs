@@ -105,39 +105,42 @@ impl MessageMeasure {
         arena: &MessageArena<'_>,
         at: usize,
         size: &MessageSize,
-        texture: Option<&ContentFeatures>,
+        features: Option<&ContentFeatures>,
     ) -> RangeTotals {
         let known = |number: Option<f64>| number.filter(|number| number.is_finite());
         let plain = known(size.prune_chars.value().ok());
-        let weight = texture.and_then(|texture| texture.prune_chars);
+        let weight = features.and_then(|features| features.prune_chars);
         let prune = weight.map_or(plain, |weight| known(weight.value().ok()));
-        let chars = texture.and_then(|texture| texture.text_features).map_or(0.0, |letters| letters.chars);
+        let chars = features
+            .and_then(|features| features.text_features)
+            .map_or(0.0, |text_features| text_features.chars);
         let results = if size.role == Role::ToolResult { chars } else { 0.0 };
-        let guard = texture.map_or(Some(0.0), |texture| known(texture.guard.chars.value().ok()));
-        let unsure = |step: Policy, is_odd: bool| self.policies.has(step) && is_odd;
+        let guard = features.map_or(Some(0.0), |features| known(features.guard.chars.value().ok()));
+        let unsure = |policy: Policy, is_odd: bool| self.policies.has(policy) && is_odd;
         let is_odd = unsure(Policy::Prune, prune.is_none() || size.needs_body)
             || unsure(Policy::Guard, guard.is_none())
-            || unsure(Policy::Clear, texture.is_some_and(|texture| texture.digest.is_err()));
+            || unsure(Policy::Clear, features.is_some_and(|features| features.digest.is_err()));
         let mut totals = RangeTotals {
             count: 1,
             tokens: arena.estimate_tokens(at, size),
             prune_chars: prune.unwrap_or(0.0),
             guard_chars: guard.unwrap_or(0.0),
-            clear_tokens: self.clear_tokens(size, texture),
-            check_tokens: self.check_tokens(size, texture),
+            clear_tokens: self.clear_tokens(size, features),
+            check_tokens: self.check_tokens(size, features),
             result_chars: results,
             oversized: u32::from(results > self.single_limit),
             reweighted: u32::from(prune != plain),
             odd: u32::from(is_odd),
             ..RangeTotals::default()
         };
-        let Some(texture) = texture.filter(|_| !is_odd) else { return totals };
+        let Some(features) = features.filter(|_| !is_odd) else { return totals };
         if let Some(guarding) = &self.guard_model {
-            (totals.guard_cut, totals.guard_compacted) = guarding.edit_totals(arena, self, at, size, texture);
+            (totals.guard_cut, totals.guard_compacted) =
+                guarding.edit_totals(arena, self, at, size, features);
         }
         if let Some(clearing) = &self.clear_model {
-            totals.clearing_results = u32::from(counts_as_result(texture));
-            if let Some(used) = clearing.edit_totals(arena, self, at, size, texture) {
+            totals.clearing_results = u32::from(counts_as_result(features));
+            if let Some(used) = clearing.edit_totals(arena, self, at, size, features) {
                 (totals.clearable, totals.cleared) = (totals.clear_tokens, used);
                 (totals.cleared_cut, totals.cleared_compacted) = (totals.guard_cut, totals.guard_compacted);
             }
@@ -150,22 +153,22 @@ impl MessageMeasure {
     }
 
     /// Tokens of a message as the check before a prompt counts them; 0 where that check is off.
-    fn check_tokens(&self, size: &MessageSize, texture: Option<&ContentFeatures>) -> f64 {
+    fn check_tokens(&self, size: &MessageSize, features: Option<&ContentFeatures>) -> f64 {
         match self.preflight {
             _ if !self.policies.has(Policy::Check) => 0.0,
             Preflight::None => 0.0,
             Preflight::Estimate { .. } => estimate_or_zero(size) as f64,
-            Preflight::Pressure(_) => texture.map_or(0.0, |texture| texture.pressure.tokens),
+            Preflight::Pressure(_) => features.map_or(0.0, |features| features.pressure.tokens),
         }
     }
 
     /// Tokens of a message as clearing counts them; 0 where clearing is off.
-    pub(super) fn clear_tokens(&self, size: &MessageSize, texture: Option<&ContentFeatures>) -> f64 {
+    pub(super) fn clear_tokens(&self, size: &MessageSize, features: Option<&ContentFeatures>) -> f64 {
         if !self.has_clearing() {
             return 0.0;
         }
-        match (self.counting, texture.map(|texture| &texture.digest)) {
-            (TokenCounting::Approximate, Some(Ok(Some(sketch)))) => sketch.tokens() as f64,
+        match (self.counting, features.map(|features| &features.digest)) {
+            (TokenCounting::Approximate, Some(Ok(Some(digest)))) => digest.tokens() as f64,
             (TokenCounting::Model, Some(Ok(Some(_)))) => estimate_or_zero(size) as f64,
             _ => 0.0,
         }

@@ -200,12 +200,12 @@ impl Trace<'_> {
             }
         };
         let after = single_text_size(&size, chars);
-        let texture = self.arena.features(pruned.at).filter(|_| {
-            let steps = self.settings.policies.enabled;
-            steps.has(Policy::Guard) || steps.has(Policy::Clear)
+        let features = self.arena.features(pruned.at).filter(|_| {
+            let policies = self.settings.policies.enabled;
+            policies.has(Policy::Guard) || policies.has(Policy::Clear)
         });
-        let texture = texture.map(|texture| edit.predict(&size, texture).1);
-        let totals = self.measure.edited_totals(&self.arena, pruned.at, &after, texture.as_ref());
+        let features = features.map(|features| edit.predict(&size, features).1);
+        let totals = self.measure.edited_totals(&self.arena, pruned.at, &after, features.as_ref());
         self.pruned_totals.insert(key, totals);
         totals
     }

@@ -69,8 +69,8 @@ impl Trace<'_> {
         if from_hook && !self.branch.entries[prepared.history()].iter().any(is_real) {
             return false;
         }
-        let (size, texture) = assumed_summary(settings.summary_tokens);
-        let front = self.arena.push_assumed_summary(ix, size, texture);
+        let (size, features) = assumed_summary(settings.summary_tokens);
+        let front = self.arena.push_assumed_summary(ix, size, features);
         let from = self.branch.messages_before[prepared.cut.first_kept];
         self.compact_to(Start { summary: Some(front), from }, by_overflow, None);
         let entry = BranchEntry {

@@ -59,15 +59,15 @@ impl Trace<'_> {
     /// Strips details and seen images from the messages added since the last run and pairs them. Returns the first
     /// message that is sent differently because of it.
     fn prepare_history(&mut self) -> Option<usize> {
-        let (steps, loaded) = (self.policies(), self.messages_seen);
+        let (policies, loaded) = (self.policies(), self.messages_seen);
         let mut measured = loaded;
-        if steps.has(Policy::Repair) {
-            measured = if steps.has(Policy::Guard) { self.stripped_until } else { loaded };
+        if policies.has(Policy::Repair) {
+            measured = if policies.has(Policy::Guard) { self.stripped_until } else { loaded };
             self.arena.strip_details(loaded);
             self.stripped_until = loaded;
         }
-        let paired = if steps.has(Policy::Repair) { self.repair_until(loaded) } else { None };
-        let wiped = if steps.has(Policy::Images) { self.strip_seen_images() } else { None };
+        let paired = if policies.has(Policy::Repair) { self.repair_until(loaded) } else { None };
+        let wiped = if policies.has(Policy::Images) { self.strip_seen_images() } else { None };
         let changed = paired.into_iter().chain(wiped).min();
         let measured = changed.map_or(measured, |at| at.min(measured));
         if measured < loaded {
@@ -242,14 +242,14 @@ impl Trace<'_> {
 
     /// Loads the list by a full repair, where calls and results do not pair up by themselves.
     fn load_repaired(&mut self) {
-        let steps = self.policies();
+        let policies = self.policies();
         let settings = &self.settings.policies;
         let items = self.messages();
         let before = items.len();
         let mut list = self.arena.list(items);
         repair_list(&mut list);
         let mut history = TrimStats::default();
-        if steps.has(Policy::History) {
+        if policies.has(Policy::History) {
             let tokens = |items: &[PlannedMessage]| {
                 items.iter().map(|item| self.arena.estimate_message_tokens(item)).sum::<f64>()
             };
@@ -259,7 +259,7 @@ impl Trace<'_> {
             history.tokens = tokens_before - tokens(list.messages());
             pair_list(&mut list);
         }
-        if steps.has(Policy::Images) {
+        if policies.has(Policy::Images) {
             remove_seen_images(&mut list, settings.ruleset.rules());
         }
         // The runtime does not take over an empty list (pruning 1.1, step 8).

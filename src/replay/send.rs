@@ -163,20 +163,20 @@ impl Trace<'_> {
     /// Whether pruning, the guard and clearing can change a list with these totals.
     fn policies_may_act(&self, totals: &RangeTotals, gate: Gate) -> [bool; 3] {
         let settings = &self.settings.policies;
-        let steps = settings.enabled;
+        let policies = settings.enabled;
         let ratio = totals.prune_chars / (self.settings.window * CHARS_PER_TOKEN);
         let unsure = totals.odd > 0;
         let is_over = |limit: f64, tokens: f64| limit.is_nan() || tokens > limit;
         [
-            steps.has(Policy::Prune)
+            policies.has(Policy::Prune)
                 && gate.is_open()
                 && (unsure || ratio.is_nan() || ratio >= settings.prune.soft_trim_ratio),
-            steps.has(Policy::Guard)
+            policies.has(Policy::Guard)
                 && (unsure
                     || totals.guard_cut.count() > 0
                     || self.measure.stops(totals.guard_chars - totals.guard_cut.chars)
                     || is_over(self.measure.budget(), totals.guard_chars - totals.guard_cut.chars)),
-            steps.has(Policy::Clear)
+            policies.has(Policy::Clear)
                 && (unsure
                     || is_over(
                         settings.clear.trigger,

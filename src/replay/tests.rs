@@ -250,7 +250,7 @@ fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
 /// For both traces and each call: whether it fits, and whether it was answered.
 fn fates(replay: &Replay) -> [Vec<(bool, bool)>; 2] {
     [&replay.recorded, &replay.simulated]
-        .map(|lane| lane.iter().map(|it| (it.overflowed, it.failed)).collect())
+        .map(|trace| trace.iter().map(|it| (it.overflowed, it.failed)).collect())
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn what_was_refused_and_fits_now_is_paid_for_once() {
 }
 
 #[test]
-fn calls_know_when_they_were_made_and_what_stood_before_them() {
+fn calls_know_when_they_were_made_and_what_was_before_them() {
     let calls = idle(30).replay(&settings(&[]), 1e6, &[]).calls;
     let idle: Vec<f64> = calls.iter().map(|call| call.idle_ms).collect();
     assert!(idle[0].is_nan());
@@ -326,13 +326,13 @@ fn a_lane_by_itself_is_the_one_beside_the_record_and_stops_when_nobody_waits() {
         let always = || true;
         let record = recorded_trace(session, &nothing, &always).expect("wanted");
         assert_eq!((record.calls.len(), &record.trace), (replay.calls.len(), &replay.recorded));
-        let lane = simulated_trace(session, &prune, &record, &always).expect("wanted");
-        assert_eq!(lane, replay.simulated);
+        let trace = simulated_trace(session, &prune, &record, &always).expect("wanted");
+        assert_eq!(trace, replay.simulated);
         assert_eq!(simulated_totals(session, &prune, &record, &always), Some(replay.totals()[1]));
-        let asked = std::cell::Cell::new(0);
-        let twice = || asked.replace(asked.get() + 1) < 2;
+        let requested = std::cell::Cell::new(0);
+        let twice = || requested.replace(requested.get() + 1) < 2;
         assert_eq!(simulated_trace(session, &prune, &record, &twice), None);
-        assert_eq!(asked.get(), 3);
+        assert_eq!(requested.get(), 3);
     });
     shared::<(RecordedTrace, ReplaySession<'_>, Settings)>();
 }

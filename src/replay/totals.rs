@@ -50,9 +50,9 @@ pub struct TraceTotals {
 }
 
 impl TraceTotals {
-    pub fn of(calls: &[ModelCall], lane: &[CallReplay]) -> Self {
-        debug_assert_eq!(calls.len(), lane.len());
-        lane.iter().fold(Self::default(), Self::with_call)
+    pub fn of(calls: &[ModelCall], trace: &[CallReplay]) -> Self {
+        debug_assert_eq!(calls.len(), trace.len());
+        trace.iter().fold(Self::default(), Self::with_call)
     }
 
     pub(super) fn with_call(mut self, call: &CallReplay) -> Self {

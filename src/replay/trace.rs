@@ -114,7 +114,7 @@ impl<'a> Trace<'a> {
         let arena = MessageArena::new(session, base);
         let measure =
             MessageMeasure::new(session, base, settings.guard_window, settings.window, &settings.policies);
-        let steps = settings.policies.enabled;
+        let policies = settings.policies.enabled;
         Self {
             session,
             settings,
@@ -130,8 +130,8 @@ impl<'a> Trace<'a> {
             run_base_len: 0,
             last_answer: None,
             loaded: None,
-            is_paired: !steps.has(Policy::Repair) || base.has_local_repairs || base.is_paired(session),
-            prunable_tools: if steps.has(Policy::Prune) {
+            is_paired: !policies.has(Policy::Repair) || base.has_local_repairs || base.is_paired(session),
+            prunable_tools: if policies.has(Policy::Prune) {
                 prunable_tools(session, base, settings)
             } else {
                 HashMap::new()

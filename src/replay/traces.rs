@@ -51,23 +51,23 @@ impl RecordedTrace {
         wanted: &dyn Fn() -> bool,
         mut tell: impl FnMut(&CallReplay),
     ) -> bool {
-        let mut lane = Trace::new(session, &self.base, settings, simulated);
+        let mut trace = Trace::new(session, &self.base, settings, simulated);
         let (mut place, mut last) = (0, None::<CallReplay>);
         for (at, call) in self.calls.iter().enumerate() {
             if !wanted() {
                 return false;
             }
-            (place..call.path_index).for_each(|place| lane.push_entry(place));
+            (place..call.path_index).for_each(|place| trace.push_entry(place));
             place = call.path_index;
-            let made = lane.replay_call(call, self.trace.get(at).filter(|_| simulated));
+            let made = trace.replay_call(call, self.trace.get(at).filter(|_| simulated));
             if let Some(before) = last.replace(made) {
                 tell(&before);
             }
         }
         // A compaction behind the last call counts too.
-        (place..session.path.len()).for_each(|place| lane.push_entry(place));
+        (place..session.path.len()).for_each(|place| trace.push_entry(place));
         if let Some(last) = last {
-            let after = lane.compacted.filter(|done| done.is_recorded);
+            let after = trace.compacted.filter(|done| done.is_recorded);
             tell(&CallReplay { compacted_after: after, ..last });
         }
         true
@@ -86,9 +86,9 @@ impl RecordedTrace {
 /// Replays a session under the settings in force and under others.
 pub fn replay(session: &ReplaySession<'_>, recorded: &Settings, simulated: &Settings) -> Replay {
     let record = RecordedTrace::new(session, recorded);
-    let mut lane = Vec::with_capacity(record.calls.len());
-    record.run(session, simulated, true, &|| true, |call| lane.push(*call));
-    record.into_replay(session, lane)
+    let mut trace = Vec::with_capacity(record.calls.len());
+    record.run(session, simulated, true, &|| true, |call| trace.push(*call));
+    record.into_replay(session, trace)
 }
 
 /// Builds the recorded trace; `None` if `wanted` returns false before the end.
@@ -108,9 +108,9 @@ pub fn simulated_trace(
     record: &RecordedTrace,
     wanted: &dyn Fn() -> bool,
 ) -> Option<Vec<CallReplay>> {
-    let mut lane = Vec::with_capacity(record.calls.len());
-    let done = record.run(session, settings, true, wanted, |call| lane.push(*call));
-    done.then_some(lane)
+    let mut trace = Vec::with_capacity(record.calls.len());
+    let done = record.run(session, settings, true, wanted, |call| trace.push(*call));
+    done.then_some(trace)
 }
 
 /// Returns the totals under other settings without keeping each call, as for one cell of a sweep; `None` if `wanted`

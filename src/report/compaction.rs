@@ -181,18 +181,18 @@ mod tests {
     use crate::session::testing::{call, entry_ix, loaded_session, message, result, transcript, user};
 
     fn view(entries: &[String], keep: f64) -> CompactionView {
-        let inspection = loaded_session(&transcript(entries), 200_000.0).load_details().expect("reads");
+        let session = loaded_session(&transcript(entries), 200_000.0).load_details().expect("reads");
         let mut settings = PolicySettings {
             enabled: PolicySet::of(&[Policy::Compact]),
-            ..inspection.configured_settings.clone()
+            ..session.configured_settings.clone()
         };
         settings.compaction.keep_recent_tokens = keep;
-        let plan = inspection.plan(&settings, Gate::Off).expect("plans");
-        inspection.compaction_view(&plan).expect("something to compact")
+        let plan = session.plan(&settings, Gate::Off).expect("plans");
+        session.compaction_view(&plan).expect("something to compact")
     }
 
     #[test]
-    fn a_cut_inside_a_turn_is_told_with_what_stands_before_it() {
+    fn a_cut_inside_a_turn_is_reported_with_what_precedes_it() {
         let entries = [
             user("12345678"),
             user("12345678"),
@@ -221,14 +221,14 @@ mod tests {
         let before =
             r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
         let entries = [user("12345678"), before, user("12345678"), user("12345678")];
-        let mut inspection = loaded_session(&transcript(&entries), 200_000.0);
-        inspection.ruleset.id = Ruleset::V2026_9_2;
-        let inspection = inspection.load_details().expect("reads");
+        let mut session = loaded_session(&transcript(&entries), 200_000.0);
+        session.ruleset.id = Ruleset::V2026_9_2;
+        let session = session.load_details().expect("reads");
         let mut settings = PolicySettings::built_in(Ruleset::V2026_9_2, 200_000.0);
         settings.enabled = PolicySet::of(&[Policy::Compact]);
         settings.compaction.keep_recent_tokens = 2.0;
-        let plan = inspection.plan(&settings, Gate::Off).expect("plans");
-        let view = inspection.compaction_view(&plan).expect("something to compact");
+        let plan = session.plan(&settings, Gate::Off).expect("plans");
+        let view = session.compaction_view(&plan).expect("something to compact");
         assert_eq!((view.lost.messages, view.history.messages, view.kept.messages), (0, 2, 1));
         let reasons: Vec<Reason> = plan.fates().iter().map(|fate| fate.reason).collect();
         assert_eq!(
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_compaction_before_kept_is_told_as_lost() {
+    fn what_the_compaction_before_kept_is_reported_as_lost() {
         let before =
             r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
         let view = view(&[user("12345678"), before, user("12345678"), user("12345678")], 2.0);

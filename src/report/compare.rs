@@ -161,21 +161,21 @@ impl BranchComparison {
     ///
     /// `receipts` are the session's own: they name the entries that were changed, whatever their sizes say.
     pub fn new(
-        inspection: &LoadedSession,
+        session: &LoadedSession,
         first: EntryIx,
         second: EntryIx,
         receipts: &[Receipt],
     ) -> Option<Self> {
-        let paths = [first, second].map(|leaf| inspection.tree.path_to(&inspection.index, leaf));
+        let paths = [first, second].map(|leaf| session.tree.path_to(&session.index, leaf));
         let shared = paths[0].iter().zip(&paths[1]).take_while(|(a, b)| a == b).count();
-        let [a, b] = [first, second].map(|leaf| context_at(inspection, leaf));
+        let [a, b] = [first, second].map(|leaf| context_at(session, leaf));
         let (a, b) = (a?, b?);
         Some(Self {
-            first: compared_branch(inspection, first, &paths[0], shared, &a),
-            second: compared_branch(inspection, second, &paths[1], shared, &b),
+            first: compared_branch(session, first, &paths[0], shared, &a),
+            second: compared_branch(session, second, &paths[1], shared, &b),
             fork_point: shared.checked_sub(1).map(|at| paths[0][at]),
             shared_entries: shared,
-            rows: align_messages(&changed_pairs(inspection, receipts), &a.messages, &b.messages),
+            rows: align_messages(&changed_pairs(session, receipts), &a.messages, &b.messages),
         })
     }
 
@@ -191,23 +191,23 @@ impl BranchComparison {
 /// Compares two branches; where an end is not given, the branch before the newest commit with the active one. What is wrong
 /// is told in a sentence.
 pub fn compare_branches(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     leaves: [Option<EntryIx>; 2],
 ) -> Result<BranchComparison, String> {
-    let receipts = receipts(&inspection.index, &inspection.source).map_err(|error| error.to_string())?;
-    let path = inspection.source.path().display();
-    let own = inspection.tree.leaf(&inspection.index, &Leaf::Own);
+    let receipts = receipts(&session.index, &session.source).map_err(|error| error.to_string())?;
+    let path = session.source.path().display();
+    let own = session.tree.leaf(&session.index, &Leaf::Own);
     let second = leaves[1].or(own).ok_or_else(|| format!("{path}: there is no active branch."))?;
-    let first = leaves[0].or_else(|| default_other_branch(inspection, &receipts));
+    let first = leaves[0].or_else(|| default_other_branch(session, &receipts));
     let first = first.ok_or_else(|| format!("{path}: there is only one branch."))?;
-    BranchComparison::new(inspection, first, second, &receipts)
+    BranchComparison::new(session, first, second, &receipts)
         .ok_or_else(|| format!("{path}: the runtime cannot build a context from one of these entries."))
 }
 
 /// The branch to compare the active one with where nobody names one: where the newest commit or undo of the active path
 /// came from, else the newest other end of the tree.
-pub fn default_other_branch(inspection: &LoadedSession, receipts: &[Receipt]) -> Option<EntryIx> {
-    let (index, tree) = (&inspection.index, &inspection.tree);
+pub fn default_other_branch(session: &LoadedSession, receipts: &[Receipt]) -> Option<EntryIx> {
+    let (index, tree) = (&session.index, &session.tree);
     let own = tree.leaf(index, &Leaf::Own)?;
     let left = receipts.iter().rev().find_map(|receipt| tree.find_by_text(index, &receipt.from_leaf));
     let ends = || index.iter().rev().map(|(ix, _)| ix);
@@ -216,26 +216,26 @@ pub fn default_other_branch(inspection: &LoadedSession, receipts: &[Receipt]) ->
     })
 }
 
-fn context_at(inspection: &LoadedSession, leaf: EntryIx) -> Option<Context> {
-    let name = inspection.index.display_id(leaf);
-    build_context(&inspection.index, &inspection.tree, &Leaf::Id(name)).ok()
+fn context_at(session: &LoadedSession, leaf: EntryIx) -> Option<Context> {
+    let name = session.index.display_id(leaf);
+    build_context(&session.index, &session.tree, &Leaf::Id(name)).ok()
 }
 
 fn compared_branch(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     leaf: EntryIx,
     path: &[EntryIx],
     shared: usize,
     context: &Context,
 ) -> ComparedBranch {
-    let (index, tree) = (&inspection.index, &inspection.tree);
+    let (index, tree) = (&session.index, &session.tree);
     let usage = |ix: &EntryIx| index.entry(*ix).message?.usage.filter(Usage::has_prompt_tokens);
     let copies = copied_answers(index, path);
-    let prices = PriceCache::new(inspection);
+    let prices = PriceCache::new(session);
     let own = path[shared..].iter().filter(|ix| !copies.contains(ix));
-    let budget = Budget::from_context(inspection.fixed_chars, context);
+    let budget = Budget::from_context(session.fixed_chars, context);
     let millions = budget.total() as f64 / 1e6;
-    let price = inspection.price.as_ref();
+    let price = session.price.as_ref();
     // Where writing to the cache has no price of its own it costs what input costs.
     let write = price.map(|price| if price.cache_write > 0.0 { price.cache_write } else { price.input });
     ComparedBranch {
@@ -295,8 +295,8 @@ fn signature(message: &ContextMessage) -> MessageSignature {
 }
 
 /// Entries with the copies that were changed, either way round.
-fn changed_pairs(inspection: &LoadedSession, receipts: &[Receipt]) -> HashSet<[EntryIx; 2]> {
-    let find = |name: &String| inspection.tree.find_by_text(&inspection.index, name);
+fn changed_pairs(session: &LoadedSession, receipts: &[Receipt]) -> HashSet<[EntryIx; 2]> {
+    let find = |name: &String| session.tree.find_by_text(&session.index, name);
     let pairs = receipts.iter().flat_map(|receipt| &receipt.changed);
     let pairs = pairs.filter_map(|(from, to)| Some([find(from)?, find(to)?]));
     pairs.flat_map(|[from, to]| [[from, to], [to, from]]).collect()
@@ -388,40 +388,40 @@ mod tests {
     }
 
     #[test]
-    fn branches_are_told_apart_from_where_they_part() {
+    fn branches_are_distinguished_from_where_they_part() {
         let session = session();
         let other = default_other_branch(&session, &[]).unwrap();
-        let told = BranchComparison::new(&session, other, EntryIx(5), &[]).unwrap();
-        assert_eq!((told.first.name.as_str(), told.second.name.as_str()), ("e3", "e5"));
-        assert_eq!((told.shared_entries, told.fork_point), (2, Some(EntryIx(1))));
-        assert!(told.second.active && !told.first.active);
-        assert_eq!([told.first.messages, told.second.messages], [4, 4]);
-        assert_eq!([told.first.unique_entries, told.second.unique_entries], [2, 2]);
-        let (differs, tokens) = told.count(MessageChange::Changed);
+        let reported = BranchComparison::new(&session, other, EntryIx(5), &[]).unwrap();
+        assert_eq!((reported.first.name.as_str(), reported.second.name.as_str()), ("e3", "e5"));
+        assert_eq!((reported.shared_entries, reported.fork_point), (2, Some(EntryIx(1))));
+        assert!(reported.second.active && !reported.first.active);
+        assert_eq!([reported.first.messages, reported.second.messages], [4, 4]);
+        assert_eq!([reported.first.unique_entries, reported.second.unique_entries], [2, 2]);
+        let (differs, tokens) = reported.count(MessageChange::Changed);
         assert_eq!((differs, tokens), (1, [1000, 2]));
-        assert_eq!(told.count(MessageChange::Identical).0, 3);
-        assert_eq!(told.first.tokens() - told.second.tokens(), 998);
+        assert_eq!(reported.count(MessageChange::Identical).0, 3);
+        assert_eq!(reported.first.tokens() - reported.second.tokens(), 998);
     }
 
     #[test]
     fn what_was_paid_once_is_not_the_branchs_own_twice() {
         let session = session();
-        let told = BranchComparison::new(&session, EntryIx(3), EntryIx(5), &[]).unwrap();
-        assert_eq!([told.first.cost.total(), told.second.cost.total()], [Some(0.25), Some(0.25)]);
+        let reported = BranchComparison::new(&session, EntryIx(3), EntryIx(5), &[]).unwrap();
+        assert_eq!([reported.first.cost.total(), reported.second.cost.total()], [Some(0.25), Some(0.25)]);
         assert_eq!(
-            [told.first.unique_cost.total(), told.second.unique_cost.total()],
+            [reported.first.unique_cost.total(), reported.second.unique_cost.total()],
             [Some(0.25), None],
             "the copy was not paid"
         );
-        assert_eq!([told.first.calls, told.second.calls], [1, 1]);
+        assert_eq!([reported.first.calls, reported.second.calls], [1, 1]);
     }
 
     #[test]
     fn a_branch_beside_itself_is_the_same() {
         let session = session();
-        let told = BranchComparison::new(&session, EntryIx(5), EntryIx(5), &[]).unwrap();
-        assert!(told.rows.iter().all(|row| row.change == MessageChange::Identical));
-        assert_eq!((told.shared_entries, told.first.unique_entries), (4, 0));
+        let reported = BranchComparison::new(&session, EntryIx(5), EntryIx(5), &[]).unwrap();
+        assert!(reported.rows.iter().all(|row| row.change == MessageChange::Identical));
+        assert_eq!((reported.shared_entries, reported.first.unique_entries), (4, 0));
     }
 
     #[test]
@@ -440,9 +440,9 @@ mod tests {
             tokens_after: None,
             tool: None,
         };
-        let told =
+        let reported =
             BranchComparison::new(&session, EntryIx(3), EntryIx(5), std::slice::from_ref(&receipt)).unwrap();
-        assert_eq!(told.count(MessageChange::Changed).0, 2);
+        assert_eq!(reported.count(MessageChange::Changed).0, 2);
         let receipt = Receipt { from_leaf: "e1".into(), ..receipt };
         assert_eq!(default_other_branch(&session, &[receipt]), Some(EntryIx(1)));
     }

@@ -22,10 +22,10 @@ pub(super) struct DetectedBackground {
 
 /// Detects the background. The terminal must be in raw mode, and nobody else may read it.
 pub(super) fn detect(env: &Environment) -> DetectedBackground {
-    let told = env.get("COLORFGBG").and_then(parse_colorfgbg);
+    let reported = env.get("COLORFGBG").and_then(parse_colorfgbg);
     let can_answer = !matches!(env.get("TERM"), None | Some("dumb" | "linux"));
-    if told.is_some() || !can_answer {
-        return DetectedBackground { background: told, awaits_response: false };
+    if reported.is_some() || !can_answer {
+        return DetectedBackground { background: reported, awaits_response: false };
     }
     // An I/O error counts as no answer.
     let answer = query_terminal().unwrap_or_default();

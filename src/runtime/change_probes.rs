@@ -92,7 +92,7 @@ mod tests {
     use crate::store::sqlite::testing::TestStore;
 
     #[test]
-    fn a_new_database_is_told_once_and_then_asked_when_its_time_has_come() {
+    fn a_new_database_is_reported_once_and_then_queried_when_its_time_has_come() {
         let store = TestStore::new();
         let path = store.database();
         let now = Instant::now();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_be_asked_is_left_alone_longer_each_time() {
+    fn one_that_cannot_be_requested_is_left_alone_longer_each_time() {
         let now = Instant::now();
         let mut pulses = ChangeProbes::default();
         pulses.set_databases(BTreeSet::from([PathBuf::from("/nowhere/x.sqlite")]), now);

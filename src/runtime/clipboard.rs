@@ -79,15 +79,15 @@ mod tests {
         let env = Environment::new([("HOME", "/nowhere")], None, "/".into());
         assert_eq!(copy("héllo", "message", &env).unwrap(), "Copied message: 5 chars.");
         let long = "x".repeat(MAX_TERMINAL_BYTES + 1);
-        let said = copy(&long, "message", &env).unwrap();
-        let path = said.rsplit_once("written to ").unwrap().1.trim_end_matches('.');
+        let message = copy(&long, "message", &env).unwrap();
+        let path = message.rsplit_once("written to ").unwrap().1.trim_end_matches('.');
         assert_eq!(std::fs::read_to_string(path).unwrap(), long);
-        assert!(said.contains("100\u{a0}001 bytes"), "{said}");
+        assert!(message.contains("100\u{a0}001 bytes"), "{message}");
         std::fs::remove_file(path).unwrap();
     }
 
     #[test]
-    fn the_desktop_that_is_there_is_asked() {
+    fn the_desktop_that_is_there_is_requested() {
         let env = |vars: &[(&str, &str)]| Environment::new(vars.iter().copied(), None, "/".into());
         let names =
             |env: &Environment| programs(env).into_iter().map(|program| program.0).collect::<Vec<_>>();

@@ -48,37 +48,37 @@ impl EventLoop {
             Effect::RefreshListing { paths } => self.relist_queue.enqueue(paths),
             Effect::UseRuleset(ruleset) => self.store_loader.set_ruleset(ruleset),
             Effect::OpenSession { key } => self.open(key),
-            Effect::RefreshSession { session: inspection } => self.refresh(inspection),
-            Effect::LoadSessionAtCall { session: inspection, overflow } => {
-                self.open_at_call(inspection, *overflow);
+            Effect::RefreshSession { session } => self.refresh(session),
+            Effect::LoadSessionAtCall { session, overflow } => {
+                self.open_at_call(session, *overflow);
             }
-            Effect::ReadExcerpts { session: inspection, entries } => {
-                self.excerpt_queue.enqueue(&mut self.jobs, inspection, entries);
+            Effect::ReadExcerpts { session, entries } => {
+                self.excerpt_queue.enqueue(&mut self.jobs, session, entries);
             }
-            Effect::ReadMessage { session: inspection, entry, plan } => {
-                self.read_message(inspection, entry, plan);
+            Effect::ReadMessage { session, entry, plan } => {
+                self.read_message(session, entry, plan);
             }
-            Effect::LoadDetails { session: inspection } => self.load_details(inspection),
-            Effect::PredictSummaryCalls { session: inspection, request: asked } => {
-                self.predict_summary_calls(inspection, asked);
+            Effect::LoadDetails { session } => self.load_details(session),
+            Effect::PredictSummaryCalls { session, request: requested } => {
+                self.predict_summary_calls(session, requested);
             }
-            Effect::ReadBlocks { session: inspection, entries } => self.read_blocks(inspection, entries),
-            Effect::Search { session: inspection, query, from } => self.search(inspection, query, from),
-            Effect::ComputeEstimates { session: inspection } => self.estimate(inspection),
+            Effect::ReadBlocks { session, entries } => self.read_blocks(session, entries),
+            Effect::Search { session, query, from } => self.search(session, query, from),
+            Effect::ComputeEstimates { session } => self.estimate(session),
             Effect::StopEstimates => self.jobs.cancel(JobKind::Estimates),
-            Effect::ReadRecovery { session: inspection } => self.read_recovery(inspection),
-            Effect::Summarise { session: inspection, plan, consented: agreed } => {
-                self.summarise(inspection, plan, agreed);
+            Effect::ReadRecovery { session } => self.read_recovery(session),
+            Effect::Summarise { session, plan, consented: agreed } => {
+                self.summarise(session, plan, agreed);
             }
             Effect::StopSummary => self.stop_summary(),
-            Effect::Explain { session: inspection } => self.explain(inspection),
-            Effect::ReadCommits { session: inspection } => self.read_commits(inspection),
-            Effect::CompareBranches { session: inspection, leaves } => {
-                self.compare_branches(inspection, leaves);
+            Effect::Explain { session } => self.explain(session),
+            Effect::ReadCommits { session } => self.read_commits(session),
+            Effect::CompareBranches { session, leaves } => {
+                self.compare_branches(session, leaves);
             }
             Effect::RepairCommit { path } => self.repair(path),
-            Effect::ReadRecording { session: inspection, policies: steps, previous: known } => {
-                self.read_recording(inspection, steps, known);
+            Effect::ReadRecording { session, policies: steps, previous: known } => {
+                self.read_recording(session, steps, known);
             }
             Effect::Replay { recording, settings, request_id: request } => {
                 self.replay(recording, settings.map(|settings| *settings), request);
@@ -92,10 +92,10 @@ impl EventLoop {
             Effect::Copy { text, label: what } => self.copy(text, what),
             Effect::ShowInPager(text) => self.pending_page = Some(text),
             Effect::SaveFile { name, text } => self.save(name, text),
-            Effect::Export { format, session: inspection, plan, summary: made } => {
-                self.export(format, inspection, plan, made);
+            Effect::Export { format, session, plan, summary: made } => {
+                self.export(format, session, plan, made);
             }
-            Effect::SaveScreen { session: inspection } => self.save_screen(inspection),
+            Effect::SaveScreen { session } => self.save_screen(session),
             Effect::CaptureMouse(on) => self.set_mouse(on),
             Effect::SetTimer(ms) => drop(self.timers.insert(ms)),
             Effect::DropStale { epoch } => self.excerpt_queue.drop_older(epoch),
@@ -106,8 +106,8 @@ impl EventLoop {
     pub(super) fn list(&mut self, demo: bool) {
         let lister = self.store_loader.list_job(demo);
         self.jobs.start_after_current(JobKind::List, move |ticket| {
-            let (began_ms, told) = lister();
-            match told {
+            let (began_ms, reported) = lister();
+            match reported {
                 Ok((listed, place)) => {
                     ticket.send_message(JobMessage::Listed(Box::new(listed), place, began_ms));
                 }
@@ -129,8 +129,8 @@ impl EventLoop {
                 ticket.is_current()
             });
             match opened {
-                Ok(inspection) => {
-                    ticket.send_event(Event::Opened(Box::new(LoadedSession { epoch, ..inspection })));
+                Ok(session) => {
+                    ticket.send_event(Event::Opened(Box::new(LoadedSession { epoch, ..session })));
                 }
                 Err(error) if error.is_stopped() => {}
                 Err(error) => ticket.send_event(Event::OpenFailed { key, error: error.to_string() }),
@@ -144,8 +144,8 @@ impl EventLoop {
         self.jobs.start_after_current(JobKind::Refresh, move |ticket| {
             let key = &known.item.key;
             match open(&store, key, Some(&known), system_now_ms(), &mut |_, _| ticket.is_current()) {
-                Ok(inspection) => {
-                    ticket.send_event(Event::Opened(Box::new(LoadedSession { epoch, ..inspection })));
+                Ok(session) => {
+                    ticket.send_event(Event::Opened(Box::new(LoadedSession { epoch, ..session })));
                 }
                 Err(error) if error.is_stopped() => {}
                 Err(OpenError::NotWritten { .. } | OpenError::Unknown { .. }) => {
@@ -166,62 +166,61 @@ impl EventLoop {
         });
     }
 
-    fn read_recovery(&mut self, inspection: Arc<LoadedSession>) {
+    fn read_recovery(&mut self, session: Arc<LoadedSession>) {
         self.jobs.start(JobKind::Recovery, move |ticket| {
-            let view = load_recovery(&inspection).map(Arc::new).map_err(|error| error.to_string());
-            ticket.send_event(Event::Recovery { epoch: inspection.epoch, recovery: view });
+            let view = load_recovery(&session).map(Arc::new).map_err(|error| error.to_string());
+            ticket.send_event(Event::Recovery { epoch: session.epoch, recovery: view });
         });
     }
 
-    fn read_commits(&mut self, inspection: Arc<LoadedSession>) {
+    fn read_commits(&mut self, session: Arc<LoadedSession>) {
         self.jobs.start(JobKind::Branches, move |ticket| {
-            let view = list_commits_newest_first(&inspection).map_err(|error| error.to_string());
-            ticket.send_event(Event::Commits { epoch: inspection.epoch, commits: view });
+            let view = list_commits_newest_first(&session).map_err(|error| error.to_string());
+            ticket.send_event(Event::Commits { epoch: session.epoch, commits: view });
         });
     }
 
-    fn compare_branches(&mut self, inspection: Arc<LoadedSession>, leaves: [Option<EntryIx>; 2]) {
+    fn compare_branches(&mut self, session: Arc<LoadedSession>, leaves: [Option<EntryIx>; 2]) {
         self.jobs.start(JobKind::Branches, move |ticket| {
-            let view = compare_branches(&inspection, leaves).map(Arc::new);
-            ticket.send_event(Event::BranchesCompared { epoch: inspection.epoch, comparison: view });
+            let view = compare_branches(&session, leaves).map(Arc::new);
+            ticket.send_event(Event::BranchesCompared { epoch: session.epoch, comparison: view });
         });
     }
 
     fn repair(&mut self, path: PathBuf) {
         self.jobs.enqueue(JobKind::Write, move |ticket| {
-            let told = match recover_commit(&path, 0, &SystemClock, &SystemDisk) {
+            let reported = match recover_commit(&path, 0, &SystemClock, &SystemDisk) {
                 Ok(Some(settled)) => Ok(settled.description()),
                 Ok(None) => Ok("It was settled already.".to_owned()),
                 Err(error) => Err(error.to_string()),
             };
-            ticket.send_event(Event::Repaired(told));
+            ticket.send_event(Event::Repaired(reported));
         });
     }
 
-    fn open_at_call(&mut self, inspection: Arc<LoadedSession>, overflow: Overflow) {
+    fn open_at_call(&mut self, session: Arc<LoadedSession>, overflow: Overflow) {
         self.jobs.start(JobKind::OpenAtCall, move |ticket| {
-            let then = inspection.at_failed_call(&overflow).map(Arc::new);
-            ticket.send_event(Event::SessionAtCall { epoch: inspection.epoch, session: then });
+            let then = session.at_failed_call(&overflow).map(Arc::new);
+            ticket.send_event(Event::SessionAtCall { epoch: session.epoch, session: then });
         });
     }
 
-    fn explain(&mut self, inspection: Arc<LoadedSession>) {
+    fn explain(&mut self, session: Arc<LoadedSession>) {
         self.jobs.start(JobKind::Explain, move |ticket| {
-            let view = explain(&inspection).map(Arc::new).map_err(|error| error.to_string());
-            ticket.send_event(Event::Explanation { epoch: inspection.epoch, explanation: view });
+            let view = explain(&session).map(Arc::new).map_err(|error| error.to_string());
+            ticket.send_event(Event::Explanation { epoch: session.epoch, explanation: view });
         });
     }
 
     fn read_recording(
         &mut self,
-        inspection: Arc<LoadedSession>,
+        session: Arc<LoadedSession>,
         steps: PolicySet,
         known: Option<Arc<RecordedSession>>,
     ) {
         self.jobs.start_after_current(JobKind::Recording, move |ticket| {
-            let epoch = inspection.epoch;
-            let recording =
-                RecordedSession::read(inspection, steps, known.as_deref(), &|| ticket.is_current());
+            let epoch = session.epoch;
+            let recording = RecordedSession::read(session, steps, known.as_deref(), &|| ticket.is_current());
             let recording = recording.map(|read| read.map(Arc::new)).map_err(|error| error.to_string());
             if let Some(recording) = recording.transpose() {
                 ticket.send_event(Event::Recording { epoch, recording });
@@ -238,7 +237,7 @@ impl EventLoop {
         });
     }
 
-    fn sweep(&mut self, recording: Arc<RecordedSession>, asked: SweepQuery, request: u64) {
+    fn sweep(&mut self, recording: Arc<RecordedSession>, requested: SweepQuery, request: u64) {
         self.jobs.start(JobKind::Sweep, move |ticket| {
             let throttle = Mutex::new((Throttle::new(PROGRESS_INTERVAL), Vec::new()));
             // Cells are sent in batches: a screen shows no more.
@@ -252,18 +251,18 @@ impl EventLoop {
                         .send_event(Event::Sweep { request_id: request, update: SweepUpdate::Cells(cells) });
                 }
             };
-            let said = |said| ticket.send_event(Event::Sweep { request_id: request, update: said });
-            if let Some(done) = run_sweep(&recording, asked, &|| ticket.is_current(), &said, &tell) {
-                said(done);
+            let message = |message| ticket.send_event(Event::Sweep { request_id: request, update: message });
+            if let Some(done) = run_sweep(&recording, requested, &|| ticket.is_current(), &message, &tell) {
+                message(done);
             }
         });
     }
 
-    fn read_message(&mut self, inspection: Arc<LoadedSession>, entry: EntryIx, plan: Option<Arc<Plan>>) {
+    fn read_message(&mut self, session: Arc<LoadedSession>, entry: EntryIx, plan: Option<Arc<Plan>>) {
         self.jobs.start(JobKind::Message, move |ticket| {
-            let text = message::read_message(&inspection, entry, plan.as_deref());
+            let text = message::read_message(&session, entry, plan.as_deref());
             let text = text.map(Arc::new).map_err(|error| error.to_string());
-            ticket.send_event(Event::Message { epoch: inspection.epoch, entry, text });
+            ticket.send_event(Event::Message { epoch: session.epoch, entry, text });
             // The message shows before its syntax colours are loaded.
             if highlight::load() {
                 ticket.send_event(Event::Timer);
@@ -271,44 +270,43 @@ impl EventLoop {
         });
     }
 
-    fn load_details(&mut self, inspection: Arc<LoadedSession>) {
+    fn load_details(&mut self, session: Arc<LoadedSession>) {
         self.jobs.start(JobKind::Details, move |ticket| {
-            let LoadedSession { source, index, context, .. } = &*inspection;
-            let rules = inspection.ruleset.id.rules();
+            let LoadedSession { source, index, context, .. } = &*session;
+            let rules = session.ruleset.id.rules();
             let read =
                 ContextDetails::read_while(source, index, context, rules, None, &mut || ticket.is_current());
-            let closer = read.map(|closer| closer.map(Arc::new)).map_err(|error| error.to_string());
-            if let Some(closer) = closer.transpose() {
-                ticket.send_event(Event::Details { subject: inspection.view_key(), details: closer });
+            let details = read.map(|details| details.map(Arc::new)).map_err(|error| error.to_string());
+            if let Some(closer) = details.transpose() {
+                ticket.send_event(Event::Details { subject: session.view_key(), details: closer });
             }
         });
     }
 
-    fn predict_summary_calls(&mut self, inspection: Arc<LoadedSession>, asked: SummaryCallsRequest) {
+    fn predict_summary_calls(&mut self, session: Arc<LoadedSession>, requested: SummaryCallsRequest) {
         let Some(store) = self.store_loader.store.clone() else { return };
         let now_ms = self.clock.now_ms() as f64;
         self.jobs.start(JobKind::SummaryCalls, move |ticket| {
-            let rules = inspection.ruleset.id.rules();
+            let rules = session.ruleset.id.rules();
             let summary = SummarySettings::from_config(rules, &store.config.js_root);
-            let told = SummaryCalls::predict(&inspection, &asked, summary, now_ms);
-            ticket.send_event(Event::SummaryCalls { request: asked, calls: told });
+            let reported = SummaryCalls::predict(&session, &requested, summary, now_ms);
+            ticket.send_event(Event::SummaryCalls { request: requested, calls: reported });
         });
     }
 
-    fn read_blocks(&mut self, inspection: Arc<LoadedSession>, entries: Vec<EntryIx>) {
+    fn read_blocks(&mut self, session: Arc<LoadedSession>, entries: Vec<EntryIx>) {
         self.jobs.start(JobKind::Blocks, move |ticket| {
-            let blocks = heavy_blocks(&inspection, &entries, &mut || ticket.is_current());
-            ticket.send_event(Event::Blocks { epoch: inspection.epoch, blocks });
+            let blocks = heavy_blocks(&session, &entries, &mut || ticket.is_current());
+            ticket.send_event(Event::Blocks { epoch: session.epoch, blocks });
         });
     }
 
-    fn search(&mut self, inspection: Arc<LoadedSession>, query: String, from: EntryIx) {
+    fn search(&mut self, session: Arc<LoadedSession>, query: String, from: EntryIx) {
         self.jobs.start(JobKind::Search, move |ticket| {
-            let found =
-                search(&inspection.source, &inspection.index, &query, from, &mut || ticket.is_current());
+            let found = search(&session.source, &session.index, &query, from, &mut || ticket.is_current());
             match found {
                 Ok(matches) => {
-                    ticket.send_event(Event::SearchMatches { epoch: inspection.epoch, query, from, matches });
+                    ticket.send_event(Event::SearchMatches { epoch: session.epoch, query, from, matches });
                 }
                 Err(error) => ticket.send_event(Event::Failure(error.to_string())),
             }
@@ -316,11 +314,11 @@ impl EventLoop {
     }
 
     /// Runs after the current estimates, as a steadily growing session would otherwise never get any.
-    fn estimate(&mut self, inspection: Arc<LoadedSession>) {
+    fn estimate(&mut self, session: Arc<LoadedSession>) {
         self.jobs.start_after_current(JobKind::Estimates, move |ticket| {
             let mut throttle = Throttle::new(PROGRESS_INTERVAL);
-            let epoch = inspection.epoch;
-            let estimates = estimators::read(&inspection, &mut |done, total| {
+            let epoch = session.epoch;
+            let estimates = estimators::read(&session, &mut |done, total| {
                 if throttle.try_pass() {
                     ticket.send_event(Event::EstimateProgress { epoch, done, total });
                 }
@@ -334,19 +332,19 @@ impl EventLoop {
         });
     }
 
-    fn prepare_write(&mut self, asked: PendingWrite) {
+    fn prepare_write(&mut self, requested: PendingWrite) {
         let now_ms = self.clock.now_ms();
         self.jobs.start(JobKind::PrepareWrite, move |ticket| {
-            let request = write_request(&asked, now_ms);
+            let request = write_request(&requested, now_ms);
             let shown = prepare(&request).map(|prepared| preview(&request, &prepared, system_now_ms()));
             ticket.send_event(Event::WritePreviewed(shown.map_err(|error| error.to_string())));
         });
     }
 
-    fn write(&mut self, asked: PendingWrite) {
+    fn write(&mut self, requested: PendingWrite) {
         let now_ms = self.clock.now_ms();
         self.jobs.enqueue(JobKind::Write, move |ticket| {
-            let written = write(&write_request(&asked, now_ms), &SystemClock);
+            let written = write(&write_request(&requested, now_ms), &SystemClock);
             ticket.send_event(Event::Written(written.map_err(|error| error.to_string())));
         });
     }
@@ -361,7 +359,7 @@ impl EventLoop {
         let env = self.env.clone();
         self.jobs.enqueue(JobKind::External, move |ticket| {
             ticket.send_event(match clipboard::copy(&text, what, &env) {
-                Ok(said) => Event::Notice(said),
+                Ok(message) => Event::Notice(message),
                 Err(error) => Event::Failure(error),
             });
         });
@@ -395,13 +393,13 @@ fn read_remaining(store: &Store, known: &LoadedSession) -> Option<LoadedSession>
 }
 
 /// Builds one request for both the preview and the write, so that they cannot differ.
-fn write_request(asked: &PendingWrite, now_ms: i64) -> WriteRequest<'_> {
-    let (inspection, ask) = match asked {
-        PendingWrite::Commit { session: inspection, plan, summary: made } => {
+fn write_request(requested: &PendingWrite, now_ms: i64) -> WriteRequest<'_> {
+    let (inspection, ask) = match requested {
+        PendingWrite::Commit { session, plan, summary: made } => {
             let summary = made.as_ref().map(|made| &made.summary);
-            (inspection, WriteAction::Commit { plan, summary })
+            (session, WriteAction::Commit { plan, summary })
         }
-        PendingWrite::Undo { session: inspection, target } => (inspection, WriteAction::Undo(target.clone())),
+        PendingWrite::Undo { session, target } => (session, WriteAction::Undo(target.clone())),
     };
     WriteRequest { session: inspection, action: ask, allow_orphan: false, now_ms }
 }

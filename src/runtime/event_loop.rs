@@ -110,7 +110,7 @@ impl EventLoop {
             active_place: None,
             reports,
             watch_events,
-            watch: Watch::start(ways, move |told| changed.send(told).is_ok()),
+            watch: Watch::start(ways, move |reported| changed.send(reported).is_ok()),
             needs_redraw: true,
             last_frame: None,
         }
@@ -155,7 +155,7 @@ impl EventLoop {
             caught = signals.next() => WakeReason::Signal(caught),
             event = input.next() => WakeReason::Input(event),
             Some(report) = self.reports.recv() => WakeReason::Report(report),
-            Some(told) = self.watch_events.recv() => WakeReason::Watch(told),
+            Some(reported) = self.watch_events.recv() => WakeReason::Watch(reported),
             () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => WakeReason::Timer,
         }
     }
@@ -166,7 +166,7 @@ impl EventLoop {
         let wait = self.next_deadline().map_or(at_most, |due| due.min(at_most));
         let woken = tokio::select! {
             Some(report) = self.reports.recv() => WakeReason::Report(report),
-            Some(told) = self.watch_events.recv() => WakeReason::Watch(told),
+            Some(reported) = self.watch_events.recv() => WakeReason::Watch(reported),
             () = tokio::time::sleep(wait) => WakeReason::Timer,
         };
         self.handle_wake(woken)
@@ -214,8 +214,8 @@ impl EventLoop {
                 self.handle_wake(WakeReason::Input(Some(event)))?;
             } else if let Ok(report) = self.reports.try_recv() {
                 self.handle_wake(WakeReason::Report(report))?;
-            } else if let Ok(told) = self.watch_events.try_recv() {
-                self.handle_wake(WakeReason::Watch(told))?;
+            } else if let Ok(reported) = self.watch_events.try_recv() {
+                self.handle_wake(WakeReason::Watch(reported))?;
             } else {
                 break;
             }

@@ -21,8 +21,8 @@ pub(super) struct ExcerptQueue {
 
 impl ExcerptQueue {
     /// Adds a request, and starts a reader if none runs.
-    pub(super) fn enqueue(&self, jobs: &mut Jobs, inspection: Arc<LoadedSession>, entries: Vec<EntryIx>) {
-        self.with_pending(|waiting| waiting.push((inspection, entries)));
+    pub(super) fn enqueue(&self, jobs: &mut Jobs, session: Arc<LoadedSession>, entries: Vec<EntryIx>) {
+        self.with_pending(|waiting| waiting.push((session, entries)));
         self.start_reader(jobs);
     }
 
@@ -37,16 +37,16 @@ impl ExcerptQueue {
 
     /// Drops requests of older epochs.
     pub(super) fn drop_older(&self, older_than: Epoch) {
-        self.with_pending(|waiting| waiting.retain(|(inspection, _)| inspection.epoch >= older_than));
+        self.with_pending(|waiting| waiting.retain(|(session, _)| session.epoch >= older_than));
     }
 
     fn read_all(&self, ticket: &JobHandle) {
-        while let Some((inspection, entries)) = self.with_pending(next_batch) {
+        while let Some((session, entries)) = self.with_pending(next_batch) {
             let items = entries.iter().filter_map(|ix| {
                 // A failed excerpt leaves its row without text; opening the message shows why.
-                Some((*ix, read_context_excerpt(&inspection, *ix).ok()?))
+                Some((*ix, read_context_excerpt(&session, *ix).ok()?))
             });
-            ticket.send_event(Event::Excerpts { epoch: inspection.epoch, items: items.collect() });
+            ticket.send_event(Event::Excerpts { epoch: session.epoch, items: items.collect() });
         }
     }
 
@@ -57,11 +57,11 @@ impl ExcerptQueue {
 
 /// Takes a batch from the newest request.
 fn next_batch(waiting: &mut Vec<ExcerptRequest>) -> Option<ExcerptRequest> {
-    let (inspection, entries) = waiting.last_mut()?;
+    let (session, entries) = waiting.last_mut()?;
     let batch: Vec<EntryIx> = entries.drain(..entries.len().min(BATCH_SIZE)).collect();
-    let inspection = Arc::clone(inspection);
+    let session = Arc::clone(session);
     if entries.is_empty() {
         waiting.pop();
     }
-    Some((inspection, batch))
+    Some((session, batch))
 }

@@ -19,7 +19,7 @@ impl EventLoop {
     pub(super) fn export(
         &mut self,
         format: Format,
-        inspection: Arc<LoadedSession>,
+        loaded: Arc<LoadedSession>,
         plan: Option<Arc<Plan>>,
         made: Option<Arc<SummaryResult>>,
     ) {
@@ -27,9 +27,8 @@ impl EventLoop {
         self.jobs.enqueue(JobKind::External, move |ticket| {
             let made = made.as_ref().map(|made| &made.summary);
             let plan = plan.as_deref().map(|plan| (plan, made));
-            let wanted =
-                ExportRequest { session: &inspection, plan, now_ms, redact: true, shape_only: false };
-            let name = file_name(&inspection.item, format.extension());
+            let wanted = ExportRequest { session: &loaded, plan, now_ms, redact: true, shape_only: false };
+            let name = file_name(&loaded.item, format.extension());
             let saved = export(&wanted, format).map_err(|error| error.to_string()).and_then(|exported| {
                 let path = save_unique(&folder, &name, &exported.text)?;
                 Ok((path, exported.removal_text().unwrap_or_default()))
@@ -42,12 +41,12 @@ impl EventLoop {
     }
 
     /// Takes the cells at once, as the screen changes while the job looks for secrets.
-    pub(super) fn save_screen(&mut self, inspection: Option<Arc<LoadedSession>>) {
+    pub(super) fn save_screen(&mut self, loaded: Option<Arc<LoadedSession>>) {
         let theme = self.themes.current(&self.app.options).clone();
         let buffer = render_cells(&self.app, &theme);
         let (folder, now_ms) = (self.env.cwd.clone(), self.clock.now_ms());
         self.jobs.enqueue(JobKind::External, move |ticket| {
-            let redactor = inspection.as_ref().map_or_else(
+            let redactor = loaded.as_ref().map_or_else(
                 || Ok(Redactor::default()),
                 |inspection| {
                     ExportRequest { session: inspection, plan: None, now_ms, redact: true, shape_only: false }

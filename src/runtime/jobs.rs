@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_in_a_job_is_told_and_the_next_one_runs() {
+    async fn a_panic_in_a_job_is_reported_and_the_next_one_runs() {
         let (sender, mut reports) = unbounded_channel();
         let mut jobs = Jobs::new(sender);
         jobs.start(JobKind::List, |_| panic!("on purpose"));

@@ -44,7 +44,7 @@ pub(super) fn render_svg(mut buffer: Buffer, theme: &Theme, redactor: &Redactor)
 /// Renders the screen of a freshly opened session as SVG; the list contains only that session.
 pub fn session_picture(
     listed: &SessionListing,
-    inspection: LoadedSession,
+    session: LoadedSession,
     size: (u16, u16),
     theme: &str,
     redactor: &Redactor,
@@ -55,10 +55,10 @@ pub fn session_picture(
     let mut app = App::new(Options { motion: false, ..Options::default() }, size);
     // The redactor masks the cells if it is on, as it knows the secrets of the whole session.
     app.secrets = SecretDisplay::Shown;
-    let mut told = to_listing(listed);
-    told.items.retain(|item| item.key == inspection.item.key);
-    let mut queue: VecDeque<Effect> = app.update(Event::Listed(Box::new(told)), now_ms).into();
-    let mut waiting = Some(inspection);
+    let mut reported = to_listing(listed);
+    reported.items.retain(|item| item.key == session.item.key);
+    let mut queue: VecDeque<Effect> = app.update(Event::Listed(Box::new(reported)), now_ms).into();
+    let mut waiting = Some(session);
     while let Some(effect) = queue.pop_front() {
         if let Some(event) = respond_to(effect, &mut waiting) {
             queue.extend(app.update(event, now_ms));
@@ -70,17 +70,16 @@ pub fn session_picture(
 /// Answers the effects of opening a session without jobs.
 fn respond_to(effect: Effect, waiting: &mut Option<LoadedSession>) -> Option<Event> {
     match effect {
-        Effect::OpenSession { .. } => waiting.take().map(|inspection| Event::Opened(Box::new(inspection))),
-        Effect::ReadExcerpts { session: inspection, entries } => {
-            let text = |entry| {
-                (entry, read_excerpt(&inspection.source, &inspection.index, entry).unwrap_or_default())
-            };
-            Some(Event::Excerpts { epoch: inspection.epoch, items: entries.into_iter().map(text).collect() })
+        Effect::OpenSession { .. } => waiting.take().map(|session| Event::Opened(Box::new(session))),
+        Effect::ReadExcerpts { session, entries } => {
+            let text =
+                |entry| (entry, read_excerpt(&session.source, &session.index, entry).unwrap_or_default());
+            Some(Event::Excerpts { epoch: session.epoch, items: entries.into_iter().map(text).collect() })
         }
-        Effect::ReadMessage { session: inspection, entry, plan } => {
-            let text = message::read_message(&inspection, entry, plan.as_deref());
+        Effect::ReadMessage { session, entry, plan } => {
+            let text = message::read_message(&session, entry, plan.as_deref());
             let text = text.map(Arc::new).map_err(|error| error.to_string());
-            Some(Event::Message { epoch: inspection.epoch, entry, text })
+            Some(Event::Message { epoch: session.epoch, entry, text })
         }
         _ => None,
     }

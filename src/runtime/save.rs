@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_replaced_only_when_asked_and_whole() {
+    fn what_is_there_is_replaced_only_when_requested_and_whole() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.html");
         save_as(&path, "one, long", false).unwrap();

@@ -66,8 +66,8 @@ impl RecentSessions {
         self.0.remove(at)
     }
 
-    fn push(&mut self, inspection: LoadedSession) {
-        self.0.push_back(inspection);
+    fn push(&mut self, session: LoadedSession) {
+        self.0.push_back(session);
         if self.0.len() > MAX_RECENT {
             self.0.pop_front();
         }
@@ -126,11 +126,11 @@ impl SessionCounts {
             let stamp = CountStamp::new(&session.refreshed(), configuration);
             let before = self.recent().take(&session.key);
             let wanted = &mut |_, _| ticket.is_current();
-            let Ok(inspection) = open(store, &session.key, before.as_ref(), system_now_ms(), wanted) else {
+            let Ok(loaded) = open(store, &session.key, before.as_ref(), system_now_ms(), wanted) else {
                 continue;
             };
-            let item = inspection.item.clone();
-            self.recent().push(inspection);
+            let item = loaded.item.clone();
+            self.recent().push(loaded);
             let mut known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
             known.insert(item.key.clone(), (stamp, item.clone()));
             items.push(item);
@@ -240,12 +240,12 @@ mod tests {
         let mut jobs = Jobs::new(sender);
         let (own, store) = (counts.clone(), Arc::clone(&listed.store));
         jobs.start(JobKind::Count, move |ticket| own.count_sessions(&store, &keys, ticket));
-        let mut told = 0;
+        let mut reported = 0;
         while let Some(report) = reports.recv().await {
             match jobs.accept(report) {
                 Some(JobMessage::Event(event)) => {
                     if let Event::ItemsCounted(items) = *event {
-                        told += items.len();
+                        reported += items.len();
                     }
                 }
                 Some(JobMessage::Done { panicked }) => {
@@ -255,7 +255,7 @@ mod tests {
                 _ => {}
             }
         }
-        assert_eq!(told + missing, listed.items.len());
+        assert_eq!(reported + missing, listed.items.len());
 
         let mut again = list_sessions(&place, NOW_MS);
         assert_eq!(counts.apply_known(&again.store, &mut again.items), []);

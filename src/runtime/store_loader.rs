@@ -92,7 +92,7 @@ impl StoreLoader {
         let begun = self.first_list.take_if(|_| !demo);
         let list = self.list_place(demo);
         move || match begun.map(JoinHandle::join) {
-            Some(told) => told.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Some(reported) => reported.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
             None => (system_now_ms(), list()),
         }
     }
@@ -104,10 +104,10 @@ impl StoreLoader {
         let place = if demo { StoreRequest::Demo } else { self.home.clone() };
         // When the store is missing, the demo replaces it. Both are the same demo, so that changes to it stay.
         let opened = [Arc::clone(&self.opened_home), Arc::clone(&self.opened_demo)];
-        let (env, agent, asked) = (self.env.clone(), self.agent.clone(), self.requested_ruleset.clone());
+        let (env, agent, requested) = (self.env.clone(), self.agent.clone(), self.requested_ruleset.clone());
         move || {
             let place = find_or_open(&opened, &place, &env)?;
-            let mut listed = list_sessions_with(&place, asked.as_ref(), system_now_ms());
+            let mut listed = list_sessions_with(&place, requested.as_ref(), system_now_ms());
             if let Some(agent) = agent {
                 listed.items.retain(|item| item.agent == agent);
             }
@@ -163,26 +163,29 @@ mod tests {
     }
 
     #[test]
-    fn the_demo_that_stands_in_is_the_demo() {
+    fn the_demo_that_is_in_is_the_demo() {
         let library = library(StoreRequest::Default);
         let (listed, place) = library.list_place(false)().unwrap();
         let (again, same) = library.list_place(true)().unwrap();
         assert!(Arc::ptr_eq(&place, &same));
         assert_eq!(listed.store.state_dir, again.store.state_dir);
         assert!(listed.diagnostics.iter().any(|finding| finding.message == "there is no gateway store"));
-        let told = to_listing(&listed);
-        assert_eq!((told.store_label.as_str(), told.demo, told.agent_count), ("demo store", true, 2));
+        let reported = to_listing(&listed);
+        assert_eq!(
+            (reported.store_label.as_str(), reported.demo, reported.agent_count),
+            ("demo store", true, 2)
+        );
     }
 
     #[test]
-    fn a_list_that_was_begun_is_waited_for_once_and_only_by_who_asks_for_the_own_place() {
+    fn a_list_that_was_begun_is_waited_for_once_and_only_by_who_needs_the_own_place() {
         let mut library = library(StoreRequest::Demo);
         library.prefetch();
         let (_, other) = library.list_job(true)();
         let began = system_now_ms();
         let ((first_ms, first), (next_ms, next)) = (library.list_job(false)(), library.list_job(false)());
         assert!(first_ms <= began && next_ms >= began);
-        let places = [other, first, next].map(|told| told.unwrap().1);
+        let places = [other, first, next].map(|reported| reported.unwrap().1);
         assert!(places.iter().all(|place| Arc::ptr_eq(place, &places[0])));
     }
 

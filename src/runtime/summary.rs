@@ -15,21 +15,21 @@ use crate::write::summary::job::{SummaryJob, SummaryJobError};
 impl EventLoop {
     /// Writes the summary of a plan's compaction, or only estimates it while the person has not agreed to send the
     /// conversation out of the program.
-    pub(super) fn summarise(&mut self, inspection: Arc<LoadedSession>, plan: Arc<Plan>, agreed: bool) {
+    pub(super) fn summarise(&mut self, loaded: Arc<LoadedSession>, plan: Arc<Plan>, agreed: bool) {
         self.stop_summary();
         let Some(store) = self.store_loader.store.clone() else { return };
         let (config, env, now_ms) = (self.summarizer.clone(), self.env.clone(), self.clock.now_ms());
         let cancel = self.summary_cancel.clone();
         self.jobs.start(JobKind::Summary, move |ticket| {
-            let say = |said| ticket.send_event(Event::Summary { epoch: inspection.epoch, update: said });
+            let say = |message| ticket.send_event(Event::Summary { epoch: loaded.epoch, update: message });
             let ask = WriteAction::Commit { plan: &plan, summary: None };
-            let request = WriteRequest { session: &inspection, action: ask, allow_orphan: false, now_ms };
+            let request = WriteRequest { session: &loaded, action: ask, allow_orphan: false, now_ms };
             let making = SummaryJob::for_commit(&request, &store.config.js_root, &config, &env);
-            let said = making.and_then(|making| {
+            let message = making.and_then(|making| {
                 let mut progress = |progress| say(SummaryUpdate::Calling(progress));
                 generate_or_offer(&making, agreed, &cancel, &mut progress)
             });
-            say(said.unwrap_or_else(|error| SummaryUpdate::Failed(error.to_string())));
+            say(message.unwrap_or_else(|error| SummaryUpdate::Failed(error.to_string())));
         });
     }
 

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_theme_follows_the_state_and_an_unknown_name_is_told_before_the_screen_is_taken() {
+    fn the_theme_follows_the_state_and_an_unknown_name_is_reported_before_the_screen_is_taken() {
         let mut own = options(&[("TERM", "xterm-256color")]);
         let mut themes = Themes::new(&own).unwrap();
         own.app.theme = 1;

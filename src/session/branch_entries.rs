@@ -72,20 +72,20 @@ impl LoadedSession {
 }
 
 /// Whether a message is part of the context: what a reset kept is, also where it says that it is not sent.
-fn is_in_context(inspection: &LoadedSession, ix: EntryIx) -> bool {
-    inspection.context.position(ix).is_some()
+fn is_in_context(session: &LoadedSession, ix: EntryIx) -> bool {
+    session.context.position(ix).is_some()
 }
 
 /// The last name, model and thinking level of a path that stand before what is left of it: the runtime takes them from all of
 /// the path (sqlite G3).
 fn effective_settings_entries(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     path: &[EntryIx],
     left: &HashSet<EntryIx>,
 ) -> Vec<EntryIx> {
     let kinds = [EntryKind::SessionInfo, EntryKind::ModelChange, EntryKind::ThinkingLevelChange];
     let last = |kind| {
-        let is = |ix: &&EntryIx| inspection.index.entry(**ix).kind == kind && !left.contains(ix);
+        let is = |ix: &&EntryIx| session.index.entry(**ix).kind == kind && !left.contains(ix);
         path.iter().rev().find(is).copied()
     };
     let mut found: Vec<EntryIx> = kinds.into_iter().filter_map(last).collect();

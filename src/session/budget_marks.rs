@@ -48,22 +48,22 @@ pub struct ThresholdMark {
 /// The marks from left to right. `fixed` is what precedes the messages, in tokens; `factor` tokens of the messages count for
 /// one that chars/4 estimates.
 pub fn threshold_marks(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     settings: &PolicySettings,
     (fixed, factor): (u64, f64),
 ) -> Vec<ThresholdMark> {
-    let window = inspection.window.tokens.max(0.0);
+    let window = session.window.tokens.max(0.0);
     let share = |ratio: f64| fixed + (ratio * window * factor) as u64;
     let moved = |threshold, now: f64, configured: f64| ThresholdMark {
         threshold,
         tokens: share(now),
         configured_tokens: (now != configured).then(|| share(configured)),
     };
-    let configured = &inspection.configured_settings.prune;
+    let configured = &session.configured_settings.prune;
     let still =
         |threshold, at: f64| ThresholdMark { threshold, tokens: at.max(0.0) as u64, configured_tokens: None };
     let above = |compaction: CompactionSettings| compaction.threshold(window).max(0.0) as u64;
-    let compacts = (above(settings.compaction), above(inspection.configured_settings.compaction));
+    let compacts = (above(settings.compaction), above(session.configured_settings.compaction));
     let mut marks = vec![
         ThresholdMark {
             configured_tokens: Some(compacts.1).filter(|was| *was != compacts.0),
@@ -72,11 +72,11 @@ pub fn threshold_marks(
         still(Threshold::Window, window),
     ];
     // pi prunes nothing: there they are only of use to someone who tries what a pruner would do.
-    if !inspection.ruleset.id.is_pi() || settings.prune != *configured {
+    if !session.ruleset.id.is_pi() || settings.prune != *configured {
         marks.push(moved(Threshold::Soft, settings.prune.soft_trim_ratio, configured.soft_trim_ratio));
         marks.push(moved(Threshold::Hard, settings.prune.hard_clear_ratio, configured.hard_clear_ratio));
     }
-    let flush = inspection.memory_flush().filter(|flush| flush.state.is_on());
+    let flush = session.memory_flush().filter(|flush| flush.state.is_on());
     marks.extend(flush.map(|flush| still(Threshold::Flush, flush.threshold)));
     marks.sort_by_key(|mark| mark.tokens);
     marks

@@ -154,17 +154,18 @@ mod tests {
     fn after_growth_only_what_was_added_is_read() {
         let rules = Ruleset::V2026_9_2.rules();
         let (before, after) = (loaded_session(&lines(3), 1e5), loaded_session(&lines(5), 1e5));
-        let closer = ContextDetails::read(&before.source, &before.index, &before.context, rules).unwrap();
-        let known = PreviousDetails { context: &before.context, details: &closer };
-        let mut asked = 0;
+        let context_details =
+            ContextDetails::read(&before.source, &before.index, &before.context, rules).unwrap();
+        let known = PreviousDetails { context: &before.context, details: &context_details };
+        let mut requested = 0;
         let mut count = || {
-            asked += 1;
+            requested += 1;
             true
         };
         let (source, index, context) = (&after.source, &after.index, &after.context);
         let grown =
             ContextDetails::read_while(source, index, context, rules, Some(known), &mut count).unwrap();
-        assert_eq!(asked, 2);
+        assert_eq!(requested, 2);
         assert_eq!(grown, Some(ContextDetails::read(source, index, context, rules).unwrap()));
     }
 

@@ -10,10 +10,10 @@ use crate::transcript::Tree;
 
 /// Everything found in a transcript, its lines first. A kind of oddity is one finding, at the first
 /// entry that has it.
-pub(super) fn collect(inspection: &LoadedSession) -> Vec<Diagnostic> {
-    let LoadedSession { index, tree, .. } = inspection;
+pub(super) fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
+    let LoadedSession { index, tree, .. } = session;
     let mut findings: Vec<Diagnostic> =
-        inspection.unfinished_commit.iter().map(unfinished_commit_diagnostic).collect();
+        session.unfinished_commit.iter().map(unfinished_commit_diagnostic).collect();
     findings.extend(index.all_diagnostics());
     // A file the runtime cannot open has said so; what hangs together in it matters to nobody.
     if matches!(index.open_status, OpenStatus::Throws { .. }) {
@@ -21,13 +21,13 @@ pub(super) fn collect(inspection: &LoadedSession) -> Vec<Diagnostic> {
     }
     let found = [
         parent_cycle(index, tree),
-        missing_message(inspection),
-        unmeasurable(inspection),
+        missing_message(session),
+        unmeasurable(session),
         unknown_parents(index, tree),
         duplicate_ids(index, tree),
     ];
     findings.extend(found.into_iter().flatten());
-    findings.extend(window_diagnostics::collect(inspection));
+    findings.extend(window_diagnostics::collect(session));
     findings
 }
 
@@ -82,22 +82,21 @@ fn parent_cycle(index: &Index, tree: &Tree) -> Option<Diagnostic> {
 }
 
 /// A message entry without its message, which keeps a context from being built (compaction 4.4b).
-fn missing_message(inspection: &LoadedSession) -> Option<Diagnostic> {
-    let index = &inspection.index;
-    let (ix, _) = index.iter().rfind(|(_, entry)| entry.lacks_message && inspection.context_throws)?;
+fn missing_message(session: &LoadedSession) -> Option<Diagnostic> {
+    let index = &session.index;
+    let (ix, _) = index.iter().rfind(|(_, entry)| entry.lacks_message && session.context_throws)?;
     let what = "an entry of type message holds no message: the runtime fails on every context with it";
     let next = "Nothing is sent from this leaf until the conversation goes on from an entry before it.";
     Some(diagnostic_at(index, ix, Severity::Error, what.to_owned(), next))
 }
 
 /// A message of the context that the pruner fails on (pruning 4.7, 5.4).
-fn unmeasurable(inspection: &LoadedSession) -> Option<Diagnostic> {
-    let index = &inspection.index;
-    let mut odd =
-        inspection.context.messages.iter().filter(|message| message.size.prune_chars.value().is_err());
+fn unmeasurable(session: &LoadedSession) -> Option<Diagnostic> {
+    let index = &session.index;
+    let mut odd = session.context.messages.iter().filter(|message| message.size.prune_chars.value().is_err());
     let first = odd.next()?;
     let what = format!("the context pruner fails on the shape of this message{}", and_more(1 + odd.count()));
-    let (severity, next) = if inspection.ruleset.id.is_pi() {
+    let (severity, next) = if session.ruleset.id.is_pi() {
         (
             Severity::Note,
             "pi prunes nothing by itself and goes on; a plan that prunes cannot be made over it.",
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_parents_is_told_with_its_first_line() {
+    fn a_circle_of_parents_is_reported_with_its_first_line() {
         let lines =
             [r#"{"type":"custom","id":"a","parentId":"b"}"#, r#"{"type":"custom","id":"b","parentId":"a"}"#];
         let what = "the parents of this entry lead in a circle, and so for 1 more";
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_that_is_not_there_is_told_and_an_absent_one_is_not() {
+    fn a_parent_that_is_not_there_is_reported_and_an_absent_one_is_not() {
         let lines = [
             r#"{"type":"custom","id":"a","parentId":null}"#,
             r#"{"type":"custom","id":"b","parentId":""}"#,
@@ -175,13 +174,13 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_stands_twice_is_told_at_the_line_that_lost() {
+    fn an_id_that_is_twice_is_reported_at_the_line_that_lost() {
         let line = r#"{"type":"custom","id":"a","parentId":null}"#;
         assert_eq!(found(&[line, line]), one(Severity::Note, 2, "a", "line 3 has the same id"));
     }
 
     #[test]
-    fn messages_that_stop_the_runtime_or_its_pruner_are_told() {
+    fn messages_that_stop_the_runtime_or_its_pruner_are_reported() {
         let missing = found(&[r#"{"type":"message","id":"a","parentId":null}"#]);
         assert_eq!(
             missing,

@@ -94,10 +94,10 @@ fn ratio(stretches: &[Stretch], weights: &[f64]) -> Option<f64> {
     let (count, grown, estimated) = growths.fold((0, 0.0, 0.0), |sum: (usize, f64, f64), growth| {
         (sum.0 + 1, sum.1 + growth.0, sum.2 + growth.1)
     });
-    let told = (count >= MIN_STRETCHES && grown > 0.0)
+    let reported = (count >= MIN_STRETCHES && grown > 0.0)
         .then(|| (grown / estimated).clamp(FACTOR_RANGE.0, FACTOR_RANGE.1));
     // A single count still tells what precedes the messages.
-    told.or_else(|| stretches.iter().any(|stretch| stretch.growth.is_some()).then_some(1.0))
+    reported.or_else(|| stretches.iter().any(|stretch| stretch.growth.is_some()).then_some(1.0))
 }
 
 /// The path, cut at its counts.

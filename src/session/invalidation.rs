@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_or_goes_rows_and_settings_ask_for_the_whole_store() {
+    fn what_comes_or_goes_rows_and_settings_need_the_whole_store() {
         let dir = tempfile::tempdir().unwrap();
         let rows = write(
             dir.path(),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_no_look_lists_asks_for_one_look_only() {
+    fn a_file_that_no_look_lists_needs_one_look_only() {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), "a.jsonl", "");
         let log = dir.path().join("log.jsonl");

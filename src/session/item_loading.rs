@@ -42,15 +42,15 @@ pub(super) struct TranscriptFacts<'a> {
 
 impl<'a> TranscriptFacts<'a> {
     /// By a session that was opened.
-    pub(super) fn from_session(inspection: &'a LoadedSession) -> Self {
+    pub(super) fn from_session(session: &'a LoadedSession) -> Self {
         Self {
-            source: &inspection.source,
-            index: &inspection.index,
-            tree: &inspection.tree,
-            context_throws: inspection.context_throws,
-            window: inspection.window,
-            next_prompt: inspection.next_prompt.total,
-            overflows: inspection.overflows.len(),
+            source: &session.source,
+            index: &session.index,
+            tree: &session.tree,
+            context_throws: session.context_throws,
+            window: session.window,
+            next_prompt: session.next_prompt.total,
+            overflows: session.overflows.len(),
         }
     }
 }
@@ -91,7 +91,7 @@ pub fn load_item(
         partial_counts: &find_partial_usage(&index, &context.path, prunes),
         fixed_chars: fixed_chars(row, (&source, &index), &context, &store.config),
     });
-    let told = TranscriptFacts {
+    let reported = TranscriptFacts {
         source: &source,
         index: &index,
         tree: &tree,
@@ -100,39 +100,39 @@ pub fn load_item(
         next_prompt: next_prompt.total,
         overflows: overflows.len(),
     };
-    Ok(complete_item(&told, item, row))
+    Ok(complete_item(&reported, item, row))
 }
 
 /// Fills in the line of the list. What the row says of compactions stays: the gateway counts attempts too
 /// (compaction 2.21).
 pub(super) fn complete_item(
-    told: &TranscriptFacts<'_>,
+    reported: &TranscriptFacts<'_>,
     mut item: SessionItem,
     row: Option<&SessionRecord>,
 ) -> SessionItem {
-    let index = told.index;
+    let index = reported.index;
     let compactions =
         index.auxiliary_entries().filter(|(_, entry)| entry.kind == EntryKind::Compaction).count();
     item.compactions = item.compactions.or(Some(compactions as u64));
     item.entries = Some(index.entries.len() as u64);
     item.bytes = index.end + index.pending_bytes;
-    if let Some(title) = row.is_none().then(|| title(told.source, index)).flatten() {
+    if let Some(title) = row.is_none().then(|| title(reported.source, index)).flatten() {
         item.title = title;
     }
-    item.window = told.window.tokens.max(0.0) as u64;
-    item.tokens = Some(told.next_prompt);
+    item.window = reported.window.tokens.max(0.0) as u64;
+    item.tokens = Some(reported.next_prompt);
     if row.and_then(|row| row.updated_at).is_none() {
         item.updated_ms = last_entry_ms(index).or(item.updated_ms);
     }
-    item.overflows = Some(told.overflows as u64);
-    item.set_mark(Mark::Overflow, told.overflows > 0);
-    item.set_mark(Mark::Damaged, is_damaged(told));
+    item.overflows = Some(reported.overflows as u64);
+    item.set_mark(Mark::Overflow, reported.overflows > 0);
+    item.set_mark(Mark::Damaged, is_damaged(reported));
     item
 }
 
 /// When the model last answered on the path, ms.
-pub(super) fn last_call(inspection: &LoadedSession) -> Option<f64> {
-    let LoadedSession { source, index, context, .. } = inspection;
+pub(super) fn last_call(session: &LoadedSession) -> Option<f64> {
+    let LoadedSession { source, index, context, .. } = session;
     let ix = last_assistant(index, context)?;
     let message = body::read_message(source, index, ix).ok().flatten()?;
     Some(time_ms(index.entry(ix), &message))
@@ -172,10 +172,10 @@ fn last_assistant(index: &Index, context: &Context) -> Option<EntryIx> {
     context.path.iter().rev().copied().find(|ix| index.entry(*ix).is_model_call())
 }
 
-fn is_damaged(told: &TranscriptFacts<'_>) -> bool {
-    let index = told.index;
+fn is_damaged(reported: &TranscriptFacts<'_>) -> bool {
+    let index = reported.index;
     let odd = !matches!(index.open_status, OpenStatus::Opens | OpenStatus::Empty);
-    odd || index.bad_lines > 0 || told.context_throws || !told.tree.cyclic().is_empty()
+    odd || index.bad_lines > 0 || reported.context_throws || !reported.tree.cyclic().is_empty()
 }
 
 fn last_entry_ms(index: &Index) -> Option<i64> {

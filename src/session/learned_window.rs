@@ -42,7 +42,7 @@ struct Evidence {
 }
 
 /// Learns from the calls of a record.
-pub fn learn_windows(inspection: &LoadedSession, record: &RecordedTrace) -> LearnedWindows {
+pub fn learn_windows(session: &LoadedSession, record: &RecordedTrace) -> LearnedWindows {
     let mut evidence: HashMap<ModelKey, Evidence> = HashMap::new();
     for (call, sent) in record.calls.iter().zip(&record.trace) {
         let Some(model) = call.cache_key.model else { continue };
@@ -52,12 +52,12 @@ pub fn learn_windows(inspection: &LoadedSession, record: &RecordedTrace) -> Lear
     }
     let mut learnt = LearnedWindows::default();
     for (model, evidence) in evidence {
-        let Some((provider, id)) = model_names(inspection, model) else { continue };
-        if (&provider, &id) == (&inspection.provider, &inspection.model) {
-            let runtime = inspection.limits.runtime_window;
+        let Some((provider, id)) = model_names(session, model) else { continue };
+        if (&provider, &id) == (&session.provider, &session.model) {
+            let runtime = session.limits.runtime_window;
             learnt.session_model = Some(ModelLimits { provider: infer_window(&evidence, runtime), runtime });
         } else {
-            let runtime = ModelWindow::for_model(&inspection.overflow_scope(), &provider, &id).runtime;
+            let runtime = ModelWindow::for_model(&session.overflow_scope(), &provider, &id).runtime;
             learnt
                 .other_models
                 .insert(model, ModelLimits { provider: infer_window(&evidence, runtime), runtime });
@@ -66,8 +66,8 @@ pub fn learn_windows(inspection: &LoadedSession, record: &RecordedTrace) -> Lear
     learnt
 }
 
-fn model_names(inspection: &LoadedSession, model: ModelKey) -> Option<(String, String)> {
-    let words = &inspection.index.values;
+fn model_names(session: &LoadedSession, model: ModelKey) -> Option<(String, String)> {
+    let words = &session.index.values;
     Some((words.text(model.0)?, words.text(model.1)?))
 }
 

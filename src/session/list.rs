@@ -60,10 +60,10 @@ pub fn list_sessions(place: &StoreLocation, now_ms: i64) -> SessionListing {
 /// Lists a place by the rules that someone asked for, else by those that its store tells.
 pub fn list_sessions_with(
     place: &StoreLocation,
-    asked: Option<&RulesetChoice>,
+    requested: Option<&RulesetChoice>,
     now_ms: i64,
 ) -> SessionListing {
-    let store = survey_with(place, asked);
+    let store = survey_with(place, requested);
     let mut findings = store.diagnostics.clone();
     if let Some(path) = place.missing_store() {
         let next = "The embedded demo store is shown; name a PATH, or set OPENCLAW_STATE_DIR, for your own.";
@@ -80,10 +80,10 @@ pub fn list_sessions_with(
 }
 
 /// What is found at a place, by the rules that someone asked for, else by those that its store tells.
-pub fn survey_with(place: &StoreLocation, asked: Option<&RulesetChoice>) -> Store {
+pub fn survey_with(place: &StoreLocation, requested: Option<&RulesetChoice>) -> Store {
     let mut store = place.survey();
-    if let Some(asked) = asked {
-        store.ruleset = asked.clone();
+    if let Some(requested) = requested {
+        store.ruleset = requested.clone();
     }
     store
 }
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_tells_tokens_before_anything_was_read_and_no_overflow() {
+    fn a_row_shows_tokens_before_anything_was_read_and_no_overflow() {
         let dir = tempfile::tempdir().unwrap();
         write(
             dir.path(),

@@ -91,9 +91,9 @@ pub fn open(
     let known = previous.filter(|known| known.source.path() == path);
     let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
     let source = session.location.open(path, known.map(|known| &known.source)).map_err(read_error)?;
-    let inspection = open_from(store, session, source, known, now_ms, progress)?;
+    let loaded = open_from(store, session, source, known, now_ms, progress)?;
     let epoch = previous.map_or(Epoch(1), |known| known.epoch.next());
-    Ok(LoadedSession { epoch, ..inspection })
+    Ok(LoadedSession { epoch, ..loaded })
 }
 
 /// Opens a session whose entries are read from this source, wherever its transcript went meanwhile.
@@ -110,12 +110,12 @@ pub fn open_from(
     let (index, other) = reread_as(&source, index, chosen.id.rules().pi, progress)?;
     let grown_from = grown_from.filter(|_| !other);
     let epoch = known.map_or(Epoch(1), |known| known.epoch.next());
-    let inspection = LoadedSession {
+    let loaded = LoadedSession {
         extends_epoch: grown_from,
         ..assemble_session(store, session, source, index, epoch, (chosen, now_ms))
     };
-    let closer = known.and_then(|known| extend_details(known, &inspection, progress));
-    Ok(LoadedSession { details: closer, ..inspection })
+    let closer = known.and_then(|known| extend_details(known, &loaded, progress));
+    Ok(LoadedSession { details: closer, ..loaded })
 }
 
 /// The transcript of a session, opened; `known` is an earlier look at it.
@@ -192,7 +192,7 @@ fn assemble_session(
         rules.pi.has(PiChange::KeepsSystemMessages).then(|| format!("{}/{}", item.provider, item.model));
     let runtime = pi.as_ref().map(|pi| pi.compaction(own_model.as_deref())).unwrap_or_default();
     let settings = configured_policy_settings(store, chosen.id, &item.key.0, (runtime, window.tokens));
-    let mut inspection = LoadedSession {
+    let mut loaded = LoadedSession {
         successor: find_successor(store, session, &index),
         last_cache_touch_ms: last_touch_under(rules, &index, (&item.provider, &item.model), touched),
         window,
@@ -225,36 +225,36 @@ fn assemble_session(
         epoch,
         extends_epoch: None,
     };
-    inspection.load_prompt_report();
-    if let Some(clear) = server_clear_settings(&inspection, &config.js_root) {
-        inspection.configured_settings.clear = clear;
+    loaded.load_prompt_report();
+    if let Some(clear) = server_clear_settings(&loaded, &config.js_root) {
+        loaded.configured_settings.clear = clear;
     }
-    inspection.setting_rows = policy_settings(&SettingSources {
+    loaded.setting_rows = policy_settings(&SettingSources {
         config,
         ruleset: chosen.id,
-        session_key: &inspection.item.key.0,
+        session_key: &loaded.item.key.0,
         runtime,
-        window: inspection.window.tokens,
-        clear: &inspection.configured_settings.clear,
+        window: loaded.window.tokens,
+        clear: &loaded.configured_settings.clear,
     });
     if let Some(pi) = &pi {
-        assign_to_pi(&mut inspection.setting_rows, pi, own_model.as_deref());
+        assign_to_pi(&mut loaded.setting_rows, pi, own_model.as_deref());
     }
-    refresh_item(&mut inspection, session, now_ms);
-    inspection
+    refresh_item(&mut loaded, session, now_ms);
+    loaded
 }
 
 /// Fills in what the transcript and the files beside it say of the session at this time, in ms.
-fn refresh_item(inspection: &mut LoadedSession, session: &Session, now_ms: i64) {
-    inspection.overflows = find_overflows(&inspection.overflow_scope()).into();
-    inspection.recount_prompt();
-    inspection.last_call_ms = last_call(inspection);
-    let told = TranscriptFacts::from_session(inspection);
-    inspection.item = complete_item(&told, inspection.item.clone(), session.record.as_ref());
-    let locked = matches!(lock_state(inspection.source.path(), now_ms), Ok(LockState::Held { .. }));
-    inspection.item.set_mark(Mark::Running, locked || session.has_flag(Flag::Running));
-    inspection.unfinished_commit = find_interrupted(inspection.source.path(), now_ms).ok().flatten();
-    inspection.item.set_mark(Mark::Unfinished, inspection.unfinished_commit.is_some());
+fn refresh_item(loaded: &mut LoadedSession, session: &Session, now_ms: i64) {
+    loaded.overflows = find_overflows(&loaded.overflow_scope()).into();
+    loaded.recount_prompt();
+    loaded.last_call_ms = last_call(loaded);
+    let reported = TranscriptFacts::from_session(loaded);
+    loaded.item = complete_item(&reported, loaded.item.clone(), session.record.as_ref());
+    let locked = matches!(lock_state(loaded.source.path(), now_ms), Ok(LockState::Held { .. }));
+    loaded.item.set_mark(Mark::Running, locked || session.has_flag(Flag::Running));
+    loaded.unfinished_commit = find_interrupted(loaded.source.path(), now_ms).ok().flatten();
+    loaded.item.set_mark(Mark::Unfinished, loaded.unfinished_commit.is_some());
 }
 
 /// The settings of every step as the store's configuration has them; of pruning the built-in ones where it is off.

@@ -24,13 +24,13 @@ fn opened(listed: &SessionListing, part: &str, previous: Option<&LoadedSession>)
     open(&listed.store, &item(listed, part).key, previous, NOW_MS, &mut |_, _| true).unwrap()
 }
 
-fn append(inspection: &LoadedSession, line: &str) {
-    let mut file = std::fs::OpenOptions::new().append(true).open(inspection.source.path()).unwrap();
+fn append(session: &LoadedSession, line: &str) {
+    let mut file = std::fs::OpenOptions::new().append(true).open(session.source.path()).unwrap();
     writeln!(file, "{line}").unwrap();
 }
 
-fn plan(inspection: &LoadedSession) -> crate::plan::Plan {
-    inspection.plan(&inspection.configured_settings, Gate::Open { idle_ms: 0.0 }).unwrap()
+fn plan(session: &LoadedSession) -> crate::plan::Plan {
+    session.plan(&session.configured_settings, Gate::Open { idle_ms: 0.0 }).unwrap()
 }
 
 #[test]
@@ -39,9 +39,9 @@ fn every_session_of_the_demo_opens_or_says_why_not() {
     for item in &listed.items {
         let opened = open(&listed.store, &item.key, None, NOW_MS, &mut |_, _| true);
         match opened {
-            Ok(inspection) => {
-                let session = &inspection.item;
-                assert_eq!(session.entries, Some(inspection.index.entries.len() as u64));
+            Ok(loaded) => {
+                let session = &loaded.item;
+                assert_eq!(session.entries, Some(loaded.index.entries.len() as u64));
                 assert!(session.tokens.is_some() && session.compactions.is_some(), "{}", item.key);
                 assert!(session.updated_ms.is_some_and(|ms| ms <= NOW_MS), "{}", item.key);
             }
@@ -54,7 +54,7 @@ fn every_session_of_the_demo_opens_or_says_why_not() {
 }
 
 #[test]
-fn a_session_is_counted_as_opening_it_tells() {
+fn a_session_is_counted_as_opening_it_shows() {
     let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/transcripts");
     let (mut counted, mut failed) = (0, 0);
     for place in [StoreRequest::Demo, StoreRequest::Path(recorded.into())] {
@@ -81,22 +81,18 @@ fn a_session_is_counted_as_opening_it_tells() {
 }
 
 #[test]
-fn the_overflowed_session_carries_everything_the_screen_asks_for() {
+fn the_overflowed_session_carries_everything_the_screen_needs() {
     let (_place, listed) = demo();
-    let inspection = opened(&listed, "telegram:direct:8812", None);
-    assert!(inspection.item.has(Mark::Overflow));
+    let session = opened(&listed, "telegram:direct:8812", None);
+    assert!(session.item.has(Mark::Overflow));
     let counted = TokenCount { tokens: 203_412, source: CountSource::Measured };
-    assert_eq!(inspection.item.tokens, Some(counted), "the refusal names it");
-    assert_eq!((inspection.provider.as_str(), inspection.window.tokens), ("anthropic", 200_000.0));
-    assert!(
-        inspection.pruning_configured
-            && inspection.last_cache_touch_ms.is_some()
-            && !inspection.context_throws
-    );
-    assert!(inspection.fixed_chars.is_some_and(|fixed| fixed.system > fixed.files && fixed.tools > 0));
-    assert!(inspection.measured.is_ok_and(|measured| measured.prompt_tokens > 100_000));
-    assert!(inspection.price.is_some_and(|price| price.output > price.input));
-    assert!(!plan(&inspection).is_empty());
+    assert_eq!(session.item.tokens, Some(counted), "the refusal names it");
+    assert_eq!((session.provider.as_str(), session.window.tokens), ("anthropic", 200_000.0));
+    assert!(session.pruning_configured && session.last_cache_touch_ms.is_some() && !session.context_throws);
+    assert!(session.fixed_chars.is_some_and(|fixed| fixed.system > fixed.files && fixed.tools > 0));
+    assert!(session.measured.is_ok_and(|measured| measured.prompt_tokens > 100_000));
+    assert!(session.price.is_some_and(|price| price.output > price.input));
+    assert!(!plan(&session).is_empty());
     let healthy = opened(&listed, "cron:", None);
     assert!(!healthy.item.has(Mark::Overflow));
     assert_eq!(healthy.item.tokens.map(|counted| counted.source), Some(CountSource::Measured));

@@ -36,8 +36,8 @@ pub struct PathTexts {
 
 impl PathTexts {
     /// Of nothing.
-    pub fn empty(inspection: &LoadedSession) -> Self {
-        let ruleset = inspection.ruleset.id;
+    pub fn empty(session: &LoadedSession) -> Self {
+        let ruleset = session.ruleset.id;
         Self { path: Vec::new(), ruleset, sent_sizes: Vec::new(), features: None }
     }
 
@@ -47,19 +47,18 @@ impl PathTexts {
     /// # Errors
     /// When an entry cannot be read again.
     pub fn read(
-        inspection: &LoadedSession,
+        session: &LoadedSession,
         with_textures: bool,
         known: Option<&Self>,
         wanted: IsWanted<'_>,
     ) -> Result<Self, BodyError> {
-        let path = &inspection.context.path;
-        let known = known.filter(|known| {
-            known.ruleset == inspection.ruleset.id && known.features.is_some() >= with_textures
-        });
+        let path = &session.context.path;
+        let known = known
+            .filter(|known| known.ruleset == session.ruleset.id && known.features.is_some() >= with_textures);
         let same = known.map_or(0, |known| shared_prefix_len(&known.path, path));
-        let rules = with_textures.then(|| inspection.ruleset.id.rules());
+        let rules = with_textures.then(|| session.ruleset.id.rules());
         let read = |room: &mut LineBuffer, ix: &EntryIx| {
-            if wanted() { read_entry(inspection, *ix, rules, room) } else { Ok((SentSize::default(), None)) }
+            if wanted() { read_entry(session, *ix, rules, room) } else { Ok((SentSize::default(), None)) }
         };
         let added: Result<Vec<_>, BodyError> =
             path[same..].par_iter().map_init(LineBuffer::default, read).collect();
@@ -69,14 +68,14 @@ impl PathTexts {
         spoken.extend(added);
         let textures = with_textures.then(|| {
             let known = known.and_then(|known| known.features.as_ref());
-            let mut textures = known.map_or_else(Vec::new, |known| known[..same].to_vec());
-            textures.extend(its_textures);
-            Arc::new(textures)
+            let mut all_features = known.map_or_else(Vec::new, |known| known[..same].to_vec());
+            all_features.extend(its_textures);
+            Arc::new(all_features)
         });
         // A last line without its end may still become another entry.
-        let open = inspection.index.is_unterminated && path.last().copied() == inspection.index.last();
+        let open = session.index.is_unterminated && path.last().copied() == session.index.last();
         let path = path[..path.len() - usize::from(open)].to_vec();
-        Ok(Self { path, ruleset: inspection.ruleset.id, sent_sizes: spoken, features: textures })
+        Ok(Self { path, ruleset: session.ruleset.id, sent_sizes: spoken, features: textures })
     }
 }
 
@@ -87,12 +86,12 @@ fn shared_prefix_len(one: &[EntryIx], other: &[EntryIx]) -> usize {
 
 /// What an entry says; nothing where it has no message that is sent.
 fn read_entry(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     ix: EntryIx,
     rules: Option<&'static Rules>,
     room: &mut LineBuffer,
 ) -> Result<(SentSize, Option<Arc<ContentFeatures>>), BodyError> {
-    let LoadedSession { source, index, .. } = inspection;
+    let LoadedSession { source, index, .. } = session;
     let entry = index.entry(ix);
     let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
     if !sent || entry.message.is_none() {

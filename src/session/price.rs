@@ -19,18 +19,17 @@ pub fn list_price(config: &Value, provider: &str, model: &str, registered: Optio
 
 /// The list price of every model that these entries name.
 pub fn list_prices(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     entries: impl Iterator<Item = EntryIx>,
 ) -> HashMap<(ValueIx, ValueIx), Option<Price>> {
-    let index = &inspection.index;
+    let index = &session.index;
     let mut prices = HashMap::new();
     for model in entries.filter_map(|ix| index.entry(ix).model) {
         prices.entry(model).or_insert_with(|| {
             let (provider, id) = (index.values.text(model.0)?, index.values.text(model.1)?);
             // Of the model in force the agent's registry was asked already.
-            let known =
-                inspection.price.filter(|_| (&provider, &id) == (&inspection.provider, &inspection.model));
-            list_price(&inspection.config.js_root, &provider, &id, known)
+            let known = session.price.filter(|_| (&provider, &id) == (&session.provider, &session.model));
+            list_price(&session.config.js_root, &provider, &id, known)
         });
     }
     prices

@@ -80,9 +80,9 @@ impl ReplayInputs {
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub fn read(inspection: &LoadedSession, steps: PolicySet) -> Result<Self, BodyError> {
-        let texts = PathTexts::read(inspection, needs_features(inspection, steps), None, &|| true)?;
-        Self::from_texts(inspection, texts)
+    pub fn read(session: &LoadedSession, policies: PolicySet) -> Result<Self, BodyError> {
+        let texts = PathTexts::read(session, needs_features(session, policies), None, &|| true)?;
+        Self::from_texts(session, texts)
     }
 
     /// The same as long as somebody waits for it; `known` is what was read before entries were added, and only theirs is read.
@@ -90,23 +90,23 @@ impl ReplayInputs {
     /// # Errors
     /// When an entry cannot be read again.
     pub fn read_while(
-        inspection: &LoadedSession,
-        steps: PolicySet,
+        session: &LoadedSession,
+        policies: PolicySet,
         known: Option<&Self>,
         wanted: IsWanted<'_>,
     ) -> Result<Option<Self>, BodyError> {
         let known = known.map(|known| &*known.texts);
-        let texts = PathTexts::read(inspection, needs_features(inspection, steps), known, wanted)?;
-        wanted().then(|| Self::from_texts(inspection, texts)).transpose()
+        let texts = PathTexts::read(session, needs_features(session, policies), known, wanted)?;
+        wanted().then(|| Self::from_texts(session, texts)).transpose()
     }
 
-    fn from_texts(inspection: &LoadedSession, texts: PathTexts) -> Result<Self, BodyError> {
-        let fit = inspection.calibrate(&texts.sent_sizes);
+    fn from_texts(session: &LoadedSession, texts: PathTexts) -> Result<Self, BodyError> {
+        let fit = session.calibrate(&texts.sent_sizes);
         let fit_error = fit.as_ref().map(|(fit, _)| fit.deviation.mean);
         let fitted = fit.map(|(fit, weights)| (fit.fixed_tokens, weights));
-        let calibrated = weights_from_growth(&inspection.prompt_counts(), fitted);
-        let read = Self::from_weights(inspection, inspection.gateway_policies(), texts, calibrated)?;
-        Ok(Self { fit_error, ..read }.without_contradicted(inspection))
+        let calibrated = weights_from_growth(&session.prompt_counts(), fitted);
+        let read = Self::from_weights(session, session.gateway_policies(), texts, calibrated)?;
+        Ok(Self { fit_error, ..read }.without_contradicted(session))
     }
 
     /// Reads no more than sizes tell, for quick replays: the steps that ask for more of a message are left out of both
@@ -114,51 +114,51 @@ impl ReplayInputs {
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub fn from_sizes(inspection: &LoadedSession, fixed: f64, weights: Vec<f64>) -> Result<Self, BodyError> {
-        let rules = inspection.ruleset.id.rules();
-        let plain = inspection.gateway_policies().iter().filter(|step| !step.needs_features(rules));
-        let steps = plain.fold(PolicySet::NONE, |steps, step| steps.with(step, true));
-        let texts = PathTexts::empty(inspection);
-        Ok(Self::from_weights(inspection, steps, texts, Some((fixed, weights)))?
-            .without_contradicted(inspection))
+    pub fn from_sizes(session: &LoadedSession, fixed: f64, weights: Vec<f64>) -> Result<Self, BodyError> {
+        let rules = session.ruleset.id.rules();
+        let plain = session.gateway_policies().iter().filter(|policy| !policy.needs_features(rules));
+        let policies = plain.fold(PolicySet::NONE, |policies, policy| policies.with(policy, true));
+        let texts = PathTexts::empty(session);
+        Ok(Self::from_weights(session, policies, texts, Some((fixed, weights)))?
+            .without_contradicted(session))
     }
 
     /// Everything but texts and the fit: `in_force` are the steps of the record.
     fn from_weights(
-        inspection: &LoadedSession,
+        session: &LoadedSession,
         in_force: PolicySet,
         texts: PathTexts,
         calibrated: Option<(f64, Vec<f64>)>,
     ) -> Result<Self, BodyError> {
-        let LoadedSession { index, context, source, .. } = inspection;
-        let config = &inspection.config.js_root;
-        let in_force = simulate_settings(inspection, &[], in_force);
+        let LoadedSession { index, context, source, .. } = session;
+        let config = &session.config.js_root;
+        let in_force = simulate_settings(session, &[], in_force);
         let read = |ix: EntryIx| body::read_entry(source, index, ix);
-        let rules = inspection.ruleset.id.rules();
-        let model = (inspection.provider.as_str(), inspection.model.as_str());
-        let refused = refused_calls(inspection);
+        let rules = session.ruleset.id.rules();
+        let model = (session.provider.as_str(), session.model.as_str());
+        let refused = refused_calls(session);
         let path = context.entries_since_reset(index);
         let calibrated =
             calibrated.map(|(fixed, weights)| (fixed, select_entries(&path, &context.path, weights)));
         let all_textures = texts.features.clone().filter(|_| path.len() != context.path.len());
         let those = all_textures.map(|all| Arc::new(select_entries(&path, &context.path, all.to_vec())));
         let read = Self {
-            recorded_settings: inspection.replay_settings(in_force.policies, in_force.prune_on),
+            recorded_settings: session.replay_settings(in_force.policies, in_force.prune_on),
             contradicted_policies: PolicySet::NONE,
             recorded_cache: OnceLock::new(),
             branch: branch_entries(index, &path, read)?,
             features: those.or_else(|| texts.features.clone()),
             texts: Arc::new(texts),
-            provider_window: inspection.limits.runtime_window,
+            provider_window: session.limits.runtime_window,
             other_windows: HashMap::new(),
             refused,
-            cut_short: cut_short_calls(inspection),
+            cut_short: cut_short_calls(session),
             touches: touches_under(rules, index, model, read),
-            prune_eligible: is_eligible_under(rules, model.0, model.1, &inspection.route),
-            prices: list_prices(inspection, context.path.iter().copied()),
+            prune_eligible: is_eligible_under(rules, model.0, model.1, &session.route),
+            prices: list_prices(session, context.path.iter().copied()),
             retention: Retention::for_model(
                 config,
-                &inspection.item.agent,
+                &session.item.agent,
                 model.0,
                 model.1,
                 &ModelRoute::from_config(config, model.0, model.1),
@@ -167,24 +167,24 @@ impl ReplayInputs {
             calibration: calibrated,
             path,
         };
-        Ok(read.with_learned_windows(inspection))
+        Ok(read.with_learned_windows(session))
     }
 
     /// The windows that the record teaches: what refusals name, and what was accepted beside those that name nothing.
-    fn with_learned_windows(mut self, inspection: &LoadedSession) -> Self {
-        let record = self.recorded_trace(inspection);
-        let learnt = learn_windows(inspection, &record);
+    fn with_learned_windows(mut self, session: &LoadedSession) -> Self {
+        let record = self.recorded_trace(session);
+        let learnt = learn_windows(session, &record);
         let own = learnt.session_model.map_or(self.provider_window, |limits| limits.provider);
         self.provider_window = own;
         self.other_windows = learnt.other_models;
-        self.set_refusal_minimums(inspection);
+        self.set_refusal_minimums(session);
         self.scale_weights_to_refusals(&record);
         Self { recorded_cache: OnceLock::new(), ..self }
     }
 
     /// The record without the steps that, going by what the provider counted, did nothing.
-    fn without_contradicted(mut self, inspection: &LoadedSession) -> Self {
-        self.contradicted_policies = contradicted_policies(&self.recorded_trace(inspection));
+    fn without_contradicted(mut self, session: &LoadedSession) -> Self {
+        self.contradicted_policies = contradicted_policies(&self.recorded_trace(session));
         if self.contradicted_policies.is_empty() {
             return self;
         }
@@ -194,10 +194,10 @@ impl ReplayInputs {
     }
 
     /// A refusal without a number was above the window that is known to fit.
-    fn set_refusal_minimums(&mut self, inspection: &LoadedSession) {
+    fn set_refusal_minimums(&mut self, session: &LoadedSession) {
         let (own, windows) = (self.provider_window, &self.other_windows);
         for refused in self.refused.iter_mut().filter(|refused| refused.requested.is_none()) {
-            let model = inspection.index.entry(refused.entry).model;
+            let model = session.index.entry(refused.entry).model;
             let other = model.and_then(|model| windows.get(&model)).map(|limits| limits.provider);
             let window = other.unwrap_or(own);
             refused.min_tokens =
@@ -226,8 +226,8 @@ impl ReplayInputs {
     }
 
     /// Whether pruning can act in this session at all.
-    pub fn can_prune(&self, inspection: &LoadedSession) -> bool {
-        self.prune_eligible && inspection.ruleset.id.rules().pruner.is_active()
+    pub fn can_prune(&self, session: &LoadedSession) -> bool {
+        self.prune_eligible && session.ruleset.id.rules().pruner.is_active()
     }
 
     /// What the provider of a call takes, in tokens; NaN where nobody knows.
@@ -237,48 +237,48 @@ impl ReplayInputs {
     }
 
     /// Whether what was read tells replays under these steps too.
-    pub fn covers(&self, steps: PolicySet, rules: &Rules) -> bool {
-        self.features.is_some() || !steps.needs_features(rules)
+    pub fn covers(&self, policies: PolicySet, rules: &Rules) -> bool {
+        self.features.is_some() || !policies.needs_features(rules)
     }
 
     /// Tokens before the messages, and of the message of each entry of the path, by the provider's count.
-    pub fn calibrated_weights(&self, inspection: &LoadedSession) -> (f64, HashMap<EntryIx, f64>) {
+    pub fn calibrated_weights(&self, session: &LoadedSession) -> (f64, HashMap<EntryIx, f64>) {
         let Some((fixed, weights)) = &self.calibration else {
-            return (inspection.fixed_tokens() as f64, HashMap::new());
+            return (session.fixed_tokens() as f64, HashMap::new());
         };
         (*fixed, self.path.iter().copied().zip(weights.iter().copied()).collect())
     }
 
     /// What is replayed: for lanes one by one (see [`crate::replay::recorded_trace`]).
-    pub fn replay_session<'a>(&'a self, inspection: &'a LoadedSession) -> ReplaySession<'a> {
+    pub fn replay_session<'a>(&'a self, session: &'a LoadedSession) -> ReplaySession<'a> {
         let calibrated = self.calibration.as_ref();
         ReplaySession {
-            index: &inspection.index,
+            index: &session.index,
             path: &self.path,
             branch: &self.branch,
-            features: self.features.as_ref().map(|textures| textures.as_slice()),
+            features: self.features.as_ref().map(|all_features| all_features.as_slice()),
             refused: &self.refused,
             cut_short: &self.cut_short,
-            unreliable_answers: &inspection.partial_counts,
+            unreliable_answers: &session.partial_counts,
             cache_touches: &self.touches,
             prune_eligible: self.prune_eligible,
-            fixed_tokens: inspection.fixed_tokens(),
-            system_tokens: inspection.system_prompt_tokens(),
-            drops_thinking: inspection.drops_thinking(),
+            fixed_tokens: session.fixed_tokens(),
+            system_tokens: session.system_prompt_tokens(),
+            drops_thinking: session.drops_thinking(),
             calibrated: calibrated.map(|(fixed, weights)| Calibrated { fixed: *fixed, weights }),
             provider_window: self.provider_window,
-            runtime_window: inspection.limits.runtime_window,
+            runtime_window: session.limits.runtime_window,
             windows: &self.other_windows,
-            mode: inspection.limits.compaction_mode,
+            mode: session.limits.compaction_mode,
             retention: self.retention,
-            price: inspection.price,
+            price: session.price,
             prices: &self.prices,
         }
     }
 
     /// The lane of the record, kept when it is first made: every simulated one is held against it.
-    pub fn recorded_trace(&self, inspection: &LoadedSession) -> Arc<RecordedTrace> {
-        let session = self.replay_session(inspection);
+    pub fn recorded_trace(&self, loaded: &LoadedSession) -> Arc<RecordedTrace> {
+        let session = self.replay_session(loaded);
         let kept = self.cached_trace(&session);
         kept.unwrap_or_else(|| {
             self.cache_trace(&session, RecordedTrace::new(&session, &self.recorded_settings))
@@ -288,10 +288,10 @@ impl ReplayInputs {
     /// The same, as long as `wanted` says that somebody waits for it.
     pub fn recorded_trace_while(
         &self,
-        inspection: &LoadedSession,
+        loaded: &LoadedSession,
         wanted: &dyn Fn() -> bool,
     ) -> Option<Arc<RecordedTrace>> {
-        let session = self.replay_session(inspection);
+        let session = self.replay_session(loaded);
         let kept = self.cached_trace(&session);
         kept.or_else(|| {
             Some(self.cache_trace(&session, recorded_trace(&session, &self.recorded_settings, wanted)?))
@@ -312,11 +312,11 @@ impl ReplayInputs {
     }
 
     /// Replays the session under the settings in force and under others.
-    pub fn replay(&self, inspection: &LoadedSession, simulated: &Settings) -> Replay {
-        let session = self.replay_session(inspection);
-        let record = self.recorded_trace(inspection);
-        let lane = simulated_trace(&session, simulated, &record, &|| true).unwrap_or_default();
-        RecordedTrace::clone(&record).into_replay(&session, lane)
+    pub fn replay(&self, loaded: &LoadedSession, simulated: &Settings) -> Replay {
+        let session = self.replay_session(loaded);
+        let record = self.recorded_trace(loaded);
+        let trace = simulated_trace(&session, simulated, &record, &|| true).unwrap_or_default();
+        RecordedTrace::clone(&record).into_replay(&session, trace)
     }
 
     /// Replays the session beside a record that another version wrote: `own` is what was read by its rules, with its weights
@@ -324,7 +324,7 @@ impl ReplayInputs {
     pub fn replay_beside(
         &mut self,
         own: &(LoadedSession, Self),
-        inspection: &LoadedSession,
+        loaded: &LoadedSession,
         other: &Settings,
     ) -> Replay {
         let (own_inspection, own) = own;
@@ -333,9 +333,9 @@ impl ReplayInputs {
         self.provider_window = own.provider_window;
         self.other_windows.clone_from(&own.other_windows);
         let record = own.recorded_trace(own_inspection);
-        let session = self.replay_session(inspection);
-        let lane = simulated_trace(&session, other, &record, &|| true).unwrap_or_default();
-        RecordedTrace::clone(&record).into_replay(&session, lane)
+        let session = self.replay_session(loaded);
+        let trace = simulated_trace(&session, other, &record, &|| true).unwrap_or_default();
+        RecordedTrace::clone(&record).into_replay(&session, trace)
     }
 
     /// The same with a record that other settings were in force for.
@@ -365,10 +365,10 @@ impl LoadedSession {
 }
 
 /// The calls of the path that did not fit. A reply that was cut short was given, so it is not among them.
-fn refused_calls(inspection: &LoadedSession) -> Vec<RefusedCall> {
+fn refused_calls(session: &LoadedSession) -> Vec<RefusedCall> {
     let number = |tokens: Option<u64>| tokens.map(|tokens| tokens as f64);
-    let on_path: HashSet<EntryIx> = inspection.context.path.iter().copied().collect();
-    let calls = inspection.overflows.iter().filter(|overflow| overflow.kind != OverflowKind::CutShort);
+    let on_path: HashSet<EntryIx> = session.context.path.iter().copied().collect();
+    let calls = session.overflows.iter().filter(|overflow| overflow.kind != OverflowKind::CutShort);
     let mut found: Vec<RefusedCall> = calls
         .flat_map(|overflow| {
             let records = std::iter::once(overflow.entry).chain(overflow.duplicates.iter().copied());
@@ -386,8 +386,8 @@ fn refused_calls(inspection: &LoadedSession) -> Vec<RefusedCall> {
 }
 
 /// The calls that were answered, but cut short.
-fn cut_short_calls(inspection: &LoadedSession) -> HashSet<EntryIx> {
-    let cut = inspection.overflows.iter().filter(|overflow| overflow.kind == OverflowKind::CutShort);
+fn cut_short_calls(session: &LoadedSession) -> HashSet<EntryIx> {
+    let cut = session.overflows.iter().filter(|overflow| overflow.kind == OverflowKind::CutShort);
     cut.map(|overflow| overflow.entry).collect()
 }
 
@@ -401,7 +401,8 @@ fn select_entries<T: Default>(some: &[EntryIx], path: &[EntryIx], known: Vec<T>)
 }
 
 /// Whether the steps in force, or these, ask for textures.
-fn needs_features(inspection: &LoadedSession, steps: PolicySet) -> bool {
-    let steps = inspection.gateway_policies().iter().fold(steps, |steps, step| steps.with(step, true));
-    steps.needs_features(inspection.ruleset.id.rules())
+fn needs_features(session: &LoadedSession, policies: PolicySet) -> bool {
+    let policies =
+        session.gateway_policies().iter().fold(policies, |policies, policy| policies.with(policy, true));
+    policies.needs_features(session.ruleset.id.rules())
 }

@@ -27,16 +27,17 @@ pub struct ReplaySummary {
 
 impl ReplaySummary {
     /// The sums of a lane. `failing` is the call that failed, none before anything did.
-    pub fn from_trace(record: &RecordedTrace, lane: &[CallReplay], failing: Option<EntryIx>) -> Self {
+    pub fn from_trace(record: &RecordedTrace, trace: &[CallReplay], failing: Option<EntryIx>) -> Self {
         let calls = &record.calls;
-        let over = |at: &usize| lane[*at].overflowed || lane[*at].failed;
+        let over = |at: &usize| trace[*at].overflowed || trace[*at].failed;
         let failing = failing.and_then(|failing| calls.iter().position(|call| call.entry == failing));
-        let totals = TraceTotals::of(calls, lane);
-        let counted = |at: Option<usize>| at.is_some_and(|at| lane[at].has_size() && !lane[at].is_estimate());
+        let totals = TraceTotals::of(calls, trace);
+        let counted =
+            |at: Option<usize>| at.is_some_and(|at| trace[at].has_size() && !trace[at].is_estimate());
         Self {
-            overflows: (0..lane.len()).filter(over).count(),
+            overflows: (0..trace.len()).filter(over).count(),
             failing_call_overflows: failing.is_some_and(|at| over(&at)),
-            failing_call_tokens: failing.map(|at| lane[at].expected.max(0.0).round() as u64),
+            failing_call_tokens: failing.map(|at| trace[at].expected.max(0.0).round() as u64),
             failing_call_measured: counted(failing),
             peak_tokens: totals.peak.0.max(0.0).round() as u64,
             peak_measured: counted(totals.peak.1),

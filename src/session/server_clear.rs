@@ -10,22 +10,21 @@ use crate::session::LoadedSession;
 
 /// What the gateway asks of the server; none where it does not ask. Known tools are those whose results the session holds:
 /// those of the next call are not in a transcript.
-pub(super) fn server_clear_settings(inspection: &LoadedSession, config: &Value) -> Option<ClearSettings> {
-    let LoadedSession { provider, route, configured_settings: configured, .. } = inspection;
-    let facts = ServerFacts::from_config(config, inspection.pruning_configured, provider, route);
-    let asks = inspection.ruleset.id.rules().server_clearing && server_state(&facts).is_on();
-    let known = known_tools(inspection);
+pub(super) fn server_clear_settings(session: &LoadedSession, config: &Value) -> Option<ClearSettings> {
+    let LoadedSession { provider, route, configured_settings: configured, .. } = session;
+    let facts = ServerFacts::from_config(config, session.pruning_configured, provider, route);
+    let asks = session.ruleset.id.rules().server_clearing && server_state(&facts).is_on();
+    let known = known_tools(session);
     asks.then(|| {
-        let clearing =
-            ServerClearRequest::new(inspection.window.tokens, Some(&configured.prune.tools), &known);
-        clearing.settings(inspection.fixed_tokens())
+        let clearing = ServerClearRequest::new(session.window.tokens, Some(&configured.prune.tools), &known);
+        clearing.settings(session.fixed_tokens())
     })
 }
 
-fn known_tools(inspection: &LoadedSession) -> BTreeSet<JsString> {
-    let words = inspection.context.messages.iter().map(|message| message.size.tool_name);
+fn known_tools(session: &LoadedSession) -> BTreeSet<JsString> {
+    let words = session.context.messages.iter().map(|message| message.size.tool_name);
     words
-        .filter_map(|word| inspection.index.values.value(word)?.as_str().cloned())
+        .filter_map(|word| session.index.values.value(word)?.as_str().cloned())
         .filter(|name| !name.is_empty())
         .collect()
 }
@@ -47,13 +46,13 @@ mod tests {
             [call(&id, "exec", "{}"), result(&id, "exec", &long, "")]
         });
         let lines: Vec<String> = std::iter::once(user("go")).chain(uses).collect();
-        let mut inspection = loaded_session(&transcript(&lines), 200_000.0);
-        inspection.ruleset.id = ruleset;
-        inspection
+        let mut session = loaded_session(&transcript(&lines), 200_000.0);
+        session.ruleset.id = ruleset;
+        session
     }
 
     #[test]
-    fn the_newest_gateway_asks_anthropic_alone_and_not_with_a_subscription() {
+    fn the_newest_gateway_queries_anthropic_alone_and_not_with_a_subscription() {
         let asks = |ruleset, config: &str, provider: &str| {
             let session = LoadedSession { provider: provider.into(), ..session(1, ruleset) };
             server_clear_settings(&session, &js::parse(config).unwrap()).map(|settings| settings.trigger)
@@ -73,9 +72,9 @@ mod tests {
         let session = session(chars, Ruleset::V2026_9_2).load_details().expect("reads");
         let clear = server_clear_settings(&session, &Value::Null).expect("asks");
         assert_eq!(clear.cleared_by, ClearedBy::Server { prompt_tokens: 0 });
-        let steps = PolicySet::of(&[Policy::Clear]);
+        let policies = PolicySet::of(&[Policy::Clear]);
         let settings = PolicySettings {
-            enabled: steps,
+            enabled: policies,
             clear,
             ..PolicySettings::built_in(Ruleset::V2026_9_2, 200_000.0)
         };

@@ -36,61 +36,57 @@ pub fn is_session_setting(key: &str) -> bool {
 }
 
 /// Why the session's version has no such key; none where it has.
-pub fn describe_missing(inspection: &LoadedSession, key: &str) -> Option<&'static str> {
+pub fn describe_missing(session: &LoadedSession, key: &str) -> Option<&'static str> {
     match key {
         CONTEXT_TOKENS => {
-            (!inspection.ruleset.id.rules().window_source.reads_context_tokens()).then_some(WINDOW_OF_MODEL)
+            (!session.ruleset.id.rules().window_source.reads_context_tokens()).then_some(WINDOW_OF_MODEL)
         }
         BOOTSTRAP_MAX_CHARS | BOOTSTRAP_TOTAL_MAX_CHARS => {
-            (!inspection.limits.is_gateway_run).then_some("pi alone injects no workspace files")
+            (!session.limits.is_gateway_run).then_some("pi alone injects no workspace files")
         }
         _ => None,
     }
 }
 
 /// The file that holds a key, none for the gateway's `openclaw.json`, and the path in it.
-pub fn config_path(inspection: &LoadedSession, key: &str) -> (Option<PathBuf>, String) {
+pub fn config_path(session: &LoadedSession, key: &str) -> (Option<PathBuf>, String) {
     if key != CONTEXT_WINDOW {
         return (None, format!("agents.defaults.{key}"));
     }
-    let own = inspection.setting_rows.iter().find_map(|row| match &row.owner {
+    let own = session.setting_rows.iter().find_map(|row| match &row.owner {
         SettingOwner::Runtime { agent_dir, .. } => Some(agent_dir.join("models.json")),
         _ => None,
     });
     let above = if own.is_some() { "" } else { "models." };
-    let LoadedSession { provider, model, .. } = inspection;
+    let LoadedSession { provider, model, .. } = session;
     (own, format!("{above}providers.{provider}.models[{model}].contextWindow"))
 }
 
 /// The value in force, in tokens or chars.
-pub fn current_value(inspection: &LoadedSession, key: &str) -> f64 {
-    let report = inspection.prompt_report.as_deref();
+pub fn current_value(session: &LoadedSession, key: &str) -> f64 {
+    let report = session.prompt_report.as_deref();
     match key {
-        CONTEXT_TOKENS => inspection.window.tokens,
-        CONTEXT_WINDOW => inspection.limits.runtime_window,
+        CONTEXT_TOKENS => session.window.tokens,
+        CONTEXT_WINDOW => session.limits.runtime_window,
         BOOTSTRAP_MAX_CHARS => report.and_then(|it| it.max_file_chars).unwrap_or(DEFAULT_MAX_CHARS) as f64,
         _ => report.and_then(|it| it.max_total_chars).unwrap_or(DEFAULT_TOTAL_MAX_CHARS) as f64,
     }
 }
 
 /// The window where the model's own is `own` tokens: `contextTokens` still lowers it.
-pub fn window_with(inspection: &LoadedSession, own: f64) -> WindowInfo {
-    let capped = inspection.window.source == WindowSource::AgentContextTokens;
-    let tokens = if capped { own.min(inspection.window.tokens) } else { own };
+pub fn window_with(session: &LoadedSession, own: f64) -> WindowInfo {
+    let capped = session.window.source == WindowSource::AgentContextTokens;
+    let tokens = if capped { own.min(session.window.tokens) } else { own };
     WindowInfo { tokens, model_tokens: own, source: WindowSource::ModelsConfig }
 }
 
 /// Estimated tokens that the system prompt loses under these limits of its files, in chars; 0 without a report.
-pub fn tokens_saved_by_limits(
-    inspection: &LoadedSession,
-    max_file: Option<f64>,
-    max_total: Option<f64>,
-) -> f64 {
-    let Some(report) = inspection.prompt_report.as_deref() else { return 0.0 };
+pub fn tokens_saved_by_limits(session: &LoadedSession, max_file: Option<f64>, max_total: Option<f64>) -> f64 {
+    let Some(report) = session.prompt_report.as_deref() else { return 0.0 };
     if max_file.is_none() && max_total.is_none() {
         return 0.0;
     }
-    let limit = |own: Option<f64>, key| own.unwrap_or_else(|| current_value(inspection, key)).max(0.0) as u64;
+    let limit = |own: Option<f64>, key| own.unwrap_or_else(|| current_value(session, key)).max(0.0) as u64;
     let (max_file, max_total) =
         (limit(max_file, BOOTSTRAP_MAX_CHARS), limit(max_total, BOOTSTRAP_TOTAL_MAX_CHARS));
     let before =

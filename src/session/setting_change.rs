@@ -75,16 +75,16 @@ pub fn full_key(option: &str, key: &str) -> Result<String, ChangeError> {
 }
 
 /// Why the session's version has no setting of this name, though another has; none where it has.
-pub fn missing_in_version(inspection: &LoadedSession, key: &str) -> Option<&'static str> {
-    let row = inspection.setting_rows.iter().find(|row| row.key() == key);
+pub fn missing_in_version(session: &LoadedSession, key: &str) -> Option<&'static str> {
+    let row = session.setting_rows.iter().find(|row| row.key() == key);
     row.and_then(|row| row.setting.control.fixed_reason())
-        .or_else(|| session_settings::describe_missing(inspection, key))
+        .or_else(|| session_settings::describe_missing(session, key))
 }
 
 /// The same for people: with the release that dropped the key and what replaced it, or the one that brings it.
-pub fn describe_missing(inspection: &LoadedSession, key: &str) -> Option<String> {
-    let why = missing_in_version(inspection, key)?;
-    Some(unread_reason(inspection.ruleset.id, key).unwrap_or_else(|| why.to_owned()))
+pub fn describe_missing(session: &LoadedSession, key: &str) -> Option<String> {
+    let why = missing_in_version(session, key)?;
+    Some(unread_reason(session.ruleset.id, key).unwrap_or_else(|| why.to_owned()))
 }
 
 /// Every key there is, in the order of the configuration.
@@ -136,11 +136,11 @@ pub fn parse_change(option: &str, text: &str) -> Result<SettingChange, ChangeErr
 
 /// A file: an `openclaw.json`, its `agents.defaults`, or `contextPruning` alone.
 fn read_file(path: &Path) -> Result<Vec<SettingChange>, ChangeError> {
-    let told = |what: String| ChangeError(format!("--settings {}: {what}", path.display()));
+    let reported = |what: String| ChangeError(format!("--settings {}: {what}", path.display()));
     let text = std::fs::read_to_string(path)
-        .map_err(|error| told(format!("cannot be read: {error}. Check the path.")))?;
+        .map_err(|error| reported(format!("cannot be read: {error}. Check the path.")))?;
     let root: serde_json::Value =
-        json5::from_str(&text).map_err(|error| told(format!("is not JSON5: {error}. Correct it.")))?;
+        json5::from_str(&text).map_err(|error| reported(format!("is not JSON5: {error}. Correct it.")))?;
     let defaults = root.pointer("/agents/defaults").unwrap_or(&root);
     let mut changes = Vec::new();
     let mut take = |key: String, value: &serde_json::Value| {
@@ -155,7 +155,9 @@ fn read_file(path: &Path) -> Result<Vec<SettingChange>, ChangeError> {
         Ok::<_, ChangeError>(())
     };
     if !defaults.is_object() {
-        return Err(told("holds no object. Expected an openclaw.json, or its contextPruning alone.".into()));
+        return Err(reported(
+            "holds no object. Expected an openclaw.json, or its contextPruning alone.".into(),
+        ));
     }
     let whole = defaults.get("contextPruning").is_some() || root.pointer("/agents/defaults").is_some();
     if let Some(tokens) = defaults.get(CONTEXT_TOKENS) {

@@ -89,21 +89,21 @@ impl SimulatedSettings {
 
 /// The steps of a replay that nobody names: those of the gateway, those whose settings are changed, and compaction where
 /// the window that its trigger goes by is changed.
-pub fn default_replay_policies(inspection: &LoadedSession, changes: &[SettingChange]) -> PolicySet {
+pub fn default_replay_policies(session: &LoadedSession, changes: &[SettingChange]) -> PolicySet {
     let window = last_change(changes, CONTEXT_WINDOW).map(|_| Policy::Compact);
     let changed = changes.iter().filter_map(|change| change.policy).chain(window);
-    changed.fold(inspection.gateway_policies(), |steps, step| steps.with(step, true))
+    changed.fold(session.gateway_policies(), |policies, policy| policies.with(policy, true))
 }
 
 /// Applies changes to the configuration of a session. Changing any key but `mode` switches pruning on.
 pub fn simulate_settings(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     changes: &[SettingChange],
     steps: PolicySet,
 ) -> SimulatedSettings {
-    let config = inspection.config.as_ref();
+    let config = session.config.as_ref();
     let mut raw = config.value(&PRUNING_PATH).and_then(Value::as_object).cloned().unwrap_or_default();
-    let ruleset = inspection.ruleset.id;
+    let ruleset = session.ruleset.id;
     let effective_settings = |raw: Option<&Value>| effective_settings_under(ruleset.rules(), raw);
     let configured_on = effective_settings(Some(&Value::Object(raw.clone()))).is_some();
     let pruning =
@@ -122,13 +122,13 @@ pub fn simulate_settings(
         raw.set("mode", Value::from("cache-ttl"));
         effective_settings(Some(&Value::Object(raw))).unwrap_or_default()
     });
-    let window = simulated_window(config, inspection, changes);
+    let window = simulated_window(config, session, changes);
     let number = |key| last_change(changes, key).and_then(|change| change.value.as_f64());
-    let values: Vec<Value> = inspection.setting_rows.iter().map(|row| changed_value(row, changes)).collect();
-    let tuned = settings_from_values(&inspection.setting_rows, &values, &inspection.configured_settings);
+    let values: Vec<Value> = session.setting_rows.iter().map(|row| changed_value(row, changes)).collect();
+    let tuned = settings_from_values(&session.setting_rows, &values, &session.configured_settings);
     SimulatedSettings {
         policies: PolicySettings { enabled: steps, prune: settings.clone(), ..tuned },
-        policy_rows: policy_rows(inspection, &values, changes, steps),
+        policy_rows: policy_rows(session, &values, changes, steps),
         prune_rows: prune_rows(config, ruleset, &settings, on, changes),
         window_unchanged: last_change(changes, CONTEXT_TOKENS)
             .is_some_and(|change| change.value.as_f64() != Some(window.tokens)),
@@ -139,7 +139,7 @@ pub fn simulate_settings(
         assumed: Assumptions {
             runtime_window: number(CONTEXT_WINDOW),
             fixed_reduction: tokens_saved_by_limits(
-                inspection,
+                session,
                 number(BOOTSTRAP_MAX_CHARS),
                 number(BOOTSTRAP_TOTAL_MAX_CHARS),
             ),
@@ -156,13 +156,13 @@ fn changed_value(row: &PolicySetting, changes: &[SettingChange]) -> Value {
 }
 
 fn policy_rows(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     values: &[Value],
     changes: &[SettingChange],
-    steps: PolicySet,
+    policies: PolicySet,
 ) -> Vec<EffectivePolicySetting> {
-    let shown = inspection.setting_rows.iter().zip(values);
-    let shown = shown.filter(|(row, _)| row.policy != Policy::Prune && steps.has(row.policy));
+    let shown = session.setting_rows.iter().zip(values);
+    let shown = shown.filter(|(row, _)| row.policy != Policy::Prune && policies.has(row.policy));
     shown
         .map(|(row, value)| EffectivePolicySetting {
             setting: row.clone(),
@@ -178,17 +178,13 @@ fn last_change<'a>(changes: &'a [SettingChange], key: &str) -> Option<&'a Settin
 }
 
 /// The gateway's own rule with `contextTokens` in the configuration: it only ever lowers the window (compaction 7.1).
-fn simulated_window(
-    config: &GatewayConfig,
-    inspection: &LoadedSession,
-    changes: &[SettingChange],
-) -> WindowInfo {
+fn simulated_window(config: &GatewayConfig, loaded: &LoadedSession, changes: &[SettingChange]) -> WindowInfo {
     let own = last_change(changes, CONTEXT_WINDOW).and_then(|change| change.value.as_f64());
-    let before = own.map_or(inspection.window, |own| window_with(inspection, own));
+    let before = own.map_or(loaded.window, |own| window_with(loaded, own));
     let Some(change) = last_change(changes, CONTEXT_TOKENS) else { return before };
     let mut root = config.js_root.as_object().cloned().unwrap_or_default();
     insert_dotted(&mut root, "agents.defaults.contextTokens", change.value.clone());
-    let LoadedSession { provider, model, item: session, .. } = inspection;
+    let LoadedSession { provider, model, item: session, .. } = loaded;
     if own.is_some() {
         let lowered = change.value.as_f64().map_or(before.tokens, |cap| before.tokens.min(cap));
         return WindowInfo { tokens: lowered, ..before };

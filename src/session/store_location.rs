@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_state_dir_the_demo_stands_in_and_says_for_what() {
+    fn without_a_state_dir_the_demo_is_in_and_says_for_what() {
         let home = tempfile::tempdir().unwrap();
         let place = StoreLocation::new(&StoreRequest::Default, env(home.path())).unwrap();
         assert!(place.is_demo());

@@ -23,7 +23,7 @@ impl LoadedSession {
             None => self.clone().load_details()?,
         };
         let is_any =
-            read.details.as_ref().is_some_and(|closer| !closer.stored_pruning.projections.is_empty());
+            read.details.as_ref().is_some_and(|details| !details.stored_pruning.projections.is_empty());
         let settings =
             PolicySettings { enabled: PolicySet::of(&[Policy::Prune]), ..self.configured_settings.clone() };
         let plan = is_any.then(|| read.plan(&settings, Gate::Off).ok()).flatten();
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_calls_before_did_is_told_whatever_the_gate_says() {
+    fn what_calls_before_did_is_reported_whatever_the_gate_says() {
         let data = r#"{"prunedToolResults":[{"key":"tool:c0","mode":"hard","placeholder":"gone"},{"key":"tool:c1","mode":"soft"}]}"#;
         let session = session(&[marker(data), marker(r#"{"timestamp":5}"#)]);
         let plan = session.stored_pruning_plan().unwrap().unwrap();

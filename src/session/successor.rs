@@ -41,11 +41,11 @@ pub(super) fn find_successor(store: &Store, session: &Session, index: &Index) ->
         let row = other.record.as_ref().and_then(|row| row.raw.get("previousSessionId"));
         row.and_then(Value::as_str).is_some_and(|id| id.to_string_lossy() == session.id)
     };
-    let found = |other: &Session, started: f64, told: bool| Successor {
+    let found = |other: &Session, started: f64, reported: bool| Successor {
         key: other.key.clone(),
         id: other.id.clone(),
         started_ms: started,
-        named_by_row: told,
+        named_by_row: reported,
     };
     if let Some(other) = others().find(before) {
         return Some(found(other, began(other), true));

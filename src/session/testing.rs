@@ -72,7 +72,7 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
     let context = build_context(&index, &tree, &Leaf::Own);
     let context_throws = context.is_err();
     let context = context.unwrap_or_default();
-    let inspection = LoadedSession {
+    let session = LoadedSession {
         item: item(),
         source,
         context_throws,
@@ -105,15 +105,15 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
         successor: None,
         extends_epoch: None,
     };
-    let overflows = find_overflows(&inspection.overflow_scope());
-    let mut counted = LoadedSession { overflows: overflows.into(), ..inspection };
+    let overflows = find_overflows(&session.overflow_scope());
+    let mut counted = LoadedSession { overflows: overflows.into(), ..session };
     counted.next_prompt = Arc::new(NextPrompt::from_counts(&counted.prompt_counts()));
     counted
 }
 
 /// The plan of these settings with the gate open.
-pub(crate) fn prune_plan(inspection: &LoadedSession, settings: &PruneSettings) -> Plan {
-    inspection
+pub(crate) fn prune_plan(session: &LoadedSession, settings: &PruneSettings) -> Plan {
+    session
         .plan(&PolicySettings::pruning_only(settings.clone()), Gate::Open { idle_ms: 1e9 })
         .expect("these messages can be measured")
 }

@@ -59,8 +59,8 @@ pub(super) fn title(source: &Source, index: &Index) -> Option<String> {
 
 /// The first words of the first user message. One that is all envelope gives its mark.
 fn first_user_words(source: &Source, index: &Index) -> Option<String> {
-    let asked = index.iter().find(|(_, entry)| entry.role() == Some(Role::User))?.0;
-    let message = body::read_message(source, index, asked).ok().flatten()?;
+    let requested = index.iter().find(|(_, entry)| entry.role() == Some(Role::User))?.0;
+    let message = body::read_message(source, index, requested).ok().flatten()?;
     let texts: Vec<String> = content_texts(message.get("content")).map(title_words).collect();
     let opened: Vec<_> = texts.iter().map(|text| unwrap_message(text)).collect();
     let mark = opened.iter().find_map(UnwrappedMessage::mark_prefix);

@@ -62,9 +62,9 @@ impl SessionUsage {
 }
 
 /// What a whole transcript tells of its costs.
-pub fn session_usage(inspection: &LoadedSession) -> SessionUsage {
-    let index = &*inspection.index;
-    let prices = PriceCache::new(inspection);
+pub fn session_usage(session: &LoadedSession) -> SessionUsage {
+    let index = &*session.index;
+    let prices = PriceCache::new(session);
     let copies = copied_in_file(index);
     let answers: Vec<(EntryIx, Usage)> = index
         .iter()
@@ -91,20 +91,20 @@ pub fn session_usage(inspection: &LoadedSession) -> SessionUsage {
 
 /// The list prices of the models of a transcript.
 pub(crate) struct PriceCache<'a> {
-    inspection: &'a LoadedSession,
+    session: &'a LoadedSession,
     prices: HashMap<(ValueIx, ValueIx), Option<Price>>,
 }
 
 impl<'a> PriceCache<'a> {
-    pub(crate) fn new(inspection: &'a LoadedSession) -> Self {
-        let entries = inspection.index.iter().map(|(ix, _)| ix);
-        Self { inspection, prices: list_prices(inspection, entries) }
+    pub(crate) fn new(session: &'a LoadedSession) -> Self {
+        let entries = session.index.iter().map(|(ix, _)| ix);
+        Self { session, prices: list_prices(session, entries) }
     }
 
     /// The list price of the model that an entry names, else that of the session's model.
     pub(crate) fn price_of(&self, ix: EntryIx) -> Option<Price> {
-        let model = self.inspection.index.entry(ix).model;
-        model.map_or(self.inspection.price, |model| self.prices.get(&model).copied().flatten())
+        let model = self.session.index.entry(ix).model;
+        model.map_or(self.session.price, |model| self.prices.get(&model).copied().flatten())
     }
 }
 

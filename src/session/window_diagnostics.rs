@@ -57,29 +57,29 @@ impl LoadedSession {
 }
 
 /// Findings about the window: too small, or told differently elsewhere.
-pub(super) fn collect(inspection: &LoadedSession) -> Vec<Diagnostic> {
-    if !inspection.limits.is_gateway_run {
+pub(super) fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
+    if !session.limits.is_gateway_run {
         return Vec::new();
     }
-    guard_diagnostic(inspection)
+    guard_diagnostic(session)
         .into_iter()
-        .chain(status_window_diagnostic(inspection))
-        .chain(stored_window_diagnostic(inspection))
+        .chain(status_window_diagnostic(session))
+        .chain(stored_window_diagnostic(session))
         .collect()
 }
 
-fn diagnostic(inspection: &LoadedSession, severity: Severity, what: String, next: &str) -> Diagnostic {
-    Diagnostic::new(&*inspection.index.path, severity, what, next).about(inspection.item.key.0.as_str())
+fn diagnostic(session: &LoadedSession, severity: Severity, what: String, next: &str) -> Diagnostic {
+    Diagnostic::new(&*session.index.path, severity, what, next).about(session.item.key.0.as_str())
 }
 
 /// The gateway warns of the window, or refuses the model (compaction 7.2).
-fn guard_diagnostic(inspection: &LoadedSession) -> Option<Diagnostic> {
-    let guard = inspection.window_guard();
-    let log = guard.log_line(&inspection.provider, &inspection.model)?;
-    let newest = inspection.ruleset.id == Ruleset::V2026_9_2;
-    let error = guard.error().map(|error| {
-        if newest { too_small_text(inspection.window, &inspection.window_verdict()) } else { error }
-    });
+fn guard_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
+    let guard = session.window_guard();
+    let log = guard.log_line(&session.provider, &session.model)?;
+    let newest = session.ruleset.id == Ruleset::V2026_9_2;
+    let error = guard
+        .error()
+        .map(|error| if newest { too_small_text(session.window, &session.window_verdict()) } else { error });
     let (what, next) = match error {
         Some(error) => (
             format!("the gateway refuses to run: {error}"),
@@ -94,18 +94,18 @@ fn guard_diagnostic(inspection: &LoadedSession) -> Option<Diagnostic> {
             "Of so small a window the reserve of a compaction leaves little or nothing: look at compaction.reserveTokensFloor.",
         ),
     };
-    Some(diagnostic(inspection, Severity::Warning, what, next))
+    Some(diagnostic(session, Severity::Warning, what, next))
 }
 
 /// The status line promises another window than the runtime compacts by (compaction 7.6, 2.8).
-fn status_window_diagnostic(inspection: &LoadedSession) -> Option<Diagnostic> {
-    let (shown, used) = (inspection.limits.status_window, inspection.limits.runtime_window);
+fn status_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
+    let (shown, used) = (session.limits.status_window, session.limits.runtime_window);
     let what = format!(
         "the status line shows a window of {}, but the runtime compacts by {}",
         format_count(shown),
         format_count(used)
     );
-    let next = match inspection.limits.status_window_source {
+    let next = match session.limits.status_window_source {
         StatusWindowSource::Long => {
             "The parameter context1m changes what is shown only: set contextWindow of the model in models.providers to what it really takes."
         }
@@ -119,14 +119,13 @@ fn status_window_diagnostic(inspection: &LoadedSession) -> Option<Diagnostic> {
             "The status line falls back on the default; contextWindow of the model in models.providers says less."
         }
     };
-    (shown > used && !inspection.model.is_empty())
-        .then(|| diagnostic(inspection, Severity::Warning, what, next))
+    (shown > used && !session.model.is_empty()).then(|| diagnostic(session, Severity::Warning, what, next))
 }
 
 /// The row keeps another window than the one its next run goes by (compaction 7.7).
-fn stored_window_diagnostic(inspection: &LoadedSession) -> Option<Diagnostic> {
-    let (stored, used) = (inspection.limits.stored_totals.context_tokens?, inspection.window.tokens);
-    let next_stored = inspection.limits.stored_window;
+fn stored_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
+    let (stored, used) = (session.limits.stored_totals.context_tokens?, session.window.tokens);
+    let next_stored = session.limits.stored_window;
     let again = if next_stored == stored { ", and stores it again" } else { "" };
     let what = format!(
         "its row says contextTokens {}, but the next run goes by {}{again}",
@@ -135,7 +134,7 @@ fn stored_window_diagnostic(inspection: &LoadedSession) -> Option<Diagnostic> {
     );
     let next =
         "The share of the window that lists show comes from the row; rules go by the window of the run.";
-    (stored != used).then(|| diagnostic(inspection, Severity::Note, what, next))
+    (stored != used).then(|| diagnostic(session, Severity::Note, what, next))
 }
 
 #[cfg(test)]
@@ -144,9 +143,9 @@ mod tests {
     use crate::session::testing::{loaded_session, transcript, user};
 
     fn found(change: fn(&mut LoadedSession)) -> Vec<(Severity, String)> {
-        let mut inspection = loaded_session(&transcript(&[user("x")]), 200_000.0);
-        change(&mut inspection);
-        collect(&inspection).into_iter().map(|finding| (finding.severity, finding.message)).collect()
+        let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
+        change(&mut session);
+        collect(&session).into_iter().map(|finding| (finding.severity, finding.message)).collect()
     }
 
     #[test]
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_window_is_told_in_the_gateways_words() {
+    fn a_small_window_is_reported_in_the_gateways_words() {
         let warned = found(|it| it.window.tokens = 20_000.0);
         let log = "the gateway warns: low context window: anthropic/claude-opus-4-6 ctx=20000 (warn<32000) source=default";
         assert_eq!(warned, [(Severity::Warning, log.to_owned())]);
@@ -164,11 +163,11 @@ mod tests {
     }
 
     #[test]
-    fn a_status_line_that_promises_a_million_is_told() {
-        let said = found(|it| it.limits.status_window = 1_048_576.0);
-        assert_eq!(said.len(), 1);
+    fn a_status_line_that_promises_a_million_is_reported() {
+        let message = found(|it| it.limits.status_window = 1_048_576.0);
+        assert_eq!(message.len(), 1);
         assert!(
-            said[0]
+            message[0]
                 .1
                 .replace('\u{a0}', " ")
                 .contains("window of 1 048 576, but the runtime compacts by 200 000")
@@ -201,13 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_keeps_another_window_is_told_and_pi_has_no_such_row() {
-        let said = found(|it| {
+    fn a_row_that_keeps_another_window_is_reported_and_pi_has_no_such_row() {
+        let message = found(|it| {
             it.limits.stored_totals.context_tokens = Some(100_000.0);
             it.limits.stored_window = 100_000.0;
         });
-        assert_eq!(said.len(), 1);
-        assert!(said[0].1.ends_with("and stores it again"));
+        assert_eq!(message.len(), 1);
+        assert!(message[0].1.ends_with("and stores it again"));
         let pi = found(|it| {
             it.limits.is_gateway_run = false;
             it.window.tokens = 8_000.0;

@@ -72,8 +72,8 @@ impl AlignedBuffer {
     /// # Errors
     /// The system's read error.
     pub(crate) fn read_more(&mut self, source: &Source, end: u64) -> io::Result<usize> {
-        let held = self.len();
-        let next = self.file_offset + held as u64;
+        let len = self.len();
+        let next = self.file_offset + len as u64;
         let wanted = end.saturating_sub(next) as usize;
         self.reserve(wanted);
         let mut filled = 0;
@@ -91,16 +91,16 @@ impl AlignedBuffer {
 
     /// Reserves space for `wanted` more bytes and aligns all bytes as in the file.
     fn reserve(&mut self, wanted: usize) {
-        let held = self.len();
-        let needed = held + wanted + CACHE_LINE_BYTES;
+        let len = self.len();
+        let needed = len + wanted + CACHE_LINE_BYTES;
         if self.buffer.len() < needed {
             self.buffer.resize(needed, 0);
         }
         let from = (self.file_offset as usize).wrapping_sub(self.buffer.as_ptr().addr()) % CACHE_LINE_BYTES;
-        if held > 0 && from != self.start {
+        if len > 0 && from != self.start {
             self.buffer.copy_within(self.start..self.end, from);
         }
-        (self.start, self.end) = (from, from + held);
+        (self.start, self.end) = (from, from + len);
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_stretch_is_what_stands_in_the_file_and_lies_as_it_lies_there(
+        fn a_stretch_is_what_is_in_the_file_and_lies_as_it_lies_there(
             reads in proptest::collection::vec((0..9_000_u64, 0..3_000_u64, 0..3_000_u64, 0..4_000_usize), 1..8),
         ) {
             let bytes: Vec<u8> = (0..10_000_u32).map(|at| (at % 251) as u8).collect();

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_import_moved_aside_is_told_by_its_end() {
+    fn what_an_import_moved_aside_is_known_by_its_end() {
         let moved = |name: &str| match classify(name) {
             FileKind::MovedAside(original) => original.to_owned(),
             _ => String::new(),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_of_runs_is_no_transcript_whatever_stands_behind_its_name() {
+    fn a_recording_of_runs_is_no_transcript_whatever_is_behind_its_name() {
         for name in [
             "a.trajectory.jsonl",
             "a-topic-5.trajectory.jsonl",
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_told_by_their_names() {
+    fn files_are_known_by_their_names() {
         assert_eq!(classify("a.jsonl"), FileKind::Transcript);
         assert_eq!(classify("sessions.json"), FileKind::StoreFile);
         assert_eq!(classify("a.jsonl.lock"), FileKind::Lock("a.jsonl"));

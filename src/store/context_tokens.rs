@@ -26,9 +26,10 @@ impl ContextTokens {
     /// Returns the reported total of the whole context, as gateways since 2026.7.1 write it (releases R21); else
     /// `totalTokens` when truthy; else the sum of the four components, NaN when one is missing.
     pub fn from_usage<'a>(usage: impl Json<'a>) -> Self {
-        let told = usage.get("contextUsage");
-        let told = told.filter(|told| told.get("state").is_some_and(|state| state.str_is("available")));
-        if let Some(number) = told.and_then(|told| told.get("totalTokens")?.as_f64()) {
+        let reported = usage.get("contextUsage");
+        let reported =
+            reported.filter(|reported| reported.get("state").is_some_and(|state| state.str_is("available")));
+        if let Some(number) = reported.and_then(|reported| reported.get("totalTokens")?.as_f64()) {
             return Self { count: number, is_text_sum: false, is_reported_total: true };
         }
         let total = usage.get("totalTokens");

@@ -111,13 +111,13 @@ struct DiscoveryInputs<'a> {
     sizes: &'a SizeCache,
 }
 
-fn discover_at(path: Option<&Path>, around: &DiscoveryInputs<'_>) -> Store {
-    let env = around.env;
+fn discover_at(path: Option<&Path>, invocation: &DiscoveryInputs<'_>) -> Store {
+    let env = invocation.env;
     let Some(path) = path else {
         let state = state_dir(env).path;
         let config = GatewayConfig::load(config_path(env, &state).as_deref(), env, &state);
         return if state.is_dir() {
-            discover_gateway(PathKind::StateDir(state.clone()), state, config, around, None)
+            discover_gateway(PathKind::StateDir(state.clone()), state, config, invocation, None)
         } else {
             store_of_nothing(state, config)
         };
@@ -128,13 +128,13 @@ fn discover_at(path: Option<&Path>, around: &DiscoveryInputs<'_>) -> Store {
     match classify_path(&path) {
         PathKind::StateDir(state) => {
             let config = config_of(&state);
-            discover_gateway(PathKind::StateDir(state.clone()), state, config, around, None)
+            discover_gateway(PathKind::StateDir(state.clone()), state, config, invocation, None)
         }
         PathKind::SessionsDir(dir) => {
-            discover_agent(PathKind::SessionsDir(dir.clone()), &dir.join("sessions.json"), around)
+            discover_agent(PathKind::SessionsDir(dir.clone()), &dir.join("sessions.json"), invocation)
         }
-        PathKind::StoreFile(file) => discover_agent(PathKind::StoreFile(file.clone()), &file, around),
-        PathKind::Transcript(file) => discover_transcript(&file, around),
+        PathKind::StoreFile(file) => discover_agent(PathKind::StoreFile(file.clone()), &file, invocation),
+        PathKind::Transcript(file) => discover_transcript(&file, invocation),
         PathKind::PiAgentDir(dir) => {
             let list =
                 |dir: &Path, findings: &mut Vec<Diagnostic>| pi::list_agent_dir_sessions(dir, env, findings);
@@ -146,13 +146,13 @@ fn discover_at(path: Option<&Path>, around: &DiscoveryInputs<'_>) -> Store {
         PathKind::Database(file) if sqlite::version_without_sessions(&file).is_some() => {
             let dir = sqlite::artifact_dir(&file);
             let mut store =
-                discover_agent(PathKind::SessionsDir(dir.clone()), &dir.join(STORE_FILE_NAME), around);
+                discover_agent(PathKind::SessionsDir(dir.clone()), &dir.join(STORE_FILE_NAME), invocation);
             if store.diagnostics.iter().all(|finding| finding.path != file) {
                 store.diagnostics.extend(no_sessions_diagnostic(&file));
             }
             store
         }
-        PathKind::Database(file) => discover_database(&file, around),
+        PathKind::Database(file) => discover_database(&file, invocation),
         PathKind::Nothing(path) => store_of_nothing(path, GatewayConfig::empty()),
     }
 }
@@ -192,7 +192,7 @@ fn store_of_nothing(path: PathBuf, config: GatewayConfig) -> Store {
 }
 
 /// Lists one database, with its agent and state dir when it lies at the usual path.
-fn discover_database(file: &Path, around: &DiscoveryInputs<'_>) -> Store {
+fn discover_database(file: &Path, invocation: &DiscoveryInputs<'_>) -> Store {
     let own = file.parent().unwrap_or(Path::new("/"));
     let agent = own
         .parent()
@@ -201,9 +201,9 @@ fn discover_database(file: &Path, around: &DiscoveryInputs<'_>) -> Store {
     let name = agent
         .and_then(Path::file_name)
         .map_or_else(|| "main".into(), |name| name.to_string_lossy().into_owned());
-    let config = GatewayConfig::load(config_in(&state).as_deref(), around.env, &state);
+    let config = GatewayConfig::load(config_in(&state).as_deref(), invocation.env, &state);
     let mut store = empty_store(PathKind::Database(file.to_path_buf()), state, config);
-    add_databases(&mut store, &[(name, file.to_path_buf())], around.sizes);
+    add_databases(&mut store, &[(name, file.to_path_buf())], invocation.sizes);
     let mut owners: Vec<String> = store.sessions.iter().map(|session| session.agent.clone()).collect();
     owners.sort();
     owners.dedup();
@@ -334,21 +334,21 @@ fn agent_of_store_file(rows: &Path) -> (String, PathBuf) {
     }
 }
 
-fn discover_agent(shape: PathKind, rows: &Path, around: &DiscoveryInputs<'_>) -> Store {
+fn discover_agent(shape: PathKind, rows: &Path, invocation: &DiscoveryInputs<'_>) -> Store {
     let (agent, state) = agent_of_store_file(rows);
-    let config = GatewayConfig::load(config_in(&state).as_deref(), around.env, &state);
-    discover_gateway(shape, state, config, around, Some((agent, rows.to_path_buf())))
+    let config = GatewayConfig::load(config_in(&state).as_deref(), invocation.env, &state);
+    discover_gateway(shape, state, config, invocation, Some((agent, rows.to_path_buf())))
 }
 
 /// Lists a single transcript: the surrounding store supplies its record, configuration and ruleset, but none of its
 /// other sessions are listed.
-fn discover_transcript(file: &Path, around: &DiscoveryInputs<'_>) -> Store {
+fn discover_transcript(file: &Path, invocation: &DiscoveryInputs<'_>) -> Store {
     let shape = PathKind::Transcript(file.to_path_buf());
     if is_in_pi_dir(file) {
         return discover_pi(shape, file.parent().unwrap_or(file), |_, _| vec![pi::read_session(file)]);
     }
     let rows = find_store_file(file);
-    let mut store = discover_agent(shape, &rows, around);
+    let mut store = discover_agent(shape, &rows, invocation);
     let real = real_path(file);
     store
         .sessions
@@ -424,13 +424,14 @@ fn discover_gateway(
     shape: PathKind,
     state: PathBuf,
     config: GatewayConfig,
-    around: &DiscoveryInputs<'_>,
+    invocation: &DiscoveryInputs<'_>,
     only: Option<(String, PathBuf)>,
 ) -> Store {
     let mut store = empty_store(shape, state, config);
     store.agents = find_agents(&store.config, &store.state_dir, &mut store.diagnostics);
-    store.read_registries(around.env);
-    let all_databases = sqlite::find_databases(&store.config, around.env, &store.state_dir, &store.agents);
+    store.read_registries(invocation.env);
+    let all_databases =
+        sqlite::find_databases(&store.config, invocation.env, &store.state_dir, &store.agents);
     let files = match only {
         Some((agent, rows)) => {
             store.agents.retain(|own| own.id == agent);
@@ -441,7 +442,7 @@ fn discover_gateway(
         }
         None => find_store_files(
             &store.config,
-            around.env,
+            invocation.env,
             &store.state_dir,
             &store.agents,
             &mut store.diagnostics,
@@ -449,13 +450,13 @@ fn discover_gateway(
     };
     let databases = match &store.path_kind {
         PathKind::StoreFile(_) | PathKind::Transcript(_) => Vec::new(),
-        _ => sqlite::find_databases(&store.config, around.env, &store.state_dir, &store.agents),
+        _ => sqlite::find_databases(&store.config, invocation.env, &store.state_dir, &store.agents),
     };
-    add_databases(&mut store, &databases, around.sizes);
+    add_databases(&mut store, &databases, invocation.sizes);
     if store.databases.is_empty() {
         note_databases(&mut store, &all_databases);
     }
-    let ancient = legacy_sessions_dir(around.env);
+    let ancient = legacy_sessions_dir(invocation.env);
     let mut listings = BTreeMap::new();
     for (agent, rows) in &files {
         add_records(&mut store, &mut listings, agent, rows, &ancient);

@@ -146,7 +146,7 @@ fn a_transcript_alone_is_a_session() {
 }
 
 #[test]
-fn pi_directories_are_told_from_a_gateways() {
+fn pi_directories_are_distinguished_from_a_gateways() {
     let name = "2026-02-21T05-16-55-686Z_0f.jsonl";
     let inner = format!("agent/sessions/--w--/{name}");
     let made = Made::new(&[(&inner, &HEADER.replace("ID", "p1")), ("agent/auth.json", "secret")]);
@@ -247,7 +247,7 @@ fn an_agent_dir_that_is_a_link_to_another_agents_is_listed_once() {
 }
 
 #[test]
-fn an_empty_database_is_told_and_the_files_beside_it_are_listed() {
+fn an_empty_database_is_reported_and_the_files_beside_it_are_listed() {
     let made = Made::new(&[
         ("s/agents/main/agent/openclaw-agent.sqlite", ""),
         ("s/agents/main/sessions/x.jsonl", &HEADER.replace("ID", "x")),

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_row_tells_the_kind_where_the_key_does_not() {
+    fn the_row_shows_the_kind_where_the_key_does_not() {
         assert_eq!(session_kind("agent:main:twitch:x", Some("group")), SessionKind::Group);
         assert_eq!(session_kind("agent:main:twitch:x", Some("direct")), SessionKind::Direct);
         assert_eq!(session_kind("agent:main:main", Some("direct")), SessionKind::Main);

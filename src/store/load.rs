@@ -220,11 +220,11 @@ impl Loader<'_> {
             for line in &lines {
                 let bytes = piece.bytes_of(line);
                 let rename_hooks = self.index.migration_steps().1;
-                let said = match self.index.open_status {
+                let message = match self.index.open_status {
                     OpenStatus::Empty => None,
                     _ => scan_line(bytes, outline, rename_hooks),
                 };
-                self.push_line(said, bytes, piece.offset_of(line));
+                self.push_line(message, bytes, piece.offset_of(line));
             }
             piece.put_back(lines);
             self.save_rest(piece);
@@ -236,7 +236,12 @@ impl Loader<'_> {
     }
 
     /// Indexes the next line. `said` is `None` for a blank line, and for every line before the kind of file is known.
-    fn push_line(&mut self, said: Option<Result<ScannedLine, js::SyntaxError>>, bytes: &[u8], offset: u64) {
+    fn push_line(
+        &mut self,
+        message: Option<Result<ScannedLine, js::SyntaxError>>,
+        bytes: &[u8],
+        offset: u64,
+    ) {
         let Self { index, bad_line: bad, new_ids, .. } = self;
         index.line_count += 1;
         self.end = offset + bytes.len() as u64 + 1;
@@ -247,8 +252,8 @@ impl Loader<'_> {
         if let Some(bad) = bad.take() {
             index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error);
         }
-        let taken = match said {
-            Some(said) => said.map(|scanned| index.push_scanned(scanned, bytes, place, *new_ids)),
+        let taken = match message {
+            Some(message) => message.map(|scanned| index.push_scanned(scanned, bytes, place, *new_ids)),
             // The runtime trims the whole text before it splits it (store I1a), so only the first line may start, and
             // only the last line end, with white space that JSON does not allow.
             None => parse_line(bytes, effective_trim(index, bytes, Trim::Start))
@@ -268,8 +273,8 @@ impl Loader<'_> {
     fn push_chunk(&mut self, piece: &mut Chunk) {
         let mut lines = piece.take_lines();
         for line in &mut lines {
-            let said = line.scanned.take();
-            self.push_line(said, piece.bytes_of(line), piece.offset_of(line));
+            let message = line.scanned.take();
+            self.push_line(message, piece.bytes_of(line), piece.offset_of(line));
         }
         piece.put_back(lines);
         self.save_rest(piece);

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_skills_are_left_out_and_the_report_is_read_when_asked_for() {
+    fn the_skills_are_left_out_and_the_report_is_read_when_requested() {
         let json = r#"{"skillsSnapshot":{"prompt":"long"},"systemPromptReport":1,"zzz":2,"systemPromptReport":{"source":"run","skills":{"promptChars":7}}}"#;
         for row in
             [row(json), SessionRecord::from_text("agent:main:telegram:direct:42".into(), json).unwrap()]

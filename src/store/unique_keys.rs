@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_one_pi_session_are_told_apart() {
+    fn copies_of_one_pi_session_are_distinguished() {
         let header = "{\"type\":\"session\",\"version\":3,\"id\":\"x\",\"cwd\":\"/w\"}\n";
         let (_dir, store) = store(&[
             ("sessions/--w--/1_x.jsonl", header),

@@ -120,28 +120,28 @@ impl HttpSummarizer {
             .and_then(|value| wire::retry_after_ms(value.to_str().ok()?));
         let body = response.body_mut().with_config().limit(MAX_ERROR_BYTES).lossy_utf8(true).read_to_string();
         let mut what = format!("{} {}", status.as_u16(), status.canonical_reason().unwrap_or_default());
-        let said = wire::error_text(&body.unwrap_or_default());
-        if !said.is_empty() {
+        let message = wire::error_text(&body.unwrap_or_default());
+        if !message.is_empty() {
             what.push_str(": ");
-            what.push_str(&said);
+            what.push_str(&message);
         }
-        let told = self.error_message(what.trim());
+        let reported = self.error_message(what.trim());
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CallError::Permanent(match &self.key {
-                Some(key) => format!("{told}. Check the key in {}.", key.variable()),
-                None => format!("{told}. Name the variable with the key: key-env under [summarizer]."),
+                Some(key) => format!("{reported}. Check the key in {}.", key.variable()),
+                None => format!("{reported}. Name the variable with the key: key-env under [summarizer]."),
             }),
             StatusCode::NOT_FOUND | StatusCode::PAYMENT_REQUIRED => {
-                CallError::Permanent(format!("{told}. Check url and model under [summarizer]."))
+                CallError::Permanent(format!("{reported}. Check url and model under [summarizer]."))
             }
             _ if status.is_redirection() => CallError::Permanent(format!(
-                "{told}. It points elsewhere; set url under [summarizer] to that."
+                "{reported}. It points elsewhere; set url under [summarizer] to that."
             )),
             StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT => {
-                CallError::Transient { what: told, retry_after_ms }
+                CallError::Transient { what: reported, retry_after_ms }
             }
-            _ if status.is_server_error() => CallError::Transient { what: told, retry_after_ms },
-            _ => CallError::Refused(told),
+            _ if status.is_server_error() => CallError::Transient { what: reported, retry_after_ms },
+            _ => CallError::Refused(reported),
         }
     }
 

@@ -97,7 +97,7 @@ pub fn run(
 ) -> Result<Summary, SummaryError> {
     let window = if summarizer.accepts_any_length() { f64::INFINITY } else { job.window };
     let assumed = compact::assumed_summary_tokens(&[], job.reserve_tokens);
-    let of = compact::predict_calls_within(job, window, assumed).map_or(0, |told| told.calls.len());
+    let of = compact::predict_calls_within(job, window, assumed).map_or(0, |reported| reported.calls.len());
     let mut run = SummaryRun {
         summarizer,
         cancel,
@@ -212,8 +212,10 @@ impl SummaryRun<'_> {
                 self.refused_prompt = request.prompt().ok().map(|prompt| (prompt, why.clone()));
                 Err(AnswerFailure::Failed(why))
             }
-            CallError::Transient { what, retry_after_ms: Some(asked) } if asked > MAX_RETRY_AFTER_MS => {
-                let why = format!("{what}; it asks to wait {} s. Try again then.", asked.div_ceil(1000));
+            CallError::Transient { what, retry_after_ms: Some(requested) }
+                if requested > MAX_RETRY_AFTER_MS =>
+            {
+                let why = format!("{what}; it asks to wait {} s. Try again then.", requested.div_ceil(1000));
                 Err(self.abort(SummaryError::Failed { why, gateway_stores: None }))
             }
             CallError::Transient { what, .. } if attempts >= MAX_CALL_ATTEMPTS => {

@@ -38,9 +38,9 @@ impl Summarizer for Told {
 type Attempt = (usize, usize, u32);
 
 /// Runs a summary; returns its result and every attempt.
-fn made(job: &SummarySpec, told: &Told) -> (Result<Summary, SummaryError>, Vec<Attempt>) {
+fn made(job: &SummarySpec, reported: &Told) -> (Result<Summary, SummaryError>, Vec<Attempt>) {
     let mut seen = Vec::new();
-    let result = run(job, told, &CancelToken::new(), &mut |progress| {
+    let result = run(job, reported, &CancelToken::new(), &mut |progress| {
         assert_eq!(progress.wait_ms == 0, progress.attempt == 1);
         seen.push((progress.call, progress.total_calls, progress.attempt));
     });
@@ -48,10 +48,10 @@ fn made(job: &SummarySpec, told: &Told) -> (Result<Summary, SummaryError>, Vec<A
 }
 
 #[test]
-fn the_calls_made_are_the_calls_told() {
+fn the_calls_made_are_the_calls_reported() {
     let job = job(users(80, 4000));
     let (summary, seen) = made(&job, &Told::default());
-    let (summary, told) = (summary.unwrap(), predict_calls(&job, 1.0).unwrap());
+    let (summary, reported) = (summary.unwrap(), predict_calls(&job, 1.0).unwrap());
     assert_eq!(seen, [(1, 3, 1), (2, 3, 1), (3, 3, 1)]);
     assert_eq!(summary.text, "text");
     let shape = |call: &SummaryCallRecord| (call.messages, call.merges, call.attempts);
@@ -59,7 +59,7 @@ fn the_calls_made_are_the_calls_told() {
         summary.calls.iter().map(shape).collect::<Vec<_>>(),
         [(40, false, 1), (40, false, 1), (2, true, 1)]
     );
-    assert_eq!(summary.calls[0].estimated.input, told.calls[0].input_tokens);
+    assert_eq!(summary.calls[0].estimated.input, reported.calls[0].input_tokens);
 }
 
 #[test]
@@ -76,11 +76,11 @@ fn a_call_is_tried_three_times_and_then_left_to_the_fallbacks() {
 }
 
 #[test]
-fn a_wait_that_is_asked_for_is_waited_and_one_that_is_too_long_is_not() {
+fn a_wait_that_is_requested_is_waited_and_one_that_is_too_long_is_not() {
     let asking = |ms| CallError::Transient { what: "busy".to_owned(), retry_after_ms: Some(ms) };
     let mut waits = Vec::new();
-    let told = Told::new([asking(700)]);
-    run(&job(users(2, 400)), &told, &CancelToken::new(), &mut |progress| waits.push(progress.wait_ms))
+    let reported = Told::new([asking(700)]);
+    run(&job(users(2, 400)), &reported, &CancelToken::new(), &mut |progress| waits.push(progress.wait_ms))
         .unwrap();
     assert_eq!(waits.len(), 2);
     assert!(waits[1] >= 700, "{waits:?}");
@@ -90,7 +90,7 @@ fn a_wait_that_is_asked_for_is_waited_and_one_that_is_too_long_is_not() {
 }
 
 #[test]
-fn what_was_refused_is_not_asked_again_but_a_smaller_request_is() {
+fn what_was_refused_is_not_requested_again_but_a_smaller_request_is() {
     let refused = || CallError::Refused("too long".to_owned());
     let (none, seen) = made(&job(users(2, 400)), &Told::new([refused()]));
     assert!(matches!(none, Err(SummaryError::Failed { gateway_stores: Some(_), .. })), "{none:?}");
@@ -124,7 +124,7 @@ fn cancel_ends_before_during_and_between_calls() {
 }
 
 #[test]
-fn the_gateways_own_reasons_and_the_runtimes_failure_are_told() {
+fn the_gateways_own_reasons_and_the_runtimes_failure_are_reported() {
     let (none, _) = made(&job(Vec::new()), &Told::default());
     assert!(none.unwrap_err().to_string().ends_with("(compaction 5.1)"));
     let by_runtime = SummarySpec { mode: SummaryMode::Default, ..job(users(2, 4)) };

@@ -42,8 +42,8 @@ pub fn copied_in_file(index: &Index) -> HashSet<EntryIx> {
     let mut seen: HashTable<(u64, EntryIx)> = HashTable::new();
     let counted =
         |entry: &Entry| entry.message.and_then(|size| size.usage).is_some_and(|it| it.has_prompt_tokens());
-    let told = index.iter().filter(|(_, entry)| counted(entry));
-    let alike = told.filter_map(|(ix, entry)| Some((ix, AnswerKey::from_entry(entry)?)));
+    let reported = index.iter().filter(|(_, entry)| counted(entry));
+    let alike = reported.filter_map(|(ix, entry)| Some((ix, AnswerKey::from_entry(entry)?)));
     let is_copy = |(ix, likeness): &(EntryIx, AnswerKey)| {
         let hash = hasher.hash_one(likeness);
         let is_like = |(known, other): &(u64, EntryIx)| {

@@ -53,10 +53,10 @@ pub fn unwrap_message(text: &str) -> UnwrappedMessage<'_> {
         }
         rest = after.trim_start();
     }
-    let said = trailer::strip_trailer(trailer::strip_context(rest), &mut marks);
+    let message = trailer::strip_trailer(trailer::strip_context(rest), &mut marks);
     let marks = marks.into_words();
-    let is_bare = said.len() == text.trim().len() || (said.is_empty() && marks.is_empty());
-    UnwrappedMessage { marks, text: if is_bare { text } else { said } }
+    let is_bare = message.len() == text.trim().len() || (message.is_empty() && marks.is_empty());
+    UnwrappedMessage { marks, text: if is_bare { text } else { message } }
 }
 
 #[cfg(test)]

@@ -246,9 +246,9 @@ impl Tree {
 }
 
 /// Maps ids to entries; for duplicate ids the last one wins.
-fn index_by_id(index: &Index, told: impl Iterator<Item = (IdIx, EntryIx)>) -> Vec<Option<EntryIx>> {
+fn index_by_id(index: &Index, reported: impl Iterator<Item = (IdIx, EntryIx)>) -> Vec<Option<EntryIx>> {
     let mut entries = vec![None; index.ids.len()];
-    told.for_each(|(id, ix)| entries[id.index()] = Some(ix));
+    reported.for_each(|(id, ix)| entries[id.index()] = Some(ix));
     entries
 }
 
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_is_cut_and_told() {
+    fn a_cycle_is_cut_and_reported() {
         let index = index(&[
             r#"{"type":"custom","id":"a","parentId":"b"}"#,
             r#"{"type":"custom","id":"b","parentId":"a"}"#,

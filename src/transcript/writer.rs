@@ -100,7 +100,7 @@ mod tests {
     const EDIT: &str = r#"{"type":"context_edit","id":"b","targetId":"u","replacement":null}"#;
 
     #[test]
-    fn an_entry_tells_the_first_pi_that_writes_it() {
+    fn an_entry_shows_the_first_pi_that_writes_it() {
         for (line, since) in [
             (EDIT, [0, 87, 0]),
             (r#"{"type":"usage","id":"a","kind":"cache_warm"}"#, [0, 86, 0]),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_alone_tells_a_pi_that_keeps_no_system_messages_once_something_is_answered() {
+    fn an_id_alone_shows_a_pi_that_keeps_no_system_messages_once_something_is_answered() {
         assert_eq!(mark(UUID_7, &[USER]).unwrap().ruleset, Ruleset::Pi1_5);
         assert_eq!(mark(UUID_7, &[USER, ANSWER]).unwrap().ruleset, Ruleset::Pi0_84_4);
         assert_eq!(mark(UUID_7, &[SYSTEM, USER, ANSWER]).unwrap().ruleset, Ruleset::Pi1_5);

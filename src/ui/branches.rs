@@ -144,14 +144,14 @@ pub(super) fn draw_comparison(
         Some(Err(error)) => return note(theme, "They cannot be compared", error, area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
-    let Some(inspection) = app.displayed_session() else { return };
+    let Some(session) = app.displayed_session() else { return };
     let parting = view.fork_point.map_or_else(
         || "nothing in common".to_owned(),
         |entry| {
             format!(
                 "{} in common, up to {}",
                 pluralised(view.shared_entries as u64, "entry"),
-                inspection.index.display_id(entry)
+                session.index.display_id(entry)
             )
         },
     );
@@ -170,7 +170,7 @@ pub(super) fn draw_comparison(
         if at == screen.scroll.cursor {
             frame_box::selected(theme, buf, line, theme.background(BackgroundRole::Selected));
         }
-        message(theme, inspection, row, line, buf);
+        message(theme, session, row, line, buf);
     }
     scrollbar(theme, buf, list, screen.scroll.top, rows.len());
 }
@@ -227,11 +227,11 @@ fn style(theme: &Theme, change: MessageChange) -> Style {
     })
 }
 
-fn message(theme: &Theme, inspection: &LoadedSession, row: &ComparedMessage, line: Rect, buf: &mut Buffer) {
+fn message(theme: &Theme, session: &LoadedSession, row: &ComparedMessage, line: Rect, buf: &mut Buffer) {
     let (x, end) = (line.x + 2, line.right().saturating_sub(1));
     put(buf, (x, line.y), end, row.change.sign(), style(theme, row.change));
     let after = put(buf, (x + 2, line.y), x + NAME_WIDTH - 1, row.role.as_str(), theme.style(Role::Text));
-    let tool = row.tool(&inspection.index).unwrap_or_default();
+    let tool = row.tool(&session.index).unwrap_or_default();
     put(buf, (after + 1, line.y), x + NAME_WIDTH - 1, &tool, theme.style(Role::Muted));
     let columns = [x + NAME_WIDTH, x + NAME_WIDTH + SIDE_WIDTH];
     for ((entry, tokens), from) in row.entries.iter().zip(row.tokens).zip(columns) {
@@ -241,10 +241,10 @@ fn message(theme: &Theme, inspection: &LoadedSession, row: &ComparedMessage, lin
         let tokens = estimate(tokens);
         let name_to = to.saturating_sub(text::width(&tokens) as u16 + 2);
         if name_to < from + SHORT_ID {
-            put(buf, (from, line.y), to, &inspection.index.display_id(*entry), theme.style(Role::Muted));
+            put(buf, (from, line.y), to, &session.index.display_id(*entry), theme.style(Role::Muted));
             continue;
         }
-        put(buf, (from, line.y), name_to, &inspection.index.display_id(*entry), theme.style(Role::Muted));
+        put(buf, (from, line.y), name_to, &session.index.display_id(*entry), theme.style(Role::Muted));
         put_right(buf, line.y, name_to, to, &[Span::styled(tokens, theme.style(Role::Text))]);
     }
 }

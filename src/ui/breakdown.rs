@@ -48,7 +48,7 @@ struct View<'a> {
 pub(super) fn draw(app: &App, theme: &Theme, screen: &BreakdownScreen, buf: &mut Buffer) {
     let area = app.breakdown_area();
     clear(theme, buf, area);
-    let window = app.displayed_session().map_or(0, |inspection| inspection.window.tokens.max(0.0) as u64);
+    let window = app.displayed_session().map_or(0, |session| session.window.tokens.max(0.0) as u64);
     heading(theme, screen, window, area, buf);
     let view = View {
         theme,
@@ -139,8 +139,8 @@ impl View<'_> {
         let style = if self.theme.uses_letters() {
             self.theme.bold(Role::Text)
         } else {
-            let (ground, ink) = self.theme.part_colours(part, false);
-            Style::new().fg(ink).bg(ground)
+            let (background, ink) = self.theme.part_colours(part, false);
+            Style::new().fg(ink).bg(background)
         };
         Span::styled(part.letter().to_string(), style)
     }

@@ -139,7 +139,7 @@ fn facts_column(app: &App, theme: &Theme, message: &MessageText, area: Rect, buf
     let mut column = Column { area: inner, y: inner.y, buf };
     column_title(theme, message, &mut column);
     if let Some(verdict) = app.fate_summary(message) {
-        let window = app.displayed_session().map_or(0, |inspection| inspection.window.tokens as u64);
+        let window = app.displayed_session().map_or(0, |session| session.window.tokens as u64);
         column_verdict(app, theme, &verdict, window, &mut column);
     }
     for (name, value) in &message.facts {

@@ -44,7 +44,7 @@ pub(super) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &m
 
 /// Describes a session without diagnostics; unreadable lines are still mentioned.
 fn no_diagnostics_text(app: &App) -> String {
-    let bad = app.displayed_session().map_or(0, |inspection| inspection.index.bad_lines);
+    let bad = app.displayed_session().map_or(0, |session| session.index.bad_lines);
     let damaged =
         app.listing.iter().flat_map(|listing| &listing.items).filter(|item| item.has(Mark::Damaged));
     match (bad, damaged.count() as u64) {

@@ -76,8 +76,8 @@ pub(super) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &mut Buf
 }
 
 /// Whether the session is in a database, which clawscope never writes (sqlite J3).
-fn is_in_database(inspection: &LoadedSession) -> bool {
-    database_of(inspection.source.path()).is_some()
+fn is_in_database(session: &LoadedSession) -> bool {
+    database_of(session.source.path()).is_some()
 }
 
 fn title(dialog: &WriteDialog) -> &'static str {
@@ -189,11 +189,11 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn lines(&self, dialog: &'a WriteDialog) -> Vec<DialogLine<'a>> {
-        let inspection = match &dialog.write {
+        let session = match &dialog.write {
             PendingWrite::Commit { session: inspection, .. }
             | PendingWrite::Undo { session: inspection, .. } => inspection,
         };
-        let mut lines = vec![self.field("session", inspection.item.key.0.clone())];
+        let mut lines = vec![self.field("session", session.item.key.0.clone())];
         match &dialog.stage {
             WriteStage::Waiting => {
                 lines.extend([
@@ -212,7 +212,7 @@ impl<'a> Builder<'a> {
                 lines.extend([DialogLine::Blank, self.text_line("Writing…", Role::Bright)]);
             }
             WriteStage::Summarising(stage) => lines.extend(self.summarising(stage)),
-            WriteStage::Confirming(preview) => lines.extend(self.confirmation(dialog, preview, inspection)),
+            WriteStage::Confirming(preview) => lines.extend(self.confirmation(dialog, preview, session)),
             WriteStage::SummaryFailed(why) => {
                 lines.extend(self.refused(why));
                 lines.extend(self.keys(&[(Action::No, "close")]));
@@ -220,12 +220,12 @@ impl<'a> Builder<'a> {
             WriteStage::Refused(reason) => {
                 lines.extend(self.refused(reason));
                 let (is_commit, in_database) = match &dialog.write {
-                    PendingWrite::Commit { session: inspection, .. } => (true, is_in_database(inspection)),
-                    PendingWrite::Undo { session: inspection, .. } => (false, is_in_database(inspection)),
+                    PendingWrite::Commit { session, .. } => (true, is_in_database(session)),
+                    PendingWrite::Undo { session, .. } => (false, is_in_database(session)),
                 };
                 // Reload never opens a database for writing.
                 let instead = match (in_database, is_commit) {
-                    _ if inspection.unfinished_commit.is_some() => {
+                    _ if session.unfinished_commit.is_some() => {
                         Some((Action::Repair, "settle what was broken off"))
                     }
                     (true, true) => Some((Action::CopyPatch, "copy the patch")),
@@ -243,17 +243,17 @@ impl<'a> Builder<'a> {
         &self,
         dialog: &'a WriteDialog,
         preview: &'a WritePreview,
-        inspection: &LoadedSession,
+        session: &LoadedSession,
     ) -> Vec<DialogLine<'a>> {
         let mut lines = vec![self.file(preview)];
         let mut summary_at = None;
         if let PendingWrite::Commit { plan, summary: made, .. } = &dialog.write {
-            lines.extend(self.plan(inspection, plan));
+            lines.extend(self.plan(session, plan));
             summary_at = made.as_ref().map(|made| (lines.len(), made));
         }
         lines.extend(self.appends(dialog, preview));
         if let PendingWrite::Commit { plan, .. } = &dialog.write {
-            lines.extend(self.cost(inspection.cache_cost(plan, self.app.now_ms as f64).as_ref()));
+            lines.extend(self.cost(session.cache_cost(plan, self.app.now_ms as f64).as_ref()));
         }
         lines.extend(self.checks(preview));
         lines.extend(self.keys(&Self::offers(dialog, preview)));
@@ -262,8 +262,8 @@ impl<'a> Builder<'a> {
             let taken =
                 lines.iter().filter(|line| !matches!(line, DialogLine::Blank | DialogLine::Bar(..))).count()
                     + 2;
-            let told = self.summary_result(dialog, made, self.rows.saturating_sub(taken));
-            lines.splice(at..at, told);
+            let reported = self.summary_result(dialog, made, self.rows.saturating_sub(taken));
+            lines.splice(at..at, reported);
         }
         lines
     }
@@ -300,10 +300,10 @@ impl<'a> Builder<'a> {
         DialogLine::Field("file", vec![Span::styled(path, self.theme.style(Role::Text)), size])
     }
 
-    fn plan(&self, inspection: &LoadedSession, plan: &Plan) -> Vec<DialogLine<'a>> {
-        let (prompt, context) = (&inspection.next_prompt, &inspection.context);
+    fn plan(&self, session: &LoadedSession, plan: &Plan) -> Vec<DialogLine<'a>> {
+        let (prompt, context) = (&session.next_prompt, &session.context);
         let (now, after) = (prompt.total.tokens, prompt.budget_after(context, plan).total());
-        let window = inspection.window.tokens.max(0.0) as u64;
+        let window = session.window.tokens.max(0.0) as u64;
         let arrow = || self.muted(format!(" {} ", glyphs::ARROW));
         let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
         let plan_style = self.theme.bold(Role::Plan);

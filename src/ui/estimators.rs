@@ -97,8 +97,8 @@ impl Panel<'_> {
         let top = scroll.top.min(calls.len().saturating_sub(usize::from(list.height)));
         for (y, (at, call)) in (list.y..list.bottom()).zip(calls.iter().enumerate().skip(top)) {
             if at == scroll.cursor {
-                let ground = self.theme.background(BackgroundRole::Selected);
-                frame_box::selected(self.theme, buf, row_at(list, y), ground);
+                let background = self.theme.background(BackgroundRole::Selected);
+                frame_box::selected(self.theme, buf, row_at(list, y), background);
             }
             self.call_row(call, row_at(list, y), buf);
         }
@@ -107,14 +107,14 @@ impl Panel<'_> {
 }
 
 /// Returns the basis of the numbers; narrow screens show only the quality of the fit.
-fn notes(inspection: &LoadedSession, estimates: &Estimates, roomy: bool) -> Vec<String> {
+fn notes(session: &LoadedSession, estimates: &Estimates, roomy: bool) -> Vec<String> {
     let factors = description::describe_factors(estimates);
     if !roomy {
         return vec![factors];
     }
     let mut notes = vec![
         description::describe_fixed(estimates),
-        description::describe_tokenizer(estimates, inspection),
+        description::describe_tokenizer(estimates, session),
         factors,
     ];
     notes.extend(description::describe_confidence(estimates));

@@ -46,10 +46,8 @@ fn on_page<'a>(
     breadth: WidthClass,
 ) -> (Vec<Fact<'a>>, Vec<Fact<'a>>) {
     let roomy = breadth >= WidthClass::Medium;
-    let name = app
-        .displayed_session()
-        .map(|inspection| shown_name(&inspection.item, app.secrets))
-        .unwrap_or_default();
+    let name =
+        app.displayed_session().map(|session| shown_name(&session.item, app.secrets)).unwrap_or_default();
     let mut way = Vec::new();
     if roomy {
         way.extend([Span::styled("clawscope", theme.bold(Role::Bright)), Span::raw("   ")]);
@@ -73,12 +71,12 @@ fn on_page<'a>(
 /// Returns the header of a message on the full screen: breadcrumb and position.
 fn breadcrumbs<'a>(app: &'a App, theme: &Theme, breadth: WidthClass) -> (Vec<Fact<'a>>, Vec<Fact<'a>>) {
     let roomy = breadth >= WidthClass::Medium;
-    let Some(inspection) = app.displayed_session() else { return (program(app, theme), store(app, theme)) };
+    let Some(session) = app.displayed_session() else { return (program(app, theme), store(app, theme)) };
     let mut way = Vec::new();
     if roomy {
         way.extend([Span::styled("clawscope", theme.bold(Role::Bright)), Span::raw("   ")]);
     }
-    way.push(Span::styled(shown_name(&inspection.item, app.secrets), theme.style(Role::Text)));
+    way.push(Span::styled(shown_name(&session.item, app.secrets), theme.style(Role::Text)));
     if let Some(message) = &app.message.text {
         let (tool, words) = &message.title;
         way.push(Span::styled(if roomy { "  ›  " } else { " › " }, theme.style(Role::Muted)));
@@ -86,7 +84,7 @@ fn breadcrumbs<'a>(app: &'a App, theme: &Theme, breadth: WidthClass) -> (Vec<Fac
         way.push(Span::styled(words.as_str(), theme.bold(Role::Bright)));
     }
     let mut right: Vec<Fact<'a>> =
-        ranks(app, inspection).into_iter().map(|rank| rank.spans(theme, roomy)).collect();
+        ranks(app, session).into_iter().map(|rank| rank.spans(theme, roomy)).collect();
     right.push(help(app, theme, if roomy { " help" } else { "" }));
     (vec![way], right)
 }
@@ -111,14 +109,14 @@ impl Rank {
 }
 
 /// Returns the position of the message on the path, and among the messages with the same fate.
-fn ranks(app: &App, inspection: &LoadedSession) -> Vec<Rank> {
+fn ranks(app: &App, session: &LoadedSession) -> Vec<Rank> {
     let Some(entry) = app.selected_entry() else { return Vec::new() };
-    let path = &inspection.context.path;
+    let path = &session.context.path;
     let on_path = path.iter().position(|ix| *ix == entry);
     let mut ranks: Vec<Rank> =
         on_path.map(|at| Rank { group: "entry", position: at + 1, count: path.len() }).into_iter().collect();
     let fated = app.plan.as_ref().and_then(|plan| {
-        let at = inspection.context.position(entry)?;
+        let at = session.context.position(entry)?;
         let fate = plan.fates().get(at).map(|message| message.fate).filter(|fate| fate.is_change())?;
         let before = plan.fates()[..=at].iter().filter(|message| message.fate == fate).count();
         Some(Rank { group: fate.word(), position: before, count: plan.count(fate) })
@@ -194,44 +192,44 @@ fn help<'a>(app: &App, theme: &Theme, words: &'a str) -> Fact<'a> {
 
 /// Returns the facts of narrow layouts, whose header replaces the session line.
 fn short_session<'a>(app: &'a App, theme: &Theme, breadth: WidthClass) -> Vec<Fact<'a>> {
-    let Some(inspection) = app.displayed_session() else { return program(app, theme) };
+    let Some(session) = app.displayed_session() else { return program(app, theme) };
     let mut facts =
-        vec![vec![Span::styled(shown_name(&inspection.item, app.secrets), theme.bold(Role::Bright))]];
+        vec![vec![Span::styled(shown_name(&session.item, app.secrets), theme.bold(Role::Bright))]];
     // Narrow layouts have no other line for the selected prompt.
     if app.target != Target::NextCall {
         facts.push(vec![Span::styled(app.target.label(), theme.style(Role::Plan))]);
         return facts;
     }
     if breadth == WidthClass::Narrow {
-        facts.push(vec![Span::styled(inspection.model.as_str(), theme.style(Role::Muted))]);
-        let window = Span::styled(window_text(inspection), theme.style(Role::Muted));
-        facts.push(vec![window, window_guard(inspection, theme)]);
+        facts.push(vec![Span::styled(session.model.as_str(), theme.style(Role::Muted))]);
+        let window = Span::styled(window_text(session), theme.style(Role::Muted));
+        facts.push(vec![window, window_guard(session, theme)]);
     }
     facts
 }
 
 fn short_state<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     let failed =
-        app.displayed_session().map(|inspection| failures(app, inspection, theme, true)).unwrap_or_default();
+        app.displayed_session().map(|session| failures(app, session, theme, true)).unwrap_or_default();
     let gone =
         app.source_status().map(|_| Span::styled("left", theme.style(Role::Warn))).into_iter().collect();
     vec![gone, failed, live_state(app, theme), help(app, theme, "")]
 }
 
 pub(super) fn session_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    let Some(inspection) = app.displayed_session() else { return };
+    let Some(session) = app.displayed_session() else { return };
     let end = area.right().saturating_sub(1);
-    let about = about(inspection, theme);
+    let about = about(session, theme);
     let mut right = vec![
         source_status(app, theme),
-        diagnostics(app, inspection, theme),
-        failures(app, inspection, theme, false),
-        last_call(app, inspection, theme),
+        diagnostics(app, session, theme),
+        failures(app, session, theme, false),
+        last_call(app, session, theme),
     ];
     // The window matters more than the time of the last call.
     let width = |facts: &[Fact]| {
-        let said = facts.iter().filter(|fact| !fact.is_empty());
-        said.map(|fact| spans_width(fact) + 3).sum::<u16>().saturating_sub(3)
+        let message = facts.iter().filter(|fact| !fact.is_empty());
+        message.map(|fact| spans_width(fact) + 3).sum::<u16>().saturating_sub(3)
     };
     if width(&about[..3]) + width(&right) + 4 > area.width {
         right.pop();
@@ -240,38 +238,38 @@ pub(super) fn session_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffe
     put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &about);
 }
 
-fn about<'a>(inspection: &'a LoadedSession, theme: &Theme) -> Vec<Fact<'a>> {
+fn about<'a>(session: &'a LoadedSession, theme: &Theme) -> Vec<Fact<'a>> {
     let muted = |text: String| Span::styled(text, theme.style(Role::Muted));
-    let assumed = inspection.is_window_assumed();
+    let assumed = session.is_window_assumed();
     let source_style = theme.style(if assumed { Role::Warn } else { Role::Muted });
-    let source = inspection.describe_window_source();
-    let refused = inspection
+    let source = session.describe_window_source();
+    let refused = session
         .smallest_refused_window()
         .map(|tokens| format!(" · provider refused at {}", grouped(tokens as i64)));
-    let compactions = inspection.item.compactions.unwrap_or(0);
+    let compactions = session.item.compactions.unwrap_or(0);
     vec![
-        vec![Span::styled(inspection.item.key.0.as_str(), theme.bold(Role::Bright))],
-        vec![muted(inspection.model.clone())],
+        vec![Span::styled(session.item.key.0.as_str(), theme.bold(Role::Bright))],
+        vec![muted(session.model.clone())],
         vec![
-            muted(format!("window {} ", window_text(inspection))),
+            muted(format!("window {} ", window_text(session))),
             Span::styled(format!("({source})"), source_style),
             Span::styled(refused.unwrap_or_default(), theme.style(Role::Warn)),
-            window_guard(inspection, theme),
+            window_guard(session, theme),
         ],
         if compactions > 0 { vec![muted(pluralised(compactions, "compaction"))] } else { Vec::new() },
     ]
 }
 
 /// Returns the gateway's verdict on a small window (compaction 7.2).
-fn window_guard<'a>(inspection: &LoadedSession, theme: &Theme) -> Span<'a> {
-    let guard = inspection.window_guard();
+fn window_guard<'a>(session: &LoadedSession, theme: &Theme) -> Span<'a> {
+    let guard = session.window_guard();
     let role = if guard.should_block { Role::Danger } else { Role::Warn };
     let word = guard.label().map(|word| format!(" {word}"));
     Span::styled(word.unwrap_or_default(), theme.style(role))
 }
 
-fn window_text(inspection: &LoadedSession) -> String {
-    round_thousands(inspection.window.tokens.max(0.0) as u64)
+fn window_text(session: &LoadedSession) -> String {
+    round_thousands(session.window.tokens.max(0.0) as u64)
 }
 
 /// Returns the change of a transcript that is no longer where it was read.
@@ -281,9 +279,9 @@ fn source_status<'a>(app: &App, theme: &Theme) -> Fact<'a> {
 }
 
 /// Returns the overflow mark and the number of failed calls on this path.
-fn failures<'a>(app: &App, inspection: &LoadedSession, theme: &Theme, short: bool) -> Fact<'a> {
+fn failures<'a>(app: &App, session: &LoadedSession, theme: &Theme, short: bool) -> Fact<'a> {
     let count = app.plan_totals.failed_calls;
-    let overflow = inspection.item.has(Mark::Overflow);
+    let overflow = session.item.has(Mark::Overflow);
     let words = match (overflow, count, short) {
         (false, 0, _) => return Vec::new(),
         (true, 0 | 1, _) => "overflow".to_owned(),
@@ -296,14 +294,14 @@ fn failures<'a>(app: &App, inspection: &LoadedSession, theme: &Theme, short: boo
 }
 
 /// Counts the diagnostics above the severity `Note`.
-fn diagnostics<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Fact<'a> {
+fn diagnostics<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Fact<'a> {
     let serious = |finding: &&crate::diagnostic::Diagnostic| finding.severity > Severity::Note;
     let found = app.transcript.iter().flat_map(|pane| &pane.findings);
     let count = found.filter(serious).count() as u64;
     let broken = app.listing.as_ref().is_some_and(|listing| listing.config_error.is_some());
-    let words = match inspection.index.bad_lines {
+    let words = match session.index.bad_lines {
         _ if broken => "config error: defaults in force".to_owned(),
-        _ if inspection.context_throws => "no context can be built".to_owned(),
+        _ if session.context_throws => "no context can be built".to_owned(),
         _ if count == 0 => return Vec::new(),
         0 => pluralised(count, "finding"),
         lines => format!("{} could not be read", pluralised(lines, "line")),
@@ -312,8 +310,8 @@ fn diagnostics<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Fact
     vec![Span::styled(format!("{key} {words}"), theme.style(Role::Warn))]
 }
 
-fn last_call<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Fact<'a> {
-    let at = inspection.last_call_ms.and_then(|at| time_of_day(at, app.now_ms));
+fn last_call<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Fact<'a> {
+    let at = session.last_call_ms.and_then(|at| time_of_day(at, app.now_ms));
     let words = at.map_or_else(|| "no call yet".to_owned(), |at| format!("last call {at}\u{a0}UTC"));
     vec![Span::styled(words, theme.style(Role::Muted))]
 }

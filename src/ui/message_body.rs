@@ -226,13 +226,13 @@ impl<'a> BodyPainter<'a> {
         at: Rect,
         buf: &mut Buffer,
     ) {
-        let ground = match piece.tone {
+        let background = match piece.tone {
             LineTone::Removed => Some(BackgroundRole::Removed),
             LineTone::Added => Some(BackgroundRole::Added),
             _ => None,
         };
-        if let Some(ground) = ground.filter(|_| self.shown.body.has_signs) {
-            apply_style(buf, at, self.theme.background(ground));
+        if let Some(background) = background.filter(|_| self.shown.body.has_signs) {
+            apply_style(buf, at, self.theme.background(background));
         }
         if sub == 0 {
             self.number(piece, at, buf);

@@ -65,7 +65,7 @@ pub(super) fn draw(app: &App, theme: &Theme, screen: &PoliciesScreen, buf: &mut 
         let row = row_at(area, y);
         match line {
             PoliciesLine::Moment(moment) => view.moment_heading(*moment, y == area.y + 1, row, buf),
-            PoliciesLine::Policy(step) => view.policy_row(*step, row, buf),
+            PoliciesLine::Policy(policy) => view.policy_row(*policy, row, buf),
             PoliciesLine::Total => view.total(row, buf),
         }
     }
@@ -83,7 +83,7 @@ fn heading(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
         spans.push(Span::styled(estimate(after), theme.bold(Role::Plan)));
     }
-    let window = app.displayed_session().map_or(0, |inspection| inspection.window.tokens.max(0.0) as u64);
+    let window = app.displayed_session().map_or(0, |session| session.window.tokens.max(0.0) as u64);
     if window > 0 {
         spans.push(Span::styled(format!(" of {}", round_thousands(window)), muted));
     }
@@ -109,14 +109,14 @@ impl View<'_> {
         }
     }
 
-    fn policy_row(&self, step: Policy, row: Rect, buf: &mut Buffer) {
+    fn policy_row(&self, policy: Policy, row: Rect, buf: &mut Buffer) {
         let (app, theme, y) = (self.app, self.theme, row.y);
-        let selected = self.screen.selected() == step;
+        let selected = self.screen.selected() == policy;
         if selected {
             frame_box::selected(theme, buf, row, theme.background(BackgroundRole::Selected));
         }
-        let on = app.tuning.is_policy_on(step);
-        let waits = app.waiting_policies.has(step);
+        let on = app.tuning.is_policy_on(policy);
+        let waits = app.waiting_policies.has(policy);
         let (sign, role) = match (on, waits) {
             (true, true) => (glyphs::ON, Role::Warn),
             (true, false) => (glyphs::ON, Role::Plan),
@@ -128,16 +128,16 @@ impl View<'_> {
             (false, true) => theme.style(Role::Text),
             (false, false) => theme.style(Role::Muted),
         };
-        put(buf, (row.x + NAME, y), row.right(), step.word(), style);
+        put(buf, (row.x + NAME, y), row.right(), policy.word(), style);
         let mut end = row.right().saturating_sub(1);
         if self.columns.rule {
-            let rule = Span::styled(words_of(step).1, theme.style(Role::Muted));
+            let rule = Span::styled(words_of(policy).1, theme.style(Role::Muted));
             end = put_right(buf, y, row.x + self.columns.effect, end, &[rule]).saturating_sub(2);
         }
-        let told = app.plan.as_ref().and_then(|plan| effect_of(plan, step)).filter(|_| on);
-        match told {
+        let reported = app.plan.as_ref().and_then(|plan| effect_of(plan, policy)).filter(|_| on);
+        match reported {
             Some(effect) => self.active_policy(effect, row, end, buf),
-            None => self.inactive_policy(step, on, row, end, buf),
+            None => self.inactive_policy(policy, on, row, end, buf),
         }
     }
 
@@ -161,15 +161,14 @@ impl View<'_> {
     }
 
     /// Draws a policy that is off, with its effect if it ran alone.
-    fn inactive_policy(&self, step: Policy, on: bool, row: Rect, end: u16, buf: &mut Buffer) {
+    fn inactive_policy(&self, policy: Policy, on: bool, row: Rect, end: u16, buf: &mut Buffer) {
         let (theme, y) = (self.theme, row.y);
         let muted = theme.style(Role::Muted);
         let at = (row.x + self.columns.effect, y);
-        let Some(effect) = self.screen.effect(step) else {
-            let looks = self
-                .app
-                .displayed_session()
-                .is_none_or(|open| step.needs_features(open.ruleset.id.rules()) || step == Policy::Compact);
+        let Some(effect) = self.screen.effect(policy) else {
+            let looks = self.app.displayed_session().is_none_or(|open| {
+                policy.needs_features(open.ruleset.id.rules()) || policy == Policy::Compact
+            });
             let words = match (looks, self.app.details_failed) {
                 (true, true) => "texts cannot be read",
                 (true, false) => "reading texts…",
@@ -275,6 +274,6 @@ impl View<'_> {
     }
 }
 
-fn effect_of(plan: &Plan, step: Policy) -> Option<&PolicyEffect> {
-    plan.effects.iter().find(|effect| effect.policy == step)
+fn effect_of(plan: &Plan, policy: Policy) -> Option<&PolicyEffect> {
+    plan.effects.iter().find(|effect| effect.policy == policy)
 }

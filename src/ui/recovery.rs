@@ -112,7 +112,7 @@ fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buf
     let x_words =
         if view.is_recorded() { put(buf, (x, area.y + 1), end, glyphs::ALERT, style) + 1 } else { x };
     put(buf, (x_words, area.y + 1), end, words, style);
-    let Some(inspection) = app.displayed_session() else { return };
+    let Some(session) = app.displayed_session() else { return };
     let muted = |text: String| vec![Span::styled(text, theme.style(Role::Muted))];
     let named = |name: &str, value: String| {
         vec![
@@ -123,11 +123,11 @@ fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buf
     let round = |tokens: f64| round_thousands(tokens.max(0.0) as u64);
     let mut facts = Vec::new();
     facts.extend(time_of_day(refusal.time_ms, app.now_ms).map(|at| muted(format!("{at}\u{a0}UTC"))));
-    facts.push(named("window", round(inspection.window.tokens)));
-    facts.push(named("compaction", inspection.limits.compaction_mode.as_str().to_owned()));
-    facts.push(named("reserve", round(inspection.configured_settings.compaction.reserve_tokens)));
-    facts.push(named("keeps", round(inspection.configured_settings.compaction.keep_recent_tokens)));
-    if let Some(lent) = borrowed_rules(inspection.ruleset.id) {
+    facts.push(named("window", round(session.window.tokens)));
+    facts.push(named("compaction", session.limits.compaction_mode.as_str().to_owned()));
+    facts.push(named("reserve", round(session.configured_settings.compaction.reserve_tokens)));
+    facts.push(named("keeps", round(session.configured_settings.compaction.keep_recent_tokens)));
+    if let Some(lent) = borrowed_rules(session.ruleset.id) {
         let words = format!("by the rules of {}", lent.ruleset.id());
         facts.insert(0, vec![Span::styled(words, theme.style(Role::Warn))]);
     }

@@ -18,8 +18,8 @@ pub(super) fn run_checks(
     prepared: &PreparedCommit,
     now_ms: i64,
 ) -> Vec<(CheckStatus, String)> {
-    let inspection = request.session;
-    let mut checks = vec![(CheckStatus::Passed, describe_unchanged(inspection))];
+    let session = request.session;
+    let mut checks = vec![(CheckStatus::Passed, describe_unchanged(session))];
     if prepared.kind == ReceiptKind::Commit {
         checks.push((CheckStatus::Passed, "tool calls paired".to_owned()));
     }
@@ -28,17 +28,17 @@ pub(super) fn run_checks(
         checks.push((CheckStatus::Passed, "sizes match the plan".to_owned()));
     }
     if let WriteAction::Commit { plan, .. } = &request.action {
-        checks.extend(rewrite_check(inspection, plan));
+        checks.extend(rewrite_check(session, plan));
         checks.extend(describe_lost_tail(plan).map(|words| (CheckStatus::Warning, words)));
     }
-    checks.push((CheckStatus::Warning, describe_live_writer(inspection)));
+    checks.push((CheckStatus::Warning, describe_live_writer(session)));
     checks.extend(prepared.warnings.iter().map(|warning| (CheckStatus::Warning, warning.clone())));
     checks
 }
 
 /// Preparing compares the file with what was read; the time is that of the last entry read.
-fn describe_unchanged(inspection: &LoadedSession) -> String {
-    let index = &inspection.index;
+fn describe_unchanged(session: &LoadedSession) -> String {
+    let index = &session.index;
     let last = index.last().map(|ix: EntryIx| index.entry(ix).time_ms).filter(|time| time.is_finite());
     let iso = last.map(|ms| js::iso_text(ms as i64));
     let clock = iso.as_deref().and_then(|iso| iso.get(11..19));
@@ -61,8 +61,8 @@ fn lock_check(path: &Path, now_ms: i64) -> (CheckStatus, String) {
 }
 
 /// What a program that has the session open makes of the branch (store P10, R7).
-fn describe_live_writer(inspection: &LoadedSession) -> String {
-    if inspection.item.kind == SessionKind::Pi.as_str() || inspection.ruleset.id.is_pi() {
+fn describe_live_writer(session: &LoadedSession) -> String {
+    if session.item.kind == SessionKind::Pi.as_str() || session.ruleset.id.is_pi() {
         "pi takes no lock: close it first, else it goes on with the branch it has, and what it writes next is last".to_owned()
     } else {
         "a gateway that runs sees the branch on its next call".to_owned()
@@ -70,11 +70,11 @@ fn describe_live_writer(inspection: &LoadedSession) -> String {
 }
 
 /// Where results are cut: what the gateway's own way of doing it would lose.
-fn rewrite_check(inspection: &LoadedSession, plan: &Plan) -> Option<(CheckStatus, String)> {
+fn rewrite_check(session: &LoadedSession, plan: &Plan) -> Option<(CheckStatus, String)> {
     if !plan.settings.enabled.has(Policy::Truncate) {
         return None;
     }
-    match find_rewrite_loss(inspection) {
+    match find_rewrite_loss(session) {
         Ok(loss) => loss.map(|loss| (CheckStatus::Passed, loss.description())),
         Err(error) => Some((
             CheckStatus::Warning,

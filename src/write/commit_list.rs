@@ -46,17 +46,17 @@ impl CommitRecord {
             (ReceiptKind::Undo, None) => "undo".to_owned(),
             (ReceiptKind::Commit, _) if receipt.policies.is_empty() => "commit".to_owned(),
             (ReceiptKind::Commit, _) => {
-                receipt.policies.iter().map(|step| step.name.as_str()).collect::<Vec<_>>().join(", ")
+                receipt.policies.iter().map(|policy| policy.name.as_str()).collect::<Vec<_>>().join(", ")
             }
         }
     }
 }
 
 /// Every commit and undo of a session, in the order they were made.
-pub fn list_commits(inspection: &LoadedSession) -> Result<Vec<CommitRecord>, BodyError> {
-    let (index, source) = (&inspection.index, &inspection.source);
+pub fn list_commits(session: &LoadedSession) -> Result<Vec<CommitRecord>, BodyError> {
+    let (index, source) = (&session.index, &session.source);
     let receipts = receipts(index, source)?;
-    let in_force = active_record_ids(index, &inspection.tree, source)?;
+    let in_force = active_record_ids(index, &session.tree, source)?;
     let undone: Vec<String> = receipts.iter().filter_map(|receipt| receipt.undoes.clone()).collect();
     let force = |receipt: &Receipt| {
         if in_force.contains(&receipt.id) {
@@ -71,8 +71,8 @@ pub fn list_commits(inspection: &LoadedSession) -> Result<Vec<CommitRecord>, Bod
 }
 
 /// The same, the newest first.
-pub fn list_commits_newest_first(inspection: &LoadedSession) -> Result<Arc<Vec<CommitRecord>>, BodyError> {
-    let mut commits = list_commits(inspection)?;
+pub fn list_commits_newest_first(session: &LoadedSession) -> Result<Arc<Vec<CommitRecord>>, BodyError> {
+    let mut commits = list_commits(session)?;
     commits.reverse();
     Ok(Arc::new(commits))
 }

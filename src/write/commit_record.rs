@@ -39,9 +39,9 @@ pub(super) fn provenance(plan: &Plan, summary: Option<&CompactionSummary>) -> Co
     }
 }
 
-fn policy_settings_json(step: Policy, plan: &Plan) -> Value {
+fn policy_settings_json(policy: Policy, plan: &Plan) -> Value {
     let all: &PolicySettings = &plan.settings;
-    let object = match step {
+    let object = match policy {
         Policy::Compact => Object::from([
             ("reserveTokens", all.compaction.reserve_tokens),
             ("keepRecentTokens", all.compaction.keep_recent_tokens),

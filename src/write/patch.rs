@@ -34,15 +34,15 @@ impl ConfigPatch {
     }
 
     /// Of changes of a session's settings; of the same key the last one counts.
-    pub fn from_changes(inspection: &LoadedSession, changes: &[SettingChange]) -> Self {
+    pub fn from_changes(session: &LoadedSession, changes: &[SettingChange]) -> Self {
         let last = |key: &str| changes.iter().rev().find(|change| change.key == key);
-        let rows = inspection.setting_rows.iter();
+        let rows = session.setting_rows.iter();
         let rows: Vec<_> = rows.filter_map(|row| Some((row, &last(&row.key())?.value))).collect();
         let of_session = session_settings::KEYS.iter().filter_map(|key| {
-            let (file, path) = config_path(inspection, key);
+            let (file, path) = config_path(session, key);
             Some(WrittenSetting { file, path, value: last(key)?.value.clone() })
         });
-        Self::new(inspection.pruning_configured, of_session.collect(), &rows)
+        Self::new(session.pruning_configured, of_session.collect(), &rows)
     }
 
     fn new(on: bool, of_session: Vec<WrittenSetting>, rows: &[(&PolicySetting, &Value)]) -> Self {

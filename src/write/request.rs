@@ -141,15 +141,15 @@ impl WriteError {
 
 /// Says what would be appended. Writes nothing.
 pub fn prepare(request: &WriteRequest<'_>) -> Result<PreparedCommit, WriteError> {
-    let inspection = request.session;
+    let session = request.session;
     if let Some(refusal) = refuse_database(request) {
         return Err(refusal.into());
     }
     let transcript = TranscriptInput {
-        index: &inspection.index,
-        tree: &inspection.tree,
-        source: &inspection.source,
-        status: session_standing(inspection),
+        index: &session.index,
+        tree: &session.tree,
+        source: &session.source,
+        status: session_standing(session),
         allow_orphan: request.allow_orphan,
     };
     let new_ids = &mut RandomIds::default();
@@ -164,22 +164,22 @@ pub fn prepare(request: &WriteRequest<'_>) -> Result<PreparedCommit, WriteError>
             Ok(crate::commit::prepare_undo(&undo, new_ids)?)
         }
         WriteAction::Commit { plan, summary } => {
-            let way = write_method(inspection.ruleset.id);
-            let what = UnwritableChanges::of(plan, &inspection.context);
+            let way = write_method(session.ruleset.id);
+            let what = UnwritableChanges::of(plan, &session.context);
             let what = if way == CommitMethod::Edits { what.allowing_context_edits() } else { what };
             if !what.is_empty() {
                 return Err(WriteError::NotStorable {
-                    path: inspection.source.path().to_path_buf(),
+                    path: session.source.path().to_path_buf(),
                     reason: what,
                 });
             }
             let commit = CommitRequest {
                 transcript,
-                leaf: &inspection.leaf,
-                changes: checked_changes(inspection, plan)?,
-                omitted: omitted_entries(inspection, plan, way),
+                leaf: &session.leaf,
+                changes: checked_changes(session, plan)?,
+                omitted: omitted_entries(session, plan, way),
                 method: way,
-                compaction: planned_compaction(inspection, plan, *summary)?,
+                compaction: planned_compaction(session, plan, *summary)?,
                 provenance: provenance(plan, *summary),
                 now_ms: request.now_ms,
             };
@@ -191,12 +191,12 @@ pub fn prepare(request: &WriteRequest<'_>) -> Result<PreparedCommit, WriteError>
 /// Into a database nothing is written, whatever it is; what leads to the same is told (sqlite J3, J4). An archive is refused as
 /// any other.
 fn refuse_database(request: &WriteRequest<'_>) -> Option<Refusal> {
-    let inspection = request.session;
-    let path = inspection.source.path();
-    if database_of(path).is_none() || session_standing(inspection) == TranscriptStatus::Archive {
+    let session = request.session;
+    let path = session.source.path();
+    if database_of(path).is_none() || session_standing(session) == TranscriptStatus::Archive {
         return None;
     }
-    let key = &inspection.item.key.0;
+    let key = &session.item.key.0;
     let call = |method: &str, params: &[(&str, &str)]| {
         let params = js::stringify(&js::Value::Object(params.iter().copied().collect()));
         format!("`openclaw gateway call {method} --params '{params}'`")
@@ -221,14 +221,14 @@ fn refuse_database(request: &WriteRequest<'_>) -> Option<Refusal> {
 
 /// What a person is asked about. `now_ms` is the time the lock is judged by.
 pub fn preview(request: &WriteRequest<'_>, prepared: &PreparedCommit, now_ms: i64) -> WritePreview {
-    let inspection = request.session;
+    let session = request.session;
     WritePreview {
         path: prepared.path.to_path_buf(),
-        bytes: inspection.index.end + inspection.index.pending_bytes,
+        bytes: session.index.end + session.index.pending_bytes,
         entries: prepared.lines.len(),
         is_branch: prepared.is_branch(),
         edits: prepared.edit_count(),
-        method: describe_method(inspection.ruleset.id, prepared),
+        method: describe_method(session.ruleset.id, prepared),
         parent: prepared.parent.clone(),
         old_leaf: prepared.from_leaf.clone(),
         appended_bytes: prepared.byte_len(),
@@ -262,9 +262,9 @@ fn describe_method(ruleset: Ruleset, prepared: &PreparedCommit) -> String {
 }
 
 /// The messages that leave the context without a compaction, where that can be written.
-fn omitted_entries(inspection: &LoadedSession, plan: &Plan, way: CommitMethod) -> Vec<EntryIx> {
-    let left = || omitted_positions(plan, &inspection.context);
-    let entry = |at: usize| inspection.context.messages[at].entry;
+fn omitted_entries(session: &LoadedSession, plan: &Plan, way: CommitMethod) -> Vec<EntryIx> {
+    let left = || omitted_positions(plan, &session.context);
+    let entry = |at: usize| session.context.messages[at].entry;
     if way == CommitMethod::Edits { left().into_iter().map(entry).collect() } else { Vec::new() }
 }
 
@@ -299,15 +299,15 @@ pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<WriteOutco
 
 /// The compaction of a plan with the summary that was made for it.
 fn planned_compaction(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     plan: &Plan,
     summary: Option<&CompactionSummary>,
 ) -> Result<Option<PlannedCompaction>, WriteError> {
     let Some(preparation) = &plan.compaction else { return Ok(None) };
-    let missing = || WriteError::NoSummary { path: inspection.source.path().to_path_buf() };
+    let missing = || WriteError::NoSummary { path: session.source.path().to_path_buf() };
     let summary = summary.ok_or_else(missing)?;
     Ok(Some(PlannedCompaction {
-        summary: stored_summary(inspection.ruleset.id.rules(), &summary.text),
+        summary: stored_summary(session.ruleset.id.rules(), &summary.text),
         first_kept: preparation.first_kept,
         tokens_before: preparation.tokens_before,
         details: summary.details.clone(),
@@ -315,8 +315,8 @@ fn planned_compaction(
     }))
 }
 
-fn session_standing(inspection: &LoadedSession) -> TranscriptStatus {
-    let session = &inspection.item;
+fn session_standing(loaded: &LoadedSession) -> TranscriptStatus {
+    let session = &loaded.item;
     // A file whose entries are in a database is read by no program any more.
     let put_away = [Mark::Reset, Mark::Deleted, Mark::Backup, Mark::Imported];
     if put_away.into_iter().any(|mark| session.has(mark)) {
@@ -329,9 +329,9 @@ fn session_standing(inspection: &LoadedSession) -> TranscriptStatus {
 }
 
 /// The changed messages, each of the size that the plan promised.
-fn checked_changes(inspection: &LoadedSession, plan: &Plan) -> Result<Vec<EntryChange>, WriteError> {
-    let (index, context) = (&inspection.index, &inspection.context);
-    let changes = entry_changes(&inspection.source, index, context, plan)?;
+fn checked_changes(session: &LoadedSession, plan: &Plan) -> Result<Vec<EntryChange>, WriteError> {
+    let (index, context) = (&session.index, &session.context);
+    let changes = entry_changes(&session.source, index, context, plan)?;
     for (change, (at, made)) in changes.iter().zip(plan.rewritten()) {
         let planned = made.size(&context.messages[at].size).prune_chars.value();
         let found = prune_chars(&change.message);
@@ -339,7 +339,7 @@ fn checked_changes(inspection: &LoadedSession, plan: &Plan) -> Result<Vec<EntryC
             let text =
                 |size: Result<f64, js::JsException>| size.map_or_else(|_| "no".into(), js::number_text);
             return Err(WriteError::SizeMismatch {
-                path: inspection.source.path().to_path_buf(),
+                path: session.source.path().to_path_buf(),
                 entry: index.display_id(change.entry),
                 planned: text(planned),
                 found: text(found),

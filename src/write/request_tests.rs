@@ -24,8 +24,8 @@ fn opened(listed: &SessionListing, part: &str, previous: Option<&LoadedSession>)
     open(&listed.store, &item(listed, part).key, previous, NOW_MS, &mut |_, _| true).unwrap()
 }
 
-fn plan(inspection: &LoadedSession) -> crate::plan::Plan {
-    inspection.plan(&inspection.configured_settings, Gate::Open { idle_ms: 0.0 }).unwrap()
+fn plan(session: &LoadedSession) -> crate::plan::Plan {
+    session.plan(&session.configured_settings, Gate::Open { idle_ms: 0.0 }).unwrap()
 }
 
 #[test]
@@ -73,10 +73,10 @@ fn archives_and_orphans_are_refused() {
     let items: Vec<_> = listed.items.iter().filter(aside).collect();
     assert!(items.len() >= 3);
     for item in items {
-        let inspection = open(&listed.store, &item.key, None, NOW_MS, &mut |_, _| true).unwrap();
-        let plan = plan(&inspection);
+        let loaded = open(&listed.store, &item.key, None, NOW_MS, &mut |_, _| true).unwrap();
+        let plan = plan(&loaded);
         let request = WriteRequest {
-            session: &inspection,
+            session: &loaded,
             action: WriteAction::Commit { plan: &plan, summary: None },
             allow_orphan: false,
             now_ms: NOW_MS,

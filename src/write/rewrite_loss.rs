@@ -47,13 +47,13 @@ pub struct DanglingCompaction {
 
 /// What would be lost if the gateway rewrote the session now; none where it would write nothing, or is of a version that
 /// does not lose anything.
-pub fn find_rewrite_loss(inspection: &LoadedSession) -> Result<Option<RewriteLoss>, BodyError> {
-    let LoadedSession { index, tree, source, .. } = inspection;
-    let loses = inspection.ruleset.id.rules().rewrite == ruleset::Rewrite::Lossy;
-    if inspection.leaf != Leaf::Own || !loses {
+pub fn find_rewrite_loss(loaded: &LoadedSession) -> Result<Option<RewriteLoss>, BodyError> {
+    let LoadedSession { index, tree, source, .. } = loaded;
+    let loses = loaded.ruleset.id.rules().rewrite == ruleset::Rewrite::Lossy;
+    if loaded.leaf != Leaf::Own || !loses {
         return Ok(None);
     }
-    let session = RewriteInput { index, tree, window: inspection.window.tokens, now_ms: 0 };
+    let session = RewriteInput { index, tree, window: loaded.window.tokens, now_ms: 0 };
     let rewritten =
         rewrite(&session, &mut SequentialIds::default(), |ix| body::read_entry(source, index, ix))?;
     let branch = tree.branch(index, &Leaf::Own);
@@ -69,7 +69,7 @@ pub fn find_rewrite_loss(inspection: &LoadedSession) -> Result<Option<RewriteLos
         labels: branch[first..].iter().filter(labelled).count(),
         ..RewriteLoss::default()
     };
-    loss.add_messages(inspection, &rewritten_lines(&rewritten));
+    loss.add_messages(loaded, &rewritten_lines(&rewritten));
     Ok(Some(loss))
 }
 
@@ -104,8 +104,8 @@ impl RewriteLoss {
     }
 
     /// Compares the contexts: what is in the one and neither it nor a copy of it in the other.
-    fn add_messages(&mut self, inspection: &LoadedSession, lines: &[NewLine]) {
-        let (index, context) = (&inspection.index, &inspection.context);
+    fn add_messages(&mut self, session: &LoadedSession, lines: &[NewLine]) {
+        let (index, context) = (&session.index, &session.context);
         let grown = index_with_lines(index, lines);
         let Ok(after) = build_context(&grown, &Tree::new(&grown), &Leaf::Own) else { return };
         let original = |ix: EntryIx| match ix.index().checked_sub(index.entries.len()) {
@@ -249,13 +249,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_where_it_writes_nothing_or_another_version_runs() {
+    fn nothing_is_reported_where_it_writes_nothing_or_another_version_runs() {
         let small = transcript(&[user("hi"), call("c1", "read", "{}"), result("c1", "read", "ok", "")]);
         assert_eq!(find_rewrite_loss(&loaded_session(&small, 1000.0)).expect("reads"), None);
         let big = transcript(&[call("c1", "read", "{}"), result("c1", "read", &"x".repeat(9000), "")]);
-        let mut inspection = loaded_session(&big, 1000.0);
-        assert!(find_rewrite_loss(&inspection).expect("reads").is_some());
-        inspection.ruleset.id = ruleset::Ruleset::V2026_9_2;
-        assert_eq!(find_rewrite_loss(&inspection).expect("reads"), None);
+        let mut session = loaded_session(&big, 1000.0);
+        assert!(find_rewrite_loss(&session).expect("reads").is_some());
+        session.ruleset.id = ruleset::Ruleset::V2026_9_2;
+        assert_eq!(find_rewrite_loss(&session).expect("reads"), None);
     }
 }

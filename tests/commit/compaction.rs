@@ -160,7 +160,7 @@ fn a_shortened_result_may_lose_its_details_and_no_other_key() {
 }
 
 #[test]
-fn a_compaction_that_cannot_stand_is_refused_and_the_file_is_left_alone() {
+fn a_compaction_that_cannot_are_is_refused_and_the_file_is_left_alone() {
     let session = talk();
     let before = session.bytes();
     let refusal = |compaction| session.prepare_with(Vec::new(), Some(compaction)).unwrap_err();

@@ -158,7 +158,7 @@ fn garbage_is_left_alone_while_the_file_is_young_and_taken_when_it_is_old() {
 }
 
 #[test]
-fn a_lock_that_cannot_be_made_is_told_with_its_path() {
+fn a_lock_that_cannot_be_made_is_reported_with_its_path() {
     let session = session();
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
     fs::create_dir(lock_path(&session.path).unwrap()).unwrap();

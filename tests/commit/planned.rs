@@ -21,15 +21,15 @@ fn contexts(session: &Session) -> Vec<String> {
 }
 
 /// Writes a plan of these steps to generated sessions and takes it back; how many had something to write.
-fn write_all(steps: &[Policy]) -> usize {
+fn write_all(policies: &[Policy]) -> usize {
     let mut written = 0;
     for seed in 0..12 {
         let session = Session::new(&transcript(seed, &Options::default()));
         let (before, old) = (contexts(&session), session.bytes());
-        let inspection = inspected(&session.path);
-        let plan = planned(&inspection, steps, 150.0);
+        let loaded = inspected(&session.path);
+        let plan = planned(&loaded, policies, 150.0);
         let made = plan.compaction.is_some().then(summary);
-        let leaf = match committed(&inspection, &plan, made.as_ref()) {
+        let leaf = match committed(&loaded, &plan, made.as_ref()) {
             Ok(leaf) => leaf,
             Err(WriteError::Refused(Refusal::NothingToWrite { .. } | Refusal::Unpaired { .. })) => continue,
             Err(error) => panic!("seed {seed}: {error}"),
@@ -37,7 +37,7 @@ fn write_all(steps: &[Policy]) -> usize {
         written += 1;
         let session = session.reload();
         assert!(session.bytes().starts_with(&old), "seed {seed}: the old bytes changed");
-        assert_eq!(contexts(&session), previewed(&inspection, &plan, made.as_ref()), "seed {seed}");
+        assert_eq!(contexts(&session), previewed(&loaded, &plan, made.as_ref()), "seed {seed}");
         assert_eq!(session.index.display_id(session.index.last().unwrap()), leaf);
         undone(&inspected(&session.path));
         assert_eq!(contexts(&session.reload()), before, "seed {seed}: undo");
@@ -47,21 +47,22 @@ fn write_all(steps: &[Policy]) -> usize {
 
 #[test]
 fn what_was_previewed_is_what_is_read_back() {
-    for steps in [&[Policy::Compact][..], &[Policy::Prune], &[Policy::Compact, Policy::Prune, Policy::Images]]
+    for policies in
+        [&[Policy::Compact][..], &[Policy::Prune], &[Policy::Compact, Policy::Prune, Policy::Images]]
     {
-        let written = write_all(steps);
-        assert!(written > 4, "{steps:?}: only {written} of 12 sessions had something to write");
+        let written = write_all(policies);
+        assert!(written > 4, "{policies:?}: only {written} of 12 sessions had something to write");
     }
 }
 
 /// A plan of these steps over a short session, and why it is not written.
-fn refused(steps: &[Policy], made: Option<&CompactionSummary>, change: impl Fn(&mut Plan)) -> String {
+fn refused(policies: &[Policy], made: Option<&CompactionSummary>, change: impl Fn(&mut Plan)) -> String {
     let session = Session::new(&lines(&[USER, CALL, RESULT, ANSWER, NEXT, LAST]));
     let before = session.bytes();
-    let inspection = inspected(&session.path);
-    let mut plan = planned(&inspection, steps, 1.0);
+    let loaded = inspected(&session.path);
+    let mut plan = planned(&loaded, policies, 1.0);
     change(&mut plan);
-    let error = committed(&inspection, &plan, made).expect_err("it cannot be written");
+    let error = committed(&loaded, &plan, made).expect_err("it cannot be written");
     assert!(error.is_refusal() && error.to_string().starts_with(&session.path.display().to_string()));
     assert_eq!(session.bytes(), before);
     error.to_string()
@@ -112,33 +113,33 @@ fn compacted() -> Session {
 }
 
 #[test]
-fn where_results_are_cut_the_checks_tell_what_the_gateways_rewrite_would_lose() {
+fn where_results_are_cut_the_checks_show_what_the_gateways_rewrite_would_lose() {
     let session = compacted();
-    let mut inspection = inspected(&session.path);
-    inspection.ruleset.id = Ruleset::V2026_3_2;
-    inspection.window.tokens = 1000.0;
-    let mut plan = planned(&inspection, &[Policy::Prune], 1.0);
+    let mut loaded = inspected(&session.path);
+    loaded.ruleset.id = Ruleset::V2026_3_2;
+    loaded.window.tokens = 1000.0;
+    let mut plan = planned(&loaded, &[Policy::Prune], 1.0);
     let gone = Edit::Placeholder(std::sync::Arc::new("[gone]".into()));
-    let size = single_text_size(&inspection.context.messages[2].size, 6.0);
+    let size = single_text_size(&loaded.context.messages[2].size, 6.0);
     plan.messages[2].change = Some(MessageChange::full(size, vec![gone], None));
-    let told = |plan: &Plan| -> Option<(CheckStatus, String)> {
-        let checks = checks(&inspection, plan, None);
+    let reported = |plan: &Plan| -> Option<(CheckStatus, String)> {
+        let checks = checks(&loaded, plan, None);
         checks.into_iter().find(|(_, words)| words.contains("own rewrite"))
     };
-    assert_eq!(told(&plan), None, "nothing is cut in the transcript");
+    assert_eq!(reported(&plan), None, "nothing is cut in the transcript");
     plan.settings.enabled = PolicySet::of(&[Policy::Truncate]);
-    let (check, words) = told(&plan).expect("it is told");
+    let (check, words) = reported(&plan).expect("it is told");
     assert_eq!(check, CheckStatus::Passed);
     // The call is before the first cut, so what is kept from there on stays; only the label goes.
     assert_eq!(words, "The gateway's own rewrite would lose 1 label; a commit keeps all of it.");
 }
 
 #[test]
-fn what_the_last_summary_left_in_place_and_this_one_loses_is_told() {
+fn what_the_last_summary_left_in_place_and_this_one_loses_is_reported() {
     let session = compacted();
-    let inspection = inspected(&session.path);
-    let plan = planned(&inspection, &[Policy::Compact], 1.0);
-    let checks = checks(&inspection, &plan, Some(&summary()));
+    let loaded = inspected(&session.path);
+    let plan = planned(&loaded, &[Policy::Compact], 1.0);
+    let checks = checks(&loaded, &plan, Some(&summary()));
     let lost = checks.iter().find(|(_, words)| words.contains("that the last summary left in place"));
     assert!(
         lost.is_some_and(|(check, words)| *check == CheckStatus::Warning && words.starts_with("5 messages"))
@@ -146,17 +147,17 @@ fn what_the_last_summary_left_in_place_and_this_one_loses_is_told() {
 }
 
 #[test]
-fn the_record_tells_of_every_step_that_changed_something_and_the_real_length_of_the_summary() {
+fn the_record_shows_of_every_step_that_changed_something_and_the_real_length_of_the_summary() {
     let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
     let session = Session::new(&lines(&[USER, ANSWER_1, USER_2, CALL_2, &long, ANSWER, NEXT, LAST]));
-    let inspection = inspected(&session.path);
-    let plan = planned(&inspection, &[Policy::Compact, Policy::Images, Policy::Prune], 2258.0);
+    let loaded = inspected(&session.path);
+    let plan = planned(&loaded, &[Policy::Compact, Policy::Images, Policy::Prune], 2258.0);
     let made = summary();
-    committed(&inspection, &plan, Some(&made)).unwrap();
+    committed(&loaded, &plan, Some(&made)).unwrap();
     let session = session.reload();
     let receipts = receipts(&session.index, &session.source).unwrap();
-    let steps: Vec<&str> = receipts[0].policies.iter().map(|step| step.name.as_str()).collect();
-    assert_eq!(steps, ["compact", "prune"], "images changed nothing");
+    let policies: Vec<&str> = receipts[0].policies.iter().map(|policy| policy.name.as_str()).collect();
+    assert_eq!(policies, ["compact", "prune"], "images changed nothing");
     let [compact, prune] = &receipts[0].policies[..] else { panic!() };
     assert_eq!(compact.settings.get("keepRecentTokens").and_then(Value::as_f64), Some(2258.0));
     assert!(prune.settings.get("softTrim").is_some());
@@ -177,24 +178,24 @@ fn details_that_are_not_written_do_not_shift_the_check_of_sizes() {
     let call = CALL.replace("\"c1\"", "\"c2\"").replace("\"a1\"", "\"a4\"").replace("\"u1\"", "\"r1\"");
     let answer = ANSWER.replace("\"r1\"", "\"r2\"");
     let session = Session::new(&lines(&[USER, CALL, RESULT, &call, &long, &answer, NEXT, LAST]));
-    let inspection = inspected(&session.path);
-    let plan = planned(&inspection, &[Policy::Repair, Policy::Prune], 1.0);
+    let loaded = inspected(&session.path);
+    let plan = planned(&loaded, &[Policy::Repair, Policy::Prune], 1.0);
     assert_eq!(
         plan.rewritten().map(|(at, _)| at).collect::<Vec<_>>(),
         [4],
         "the first result loses details only"
     );
-    committed(&inspection, &plan, None).unwrap();
+    committed(&loaded, &plan, None).unwrap();
 }
 
 #[test]
 fn the_record_names_the_window_that_the_guard_went_by() {
     let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
     let session = Session::new(&lines(&[USER, CALL, &long, ANSWER]));
-    let mut inspection = inspected(&session.path);
-    (inspection.window.tokens, inspection.window.model_tokens) = (1000.0, 4000.0);
-    let plan = planned(&inspection, &[Policy::Guard], 1.0);
-    committed(&inspection, &plan, None).unwrap();
+    let mut loaded = inspected(&session.path);
+    (loaded.window.tokens, loaded.window.model_tokens) = (1000.0, 4000.0);
+    let plan = planned(&loaded, &[Policy::Guard], 1.0);
+    committed(&loaded, &plan, None).unwrap();
     let session = session.reload();
     let record = &receipts(&session.index, &session.source).unwrap()[0].policies[0];
     assert_eq!(record.name, "guard");

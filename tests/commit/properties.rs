@@ -84,14 +84,14 @@ enum Asked {
     Both(f64),
 }
 
-fn commit_and_undo(seed: u64, options: &Options, asked: Asked) {
+fn commit_and_undo(seed: u64, options: &Options, requested: Asked) {
     let bytes = transcript(seed, options);
     let session = Session::new(&bytes);
-    let compaction = match asked {
+    let compaction = match requested {
         Asked::Edits => None,
         Asked::Compaction(keep) | Asked::Both(keep) => session.compaction(keep, "So far \u{1F600}.\n\n- all"),
     };
-    let changes = match asked {
+    let changes = match requested {
         Asked::Compaction(_) => Vec::new(),
         _ => changes(&session, &mut Dice::new(seed ^ 0xC1A5)),
     };
@@ -109,7 +109,7 @@ fn commit_and_undo(seed: u64, options: &Options, asked: Asked) {
     let prepared = match session.prepare_with(changes, compaction) {
         Ok(prepared) => prepared,
         // A cut between a call and a result that stands far behind it (store P5).
-        Err(Refusal::Unpaired { .. }) if asked != Asked::Edits => return,
+        Err(Refusal::Unpaired { .. }) if requested != Asked::Edits => return,
         Err(refusal) => panic!("seed {seed}: {refusal}"),
     };
     assert_eq!(prepared.lines.iter().any(|line| line.copy_of.is_some()), copies, "seed {seed}");

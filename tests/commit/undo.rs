@@ -68,7 +68,7 @@ fn commits_are_undone_one_after_the_other() {
 }
 
 #[test]
-fn a_commit_is_undone_by_its_id_and_what_was_said_since_is_told() {
+fn a_commit_is_undone_by_its_id_and_what_was_said_since_is_reported() {
     let session = committed();
     let id = receipts(&session.index, &session.source).unwrap()[0].id.clone();
     let line = format!(
@@ -97,7 +97,7 @@ fn a_leaf_that_is_gone_cannot_be_gone_back_to() {
 }
 
 #[test]
-fn the_file_tells_what_was_done_to_it() {
+fn the_file_shows_what_was_done_to_it() {
     let session = undo(committed(), UndoTarget::LastCommit);
     let receipts = receipts(&session.index, &session.source).unwrap();
     let [commit, undone] = &receipts[..] else { panic!("{receipts:?}") };

@@ -25,9 +25,9 @@ pub(crate) enum Deed {
 /// Does what the environment says; without it there is nothing to do.
 #[test]
 fn child() {
-    let Ok(told) = std::env::var(TOLD) else { return };
-    let parts: Vec<&str> = told.splitn(4, ' ').collect();
-    let [case, deed, at, path] = parts[..] else { panic!("{told}") };
+    let Ok(reported) = std::env::var(TOLD) else { return };
+    let parts: Vec<&str> = reported.splitn(4, ' ').collect();
+    let [case, deed, at, path] = parts[..] else { panic!("{reported}") };
     let (case, path, at) = (Case::named(case), Path::new(path), at.parse().unwrap());
     let disk = Faulty::new(Fault::Kill, at);
     match deed {

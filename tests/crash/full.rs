@@ -130,7 +130,7 @@ fn a_small_disk_that_fills_up_holds_the_old_file_or_the_new_one() {
 }
 
 #[test]
-fn a_full_disk_is_told_with_the_file_and_what_to_do() {
+fn a_full_disk_is_reported_with_the_file_and_what_to_do() {
     let story = Story::of(Case::Branch);
     let error_at = |point| {
         let folder = tempfile::tempdir().unwrap();

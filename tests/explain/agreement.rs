@@ -22,8 +22,8 @@ fn run(store: &str, arguments: &[&str]) -> (i32, Value) {
 
 /// Asserts that the first `most` changes of an explanation come to the same in replay, check and sweep.
 pub(crate) fn agrees(store: &str, session: &str, most: usize) {
-    let (_, said) = run(store, &["explain", session]);
-    let all = said["advice"].as_array().expect("a list");
+    let (_, message) = run(store, &["explain", session]);
+    let all = message["advice"].as_array().expect("a list");
     for advice in all.iter().take(most) {
         let changes: Vec<String> = advice["set"]
             .as_object()
@@ -54,12 +54,12 @@ pub(crate) fn agrees(store: &str, session: &str, most: usize) {
         return;
     }
     let (_, replay) = run(store, &["replay", session]);
-    assert_eq!(replay["totals"]["recorded"]["overflows"], said["recorded"]["overflows"]);
+    assert_eq!(replay["totals"]["recorded"]["overflows"], message["recorded"]["overflows"]);
     let (_, listed) = run(store, &["sessions"]);
     let row = listed["sessions"].as_array().expect("rows").iter().find(|row| row["key"] == session);
     let marked =
         row.expect("its row")["flags"].as_array().expect("marks").iter().any(|mark| mark == "overflow");
-    assert_eq!(marked, said["overflow"] == true);
+    assert_eq!(marked, message["overflow"] == true);
 }
 
 /// Asserts that a sweep over the changes has a cell that comes to the same.
@@ -97,7 +97,7 @@ fn stories() -> Vec<(u64, Made)> {
 }
 
 #[test]
-fn what_is_advised_comes_to_the_same_in_replay_and_check() {
+fn what_is_advised_amounts_to_the_same_in_replay_and_check() {
     for (window, made) in stories() {
         let folder = made.on(window).write();
         let store = folder.path().to_str().expect("text");
@@ -118,9 +118,9 @@ fn the_demo_agrees_with_itself() {
 #[test]
 fn no_setting_is_said_only_where_the_search_is_exhausted() {
     for (window, made) in stories() {
-        let said: Explanation = made.read(window).said();
-        let helps = said.advice.iter().any(|advice| advice.fits_all);
-        assert!(said.is_exhausted && said.no_setting_helps() != helps, "{:#?}", said.advice);
+        let message: Explanation = made.read(window).said();
+        let helps = message.advice.iter().any(|advice| advice.fits_all);
+        assert!(message.is_exhausted && message.no_setting_helps() != helps, "{:#?}", message.advice);
     }
 }
 

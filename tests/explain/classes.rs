@@ -58,8 +58,9 @@ fn one_result_that_is_larger_than_what_was_left() {
         made.user("read the log");
         made.step("exec", &[window as usize * 3]);
     }) {
-        let said = verdict(&unpruned(&made, window), FindingClass::SingleResult, &["one exec result is ~"]);
-        assert_eq!(said.overflows[0].limit, Some(window), "{}", said.overflows[0].text);
+        let message =
+            verdict(&unpruned(&made, window), FindingClass::SingleResult, &["one exec result is ~"]);
+        assert_eq!(message.overflows[0].limit, Some(window), "{}", message.overflows[0].text);
     }
 }
 
@@ -81,8 +82,8 @@ fn what_the_person_wrote_is_larger_than_the_window() {
         made.answer(300);
         made.user(&words(window as usize * 4));
     }) {
-        let said = verdict(&made.read(window), FindingClass::UserMessage, &["your message alone is ~"]);
-        assert!(said.no_setting_helps(), "{:#?}", said.advice);
+        let message = verdict(&made.read(window), FindingClass::UserMessage, &["your message alone is ~"]);
+        assert!(message.no_setting_helps(), "{:#?}", message.advice);
     }
 }
 
@@ -95,9 +96,9 @@ fn one_run_that_outgrows_the_window_by_results_no_larger_than_their_siblings() {
             made.step("exec", &[window as usize / 4]);
         }
     }) {
-        let said =
+        let message =
             verdict(&unpruned(&made, window), FindingClass::ToolLoopTreadmill, &["tool results fill ~"]);
-        assert!(why(&said, GuardKind::Compaction).contains("not checked within a run"));
+        assert!(why(&message, GuardKind::Compaction).contains("not checked within a run"));
     }
 }
 
@@ -131,11 +132,11 @@ fn the_same_job_in_the_same_session_and_other_jobs_of_the_same_length() {
     let same = run(&|number| {
         format!("[cron:4 mail] Check the mail and say what is new. Current time: {number} March")
     });
-    let said = verdict(&same, FindingClass::RecurringSessionGrowth, &["the same job ran "]);
-    assert!(number(finding(&said, FindingClass::RecurringSessionGrowth), "count") > 100.0);
-    let letters = ["alpha", "gamma", "delta", "omega", "sigma"];
+    let message = verdict(&same, FindingClass::RecurringSessionGrowth, &["the same job ran "]);
+    assert!(number(finding(&message, FindingClass::RecurringSessionGrowth), "count") > 100.0);
+    let text_features = ["alpha", "gamma", "delta", "omega", "sigma"];
     let other = run(&|number| {
-        let word = |at: usize| letters[(number / at) % letters.len()];
+        let word = |at: usize| text_features[(number / at) % text_features.len()];
         format!("Please look at {} and {} and {} now", word(3), word(15), word(75))
     });
     assert_ne!(other.said().findings[0].class, FindingClass::RecurringSessionGrowth);
@@ -173,10 +174,10 @@ fn a_request_that_is_too_large_in_bytes_is_no_token_limit() {
         made.grow_to(30_000, 9_000);
         made.user_with_images(6, 1_500.0);
         made.failed(text);
-        let said =
+        let message =
             verdict(&made.read(200_000), FindingClass::BytesLimit, &["its bytes, not its tokens: 6 images"]);
-        assert_eq!(said.overflows[0].kind, OverflowKind::Bytes);
-        assert!(said.findings.iter().all(|finding| finding.class != FindingClass::WrongWindow));
+        assert_eq!(message.overflows[0].kind, OverflowKind::Bytes);
+        assert!(message.findings.iter().all(|finding| finding.class != FindingClass::WrongWindow));
     }
 }
 
@@ -192,14 +193,14 @@ fn a_window_that_the_provider_does_not_serve_named_or_not() {
         made.user("go on");
         made.step("exec", &[34_000]);
         made.failed(text);
-        let said =
+        let message =
             verdict(&made.read(200_000), FindingClass::WrongWindow, &["while the gateway believes 200,000"]);
-        assert_eq!(finding(&said, FindingClass::WrongWindow).prevents_overflow, Some(true));
-        let first = &said.advice[0];
+        assert_eq!(finding(&message, FindingClass::WrongWindow).prevents_overflow, Some(true));
+        let first = &message.advice[0];
         assert!(
             first.fits_all && first.description().starts_with("contextWindow 200000 → "),
             "{:#?}",
-            said.advice
+            message.advice
         );
         assert!(first.patch.contains("\"contextWindow\":"), "{}", first.patch);
     }
@@ -216,12 +217,12 @@ fn a_reply_that_is_reserved_shrinks_the_window() {
         "400 This model's maximum context length is 98304 tokens. However, you requested {} tokens ({sent} in the messages, 32768 in the completion).",
         sent + 32_768
     ));
-    let said = verdict(
+    let message = verdict(
         &made.read(98_304),
         FindingClass::WrongWindow,
         &["takes 65,536 while the gateway believes 98,304"],
     );
-    assert_eq!(said.overflows[0].reply_reserve, Some(32_768));
+    assert_eq!(message.overflows[0].reply_reserve, Some(32_768));
 }
 
 #[test]
@@ -234,10 +235,10 @@ fn a_fallback_model_with_a_smaller_window() {
     let both = json!({ "models": { "providers": { "openrouter": { "models": [{ "id": "mistral-large", "contextWindow": 131_072 }] } } } });
     let large = json!({ "models": { "providers": { "anthropic": { "models": [{ "id": "claude-opus-4-6", "contextWindow": 1_000_000 }] } } } });
     let read = made.on(131_072).config(both).config(large).read();
-    let said =
+    let message =
         verdict(&read, FindingClass::ModelSwitch, &["the call went to mistral-large, which takes 131,072"]);
     // The calls that the first model answered do fit, whatever the second one takes.
-    assert_eq!(said.recorded.unwrap().overflows, 1);
+    assert_eq!(message.recorded.unwrap().overflows, 1);
 }
 
 #[test]
@@ -251,12 +252,12 @@ fn a_provider_that_stops_counting() {
     }
     made.user("go on");
     made.failed("Your input exceeds the context window of this model.");
-    let said = verdict(
+    let message = verdict(
         &made.read(200_000),
         FindingClass::CounterStaleLow,
         &["calls reported no usage; the last count is 4"],
     );
-    assert_eq!(finding(&said, FindingClass::CounterStaleLow).prevents_overflow, Some(true));
+    assert_eq!(finding(&message, FindingClass::CounterStaleLow).prevents_overflow, Some(true));
 }
 
 #[test]
@@ -276,8 +277,9 @@ fn a_provider_that_counts_only_what_is_new() {
     made.failed("prompt is too long: 201000 tokens > 200000 maximum");
     let off = json!({ "agents": { "defaults": { "contextPruning": { "mode": "off" } } } });
     let read = made.on(200_000).config(off).read();
-    let said = verdict(&read, FindingClass::CounterStaleLow, &["reported far fewer tokens than their text"]);
-    assert_eq!(finding(&said, FindingClass::CounterStaleLow).prevents_overflow, Some(true));
+    let message =
+        verdict(&read, FindingClass::CounterStaleLow, &["reported far fewer tokens than their text"]);
+    assert_eq!(finding(&message, FindingClass::CounterStaleLow).prevents_overflow, Some(true));
 }
 
 #[test]
@@ -303,13 +305,13 @@ fn one_gate_of_the_pruner_that_kept_it_shut() {
         made.failed(&format!("prompt is too long: {} tokens > 200000 maximum", made.prompt()));
         let off = json!({ "agents": { "defaults": { "contextPruning": pruning, "compaction": { "reserveTokens": 0, "reserveTokensFloor": 0 } } } });
         let read = made.on(200_000).config(off).read();
-        let said = verdict(&read, FindingClass::PruningInert, &["pruning was blocked: "]);
-        let guard = said.guards.iter().find(|guard| guard.kind == GuardKind::Pruning).unwrap();
+        let message = verdict(&read, FindingClass::PruningInert, &["pruning was blocked: "]);
+        let guard = message.guards.iter().find(|guard| guard.kind == GuardKind::Pruning).unwrap();
         assert!(guard.opening_keys.contains(&key), "{name}: {guard:?}");
         assert!(
-            said.advice[0].fits_all && said.advice[0].description().contains("contextPruning."),
+            message.advice[0].fits_all && message.advice[0].description().contains("contextPruning."),
             "{:#?}",
-            said.advice
+            message.advice
         );
     }
 }
@@ -322,8 +324,8 @@ fn pruning_that_is_switched_off_is_no_cause() {
     made.user(&words(140_000));
     made.failed(&format!("prompt is too long: {} tokens > 200000 maximum", made.prompt()));
     let off = json!({ "agents": { "defaults": { "contextPruning": { "mode": "off" } } } });
-    let said = verdict(&made.on(200_000).config(off).read(), FindingClass::UserMessage, &[]);
-    assert!(why(&said, GuardKind::Pruning).contains("mode is off"));
+    let message = verdict(&made.on(200_000).config(off).read(), FindingClass::UserMessage, &[]);
+    assert!(why(&message, GuardKind::Pruning).contains("mode is off"));
 }
 
 #[test]
@@ -335,9 +337,9 @@ fn replies_cut_shorter_and_shorter_show_a_smaller_window() {
         made.settle(prompt);
         made.cut(output);
     }
-    let said = made.read(200_000).said();
-    assert_eq!(said.overflows.len(), 3);
-    assert_eq!(number(finding(&said, FindingClass::WrongWindow), "served"), 65_536.0);
+    let message = made.read(200_000).said();
+    assert_eq!(message.overflows.len(), 3);
+    assert_eq!(number(finding(&message, FindingClass::WrongWindow), "served"), 65_536.0);
 }
 
 #[test]
@@ -365,8 +367,8 @@ fn a_second_compaction_right_behind_the_first_is_named_beside_the_cause() {
     let kept = made.user(&words(760_000));
     made.compaction(&words(4_000), kept);
     made.failed("prompt is too long: 200164 tokens > 200000 maximum");
-    let said = verdict(&made.read(200_000), FindingClass::UserMessage, &[]);
-    assert!(finding(&said, FindingClass::CompactionRefused).headline.contains("right behind compaction"));
+    let message = verdict(&made.read(200_000), FindingClass::UserMessage, &[]);
+    assert!(finding(&message, FindingClass::CompactionRefused).headline.contains("right behind compaction"));
 }
 
 #[test]
@@ -376,7 +378,7 @@ fn the_release_that_did_not_recognise_an_overflow_is_named() {
     made.user("go on");
     made.step("exec", &[60_000]);
     made.failed("Range of input length should be [1, 129024]");
-    let said = made.read(131_072).said();
-    assert_eq!(said.overflows[0].recognised, Some(false), "no release knows Qwen's words");
-    assert!(why(&said, GuardKind::Recovery).contains("did not recognise this"), "{}", line(&said));
+    let message = made.read(131_072).said();
+    assert_eq!(message.overflows[0].recognised, Some(false), "no release knows Qwen's words");
+    assert!(why(&message, GuardKind::Recovery).contains("did not recognise this"), "{}", line(&message));
 }

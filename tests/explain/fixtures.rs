@@ -123,7 +123,7 @@ fn a_heartbeat_that_pays_for_every_beat_before_it() {
 }
 
 #[test]
-fn eighteen_of_twenty_eight_summaries_come_too_late() {
+fn eighteen_of_twenty_eight_summaries_amount_too_late() {
     let mut made = Made::new();
     made.grow_to(60_000, 20_000);
     for round in 0..28 {

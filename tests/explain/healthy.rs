@@ -208,11 +208,11 @@ proptest! {
     ) {
         let mut made = Made::new();
         made.chars_per_token = chars_per_token;
-        for (asked, results, answer, gap) in turns {
+        for (requested, results, answer, gap) in turns {
             if made.prompt() > 80_000 {
                 break;
             }
-            made.user(&words(asked));
+            made.user(&words(requested));
             for chars in results {
                 made.step("exec", &[chars]);
             }

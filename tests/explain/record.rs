@@ -18,8 +18,8 @@ fn session(
 ) -> Made {
     let mut made = Made::new();
     (made.chars_per_token, made.fixed, made.cached, made.priced) = (chars_per_token, fixed, cached, priced);
-    for (number, (asked, results, answer)) in turns.iter().enumerate() {
-        made.user(&words(40 + asked + number % 7));
+    for (number, (requested, results, answer)) in turns.iter().enumerate() {
+        made.user(&words(40 + requested + number % 7));
         for chars in results {
             made.step("exec", &[*chars]);
         }
@@ -37,9 +37,9 @@ fn turns() -> impl Strategy<Value = Vec<(usize, Vec<usize>, usize)>> {
 }
 
 fn replayed(read: &Read) -> (ReplayInputs, clawscope::replay::Replay) {
-    let material = ReplayInputs::read(read, PolicySet::NONE).expect("reads");
-    let replay = material.replay(read, &material.recorded_settings.clone());
-    (material, replay)
+    let inputs = ReplayInputs::read(read, PolicySet::NONE).expect("reads");
+    let replay = inputs.replay(read, &inputs.recorded_settings.clone());
+    (inputs, replay)
 }
 
 proptest! {
@@ -50,8 +50,8 @@ proptest! {
         turns in turns(), chars_per_token in 2.2_f64..5.0, fixed in 2_000.0_f64..40_000.0,
     ) {
         let read = session(&turns, chars_per_token, fixed, false, false).read(200_000);
-        let (material, replay) = replayed(&read);
-        let shown = material.fit_error.expect("calls enough for a fit");
+        let (inputs, replay) = replayed(&read);
+        let shown = inputs.fit_error.expect("calls enough for a fit");
         let errors: Vec<f64> = replay
             .calls
             .iter()
@@ -80,8 +80,8 @@ proptest! {
             prop_assert_eq!((total.overflows, total.compactions, total.measured_calls), (0, 0, replay.calls.len()));
         }
         // The explanation goes by the same numbers.
-        let said = read.said();
-        if let Some(whole) = said.recorded {
+        let message = read.said();
+        if let Some(whole) = message.recorded {
             prop_assert!((whole.cost.expect("a price") - made.paid()).abs() < 0.005);
         }
     }

@@ -38,7 +38,7 @@ fn a_change_that_saves_the_call_and_not_another_does_not_help() {
 }
 
 #[test]
-fn every_change_says_what_all_calls_come_to() {
+fn every_change_says_what_all_calls_amount_to() {
     let mut made = Made::new();
     made.grow_to(110_000, 20_000);
     made.user("now everything");

@@ -21,30 +21,30 @@ pub(crate) fn answer(session: &Session) -> Result<Value, JsException> {
     let Some(preparation) = prepare(&branch, keep)? else {
         return Ok(object([("prepared", Value::Bool(false))]));
     };
-    let material = preparation.read_texts(&branch, read).expect("bodies");
-    let lists = material.files.to_lists();
+    let inputs = preparation.read_texts(&branch, read).expect("bodies");
+    let lists = inputs.files.to_lists();
     let first_kept = session.index.entry(preparation.first_kept).id;
     let mut result = Object::from([
         ("prepared", Value::Bool(true)),
         ("firstKeptEntryId", first_kept.map_or(Value::Null, |id| session.index.ids.value(id))),
         ("isSplitTurn", Value::Bool(preparation.is_split_turn())),
         ("tokensBefore", number(preparation.tokens_before)),
-        ("previousSummary", Value::from(material.previous_summary.clone())),
-        ("messagesToSummarize", session.list(&material.history)),
-        ("turnPrefixMessages", session.list(&material.turn_prefix)),
+        ("previousSummary", Value::from(inputs.previous_summary.clone())),
+        ("messagesToSummarize", session.list(&inputs.history)),
+        ("turnPrefixMessages", session.list(&inputs.turn_prefix)),
         (
             "fileOps",
             object([
-                ("read", Value::Array(material.files.read().to_vec())),
-                ("written", Value::Array(material.files.written().to_vec())),
-                ("edited", Value::Array(material.files.edited().to_vec())),
+                ("read", Value::Array(inputs.files.read().to_vec())),
+                ("written", Value::Array(inputs.files.written().to_vec())),
+                ("edited", Value::Array(inputs.files.edited().to_vec())),
             ]),
         ),
         ("readFiles", Value::Array(lists.read.clone())),
         ("modifiedFiles", Value::Array(lists.modified.clone())),
         ("fileSection", Value::String(lists.section())),
-        ("historyText", or_throws(conversation_text(&material.history).map(|text| described(&text)))),
-        ("turnPrefixText", or_throws(conversation_text(&material.turn_prefix).map(|text| described(&text)))),
+        ("historyText", or_throws(conversation_text(&inputs.history).map(|text| described(&text)))),
+        ("turnPrefixText", or_throws(conversation_text(&inputs.turn_prefix).map(|text| described(&text)))),
     ]);
     if let Some(summary) = session.setting("summary").and_then(Value::as_str) {
         result.set("after", or_throws(context_after(session, &preparation, summary, lists)));

@@ -272,11 +272,11 @@ proptest! {
     ) {
         let input = limit + over - output;
         for (rule, text) in OVERFLOWS {
-            let said = dress.put_on(&filled(text, &dress, input, output, limit));
-            let judgement = judged(&said);
-            prop_assert_eq!((judgement.verdict, judgement.rule), (Verdict::Tokens, *rule), "{}", said);
-            prop_assert_eq!(judgement.numbers, expected(rule, text, input, output, limit), "{}", said);
-            prop_assert!(!judgement.by_gateway, "{}", said);
+            let details = dress.put_on(&filled(text, &dress, input, output, limit));
+            let judgement = judged(&details);
+            prop_assert_eq!((judgement.verdict, judgement.rule), (Verdict::Tokens, *rule), "{}", details);
+            prop_assert_eq!(judgement.numbers, expected(rule, text, input, output, limit), "{}", details);
+            prop_assert!(!judgement.by_gateway, "{}", details);
         }
     }
 
@@ -287,24 +287,24 @@ proptest! {
         over in 1..900_000_u64,
     ) {
         for (rule, text) in LOOK_ALIKES {
-            let said = dress.put_on(&filled(text, &dress, limit, over, limit));
-            let judgement = judged(&said);
-            prop_assert_eq!((judgement.verdict, judgement.rule), (Verdict::NoOverflow, *rule), "{}", said);
-            prop_assert_eq!(judgement.numbers, RefusalNumbers::default(), "{}", said);
+            let details = dress.put_on(&filled(text, &dress, limit, over, limit));
+            let judgement = judged(&details);
+            prop_assert_eq!((judgement.verdict, judgement.rule), (Verdict::NoOverflow, *rule), "{}", details);
+            prop_assert_eq!(judgement.numbers, RefusalNumbers::default(), "{}", details);
         }
         for text in BYTES {
-            let said = dress.put_on(text);
-            let judgement = judged(&said);
-            prop_assert_eq!((judgement.verdict, judgement.rule), (Verdict::Bytes, "B"), "{}", said);
+            let details = dress.put_on(text);
+            let judgement = judged(&details);
+            prop_assert_eq!((judgement.verdict, judgement.rule), (Verdict::Bytes, "B"), "{}", details);
         }
     }
 
     #[test]
     fn a_reply_that_takes_the_whole_limit_is_no_overflow(dress in Dress::any(), limit in 300..200_000_u64, more in 0..9_000_u64) {
         for (rule, text) in OVERFLOWS.iter().filter(|(_, text)| text.contains("{b}")) {
-            let said = dress.put_on(&filled(text, &dress, 30, limit + more, limit));
-            let judgement = judged(&said);
-            prop_assert_eq!((judgement.verdict, judgement.rule), (Verdict::NoOverflow, "L2"), "{} {}", rule, said);
+            let details = dress.put_on(&filled(text, &dress, 30, limit + more, limit));
+            let judgement = judged(&details);
+            prop_assert_eq!((judgement.verdict, judgement.rule), (Verdict::NoOverflow, "L2"), "{} {}", rule, details);
         }
     }
 

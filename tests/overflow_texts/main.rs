@@ -145,16 +145,16 @@ fn every_release_recognises_what_it_was_seen_to_recognise() {
     let (mut compared, mut wrong) = (0, Vec::new());
     for row in rows {
         let text = row["text"].as_str().unwrap();
-        let said = StopDetails::from_text(text);
-        let judgement = judge(&said);
+        let details = StopDetails::from_text(text);
+        let judgement = judge(&details);
         for (at, release) in releases.as_array().unwrap().iter().enumerate() {
             let release = release.as_str().unwrap();
             let seen = |field: &str| match row[field].as_str().unwrap().as_bytes()[at] {
                 b'?' => None,
                 seen => Some(seen == b'1'),
             };
-            let after = (seen("afterRun"), is_recognised(&said, &judgement, Runtime::OpenClaw(release)));
-            let inside = (seen("inRun"), is_recognised_in_run(&said, release));
+            let after = (seen("afterRun"), is_recognised(&details, &judgement, Runtime::OpenClaw(release)));
+            let inside = (seen("inRun"), is_recognised_in_run(&details, release));
             for (seen, recognised) in [after, inside] {
                 compared += usize::from(seen.is_some());
                 if seen.is_some() && seen != recognised {
@@ -169,12 +169,12 @@ fn every_release_recognises_what_it_was_seen_to_recognise() {
 
 #[test]
 fn a_version_that_names_no_release_is_not_compared() {
-    let said = StopDetails::from_text("prompt is too long: 213462 tokens > 200000 maximum");
-    let judgement = judge(&said);
+    let details = StopDetails::from_text("prompt is too long: 213462 tokens > 200000 maximum");
+    let judgement = judge(&details);
     for runtime in
         [Runtime::OpenClaw("unknown"), Runtime::OpenClaw("0.55.3"), Runtime::Pi("2026.3.2"), Runtime::Pi("")]
     {
-        assert_eq!(is_recognised(&said, &judgement, runtime), None, "{runtime:?}");
+        assert_eq!(is_recognised(&details, &judgement, runtime), None, "{runtime:?}");
     }
-    assert_eq!(is_recognised(&said, &judgement, Runtime::OpenClaw("2026.1.24-3")), Some(true));
+    assert_eq!(is_recognised(&details, &judgement, Runtime::OpenClaw("2026.1.24-3")), Some(true));
 }

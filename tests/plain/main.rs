@@ -74,7 +74,7 @@ proptest! {
     }
 
     #[test]
-    fn a_transcript_that_grew_is_read_as_it_stands(lines in vec(line(), 1..6), cut in 0.0..1.0_f64) {
+    fn a_transcript_that_grew_is_read_as_it_is_there(lines in vec(line(), 1..6), cut in 0.0..1.0_f64) {
         let text = transcript(3, &lines);
         let known = (text.len() as f64 * cut) as usize;
         // White space that ends a text is trimmed away, and is none at the end of a line that others follow.

@@ -179,19 +179,19 @@ impl Driver {
         self.held_sweeps.expect("sweeps are held")
     }
 
-    fn sweep(&mut self, recording: &RecordedSession, asked: SweepQuery, request: u64) -> Vec<Event> {
+    fn sweep(&mut self, recording: &RecordedSession, requested: SweepQuery, request: u64) -> Vec<Event> {
         if let Some(held) = &mut self.held_sweeps {
             *held = request;
             return Vec::new();
         }
-        let said = RefCell::new(Vec::new());
+        let message = RefCell::new(Vec::new());
         let cells = Mutex::new(Vec::new());
         let tell = |at: usize, cell: &Cell| cells.lock().expect("told").push((at, cell.clone()));
-        let done = run_sweep(recording, asked, &|| true, &|axes| said.borrow_mut().push(axes), &tell);
-        let mut said = said.into_inner();
-        said.push(SweepUpdate::Cells(cells.into_inner().expect("told")));
-        said.extend(done);
-        said.into_iter().map(|said| Event::Sweep { request_id: request, update: said }).collect()
+        let done = run_sweep(recording, requested, &|| true, &|axes| message.borrow_mut().push(axes), &tell);
+        let mut message = message.into_inner();
+        message.push(SweepUpdate::Cells(cells.into_inner().expect("told")));
+        message.extend(done);
+        message.into_iter().map(|message| Event::Sweep { request_id: request, update: message }).collect()
     }
 
     fn events_of(&mut self, effect: Effect) -> Vec<Event> {
@@ -205,50 +205,49 @@ impl Driver {
                 Vec::new()
             }
             Effect::OpenSession { key } => vec![self.open(&key, None)],
-            Effect::RefreshSession { session: inspection } => {
-                vec![self.open(&inspection.item.key, Some(&inspection))]
+            Effect::RefreshSession { session } => {
+                vec![self.open(&session.item.key, Some(&session))]
             }
             Effect::LoadSessionAtCall { session: inspection, overflow } => {
                 let then = inspection.at_failed_call(&overflow).map(Arc::new);
                 vec![Event::SessionAtCall { epoch: inspection.epoch, session: then }]
             }
-            Effect::ReadExcerpts { session: inspection, entries } => {
-                let text = |entry| {
-                    (entry, read_excerpt(&inspection.source, &inspection.index, entry).unwrap_or_default())
-                };
+            Effect::ReadExcerpts { session, entries } => {
+                let text =
+                    |entry| (entry, read_excerpt(&session.source, &session.index, entry).unwrap_or_default());
                 let items = entries.into_iter().map(text).collect();
-                vec![Event::Excerpts { epoch: inspection.epoch, items }]
+                vec![Event::Excerpts { epoch: session.epoch, items }]
             }
-            Effect::ReadMessage { session: inspection, entry, plan } => {
-                let text = message::read_message(&inspection, entry, plan.as_deref());
+            Effect::ReadMessage { session, entry, plan } => {
+                let text = message::read_message(&session, entry, plan.as_deref());
                 let text = text.map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Message { epoch: inspection.epoch, entry, text }]
+                vec![Event::Message { epoch: session.epoch, entry, text }]
             }
-            Effect::LoadDetails { session: inspection } => {
-                let (source, index, context) = (&inspection.source, &inspection.index, &inspection.context);
-                let closer = ContextDetails::read(source, index, context, inspection.ruleset.id.rules());
-                let closer = closer.map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Details { subject: inspection.view_key(), details: closer }]
+            Effect::LoadDetails { session } => {
+                let (source, index, context) = (&session.source, &session.index, &session.context);
+                let details = ContextDetails::read(source, index, context, session.ruleset.id.rules());
+                let details = details.map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Details { subject: session.view_key(), details: details }]
             }
-            Effect::PredictSummaryCalls { session: inspection, request: asked } => {
+            Effect::PredictSummaryCalls { session, request: requested } => {
                 let config = &self.store.as_ref().expect("a store").config.js_root;
-                let summary = SummarySettings::from_config(inspection.ruleset.id.rules(), config);
-                let told = SummaryCalls::predict(&inspection, &asked, summary, self.now_ms as f64);
-                vec![Event::SummaryCalls { request: asked, calls: told }]
+                let summary = SummarySettings::from_config(session.ruleset.id.rules(), config);
+                let reported = SummaryCalls::predict(&session, &requested, summary, self.now_ms as f64);
+                vec![Event::SummaryCalls { request: requested, calls: reported }]
             }
-            Effect::ReadBlocks { session: inspection, entries } => {
-                let blocks = heavy_blocks(&inspection, &entries, &mut || true);
-                vec![Event::Blocks { epoch: inspection.epoch, blocks }]
+            Effect::ReadBlocks { session, entries } => {
+                let blocks = heavy_blocks(&session, &entries, &mut || true);
+                vec![Event::Blocks { epoch: session.epoch, blocks }]
             }
-            Effect::Search { session: inspection, query, from } => {
-                let (source, index) = (&inspection.source, &inspection.index);
+            Effect::Search { session, query, from } => {
+                let (source, index) = (&session.source, &session.index);
                 let matches = search(source, index, &query, from, &mut || true).expect("search");
-                vec![Event::SearchMatches { epoch: inspection.epoch, query, from, matches }]
+                vec![Event::SearchMatches { epoch: session.epoch, query, from, matches }]
             }
-            Effect::ComputeEstimates { session: inspection } => {
-                let estimates = estimators::read(&inspection, &mut |_, _| true);
+            Effect::ComputeEstimates { session } => {
+                let estimates = estimators::read(&session, &mut |_, _| true);
                 let estimates = estimates.map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Estimates { epoch: inspection.epoch, estimates }]
+                vec![Event::Estimates { epoch: session.epoch, estimates }]
             }
             Effect::PreviewWrite(what) => {
                 let request = self.request(&what);
@@ -267,8 +266,8 @@ impl Driver {
                 self.saved.push((name, text));
                 Vec::new()
             }
-            Effect::Export { format, session: inspection, plan, summary: made } => {
-                self.export(format, &inspection, plan.as_deref(), made.as_deref())
+            Effect::Export { format, session, plan, summary: made } => {
+                self.export(format, &session, plan.as_deref(), made.as_deref())
             }
             Effect::Quit => {
                 self.quit = true;
@@ -281,33 +280,31 @@ impl Driver {
     /// What is asked of a whole session, and what nobody waits for here.
     fn answers(&mut self, question: Effect) -> Vec<Event> {
         match question {
-            Effect::ReadRecovery { session: inspection } => {
-                let view = load_recovery(&inspection).map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Recovery { epoch: inspection.epoch, recovery: view }]
+            Effect::ReadRecovery { session } => {
+                let view = load_recovery(&session).map(Arc::new).map_err(|error| error.to_string());
+                vec![Event::Recovery { epoch: session.epoch, recovery: view }]
             }
-            Effect::Summarise { session: inspection, plan, consented: agreed } => {
-                self.summary(&inspection, &plan, agreed)
+            Effect::Summarise { session, plan, consented: agreed } => self.summary(&session, &plan, agreed),
+            Effect::Explain { session } => {
+                let view = self.explained(&session);
+                vec![Event::Explanation { epoch: session.epoch, explanation: view }]
             }
-            Effect::Explain { session: inspection } => {
-                let view = self.explained(&inspection);
-                vec![Event::Explanation { epoch: inspection.epoch, explanation: view }]
+            Effect::ReadCommits { session } => {
+                let view = list_commits_newest_first(&session).map_err(|error| error.to_string());
+                vec![Event::Commits { epoch: session.epoch, commits: view }]
             }
-            Effect::ReadCommits { session: inspection } => {
-                let view = list_commits_newest_first(&inspection).map_err(|error| error.to_string());
-                vec![Event::Commits { epoch: inspection.epoch, commits: view }]
-            }
-            Effect::CompareBranches { session: inspection, leaves } => {
-                let view = compare_branches(&inspection, leaves).map(Arc::new);
-                vec![Event::BranchesCompared { epoch: inspection.epoch, comparison: view }]
+            Effect::CompareBranches { session, leaves } => {
+                let view = compare_branches(&session, leaves).map(Arc::new);
+                vec![Event::BranchesCompared { epoch: session.epoch, comparison: view }]
             }
             Effect::RepairCommit { path } => {
                 let settled = recover_commit(&path, 0, &Still(self.now_ms), &SystemDisk);
-                let told = settled.map(|settled| settled.expect("a journal").description());
-                vec![Event::Repaired(told.map_err(|error| error.to_string()))]
+                let reported = settled.map(|settled| settled.expect("a journal").description());
+                vec![Event::Repaired(reported.map_err(|error| error.to_string()))]
             }
-            Effect::ReadRecording { session: inspection, policies: steps, previous: known } => {
-                let epoch = inspection.epoch;
-                let read = RecordedSession::read(inspection, steps, known.as_deref(), &|| true)
+            Effect::ReadRecording { session, policies: steps, previous: known } => {
+                let epoch = session.epoch;
+                let read = RecordedSession::read(session, steps, known.as_deref(), &|| true)
                     .map(|read| read.map(Arc::new));
                 let recording = read.map_err(|error| error.to_string()).transpose().expect("wanted");
                 vec![Event::Recording { epoch, recording }]
@@ -324,14 +321,14 @@ impl Driver {
     }
 
     /// An explanation takes long, and the same reading has the same one.
-    fn explained(&mut self, inspection: &LoadedSession) -> Result<Arc<Explanation>, String> {
-        let subject = inspection.view_key();
+    fn explained(&mut self, session: &LoadedSession) -> Result<Arc<Explanation>, String> {
+        let subject = session.view_key();
         if let Some((known, explanation)) = &self.explanation
             && *known == subject
         {
             return Ok(Arc::clone(explanation));
         }
-        let explanation = explain(inspection).map(Arc::new).map_err(|error| error.to_string())?;
+        let explanation = explain(session).map(Arc::new).map_err(|error| error.to_string())?;
         self.explanation = Some((subject, Arc::clone(&explanation)));
         Ok(explanation)
     }
@@ -357,7 +354,7 @@ impl Driver {
 
     /// Everything that is said of a summary, in the order it is said.
     fn summary(&self, inspection: &LoadedSession, plan: &Plan, agreed: bool) -> Vec<Event> {
-        let mut said = Vec::new();
+        let mut message = Vec::new();
         let ask = WriteAction::Commit { plan, summary: None };
         let request =
             WriteRequest { session: inspection, action: ask, allow_orphan: false, now_ms: self.now_ms };
@@ -368,11 +365,14 @@ impl Driver {
             if making.writer.is_external() && !agreed {
                 return making.estimate().map(SummaryUpdate::Offered);
             }
-            let mut progress = |progress| said.push(SummaryUpdate::Calling(progress));
+            let mut progress = |progress| message.push(SummaryUpdate::Calling(progress));
             making.run(&CancelToken::new(), &mut progress).map(|made| SummaryUpdate::Finished(Arc::new(made)))
         });
-        said.push(last.unwrap_or_else(|error| SummaryUpdate::Failed(error.to_string())));
-        said.into_iter().map(|said| Event::Summary { epoch: inspection.epoch, update: said }).collect()
+        message.push(last.unwrap_or_else(|error| SummaryUpdate::Failed(error.to_string())));
+        message
+            .into_iter()
+            .map(|message| Event::Summary { epoch: inspection.epoch, update: message })
+            .collect()
     }
 
     /// Has summaries written by these settings from now on.
@@ -384,12 +384,10 @@ impl Driver {
 
     fn request<'a>(&self, what: &'a PendingWrite) -> WriteRequest<'a> {
         let (inspection, ask) = match what {
-            PendingWrite::Commit { session: inspection, plan, summary: made } => {
-                (inspection, WriteAction::Commit { plan, summary: made.as_ref().map(|made| &made.summary) })
+            PendingWrite::Commit { session, plan, summary: made } => {
+                (session, WriteAction::Commit { plan, summary: made.as_ref().map(|made| &made.summary) })
             }
-            PendingWrite::Undo { session: inspection, target } => {
-                (inspection, WriteAction::Undo(target.clone()))
-            }
+            PendingWrite::Undo { session, target } => (session, WriteAction::Undo(target.clone())),
         };
         WriteRequest { session: inspection, action: ask, allow_orphan: false, now_ms: self.now_ms }
     }
@@ -411,7 +409,7 @@ impl Driver {
     fn open(&mut self, key: &clawscope::ids::SessionKey, previous: Option<&LoadedSession>) -> Event {
         let store = self.store.clone().expect("listed before opened");
         match open(&store, key, previous, self.now_ms, &mut |_, _| true) {
-            Ok(inspection) => Event::Opened(Box::new(inspection)),
+            Ok(session) => Event::Opened(Box::new(session)),
             Err(error) => Event::OpenFailed { key: key.clone(), error: error.to_string() },
         }
     }

@@ -30,17 +30,17 @@ pub(crate) fn inspected(path: &Path) -> LoadedSession {
 }
 
 /// The same by these rules, else by those that it tells.
-pub(crate) fn inspected_under(path: &Path, asked: Option<&RulesetChoice>) -> LoadedSession {
+pub(crate) fn inspected_under(path: &Path, requested: Option<&RulesetChoice>) -> LoadedSession {
     let place =
         StoreLocation::new(&StoreRequest::Path(path.to_path_buf()), Environment::default()).expect("a place");
-    let listed = list_sessions_with(&place, asked, NOW);
+    let listed = list_sessions_with(&place, requested, NOW);
     let [item] = &listed.items[..] else { panic!("{:?}", listed.items) };
-    let inspection = open(&listed.store, &item.key, None, NOW, &mut |_, _| true).expect("it opens");
-    inspection.load_details().expect("its texts")
+    let session = open(&listed.store, &item.key, None, NOW, &mut |_, _| true).expect("it opens");
+    session.load_details().expect("its texts")
 }
 
 /// A plan of these steps under settings that have something to do in a short session.
-pub(crate) fn planned(inspection: &LoadedSession, steps: &[Policy], keep_tokens: f64) -> Plan {
+pub(crate) fn planned(session: &LoadedSession, steps: &[Policy], keep_tokens: f64) -> Plan {
     let mut settings = PolicySettings::pruning_only(PruneSettings {
         keep_last_assistants: 1.0,
         soft_trim_ratio: 0.0,
@@ -56,7 +56,7 @@ pub(crate) fn planned(inspection: &LoadedSession, steps: &[Policy], keep_tokens:
     settings.enabled = PolicySet::of(steps);
     settings.compaction.keep_recent_tokens = keep_tokens;
     settings.history_limit = 1.0;
-    inspection.plan(&settings, Gate::Open { idle_ms: 1.0 }).expect("it is planned")
+    session.plan(&settings, Gate::Open { idle_ms: 1.0 }).expect("it is planned")
 }
 
 /// A summary that was made.
@@ -70,11 +70,11 @@ fn request<'a>(inspection: &'a LoadedSession, ask: WriteAction<'a>) -> WriteRequ
 
 /// Writes a plan; the new leaf.
 pub(crate) fn committed(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     plan: &Plan,
     summary: Option<&CompactionSummary>,
 ) -> Result<String, WriteError> {
-    let request = request(inspection, WriteAction::Commit { plan, summary });
+    let request = request(session, WriteAction::Commit { plan, summary });
     let prepared = prepare(&request)?;
     let written = clawscope::commit::write(&prepared, 0, &SystemClock)?;
     assert_eq!(written.leaf, prepared.leaf);
@@ -83,23 +83,23 @@ pub(crate) fn committed(
 
 /// The checks that a person is shown before a plan is written.
 pub(crate) fn checks(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     plan: &Plan,
     summary: Option<&CompactionSummary>,
 ) -> Vec<(CheckStatus, String)> {
-    let request = request(inspection, WriteAction::Commit { plan, summary });
+    let request = request(session, WriteAction::Commit { plan, summary });
     preview(&request, &prepare(&request).expect("it is prepared"), NOW).checks
 }
 
 /// Takes the last commit back.
-pub(crate) fn undone(inspection: &LoadedSession) -> WriteOutcome {
+pub(crate) fn undone(session: &LoadedSession) -> WriteOutcome {
     let ask = WriteAction::Undo(clawscope::commit::UndoTarget::LastCommit);
-    write(&request(inspection, ask), &SystemClock).expect("it is taken back")
+    write(&request(session, ask), &SystemClock).expect("it is taken back")
 }
 
 /// What the preview shows: every message under the plan, in plain terms.
 pub(crate) fn previewed(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     plan: &Plan,
     summary: Option<&CompactionSummary>,
 ) -> Vec<String> {
@@ -109,7 +109,7 @@ pub(crate) fn previewed(
         ("summary", summary.map_or(Value::Null, |made| made.text.clone().into())),
         ("tokensBefore", Value::Number(tokens)),
     ]);
-    let LoadedSession { source, index, context, .. } = inspection;
+    let LoadedSession { source, index, context, .. } = session;
     let messages = messages_after(source, index, context, plan, &Value::Object(made), NOW as f64);
     messages.expect("its texts").iter().map(|message| plain(&js::stringify(message))).collect()
 }
@@ -128,7 +128,7 @@ pub(crate) fn plain(json: &str) -> String {
 }
 
 /// Takes the last undo back.
-pub(crate) fn redone(inspection: &LoadedSession) -> WriteOutcome {
+pub(crate) fn redone(session: &LoadedSession) -> WriteOutcome {
     let ask = WriteAction::Undo(clawscope::commit::UndoTarget::LastUndo);
-    write(&request(inspection, ask), &SystemClock).expect("it is taken back")
+    write(&request(session, ask), &SystemClock).expect("it is taken back")
 }

@@ -207,9 +207,9 @@ struct Writer {
 impl Writer {
     fn new(recipe: Recipe) -> Self {
         let mut dice = Dice::new(recipe.seed);
-        let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let text_features = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         let base64 = if recipe.bytes < 1 << 20 { 8_000 } else { 400_000 };
-        let base64 = (0..base64).map(|_| char::from(letters[dice.below(64)])).collect();
+        let base64 = (0..base64).map(|_| char::from(text_features[dice.below(64)])).collect();
         Self {
             dice,
             recipe,
@@ -315,12 +315,12 @@ impl Writer {
 
     fn answer(&mut self, blocks: &str, stop: &str, chars: usize) {
         let (fresh, wrote, read) = (3 + self.dice.below(4_000), self.dice.below(3_000), self.tokens);
-        let said = 1 + chars / 4;
-        let total = fresh + wrote + read + said;
+        let message = 1 + chars / 4;
+        let total = fresh + wrote + read + message;
         let cost = total as f64 * 1e-6;
         self.message(
             &format!(
-                r#""role":"assistant","content":[{blocks}],{MODEL},"usage":{{"input":{fresh},"output":{said},"cacheRead":{read},"cacheWrite":{wrote},"totalTokens":{total},"cost":{{"input":{cost},"output":0.0001,"cacheRead":0,"cacheWrite":0,"total":{cost}}}}},"stopReason":"{stop}""#
+                r#""role":"assistant","content":[{blocks}],{MODEL},"usage":{{"input":{fresh},"output":{message},"cacheRead":{read},"cacheWrite":{wrote},"totalTokens":{total},"cost":{{"input":{cost},"output":0.0001,"cacheRead":0,"cacheWrite":0,"total":{cost}}}}},"stopReason":"{stop}""#
             ),
             chars,
         );

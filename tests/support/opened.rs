@@ -50,7 +50,7 @@ impl Screen {
     pub(crate) fn of(path: &Path) -> Self {
         const SIZE: (u16, u16) = (130, 36);
         let listed = listed(path);
-        let inspection = opened(path);
+        let session = opened(path);
         let mut screen = Self {
             app: App::new(Options::default(), SIZE),
             theme: Theme::load("dark", ColourDepth::True).expect("a theme"),
@@ -58,7 +58,7 @@ impl Screen {
         };
         screen
             .event(Event::Listed(Box::new(StoreListing { items: listed.items, ..StoreListing::default() })));
-        screen.event(Event::Opened(Box::new(inspection)));
+        screen.event(Event::Opened(Box::new(session)));
         screen.draw();
         screen
     }
@@ -94,16 +94,15 @@ impl Screen {
 
 fn perform(effect: Effect) -> Option<Event> {
     match effect {
-        Effect::ReadExcerpts { session: inspection, entries } => {
-            let text = |entry| {
-                (entry, read_excerpt(&inspection.source, &inspection.index, entry).unwrap_or_default())
-            };
-            Some(Event::Excerpts { epoch: inspection.epoch, items: entries.into_iter().map(text).collect() })
+        Effect::ReadExcerpts { session, entries } => {
+            let text =
+                |entry| (entry, read_excerpt(&session.source, &session.index, entry).unwrap_or_default());
+            Some(Event::Excerpts { epoch: session.epoch, items: entries.into_iter().map(text).collect() })
         }
-        Effect::ReadMessage { session: inspection, entry, plan } => {
-            let text = message::read_message(&inspection, entry, plan.as_deref());
+        Effect::ReadMessage { session, entry, plan } => {
+            let text = message::read_message(&session, entry, plan.as_deref());
             let text = text.map(Arc::new).map_err(|error| error.to_string());
-            Some(Event::Message { epoch: inspection.epoch, entry, text })
+            Some(Event::Message { epoch: session.epoch, entry, text })
         }
         _ => None,
     }

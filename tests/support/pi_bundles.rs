@@ -78,11 +78,11 @@ impl Bundle {
         }
         let output = command.output().expect("node runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("UTF-8").lines().map(told).collect()
+        String::from_utf8(output.stdout).expect("UTF-8").lines().map(reported).collect()
     }
 }
 
-fn told(line: &str) -> Option<Read> {
+fn reported(line: &str) -> Option<Read> {
     let value = js::parse(line).expect("a JSON line");
     value.as_object()?;
     let list = |key| value.get(key).and_then(Value::as_array).unwrap_or_default();

@@ -241,12 +241,11 @@ pub(crate) fn failed_to_open(width: u16, height: u16) -> Driver {
 pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.rewrite(without_counts);
-    let mut inspection: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
-    inspection.measured = Err(clawscope::session::Unmeasured::NoUsage);
-    inspection.model = "llama-4-local".into();
-    inspection.window =
-        WindowInfo { tokens: 200_000.0, source: WindowSource::Default, model_tokens: 200_000.0 };
-    driver.event(Event::Opened(Box::new(inspection)));
+    let mut session: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
+    session.measured = Err(clawscope::session::Unmeasured::NoUsage);
+    session.model = "llama-4-local".into();
+    session.window = WindowInfo { tokens: 200_000.0, source: WindowSource::Default, model_tokens: 200_000.0 };
+    driver.event(Event::Opened(Box::new(session)));
     driver
 }
 
@@ -331,10 +330,10 @@ pub(crate) fn taken_apart_under_a_plan(width: u16, height: u16) -> Driver {
 /// A session that no run has left a report for, and that was never counted.
 pub(crate) fn taken_apart_without_report(width: u16, height: u16) -> Driver {
     let mut driver = unmeasured(width, height);
-    let mut inspection: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
-    (inspection.prompt_report, inspection.fixed_chars) = (None, None);
-    inspection.recount_prompt();
-    driver.event(Event::Opened(Box::new(inspection)));
+    let mut session: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
+    (session.prompt_report, session.fixed_chars) = (None, None);
+    session.recount_prompt();
+    driver.event(Event::Opened(Box::new(session)));
     driver.press("B");
     driver
 }

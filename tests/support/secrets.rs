@@ -10,13 +10,13 @@ pub(crate) struct Sample {
 
 /// Letters and digits without a pattern, the same each time.
 pub(crate) fn random(seed: u64, length: usize, alphabet: &str) -> String {
-    let letters: Vec<char> = alphabet.chars().collect();
+    let text_features: Vec<char> = alphabet.chars().collect();
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        letters[(state % letters.len() as u64) as usize]
+        text_features[(state % text_features.len() as u64) as usize]
     };
     (0..length).map(|_| next()).collect()
 }

@@ -85,12 +85,12 @@ pub enum SweepUpdate {
 /// wanted.
 pub fn run_sweep(
     recording: &RecordedSession,
-    asked: SweepQuery,
+    requested: SweepQuery,
     wanted: KeepRunning<'_>,
     say: &dyn Fn(SweepUpdate),
     tell: OnCell<'_>,
 ) -> Option<SweepUpdate> {
-    let SweepQuery { axes, base_changes: base, policies: mut steps, headroom } = asked;
+    let SweepQuery { axes, base_changes: base, policies: mut steps, headroom } = requested;
     let axes = match axes {
         Some(axes) => axes,
         None => default_axes(recording, &base, steps, wanted)?,

@@ -149,10 +149,10 @@ impl App {
         let Some(recording) = self.replay_state.recording.clone() else { return };
         let mut axes = self.compare_screen.sweep_state.axes.clone();
         let base: Vec<_> = self.tuned_changes(&recording.session);
-        let ground = AxisContext { session: &recording.session, base: &base };
+        let axis_context = AxisContext { session: &recording.session, base: &base };
         let taken =
             |axis: &Axis| axes.iter().enumerate().any(|(at, shown)| at != place && shown.key == axis.key);
-        let mut usual = usual_axes(&ground, recording.inputs.provider_window);
+        let mut usual = usual_axes(&axis_context, recording.inputs.provider_window);
         usual.retain(|axis| !taken(axis));
         if usual.is_empty() {
             self.show_toast("no other setting can be varied".into(), false);
@@ -213,8 +213,8 @@ impl App {
         }
         let Some(recording) = self.replay_state.recording.clone() else { return Ok(()) };
         // An empty base, so that a tuned setting can be varied too.
-        let ground = AxisContext { session: &recording.session, base: &[] };
-        let axes = text.split_whitespace().map(|axis| Axis::parse(&ground, axis));
+        let axis_context = AxisContext { session: &recording.session, base: &[] };
+        let axes = text.split_whitespace().map(|axis| Axis::parse(&axis_context, axis));
         let axes = axes.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
         Grid::from_axes(&axes).map_err(|error| error.to_string())?;
         self.compare_screen.chosen_axes = Some(axes);

@@ -58,28 +58,28 @@ impl App {
             return;
         }
         let Some(recording) = self.replay_state.recording.clone() else { return };
-        let newest =
-            self.displayed_session().is_some_and(|inspection| inspection.epoch == recording.session.epoch);
+        let newest = self.displayed_session().is_some_and(|session| session.epoch == recording.session.epoch);
         if !newest {
             return;
         }
-        let asked = self.sweep_query(&recording);
-        let request = SweepKey { epoch: recording.session.epoch, query: asked };
+        let requested = self.sweep_query(&recording);
+        let request = SweepKey { epoch: recording.session.epoch, query: requested };
         if self.compare_screen.sweep_key.as_ref() == Some(&request) {
             return;
         }
-        let asked = request.query.clone();
+        let requested = request.query.clone();
         let known = self.compare_screen.sweep_key.replace(request);
         self.compare_screen.request_id += 1;
         self.compare_screen.requested_ms = self.now_ms;
         // If only the session grew or the headroom changed, the old map stays until the new one is complete.
-        let other = |known: &SweepQuery| SweepQuery { headroom: asked.headroom, ..known.clone() } != asked;
+        let other =
+            |known: &SweepQuery| SweepQuery { headroom: requested.headroom, ..known.clone() } != requested;
         if known.is_none_or(|known| other(&known.query)) {
             self.compare_screen.previous_axes = std::mem::take(&mut self.compare_screen.sweep_state).axes;
         }
         effects.push(Effect::Sweep {
             recording,
-            query: Box::new(asked),
+            query: Box::new(requested),
             request_id: self.compare_screen.request_id,
         });
     }
@@ -98,7 +98,7 @@ impl App {
     }
 
     /// Returns the changes of the tuning pane, while its plan is shown.
-    pub(in crate::app) fn tuned_changes(&self, inspection: &LoadedSession) -> Vec<SettingChange> {
+    pub(in crate::app) fn tuned_changes(&self, session: &LoadedSession) -> Vec<SettingChange> {
         let tuning = &self.tuning;
         if !tuning.preview {
             return Vec::new();
@@ -106,7 +106,7 @@ impl App {
         let change =
             |key: String, step, value| SettingChange { key, policy: step, value, origin: Provenance::Tuned };
         let on = tuning.policies.has(Policy::Prune);
-        let mode = (on != inspection.pruning_configured).then(|| {
+        let mode = (on != session.pruning_configured).then(|| {
             let word = if on { "cache-ttl" } else { "off" };
             change(format!("{PRUNING_PREFIX}mode"), Some(Policy::Prune), Value::from(word))
         });
@@ -119,12 +119,12 @@ impl App {
     }
 
     /// Shows the progress of a sweep; drops updates of older requests.
-    pub(in crate::app) fn on_sweep_update(&mut self, request: u64, said: SweepUpdate) {
+    pub(in crate::app) fn on_sweep_update(&mut self, request: u64, message: SweepUpdate) {
         if request != self.compare_screen.request_id {
             return;
         }
         let renewed = self.compare_screen.sweep_state.sweep.is_some();
-        match said {
+        match message {
             // A finished map stays until the new one is complete.
             SweepUpdate::Axes(axes) if !renewed => self.compare_screen.set_axes(axes),
             SweepUpdate::Cells(cells) if !renewed => {

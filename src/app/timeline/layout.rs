@@ -58,13 +58,13 @@ pub fn layout_timeline(area: Rect) -> TimelineLayout {
     };
     let setting = take_last(if tall { 2 } else { 1 });
     let call = take_last(3);
-    let lanes = match area.height {
+    let traces = match area.height {
         TALL_MIN_ROWS.. => 4,
         STRIP_MIN_ROWS.. => 2,
         _ => 0,
     };
-    let bars = take_last(lanes);
-    let bars_title = take_last(lanes.min(1));
+    let bars = take_last(traces);
+    let bars_title = take_last(traces.min(1));
     let axis = take_last(1);
     let signs = take_last(1);
     let margin = if area.width >= WIDE_MIN_COLUMNS { 17 } else { 9 };

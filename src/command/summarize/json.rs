@@ -9,10 +9,10 @@ use crate::policy::compact::DroppedHistory;
 use crate::summarize::Summary;
 
 /// Builds the report; a dry run has no summary members.
-pub(super) fn report_json(asked: &SummaryInput, summary: Option<&Summary>) -> Object {
-    let SummaryInput { inspection, compactable, gateway_calls: gateway, .. } = asked;
+pub(super) fn report_json(requested: &SummaryInput, summary: Option<&Summary>) -> Object {
+    let SummaryInput { inspection: session, compactable, gateway_calls: gateway, .. } = requested;
     let job = &compactable.job;
-    let cost = inspection.price.map(|price| gateway.cost(&price));
+    let cost = session.price.map(|price| gateway.cost(&price));
     let own = Object::from([
         ("calls", Value::from(gateway.calls.iter().map(call_value).collect::<Vec<_>>())),
         ("inputTokens", Value::from(gateway.input_tokens())),
@@ -21,32 +21,32 @@ pub(super) fn report_json(asked: &SummaryInput, summary: Option<&Summary>) -> Ob
         ("costUsd", cost.map_or(Value::Null, number_value)),
         ("dropped", gateway.summary.dropped.map_or(Value::Null, dropped_value)),
     ]);
-    let first_kept = inspection.index.display_id(compactable.preparation.first_kept);
+    let first_kept = session.index.display_id(compactable.preparation.first_kept);
     let mut answer = Object::from([
-        ("session", session_json(&inspection.item)),
-        ("leaf", Value::from(inspection.context.leaf.map(|leaf| inspection.index.display_id(leaf)))),
-        ("ruleset", ruleset_json(&inspection.ruleset)),
+        ("session", session_json(&session.item)),
+        ("leaf", Value::from(session.context.leaf.map(|leaf| session.index.display_id(leaf)))),
+        ("ruleset", ruleset_json(&session.ruleset)),
         ("mode", Value::from(job.mode.as_str())),
-        ("window", window_value(inspection.window)),
+        ("window", window_value(session.window)),
         ("reserveTokens", number_value(job.reserve_tokens)),
-        ("keepRecentTokens", number_value(inspection.configured_settings.compaction.keep_recent_tokens)),
+        ("keepRecentTokens", number_value(session.configured_settings.compaction.keep_recent_tokens)),
         ("firstKeptEntryId", Value::from(first_kept)),
         ("tokensBefore", number_value(job.tokens_before)),
         ("splitTurn", Value::from(compactable.preparation.is_split_turn())),
         ("gateway", Value::from(own)),
     ]);
     if let Some(summary) = summary {
-        summary_members(&mut answer, asked, summary);
+        summary_members(&mut answer, requested, summary);
     }
     answer
 }
 
-fn summary_members(answer: &mut Object, asked: &SummaryInput, summary: &Summary) {
+fn summary_members(answer: &mut Object, requested: &SummaryInput, summary: &Summary) {
     let details = &summary.written.details;
     let left_out: Vec<Value> = summary.omission_notes.iter().cloned().map(Value::String).collect();
     answer.set("summarizer", Value::from(summary.kind.as_str()));
     answer.set("calls", Value::from(summary.calls.iter().map(completed_call_value).collect::<Vec<_>>()));
-    answer.set("costUsd", summary_cost(asked, summary).map_or(Value::Null, number_value));
+    answer.set("costUsd", summary_cost(requested, summary).map_or(Value::Null, number_value));
     answer.set("leftOut", Value::from(left_out));
     answer.set("readFiles", Value::from(details.read.clone()));
     answer.set("modifiedFiles", Value::from(details.modified.clone()));
@@ -68,6 +68,6 @@ pub(super) fn summary_tokens(summary: &Summary) -> u64 {
 }
 
 /// Returns the cost of the calls in US dollars, if known.
-pub(super) fn summary_cost(asked: &SummaryInput, summary: &Summary) -> Option<f64> {
-    asked.writer.cost(summary.calls.iter().map(|call| call.measured.unwrap_or(call.estimated)))
+pub(super) fn summary_cost(requested: &SummaryInput, summary: &Summary) -> Option<f64> {
+    requested.writer.cost(summary.calls.iter().map(|call| call.measured.unwrap_or(call.estimated)))
 }

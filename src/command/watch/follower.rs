@@ -43,7 +43,7 @@ pub(super) struct Follower {
 impl Follower {
     /// Follows the sessions of a store from their current ends. `now_ms` is the time of the listing (ms since 1970).
     pub(super) fn new(
-        scene: &Workspace,
+        workspace: &Workspace,
         (json, secrets): (bool, SecretDisplay),
         agent: Option<String>,
         only: Option<SessionKey>,
@@ -54,7 +54,7 @@ impl Follower {
             secrets,
             agent,
             only_session: only,
-            store: Arc::clone(&scene.listed.store),
+            store: Arc::clone(&workspace.listed.store),
             session_indices: HashMap::new(),
             transcripts: HashMap::new(),
             recently_read: VecDeque::new(),
@@ -107,9 +107,9 @@ impl Follower {
     }
 
     /// Surveys the store again, and reports all entries of its new transcripts.
-    pub(super) fn resurvey(&mut self, scene: &Workspace, output: &mut Output) -> Result<(), Failure> {
+    pub(super) fn resurvey(&mut self, workspace: &Workspace, output: &mut Output) -> Result<(), Failure> {
         let changed = std::mem::take(&mut self.pending_survey);
-        let store = Arc::new(scene.resurvey());
+        let store = Arc::new(workspace.resurvey());
         let known: BTreeSet<PathBuf> = self.session_indices.keys().cloned().collect();
         let listed: HashSet<&Path> = transcript_paths(&store).map(|(path, _)| path).collect();
         // Use the previous store for these: the new one no longer lists them.

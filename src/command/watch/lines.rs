@@ -59,7 +59,7 @@ pub(super) fn report_change(
 }
 
 pub(super) fn report_entries(
-    inspection: &LoadedSession,
+    loaded: &LoadedSession,
     new: &[EntryIx],
     (json, secrets): (bool, SecretDisplay),
     output: &mut Output,
@@ -67,13 +67,13 @@ pub(super) fn report_entries(
     if new.is_empty() {
         return Ok(());
     }
-    let totals = RunningTotals::new(inspection);
+    let totals = RunningTotals::new(loaded);
     for entry in new {
         let (context, session) = totals.at(*entry);
         if json {
-            output.json(entry_members(inspection, *entry, context, session))?;
+            output.json(entry_members(loaded, *entry, context, session))?;
         } else {
-            print_entry(inspection, *entry, context, secrets, output)?;
+            print_entry(loaded, *entry, context, secrets, output)?;
         }
     }
     Ok(())
@@ -88,10 +88,10 @@ struct RunningTotals {
 }
 
 impl RunningTotals {
-    fn new(inspection: &LoadedSession) -> Self {
-        let index = &inspection.index;
-        let messages = &inspection.context.messages;
-        let fixed = inspection.fixed_tokens();
+    fn new(loaded: &LoadedSession) -> Self {
+        let index = &loaded.index;
+        let messages = &loaded.context.messages;
+        let fixed = loaded.fixed_tokens();
         let running = running_totals(fixed, messages.iter().map(|message| message_tokens(&message.size)));
         let mut context = vec![None; index.entries.len()];
         messages
@@ -115,22 +115,22 @@ impl RunningTotals {
     }
 }
 
-fn entry_members(inspection: &LoadedSession, ix: EntryIx, context: u64, session: u64) -> Object {
-    let index = &inspection.index;
+fn entry_members(loaded: &LoadedSession, ix: EntryIx, context: u64, session: u64) -> Object {
+    let index = &loaded.index;
     let entry = index.entry(ix);
-    let item = &inspection.item;
+    let item = &loaded.item;
     let size = entry.message;
     let share = (item.window > 0).then(|| context * 100 / item.window);
     Object::from([
         ("event", Value::from("entry")),
         ("key", Value::from(item.key.0.as_str())),
         ("agent", Value::from(item.agent.as_str())),
-        ("path", Value::from(inspection.source.path().to_string_lossy().as_ref())),
+        ("path", Value::from(loaded.source.path().to_string_lossy().as_ref())),
         ("entry", Value::from(index.display_id(ix))),
-        ("parent", Value::from(inspection.tree.parent(ix).map(|parent| index.display_id(parent)))),
+        ("parent", Value::from(loaded.tree.parent(ix).map(|parent| index.display_id(parent)))),
         ("type", Value::from(entry.kind.as_str())),
         ("role", Value::from(size.map(|size| size.role.as_str()))),
-        ("tool", Value::from(size.and_then(|size| tool_name(inspection, ix, &size)))),
+        ("tool", Value::from(size.and_then(|size| tool_name(loaded, ix, &size)))),
         ("tokens", Value::from(size.map(|size| message_tokens(&size)))),
         ("chars", Value::from(size.map(|size| size.pi_chars.whole_chars()))),
         ("time", number_value(entry.time_ms)),
@@ -142,19 +142,19 @@ fn entry_members(inspection: &LoadedSession, ix: EntryIx, context: u64, session:
 }
 
 fn print_entry(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     ix: EntryIx,
     context: u64,
     secrets: SecretDisplay,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let index = &inspection.index;
+    let index = &session.index;
     let entry = index.entry(ix);
-    let item = &inspection.item;
+    let item = &session.item;
     let what = entry.message.map_or(entry.kind.as_str(), |size| size.role.as_str());
-    let tool = entry.message.and_then(|size| tool_name(inspection, ix, &size)).unwrap_or_default();
-    let tokens = entry.message.map(|size| format_entry_tokens(inspection, ix, &size)).unwrap_or_default();
-    let text = read_excerpt(&inspection.source, index, ix)
+    let tool = entry.message.and_then(|size| tool_name(session, ix, &size)).unwrap_or_default();
+    let tokens = entry.message.map(|size| format_entry_tokens(session, ix, &size)).unwrap_or_default();
+    let text = read_excerpt(&session.source, index, ix)
         .map(|excerpt| excerpt.with_secrets(secrets).text_with_envelope())
         .unwrap_or_default();
     let total = format!(

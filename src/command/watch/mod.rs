@@ -30,15 +30,15 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 pub(super) fn run(
     args: &WatchArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let scene = match (&args.path, &args.session) {
-        (None, Some(session)) => Workspace::for_session(session, place, around)?,
-        _ => Workspace::from_path(args.path.as_deref(), place, around)?,
+    let workspace = match (&args.path, &args.session) {
+        (None, Some(session)) => Workspace::for_session(session, place, invocation)?,
+        _ => Workspace::from_path(args.path.as_deref(), place, invocation)?,
     };
-    if scene.listed.is_demo {
-        return Err(Failure::unreadable(match scene.missing_path() {
+    if workspace.listed.is_demo {
+        return Err(Failure::unreadable(match workspace.missing_path() {
             Some(path) => format!("{}: there is no gateway store to follow. Name a PATH.", path.display()),
             None => "the demo store never changes. Name a PATH to follow.".to_owned(),
         }));
@@ -46,15 +46,16 @@ pub(super) fn run(
     let only = args
         .session
         .as_deref()
-        .map(|session| Ok::<_, Failure>(scene.open_session(session)?.item.key))
+        .map(|session| Ok::<_, Failure>(workspace.open_session(session)?.item.key))
         .transpose()?;
     let shown = (args.json, secrets(args.no_redact));
-    let mut following = Follower::new(&scene, shown, place.agent.clone(), only, around.now_ms);
+    let mut following = Follower::new(&workspace, shown, place.agent.clone(), only, invocation.now_ms);
     let (sender, changes) = channel();
-    let watch = Watch::start(WatchMode::from_env(&around.env), move |told| sender.send(told).is_ok());
-    watch.set_folders(store_folders(following.store()), around.now_ms);
+    let watch =
+        Watch::start(WatchMode::from_env(&invocation.env), move |reported| sender.send(reported).is_ok());
+    watch.set_folders(store_folders(following.store()), invocation.now_ms);
     watch.set_databases(store_databases(following.store()));
-    report_start(&scene, following.len() as u64, args.json, output)?;
+    report_start(&workspace, following.len() as u64, args.json, output)?;
     // Entries added while the watch started are reported now, not with the next change.
     let mut changed = following.paths();
     let mut pace = Backoff::default();
@@ -62,7 +63,7 @@ pub(super) fn run(
         following.process_changes(&changed, output)?;
         if following.needs_survey() && pace.is_due() {
             let (began, began_ms) = (Instant::now(), SystemClock.now_ms());
-            following.resurvey(&scene, output)?;
+            following.resurvey(&workspace, output)?;
             watch.set_folders(store_folders(following.store()), began_ms);
             watch.set_databases(store_databases(following.store()));
             pace.record(began.elapsed());
@@ -74,8 +75,8 @@ pub(super) fn run(
             return Ok(());
         };
         changed = BTreeSet::new();
-        for told in heard {
-            match told {
+        for reported in heard {
+            match reported {
                 WatchEvent::Changed(paths) => changed.extend(paths),
                 WatchEvent::Polled(polled) => report_polled(&polled, args.json, output)?,
             }
@@ -84,16 +85,16 @@ pub(super) fn run(
 }
 
 /// Waits up to `wait` for events and returns all pending ones: empty on timeout, `None` when the watch has ended.
-fn receive_events(told: &Receiver<WatchEvent>, wait: Option<Duration>) -> Option<Vec<WatchEvent>> {
+fn receive_events(reported: &Receiver<WatchEvent>, wait: Option<Duration>) -> Option<Vec<WatchEvent>> {
     let first = match wait {
-        None => Some(told.recv().ok()?),
-        Some(wait) => match told.recv_timeout(wait) {
+        None => Some(reported.recv().ok()?),
+        Some(wait) => match reported.recv_timeout(wait) {
             Ok(first) => Some(first),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return None,
         },
     };
-    Some(first.into_iter().chain(told.try_iter()).collect())
+    Some(first.into_iter().chain(reported.try_iter()).collect())
 }
 
 /// Reports the folders that are polled: their changes arrive later.
@@ -113,16 +114,21 @@ fn report_polled(polled: &[PolledFolder], json: bool, output: &mut Output) -> Re
     Ok(())
 }
 
-fn report_start(scene: &Workspace, sessions: u64, json: bool, output: &mut Output) -> Result<(), Failure> {
+fn report_start(
+    workspace: &Workspace,
+    sessions: u64,
+    json: bool,
+    output: &mut Output,
+) -> Result<(), Failure> {
     if json {
         output.json(Object::from([
             ("event", Value::from("following")),
-            ("place", Value::from(scene.listed.name.as_str())),
+            ("place", Value::from(workspace.listed.name.as_str())),
             ("sessions", Value::from(sessions)),
         ]))?;
     } else {
         let sessions = format_count(sessions, "session", "sessions");
-        output.note(&format!("following {sessions} of {}; ctrl-c ends", scene.listed.name))?;
+        output.note(&format!("following {sessions} of {}; ctrl-c ends", workspace.listed.name))?;
     }
     Ok(output.flush()?)
 }

@@ -75,44 +75,47 @@ mod tests {
         format!(r#"{{"type":"custom","id":"{id}","parentId":null,"timestamp":"2026-03-05T10:00:00.000Z"}}"#)
     }
 
-    fn news(told: &mut SeenEntries, lines: &[String], from: usize) -> Vec<String> {
+    fn news(reported: &mut SeenEntries, lines: &[String], from: usize) -> Vec<String> {
         let index = load_bytes("t.jsonl", (lines.join("\n") + "\n").as_bytes(), &mut LineIds);
         let entries = index.iter().skip(from).map(|(ix, _)| ix);
-        entries.filter(|ix| told.mark_if_new(&index, *ix)).map(|ix| index.display_id(ix)).collect()
+        entries.filter(|ix| reported.mark_if_new(&index, *ix)).map(|ix| index.display_id(ix)).collect()
     }
 
     #[test]
-    fn a_rewrite_tells_only_what_was_not_there_before_also_when_it_comes_in_pieces() {
-        let mut told = SeenEntries::default();
+    fn a_rewrite_shows_only_what_was_not_there_before_also_when_it_comes_in_pieces() {
+        let mut reported = SeenEntries::default();
         let [a, b, c, d] = ["a", "b", "c", "d"].map(entry);
         let header = HEADER.to_owned();
-        assert_eq!(news(&mut told, &[header.clone(), a.clone(), b.clone(), c.clone()], 0), ["a", "b", "c"]);
-        told.restart();
-        assert!(news(&mut told, &[header.clone(), a.clone()], 0).is_empty(), "the beginning of it");
-        assert_eq!(news(&mut told, &[header, a, b, d], 1), ["d"], "its end");
+        assert_eq!(
+            news(&mut reported, &[header.clone(), a.clone(), b.clone(), c.clone()], 0),
+            ["a", "b", "c"]
+        );
+        reported.restart();
+        assert!(news(&mut reported, &[header.clone(), a.clone()], 0).is_empty(), "the beginning of it");
+        assert_eq!(news(&mut reported, &[header, a, b, d], 1), ["d"], "its end");
     }
 
     #[test]
-    fn a_line_that_is_added_twice_is_told_twice() {
-        let mut told = SeenEntries::default();
+    fn a_line_that_is_added_twice_is_reported_twice() {
+        let mut reported = SeenEntries::default();
         let [a, b] = ["a", "b"].map(entry);
         let header = HEADER.to_owned();
-        assert_eq!(news(&mut told, &[header.clone(), a.clone()], 0), ["a"]);
+        assert_eq!(news(&mut reported, &[header.clone(), a.clone()], 0), ["a"]);
         let lines = [header.clone(), a.clone(), header, a, b];
-        assert_eq!(news(&mut told, &lines, 1), ["a", "b"]);
-        told.restart();
-        assert!(news(&mut told, &lines, 0).is_empty());
+        assert_eq!(news(&mut reported, &lines, 1), ["a", "b"]);
+        reported.restart();
+        assert!(news(&mut reported, &lines, 0).is_empty());
     }
 
     #[test]
-    fn a_migration_makes_up_ids_and_tells_nothing_again() {
-        let mut told = SeenEntries::default();
+    fn a_migration_makes_up_ids_and_shows_nothing_again() {
+        let mut reported = SeenEntries::default();
         let first = r#"{"type":"message","timestamp":"2026-03-05T10:00:00.000Z","message":{"role":"user","content":"x"}}"#;
         let old = [r#"{"type":"session","id":"s"}"#.to_owned(), first.to_owned()];
-        assert_eq!(news(&mut told, &old, 0), ["v1-2"]);
-        told.restart();
+        assert_eq!(news(&mut reported, &old, 0), ["v1-2"]);
+        reported.restart();
         let migrated = first.replace(r#""type""#, r#""id":"00000001","parentId":null,"type""#);
         let new = [HEADER.to_owned(), migrated, entry("fresh")];
-        assert_eq!(news(&mut told, &new, 0), ["fresh"]);
+        assert_eq!(news(&mut reported, &new, 0), ["fresh"]);
     }
 }

@@ -51,7 +51,7 @@ fn each_class_gets_its_own_factor_and_the_fixed_part_is_what_is_left() {
 }
 
 #[test]
-fn classes_that_always_come_together_share_one_factor() {
+fn classes_that_always_amount_together_share_one_factor() {
     let together: Vec<[u64; 3]> = (1..9).map(|at| [at * 700 % 3_100, at * 1_400 % 6_200, 0]).collect();
     let fitted = calibrate(&session(&together, [0.25, 0.7, 0.5])).expect("enough calls");
     assert_eq!(fitted.fitted_alone, [false; 3]);
@@ -101,7 +101,7 @@ fn where_prompts_hold_less_than_they_grew_by_the_factors_give_way() {
 }
 
 #[test]
-fn a_growth_with_an_image_tells_nothing_of_chars() {
+fn a_growth_with_an_image_shows_nothing_of_chars() {
     let mut samples = session(&MIXED, [0.26, 0.72, 0.5]);
     for sample in &mut samples[4..] {
         sample.images = 1;

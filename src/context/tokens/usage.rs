@@ -42,13 +42,13 @@ pub fn estimate_context_under(
     messages: &[ContextMessage],
     tokens_of: impl Fn(usize) -> Result<f64, JsException>,
 ) -> Result<ContextEstimate, JsException> {
-    let told = matches!(
+    let reported = matches!(
         rules.estimate,
         Estimate::Weighted { .. } | Estimate::OwnRuntime { context_usage: true, .. }
     );
     let read = |usage: Usage| {
         let added = usage.prompt_tokens() + usage.output;
-        if usage.is_reported_total && !told { Usage { context_tokens: added, ..usage } } else { usage }
+        if usage.is_reported_total && !reported { Usage { context_tokens: added, ..usage } } else { usage }
     };
     let counts = |usage: Usage| !rules.usage_above_zero || usage.context_tokens > 0.0;
     let anchor =

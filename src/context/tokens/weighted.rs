@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn from_9_6_on_texts_count_as_a_summary_is_told_them() {
+    fn from_9_6_on_texts_count_as_a_summary_is_reported_them() {
         let tokens = |json: &str| [false, true].map(|as_told| estimate(&js::parse(json).unwrap(), as_told));
         let texts =
             r#"{"role":"user","content":[{"type":"text","text":"abcd"},{"type":"text","text":"abcd"}]}"#;

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_tells_nothing_is_read_by_the_reference() {
+    fn a_store_that_shows_nothing_is_read_by_the_reference() {
         for text in ["{}", "{ meta: { lastTouchedVersion: 5 } }", "{"] {
             let chosen = detected(text, &Era::Files);
             assert_eq!(chosen, RulesetChoice::default(), "{text}");
@@ -326,7 +326,7 @@ mod tests {
         let files = detected("{}", &Era::Files);
         assert_eq!(files.for_transcript(false, mark).id, Ruleset::V2026_3_2);
         assert_eq!(files.for_transcript(true, mark).id, Ruleset::Pi1_5);
-        let asked = RulesetChoice::from_version("pi-0.55", Provenance::Flag).unwrap();
-        assert_eq!(asked.for_transcript(true, mark), asked);
+        let requested = RulesetChoice::from_version("pi-0.55", Provenance::Flag).unwrap();
+        assert_eq!(requested.for_transcript(true, mark), requested);
     }
 }

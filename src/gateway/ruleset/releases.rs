@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_stand_in_order_and_begin_with_a_release_that_was_opened() {
+    fn ranges_are_in_order_and_begin_with_a_release_that_was_opened() {
         assert!(RANGES.windows(2).all(|pair| pair[0].first < pair[1].first));
         for range in &RANGES {
             let [year, month, day] = range.first;

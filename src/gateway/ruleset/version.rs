@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_version_gets_the_rules_of_its_own_or_the_nearest_not_newer() {
         use Ruleset::{Pi0_55, Pi0_80_0, Pi0_80_4, Pi0_86, Pi0_87, Pi1_4, Pi1_5, Pi1_5_0};
-        for (text, id, told) in [
+        for (text, id, reported) in [
             ("2026.2.19", "2026.2.19", false),
             ("v2026.3.2", "2026.3.2", false),
             ("2026.3.2-beta.1", "2026.3.2", false),
@@ -207,9 +207,9 @@ mod tests {
             ("2025.12.31", "2026.1.24", true),
         ] {
             let (ruleset, note) = nearest(text);
-            assert_eq!((ruleset.id(), note), (id, told), "{text}");
+            assert_eq!((ruleset.id(), note), (id, reported), "{text}");
         }
-        for (text, ruleset, told) in [
+        for (text, ruleset, reported) in [
             ("pi-0.55.3", Pi0_55, false),
             ("pi-0.54.2", Pi0_55, true),
             ("pi-0.80.3", Pi0_80_0, false),
@@ -223,7 +223,7 @@ mod tests {
             ("pi-1.6", Pi1_5, true),
             ("pi-1", Pi1_5, true),
         ] {
-            assert_eq!(nearest(text), (ruleset, told), "{text}");
+            assert_eq!(nearest(text), (ruleset, reported), "{text}");
         }
     }
 

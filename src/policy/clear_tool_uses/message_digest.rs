@@ -185,9 +185,9 @@ mod tests {
             );
             MessageDigest::from_message(&js::parse(&json).unwrap()).unwrap().unwrap()
         };
-        let mut sketch = call(r#"{"x":"yz"}"#);
-        assert_eq!(sketch.clear_arguments(&"d".into()), 0);
-        assert_eq!(sketch.clear_arguments(&"c".into()), 8);
-        assert_eq!(sketch, call("{}"));
+        let mut digest = call(r#"{"x":"yz"}"#);
+        assert_eq!(digest.clear_arguments(&"d".into()), 0);
+        assert_eq!(digest.clear_arguments(&"c".into()), 8);
+        assert_eq!(digest, call("{}"));
     }
 }

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_asked_for_at_anthropics_own_endpoint_alone() {
+    fn it_is_requested_at_anthropics_own_endpoint_alone() {
         let facts = ServerFacts {
             is_mode_on: true,
             api: Some("Anthropic-Messages"),

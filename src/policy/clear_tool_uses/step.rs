@@ -66,8 +66,9 @@ pub fn clear_list(
 ) -> Result<(Vec<MessageFate>, ClearTotals), JsException> {
     let sent: Result<Vec<bool>, JsException> = (0..list.len())
         .map(|at| {
-            list.features_at(at)
-                .map_or(Ok(false), |texture| Ok(texture.digest.as_ref().map_err(|_| JsException)?.is_some()))
+            list.features_at(at).map_or(Ok(false), |features| {
+                Ok(features.digest.as_ref().map_err(|_| JsException)?.is_some())
+            })
         })
         .collect();
     let sent = sent?;
@@ -93,8 +94,8 @@ pub fn clear_list(
 /// Text of a reply and ids of its calls: the same for equal replies, cleared or not.
 type ReplyKey = (ValueHash, Vec<JsString>);
 
-fn reply_key(sketch: &MessageDigest) -> Option<ReplyKey> {
-    let MessageDigest::Ai { text, calls, .. } = sketch else { return None };
+fn reply_key(digest: &MessageDigest) -> Option<ReplyKey> {
+    let MessageDigest::Ai { text, calls, .. } = digest else { return None };
     Some((*text, calls.iter().map(|call| call.id.clone()).collect()))
 }
 
@@ -120,7 +121,7 @@ impl ClearListRun<'_, '_> {
     fn tokens(&self, at: usize) -> u64 {
         match self.settings.counting {
             _ if !self.sent[at] => 0,
-            TokenCounting::Approximate => self.digest(at).map_or(0, |sketch| sketch.tokens() as u64),
+            TokenCounting::Approximate => self.digest(at).map_or(0, |digest| digest.tokens() as u64),
             TokenCounting::Model => estimate_or_zero(&self.list.size(at)),
         }
     }

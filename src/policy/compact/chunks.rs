@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_holds_the_maximum_less_the_margin_and_a_large_message_stands_alone() {
+    fn a_chunk_holds_the_maximum_less_the_margin_and_a_large_message_is_alone() {
         assert_eq!(max(&[50.0, 50.0, 50.0], 120.0), [2, 1]);
         assert_eq!(max(&[50.0, 50.0, 50.0], 119.0), [1, 1, 1]);
         assert_eq!(max(&[1.0, 900.0, 1.0, 1.0], 120.0), [1, 1, 2]);

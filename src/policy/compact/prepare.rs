@@ -178,13 +178,13 @@ mod tests {
 
     #[test]
     fn what_the_previous_compaction_kept_is_lost_and_its_summary_and_files_go_on() {
-        let (preparation, material) = prepared(&[USER, COMPACTION, USER, READ, USER], 2.0);
-        let (preparation, material) = (preparation.expect("prepared"), material.expect("prepared"));
+        let (preparation, inputs) = prepared(&[USER, COMPACTION, USER, READ, USER], 2.0);
+        let (preparation, inputs) = (preparation.expect("prepared"), inputs.expect("prepared"));
         assert_eq!((preparation.history(), preparation.turn_prefix()), (2..4, 4..4));
         assert_eq!(preparation.first_kept, EntryIx(4));
-        assert_eq!(material.history.len(), 2);
-        assert_eq!(material.previous_summary, Some(Value::from("so far")));
-        assert_eq!(material.files.read(), ["old.rs", "new.rs"].map(Value::from));
+        assert_eq!(inputs.history.len(), 2);
+        assert_eq!(inputs.previous_summary, Some(Value::from("so far")));
+        assert_eq!(inputs.files.read(), ["old.rs", "new.rs"].map(Value::from));
     }
 
     #[test]
@@ -195,10 +195,10 @@ mod tests {
 
     #[test]
     fn the_beginning_of_a_split_turn_is_summarised_apart() {
-        let (preparation, material) = prepared(&[USER, USER, READ, READ], 5.0);
+        let (preparation, inputs) = prepared(&[USER, USER, READ, READ], 5.0);
         let preparation = preparation.expect("prepared");
         assert!(preparation.is_split_turn());
         assert_eq!((preparation.history(), preparation.turn_prefix()), (0..1, 1..3));
-        assert_eq!(material.expect("prepared").turn_prefix.len(), 2);
+        assert_eq!(inputs.expect("prepared").turn_prefix.len(), 2);
     }
 }

@@ -41,7 +41,7 @@ fn all_tokens(messages: &[Value]) -> f64 {
 
 proptest! {
     #[test]
-    fn tokens_told_from_sizes_are_those_of_the_messages_made(
+    fn tokens_reported_from_sizes_are_those_of_the_messages_made(
         history in histories(), window in 1.0..4000.0_f64, parts in 0.0..5.0_f64,
     ) {
         let sized = |message| Ok(HistoryMessage { shape: shape_of(message), tokens: tokens(message) });
@@ -113,14 +113,14 @@ proptest! {
 
     /// Predicted calls equal the calls made in a run where all succeed.
     #[test]
-    fn calls_told_are_calls_made(history in histories(), window in 1.0..60_000.0_f64, before in 0.0..90_000.0_f64) {
+    fn calls_reported_are_calls_made(history in histories(), window in 1.0..60_000.0_f64, before in 0.0..90_000.0_f64) {
         prop_assume!(!history.is_empty());
         let mut job = job(history);
         (job.window, job.tokens_before) = (window, before);
-        let told = predict_calls(&job, 1.0).expect("measurable");
+        let reported = predict_calls(&job, 1.0).expect("measurable");
         let mut dice = RandomModel { rolls: vec![4], at: 0, request_sizes: Vec::new() };
         let made = summarise(&job, &mut dice).expect("measurable");
-        prop_assert_eq!(told.calls.iter().map(|call| call.messages).collect::<Vec<_>>(), dice.request_sizes);
-        prop_assert_eq!(told.summary.parts.text().len(), made.parts.text().len());
+        prop_assert_eq!(reported.calls.iter().map(|call| call.messages).collect::<Vec<_>>(), dice.request_sizes);
+        prop_assert_eq!(reported.summary.parts.text().len(), made.parts.text().len());
     }
 }

@@ -47,7 +47,7 @@ impl Script {
 
     /// Returns the number of messages and the previous summary of each call.
     fn asked(&self) -> Vec<(usize, Option<&str>)> {
-        self.asked.iter().map(|asked| (asked.messages, asked.previous.as_deref())).collect()
+        self.asked.iter().map(|requested| (requested.messages, requested.previous.as_deref())).collect()
     }
 }
 
@@ -90,7 +90,7 @@ fn a_failed_call_is_repeated_without_the_oversized_messages_which_leave_a_note()
 }
 
 #[test]
-fn with_nothing_oversized_the_same_is_asked_again_and_then_a_text_says_there_is_none() {
+fn with_nothing_oversized_the_same_is_requested_again_and_then_a_text_says_there_is_none() {
     let mut script = Script::failing([1, 2]);
     let expected = "Context contained 3 messages (0 oversized). Summary unavailable due to size limits.";
     assert_eq!(staged(&users(3, 400), Some("before"), &mut script).as_deref(), Ok(expected));
@@ -147,17 +147,18 @@ fn the_oldest_half_goes_first_when_new_content_is_over_its_share() {
     let dropped = summarise(&job, &mut script).expect("a summary").dropped.expect("dropped");
     assert_eq!((dropped.chunks, dropped.messages, dropped.tokens), (1, 5, 75_000.0));
     // The kept half continues from the summary of the dropped half.
-    let last_of_dropped = script.asked.iter().rposition(|asked| asked.previous.as_deref() == Some("before"));
+    let last_of_dropped =
+        script.asked.iter().rposition(|requested| requested.previous.as_deref() == Some("before"));
     let after = last_of_dropped.expect("the dropped half") + 1;
     assert!(
-        script.asked[after..].iter().any(|asked| asked.previous == Some(format!("s{after}"))),
+        script.asked[after..].iter().any(|requested| requested.previous == Some(format!("s{after}"))),
         "{:?}",
         script.asked
     );
 }
 
 #[test]
-fn the_runtime_asks_once_and_once_more_for_a_split_turn() {
+fn the_runtime_queries_once_and_once_more_for_a_split_turn() {
     let mut job = job(users(80, 4000));
     job.mode = SummaryMode::Default;
     let mut script = Script::default();

@@ -108,8 +108,8 @@ fn system_checkpoint(list: &MessageList) -> Option<PlannedMessage> {
 }
 
 fn summary_message(tokens: u64) -> PlannedMessage {
-    let (size, texture) = assumed_summary(tokens);
-    PlannedMessage { origin: MessageOrigin::Summary, change: Some(MessageChange::for_added(size, texture)) }
+    let (size, features) = assumed_summary(tokens);
+    PlannedMessage { origin: MessageOrigin::Summary, change: Some(MessageChange::for_added(size, features)) }
 }
 
 /// Returns sizes and features of a summary that does not exist yet, as a text of `tokens` tokens.
@@ -128,9 +128,9 @@ pub fn assumed_summary(tokens: u64) -> (MessageSize, ContentFeatures) {
 /// Returns the features of a summary message with a text of `chars` chars.
 fn summary_features(chars: f64) -> ContentFeatures {
     let empty = Object::from([("role", Role::CompactionSummary.as_str()), ("summary", "")]);
-    let mut texture = ContentFeatures::of(&Value::Object(empty));
-    if let Ok(Some(MessageDigest::Human { content })) = &mut texture.digest {
+    let mut features = ContentFeatures::of(&Value::Object(empty));
+    if let Ok(Some(MessageDigest::Human { content })) = &mut features.digest {
         content.code_points += chars as usize;
     }
-    texture
+    features
 }

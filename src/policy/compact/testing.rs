@@ -13,7 +13,7 @@ pub(crate) fn users(count: usize, chars: usize) -> Vec<Value> {
 
 /// Builds a safeguard job over a history with the gateway's defaults.
 pub(crate) fn job(history: Vec<Value>) -> SummarySpec {
-    let material = CompactionTexts {
+    let inputs = CompactionTexts {
         history,
         turn_prefix: Vec::new(),
         previous_summary: None,
@@ -21,7 +21,7 @@ pub(crate) fn job(history: Vec<Value>) -> SummarySpec {
         pi: PiRelease::OLDEST,
     };
     SummarySpec {
-        texts: material,
+        texts: inputs,
         mode: SummaryMode::Safeguard,
         window: 200_000.0,
         history_share: 0.5,

@@ -83,7 +83,7 @@ impl ContentFeatures {
             }
             _ => MessageDigest::from_message(message),
         };
-        let mut texture = Self {
+        let mut features = Self {
             content,
             details_chars: message.get("details").filter(|_| counts_details).map(guard::unknown_chars),
             shape: shape_of(message),
@@ -100,10 +100,10 @@ impl ContentFeatures {
             rules,
             body: None,
         };
-        if texture.needs_body(role, message) {
-            texture.body = Some(Arc::new(message.to_value()));
+        if features.needs_body(role, message) {
+            features.body = Some(Arc::new(message.to_value()));
         }
-        texture
+        features
     }
 
     /// Whether the message calls tools. True also for a failed answer, whose calls need no result.
@@ -115,7 +115,7 @@ impl ContentFeatures {
     fn needs_body<'a>(&self, role: Role, message: impl Json<'a>) -> bool {
         match role {
             Role::ToolResult | Role::User
-                if self.text_features.is_some_and(|letters| letters.needs_body(role)) =>
+                if self.text_features.is_some_and(|text_features| text_features.needs_body(role)) =>
             {
                 true
             }
@@ -169,36 +169,36 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_told_apart_and_details_measured() {
+    fn blocks_are_distinguished_and_details_measured() {
         let message = r#"{"role":"toolResult","content":[{"type":"text","text":"ab"},{"type":"image"},7],"details":{"a":1}}"#;
-        let texture = of(message).1;
+        let features = of(message).1;
         let blocks = vec![
             ContentBlock::Text(TextMetrics::of(&"ab".into())),
             ContentBlock::Image,
             ContentBlock::Other { chars: 1.0 },
         ];
-        assert_eq!((texture.content, texture.details_chars), (ResultContent::Blocks(blocks), Some(7.0)));
-        assert_eq!(texture.guard, GuardSize { is_result: true, chars: CharCount::new(Ok(2.0 * 8010.0)) });
+        assert_eq!((features.content, features.details_chars), (ResultContent::Blocks(blocks), Some(7.0)));
+        assert_eq!(features.guard, GuardSize { is_result: true, chars: CharCount::new(Ok(2.0 * 8010.0)) });
     }
 
     #[test]
-    fn a_content_told_anew_is_the_one_that_was_read() {
+    fn a_content_reported_anew_is_the_one_that_was_read() {
         for content in [
             r#""a😀\nb""#,
             r#"[{"type":"text","text":"a😀"},{"type":"text","text":""}]"#,
             r#"[{"type":"text","text":"ab"},{"type":"image"},"abc"]"#,
             "[]",
         ] {
-            let (size, texture) = of(&format!(
+            let (size, features) = of(&format!(
                 r#"{{"role":"toolResult","toolName":"exec","toolCallId":"c","content":{content}}}"#
             ));
-            assert_eq!(texture.content.message_size(&size), size, "{content}");
-            assert_eq!(texture.with_content(texture.content.clone()), texture, "{content}");
+            assert_eq!(features.content.message_size(&size), size, "{content}");
+            assert_eq!(features.with_content(features.content.clone()), features, "{content}");
         }
     }
 
     #[test]
-    fn only_what_cannot_be_told_keeps_its_message() {
+    fn only_what_cannot_be_known_keeps_its_message() {
         let keeps = |json: &str| of(json).1.body.is_some();
         assert!(!keeps(r#"{"role":"toolResult","content":[{"type":"text","text":"a"},5]}"#));
         assert!(keeps(r#"{"role":"toolResult","content":[{"type":"text","text":5}]}"#));

@@ -62,9 +62,9 @@ mod tests {
     #[test]
     fn a_heavy_text_counts_more_than_its_chars() {
         let result = r#"{"role":"toolResult","content":[{"type":"text","text":"ab你"},{"type":"image"}]}"#;
-        let texture = texture(Ruleset::V2026_9_2, result);
-        let letters = TextFeatures { chars: 6.0, guard_chars: 16_008.0, has_media: true };
-        assert_eq!(texture.text_features, Some(letters));
+        let features = texture(Ruleset::V2026_9_2, result);
+        let text_features = TextFeatures { chars: 6.0, guard_chars: 16_008.0, has_media: true };
+        assert_eq!(features.text_features, Some(text_features));
     }
 
     #[test]

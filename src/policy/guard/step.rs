@@ -80,8 +80,8 @@ pub fn guard_list(
 /// Holds each result to its limit; there is no limit for all (pruning 8.7).
 fn fit_results(list: &mut MessageList, fates: &mut [MessageFate], limits: GuardLimits) -> GuardOutcome {
     let chars = |list: &MessageList, at: usize| {
-        let letters = list.features_at(at).and_then(|texture| texture.text_features);
-        letters.map_or(0.0, |letters| letters.guard_chars)
+        let text_features = list.features_at(at).and_then(|features| features.text_features);
+        text_features.map_or(0.0, |text_features| text_features.guard_chars)
     };
     let total = (0..list.len()).map(|at| chars(list, at)).sum();
     for (at, fate) in fates.iter_mut().enumerate() {
@@ -136,7 +136,7 @@ fn halve_results(
 /// Whether the newest result is a file that was just read, within the limit of one result.
 fn newest_is_fresh_read(list: &MessageList, limits: GuardLimits) -> Result<bool, JsException> {
     let Some(at) = (0..list.len()).rev().find(|at| is_result(list, *at)) else { return Ok(false) };
-    let body = list.features_at(at).and_then(|texture| texture.body.clone());
+    let body = list.features_at(at).and_then(|features| features.body.clone());
     let name =
         body.as_deref().and_then(|body| body.get("toolName").or_else(|| body.get("tool_name")).cloned());
     Ok(name.is_some_and(|name| name.str_is("read")) && chars(list, at)? <= limits.single)
@@ -183,7 +183,7 @@ fn trim(
     most: f64,
 ) -> Result<bool, JsException> {
     let before = chars(list, at)?;
-    let body = list.features_at(at).and_then(|texture| texture.body.clone()).filter(|_| before > most);
+    let body = list.features_at(at).and_then(|features| features.body.clone()).filter(|_| before > most);
     if body.is_none_or(|body| trimmed_message(&body, ends, most).is_none()) {
         return Ok(false);
     }
@@ -226,11 +226,11 @@ fn untouched(list: &MessageList, at: usize) -> MessageFate {
 }
 
 fn is_result(list: &MessageList, at: usize) -> bool {
-    list.features_at(at).map_or(list.size(at).role == Role::ToolResult, |texture| texture.guard.is_result)
+    list.features_at(at).map_or(list.size(at).role == Role::ToolResult, |features| features.guard.is_result)
 }
 
 fn chars(list: &MessageList, at: usize) -> Result<f64, JsException> {
-    list.features_at(at).map_or(Ok(0.0), |texture| texture.guard.chars.value())
+    list.features_at(at).map_or(Ok(0.0), |features| features.guard.chars.value())
 }
 
 fn total_chars(list: &MessageList) -> Result<f64, JsException> {

@@ -80,8 +80,8 @@ fn a_line_end_beyond_seven_tenths_is_where_it_is_cut() {
     for text in ["a\nb".repeat(40), "x".repeat(100), format!("{}\n{}", "x".repeat(48), "y".repeat(60))] {
         let text = JsString::from(text.as_str());
         for max in [40.0, 44.0, 60.0, 90.0, 1000.0] {
-            let told = cut_metrics(&crate::policy::features::TextMetrics::of(&text), max);
-            assert_eq!(told, crate::policy::features::TextMetrics::of(&cut_text(&text, max)), "{max}");
+            let reported = cut_metrics(&crate::policy::features::TextMetrics::of(&text), max);
+            assert_eq!(reported, crate::policy::features::TextMetrics::of(&cut_text(&text, max)), "{max}");
         }
     }
 }

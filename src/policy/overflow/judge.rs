@@ -61,19 +61,19 @@ impl Judgement {
 }
 
 /// Judges an answer. An aborted answer is never an overflow.
-pub fn judge(said: &StopDetails) -> Judgement {
-    if said.stop_reason.trim().eq_ignore_ascii_case("aborted") {
+pub fn judge(details: &StopDetails) -> Judgement {
+    if details.stop_reason.trim().eq_ignore_ascii_case("aborted") {
         return Judgement::new(Verdict::NoOverflow, "");
     }
-    if signs::is_overflow_stop_reason(&said.stop_reason) {
+    if signs::is_overflow_stop_reason(&details.stop_reason) {
         return Judgement::tokens("C2", RefusalNumbers::default());
     }
-    let plain = NormalizedText::new(said);
+    let plain = NormalizedText::new(details);
     if plain.with_codes.is_empty() {
         return Judgement::new(Verdict::NoOverflow, "");
     }
     let signs = Signs::find(&plain.with_codes);
-    let judged = judge_text(&plain, &signs).unwrap_or_else(|| judge_size(said, &plain, &signs));
+    let judged = judge_text(&plain, &signs).unwrap_or_else(|| judge_size(details, &plain, &signs));
     Judgement { by_gateway: judged.verdict == Verdict::Tokens && signs.has(Sign::GatewayEstimate), ..judged }
 }
 
@@ -96,11 +96,11 @@ fn judge_text(plain: &NormalizedText, signs: &Signs) -> Option<Judgement> {
 }
 
 /// Takes steps 5 to 8, for texts that do not name the context.
-fn judge_size(said: &StopDetails, plain: &NormalizedText, signs: &Signs) -> Judgement {
+fn judge_size(details: &StopDetails, plain: &NormalizedText, signs: &Signs) -> Judgement {
     if let Some(rule) = signs.first_rule(&LOOKALIKES_BEFORE_BYTES) {
         return Judgement::new(Verdict::NoOverflow, rule);
     }
-    if said.provider.to_ascii_lowercase().contains("cerebras") && is_bodyless(&plain.message) {
+    if details.provider.to_ascii_lowercase().contains("cerebras") && is_bodyless(&plain.message) {
         return Judgement::tokens("T43", RefusalNumbers::default());
     }
     if signs.has(Sign::ByteLimit) {

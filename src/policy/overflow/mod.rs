@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_stand_in_order_on_one_line() {
+    fn parts_are_in_order_on_one_line() {
         let parts: &[&[&str]] = &[&["input", "in"], &["token"], &["over", "limit"]];
         assert!(contains_in_order("in token limit", parts));
         assert!(!contains_in_order("limit token in", parts));

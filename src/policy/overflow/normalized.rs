@@ -29,10 +29,10 @@ pub(super) struct NormalizedText {
 }
 
 impl NormalizedText {
-    pub(super) fn new(said: &StopDetails) -> Self {
-        let message = normalize(&said.message);
+    pub(super) fn new(details: &StopDetails) -> Self {
+        let message = normalize(&details.message);
         let mut with_codes = message.clone();
-        for code in said.codes.iter().take(MAX_CODES) {
+        for code in details.codes.iter().take(MAX_CODES) {
             with_codes.push_str(" | code: ");
             with_codes.push_str(&normalize(code));
         }

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_must_follow_where_the_pattern_asks_for_one() {
+    fn a_number_must_follow_where_the_pattern_needs_one() {
         assert!(is_overflow("this model's maximum context length is 8192 tokens"));
         assert!(!is_overflow("maximum context length is unknown"));
         assert!(!is_overflow("exceeds the limit of ten"));

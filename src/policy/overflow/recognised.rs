@@ -33,17 +33,18 @@ const MAX_BYTES: usize = 64 << 10;
 /// Whether this release recognised the text: the gateway by its test after the run, pi by its only test. A release
 /// between two known ones counts as the older, one before all of them as the oldest. `None` when the version text names
 /// no release.
-pub fn is_recognised(said: &StopDetails, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
-    let failed = is_error(said);
+pub fn is_recognised(details: &StopDetails, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
+    let failed = is_error(details);
     match runtime {
         Runtime::OpenClaw(version) => {
             let release = release::parse_openclaw(version)?;
-            let own = judgement.by_gateway || openclaw_releases::is_overflow(inspected_text(said), release);
+            let own =
+                judgement.by_gateway || openclaw_releases::is_overflow(inspected_text(details), release);
             Some(failed && own)
         }
         Runtime::Pi(version) => {
             let release = release::parse_pi(version)?;
-            Some(failed && pi_releases::is_overflow(inspected_text(said), &said.provider, release))
+            Some(failed && pi_releases::is_overflow(inspected_text(details), &details.provider, release))
         }
     }
 }
@@ -51,16 +52,16 @@ pub fn is_recognised(said: &StopDetails, judgement: &Judgement, runtime: Runtime
 /// Whether this gateway release recognised the text inside the run, where pi's detector or a copy of it decides before
 /// the gateway's own test. Recovery was tried unless both tests missed. `None` when the version text names no release,
 /// or one with an unknown detector.
-pub fn is_recognised_in_run(said: &StopDetails, version: &str) -> Option<bool> {
+pub fn is_recognised_in_run(details: &StopDetails, version: &str) -> Option<bool> {
     let release = release::parse_openclaw(version)?;
     if release >= IN_RUN_PI_UNKNOWN.1 {
-        return Some(is_error(said) && openclaw_releases::is_overflow(inspected_text(said), release));
+        return Some(is_error(details) && openclaw_releases::is_overflow(inspected_text(details), release));
     }
     if release >= IN_RUN_PI_UNKNOWN.0 {
         return None;
     }
     let pi = in_run_pi(release)?;
-    Some(is_error(said) && pi_releases::is_overflow(inspected_text(said), &said.provider, pi))
+    Some(is_error(details) && pi_releases::is_overflow(inspected_text(details), &details.provider, pi))
 }
 
 /// Returns the pi release whose detector a gateway release uses inside a run.
@@ -69,10 +70,10 @@ pub(super) fn in_run_pi(release: Release) -> Option<Release> {
 }
 
 /// Whether the answer failed; both programs inspect only the text of failed answers.
-fn is_error(said: &StopDetails) -> bool {
-    said.stop_reason == "error"
+fn is_error(details: &StopDetails) -> bool {
+    details.stop_reason == "error"
 }
 
-fn inspected_text(said: &StopDetails) -> &str {
-    &said.message[..said.message.floor_char_boundary(MAX_BYTES)]
+fn inspected_text(details: &StopDetails) -> &str {
+    &details.message[..details.message.floor_char_boundary(MAX_BYTES)]
 }

@@ -59,24 +59,24 @@ mod tests {
 
     #[test]
     fn all_four_fields_of_a_failed_answer_are_read() {
-        let said = read(
+        let details = read(
             r#"{"provider":"zai","stopReason":"error","errorMessage":"400 no","errorCode":"1261","errorType":"t","errorBody":"{}"}"#,
         );
-        assert_eq!((said.provider.as_str(), said.stop_reason.as_str()), ("zai", "error"));
+        assert_eq!((details.provider.as_str(), details.stop_reason.as_str()), ("zai", "error"));
         assert_eq!(
-            (said.message.as_str(), said.codes),
+            (details.message.as_str(), details.codes),
             ("400 no", ["1261", "t", "{}"].map(str::to_owned).to_vec())
         );
     }
 
     #[test]
     fn fields_of_any_type_are_tolerated() {
-        let said = read(
+        let details = read(
             r#"{"provider":7,"stopReason":null,"errorMessage":{"error":"prompt"},"errorCode":1261,"errorType":" ","errorBody":[true]}"#,
         );
-        assert_eq!((said.provider.as_str(), said.stop_reason.as_str()), ("", ""));
-        assert_eq!(said.message, r#"{"error":"prompt"}"#);
-        assert_eq!(said.codes, ["1261".to_owned(), "[true]".to_owned()]);
+        assert_eq!((details.provider.as_str(), details.stop_reason.as_str()), ("", ""));
+        assert_eq!(details.message, r#"{"error":"prompt"}"#);
+        assert_eq!(details.codes, ["1261".to_owned(), "[true]".to_owned()]);
         assert_eq!(StopDetails::from_message(&Value::Null), StopDetails::default());
     }
 }

@@ -83,30 +83,30 @@ pub struct PreflightResult {
 }
 
 /// Checks a prompt under a version's rules; `None` when the version has no such check.
-pub fn check(rules: &Rules, asked: &PreflightInput) -> Option<PreflightResult> {
+pub fn check(rules: &Rules, requested: &PreflightInput) -> Option<PreflightResult> {
     let caps = match rules.preflight {
         Preflight::None => return None,
         Preflight::Estimate { leaves_room } => leaves_room,
         Preflight::Pressure(_) => true,
     };
-    let window = asked.window.floor().max(1.0);
-    let given = asked.reserve.floor().max(0.0);
+    let window = requested.window.floor().max(1.0);
+    let given = requested.reserve.floor().max(0.0);
     let reserve = if caps { given.min(max_reserve_under(rules, window)) } else { given };
     let room = (window - reserve).max(1.0);
-    let estimate = asked.counted_tokens + (asked.estimated_tokens * SAFETY_MARGIN).ceil();
+    let estimate = requested.counted_tokens + (requested.estimated_tokens * SAFETY_MARGIN).ceil();
     let overflow = (estimate - room).max(0.0);
     let enough =
         (CHARS_PER_TOKEN * overflow + SPARE_CHARS).max((SPARE_RATIO * CHARS_PER_TOKEN * overflow).ceil());
     let route = if overflow <= 0.0 {
         Route::Fits
-    } else if asked.reducible_chars <= 0.0 {
+    } else if requested.reducible_chars <= 0.0 {
         Route::Compact
-    } else if asked.reducible_chars >= enough {
+    } else if requested.reducible_chars >= enough {
         Route::Truncate
     } else {
         Route::CompactThenTruncate
     };
-    let reducible_chars = asked.reducible_chars;
+    let reducible_chars = requested.reducible_chars;
     Some(PreflightResult {
         route,
         estimate,

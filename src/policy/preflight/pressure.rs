@@ -76,13 +76,16 @@ fn provider_count(message: &Value) -> ProviderCount {
     let Some(usage) = message.get("usage").filter(|usage| js::is_truthy(Some(usage))) else {
         return ProviderCount::Unreported;
     };
-    let told = usage.get("contextUsage");
-    let state = |name: &str| told.and_then(|told| told.get("state")).is_some_and(|state| state.str_is(name));
-    let total = told.and_then(|told| told.get("totalTokens")?.as_f64()).filter(|total| *total > 0.0);
+    let reported = usage.get("contextUsage");
+    let state = |name: &str| {
+        reported.and_then(|reported| reported.get("state")).is_some_and(|state| state.str_is(name))
+    };
+    let total =
+        reported.and_then(|reported| reported.get("totalTokens")?.as_f64()).filter(|total| *total > 0.0);
     let from_cli = message.get("api").is_some_and(|api| api.str_is("cli"));
     match (role_of(message), total) {
         (Role::Assistant, Some(total)) if state("available") => ProviderCount::Tokens(total),
-        (Role::Assistant, _) if from_cli && told.is_none() => ProviderCount::Unknown,
+        (Role::Assistant, _) if from_cli && reported.is_none() => ProviderCount::Unknown,
         (Role::Assistant, _) if state("unavailable") && ContextTokens::from_usage(usage).count == 0.0 => {
             ProviderCount::Unknown
         }
@@ -239,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn from_8_1_on_what_a_provider_counted_stands_for_what_came_before() {
+    fn from_8_1_on_what_a_provider_counted_replaces_what_came_before() {
         let answer = r#"{"role":"assistant","content":"abcd","usage":{"contextUsage":{"state":"available","totalTokens":700.5}}}"#;
         let all = |ruleset: Ruleset, middle: &str| {
             let message = |json: &str| Pressure::from_message(ruleset.rules(), &parse(json).unwrap());

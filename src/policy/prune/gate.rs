@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_version_asks_whose_touch_it_was() {
+    fn only_the_newest_version_queries_whose_touch_it_was() {
         let marker = |id: &str, time: u32, model: &str| {
             format!(
                 r#"{{"type":"custom","id":"{id}","customType":"openclaw.cache-ttl","data":{{"timestamp":{time},"provider":" Anthropic","modelId":"{model}"}}}}"#

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_stands_for_thinking_that_is_left_out_from_4_25_on() {
+    fn a_note_replaces_thinking_that_is_left_out_from_4_25_on() {
         let thinking =
             parse(r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abcdef"}]}"#).unwrap();
         let gone = |ruleset: Ruleset| ruleset.rules().prune_size.thinking_chars(&thinking);

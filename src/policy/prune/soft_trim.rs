@@ -100,10 +100,10 @@ pub(super) fn is_covered(settings: &SoftTrim, joined_chars: f64) -> bool {
 
 /// Returns the metrics of the joined text as trimming reads it: with a line for each image, if the version replaces
 /// images.
-pub(in crate::policy) fn joined_metrics(settings: &SoftTrim, texture: &ContentFeatures) -> TextMetrics {
-    let ResultContent::Blocks(blocks) = &texture.content else { return TextMetrics::joined([]) };
+pub(in crate::policy) fn joined_metrics(settings: &SoftTrim, features: &ContentFeatures) -> TextMetrics {
+    let ResultContent::Blocks(blocks) = &features.content else { return TextMetrics::joined([]) };
     if settings.images == ImageResults::Skipped {
-        return TextMetrics::joined(texture.texts());
+        return TextMetrics::joined(features.texts());
     }
     let marker = TextMetrics::of(&IMAGE_MARKER.into());
     TextMetrics::joined(blocks.iter().filter_map(|block| match block {
@@ -308,12 +308,12 @@ mod tests {
     }
 
     #[test]
-    fn the_note_is_as_long_as_it_is_told_to_be() {
+    fn the_note_is_as_long_as_it_is_reported_to_be() {
         let soft_trim = crate::gateway::pruning::PruneSettings::default().soft_trim;
         let settings = SoftTrim { head_chars: 1_500.0, tail_chars: 0.5, ..soft_trim };
         for chars in [0.0, 1.0, 9.0, 10.0, 99_999.0, 1e15, 1e21, f64::NAN, -7.0, 4_000.25] {
-            let told = SoftTrimmer::new(&settings).trimmed_chars(chars) - 1_500.5 - GAP.len() as f64;
-            assert_eq!(told, note(&settings, chars).len() as f64, "{chars}");
+            let reported = SoftTrimmer::new(&settings).trimmed_chars(chars) - 1_500.5 - GAP.len() as f64;
+            assert_eq!(reported, note(&settings, chars).len() as f64, "{chars}");
         }
     }
 

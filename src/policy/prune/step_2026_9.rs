@@ -55,23 +55,23 @@ pub fn prune_round_list(
     for (at, (projection, made)) in done.changed {
         let (fate, reason) = projection_fate(&projection, done.new_changes.contains(&at));
         let size = size_after(&list.size(at), &made);
-        let texture = list.features_at(at).map(|texture| texture.remeasure(&made));
+        let features = list.features_at(at).map(|features| features.remeasure(&made));
         outcome.fates[at].fate = fate;
         outcome.fates[at].reason = reason;
         outcome.fates[at].after = size.prune_chars;
-        list.push_edit(at, projection_edit(projection, settings), size, texture);
+        list.push_edit(at, projection_edit(projection, settings), size, features);
     }
     Ok(outcome)
 }
 
 fn measure<'a>(list: &'a MessageList, at: usize) -> MeasuredMessage<'a> {
-    let texture = list.features_at(at);
+    let features = list.features_at(at);
     MeasuredMessage {
         role: list.size(at).role,
-        chars: texture.and_then(|texture| texture.prune_chars).unwrap_or(CharCount::new(Ok(0.0))),
-        thinking_chars: texture.map_or(0.0, |texture| texture.thinking_chars),
+        chars: features.and_then(|features| features.prune_chars).unwrap_or(CharCount::new(Ok(0.0))),
+        thinking_chars: features.map_or(0.0, |features| features.thinking_chars),
         has_images: list.size(at).images > 0,
-        body: texture.and_then(|texture| texture.body.as_deref()),
+        body: features.and_then(|features| features.body.as_deref()),
     }
 }
 

@@ -139,17 +139,17 @@ fn in_the_newest_version_a_result_with_an_image_is_one_like_others() {
 }
 
 #[test]
-fn every_result_that_stays_is_told_why() {
+fn every_result_that_stays_is_reported_why() {
     let json = r#","minPrunableToolChars":100000,"tools":{"deny":["read"]}"#;
     let outcome = run("5000 u:2 5000 300 5000:read 5000+image a 5000 a a", json, 1000.0);
-    let told = |at: usize| (outcome.fates[at].fate, outcome.fates[at].reason);
-    assert_eq!(told(0), (Fate::Protected, Reason::BeforeFirstUser));
-    assert_eq!(told(1), (Fate::Kept, Reason::NotAToolResult));
-    assert_eq!(told(2), (Fate::SoftTrimmed, Reason::SoftTrim));
-    assert_eq!(told(3), (Fate::Kept, Reason::TooFewPrunableChars));
-    assert_eq!(told(4), (Fate::Protected, Reason::ToolDenied));
-    assert_eq!(told(5), (Fate::Protected, Reason::Image));
-    assert_eq!(told(7), (Fate::Protected, Reason::WithinLastAssistants));
+    let reported = |at: usize| (outcome.fates[at].fate, outcome.fates[at].reason);
+    assert_eq!(reported(0), (Fate::Protected, Reason::BeforeFirstUser));
+    assert_eq!(reported(1), (Fate::Kept, Reason::NotAToolResult));
+    assert_eq!(reported(2), (Fate::SoftTrimmed, Reason::SoftTrim));
+    assert_eq!(reported(3), (Fate::Kept, Reason::TooFewPrunableChars));
+    assert_eq!(reported(4), (Fate::Protected, Reason::ToolDenied));
+    assert_eq!(reported(5), (Fate::Protected, Reason::Image));
+    assert_eq!(reported(7), (Fate::Protected, Reason::WithinLastAssistants));
 }
 
 #[test]

@@ -68,9 +68,9 @@ impl<'a> RecoveryLoop<'a> {
         Recovery { attempts: self.attempts, ending }
     }
 
-    fn push_step(&mut self, step: RecoveryStep) {
+    fn push_step(&mut self, policy: RecoveryStep) {
         if let Some(attempt) = self.attempts.last_mut() {
-            attempt.steps.push(step);
+            attempt.steps.push(policy);
         }
     }
 

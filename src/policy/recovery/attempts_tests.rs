@@ -50,7 +50,7 @@ fn facts(branch: Branch, error: &str) -> RecoveryInput<'_> {
 
 /// Names the steps of each attempt.
 fn words(recovery: &Recovery) -> Vec<Vec<String>> {
-    let word = |step: &RecoveryStep| match step {
+    let word = |policy: &RecoveryStep| match policy {
         RecoveryStep::Refused { .. } => "refused".to_owned(),
         RecoveryStep::Retried => "retried".into(),
         RecoveryStep::Compaction { caller: CompactionCaller::InRun, outcome } => {
@@ -188,7 +188,7 @@ fn pi_alone_leaves_the_error_to_the_person_and_other_channels_are_not_reset() {
 }
 
 #[test]
-fn a_passing_trouble_is_asked_again_before_anything_else() {
+fn a_passing_trouble_is_requested_again_before_anything_else() {
     let text = "500 request_too_large";
     assert_eq!(
         words(&predict_recovery(&facts(sized(&turns()), text)))[0][..3],
@@ -203,7 +203,7 @@ fn a_second_compaction_loses_what_the_first_one_kept() {
     lines.extend((0..22).flat_map(|_| [message("user", 100), message("assistant", 100)]));
     let branch = Branch { first_kept: Some(36), ..sized(&lines) };
     let recovery = predict_recovery(&facts(branch, ANTHROPIC));
-    let lost = recovery.attempts[0].steps.iter().find_map(|step| match step {
+    let lost = recovery.attempts[0].steps.iter().find_map(|policy| match policy {
         RecoveryStep::Compaction { outcome: CompactionOutcome::Done { lost, .. }, .. } => Some(*lost),
         _ => None,
     });

@@ -50,7 +50,7 @@ fn repair_inputs(list: &mut MessageList, fates: &mut [MessageFate]) -> Vec<usize
         let body = list
             .features_at(at)
             .filter(|_| size.role == Role::Assistant)
-            .and_then(|texture| texture.body.clone());
+            .and_then(|features| features.body.clone());
         let Some(body) = body else {
             left.push(at);
             continue;
@@ -91,7 +91,7 @@ fn repaired_reason(body: &Value, made: &Value) -> Option<Reason> {
 
 fn strip_details(list: &mut MessageList, fates: &mut [MessageFate], given: &[usize]) {
     for (at, given) in given.iter().enumerate() {
-        let has_details = list.features_at(at).is_some_and(|texture| texture.details_chars.is_some());
+        let has_details = list.features_at(at).is_some_and(|features| features.details_chars.is_some());
         if has_details && list.size(at).role == Role::ToolResult {
             list.apply_edit(at, &Edit::StripDetails);
             fates[*given].reason = Reason::DetailsStripped;
@@ -101,7 +101,7 @@ fn strip_details(list: &mut MessageList, fates: &mut [MessageFate], given: &[usi
 
 /// Pairs a list and returns whether that changes it (compaction 6.2). `given` maps positions to input indexes.
 fn apply_pairing_to_list(list: &mut MessageList, fates: &mut [MessageFate], given: &[usize]) -> bool {
-    let shape = |at| list.features_at(at).map_or(&PairingShape::Other, |texture| &texture.shape);
+    let shape = |at| list.features_at(at).map_or(&PairingShape::Other, |features| &features.shape);
     let pairing = pair(&(0..list.len()).map(shape).collect::<Vec<_>>());
     let mut changed = mark_moved(&pairing, list, fates, given);
     changed |= mark_dropped(&pairing, fates, given);

@@ -98,5 +98,5 @@ fn pairing_again_leaves_details_and_calls_alone() {
     let mut list = messages.list();
     let again = pair_list(&mut list);
     assert!(again.changed && again.fates[2].reason == Reason::Untouched);
-    assert_eq!(list.features_at(1).and_then(|texture| texture.details_chars), Some(7.0));
+    assert_eq!(list.features_at(1).and_then(|features| features.details_chars), Some(7.0));
 }

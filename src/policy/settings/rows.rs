@@ -233,9 +233,9 @@ fn own_setting(
 }
 
 /// Returns the reason why a version does not have a setting; `None` if it has it.
-fn unsupported_reason(ruleset: Ruleset, step: Policy, key: &str) -> Option<&'static str> {
+fn unsupported_reason(ruleset: Ruleset, policy: Policy, key: &str) -> Option<&'static str> {
     let rules = ruleset.rules();
-    match (step, key) {
+    match (policy, key) {
         (Policy::Guard, _) if rules.guard == Guard::None => Some("this runtime has no guard"),
         (Policy::Guard, "budgetShare") if matches!(rules.guard, Guard::SingleThenStop | Guard::Single) => {
             Some("no budget for all since 2026.4.8")
@@ -249,7 +249,7 @@ fn unsupported_reason(ruleset: Ruleset, step: Policy, key: &str) -> Option<&'sta
         }
         (Policy::Reduce, "keepSent") if rules.aggregate == Aggregate::Elided => Some("went with 2026.7.1"),
         (Policy::Reduce, "keepSent") if rules.aggregate != Aggregate::Emptied => Some("comes with 2026.6.11"),
-        (Policy::Reduce | Policy::Check, _) if !step.is_supported_by(rules) => Some("comes with 2026.4.8"),
+        (Policy::Reduce | Policy::Check, _) if !policy.is_supported_by(rules) => Some("comes with 2026.4.8"),
         _ => None,
     }
 }
@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn untouched_values_come_to_the_configured_settings() {
+    fn untouched_values_amount_to_the_configured_settings() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
         let values: Vec<Value> = rows.iter().map(|row| row.setting.value.clone()).collect();
         let mut configured = PolicySettings::default();

@@ -123,12 +123,12 @@ pub fn reduce(messages: &[ReducibleMessage<'_>], budget: &ResultBudget) -> Vec<R
     let mut bodies = BodyEditor { messages, budget, current: vec![None; messages.len()], previous: None };
     let is_result = messages.iter().map(|message| message.result.is_some()).collect::<Vec<_>>();
     let chars = messages.iter().map(|message| message.chars).collect();
-    let steps = reduce_results(&mut bodies, &is_result, chars, budget);
+    let policies = reduce_results(&mut bodies, &is_result, chars, budget);
     let message = |at: usize| bodies.current[at].as_ref().or(messages[at].result).cloned();
     let reduced = |AppliedReduction { at, reduction: by, freed_chars: gain }| {
         Some(ReducedMessage { at, message: message(at)?, reduction: by, freed_chars: gain })
     };
-    steps.into_iter().filter_map(reduced).collect()
+    policies.into_iter().filter_map(reduced).collect()
 }
 
 /// Tool results by position, as JSON bodies or as messages of a list.

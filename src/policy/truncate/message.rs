@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_tell_the_same_length_as_the_text() {
+    fn sizes_give_the_same_length_as_the_text() {
         for message in [
             texts(&[5, 0, 7]),
             texts(&[]),

@@ -54,7 +54,7 @@ pub(super) fn apply_budget(list: &mut MessageList, fates: &mut [MessageFate], bu
 fn reduce_to_budget(list: &mut MessageList, budget: &ResultBudget) -> Vec<AppliedReduction> {
     let has_text = |at: usize| {
         list.size(at).role == Role::ToolResult
-            && list.features_at(at).is_some_and(|texture| texture.body.is_some())
+            && list.features_at(at).is_some_and(|features| features.body.is_some())
     };
     let is_result: Vec<bool> = (0..list.len()).map(has_text).collect();
     let chars =
@@ -65,7 +65,9 @@ fn reduce_to_budget(list: &mut MessageList, budget: &ResultBudget) -> Vec<Applie
 
 /// Returns the length of a result, measured with its features.
 fn chars(list: &MessageList, at: usize) -> f64 {
-    list.features_at(at).and_then(|texture| texture.text_features).map_or(0.0, |letters| letters.chars)
+    list.features_at(at)
+        .and_then(|features| features.text_features)
+        .map_or(0.0, |text_features| text_features.chars)
 }
 
 struct ListEditor<'l, 'c> {
@@ -163,10 +165,12 @@ mod tests {
     }
 
     #[test]
-    fn from_7_1_on_a_note_stands_for_what_has_no_room() {
-        let told = reduced(Ruleset::V2026_7_1, "| 200 200 200 |", all(100.0));
+    fn from_7_1_on_a_note_replaces_what_has_no_room() {
+        let reported = reduced(Ruleset::V2026_7_1, "| 200 200 200 |", all(100.0));
         assert!(
-            told.iter().any(|(fate, reason, _)| (*fate, *reason) == (Fate::Cleared, Reason::OverAggregate))
+            reported
+                .iter()
+                .any(|(fate, reason, _)| (*fate, *reason) == (Fate::Cleared, Reason::OverAggregate))
         );
         assert!(
             reduced(Ruleset::V2026_3_2, "| 200 |", all(1.0)).iter().all(|(fate, ..)| *fate == Fate::Kept)

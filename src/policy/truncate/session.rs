@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_told_in_the_gateways_words() {
+    fn what_fails_is_reported_in_the_gateways_words() {
         assert_eq!(rewritten(&[]), failed("empty session"));
         assert_eq!(rewritten(&[ASSISTANT, SMALL]), failed("no oversized tool results"));
         let absent = r#""type":"message""#;

@@ -50,13 +50,13 @@ fn truncate(list: &mut MessageList, at: usize, max_chars: f64, edit: &Edit) -> M
 
 /// Returns the chars of the message's text (pruning 6.5).
 fn chars(list: &MessageList, at: usize) -> f64 {
-    let body = list.features_at(at).and_then(|texture| texture.body.as_ref());
+    let body = list.features_at(at).and_then(|features| features.body.as_ref());
     body.map(|body| result_chars(body)).or_else(|| sized_result_chars(&list.size(at))).unwrap_or(0.0)
 }
 
 fn has_blocks(list: &MessageList, at: usize) -> bool {
     use crate::policy::features::ResultContent;
-    list.features_at(at).is_some_and(|texture| matches!(texture.content, ResultContent::Blocks(_)))
+    list.features_at(at).is_some_and(|features| matches!(features.content, ResultContent::Blocks(_)))
 }
 
 #[cfg(test)]

@@ -60,26 +60,26 @@ mod tests {
 
     #[test]
     fn each_result_has_its_limit_and_what_is_fresh_keeps_more() {
-        let told = truncated("20000 16000 | 20000", 50_000.0);
-        assert_eq!((told[0].0, told[0].1), (Fate::Truncated, Reason::OverLimit));
-        assert_eq!(told[1], (Fate::Kept, Reason::WithinLimit, 16_000));
-        assert_eq!(told[2].1, Reason::Untouched);
-        assert!([told[0].2, told[3].2].iter().all(|chars| *chars <= 16_000));
+        let reported = truncated("20000 16000 | 20000", 50_000.0);
+        assert_eq!((reported[0].0, reported[0].1), (Fate::Truncated, Reason::OverLimit));
+        assert_eq!(reported[1], (Fate::Kept, Reason::WithinLimit, 16_000));
+        assert_eq!(reported[2].1, Reason::Untouched);
+        assert!([reported[0].2, reported[3].2].iter().all(|chars| *chars <= 16_000));
     }
 
     #[test]
     fn all_together_have_a_budget_and_the_oldest_answered_ones_give_way() {
-        let told = truncated("9000 9000 9000 9000 9000 | 9000", 9_000.0);
-        assert_eq!((told[0].0, told[0].1), (Fate::Truncated, Reason::OverAggregate));
-        assert_eq!(told[5].1, Reason::Untouched);
+        let reported = truncated("9000 9000 9000 9000 9000 | 9000", 9_000.0);
+        assert_eq!((reported[0].0, reported[0].1), (Fate::Truncated, Reason::OverAggregate));
+        assert_eq!(reported[5].1, Reason::Untouched);
     }
 
     #[test]
     fn results_that_cannot_be_cut_enough_keep_a_notice_where_a_note_would_be_longer() {
         let list = format!("{} | {}", ["300"; 30].join(" "), ["1900"; 30].join(" "));
-        let told = truncated(&list, 2_000.0);
+        let reported = truncated(&list, 2_000.0);
         let cut = |fate: &(Fate, Reason, u64)| (fate.0, fate.1) == (Fate::Truncated, Reason::OverAggregate);
-        assert!(told[..30].iter().all(|fate| cut(fate) && fate.2 < 102), "{told:?}");
-        assert!(told[31..].iter().all(|fate| fate.0 == Fate::Kept));
+        assert!(reported[..30].iter().all(|fate| cut(fate) && fate.2 < 102), "{reported:?}");
+        assert!(reported[31..].iter().all(|fate| fate.0 == Fate::Kept));
     }
 }

@@ -62,7 +62,7 @@ fn a_head_ends_with_a_line_beyond_eight_tenths() {
 }
 
 #[test]
-fn an_end_that_tells_of_a_failure_stays() {
+fn an_end_that_shows_of_a_failure_stays() {
     let text = format!("{}\nerror: no such file", "x".repeat(5000));
     let new = cut(&text, 1000.0);
     assert!(

@@ -41,8 +41,8 @@ fn script(seed: u64) -> Script {
 
 fn textures(script: &Script, ruleset: Ruleset) -> Vec<Option<Arc<ContentFeatures>>> {
     let message = |line: &str| js::parse(line).expect("JSON").get("message").cloned();
-    let texture = |line: &str| Some(Arc::new(ContentFeatures::of_under(ruleset.rules(), &message(line)?)));
-    script.text.lines().map(texture).collect()
+    let features = |line: &str| Some(Arc::new(ContentFeatures::of_under(ruleset.rules(), &message(line)?)));
+    script.text.lines().map(features).collect()
 }
 
 fn clearings() -> [ClearSettings; 7] {
@@ -70,15 +70,15 @@ fn lane(
     record: &RecordedTrace,
     long: bool,
 ) -> Vec<CallReplay> {
-    let ground = ReplayBase::new(session);
-    let mut lane = Trace::new(session, &ground, settings, true);
-    lane.has_context_edits = long;
+    let base = ReplayBase::new(session);
+    let mut trace = Trace::new(session, &base, settings, true);
+    trace.has_context_edits = long;
     let mut place = 0;
     let mut made = Vec::new();
     for (call, recorded) in record.calls.iter().zip(&record.trace) {
-        (place..call.path_index).for_each(|place| lane.push_entry(place));
+        (place..call.path_index).for_each(|place| trace.push_entry(place));
         place = call.path_index;
-        made.push(lane.replay_call(call, Some(recorded)));
+        made.push(trace.replay_call(call, Some(recorded)));
     }
     made
 }
@@ -95,9 +95,9 @@ const RULESETS: [Ruleset; 7] = [
 ];
 
 #[test]
-fn running_sums_tell_of_every_call_what_its_list_does() {
+fn running_sums_show_of_every_call_what_its_list_does() {
     let mut acted = [0; 3];
-    let steps = [
+    let policies = [
         &[Policy::Clear][..],
         &[Policy::Guard, Policy::Clear],
         &[Policy::Prune, Policy::Clear],
@@ -107,15 +107,17 @@ fn running_sums_tell_of_every_call_what_its_list_does() {
     for seed in 0..7 {
         let script = script(seed);
         let ruleset = RULESETS[seed as usize % RULESETS.len()];
-        let textures = textures(&script, ruleset);
-        let weights: Vec<f64> = (0..textures.len()).map(|at| 7.3 + (at % 13) as f64 * 91.7).collect();
+        let all_features = textures(&script, ruleset);
+        let weights: Vec<f64> = (0..all_features.len()).map(|at| 7.3 + (at % 13) as f64 * 91.7).collect();
         script.with_session(20_000.0, &[], |session| {
             let fit = Calibrated { fixed: 123.4, weights: &weights };
             let calibrated = Some(fit).filter(|_| seed % 2 == 0);
-            let session = ReplaySession { features: Some(&textures), calibrated, ..*session };
+            let session = ReplaySession { features: Some(&all_features), calibrated, ..*session };
             let record = recorded_trace(&session, &settings(&[]), &|| true).expect("wanted");
-            for (steps, clear) in steps.iter().flat_map(|steps| clearings().map(|clear| (*steps, clear))) {
-                let mut settings = settings(steps);
+            for (policies, clear) in
+                policies.iter().flat_map(|policies| clearings().map(|clear| (*policies, clear)))
+            {
+                let mut settings = settings(policies);
                 settings.policies.ruleset = ruleset;
                 settings.policies.history_limit = 7.0;
                 settings.policies.guard = GuardSettings { budget_share: 0.3, single_share: 0.05 };

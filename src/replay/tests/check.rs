@@ -18,20 +18,20 @@ fn checking(ruleset: Ruleset, steps: &[Policy]) -> Settings {
 
 #[test]
 fn a_prompt_without_room_is_compacted_before_it_is_sent() {
-    let steps = [Policy::Check, Policy::Compact];
-    let replay = full().replay(&checking(Ruleset::V2026_4_8, &steps), 200_000.0, &[]);
+    let policies = [Policy::Check, Policy::Compact];
+    let replay = full().replay(&checking(Ruleset::V2026_4_8, &policies), 200_000.0, &[]);
     let [first, in_loop, second] = &replay.simulated[..] else { panic!("three calls") };
     assert_eq!([first.checked, in_loop.checked], [Some(Route::Fits), None], "it stands before a run");
     assert_eq!(second.checked, Some(Route::Compact));
     assert!(second.compacted.is_some_and(|done| !done.by_overflow));
     assert!(second.tokens < replay.recorded[2].tokens / 2.0);
-    let without = full().replay(&checking(Ruleset::V2026_3_2, &steps), 200_000.0, &[]);
+    let without = full().replay(&checking(Ruleset::V2026_3_2, &policies), 200_000.0, &[]);
     assert!(without.simulated.iter().all(|call| call.checked.is_none() && call.compacted.is_none()));
 }
 
 #[test]
-fn what_the_rules_of_the_record_asked_for_and_nobody_wrote_did_not_happen() {
-    let checking = |steps: &[Policy]| checking(Ruleset::V2026_4_8, steps);
+fn what_the_rules_of_the_record_requested_and_nobody_wrote_did_not_happen() {
+    let checking = |policies: &[Policy]| checking(Ruleset::V2026_4_8, policies);
     let replay = full().with_session(200_000.0, &[], |session| {
         replay(session, &checking(&[Policy::Check]), &checking(&[Policy::Check, Policy::Compact]))
     });

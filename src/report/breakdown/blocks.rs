@@ -70,23 +70,23 @@ pub type HeavyBlocks = HashMap<EntryIx, Result<HeavyBlock, String>>;
 
 /// Reads the messages of these entries and names the heaviest block of each. Stops where `wanted` says no.
 pub fn heavy_blocks(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     entries: &[EntryIx],
     wanted: &mut dyn FnMut() -> bool,
 ) -> HeavyBlocks {
     let mut blocks = HeavyBlocks::new();
     for entry in entries.iter().take_while(|_| wanted()) {
-        blocks.insert(*entry, heavy_block(inspection, *entry).map_err(|error| error.to_string()));
+        blocks.insert(*entry, heavy_block(session, *entry).map_err(|error| error.to_string()));
     }
     blocks
 }
 
-fn heavy_block(inspection: &LoadedSession, entry: EntryIx) -> Result<HeavyBlock, BodyError> {
-    let (source, index) = (&inspection.source, &*inspection.index);
+fn heavy_block(session: &LoadedSession, entry: EntryIx) -> Result<HeavyBlock, BodyError> {
+    let (source, index) = (&session.source, &*session.index);
     let value = body::read_entry(source, index, entry)?;
     let message = entry_message(&value, index.entry(entry).kind);
     let (kind, chars, blocks) = heaviest_block(&message);
-    let arguments = find_call(inspection, entry)?.and_then(|call| call.arguments);
+    let arguments = find_call(session, entry)?.and_then(|call| call.arguments);
     let about = match arguments.filter(|line| !line.is_empty()) {
         Some(line) => redact::masked(&line).into_owned(),
         None => read_excerpt(source, index, entry)?.text_with_envelope(),
@@ -166,18 +166,18 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_about_what_its_call_asked_for_and_a_broken_line_says_what_is_wrong() {
+    fn a_result_is_about_what_its_call_requested_and_a_broken_line_says_what_is_wrong() {
         let text = transcript(&[
             user("go on"),
             call("c", "exec", r#"{"command":"make -j2"}"#),
             result("c", "exec", "done", ""),
             message(r#"{"role":"user","content":"and now?"}"#),
         ]);
-        let inspection = loaded_session(&text, 1_000.0);
-        let blocks = heavy_blocks(&inspection, &[entry_ix(2), entry_ix(3)], &mut || true);
+        let session = loaded_session(&text, 1_000.0);
+        let blocks = heavy_blocks(&session, &[entry_ix(2), entry_ix(3)], &mut || true);
         let result = blocks[&entry_ix(2)].as_ref().unwrap();
         assert_eq!((result.topic.as_str(), result.chars), ("make -j2", 4));
         assert_eq!(blocks[&entry_ix(3)].as_ref().unwrap().topic, "and now?");
-        assert!(heavy_blocks(&inspection, &[entry_ix(2)], &mut || false).is_empty());
+        assert!(heavy_blocks(&session, &[entry_ix(2)], &mut || false).is_empty());
     }
 }

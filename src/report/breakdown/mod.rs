@@ -54,9 +54,8 @@ pub struct HeavyMessage {
 
 impl WindowContents {
     /// Takes the window of a session apart.
-    pub fn new(inspection: &LoadedSession, plan: Option<&Plan>) -> Self {
-        let (report, index, context) =
-            (inspection.prompt_report.as_deref(), &inspection.index, &inspection.context);
+    pub fn new(session: &LoadedSession, plan: Option<&Plan>) -> Self {
+        let (report, index, context) = (session.prompt_report.as_deref(), &session.index, &session.context);
         let of = |tokens: &dyn Fn(usize) -> u64| Breakdown::new(report, index, context, tokens);
         let own = |at: usize| estimate_or_zero(&context.messages[at].size);
         let now = of(&own);
@@ -71,12 +70,12 @@ impl WindowContents {
             now,
             // The bar of the plan says what its parts are; what the plan makes anew stands in no message here.
             after: plan.map(|plan| Breakdown {
-                budget: inspection.budget_after(plan),
+                budget: session.budget_after(plan),
                 ..of(&|at| plan.tokens_after[at])
             }),
-            remainder: Remainder::new(inspection),
+            remainder: Remainder::new(session),
             history: WindowHistory::new(index, context),
-            lifecycle: inspection.limits.lifecycle.as_ref().map(Lifecycle::description),
+            lifecycle: session.limits.lifecycle.as_ref().map(Lifecycle::description),
         }
     }
 

@@ -50,23 +50,23 @@ pub struct Remainder {
 
 impl Remainder {
     /// Compares the two for a session, or says why nothing was counted.
-    pub fn new(inspection: &LoadedSession) -> Result<Self, Unmeasured> {
-        let measured = inspection.measured?;
-        let messages = &inspection.context.messages;
-        let at = inspection.context.position(measured.entry).ok_or(Unmeasured::NoUsage)?;
+    pub fn new(session: &LoadedSession) -> Result<Self, Unmeasured> {
+        let measured = session.measured?;
+        let messages = &session.context.messages;
+        let at = session.context.position(measured.entry).ok_or(Unmeasured::NoUsage)?;
         let tokens = |from: usize, to: usize| -> u64 {
             messages[from..to].iter().map(|message| estimate_or_zero(&message.size)).sum()
         };
-        let fixed = inspection.fixed_chars.unwrap_or_default();
+        let fixed = session.fixed_chars.unwrap_or_default();
         let chars: u64 = messages[..at].iter().map(|message| message.size.pi_chars.whole_chars()).sum();
         Ok(Self {
             entry: measured.entry,
             measured: measured.prompt_tokens,
-            estimated: inspection.fixed_tokens() + tokens(0, at),
+            estimated: session.fixed_tokens() + tokens(0, at),
             chars: fixed.system + fixed.tools + chars,
             tokens_since: tokens(at, messages.len()),
-            tool_description_tokens: tool_description_tokens(inspection),
-            cause: remainder_cause(inspection, at),
+            tool_description_tokens: tool_description_tokens(session),
+            cause: remainder_cause(session, at),
         })
     }
 
@@ -135,26 +135,26 @@ impl Remainder {
     }
 }
 
-fn tool_description_tokens(inspection: &LoadedSession) -> u64 {
-    let report = inspection.prompt_report.as_deref();
+fn tool_description_tokens(session: &LoadedSession) -> u64 {
+    let report = session.prompt_report.as_deref();
     let parts = |report| PromptParts::new(report, &Budget::fixed_only(Some(FixedChars::new(report))));
     report.map_or(0, |report| parts(report).descriptions.tokens)
 }
 
 /// The first of the reasons that holds. `at` is the place of the answer among the messages.
-fn remainder_cause(inspection: &LoadedSession, at: usize) -> RemainderCause {
-    let Some(report) = inspection.prompt_report.as_deref() else { return RemainderCause::NoReport };
+fn remainder_cause(session: &LoadedSession, at: usize) -> RemainderCause {
+    let Some(report) = session.prompt_report.as_deref() else { return RemainderCause::NoReport };
     match report.source {
         ReportSource::Estimate => return RemainderCause::EstimatedReport,
         // What the transcript holds is what was in force, however old.
         ReportSource::Transcript => return RemainderCause::Estimator,
         ReportSource::Run | ReportSource::Recorded | ReportSource::Unknown => {}
     }
-    if report.session_id.as_ref().is_some_and(|id| *id != inspection.item.id) {
+    if report.session_id.as_ref().is_some_and(|id| *id != session.item.id) {
         return RemainderCause::OtherSession;
     }
-    let index = &inspection.index;
-    let messages = &inspection.context.messages;
+    let index = &session.index;
+    let messages = &session.context.messages;
     let answered = index.entry(messages[at].entry).model.and_then(|(_, model)| index.values.text(model));
     if let Some(model) = report.model.as_ref().filter(|model| answered.is_some_and(|other| other != **model))
     {

@@ -89,7 +89,7 @@ impl SectionBuilder<'_> {
 
     fn assistant_section(&self) -> Section {
         let after = self.contents.after.as_ref();
-        let said = Line::new("text", self.now.answer_text.tokens)
+        let message = Line::new("text", self.now.answer_text.tokens)
             .with_note(quantity(self.now.answer_text.count as f64, "message"))
             .with_after(after.map(|after| after.answer_text.tokens));
         let called = self.now.tools.iter().enumerate().filter(|(_, tool)| tool.calls.count > 0);
@@ -102,7 +102,7 @@ impl SectionBuilder<'_> {
             })
             .collect();
         sort_by_tokens(&mut calls);
-        calls.insert(0, said);
+        calls.insert(0, message);
         self.part_section(BudgetPart::Assistant, "Assistant").with_lines(calls)
     }
 

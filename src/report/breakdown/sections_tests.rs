@@ -7,10 +7,10 @@ use crate::report::breakdown::heavy_blocks;
 use crate::session::testing::{call, entry_ix, loaded_session, message, result, transcript, user};
 use crate::store::prompt_report::SystemPromptReport;
 
-fn told(inspection: &LoadedSession) -> Vec<Section> {
-    let contents = WindowContents::new(inspection, None);
-    let blocks = heavy_blocks(inspection, &contents.heaviest_entries(), &mut || true);
-    sections(inspection, &contents, &blocks)
+fn told(session: &LoadedSession) -> Vec<Section> {
+    let contents = WindowContents::new(session, None);
+    let blocks = heavy_blocks(session, &contents.heaviest_entries(), &mut || true);
+    sections(session, &contents, &blocks)
 }
 
 fn section(sections: &[Section], kind: SectionKind) -> &Section {
@@ -32,7 +32,7 @@ fn with_report(text: &str, report: &str) -> LoadedSession {
 }
 
 #[test]
-fn images_are_told_apart_by_what_they_count() {
+fn images_are_distinguished_by_what_they_count() {
     let image = r#"{"type":"image","data":"x","mimeType":"image/png"}"#;
     let text = transcript(&[
         message(&format!(r#"{{"role":"user","content":[{image}]}}"#)),
@@ -77,7 +77,7 @@ fn people_extensions_and_shells_speak_in_one_part() {
 }
 
 #[test]
-fn a_tool_that_nothing_calls_is_told_with_its_schema() {
+fn a_tool_that_nothing_calls_is_reported_with_its_schema() {
     let text = transcript(&[user("go"), call("c", "exec", "{}"), result("c", "exec", "done", "")]);
     let report = r#"{"source":"run","systemPrompt":{"chars":400},"tools":{"listChars":40,"schemaChars":300,
         "entries":[{"name":"exec","schemaChars":100,"propertiesCount":1},{"name":"cron","schemaChars":160,"summaryChars":41}]},
@@ -112,10 +112,10 @@ fn without_a_report_nothing_before_the_messages_is_made_up() {
 
 #[test]
 fn a_message_that_cannot_be_read_again_says_what_is_wrong() {
-    let inspection = loaded_session(&transcript(&[user("hi")]), 1_000.0);
-    let contents = WindowContents::new(&inspection, None);
+    let session = loaded_session(&transcript(&[user("hi")]), 1_000.0);
+    let contents = WindowContents::new(&session, None);
     let blocks = [(entry_ix(0), Err("line 2: changed since it was read".to_owned()))].into();
-    let heaviest = sections(&inspection, &contents, &blocks);
+    let heaviest = sections(&session, &contents, &blocks);
     let line = &section(&heaviest, SectionKind::Heaviest).lines[0];
     assert!(line.has_warning && line.explanation.contains("changed"), "{line:?}");
 }

@@ -72,9 +72,9 @@ pub fn describe_fixed(estimates: &Estimates) -> String {
 }
 
 /// Which tokenizer counts.
-pub fn describe_tokenizer(estimates: &Estimates, inspection: &LoadedSession) -> String {
+pub fn describe_tokenizer(estimates: &Estimates, session: &LoadedSession) -> String {
     let name = estimates.bpe.vocabulary.name();
-    let model = if inspection.model.is_empty() { "an unknown model" } else { &inspection.model };
+    let model = if session.model.is_empty() { "an unknown model" } else { &session.model };
     if estimates.bpe.is_exact {
         format!("bpe: {name}, the vocabulary of {model}")
     } else {

@@ -93,12 +93,12 @@ impl Sub for Weights {
 
 /// The weights of every entry of the path, in its order; of those without a message nothing.
 pub(super) fn weigh_path(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     bpe: Option<Bpe>,
     progress: Progress<'_>,
 ) -> Result<Vec<Weights>, EstimatesError> {
-    let path = &inspection.context.path;
-    let bytes = |ix: &EntryIx| u64::from(inspection.index.entry(*ix).bytes);
+    let path = &session.context.path;
+    let bytes = |ix: &EntryIx| u64::from(session.index.entry(*ix).bytes);
     let total: u64 = path.iter().map(bytes).sum();
     let mut weights = Vec::with_capacity(path.len());
     let mut done = 0;
@@ -109,7 +109,7 @@ pub(super) fn weigh_path(
         let block = next_block(&path[weights.len()..], bytes);
         done += block.iter().map(bytes).sum::<u64>();
         let read: Result<Vec<Weights>, BodyError> =
-            block.par_iter().map(|ix| weigh_entry(inspection, *ix, bpe)).collect();
+            block.par_iter().map(|ix| weigh_entry(session, *ix, bpe)).collect();
         weights.extend(read?);
     }
     Ok(weights)
@@ -126,10 +126,10 @@ fn next_block(path: &[EntryIx], bytes: impl Fn(&EntryIx) -> u64) -> &[EntryIx] {
     &path[..count.max(1)]
 }
 
-fn weigh_entry(inspection: &LoadedSession, ix: EntryIx, bpe: Option<Bpe>) -> Result<Weights, BodyError> {
-    let entry = inspection.index.entry(ix);
+fn weigh_entry(session: &LoadedSession, ix: EntryIx, bpe: Option<Bpe>) -> Result<Weights, BodyError> {
+    let entry = session.index.entry(ix);
     let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
     let Some(size) = entry.message.filter(|_| sent) else { return Ok(Weights::default()) };
-    let value = body::read_entry(&inspection.source, &inspection.index, ix)?;
+    let value = body::read_entry(&session.source, &session.index, ix)?;
     Ok(Weights::from_message(&size, &entry_message(&value, entry.kind), bpe))
 }

@@ -158,19 +158,19 @@ pub enum EstimatesError {
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
 /// Reads the path of a session and estimates every call on it.
-pub fn read(inspection: &LoadedSession, progress: Progress<'_>) -> Result<Estimates, EstimatesError> {
-    let bpe = Bpe::for_model(&inspection.model);
-    let weights = message_weights::weigh_path(inspection, Some(bpe), progress)?;
-    let walked = walk::walk_path(inspection, &weights);
+pub fn read(session: &LoadedSession, progress: Progress<'_>) -> Result<Estimates, EstimatesError> {
+    let bpe = Bpe::for_model(&session.model);
+    let weights = message_weights::weigh_path(session, Some(bpe), progress)?;
+    let walked = walk::walk_path(session, &weights);
     let calibration = calibrate(&calibration_samples(&walked.calls));
     let judge =
-        PromptEstimator { fixed_tokens: inspection.fixed_tokens(), calibration: calibration.as_ref().ok() };
+        PromptEstimator { fixed_tokens: session.fixed_tokens(), calibration: calibration.as_ref().ok() };
     let calls: Vec<MeasuredCall> = walked.calls.iter().map(|prompt| judge.estimate_call(prompt)).collect();
     Ok(Estimates {
         next_prompt: judge.estimate_prompt(&walked.next),
         chars: walked.next.weights.chars,
         images: walked.next.weights.images,
-        fixed_tokens: inspection.fixed_chars.map(|_| inspection.fixed_tokens()),
+        fixed_tokens: session.fixed_chars.map(|_| session.fixed_tokens()),
         bpe,
         calibration,
         copies: walked.copies,
@@ -182,8 +182,8 @@ pub fn read(inspection: &LoadedSession, progress: Progress<'_>) -> Result<Estima
 impl LoadedSession {
     /// The fit of this session, and with it the tokens of the message of each entry of the path; none with too few calls.
     /// `spoken` is what of each is sent, in order of the path; nothing of those without a message.
-    pub fn calibrate(&self, spoken: &[SentSize]) -> Option<(Calibration, Vec<f64>)> {
-        let weights: Vec<Weights> = spoken.iter().copied().map(Weights::from).collect();
+    pub fn calibrate(&self, sent_sizes: &[SentSize]) -> Option<(Calibration, Vec<f64>)> {
+        let weights: Vec<Weights> = sent_sizes.iter().copied().map(Weights::from).collect();
         let fit = calibrate(&calibration_samples(&walk::walk_path(self, &weights).calls)).ok()?;
         let tokens = weights.iter().map(|weights| fit.message_tokens(weights.chars, weights.images));
         Some((fit, tokens.collect()))

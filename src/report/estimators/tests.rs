@@ -25,7 +25,7 @@ fn said(numbers: &TokenEstimates) -> [Option<u64>; 6] {
 }
 
 #[test]
-fn every_estimator_tells_the_prompt_of_each_call_without_its_answer() {
+fn every_estimator_shows_the_prompt_of_each_call_without_its_answer() {
     let estimates =
         estimates(&[user("你好你好"), answer("abcd", 40), user("12345678"), answer("x", 60), user("9")]);
     assert_eq!(
@@ -82,7 +82,7 @@ fn a_prompt_that_shrank_under_a_growing_context_is_listed_and_not_counted() {
 }
 
 #[test]
-fn a_copied_answer_does_not_count_where_its_original_stands_on_another_branch() {
+fn a_copied_answer_does_not_count_where_its_original_is_on_another_branch() {
     let mut lines: Vec<String> = transcript(&[user("aaaa"), answer("bb", 500), user("cc"), answer("d", 700)])
         .lines()
         .map(str::to_owned)
@@ -106,9 +106,9 @@ fn a_copied_answer_does_not_count_where_its_original_stands_on_another_branch() 
 fn reading_can_be_stopped() {
     let long = "y".repeat(3 << 20);
     let entries = [user(&long), answer(&long, 9), result("c", "read", &long, "")];
-    let inspection = loaded_session(&transcript(&entries), 200_000.0);
+    let session = loaded_session(&transcript(&entries), 200_000.0);
     let mut seen = Vec::new();
-    let stopped = read(&inspection, &mut |done, total| {
+    let stopped = read(&session, &mut |done, total| {
         seen.push((done, total));
         seen.len() < 2
     });
@@ -126,15 +126,15 @@ fn demos() -> impl Iterator<Item = LoadedSession> {
 #[test]
 fn one_walk_gives_the_contexts_that_building_each_would() {
     let mut calls = 0;
-    for inspection in demos() {
+    for session in demos() {
         let weights =
-            message_weights::weigh_path(&inspection, None, &mut |_, _| true).expect("memory is readable");
-        for prompt in walk::walk_path(&inspection, &weights).calls {
-            let parent = inspection.tree.parent(prompt.entry);
-            let leaf = parent.map_or(Leaf::Before, |parent| Leaf::Id(inspection.index.display_id(parent)));
-            let context = build_context(&inspection.index, &inspection.tree, &leaf).expect("builds");
+            message_weights::weigh_path(&session, None, &mut |_, _| true).expect("memory is readable");
+        for prompt in walk::walk_path(&session, &weights).calls {
+            let parent = session.tree.parent(prompt.entry);
+            let leaf = parent.map_or(Leaf::Before, |parent| Leaf::Id(session.index.display_id(parent)));
+            let context = build_context(&session.index, &session.tree, &leaf).expect("builds");
             let sum: u64 = context.messages.iter().map(|message| estimate_or_zero(&message.size)).sum();
-            assert_eq!(prompt.weights.pi, sum, "{}", inspection.index.display_id(prompt.entry));
+            assert_eq!(prompt.weights.pi, sum, "{}", session.index.display_id(prompt.entry));
             assert_eq!(prompt.boundary, context.compaction);
             calls += 1;
         }
@@ -145,12 +145,12 @@ fn one_walk_gives_the_contexts_that_building_each_would() {
 #[test]
 fn the_fit_is_nearer_than_chars_over_four_wherever_there_is_one() {
     let mut fitted = 0;
-    for inspection in demos() {
-        let estimates = read(&inspection, &mut |_, _| true).expect("memory is readable");
+    for session in demos() {
+        let estimates = read(&session, &mut |_, _| true).expect("memory is readable");
         let (Ok(fit), Some(pi)) = (&estimates.calibration, estimates.deviation(Estimator::Pi)) else {
             continue;
         };
-        assert_eq!(inspection.calibration().as_ref(), Some(fit));
+        assert_eq!(session.calibration().as_ref(), Some(fit));
         let fit = estimates.deviation(Estimator::Calibrated).expect("a number for every call");
         assert!(fit.mean <= pi.mean && fit.mean < 0.1, "{fit:?} {pi:?}");
         fitted += 1;

@@ -61,13 +61,13 @@ pub(super) struct PathPrompts {
 }
 
 /// Walks the path. `weights` are those of its entries.
-pub(super) fn walk_path(inspection: &LoadedSession, weights: &[Weights]) -> PathPrompts {
-    let index = &*inspection.index;
-    let path = &inspection.context.path;
+pub(super) fn walk_path(session: &LoadedSession, weights: &[Weights]) -> PathPrompts {
+    let index = &*session.index;
+    let path = &session.context.path;
     let copied = copied_answers(index, path);
     let mut walk = PathWalk::default();
     let (mut calls, mut copies) = (Vec::new(), 0);
-    let has_resets = inspection.tree.has_resets();
+    let has_resets = session.tree.has_resets();
     let named = path.iter().enumerate().filter(|_| has_resets);
     let places: HashMap<EntryIx, usize> = named.map(|(at, ix)| (*ix, at)).collect();
     walk.positions_by_id = vec![None; index.ids.len()];
@@ -76,7 +76,7 @@ pub(super) fn walk_path(inspection: &LoadedSession, weights: &[Weights]) -> Path
         if entry.kind == EntryKind::Compaction {
             walk.apply_compaction(index, *ix, *weight);
         } else if entry.kind == EntryKind::Reset && has_resets {
-            let kept = entries_since_reset(index, &inspection.tree, &path[..=at]);
+            let kept = entries_since_reset(index, &session.tree, &path[..=at]);
             walk.apply_reset(*ix, kept.iter().filter_map(|ix| places.get(ix)).map(|at| weights[*at]));
         }
         let usage = entry.message.and_then(|message| message.usage);

@@ -60,11 +60,11 @@ pub(super) fn call_history(case: &Case<'_>) -> CallHistory {
 }
 
 fn around_failure(failure: &Failure, rehearsal: &ReplayRunner) -> CallHistory {
-    let inspection = &rehearsal.session;
+    let session = &rehearsal.session;
     let record = &rehearsal.recorded_trace;
     let mut calls: Vec<CallPoint> = Vec::with_capacity(record.calls.len());
     for (number, (call, sent)) in (1..).zip(record.calls.iter().zip(&record.trace)) {
-        let overflow = inspection.overflow_at(call.entry);
+        let overflow = session.overflow_at(call.entry);
         let named = overflow.and_then(Overflow::prompt_tokens);
         calls.push(CallPoint {
             number,
@@ -76,12 +76,12 @@ fn around_failure(failure: &Failure, rehearsal: &ReplayRunner) -> CallHistory {
             compacted_before: false,
         });
     }
-    mark_compactions(inspection, &mut calls);
+    mark_compactions(session, &mut calls);
     let failed = calls.iter().position(|call| call.entry == failure.overflow.entry);
     let end = failed.map_or(calls.len(), |at| calls.len().min(at + 1 + MAX_CALLS_AFTER));
     let believed = failure.believed_window.runtime;
     CallHistory {
-        largest_accepted: largest_accepted(inspection, &calls, failure.model),
+        largest_accepted: largest_accepted(session, &calls, failure.model),
         trigger: trigger(&failure.session, believed),
         believed_window: to_tokens(believed),
         served_limit: Some(failure.limit).filter(|limit| *limit > 0),
@@ -90,7 +90,7 @@ fn around_failure(failure: &Failure, rehearsal: &ReplayRunner) -> CallHistory {
 }
 
 fn last_counted_calls(case: &Case<'_>) -> CallHistory {
-    let inspection = case.session;
+    let session = case.session;
     let point = |(number, call): (usize, &crate::report::explain::counted_calls::CountedCall)| CallPoint {
         number,
         entry: call.entry,
@@ -101,12 +101,12 @@ fn last_counted_calls(case: &Case<'_>) -> CallHistory {
         compacted_before: false,
     };
     let mut calls: Vec<CallPoint> = (1..).zip(&case.calls).map(point).collect();
-    mark_compactions(inspection, &mut calls);
-    let window = inspection.limits.runtime_window;
+    mark_compactions(session, &mut calls);
+    let window = session.limits.runtime_window;
     let end = calls.len();
     CallHistory {
-        largest_accepted: largest_accepted(inspection, &calls, inspection.context.model),
-        trigger: trigger(inspection, window),
+        largest_accepted: largest_accepted(session, &calls, session.context.model),
+        trigger: trigger(session, window),
         believed_window: to_tokens(window),
         served_limit: None,
         ..keep_newest(calls, end)
@@ -122,10 +122,10 @@ fn keep_newest(mut calls: Vec<CallPoint>, end: usize) -> CallHistory {
 }
 
 /// Marks the first call behind each compaction of the path. Entries of a path rise towards its leaf.
-fn mark_compactions(inspection: &LoadedSession, calls: &mut [CallPoint]) {
-    let index = &inspection.index;
+fn mark_compactions(session: &LoadedSession, calls: &mut [CallPoint]) {
+    let index = &session.index;
     let compacted = |ix: &&EntryIx| index.entry(**ix).kind == EntryKind::Compaction;
-    for compaction in inspection.context.path.iter().filter(compacted) {
+    for compaction in session.context.path.iter().filter(compacted) {
         let next = calls.partition_point(|call| call.entry < *compaction);
         if let Some(call) = calls.get_mut(next) {
             call.compacted_before = true;
@@ -135,20 +135,20 @@ fn mark_compactions(inspection: &LoadedSession, calls: &mut [CallPoint]) {
 
 /// The largest counted prompt that a model answered.
 fn largest_accepted(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     calls: &[CallPoint],
     model: Option<(ValueIx, ValueIx)>,
 ) -> Option<(EntryIx, u64)> {
     let own = |call: &&CallPoint| {
-        let called = inspection.index.entry(call.entry).model;
+        let called = session.index.entry(call.entry).model;
         call.is_measured && !call.is_refused && (model.is_none() || called == model)
     };
     let largest = calls.iter().filter(own).max_by_key(|call| call.tokens)?;
     Some((largest.entry, largest.tokens))
 }
 
-fn trigger(inspection: &LoadedSession, window: f64) -> Option<u64> {
-    let settings = &inspection.configured_settings.compaction;
+fn trigger(session: &LoadedSession, window: f64) -> Option<u64> {
+    let settings = &session.configured_settings.compaction;
     to_tokens(settings.threshold(window)).filter(|_| settings.enabled)
 }
 

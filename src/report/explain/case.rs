@@ -136,8 +136,8 @@ impl<'a> Case<'a> {
     /// Tokens that a typical turn adds: the median of what the prompt grew by from one turn's end to the next's, or from one
     /// call to the next where there were too few turns to speak of a typical one.
     pub(super) fn typical_turn_tokens(&self) -> u64 {
-        let asked = self.user_messages();
-        let turn = |call: &CountedCall| asked.partition_point(|asked| *asked < call.entry);
+        let requested = self.user_messages();
+        let turn = |call: &CountedCall| requested.partition_point(|requested| *requested < call.entry);
         let mut ends: Vec<(usize, u64)> = Vec::new();
         for call in &self.calls {
             match ends.last_mut().filter(|(last, _)| *last == turn(call)) {
@@ -161,13 +161,13 @@ fn median(mut values: Vec<u64>) -> u64 {
 }
 
 /// The overflow that is explained: the first of the last ones that no answer parts.
-pub fn failed_call(inspection: &LoadedSession) -> Option<&Overflow> {
-    let overflows = &inspection.overflows;
-    let index = &inspection.index;
+pub fn failed_call(session: &LoadedSession) -> Option<&Overflow> {
+    let overflows = &session.overflows;
+    let index = &session.index;
     let answers = |at: usize| {
         let entry = &index.entries[at];
         let failed = |stop| matches!(stop, StopReason::Error | StopReason::Aborted);
-        let refused = || inspection.overflow_at(EntryIx(at as u32)).is_some();
+        let refused = || session.overflow_at(EntryIx(at as u32)).is_some();
         entry.is_model_call() && entry.message.is_some_and(|size| !failed(size.stop_reason)) && !refused()
     };
     let mut first = overflows.len().checked_sub(1)?;
@@ -179,9 +179,9 @@ pub fn failed_call(inspection: &LoadedSession) -> Option<&Overflow> {
 }
 
 /// What the first call was counted above the estimate of its messages.
-fn first_fixed_tokens(inspection: &LoadedSession, path: &[EntryIx], calls: &[CountedCall]) -> Option<u64> {
+fn first_fixed_tokens(session: &LoadedSession, path: &[EntryIx], calls: &[CountedCall]) -> Option<u64> {
     let first = calls.first()?;
-    let index = &inspection.index;
+    let index = &session.index;
     let before = path.iter().take_while(|ix| **ix != first.entry);
     let sizes = before.filter(|ix| index.entry(**ix).becomes_message());
     let messages: u64 =
@@ -190,16 +190,16 @@ fn first_fixed_tokens(inspection: &LoadedSession, path: &[EntryIx], calls: &[Cou
     (messages <= first.prompt_tokens / 4).then(|| first.prompt_tokens - messages)
 }
 
-fn read_other_errors(inspection: &LoadedSession) -> Result<Vec<OtherError>, BodyError> {
-    let index = &inspection.index;
+fn read_other_errors(session: &LoadedSession) -> Result<Vec<OtherError>, BodyError> {
+    let index = &session.index;
     let mut errors = Vec::new();
     for (ix, entry) in index.iter() {
         let failed = entry.kind == EntryKind::Message
             && entry.message.is_some_and(|size| size.stop_reason == StopReason::Error);
-        if !failed || inspection.overflow_at(ix).is_some() {
+        if !failed || session.overflow_at(ix).is_some() {
             continue;
         }
-        let value = body::read_entry(&inspection.source, index, ix)?;
+        let value = body::read_entry(&session.source, index, ix)?;
         let error = value.get("message").and_then(|message: &Value| message.get("errorMessage"));
         let Some(error) = error.filter(|error| js::is_truthy(Some(error))) else { continue };
         errors.push(OtherError { entry: ix, text: js::to_text(Some(error)).to_string_lossy() });

@@ -34,16 +34,16 @@ pub(super) fn last_check(failure: &Failure, calls: &[CountedCall]) -> Option<Tri
         return Some(TriggerCheck { entry: call.entry, tokens: call.context_tokens + since });
     }
     let mut path = context.path.iter().rev();
-    let asked = path.find(|ix| !failure.is_next_call && index.entry(**ix).role() == Some(Role::User));
-    if asked.is_none() && !failure.is_next_call {
+    let requested = path.find(|ix| !failure.is_next_call && index.entry(**ix).role() == Some(Role::User));
+    if requested.is_none() && !failure.is_next_call {
         return None;
     }
-    let before = |call: &&CountedCall| asked.is_none_or(|asked| call.entry < *asked);
+    let before = |call: &&CountedCall| requested.is_none_or(|requested| call.entry < *requested);
     let call = calls.iter().rev().filter(before).find(fresh)?;
     Some(TriggerCheck { entry: call.entry, tokens: call.context_tokens })
 }
 
 /// Whether the runtime looks at its window before every call.
-pub(super) fn checks_between_turns(inspection: &LoadedSession) -> bool {
-    inspection.ruleset.id.rules().pi.has(PiChange::ChecksBetweenTurns)
+pub(super) fn checks_between_turns(session: &LoadedSession) -> bool {
+    session.ruleset.id.rules().pi.has(PiChange::ChecksBetweenTurns)
 }

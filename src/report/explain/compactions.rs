@@ -48,11 +48,11 @@ pub(super) struct PastCompaction {
 
 /// The compactions on a path, root first.
 pub(super) fn read_compactions(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     path: &[EntryIx],
     calls: &[CountedCall],
 ) -> Result<Vec<PastCompaction>, BodyError> {
-    let index = &inspection.index;
+    let index = &session.index;
     let places: Vec<usize> =
         (0..path.len()).filter(|at| index.entry(path[*at]).kind == EntryKind::Compaction).collect();
     let place_of: HashMap<EntryIx, usize> = path.iter().enumerate().map(|(at, ix)| (*ix, at)).collect();
@@ -61,22 +61,22 @@ pub(super) fn read_compactions(
     let mut found = Vec::new();
     for (number, place) in places.iter().enumerate() {
         let end = places.get(number + 1).copied().unwrap_or(path.len());
-        found.extend(read_compaction(inspection, path, (*place, end), &calls)?);
+        found.extend(read_compaction(session, path, (*place, end), &calls)?);
     }
     Ok(found)
 }
 
 fn read_compaction(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     path: &[EntryIx],
     (place, end): (usize, usize),
     calls: &[(usize, u64)],
 ) -> Result<Option<PastCompaction>, BodyError> {
-    let index = &inspection.index;
+    let index = &session.index;
     let entry = path[place];
     let context_at = |ix: EntryIx| {
         let id = index.entry(ix).id.map(|id| index.ids.text(id).to_owned())?;
-        build_context(index, &inspection.tree, &Leaf::Id(id)).ok()
+        build_context(index, &session.tree, &Leaf::Id(id)).ok()
     };
     let Some((before, after)) =
         place.checked_sub(1).and_then(|at| context_at(path[at])).zip(context_at(entry))
@@ -89,7 +89,7 @@ fn read_compaction(
     let behind =
         &calls[calls.partition_point(|(at, _)| *at < place)..calls.partition_point(|(at, _)| *at < end)];
     let counted_before = calls[..calls.partition_point(|(at, _)| *at < place)].last();
-    let value = body::read_entry(&inspection.source, index, entry)?;
+    let value = body::read_entry(&session.source, index, entry)?;
     let summary = value.get("summary").map(|summary| js::to_text(Some(summary)).to_string_lossy());
     let summary = summary.unwrap_or_default();
     let kept: HashSet<EntryIx> = after.messages.iter().map(|message| message.entry).collect();

@@ -52,8 +52,8 @@ impl Default for CountedCall {
 }
 
 /// The calls on a path, root first.
-pub(super) fn counted_calls(inspection: &LoadedSession, path: &[EntryIx]) -> Vec<CountedCall> {
-    let index = &inspection.index;
+pub(super) fn counted_calls(session: &LoadedSession, path: &[EntryIx]) -> Vec<CountedCall> {
+    let index = &session.index;
     let mut calls: Vec<CountedCall> = Vec::new();
     let mut next = CountedCall { estimated_since: None, ..CountedCall::default() };
     for ix in path {
@@ -63,8 +63,8 @@ pub(super) fn counted_calls(inspection: &LoadedSession, path: &[EntryIx]) -> Vec
         }
         let Some(size) = entry.message.filter(|_| entry.becomes_message()) else { continue };
         let usage = size.usage.filter(|usage| usage.prompt_tokens() >= 1.0 && usage.prompt_tokens() < 1e12);
-        let sure = entry.is_model_call() && !inspection.partial_counts.contains(ix);
-        let usage = usage.filter(|_| sure && inspection.overflow_at(*ix).is_none());
+        let sure = entry.is_model_call() && !session.partial_counts.contains(ix);
+        let usage = usage.filter(|_| sure && session.overflow_at(*ix).is_none());
         if let Some(usage) = usage {
             calls.push(CountedCall {
                 entry: *ix,

@@ -50,8 +50,8 @@ pub struct Failure {
 impl Failure {
     /// The call behind an overflow; none where it has no place in the tree. `calls` are those of its path.
     pub(super) fn new(rehearsal: &ReplayRunner, overflow: &Overflow, calls: &[CountedCall]) -> Option<Self> {
-        let inspection = &rehearsal.session;
-        let then = inspection.before_call(overflow)?;
+        let loaded = &rehearsal.session;
+        let then = loaded.before_call(overflow)?;
         let model = overflow.model.or(then.context.model);
         let weights = rehearsal.weights_of(&then.context.messages);
         let behind = |call: &&CountedCall| {
@@ -63,7 +63,7 @@ impl Failure {
         let sent = rehearsal.recorded_call(overflow.entry);
         let requested = overflow.prompt_tokens().or(sent.map(|sent| sent.expected.max(0.0) as u64));
         let estimated = rehearsal.fixed_tokens as u64 + weights.iter().sum::<f64>() as u64;
-        let believed = believed_window(inspection, model);
+        let believed = believed_window(loaded, model);
         let limit = overflow
             .prompt_limit()
             .or(rehearsal.learned_limit(model))
@@ -155,14 +155,12 @@ impl Failure {
 }
 
 /// The windows that the gateway believed in for the model of a call.
-fn believed_window(inspection: &LoadedSession, model: Option<(ValueIx, ValueIx)>) -> ModelWindow {
-    let words = &inspection.index.values;
+fn believed_window(session: &LoadedSession, model: Option<(ValueIx, ValueIx)>) -> ModelWindow {
+    let words = &session.index.values;
     let names = model.and_then(|(provider, id)| Some((words.text(provider)?, words.text(id)?)));
-    let own = (inspection.provider.clone(), inspection.model.clone());
+    let own = (session.provider.clone(), session.model.clone());
     match names {
-        Some(names) if names != own => {
-            ModelWindow::for_model(&inspection.overflow_scope(), &names.0, &names.1)
-        }
-        _ => ModelWindow { gateway: inspection.window, runtime: inspection.limits.runtime_window },
+        Some(names) if names != own => ModelWindow::for_model(&session.overflow_scope(), &names.0, &names.1),
+        _ => ModelWindow { gateway: session.window, runtime: session.limits.runtime_window },
     }
 }

@@ -236,11 +236,11 @@ impl Finding {
 
 /// The thresholds as a gateway would have that counts right.
 fn scale_thresholds(settings: &mut Settings, ratio: f64) {
-    let steps = &mut settings.policies;
-    steps.prune.soft_trim_ratio /= ratio;
-    steps.prune.hard_clear_ratio /= ratio;
-    steps.prune.min_prunable_tool_chars /= ratio;
-    steps.compaction.keep_recent_tokens /= ratio;
+    let policies = &mut settings.policies;
+    policies.prune.soft_trim_ratio /= ratio;
+    policies.prune.hard_clear_ratio /= ratio;
+    policies.prune.min_prunable_tool_chars /= ratio;
+    policies.compaction.keep_recent_tokens /= ratio;
 }
 
 fn enable_compaction(settings: &mut Settings) {

@@ -36,8 +36,8 @@ impl ReplayRunner {
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub(super) fn read(inspection: &LoadedSession, failing: Option<EntryIx>) -> Result<Self, BodyError> {
-        let inspection = session_through(inspection, failing);
+    pub(super) fn read(loaded: &LoadedSession, failing: Option<EntryIx>) -> Result<Self, BodyError> {
+        let inspection = session_through(loaded, failing);
         let material = ReplayInputs::read(&inspection, PolicySet::NONE)?;
         let record = material.recorded_trace(&inspection);
         let (fixed, weights) = material.calibrated_weights(&inspection);
@@ -92,10 +92,10 @@ impl ReplayRunner {
 
     /// The settings of a replay under these changes.
     pub(super) fn settings_under(&self, changes: &[SettingChange]) -> Settings {
-        let steps = default_replay_policies(&self.session, changes);
+        let policies = default_replay_policies(&self.session, changes);
         let changed = changes.iter().filter_map(|change| change.policy).collect::<Vec<_>>();
         let left_out = self.inputs.contradicted_policies.without(PolicySet::of(&changed));
-        simulate_settings(&self.session, changes, steps.without(left_out)).replay_settings()
+        simulate_settings(&self.session, changes, policies.without(left_out)).replay_settings()
     }
 
     /// The whole session under changed settings.
@@ -106,17 +106,17 @@ impl ReplayRunner {
     /// The whole session under any settings.
     pub(super) fn run(&self, settings: &Settings) -> ReplaySummary {
         let session = self.inputs.replay_session(&self.session);
-        let lane = simulated_trace(&session, settings, &self.recorded_trace, &|| true).unwrap_or_default();
-        self.sum_calls(&lane)
+        let trace = simulated_trace(&session, settings, &self.recorded_trace, &|| true).unwrap_or_default();
+        self.sum_calls(&trace)
     }
 
-    fn sum_calls(&self, lane: &[CallReplay]) -> ReplaySummary {
-        ReplaySummary::from_trace(&self.recorded_trace, lane, self.failing_call)
+    fn sum_calls(&self, trace: &[CallReplay]) -> ReplaySummary {
+        ReplaySummary::from_trace(&self.recorded_trace, trace, self.failing_call)
     }
 }
 
 /// The session at a leaf from which a call is on the path.
-fn session_through(inspection: &LoadedSession, entry: Option<EntryIx>) -> LoadedSession {
-    let off_path = entry.filter(|entry| !inspection.context.path.contains(entry));
-    off_path.and_then(|entry| inspection.at_entry(entry)).unwrap_or_else(|| inspection.clone())
+fn session_through(session: &LoadedSession, entry: Option<EntryIx>) -> LoadedSession {
+    let off_path = entry.filter(|entry| !session.context.path.contains(entry));
+    off_path.and_then(|entry| session.at_entry(entry)).unwrap_or_else(|| session.clone())
 }

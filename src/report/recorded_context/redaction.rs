@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_stands_for_any_text_and_the_rest_must_agree() {
+    fn a_mark_replaces_any_text_and_the_rest_must_agree() {
         assert!(matches("DIR=<redacted> du -sh .", "DIR=/srv/orchard/ledger du -sh ."));
         assert!(!matches("DIR=<redacted> du -sh .", "DIR=/srv/orchard/ledger du -sh /"));
         assert!(matches("Bearer <redacted> and <redacted-jwt>!", "Bearer abc and eyJ.x.y!"));
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_secrets_are_told_from_names_that_count() {
+    fn names_of_secrets_are_distinguished_from_names_that_count() {
         for name in ["apiKey", "bot_token", "X-Secret", "Authorization", "userPassword"] {
             assert!(is_secret_name(name), "{name}");
         }

@@ -65,10 +65,9 @@ pub enum RunError {
 ///
 /// # Errors
 /// A number above that of the runs, and files that cannot be read.
-pub fn read_run(inspection: &LoadedSession, number: usize) -> Result<RecordedContext, RunError> {
-    let session = inspection.index.header.as_ref().map(|header| header.id.as_str()).unwrap_or_default();
-    let place = match find_recording(&inspection.source, session, inspection.config.trajectory_dir.as_deref())
-    {
+pub fn read_run(loaded: &LoadedSession, number: usize) -> Result<RecordedContext, RunError> {
+    let session = loaded.index.header.as_ref().map(|header| header.id.as_str()).unwrap_or_default();
+    let place = match find_recording(&loaded.source, session, loaded.config.trajectory_dir.as_deref()) {
         RecordingLookup::Missing => return Ok(RecordedContext::NoRecording),
         RecordingLookup::Elsewhere(path) => return Ok(RecordedContext::Unreadable(path)),
         RecordingLookup::Found(place) => place,
@@ -86,7 +85,7 @@ pub fn read_run(inspection: &LoadedSession, number: usize) -> Result<RecordedCon
     let details = recording.read_details(&attempt);
     let started = attempt.event_indices.first().and_then(|at| recording.events.get(*at));
     let started = started.map(|event| event.time.clone()).unwrap_or_default();
-    let (outcome, merged_orphan) = compare_run(inspection, &details)?;
+    let (outcome, merged_orphan) = compare_run(loaded, &details)?;
     let cause = match &outcome {
         RunOutcome::Compared(all) => all.difference.as_ref().map(|own| {
             DifferenceCause::from_difference(own, all, has_context_engine(details.config.as_ref()))
@@ -108,30 +107,30 @@ pub fn read_run(inspection: &LoadedSession, number: usize) -> Result<RecordedCon
 }
 
 fn compare_run(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     details: &AttemptDetails,
 ) -> Result<(RunOutcome, Option<EntryIx>), RunError> {
-    let held = match &details.compiled {
+    let snapshot = match &details.compiled {
         CompiledContext::Missing => return Ok((RunOutcome::NotCompiled, None)),
         CompiledContext::Cut(cut) => return Ok((RunOutcome::LineTruncated(cut.clone()), None)),
-        CompiledContext::Present(held) => held,
+        CompiledContext::Present(snapshot) => snapshot,
     };
-    let Some(list) = &held.messages else { return Ok((RunOutcome::NoMessageList, None)) };
-    let leaf = held.leaf_id.clone().map_or(Leaf::Before, Leaf::Id);
-    let at = held.leaf_id.as_ref().map(|id| (id, inspection.tree.find_by_text(&inspection.index, id)));
+    let Some(list) = &snapshot.messages else { return Ok((RunOutcome::NoMessageList, None)) };
+    let leaf = snapshot.leaf_id.clone().map_or(Leaf::Before, Leaf::Id);
+    let at = snapshot.leaf_id.as_ref().map(|id| (id, session.tree.find_by_text(&session.index, id)));
     if let Some((id, None)) = at {
         return Ok((RunOutcome::NoLeaf(id.clone()), None));
     }
     let at = at.and_then(|(_, at)| at);
-    let rebuilt = rebuild_context(inspection, &leaf)?;
+    let rebuilt = rebuild_context(session, &leaf)?;
     let release = details.gateway_version.as_deref().and_then(|text| text.parse::<Version>().ok());
     let comparison = RecordingComparison::new(list, &rebuilt, release.and_then(|version| version.gateway()));
-    Ok((RunOutcome::Compared(comparison), merged_orphan(inspection, at, held)?))
+    Ok((RunOutcome::Compared(comparison), merged_orphan(session, at, snapshot)?))
 }
 
 /// The context at a leaf, message by message.
-fn rebuild_context(inspection: &LoadedSession, leaf: &Leaf) -> Result<Vec<Rebuilt>, RunError> {
-    let LoadedSession { index, tree, source, .. } = inspection;
+fn rebuild_context(session: &LoadedSession, leaf: &Leaf) -> Result<Vec<Rebuilt>, RunError> {
+    let LoadedSession { index, tree, source, .. } = session;
     let name = || if let Leaf::Id(id) = leaf { id.clone() } else { String::new() };
     let context = build_context(index, tree, leaf).map_err(|_| RunError::Throws(name()))?;
     let messages = bodies::read_messages(source, index, &context)?;
@@ -141,12 +140,12 @@ fn rebuild_context(inspection: &LoadedSession, leaf: &Leaf) -> Result<Vec<Rebuil
 
 /// The user message below the leaf that the prompt of the run repeats, where a later one is the run's own.
 fn merged_orphan(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     leaf: Option<EntryIx>,
-    held: &ContextSnapshot,
+    snapshot: &ContextSnapshot,
 ) -> Result<Option<EntryIx>, RunError> {
-    let LoadedSession { index, tree, source, .. } = inspection;
-    let (Some(leaf), Some(prompt)) = (leaf, &held.prompt) else { return Ok(None) };
+    let LoadedSession { index, tree, source, .. } = session;
+    let (Some(leaf), Some(prompt)) = (leaf, &snapshot.prompt) else { return Ok(None) };
     let is_user = |ix: &EntryIx| index.entry(*ix).message.is_some_and(|size| size.role == Role::User);
     let users: Vec<EntryIx> = tree.children(leaf).iter().copied().filter(is_user).collect();
     let older = users.split_last().map(|(_, older)| older).unwrap_or_default();

@@ -19,8 +19,8 @@ fn opened(path: &Path, session: &str, env: &Environment) -> LoadedSession {
     open(&store, &found.key, None, 0, &mut |_, _| true).unwrap()
 }
 
-fn run(inspection: &LoadedSession, number: usize) -> RecordedRun {
-    match read_run(inspection, number).unwrap() {
+fn run(session: &LoadedSession, number: usize) -> RecordedRun {
+    match read_run(session, number).unwrap() {
         RecordedContext::Run(run) => *run,
         other => panic!("{other:?}"),
     }
@@ -65,23 +65,23 @@ fn every_run_of_the_fixture_compares_as_an_independent_reader_found() {
     let mut seen = 0;
     for session in expected["sessions"].as_array().unwrap() {
         let id = session["sessionId"].as_str().unwrap();
-        let inspection = opened(Path::new(FIXTURE), id, &Environment::default());
+        let loaded = opened(Path::new(FIXTURE), id, &Environment::default());
         if session["readable"] == false {
             let target = PathBuf::from(session["pointer_target"].as_str().unwrap());
-            assert_eq!(read_run(&inspection, 1).unwrap(), RecordedContext::Unreadable(target));
+            assert_eq!(read_run(&loaded, 1).unwrap(), RecordedContext::Unreadable(target));
             continue;
         }
         let runs = session["runs"].as_array().unwrap();
         for (back, expected) in runs.iter().rev().enumerate() {
-            let run = run(&inspection, back + 1);
+            let run = run(&loaded, back + 1);
             assert_eq!(expected["run_id"], run.attempt.run_id.as_str());
             assert_eq!((run.number, run.run_count), (back + 1, runs.len()));
             is_as_expected(&run.outcome, &expected["context"]);
             seen += 1;
         }
-        let past = read_run(&inspection, runs.len() + 1).unwrap_err();
+        let past = read_run(&loaded, runs.len() + 1).unwrap_err();
         assert!(past.to_string().contains("1 is the newest"), "{past}");
-        assert!(read_run(&inspection, 0).is_err());
+        assert!(read_run(&loaded, 0).is_err());
     }
     assert_eq!(seen, 7);
 }

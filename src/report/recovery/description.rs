@@ -14,8 +14,8 @@ use crate::report::recovery::{RecoveryEvent, RefusedCall};
 use crate::session::LoadedSession;
 
 /// A few words for a step, and the sentences that explain it.
-pub(super) fn describe_step(inspection: &LoadedSession, step: &RecoveryStep) -> (String, String) {
-    match step {
+pub(super) fn describe_step(session: &LoadedSession, policy: &RecoveryStep) -> (String, String) {
+    match policy {
         RecoveryStep::Refused { .. } => (
             "the prompt is refused".into(),
             "Estimated, and scaled so that the prompt that was refused does not fit.".into(),
@@ -24,7 +24,7 @@ pub(super) fn describe_step(inspection: &LoadedSession, step: &RecoveryStep) -> 
             "asked again up to 3 times".into(),
             "The runtime takes the words for a passing trouble and waits 2, 4 and 8 seconds before it asks again.".into(),
         ),
-        RecoveryStep::Compaction { caller: by, outcome } => describe_compaction(inspection, *by, *outcome),
+        RecoveryStep::Compaction { caller: by, outcome } => describe_compaction(session, *by, *outcome),
         RecoveryStep::RunAgain => (
             "the gateway runs the prompt again".into(),
             format!(
@@ -44,14 +44,14 @@ pub(super) fn describe_step(inspection: &LoadedSession, step: &RecoveryStep) -> 
             "the prompt fits".into(),
             format!(
                 "As estimated, with a summary of {} at most. The run goes on.",
-                quantity(max_summary_tokens(inspection.configured_settings.compaction.reserve_tokens).max(0.0), "token")
+                quantity(max_summary_tokens(session.configured_settings.compaction.reserve_tokens).max(0.0), "token")
             ),
         ),
     }
 }
 
 fn describe_compaction(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     by: CompactionCaller,
     outcome: CompactionOutcome,
 ) -> (String, String) {
@@ -98,38 +98,33 @@ fn describe_compaction(
         ),
         CompactionOutcome::Done { summarised: 0, kept_tokens, .. } => (
             format!("compacted {who}: nothing to summarise"),
-            describe_nothing_summarized(inspection, kept_tokens),
+            describe_nothing_summarized(session, kept_tokens),
         ),
         CompactionOutcome::Done { summarised, kept_tokens, lost, request_kept, .. } => {
-            (format!("compacted {who}: {} summarised", format_count(summarised as f64)), describe_compacted(inspection, kept_tokens, lost, request_kept))
+            (format!("compacted {who}: {} summarised", format_count(summarised as f64)), describe_compacted(session, kept_tokens, lost, request_kept))
         }
     };
     (words, why)
 }
 
 /// A compaction that summarises no message is written all the same, and frees nothing.
-fn describe_nothing_summarized(inspection: &LoadedSession, kept_tokens: f64) -> String {
+fn describe_nothing_summarized(session: &LoadedSession, kept_tokens: f64) -> String {
     format!(
         "All ~{} are among the newest ones that keepRecentTokens {} keeps: the compaction frees nothing.",
         quantity(kept_tokens, "token"),
-        format_count(inspection.configured_settings.compaction.keep_recent_tokens)
+        format_count(session.configured_settings.compaction.keep_recent_tokens)
     )
 }
 
-fn describe_compacted(
-    inspection: &LoadedSession,
-    kept_tokens: f64,
-    lost: usize,
-    request_kept: bool,
-) -> String {
-    let how = match inspection.limits.compaction_mode {
+fn describe_compacted(session: &LoadedSession, kept_tokens: f64, lost: usize, request_kept: bool) -> String {
+    let how = match session.limits.compaction_mode {
         CompactionMode::Safeguard => "in chunks, by the safeguard",
         CompactionMode::Default => "in one call, by the runtime",
     };
     let mut why = format!(
         "Messages summarised {how}. ~{} stay of the newest ones; keepRecentTokens is {}.",
         quantity(kept_tokens, "token"),
-        format_count(inspection.configured_settings.compaction.keep_recent_tokens)
+        format_count(session.configured_settings.compaction.keep_recent_tokens)
     );
     if !request_kept {
         why.push_str(" What was asked last is in the summary only.");
@@ -180,17 +175,17 @@ pub(super) fn describe_ending(ending: Ending) -> (String, String) {
 }
 
 /// What was said, and who takes it for an overflow.
-pub(super) fn describe_refused_call(inspection: &LoadedSession, refusal: &RefusedCall) -> String {
+pub(super) fn describe_refused_call(session: &LoadedSession, refusal: &RefusedCall) -> String {
     if refusal.source == ErrorSource::Silent {
         return format!(
             "No error: the answer took in more than the window of {}.",
-            format_count(inspection.limits.runtime_window)
+            format_count(session.limits.runtime_window)
         );
     }
     let text = &refusal.text;
     let seen = |by: bool, who: &'static str| by.then_some(who);
-    let reading = inspection.ruleset.id.rules().read_mode;
-    let is_pi = inspection.ruleset.id.is_pi();
+    let reading = session.ruleset.id.rules().read_mode;
+    let is_pi = session.ruleset.id.is_pi();
     let by: Vec<&str> = [
         seen(is_pi && is_overflow_for(reading, text), "pi"),
         seen(!is_pi && pi::is_overflow(text), "the runtime"),
@@ -201,13 +196,13 @@ pub(super) fn describe_refused_call(inspection: &LoadedSession, refusal: &Refuse
     .flatten()
     .collect();
     let by = if by.is_empty() { "nobody".to_owned() } else { by.join(", ") };
-    let said = if refusal.entry.is_some() { "It said" } else { "As this provider says it" };
-    format!("{said}: {text} — taken for an overflow by {by}.")
+    let message = if refusal.entry.is_some() { "It said" } else { "As this provider says it" };
+    format!("{message}: {text} — taken for an overflow by {by}.")
 }
 
 /// What the transcript shows.
-pub(super) fn describe_event(inspection: &LoadedSession, recorded: &RecoveryEvent) -> String {
-    let index = &inspection.index;
+pub(super) fn describe_event(session: &LoadedSession, recorded: &RecoveryEvent) -> String {
+    let index = &session.index;
     let entry = recorded.entry().map(|ix| index.entry(ix));
     let at = entry
         .and_then(|entry| format_timestamp(entry.time_ms))
@@ -219,7 +214,7 @@ pub(super) fn describe_event(inspection: &LoadedSession, recorded: &RecoveryEven
         },
         RecoveryEvent::Failed { .. } => "another error".to_owned(),
         RecoveryEvent::Compacted { entry } => {
-            let path = &inspection.context.path;
+            let path = &session.context.path;
             let place = path.iter().position(|ix| ix == entry);
             let before = place.and_then(|place| recorded_tokens_before(index, path, place));
             let file = index.entry(*entry).payload_number;

@@ -76,14 +76,14 @@ impl RecoveryEvent {
 
 /// What is recorded from a refusal to the next answer, or to the end. A branch that clawscope wrote ends it.
 pub(super) fn read_events(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     refusal: &RefusedCall,
 ) -> Result<Vec<RecoveryEvent>, BodyError> {
-    let index = &inspection.index;
+    let index = &session.index;
     let Some(first) = refusal.entry else { return Ok(Vec::new()) };
     let mut recorded = vec![RecoveryEvent::Refused(refusal.clone())];
     let mut rewriting = false;
-    let answered = answered_before(inspection, first);
+    let answered = answered_before(session, first);
     for (ix, entry) in index.iter().skip(first.index() + 1).take(MAX_ENTRIES) {
         let role = entry
             .message
@@ -92,8 +92,8 @@ pub(super) fn read_events(
         if receipt_kind(index, ix).is_some() {
             break;
         }
-        if let Some(refusal) = refused_call::refused_call_at(inspection, ix) {
-            if !rewriting || !is_copy(inspection, ix, refusal.time_ms)? {
+        if let Some(refusal) = refused_call::refused_call_at(session, ix) {
+            if !rewriting || !is_copy(session, ix, refusal.time_ms)? {
                 recorded.push(RecoveryEvent::Refused(refusal));
             }
             continue;
@@ -109,8 +109,8 @@ pub(super) fn read_events(
                 rewriting = true;
                 recorded.push(RecoveryEvent::Rewritten { entry: ix });
             }
-            said if refused_call::is_answer(said) => {
-                if rewriting && is_copy(inspection, ix, refusal.time_ms)? {
+            message if refused_call::is_answer(message) => {
+                if rewriting && is_copy(session, ix, refusal.time_ms)? {
                     continue;
                 }
                 recorded.push(RecoveryEvent::Answered { entry: ix });
@@ -124,8 +124,8 @@ pub(super) fn read_events(
 }
 
 /// The calls that were answered before the refusal: another result of one is a copy of that answer.
-fn answered_before(inspection: &LoadedSession, refused: EntryIx) -> HashSet<IdIx> {
-    inspection.index.entries.iter().take(refused.index()).filter_map(answered_call_id).collect()
+fn answered_before(session: &LoadedSession, refused: EntryIx) -> HashSet<IdIx> {
+    session.index.entries.iter().take(refused.index()).filter_map(answered_call_id).collect()
 }
 
 /// The call that a result answers.
@@ -134,7 +134,7 @@ fn answered_call_id(entry: &Entry) -> Option<IdIx> {
 }
 
 /// Whether a message is older than the refusal: copies keep their message's own time.
-fn is_copy(inspection: &LoadedSession, ix: EntryIx, refused_at: f64) -> Result<bool, BodyError> {
-    let message = body::read_message(&inspection.source, &inspection.index, ix)?.unwrap_or(Value::Null);
-    Ok(time_ms(inspection.index.entry(ix), &message) <= refused_at)
+fn is_copy(session: &LoadedSession, ix: EntryIx, refused_at: f64) -> Result<bool, BodyError> {
+    let message = body::read_message(&session.source, &session.index, ix)?.unwrap_or(Value::Null);
+    Ok(time_ms(session.index.entry(ix), &message) <= refused_at)
 }

@@ -73,49 +73,49 @@ pub fn borrowed_rules(ruleset: Ruleset) -> Option<BorrowedRules> {
 ///
 /// # Errors
 /// When an entry cannot be read again.
-pub fn load_recovery(inspection: &LoadedSession) -> Result<RecoveryView, BodyError> {
-    let (found, earlier) = refused_call::last_refused_call(inspection);
+pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError> {
+    let (found, earlier) = refused_call::last_refused_call(session);
     let is_recorded = found.is_some();
-    let refusal = found.unwrap_or_else(|| RefusedCall::for_next_call(inspection));
+    let refusal = found.unwrap_or_else(|| RefusedCall::for_next_call(session));
     let path = match refusal.entry {
         Some(entry) => {
-            let mut path = inspection.tree.path_to(&inspection.index, entry);
+            let mut path = session.tree.path_to(&session.index, entry);
             path.pop();
             path
         }
-        None => inspection.context.path.clone(),
+        None => session.context.path.clone(),
     };
-    let index = &inspection.index;
-    let path = entries_since_reset(index, &inspection.tree, &path);
-    let entries = branch_entries(index, &path, |ix| body::read_entry(&inspection.source, index, ix))?;
+    let index = &session.index;
+    let path = entries_since_reset(index, &session.tree, &path);
+    let entries = branch_entries(index, &path, |ix| body::read_entry(&session.source, index, ix))?;
     let compaction = entries.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
     let kept = compaction.and_then(|at| index.entry(path[at]).reference);
     let kept_from = compaction
         .zip(kept)
         .and_then(|(at, kept)| path[..at].iter().position(|ix| index.entry(*ix).id == Some(kept)));
     let compacted_at = compaction.map(|at| index.entry(path[at]).time_ms);
-    let upkeep = &inspection.limits;
-    let rules = inspection.ruleset.id.rules();
+    let limits = &session.limits;
+    let rules = session.ruleset.id.rules();
     let expected = recovery::predict_recovery(&RecoveryInput {
         error: &refusal.text,
         source: refusal.source,
         branch: Branch { entries, first_kept: kept_from },
-        fixed_tokens: inspection.fixed_tokens() as f64,
+        fixed_tokens: session.fixed_tokens() as f64,
         refused_tokens: refusal.tokens.map(|tokens| tokens as f64),
-        window: inspection.window.tokens,
-        runtime_window: refusal.limit.map_or(upkeep.runtime_window, |limit| limit as f64),
-        settings: inspection.configured_settings.compaction,
-        mode: upkeep.compaction_mode,
+        window: session.window.tokens,
+        runtime_window: refusal.limit.map_or(limits.runtime_window, |limit| limit as f64),
+        settings: session.configured_settings.compaction,
+        mode: limits.compaction_mode,
         same_model: true,
         predates_compaction: compacted_at.is_some_and(|at| refusal.time_ms < at),
-        has_gateway: upkeep.is_gateway_run,
-        result_limit: max_result_chars_under(rules, inspection.window.tokens),
+        has_gateway: limits.is_gateway_run,
+        result_limit: max_result_chars_under(rules, session.window.tokens),
         max_attempts: rules.recovery.attempts,
         truncation_restarts: rules.recovery.truncation_restarts,
-        is_chat: upkeep.is_chat,
+        is_chat: limits.is_chat,
     });
-    let recorded = if is_recorded { events::read_events(inspection, &refusal)? } else { Vec::new() };
-    let rows = rows::build_rows(inspection, &refusal, &expected, &recorded);
+    let recorded = if is_recorded { events::read_events(session, &refusal)? } else { Vec::new() };
+    let rows = rows::build_rows(session, &refusal, &expected, &recorded);
     Ok(RecoveryView { refusal, expected, events: recorded, earlier_overflows: earlier, rows })
 }
 

@@ -25,8 +25,8 @@ pub struct RefusedCall {
 
 impl RefusedCall {
     /// What the provider usually says, for a call that has not been made.
-    pub(super) fn for_next_call(inspection: &LoadedSession) -> Self {
-        let text = match inspection.provider.to_ascii_lowercase().as_str() {
+    pub(super) fn for_next_call(session: &LoadedSession) -> Self {
+        let text = match session.provider.to_ascii_lowercase().as_str() {
             "openai" | "openai-codex" => "Your input exceeds the context window of this model".to_owned(),
             "google" | "google-vertex" | "google-gemini-cli" => {
                 "The input token count exceeds the maximum number of tokens allowed".to_owned()
@@ -45,8 +45,8 @@ impl RefusedCall {
 }
 
 /// The refusal that an entry records; none where it records no overflow.
-pub(super) fn refused_call_at(inspection: &LoadedSession, ix: EntryIx) -> Option<RefusedCall> {
-    inspection.overflow_at(ix).filter(|overflow| overflow.kind != OverflowKind::CutShort).map(|overflow| {
+pub(super) fn refused_call_at(session: &LoadedSession, ix: EntryIx) -> Option<RefusedCall> {
+    session.overflow_at(ix).filter(|overflow| overflow.kind != OverflowKind::CutShort).map(|overflow| {
         RefusedCall {
             entry: Some(ix),
             source: match overflow.kind {
@@ -64,14 +64,10 @@ pub(super) fn refused_call_at(inspection: &LoadedSession, ix: EntryIx) -> Option
 
 /// The first refusal of the last recovery, and how many others stand before it. Refusals belong together while no
 /// answer stands between them.
-pub(super) fn last_refused_call(inspection: &LoadedSession) -> (Option<RefusedCall>, usize) {
-    let index = &inspection.index;
-    let refused: Vec<EntryIx> = inspection
-        .overflows
-        .iter()
-        .filter(|it| it.kind != OverflowKind::CutShort)
-        .map(|it| it.entry)
-        .collect();
+pub(super) fn last_refused_call(session: &LoadedSession) -> (Option<RefusedCall>, usize) {
+    let index = &session.index;
+    let refused: Vec<EntryIx> =
+        session.overflows.iter().filter(|it| it.kind != OverflowKind::CutShort).map(|it| it.entry).collect();
     let answers = |at: usize| {
         let entry = &index.entries[at];
         entry.is_model_call() && is_answer(entry.message.map(|size| (size.role, size.stop_reason)))
@@ -80,10 +76,10 @@ pub(super) fn last_refused_call(inspection: &LoadedSession) -> (Option<RefusedCa
     while first > 0 && !(refused[first - 1].index() + 1..refused[first].index()).any(answers) {
         first -= 1;
     }
-    (refused_call_at(inspection, refused[first]), first)
+    (refused_call_at(session, refused[first]), first)
 }
 
 /// An answer of the model that did not fail.
-pub(super) fn is_answer(said: Option<(Role, StopReason)>) -> bool {
-    matches!(said, Some((Role::Assistant, stop)) if !matches!(stop, StopReason::Error | StopReason::Aborted))
+pub(super) fn is_answer(message: Option<(Role, StopReason)>) -> bool {
+    matches!(message, Some((Role::Assistant, stop)) if !matches!(stop, StopReason::Error | StopReason::Aborted))
 }

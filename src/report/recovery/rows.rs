@@ -70,7 +70,7 @@ pub struct RecoveryRow {
 
 /// The rows, from the refused call to the ending.
 pub(super) fn build_rows(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     refusal: &RefusedCall,
     expected: &Recovery,
     recorded: &[RecoveryEvent],
@@ -79,18 +79,18 @@ pub(super) fn build_rows(
     let mut rows = Vec::new();
     for (at, attempt) in expected.attempts.iter().enumerate() {
         rows.push(attempt_row(at + 1));
-        for (nth, step) in attempt.steps.iter().enumerate() {
-            let seen = shown.next_matching(step);
-            let mut row = step_row(inspection, step);
+        for (nth, policy) in attempt.steps.iter().enumerate() {
+            let seen = shown.next_matching(policy);
+            let mut row = step_row(session, policy);
             // A prompt too small to be refused is answered at once: nothing is said.
-            if at == 0 && nth == 0 && !matches!(step, RecoveryStep::Answered { .. }) {
-                row.explanation = description::describe_refused_call(inspection, refusal);
+            if at == 0 && nth == 0 && !matches!(policy, RecoveryStep::Answered { .. }) {
+                row.explanation = description::describe_refused_call(session, refusal);
                 row.tokens = refusal.tokens.or(row.tokens);
             }
             row.entry = seen.and_then(RecoveryEvent::entry).or(row.entry);
-            row.observed = seen.map(|seen| description::describe_event(inspection, seen));
+            row.observed = seen.map(|seen| description::describe_event(session, seen));
             // Recorded at this moment, but not as expected.
-            let in_vain = matches!(step, RecoveryStep::Compaction { outcome, .. } if !outcome.is_done());
+            let in_vain = matches!(policy, RecoveryStep::Compaction { outcome, .. } if !outcome.is_done());
             if let Some(words) = row.observed.as_mut().filter(|_| in_vain) {
                 *words = words.replace("compacted", "compacted all the same");
             }
@@ -101,7 +101,7 @@ pub(super) fn build_rows(
     let silent = shown.remaining().is_empty() && matches!(recorded.last(), Some(RecoveryEvent::Refused(_)));
     end.observed = silent.then(|| "nothing after it".to_owned());
     rows.push(end);
-    rows.extend(shown.remaining().iter().map(|seen| event_row(inspection, seen)));
+    rows.extend(shown.remaining().iter().map(|seen| event_row(session, seen)));
     rows
 }
 
@@ -113,9 +113,9 @@ struct EventCursor<'a> {
 
 impl<'a> EventCursor<'a> {
     /// What is recorded of a step: the next thing, if it is of its kind.
-    fn next_matching(&mut self, step: &RecoveryStep) -> Option<&'a RecoveryEvent> {
+    fn next_matching(&mut self, policy: &RecoveryStep) -> Option<&'a RecoveryEvent> {
         let next = self.events.get(self.next)?;
-        let fits = match step {
+        let fits = match policy {
             RecoveryStep::Refused { .. } => matches!(next, RecoveryEvent::Refused(_)),
             RecoveryStep::Retried => matches!(next, RecoveryEvent::Failed { .. }),
             RecoveryStep::Compaction { .. } => matches!(next, RecoveryEvent::Compacted { .. }),
@@ -148,9 +148,9 @@ fn attempt_row(attempt: usize) -> RecoveryRow {
     }
 }
 
-fn step_row(inspection: &LoadedSession, step: &RecoveryStep) -> RecoveryRow {
-    let (words, why) = description::describe_step(inspection, step);
-    let (tokens, entry) = match step {
+fn step_row(session: &LoadedSession, policy: &RecoveryStep) -> RecoveryRow {
+    let (words, why) = description::describe_step(session, policy);
+    let (tokens, entry) = match policy {
         RecoveryStep::Refused { tokens } | RecoveryStep::Answered { tokens } => (Some(*tokens as u64), None),
         RecoveryStep::Compaction { outcome: CompactionOutcome::Done { first_kept, .. }, .. } => {
             (None, Some(*first_kept))
@@ -160,18 +160,18 @@ fn step_row(inspection: &LoadedSession, step: &RecoveryStep) -> RecoveryRow {
     };
     RecoveryRow {
         kind: RowKind::Step,
-        mark: row_mark(step),
+        mark: row_mark(policy),
         label: words,
         tokens,
-        rule: step.rule(),
+        rule: policy.rule(),
         explanation: why,
         observed: None,
         entry,
     }
 }
 
-fn row_mark(step: &RecoveryStep) -> RowMark {
-    match step {
+fn row_mark(policy: &RecoveryStep) -> RowMark {
+    match policy {
         RecoveryStep::Refused { .. } => RowMark::Refused,
         RecoveryStep::Retried | RecoveryStep::RunAgain => RowMark::Continued,
         RecoveryStep::Compaction { outcome, .. } if outcome.is_done() => RowMark::Done,
@@ -197,7 +197,7 @@ fn ending_row(ending: Ending) -> RecoveryRow {
     }
 }
 
-fn event_row(inspection: &LoadedSession, seen: &RecoveryEvent) -> RecoveryRow {
+fn event_row(session: &LoadedSession, seen: &RecoveryEvent) -> RecoveryRow {
     RecoveryRow {
         kind: RowKind::Event,
         mark: RowMark::Neutral,
@@ -205,7 +205,7 @@ fn event_row(inspection: &LoadedSession, seen: &RecoveryEvent) -> RecoveryRow {
         tokens: None,
         rule: "compaction 8.8",
         explanation: "The transcript shows this behind what was expected: the person went on, or another version or setting of the gateway did it.".into(),
-        observed: Some(description::describe_event(inspection, seen)),
+        observed: Some(description::describe_event(session, seen)),
         entry: seen.entry(),
     }
 }

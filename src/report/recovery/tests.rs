@@ -53,7 +53,7 @@ fn the_last_overflow_is_looked_at_with_the_errors_that_belong_to_it() {
 }
 
 #[test]
-fn what_the_transcript_shows_stands_beside_the_step_it_belongs_to() {
+fn what_the_transcript_shows_is_beside_the_step_it_belongs_to() {
     let words = "x".repeat(90_000);
     let view = view(&[
         user(&words),
@@ -92,7 +92,7 @@ fn an_error_of_another_kind_is_no_overflow() {
 }
 
 #[test]
-fn a_prompt_that_threw_stands_in_an_entry_of_the_gateway() {
+fn a_prompt_that_threw_is_in_an_entry_of_the_gateway() {
     let custom =
         r#"{"type":"custom","customType":"openclaw:prompt-error","data":{"error":"413 Payload too large"}}"#;
     let view = view(&[user("one"), custom.to_owned()]);
@@ -109,7 +109,7 @@ fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
 }
 
 #[test]
-fn a_branch_written_again_is_told_from_an_answer() {
+fn a_branch_written_again_is_distinguished_from_an_answer() {
     let copy = result("c1", "exec", "cut", "");
     let old = message(r#"{"role":"assistant","content":[],"stopReason":"stop","timestamp":0}"#);
     let view = view(&[
@@ -191,7 +191,7 @@ proptest! {
 }
 
 #[test]
-fn a_prompt_too_small_to_be_refused_is_not_told_as_a_refusal() {
+fn a_prompt_too_small_to_be_refused_is_not_reported_as_a_refusal() {
     let view = view(&[]);
     let row = view.rows.iter().find(|row| row.kind == RowKind::Step).expect("a step");
     assert_eq!(row.mark, RowMark::Done, "{row:?}");

@@ -75,14 +75,14 @@ impl Axis {
     /// # Errors
     /// When there is no such key, the version does not have it, no key of the gateway sets it, or a value is none that the
     /// gateway would take.
-    pub fn parse(ground: &AxisContext<'_>, text: &str) -> Result<Self, AxisError> {
+    pub fn parse(axis_context: &AxisContext<'_>, text: &str) -> Result<Self, AxisError> {
         let Some((key, values)) = text.split_once('=') else {
             return Err(AxisError(format!(
                 "{OPTION} {text:?}: expected KEY=A..B:STEP or KEY=a,b,c, such as contextPruning.softTrimRatio=0.1..0.4:0.1"
             )));
         };
         let key = full_key(OPTION, key)?;
-        let row = settable_row(ground, &key)?;
+        let row = settable_row(axis_context, &key)?;
         let unit = row.map_or(Some(Unit::Tokens), |row| row.setting.control.unit());
         let values = values.trim();
         let texts = if values.contains("..") {
@@ -90,7 +90,7 @@ impl Axis {
         } else {
             values.split(',').map(|value| value.trim().to_owned()).collect()
         };
-        Self::from_texts(ground, &key, &texts)
+        Self::from_texts(axis_context, &key, &texts)
     }
 
     /// An axis of these values, as the command line would give them.
@@ -98,11 +98,11 @@ impl Axis {
     /// # Errors
     /// As [`Self::parse`].
     pub fn from_texts(
-        ground: &AxisContext<'_>,
+        axis_context: &AxisContext<'_>,
         key: &str,
         texts: &[impl AsRef<str>],
     ) -> Result<Self, AxisError> {
-        let row = settable_row(ground, key)?;
+        let row = settable_row(axis_context, key)?;
         if texts.len() > MAX_VALUES {
             let count = texts.len();
             return Err(AxisError(format!(
@@ -110,7 +110,7 @@ impl Axis {
             )));
         }
         let unit = row.map_or(Some(Unit::Tokens), |row| row.setting.control.unit());
-        let mut points = vec![current_point(ground, key, row)];
+        let mut points = vec![current_point(axis_context, key, row)];
         for text in texts {
             let change = parse_change(OPTION, &format!("{key}={}", text.as_ref()))?;
             let point = new_point(unit, change.value);
@@ -172,21 +172,24 @@ impl AxisPoint {
 }
 
 /// The row of a key that can be varied; none for the window.
-fn settable_row<'a>(ground: &AxisContext<'a>, key: &str) -> Result<Option<&'a PolicySetting>, AxisError> {
+fn settable_row<'a>(
+    axis_context: &AxisContext<'a>,
+    key: &str,
+) -> Result<Option<&'a PolicySetting>, AxisError> {
     let refuse = |why: &str| Err(AxisError(format!("{OPTION} {key}: {why}")));
-    let name = ground.session.ruleset.id.display_name();
-    if let Some(why) = describe_missing(ground.session, key) {
+    let name = axis_context.session.ruleset.id.display_name();
+    if let Some(why) = describe_missing(axis_context.session, key) {
         return refuse(&format!(
             "cannot be set: {name} does not read it ({why}). Leave it out, or name another version with --ruleset."
         ));
     }
-    if ground.base.iter().any(|change| change.key == key) {
+    if axis_context.base.iter().any(|change| change.key == key) {
         return refuse("is set already. Give its values to one of the two.");
     }
     if is_session_setting(key) {
         return Ok(None);
     }
-    let Some(row) = ground.session.setting_rows.iter().find(|row| row.key() == key) else {
+    let Some(row) = axis_context.session.setting_rows.iter().find(|row| row.key() == key) else {
         return refuse(&format!("{name} has no such setting. `clawscope doctor` lists those it has."));
     };
     match (row.setting.control, &row.owner) {
@@ -207,12 +210,13 @@ fn settable_row<'a>(ground: &AxisContext<'a>, key: &str) -> Result<Option<&'a Po
 }
 
 /// The value in force, with the changes that hold everywhere.
-fn current_point(ground: &AxisContext<'_>, key: &str, row: Option<&PolicySetting>) -> AxisPoint {
-    let now = simulate_settings(ground.session, ground.base, PolicySet::NONE);
+fn current_point(axis_context: &AxisContext<'_>, key: &str, row: Option<&PolicySetting>) -> AxisPoint {
+    let now = simulate_settings(axis_context.session, axis_context.base, PolicySet::NONE);
     let Some(row) = row else {
-        let own = ground.base.iter().all(|change| change.key != CONTEXT_WINDOW) || key != CONTEXT_TOKENS;
+        let own =
+            axis_context.base.iter().all(|change| change.key != CONTEXT_WINDOW) || key != CONTEXT_TOKENS;
         let value =
-            if own { session_settings::current_value(ground.session, key) } else { now.window.tokens };
+            if own { session_settings::current_value(axis_context.session, key) } else { now.window.tokens };
         return new_point(Some(Unit::Tokens), value.into());
     };
     let is_mode = row.policy == Policy::Prune && row.setting.key == "mode";
@@ -249,7 +253,7 @@ fn expand_range(key: &str, text: &str, unit: Option<Unit>) -> Result<Vec<String>
         let example = if unit == Some(Unit::Milliseconds) { "15m..2h:15m" } else { "0.1..0.4:0.1" };
         AxisError(format!("{OPTION} {key}: {text:?} {what}; expected A..B:STEP, such as {example}, or a,b,c"))
     };
-    let (ends, step) = text.split_once(':').ok_or_else(|| wrong("has no step"))?;
+    let (ends, policy) = text.split_once(':').ok_or_else(|| wrong("has no step"))?;
     let (from, to) = ends.split_once("..").ok_or_else(|| wrong("has no ends"))?;
     if unit.is_none() {
         return Err(wrong("is a range, and this is a switch"));
@@ -258,7 +262,7 @@ fn expand_range(key: &str, text: &str, unit: Option<Unit>) -> Result<Vec<String>
         Some(Unit::Milliseconds) => parse_duration_ms(&text.trim().into()),
         _ => text.trim().parse::<f64>().ok().filter(|number| number.is_finite()),
     };
-    let (Some(a), Some(b), Some(by)) = (read(from), read(to), read(step)) else {
+    let (Some(a), Some(b), Some(by)) = (read(from), read(to), read(policy)) else {
         return Err(wrong("has a part that is no value of this setting"));
     };
     if b < a {
@@ -273,7 +277,8 @@ fn expand_range(key: &str, text: &str, unit: Option<Unit>) -> Result<Vec<String>
             "{OPTION} {key}: {count} values; expected {MAX_VALUES} at most. Take a larger step."
         )));
     }
-    let decimals = [from, step].map(|text| text.trim().split_once('.').map_or(0, |(_, digits)| digits.len()));
+    let decimals =
+        [from, policy].map(|text| text.trim().split_once('.').map_or(0, |(_, digits)| digits.len()));
     let digits = 10_f64.powi(decimals[0].max(decimals[1]).min(12) as i32);
     let at = |number: usize| {
         let value = a + by * number as f64;

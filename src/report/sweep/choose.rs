@@ -32,7 +32,7 @@ const ROUND_TO_TOKENS: f64 = 1000.0;
 
 /// The axis of a key with values that people set, or shares of a window in tokens; none where the version cannot set it, or
 /// where there is nothing beside the current value.
-fn usual_axis(ground: &AxisContext<'_>, key: &str, window: f64) -> Option<Axis> {
+fn usual_axis(axis_context: &AxisContext<'_>, key: &str, window: f64) -> Option<Axis> {
     let fixed = USUAL_VALUES.iter().find(|(known, _)| *known == key);
     let shares = WINDOW_SHARES.iter().find(|(known, _)| *known == key).filter(|_| window > 0.0);
     let texts: Vec<String> = match (fixed, shares) {
@@ -45,13 +45,13 @@ fn usual_axis(ground: &AxisContext<'_>, key: &str, window: f64) -> Option<Axis> 
         }
         (None, None) => return None,
     };
-    Axis::from_texts(ground, key, &texts).ok().filter(|axis| axis.points.len() > 1)
+    Axis::from_texts(axis_context, key, &texts).ok().filter(|axis| axis.points.len() > 1)
 }
 
 /// Every axis that can be had without typing, in the order in which keys are preferred.
-pub fn usual_axes(ground: &AxisContext<'_>, window: f64) -> Vec<Axis> {
+pub fn usual_axes(axis_context: &AxisContext<'_>, window: f64) -> Vec<Axis> {
     let keys = USUAL_VALUES.iter().map(|(key, _)| *key).chain(WINDOW_SHARES.iter().map(|(key, _)| *key));
-    keys.filter_map(|key| usual_axis(ground, key, window)).collect()
+    keys.filter_map(|key| usual_axis(axis_context, key, window)).collect()
 }
 
 /// The axes for a session where nobody names any; none once nobody waits for them.
@@ -63,10 +63,10 @@ pub fn default_axes(
     steps: PolicySet,
     wanted: KeepRunning<'_>,
 ) -> Option<Vec<Axis>> {
-    let ground = AxisContext { session: &recording.session, base };
-    let mut left = usual_axes(&ground, recording.inputs.provider_window);
+    let axis_context = AxisContext { session: &recording.session, base };
+    let mut left = usual_axes(&axis_context, recording.inputs.provider_window);
     // A step that would not take part has nothing to vary, but for a compaction, which everybody can have.
-    left.retain(|axis| axis.policy.is_none_or(|step| step == Policy::Compact || steps.has(step)));
+    left.retain(|axis| axis.policy.is_none_or(|policy| policy == Policy::Compact || steps.has(policy)));
     let mut trial = AxisTrial { recording, base: base.to_vec(), policies: steps, keep_running: wanted };
     // pi has no other settings: there the grid says itself where compactions were not made as recorded.
     let others = left.iter().any(|axis| axis.policy != Some(Policy::Compact));
@@ -88,7 +88,7 @@ pub fn default_axes(
         }
         let axis = left.remove(best);
         trial.base.extend(axis.change(gains[best].point));
-        trial.policies = axis.policy.map_or(trial.policies, |step| trial.policies.with(step, true));
+        trial.policies = axis.policy.map_or(trial.policies, |policy| trial.policies.with(policy, true));
         chosen.push(axis);
     }
     Some(chosen)
@@ -137,13 +137,16 @@ impl AxisTrial<'_> {
     /// What the calls come to with a point of an axis beside what was chosen already.
     fn totals(&self, axis: &Axis, point: usize) -> Option<TraceTotals> {
         let changes: Vec<SettingChange> = self.base.iter().cloned().chain(axis.change(point)).collect();
-        self.totals_under(&changes, axis.policy.map_or(self.policies, |step| self.policies.with(step, true)))
+        self.totals_under(
+            &changes,
+            axis.policy.map_or(self.policies, |policy| self.policies.with(policy, true)),
+        )
     }
 
-    fn totals_under(&self, changes: &[SettingChange], steps: PolicySet) -> Option<TraceTotals> {
-        let RecordedSession { session: inspection, inputs: material, trace: lane } = self.recording;
-        let settings = settings_under(inspection, changes, steps).0;
-        simulated_totals(&material.replay_session(inspection), &settings, lane, &self.keep_running)
+    fn totals_under(&self, changes: &[SettingChange], policies: PolicySet) -> Option<TraceTotals> {
+        let RecordedSession { session, inputs: material, trace: lane } = self.recording;
+        let settings = settings_under(session, changes, policies).0;
+        simulated_totals(&material.replay_session(session), &settings, lane, &self.keep_running)
     }
 
     fn gain(&self, axis: &Axis) -> Option<AxisGain> {

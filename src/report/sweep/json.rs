@@ -8,27 +8,25 @@ use crate::session::json::{ruleset_json, session_json};
 use crate::session::setting_change::SettingChange;
 
 /// The session, the rules it goes by, and the sweep.
-pub fn sweep_document(inspection: &LoadedSession, sweep: &Sweep) -> Object {
-    let mut answer = Object::from([
-        ("session", session_json(&inspection.item)),
-        ("ruleset", ruleset_json(&inspection.ruleset)),
-    ]);
-    for (key, value) in sweep_members(inspection, sweep) {
+pub fn sweep_document(session: &LoadedSession, sweep: &Sweep) -> Object {
+    let mut answer =
+        Object::from([("session", session_json(&session.item)), ("ruleset", ruleset_json(&session.ruleset))]);
+    for (key, value) in sweep_members(session, sweep) {
         answer.insert(key, value);
     }
     answer
 }
 
 /// Axes, cells, the front and the smallest change. Tokens are whole; what nobody knows is null.
-fn sweep_members(inspection: &LoadedSession, sweep: &Sweep) -> Object {
+fn sweep_members(session: &LoadedSession, sweep: &Sweep) -> Object {
     let cells = sweep.cells.iter().map(|cell| cell_value(sweep, cell));
     let indexes = |cells: &[usize]| Value::from(cells.iter().map(|at| Value::from(*at)).collect::<Vec<_>>());
-    let steps = sweep.policies.iter().map(|step| Value::from(step.word()));
-    let smallest = sweep.smallest_fitting.map_or(Value::Null, |cell| smallest_value(inspection, sweep, cell));
+    let policies = sweep.policies.iter().map(|policy| Value::from(policy.word()));
+    let smallest = sweep.smallest_fitting.map_or(Value::Null, |cell| smallest_value(session, sweep, cell));
     Object::from([
         ("providerWindow", whole(sweep.window)),
         ("headroom", whole(sweep.headroom)),
-        ("policy", Value::from(steps.collect::<Vec<_>>())),
+        ("policy", Value::from(policies.collect::<Vec<_>>())),
         ("base", changes_value(&sweep.base)),
         ("axes", Value::from(sweep.axes.iter().map(axis_value).collect::<Vec<_>>())),
         ("recorded", recorded_value(&sweep.recorded)),
@@ -88,8 +86,8 @@ fn changes_value(changes: &[SettingChange]) -> Value {
     Value::from(set)
 }
 
-fn smallest_value(inspection: &LoadedSession, sweep: &Sweep, cell: usize) -> Value {
-    let patch = sweep.patch(inspection, cell);
+fn smallest_value(session: &LoadedSession, sweep: &Sweep, cell: usize) -> Value {
+    let patch = sweep.patch(session, cell);
     let commands = patch.commands.iter().map(|line| Value::from(line.as_str()));
     Value::from(Object::from([
         ("set", changes_value(&sweep.axis_changes(cell))),

@@ -106,8 +106,8 @@ impl Sweep {
     }
 
     /// The changes of a cell, written down.
-    pub fn patch(&self, inspection: &LoadedSession, cell: usize) -> ConfigPatch {
-        ConfigPatch::from_changes(inspection, &self.changes(cell))
+    pub fn patch(&self, session: &LoadedSession, cell: usize) -> ConfigPatch {
+        ConfigPatch::from_changes(session, &self.changes(cell))
     }
 
     /// The best trade-offs for people: of the front the cells where no call overflows, or all of it where there is none such;
@@ -142,11 +142,11 @@ fn changes_of_points(axes: &[Axis], at: &[usize]) -> Vec<SettingChange> {
 
 /// The settings of a lane under some changes, and whether they switch pruning on.
 fn settings_under(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     changes: &[SettingChange],
-    steps: PolicySet,
+    policies: PolicySet,
 ) -> (Settings, bool) {
-    let simulated = simulate_settings(inspection, changes, steps);
+    let simulated = simulate_settings(session, changes, policies);
     (simulated.replay_settings(), simulated.prune_switched_on)
 }
 
@@ -156,27 +156,27 @@ fn settings_under(
 /// When the grid has too many cells, or two axes of one key.
 pub fn sweep(
     recording: &RecordedSession,
-    asked: SweepSpec,
+    requested: SweepSpec,
     wanted: KeepRunning<'_>,
     tell: OnCell<'_>,
 ) -> Result<Option<Sweep>, AxisError> {
-    let grid = Grid::from_axes(&asked.axes)?;
-    let bare = cells_to_replay(&recording.session, &asked, &grid);
+    let grid = Grid::from_axes(&requested.axes)?;
+    let bare = cells_to_replay(&recording.session, &requested, &grid);
     let Some(cells) = replay_cells(recording, &bare, wanted, tell) else { return Ok(None) };
     let window = recording.inputs.provider_window;
     let weighed: Vec<CellScore> =
-        cells.iter().map(|cell| cell.score(cell_fits(cell, window, asked.headroom))).collect();
+        cells.iter().map(|cell| cell.score(cell_fits(cell, window, requested.headroom))).collect();
     let weights: Vec<[f64; 3]> = cells.iter().map(Cell::trade_off_values).collect();
-    let now: Vec<usize> = asked.axes.iter().map(|axis| axis.current).collect();
+    let now: Vec<usize> = requested.axes.iter().map(|axis| axis.current).collect();
     Ok(Some(Sweep {
         current: grid.cell_index(&now),
         pareto_front: pareto_front(&weights),
         smallest_fitting: smallest_fitting(&weighed),
         recorded: recording.trace.totals(),
-        axes: asked.axes,
-        base: asked.base,
-        policies: asked.policies,
-        headroom: asked.headroom,
+        axes: requested.axes,
+        base: requested.base,
+        policies: requested.policies,
+        headroom: requested.headroom,
         window,
         grid,
         cells,
@@ -184,15 +184,15 @@ pub fn sweep(
 }
 
 /// The cells with their settings, nothing replayed.
-fn cells_to_replay(inspection: &LoadedSession, asked: &SweepSpec, grid: &Grid) -> Vec<(Cell, Settings)> {
-    let base_on = settings_under(inspection, &asked.base, asked.policies).1;
+fn cells_to_replay(session: &LoadedSession, requested: &SweepSpec, grid: &Grid) -> Vec<(Cell, Settings)> {
+    let base_on = settings_under(session, &requested.base, requested.policies).1;
     let bare = |cell: usize| {
         let at = grid.points_of(cell);
-        let own = changes_of_points(&asked.axes, &at);
+        let own = changes_of_points(&requested.axes, &at);
         let keys = own.len();
-        let distance = asked.axes.iter().zip(&at).map(|(axis, point)| axis.distance(*point)).sum();
-        let changes: Vec<SettingChange> = asked.base.iter().cloned().chain(own).collect();
-        let (settings, switched_on) = settings_under(inspection, &changes, asked.policies);
+        let distance = requested.axes.iter().zip(&at).map(|(axis, point)| axis.distance(*point)).sum();
+        let changes: Vec<SettingChange> = requested.base.iter().cloned().chain(own).collect();
+        let (settings, switched_on) = settings_under(session, &changes, requested.policies);
         let keys = keys + usize::from(switched_on && !base_on);
         (Cell { points: at, changed_keys: keys, distance, totals: TraceTotals::default() }, settings)
     };

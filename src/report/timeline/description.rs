@@ -29,9 +29,9 @@ impl Timeline {
         };
         let mut lines = vec![format!("{}, {}.", quantity(self.len(), "call"), format_period(first, last))];
         lines.push(self.describe_limits());
-        for lane in self.visible_traces() {
-            lines.push(self.describe_trace(*lane));
-            lines.extend(self.describe_course(*lane));
+        for trace in self.visible_traces() {
+            lines.push(self.describe_trace(*trace));
+            lines.extend(self.describe_course(*trace));
         }
         lines.push(self.describe_pauses());
         lines
@@ -56,36 +56,36 @@ impl Timeline {
     }
 
     /// What a lane comes to.
-    fn describe_trace(&self, lane: TraceKind) -> String {
-        let total = &self.totals[lane as usize];
-        let mut words = match lane {
+    fn describe_trace(&self, trace: TraceKind) -> String {
+        let total = &self.totals[trace as usize];
+        let mut words = match trace {
             TraceKind::Recorded => "Recorded".to_owned(),
             TraceKind::Simulated => {
-                let settings = self.settings(lane);
-                let acts = |step: &Policy| *step != Policy::Prune || settings.prune_on;
-                let steps: Vec<&str> =
+                let settings = self.settings(trace);
+                let acts = |policy: &Policy| *policy != Policy::Prune || settings.prune_on;
+                let policies: Vec<&str> =
                     settings.policies.enabled.iter().filter(acts).map(Policy::word).collect();
-                format!("Simulated with {}", steps.join(", "))
+                format!("Simulated with {}", policies.join(", "))
             }
         };
         if let Some(call) = total.answered.1 {
-            words = format!("{words}: the largest answered prompt is {}", self.describe_prompt(lane, call));
+            words = format!("{words}: the largest answered prompt is {}", self.describe_prompt(trace, call));
         }
         if let Some(call) = total.refused.1.filter(|_| total.refused.0 > total.answered.0) {
-            words = format!("{words}, refused was one of {}", self.describe_prompt(lane, call));
+            words = format!("{words}, refused was one of {}", self.describe_prompt(trace, call));
         }
         let overflows = match total.overflows {
             0 => "every prompt fits".to_owned(),
             1 => "1 prompt does not fit".to_owned(),
             more => format!("{} prompts do not fit", group_digits(more as u64)),
         };
-        let cost = match lane {
-            TraceKind::Recorded => describe_cost(self.cost_breakdown(lane)),
-            TraceKind::Simulated => format_cost(self.cost_breakdown(lane)),
+        let cost = match trace {
+            TraceKind::Recorded => describe_cost(self.cost_breakdown(trace)),
+            TraceKind::Simulated => format_cost(self.cost_breakdown(trace)),
         };
         let cost = cost.map_or("no price is known".to_owned(), |cost| format!("cost {cost}"));
-        let dearest = self.most_expensive_call(lane).map_or(String::new(), |(call, usd)| {
-            let estimated = self.trace(lane)[call].recorded_cost.is_none_or(|usd| usd <= 0.0);
+        let dearest = self.most_expensive_call(trace).map_or(String::new(), |(call, usd)| {
+            let estimated = self.trace(trace)[call].recorded_cost.is_none_or(|usd| usd <= 0.0);
             format!(", call #{call} most with {}", format_amount(usd, estimated))
         });
         let compactions = match total.compactions {
@@ -96,21 +96,21 @@ impl Timeline {
     }
 
     /// The call that costs most.
-    fn most_expensive_call(&self, lane: TraceKind) -> Option<(usize, f64)> {
-        let costs = self.trace(lane).iter().enumerate().filter_map(|(at, call)| Some((at, call.cost?)));
+    fn most_expensive_call(&self, trace: TraceKind) -> Option<(usize, f64)> {
+        let costs = self.trace(trace).iter().enumerate().filter_map(|(at, call)| Some((at, call.cost?)));
         costs.max_by(|one, other| one.1.total_cmp(&other.1)).filter(|(_, cost)| *cost > 0.0)
     }
 
     /// The prompt of a call, and its share of the window.
-    fn describe_prompt(&self, lane: TraceKind, call: usize) -> String {
-        let own = &self.trace(lane)[call];
+    fn describe_prompt(&self, trace: TraceKind, call: usize) -> String {
+        let own = &self.trace(trace)[call];
         let share = self.window().map(|window| format!(" ({:.0}%)", own.expected / window * 100.0));
         format!("{}{} at call #{call}", format_prompt_tokens(own), share.unwrap_or_default())
     }
 
     /// The course of a lane: where it begins, each fall and overflow, where it ends.
-    fn describe_course(&self, lane: TraceKind) -> Vec<String> {
-        let turns = self.turning_points(lane);
+    fn describe_course(&self, trace: TraceKind) -> Vec<String> {
+        let turns = self.turning_points(trace);
         let tell = |turn: &TurningPoint| {
             let when = self
                 .calls()
@@ -130,8 +130,8 @@ impl Timeline {
         lines
     }
 
-    fn turning_points(&self, lane: TraceKind) -> Vec<TurningPoint> {
-        let calls = self.trace(lane);
+    fn turning_points(&self, trace: TraceKind) -> Vec<TurningPoint> {
+        let calls = self.trace(trace);
         let least = self.window().unwrap_or_else(|| self.peak_tokens()) * MIN_FALL;
         let mut turns = Vec::new();
         for (at, call) in calls.iter().enumerate() {
@@ -153,12 +153,12 @@ impl Timeline {
         if gaps.is_empty() {
             return format!("No pause is as long as {least}.");
         }
-        let told = gaps
+        let reported = gaps
             .iter()
             .take(MAX_PAUSES)
             .map(|gap| format!("{} before call #{}", format_span(gap.duration_ms), gap.call));
         let more = if gaps.len() > MAX_PAUSES { ", and shorter ones" } else { "" };
-        let words = told.collect::<Vec<_>>().join(", ");
+        let words = reported.collect::<Vec<_>>().join(", ");
         let prunes = match (self.ttl_ms().is_finite(), gaps.iter().filter(|gap| gap.prunes).count()) {
             (false, _) => String::new(),
             (true, 0) => format!(" None is as long as the ttl of pruning, {}.", format_span(self.ttl_ms())),

@@ -80,14 +80,13 @@ impl RecordedSession {
     /// # Errors
     /// When an entry cannot be read again.
     pub fn read(
-        inspection: Arc<LoadedSession>,
-        steps: PolicySet,
+        session: Arc<LoadedSession>,
+        policies: PolicySet,
         known: Option<&Self>,
         wanted: IsWanted<'_>,
     ) -> Result<Option<Self>, BodyError> {
-        let material =
-            ReplayInputs::read_while(&inspection, steps, known.map(|known| &known.inputs), wanted)?;
-        Ok(material.and_then(|material| Self::from_inputs(inspection, material, wanted)))
+        let inputs = ReplayInputs::read_while(&session, policies, known.map(|known| &known.inputs), wanted)?;
+        Ok(inputs.and_then(|inputs| Self::from_inputs(session, inputs, wanted)))
     }
 
     /// Of what was read of a session; none once `wanted` says that nobody waits for it.
@@ -137,15 +136,14 @@ impl Timeline {
 
     /// A replay that was made elsewhere.
     pub fn from_replay(
-        inspection: LoadedSession,
+        loaded: LoadedSession,
         material: ReplayInputs,
         settings: Settings,
         replay: Replay,
     ) -> Self {
         let totals = replay.totals();
-        let lane = material.recorded_trace(&inspection);
-        let recorded =
-            Arc::new(RecordedSession { session: Arc::new(inspection), inputs: material, trace: lane });
+        let lane = material.recorded_trace(&loaded);
+        let recorded = Arc::new(RecordedSession { session: Arc::new(loaded), inputs: material, trace: lane });
         Self { recorded, settings: Some(settings), simulated: replay.simulated, totals }
     }
 
@@ -175,8 +173,8 @@ impl Timeline {
     }
 
     /// The calls of a lane; those recorded where nothing is simulated.
-    pub fn trace(&self, lane: TraceKind) -> &[CallReplay] {
-        match lane {
+    pub fn trace(&self, trace: TraceKind) -> &[CallReplay] {
+        match trace {
             TraceKind::Simulated if self.is_simulated() => &self.simulated,
             _ => &self.recorded.trace.trace,
         }
@@ -193,8 +191,8 @@ impl Timeline {
     }
 
     /// The settings of a lane.
-    pub fn settings(&self, lane: TraceKind) -> &Settings {
-        let own = self.settings.as_ref().filter(|_| lane == TraceKind::Simulated);
+    pub fn settings(&self, trace: TraceKind) -> &Settings {
+        let own = self.settings.as_ref().filter(|_| trace == TraceKind::Simulated);
         own.unwrap_or(&self.recorded.inputs.recorded_settings)
     }
 
@@ -204,17 +202,17 @@ impl Timeline {
     }
 
     /// Above so many tokens a lane is compacted; none where it never is by itself (compaction 2.7).
-    pub fn compaction_trigger(&self, lane: TraceKind) -> Option<f64> {
-        let compaction = self.settings(lane).policies.compaction;
-        let assumed = self.settings(lane).assumptions.runtime_window;
+    pub fn compaction_trigger(&self, trace: TraceKind) -> Option<f64> {
+        let compaction = self.settings(trace).policies.compaction;
+        let assumed = self.settings(trace).assumptions.runtime_window;
         let window = assumed.unwrap_or(self.session().limits.runtime_window);
         Some(compaction.threshold(window)).filter(|at| compaction.enabled && *at > 0.0)
     }
 
     /// The thresholds of the lane that is tuned, in prompt tokens; those of pruning only where it is on.
     pub fn thresholds(&self) -> Vec<ThresholdMark> {
-        let lane = self.tuned_trace();
-        let settings = self.settings(lane);
+        let trace = self.tuned_trace();
+        let settings = self.settings(trace);
         let prunes = settings.prune_on && settings.policies.enabled.has(Policy::Prune);
         let mut marks =
             threshold_marks(self.session(), &settings.policies, self.session().next_prompt.scale_factors());
@@ -224,7 +222,7 @@ impl Timeline {
             Threshold::Compact | Threshold::Window => false,
         });
         // The runtime compacts by its own window, and what fits is the provider's word.
-        let own = [(Threshold::Compact, self.compaction_trigger(lane)), (Threshold::Window, self.window())];
+        let own = [(Threshold::Compact, self.compaction_trigger(trace)), (Threshold::Window, self.window())];
         let mark = |(threshold, at): (_, Option<f64>)| {
             Some(ThresholdMark { threshold, tokens: at? as u64, configured_tokens: None })
         };
@@ -258,8 +256,8 @@ impl Timeline {
     }
 
     /// The compactions of a lane, in order.
-    pub fn compactions(&self, lane: TraceKind) -> impl Iterator<Item = CompactionPoint> {
-        self.trace(lane).iter().enumerate().filter_map(|(at, call)| {
+    pub fn compactions(&self, trace: TraceKind) -> impl Iterator<Item = CompactionPoint> {
+        self.trace(trace).iter().enumerate().filter_map(|(at, call)| {
             let before = call.compacted?.tokens_before_or_estimate(call.expected);
             Some(CompactionPoint {
                 call: at,
@@ -274,22 +272,22 @@ impl Timeline {
     pub fn overflows_at(&self, call: usize) -> bool {
         self.visible_traces()
             .iter()
-            .any(|lane| self.trace(*lane).get(call).is_some_and(|call| call.overflowed))
+            .any(|trace| self.trace(*trace).get(call).is_some_and(|call| call.overflowed))
     }
 
     /// The largest prompt of the lanes that are shown, in tokens.
     pub fn peak_tokens(&self) -> f64 {
-        let peaks = self.visible_traces().iter().map(|lane| self.totals[*lane as usize].largest_prompt);
+        let peaks = self.visible_traces().iter().map(|trace| self.totals[*trace as usize].largest_prompt);
         peaks.fold(0.0, f64::max)
     }
 
     /// What a lane costs with its summaries, USD; none where no call has a price.
-    pub fn cost(&self, lane: TraceKind) -> Option<f64> {
-        self.cost_breakdown(lane).total()
+    pub fn cost(&self, trace: TraceKind) -> Option<f64> {
+        self.cost_breakdown(trace).total()
     }
 
     /// The same by where it comes from.
-    pub fn cost_breakdown(&self, lane: TraceKind) -> &Cost {
-        &self.totals[lane as usize].cost_breakdown
+    pub fn cost_breakdown(&self, trace: TraceKind) -> &Cost {
+        &self.totals[trace as usize].cost_breakdown
     }
 }

@@ -49,7 +49,7 @@ impl fmt::Display for PollReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Remote(kind) => write!(f, "{kind} does not tell of changes made elsewhere"),
-            Self::Refused(said) => write!(f, "the system cannot watch it: {said}"),
+            Self::Refused(message) => write!(f, "the system cannot watch it: {message}"),
             Self::Requested => write!(f, "{POLL_VARIABLE} is set"),
         }
     }

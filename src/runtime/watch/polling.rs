@@ -64,7 +64,7 @@ impl FolderSnapshot {
             lock.push(".lock");
             files.contains_key(&lock)
         };
-        let asked: Vec<OsString> = self
+        let requested: Vec<OsString> = self
             .files
             .iter()
             .enumerate()
@@ -75,7 +75,7 @@ impl FolderSnapshot {
             })
             .map(|(_, (name, _))| name.clone())
             .collect();
-        for name in asked {
+        for name in requested {
             let path = folder.join(&name);
             let Some(file) = self.files.get_mut(&name) else { continue };
             file.warm_polls = file.warm_polls.saturating_sub(1);
@@ -190,13 +190,13 @@ mod tests {
 
     /// Polls until every file had its turn; returns all changes.
     fn all_turns(looked: &mut FolderSnapshot, dir: &Path) -> Vec<PathBuf> {
-        let mut told: Vec<PathBuf> = (0..POLL_TURNS).flat_map(|_| looked.poll(dir)).collect();
-        told.sort();
-        told
+        let mut reported: Vec<PathBuf> = (0..POLL_TURNS).flat_map(|_| looked.poll(dir)).collect();
+        reported.sort();
+        reported
     }
 
     #[test]
-    fn files_that_come_grow_are_replaced_and_go_are_told_once() {
+    fn files_that_come_grow_are_replaced_and_go_are_reported_once() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
         let [kept, grown, replaced, gone] =
@@ -212,15 +212,15 @@ mod tests {
         let new = file(dir, "e.jsonl.lock", "");
         std::fs::remove_file(&gone).unwrap();
         file(dir, "notes.txt", "xx");
-        let told = all_turns(&mut looked, dir);
-        assert_eq!(told, [grown, replaced, gone, new]);
-        assert!(!told.contains(&kept));
+        let reported = all_turns(&mut looked, dir);
+        assert_eq!(reported, [grown, replaced, gone, new]);
+        assert!(!reported.contains(&kept));
         assert!(all_turns(&mut looked, dir).is_empty());
         assert!(relevant_names(&dir.join("nowhere")).next().is_none());
     }
 
     #[test]
-    fn a_file_that_changed_of_late_is_asked_each_time_and_what_was_put_aside_never() {
+    fn a_file_that_changed_of_late_is_requested_each_time_and_what_was_put_aside_never() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
         let archive = file(dir, "a.jsonl.reset.2026-02-21T05-16-55.686Z", "x");

@@ -10,8 +10,8 @@ use notify::EventKind;
 use super::thread::command_for;
 use super::*;
 
-fn changes(told: WatchEvent) -> Option<Vec<PathBuf>> {
-    match told {
+fn changes(reported: WatchEvent) -> Option<Vec<PathBuf>> {
+    match reported {
         WatchEvent::Changed(paths) => Some(paths),
         WatchEvent::Polled(_) => None,
     }
@@ -25,7 +25,7 @@ fn silent(ways: WatchMode) -> WatchThread<impl Fn(WatchEvent) -> bool> {
 /// Watches folders; returns the watch and its changes.
 fn watched(folders: &[&Path]) -> (Watch, Receiver<Vec<PathBuf>>) {
     let (teller, heard) = channel();
-    let tell = move |told| changes(told).is_none_or(|paths| teller.send(paths).is_ok());
+    let tell = move |reported| changes(reported).is_none_or(|paths| teller.send(paths).is_ok());
     let watch = Watch::start(WatchMode::Auto, tell);
     watch.set_folders(folders.iter().map(|path| path.to_path_buf()).collect(), i64::MAX);
     (watch, heard)
@@ -38,7 +38,7 @@ fn until_told(heard: &Receiver<Vec<PathBuf>>, path: &Path) -> Vec<PathBuf> {
         let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
         writeln!(file, "x").unwrap();
         if let Ok(paths) = heard.recv_timeout(Duration::from_millis(200))
-            && paths.iter().any(|told| told.file_name() == path.file_name())
+            && paths.iter().any(|reported| reported.file_name() == path.file_name())
         {
             return paths;
         }
@@ -47,19 +47,22 @@ fn until_told(heard: &Receiver<Vec<PathBuf>>, path: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_line_appended_to_a_transcript_is_told_under_every_name_of_its_folder() {
+fn a_line_appended_to_a_transcript_is_reported_under_every_name_of_its_folder() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap().join("real");
     std::fs::create_dir(&real).unwrap();
     let other = dir.path().join("other");
     std::os::unix::fs::symlink(&real, &other).unwrap();
     let (_watch, heard) = watched(&[&real, &other]);
-    let told = until_told(&heard, &real.join("a.jsonl"));
-    assert!(told.contains(&real.join("a.jsonl")) && told.contains(&other.join("a.jsonl")), "{told:?}");
+    let reported = until_told(&heard, &real.join("a.jsonl"));
+    assert!(
+        reported.contains(&real.join("a.jsonl")) && reported.contains(&other.join("a.jsonl")),
+        "{reported:?}"
+    );
 }
 
 #[test]
-fn a_burst_is_told_once_and_temporary_files_never() {
+fn a_burst_is_reported_once_and_temporary_files_never() {
     let dir = tempfile::tempdir().unwrap();
     let (_watch, heard) = watched(&[dir.path()]);
     until_told(&heard, &dir.path().join("begun.jsonl"));
@@ -69,13 +72,13 @@ fn a_burst_is_told_once_and_temporary_files_never() {
             writeln!(file, "{at}").unwrap();
         }
     }
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     while let Ok(paths) = heard.recv_timeout(Duration::from_secs(1)) {
-        told.extend(paths);
+        reported.extend(paths);
     }
-    let rows = told.iter().filter(|path| path.ends_with("sessions.json")).count();
+    let rows = reported.iter().filter(|path| path.ends_with("sessions.json")).count();
     assert!((1..20).contains(&rows), "{rows} of 20");
-    assert!(told.iter().all(|path| path.extension().is_some_and(|ext| ext == "json" || ext == "jsonl")));
+    assert!(reported.iter().all(|path| path.extension().is_some_and(|ext| ext == "json" || ext == "jsonl")));
 }
 
 #[test]
@@ -99,8 +102,8 @@ fn what_was_lost_is_every_file_of_every_folder() {
     let mut thread = silent(WatchMode::Auto);
     thread.set_folders(BTreeSet::from([real.clone()]), i64::MAX);
     thread.record_all_folders();
-    let told: Vec<_> = thread.changed.iter().cloned().collect();
-    assert_eq!(told, [real.clone(), real.join("a.jsonl"), real.join("b.jsonl.lock")]);
+    let reported: Vec<_> = thread.changed.iter().cloned().collect();
+    assert_eq!(reported, [real.clone(), real.join("a.jsonl"), real.join("b.jsonl.lock")]);
     assert!(thread.notify_at.is_some());
 }
 
@@ -119,7 +122,7 @@ fn folders_without_a_watcher_are_looked_at() {
 }
 
 #[test]
-fn what_changed_between_reading_and_watching_is_told() {
+fn what_changed_between_reading_and_watching_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
     let file = |name: &str, ms: u64| {
@@ -129,13 +132,13 @@ fn what_changed_between_reading_and_watching_is_told() {
     file("before.jsonl", 1_000_000);
     file("after.jsonl", 2_000_000);
     file("after.tmp", 2_000_000);
-    let told = |read_ms: i64| {
+    let reported = |read_ms: i64| {
         let mut thread = silent(WatchMode::Auto);
         thread.set_folders(BTreeSet::from([real.clone()]), read_ms);
         thread.changed.into_iter().collect::<Vec<_>>()
     };
-    assert_eq!(told(1_500_000), [real.clone(), real.join("after.jsonl")]);
-    assert!(told(i64::MAX).is_empty());
+    assert_eq!(reported(1_500_000), [real.clone(), real.join("after.jsonl")]);
+    assert!(reported(i64::MAX).is_empty());
     let mut thread = silent(WatchMode::Auto);
     thread.set_folders(BTreeSet::from([real.clone()]), i64::MAX);
     thread.set_folders(BTreeSet::from([real.clone()]), 0);
@@ -155,7 +158,7 @@ fn the_folders_of_the_demo_are_those_its_files_lie_in() {
 }
 
 #[test]
-fn a_folder_made_anew_at_its_place_is_watched_again_and_all_in_it_is_told() {
+fn a_folder_made_anew_at_its_place_is_watched_again_and_all_in_it_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().canonicalize().unwrap();
     let sessions = state.join("sessions");
@@ -166,21 +169,21 @@ fn a_folder_made_anew_at_its_place_is_watched_again_and_all_in_it_is_told() {
     std::fs::create_dir(&sessions).unwrap();
     std::fs::File::create(sessions.join("b.jsonl")).unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
-    let mut told = BTreeSet::new();
-    while !told.contains(&sessions.join("b.jsonl")) {
-        assert!(Instant::now() < deadline, "{told:?}");
-        told.extend(heard.recv_timeout(Duration::from_millis(200)).into_iter().flatten());
+    let mut reported = BTreeSet::new();
+    while !reported.contains(&sessions.join("b.jsonl")) {
+        assert!(Instant::now() < deadline, "{reported:?}");
+        reported.extend(heard.recv_timeout(Duration::from_millis(200)).into_iter().flatten());
     }
     until_told(&heard, &sessions.join("c.jsonl"));
 }
 
 #[test]
-fn after_changes_were_lost_every_file_is_told_though_nobody_heard_of_it() {
+fn after_changes_were_lost_every_file_is_reported_though_nobody_heard_of_it() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
     let (teller, heard) = channel();
-    let watch = Watch::start(WatchMode::Ignore, move |told| {
-        changes(told).is_none_or(|paths| teller.send(paths).is_ok())
+    let watch = Watch::start(WatchMode::Ignore, move |reported| {
+        changes(reported).is_none_or(|paths| teller.send(paths).is_ok())
     });
     watch.set_folders(BTreeSet::from([real.clone()]), i64::MAX);
     for name in ["a.jsonl", "sessions.json"] {
@@ -188,16 +191,16 @@ fn after_changes_were_lost_every_file_is_told_though_nobody_heard_of_it() {
     }
     let overflow = notify::Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
     watch.commands.send(command_for(Ok(overflow)).unwrap()).unwrap();
-    let told = heard.recv_timeout(Duration::from_secs(20)).unwrap();
-    assert_eq!(told, [real.clone(), real.join("a.jsonl"), real.join("sessions.json")]);
+    let reported = heard.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!(reported, [real.clone(), real.join("a.jsonl"), real.join("sessions.json")]);
 }
 
 #[test]
-fn folders_that_are_looked_at_are_told_with_the_reason_and_their_changes_too() {
+fn folders_that_are_looked_at_are_reported_with_the_reason_and_their_changes_too() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
     let (teller, heard) = channel();
-    let watch = Watch::start(WatchMode::Poll, move |told| teller.send(told).is_ok());
+    let watch = Watch::start(WatchMode::Poll, move |reported| teller.send(reported).is_ok());
     watch.set_folders(BTreeSet::from([real.clone()]), i64::MAX);
     let polled = vec![PolledFolder { folder: real.clone(), reason: PollReason::Requested }];
     assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), WatchEvent::Polled(polled.clone()));

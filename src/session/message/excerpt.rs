@@ -110,14 +110,14 @@ fn read_texts(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, Bo
 }
 
 /// The excerpt of an entry as the context has it: edited, or left out by an edit.
-pub fn read_context_excerpt(inspection: &LoadedSession, ix: EntryIx) -> Result<Excerpt, BodyError> {
-    Ok(read_edited(inspection, ix)?.redact_and_truncate())
+pub fn read_context_excerpt(session: &LoadedSession, ix: EntryIx) -> Result<Excerpt, BodyError> {
+    Ok(read_edited(session, ix)?.redact_and_truncate())
 }
 
-fn read_edited(inspection: &LoadedSession, ix: EntryIx) -> Result<Excerpt, BodyError> {
-    let index = &inspection.index;
-    let own = read_texts(&inspection.source, index, ix)?;
-    let Some(edit) = inspection.context.edits.get(&ix) else { return Ok(own) };
+fn read_edited(session: &LoadedSession, ix: EntryIx) -> Result<Excerpt, BodyError> {
+    let index = &session.index;
+    let own = read_texts(&session.source, index, ix)?;
+    let Some(edit) = session.context.edits.get(&ix) else { return Ok(own) };
     let Some(Replacement::Content(new)) = index.replacement(*edit) else {
         let text = format!("left out by {} · {}", index.display_id(*edit), own.text);
         return Ok(Excerpt { text, ..own });
@@ -132,14 +132,14 @@ fn read_edited(inspection: &LoadedSession, ix: EntryIx) -> Result<Excerpt, BodyE
 }
 
 /// The excerpt of a message of the context: what a compaction carries beside its summary is told as what it is.
-pub fn read_sent_excerpt(inspection: &LoadedSession, message: &ContextMessage) -> Result<Excerpt, BodyError> {
-    match inspection
+pub fn read_sent_excerpt(session: &LoadedSession, message: &ContextMessage) -> Result<Excerpt, BodyError> {
+    match session
         .index
         .system_message(message.entry)
         .filter(|_| message.content_source == ContentSource::Checkpoint)
     {
         Some(system) => Ok(system_excerpt(system).redact_and_truncate()),
-        None => read_context_excerpt(inspection, message.entry),
+        None => read_context_excerpt(session, message.entry),
     }
 }
 

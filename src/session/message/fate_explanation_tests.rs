@@ -31,9 +31,9 @@ fn session(window: f64) -> LoadedSession {
 }
 
 /// The sentences for an entry, with plain spaces.
-fn says(inspection: &LoadedSession, plan: &Plan, entry: usize) -> Vec<String> {
-    let position = inspection.context.position(entry_ix(entry)).expect("part of the context");
-    let size = inspection.context.messages[position].size;
+fn says(session: &LoadedSession, plan: &Plan, entry: usize) -> Vec<String> {
+    let position = session.context.position(entry_ix(entry)).expect("part of the context");
+    let size = session.context.messages[position].size;
     explain_fate(&plan.fates()[position], plan, &size)
         .into_iter()
         .map(|line| line.replace(DIGIT_SEPARATOR, " "))
@@ -42,8 +42,8 @@ fn says(inspection: &LoadedSession, plan: &Plan, entry: usize) -> Vec<String> {
 
 #[track_caller]
 fn check(settings: &PruneSettings, entry: usize, expected: &[&str]) {
-    let inspection = session(10_000.0);
-    assert_eq!(says(&inspection, &prune_plan(&inspection, settings), entry), expected);
+    let session = session(10_000.0);
+    assert_eq!(says(&session, &prune_plan(&session, settings), entry), expected);
 }
 
 fn settings() -> PruneSettings {
@@ -58,8 +58,8 @@ fn shields_name_what_they_protect_by() {
     let mut newest = settings();
     newest.soft_trim.images =
         crate::gateway::ruleset::ImageResults::Replaced { odd_texts: true, whole_pairs: true };
-    let inspection = session(10_000.0);
-    let lines = says(&inspection, &prune_plan(&inspection, &newest), 4);
+    let session = session(10_000.0);
+    let lines = says(&session, &prune_plan(&session, &newest), 4);
     assert!(lines[0].ends_with("A line of text stands for each image."), "{lines:?}");
     check(&settings(), 9, &["Within the last 3 assistants: protected by position.", "pruning 5.2"]);
     let deny = js::parse(r#"{"deny":["browser"]}"#).unwrap();
@@ -94,7 +94,7 @@ fn a_cleared_result_names_the_ratio_after_trimming() {
 }
 
 #[test]
-fn what_spared_a_candidate_is_told_with_its_numbers() {
+fn what_spared_a_candidate_is_reported_with_its_numbers() {
     let short = "Its 5 chars are not over softTrim.maxChars 4 000.";
     check(&settings(), 3, &[short, "Ratio 0.36 is below hardClearRatio 0.50.", "pruning 5.7"]);
     let mut off = PruneSettings { hard_clear_ratio: 0.3, ..settings() };
@@ -121,7 +121,7 @@ fn what_spared_a_candidate_is_told_with_its_numbers() {
 }
 
 #[test]
-fn what_stops_the_whole_policy_is_told_at_every_result() {
+fn what_stops_the_whole_policy_is_reported_at_every_result() {
     let roomy = session(200_000.0);
     let lines = says(&roomy, &prune_plan(&roomy, &settings()), 2);
     assert_eq!(lines, ["Ratio 0.02 is below softTrimRatio 0.30.", "pruning 5.5"]);
@@ -133,8 +133,8 @@ fn what_stops_the_whole_policy_is_told_at_every_result() {
 }
 
 #[test]
-fn a_shut_gate_is_told_with_its_times() {
-    let inspection = session(10_000.0);
+fn a_shut_gate_is_reported_with_its_times() {
+    let session = session(10_000.0);
     let gates = [
         (Gate::Off, "Pruning is off: contextPruning.mode is not cache-ttl.", "pruning 3.3"),
         (
@@ -157,7 +157,7 @@ fn a_shut_gate_is_told_with_its_times() {
         ),
     ];
     for (gate, sentence, rule) in gates {
-        let plan = inspection.plan(&PolicySettings::pruning_only(settings()), gate).unwrap();
-        assert_eq!(says(&inspection, &plan, 2), [sentence, rule], "{gate:?}");
+        let plan = session.plan(&PolicySettings::pruning_only(settings()), gate).unwrap();
+        assert_eq!(says(&session, &plan, 2), [sentence, rule], "{gate:?}");
     }
 }

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_stand_on_lines_of_their_own_and_digits_stay() {
+    fn members_are_on_lines_of_their_own_and_digits_stay() {
         let text = r#" {"a":1.50,"b":[12345678901234567890,-0],"c":{},"d":[],"e":"x,{\"}\\" }"#;
         let expected = "{\n  \"a\": 1.50,\n  \"b\": [\n    12345678901234567890,\n    -0\n  ],\n  \"c\": {},\n  \"d\": [],\n  \"e\": \"x,{\\\"}\\\\\"\n}";
         assert_eq!(indent_line(text), expected);

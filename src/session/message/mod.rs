@@ -98,19 +98,19 @@ impl MessageText {
 /// Reads an entry back from its file: every role and every type of entry, with its fate and its text under
 /// the plan where it is a message of the inspected context. Fails where the file is gone or changed.
 pub fn read_message(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     entry: EntryIx,
     plan: Option<&Plan>,
 ) -> Result<MessageText, BodyError> {
-    let (source, index) = (&inspection.source, &*inspection.index);
+    let (source, index) = (&session.source, &*session.index);
     let known = index.entry(entry);
     let line = body::line_text(source, index, entry)?;
     let value = body::read_entry(source, index, entry)?;
     let own = entry_message(&value, known.kind);
-    let sent = apply_edit(inspection, entry, &own);
+    let sent = apply_edit(session, entry, &own);
     let message = sent.as_ref().unwrap_or(&own);
-    let call = find_call(inspection, entry)?;
-    let position = inspection.context.position(entry);
+    let call = find_call(session, entry)?;
+    let position = session.context.position(entry);
     let fate = plan.zip(position).and_then(|(plan, position)| plan.fates().get(position).copied());
     let edited = plan.zip(position).filter(|(plan, position)| !plan.edits_at(*position).is_empty());
     let after = edited.map(|(plan, position)| {
@@ -122,7 +122,7 @@ pub fn read_message(
         entry,
         facts: facts::entry_facts(index, entry, &value, message, answered)
             .into_iter()
-            .chain(edit_fact(inspection, entry))
+            .chain(edit_fact(session, entry))
             .collect(),
         title: message_title(index, entry, message, call),
         parts: match &sent {
@@ -136,17 +136,17 @@ pub fn read_message(
 }
 
 /// The message with the content that an edit gave it; none where none did.
-fn apply_edit(inspection: &LoadedSession, entry: EntryIx, message: &Value) -> Option<Value> {
-    match inspection.index.replacement(*inspection.context.edits.get(&entry)?)? {
+fn apply_edit(session: &LoadedSession, entry: EntryIx, message: &Value) -> Option<Value> {
+    match session.index.replacement(*session.context.edits.get(&entry)?)? {
         Replacement::Content(new) => Some(replace_content(message, new)),
         Replacement::Omitted | Replacement::Missing => None,
     }
 }
 
 /// What an edit made of an entry, and which one: the text as it was is in the raw line.
-fn edit_fact(inspection: &LoadedSession, entry: EntryIx) -> Option<(&'static str, String)> {
-    let index = &inspection.index;
-    let edit = *inspection.context.edits.get(&entry)?;
+fn edit_fact(session: &LoadedSession, entry: EntryIx) -> Option<(&'static str, String)> {
+    let index = &session.index;
+    let edit = *session.context.edits.get(&entry)?;
     let what = match index.replacement(edit)? {
         Replacement::Content(_) => "content replaced by",
         Replacement::Omitted | Replacement::Missing => "left out by",
@@ -175,18 +175,15 @@ pub(crate) struct AnsweredCall {
 
 /// Finds the call: the nearest earlier assistant entry on the way to the root that holds its id, else the
 /// nearest earlier one of the file.
-pub(crate) fn find_call(
-    inspection: &LoadedSession,
-    entry: EntryIx,
-) -> Result<Option<AnsweredCall>, BodyError> {
-    let index = &*inspection.index;
+pub(crate) fn find_call(session: &LoadedSession, entry: EntryIx) -> Result<Option<AnsweredCall>, BodyError> {
+    let index = &*session.index;
     let known = index.entry(entry).message.filter(|message| message.role == Role::ToolResult);
     let Some(id) = known.and_then(|message| message.call_id) else { return Ok(None) };
     let holders = || index.tool_calls_before(entry).filter(|call| call.id == Some(id));
-    let is_above = |call: &&ToolCall| inspection.tree.leads_to(index, call.entry, entry);
+    let is_above = |call: &&ToolCall| session.tree.leads_to(index, call.entry, entry);
     let holder = holders().find(is_above).or_else(|| holders().next());
     let Some(holder) = holder.map(|call| call.entry) else { return Ok(None) };
-    let message = body::read_message(&inspection.source, index, holder)?;
+    let message = body::read_message(&session.source, index, holder)?;
     let wanted = index.ids.value(id);
     let blocks = message.as_ref().and_then(|message| message.get("content")).and_then(Value::as_array);
     let block = blocks.unwrap_or_default().iter().find(|block| block.get("id") == Some(&wanted));

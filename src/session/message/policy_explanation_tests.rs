@@ -23,12 +23,12 @@ fn session() -> LoadedSession {
 }
 
 /// The sentences for an entry under one step, with plain spaces.
-fn says(step: Policy, settings: PolicySettings, entry: usize) -> Vec<String> {
-    let inspection = session();
-    let settings = PolicySettings { enabled: PolicySet::of(&[step]), ..settings };
-    let plan = inspection.plan(&settings, Gate::Off).expect("these messages can be measured");
-    let position = inspection.context.position(entry_ix(entry)).expect("part of the context");
-    let size = inspection.context.messages[position].size;
+fn says(policy: Policy, settings: PolicySettings, entry: usize) -> Vec<String> {
+    let session = session();
+    let settings = PolicySettings { enabled: PolicySet::of(&[policy]), ..settings };
+    let plan = session.plan(&settings, Gate::Off).expect("these messages can be measured");
+    let position = session.context.position(entry_ix(entry)).expect("part of the context");
+    let size = session.context.messages[position].size;
     explain_fate(&plan.fates()[position], &plan, &size)
         .into_iter()
         .map(|line| line.replace(DIGIT_SEPARATOR, " "))
@@ -36,8 +36,8 @@ fn says(step: Policy, settings: PolicySettings, entry: usize) -> Vec<String> {
 }
 
 #[track_caller]
-fn check(step: Policy, settings: PolicySettings, entry: usize, expected: &[&str]) {
-    assert_eq!(says(step, settings, entry), expected);
+fn check(policy: Policy, settings: PolicySettings, entry: usize, expected: &[&str]) {
+    assert_eq!(says(policy, settings, entry), expected);
 }
 
 #[test]

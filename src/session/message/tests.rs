@@ -9,8 +9,8 @@ use crate::session::testing::{
 };
 
 fn read_one(entries: &[String], number: usize) -> MessageText {
-    let inspection = loaded_session(&transcript(entries), 200_000.0);
-    read_message(&inspection, entry_ix(number), None).expect("memory does not change")
+    let session = loaded_session(&transcript(entries), 200_000.0);
+    read_message(&session, entry_ix(number), None).expect("memory does not change")
 }
 
 fn kinds(text: &MessageText) -> Vec<(PartKind, &str)> {
@@ -57,7 +57,7 @@ fn an_assistant_shows_thinking_text_calls_and_its_error() {
 }
 
 #[test]
-fn what_the_provider_counted_is_told_with_its_cost() {
+fn what_the_provider_counted_is_reported_with_its_cost() {
     let text = r#"{"role":"assistant","stopReason":"stop","usage":{"input":10,"output":812,"cacheRead":190000,"cacheWrite":2,"totalTokens":190824,"cost":{"total":0.41}},"content":[]}"#;
     let read = read_one(&[message(text)], 0);
     assert_eq!(read.fact("prompt"), Some(format!("190{DIGIT_SEPARATOR}012 measured").as_str()));
@@ -66,7 +66,7 @@ fn what_the_provider_counted_is_told_with_its_cost() {
 }
 
 #[test]
-fn a_result_is_titled_by_its_call_and_tells_how_it_went() {
+fn a_result_is_titled_by_its_call_and_shows_how_it_went() {
     let details = r#","isError":true,"details":{"status":"failed","exitCode":1,"durationMs":38412}"#;
     let entries = [
         user("go"),
@@ -184,10 +184,10 @@ fn messages_of_other_roles_and_without_a_message_do_not_fail() {
 
 #[test]
 fn a_changed_file_is_an_error_that_names_the_line() {
-    let mut inspection = loaded_session(&transcript(&[user("one")]), 200_000.0);
+    let mut session = loaded_session(&transcript(&[user("one")]), 200_000.0);
     let other = transcript(&[user("two")]).replace("e0", "f0");
-    inspection.source = crate::store::source::Source::from_memory("memory.jsonl", other.as_bytes());
-    let error = read_message(&inspection, entry_ix(0), None).unwrap_err().to_string();
+    session.source = crate::store::source::Source::from_memory("memory.jsonl", other.as_bytes());
+    let error = read_message(&session, entry_ix(0), None).unwrap_err().to_string();
     assert!(error.contains("line 2") && error.contains("Reload"), "{error}");
 }
 
@@ -208,9 +208,9 @@ fn prunable() -> Vec<String> {
 
 #[test]
 fn a_trimmed_result_comes_with_what_the_plan_makes_of_it() {
-    let inspection = loaded_session(&transcript(&prunable()), 1_000.0);
-    let plan = prune_plan(&inspection, &PruneSettings::default());
-    let read = |number| read_message(&inspection, entry_ix(number), Some(&plan)).unwrap();
+    let session = loaded_session(&transcript(&prunable()), 1_000.0);
+    let plan = prune_plan(&session, &PruneSettings::default());
+    let read = |number| read_message(&session, entry_ix(number), Some(&plan)).unwrap();
     let trimmed = read(2);
     assert_eq!(trimmed.fate.map(|fate| fate.fate), Some(Fate::SoftTrimmed));
     let after = trimmed.planned_text.expect("text after the plan");
@@ -221,10 +221,10 @@ fn a_trimmed_result_comes_with_what_the_plan_makes_of_it() {
 
 #[test]
 fn a_cleared_result_becomes_the_placeholder() {
-    let inspection = loaded_session(&transcript(&prunable()), 1_000.0);
+    let session = loaded_session(&transcript(&prunable()), 1_000.0);
     let settings = PruneSettings { min_prunable_tool_chars: 0.0, ..PruneSettings::default() };
-    let plan = prune_plan(&inspection, &settings);
-    let read = read_message(&inspection, entry_ix(2), Some(&plan)).unwrap();
+    let plan = prune_plan(&session, &settings);
+    let read = read_message(&session, entry_ix(2), Some(&plan)).unwrap();
     assert_eq!(read.planned_text.as_deref(), Some("[Old tool result content cleared]"));
     assert_eq!(read.joined_text().len(), 5_000);
 }

@@ -70,7 +70,7 @@ fn overflow_at(
 ) -> Option<Overflow> {
     let value = body::read_entry(scope.source, scope.index, ix).ok()?;
     let noted = entry.kind == EntryKind::Custom;
-    let (said, at) = if noted {
+    let (details, at) = if noted {
         let error = value.get("data").and_then(|data| data.get("error"))?;
         (StopDetails::from_text(&js::to_text(Some(error)).to_string_lossy()), entry.time_ms)
     } else {
@@ -78,11 +78,12 @@ fn overflow_at(
         (StopDetails::from_message(message), time_ms(entry, message))
     };
     // A summary that was refused is no call of the conversation.
-    if is_summary_call_error(&said.message) {
+    if is_summary_call_error(&details.message) {
         return None;
     }
-    let judgement = judge(&said);
-    let own = judgement.by_gateway || noted && said.message.trim_start().starts_with(GATEWAY_REFUSAL_PREFIX);
+    let judgement = judge(&details);
+    let own =
+        judgement.by_gateway || noted && details.message.trim_start().starts_with(GATEWAY_REFUSAL_PREFIX);
     let sign = overflow_kind(&judgement, own)?;
     let numbers = judgement.numbers;
     Some(Overflow {
@@ -95,8 +96,8 @@ fn overflow_at(
         requested: numbers.requested,
         limit: numbers.limit,
         reply_reserve: numbers.output.filter(|_| sign == OverflowKind::Refused),
-        recognised: was_recognised(&said, &judgement, runtime),
-        text: error_text(said),
+        recognised: was_recognised(&details, &judgement, runtime),
+        text: error_text(details),
         duplicates: Vec::new(),
     })
 }
@@ -118,22 +119,22 @@ fn overflow_kind(judgement: &Judgement, own: bool) -> Option<OverflowKind> {
 }
 
 /// Whether anything of that release recognised it: its own test after the run, or its runtime's within the run.
-fn was_recognised(said: &StopDetails, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
-    let after = is_recognised(said, judgement, runtime)?;
+fn was_recognised(details: &StopDetails, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
+    let after = is_recognised(details, judgement, runtime)?;
     let within = match runtime {
-        Runtime::OpenClaw(version) => is_recognised_in_run(said, version).unwrap_or(false),
+        Runtime::OpenClaw(version) => is_recognised_in_run(details, version).unwrap_or(false),
         Runtime::Pi(_) => false,
     };
     Some(after || within)
 }
 
 /// What was said, or the stop reason or code where there are no words.
-fn error_text(said: StopDetails) -> String {
-    let message = said.message.trim();
+fn error_text(details: StopDetails) -> String {
+    let message = details.message.trim();
     if !message.is_empty() {
         return message.to_owned();
     }
-    if said.stop_reason == "error" { said.codes.join(" ") } else { said.stop_reason }
+    if details.stop_reason == "error" { details.codes.join(" ") } else { details.stop_reason }
 }
 
 /// Whether two entries record one refusal.

@@ -34,9 +34,9 @@ pub(super) fn fill_to_string(rng: &mut Rng, pools: &Pools, template: &str) -> St
 
 /// Appends `sentence` with a capital first letter.
 pub(super) fn sentence_case(out: &mut String, sentence: &str) {
-    let mut letters = sentence.chars();
-    out.extend(letters.next().map(|first| first.to_ascii_uppercase()));
-    out.push_str(letters.as_str());
+    let mut text_features = sentence.chars();
+    out.extend(text_features.next().map(|first| first.to_ascii_uppercase()));
+    out.push_str(text_features.as_str());
 }
 
 /// Fills random `templates` line by line until the text has about `chars` bytes.

@@ -127,7 +127,7 @@ fn only_the_damaged_transcript_has_lines_that_do_not_parse() {
 }
 
 #[test]
-fn every_parent_stands_before_its_child_and_ids_are_unique() {
+fn every_parent_precedes_its_child_and_ids_are_unique() {
     for log in LOGS.iter().filter(|log| log.bad == 0) {
         let mut seen: HashMap<&str, usize> = HashMap::new();
         for (at, entry) in log.entries.iter().enumerate() {
@@ -146,7 +146,7 @@ fn every_parent_stands_before_its_child_and_ids_are_unique() {
 }
 
 #[test]
-fn the_keys_of_an_entry_stand_in_the_order_the_runtime_writes() {
+fn the_keys_of_an_entry_are_in_the_order_the_runtime_writes() {
     let (_, log) = story("telegram:direct:8812");
     let keys = |entry: &Value| entry.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(",");
     let of = |kind: &str| keys(log.entries.iter().find(|entry| entry["type"] == kind).unwrap());
@@ -289,7 +289,7 @@ fn the_abandoned_branch_has_seven_entries() {
 }
 
 #[test]
-fn slack_asks_for_three_dumps_in_one_turn() {
+fn slack_needs_three_dumps_in_one_turn() {
     let (row, log) = story("slack:channel");
     let sizes: Vec<usize> = log
         .messages("toolResult")
@@ -297,8 +297,8 @@ fn slack_asks_for_three_dumps_in_one_turn() {
         .collect();
     assert_eq!(sizes[sizes.len() - 3..], [38_662, 155_016, 136_693]);
     let calls: Vec<&Value> = log.messages("assistant").collect();
-    let (last, asked) = (calls[calls.len() - 1], calls[calls.len() - 2]);
-    assert_eq!(prompt(asked), 154_535);
+    let (last, requested) = (calls[calls.len() - 1], calls[calls.len() - 2]);
+    assert_eq!(prompt(requested), 154_535);
     assert_eq!(row["totalTokens"], 154_535);
     assert!(last["errorMessage"].as_str().unwrap().contains("390607 tokens > 200000"));
 }

@@ -30,8 +30,12 @@ fn compared(lines: &[String], rows: &[String]) -> ImportComparison {
 }
 
 fn told(found: &ImportComparison) -> Vec<(&str, u64, &'static str)> {
-    let told = |fault: &'_ ImportFault| (fault.line, fault.kind.as_str());
-    found.faults.iter().map(|it| (it.entry_id.as_deref().unwrap_or("-"), told(it).0, told(it).1)).collect()
+    let reported = |fault: &'_ ImportFault| (fault.line, fault.kind.as_str());
+    found
+        .faults
+        .iter()
+        .map(|it| (it.entry_id.as_deref().unwrap_or("-"), reported(it).0, reported(it).1))
+        .collect()
 }
 
 #[test]
@@ -83,7 +87,7 @@ fn a_re_parented_entry_is_named_with_both_parents() {
 }
 
 #[test]
-fn the_fewest_entries_are_told_of_an_order_that_changed() {
+fn the_fewest_entries_are_reported_of_an_order_that_changed() {
     let (lines, mut rows) = (transcript(), transcript());
     let moved = rows.remove(2);
     rows.push(moved);

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_doubled_and_moved_lines_are_told_apart() {
+    fn lost_doubled_and_moved_lines_are_distinguished() {
         let lines = records(&[("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5)]);
         let rows = records(&[("a", 1), ("d", 4), ("c", 3), ("x", 3), ("e", 5), ("e", 5)]);
         let matching = Matching::new(&lines, &rows);

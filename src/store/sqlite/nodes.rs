@@ -173,15 +173,17 @@ impl SessionCollector<'_> {
 
     /// Reports columns that disagree with the record; the record counts (sqlite C1).
     fn check_columns(&mut self, node: &SessionNode, record: &Value) {
-        let said = |name: &str| record.get(name).and_then(Value::as_str).map(js::JsString::to_string_lossy);
+        let message =
+            |name: &str| record.get(name).and_then(Value::as_str).map(js::JsString::to_string_lossy);
         let session = ("sessionId", Some(node.session_id.clone()));
         for (name, column) in node.projected_columns.iter().chain([&session]) {
-            let Some((column, said)) =
-                column.as_ref().zip(said(name)).filter(|(column, said)| **column != *said)
+            let Some((column, message)) =
+                column.as_ref().zip(message(name)).filter(|(column, message)| **column != *message)
             else {
                 continue;
             };
-            let what = format!("its {name} is {said:?} in the record and {column:?} in the column beside it");
+            let what =
+                format!("its {name} is {message:?} in the record and {column:?} in the column beside it");
             self.add_diagnostic(
                 &node.key,
                 Severity::Note,

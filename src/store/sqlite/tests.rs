@@ -287,7 +287,7 @@ fn rows_that_are_odd_are_listed_with_what_is_odd() {
 }
 
 #[test]
-fn the_record_tells_what_the_columns_do_not() {
+fn the_record_shows_what_the_columns_do_not() {
     let made = TestStore::new();
     made.add_session("agent:main:main", "s1", &[HEADER]);
     let entry = r#"{"sessionId":"s1","updatedAt":5,"totalTokens":7,"totalTokensFresh":true,"status":"running",
@@ -355,7 +355,7 @@ fn files_beside_a_database_are_taken_in_already_or_history_that_is_not_in_it() {
 }
 
 #[test]
-fn a_store_that_may_not_be_written_is_read_as_it_stands() {
+fn a_store_that_may_not_be_written_is_read_as_it_is_there() {
     let made = TestStore::new();
     made.add_session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
     let closed = made.close();

@@ -42,9 +42,9 @@ pub(super) fn unpack_into(mut packed: impl Read, out: &mut impl io::Write, limit
         left = left
             .checked_sub(written)
             .ok_or_else(|| corrupt_error(format!("it holds more than {limit} bytes")))?;
-        let (said, found) =
+        let (message, found) =
             (decoder.decoder.get_checksum_from_data(), decoder.decoder.get_calculated_checksum());
-        if said.is_some() && said != found {
+        if message.is_some() && message != found {
             return Err(corrupt_error("its checksum is wrong"));
         }
     }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_byte_is_told_by_the_checksum() {
+    fn a_changed_byte_is_known_by_the_checksum() {
         let mut frame = packed(&b"some words that do not repeat 0123456789".repeat(3));
         let last = frame.len() - 1;
         frame[last] ^= 1;

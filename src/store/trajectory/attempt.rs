@@ -107,8 +107,8 @@ impl Recording {
         let submitted = of("prompt.submitted");
         // An overlong line loses its data; the artifacts repeat it.
         let completed = [of("model.completed"), of("trace.artifacts")];
-        let told = |key: &str| completed.iter().flatten().find_map(|data| data.get(key));
-        let ending = |key: &str| owned_text(told(key)).or_else(|| owned_text(ended.as_ref()?.get(key)));
+        let reported = |key: &str| completed.iter().flatten().find_map(|data| data.get(key));
+        let ending = |key: &str| owned_text(reported(key)).or_else(|| owned_text(ended.as_ref()?.get(key)));
         let within = |path: [&str; 2]| metadata.as_ref()?.get(path[0])?.get(path[1]);
         AttemptDetails {
             trigger: owned_text(started.as_ref().and_then(|data| data.get("trigger"))),
@@ -117,12 +117,12 @@ impl Recording {
             prompt_report: parse_prompt_report(metadata.as_ref()),
             compiled: CompiledContext::from_data(of("context.compiled").as_ref(), submitted.as_ref()),
             is_submitted: submitted.is_some(),
-            usage: TokenUsage::from_value(told("usage")),
+            usage: TokenUsage::from_value(reported("usage")),
             last_call: TokenUsage::from_value(
-                told("promptCache").and_then(|cache| cache.get("lastCallUsage")),
+                reported("promptCache").and_then(|cache| cache.get("lastCallUsage")),
             ),
             prompt_error: ending("promptError"),
-            prompt_error_source: owned_text(told("promptErrorSource")),
+            prompt_error_source: owned_text(reported("promptErrorSource")),
             terminal_error: ending("terminalError"),
             status: owned_text(ended.as_ref().and_then(|data| data.get("status"))),
         }

@@ -95,14 +95,14 @@ impl Child {
 
     /// Waits at most `time` for the end; returns whether the program ended.
     fn ends_within(&mut self, time: Duration) -> bool {
-        let (never, step) = (CancelToken::new(), Duration::from_millis(10));
+        let (never, policy) = (CancelToken::new(), Duration::from_millis(10));
         let mut waited = Duration::ZERO;
         while !matches!(self.status(), Ok(Some(_)) | Err(_)) {
             if waited >= time {
                 return false;
             }
-            never.wait(step);
-            waited += step;
+            never.wait(policy);
+            waited += policy;
         }
         true
     }

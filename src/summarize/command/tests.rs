@@ -68,7 +68,7 @@ fn a_program_that_does_not_listen_is_heard_all_the_same() {
 }
 
 #[test]
-fn a_failing_program_is_told_with_its_last_words() {
+fn a_failing_program_is_reported_with_its_last_words() {
     let what = passing(
         program(&["false"], Duration::from_secs(20)).summarise(&request(&users(1, 4)), &CancelToken::new()),
     );

@@ -243,9 +243,9 @@ fn field(message: &Value, key: &str) -> Option<String> {
 
 /// Returns the error inside a failed tool's JSON, or the whole text.
 fn failure_of(text: &str) -> String {
-    let told =
+    let reported =
         js::parse(text).ok().and_then(|value| field(&value, "error").or_else(|| field(&value, "message")));
-    told.unwrap_or_else(|| text.to_owned())
+    reported.unwrap_or_else(|| text.to_owned())
 }
 
 /// Returns a message's text, or its text blocks.

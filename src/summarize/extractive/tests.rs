@@ -39,7 +39,7 @@ const STORY: &str = r#"
 {"role":"user","content":"Good. And what about /srv/cache?","timestamp":1700000100000}"#;
 
 #[test]
-fn it_tells_what_was_asked_what_was_done_what_failed_and_what_is_open() {
+fn it_shows_what_was_requested_what_was_done_what_failed_and_what_is_open() {
     let text = summary(&messages(STORY), SummaryForm::Checkpoint, None, 16_000.0);
     let expected = "\
 ## Goal
@@ -82,12 +82,12 @@ fn an_earlier_summary_is_carried_on_and_does_not_grow_for_ever() {
     let mut text = summary(&messages(STORY), SummaryForm::Checkpoint, None, 16_000.0);
     let mut lengths = Vec::new();
     for turn in 0..26_u8 {
-        let said = format!(
+        let message = format!(
             r#"{{"role":"user","content":"Request {} for the day, {}"}}"#,
             char::from(b'a' + turn),
             "x".repeat(100)
         );
-        text = summary(&messages(&said), SummaryForm::Checkpoint, Some(&text), 16_000.0);
+        text = summary(&messages(&message), SummaryForm::Checkpoint, Some(&text), 16_000.0);
         lengths.push(text.len());
     }
     assert!(text.contains("Request z") && text.contains("Never push to main."), "{text}");
@@ -108,14 +108,14 @@ fn a_turn_prefix_has_its_own_form() {
 }
 
 #[test]
-fn the_same_request_with_other_numbers_is_told_once_and_a_question_is_open() {
+fn the_same_request_with_other_numbers_is_reported_once_and_a_question_is_open() {
     let beat = |at: u8| {
         format!(
             r#"{{"role":"user","content":"Heartbeat at 0{at}:00"}},{{"role":"assistant","content":[{{"type":"text","text":"All well."}}]}},"#
         )
     };
-    let asked = r#"{"role":"user","content":"deploy"},{"role":"assistant","content":[{"type":"text","text":"Both work. Which one first?"}]}"#;
-    let json = (1..6).map(beat).collect::<String>() + asked;
+    let requested = r#"{"role":"user","content":"deploy"},{"role":"assistant","content":[{"type":"text","text":"Both work. Which one first?"}]}"#;
+    let json = (1..6).map(beat).collect::<String>() + requested;
     let text = summary(&messages(&json), SummaryForm::Checkpoint, None, 16_000.0);
     assert!(text.starts_with("## Goal\n- Heartbeat at 05:00 (5 times)\n- then: deploy\n"), "{text}");
     assert!(text.contains("1. the person was asked: Which one first?"), "{text}");
@@ -160,7 +160,7 @@ fn odd_messages() -> impl Strategy<Value = Vec<Value>> {
 
 proptest! {
     #[test]
-    fn whatever_stands_in_the_messages_it_fits_its_limit_and_is_the_same_again(
+    fn whatever_is_in_the_messages_it_fits_its_limit_and_is_the_same_again(
         messages in odd_messages(), tokens in 0.0..3000.0_f64, previous in "[ -~\n]{0,400}",
     ) {
         let text = summary(&messages, SummaryForm::Checkpoint, Some(&previous), tokens);

@@ -167,8 +167,8 @@ fn is_id(word: &str) -> bool {
 
 /// Returns the names in a text, in order.
 pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
-    let around = |char: char| "()[]{}<>\"'`,;:.!?*|，。；：、）（".contains(char);
-    text.split_whitespace().map(move |word| word.trim_matches(around)).filter(|word| is_name(word))
+    let invocation = |char: char| "()[]{}<>\"'`,;:.!?*|，。；：、）（".contains(char);
+    text.split_whitespace().map(move |word| word.trim_matches(invocation)).filter(|word| is_name(word))
 }
 
 #[cfg(test)]

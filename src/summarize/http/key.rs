@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_never_told() {
+    fn a_key_is_never_reported() {
         let env = Environment::new([("K", " s3cret "), ("BAD", "a\u{e9}"), ("BLANK", " ")], None, "/".into());
         let key = ApiKey::from_env("K", &env).unwrap();
         assert!(!format!("{key:?}").contains("s3cret"));

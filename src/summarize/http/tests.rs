@@ -171,7 +171,7 @@ fn an_anthropic_call_has_its_own_headers() {
 }
 
 #[test]
-fn what_may_pass_is_told_from_what_will_not() {
+fn what_may_pass_is_distinguished_from_what_will_not() {
     let server = Server::new(vec![Reply::Send(
         "429 Too Many Requests",
         "retry-after: 2\r\n",
@@ -193,7 +193,7 @@ fn what_may_pass_is_told_from_what_will_not() {
 }
 
 #[test]
-fn a_wrong_key_is_hopeless_names_its_variable_and_is_never_told() {
+fn a_wrong_key_is_hopeless_names_its_variable_and_is_never_reported() {
     let body = r#"{"error":{"message":"Incorrect API key provided: sk-test-s3cret"}}"#;
     let server = Server::new(vec![Reply::Send("401 Unauthorized", "", body)]);
     let Err(CallError::Permanent(what)) = server.asked(Api::OpenAi) else { panic!("hopeless") };
@@ -258,7 +258,7 @@ fn a_cancelled_call_lets_go_of_its_connection() {
 }
 
 #[test]
-fn a_whole_summary_waits_as_asked_and_goes_on() {
+fn a_whole_summary_waits_as_requested_and_goes_on() {
     let busy = Reply::Send("429 Too Many Requests", "retry-after: 0.7\r\n", "");
     let server = Server::new(vec![busy, ok(GOOD)]);
     let mut waits = Vec::new();

@@ -48,7 +48,7 @@ pub(super) fn request_body(
 pub(super) fn parse_answer(api: Api, text: &str) -> Result<Answer, ResponseError> {
     let value: Value = serde_json::from_str(text)
         .map_err(|error| ResponseError::Malformed(format!("the answer is no JSON: {error}")))?;
-    let (said, why, cut_word) = match api {
+    let (message, why, cut_word) = match api {
         Api::OpenAi => {
             let choice = &value["choices"][0];
             (openai_text(&choice["message"]["content"]), &choice["finish_reason"], "length")
@@ -57,12 +57,13 @@ pub(super) fn parse_answer(api: Api, text: &str) -> Result<Answer, ResponseError
     };
     let why = why.as_str().unwrap_or_default();
     let no_text = || "the answer has no text where the protocol has it".to_owned();
-    let said = said.ok_or_else(|| ResponseError::Malformed(error_message(&value).unwrap_or_else(no_text)))?;
+    let message =
+        message.ok_or_else(|| ResponseError::Malformed(error_message(&value).unwrap_or_else(no_text)))?;
     if matches!(why, "refusal" | "content_filter") {
         return Err(ResponseError::Refused(format!("the model refused to write a summary ({why})")));
     }
     let cut = why == cut_word;
-    match said.trim() {
+    match message.trim() {
         "" if cut => {
             Err(ResponseError::Refused("the limit was used up before the first word of a summary".to_owned()))
         }
@@ -95,8 +96,8 @@ fn usage_tokens(usage: &Value) -> Option<CallTokens> {
 
 /// Returns the message of an error's body, or the whole body, on one line.
 pub(super) fn error_text(body: &str) -> String {
-    let told = serde_json::from_str::<Value>(body).ok().and_then(|value| error_message(&value));
-    told.unwrap_or_else(|| body.to_owned()).split_whitespace().collect::<Vec<_>>().join(" ")
+    let reported = serde_json::from_str::<Value>(body).ok().and_then(|value| error_message(&value));
+    reported.unwrap_or_else(|| body.to_owned()).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns an error's message from any of the forms that servers use.
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_summary_is_told() {
+    fn what_is_no_summary_is_reported() {
         for (text, words) in [
             ("<html>", "no JSON"),
             ("{}", "no text"),

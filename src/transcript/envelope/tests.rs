@@ -8,8 +8,8 @@ fn taken(text: &str) -> (String, String) {
 }
 
 fn assert_opens(cases: &[(&str, &str, &str)]) {
-    for (text, mark, said) in cases {
-        assert_eq!(taken(text), ((*mark).to_owned(), (*said).to_owned()), "{text}");
+    for (text, mark, message) in cases {
+        assert_eq!(taken(text), ((*mark).to_owned(), (*message).to_owned()), "{text}");
     }
 }
 
@@ -276,9 +276,9 @@ fn part() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn words_come_out_of_any_nesting_of_envelopes(parts in prop::collection::vec(part(), 0..8), said in "[a-zé今][a-zé今 ]{0,20}[a-z今]") {
-        let text = format!("{}{said}", parts.concat());
-        prop_assert_eq!(unwrap_message(&text).text, said);
+    fn words_come_out_of_any_nesting_of_envelopes(parts in prop::collection::vec(part(), 0..8), message in "[a-zé今][a-zé今 ]{0,20}[a-z今]") {
+        let text = format!("{}{message}", parts.concat());
+        prop_assert_eq!(unwrap_message(&text).text, message);
     }
 
     #[test]

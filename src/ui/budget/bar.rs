@@ -116,16 +116,16 @@ impl Bar<'_> {
     /// Draws a cell without eighths: one part per cell, and its letter if there are no colours.
     fn coarse_cell(&self, position: (u16, u16), place: CellContent, buf: &mut Buffer) {
         let quiet = self.theme.style(Role::Faint);
-        let letters = self.theme.uses_letters();
+        let text_features = self.theme.uses_letters();
         let (sign, style) = match place {
-            CellContent::Part(part) if letters => (part.letter().to_string(), Style::new()),
+            CellContent::Part(part) if text_features => (part.letter().to_string(), Style::new()),
             CellContent::Part(part) => {
-                let (ground, ink) = self.theme.part_colours(part, self.mixed);
-                (" ".to_owned(), Style::new().bg(ground).fg(ink))
+                let (background, ink) = self.theme.part_colours(part, self.mixed);
+                (" ".to_owned(), Style::new().bg(background).fg(ink))
             }
-            CellContent::AnyPart if letters => ("#".to_owned(), Style::new()),
+            CellContent::AnyPart if text_features => ("#".to_owned(), Style::new()),
             CellContent::AnyPart => (" ".to_owned(), Style::new().bg(self.background(CellContent::AnyPart))),
-            CellContent::Freed if letters => (glyphs::FREED_SHADE.to_owned(), quiet),
+            CellContent::Freed if text_features => (glyphs::FREED_SHADE.to_owned(), quiet),
             CellContent::Freed => (glyphs::FREED.to_owned(), quiet),
             CellContent::Free => (glyphs::FREE.to_owned(), quiet),
         };
@@ -163,8 +163,8 @@ impl Bar<'_> {
     }
 
     fn stroke(&self, cell: u16, sign: &str, style: Style, segments: &[Segment], buf: &mut Buffer) {
-        let ground = self.background(self.content_at(u32::from(cell) * 8 + 4, segments));
-        let style = if self.theme.uses_letters() { style } else { style.bg(ground) };
+        let background = self.background(self.content_at(u32::from(cell) * 8 + 4, segments));
+        let style = if self.theme.uses_letters() { style } else { style.bg(background) };
         put(buf, (self.area.x + cell, self.area.y), self.area.right(), sign, style);
     }
 
@@ -193,8 +193,8 @@ impl Bar<'_> {
         let style = if self.theme.uses_letters() {
             Style::new()
         } else {
-            let (ground, ink) = self.theme.part_colours(*part, self.mixed);
-            Style::new().fg(ink).bg(ground)
+            let (background, ink) = self.theme.part_colours(*part, self.mixed);
+            Style::new().fg(ink).bg(background)
         };
         let value = format!(" {} {} ", part.name(), thousands(self.budget.tokens(*part)));
         let name = format!(" {} ", part.name());
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_stand_in_the_widest_stretch_between_marks() {
+    fn labels_are_in_the_widest_stretch_between_marks() {
         assert_eq!(widest_free(&(4..20), &[6, 15]), 7..15);
         assert_eq!(widest_free(&(4..20), &[25]), 4..20);
         assert_eq!(widest_free(&(4..4), &[]), 4..4);

@@ -64,33 +64,33 @@ pub(super) fn plain_bar(theme: &Theme, budget: Budget, full: u64, area: Rect, bu
 }
 
 pub(super) fn draw(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
-    let Some(inspection) = app.planned_session() else { return };
-    let picture = BudgetView::new(app, theme, layout, inspection);
+    let Some(session) = app.planned_session() else { return };
+    let picture = BudgetView::new(app, theme, layout, session);
     let shown = picture.bars(buf);
-    picture.second_row(inspection, buf);
+    picture.second_row(session, buf);
     picture.scale(buf);
     picture.legend(&shown, buf);
 }
 
 impl<'a> BudgetView<'a> {
-    fn new(app: &'a App, theme: &'a Theme, layout: &'a Layout, inspection: &LoadedSession) -> Self {
+    fn new(app: &'a App, theme: &'a Theme, layout: &'a Layout, session: &LoadedSession) -> Self {
         let has_no_parts = app.target == Target::WholeSession;
         // Only the replay knows the largest prompts.
         let replayed = !has_no_parts || app.replay_outcome().is_some();
         let now = if replayed { app.plan_totals.current } else { Budget::default() };
         let plan = app.plan_totals.after.map(|after| if replayed { after } else { Budget::default() });
         let settings = if plan.is_some() {
-            app.tuning.policy_settings(inspection)
+            app.tuning.policy_settings(session)
         } else {
-            inspection.configured_settings.clone()
+            session.configured_settings.clone()
         };
-        let window = inspection.window.tokens.max(0.0) as u64;
+        let window = session.window.tokens.max(0.0) as u64;
         let start = if layout.width_class >= WidthClass::Medium { 21 } else { 20 };
         Self {
             app,
             theme,
             layout,
-            marks: threshold_marks(inspection, &settings, inspection.next_prompt.scale_factors()),
+            marks: threshold_marks(session, &settings, session.next_prompt.scale_factors()),
             window,
             source: app.plan_totals.count_source,
             has_no_parts,
@@ -191,16 +191,16 @@ impl<'a> BudgetView<'a> {
 
     /// Without a plan, shows the chars/4 estimate if another source counted the prompt, otherwise the reason why none
     /// did.
-    fn second_row(&self, inspection: &LoadedSession, buf: &mut Buffer) {
+    fn second_row(&self, session: &LoadedSession, buf: &mut Buffer) {
         if self.plan.is_some() || self.has_no_parts {
             return;
         }
         let (y, start) = (self.layout.scale.y, self.columns.0);
         let muted = self.theme.style(Role::Muted);
         if self.source != CountSource::Estimated {
-            let tokens = inspection.next_prompt.estimated_tokens;
+            let tokens = session.next_prompt.estimated_tokens;
             self.heading(("est.", tokens, estimate(tokens)), self.theme.style(Role::Text), y, buf);
-        } else if let Err(why) = inspection.measured {
+        } else if let Err(why) = session.measured {
             put(buf, (1, y), start, "meas.", muted);
             put_right(buf, y, 6, start - 7, &[Span::styled(glyphs::UNKNOWN, muted)]);
             put(buf, (start - 5, y), start + 14, why.label(), muted);
@@ -262,7 +262,7 @@ impl<'a> BudgetView<'a> {
 
     /// Returns the distance to the next memory flush.
     fn flush_spans<'s>(&self) -> Vec<Span<'s>> {
-        let flush = self.app.displayed_session().and_then(|inspection| inspection.memory_flush());
+        let flush = self.app.displayed_session().and_then(|session| session.memory_flush());
         let muted = |words: String| Span::styled(words, self.theme.style(Role::Muted));
         match flush.map(|flush| flush.state) {
             Some(FlushState::Due(_)) => {
@@ -281,8 +281,8 @@ impl<'a> BudgetView<'a> {
         let style = if self.theme.uses_letters() {
             self.theme.bold(Role::Text)
         } else {
-            let (ground, ink) = self.theme.part_colours(part, false);
-            Style::new().fg(ink).bg(ground)
+            let (background, ink) = self.theme.part_colours(part, false);
+            Style::new().fg(ink).bg(background)
         };
         [
             Span::styled(part.letter().to_string(), style),

@@ -107,11 +107,8 @@ impl View<'_> {
         let moved = points.filter(|(axis, at)| **at != axis.current).map(|(axis, at)| {
             change(&axis.key, axis.points[axis.current].text.clone(), axis.points[*at].text.clone())
         });
-        let rows = self
-            .app
-            .displayed_session()
-            .map(|inspection| inspection.setting_rows.as_slice())
-            .unwrap_or_default();
+        let rows =
+            self.app.displayed_session().map(|session| session.setting_rows.as_slice()).unwrap_or_default();
         let base = self.sweep().map(|sweep| sweep.base.as_slice()).unwrap_or_default();
         let held = base.iter().map(|held| {
             let row = rows.iter().find(|row| row.key() == held.key);

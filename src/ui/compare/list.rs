@@ -50,8 +50,8 @@ impl View<'_> {
                     width: area.width.saturating_sub(1),
                     ..row_at(area, y)
                 };
-                let ground = self.theme.selection(focused);
-                frame_box::selected(self.theme, buf, line, ground);
+                let background = self.theme.selection(focused);
+                frame_box::selected(self.theme, buf, line, background);
             }
             self.list_row(y, &TableRow::Cell { at, cell, selected }, buf);
         }

@@ -90,7 +90,7 @@ impl<'a> Builder<'a> {
     ) -> Vec<DialogLine<'a>> {
         let calls = pluralised(made.calls.len() as u64, "call");
         let cost = made.cost.filter(|usd| *usd > 0.0).map(|usd| format!(" · {}", format_usd(usd)));
-        let told = format!(
+        let reported = format!(
             "{} · {} tokens · {calls}{}",
             made.writer.label(),
             estimate(made.summary.tokens()),
@@ -99,7 +99,7 @@ impl<'a> Builder<'a> {
         let all = summary_lines(made, self.app.size.0);
         let seen = VISIBLE_LINES.min(room.max(1));
         let last = (dialog.top + seen).min(all.len());
-        let mut head = vec![Span::styled(told, self.theme.style(Role::Text))];
+        let mut head = vec![Span::styled(reported, self.theme.style(Role::Text))];
         if seen < all.len() {
             let first = dialog.top + 1;
             let lines =

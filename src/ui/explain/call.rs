@@ -113,8 +113,8 @@ fn legend(view: &View<'_>, budget: Budget, area: Rect, buf: &mut Buffer) {
         let chip = if view.theme.uses_letters() {
             view.theme.bold(Role::Text)
         } else {
-            let (ground, ink) = view.theme.part_colours(part, false);
-            Style::new().fg(ink).bg(ground)
+            let (background, ink) = view.theme.part_colours(part, false);
+            Style::new().fg(ink).bg(background)
         };
         let spans = [
             Span::styled(part.letter().to_string(), chip),

@@ -25,7 +25,7 @@ type FactLine<'a> = (&'static str, Vec<Vec<Span<'a>>>);
 /// Columns of the labels.
 const LABEL: u16 = 10;
 
-pub(super) fn draw(app: &App, theme: &Theme, step: Policy, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(app: &App, theme: &Theme, policy: Policy, area: Rect, buf: &mut Buffer) {
     if area.height == 0 {
         return;
     }
@@ -33,20 +33,20 @@ pub(super) fn draw(app: &App, theme: &Theme, step: Policy, area: Rect, buf: &mut
     for x in area.left()..area.right() {
         put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));
     }
-    let (does, rule) = words_of(step);
+    let (does, rule) = words_of(policy);
     let muted = theme.style(Role::Muted);
     let mut lines: Vec<FactLine> = vec![(
-        step.word(),
+        policy.word(),
         vec![vec![Span::styled(does, theme.style(Role::Text))], vec![Span::styled(rule, muted)]],
     )];
-    if let Some(inspection) = app.displayed_session() {
-        if !step.is_supported_by(inspection.ruleset.id.rules()) {
-            let words = format!("{} has no such step", inspection.ruleset.id.display_name());
+    if let Some(session) = app.displayed_session() {
+        if !policy.is_supported_by(session.ruleset.id.rules()) {
+            let words = format!("{} has no such step", session.ruleset.id.display_name());
             lines.push(("version", vec![vec![Span::styled(words, theme.style(Role::Warn))]]));
         }
-        match step {
-            Policy::Compact => lines.extend(compaction(app, inspection, theme)),
-            Policy::Prune => lines.extend(gate(app, inspection, theme)),
+        match policy {
+            Policy::Compact => lines.extend(compaction(app, session, theme)),
+            Policy::Prune => lines.extend(gate(app, session, theme)),
             Policy::Check => lines.extend(check(app, theme)),
             _ => {}
         }
@@ -70,8 +70,8 @@ fn check<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
     Some(("check", vec![vec![Span::styled(words, theme.style(role))]]))
 }
 
-fn gate<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Option<FactLine<'a>> {
-    let gate = app.tuning.gate_now(inspection, app.call_time_ms() as f64);
+fn gate<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Option<FactLine<'a>> {
+    let gate = app.tuning.gate_now(session, app.call_time_ms() as f64);
     let words = gate_words(gate, app)?;
     let looked_past = if app.tuning.respect_gates { "" } else { ", looked past here" };
     Some((
@@ -81,18 +81,17 @@ fn gate<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Option<Fact
 }
 
 /// Returns the lines of a compaction, the most important first, because small screens show only the first ones.
-fn compaction<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Vec<FactLine<'a>> {
-    let mut lines = vec![trigger(app, inspection, theme)];
+fn compaction<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Vec<FactLine<'a>> {
+    let mut lines = vec![trigger(app, session, theme)];
     let on = app.plan.as_deref().filter(|plan| plan.settings.enabled.has(Policy::Compact));
     let Some(plan) = on else { return lines };
-    let (Some(cut), Some(view)) = (CompactionMarker::from_plan(plan), inspection.compaction_view(plan))
-    else {
+    let (Some(cut), Some(view)) = (CompactionMarker::from_plan(plan), session.compaction_view(plan)) else {
         let words = "Nothing to compact: the branch ends in a compaction, or holds nothing.";
         lines.push(("cut", vec![vec![Span::styled(words, theme.style(Role::Muted))]]));
         return lines;
     };
     lines.push(tokens(plan, &cut, theme));
-    lines.push(cut_at(inspection, &cut, theme));
+    lines.push(cut_at(session, &cut, theme));
     lines.extend(calls(app, theme));
     lines.extend(split(&view, theme));
     if cut.lost_messages > 0 {
@@ -107,12 +106,12 @@ fn compaction<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> Vec<F
 }
 
 /// Returns whether the compaction would start now.
-fn trigger<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> FactLine<'a> {
-    let settings = app.tuning.policy_settings(inspection).compaction;
-    let trigger = inspection.compaction_trigger_with(&settings);
+fn trigger<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> FactLine<'a> {
+    let settings = app.tuning.policy_settings(session).compaction;
+    let trigger = session.compaction_trigger_with(&settings);
     let muted = theme.style(Role::Muted);
     let tokens = |tokens: f64| round_thousands(tokens.max(0.0) as u64);
-    let (words, role) = match (trigger.tokens, inspection.measured) {
+    let (words, role) = match (trigger.tokens, session.measured) {
         _ if !settings.enabled => ("never on its own: it is switched off".to_owned(), Role::Text),
         (Some(counted), _) if trigger.fires => {
             (format!("starts now: the last call counted {}", grouped(counted as i64)), Role::Warn)
@@ -130,7 +129,7 @@ fn trigger<'a>(app: &App, inspection: &LoadedSession, theme: &Theme) -> FactLine
     let above = format!(
         "above {}: window {} − reserve {}",
         tokens(trigger.threshold),
-        tokens(inspection.window.tokens),
+        tokens(session.window.tokens),
         tokens(settings.reserve_tokens)
     );
     ("trigger", vec![vec![Span::styled(words, theme.style(role))], vec![Span::styled(above, muted)]])
@@ -149,9 +148,9 @@ fn tokens<'a>(plan: &Plan, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a
     ("tokens", vec![becomes, vec![Span::styled(summary, muted)]])
 }
 
-fn cut_at<'a>(inspection: &LoadedSession, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a> {
+fn cut_at<'a>(session: &LoadedSession, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a> {
     let muted = theme.style(Role::Muted);
-    let entry = inspection.index.entry(cut.first_kept_entry);
+    let entry = session.index.entry(cut.first_kept_entry);
     let at = minute(entry.time_ms).map_or_else(String::new, |at| format!("at {at}"));
     let above = vec![
         Span::styled(Fate::Summarised.sign(), theme.fate(Fate::Summarised)),
@@ -164,7 +163,7 @@ fn cut_at<'a>(inspection: &LoadedSession, cut: &CompactionMarker, theme: &Theme)
             theme.style(Role::Text),
         ),
     ];
-    let kept = inspection.context.messages.len() - cut.first_kept_message;
+    let kept = session.context.messages.len() - cut.first_kept_message;
     let below = format!("{} kept, {}", pluralised(kept as u64, "message"), estimate(cut.kept_tokens));
     let at = if at.is_empty() { Vec::new() } else { vec![Span::styled(at, theme.style(Role::Text))] };
     ("cut", vec![at, above, vec![Span::styled(below, muted)]])
@@ -177,20 +176,24 @@ fn calls<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
     let facts = match &screen.summary_calls.as_ref()?.1 {
         None => vec![vec![Span::styled("reading what would be summarised…", muted)]],
         Some(Err(why)) => vec![vec![Span::styled(why.clone(), theme.style(Role::Warn))]],
-        Some(Ok(told)) => {
+        Some(Ok(reported)) => {
             let cost =
-                told.cost.map_or_else(|| format!("{} no price", glyphs::UNKNOWN), format_estimated_usd);
+                reported.cost.map_or_else(|| format!("{} no price", glyphs::UNKNOWN), format_estimated_usd);
             let mut facts = vec![
-                vec![Span::styled(pluralised(told.calls, "call"), theme.style(Role::Text))],
+                vec![Span::styled(pluralised(reported.calls, "call"), theme.style(Role::Text))],
                 vec![Span::styled(cost, theme.bold(Role::Warn))],
                 vec![Span::styled(
-                    format!("{} in, {} out", estimate(told.input_tokens), estimate(told.output_tokens)),
+                    format!(
+                        "{} in, {} out",
+                        estimate(reported.input_tokens),
+                        estimate(reported.output_tokens)
+                    ),
                     theme.style(Role::Text),
                 )],
             ];
-            if told.calls > 1 {
+            if reported.calls > 1 {
                 facts.push(vec![Span::styled(
-                    format!("the largest {} in", estimate(told.largest_input)),
+                    format!("the largest {} in", estimate(reported.largest_input)),
                     muted,
                 )]);
             }

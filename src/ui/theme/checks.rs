@@ -55,9 +55,9 @@ fn words_can_be_read_on_page_surface_and_selection() {
         let file = file(name);
         let grounds = [file.ground.page, file.ground.surface, file.ground.selected, file.ground.unfocused];
         for (role, ink) in words(&file) {
-            for ground in grounds.map(|paint| paint.rgb) {
-                let contrast = ink.contrast(ground);
-                assert!(contrast >= READABLE, "{name}: {role} on {ground:?} has {contrast:.2}");
+            for background in grounds.map(|paint| paint.rgb) {
+                let contrast = ink.contrast(background);
+                assert!(contrast >= READABLE, "{name}: {role} on {background:?} has {contrast:.2}");
             }
             let hot = ink.contrast(file.ground.hot.rgb);
             assert!(hot >= 3.85, "{name}: {role} just changed has {hot:.2}");
@@ -68,7 +68,7 @@ fn words_can_be_read_on_page_surface_and_selection() {
 }
 
 #[test]
-fn fates_can_be_told_apart_by_every_eye() {
+fn fates_can_be_distinguished_by_every_eye() {
     for (name, least) in [("dark", 8.0), ("light", 6.5)] {
         let fates = fates(&file(name));
         for (at, (one, first)) in fates.iter().enumerate() {

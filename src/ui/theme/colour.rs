@@ -77,10 +77,10 @@ impl Rgb {
 
     /// Returns the nearest of these whose contrast with `ground` reaches [`READABLE`], or this colour's own contrast if
     /// that is lower.
-    pub(crate) fn nearest_readable_index(self, ground: Self) -> u8 {
-        let least = self.contrast(ground).min(READABLE);
-        let ground = Self::from_index(ground.nearest_index());
-        self.nearest(|index| Self::from_index(index).contrast(ground) >= least)
+    pub(crate) fn nearest_readable_index(self, background: Self) -> u8 {
+        let least = self.contrast(background).min(READABLE);
+        let background = Self::from_index(background.nearest_index());
+        self.nearest(|index| Self::from_index(index).contrast(background) >= least)
     }
 
     fn nearest(self, fits: impl Fn(u8) -> bool) -> u8 {

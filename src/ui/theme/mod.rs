@@ -230,8 +230,8 @@ impl Theme {
     }
 
     /// Returns the style of a background; it keeps the text colour.
-    pub fn background(&self, ground: BackgroundRole) -> Style {
-        self.backgrounds[ground as usize]
+    pub fn background(&self, background: BackgroundRole) -> Style {
+        self.backgrounds[background as usize]
     }
 
     /// Returns the style of every cell at first: text on the page.
@@ -337,11 +337,12 @@ impl ColourResolver {
     }
 
     fn fill(&self, fill: Fill, share: f64, file: &ThemeFile) -> (Color, Color) {
-        let ground = fill.rgb.mix(self.page, share);
+        let background = fill.rgb.mix(self.page, share);
         let inks = [file.ink.dark, file.ink.light];
-        let ink = if inks[0].contrast(ground) >= inks[1].contrast(ground) { inks[0] } else { inks[1] };
+        let ink =
+            if inks[0].contrast(background) >= inks[1].contrast(background) { inks[0] } else { inks[1] };
         let colour = |rgb, ansi| self.colour(rgb, Some(ansi)).unwrap_or(Color::Reset);
-        (colour(ground, fill.ansi), colour(ink, fill.ink))
+        (colour(background, fill.ansi), colour(ink, fill.ink))
     }
 
     fn mixed(&self, colour: Color, share: f64) -> Color {

@@ -20,7 +20,7 @@ impl View<'_> {
             .timeline
             .visible_traces()
             .iter()
-            .any(|lane| self.timeline.cost(*lane).is_some_and(|usd| usd > 0.0));
+            .any(|trace| self.timeline.cost(*trace).is_some_and(|usd| usd > 0.0));
         if priced { self.screen.bar_metric } else { BarMetric::Cache }
     }
 
@@ -38,27 +38,27 @@ impl View<'_> {
             BarMetric::Cache => "Tokens not read from the cache",
         };
         title(self.theme, buf, self.places.bars_title, name, false);
-        let lanes = self.timeline.visible_traces();
-        let most = lanes.iter().map(|lane| self.max_value(*lane, shown)).fold(0.0, f64::max);
-        let height = area.height / lanes.len() as u16;
-        for (lane, at) in lanes.iter().zip(0..) {
+        let traces = self.timeline.visible_traces();
+        let most = traces.iter().map(|trace| self.max_value(*trace, shown)).fold(0.0, f64::max);
+        let height = area.height / traces.len() as u16;
+        for (trace, at) in traces.iter().zip(0..) {
             let strip = Rect { y: area.y + at * height, height, ..area };
-            self.trace_bars(*lane, shown, most, strip, buf);
-            self.bars_label(*lane, shown, strip, buf);
+            self.trace_bars(*trace, shown, most, strip, buf);
+            self.bars_label(*trace, shown, strip, buf);
         }
     }
 
     /// Returns the largest visible value of a trace.
-    fn max_value(&self, lane: TraceKind, shown: BarMetric) -> f64 {
-        self.timeline.trace(lane)[self.grid.visible.clone()]
+    fn max_value(&self, trace: TraceKind, shown: BarMetric) -> f64 {
+        self.timeline.trace(trace)[self.grid.visible.clone()]
             .iter()
             .map(|call| value(call, shown))
             .fold(0.0, f64::max)
     }
 
-    fn trace_bars(&self, lane: TraceKind, shown: BarMetric, most: f64, area: Rect, buf: &mut Buffer) {
-        let calls = self.timeline.trace(lane);
-        let role = if lane == TraceKind::Simulated { Role::PlanBar } else { Role::Ghost };
+    fn trace_bars(&self, trace: TraceKind, shown: BarMetric, most: f64, area: Rect, buf: &mut Buffer) {
+        let calls = self.timeline.trace(trace);
+        let role = if trace == TraceKind::Simulated { Role::PlanBar } else { Role::Ghost };
         let style = self.theme.style(role);
         let full = f64::from(area.height) * 8.0;
         let cursor = Rect { x: self.cursor_column(), width: 1, ..area };
@@ -78,17 +78,17 @@ impl View<'_> {
         }
     }
 
-    fn bars_label(&self, lane: TraceKind, shown: BarMetric, area: Rect, buf: &mut Buffer) {
-        let most = self.max_value(lane, shown);
+    fn bars_label(&self, trace: TraceKind, shown: BarMetric, area: Rect, buf: &mut Buffer) {
+        let most = self.max_value(trace, shown);
         let value = match shown {
             BarMetric::Cost => format_usd(most),
             BarMetric::Cache => thousands(round_tokens(most)),
         };
         let (x, end) = (self.places.threshold_labels.x, self.places.threshold_labels.right());
-        let name = self.theme.style(Self::role(lane));
+        let name = self.theme.style(Self::role(trace));
         let muted = self.theme.style(Role::Muted);
         if area.height > 1 {
-            put(buf, (x, area.y), end, lane.as_str(), name);
+            put(buf, (x, area.y), end, trace.as_str(), name);
             put(buf, (x, area.y + 1), end, &format!("max {value}"), muted);
         } else if self.places.threshold_labels.width >= 14 {
             put(buf, (x, area.y), end, &format!("max {value}"), name);

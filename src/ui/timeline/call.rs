@@ -63,7 +63,7 @@ impl View<'_> {
         let area = self.places.call;
         let end = area.right().saturating_sub(1);
         let shown = self.timeline.visible_traces();
-        let cost = Column { rank: 0, rows: self.both(|lane| self.cost_of(lane, at)) };
+        let cost = Column { rank: 0, rows: self.both(|trace| self.cost_of(trace, at)) };
         let mut columns = self.columns(at);
         columns.retain(|column| column.width() > 0);
         let room = area.width.saturating_sub(2 + cost.width());
@@ -102,20 +102,20 @@ impl View<'_> {
 
     fn both(&self, spans: impl Fn(TraceKind) -> Spans) -> [Spans; 2] {
         let shown = self.timeline.visible_traces();
-        TraceKind::BOTH.map(|lane| if shown.contains(&lane) { spans(lane) } else { Vec::new() })
+        TraceKind::BOTH.map(|trace| if shown.contains(&trace) { spans(trace) } else { Vec::new() })
     }
 
     fn columns(&self, at: usize) -> Vec<Column> {
         let column = |rank, rows| Column { rank, rows };
         vec![
-            column(0, self.both(|lane| vec![self.styled(lane.as_str(), Self::role(lane))])),
-            column(0, align_rows(self.both(|lane| self.tokens(lane, at)))),
-            column(6, self.both(|lane| self.measured(lane, at))),
-            column(1, self.both(|lane| self.limit_distance(lane, at))),
+            column(0, self.both(|trace| vec![self.styled(trace.as_str(), Self::role(trace))])),
+            column(0, align_rows(self.both(|trace| self.tokens(trace, at)))),
+            column(6, self.both(|trace| self.measured(trace, at))),
+            column(1, self.both(|trace| self.limit_distance(trace, at))),
             column(5, self.split("cache read", at, |call| call.split.read)),
             column(3, self.split("write", at, |call| call.split.write)),
             column(4, self.split("input", at, |call| call.split.input)),
-            column(2, self.both(|lane| self.policy_effects(lane, at))),
+            column(2, self.both(|trace| self.policy_effects(trace, at))),
         ]
     }
 
@@ -123,9 +123,9 @@ impl View<'_> {
         Span::styled(words.into(), self.theme.style(role))
     }
 
-    fn tokens(&self, lane: TraceKind, at: usize) -> Spans {
-        let call = &self.timeline.trace(lane)[at];
-        let style = if lane == TraceKind::Simulated { Role::Plan } else { Role::Bright };
+    fn tokens(&self, trace: TraceKind, at: usize) -> Spans {
+        let call = &self.timeline.trace(trace)[at];
+        let style = if trace == TraceKind::Simulated { Role::Plan } else { Role::Bright };
         let words = match call.size_source {
             PromptSizeSource::Unknown => call.missing_size_label().to_owned(),
             PromptSizeSource::Estimated => estimate(round_tokens(call.expected)),
@@ -137,10 +137,10 @@ impl View<'_> {
     }
 
     /// Returns the provider's count, only for the recorded call, and the estimate beside it.
-    fn measured(&self, lane: TraceKind, at: usize) -> Spans {
-        let call = &self.timeline.trace(lane)[at];
+    fn measured(&self, trace: TraceKind, at: usize) -> Spans {
+        let call = &self.timeline.trace(trace)[at];
         let counted = self.timeline.calls()[at].measured_tokens();
-        match (lane, counted) {
+        match (trace, counted) {
             (TraceKind::Recorded, Some(_)) if call.is_measured => {
                 vec![self.styled(format!("estimate {}", estimate(round_tokens(call.tokens))), Role::Muted)]
             }
@@ -156,8 +156,8 @@ impl View<'_> {
     }
 
     /// Returns the distance to the window or to the compaction trigger.
-    fn limit_distance(&self, lane: TraceKind, at: usize) -> Spans {
-        let call = &self.timeline.trace(lane)[at];
+    fn limit_distance(&self, trace: TraceKind, at: usize) -> Spans {
+        let call = &self.timeline.trace(trace)[at];
         let over = |limit: f64, word: &str, role: Role| {
             let more = round_tokens(call.expected - limit);
             let more = if call.is_estimate() { estimate(more) } else { thousands(more) };
@@ -177,7 +177,7 @@ impl View<'_> {
                 None => vec![self.styled("did not fit", Role::Danger)],
             };
         }
-        let Some(trigger) = self.timeline.compaction_trigger(lane) else { return Vec::new() };
+        let Some(trigger) = self.timeline.compaction_trigger(trace) else { return Vec::new() };
         if call.expected > trigger {
             return over(trigger, "compact", Role::Warn);
         }
@@ -187,14 +187,14 @@ impl View<'_> {
     }
 
     fn split(&self, name: &'static str, at: usize, part: impl Fn(&CallReplay) -> f64) -> [Spans; 2] {
-        let parts = TraceKind::BOTH.map(|lane| part(&self.timeline.trace(lane)[at]));
+        let parts = TraceKind::BOTH.map(|trace| part(&self.timeline.trace(trace)[at]));
         if parts.iter().all(|part| *part < MIN_TOKENS) {
             return [Vec::new(), Vec::new()];
         }
         let costly = name != "cache read" && parts[1] > parts[0] + 1000.0;
-        let numbers = align_rows(self.both(|lane| {
-            let role = if costly && lane == TraceKind::Simulated { Role::Warn } else { Role::Text };
-            vec![self.styled(thousands(round_tokens(parts[lane as usize])), role)]
+        let numbers = align_rows(self.both(|trace| {
+            let role = if costly && trace == TraceKind::Simulated { Role::Warn } else { Role::Text };
+            vec![self.styled(thousands(round_tokens(parts[trace as usize])), role)]
         }));
         numbers.map(|mut spans| {
             if spans_width(&spans) > 0 {
@@ -205,8 +205,8 @@ impl View<'_> {
     }
 
     /// Returns the effects of the policies before and at the call.
-    fn policy_effects(&self, lane: TraceKind, at: usize) -> Spans {
-        let call = &self.timeline.trace(lane)[at];
+    fn policy_effects(&self, trace: TraceKind, at: usize) -> Spans {
+        let call = &self.timeline.trace(trace)[at];
         let mut spans = Vec::new();
         let mut add = |fate: Fate, words: String| {
             if !spans.is_empty() {
@@ -246,15 +246,15 @@ impl View<'_> {
         spans
     }
 
-    fn cost_of(&self, lane: TraceKind, at: usize) -> Spans {
-        let calls = TraceKind::BOTH.map(|lane| self.timeline.trace(lane)[at].cost);
-        let own = &self.timeline.trace(lane)[at];
+    fn cost_of(&self, trace: TraceKind, at: usize) -> Spans {
+        let calls = TraceKind::BOTH.map(|trace| self.timeline.trace(trace)[at].cost);
+        let own = &self.timeline.trace(trace)[at];
         let unpaid = own.failed || self.timeline.calls()[at].is_failed() && own.split.is_zero();
-        let Some(cost) = calls[lane as usize].filter(|usd| !unpaid && *usd > 0.0) else {
+        let Some(cost) = calls[trace as usize].filter(|usd| !unpaid && *usd > 0.0) else {
             return vec![self.styled(glyphs::UNKNOWN, Role::Muted)];
         };
         let more = calls[0].is_some_and(|before| cost > before * 1.05 + 0.005);
-        let role = if lane == TraceKind::Simulated && more { Role::Warn } else { Role::Bright };
+        let role = if trace == TraceKind::Simulated && more { Role::Warn } else { Role::Bright };
         let estimated = own.recorded_cost.is_none_or(|usd| usd <= 0.0);
         vec![Span::styled(format_amount(cost, estimated), self.theme.bold(role))]
     }

@@ -43,16 +43,16 @@ impl View<'_> {
         let gaps = self.gaps(buf);
         apply_style(buf, self.cursor_area(), self.theme.background(BackgroundRole::Selected));
         // A cell with both curves shows the simulated one.
-        for lane in self.timeline.visible_traces() {
+        for trace in self.timeline.visible_traces() {
             let mut dots = Dots::new(chart);
-            let thick = if *lane == TraceKind::Simulated { 2 } else { 1 };
+            let thick = if *trace == TraceKind::Simulated { 2 } else { 1 };
             // Thick vertical lines would fill the space between close calls.
             let wide =
                 if usize::from(chart.width) * 2 >= self.grid.visible.len() * APART { thick } else { 1 };
-            dots.step_line(&self.heights(*lane, &scale), thick, wide);
-            let calls = self.timeline.trace(*lane);
+            dots.step_line(&self.heights(*trace, &scale), thick, wide);
+            let calls = self.timeline.trace(*trace);
             let over = |column| calls[self.grid.calls_at(column)].iter().any(|call| call.overflowed);
-            let role = |column| if over(column) { Role::Danger } else { Self::role(*lane) };
+            let role = |column| if over(column) { Role::Danger } else { Self::role(*trace) };
             dots.draw(|column| self.theme.style(role(column)), buf);
         }
         self.signs(&scale, &gaps, buf);
@@ -66,8 +66,8 @@ impl View<'_> {
     }
 
     /// Returns the height of each column of dots: the largest prompt of its calls.
-    fn heights(&self, lane: TraceKind, scale: &Scale) -> Vec<f64> {
-        let calls = self.timeline.trace(lane);
+    fn heights(&self, trace: TraceKind, scale: &Scale) -> Vec<f64> {
+        let calls = self.timeline.trace(trace);
         let largest =
             |dot| calls[self.grid.calls_at_dot(dot)].iter().map(|call| call.expected).fold(0.0, f64::max);
         (0..usize::from(self.places.chart.width) * 2).map(|dot| scale.share(largest(dot))).collect()
@@ -151,8 +151,8 @@ impl View<'_> {
     }
 
     /// Returns the tokens of a call, which position signs on the curve.
-    pub(super) fn tokens_at(&self, lane: TraceKind, call: usize) -> f64 {
-        self.timeline.trace(lane).get(call).map_or(0.0, |call| call.expected)
+    pub(super) fn tokens_at(&self, trace: TraceKind, call: usize) -> f64 {
+        self.timeline.trace(trace).get(call).map_or(0.0, |call| call.expected)
     }
 
     /// Formats the tokens before and after a compaction.

@@ -25,7 +25,7 @@ impl View<'_> {
         let area = self.places.header;
         let (x, end) = (area.x + 1, area.right().saturating_sub(1));
         let after = title(self.theme, buf, self.places.title, "Tokens per call", true);
-        let [recorded, simulated] = TraceKind::BOTH.map(|lane| self.trace_facts(lane));
+        let [recorded, simulated] = TraceKind::BOTH.map(|trace| self.trace_facts(trace));
         if area.width >= WIDE_FROM {
             let mut facts = self.about();
             facts.extend([self.simulated_label(), self.stale_note()]);
@@ -91,13 +91,13 @@ impl View<'_> {
         if late { vec![Span::styled("replaying…", self.theme.style(Role::Warn))] } else { Vec::new() }
     }
 
-    fn trace_facts(&self, lane: TraceKind) -> Vec<Fact> {
+    fn trace_facts(&self, trace: TraceKind) -> Vec<Fact> {
         let theme = self.theme;
-        if !self.timeline.visible_traces().contains(&lane) {
+        if !self.timeline.visible_traces().contains(&trace) {
             return vec![vec![self.muted("nothing is changed")]];
         }
-        let total = &self.timeline.totals[lane as usize];
-        let plan = lane == TraceKind::Simulated;
+        let total = &self.timeline.totals[trace as usize];
+        let plan = trace == TraceKind::Simulated;
         let (sign, role) = if plan { (THICK_SAMPLE, Role::Plan) } else { (DOTTED_SAMPLE, Role::Muted) };
         let strong = theme.bold(if plan { Role::Plan } else { Role::Bright });
         let overflows = if total.overflows > 0 {
@@ -114,46 +114,46 @@ impl View<'_> {
         vec![
             vec![
                 Span::styled(sign, theme.style(role)),
-                Span::styled(format!(" {}", lane.as_str()), theme.style(role)),
+                Span::styled(format!(" {}", trace.as_str()), theme.style(role)),
             ],
-            vec![self.muted("peak "), Span::styled(self.peak(lane), strong)],
+            vec![self.muted("peak "), Span::styled(self.peak(trace), strong)],
             overflows,
-            self.cost_fact(lane, strong),
+            self.cost_fact(trace, strong),
             compactions,
-            self.refused(lane),
+            self.refused(trace),
         ]
     }
 
     /// Returns the largest answered prompt of a trace.
-    fn peak(&self, lane: TraceKind) -> String {
-        let answered = self.timeline.totals[lane as usize].answered;
-        self.size_words(lane, answered).unwrap_or_else(|| "refused".to_owned())
+    fn peak(&self, trace: TraceKind) -> String {
+        let answered = self.timeline.totals[trace as usize].answered;
+        self.size_words(trace, answered).unwrap_or_else(|| "refused".to_owned())
     }
 
     /// Returns the largest refused prompt, if it exceeds every answered one.
-    fn refused(&self, lane: TraceKind) -> Fact {
-        let total = &self.timeline.totals[lane as usize];
-        let refused = self.size_words(lane, total.refused).filter(|_| total.refused.0 > total.answered.0);
+    fn refused(&self, trace: TraceKind) -> Fact {
+        let total = &self.timeline.totals[trace as usize];
+        let refused = self.size_words(trace, total.refused).filter(|_| total.refused.0 > total.answered.0);
         refused.map(|tokens| self.muted(format!("refused at {tokens}"))).into_iter().collect()
     }
 
     /// Formats the tokens of a call, with `~` if they are an estimate.
-    fn size_words(&self, lane: TraceKind, (tokens, call): (f64, Option<usize>)) -> Option<String> {
-        let estimated = self.timeline.trace(lane).get(call?)?.is_estimate();
+    fn size_words(&self, trace: TraceKind, (tokens, call): (f64, Option<usize>)) -> Option<String> {
+        let estimated = self.timeline.trace(trace).get(call?)?.is_estimate();
         Some(if estimated { estimate(round_tokens(tokens)) } else { thousands(round_tokens(tokens)) })
     }
 
     /// Returns the cost of a trace, and for the simulated one the difference.
-    fn cost_fact(&self, lane: TraceKind, strong: ratatui::style::Style) -> Fact {
-        let Some(words) = format_cost(self.timeline.cost_breakdown(lane)) else {
+    fn cost_fact(&self, trace: TraceKind, strong: ratatui::style::Style) -> Fact {
+        let Some(words) = format_cost(self.timeline.cost_breakdown(trace)) else {
             return vec![self.muted("no price")];
         };
-        let cost = self.timeline.cost(lane).unwrap_or(0.0);
+        let cost = self.timeline.cost(trace).unwrap_or(0.0);
         let mut spans = vec![Span::styled(words, strong)];
         let before = self
             .timeline
             .cost(TraceKind::Recorded)
-            .filter(|cost| lane == TraceKind::Simulated && *cost > 0.0);
+            .filter(|cost| trace == TraceKind::Simulated && *cost > 0.0);
         if let Some(before) = before {
             let percent = ((cost / before - 1.0) * 100.0).round();
             let words = match percent {

@@ -71,8 +71,8 @@ fn words(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 }
 
 impl View<'_> {
-    fn role(lane: TraceKind) -> Role {
-        match lane {
+    fn role(trace: TraceKind) -> Role {
+        match trace {
             TraceKind::Recorded => Role::Muted,
             TraceKind::Simulated => Role::Plan,
         }

@@ -55,9 +55,9 @@ impl View<'_> {
     }
 
     pub(super) fn signs(&self, scale: &Scale, gaps: &[(u16, Gap)], buf: &mut Buffer) {
-        for lane in self.timeline.visible_traces() {
-            self.overflows(*lane, scale, buf);
-            self.compactions(*lane, scale, buf);
+        for trace in self.timeline.visible_traces() {
+            self.overflows(*trace, scale, buf);
+            self.compactions(*trace, scale, buf);
         }
         self.prunes(buf);
         for (x, gap) in gaps {
@@ -92,20 +92,20 @@ impl View<'_> {
     }
 
     /// Whether a prompt of the column overflowed.
-    fn overflow_in(&self, lane: TraceKind, column: usize) -> bool {
-        let calls = self.timeline.trace(lane);
+    fn overflow_in(&self, trace: TraceKind, column: usize) -> bool {
+        let calls = self.timeline.trace(trace);
         let mut own = self.grid.calls_at(column).filter(|call| self.grid.column_of(*call) == column);
         own.any(|call| calls[call].overflowed)
     }
 
     /// Draws overflow signs: at the first of a run of columns, then at intervals.
-    fn overflows(&self, lane: TraceKind, scale: &Scale, buf: &mut Buffer) {
+    fn overflows(&self, trace: TraceKind, scale: &Scale, buf: &mut Buffer) {
         let chart = self.places.chart;
-        let calls = self.timeline.trace(lane);
+        let calls = self.timeline.trace(trace);
         let style = self.theme.style(Role::Danger);
         let mut run = 0;
         for column in 0..chart.width {
-            if !self.overflow_in(lane, usize::from(column)) {
+            if !self.overflow_in(trace, usize::from(column)) {
                 run = 0;
                 continue;
             }
@@ -120,20 +120,21 @@ impl View<'_> {
     }
 
     /// Draws the compactions of a trace, with their tokens where they fit.
-    fn compactions(&self, lane: TraceKind, scale: &Scale, buf: &mut Buffer) {
+    fn compactions(&self, trace: TraceKind, scale: &Scale, buf: &mut Buffer) {
         let chart = self.places.chart;
-        let recorded = lane == TraceKind::Recorded;
-        for compaction in self.timeline.compactions(lane) {
+        let recorded = trace == TraceKind::Recorded;
+        for compaction in self.timeline.compactions(trace) {
             if !self.grid.visible.contains(&compaction.call) {
                 continue;
             }
             // Both traces have the compactions of the transcript, so draw those once.
             let kept =
-                self.timeline.trace(lane)[compaction.call].compacted.is_some_and(|done| done.is_recorded);
+                self.timeline.trace(trace)[compaction.call].compacted.is_some_and(|done| done.is_recorded);
             if kept && !recorded {
                 continue;
             }
-            let before = self.tokens_at(lane, compaction.call.saturating_sub(1)).max(compaction.tokens_after);
+            let before =
+                self.tokens_at(trace, compaction.call.saturating_sub(1)).max(compaction.tokens_after);
             let x = chart.x + self.grid.column_of(compaction.call) as u16;
             let middle = f64::midpoint(before, compaction.tokens_after);
             let words = format!(
@@ -173,8 +174,8 @@ impl View<'_> {
     /// Draws a sign below each column in which a policy newly changed a prompt of the tuned trace.
     fn prunes(&self, buf: &mut Buffer) {
         let signs = self.places.markers;
-        let Some(lane) = self.timeline.visible_traces().last() else { return };
-        let calls = self.timeline.trace(*lane);
+        let Some(trace) = self.timeline.visible_traces().last() else { return };
+        let calls = self.timeline.trace(*trace);
         let mut known: Vec<Fate> = Vec::new();
         for column in 0..signs.width {
             let own = self.grid.calls_at(usize::from(column));

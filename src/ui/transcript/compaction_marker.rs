@@ -24,8 +24,8 @@ pub(super) fn draw(line: &RowPainter<'_>, buf: &mut Buffer) {
         put(buf, (x, y), end, glyphs::LIGHT, faint);
     }
     let room = end.saturating_sub(from + LEAD + 1);
-    let told = [true, false].map(|whole| words(&cut, theme, whole));
-    let fits = told.iter().find(|spans| spans_width(spans) <= room).unwrap_or(&told[1]);
+    let reported = [true, false].map(|whole| words(&cut, theme, whole));
+    let fits = reported.iter().find(|spans| spans_width(spans) <= room).unwrap_or(&reported[1]);
     put_spans(buf, (from + LEAD, y), end, fits);
 }
 

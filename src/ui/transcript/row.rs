@@ -67,10 +67,10 @@ impl RowPainter<'_> {
         let mut numbers = self.pane.row_tokens(row, self.app.plan.as_deref());
         if let RowKind::Compacted { .. } = row.kind {
             // The number before is the recorded prompt before the compaction.
-            let inspection = &self.pane.session;
-            let path = &inspection.context.path;
+            let session = &self.pane.session;
+            let path = &session.context.path;
             let place = path.iter().position(|ix| *ix == row.entry);
-            let before = place.and_then(|place| recorded_tokens_before(&inspection.index, path, place));
+            let before = place.and_then(|place| recorded_tokens_before(&session.index, path, place));
             numbers.before = before.map_or(numbers.after, |before| before.tokens as u64);
             let is_reset = self.pane.session.index.entry(row.entry).kind == EntryKind::Reset;
             numbers.fate = self.app.plan.as_ref().filter(|_| !is_reset).map(|_| Fate::Summarised);
@@ -239,12 +239,12 @@ impl RowPainter<'_> {
 
     fn text_style(&self, row: &TranscriptRow, faded: bool, selected: bool) -> Style {
         let entry = self.pane.session.index.entry(row.entry);
-        let said = entry.role() == Some(Speaker::User);
+        let message = entry.role() == Some(Speaker::User);
         let aside = !matches!(row.kind, RowKind::Entry | RowKind::Turn { .. })
             || self.is_call(row)
             || self.is_no_reply(row);
         let bookkeeping = entry.message.is_none();
-        match (faded || aside || bookkeeping, selected || said) {
+        match (faded || aside || bookkeeping, selected || message) {
             (true, false) => self.theme.style(Role::Muted),
             (false, true) => self.theme.style(Role::Bright),
             (true, true) | (false, false) => self.theme.style(Role::Text),

@@ -190,8 +190,8 @@ fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
         vec![Span::styled(fate.sign(), theme.fate(fate)), Span::styled(words, text)]
     };
     let strongest_first = Fate::ALL.into_iter().rev().filter(|fate| fate.is_change());
-    let told = strongest_first.map(|fate| (fate, plan.count(fate))).filter(|(_, count)| *count > 0);
-    let mut facts: Vec<Fact> = told.map(|(fate, count)| fact(fate, count)).collect();
+    let reported = strongest_first.map(|fate| (fate, plan.count(fate))).filter(|(_, count)| *count > 0);
+    let mut facts: Vec<Fact> = reported.map(|(fate, count)| fact(fate, count)).collect();
     let made = plan.added_messages().count();
     if made > 0 {
         let words =
@@ -206,10 +206,10 @@ pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut
     let key = || first_key(app, KeyContext::Tuning, Action::ToggleGate);
     let shown =
         app.plan.is_some() && app.tuning.is_policy_on(Policy::Prune) && app.target != Target::WholeSession;
-    let Some(inspection) = app.displayed_session().filter(|_| shown) else {
+    let Some(session) = app.displayed_session().filter(|_| shown) else {
         return at.0;
     };
-    let gate = app.tuning.gate_now(inspection, app.call_time_ms() as f64);
+    let gate = app.tuning.gate_now(session, app.call_time_ms() as f64);
     let (words, role) = match gate_words(gate, app) {
         Some(words) if app.target != Target::NextCall => (format!(" gate shut: {words} "), Role::Warn),
         Some(words) if app.tuning.respect_gates => {
@@ -235,7 +235,7 @@ pub(in crate::ui) fn gate_words(gate: Gate, app: &App) -> Option<String> {
                 + " never prunes"
         }
         Gate::NotEligible => {
-            let provider = app.displayed_session().map_or("", |inspection| inspection.provider.as_str());
+            let provider = app.displayed_session().map_or("", |session| session.provider.as_str());
             format!("{provider} models are never pruned")
         }
         Gate::NeverTouched => "no cache touch recorded".to_owned(),

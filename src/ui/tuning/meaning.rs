@@ -30,26 +30,26 @@ pub(super) fn column_text(unit: Option<Unit>, value: &Value) -> String {
     }
 }
 
-pub(super) fn meaning(app: &App, inspection: &LoadedSession, at: usize) -> String {
+pub(super) fn meaning(app: &App, session: &LoadedSession, at: usize) -> String {
     let (Some(row), Some(value)) = (app.tuning.rows.get(at), app.tuning.values.get(at)) else {
         return String::new();
     };
     let number = value.as_f64().unwrap_or(0.0);
     match row.policy {
-        Policy::Prune => pruning(app, inspection, row.setting.key, number),
-        Policy::Compact => compaction(app, inspection, row.setting.key, number),
-        Policy::History => turns(inspection, number),
-        Policy::Truncate | Policy::Reduce | Policy::Guard | Policy::Clear => limit(inspection, row, number),
+        Policy::Prune => pruning(app, session, row.setting.key, number),
+        Policy::Compact => compaction(app, session, row.setting.key, number),
+        Policy::History => turns(session, number),
+        Policy::Truncate | Policy::Reduce | Policy::Guard | Policy::Clear => limit(session, row, number),
         Policy::Check => "of your next message".to_owned(),
         Policy::Repair | Policy::Images => String::new(),
     }
 }
 
-fn pruning(app: &App, inspection: &LoadedSession, key: &str, number: f64) -> String {
+fn pruning(app: &App, session: &LoadedSession, key: &str, number: f64) -> String {
     match key {
-        "ttl" => last_touch(app, inspection),
-        "keepLastAssistants" => cutoff(app, inspection),
-        "softTrimRatio" | "hardClearRatio" => format!("{} of messages", share_of_window(inspection, number)),
+        "ttl" => last_touch(app, session),
+        "keepLastAssistants" => cutoff(app, session),
+        "softTrimRatio" | "hardClearRatio" => format!("{} of messages", share_of_window(session, number)),
         "minPrunableToolChars" => prunable(app),
         "softTrim.maxChars" => format!("{} over", pluralised(app.plan_totals.long_results, "result")),
         "softTrim.headChars" => "kept from the start".to_owned(),
@@ -64,10 +64,10 @@ fn pruning(app: &App, inspection: &LoadedSession, key: &str, number: f64) -> Str
     }
 }
 
-fn compaction(app: &App, inspection: &LoadedSession, key: &str, number: f64) -> String {
+fn compaction(app: &App, session: &LoadedSession, key: &str, number: f64) -> String {
     match key {
         "reserveTokens" => {
-            let above = inspection.window.tokens - number;
+            let above = session.window.tokens - number;
             if above < 0.0 {
                 "always compacts".to_owned()
             } else {
@@ -84,18 +84,18 @@ fn compaction(app: &App, inspection: &LoadedSession, key: &str, number: f64) -> 
     }
 }
 
-fn turns(inspection: &LoadedSession, number: f64) -> String {
-    let users = inspection.context.messages.iter().filter(|message| message.size.role == Role::User).count();
+fn turns(session: &LoadedSession, number: f64) -> String {
+    let users = session.context.messages.iter().filter(|message| message.size.role == Role::User).count();
     if number > 0.0 { format!("of {}", pluralised(users as u64, "turn")) } else { "no limit".to_owned() }
 }
 
 /// Formats the limit that truncation, the guard and clearing apply.
-fn limit(inspection: &LoadedSession, row: &PolicySetting, number: f64) -> String {
+fn limit(session: &LoadedSession, row: &PolicySetting, number: f64) -> String {
     match row.setting.key {
-        "windowShare" | "singleShare" => format!("{} of one result", share_of_window(inspection, number)),
+        "windowShare" | "singleShare" => format!("{} of one result", share_of_window(session, number)),
         "maxChars" => "whatever the window".to_owned(),
         "minKeepChars" => "kept of every block".to_owned(),
-        "budgetShare" => format!("{} of all", share_of_window(inspection, number)),
+        "budgetShare" => format!("{} of all", share_of_window(session, number)),
         "trigger" => "clears from here on".to_owned(),
         "keep" => "newest uses kept".to_owned(),
         "clearAtLeast" => "or nothing goes".to_owned(),
@@ -107,12 +107,12 @@ fn limit(inspection: &LoadedSession, row: &PolicySetting, number: f64) -> String
     }
 }
 
-fn share_of_window(inspection: &LoadedSession, share: f64) -> String {
-    round_thousands((share * inspection.window.tokens.max(0.0)) as u64)
+fn share_of_window(session: &LoadedSession, share: f64) -> String {
+    round_thousands((share * session.window.tokens.max(0.0)) as u64)
 }
 
-fn last_touch(app: &App, inspection: &LoadedSession) -> String {
-    match inspection.last_cache_touch_ms {
+fn last_touch(app: &App, session: &LoadedSession) -> String {
+    match session.last_cache_touch_ms {
         Some(touch) if touch.is_finite() && touch > 0.0 => {
             format!("idle for {}", elapsed(app.call_time_ms() as f64 - touch))
         }
@@ -121,9 +121,9 @@ fn last_touch(app: &App, inspection: &LoadedSession) -> String {
 }
 
 /// Returns the time at which the protected zone begins.
-fn cutoff(app: &App, inspection: &LoadedSession) -> String {
-    let message = app.plan.as_ref().and_then(|plan| inspection.context.messages.get(plan.pruning.cutoff));
-    let at = message.and_then(|message| minute(inspection.index.entry(message.entry).time_ms));
+fn cutoff(app: &App, session: &LoadedSession) -> String {
+    let message = app.plan.as_ref().and_then(|plan| session.context.messages.get(plan.pruning.cutoff));
+    let at = message.and_then(|message| minute(session.index.entry(message.entry).time_ms));
     at.map_or_else(|| "protected at the end".to_owned(), |at| format!("protected from {at}"))
 }
 

@@ -164,7 +164,7 @@ fn draw_at_rest(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if area.height < 2 {
         return;
     }
-    let Some(inspection) = app.displayed_session() else {
+    let Some(session) = app.displayed_session() else {
         put(buf, (1, y), area.right(), "settings show when a session is open", theme.style(Role::Muted));
         return;
     };
@@ -185,11 +185,8 @@ fn draw_at_rest(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         });
         facts.push(fact);
     }
-    let off = if inspection.pruning_configured {
-        Vec::new()
-    } else {
-        vec![Span::styled("off in the config", muted)]
-    };
+    let off =
+        if session.pruning_configured { Vec::new() } else { vec![Span::styled("off in the config", muted)] };
     facts.insert(facts.len().min(1), off);
     let x = put_facts(buf, (1, y), area.right(), &facts);
     let changed = (0..app.tuning.rows.len()).filter(|at| app.tuning.is_changed(*at)).count();

@@ -12,8 +12,8 @@ use crate::ui::widgets::number::{estimate, pluralised};
 use crate::ui::widgets::{put, put_facts};
 
 /// Returns the description of a policy and its rule.
-pub(in crate::ui) fn policy_description(step: Policy) -> (&'static str, &'static str) {
-    match step {
+pub(in crate::ui) fn policy_description(policy: Policy) -> (&'static str, &'static str) {
+    match policy {
         Policy::Compact => {
             ("Old messages give way to a summary; the newest stay word for word.", "compaction 3")
         }
@@ -42,7 +42,7 @@ pub(in crate::ui) fn policy_description(step: Policy) -> (&'static str, &'static
 
 /// Draws the description and the effect of the focused policy, if its settings leave room.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    let step = app.tuning.policy;
+    let policy = app.tuning.policy;
     let rows = app.tuning.policy_rows().len();
     // A blank line separates it from the settings.
     let top = if rows == 0 { area.y } else { area.y + 1 };
@@ -50,20 +50,21 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if top >= area.bottom() {
         return;
     }
-    let (does, rule) = policy_description(step);
+    let (does, rule) = policy_description(policy);
     let muted = theme.style(Role::Muted);
     let spans = [vec![Span::styled(does, theme.style(Role::Text))], vec![Span::styled(rule, muted)]];
     put_facts(buf, (area.x + 3, top), end, &spans);
     if top + 1 < area.bottom() {
-        effect(app, theme, step, (area.x + 3, top + 1), end, buf);
+        effect(app, theme, policy, (area.x + 3, top + 1), end, buf);
     }
 }
 
-fn effect(app: &App, theme: &Theme, step: Policy, at: (u16, u16), end: u16, buf: &mut Buffer) {
+fn effect(app: &App, theme: &Theme, policy: Policy, at: (u16, u16), end: u16, buf: &mut Buffer) {
     let muted = theme.style(Role::Muted);
-    let told = app.plan.as_ref().and_then(|plan| plan.effects.iter().find(|effect| effect.policy == step));
-    let Some(effect) = told else {
-        let words = match app.tuning.is_policy_on(step) {
+    let reported =
+        app.plan.as_ref().and_then(|plan| plan.effects.iter().find(|effect| effect.policy == policy));
+    let Some(effect) = reported else {
+        let words = match app.tuning.is_policy_on(policy) {
             true if app.details_failed => "The texts it looks at cannot be read.",
             true => "The texts it looks at are being read.",
             false => "Switched off.",

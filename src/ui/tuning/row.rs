@@ -164,8 +164,7 @@ impl SettingLine<'_> {
         let room = end.saturating_sub(from + MEANING_WIDTH + was_width);
         let origin_fits = was.is_none() || spans_width(&origin) <= room;
         let origin_at = if origin_fits { put_right(buf, y, from, end, &origin) } else { end + 2 };
-        let words =
-            app.displayed_session().map(|inspection| meaning(app, inspection, at)).unwrap_or_default();
+        let words = app.displayed_session().map(|session| meaning(app, session, at)).unwrap_or_default();
         let meaning_end = if was.is_some() { from + MEANING_WIDTH } else { origin_at }.min(origin_at);
         let role = if at == app.tuning.cursor { Role::Text } else { Role::Muted };
         let room = usize::from(meaning_end.saturating_sub(from + 2));

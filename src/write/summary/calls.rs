@@ -36,21 +36,21 @@ pub struct SummaryCalls {
 impl SummaryCalls {
     /// Tells them: everything that would be summarised is read. Or why the gateway would make none.
     pub fn predict(
-        inspection: &LoadedSession,
-        asked: &SummaryCallsRequest,
+        session: &LoadedSession,
+        requested: &SummaryCallsRequest,
         summary: SummarySettings,
         now_ms: f64,
     ) -> Result<Self, String> {
-        let compactable = PreparedCompaction::new(inspection, asked.compaction, summary, None, now_ms);
+        let compactable = PreparedCompaction::new(session, requested.compaction, summary, None, now_ms);
         let job = compactable.map_err(|error| error.to_string())?.job;
-        let told =
-            predict_calls(&job, asked.summary_tokens as f64).map_err(|why| describe_no_summary(&why))?;
+        let reported =
+            predict_calls(&job, requested.summary_tokens as f64).map_err(|why| describe_no_summary(&why))?;
         Ok(Self {
-            calls: told.calls.len() as u64,
-            input_tokens: told.input_tokens(),
-            largest_input: told.calls.iter().map(|call| call.input_tokens).max().unwrap_or(0),
-            output_tokens: told.output_tokens(),
-            cost: inspection.price.as_ref().map(|price| told.cost(price)),
+            calls: reported.calls.len() as u64,
+            input_tokens: reported.input_tokens(),
+            largest_input: reported.calls.iter().map(|call| call.input_tokens).max().unwrap_or(0),
+            output_tokens: reported.output_tokens(),
+            cost: session.price.as_ref().map(|price| reported.cost(price)),
         })
     }
 }
@@ -70,30 +70,30 @@ mod tests {
         let mut session = loaded_session(&transcript(&entries), 200_000.0);
         session.price = Some(Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 });
         let compaction = CompactionSettings { keep_recent_tokens, ..CompactionSettings::default() };
-        let asked = SummaryCallsRequest { epoch: session.epoch, compaction, summary_tokens: 500 };
+        let requested = SummaryCallsRequest { epoch: session.epoch, compaction, summary_tokens: 500 };
         SummaryCalls::predict(
             &session,
-            &asked,
+            &requested,
             SummarySettings::from_config(Ruleset::V2026_3_2.rules(), &Value::Null),
             0.0,
         )
     }
 
     #[test]
-    fn one_call_summarises_what_stands_before_the_cut() {
+    fn one_call_summarises_what_precedes_the_cut() {
         // An answer has 1 000 tokens and its question one: the last turn is kept.
-        let told = told(6, 1_001.0).expect("calls");
-        assert_eq!((told.calls, told.output_tokens), (1, 500));
-        assert!(told.input_tokens > 4_000 && told.largest_input == told.input_tokens);
-        let cost = (told.input_tokens as f64 * 6.25 + 500.0 * 25.0) / 1e6;
-        assert_eq!(told.cost, Some(cost));
+        let reported = told(6, 1_001.0).expect("calls");
+        assert_eq!((reported.calls, reported.output_tokens), (1, 500));
+        assert!(reported.input_tokens > 4_000 && reported.largest_input == reported.input_tokens);
+        let cost = (reported.input_tokens as f64 * 6.25 + 500.0 * 25.0) / 1e6;
+        assert_eq!(reported.cost, Some(cost));
     }
 
     #[test]
     fn a_turn_that_the_cut_splits_takes_a_call_of_its_own() {
-        let told = told(6, 1_500.0).expect("calls");
-        assert_eq!((told.calls, told.output_tokens), (2, 1_000));
-        assert!(told.largest_input < told.input_tokens);
+        let reported = told(6, 1_500.0).expect("calls");
+        assert_eq!((reported.calls, reported.output_tokens), (2, 1_000));
+        assert!(reported.largest_input < reported.input_tokens);
     }
 
     #[test]

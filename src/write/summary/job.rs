@@ -33,18 +33,18 @@ struct SummaryScope {
 
 impl SummaryScope {
     /// That of a plan; none where it compacts nothing.
-    fn from_plan(inspection: &LoadedSession, plan: &Plan) -> Option<Self> {
+    fn from_plan(loaded: &LoadedSession, plan: &Plan) -> Option<Self> {
         let preparation = plan.compaction.as_ref()?;
-        let branch = &inspection.details.as_ref()?.branch;
+        let branch = &loaded.details.as_ref()?.branch;
         let from = preparation.previous_compaction.unwrap_or(preparation.start);
         let part = branch.get(from..preparation.cut.first_kept)?;
         let first_kept = preparation.first_kept;
         Some(Self {
-            session: inspection.item.key.clone(),
-            ruleset: inspection.ruleset.id,
+            session: loaded.item.key.clone(),
+            ruleset: loaded.ruleset.id,
             entries: part.iter().map(|entry| entry.entry).collect(),
             turn_start: preparation.cut.turn_start,
-            first_kept: (inspection.index.display_id(first_kept), inspection.index.entry(first_kept).offset),
+            first_kept: (loaded.index.display_id(first_kept), loaded.index.entry(first_kept).offset),
         })
     }
 }
@@ -65,14 +65,14 @@ pub struct SummaryResult {
 
 impl SummaryResult {
     /// Whether it stands for what this plan summarises.
-    pub fn matches_plan(&self, inspection: &LoadedSession, plan: &Plan) -> bool {
-        SummaryScope::from_plan(inspection, plan).is_some_and(|cut| cut == self.scope)
+    pub fn matches_plan(&self, session: &LoadedSession, plan: &Plan) -> bool {
+        SummaryScope::from_plan(session, plan).is_some_and(|cut| cut == self.scope)
     }
 
     /// The plan with this summary's length in the place of the assumed one. Fails where planning does.
-    pub fn apply_to(&self, inspection: &LoadedSession, plan: &Plan) -> Result<Plan, PlanError> {
+    pub fn apply_to(&self, session: &LoadedSession, plan: &Plan) -> Result<Plan, PlanError> {
         let settings = PolicySettings { summary_tokens: self.summary.tokens(), ..plan.settings.clone() };
-        inspection.plan(&settings, plan.gate)
+        session.plan(&settings, plan.gate)
     }
 
     /// Whether an answer ended at its limit, so that the summary may lack its end.
@@ -119,15 +119,14 @@ pub struct SummaryJob {
 impl SummaryJob {
     /// Reads what the plan summarises. `now_ms` is when missing results are invented (compaction 6.3).
     pub fn new(
-        inspection: &LoadedSession,
+        session: &LoadedSession,
         plan: &Plan,
         settings: SummarySettings,
         (writer, summarizer): (SummaryWriter, Box<dyn Summarizer>),
         now_ms: f64,
     ) -> Result<Self, SummaryJobError> {
-        let cut = SummaryScope::from_plan(inspection, plan).ok_or(SummaryJobError::NoCompaction)?;
-        let compactable =
-            PreparedCompaction::new(inspection, plan.settings.compaction, settings, None, now_ms)?;
+        let cut = SummaryScope::from_plan(session, plan).ok_or(SummaryJobError::NoCompaction)?;
+        let compactable = PreparedCompaction::new(session, plan.settings.compaction, settings, None, now_ms)?;
         let assumed_tokens = plan.settings.summary_tokens as f64;
         Ok(Self { compactable, writer, summarizer, assumed_tokens, scope: cut })
     }
@@ -145,26 +144,28 @@ impl SummaryJob {
         };
         let chosen = build_summarizer(summarizer.kind, summarizer, env)?;
         check_writable(request)?;
-        let inspection = request.session;
-        let settings = SummarySettings::from_config(inspection.ruleset.id.rules(), config);
+        let session = request.session;
+        let settings = SummarySettings::from_config(session.ruleset.id.rules(), config);
         let writer = SummaryWriter::from_config(summarizer.kind, summarizer);
-        Self::new(inspection, plan, settings, (writer, chosen), request.now_ms as f64)
+        Self::new(session, plan, settings, (writer, chosen), request.now_ms as f64)
     }
 
     /// What it would take. No call is made.
     pub fn estimate(&self) -> Result<SummaryEstimate, SummaryJobError> {
         let job = &self.compactable.job;
         let window = if self.summarizer.accepts_any_length() { f64::INFINITY } else { job.window };
-        let told =
+        let reported =
             predict_calls_within(job, window, self.assumed_tokens).map_err(SummaryJobError::NoSummary)?;
-        let tokens =
-            told.calls.iter().map(|call| CallTokens { input: call.input_tokens, output: call.output_tokens });
+        let tokens = reported
+            .calls
+            .iter()
+            .map(|call| CallTokens { input: call.input_tokens, output: call.output_tokens });
         Ok(SummaryEstimate {
             cost: self.writer.cost(tokens),
             writer: self.writer.clone(),
-            calls: told.calls.len(),
-            input_tokens: told.input_tokens(),
-            output_tokens: told.output_tokens(),
+            calls: reported.calls.len(),
+            input_tokens: reported.input_tokens(),
+            output_tokens: reported.output_tokens(),
         })
     }
 

@@ -10,13 +10,11 @@ fn opened(entries: &[String]) -> LoadedSession {
     loaded_session(&transcript(entries), 200_000.0).load_details().expect("reads")
 }
 
-fn planned(inspection: &LoadedSession, keep: f64) -> Plan {
-    let mut settings = PolicySettings {
-        enabled: PolicySet::of(&[Policy::Compact]),
-        ..inspection.configured_settings.clone()
-    };
+fn planned(session: &LoadedSession, keep: f64) -> Plan {
+    let mut settings =
+        PolicySettings { enabled: PolicySet::of(&[Policy::Compact]), ..session.configured_settings.clone() };
     settings.compaction.keep_recent_tokens = keep;
-    inspection.plan(&settings, Gate::Off).expect("plans")
+    session.plan(&settings, Gate::Off).expect("plans")
 }
 
 fn history() -> Vec<String> {
@@ -28,28 +26,22 @@ fn history() -> Vec<String> {
     ]
 }
 
-fn making(inspection: &LoadedSession, plan: &Plan) -> Result<SummaryJob, SummaryJobError> {
-    let settings = SummarySettings::from_config(inspection.ruleset.id.rules(), &crate::js::Value::Null);
-    SummaryJob::new(
-        inspection,
-        plan,
-        settings,
-        (SummaryWriter::default(), Box::new(ExtractiveSummarizer)),
-        0.0,
-    )
+fn making(session: &LoadedSession, plan: &Plan) -> Result<SummaryJob, SummaryJobError> {
+    let settings = SummarySettings::from_config(session.ruleset.id.rules(), &crate::js::Value::Null);
+    SummaryJob::new(session, plan, settings, (SummaryWriter::default(), Box::new(ExtractiveSummarizer)), 0.0)
 }
 
-fn made(inspection: &LoadedSession, plan: &Plan) -> SummaryResult {
-    let making = making(inspection, plan).expect("something to summarise");
+fn made(session: &LoadedSession, plan: &Plan) -> SummaryResult {
+    let making = making(session, plan).expect("something to summarise");
     making.run(&CancelToken::new(), &mut |_| ()).expect("a summary")
 }
 
 #[test]
 fn the_plan_counts_the_summary_that_was_made_and_nothing_else_differs() {
-    let inspection = opened(&history());
-    let assumed = planned(&inspection, 2.0);
-    let made = made(&inspection, &assumed);
-    let plan = made.apply_to(&inspection, &assumed).expect("plans");
+    let session = opened(&history());
+    let assumed = planned(&session, 2.0);
+    let made = made(&session, &assumed);
+    let plan = made.apply_to(&session, &assumed).expect("plans");
     assert_eq!((plan.compaction, plan.fates()), (assumed.compaction, assumed.fates()));
     assert_eq!(plan.total_after(), assumed.tokens_with_summary(Some(&made.summary), assumed.total_after()));
     assert_eq!(plan.tokens_with_summary(Some(&made.summary), plan.total_after()), plan.total_after());
@@ -58,11 +50,11 @@ fn the_plan_counts_the_summary_that_was_made_and_nothing_else_differs() {
 
 #[test]
 fn a_summary_holds_until_the_cut_changes() {
-    let inspection = opened(&history());
-    let plan = planned(&inspection, 2.0);
-    let made = made(&inspection, &plan);
-    assert!(made.matches_plan(&inspection, &plan));
-    assert!(!made.matches_plan(&inspection, &planned(&inspection, 7.0)), "another cut");
+    let session = opened(&history());
+    let plan = planned(&session, 2.0);
+    let made = made(&session, &plan);
+    assert!(made.matches_plan(&session, &plan));
+    assert!(!made.matches_plan(&session, &planned(&session, 7.0)), "another cut");
     // The session went on, and the cut stands where it stood.
     let grown = opened(&[history(), vec![user("x")]].concat());
     assert!(made.matches_plan(&grown, &planned(&grown, 3.0)));
@@ -72,12 +64,12 @@ fn a_summary_holds_until_the_cut_changes() {
 }
 
 #[test]
-fn what_there_is_nothing_of_to_summarise_is_told() {
-    let inspection = opened(&history());
+fn what_there_is_nothing_of_to_summarise_is_reported() {
+    let session = opened(&history());
     let settings =
-        PolicySettings { enabled: PolicySet::of(&[Policy::Prune]), ..inspection.configured_settings.clone() };
-    let plan = inspection.plan(&settings, Gate::Off).expect("plans");
-    assert!(matches!(making(&inspection, &plan), Err(SummaryJobError::NoCompaction)));
+        PolicySettings { enabled: PolicySet::of(&[Policy::Prune]), ..session.configured_settings.clone() };
+    let plan = session.plan(&settings, Gate::Off).expect("plans");
+    assert!(matches!(making(&session, &plan), Err(SummaryJobError::NoCompaction)));
 }
 
 #[test]
@@ -90,17 +82,17 @@ fn offline_costs_nothing_and_a_program_costs_what_nobody_knows() {
     let price = catalog::find("", "gpt-5").expect("a price").price;
     assert_eq!(writer(SummarizerKind::Http, "gpt-5").cost(tokens), Some(price.input));
     assert_eq!(writer(SummarizerKind::Http, "gpt-5").label(), "http gpt-5");
-    let inspection = opened(&history());
-    let offer = making(&inspection, &planned(&inspection, 2.0)).expect("reads").estimate().expect("calls");
+    let session = opened(&history());
+    let offer = making(&session, &planned(&session, 2.0)).expect("reads").estimate().expect("calls");
     assert_eq!((offer.calls, offer.cost), (1, Some(0.0)));
     assert!(offer.input_tokens > 0);
 }
 
 #[test]
 fn what_the_safeguard_makes_is_stored_as_an_extensions() {
-    let inspection = opened(&history());
-    let plan = planned(&inspection, 2.0);
-    let mut making = making(&inspection, &plan).expect("something to summarise");
+    let session = opened(&history());
+    let plan = planned(&session, 2.0);
+    let mut making = making(&session, &plan).expect("something to summarise");
     for (mode, from_hook) in [(SummaryMode::Default, false), (SummaryMode::Safeguard, true)] {
         making.compactable.job.mode = mode;
         let made = making.run(&CancelToken::new(), &mut |_| ()).expect("a summary");
@@ -110,10 +102,10 @@ fn what_the_safeguard_makes_is_stored_as_an_extensions() {
 
 #[test]
 fn a_cancelled_summary_is_none() {
-    let inspection = opened(&history());
+    let session = opened(&history());
     let cancel = CancelToken::new();
     cancel.cancel();
-    let making = making(&inspection, &planned(&inspection, 2.0)).expect("something to summarise");
+    let making = making(&session, &planned(&session, 2.0)).expect("something to summarise");
     let error = making.run(&cancel, &mut |_| ()).expect_err("cancelled");
     assert_eq!(error.to_string(), "cancelled; nothing was changed");
 }

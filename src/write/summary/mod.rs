@@ -90,19 +90,19 @@ impl PreparedCompaction {
     /// Prepares a compaction of the leaf looked at. `settings` is reserve and keep; `now_ms` is when missing results would
     /// be invented (compaction 6.3). The workspace rules are read from the folder that the transcript names.
     pub fn new(
-        inspection: &LoadedSession,
+        session: &LoadedSession,
         settings: CompactionSettings,
         summary: SummarySettings,
         instructions: Option<&str>,
         now_ms: f64,
     ) -> Result<Self, NotCompactable> {
-        let read = |ix: EntryIx| body::read_entry(&inspection.source, &inspection.index, ix);
-        let path = inspection.tree.branch(&inspection.index, &inspection.leaf);
-        let path = entries_since_reset(&inspection.index, &inspection.tree, &path);
-        let branch = branch_entries_for_runtime(&inspection.index, &path, read)?;
-        let prepared = prepare(inspection, &branch, settings.keep_recent_tokens)?;
+        let read = |ix: EntryIx| body::read_entry(&session.source, &session.index, ix);
+        let path = session.tree.branch(&session.index, &session.leaf);
+        let path = entries_since_reset(&session.index, &session.tree, &path);
+        let branch = branch_entries_for_runtime(&session.index, &path, read)?;
+        let prepared = prepare(session, &branch, settings.keep_recent_tokens)?;
         let preparation = prepared.ok_or_else(|| not_compactable_reason(&branch))?;
-        let workspace = inspection.index.header.as_ref().and_then(|header| header.cwd.as_deref());
+        let workspace = session.index.header.as_ref().and_then(|header| header.cwd.as_deref());
         let rules = match (summary.mode, workspace) {
             (SummaryMode::Safeguard, Some(folder)) => workspace_rules(Path::new(folder)),
             _ => JsString::new(),
@@ -110,7 +110,7 @@ impl PreparedCompaction {
         let job = SummarySpec {
             texts: preparation.read_texts(&branch, read)?,
             mode: summary.mode,
-            window: inspection.window.tokens,
+            window: session.window.tokens,
             history_share: summary.history_share,
             reserve_tokens: settings.reserve_tokens,
             tokens_before: preparation.tokens_before,
@@ -131,12 +131,12 @@ impl PreparedCompaction {
 
 /// Where the branch is cut by the rules that the session is read by.
 fn prepare(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     branch: &[BranchEntry],
     keep_tokens: f64,
 ) -> Result<Option<Preparation>, NotCompactable> {
-    let LoadedSession { source, index, context, .. } = inspection;
-    let rules = inspection.ruleset.id.rules();
+    let LoadedSession { source, index, context, .. } = session;
+    let rules = session.ruleset.id.rules();
     let before = PreviousCompaction::read(index, branch, |ix| body::read_entry(source, index, ix))?;
     let mut tokens = HashMap::new();
     for message in context.messages.iter().filter(|_| rules.estimate != Estimate::Units) {

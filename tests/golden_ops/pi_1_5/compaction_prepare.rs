@@ -32,8 +32,8 @@ pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
     let Some(preparation) = compacting.prepare(Ruleset::for_pi(index.pi_release).rules(), keep)? else {
         return Ok(object([("prepared", Value::Bool(false))]));
     };
-    let material = preparation.read_texts(&branch, read).expect("bodies");
-    let lists = material.files.to_lists();
+    let inputs = preparation.read_texts(&branch, read).expect("bodies");
+    let lists = inputs.files.to_lists();
     let first_kept = session.index.entry(preparation.first_kept).id;
     let text = |messages: &[Value]| {
         or_throws(conversation_text_for(session.index.pi_release, messages).map(|text| described(&text)))
@@ -43,22 +43,22 @@ pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
         ("firstKeptEntryId", first_kept.map_or(Value::Null, |id| session.index.ids.value(id))),
         ("isSplitTurn", Value::Bool(preparation.is_split_turn())),
         ("tokensBefore", number(preparation.tokens_before)),
-        ("previousSummary", material.previous_summary.clone().unwrap_or(Value::Null)),
-        ("messagesToSummarize", session.list(&material.history)),
-        ("turnPrefixMessages", session.list(&material.turn_prefix)),
+        ("previousSummary", inputs.previous_summary.clone().unwrap_or(Value::Null)),
+        ("messagesToSummarize", session.list(&inputs.history)),
+        ("turnPrefixMessages", session.list(&inputs.turn_prefix)),
         (
             "fileOps",
             object([
-                ("read", Value::Array(material.files.read().to_vec())),
-                ("written", Value::Array(material.files.written().to_vec())),
-                ("edited", Value::Array(material.files.edited().to_vec())),
+                ("read", Value::Array(inputs.files.read().to_vec())),
+                ("written", Value::Array(inputs.files.written().to_vec())),
+                ("edited", Value::Array(inputs.files.edited().to_vec())),
             ]),
         ),
         ("readFiles", Value::Array(lists.read.clone())),
         ("modifiedFiles", Value::Array(lists.modified.clone())),
         ("fileSection", Value::String(lists.section())),
-        ("historyText", text(&material.history)),
-        ("turnPrefixText", text(&material.turn_prefix)),
+        ("historyText", text(&inputs.history)),
+        ("turnPrefixText", text(&inputs.turn_prefix)),
     ]);
     if let Some(summary) = session.setting("summary").and_then(Value::as_str).cloned() {
         result.set("after", or_throws(following(&mut session, &preparation, &summary, lists)));

@@ -79,8 +79,8 @@ impl Released {
         gate: Gate,
     ) -> Result<Plan, PlanError> {
         let settings = PolicySettings { enabled: PolicySet::of(&[step]), ..settings.clone() };
-        let asked = self.session.setting("dropThinking").and_then(Value::as_bool).unwrap_or(false);
-        let drops = asked && self.rules().prune_size.signatures;
+        let requested = self.session.setting("dropThinking").and_then(Value::as_bool).unwrap_or(false);
+        let drops = requested && self.rules().prune_size.signatures;
         Plan::new(&PlanInput {
             index: &self.session.index,
             context: self.context(),

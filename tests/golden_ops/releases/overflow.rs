@@ -14,9 +14,9 @@ pub(super) fn answer(ruleset: Ruleset, case: &Value, root: &Path) -> Result<Valu
     let texts = case.get("settings").and_then(|settings| settings.get("errorMessages")?.as_array());
     if let Some(texts) = texts {
         let judged = |text: &JsString| {
-            let said = detect(&text.to_string_lossy(), ruleset.id());
-            let mut judged = gateways_view(said);
-            judged.set("pi", Value::Bool(said.in_run));
+            let details = detect(&text.to_string_lossy(), ruleset.id());
+            let mut judged = gateways_view(details);
+            judged.set("pi", Value::Bool(details.in_run));
             Value::Object(judged)
         };
         let texts = texts.iter().filter_map(Value::as_str);
@@ -28,12 +28,12 @@ pub(super) fn answer(ruleset: Ruleset, case: &Value, root: &Path) -> Result<Valu
     Ok(Value::Object(result))
 }
 
-fn gateways_view(said: Detection) -> Object {
+fn gateways_view(details: Detection) -> Object {
     Object::from([
-        ("overflow", said.overflow),
-        ("likely", said.likely),
-        ("compactionFailure", said.compaction_failure),
-        ("rateLimit", said.rate_limit),
+        ("overflow", details.overflow),
+        ("likely", details.likely),
+        ("compactionFailure", details.compaction_failure),
+        ("rateLimit", details.rate_limit),
     ])
 }
 

@@ -18,7 +18,7 @@ use super::{Released, number};
 pub(super) fn answer(session: &Released) -> Value {
     let rules = session.rules();
     let settings = effective_settings_under(rules, session.session.setting("contextPruning"));
-    let asked = session.session.setting("gate");
+    let requested = session.session.setting("gate");
     let mut result = Object::default();
     result.set("effective", settings.as_ref().map_or(Value::Null, effective));
     let sizes = |messages: &[Value]| {
@@ -26,13 +26,13 @@ pub(super) fn answer(session: &Released) -> Value {
     };
     let before = sizes(&session.messages);
     result.set("before", or_throws(before.map(number)));
-    let gate = match (asked, &settings) {
-        (Some(asked), settings) => decided(session, asked, settings.as_ref()),
+    let gate = match (requested, &settings) {
+        (Some(requested), settings) => decided(session, requested, settings.as_ref()),
         (None, Some(_)) => Gate::Open { idle_ms: 0.0 },
         (None, None) => Gate::Off,
     };
-    let active = asked.is_some() && !matches!(gate, Gate::Off | Gate::NotEligible | Gate::NoPruner);
-    if asked.is_some() {
+    let active = requested.is_some() && !matches!(gate, Gate::Off | Gate::NotEligible | Gate::NoPruner);
+    if requested.is_some() {
         result.set("active", Value::Bool(active));
     } else if let Some(settings) = &settings {
         result.set("prunable", prunable(session, settings));
@@ -61,8 +61,8 @@ pub(super) fn answer(session: &Released) -> Value {
     Value::Object(result)
 }
 
-fn decided(session: &Released, asked: &Value, settings: Option<&PruneSettings>) -> Gate {
-    let (provider, model, api) = route(asked);
+fn decided(session: &Released, requested: &Value, settings: Option<&PruneSettings>) -> Gate {
+    let (provider, model, api) = route(requested);
     let route = ModelRoute { api, base_url: None };
     let eligible = is_eligible_under(session.rules(), &provider, &model, &route);
     let inner = &session.session;
@@ -71,15 +71,15 @@ fn decided(session: &Released, asked: &Value, settings: Option<&PruneSettings>) 
     gate_under(session.rules(), settings, eligible, touch, inner.now_ms())
 }
 
-fn route(asked: &Value) -> (String, String, Option<String>) {
-    let text = |key: &str| asked.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy);
+fn route(requested: &Value) -> (String, String, Option<String>) {
+    let text = |key: &str| requested.get(key).and_then(Value::as_str).map(js::JsString::to_string_lossy);
     (text("provider").unwrap_or_default(), text("modelId").unwrap_or_default(), text("modelApi"))
 }
 
 /// Tokens: the override where it counts, else the model's window; behind a gate the resolved one.
 fn window(session: &Released) -> f64 {
-    if let Some(asked) = session.session.setting("gate") {
-        let (provider, model, _) = route(asked);
+    if let Some(requested) = session.session.setting("gate") {
+        let (provider, model, _) = route(requested);
         let own = ModelWindow { tokens: None, window: session.number("contextWindow") };
         let config = session.session.setting("cfg");
         return resolve_window_under(session.rules(), config, (&provider, &model), own, DEFAULT_WINDOW)
@@ -100,12 +100,12 @@ fn prunable(session: &Released, settings: &PruneSettings) -> Value {
     let results = session.context().messages.iter().filter(|message| message.size.role == Role::ToolResult);
     for message in results {
         let name = session.session.index.values.value(message.size.tool_name);
-        let told = if session.rules().filter_needs_name {
+        let reported = if session.rules().filter_needs_name {
             filter.is_prunable_strict(name)
         } else {
             Ok(filter.is_prunable(name))
         };
-        names.insert(js::to_text(name), or_throws(told.map(Value::Bool)));
+        names.insert(js::to_text(name), or_throws(reported.map(Value::Bool)));
     }
     Value::Object(names)
 }

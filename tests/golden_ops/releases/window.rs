@@ -25,7 +25,7 @@ pub(super) fn answer(rules: &Rules, case: &Value) -> Value {
         ResultLimit::None => Value::Null,
         _ => number(max_result_chars_under(rules, info.tokens)),
     };
-    let mut told =
+    let mut reported =
         Object::from([("tokens", number(info.tokens)), ("source", Value::from(info.source.name()))]);
     let mut guard = Object::from([
         ("tokens", number(tokens)),
@@ -37,9 +37,13 @@ pub(super) fn answer(rules: &Rules, case: &Value) -> Value {
         guard.set("hardMinTokens", number(verdict.minimum));
         guard.set("warnBelowTokens", number(verdict.warn_below));
         if info.model_tokens != info.tokens {
-            told.set("referenceTokens", number(info.model_tokens));
+            reported.set("referenceTokens", number(info.model_tokens));
             guard.set("referenceTokens", number(info.model_tokens));
         }
     }
-    object([("info", Value::Object(told)), ("guard", Value::Object(guard)), ("maxToolResultChars", limit)])
+    object([
+        ("info", Value::Object(reported)),
+        ("guard", Value::Object(guard)),
+        ("maxToolResultChars", limit),
+    ])
 }

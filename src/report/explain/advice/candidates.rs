@@ -167,9 +167,9 @@ impl SearchSpace<'_> {
 
     fn turns(&self) -> Candidate {
         let path = self.session.context.path.iter();
-        let asked = path.filter(|ix| self.session.index.entry(**ix).role() == Some(Role::User)).count();
+        let requested = path.filter(|ix| self.session.index.entry(**ix).role() == Some(Role::User)).count();
         let now = self.session.configured_settings.history_limit;
-        let most = if now > 0.0 { now as usize } else { asked };
+        let most = if now > 0.0 { now as usize } else { requested };
         self.candidate(
             "historyLimit",
             TURN_LIMITS.iter().filter(|turns| **turns < most).map(|turns| Value::from(*turns as f64)),
@@ -216,22 +216,22 @@ impl SearchSpace<'_> {
 }
 
 /// A change as it is shown and written.
-pub(super) fn describe_change(inspection: &LoadedSession, change: &SettingChange) -> super::AdvisedChange {
-    let row = inspection.setting_rows.iter().find(|row| row.key() == change.key);
+pub(super) fn describe_change(session: &LoadedSession, change: &SettingChange) -> super::AdvisedChange {
+    let row = session.setting_rows.iter().find(|row| row.key() == change.key);
     let unit = row.and_then(|row| row.setting.control.unit());
     let (file, path): (Option<PathBuf>, String) = match row.map(|row| &row.owner) {
         Some(SettingOwner::Gateway(path)) => (None, path.clone()),
         Some(SettingOwner::Runtime { file, path, .. }) => (Some(file.clone()), path.clone()),
-        _ => config_path(inspection, &change.key),
+        _ => config_path(session, &change.key),
     };
     let is_mode = row.is_some_and(|row| row.policy == Policy::Prune && row.setting.key == "mode");
     let was = match row {
         Some(_) if is_mode => "off".to_owned(),
-        Some(row) if row.key() == "historyLimit" && inspection.configured_settings.history_limit <= 0.0 => {
+        Some(row) if row.key() == "historyLimit" && session.configured_settings.history_limit <= 0.0 => {
             "off".to_owned()
         }
         Some(row) => input_text(unit, &row.setting.value),
-        None => input_text(None, &Value::from(current_value(inspection, &change.key))),
+        None => input_text(None, &Value::from(current_value(session, &change.key))),
     };
     let ttl = (unit == Some(Unit::Milliseconds))
         .then(|| change.value.as_str().and_then(crate::gateway::duration::parse_duration_ms))

@@ -46,13 +46,13 @@ pub(in crate::report::explain) fn search_advice(case: &Case<'_>, verdict: Option
     let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         return SearchResult::default();
     };
-    let ground = SearchSpace {
+    let space = SearchSpace {
         session: &rehearsal.session,
         failure,
         has_engine_plugin: engine::engine_plugin(case).is_some(),
         can_prune: rehearsal.can_prune(),
     };
-    let candidates = ground.candidates();
+    let candidates = space.candidates();
     let believable = ReplayFidelity::check(rehearsal);
     let turn = case.tokens_to_continue();
     let room = failure.limit.saturating_sub(turn);

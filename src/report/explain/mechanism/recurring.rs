@@ -44,10 +44,10 @@ const DAYS_AND_MONTHS: [&str; 19] = [
 const MAX_MESSAGES: usize = 400;
 
 pub(super) fn detect_recurring(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
-    let asked = case.user_messages();
+    let requested = case.user_messages();
     let mut by_text: HashMap<String, Vec<EntryIx>> = HashMap::new();
-    let compared = asked.len().min(MAX_MESSAGES);
-    for ix in asked.into_iter().rev().take(MAX_MESSAGES) {
+    let compared = requested.len().min(MAX_MESSAGES);
+    for ix in requested.into_iter().rev().take(MAX_MESSAGES) {
         let text = message_text(case, ix).map(|text| normalise(&text)).unwrap_or_default();
         if text.len() >= MIN_LETTERS {
             by_text.entry(text).or_default().push(ix);
@@ -109,9 +109,9 @@ mod tests {
         let one = normalise("[cron:4 digest] Summarise the night. Time: 2026-03-01 07:00");
         assert_eq!(one, normalise("[cron:4 digest] Summarise the night. Time: 2026-03-02 07:00"));
         assert_ne!(one, normalise("[cron:4 digest] Summarise the day. Time: 2026-03-02 07:00"));
-        let spoken =
+        let sent_sizes =
             |day: &str| normalise(&format!("Check the mail.\nCurrent time: {day} 6, 2026 — 07:13 AM (UTC)"));
-        assert_eq!(spoken("Friday, March"), spoken("Monday, April"));
+        assert_eq!(sent_sizes("Friday, March"), sent_sizes("Monday, April"));
         assert_ne!(normalise("and what about part 3 of it"), normalise("and what about part 4 of it"));
     }
 }

@@ -40,8 +40,8 @@ const ASKS: [(&str, &str); 7] = [
 
 pub(in super::super) fn sessions() -> Vec<DemoSession> {
     let mut s = TranscriptWriter::begin("llvm notes", &GPT, &RESEARCH, at(16, 20) - DAY);
-    for (round, (asked, answer)) in ASKS.iter().enumerate() {
-        s.user(asked);
+    for (round, (requested, answer)) in ASKS.iter().enumerate() {
+        s.user(requested);
         let size = s.rng.range(9_000, 14_000) as usize;
         let title = format!("LLVM notes, chapter {}", round + 3);
         let body = web::page(&mut s.rng, &title, size);

@@ -90,8 +90,8 @@ fn work(s: &mut TranscriptWriter, step: char) -> ToolUse {
 
 pub(in super::super) fn sessions() -> Vec<DemoSession> {
     let mut s = TranscriptWriter::begin("slack infra", &OPUS, &FULL, at(12, 4));
-    for (who, asked, steps, answer) in TURNS {
-        let text = shared_chat_message(&mut s, TITLE, who, asked);
+    for (who, requested, steps, answer) in TURNS {
+        let text = shared_chat_message(&mut s, TITLE, who, requested);
         s.user(&text);
         for step in steps.chars() {
             let tool = work(&mut s, step);

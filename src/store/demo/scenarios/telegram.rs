@@ -163,8 +163,8 @@ fn sight(s: &mut TranscriptWriter, url: &str, title: &str, size: usize) -> ToolU
     browser(s, url, &snapshot)
 }
 
-fn run(s: &mut TranscriptWriter, (asked, steps, answer): Run) {
-    s.user(asked);
+fn run(s: &mut TranscriptWriter, (requested, steps, answer): Run) {
+    s.user(requested);
     for (at, step) in steps.chars().enumerate() {
         let size = s.rng.range(160, 900) as usize;
         let words = thought::aloud(&mut s.rng, size);

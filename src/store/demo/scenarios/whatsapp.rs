@@ -51,8 +51,8 @@ pub(in super::super) fn sessions() -> Vec<DemoSession> {
         s.now_ms = at(7, 10) - day * DAY;
         for (who, text, answer) in TALK {
             let extra = chinese::remark(&mut s.rng);
-            let asked = shared_chat_message(&mut s, TITLE, who, &format!("{text}。{extra}"));
-            s.user(&asked);
+            let requested = shared_chat_message(&mut s, TITLE, who, &format!("{text}。{extra}"));
+            s.user(&requested);
             s.answer(answer);
             s.wait_s(1_900);
         }
