@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::policy::edit::Edit;
-use crate::policy::message_list::FullChange;
+use crate::policy::planned_message::FullChange;
 
 /// Changes kept per message. Limits may move from call to call, and an old limit never returns.
 const MAX_CHANGES: usize = 4;

@@ -5,7 +5,8 @@ use crate::context::tokens::weighted::{GUARD_WEIGHT, weighted_length};
 use crate::gateway::ruleset::Notice;
 use crate::js::{self, JsString, Value};
 use crate::policy::truncate::MIN_KEEP_CHARS;
-use crate::policy::truncate::v2026_9::{WeightedCutOptions, truncated_result, truncated_text, with_content};
+use crate::policy::truncate::replaced_content::with_content;
+use crate::policy::truncate::v2026_9::{WeightedCutOptions, truncated_result, truncated_text};
 
 /// Smallest limit of one result, in weighted chars.
 const MIN_CHARS: f64 = 1024.0;

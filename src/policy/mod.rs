@@ -16,6 +16,7 @@ pub mod media_2026_9;
 pub mod memory_flush;
 pub mod message_list;
 pub mod overflow;
+pub mod planned_message;
 pub mod policy_set;
 pub mod predict;
 pub mod preflight;

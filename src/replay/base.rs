@@ -13,7 +13,7 @@ use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::{FeatureLookup, MessageList, PlannedMessage};
 use crate::policy::repair::{MissingResult, PairingShape, PlacedMessage, pair, pair_list, repair_list};
 use crate::replay::ReplaySession;
-use crate::replay::context_edits::{is_context_edit, runtime_size};
+use crate::replay::entry_reading::{is_context_edit, runtime_size};
 use crate::replay::fixed_point::fixed_point;
 use crate::store::entry::{EntryKind, MessageSize, Role};
 

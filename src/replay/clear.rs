@@ -5,97 +5,12 @@
 use std::ops::Range;
 
 use crate::ids::EntryIx;
-use crate::policy::clear_tool_uses::{CallDigest, ClearSettings, ClearedBy, MessageDigest, clearable_count};
-use crate::policy::edit::Edit;
-use crate::policy::features::ContentFeatures;
-use crate::policy::{Policy, PolicySettings};
-use crate::replay::ReplaySession;
-use crate::replay::base::ReplayBase;
-use crate::replay::edit_digest::EditDigest;
-use crate::replay::edits::GuardRange;
-use crate::replay::list_policies::StepOutcome;
-use crate::replay::message_arena::MessageArena;
+use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, clearable_count};
 use crate::replay::outcome::TrimStats;
-use crate::replay::prefix_sums::MessageMeasure;
-use crate::replay::prune::GuardedResult;
-use crate::replay::range_totals::{EditTotals, RangeTotals};
+use crate::replay::prompt_edits::GuardRange;
+use crate::replay::range_totals::RangeTotals;
+use crate::replay::step_outcome::{GuardedResult, StepOutcome};
 use crate::replay::trace::Trace;
-use crate::store::entry::MessageSize;
-
-/// The clearable results and the edit that clears them.
-#[derive(Debug, Clone)]
-pub(super) struct ClearModel {
-    edit: Edit,
-    is_clearable: Vec<bool>,
-}
-
-fn clearing_digest(features: &ContentFeatures) -> Option<&MessageDigest> {
-    features.digest.as_ref().ok()?.as_ref()
-}
-
-/// Whether clearing counts a message as a result.
-pub(super) fn counts_as_result(features: &ContentFeatures) -> bool {
-    matches!(clearing_digest(features), Some(MessageDigest::Tool { .. }))
-}
-
-impl ClearModel {
-    /// Returns `None` if clearing is off, or also empties the arguments of calls: which of several equal replies that
-    /// changes depends on the list.
-    pub(super) fn new(
-        session: &ReplaySession<'_>,
-        base: &ReplayBase,
-        settings: &PolicySettings,
-    ) -> Option<Self> {
-        let clear = &settings.clear;
-        if !settings.enabled.has(Policy::Clear) || clear.clear_tool_inputs {
-            return None;
-        }
-        let mut calls: &[CallDigest] = &[];
-        let mut may_go = Vec::with_capacity(base.len());
-        for at in 0..base.len() {
-            let features =
-                if base.is_missing(at) { base.missing_features(at) } else { base.features(session, at) };
-            let result = match features.and_then(clearing_digest) {
-                Some(MessageDigest::Ai { calls: own, .. }) => {
-                    calls = own;
-                    None
-                }
-                Some(MessageDigest::Tool { call, name, .. }) => {
-                    let called = calls.iter().find(|own| own.id == *call);
-                    called.map(|own| name.as_ref().filter(|name| !name.is_empty()).unwrap_or(&own.name))
-                }
-                _ => None,
-            };
-            may_go.push(result.is_some_and(|name| !clear.exclude_tools.contains(name)));
-        }
-        Some(Self { edit: Edit::ClearToolResult(clear.placeholder.clone()), is_clearable: may_go })
-    }
-
-    /// Returns the effect of clearing on a result; `None` if the result stays.
-    pub(super) fn edit_totals(
-        &self,
-        arena: &MessageArena<'_>,
-        measure: &MessageMeasure,
-        at: usize,
-        size: &MessageSize,
-        features: &ContentFeatures,
-    ) -> Option<EditTotals> {
-        if !self.is_clearable.get(at).copied().unwrap_or(false) {
-            return None;
-        }
-        let (after, left) = self.edit.predict(size, features);
-        let tokens = arena.estimate_tokens(at, &after);
-        Some(EditTotals {
-            chars: 0.0,
-            tokens: arena.estimate_tokens(at, size) - tokens,
-            clear_tokens: measure.clear_tokens(size, Some(features))
-                - measure.clear_tokens(&after, Some(&left)),
-            trimmed: 0,
-            cleared: 1,
-            edit_digest: EditDigest::default().with_edit((at, tokens.round() as u64)),
-        })
-    }
-}
 
 /// Returns how many of the oldest results clearing considers; `None` below the trigger.
 fn results_to_clear(settings: &ClearSettings, tokens: f64, results: usize) -> Option<usize> {
@@ -221,7 +136,7 @@ impl Trace<'_> {
             return 0..0;
         };
         let reply = self.first_reply(self.run_start.from);
-        let first = results.partition_point(|result| result.at() < reply);
+        let first = results.partition_point(|result| result.at < reply);
         let kept = (uses[count - 1] + 1).max(first);
         let goes = |nth: &usize| results[*nth].totals.cleared.count() > 0;
         let old = || (first..kept).filter(goes);

@@ -1,29 +1,14 @@
 //! The effects of a runtime that projects its transcript: context edits, and a compaction check before every call
 //! (store-pi-1.5 D3, F2).
 
-use crate::context::projection::{edited_size, projected_size};
+use crate::context::projection::edited_size;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
 use crate::policy::compact::check::is_due_between_turns;
 use crate::policy::message_list::PlannedMessage;
 use crate::replay::trace::Trace;
-use crate::store::entry::{EntryKind, MessageSize, ReadMode, StopReason};
-use crate::store::index::Index;
-
-/// Returns a message's sizes as the runtime of its transcript counts them.
-pub(super) fn runtime_size(index: &Index, ix: EntryIx, size: &MessageSize) -> MessageSize {
-    if index.pi_release.has(PiChange::CutsByContext) {
-        projected_size(index, ix, size)
-    } else {
-        size.for_release(index.pi_release)
-    }
-}
-
-/// Whether the runtime of the transcript reads an entry as a context edit.
-pub(super) fn is_context_edit(index: &Index, ix: EntryIx) -> bool {
-    index.reading == ReadMode::Projected && index.entry(ix).kind == EntryKind::ContextEdit
-}
+use crate::store::entry::StopReason;
 
 impl Trace<'_> {
     /// Applies a context edit: from here on its target has other content or is omitted (store-pi-1.5 D3).

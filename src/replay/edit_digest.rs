@@ -3,7 +3,9 @@
 
 use std::ops::{Add, Sub};
 
-use crate::replay::edits::EditedMessage;
+/// An edited message and its tokens after the edit. The index is the message's position on the path, or its position in
+/// the list where that list is not a range of the path.
+pub(super) type EditedMessage = (usize, u64);
 
 /// A digest independent of the order of the edits; the digest of a range is the difference of two sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -2,53 +2,10 @@
 //! prefix sums, all other edits one by one: two ranges can only differ between their borders, so that a comparison
 //! skips most results.
 
+use crate::replay::edit_digest::EditedMessage;
+use crate::replay::prompt_edits::{GuardRange, PromptEdits};
 use crate::replay::range_totals::{EditTotals, RangeTotals};
-use crate::replay::trace::{Start, Trace};
-
-/// An edited message and its tokens after the edit. The index is the message's position on the path, or its position in
-/// the list where that list is not a range of the path.
-pub(super) type EditedMessage = (usize, u64);
-
-/// A range of the path on which the guard acted, and clearing after it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct GuardRange {
-    /// First message of the range.
-    pub(super) from: usize,
-    /// Results before this index were replaced, as far as they can be.
-    pub(super) compacted_until: usize,
-    /// Results from `compacted_until` to here were held to the limit of a single result.
-    pub(super) to: usize,
-    /// In this half-open range all clearable results were cleared.
-    pub(super) cleared: (usize, usize),
-}
-
-impl GuardRange {
-    /// Returns the part of the range before `to`.
-    fn clipped_to(self, to: usize) -> Self {
-        let uses = (self.cleared.0.min(to), self.cleared.1.min(to));
-        Self { compacted_until: self.compacted_until.min(to), to, cleared: uses, ..self }
-    }
-
-    fn clears(&self, at: usize) -> bool {
-        (self.cleared.0..self.cleared.1).contains(&at)
-    }
-}
-
-/// The edits of one prompt, in order.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct PromptEdits {
-    /// Start of the prompt; `None` where edits are indexed by position in the list.
-    pub(super) start: Option<Start>,
-    pub(super) guard_range: Option<GuardRange>,
-    /// Edits behind the guard's range, or all edits without one.
-    pub(super) listed_edits: Vec<EditedMessage>,
-}
-
-impl PromptEdits {
-    pub(super) fn is_empty(&self) -> bool {
-        self.guard_range.is_none() && self.listed_edits.is_empty()
-    }
-}
+use crate::replay::trace::Trace;
 
 /// Returns the edit of a message with these totals, if there is one.
 fn edited(totals: &RangeTotals, at: usize, reach: &GuardRange) -> Option<EditedMessage> {
@@ -61,6 +18,24 @@ fn edited(totals: &RangeTotals, at: usize, reach: &GuardRange) -> Option<EditedM
 }
 
 impl Trace<'_> {
+    /// Returns the guard's range for a call whose messages are a range of the path and all countable.
+    pub(super) fn guard_range(&self, totals: &RangeTotals) -> GuardRange {
+        let (from, to) = (self.run_start.from, self.messages_seen);
+        let needed = totals.guard_chars - totals.guard_cut.chars - self.measure.budget();
+        let reached = if needed > 0.0 {
+            (self.prefix_sums.find_first(from, to, |held| held.guard_compacted.chars >= needed) + 1).min(to)
+        } else {
+            from
+        };
+        GuardRange { from, compacted_until: reached, to, cleared: (to, to) }
+    }
+
+    /// Chars that the guard removes from the messages of its range.
+    pub(super) fn guard_freed_chars(&self, reach: &GuardRange) -> f64 {
+        let cut = self.prefix_sums.range(reach.from, reach.to).guard_cut.chars;
+        cut + self.prefix_sums.range(reach.from, reach.compacted_until).guard_compacted.chars
+    }
+
     /// Returns the effect of the guard and of clearing on the messages `from..to`.
     pub(super) fn edits_within(&self, reach: &GuardRange, from: usize, to: usize) -> EditTotals {
         let mut borders =

@@ -4,15 +4,14 @@
 
 use crate::gateway::ruleset::{Guard, Notice, Truncation};
 use crate::policy::PolicySettings;
+use crate::policy::clear_tool_uses::TokenCounting;
 use crate::policy::edit::Edit;
 use crate::policy::features::{ContentBlock, ContentFeatures, ResultContent, TextMetrics};
 use crate::policy::guard::{COMPACTED, GuardLimits, result_chars};
+use crate::replay::clear_model::clear_tokens;
 use crate::replay::edit_digest::EditDigest;
-use crate::replay::edits::GuardRange;
 use crate::replay::message_arena::MessageArena;
-use crate::replay::prefix_sums::MessageMeasure;
-use crate::replay::range_totals::{EditTotals, RangeTotals};
-use crate::replay::trace::Trace;
+use crate::replay::range_totals::EditTotals;
 use crate::store::entry::MessageSize;
 
 /// The guard's limits, and the size of a result that it replaced.
@@ -69,13 +68,13 @@ impl GuardModel {
     pub(super) fn edit_totals(
         &self,
         arena: &MessageArena<'_>,
-        measure: &MessageMeasure,
+        counting: Option<TokenCounting>,
         at: usize,
         size: &MessageSize,
         features: &ContentFeatures,
     ) -> (EditTotals, EditTotals) {
-        let own = features.guard.chars.value().unwrap_or(0.0);
-        let (tokens, clear) = (arena.estimate_tokens(at, size), measure.clear_tokens(size, Some(features)));
+        let own = texture.guard.chars.value().unwrap_or(0.0);
+        let (tokens, clear) = (arena.estimate_tokens(at, size), clear_tokens(counting, size, Some(texture)));
         let done = |made: &GuardedSize, from: f64, trimmed: u32| EditTotals {
             chars: (from - made.chars).max(0.0),
             tokens: tokens - made.tokens,
@@ -84,7 +83,7 @@ impl GuardModel {
             cleared: 1 - trimmed,
             edit_digest: EditDigest::default().with_edit((at, made.tokens.round() as u64)),
         };
-        let made = self.truncate_result((arena, measure), at, size, features);
+        let made = self.truncate_result((arena, counting), at, size, texture);
         // The cut's `chars` are signed, because a truncation can lengthen a result.
         let cut = made.as_ref().map(|made| EditTotals { chars: own - made.chars, ..done(made, own, 1) });
         let left = made.map_or(own, |made| made.chars);
@@ -93,13 +92,13 @@ impl GuardModel {
         if !may_go || left <= COMPACTED.len() as f64 {
             return (cut, EditTotals { chars: 0.0, ..cut });
         }
-        (cut, done(&self.compact_result((arena, measure), at, size, features), left, 0))
+        (cut, done(&self.compact_result((arena, counting), at, size, texture), left, 0))
     }
 
     /// Truncates a result over the limit of a single result; `None` if it is within the limit.
     fn truncate_result(
         &self,
-        (arena, measure): (&MessageArena<'_>, &MessageMeasure),
+        (arena, counting): (&MessageArena<'_>, Option<TokenCounting>),
         at: usize,
         size: &MessageSize,
         features: &ContentFeatures,
@@ -122,26 +121,24 @@ impl GuardModel {
             }
             _ => return None,
         };
-        let (size, features) = edit.predict(size, features);
-        let chars = features.guard.chars.value().unwrap_or(own);
-        let clear = measure.clear_tokens(&size, Some(&features));
+        let (size, texture) = edit.predict(size, texture);
+        let chars = texture.guard.chars.value().unwrap_or(own);
+        let clear = clear_tokens(counting, &size, Some(&texture));
         Some(GuardedSize { chars, tokens: arena.estimate_tokens(at, &size), clear_tokens: clear })
     }
 
     fn compact_result(
         &self,
-        (arena, measure): (&MessageArena<'_>, &MessageMeasure),
+        (arena, counting): (&MessageArena<'_>, Option<TokenCounting>),
         at: usize,
         size: &MessageSize,
         features: &ContentFeatures,
     ) -> GuardedSize {
-        if measure.has_clearing()
-            || features.body.is_some()
-            || size.role != crate::store::entry::Role::ToolResult
+        if counting.is_some() || texture.body.is_some() || size.role != crate::store::entry::Role::ToolResult
         {
             let (size, after) = Edit::GuardCompact.predict(size, features);
             let chars = after.guard.chars.value().unwrap_or(f64::NAN);
-            let clear = measure.clear_tokens(&size, Some(&after));
+            let clear = clear_tokens(counting, &size, Some(&after));
             return GuardedSize { chars, tokens: arena.estimate_tokens(at, &size), clear_tokens: clear };
         }
         let [text, blocks] = &self.compacted;
@@ -152,25 +149,5 @@ impl GuardModel {
             tokens: arena.estimate_tokens(at, &content.message_size(size)),
             clear_tokens: 0.0,
         }
-    }
-}
-
-impl Trace<'_> {
-    /// Returns the guard's range for a call whose messages are a range of the path and all countable.
-    pub(super) fn guard_range(&self, totals: &RangeTotals) -> GuardRange {
-        let (from, to) = (self.run_start.from, self.messages_seen);
-        let needed = totals.guard_chars - totals.guard_cut.chars - self.measure.budget();
-        let reached = if needed > 0.0 {
-            (self.prefix_sums.find_first(from, to, |held| held.guard_compacted.chars >= needed) + 1).min(to)
-        } else {
-            from
-        };
-        GuardRange { from, compacted_until: reached, to, cleared: (to, to) }
-    }
-
-    /// Chars that the guard removes from the messages of its range.
-    pub(super) fn guard_freed_chars(&self, reach: &GuardRange) -> f64 {
-        let cut = self.prefix_sums.range(reach.from, reach.to).guard_cut.chars;
-        cut + self.prefix_sums.range(reach.from, reach.compacted_until).guard_compacted.chars
     }
 }

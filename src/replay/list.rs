@@ -1,8 +1,9 @@
 //! The message list that a trace would send now: its length, its totals, and the positions of its messages on the path.
 
 use crate::policy::message_list::PlannedMessage;
+use crate::replay::prompt_edits::Start;
 use crate::replay::range_totals::RangeTotals;
-use crate::replay::trace::{Loaded, Start, Trace};
+use crate::replay::trace::{Loaded, Trace};
 use crate::store::entry::Role;
 
 impl Trace<'_> {

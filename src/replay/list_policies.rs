@@ -1,7 +1,6 @@
 //! The policies of a call on a message list: the slow path for lists that are not a range of the path, for messages
 //! that sizes cannot decide, after context edits, and where clearing empties the arguments of calls.
 
-use crate::ids::EntryIx;
 use crate::js::JsException;
 use crate::policy::clear_tool_uses::clear_list;
 use crate::policy::guard::guard_list;
@@ -9,30 +8,10 @@ use crate::policy::message_list::{MessageList, PlannedMessage};
 use crate::policy::prune::{Gate, PruneOutcome, RoundInput, prune_list, prune_round_list};
 use crate::policy::{Fate, MessageFate, Policy};
 use crate::replay::edit_digest::EditDigest;
-use crate::replay::edits::GuardRange;
 use crate::replay::message_arena::MessageArena;
 use crate::replay::outcome::TrimStats;
+use crate::replay::step_outcome::StepOutcome;
 use crate::replay::trace::Trace;
-
-/// The changes that one call's policies made.
-#[derive(Default)]
-pub(super) struct StepOutcome {
-    pub(super) pruned: TrimStats,
-    pub(super) guarded: TrimStats,
-    pub(super) cleared: TrimStats,
-    /// The guard's range, where prefix sums gave the result.
-    pub(super) guard_range: Option<GuardRange>,
-    /// All other edits: position, tokens after, tokens removed.
-    pub(super) edits: Vec<(usize, f64, f64)>,
-    /// Tokens removed by all edits.
-    pub(super) freed_tokens: f64,
-    pub(super) edit_digest: EditDigest,
-    pub(super) first_changed: Option<EntryIx>,
-    /// Pruning replaced something, even if by identical bytes.
-    pub(super) was_pruned: bool,
-    /// The guard ends the call.
-    pub(super) stopped: bool,
-}
 
 impl Trace<'_> {
     /// Applies the policies of a call. A policy on which the real program fails leaves the list unchanged.

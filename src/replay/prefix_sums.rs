@@ -9,7 +9,7 @@ use crate::policy::message_list::PlannedMessage;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::replay::ReplaySession;
 use crate::replay::base::ReplayBase;
-use crate::replay::clear::{ClearModel, counts_as_result};
+use crate::replay::clear_model::{ClearModel, clear_tokens, counts_as_result};
 use crate::replay::guard::GuardModel;
 use crate::replay::message_arena::MessageArena;
 use crate::replay::range_totals::RangeTotals;
@@ -20,7 +20,8 @@ use crate::store::entry::{MessageSize, Role};
 pub(super) struct MessageMeasure {
     policies: PolicySet,
     preflight: Preflight,
-    counting: TokenCounting,
+    /// `None` if clearing is off.
+    counting: Option<TokenCounting>,
     /// Chars allowed for one result where a budget holds for all results; infinite where there is no budget.
     single_limit: f64,
     /// `None` if the guard is off.
@@ -49,7 +50,7 @@ impl MessageMeasure {
         Self {
             policies,
             preflight,
-            counting: settings.clear.counting,
+            counting: policies.has(Policy::Clear).then_some(settings.clear.counting),
             single_limit,
             guard_model,
             clear_model,
@@ -125,8 +126,8 @@ impl MessageMeasure {
             tokens: arena.estimate_tokens(at, size),
             prune_chars: prune.unwrap_or(0.0),
             guard_chars: guard.unwrap_or(0.0),
-            clear_tokens: self.clear_tokens(size, features),
-            check_tokens: self.check_tokens(size, features),
+            clear_tokens: clear_tokens(self.counting, size, texture),
+            check_tokens: self.check_tokens(size, texture),
             result_chars: results,
             oversized: u32::from(results > self.single_limit),
             reweighted: u32::from(prune != plain),
@@ -136,11 +137,11 @@ impl MessageMeasure {
         let Some(features) = features.filter(|_| !is_odd) else { return totals };
         if let Some(guarding) = &self.guard_model {
             (totals.guard_cut, totals.guard_compacted) =
-                guarding.edit_totals(arena, self, at, size, features);
+                guarding.edit_totals(arena, self.counting, at, size, texture);
         }
         if let Some(clearing) = &self.clear_model {
-            totals.clearing_results = u32::from(counts_as_result(features));
-            if let Some(used) = clearing.edit_totals(arena, self, at, size, features) {
+            totals.clearing_results = u32::from(counts_as_result(texture));
+            if let Some(used) = clearing.edit_totals(arena, self.counting, at, size, texture) {
                 (totals.clearable, totals.cleared) = (totals.clear_tokens, used);
                 (totals.cleared_cut, totals.cleared_compacted) = (totals.guard_cut, totals.guard_compacted);
             }
@@ -149,7 +150,7 @@ impl MessageMeasure {
     }
 
     pub(super) fn has_clearing(&self) -> bool {
-        self.policies.has(Policy::Clear)
+        self.counting.is_some()
     }
 
     /// Tokens of a message as the check before a prompt counts them; 0 where that check is off.
@@ -159,18 +160,6 @@ impl MessageMeasure {
             Preflight::None => 0.0,
             Preflight::Estimate { .. } => estimate_or_zero(size) as f64,
             Preflight::Pressure(_) => features.map_or(0.0, |features| features.pressure.tokens),
-        }
-    }
-
-    /// Tokens of a message as clearing counts them; 0 where clearing is off.
-    pub(super) fn clear_tokens(&self, size: &MessageSize, features: Option<&ContentFeatures>) -> f64 {
-        if !self.has_clearing() {
-            return 0.0;
-        }
-        match (self.counting, features.map(|features| &features.digest)) {
-            (TokenCounting::Approximate, Some(Ok(Some(digest)))) => digest.tokens() as f64,
-            (TokenCounting::Model, Some(Ok(Some(_)))) => estimate_or_zero(size) as f64,
-            _ => 0.0,
         }
     }
 }

@@ -6,52 +6,10 @@ use crate::policy::Policy;
 use crate::policy::edit::{Edit, single_text_size};
 use crate::policy::prune::{HardClearer, SoftTrimmer, cutoff_among, keeps_images};
 use crate::replay::edit_digest::EditDigest;
-use crate::replay::list_policies::StepOutcome;
-use crate::replay::range_totals::{EditTotals, RangeTotals};
+use crate::replay::range_totals::RangeTotals;
+use crate::replay::step_outcome::{GuardedResult, PrunedForm, StepOutcome};
 use crate::replay::trace::Trace;
 use crate::store::entry::{MessageSize, Role};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum PrunedForm {
-    Trimmed,
-    Cleared,
-}
-
-/// A result after the guard.
-pub(super) struct GuardedResult {
-    at: usize,
-    /// Its tokens before any policy.
-    before: f64,
-    is_pruned: bool,
-    /// Its totals after pruning.
-    pub(super) totals: RangeTotals,
-    /// The guard's effect.
-    pub(super) edits: EditTotals,
-}
-
-impl GuardedResult {
-    pub(super) fn at(&self) -> usize {
-        self.at
-    }
-}
-
-impl StepOutcome {
-    fn add_result(&mut self, result: &GuardedResult, clears: bool) {
-        let GuardedResult { at, before, is_pruned, totals: held, edits: done } = result;
-        self.guarded.trimmed += done.trimmed;
-        self.guarded.cleared += done.cleared;
-        self.guarded.tokens += done.tokens;
-        let guarded = held.tokens - done.tokens;
-        let after = if clears { held.tokens - held.cleared.tokens } else { guarded };
-        if clears {
-            self.cleared.cleared += 1;
-            self.cleared.tokens += guarded - after;
-        }
-        if *is_pruned || done.count() > 0 || clears {
-            self.edits.push((*at, after, before - after));
-        }
-    }
-}
 
 struct PrunedResult {
     at: usize,

@@ -12,36 +12,9 @@ use crate::policy::truncate::truncate_after_overflow;
 use crate::replay::cache::TokenSplit;
 use crate::replay::cost::file_cost;
 use crate::replay::outcome::{CompactionEvent, TrimStats};
-use crate::replay::trace::{Start, Trace};
-use crate::store::entry::{EntryKind, MessageSize, Role};
-
-/// The branch of a trace so far, as a compaction reads it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct TraceBranch {
-    entries: Vec<BranchEntry>,
-    /// Messages of the path before each entry.
-    messages_before: Vec<usize>,
-    /// The first entry that the last compaction kept.
-    first_kept: Option<usize>,
-}
-
-impl TraceBranch {
-    /// Adds an entry with `before` messages of the path before it.
-    pub(super) fn push(&mut self, entry: BranchEntry, before: usize) {
-        self.entries.push(entry);
-        self.messages_before.push(before);
-    }
-
-    pub(super) fn resize(&mut self, entry: EntryIx, size: MessageSize) {
-        let own = self.entries.iter_mut().filter(|own| own.entry == entry);
-        own.for_each(|own| own.message = Some(size).filter(|size| size.role != Role::Other));
-    }
-
-    /// Sets the first message that the last compaction keeps.
-    pub(super) fn keep_from(&mut self, message: usize) {
-        self.first_kept = Some(self.messages_before.partition_point(|before| *before < message));
-    }
-}
+use crate::replay::prompt_edits::Start;
+use crate::replay::trace::Trace;
+use crate::store::entry::{EntryKind, Role};
 
 impl Trace<'_> {
     /// Compacts before the entry `ix`, with a summary of assumed length. Returns false if there is nothing to compact,

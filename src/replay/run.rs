@@ -15,8 +15,9 @@ use crate::policy::repair::{pair_list, repair_list};
 use crate::policy::truncate::reduce_list;
 use crate::policy::{Fate, Policy};
 use crate::replay::outcome::TrimStats;
+use crate::replay::prompt_edits::Start;
 use crate::replay::range_totals::RangeTotals;
-use crate::replay::trace::{Loaded, Start, Trace};
+use crate::replay::trace::{Loaded, Trace};
 use crate::store::entry::{Role, StopReason};
 
 impl Trace<'_> {

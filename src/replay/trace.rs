@@ -9,26 +9,17 @@ use crate::policy::{Policy, PolicySet};
 use crate::replay::base::ReplayBase;
 use crate::replay::cache::PrefixCache;
 use crate::replay::calls::{CacheKey, ModelCall};
-use crate::replay::context_edits::is_context_edit;
-use crate::replay::edits::PromptEdits;
+use crate::replay::entry_reading::is_context_edit;
 use crate::replay::message_arena::MessageArena;
 use crate::replay::outcome::{CallReplay, CompactionEvent, TrimStats};
 use crate::replay::prefix_sums::{MessageMeasure, PrefixSums};
-use crate::replay::prune::PrunedForm;
+use crate::replay::prompt_edits::{PromptEdits, Start};
 use crate::replay::range_totals::RangeTotals;
-use crate::replay::rewrite::TraceBranch;
+use crate::replay::step_outcome::PrunedForm;
+use crate::replay::trace_branch::TraceBranch;
 use crate::replay::{ReplaySession, Settings};
 use crate::store::entry::{EntryKind, Role, StopReason};
 use crate::store::intern::{IdIx, ValueIx};
-
-/// The start of a message list: its summary, and the first message of the path behind it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Start {
-    /// Index of the summary in the arena.
-    pub(super) summary: Option<usize>,
-    /// Index of the first message on the path.
-    pub(super) from: usize,
-}
 
 /// The messages that a run began with, where they are not a range of the path in its order.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! Tool-use clearing as `LangChain`'s `ClearToolUsesEdit` does it (pruning 7.1, 7.2, 7.4): if the tokens of all
 //! messages exceed a trigger, a placeholder replaces all tool results but the last few, oldest first.
 
+mod cleared_message;
 mod count;
 mod edit;
 mod message;
@@ -12,10 +13,11 @@ mod settings;
 mod step;
 mod value_hash;
 
+pub use cleared_message::{cleared_result, without_arguments};
 pub use count::{message_tokens, total_tokens};
 pub use edit::{ClearResult, clear, clearable_count};
 pub use message::{Block, ClearableCall, Content, Message, parse_message};
 pub use message_digest::{CallDigest, ContentSize, MessageDigest};
 pub use settings::{ClearSettings, ClearedBy, TokenCounting};
-pub use step::{ClearTotals, clear_list, cleared_result, without_arguments};
+pub use step::{ClearTotals, clear_list};
 pub use value_hash::ValueHash;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::js::{JsException, JsString, Object, Value};
+use crate::js::{JsException, JsString};
 use crate::policy::clear_tool_uses::edit::{clearable_count, code_point_key};
 use crate::policy::clear_tool_uses::message_digest::MessageDigest;
 use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, TokenCounting};
@@ -12,7 +12,6 @@ use crate::policy::clear_tool_uses::value_hash::ValueHash;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::message_list::MessageList;
-use crate::policy::prune::cleared_message;
 use crate::policy::reason::Reason;
 
 /// In tokens as the settings count them.
@@ -22,38 +21,6 @@ pub struct ClearTotals {
     pub tokens_before: u64,
     /// The same after.
     pub tokens_after: u64,
-}
-
-/// Replaces the content of a tool result by one text block and removes its details, which correspond to an artifact of
-/// `LangChain` (pruning 7.2e).
-pub fn cleared_result(message: &Value, placeholder: &JsString) -> Value {
-    let mut copy = cleared_message(message, placeholder);
-    if let Value::Object(object) = &mut copy {
-        object.remove("details");
-    }
-    copy
-}
-
-/// Empties the arguments of the calls with these ids; `None` if the content is no list (pruning 7.2f).
-pub fn without_arguments(message: &Value, ids: &[JsString]) -> Option<Value> {
-    let blocks = message.get("content")?.as_array()?;
-    let is_named = |block: &Value| {
-        let text = |key| block.get(key).and_then(Value::as_str);
-        text("type").is_some_and(|kind| kind.eq_str("toolCall"))
-            && text("name").is_some()
-            && text("id").is_some_and(|id| ids.contains(id))
-    };
-    let mut blocks = blocks.to_vec();
-    for block in blocks.iter_mut().filter(|block| is_named(block)) {
-        if let Some(arguments @ Value::Object(_)) =
-            block.as_object_mut().and_then(|call| call.get_mut("arguments"))
-        {
-            *arguments = Value::Object(Object::default());
-        }
-    }
-    let mut copy = message.as_object()?.clone();
-    copy.set("content", Value::Array(blocks));
-    Some(Value::Object(copy))
 }
 
 /// Clears old tool uses.

@@ -1,6 +1,7 @@
 //! Clearing from digests, on messages as a transcript holds them.
 
 use super::*;
+use crate::js::{Object, Value};
 use crate::policy::clear_tool_uses::{Message, clear, parse_message};
 use crate::policy::testing::{ListFixture, calls, result};
 

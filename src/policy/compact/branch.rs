@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::context::ContentSource;
 use crate::context::bodies::entry_message;
 use crate::context::projection::{project, projected_size};
-use crate::gateway::ruleset::PiChange;
+use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::ids::EntryIx;
 use crate::js::{self, JsException, Value};
 use crate::store::entry::{EntryKind, MessageSize, ReadMode, Replacement, Role};
@@ -133,6 +133,13 @@ pub fn message_to_summarise(entry: &Value, kind: EntryKind) -> Option<Value> {
         }
         _ => None,
     }
+}
+
+/// Whether an entry contributes to the summary: compactions never do, system messages only in releases without
+/// [`PiChange::KeepsSystemMessages`] (store-pi-1.5 H8).
+pub(super) fn is_summarised(pi: PiRelease, entry: &BranchEntry) -> bool {
+    let speaks = |role| role != Role::System || !pi.has(PiChange::KeepsSystemMessages);
+    entry.kind != EntryKind::Compaction && entry.message.is_some_and(|size| speaks(size.role))
 }
 
 #[cfg(test)]

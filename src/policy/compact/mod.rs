@@ -16,6 +16,7 @@ pub mod layout;
 mod pi_0_63;
 pub mod predicted_calls;
 pub mod prepare;
+pub mod previous_compaction;
 mod projected;
 #[cfg(test)]
 mod properties;
@@ -42,9 +43,10 @@ pub use predicted_calls::{
     predict_calls_within,
 };
 pub use prepare::{CompactionTexts, Preparation, prepare};
+pub use previous_compaction::PreviousCompaction;
 pub use request::{Identifiers, SummaryForm, SummaryPurpose, SummaryRequest};
 pub use stages::{Aborted, AnswerFailure, SummaryModel, max_summary_tokens};
 pub use step::{CompactionResult, assumed_summary, compact_list};
 pub use summarise::{summarise, summarise_within};
 pub use summary_spec::{CancelReason, DroppedHistory, NoSummary, StoredSummary, SummaryMode, SummarySpec};
-pub use v2026_9::{CompactionInput, PreviousCompaction, prepare_under, stored_summary, weighted_tokens};
+pub use v2026_9::{CompactionInput, prepare_under, stored_summary, weighted_tokens};

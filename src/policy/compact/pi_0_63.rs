@@ -5,10 +5,10 @@ use crate::context::ContextMessage;
 use crate::context::tokens::{estimate_context, estimate_message};
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::js::JsException;
-use crate::policy::compact::branch::BranchEntry;
+use crate::policy::compact::branch::{BranchEntry, is_summarised};
 use crate::policy::compact::cut_point::{CutPoint, find_cut_point};
 use crate::policy::compact::prepare::Preparation;
-use crate::policy::compact::projected::{is_summarised, is_turn_start, is_valid_cut};
+use crate::policy::compact::projected::{is_turn_start, is_valid_cut};
 use crate::store::entry::EntryKind;
 
 /// Prepares a compaction of a branch. `kept` is the position of the first entry that the last compaction kept; without

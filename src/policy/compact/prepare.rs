@@ -9,10 +9,9 @@ use crate::context::{ContentSource, ContextMessage};
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::ids::EntryIx;
 use crate::js::{JsException, Value};
-use crate::policy::compact::branch::{BranchEntry, message_to_summarise};
+use crate::policy::compact::branch::{BranchEntry, is_summarised, message_to_summarise};
 use crate::policy::compact::cut_point::{CutPoint, find_cut_point};
 use crate::policy::compact::files::FileOps;
-use crate::policy::compact::projected::is_summarised;
 use crate::store::entry::{EntryKind, Replacement};
 
 /// A prepared compaction, decided from sizes. All positions are on the branch.

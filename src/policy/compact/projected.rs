@@ -4,17 +4,15 @@
 
 use std::collections::HashSet;
 
-use crate::context::system::replay_system_messages;
 use crate::context::tokens::{estimate_context, estimate_message};
 use crate::context::{ContentSource, ContextMessage};
-use crate::gateway::ruleset::{PiChange, PiRelease};
+use crate::gateway::ruleset::PiRelease;
 use crate::js::JsException;
-use crate::policy::compact::branch::{BranchEntry, ProjectedEntry};
+use crate::policy::compact::branch::{BranchEntry, ProjectedEntry, is_summarised};
 use crate::policy::compact::cut_point::CutPoint;
 use crate::policy::compact::prepare::Preparation;
-use crate::policy::compact::v2026_9::PreviousCompaction;
-use crate::store::entry::{EntryKind, MessageSize, Role};
-use crate::store::index::Index;
+use crate::policy::compact::previous_compaction::PreviousCompaction;
+use crate::store::entry::{EntryKind, Role};
 use crate::store::intern::IdIx;
 
 /// Prepares a compaction of a projected branch. Returns `None` when the path ends in a compaction or nothing would be
@@ -95,13 +93,6 @@ fn ends_in_compaction(branch: &[BranchEntry]) -> bool {
     let place = |entry: &BranchEntry| entry.projected.map_or(0, |projected| projected.path_index);
     let last = branch.iter().max_by_key(|entry| place(entry));
     last.is_some_and(|entry| entry.kind == EntryKind::Compaction)
-}
-
-/// Whether an entry contributes to the summary: compactions never do, system messages only in releases without
-/// [`PiChange::KeepsSystemMessages`] (store-pi-1.5 H8).
-pub(super) fn is_summarised(pi: PiRelease, entry: &BranchEntry) -> bool {
-    let speaks = |role| role != Role::System || !pi.has(PiChange::KeepsSystemMessages);
-    entry.kind != EntryKind::Compaction && entry.message.is_some_and(|size| speaks(size.role))
 }
 
 /// Cuts `branch[start..]` (store-pi-1.5 H3–H7).
@@ -192,27 +183,6 @@ fn tokens_before(
     }
     let others = messages.iter().filter(|message| message.size.role != Role::System);
     others.map(|message| estimate_message(&message.size)).try_fold(system_tokens?, |sum, own| Ok(sum + own?))
-}
-
-/// Returns the tokens of a projected branch's system messages, replayed to one; 0 without any.
-pub(super) fn system_tokens(index: &Index, branch: &[BranchEntry]) -> Result<f64, JsException> {
-    let system = branch.iter().filter(|entry| {
-        let own = entry.message.is_some_and(|size| size.role == Role::System);
-        own || entry.kind == EntryKind::Compaction && entry.message.is_some()
-    });
-    let messages: Vec<ContextMessage> = system
-        .filter(|entry| index.system_message(entry.entry).is_some())
-        .filter_map(|entry| {
-            let size = MessageSize { role: Role::System, ..entry.message? };
-            let made = if entry.kind == EntryKind::Compaction {
-                ContentSource::Checkpoint
-            } else {
-                ContentSource::Own
-            };
-            Some(ContextMessage { content_source: made, ..ContextMessage::from_entry(entry.entry, size) })
-        })
-        .collect();
-    replay_system_messages(index, &messages)?.map_or(Ok(0.0), |state| state.tokens())
 }
 
 #[cfg(test)]

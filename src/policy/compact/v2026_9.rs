@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
+use crate::context::ContextMessage;
 use crate::context::tokens::estimate_under;
 use crate::context::tokens::{estimate_context, estimate_message};
-use crate::context::{ContextMessage, first_kept};
 use crate::gateway::ruleset::{Compaction, Estimate, PiRelease, Rules};
 use crate::ids::EntryIx;
 use crate::js::{JsException, Value};
@@ -13,48 +13,12 @@ use crate::policy::compact::branch::BranchEntry;
 use crate::policy::compact::cut_point::{CutPoint, is_turn_start, is_valid_cut};
 use crate::policy::compact::pi_0_63::prepare_from_kept;
 use crate::policy::compact::prepare::{Preparation, prepare};
-use crate::policy::compact::projected::{prepare_projected, prepare_unprojected, system_tokens};
-use crate::store::entry::{EntryKind, ReadMode};
-use crate::store::index::Index;
+use crate::policy::compact::previous_compaction::PreviousCompaction;
+use crate::policy::compact::projected::{prepare_projected, prepare_unprojected};
+use crate::store::entry::EntryKind;
 
 /// Note at the end of a truncated summary.
 const CUT_NOTE: &str = "\n\n[Compaction summary truncated to fit budget]";
-
-/// Facts about a branch that its entries do not hold.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PreviousCompaction {
-    /// Start of the part that the last compaction kept; `None` when that entry does not exist.
-    pub first_kept: Option<usize>,
-    /// An extension made the last compaction.
-    pub from_hook: bool,
-    /// Tokens that a provider counted, divided by the estimate of the same messages; 1 when unknown.
-    pub usage_ratio: f64,
-    /// Tokens of a projection's system messages, replayed to one; 0 without a projection (store-pi-1.5 E5).
-    pub system_tokens: Result<f64, JsException>,
-}
-
-impl PreviousCompaction {
-    /// Reads the facts from the branch and the body of its last compaction; `body` is called only for that entry.
-    /// Leaves `usage_ratio` at 1.
-    pub fn read<E>(
-        index: &Index,
-        branch: &[BranchEntry],
-        body: impl Fn(EntryIx) -> Result<Value, E>,
-    ) -> Result<Self, E> {
-        if index.reading == ReadMode::Projected {
-            return Ok(Self { system_tokens: system_tokens(index, branch), ..Self::default() });
-        }
-        let previous = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
-        let Some(at) = previous else { return Ok(Self::default()) };
-        let path: Vec<EntryIx> = branch[..at].iter().map(|entry| entry.entry).collect();
-        let body = body(branch[at].entry)?;
-        Ok(Self {
-            first_kept: first_kept(index, &path, branch[at].entry),
-            from_hook: body.get("fromHook").and_then(Value::as_bool) == Some(true),
-            ..Self::default()
-        })
-    }
-}
 
 /// A branch to compact, with the facts that rules need besides its sizes.
 #[derive(Debug, Clone, Copy)]
@@ -85,12 +49,6 @@ pub fn weighted_tokens(rules: &Rules, message: &Value) -> Option<f64> {
         return None;
     }
     estimate_under(rules, message).ok()
-}
-
-impl Default for PreviousCompaction {
-    fn default() -> Self {
-        Self { first_kept: None, from_hook: false, usage_ratio: 1.0, system_tokens: Ok(0.0) }
-    }
 }
 
 /// Prepares a compaction under the rules of a version. `tokens` estimates the message of an entry.

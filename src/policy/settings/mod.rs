@@ -13,7 +13,9 @@ use crate::gateway::ruleset::{Aggregate, ResultLimit, Rules, Ruleset};
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::compact::ASSUMED_SUMMARY_TOKENS;
 use crate::policy::policy_set::{Policy, PolicySet};
-use crate::policy::truncate::{HARD_MAX_CHARS, MIN_KEEP_CHARS, WINDOW_SHARE, v2026_9};
+use crate::policy::truncate::limits::{
+    CHARS_PER_TOKEN, HARD_MAX_CHARS, MIN_KEEP_CHARS, UNKNOWN_WINDOW_CHARS, WINDOW_SHARE, result_chars_cap,
+};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicySettings {
@@ -85,15 +87,22 @@ impl TruncateSettings {
         let max_chars = match rules.result_limit {
             ResultLimit::None => f64::INFINITY,
             ResultLimit::Share { most, .. } => most,
-            ResultLimit::Stepped { .. } => v2026_9::result_chars_cap(window),
+            ResultLimit::Stepped { .. } => result_chars_cap(window),
         };
         Self { max_chars, ..Self::default() }
+    }
+
+    /// Returns the limit of one tool result in chars, for a window in tokens (pruning 6.2).
+    pub fn max_result_chars(&self, window_tokens: f64) -> f64 {
+        let chars = (window_tokens * self.window_share).floor() * CHARS_PER_TOKEN;
+        // Not `f64::min`, which returns the number if the other is NaN.
+        if chars > self.max_chars { self.max_chars } else { chars }
     }
 
     /// [`Self::max_result_chars`] in a version: since 2026.5.28 an unknown window (NaN) also has a limit.
     pub fn max_result_chars_under(&self, rules: &Rules, window: f64) -> f64 {
         match rules.result_limit {
-            ResultLimit::Stepped { .. } if window.is_nan() => v2026_9::UNKNOWN_WINDOW_CHARS,
+            ResultLimit::Stepped { .. } if window.is_nan() => UNKNOWN_WINDOW_CHARS,
             _ => self.max_result_chars(window),
         }
     }

@@ -5,8 +5,9 @@
 use crate::context::tokens::weighted::NORMAL_WEIGHT;
 use crate::gateway::ruleset::{Aggregate, Ends, Notice, Rules, Truncation};
 use crate::js::{JsString, Value};
-use crate::policy::truncate::ends::Suffix;
-use crate::policy::truncate::v2026_9::{self, ELIDED, FRESH_MIN_KEEP, WeightedCutOptions, with_content};
+use crate::policy::truncate::replaced_content::{with_content, with_text};
+use crate::policy::truncate::suffix::Suffix;
+use crate::policy::truncate::v2026_9::{self, ELIDED, FRESH_MIN_KEEP, WeightedCutOptions};
 use crate::policy::truncate::{is_oversized, max_result_chars_under};
 
 /// Units of the shortest notice with a count; the smallest budget if `floor_is_notice` is set.
@@ -287,7 +288,7 @@ fn elided(ends: Ends, rule: Aggregate, message: &Value, limit: f64) -> Value {
         }
         let text = note.slice(0, left.min(note.len()));
         left -= text.len();
-        super::ends::with_text(block, Some(text))
+        with_text(block, Some(text))
     });
     with_content(message, new.collect())
 }

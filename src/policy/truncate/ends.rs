@@ -1,12 +1,11 @@
 //! Cuts of tool results in gateways from 2026.3.7 to 7.35: the head of a text stays, and its tail if that looks
 //! important; a notice follows (releases R32, R34). Lengths are UTF-16 units.
 
-use std::borrow::Cow;
-
-use crate::gateway::ruleset::{Ends, Notice};
+use crate::gateway::ruleset::Ends;
 use crate::js::{JsString, Value};
-use crate::policy::truncate::text::CutOptions;
-use crate::policy::truncate::v2026_9::{MIDDLE_OMITTED, has_important_tail, with_content};
+use crate::policy::truncate::replaced_content::{with_content, with_text};
+use crate::policy::truncate::suffix::Suffix;
+use crate::policy::truncate::v2026_9::{MIDDLE_OMITTED, has_important_tail};
 use crate::policy::truncate::weighted_slice::splits_pair;
 
 /// The head ends at a line end beyond this share of its length.
@@ -16,48 +15,6 @@ const TAIL_SHARE: f64 = 0.2;
 /// Share of the budget for a tail; the next constant is its largest length, in units.
 const TAIL_BUDGET_SHARE: f64 = 0.3;
 const MAX_TAIL_UNITS: f64 = 4000.0;
-
-impl Notice {
-    /// Returns the notice for `lost` missing units.
-    pub(in crate::policy) fn text(self, lost: f64) -> JsString {
-        let lost = crate::js::number_text(lost.max(1.0));
-        match self {
-            Self::Partial => CutOptions::default().suffix,
-            Self::Count => format!("[... {lost} more characters truncated]").as_str().into(),
-            Self::CountAndAdvice => {
-                format!("[... {lost} more characters truncated; rerun with narrower args if needed]")
-                    .as_str()
-                    .into()
-            }
-        }
-    }
-}
-
-/// Text behind a cut text.
-#[derive(Debug, Clone, Copy)]
-pub enum Suffix<'a> {
-    /// Built from the number of lost units.
-    Generated(fn(f64) -> JsString),
-    /// The version's notice.
-    Standard(Notice),
-    /// Fixed text, for tests and for the guard.
-    Fixed(&'a JsString),
-}
-
-impl<'a> Suffix<'a> {
-    /// Returns the suffix for `lost` missing units.
-    pub(super) fn text(self, lost: f64) -> Cow<'a, JsString> {
-        match self {
-            Self::Generated(text) => Cow::Owned(text(lost)),
-            Self::Standard(notice) => Cow::Owned(notice.text(lost)),
-            Self::Fixed(text) => Cow::Borrowed(text),
-        }
-    }
-
-    fn len(self, lost: f64) -> f64 {
-        self.text(lost).len() as f64
-    }
-}
 
 /// Limits `min_keep` to the units that the budget leaves beside the suffix for one lost unit.
 fn bounded_min_keep(budget: f64, min_keep: f64, suffix: Suffix<'_>) -> f64 {
@@ -167,18 +124,4 @@ impl Ends {
 fn line_end(text: &JsString, units: f64) -> f64 {
     let line = text.last_index_of_lf(units.max(0.0) as usize).map(|at| at as f64);
     line.filter(|at| *at > units * HEAD_SHARE).unwrap_or(units)
-}
-
-/// Returns a copy of a block with another text; in a `toolResult` block, a string content is replaced too.
-pub(super) fn with_text(block: &Value, text: Option<JsString>) -> Value {
-    let mut copy = block.clone();
-    if let (Value::Object(object), Some(text)) = (&mut copy, text) {
-        let mirrors = block.get("type").is_some_and(|kind| kind.str_is("toolResult"))
-            && block.get("content").is_some_and(|content| content.as_str().is_some());
-        object.set("text", Value::String(text.clone()));
-        if mirrors {
-            object.set("content", Value::String(text));
-        }
-    }
-    copy
 }

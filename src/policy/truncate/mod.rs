@@ -1,57 +1,45 @@
 //! Truncation of oversized tool results: the limit of one result, the cut of a text, its distribution over the blocks
 //! of a message, and the entries that the gateway appends when it rewrites a session (pruning 6).
 
+mod after_overflow;
 mod aggregate;
 mod ends;
+pub(in crate::policy) mod limits;
 mod message;
 mod reduce_step;
+pub(in crate::policy) mod replaced_content;
 pub mod session;
 mod step;
 mod step_2026_9;
+mod suffix;
 mod text;
 pub mod v2026_9;
 mod weighted_slice;
 
+pub use after_overflow::truncate_after_overflow;
 pub use aggregate::{
     BudgetNotice, ReducedMessage, ReducibleMessage, Reduction, ResultBudget, has_oversized, reduce,
     result_budget,
 };
-pub use ends::Suffix;
+pub use limits::{HARD_MAX_CHARS, MIN_KEEP_CHARS, WINDOW_SHARE};
 pub(crate) use message::truncated_content;
 pub use message::{
     is_oversized, min_budget, result_chars, sized_result_chars, truncated_message, truncated_message_by,
     truncated_message_under,
 };
-pub use reduce_step::{reduce_list, reducible_chars, truncate_after_overflow};
+pub use reduce_step::{reduce_list, reducible_chars};
 pub use step::truncate_list;
+pub use suffix::Suffix;
 pub(crate) use text::js_max;
 pub use text::{CutOptions, truncated_text};
 
 use crate::gateway::ruleset::Rules;
 use crate::policy::settings::TruncateSettings;
 
-/// Share of the window that one tool result may take (pruning 6.1).
-pub const WINDOW_SHARE: f64 = 0.3;
-/// Chars that one tool result may have under any window (pruning 6.1).
-pub const HARD_MAX_CHARS: f64 = 400_000.0;
-/// Chars that every cut text keeps at least (pruning 6.1).
-pub const MIN_KEEP_CHARS: f64 = 2000.0;
-/// Chars per token of the limit (pruning 6.2).
-const CHARS_PER_TOKEN: f64 = 4.0;
-
 /// Returns the limit of one tool result in chars, for a window in tokens; has no lower bound, and is NaN for NaN
 /// (pruning 6.2).
 pub fn max_result_chars(window_tokens: f64) -> f64 {
     TruncateSettings::default().max_result_chars(window_tokens)
-}
-
-impl TruncateSettings {
-    /// Returns the limit of one tool result in chars, for a window in tokens (pruning 6.2).
-    pub fn max_result_chars(&self, window_tokens: f64) -> f64 {
-        let chars = (window_tokens * self.window_share).floor() * CHARS_PER_TOKEN;
-        // Not `f64::min`, which returns the number if the other is NaN.
-        if chars > self.max_chars { self.max_chars } else { chars }
-    }
 }
 
 /// [`max_result_chars`] in a version (pruning 8, row "Single limit").

@@ -7,7 +7,7 @@ use crate::policy::message_list::{MessageChange, MessageList};
 use crate::policy::reason::Reason;
 use crate::policy::settings::{ReduceSettings, TruncateSettings};
 use crate::policy::truncate::aggregate::{AppliedReduction, ResultEditor, reduce_results};
-use crate::policy::truncate::{Reduction, ResultBudget, result_budget, truncate_list};
+use crate::policy::truncate::{Reduction, ResultBudget, result_budget};
 use crate::store::entry::Role;
 
 /// Cuts the results of a list until they fit, for a window in tokens. A version without such a budget changes nothing.
@@ -88,25 +88,6 @@ impl ResultEditor for ListEditor<'_, '_> {
 
     fn revert(&mut self, at: usize) {
         self.list.messages_mut()[at].change = self.previous.take();
-    }
-}
-
-/// Cuts the results of a list as the gateway rewrites them in the transcript after an overflow: each to its limit, and
-/// since 2026.4.8 all of them to a budget.
-pub fn truncate_after_overflow(
-    list: &mut MessageList,
-    rules: &Rules,
-    window: f64,
-    truncate: &TruncateSettings,
-) {
-    let single = truncate.max_result_chars_under(rules, window);
-    match result_budget(rules, window, Some(single), false) {
-        Some(budget) => {
-            let mut fates: Vec<MessageFate> =
-                list.sizes().map(|size| MessageFate::kept(&size, Reason::WithinLimit)).collect();
-            apply_budget(list, &mut fates, &budget);
-        }
-        None => _ = truncate_list(list, rules, window, truncate),
     }
 }
 

@@ -3,11 +3,8 @@
 use crate::gateway::ruleset::Notice;
 use crate::js::JsString;
 use crate::policy::features::TextMetrics;
-use crate::policy::truncate::MIN_KEEP_CHARS;
-use crate::policy::truncate::ends::Suffix;
-
-/// Suffix of a cut text; 217 chars (pruning 6.3).
-pub(super) const SUFFIX: &str = "\n\n⚠️ [Content truncated — original was too large for the model's context window. The content above is a partial view. If you need more, request specific sections or use offset/limit parameters to read smaller chunks.]";
+use crate::policy::truncate::limits::MIN_KEEP_CHARS;
+use crate::policy::truncate::suffix::{SUFFIX, Suffix};
 
 /// The head ends at a line end beyond this share of the chars it may keep (pruning 6.4).
 const NEWLINE_SHARE: f64 = 0.8;

@@ -7,12 +7,11 @@ use std::borrow::Cow;
 use crate::context::tokens::weighted::{GUARD_WEIGHT, NORMAL_WEIGHT, weighted_length};
 use crate::gateway::ruleset::Notice;
 use crate::js::{JsString, Value};
-use crate::policy::truncate::WINDOW_SHARE;
-use crate::policy::truncate::ends::{Suffix, with_text as with_block_text};
+pub use crate::policy::truncate::limits::{UNKNOWN_WINDOW_CHARS, result_chars_cap, result_chars_limit};
+use crate::policy::truncate::replaced_content::{with_content, with_text as with_block_text};
+use crate::policy::truncate::suffix::Suffix;
 use crate::policy::truncate::weighted_slice::{head, last_line_feed, tail};
 
-/// Limit of one result, in chars, if the window is unknown.
-pub const UNKNOWN_WINDOW_CHARS: f64 = 16_000.0;
 /// Chars that results keep until the model has answered them.
 pub const FRESH_MIN_KEEP: f64 = 2000.0;
 /// Units at the end of a text that are searched for an important word.
@@ -43,24 +42,6 @@ const IMPORTANT_WORDS: [&str; 15] = [
     "finished",
     "done",
 ];
-
-/// Returns the limit of one result in chars, for a window in tokens: 0.3 of it, up to a cap.
-pub fn result_chars_limit(tokens: f64) -> f64 {
-    if tokens.is_nan() {
-        return UNKNOWN_WINDOW_CHARS;
-    }
-    ((tokens * WINDOW_SHARE).floor() * 4.0).min(result_chars_cap(tokens))
-}
-
-/// Returns the largest limit of one result in chars, for a window in tokens.
-pub fn result_chars_cap(tokens: f64) -> f64 {
-    match tokens {
-        _ if tokens.is_nan() => UNKNOWN_WINDOW_CHARS,
-        ..100_000.0 => 16_000.0,
-        ..200_000.0 => 32_000.0,
-        _ => 64_000.0,
-    }
-}
 
 #[derive(Debug, Clone, Copy)]
 pub struct WeightedCutOptions<'a> {
@@ -250,13 +231,6 @@ impl BlockShare {
             is_small: text.len() as f64 <= min_keep && weighted_length(text, NORMAL_WEIGHT) <= min_keep,
         }
     }
-}
-
-/// Returns a copy with another content; other keys keep their order.
-pub(in crate::policy) fn with_content(message: &Value, content: Vec<Value>) -> Value {
-    let mut copy = message.as_object().cloned().unwrap_or_default();
-    copy.set("content", Value::Array(content));
-    Value::Object(copy)
 }
 
 #[cfg(test)]

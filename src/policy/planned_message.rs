@@ -1,0 +1,128 @@
+//! One message of a [message list](crate::policy::message_list): its origin and the change that policies made to it.
+
+use std::sync::Arc;
+
+use crate::policy::edit::{Edit, single_text_size};
+use crate::policy::features::ContentFeatures;
+use crate::policy::repair::MissingResult;
+use crate::store::entry::MessageSize;
+use crate::store::scan::measure_message;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MessageOrigin {
+    /// Position in the context.
+    Context(u32),
+    /// Summary that a planned compaction puts first.
+    Summary,
+    /// Prompt and tools in force, which a planned compaction puts before its summary (store-pi-1.5 I4).
+    Checkpoint,
+    /// Result that the repair invents for a call without one (compaction 6.3).
+    Missing(Arc<MissingResult>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum MessageChange {
+    /// The tool result became a single text. Its sizes follow from `chars`, so nothing is allocated: a preview makes
+    /// hundreds of these.
+    SingleText {
+        chars: f64,
+        edit: SharedEditIx,
+    },
+    Full(Arc<FullChange>),
+}
+
+/// Index of an edit that several messages share
+/// ([`share_edit`](crate::policy::message_list::MessageList::share_edit)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedEditIx(pub(super) u32);
+
+/// Any change that a single text does not describe.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FullChange {
+    /// Sizes after the change.
+    pub size: MessageSize,
+    /// Edits that make the text from the original, in order.
+    pub edits: Vec<Edit>,
+    /// Features after the change; `None` if the list has no features.
+    pub features: Option<ContentFeatures>,
+}
+
+impl MessageChange {
+    /// Builds the change of a message that is in no file: it has no edits, only sizes and features.
+    pub fn for_added(size: MessageSize, texture: ContentFeatures) -> Self {
+        Self::full(size, Vec::new(), Some(texture))
+    }
+
+    pub fn full(size: MessageSize, edits: Vec<Edit>, texture: Option<ContentFeatures>) -> Self {
+        Self::Full(Arc::new(FullChange { size, edits, features: texture }))
+    }
+
+    /// Returns the sizes after the change; `before` are those of the original, which a message in no file ignores.
+    #[inline]
+    pub fn size(&self, before: &MessageSize) -> MessageSize {
+        match self {
+            Self::SingleText { chars, .. } => single_text_size(before, *chars),
+            Self::Full(whole) => whole.size,
+        }
+    }
+
+    /// Returns the edits that make the text; `shared` are the shared edits of the list.
+    pub fn edits<'a>(&'a self, shared: &'a [Edit]) -> &'a [Edit] {
+        match self {
+            Self::SingleText { edit, .. } => std::slice::from_ref(&shared[edit.0 as usize]),
+            Self::Full(whole) => &whole.edits,
+        }
+    }
+
+    pub fn edit_count(&self) -> usize {
+        match self {
+            Self::SingleText { .. } => 1,
+            Self::Full(whole) => whole.edits.len(),
+        }
+    }
+
+    /// Returns the features after the change, if known.
+    pub fn features(&self) -> Option<&ContentFeatures> {
+        match self {
+            Self::SingleText { .. } => None,
+            Self::Full(whole) => whole.features.as_ref(),
+        }
+    }
+}
+
+/// One message of a list. Small, because most messages never change and lists are copied for every call of a replay.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedMessage {
+    pub origin: MessageOrigin,
+    /// `None` for an unchanged message; always set for a message in no file.
+    pub change: Option<MessageChange>,
+}
+
+impl PlannedMessage {
+    /// Returns the edits that make the text; `shared` are the shared edits of the list.
+    pub fn edits<'a>(&'a self, shared: &'a [Edit]) -> &'a [Edit] {
+        self.change.as_ref().map_or(&[], |change| change.edits(shared))
+    }
+
+    pub fn edit_count(&self) -> usize {
+        self.change.as_ref().map_or(0, MessageChange::edit_count)
+    }
+
+    /// Returns the position in the context; `None` for a message in no file.
+    pub fn position(&self) -> Option<usize> {
+        match self.origin {
+            MessageOrigin::Context(at) => Some(at as usize),
+            _ => None,
+        }
+    }
+}
+
+/// The time at which the repair invents a result changes neither its sizes nor its features, so 0 serves.
+impl core::convert::From<MissingResult> for PlannedMessage {
+    fn from(missing: MissingResult) -> Self {
+        let message = missing.message(0.0);
+        let size = measure_message(&message).size;
+        let change = MessageChange::for_added(size, ContentFeatures::of(&message));
+        Self { origin: MessageOrigin::Missing(Arc::new(missing)), change: Some(change) }
+    }
+}
