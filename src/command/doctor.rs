@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use rayon::prelude::*;
 
+use super::database::{database_value, describe_database};
 use super::diagnostics::{AgentModel, DoctorReport, TranscriptLock};
 use super::environment::{Invocation, Workspace, diagnostic_value};
 use super::failure::Failure;
@@ -14,6 +15,7 @@ use super::preview::format_value;
 use super::repair::{self, Repair, settle_unfinished};
 use super::ruleset::ruleset_json;
 use super::session_output::{lifecycle_value, number_value, window_value};
+use super::setting_value::setting_value;
 use super::table::{Align, Cell, Table};
 use crate::cli::{DoctorArgs, StoreArgs};
 use crate::diagnostic::Severity;
@@ -26,7 +28,6 @@ use crate::gateway::reset::ResetMode;
 use crate::js::{self, Object, Value};
 use crate::session::Mark;
 use crate::session::session_settings::is_session_setting;
-use crate::store::discovery::DatabaseInfo;
 
 /// Parent keys of the rows in the settings tables.
 const PRUNING_PATH: [&str; 3] = ["agents", "defaults", "contextPruning"];
@@ -154,28 +155,6 @@ fn report_json(workspace: &Workspace, checkup: &DoctorReport, repairs: Option<&[
     ])
 }
 
-/// Returns a database as JSON; its versions are null where it cannot be read.
-pub(super) fn database_value(holding: &DatabaseInfo) -> Value {
-    let schema = holding.schema.as_ref();
-    Value::from(Object::from([
-        ("path", Value::from(holding.path.to_string_lossy().as_ref())),
-        ("agent", Value::from(schema.and_then(|schema| schema.agent.clone()))),
-        ("schemaVersion", Value::from(schema.map(|schema| schema.version as f64))),
-        ("appVersion", Value::from(schema.and_then(|schema| schema.app_version.clone()))),
-    ]))
-}
-
-pub(super) fn describe_database(holding: &DatabaseInfo) -> String {
-    let path = holding.path.display();
-    match &holding.schema {
-        None => format!("{path}: not read; see below"),
-        Some(schema) => {
-            let writer = schema.app_version.as_deref().map(|version| format!(", written by {version}"));
-            format!("{path}: schema {}{}, read only", schema.version, writer.unwrap_or_default())
-        }
-    }
-}
-
 fn agent_value(agent: &super::diagnostics::AgentReport) -> Value {
     let AgentModel { provider, id, window, window_provenance: window_from, is_prunable: eligible } =
         &agent.model;
@@ -189,17 +168,6 @@ fn agent_value(agent: &super::diagnostics::AgentReport) -> Value {
         ("window", window_value(*window)),
         ("windowFrom", Value::from(window_from.to_string())),
         ("pruningEligible", Value::from(*eligible)),
-    ]))
-}
-
-/// Returns a setting as JSON: key, value, origin and the origins it overrides.
-pub(super) fn setting_value(key: &str, value: &Value, from: &str, over: &[Provenance]) -> Value {
-    let over: Vec<Value> = over.iter().map(|place| Value::from(place.to_string())).collect();
-    Value::from(Object::from([
-        ("key", Value::from(key)),
-        ("value", value.clone()),
-        ("from", Value::from(from)),
-        ("over", Value::from(over)),
     ]))
 }
 

@@ -1,14 +1,13 @@
 //! `clawscope doctor --migration`: checks that the import of transcripts into a database kept every entry.
 
-use std::path::Path;
-
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
 use super::migration_json::report_json;
 use super::migration_text::print;
+use super::migration_totals::MigrationTotals;
 use super::output::Output;
 use crate::cli::{ListArgs, StoreArgs};
-use crate::store::migration::{ImportComparison, Migration, check_import};
+use crate::store::migration::check_import;
 
 pub(super) fn run(
     args: &ListArgs,
@@ -31,47 +30,4 @@ pub(super) fn run(
         return Err(Failure::unreadable(format!("{}: {what}; see above", workspace.listed.name)));
     }
     if totals.is_clean() { Ok(()) } else { Err(Failure::CheckFailed) }
-}
-
-/// Sums over all pairs of transcript and import.
-#[derive(Debug, Default)]
-pub(super) struct MigrationTotals {
-    pub compared_pairs: u64,
-    /// Pairs with an unreadable side.
-    pub unreadable_pairs: u64,
-    pub faulty_pairs: u64,
-    pub comparison: ImportComparison,
-    /// Sessions missing from every database.
-    pub lost_sessions: u64,
-}
-
-impl MigrationTotals {
-    fn new(migration: &Migration) -> Self {
-        let mut totals = Self::default();
-        for pair in &migration.pairs {
-            let Ok(found) = &pair.comparison else {
-                totals.unreadable_pairs += 1;
-                continue;
-            };
-            totals.compared_pairs += 1;
-            totals.faulty_pairs += u64::from(!found.faults.is_empty());
-            totals.comparison.entries += found.entries;
-            totals.comparison.identical += found.identical;
-            totals.comparison.rewritten += found.rewritten;
-            totals.comparison.skipped += found.skipped;
-            totals.comparison.added_rows += found.added_rows;
-            totals.comparison.faults.extend(found.faults.iter().cloned());
-        }
-        let lost = migration.unmatched.iter().filter(|alone| alone.reason.is_fault());
-        totals.lost_sessions = lost.count() as u64;
-        totals
-    }
-
-    pub(super) fn is_clean(&self) -> bool {
-        self.comparison.faults.is_empty() && self.lost_sessions == 0
-    }
-}
-
-pub(super) fn path_value(path: &Path) -> crate::js::Value {
-    crate::js::Value::from(path.to_string_lossy().as_ref())
 }

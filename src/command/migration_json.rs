@@ -1,8 +1,8 @@
 //! JSON of `clawscope doctor --migration`.
 
-use super::doctor::database_value;
+use super::database::database_value;
 use super::environment::Workspace;
-use super::migration::{MigrationTotals, path_value};
+use super::migration_totals::{MigrationTotals, path_value};
 use crate::js::{Object, Value};
 use crate::store::migration::{
     EntryDifference, FilePair, ImportComparison, ImportFault, ImportFaultKind, Migration, ValueSummary,

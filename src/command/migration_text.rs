@@ -1,10 +1,10 @@
 //! Text of `clawscope doctor --migration`: the totals, files without a counterpart, and every fault with its line.
 
-use super::doctor::describe_database;
+use super::database::describe_database;
 use super::environment::Workspace;
 use super::failure::Failure;
 use super::format::format_count;
-use super::migration::MigrationTotals;
+use super::migration_totals::MigrationTotals;
 use super::output::{Output, Tone};
 use crate::store::migration::{
     EntryDifference, FilePair, ImportComparison, ImportFault, ImportFaultKind, Migration, UnmatchedFile,

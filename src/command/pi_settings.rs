@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::doctor::setting_value;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::preview::format_value;
+use super::setting_value::setting_value;
 use super::table::{Align, Cell, Table};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::effective::{ResolvedSetting, overridden_text};

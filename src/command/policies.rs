@@ -16,58 +16,9 @@ use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::policy_set::Phase;
 use crate::policy::preflight::{PreflightResult, Route};
 use crate::policy::settings::SettingOwner;
-use crate::policy::{Fate, Policy, PolicySet};
+use crate::policy::{Fate, Policy};
 use crate::report::compaction::{CompactionTrigger, CompactionView, MessageTotals, Split};
-use crate::session::LoadedSession;
-use crate::session::setting_change::SettingChange;
 use crate::session::simulated_settings::SUMMARY_TOKENS;
-
-/// Resolves `--policy`. Without it, pruning is on, and every policy with a changed setting.
-pub(super) fn requested_policies(
-    policy: &[String],
-    changes: &[SettingChange],
-    session: &LoadedSession,
-) -> Result<PolicySet, Failure> {
-    let changed = changes.iter().filter_map(|change| Some((change.policy?, change)));
-    if policy.is_empty() {
-        return Ok(
-            changed.fold(PolicySet::of(&[Policy::Prune]), |policies, (step, _)| policies.with(step, true))
-        );
-    }
-    let policies = policy.iter().fold(PolicySet::NONE, |policies, word| match word.as_str() {
-        "all" => {
-            let all = Policy::visible_for(session.ruleset.id.rules());
-            all.into_iter().fold(policies, |policies, step| policies.with(step, true))
-        }
-        "gateway" => {
-            session.gateway_policies().iter().fold(policies, |policies, step| policies.with(step, true))
-        }
-        word => Policy::from_word(word).map_or(policies, |step| policies.with(step, true)),
-    });
-    for (step, change) in changed.filter(|(step, _)| !policies.has(*step)) {
-        // A settings file may hold settings of policies that are off; a `--set` for one is a mistake.
-        if change.origin == Provenance::Flag {
-            let (key, step) = (&change.key, step.word());
-            return Err(Failure::usage(format!(
-                "--set {key}: belongs to the step `{step}`, which --policy leaves out. Add {step} to --policy."
-            )));
-        }
-    }
-    Ok(policies)
-}
-
-/// Resolves `--policy` for a replay. Without it, the gateway's policies are on, and every policy with a changed
-/// setting.
-pub(super) fn replay_policies(
-    policy: &[String],
-    changes: &[SettingChange],
-    session: &LoadedSession,
-) -> Result<PolicySet, Failure> {
-    if !policy.is_empty() {
-        return requested_policies(policy, changes, session);
-    }
-    Ok(crate::session::simulated_settings::default_replay_policies(session, changes))
-}
 
 pub(super) fn describe_check(checked: &PreflightResult) -> String {
     let [estimate, room] =

@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::format::{format_count, format_duration, format_estimate, format_percent, parse_time};
 use super::learned_window::with_learned_window;
 use super::output::{Output, Tone};
-use super::policies::requested_policies;
+use super::requested_policies::requested_policies;
 use super::ruleset::refuse_unsupported;
 use super::table::{Align, Cell, Table};
 use crate::cli::{PlanArgs, StoreArgs};

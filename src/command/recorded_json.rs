@@ -1,6 +1,6 @@
 //! JSON of `clawscope context SESSION --recorded`.
 
-use super::recorded::describe_verdict;
+use super::recorded_verdict::describe_verdict;
 use super::session_output::session_json;
 use crate::js::{Object, Value};
 use crate::report::recorded_context::{

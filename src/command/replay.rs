@@ -2,146 +2,27 @@
 
 use std::io::Write as _;
 
-use super::environment::{Invocation, Workspace, at_leaf, require_context};
+use super::environment::Invocation;
 use super::failure::Failure;
 use super::format::{
     format_count, format_duration, format_estimate, format_number, format_percent, format_time, with_commas,
 };
-use super::learned_window::with_learned_window;
 use super::output::{Output, Tone};
-use super::policies::replay_policies;
 use super::replay_json::report_json;
-use super::ruleset::{print_ruleset, refuse_unsupported};
+use super::replay_report::{ReplayReport, SharedRules, replay_session};
+use super::ruleset::print_ruleset;
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
-use crate::cli::{ReplayArgs, ReplaySettingsArgs, StoreArgs};
+use crate::cli::{ReplayArgs, StoreArgs};
 use crate::format::cost::{describe_cost, format_amount, format_cost};
 use crate::format::format_usd;
-use crate::gateway::provenance::Provenance;
-use crate::gateway::ruleset::RulesetChoice;
-use crate::policy::{Policy, PolicySet};
-use crate::replay::{
-    CallReplay, FiringLog, FiringStats, PolicyEvent, PolicyEventKind, Replay, TraceTotals, firing_log,
-};
+use crate::replay::{CallReplay, FiringStats, PolicyEvent, PolicyEventKind, TraceTotals};
 use crate::report::timeline::Timeline;
-use crate::session::LoadedSession;
-use crate::session::replay_inputs::ReplayInputs;
-use crate::session::setting_change::{SettingChange, read_changes};
-use crate::session::simulated_settings::{SimulatedSettings, simulate_settings};
 
 /// Newest calls printed without `--all`.
 const MAX_CALLS: usize = 40;
 /// Newest log lines printed without `--all`.
 const MAX_EVENTS: usize = 15;
-
-/// A replay and its inputs.
-#[derive(Debug)]
-pub(super) struct ReplayReport {
-    /// The session, with the window of the simulated settings.
-    pub inspection: LoadedSession,
-    pub simulated: SimulatedSettings,
-    pub inputs: ReplayInputs,
-    pub replay: Replay,
-    /// Policy events of the simulated trace.
-    pub policy_log: FiringLog,
-    /// Ruleset of the recorded trace, if the simulated trace uses another one.
-    pub writer_ruleset: Option<RulesetChoice>,
-    /// The reason why both traces follow the ruleset from `--ruleset`, if that is unexpected.
-    pub shared_rules: Option<SharedRules>,
-}
-
-/// Reasons why the recorded trace follows the ruleset from `--ruleset` too, and not the one that wrote the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SharedRules {
-    /// The store does not name the version that wrote it.
-    WriterUnknown,
-    /// The two versions follow different paths through a damaged tree, so their calls are not the same.
-    OtherPath,
-}
-
-/// A session under the ruleset that wrote it, with its replay inputs; or the reason why no comparison is possible.
-type WriterSession = Result<Box<(LoadedSession, ReplayInputs)>, Option<SharedRules>>;
-
-pub(super) fn replay_session(
-    session: &str,
-    leaf: Option<&str>,
-    args: &ReplaySettingsArgs,
-    place: &StoreArgs,
-    invocation: &Invocation,
-) -> Result<ReplayReport, Failure> {
-    let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
-    let workspace = Workspace::for_session(session, place, invocation)?;
-    let loaded = require_context(at_leaf(&workspace, workspace.open_session(session)?, leaf)?)?;
-    let changes = with_learned_window(args.window, changes, &loaded)?;
-    refuse_unsupported(&changes, &loaded)?;
-    let own = match place.ruleset {
-        Some(_) => load_under_writer_ruleset(session, leaf, &loaded, place, invocation)?,
-        None => Err(None),
-    };
-    let (own, shared_rules) = match own {
-        Ok(own) => (Some(own), None),
-        Err(shared) => (None, shared),
-    };
-    let mut policies = replay_policies(&args.policy, &changes, &loaded)?;
-    if args.policy.is_empty() {
-        // The other version would have compacted elsewhere, so its compaction is simulated too.
-        policies = policies.with(Policy::Compact, policies.has(Policy::Compact) || own.is_some());
-    }
-    let mut simulated = simulate_settings(&loaded, &changes, policies);
-    let mut material = read_inputs(&loaded, policies)?;
-    if args.policy.is_empty() {
-        let set = changes.iter().filter_map(|change| change.policy).collect::<Vec<_>>();
-        let doubted = own.as_ref().map_or(material.contradicted_policies, |own| own.1.contradicted_policies);
-        let left_out = doubted.without(PolicySet::of(&set));
-        simulated.policies.enabled = simulated.policies.enabled.without(left_out);
-    }
-    let inspection = LoadedSession { window: simulated.window, ..loaded };
-    let other = simulated.replay_settings();
-    let replay = match &own {
-        Some(own) => material.replay_beside(own, &inspection, &other),
-        None => material.replay(&inspection, &other),
-    };
-    let record = firing_log(&replay, material.provider_window);
-    let written_by = own.map(|own| own.0.ruleset);
-    Ok(ReplayReport {
-        inspection,
-        simulated,
-        inputs: material,
-        replay,
-        policy_log: record,
-        writer_ruleset: written_by,
-        shared_rules,
-    })
-}
-
-fn read_inputs(session: &LoadedSession, policies: PolicySet) -> Result<ReplayInputs, Failure> {
-    ReplayInputs::read(session, policies).map_err(|error| Failure::unreadable(error.to_string()))
-}
-
-/// Loads the session under the version that wrote it, if `--ruleset` names another one: the replay then compares the
-/// upgrade with the recorded run. Returns `Err(None)` for pi and for an unchanged ruleset, and `Err` with a reason if
-/// the comparison is impossible.
-fn load_under_writer_ruleset(
-    session: &str,
-    leaf: Option<&str>,
-    loaded: &LoadedSession,
-    place: &StoreArgs,
-    invocation: &Invocation,
-) -> Result<WriterSession, Failure> {
-    let place = StoreArgs { ruleset: None, ..place.clone() };
-    let workspace = Workspace::for_session(session, &place, invocation)?;
-    let own = require_context(at_leaf(&workspace, workspace.open_session(session)?, leaf)?)?;
-    let (own_rules, rules) = (own.ruleset.id, loaded.ruleset.id);
-    let unknown = own.ruleset.provenance == Provenance::Default && !rules.is_pi();
-    if unknown || own_rules == rules || own_rules.is_pi() || rules.is_pi() {
-        return Ok(Err(unknown.then_some(SharedRules::WriterUnknown)));
-    }
-    if own.context.path != loaded.context.path {
-        return Ok(Err(Some(SharedRules::OtherPath)));
-    }
-    let inputs = read_inputs(&own, own.gateway_policies())?;
-    Ok(Ok(Box::new((own, inputs))))
-}
 
 pub(super) fn run(
     args: &ReplayArgs,

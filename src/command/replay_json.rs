@@ -1,6 +1,6 @@
 //! JSON of `clawscope replay`.
 
-use super::replay::ReplayReport;
+use super::replay_report::ReplayReport;
 use super::ruleset::ruleset_json;
 use super::session_output::{number_value, session_json, window_value};
 use super::usage_totals::set_cost_origin;

@@ -1,13 +1,15 @@
 //! `clawscope summarize SESSION`: generates the summary that a compaction would store, and shows the calls that it
 //! takes. It never writes to the session.
 
+mod input;
 mod json;
 
 use std::io::Write as _;
 
+use input::{SummaryInput, load_input};
 use json::{report_json, summary_cost, summary_tokens};
 
-use super::environment::{Invocation, Workspace, at_leaf, require_context};
+use super::environment::Invocation;
 use super::failure::Failure;
 use super::format::{format_count, format_estimate, format_number};
 use super::output::{Output, Tone};
@@ -17,21 +19,12 @@ use super::summary::{calls_table, choose_summarizer, load_summarizer_config, par
 use crate::cli::{StoreArgs, SummarizeArgs};
 use crate::format::{format_estimated_usd, format_usd};
 use crate::gateway::ruleset::Ruleset;
-use crate::policy::compact::{PredictedCalls, stored_summary};
+use crate::policy::compact::stored_summary;
 use crate::session::LoadedSession;
 use crate::summarize::{Summarizer, SummarizerKind, Summary, run as summarise};
 use crate::text::visible;
-use crate::write::summary::job::{describe_no_summary, describe_summary_error};
+use crate::write::summary::job::describe_summary_error;
 use crate::write::summary::writer::SummaryWriter;
-use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
-
-struct SummaryInput {
-    inspection: LoadedSession,
-    compactable: PreparedCompaction,
-    /// The calls that the gateway itself would make.
-    gateway_calls: PredictedCalls,
-    writer: SummaryWriter,
-}
 
 /// Generates a summary, or prints the calls that it would take.
 pub(super) fn run(
@@ -56,34 +49,6 @@ pub(super) fn run(
         Some(summary) => print_summary(&requested, &summary, output),
         None => print_calls(&requested, output),
     }
-}
-
-fn load_input(
-    args: &SummarizeArgs,
-    writer: SummaryWriter,
-    place: &StoreArgs,
-    invocation: &Invocation,
-) -> Result<SummaryInput, Failure> {
-    let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
-    let session = workspace.open_session(&args.target.session)?;
-    let inspection = require_context(at_leaf(&workspace, session, args.leaf.as_deref())?)?;
-    let rules = inspection.ruleset.id.rules();
-    let settings = SummarySettings::from_config(rules, &workspace.store().config.js_root);
-    let instructions = args.instructions.as_deref();
-    let compactable = PreparedCompaction::new(
-        &inspection,
-        inspection.configured_settings.compaction,
-        settings,
-        instructions,
-        workspace.now_ms,
-    );
-    let compactable = compactable.map_err(|error| match error {
-        NotCompactable::Body(error) => Failure::unreadable(error.to_string()),
-        other => Failure::refused(format!("{}: {other}", inspection.item.key.0)),
-    })?;
-    let gateway =
-        compactable.gateway_calls().map_err(|error| Failure::refused(describe_no_summary(&error)))?;
-    Ok(SummaryInput { inspection, compactable, gateway_calls: gateway, writer })
 }
 
 /// Generates the summary; Ctrl-C cancels it cleanly.

@@ -9,7 +9,7 @@ use super::output::{Output, Tone};
 use super::replay::describe_estimates;
 use super::ruleset::print_ruleset;
 use super::session_output::print_session_header;
-use super::sweep::SweepReport;
+use super::sweep_report::SweepReport;
 use super::table::{Align, Cell as TableCell, Table};
 use crate::cli::MeasureArg;
 use crate::format::cost;

@@ -3,14 +3,13 @@
 
 use crate::gateway::compaction::{CompactionMode, compaction_mode};
 use crate::gateway::memory_flush::{FlushSettings, flush_settings, flush_settings_under};
-use crate::gateway::ruleset::{MemoryFlush, Ruleset};
+use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window::{DEFAULT_WINDOW, runtime_window};
 use crate::gateway::window_lookup::{
     StatusWindowSource, flush_window, status_window_from, stored_window, window_for_status,
 };
 use crate::js::{Value, is_truthy};
-use crate::policy::memory_flush::{Flush, FlushInput, FlushSkip, LastCall, flush_status};
-use crate::session::LoadedSession;
+use crate::policy::memory_flush::FlushSkip;
 use crate::session::lifecycle::Lifecycle;
 use crate::store::discovery::Store;
 use crate::store::key::SessionKind;
@@ -158,41 +157,4 @@ fn flush_skip_reason(config: &Value, row: Option<&SessionRecord>, provider: &str
     let access = defaults.and_then(|defaults| defaults.get("sandbox")?.get("workspaceAccess"));
     let writes = access.is_some_and(|access| access.str_is("rw"));
     (sandboxed && !writes).then_some(FlushSkip::ReadOnlySandbox)
-}
-
-impl LoadedSession {
-    /// Where the session stands with the memory flush, before a next message of unknown size; none where no gateway
-    /// runs it.
-    pub fn memory_flush(&self) -> Option<Flush> {
-        let limits = &self.limits;
-        let kind = self.ruleset.id.rules().memory_flush;
-        let reads_transcript = !matches!(kind, MemoryFlush::StoredTotal { .. });
-        let facts = FlushInput {
-            window: limits.flush_window,
-            reserve_tokens: self.configured_settings.compaction.reserve_tokens,
-            stored_tokens: limits.stored_totals.total_tokens,
-            fresh: limits.stored_totals.fresh,
-            last_call: self.last_call_of_file().filter(|_| reads_transcript),
-            message_tokens: 0.0,
-            bytes: (self.index.end + self.index.pending_bytes) as f64,
-            compactions: limits.stored_totals.compaction_count.unwrap_or(0.0),
-            flushed_at: limits.stored_totals.flush_compaction_count,
-            skipped: limits.flush_skip,
-        };
-        limits.is_gateway_run.then(|| flush_status(&limits.flush, &facts))
-    }
-
-    /// The last usage in the file with a positive number, whatever its branch (compaction 9.5).
-    fn last_call_of_file(&self) -> Option<LastCall> {
-        let usages = self
-            .index
-            .entries
-            .iter()
-            .rev()
-            .filter_map(|entry| entry.message.and_then(|message| message.usage));
-        let calls = usages
-            .map(|usage| LastCall { prompt_tokens: usage.prompt_tokens(), output_tokens: usage.output });
-        let counted = |call: &LastCall| call.prompt_tokens > 0.0 || call.output_tokens > 0.0;
-        calls.into_iter().find(counted)
-    }
 }

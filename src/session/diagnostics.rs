@@ -8,10 +8,17 @@ use crate::session::{LoadedSession, window_diagnostics};
 use crate::store::index::{Index, OpenStatus};
 use crate::transcript::Tree;
 
+impl LoadedSession {
+    /// Everything found in the transcript: its lines first, then what is odd about it as a whole.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        collect(self)
+    }
+}
+
 /// Everything found in a transcript, its lines first. A kind of oddity is one finding, at the first
 /// entry that has it.
-pub(super) fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
-    let LoadedSession { index, tree, .. } = session;
+fn collect(inspection: &LoadedSession) -> Vec<Diagnostic> {
+    let LoadedSession { index, tree, .. } = inspection;
     let mut findings: Vec<Diagnostic> =
         session.unfinished_commit.iter().map(unfinished_commit_diagnostic).collect();
     findings.extend(index.all_diagnostics());

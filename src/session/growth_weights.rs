@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
-use crate::session::next_prompt::PromptCounts;
+use crate::session::prompt_counts::PromptCounts;
 use crate::store::entry::{Entry, EntryKind, Role, Usage};
 use crate::store::intern::ValueIx;
 use crate::transcript::copied_answers;

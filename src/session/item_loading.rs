@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::commit::{ReceiptKind, receipt_kind};
 use crate::context::Context;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::effective_settings_under;
@@ -10,17 +9,19 @@ use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, LineIds};
 use crate::policy::prune::last_touch_under;
 use crate::session::list::list_item;
-use crate::session::loading::{OpenError, next_model, open_source};
 use crate::session::message::facts::time_ms;
-use crate::session::next_prompt::{NextPrompt, PromptCounts};
+use crate::session::next_model::next_model;
+use crate::session::next_prompt::NextPrompt;
+use crate::session::open_source::{OpenError, open_source};
 use crate::session::overflow::{OverflowScope, find_overflows};
 use crate::session::partial_usage::find_partial_usage;
+use crate::session::prompt_counts::PromptCounts;
 use crate::session::ruleset_choice::{choose_ruleset, fixed_chars, own_context, reread_as};
 use crate::session::title::title;
-use crate::session::{LoadedSession, Mark, MeasuredPrompt, SessionItem, TokenCount, Unmeasured};
+use crate::session::{LoadedSession, Mark, SessionItem, TokenCount};
 use crate::store::body;
 use crate::store::discovery::Store;
-use crate::store::entry::{EntryKind, ReadMode};
+use crate::store::entry::EntryKind;
 use crate::store::index::{Index, OpenStatus};
 use crate::store::load::{ProgressFn, load};
 use crate::store::session::Session;
@@ -136,36 +137,6 @@ pub(super) fn last_call(session: &LoadedSession) -> Option<f64> {
     let ix = last_assistant(index, context)?;
     let message = body::read_message(source, index, ix).ok().flatten()?;
     Some(time_ms(index.entry(ix), &message))
-}
-
-/// The last prompt a provider counted on this path. A count from before the last compaction says nothing
-/// about what is sent now, even where its message was kept; nor does one that was copied to a new branch.
-pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<MeasuredPrompt, Unmeasured> {
-    for ix in context.path.iter().rev() {
-        if Some(*ix) == context.compaction {
-            return Err(Unmeasured::SinceCompaction);
-        }
-        if Some(*ix) == context.reset {
-            return Err(Unmeasured::SinceReset);
-        }
-        if index.reading == ReadMode::Projected && index.entry(*ix).kind == EntryKind::ContextEdit {
-            return Err(Unmeasured::SinceEdit);
-        }
-        if is_committed_branch(index, *ix) {
-            return Err(Unmeasured::SinceCommit);
-        }
-        let usage = index.entry(*ix).message.and_then(|message| message.usage);
-        let tokens = usage.map_or(0.0, |usage| usage.prompt_tokens());
-        if tokens.is_finite() && tokens > 0.0 {
-            return Ok(MeasuredPrompt { prompt_tokens: tokens as u64, entry: *ix });
-        }
-    }
-    Err(Unmeasured::NoUsage)
-}
-
-/// Whether a branch ends here that was written by a commit: what stands before it on the path is a copy.
-pub(super) fn is_committed_branch(index: &Index, ix: EntryIx) -> bool {
-    receipt_kind(index, ix) == Some(ReceiptKind::Commit)
 }
 
 fn last_assistant(index: &Index, context: &Context) -> Option<EntryIx> {

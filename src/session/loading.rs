@@ -1,11 +1,9 @@
 //! Session → [`LoadedSession`]: the transcript read, or only what was added to it, and beside it everything
 //! the gateway's settings and the session's row say.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::commit::{LockState, find_interrupted, lock_state};
-use crate::context::Context;
 use crate::context::budget::FixedChars;
 
 use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under};
@@ -15,13 +13,16 @@ use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
 use crate::gateway::ruleset::{PiChange, Reserve, Rules, Ruleset, RulesetChoice};
-use crate::ids::{EntryIx, Epoch, LineIds, SessionKey};
+use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::policy::PolicySettings;
 use crate::policy::prune::last_touch_under;
 use crate::policy::settings::{CheckSettings, ResultLimits, SettingSources, assign_to_pi, policy_settings};
 use crate::session::context_limits::ContextLimits;
-use crate::session::item_loading::{TranscriptFacts, complete_item, last_call, last_prompt};
+use crate::session::item_loading::{TranscriptFacts, complete_item, last_call};
 use crate::session::list::list_item;
+use crate::session::measured_prompt::last_prompt;
+use crate::session::next_model::next_model;
+pub use crate::session::open_source::OpenError;
 use crate::session::overflow::find_overflows;
 use crate::session::price::list_price;
 use crate::session::ruleset_choice::{choose_ruleset, own_context, reread_as};
@@ -30,7 +31,6 @@ use crate::session::successor::find_successor;
 use crate::session::{ContextDetails, LoadedSession, Mark, PreviousDetails};
 use crate::store::body;
 use crate::store::discovery::Store;
-use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::load::{FileChange, LoadError, ProgressFn, load, refresh};
 use crate::store::pi_dirs::load_settings;
@@ -38,39 +38,6 @@ use crate::store::session::{Flag, Session};
 use crate::store::session_records::SessionRecord;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
-
-/// Why a session cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The store has no such session, or not any more.
-    #[error("{key}: the store has no such session any more. Reload the list.")]
-    Unknown {
-        /// Its key.
-        key: SessionKey,
-    },
-    /// Its row names no usable transcript.
-    #[error("{key}: its row names no transcript that could be read (no usable sessionId or sessionFile).")]
-    NoTranscript {
-        /// Its key.
-        key: SessionKey,
-    },
-    /// Its transcript is not there; normal before the first answer (store E7).
-    #[error("{}: there is no such file yet. A transcript is written with the first answer; it is shown as soon as it is there.", .path.display())]
-    NotWritten {
-        /// Where it would be.
-        path: PathBuf,
-    },
-    /// It cannot be read, or reading was stopped.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-}
-
-impl OpenError {
-    /// Someone asked for something else meanwhile: not worth a word.
-    pub fn is_stopped(&self) -> bool {
-        matches!(self, Self::Load(LoadError::Cancelled { .. }))
-    }
-}
 
 /// Opens a session at its own leaf. With what was known of it before, only what was added is read. The
 /// epoch is the one after `previous`; `now_ms` is the time its lock is judged by.
@@ -116,17 +83,6 @@ pub fn open_from(
     };
     let closer = known.and_then(|known| extend_details(known, &loaded, progress));
     Ok(LoadedSession { details: closer, ..loaded })
-}
-
-/// The transcript of a session, opened; `known` is an earlier look at it.
-pub(super) fn open_source(session: &Session, known: Option<&Source>) -> Result<Source, OpenError> {
-    let path = session.path.as_deref().ok_or_else(|| OpenError::NoTranscript { key: session.key.clone() })?;
-    // A pipe or a device would never end.
-    if session.location.database().is_none() && !path.is_file() {
-        return Err(OpenError::NotWritten { path: path.into() });
-    }
-    let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
-    Ok(session.location.open(path, known).map_err(read_error)?)
 }
 
 /// What closer steps ask for, where it was known of the reading before and entries were only added since: theirs is
@@ -280,47 +236,6 @@ fn configured_policy_settings(
         prune: prune.unwrap_or_else(|| PruneSettings::built_in(rules)),
         ..PolicySettings::built_in(ruleset, window)
     }
-}
-
-/// Provider and model of the next call: those that the row chooses over the configuration, else those in force at the leaf
-/// (compaction 4.5). An answer that the gateway wrote itself names no model.
-pub(super) fn next_model(
-    row: Option<&SessionRecord>,
-    index: &Index,
-    context: &Context,
-) -> Option<(String, String)> {
-    let named = |key: &str| {
-        let text = row?.raw.get(key)?.as_str()?.trim().to_string_lossy();
-        (!text.is_empty()).then_some(text)
-    };
-    let (provider, model) = path_model(index, context).unzip();
-    match (named("providerOverride"), named("modelOverride")) {
-        (_, None) => provider.zip(model),
-        (Some(provider), Some(model)) => Some((provider, model)),
-        (None, Some(model)) => {
-            let named = model.split_once('/').map(|(provider, id)| (provider.to_owned(), id.to_owned()));
-            named.or_else(|| Some((provider?, model)))
-        }
-    }
-}
-
-/// Provider and model in force at the leaf, where the path says so in plain words.
-fn path_model(index: &Index, context: &Context) -> Option<(String, String)> {
-    let of_call = |ix: &EntryIx| {
-        let entry = index.entry(*ix);
-        let chooses = entry.is_model_call() || entry.kind == EntryKind::ModelChange;
-        entry.model.filter(|_| chooses)
-    };
-    let is_synthetic = |ix: &EntryIx| {
-        let entry = index.entry(*ix);
-        entry.model == context.model && entry.message.is_some_and(|size| size.is_synthetic)
-    };
-    let model = match context.path.iter().rev().find(|ix| is_synthetic(ix)) {
-        Some(_) => context.path.iter().rev().find_map(of_call),
-        None => context.model,
-    };
-    let (provider, model) = model?;
-    Some((index.values.text(provider)?, index.values.text(model)?))
 }
 
 /// What pi's own settings files say for pi's sessions; none where a gateway runs them.

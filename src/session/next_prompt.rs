@@ -2,33 +2,16 @@
 //! count comes first, be it of an answer or of a refusal; then the estimate, scaled to the counts of this session; then the
 //! estimate alone.
 
-use std::collections::{HashMap, HashSet};
-
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::ids::EntryIx;
 use crate::plan::Plan;
 use crate::session::growth_weights::{FACTOR_RANGE, weights_from_growth};
-use crate::session::overflow::{Overflow, OverflowKind};
+use crate::session::prompt_counts::{LastCount, PromptCounts};
 use crate::session::{CountSource, TokenCount};
-use crate::store::entry::{EntryKind, ReadMode, Usage};
-use crate::store::index::Index;
 
 /// Estimated tokens of messages below which they do not tell how the provider counts.
 const MIN_MESSAGE_TOKENS: u64 = 2_000;
-
-/// The counts of a session that speak for its prompts.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PromptCounts<'a> {
-    pub(super) index: &'a Index,
-    pub(super) context: &'a Context,
-    pub(super) overflows: &'a [Overflow],
-    /// Answers whose counts cannot be the whole prompt.
-    pub(super) partial_counts: &'a HashSet<EntryIx>,
-    /// Chars before the messages, where a run left a report.
-    pub(super) fixed_chars: Option<FixedChars>,
-}
 
 /// The next prompt.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -42,14 +25,6 @@ pub struct NextPrompt {
     /// Tokens of each message of the context, by the same count as the total.
     pub message_tokens: Vec<u64>,
     fixed_chars: Option<FixedChars>,
-}
-
-/// The last prompt of the path that a provider counted.
-struct LastCount {
-    entry: EntryIx,
-    tokens: f64,
-    /// Tokens of its answer, which the next prompt holds too.
-    answer_tokens: f64,
 }
 
 impl NextPrompt {
@@ -158,58 +133,6 @@ impl PromptWeights {
             upto - std::mem::replace(&mut shared, upto)
         };
         (fixed as u64, self.message_tokens.iter().map(whole).collect())
-    }
-}
-
-impl PromptCounts<'_> {
-    /// Tokens before the messages by chars/4.
-    pub(super) fn fixed_tokens(&self) -> u64 {
-        Budget::fixed_only(self.fixed_chars).total()
-    }
-
-    /// Prompts that the provider counted and refused, by their entries. What the gateway's own check says is no count.
-    pub(super) fn refused_prompts(&self) -> HashMap<EntryIx, f64> {
-        let counted = self.overflows.iter().filter(|overflow| overflow.kind != OverflowKind::Precheck);
-        let prompts = counted.filter_map(|overflow| Some((overflow, overflow.prompt_tokens()?)));
-        let prompts = prompts.filter(|(_, prompt)| *prompt > 0);
-        let entries = prompts.flat_map(|(overflow, prompt)| {
-            let all = std::iter::once(overflow.entry).chain(overflow.duplicates.iter().copied());
-            all.map(move |entry| (entry, prompt as f64))
-        });
-        entries.collect()
-    }
-
-    /// The weights of the messages of the context, out of those of the path.
-    fn message_weights(&self, weights: &[f64]) -> Vec<f64> {
-        let mut by_entry = vec![0.0; self.index.entries.len()];
-        for (ix, weight) in self.context.path.iter().zip(weights) {
-            by_entry[ix.index()] = *weight;
-        }
-        self.context.messages.iter().map(|message| by_entry[message.entry.index()]).collect()
-    }
-
-    /// The last count of the path, unless the context was changed since.
-    fn last_count(&self) -> Option<LastCount> {
-        let (index, context) = (self.index, self.context);
-        let refused = self.refused_prompts();
-        for ix in context.path.iter().rev() {
-            let entry = index.entry(*ix);
-            let edited = index.reading == ReadMode::Projected && entry.kind == EntryKind::ContextEdit;
-            let changed = Some(*ix) == context.compaction || Some(*ix) == context.reset;
-            if changed || edited || super::item_loading::is_committed_branch(index, *ix) {
-                return None;
-            }
-            if let Some(tokens) = refused.get(ix) {
-                return Some(LastCount { entry: *ix, tokens: *tokens, answer_tokens: 0.0 });
-            }
-            let usage = entry.message.filter(|_| entry.is_model_call()).and_then(|size| size.usage);
-            let usage = usage.filter(Usage::has_prompt_tokens).filter(|_| !self.partial_counts.contains(ix));
-            if let Some(usage) = usage {
-                let answer = Some(usage.output).filter(|tokens| tokens.is_finite()).unwrap_or(0.0);
-                return Some(LastCount { entry: *ix, tokens: usage.prompt_tokens(), answer_tokens: answer });
-            }
-        }
-        None
     }
 }
 

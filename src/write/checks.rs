@@ -9,8 +9,17 @@ use crate::plan::Plan;
 use crate::policy::{Policy, Reason};
 use crate::session::LoadedSession;
 use crate::store::key::SessionKind;
-use crate::write::request::{CheckStatus, WriteAction, WriteRequest};
+use crate::write::action::{WriteAction, WriteRequest};
 use crate::write::rewrite_loss::find_rewrite_loss;
+
+/// How a check went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckStatus {
+    /// Passed.
+    Passed,
+    /// Worth knowing.
+    Warning,
+}
 
 /// What was checked, and what is worth knowing. Everything that must hold was refused before.
 pub(super) fn run_checks(

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::commit::{
     Clock, CommitError, CommitMethod, CommitRequest, PlannedCompaction, PreparedCommit, RandomIds,
-    ReceiptKind, Refusal, TranscriptInput, TranscriptStatus, UndoRequest, UndoTarget,
+    ReceiptKind, Refusal, TranscriptInput, TranscriptStatus, UndoRequest,
 };
 use crate::format::group_digits;
 use crate::gateway::ruleset::{ReadMode, Ruleset};
@@ -18,36 +18,10 @@ use crate::session::{LoadedSession, Mark};
 use crate::store::body::BodyError;
 use crate::store::measure::prune_chars;
 use crate::store::sqlite::database_of;
+pub use crate::write::action::{WriteAction, WriteRequest};
+pub use crate::write::checks::CheckStatus;
 use crate::write::checks::run_checks;
 use crate::write::commit_record::{TOOL_VERSION, provenance};
-
-/// What is to be written to a session.
-#[derive(Debug, Clone)]
-pub enum WriteAction<'a> {
-    /// A plan as a new branch; of a compaction alone, as the entry that ends the active one.
-    Commit {
-        /// The plan.
-        plan: &'a Plan,
-        /// What its compaction is written with. Without one a plan that compacts is refused: a summary that was not
-        /// made, or failed, changes no file.
-        summary: Option<&'a CompactionSummary>,
-    },
-    /// An earlier branch as the active one.
-    Undo(UndoTarget),
-}
-
-/// A session and what is to be written to it.
-#[derive(Debug, Clone)]
-pub struct WriteRequest<'a> {
-    /// The session, at its own leaf.
-    pub session: &'a LoadedSession,
-    /// What is to be written.
-    pub action: WriteAction<'a>,
-    /// Write to a transcript that no row names (store G3).
-    pub allow_orphan: bool,
-    /// Time of the new entries, ms since 1970.
-    pub now_ms: i64,
-}
 
 /// What a commit or an undo would write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,15 +46,6 @@ pub struct WritePreview {
     pub appended_bytes: usize,
     /// Checks: passed or not, and the words.
     pub checks: Vec<(CheckStatus, String)>,
-}
-
-/// How a check went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CheckStatus {
-    /// Passed.
-    Passed,
-    /// Worth knowing.
-    Warning,
 }
 
 /// What was written.

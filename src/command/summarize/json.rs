@@ -3,7 +3,7 @@
 use super::super::ruleset::ruleset_json;
 use super::super::session_output::{number_value, session_json, window_value};
 use super::super::summary::{call_value, completed_call_value};
-use super::SummaryInput;
+use super::input::SummaryInput;
 use crate::js::{Object, Value};
 use crate::policy::compact::DroppedHistory;
 use crate::summarize::Summary;

@@ -2,15 +2,15 @@
 //! skipped. A session that was created and archived between two surveys is new, so all its entries are printed.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::followed_transcript::FollowedTranscript;
+use super::followed_transcript::{FollowedTranscript, original_path};
 use super::follower::Follower;
 use super::lines::report_entries;
 use crate::command::failure::Failure;
 use crate::command::output::Output;
 use crate::commit::{Clock as _, SystemClock};
-use crate::store::archive::{ArchiveReason, FileKind, classify};
+use crate::store::archive::ArchiveReason;
 use crate::store::session::{Flag, Session};
 
 impl Follower {
@@ -49,13 +49,5 @@ impl Follower {
             report_entries(news.inspection, &news.entries, (self.json, self.secrets), output)?;
         }
         Ok(())
-    }
-}
-
-/// Returns the path of the transcript that an archive was made from, by its name.
-pub(super) fn original_path(path: &Path) -> Option<PathBuf> {
-    match classify(&path.file_name()?.to_string_lossy()) {
-        FileKind::Archive(archive) => Some(path.with_file_name(archive.original)),
-        _ => None,
     }
 }

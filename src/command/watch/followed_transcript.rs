@@ -1,7 +1,7 @@
 //! One followed transcript: what was read and which entries are new. If the file is rewritten, archived or deleted,
 //! `watch` prints its remaining entries first, as long as the old file can be read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::TranscriptChange;
@@ -9,7 +9,7 @@ use super::seen_entries::SeenEntries;
 use crate::ids::{EntryIx, LineIds};
 use crate::session::LoadedSession;
 use crate::session::loading::{OpenError, open_from};
-use crate::store::archive::find_archive;
+use crate::store::archive::{FileKind, classify, find_archive};
 use crate::store::discovery::Store;
 use crate::store::load::{FilePrefix, LoadError, load};
 use crate::store::session::Session;
@@ -185,4 +185,12 @@ fn current_extent(path: &Path) -> Option<FilePrefix> {
 /// Whether a later read may succeed: the file was being truncated or replaced.
 pub(super) fn is_retryable(error: &OpenError) -> bool {
     matches!(error, OpenError::Load(LoadError::Read { .. }))
+}
+
+/// Returns the path of the transcript that an archive was made from, by its name.
+pub(super) fn original_path(path: &Path) -> Option<PathBuf> {
+    match classify(&path.file_name()?.to_string_lossy()) {
+        FileKind::Archive(archive) => Some(path.with_file_name(archive.original)),
+        _ => None,
+    }
 }

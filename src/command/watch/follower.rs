@@ -5,8 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::archives::original_path;
-use super::followed_transcript::{FollowedTranscript, is_retryable};
+use super::followed_transcript::{FollowedTranscript, is_retryable, original_path};
 use super::lines::{TranscriptChange, report_change, report_entries};
 use crate::command::environment::Workspace;
 use crate::command::failure::Failure;

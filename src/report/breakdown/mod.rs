@@ -6,6 +6,7 @@ mod blocks;
 mod lines;
 mod prompt_sections;
 mod remainder;
+mod section_builder;
 mod sections;
 mod warnings;
 

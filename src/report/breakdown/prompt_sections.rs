@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::lines::sort_by_tokens;
-use super::sections::SectionBuilder;
+use super::section_builder::SectionBuilder;
 use super::{Figure, Line, Section, SectionKind, warnings};
 use crate::context::breakdown::{PromptParts, PromptPiece, ToolTotals};
 use crate::context::budget::BudgetPart;

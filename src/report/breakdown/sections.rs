@@ -3,11 +3,11 @@
 
 use super::lines::sort_by_tokens;
 use super::prompt_sections::prompt_sections;
+use super::section_builder::SectionBuilder;
 use super::{Figure, HeavyBlocks, HeavyMessage, Line, Remainder, Section, SectionKind, WindowContents};
-use crate::context::breakdown::{Breakdown, IMAGE_TOKENS, MessageSum, ToolTotals};
+use crate::context::breakdown::{IMAGE_TOKENS, MessageSum, ToolTotals};
 use crate::context::budget::{BudgetPart, part_for};
 use crate::format::{group_digits, quantity};
-use crate::ids::EntryIx;
 use crate::session::{LoadedSession, Unmeasured};
 use crate::store::entry::Role;
 
@@ -33,30 +33,7 @@ pub fn sections(inspection: &LoadedSession, contents: &WindowContents, blocks: &
     sections
 }
 
-/// What the sections are made from.
-pub(super) struct SectionBuilder<'a> {
-    pub(super) session: &'a LoadedSession,
-    pub(super) contents: &'a WindowContents,
-    pub(super) now: &'a Breakdown,
-}
-
 impl SectionBuilder<'_> {
-    /// A section of a part of the bar.
-    pub(super) fn part_section(&self, part: BudgetPart, title: &'static str) -> Section {
-        let after = self.contents.after.as_ref().map(|after| after.budget.tokens(part));
-        let tokens = self.now.budget.tokens(part);
-        Section { after, ..Section::new(SectionKind::Part(part), title, Figure::Estimated(tokens)) }
-    }
-
-    fn entry_at(&self, at: usize) -> Option<EntryIx> {
-        self.session.context.messages.get(at).map(|message| message.entry)
-    }
-
-    /// The heaviest message with a tool.
-    pub(super) fn heaviest_with_tool(&self, tool: &ToolTotals) -> Option<EntryIx> {
-        self.entry_at(tool.heaviest)
-    }
-
     fn summary_section(&self) -> Section {
         let messages = self.session.context.messages.iter().enumerate();
         let summaries = messages.filter(|(_, message)| part_for(message.size.role) == BudgetPart::Summary);

@@ -13,7 +13,7 @@ use crate::context::tokens::sent::{SentSize, each_text};
 use crate::context::tokens::weighted;
 use crate::ids::EntryIx;
 use crate::js::Value;
-use crate::report::estimators::{EstimatesError, Progress};
+use crate::report::estimators::progress::{EstimatesError, Progress};
 use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, MessageSize};

@@ -3,6 +3,7 @@
 
 pub mod description;
 mod message_weights;
+mod progress;
 mod walk;
 
 use crate::context::tokens::bpe::Bpe;
@@ -14,8 +15,8 @@ use crate::context::tokens::sent::IMAGE_TOKENS;
 use crate::context::tokens::sent::SentSize;
 use crate::ids::EntryIx;
 use crate::session::LoadedSession;
-use crate::store::body::BodyError;
 use message_weights::Weights;
+pub use progress::{EstimatesError, Progress};
 use walk::{Anchor, Prompt};
 
 /// A way to tell how many tokens a prompt has.
@@ -142,20 +143,6 @@ impl Estimates {
         self.calls.iter().rev().find(|call| !call.shrunk)
     }
 }
-
-/// Why there are no estimates.
-#[derive(Debug, thiserror::Error)]
-pub enum EstimatesError {
-    /// Someone asked for something else meanwhile.
-    #[error("stopped")]
-    Stopped,
-    /// A message could not be read back.
-    #[error(transparent)]
-    Body(#[from] BodyError),
-}
-
-/// How far reading is: bytes done, bytes in all; answers whether to go on.
-pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
 /// Reads the path of a session and estimates every call on it.
 pub fn read(session: &LoadedSession, progress: Progress<'_>) -> Result<Estimates, EstimatesError> {

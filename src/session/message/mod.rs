@@ -6,6 +6,7 @@ mod fate_explanation;
 mod indent;
 pub mod parts;
 mod policy_explanation;
+mod text_part;
 
 use std::borrow::Cow;
 
@@ -22,42 +23,7 @@ use crate::store::index::Index;
 
 pub use crate::session::message::fate_explanation::explain_fate;
 pub use crate::session::message::parts::{entry_parts as parts_of_entry, message_parts as parts_of_message};
-
-/// What a part of a message is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PartKind {
-    /// Text of anyone.
-    Text,
-    /// What the model thought.
-    Thinking,
-    /// A tool call: its tool.
-    Call {
-        /// The tool.
-        name: String,
-        /// The call id.
-        id: String,
-    },
-    /// An image.
-    Image {
-        /// Its type, as `image/png`.
-        mime: String,
-        /// Chars of its base64 data.
-        chars: usize,
-    },
-    /// An error the provider or the runtime reports.
-    Error,
-    /// Anything else, as JSON.
-    Other,
-}
-
-/// A part of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TextPart {
-    /// What it is.
-    pub kind: PartKind,
-    /// Its text, not yet made safe for the screen.
-    pub text: String,
-}
+pub use crate::session::message::text_part::{PartKind, TextPart};
 
 /// A message, read back from the file.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,7 @@
 
 use crate::js::{self, JsString, Value};
 use crate::session::message::indent;
-use crate::session::message::{PartKind, TextPart};
+use crate::session::message::text_part::{PartKind, TextPart};
 use crate::store::entry::{EntryKind, Role};
 
 /// Keys that tell most of a call, the most telling first.

@@ -1,0 +1,125 @@
+//! One session replayed as the arguments ask: the values that the text and the JSON of `replay` are made from.
+
+use super::environment::{Invocation, Workspace, at_leaf, require_context};
+use super::failure::Failure;
+use super::learned_window::with_learned_window;
+use super::requested_policies::replay_policies;
+use super::ruleset::refuse_unsupported;
+use crate::cli::{ReplaySettingsArgs, StoreArgs};
+use crate::gateway::provenance::Provenance;
+use crate::gateway::ruleset::RulesetChoice;
+use crate::policy::{Policy, PolicySet};
+use crate::replay::{FiringLog, Replay, firing_log};
+use crate::session::LoadedSession;
+use crate::session::replay_inputs::ReplayInputs;
+use crate::session::setting_change::{SettingChange, read_changes};
+use crate::session::simulated_settings::{SimulatedSettings, simulate_settings};
+
+/// A replay and its inputs.
+#[derive(Debug)]
+pub(super) struct ReplayReport {
+    /// The session, with the window of the simulated settings.
+    pub inspection: LoadedSession,
+    pub simulated: SimulatedSettings,
+    pub inputs: ReplayInputs,
+    pub replay: Replay,
+    /// Policy events of the simulated trace.
+    pub policy_log: FiringLog,
+    /// Ruleset of the recorded trace, if the simulated trace uses another one.
+    pub writer_ruleset: Option<RulesetChoice>,
+    /// The reason why both traces follow the ruleset from `--ruleset`, if that is unexpected.
+    pub shared_rules: Option<SharedRules>,
+}
+
+/// Reasons why the recorded trace follows the ruleset from `--ruleset` too, and not the one that wrote the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SharedRules {
+    /// The store does not name the version that wrote it.
+    WriterUnknown,
+    /// The two versions follow different paths through a damaged tree, so their calls are not the same.
+    OtherPath,
+}
+
+/// A session under the ruleset that wrote it, with its replay inputs; or the reason why no comparison is possible.
+type WriterSession = Result<Box<(LoadedSession, ReplayInputs)>, Option<SharedRules>>;
+
+pub(super) fn replay_session(
+    session: &str,
+    leaf: Option<&str>,
+    args: &ReplaySettingsArgs,
+    place: &StoreArgs,
+    around: &Invocation,
+) -> Result<ReplayReport, Failure> {
+    let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
+    let scene = Workspace::for_session(session, place, around)?;
+    let inspection = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
+    let changes = with_learned_window(args.window, changes, &inspection)?;
+    refuse_unsupported(&changes, &inspection)?;
+    let own = match place.ruleset {
+        Some(_) => load_under_writer_ruleset(session, leaf, &inspection, place, around)?,
+        None => Err(None),
+    };
+    let (own, shared_rules) = match own {
+        Ok(own) => (Some(own), None),
+        Err(shared) => (None, shared),
+    };
+    let mut steps = replay_policies(&args.policy, &changes, &inspection)?;
+    if args.policy.is_empty() {
+        // The other version would have compacted elsewhere, so its compaction is simulated too.
+        steps = steps.with(Policy::Compact, steps.has(Policy::Compact) || own.is_some());
+    }
+    let mut simulated = simulate_settings(&inspection, &changes, steps);
+    let mut material = read_inputs(&inspection, steps)?;
+    if args.policy.is_empty() {
+        let set = changes.iter().filter_map(|change| change.policy).collect::<Vec<_>>();
+        let doubted = own.as_ref().map_or(material.contradicted_policies, |own| own.1.contradicted_policies);
+        let left_out = doubted.without(PolicySet::of(&set));
+        simulated.policies.enabled = simulated.policies.enabled.without(left_out);
+    }
+    let inspection = LoadedSession { window: simulated.window, ..inspection };
+    let other = simulated.replay_settings();
+    let replay = match &own {
+        Some(own) => material.replay_beside(own, &inspection, &other),
+        None => material.replay(&inspection, &other),
+    };
+    let record = firing_log(&replay, material.provider_window);
+    let written_by = own.map(|own| own.0.ruleset);
+    Ok(ReplayReport {
+        inspection,
+        simulated,
+        inputs: material,
+        replay,
+        policy_log: record,
+        writer_ruleset: written_by,
+        shared_rules,
+    })
+}
+
+fn read_inputs(inspection: &LoadedSession, steps: PolicySet) -> Result<ReplayInputs, Failure> {
+    ReplayInputs::read(inspection, steps).map_err(|error| Failure::unreadable(error.to_string()))
+}
+
+/// Loads the session under the version that wrote it, if `--ruleset` names another one: the replay then compares the
+/// upgrade with the recorded run. Returns `Err(None)` for pi and for an unchanged ruleset, and `Err` with a reason if
+/// the comparison is impossible.
+fn load_under_writer_ruleset(
+    session: &str,
+    leaf: Option<&str>,
+    inspection: &LoadedSession,
+    place: &StoreArgs,
+    around: &Invocation,
+) -> Result<WriterSession, Failure> {
+    let place = StoreArgs { ruleset: None, ..place.clone() };
+    let scene = Workspace::for_session(session, &place, around)?;
+    let own = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
+    let (own_rules, rules) = (own.ruleset.id, inspection.ruleset.id);
+    let unknown = own.ruleset.provenance == Provenance::Default && !rules.is_pi();
+    if unknown || own_rules == rules || own_rules.is_pi() || rules.is_pi() {
+        return Ok(Err(unknown.then_some(SharedRules::WriterUnknown)));
+    }
+    if own.context.path != inspection.context.path {
+        return Ok(Err(Some(SharedRules::OtherPath)));
+    }
+    let inputs = read_inputs(&own, own.gateway_policies())?;
+    Ok(Ok(Box::new((own, inputs))))
+}

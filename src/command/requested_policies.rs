@@ -1,0 +1,50 @@
+//! The policies that the options of a command switch on.
+
+use super::failure::Failure;
+use crate::gateway::provenance::Provenance;
+use crate::policy::{Policy, PolicySet};
+use crate::session::LoadedSession;
+use crate::session::setting_change::SettingChange;
+
+/// Resolves `--policy`. Without it, pruning is on, and every policy with a changed setting.
+pub(super) fn requested_policies(
+    policy: &[String],
+    changes: &[SettingChange],
+    inspection: &LoadedSession,
+) -> Result<PolicySet, Failure> {
+    let changed = changes.iter().filter_map(|change| Some((change.policy?, change)));
+    if policy.is_empty() {
+        return Ok(changed.fold(PolicySet::of(&[Policy::Prune]), |steps, (step, _)| steps.with(step, true)));
+    }
+    let steps = policy.iter().fold(PolicySet::NONE, |steps, word| match word.as_str() {
+        "all" => {
+            let all = Policy::visible_for(inspection.ruleset.id.rules());
+            all.into_iter().fold(steps, |steps, step| steps.with(step, true))
+        }
+        "gateway" => inspection.gateway_policies().iter().fold(steps, |steps, step| steps.with(step, true)),
+        word => Policy::from_word(word).map_or(steps, |step| steps.with(step, true)),
+    });
+    for (step, change) in changed.filter(|(step, _)| !steps.has(*step)) {
+        // A settings file may hold settings of policies that are off; a `--set` for one is a mistake.
+        if change.origin == Provenance::Flag {
+            let (key, step) = (&change.key, step.word());
+            return Err(Failure::usage(format!(
+                "--set {key}: belongs to the step `{step}`, which --policy leaves out. Add {step} to --policy."
+            )));
+        }
+    }
+    Ok(steps)
+}
+
+/// Resolves `--policy` for a replay. Without it, the gateway's policies are on, and every policy with a changed
+/// setting.
+pub(super) fn replay_policies(
+    policy: &[String],
+    changes: &[SettingChange],
+    inspection: &LoadedSession,
+) -> Result<PolicySet, Failure> {
+    if !policy.is_empty() {
+        return requested_policies(policy, changes, inspection);
+    }
+    Ok(crate::session::simulated_settings::default_replay_policies(inspection, changes))
+}

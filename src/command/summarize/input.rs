@@ -1,0 +1,46 @@
+//! What a summary is made from: the session, and the compaction prepared for it.
+
+use crate::cli::{StoreArgs, SummarizeArgs};
+use crate::command::environment::{Invocation, Workspace, at_leaf, require_context};
+use crate::command::failure::Failure;
+use crate::policy::compact::PredictedCalls;
+use crate::session::LoadedSession;
+use crate::write::summary::job::describe_no_summary;
+use crate::write::summary::writer::SummaryWriter;
+use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
+
+pub(super) struct SummaryInput {
+    pub(super) inspection: LoadedSession,
+    pub(super) compactable: PreparedCompaction,
+    /// The calls that the gateway itself would make.
+    pub(super) gateway_calls: PredictedCalls,
+    pub(super) writer: SummaryWriter,
+}
+
+pub(super) fn load_input(
+    args: &SummarizeArgs,
+    writer: SummaryWriter,
+    place: &StoreArgs,
+    around: &Invocation,
+) -> Result<SummaryInput, Failure> {
+    let scene = Workspace::for_session(&args.target.session, place, around)?;
+    let inspection = scene.open_session(&args.target.session)?;
+    let inspection = require_context(at_leaf(&scene, inspection, args.leaf.as_deref())?)?;
+    let rules = inspection.ruleset.id.rules();
+    let settings = SummarySettings::from_config(rules, &scene.store().config.js_root);
+    let instructions = args.instructions.as_deref();
+    let compactable = PreparedCompaction::new(
+        &inspection,
+        inspection.configured_settings.compaction,
+        settings,
+        instructions,
+        scene.now_ms,
+    );
+    let compactable = compactable.map_err(|error| match error {
+        NotCompactable::Body(error) => Failure::unreadable(error.to_string()),
+        other => Failure::refused(format!("{}: {other}", inspection.item.key.0)),
+    })?;
+    let gateway =
+        compactable.gateway_calls().map_err(|error| Failure::refused(describe_no_summary(&error)))?;
+    Ok(SummaryInput { inspection, compactable, gateway_calls: gateway, writer })
+}

@@ -1,0 +1,180 @@
+//! One session swept as the arguments ask: the values that the text and the JSON of `sweep` are made from.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::amount::{parse_amount, resolve_amount};
+use super::environment::{Invocation, Workspace, at_leaf, require_context};
+use super::failure::Failure;
+use super::learned_window::with_learned_window;
+use super::requested_policies::replay_policies;
+use super::ruleset::refuse_unsupported;
+use crate::cli::{StoreArgs, SweepArgs};
+use crate::policy::{Policy, PolicySet};
+use crate::report::sweep::{Axis, AxisContext, AxisError, Cell, Grid, Sweep, SweepSpec, default_axes, sweep};
+use crate::report::timeline::RecordedSession;
+use crate::runtime::interruptible;
+use crate::session::LoadedSession;
+use crate::session::replay_inputs::ReplayInputs;
+use crate::session::setting_change::{SettingChange, read_changes};
+
+const HEADROOM_OPTION: &str = "--headroom";
+
+impl From<AxisError> for Failure {
+    fn from(error: AxisError) -> Self {
+        Self::usage(error.0)
+    }
+}
+
+/// A sweep and its inputs.
+#[derive(Debug)]
+pub(super) struct SweepReport {
+    pub inspection: Arc<LoadedSession>,
+    /// Mean relative error of the estimates at the calls that calibrated them.
+    pub fit_error: Option<f64>,
+    pub sweep: Sweep,
+    /// No `--vary` option was set.
+    pub has_default_axes: bool,
+}
+
+pub(super) fn run_sweep(
+    args: &SweepArgs,
+    place: &StoreArgs,
+    around: &Invocation,
+) -> Result<SweepReport, Failure> {
+    let base = read_changes(args.overrides.settings.as_deref(), &args.overrides.set)?;
+    let headroom = args.headroom.as_deref().map(|text| parse_amount(HEADROOM_OPTION, text)).transpose()?;
+    let session = &args.target.session;
+    let scene = Workspace::for_session(session, place, around)?;
+    let inspection = require_context(at_leaf(&scene, scene.open_session(session)?, args.leaf.as_deref())?)?;
+    let base = with_learned_window(args.overrides.window, base, &inspection)?;
+    refuse_unsupported(&base, &inspection)?;
+    let ground = AxisContext { session: &inspection, base: &base };
+    let axes = args.vary.iter().map(|text| Axis::parse(&ground, text)).collect::<Result<Vec<_>, _>>()?;
+    Grid::from_axes(&axes)?;
+    let steps = cell_policies(args, &base, &axes, &inspection)?;
+    let material = ReplayInputs::read(&inspection, steps.with(Policy::Compact, true))
+        .map_err(|error| Failure::unreadable(error.to_string()))?;
+    let headroom = headroom
+        .map(|amount| resolve_amount(amount, HEADROOM_OPTION, material.provider_window))
+        .transpose()?;
+    let headroom = headroom.unwrap_or(0.0);
+    if args.headroom.is_some() && material.provider_window.is_nan() {
+        return Err(Failure::usage(format!(
+            "{HEADROOM_OPTION}: nothing tells the window of the model, so there is nothing to leave free."
+        )));
+    }
+    let steps = without_ineffective(args, &base, &axes, &material, steps);
+    let chosen = axes.is_empty();
+    let asked = SweepSpec { axes, base, policies: steps, headroom };
+    let (inspection, fit_error) = (Arc::new(inspection), material.fit_error);
+    let sweep = sweep_with_progress(Arc::clone(&inspection), material, asked)?;
+    Ok(SweepReport { inspection, fit_error, sweep, has_default_axes: chosen })
+}
+
+/// Returns the policies of every cell: the requested ones, and those with a varied setting.
+fn cell_policies(
+    args: &SweepArgs,
+    base: &[SettingChange],
+    axes: &[Axis],
+    inspection: &LoadedSession,
+) -> Result<PolicySet, Failure> {
+    let steps = replay_policies(&args.overrides.policy, base, inspection)?;
+    let varied = axes.iter().filter_map(|axis| Some((axis.policy?, axis)));
+    if args.overrides.policy.is_empty() {
+        let moved = axes.iter().filter_map(Axis::affected_policy);
+        return Ok(moved.fold(steps, |steps, step| steps.with(step, true)));
+    }
+    let mut left_out = varied.filter(|(step, _)| !steps.has(*step));
+    if let Some((step, axis)) = left_out.next() {
+        let (key, step) = (&axis.key, step.word());
+        return Err(Failure::usage(format!(
+            "--vary {key}: belongs to the step `{step}`, which --policy leaves out. Add {step} to --policy."
+        )));
+    }
+    Ok(steps)
+}
+
+/// Removes policies that had no effect in the record, unless an option names them.
+fn without_ineffective(
+    args: &SweepArgs,
+    base: &[SettingChange],
+    axes: &[Axis],
+    material: &ReplayInputs,
+    steps: PolicySet,
+) -> PolicySet {
+    let named =
+        base.iter().filter_map(|change| change.policy).chain(axes.iter().filter_map(|axis| axis.policy));
+    let named = named.collect::<Vec<_>>();
+    let left_out =
+        if args.overrides.policy.is_empty() { material.contradicted_policies } else { PolicySet::NONE };
+    steps.without(left_out.without(PolicySet::of(&named)))
+}
+
+/// Replays the cells; Ctrl-C stops cleanly. A terminal shows the progress.
+fn sweep_with_progress(
+    inspection: Arc<LoadedSession>,
+    material: ReplayInputs,
+    asked: SweepSpec,
+) -> Result<Sweep, Failure> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    let wanted = || !stopped.load(Ordering::Relaxed);
+    let stop = {
+        let stopped = Arc::clone(&stopped);
+        move || stopped.store(true, Ordering::Relaxed)
+    };
+    let done = interruptible(stop, || -> Result<Option<Sweep>, AxisError> {
+        let mut asked = asked;
+        let progress = ProgressLine::new();
+        let Some(recording) = RecordedSession::from_inputs(inspection, material, &wanted) else {
+            return Ok(None);
+        };
+        if asked.axes.is_empty() {
+            progress.show("choosing settings to vary");
+            let axes = default_axes(&recording, &asked.base, asked.policies, &wanted);
+            let Some(axes) = axes else { return Ok(None) };
+            asked.policies = axes
+                .iter()
+                .filter_map(Axis::affected_policy)
+                .fold(asked.policies, |steps, step| steps.with(step, true));
+            asked.axes = axes;
+        }
+        let of = Grid::from_axes(&asked.axes)?.len();
+        let filled = sweep(&recording, asked, &wanted, &|_, _: &Cell| progress.increment(of));
+        progress.clear();
+        filled
+    })?;
+    done?.ok_or_else(|| Failure::refused("stopped before every cell was known; nothing was written"))
+}
+
+/// A progress line on the error stream, overwritten in place; silent unless that is a terminal.
+struct ProgressLine {
+    is_terminal: bool,
+    done: AtomicUsize,
+}
+
+impl ProgressLine {
+    fn new() -> Self {
+        Self { is_terminal: std::io::stderr().is_terminal(), done: AtomicUsize::new(0) }
+    }
+
+    fn show(&self, words: &str) {
+        if self.is_terminal {
+            // Failed progress output is no reason to stop.
+            _ = write!(std::io::stderr().lock(), "\r\u{1b}[K{words}");
+        }
+    }
+
+    fn increment(&self, of: usize) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        // Redraw once per whole percent.
+        if done * 100 / of.max(1) != (done - 1) * 100 / of.max(1) {
+            self.show(&format!("{done} of {of} settings"));
+        }
+    }
+
+    fn clear(&self) {
+        self.show("");
+    }
+}

@@ -1,0 +1,138 @@
+//! The explanation of a session, and how its parts are put together.
+
+use crate::report::explain::advice::{self, Advice, SearchResult};
+use crate::report::explain::call_history::{self, CallHistory};
+use crate::report::explain::case::Case;
+use crate::report::explain::counts::{self, PromptCount};
+use crate::report::explain::failure::Failure;
+use crate::report::explain::finding::Finding;
+use crate::report::explain::guards::{self, GuardReport};
+use crate::report::explain::mechanism::{self, Mechanism, PromptPart};
+use crate::report::explain::{aftermath, format, mismeasured, verdict};
+use crate::session::LoadedSession;
+use crate::session::overflow::Overflow;
+use crate::session::replay_summary::ReplaySummary;
+use crate::store::body::BodyError;
+
+/// Everything that is said of one session.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    /// The calls that did not fit, in the order of the file.
+    pub overflows: Vec<Overflow>,
+    /// The newest calls of the path, and the lines that they ran into.
+    pub course: CallHistory,
+    /// The call that is explained: the first of the last refusals that no answer parts.
+    pub failure: Option<Failure>,
+    /// What made it too large.
+    pub mechanism: Option<Mechanism>,
+    /// Its prompt, part by part, the newest first.
+    pub parts: Vec<PromptPart>,
+    /// The guards before it, in the order in which the gateway asks them.
+    pub guards: Vec<GuardReport>,
+    /// Who counted what of it.
+    pub counts: Vec<PromptCount>,
+    /// What was measured wrong.
+    pub mismeasured: Vec<Finding>,
+    /// What came of compactions and of the refusal.
+    pub aftermath: Vec<Finding>,
+    /// Every finding, the verdict first. Never empty.
+    pub findings: Vec<Finding>,
+    /// The best of what was tried, what helps first.
+    pub advice: Vec<Advice>,
+    /// The whole session as it was, beside which the advice is read; none where nothing was tried.
+    pub recorded: Option<ReplaySummary>,
+    /// Changes that were tried.
+    pub tried_count: usize,
+    /// Every key and every pair of keys was tried.
+    pub is_exhausted: bool,
+}
+
+impl Explanation {
+    /// Whether a call did not fit.
+    pub fn has_overflowed(&self) -> bool {
+        !self.overflows.is_empty()
+    }
+
+    /// The first finding: the verdict.
+    pub fn verdict(&self) -> Option<&Finding> {
+        self.findings.first()
+    }
+
+    /// What heads the advice, and whether something would have helped.
+    pub fn advice_headline(&self) -> (bool, String) {
+        let helps = self.advice.iter().any(|advice| advice.fits_all);
+        let tried = format::format_count(self.tried_count, "change");
+        let head = match (helps, self.no_setting_helps()) {
+            (true, _) => format!("What would have fixed it ({tried} tried)"),
+            (false, true) => format!("No setting would have helped: {tried} tried"),
+            (false, false) => format!("None of the {tried} tried would have helped"),
+        };
+        (helps, head)
+    }
+
+    /// Whether a call did not fit and no setting would have helped: the search is exhausted.
+    pub fn no_setting_helps(&self) -> bool {
+        self.has_overflowed() && self.is_exhausted && !self.advice.iter().any(|advice| advice.fits_all)
+    }
+}
+
+/// Explains a session. Reads the bodies of failed calls and of compactions, and where a call overflowed the texts of the
+/// path.
+///
+/// # Errors
+/// When an entry cannot be read again.
+pub fn explain(inspection: &LoadedSession) -> Result<Explanation, BodyError> {
+    let case = Case::read(inspection)?;
+    let mismeasured = mismeasured::find_mismeasured(&case);
+    let aftermath = aftermath::find_aftermath(&case);
+    let overflows = case.overflows().to_vec();
+    let course = call_history::call_history(&case);
+    let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
+        let findings = verdict::findings_without_overflow(&case, mismeasured.clone(), aftermath.clone());
+        return Ok(Explanation {
+            overflows,
+            course,
+            failure: None,
+            mechanism: None,
+            parts: Vec::new(),
+            guards: Vec::new(),
+            counts: Vec::new(),
+            mismeasured,
+            aftermath,
+            findings,
+            advice: Vec::new(),
+            recorded: None,
+            tried_count: 0,
+            is_exhausted: false,
+        });
+    };
+    let opened = guards::try_gates(rehearsal);
+    let guards = guards::report_guards(&case, failure, &opened);
+    let mechanism = mechanism::find_mechanism(&case, failure);
+    let findings = verdict::overflow_findings(
+        &case,
+        failure,
+        &mechanism,
+        &guards,
+        mismeasured.clone(),
+        aftermath.clone(),
+    );
+    let SearchResult { advice, recorded, tried_count: tried, is_exhausted: exhausted } =
+        advice::search_advice(&case, findings.first());
+    Ok(Explanation {
+        overflows,
+        course,
+        parts: mechanism::prompt_parts(failure),
+        failure: case.failure.clone(),
+        mechanism: Some(mechanism),
+        guards,
+        counts: counts::collect_counts(&case, failure),
+        mismeasured,
+        aftermath,
+        findings,
+        advice,
+        recorded,
+        tried_count: tried,
+        is_exhausted: exhausted,
+    })
+}

@@ -1,0 +1,42 @@
+//! Where a session stands with the gateway's memory flush.
+
+use crate::gateway::ruleset::MemoryFlush;
+use crate::policy::memory_flush::{Flush, FlushInput, LastCall, flush_status};
+use crate::session::LoadedSession;
+
+impl LoadedSession {
+    /// Where the session stands with the memory flush, before a next message of unknown size; none where no gateway
+    /// runs it.
+    pub fn memory_flush(&self) -> Option<Flush> {
+        let upkeep = &self.limits;
+        let kind = self.ruleset.id.rules().memory_flush;
+        let reads_transcript = !matches!(kind, MemoryFlush::StoredTotal { .. });
+        let facts = FlushInput {
+            window: upkeep.flush_window,
+            reserve_tokens: self.configured_settings.compaction.reserve_tokens,
+            stored_tokens: upkeep.stored_totals.total_tokens,
+            fresh: upkeep.stored_totals.fresh,
+            last_call: self.last_call_of_file().filter(|_| reads_transcript),
+            message_tokens: 0.0,
+            bytes: (self.index.end + self.index.pending_bytes) as f64,
+            compactions: upkeep.stored_totals.compaction_count.unwrap_or(0.0),
+            flushed_at: upkeep.stored_totals.flush_compaction_count,
+            skipped: upkeep.flush_skip,
+        };
+        upkeep.is_gateway_run.then(|| flush_status(&upkeep.flush, &facts))
+    }
+
+    /// The last usage in the file with a positive number, whatever its branch (compaction 9.5).
+    fn last_call_of_file(&self) -> Option<LastCall> {
+        let usages = self
+            .index
+            .entries
+            .iter()
+            .rev()
+            .filter_map(|entry| entry.message.and_then(|message| message.usage));
+        let calls = usages
+            .map(|usage| LastCall { prompt_tokens: usage.prompt_tokens(), output_tokens: usage.output });
+        let counted = |call: &LastCall| call.prompt_tokens > 0.0 || call.output_tokens > 0.0;
+        calls.into_iter().find(counted)
+    }
+}
