@@ -1,16 +1,18 @@
 //! Two full-screen lists: the commits of the session, and the messages of two branches compared. Every row leads to
 //! its entry.
 
+mod screens;
+
 use std::sync::Arc;
 
 use crate::app::action::Action;
 use crate::app::effect::{Effect, PendingWrite};
-use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
 use crate::commit::UndoTarget;
 use crate::ids::EntryIx;
-use crate::report::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
+use crate::report::compare::{BranchComparison, ComparedBranch};
 use crate::write::commit_list::{CommitRecord, CommitStatus};
+pub use screens::{BranchesScreen, CommitsScreen};
 
 /// Rows above the list of commits: title, a blank, column names.
 pub const COMMITS_HEADER_ROWS: u16 = 3;
@@ -18,47 +20,6 @@ pub const COMMITS_HEADER_ROWS: u16 = 3;
 pub const COMPARE_HEADER_ROWS: u16 = 5 + ComparedBranch::FACTS.len() as u16;
 /// Header and status line of the program.
 const CHROME_ROWS: u16 = 2;
-
-#[derive(Debug, Clone, Default)]
-pub struct CommitsScreen {
-    /// Commits and undos, newest first, or why reading them failed; `None` while they are being read.
-    pub commits: Option<Result<Arc<Vec<CommitRecord>>, String>>,
-    pub scroll: Scroll,
-}
-
-impl CommitsScreen {
-    /// Empty while there is nothing to show.
-    pub fn rows(&self) -> &[CommitRecord] {
-        match &self.commits {
-            Some(Ok(view)) => view,
-            _ => &[],
-        }
-    }
-
-    pub fn selected(&self) -> Option<&CommitRecord> {
-        self.rows().get(self.scroll.cursor)
-    }
-}
-
-#[derive(Debug, Clone, Default)]
-pub struct BranchesScreen {
-    /// The compared leaf, and the leaf to use instead of the active one; `None` selects the default.
-    pub leaves: [Option<EntryIx>; 2],
-    /// The comparison, or why it failed; `None` while it is being made.
-    pub comparison: Option<Result<Arc<BranchComparison>, String>>,
-    /// Whether identical messages are listed too.
-    pub show_all: bool,
-    pub scroll: Scroll,
-}
-
-impl BranchesScreen {
-    /// The listed messages.
-    pub fn rows(&self) -> Vec<ComparedMessage> {
-        let Some(Ok(view)) = &self.comparison else { return Vec::new() };
-        let shown = view.rows.iter().filter(|row| self.show_all || row.change != MessageChange::Identical);
-        shown.copied().collect()
-    }
-}
 
 impl App {
     pub(super) fn open_commits(&mut self) -> Vec<Effect> {

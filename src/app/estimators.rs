@@ -1,13 +1,15 @@
 //! The estimators panel. Estimates read every message, so they start when the panel opens or the session grows, and
 //! stop when it closes.
 
+mod screen;
+
 use std::sync::Arc;
 
 use crate::app::effect::Effect;
-use crate::app::scroll::Scroll;
 use crate::app::state::{App, Overlay};
 use crate::ids::Epoch;
-use crate::report::estimators::{Estimates, Estimator, MeasuredCall, description};
+use crate::report::estimators::{Estimates, Estimator, description};
+pub use screen::{EstimatesState, EstimatorsScreen};
 
 /// Lines above the table on a tall screen: title, headline, four notes, a blank, the estimators with their header, a
 /// blank, the table's header.
@@ -17,46 +19,9 @@ const COMPACT_HEADER_ROWS: u16 = 11;
 /// Rows of the body from which the header is tall.
 const ROOMY_MIN_ROWS: u16 = 26;
 
-#[derive(Debug, Clone, Default)]
-pub struct EstimatorsScreen {
-    /// Cursor in the table of calls.
-    pub scroll: Scroll,
-    pub state: EstimatesState,
-}
-
-/// Progress of the panel.
-#[derive(Debug, Clone)]
-pub enum EstimatesState {
-    /// Messages are being read: bytes read, and bytes in total (0 while unknown).
-    Reading(u64, u64),
-    Done(Arc<Estimates>),
-    /// Why the estimates failed, and the remedy.
-    Failed(String),
-}
-
-impl Default for EstimatesState {
-    fn default() -> Self {
-        Self::Reading(0, 0)
-    }
-}
-
 /// Returns the lines above the table in a body of this height.
 pub fn header_rows(height: u16) -> u16 {
     if height >= ROOMY_MIN_ROWS { ROOMY_HEADER_ROWS } else { COMPACT_HEADER_ROWS }
-}
-
-impl EstimatorsScreen {
-    /// The calls, once known.
-    pub fn calls(&self) -> &[MeasuredCall] {
-        match &self.state {
-            EstimatesState::Done(estimates) => &estimates.calls,
-            _ => &[],
-        }
-    }
-
-    pub fn selected(&self) -> Option<&MeasuredCall> {
-        self.calls().get(self.scroll.cursor)
-    }
 }
 
 impl App {

@@ -1,77 +1,17 @@
 //! The message pane: the text of the entry under the transcript's cursor, its view options and its scroll position.
 //! The pane computes its layout without drawing, so that keys know where scrolling ends.
 
+mod pane;
+mod view;
+
 use std::sync::Arc;
 
 use crate::app::layout::{Pane, WidthClass};
-use crate::app::message_body::BodyOptions;
 use crate::app::message_header::{HeaderLine, header_lines};
-use crate::app::message_layout::{MessageLayout, ViewOptions};
+use crate::app::message_layout::MessageLayout;
 use crate::app::state::App;
-use crate::ids::EntryIx;
-use crate::session::message::MessageText;
-
-/// Columns of the facts beside a full-screen message.
-pub const FACTS_COLUMNS: usize = 30;
-/// The widest text, in columns: longer lines are hard to read on a wide screen.
-const MAX_TEXT_COLUMNS: usize = 100;
-
-/// The view of a message.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum MessageView {
-    /// The parts of the message.
-    #[default]
-    Text,
-    /// Before and after the plan, side by side when there is room.
-    Diff,
-    /// The entry's JSON as stored in the file.
-    Raw,
-}
-
-#[derive(Debug, Clone, Default)]
-pub struct MessagePane {
-    /// The requested entry.
-    pub requested: Option<EntryIx>,
-    /// The message, once it is read.
-    pub text: Option<Arc<MessageText>>,
-    /// Why reading it failed.
-    pub error: Option<String>,
-    pub view: MessageView,
-    /// Whether the full screen shows the text instead of the diff of a changed message.
-    pub hide_diff: bool,
-    /// First visible row.
-    pub top: usize,
-    /// Whether long lines wrap.
-    pub wrap: bool,
-    pub hide_thinking: bool,
-    /// Whether the folded cut of a diff is unfolded.
-    pub unfold: bool,
-    /// The searched words.
-    pub query: String,
-    /// The current match of the search.
-    pub current_match: Option<SearchMatch>,
-    /// The last layout, valid for one message and one set of view options.
-    layout: Option<Arc<MessageLayout>>,
-}
-
-/// A row that contains the searched words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SearchMatch {
-    /// Index among the matches, from 0.
-    pub index: usize,
-    /// The number of matches.
-    pub count: usize,
-    pub row: usize,
-}
-
-/// The space for the message: columns inside the edges of the pane, rows below its title line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MessageArea {
-    pub columns: usize,
-    pub rows: usize,
-    /// Whether it takes the whole screen.
-    pub zoom: bool,
-}
+pub use pane::{FACTS_COLUMNS, MessagePane, SearchMatch};
+pub use view::{MessageArea, MessageView};
 
 /// The pane at its current size.
 #[derive(Debug, Clone)]
@@ -84,162 +24,6 @@ pub struct MessageScreen {
     pub body_rows: usize,
     /// Whether a row with keys is below the text.
     pub has_footer: bool,
-}
-
-impl MessagePane {
-    /// Requests another entry's text, and resets scroll, folds and search when the entry changes.
-    pub fn request(&mut self, entry: EntryIx) {
-        if self.requested != Some(entry) {
-            self.requested = Some(entry);
-            (self.top, self.unfold, self.current_match) = (0, false, None);
-        }
-    }
-
-    /// Stores the requested text, or why reading it failed.
-    pub fn set_text(&mut self, text: Result<Arc<MessageText>, String>) {
-        self.current_match = None;
-        match text {
-            Ok(text) => (self.text, self.error) = (Some(text), None),
-            Err(error) => (self.text, self.error) = (None, Some(error)),
-        }
-    }
-
-    /// Returns an empty pane with the same wrap and thinking options.
-    #[must_use]
-    pub fn cleared(&self) -> Self {
-        Self { wrap: self.wrap, hide_thinking: self.hide_thinking, ..Self::default() }
-    }
-
-    /// Returns the view in effect: a changed message on the full screen is a diff unless `hide_diff` is set, and the
-    /// diff of an unchanged message is its text.
-    pub fn effective_view(&self, zoom: bool) -> MessageView {
-        let changes = self.text.as_ref().is_some_and(|text| text.planned_text.is_some());
-        match self.view {
-            MessageView::Raw => MessageView::Raw,
-            MessageView::Diff if changes => MessageView::Diff,
-            MessageView::Text if zoom && changes && !self.hide_diff => MessageView::Diff,
-            _ => MessageView::Text,
-        }
-    }
-
-    /// Switches to a view and scrolls to its top.
-    pub fn show(&mut self, view: MessageView) {
-        (self.view, self.hide_diff, self.top) = (view, false, 0);
-    }
-
-    pub fn toggle_diff(&mut self, zoom: bool) {
-        let on = self.effective_view(zoom) != MessageView::Diff;
-        self.view = if on { MessageView::Diff } else { MessageView::Text };
-        self.hide_diff = !on;
-        self.top = 0;
-    }
-
-    pub fn toggle_raw(&mut self) {
-        self.view = if self.view == MessageView::Raw { MessageView::Text } else { MessageView::Raw };
-        self.top = 0;
-    }
-
-    /// Toggles wrapping; the line at the top stays there.
-    pub fn toggle_wrap(&mut self, room: MessageArea) {
-        self.change_keeping_line(room, |pane| pane.wrap = !pane.wrap);
-    }
-
-    pub fn toggle_thinking(&mut self, room: MessageArea) {
-        self.change_keeping_line(room, |pane| pane.hide_thinking = !pane.hide_thinking);
-    }
-
-    /// Toggles the fold of removed lines.
-    pub fn toggle_unfold(&mut self, room: MessageArea) {
-        self.change_keeping_line(room, |pane| pane.unfold = !pane.unfold);
-    }
-
-    /// Applies a change of options and keeps the line number at the top.
-    fn change_keeping_line(&mut self, room: MessageArea, change: impl FnOnce(&mut Self)) {
-        let number = |shown: &MessageLayout, row: usize| {
-            shown.line_at(row).and_then(|(line, _)| shown.body.next_number(line))
-        };
-        let before = self.layout(room).and_then(|shown| number(&shown, self.top));
-        change(self);
-        let Some(shown) = self.layout(room) else { return };
-        let row = before.filter(|_| self.top > 0).and_then(|number| shown.row_of_number(number));
-        self.top = row.unwrap_or(self.top).min(shown.rows().saturating_sub(1));
-        self.current_match = None;
-        self.layout = Some(shown);
-    }
-
-    /// Whether the facts are beside the text: on the full screen from 100 columns (98 inside the edges).
-    pub fn has_side_facts(&self, room: MessageArea) -> bool {
-        room.zoom && room.columns >= 98
-    }
-
-    fn view_options(&self, room: MessageArea) -> ViewOptions {
-        let view = self.effective_view(room.zoom);
-        let wide = self.has_side_facts(room);
-        let two = wide && view == MessageView::Diff;
-        let beside = if wide { room.columns.saturating_sub(FACTS_COLUMNS + 2) } else { room.columns };
-        let columns = if two {
-            // Each side loses its hairline, two blanks and the scrollbar's column.
-            let right = (room.columns + 2 - FACTS_COLUMNS) / 2;
-            (room.columns + 2 - FACTS_COLUMNS - right - 3, right - 3)
-        } else {
-            (beside.min(MAX_TEXT_COLUMNS), 0)
-        };
-        let form = BodyOptions {
-            view,
-            side_by_side: two,
-            show_end: wide,
-            hide_thinking: self.hide_thinking,
-            unfold: self.unfold,
-        };
-        ViewOptions { body_options: form, wrap: self.wrap, columns }
-    }
-
-    /// Returns the layout for this area; `None` before the message is read.
-    pub fn layout(&self, room: MessageArea) -> Option<Arc<MessageLayout>> {
-        let (text, look) = (self.text.as_ref()?, self.view_options(room));
-        let known = self.layout.as_ref().filter(|shown| shown.matches(text, look));
-        Some(known.map_or_else(|| Arc::new(MessageLayout::new(text, look)), Arc::clone))
-    }
-
-    /// Stores the layout for this area, so that drawing formats only the visible rows.
-    pub fn update_layout(&mut self, room: MessageArea) {
-        let shown = self.layout(room);
-        let same = matches!((&self.layout, &shown), (Some(old), Some(new)) if Arc::ptr_eq(old, new));
-        if !same {
-            // The current match is a row of the old layout.
-            self.current_match = None;
-        }
-        self.layout = shown;
-    }
-
-    pub fn scroll_by(&mut self, by: isize, height: usize, rows: usize) {
-        self.top = self.top.saturating_add_signed(by).min(rows.saturating_sub(height));
-    }
-
-    /// Moves to the next match after the top, or the previous one before it, wrapping at the ends.
-    fn go_to_match(&mut self, forward: bool, height: usize, shown: &MessageLayout) {
-        let rows = shown.find(&self.query);
-        let Some(last) = rows.len().checked_sub(1) else {
-            self.current_match = None;
-            return;
-        };
-        let next = match (
-            self.current_match.filter(|found| found.count == rows.len()).map(|found| found.index),
-            forward,
-        ) {
-            (Some(at), true) if at == last => 0,
-            (Some(at), true) => at + 1,
-            (Some(at), false) => at.checked_sub(1).unwrap_or(last),
-            (None, true) => rows.iter().position(|row| *row >= self.top).unwrap_or(0),
-            (None, false) => rows.iter().rposition(|row| *row < self.top).unwrap_or(last),
-        };
-        let row = rows[next];
-        self.current_match = Some(SearchMatch { index: next, count: rows.len(), row });
-        if row < self.top || row >= self.top + height {
-            let third = row.saturating_sub(height / 3);
-            self.top = third.min(shown.rows().saturating_sub(height));
-        }
-    }
 }
 
 impl App {

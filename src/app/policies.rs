@@ -1,5 +1,7 @@
 //! The policies screen: a cursor over the policies, the effect of each alone, and a way to its settings.
 
+mod screen;
+
 use std::sync::Arc;
 
 use ratatui::layout::Rect;
@@ -7,63 +9,14 @@ use ratatui::layout::Rect;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::state::{App, Overlay};
-use crate::plan::PolicyEffect;
 use crate::policy::prune::Gate;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::LoadedSession;
 use crate::write::summary::calls::{SummaryCalls, SummaryCallsRequest};
+pub use screen::{PoliciesLine, PoliciesScreen};
 
 /// The largest session, in messages, whose policies are also measured alone with each key: each takes a plan.
 const MAX_MEASURED_MESSAGES: usize = 10_000;
-
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct PoliciesScreen {
-    /// Index into `policies`.
-    pub cursor: usize,
-    /// The policies that the version has, in order.
-    pub policies: Vec<Policy>,
-    /// The effect of each policy alone, in policy order; `None` when unknown.
-    pub effects: Vec<Option<PolicyEffect>>,
-    /// The last request for the calls of the planned compaction's summary, and its answer.
-    pub summary_calls: Option<(SummaryCallsRequest, Option<Result<SummaryCalls, String>>)>,
-}
-
-impl PoliciesScreen {
-    pub fn selected(&self) -> Policy {
-        self.policies.get(self.cursor).or(self.policies.last()).copied().unwrap_or(Policy::Prune)
-    }
-
-    /// The effect of a policy alone.
-    pub fn effect(&self, policy: Policy) -> Option<&PolicyEffect> {
-        self.effects.get(policy as usize)?.as_ref()
-    }
-
-    pub(super) fn move_by(&mut self, by: isize) {
-        self.cursor = self.cursor.saturating_add_signed(by).min(self.policies.len().saturating_sub(1));
-    }
-
-    /// The lines of the list: the policies in order under their phases, then the total.
-    pub fn lines(&self) -> Vec<PoliciesLine> {
-        let mut lines = Vec::new();
-        let mut moment = None;
-        for policy in self.policies.iter().copied() {
-            if moment.replace(policy.phase()) != Some(policy.phase()) {
-                lines.push(PoliciesLine::Moment(policy.phase()));
-            }
-            lines.push(PoliciesLine::Policy(policy));
-        }
-        lines.push(PoliciesLine::Total);
-        lines
-    }
-
-    /// Returns the policy on a line of the area; line 0 is the title.
-    fn policy_at(&self, line: usize) -> Option<Policy> {
-        match self.lines().get(line.checked_sub(1)?)? {
-            PoliciesLine::Policy(policy) => Some(*policy),
-            _ => None,
-        }
-    }
-}
 
 impl App {
     pub fn policies_area(&self) -> Rect {
@@ -182,12 +135,3 @@ impl App {
 
 /// Columns before the name of a policy; a click there toggles it.
 const SIGN_CLICK_COLUMNS: u16 = 4;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PoliciesLine {
-    /// The phase in which the policies below it run.
-    Moment(crate::policy::policy_set::Phase),
-    Policy(Policy),
-    /// The effect of all policies together.
-    Total,
-}

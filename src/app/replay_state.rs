@@ -2,6 +2,8 @@
 //! setting then requests one more replay. The screen shows every answer as it arrives and then requests the newest
 //! settings, so that a moving slider stays responsive.
 
+mod progress;
+
 use std::sync::Arc;
 
 use crate::app::effect::Effect;
@@ -9,88 +11,17 @@ use crate::app::state::{App, Overlay};
 use crate::app::target::{ReplayOutcome, Target};
 use crate::app::timeline::TimelineScreen;
 use crate::ids::{EntryIx, Epoch};
-use crate::js::Value;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::replay::Settings;
 use crate::report::timeline::{RecordedSession, Timeline, TraceKind};
-use crate::session::SessionViewKey;
 use crate::session::replay_summary::ReplaySummary;
 use crate::session::session_settings::CONTEXT_WINDOW;
-use crate::session::setting_change::SettingChange;
 use crate::session::simulated_settings::simulate_settings;
+use progress::ReplayRequest;
+pub use progress::ReplayState;
 
 /// Opt-in policies; all others follow the config, whether the tuning pane shows them or not.
 pub(super) const OPT_IN_POLICIES: [Policy; 3] = [Policy::Compact, Policy::Truncate, Policy::Clear];
-/// A replay that takes longer than this shows as in progress, ms.
-const SLOW_REPLAY_MS: i64 = 150;
-/// Minimum time between two readings of a growing session, ms.
-const MIN_READ_INTERVAL_MS: i64 = 1000;
-
-#[derive(Debug, Clone, Default)]
-pub struct ReplayState {
-    /// The session as read for replays.
-    pub recording: Option<Arc<RecordedSession>>,
-    /// The last requested reading: session view and policies.
-    requested_recording: Option<(SessionViewKey, PolicySet)>,
-    /// The time of that request, ms.
-    last_read_ms: i64,
-    /// When to read the session again after it grew, ms.
-    next_read_ms: Option<i64>,
-    /// The timeline in numbers, for the target of the main view.
-    pub(super) outcome: Option<ReplayOutcome>,
-    /// The last replay.
-    pub timeline: Option<Arc<Timeline>>,
-    last_request: Option<ReplayRequest>,
-    /// Ids of the last answered and the last sent request.
-    answered_id: u64,
-    newest_id: u64,
-    /// When the last request was sent, ms.
-    requested_ms: i64,
-    /// Why there is no replay.
-    pub error: Option<String>,
-}
-
-/// Cache key of a replay. Settings may hold NaN, which never equals itself, so the key compares the raw tuned values.
-#[derive(Debug, Clone, PartialEq)]
-struct ReplayRequest {
-    subject: SessionViewKey,
-    /// The policies of the replay and the enabled ones, with the tuned values and assumed changes. Both sets are
-    /// needed, as pruning is part of every replay and its switch is a setting.
-    tuned: Option<([PolicySet; 2], Vec<Value>, Vec<SettingChange>)>,
-}
-
-impl ReplayState {
-    /// Returns when to read the session again, ms.
-    pub(super) fn next_read_ms(&self) -> Option<i64> {
-        self.next_read_ms
-    }
-
-    /// Whether growth must wait, as every reading covers the whole session. Waits only while there is an older
-    /// recording to show (`known`).
-    fn defer_read(&mut self, known: bool, now_ms: i64) -> bool {
-        let next = self.last_read_ms + MIN_READ_INTERVAL_MS;
-        self.next_read_ms = (known && now_ms < next).then_some(next);
-        if self.next_read_ms.is_none() {
-            self.last_read_ms = now_ms;
-        }
-        self.next_read_ms.is_some()
-    }
-
-    /// Returns when the pending replay shows as in progress, ms.
-    pub(super) fn slow_at_ms(&self) -> Option<i64> {
-        (self.answered_id < self.newest_id).then_some(self.requested_ms + SLOW_REPLAY_MS)
-    }
-
-    /// Whether a newer replay was requested than the one on display.
-    pub fn is_stale(&self) -> bool {
-        self.answered_id < self.newest_id
-    }
-
-    /// Whether the pending replay takes long enough to show as in progress.
-    pub fn is_slow(&self, now_ms: i64) -> bool {
-        self.slow_at_ms().is_some_and(|at| at <= now_ms)
-    }
-}
 
 impl App {
     fn shows_replay(&self) -> bool {

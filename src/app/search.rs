@@ -5,18 +5,8 @@ use std::sync::Arc;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::state::App;
-use crate::app::transcript::TranscriptPane;
+use crate::app::transcript::{SearchState, TranscriptPane};
 use crate::ids::{EntryIx, Epoch};
-
-/// The progress of a search.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct SearchState {
-    /// The number of entries, from the first, that were requested.
-    requested: usize,
-    is_pending: bool,
-    /// Whether the answer moves the cursor, as the person just started the search.
-    moves_cursor: bool,
-}
 
 impl App {
     pub(super) fn start_search(&mut self, query: String) -> Vec<Effect> {

@@ -1,6 +1,8 @@
 //! The summary of a compaction before the commit. The dialog asks first when the conversation would leave the
 //! program, shows the progress call by call, and keeps the summary until the cut changes.
 
+mod stage;
+
 use std::sync::Arc;
 
 use crate::app::effect::{Effect, PendingWrite};
@@ -9,27 +11,15 @@ use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
 use crate::ids::Epoch;
 use crate::plan::Plan;
 use crate::session::LoadedSession;
-use crate::summarize::SummaryProgress;
 use crate::text;
 use crate::write::summary::job::SummaryResult;
-use crate::write::summary::writer::SummaryEstimate;
+pub use stage::SummaryStage;
 
 /// Columns of the write dialog, and of its padding.
 pub const DIALOG_COLUMNS: u16 = 80;
 const DIALOG_PADDING: u16 = 8;
 /// Lines of a page of the summary.
 pub(super) const SUMMARY_PAGE: usize = 8;
-
-/// The progress of a summary.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SummaryStage {
-    /// The messages to summarise are being read.
-    Reading,
-    /// Waiting for y or n: the calls send the conversation out of the program.
-    Offered(SummaryEstimate),
-    /// A call is running.
-    Calling(SummaryProgress),
-}
 
 /// Columns of a line in the dialog on a screen of `columns`.
 pub fn dialog_line_columns(columns: u16) -> usize {

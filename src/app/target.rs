@@ -1,6 +1,8 @@
 //! The target of the main view: the prompt that it shows and that settings apply to. The next call is planned from
 //! the active leaf; the failed call from the leaf at its time; the whole session shows a replay of every call.
 
+mod prompt;
+
 use std::sync::Arc;
 
 use crate::app::effect::Effect;
@@ -10,44 +12,8 @@ use crate::ids::Epoch;
 use crate::report::explain::failed_call;
 use crate::session::LoadedSession;
 use crate::session::overflow::Overflow;
-use crate::session::replay_summary::ReplaySummary;
 use crate::transcript::Leaf;
-
-/// The prompt on display.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Target {
-    /// The call that the gateway would make now.
-    #[default]
-    NextCall,
-    /// The overflow that explain is about, as of its time.
-    FailedCall,
-    /// Every call.
-    WholeSession,
-}
-
-impl Target {
-    /// Every target, in the order of the key that cycles them.
-    pub const ALL: [Self; 3] = [Self::NextCall, Self::FailedCall, Self::WholeSession];
-
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::NextCall => "next call",
-            Self::FailedCall => "failed call",
-            Self::WholeSession => "whole session",
-        }
-    }
-
-    fn next(self) -> Self {
-        Self::ALL[(self as usize + 1) % Self::ALL.len()]
-    }
-}
-
-/// The replayed target: recorded, and under the tuned settings if they are shown.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ReplayOutcome {
-    pub recorded: ReplaySummary,
-    pub tuned: Option<ReplaySummary>,
-}
+pub use prompt::{ReplayOutcome, Target};
 
 impl App {
     /// The open session at its own leaf, whatever the main view shows.

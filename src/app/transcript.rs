@@ -1,11 +1,13 @@
 //! The transcript pane: the rows of the open session with cursor, folds, search and the excerpts read so far.
 
+mod marker_row;
+mod search_state;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::app::compaction_marker::CompactionMarker;
 use crate::app::scroll::Scroll;
-use crate::app::search::SearchState;
 use crate::context::budget::{largest_message, running_totals};
 use crate::context::rows::{Filter, Folds, RowInputs, RowKind, TranscriptRow, build_rows};
 use crate::context::tokens::chars4::estimate_or_zero;
@@ -18,6 +20,7 @@ use crate::session::message::excerpt::Excerpt;
 use crate::session::overflow::Overflow;
 use crate::store::entry::Role;
 use crate::transcript::labels::resolve_labels;
+pub(super) use search_state::SearchState;
 
 #[derive(Debug, Clone)]
 pub struct TranscriptPane {

@@ -101,6 +101,12 @@ impl LateResponse {
     }
 }
 
+/// Whether the key is ctrl-z: in raw mode it is a plain key and no signal.
+pub(super) fn is_suspend_key(event: &Event) -> bool {
+    let Event::Key(key) = event else { return false };
+    cfg!(unix) && key.code == KeyCode::Char('z') && key.modifiers == KeyModifiers::CONTROL
+}
+
 #[cfg(test)]
 mod tests {
     use crossterm::event::{KeyEvent, MouseEvent};

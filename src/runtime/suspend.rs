@@ -1,7 +1,6 @@
 //! Lends the terminal to another program: the shell after ctrl-z, or the person's pager.
 
 use anyhow::Context;
-use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::app::event::Event;
 use crate::runtime::event_loop::EventLoop;
@@ -60,10 +59,4 @@ impl EventLoop {
         self.needs_redraw = true;
         Ok(Input::start(false))
     }
-}
-
-/// Whether the key is ctrl-z: in raw mode it is a plain key and no signal.
-pub(super) fn is_suspend_key(event: &Event) -> bool {
-    let Event::Key(key) = event else { return false };
-    cfg!(unix) && key.code == KeyCode::Char('z') && key.modifiers == KeyModifiers::CONTROL
 }

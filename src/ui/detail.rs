@@ -13,8 +13,8 @@ use crate::format::{format_count, group_digits};
 use crate::policy::Fate;
 use crate::session::message::MessageText;
 use crate::text;
-use crate::ui::message::{self, fact_style, saving_text, share_text, side_facts, title_spans};
 use crate::ui::message_body::BodyPainter;
+use crate::ui::message_spans::{fact_style, position_span, saving_text, share_text, side_facts, title_spans};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{on_title, put, put_spans, scrollbar, title};
 
@@ -22,10 +22,6 @@ use crate::ui::widgets::{on_title, put, put_spans, scrollbar, title};
 const NAME_WIDTH: u16 = 8;
 /// Largest number of title rows.
 const TITLE_ROWS: usize = 3;
-
-pub fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    message::draw(app, theme, area, buf);
-}
 
 /// Draws the facts with the text beside them, or with both sides of a text that the plan changes.
 pub(super) fn draw_side_by_side(
@@ -40,7 +36,7 @@ pub(super) fn draw_side_by_side(
     let kind = if text.fact("role") == Some("toolResult") { "Result" } else { "Message" };
     let after = title(theme, buf, facts, kind, false);
     if app.message.current_match.is_some() && screen.layout.body.side_by_side {
-        on_title(buf, facts.y, after, facts.right(), &[message::position_span(app, theme, screen)]);
+        on_title(buf, facts.y, after, facts.right(), &[position_span(app, theme, screen)]);
     }
     facts_column(app, theme, text, facts, buf);
     let rest = Rect { x: facts.right(), width: area.width - facts.width, ..area };
@@ -66,7 +62,7 @@ pub(super) fn draw_side_by_side(
         _ if text.planned_text.is_some() => "Under the plan",
         _ => "Text",
     };
-    column(theme, rest, (name, true), &[message::position_span(app, theme, screen)], buf);
+    column(theme, rest, (name, true), &[position_span(app, theme, screen)], buf);
     painter.draw(text_area(rest, screen), false, buf);
     let track = Rect { x: rest.right() - 1, width: 1, ..text_area(rest, screen) };
     scrollbar(theme, buf, track, app.message.top, screen.layout.rows());

@@ -8,15 +8,14 @@ use crate::app::App;
 use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
-use crate::app::message::MessageScreen;
 use crate::app::message_header::HeaderLine;
 use crate::session::message::MessageText;
 use crate::text;
 use crate::ui::detail;
-use crate::ui::glyphs;
 use crate::ui::message_body::BodyPainter;
+use crate::ui::message_spans::{fact_style, position_span, share_text, title_spans};
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{estimate, percent, thousands};
+use crate::ui::widgets::number::estimate;
 use crate::ui::widgets::{
     content_left, on_title, put, put_facts, put_facts_right, put_right, put_spans, scrollbar, spans_width,
     title,
@@ -81,19 +80,6 @@ fn without_text(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Returns the current match and the number of matches, otherwise the page and the number of pages.
-pub(super) fn position_span<'a>(app: &App, theme: &Theme, screen: &MessageScreen) -> Span<'a> {
-    let style = theme.style(Role::Muted);
-    if let Some(found) = app.message.current_match {
-        return Span::styled(format!("match {} of {}", found.index + 1, found.count), style);
-    }
-    let height = screen.body_rows.max(1);
-    let pages = screen.layout.rows().div_ceil(height).max(1);
-    let last = app.message.top + height >= screen.layout.rows();
-    let page = if last { pages } else { app.message.top / height + 1 };
-    Span::styled(format!("{page}/{pages}"), style)
-}
-
 fn head_line(app: &App, theme: &Theme, message: &MessageText, line: &HeaderLine, at: Rect, buf: &mut Buffer) {
     let (start, end) = ((at.x, at.y), at.right());
     match line {
@@ -138,27 +124,6 @@ fn head_line(app: &App, theme: &Theme, message: &MessageText, line: &HeaderLine,
     }
 }
 
-/// Styles a fact: links to other entries are blue, failures red.
-pub(super) fn fact_style(theme: &Theme, name: &str, value: &str) -> ratatui::style::Style {
-    match name {
-        "call" if value.starts_with(glyphs::ARROW) => theme.style(Role::Focus),
-        "error" => theme.style(Role::Danger),
-        "exit" if value != "0" => theme.style(Role::Danger),
-        _ if value.starts_with(glyphs::UNKNOWN) => theme.style(Role::Muted),
-        _ => theme.style(Role::Text),
-    }
-}
-
-/// Returns the tool in its colour with its arguments, or a title in bold.
-pub(super) fn title_spans<'a>(theme: &Theme, message: &'a MessageText) -> Vec<Span<'a>> {
-    let (tool, words) = &message.title;
-    let words = Span::styled(words.as_str(), theme.bold(Role::Bright));
-    match tool {
-        Some(tool) => vec![Span::styled(tool.as_str(), theme.bold(Role::Tool)), Span::raw("  "), words],
-        None => vec![words],
-    }
-}
-
 /// Returns kind, chars and time of day, if known.
 fn facts_line(message: &MessageText) -> String {
     let kind = message.fact("role").or_else(|| message.fact("type")).unwrap_or("entry");
@@ -183,11 +148,6 @@ fn draw_size(app: &App, theme: &Theme, message: &MessageText, at: Rect, buf: &mu
         ]);
     }
     put_facts(buf, (at.x, at.y), at.right(), &facts);
-}
-
-/// Formats a share of the next prompt in whole percent.
-pub(super) fn share_text(share: u64) -> String {
-    if share == 0 { "under 1% of the prompt".into() } else { format!("{share}% of the prompt") }
 }
 
 /// Returns sign and word of the fate, and its effect on the tokens.
@@ -228,27 +188,6 @@ fn foot(app: &App, theme: &Theme, at: Rect, buf: &mut Buffer) {
     };
     let keys: Vec<Vec<Span>> = names.into_iter().filter_map(key).collect();
     put_facts(buf, (at.x, at.y), at.right(), &keys);
-}
-
-/// Returns chars and tokens of one side, for its title line.
-pub(super) fn side_facts<'a>(theme: &Theme, chars: &str, tokens: u64) -> Vec<Span<'a>> {
-    vec![
-        Span::styled(format!("{chars} chars"), theme.style(Role::Muted)),
-        Span::raw("   "),
-        Span::styled(estimate(tokens), theme.style(Role::Muted)),
-    ]
-}
-
-/// Formats the tokens saved, and their share of the window.
-pub(super) fn saving_text(before: u64, after: u64, window: u64) -> String {
-    let saved = before.saturating_sub(after);
-    let share = percent(saved, window).filter(|share| *share > 0);
-    let share = share.map(|share| format!("  {share}%")).unwrap_or_default();
-    if after > before {
-        format!("costs ~{}", thousands(after - before))
-    } else {
-        format!("~{}{share}", thousands(saved))
-    }
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod help;
 pub mod highlight;
 pub mod message;
 mod message_body;
+mod message_spans;
 mod palette;
 mod policies;
 mod recovery;

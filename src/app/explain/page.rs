@@ -4,6 +4,7 @@
 use ratatui::layout::Rect;
 
 use crate::app::explain::ExplainRow;
+pub use crate::app::explain::block::ExplainBlock;
 use crate::app::explain::rows::{block_rows, count_parts};
 use crate::app::explain::wording::{mechanism_part, row_text};
 use crate::report::explain::Explanation;
@@ -33,29 +34,6 @@ pub const COUNT_COLUMNS: (u16, u16) = (35, 14);
 pub const OTHER_CALL_COLUMNS: u16 = 30;
 /// Columns of the block of parts beside the guards.
 const PARTS_COLUMNS: u16 = 46;
-
-/// A titled block of the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExplainBlock {
-    /// The chart of the calls.
-    Chart,
-    /// The refused call as a bar.
-    Call,
-    /// The next prompt as a bar, when no call was refused.
-    NextPrompt,
-    /// The parts of the prompt by size, with the mechanism.
-    Parts,
-    /// The guards, and why none prevented the overflow.
-    Guards,
-    /// Token counts by source.
-    Counts,
-    /// Changes that would have prevented the overflow.
-    Advice,
-    /// The other calls that did not fit.
-    OtherCalls,
-    /// The evidence of the verdict, and the other findings.
-    Findings,
-}
 
 /// A row with its place on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! tune while watching.
 
 pub mod layout;
+mod screen;
 pub mod viewport;
 
 use std::sync::Arc;
@@ -9,45 +10,14 @@ use std::sync::Arc;
 use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::state::{App, Overlay};
-use crate::ids::EntryIx;
 use crate::report::timeline::Timeline;
 use crate::store::entry::Role;
 use layout::{TimelineLayout, layout_timeline};
+pub use screen::{BarMetric, TimelineScreen};
 use viewport::Viewport;
 
 /// Calls per shift key.
 const SKIPPED_CALLS: isize = 10;
-
-/// The metric of the bars below the curves.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum BarMetric {
-    /// The cost of each call.
-    #[default]
-    Cost,
-    /// Prompt tokens of each call that were not read from the cache.
-    Cache,
-}
-
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct TimelineScreen {
-    /// The selected call, from 0.
-    pub cursor: usize,
-    pub viewport: Viewport,
-    pub bar_metric: BarMetric,
-    /// Whether the timeline is text instead of curves.
-    pub as_sentences: bool,
-    /// First visible line of that text.
-    pub top: usize,
-    /// The entry to select as soon as the calls are known.
-    requested_entry: Option<EntryIx>,
-}
-
-impl TimelineScreen {
-    fn move_to(&mut self, call: usize, calls: usize) {
-        self.cursor = call.min(calls.saturating_sub(1));
-        self.viewport.keep_visible(self.cursor, calls);
-    }
-}
 
 impl App {
     pub fn timeline(&self) -> Option<&Arc<Timeline>> {

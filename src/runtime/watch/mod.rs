@@ -2,81 +2,21 @@
 //! place (store Q1), and reports a burst of changes once (store Q3). It polls folders that the system cannot watch,
 //! and reports that too.
 
+mod event;
 mod folder;
+mod mode;
 mod polling;
 mod remote;
 mod thread;
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 
-use crate::gateway::env::Environment;
 use crate::runtime::watch::thread::{WatchCommand, WatchThread};
 use crate::store::discovery::Store;
-
-/// Any value but `0` makes clawscope poll every folder instead of waiting for the system's events.
-pub const POLL_VARIABLE: &str = "CLAWSCOPE_POLL";
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WatchEvent {
-    /// Changed paths, sorted and without duplicates.
-    Changed(Vec<PathBuf>),
-    /// All polled folders; empty when the system reports every change.
-    Polled(Vec<PolledFolder>),
-}
-
-/// A folder whose changes the system does not report.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolledFolder {
-    pub folder: PathBuf,
-    pub reason: PollReason,
-}
-
-/// The reason to poll a folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PollReason {
-    /// It is on a file system of this kind, where other machines may write.
-    Remote(&'static str),
-    /// The system refused, with this error.
-    Refused(String),
-    /// [`POLL_VARIABLE`] is set.
-    Requested,
-}
-
-impl fmt::Display for PollReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Remote(kind) => write!(f, "{kind} does not tell of changes made elsewhere"),
-            Self::Refused(message) => write!(f, "the system cannot watch it: {message}"),
-            Self::Requested => write!(f, "{POLL_VARIABLE} is set"),
-        }
-    }
-}
-
-/// The way changes are detected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum WatchMode {
-    /// The system's events where possible, otherwise polling.
-    #[default]
-    Auto,
-    /// Polling everywhere.
-    Poll,
-    /// Neither: every change is lost.
-    #[cfg(test)]
-    Ignore,
-}
-
-impl WatchMode {
-    /// Reads the mode from [`POLL_VARIABLE`].
-    pub fn from_env(env: &Environment) -> Self {
-        match env.get(POLL_VARIABLE) {
-            None | Some("" | "0") => Self::Auto,
-            Some(_) => Self::Poll,
-        }
-    }
-}
+pub use event::{PollReason, PolledFolder, WatchEvent};
+pub use mode::{POLL_VARIABLE, WatchMode};
 
 /// Watches folders until it is dropped. The thread sleeps until something changes, unless it has to poll.
 #[derive(Debug)]
@@ -152,16 +92,6 @@ pub fn describe_polled(polled: &[PolledFolder]) -> Option<String> {
 /// Returns the folders that a watch would have to poll now.
 pub fn find_polled(folders: BTreeSet<PathBuf>, ways: WatchMode) -> Vec<PolledFolder> {
     WatchThread::new(ways, channel().0, |_| true).find_polled(folders)
-}
-
-/// Whether a file can affect the screen: transcripts, archives, locks, rows, configs and folders. Temporary files of
-/// writers cannot.
-fn is_relevant(path: &Path) -> bool {
-    let Some(name) = path.file_name().map(|name| name.to_string_lossy()) else { return true };
-    match name.rsplit_once('.') {
-        None | Some(("", _) | (_, "jsonl" | "json" | "json5" | "lock")) => true,
-        _ => name.contains(".jsonl.") && !name.ends_with(".tmp"),
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::is_relevant;
 use crate::store::archive::{FileKind, classify};
 use crate::store::source::file_identity;
 
@@ -174,6 +173,16 @@ pub(super) fn changed_since(folder: &Path, ms: i64) -> Vec<PathBuf> {
         .chain([folder.to_path_buf()])
         .filter(|path| modified_time(path).is_some_and(|time| time >= from))
         .collect()
+}
+
+/// Whether a file can affect the screen: transcripts, archives, locks, rows, configs and folders. Temporary files of
+/// writers cannot.
+pub(super) fn is_relevant(path: &Path) -> bool {
+    let Some(name) = path.file_name().map(|name| name.to_string_lossy()) else { return true };
+    match name.rsplit_once('.') {
+        None | Some(("", _) | (_, "jsonl" | "json" | "json5" | "lock")) => true,
+        _ => name.contains(".jsonl.") && !name.ends_with(".tmp"),
+    }
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use notify::{EventKind, Watcher};
 
 use super::folder::{NativeWatcher, WatchedFolder, describe_error};
-use super::polling::{self, POLL_INTERVAL};
-use super::{PollReason, PolledFolder, WatchEvent, WatchMode, is_relevant};
+use super::polling::{self, POLL_INTERVAL, is_relevant};
+use super::{PollReason, PolledFolder, WatchEvent, WatchMode};
 use crate::runtime::change_probes::ChangeProbes;
 
 /// Changes within this time are reported together.

@@ -1,9 +1,48 @@
 //! Checks of the built-in themes: readable text, distinguishable fates (also with colour blindness), and distinct
 //! neighbours in the budget bar.
 
-use super::colour::{Cone, READABLE, Rgb};
+use super::colour::{READABLE, Rgb, distance, lab};
 use super::file::{ThemeFile, built_in};
 use super::{ColourDepth, HEAT_LEVELS, Theme, heats, parts};
+
+/// A kind of cone that some eyes lack.
+#[derive(Debug, Clone, Copy)]
+enum Cone {
+    Red,
+    Green,
+}
+
+impl Rgb {
+    /// Returns the perceived difference (CIEDE2000); 1 is just noticeable.
+    fn distance(self, other: Self) -> f64 {
+        distance(lab(self.linear()), lab(other.linear()))
+    }
+
+    /// Simulates colour blindness (Machado 2009).
+    fn seen_without(self, cone: Cone) -> Self {
+        let matrix = match cone {
+            Cone::Red => [
+                [0.152_286, 1.052_583, -0.204_868],
+                [0.114_503, 0.786_281, 0.099_216],
+                [-0.003_882, -0.048_116, 1.051_998],
+            ],
+            Cone::Green => [
+                [0.367_322, 0.860_646, -0.227_968],
+                [0.280_085, 0.672_501, 0.047_413],
+                [-0.011_820, 0.042_940, 0.968_881],
+            ],
+        };
+        let linear = self.linear();
+        let [red, green, blue] = matrix.map(|row: [f64; 3]| {
+            let light: f64 = row.iter().zip(linear).map(|(share, light)| share * light).sum();
+            let light = light.clamp(0.0, 1.0);
+            let gamma =
+                if light <= 0.003_130_8 { 12.92 * light } else { 1.055 * light.powf(1.0 / 2.4) - 0.055 };
+            (gamma * 255.0).round() as u8
+        });
+        Self(red, green, blue)
+    }
+}
 
 const COLOURED: [&str; 2] = ["dark", "light"];
 

@@ -46,7 +46,7 @@ impl Rgb {
     }
 
     /// Returns linear light, 0 to 1.
-    fn linear(self) -> [f64; 3] {
+    pub(super) fn linear(self) -> [f64; 3] {
         self.channels().map(|channel| {
             let share = channel / 255.0;
             if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
@@ -62,12 +62,6 @@ impl Rgb {
     pub(crate) fn contrast(self, other: Self) -> f64 {
         let (own, other) = (self.luminance(), other.luminance());
         (own.max(other) + 0.05) / (own.min(other) + 0.05)
-    }
-
-    /// Returns the perceived difference (CIEDE2000); 1 is just noticeable.
-    #[cfg(test)]
-    pub(crate) fn distance(self, other: Self) -> f64 {
-        distance(lab(self.linear()), lab(other.linear()))
     }
 
     /// Returns the nearest of the 240 colours that all 256-colour terminals share.
@@ -104,46 +98,12 @@ impl Rgb {
             }
         }
     }
-
-    /// Simulates colour blindness (Machado 2009).
-    #[cfg(test)]
-    pub(crate) fn seen_without(self, cone: Cone) -> Self {
-        let matrix = match cone {
-            Cone::Red => [
-                [0.152_286, 1.052_583, -0.204_868],
-                [0.114_503, 0.786_281, 0.099_216],
-                [-0.003_882, -0.048_116, 1.051_998],
-            ],
-            Cone::Green => [
-                [0.367_322, 0.860_646, -0.227_968],
-                [0.280_085, 0.672_501, 0.047_413],
-                [-0.011_820, 0.042_940, 0.968_881],
-            ],
-        };
-        let linear = self.linear();
-        let [red, green, blue] = matrix.map(|row: [f64; 3]| {
-            let light: f64 = row.iter().zip(linear).map(|(share, light)| share * light).sum();
-            let light = light.clamp(0.0, 1.0);
-            let gamma =
-                if light <= 0.003_130_8 { 12.92 * light } else { 1.055 * light.powf(1.0 / 2.4) - 0.055 };
-            (gamma * 255.0).round() as u8
-        });
-        Self(red, green, blue)
-    }
-}
-
-/// A kind of cone that some eyes lack.
-#[cfg(test)]
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Cone {
-    Red,
-    Green,
 }
 
 /// Lightness and the two colour axes (CIE L*a*b*, D65).
-type Lab = [f64; 3];
+pub(super) type Lab = [f64; 3];
 
-fn lab([red, green, blue]: [f64; 3]) -> Lab {
+pub(super) fn lab([red, green, blue]: [f64; 3]) -> Lab {
     let x = (0.412_456_4 * red + 0.357_576_1 * green + 0.180_437_5 * blue) / 0.950_47;
     let y = 0.212_672_9 * red + 0.715_152_2 * green + 0.072_175 * blue;
     let z = (0.019_333_9 * red + 0.119_192 * green + 0.950_304_1 * blue) / 1.088_83;
@@ -153,7 +113,7 @@ fn lab([red, green, blue]: [f64; 3]) -> Lab {
 }
 
 /// CIEDE2000, with the names of its definition: `c` chroma, `h` hue in degrees.
-fn distance([l1, a1, b1]: Lab, [l2, a2, b2]: Lab) -> f64 {
+pub(super) fn distance([l1, a1, b1]: Lab, [l2, a2, b2]: Lab) -> f64 {
     let weight = |chroma: f64| (chroma.powi(7) / (chroma.powi(7) + 25_f64.powi(7))).sqrt();
     let scale = 1.5 - 0.5 * weight(f64::midpoint(a1.hypot(b1), a2.hypot(b2)));
     let (a1, a2) = (a1 * scale, a2 * scale);

@@ -1,9 +1,10 @@
 //! The line at the position of a planned compaction.
 
 use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use super::row::RowPainter;
+use super::columns::Columns;
 use crate::app::compaction_marker::CompactionMarker;
 use crate::policy::Fate;
 use crate::ui::glyphs;
@@ -15,17 +16,16 @@ use crate::ui::widgets::{put, put_spans, spans_width};
 const LEAD: u16 = 2;
 
 /// Draws the line across the row, with the words that fit.
-pub(super) fn draw(line: &RowPainter<'_>, buf: &mut Buffer) {
-    let Some(cut) = line.pane.compaction_marker else { return };
-    let (theme, y) = (line.theme, line.area.y);
-    let (from, end) = (line.columns.cursor + 2, line.area.right().saturating_sub(1));
+pub(super) fn draw(cut: &CompactionMarker, theme: &Theme, columns: &Columns, area: Rect, buf: &mut Buffer) {
+    let y = area.y;
+    let (from, end) = (columns.cursor + 2, area.right().saturating_sub(1));
     let faint = theme.style(Role::Faint);
     for x in from..end {
         put(buf, (x, y), end, glyphs::LIGHT, faint);
     }
     let room = end.saturating_sub(from + LEAD + 1);
-    let reported = [true, false].map(|whole| words(&cut, theme, whole));
-    let fits = reported.iter().find(|spans| spans_width(spans) <= room).unwrap_or(&reported[1]);
+    let told = [true, false].map(|whole| words(cut, theme, whole));
+    let fits = told.iter().find(|spans| spans_width(spans) <= room).unwrap_or(&told[1]);
     put_spans(buf, (from + LEAD, y), end, fits);
 }
 

@@ -1,5 +1,6 @@
 //! The transcript pane: one row per message with rail, text, fate and tokens.
 
+mod columns;
 mod compaction_marker;
 mod row;
 
@@ -8,64 +9,14 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::layout::{Pane, WidthClass};
+use crate::app::layout::Pane;
 use crate::app::transcript::TranscriptPane;
 use crate::context::rows::Filter;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{content_left, on_title, put_right, row_at, scrollbar, title};
+use crate::ui::widgets::{content_left, on_title, row_at, scrollbar, title};
 use crate::ui::{empty_states, glyphs};
+use columns::Columns;
 use row::RowPainter;
-
-/// Columns of a row, from the cursor to the total. Hidden ones are 0.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Columns {
-    /// The cursor; the protected zone and the rail are right of it.
-    pub(super) cursor: u16,
-    /// First column of the text.
-    pub(super) text: u16,
-    /// The column after the text.
-    pub(super) text_end: u16,
-    /// Sign of the fate; 0 without a plan.
-    pub(super) sign: u16,
-    /// The column after the tokens before the plan; 0 without a plan.
-    pub(super) before_end: u16,
-    /// The column after the tokens.
-    pub(super) after_end: u16,
-    /// First cell and width of the bar.
-    pub(super) bar: (u16, u16),
-    /// The column after the total; 0 if hidden.
-    pub(super) total_end: u16,
-}
-
-/// Cells of a row's bar.
-const BAR_WIDTH: u16 = 6;
-
-impl Columns {
-    /// Lays out the columns from the right: total 6, bar 6, after 6, arrow, before 6, sign with its count. Narrow panes
-    /// drop the bar first, then the total; sign and after always remain.
-    pub(super) fn new(area: Rect, breadth: WidthClass, plan: bool) -> Self {
-        let cursor = content_left(area);
-        let end = area.right().saturating_sub(1);
-        let totals = area.width >= 44 && breadth != WidthClass::Tabs;
-        let bars = totals && (breadth == WidthClass::Wide || area.width >= 90);
-        let after_bar = if totals { end.saturating_sub(7) } else { end };
-        let after_end = if bars { after_bar.saturating_sub(BAR_WIDTH + 1) } else { after_bar };
-        let before_end = if plan { after_end.saturating_sub(8) } else { 0 };
-        let sign = if plan { after_end.saturating_sub(16) } else { 0 };
-        let text_end = if plan { sign.saturating_sub(1) } else { after_end.saturating_sub(7) };
-        let text = cursor + 4;
-        Self {
-            cursor,
-            text,
-            text_end: text_end.max(text),
-            sign,
-            before_end,
-            after_end,
-            bar: (after_end + 1, if bars { BAR_WIDTH } else { 0 }),
-            total_end: if totals { end } else { 0 },
-        }
-    }
-}
 
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let layout = app.layout();
@@ -144,9 +95,4 @@ fn headings(
     if !facts.is_empty() {
         on_title(buf, area.y, from, start.saturating_sub(1), &facts);
     }
-}
-
-/// Draws a number that ends before a column.
-pub(super) fn put_number(buf: &mut Buffer, y: u16, end: u16, words: String, style: ratatui::style::Style) {
-    put_right(buf, y, end.saturating_sub(8), end, &[Span::styled(words, style)]);
 }

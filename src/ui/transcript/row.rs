@@ -7,7 +7,8 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
-use super::{Columns, compaction_marker, put_number};
+use super::columns::{Columns, put_number};
+use super::compaction_marker;
 use crate::app::App;
 use crate::app::transcript::{TranscriptPane, TranscriptRowTokens};
 use crate::context::rows::{Rail, RowKind, TranscriptRow, is_only_calls};
@@ -40,7 +41,9 @@ impl RowPainter<'_> {
         let numbers = self.numbers(row);
         self.backgrounds(row, &numbers, selected, buf);
         if row.kind == RowKind::Cut {
-            compaction_marker::draw(self, buf);
+            if let Some(cut) = self.pane.compaction_marker {
+                compaction_marker::draw(&cut, self.theme, self.columns, self.area, buf);
+            }
             return;
         }
         self.rail(row, buf);

@@ -1,0 +1,81 @@
+//! The last replay, the requests that were sent and the answers that arrived.
+
+use std::sync::Arc;
+
+use crate::app::target::ReplayOutcome;
+use crate::js::Value;
+use crate::policy::PolicySet;
+use crate::report::timeline::{RecordedSession, Timeline};
+use crate::session::SessionViewKey;
+use crate::session::setting_change::SettingChange;
+
+/// A replay that takes longer than this shows as in progress, ms.
+const SLOW_REPLAY_MS: i64 = 150;
+/// Minimum time between two readings of a growing session, ms.
+const MIN_READ_INTERVAL_MS: i64 = 1000;
+
+#[derive(Debug, Clone, Default)]
+pub struct ReplayState {
+    /// The session as read for replays.
+    pub recording: Option<Arc<RecordedSession>>,
+    /// The last requested reading: session view and policies.
+    pub(super) requested_recording: Option<(SessionViewKey, PolicySet)>,
+    /// The time of that request, ms.
+    pub(super) last_read_ms: i64,
+    /// When to read the session again after it grew, ms.
+    pub(super) next_read_ms: Option<i64>,
+    /// The timeline in numbers, for the target of the main view.
+    pub(in crate::app) outcome: Option<ReplayOutcome>,
+    /// The last replay.
+    pub timeline: Option<Arc<Timeline>>,
+    pub(super) last_request: Option<ReplayRequest>,
+    /// Ids of the last answered and the last sent request.
+    pub(super) answered_id: u64,
+    pub(super) newest_id: u64,
+    /// When the last request was sent, ms.
+    pub(super) requested_ms: i64,
+    /// Why there is no replay.
+    pub error: Option<String>,
+}
+
+/// Cache key of a replay. Settings may hold NaN, which never equals itself, so the key compares the raw tuned values.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ReplayRequest {
+    pub(super) subject: SessionViewKey,
+    /// The policies of the replay and the enabled ones, with the tuned values and assumed changes. Both sets are
+    /// needed, as pruning is part of every replay and its switch is a setting.
+    pub(super) tuned: Option<([PolicySet; 2], Vec<Value>, Vec<SettingChange>)>,
+}
+
+impl ReplayState {
+    /// Returns when to read the session again, ms.
+    pub(in crate::app) fn next_read_ms(&self) -> Option<i64> {
+        self.next_read_ms
+    }
+
+    /// Whether growth must wait, as every reading covers the whole session. Waits only while there is an older
+    /// recording to show (`known`).
+    pub(super) fn defer_read(&mut self, known: bool, now_ms: i64) -> bool {
+        let next = self.last_read_ms + MIN_READ_INTERVAL_MS;
+        self.next_read_ms = (known && now_ms < next).then_some(next);
+        if self.next_read_ms.is_none() {
+            self.last_read_ms = now_ms;
+        }
+        self.next_read_ms.is_some()
+    }
+
+    /// Returns when the pending replay shows as in progress, ms.
+    pub(in crate::app) fn slow_at_ms(&self) -> Option<i64> {
+        (self.answered_id < self.newest_id).then_some(self.requested_ms + SLOW_REPLAY_MS)
+    }
+
+    /// Whether a newer replay was requested than the one on display.
+    pub fn is_stale(&self) -> bool {
+        self.answered_id < self.newest_id
+    }
+
+    /// Whether the pending replay takes long enough to show as in progress.
+    pub fn is_slow(&self, now_ms: i64) -> bool {
+        self.slow_at_ms().is_some_and(|at| at <= now_ms)
+    }
+}

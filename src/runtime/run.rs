@@ -1,0 +1,41 @@
+//! Starts the program: takes the terminal, runs the event loop and restores the terminal.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use crate::runtime::event_loop::EventLoop;
+use crate::runtime::run_options::RunOptions;
+use crate::runtime::store_loader::StoreLoader;
+use crate::runtime::terminal::{TerminalScreen, restore_on_panic};
+use crate::runtime::themes::Themes;
+use crate::session::store_location::StoreRequest;
+
+/// Threads for background work. Each kind of work has at most one running job.
+const JOB_THREADS: usize = 16;
+/// The wait for cancelled reading jobs at the end; a write is always awaited.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Runs the screen until the person quits or a signal ends it. Restores the terminal on every way out, even a panic.
+pub fn run(place: StoreRequest, options: RunOptions) -> anyhow::Result<()> {
+    if !std::io::stdout().is_terminal() {
+        bail!("standard output is no terminal. `clawscope sessions` and the other commands print instead.");
+    }
+    let mut themes = Themes::new(&options)?;
+    let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(JOB_THREADS)
+        .build()
+        .context("no threads could be started")?;
+    restore_on_panic();
+    let mut library = StoreLoader::from_options(place, &options);
+    library.prefetch();
+    let screen = TerminalScreen::open(options.app.mouse, size).context("the terminal cannot be taken")?;
+    let unanswered = themes.detect_initial(&options);
+    let result = runtime
+        .block_on(async { EventLoop::new(library, options, themes, screen, size).run(unanswered).await });
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+    result
+}

@@ -1,0 +1,37 @@
+//! The options of the program, from config and flags.
+
+use crate::app::state::Options;
+use crate::config::SummarizerConfig;
+use crate::gateway::env::Environment;
+use crate::gateway::ruleset::RulesetChoice;
+
+/// The options of the program.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    pub app: Options,
+    /// Whether to choose `dark`, `light` or `mono` by the terminal and the environment.
+    pub auto_theme: bool,
+    /// Whether signs are ASCII only.
+    pub ascii: bool,
+    /// Restricts the list to this agent.
+    pub agent: Option<String>,
+    /// The ruleset from the flags; `None` uses the store's own.
+    pub ruleset: Option<RulesetChoice>,
+    /// The program or model that writes summaries.
+    pub summarizer: SummarizerConfig,
+    pub environment: Environment,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            app: Options::default(),
+            auto_theme: true,
+            ascii: false,
+            agent: None,
+            ruleset: None,
+            summarizer: SummarizerConfig::default(),
+            environment: Environment::from_process(),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The reports of a watch: changed paths, and the folders that it must poll with the reason.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::runtime::watch::mode::POLL_VARIABLE;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WatchEvent {
+    /// Changed paths, sorted and without duplicates.
+    Changed(Vec<PathBuf>),
+    /// All polled folders; empty when the system reports every change.
+    Polled(Vec<PolledFolder>),
+}
+
+/// A folder whose changes the system does not report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolledFolder {
+    pub folder: PathBuf,
+    pub reason: PollReason,
+}
+
+/// The reason to poll a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PollReason {
+    /// It is on a file system of this kind, where other machines may write.
+    Remote(&'static str),
+    /// The system refused, with this error.
+    Refused(String),
+    /// [`POLL_VARIABLE`] is set.
+    Requested,
+}
+
+impl fmt::Display for PollReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Remote(kind) => write!(f, "{kind} does not tell of changes made elsewhere"),
+            Self::Refused(said) => write!(f, "the system cannot watch it: {said}"),
+            Self::Requested => write!(f, "{POLL_VARIABLE} is set"),
+        }
+    }
+}
