@@ -3,7 +3,7 @@
 
 use crate::commit::copy::Remap;
 use crate::commit::draft::CommitDraft;
-use crate::commit::prepare::NewLine;
+use crate::commit::new_line::NewLine;
 use crate::commit::refusal::Refusal;
 use crate::commit::request::PlannedCompaction;
 use crate::context::build_context;

@@ -4,7 +4,7 @@
 use crate::commit::draft::CommitDraft;
 use crate::commit::encode::{encode_line, text_json};
 use crate::commit::in_memory::{is_editable, stored_replacement};
-use crate::commit::prepare::NewLine;
+use crate::commit::new_line::NewLine;
 use crate::commit::refusal::Refusal;
 use crate::commit::request::{CommitMethod, CommitRequest};
 use crate::ids::{EntryIx, IdSource};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::commit::prepare::NewLine;
+use crate::commit::new_line::NewLine;
 use crate::context::bodies::{self, own_message, projected_message};
 use crate::context::projection::replace_content;
 use crate::context::{ContentSource, Context, ContextMessage, build_context};

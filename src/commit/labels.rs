@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::commit::copy::label_line;
 use crate::commit::draft::CommitDraft;
-use crate::commit::prepare::NewLine;
+use crate::commit::new_line::NewLine;
 use crate::ids::IdSource;
 use crate::js::{self, Value};
 use crate::store::entry::EntryKind;

@@ -10,6 +10,7 @@ use crate::commit::copy::Remap;
 use crate::commit::draft::CommitDraft;
 use crate::commit::edits;
 use crate::commit::expected::ExpectedMessage;
+use crate::commit::new_line::NewLine;
 use crate::commit::receipt::ReceiptKind;
 use crate::commit::refusal::{Refusal, unreadable_body};
 use crate::commit::request::{CommitMethod, CommitRequest};
@@ -22,15 +23,6 @@ use crate::store::body;
 use crate::store::entry::{EntryKind, ReadMode, Replacement};
 use crate::store::index::Index;
 use crate::transcript::Leaf;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewLine {
-    pub id: String,
-    /// The copied entry; `None` for labels, a new compaction and our own record.
-    pub copy_of: Option<EntryIx>,
-    /// Without its line end.
-    pub text: String,
-}
 
 /// The lines to append, and the context that they give. Nothing has been written.
 #[derive(Debug, Clone)]

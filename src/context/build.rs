@@ -1,45 +1,21 @@
 //! Builds the messages of a context from a branch, as the runtime does (compaction 4).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
+pub use crate::context::boundary::{entries_since_reset, first_kept};
+pub use crate::context::message::{ContentSource, ContextMessage};
+
+use crate::context::boundary::{from_reset, is_boundary, retained_by_reset};
 use crate::context::messages::Messages;
 use crate::context::projection::project;
 use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
 use crate::js::{JsException, Value};
-use crate::store::entry::{EntryKind, MessageSize, Role};
+use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::transcript::{Leaf, Tree};
-
-/// One message of a context: its entry and its sizes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ContextMessage {
-    /// The entry that holds the message, or from which it is built.
-    pub entry: EntryIx,
-    pub size: MessageSize,
-    pub content_source: ContentSource,
-}
-
-/// The source of a message's content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ContentSource {
-    /// The entry alone.
-    #[default]
-    Own,
-    /// The entry, with the content of this `context_edit` (store-pi-1.5 D4).
-    Edited(EntryIx),
-    /// The prompt and tools that a compaction stores with its summary (store-pi-1.5 D4).
-    Checkpoint,
-}
-
-impl ContextMessage {
-    /// Builds the message of an unedited entry.
-    pub fn from_entry(entry: EntryIx, size: MessageSize) -> Self {
-        Self { entry, size, content_source: ContentSource::Own }
-    }
-}
 
 /// The messages sent from a leaf, without system prompt and tool schemas.
 #[derive(Debug, Clone, Default)]
@@ -110,47 +86,6 @@ pub fn build_context(index: &Index, tree: &Tree, leaf: &Leaf) -> Result<Context,
     Ok(context)
 }
 
-/// Whether a context starts again at an entry of this kind.
-fn is_boundary(kind: EntryKind, tree: &Tree) -> bool {
-    kind == EntryKind::Compaction || kind == EntryKind::Reset && tree.has_resets()
-}
-
-/// Returns the earlier entries that a reset keeps: from the entry it names, user and assistant messages and the results
-/// of kept calls (sqlite G2).
-fn retained_by_reset(index: &Index, before: &[EntryIx], reset: EntryIx) -> Vec<EntryIx> {
-    let from = first_kept(index, before, reset).unwrap_or(before.len());
-    let mut calls = HashSet::new();
-    let keeps = |ix: &EntryIx| {
-        let entry = index.entry(*ix);
-        let Some(size) = entry.message.filter(|_| entry.kind == EntryKind::Message) else { return false };
-        match size.role {
-            Role::User => true,
-            Role::Assistant => {
-                calls.extend(index.tool_calls_of(*ix).iter().filter_map(|call| call.id));
-                true
-            }
-            Role::ToolResult => size.call_id.is_some_and(|call| calls.contains(&call)),
-            _ => false,
-        }
-    };
-    before[from..].iter().copied().filter(keeps).collect()
-}
-
-/// Returns the part of a path that its effective reset leaves: the kept entries, the reset, and everything after.
-/// Without one, the whole path. Compactions and replays start from it (compaction 12, row "Range start").
-pub fn entries_since_reset(index: &Index, tree: &Tree, path: &[EntryIx]) -> Vec<EntryIx> {
-    let boundary = path.iter().rposition(|ix| is_boundary(index.entry(*ix).kind, tree));
-    let reset = boundary.filter(|at| index.entry(path[*at]).kind == EntryKind::Reset);
-    from_reset(index, path, reset)
-}
-
-fn from_reset(index: &Index, path: &[EntryIx], reset: Option<usize>) -> Vec<EntryIx> {
-    let Some(at) = reset else { return path.to_vec() };
-    let mut left = retained_by_reset(index, &path[..at], path[at]);
-    left.extend(&path[at..]);
-    left
-}
-
 impl Context {
     /// Returns the part of the path that the effective reset leaves: see [`entries_since_reset`].
     pub fn entries_since_reset(&self, index: &Index) -> Vec<EntryIx> {
@@ -182,11 +117,4 @@ fn last_value<T>(
     pick: impl Fn(&crate::store::entry::Entry) -> Option<T>,
 ) -> Option<T> {
     path.iter().rev().find_map(|ix| pick(index.entry(*ix)))
-}
-
-/// Returns the position where the kept part begins: the entry that `firstKeptEntryId` names. `None`, and so nothing is
-/// kept, unless that entry precedes the compaction or reset on the path (compaction 4.3).
-pub fn first_kept(index: &Index, before: &[EntryIx], compaction: EntryIx) -> Option<usize> {
-    let kept = index.entry(compaction).reference?;
-    before.iter().position(|ix| index.entry(*ix).id == Some(kept))
 }

@@ -2,10 +2,12 @@
 //! back on demand.
 
 pub mod bodies;
+mod boundary;
 pub mod breakdown;
 pub mod budget;
 pub mod build;
 pub mod llm;
+mod message;
 mod messages;
 pub mod projection;
 mod row;
@@ -15,5 +17,7 @@ pub mod system_report;
 pub mod tokens;
 pub mod tokens_before;
 
-pub use build::{ContentSource, Context, ContextMessage, build_context, entries_since_reset, first_kept};
+pub use boundary::{entries_since_reset, first_kept};
+pub use build::{Context, build_context};
+pub use message::{ContentSource, ContextMessage};
 pub use messages::{Messages, PruneColumns};

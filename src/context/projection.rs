@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use crate::context::build::{ContentSource, ContextMessage, first_kept};
+use crate::context::boundary::first_kept;
+use crate::context::message::{ContentSource, ContextMessage};
 use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
 use crate::js::{JsException, Object, Value};

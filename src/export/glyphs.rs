@@ -2,21 +2,10 @@
 //!
 //! They must meet at the edges of their cells, which no font achieves at every size.
 
+use super::cell::{CELL_HEIGHT, CELL_WIDTH, Origin};
 use super::colour::{Rgb, mix};
 use super::lines;
 use super::shapes::{PixelRect, Shapes};
-
-/// Pixels.
-pub(super) const CELL_WIDTH: i32 = 10;
-/// Pixels.
-pub(super) const CELL_HEIGHT: i32 = 21;
-
-/// The top left pixel of a cell.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Origin {
-    pub(super) x: i32,
-    pub(super) y: i32,
-}
 
 /// Pixels of the braille dots, chosen so that rows are evenly spaced from cell to cell and dots are crisp.
 const DOT_COLUMNS: [i32; 2] = [2, 7];

@@ -3,8 +3,8 @@
 //! A line character has up to four arms, each with a weight. Arms overlap by half a stroke where they meet, so that
 //! corners close and lines join from cell to cell.
 
+use super::cell::{CELL_HEIGHT, CELL_WIDTH, Origin};
 use super::colour::Rgb;
-use super::glyphs::{CELL_HEIGHT, CELL_WIDTH, Origin};
 use super::shapes::{PixelRect, Shapes};
 
 /// Pixel column and row of light lines.

@@ -3,6 +3,7 @@
 //!
 //! Everything here is a pure function from loaded data to text; the caller writes the file.
 
+mod cell;
 mod colour;
 pub mod document;
 pub mod folder;
@@ -12,6 +13,7 @@ pub mod json;
 mod lines;
 pub mod markdown;
 pub mod pi;
+mod screen_image;
 pub mod shape;
 mod shapes;
 pub mod svg;
@@ -22,7 +24,8 @@ use std::collections::BTreeMap;
 
 pub use colour::Rgb;
 pub use document::{Document, ExportRequest};
-pub use svg::{ScreenImage, svg};
+pub use screen_image::ScreenImage;
+pub use svg::svg;
 
 use crate::js;
 use crate::session::SessionItem;

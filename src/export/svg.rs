@@ -5,10 +5,10 @@
 
 use std::fmt::Write as _;
 
-use ratatui::buffer::Buffer;
-
+use super::cell::{CELL_HEIGHT, CELL_WIDTH, Origin};
 use super::colour::{Rgb, hex};
-use super::glyphs::{self, CELL_HEIGHT, CELL_WIDTH, Origin};
+use super::glyphs;
+use super::screen_image::ScreenImage;
 use super::shapes::{PixelRect, Shapes};
 use super::tiles::{self, FontStyle, Tile};
 
@@ -23,17 +23,6 @@ const FONT_FAMILY: &str = "'JetBrains Mono', 'DejaVu Sans Mono', 'Noto Sans CJK 
 const BASELINE: i32 = 16;
 const UNDERLINE: i32 = 18;
 const CROSSED_OUT: i32 = 11;
-
-/// A screen and the colours of its terminal.
-#[derive(Debug, Clone, Copy)]
-pub struct ScreenImage<'a> {
-    /// The cells to draw, all of them.
-    pub buffer: &'a Buffer,
-    /// Background for `Color::Reset`; also the colour of the margin.
-    pub background: Rgb,
-    /// Text colour for `Color::Reset`.
-    pub foreground: Rgb,
-}
 
 /// Draws a screen as an SVG document of `10 * columns + 16` by `21 * rows + 16` pixels.
 ///
@@ -210,6 +199,7 @@ fn escape(symbol: &str, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::style::{Color, Style};
 

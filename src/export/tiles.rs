@@ -7,7 +7,7 @@ use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth};
 use ratatui::style::{Color, Modifier};
 
 use super::colour::{Rgb, mix, resolve};
-use super::svg::ScreenImage;
+use super::screen_image::ScreenImage;
 
 /// Share of its colour that dimmed text keeps, in percent.
 const DIM_PERCENT: u16 = 60;

@@ -4,7 +4,6 @@
 //! keeps the reason in [`GatewayConfig::error`].
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
@@ -13,7 +12,7 @@ use serde_json::{Map, Value};
 use super::catalog;
 use super::defaults::{AppliedDefault, apply_defaults};
 use super::env::Environment;
-use super::include;
+use super::include::{self, SourceFile};
 use super::lines::{self, TextPosition};
 use super::per_token::find_per_token_prices;
 use super::provenance::Provenance;
@@ -28,6 +27,8 @@ use super::window::{WindowInfo, WindowSource};
 use super::window_rules::window_under;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::js;
+
+pub use super::config_error::ConfigError;
 
 #[derive(Debug, Clone)]
 pub struct GatewayConfig {
@@ -49,50 +50,6 @@ pub struct GatewayConfig {
     applied_defaults: Vec<AppliedDefault>,
     /// The models of the agents' own registries, by agent id.
     registries: BTreeMap<String, Registry>,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct SourceFile {
-    pub(super) path: PathBuf,
-    pub(super) text: String,
-    /// The keys that lead to the place of inclusion.
-    pub(super) mount: Vec<String>,
-}
-
-/// A configuration that the gateway would refuse.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct ConfigError {
-    pub path: PathBuf,
-    /// Counted from 1.
-    pub line: Option<u32>,
-    /// Counted from 1, in characters.
-    pub column: Option<u32>,
-    pub message: String,
-    /// The next step for the person.
-    pub advice: String,
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())?;
-        for number in [self.line, self.column].into_iter().flatten() {
-            write!(f, ":{number}")?;
-        }
-        write!(f, ": {} ({})", self.message, self.advice)
-    }
-}
-
-impl From<&ConfigError> for Diagnostic {
-    fn from(error: &ConfigError) -> Self {
-        Self {
-            path: error.path.clone(),
-            line: error.line.map(u64::from),
-            subject: None,
-            severity: Severity::Error,
-            message: error.message.clone(),
-            advice: error.advice.clone(),
-        }
-    }
 }
 
 impl GatewayConfig {

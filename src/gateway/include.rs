@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::config::{ConfigError, SourceFile};
+use super::config_error::ConfigError;
 use super::env::absolute;
 use super::lines;
 use super::secrets::is_secret_file;
@@ -14,6 +14,14 @@ const MAX_INCLUDE_DEPTH: usize = 10;
 const MAX_INCLUDED_BYTES: u64 = 2 * 1024 * 1024;
 const MAX_TOP_BYTES: u64 = 32 * 1024 * 1024;
 const SKIPPED_KEYS: [&str; 3] = ["__proto__", "prototype", "constructor"];
+
+#[derive(Debug, Clone)]
+pub(super) struct SourceFile {
+    pub(super) path: PathBuf,
+    pub(super) text: String,
+    /// The keys that lead to the place of inclusion.
+    pub(super) mount: Vec<String>,
+}
 
 /// Reads `path` and all its includes. Fills `sources` with every parsed file, even after an error; a later one
 /// overrides an earlier one.

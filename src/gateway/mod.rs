@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod compaction;
 pub mod compaction_setting;
 pub mod config;
+mod config_error;
 mod convert;
 mod defaults;
 pub mod duration;

@@ -3,12 +3,7 @@
 //!
 //! For example, `null` is the text `"null"`, but `[null]` is the empty text.
 
-use super::{JsString, Value, json, number_text};
-
-/// The real program throws here, and the whole operation fails (pruning 0).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the real program throws here")]
-pub struct JsException;
+use super::{JsException, JsString, Value, json, number_text};
 
 /// Converts a value to a string, as `String(value)` (pruning 0.7).
 pub fn to_text(value: Option<&Value>) -> JsString {

@@ -5,6 +5,7 @@
 mod block;
 mod coerce;
 mod date;
+mod exception;
 pub(crate) mod json;
 mod length;
 mod object;
@@ -16,18 +17,18 @@ mod string;
 mod stringify;
 mod value;
 
-pub use coerce::{JsException, is_truthy, length_of, to_number, to_text};
+pub use coerce::{is_truthy, length_of, to_number, to_text};
 pub(crate) use date::parse_date;
 pub use date::{date_value, iso_text};
+pub use exception::JsException;
 pub use json::{Json, JsonKind};
-pub use object::Object;
 pub use outline::{Outline, OutlinedValue};
 pub use parse::parse;
 pub use raw::{Field, compact, fields};
 pub use scan::{CharacterSink, MAX_DEPTH, SyntaxError};
 pub use string::{JsString, is_trimmed};
 pub use stringify::{number_text, stringify, stringify_len, stringify_str};
-pub use value::Value;
+pub use value::{Object, Value};
 
 #[cfg(test)]
 mod properties;

@@ -2,16 +2,12 @@
 //!
 //! For example, the keys of `{"b": 1, "2": 2, "1": 3}` are in the order `1`, `2`, `b`.
 
-use super::{JsString, Value};
+use super::JsString;
+use super::value::{Object, Value};
 
 /// From this many members on, sorting finds repeated keys, so that a hostile object does not cost the square of its
 /// size.
 const SORTED_FROM: usize = 16;
-
-/// Keys in JavaScript order: canonical array indices first, ascending, then the rest in insertion order. A repeated
-/// key keeps its first position and its last value (pruning 0.4).
-#[derive(PartialEq, Debug, Default)]
-pub struct Object(Vec<(JsString, Value)>);
 
 impl Object {
     pub const fn new() -> Self {

@@ -1,6 +1,6 @@
 //! A JSON value as the gateway represents it: strings in UTF-16, numbers as doubles (pruning 0.1, 0.2).
 
-use super::{JsString, Object};
+use super::JsString;
 
 /// A JSON value. An absent value is `Option::None`, because rules distinguish it from `null` (pruning 0.7).
 #[derive(PartialEq, Debug)]
@@ -14,6 +14,11 @@ pub enum Value {
     /// Members in JavaScript order.
     Object(Object),
 }
+
+/// Keys in JavaScript order: canonical array indices first, ascending, then the rest in insertion order. A repeated
+/// key keeps its first position and its last value (pruning 0.4).
+#[derive(PartialEq, Debug, Default)]
+pub struct Object(pub(super) Vec<(JsString, Value)>);
 
 impl Value {
     /// Returns the member `key`; `None` if it is absent or this is not an object. Where reading a key of `null`

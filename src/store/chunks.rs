@@ -8,7 +8,7 @@ use std::io;
 
 use crate::js::{self, Outline, SyntaxError};
 use crate::store::aligned_buffer::AlignedBuffer;
-use crate::store::load::is_blank;
+use crate::store::line::is_blank;
 use crate::store::scan::{ScannedLine, scan};
 use crate::store::source::Source;
 

@@ -33,6 +33,8 @@ use crate::gateway::secrets::is_secret_file;
 use crate::gateway::state_dir::{config_in, config_path, legacy_sessions_dir, state_dir};
 use crate::ids::SessionKey;
 
+pub use super::database_info::DatabaseInfo;
+
 const STORE_FILE_NAME: &str = "sessions.json";
 /// Number of folders above a transcript to search for its `sessions.json`.
 const MAX_PARENTS: usize = 4;
@@ -56,13 +58,6 @@ pub struct Store {
     pub sessions: Vec<Session>,
     /// Includes the diagnostics of the configuration.
     pub diagnostics: Vec<Diagnostic>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DatabaseInfo {
-    pub path: PathBuf,
-    /// `None` when the database cannot be read.
-    pub schema: Option<sqlite::Schema>,
 }
 
 impl Store {

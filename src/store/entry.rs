@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 pub use crate::gateway::ruleset::{PiChange, PiRelease, ReadMode};
+pub use crate::store::role::Role;
 
 use crate::ids::EntryIx;
 use crate::js::{JsException, Value};
@@ -94,59 +95,6 @@ impl EntryKind {
             Self::ContextEdit => "context_edit",
             Self::Unknown => "unknown",
             Self::Scalar => "scalar",
-        }
-    }
-}
-
-/// Role of a message (store I5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// The person, or another session on their behalf.
-    User,
-    Assistant,
-    ToolResult,
-    /// Message of an extension.
-    Custom,
-    /// Shell command that the person ran.
-    BashExecution,
-    /// Summary of an abandoned branch.
-    BranchSummary,
-    /// Summary of a compaction.
-    CompactionSummary,
-    /// System prompt and tools, or changes to them; runtimes before pi 0.86 treat it like any unknown role
-    /// (store-pi-1.5 B9).
-    System,
-    /// Any other role: kept in the context, never sent to a model.
-    Other,
-}
-
-impl Role {
-    pub fn from_text(text: &str) -> Self {
-        match text {
-            "user" => Self::User,
-            "assistant" => Self::Assistant,
-            "toolResult" => Self::ToolResult,
-            "custom" => Self::Custom,
-            "bashExecution" => Self::BashExecution,
-            "branchSummary" => Self::BranchSummary,
-            "compactionSummary" => Self::CompactionSummary,
-            "system" => Self::System,
-            _ => Self::Other,
-        }
-    }
-
-    /// Returns the word for screen and JSON: the runtime's name of the role.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::ToolResult => "toolResult",
-            Self::Custom => "custom",
-            Self::BashExecution => "bashExecution",
-            Self::BranchSummary => "branchSummary",
-            Self::CompactionSummary => "compactionSummary",
-            Self::System => "system",
-            Self::Other => "other",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Detects from the storage of a store which versions of the gateway can have written it (sqlite A7).
 
-use super::discovery::DatabaseInfo;
+use super::database_info::DatabaseInfo;
 use super::key::SessionKind;
 use super::path_kind::PathKind;
 use super::session::Session;

@@ -17,6 +17,8 @@ use crate::store::intern::{IdIx, IdTable, ValueIx, ValueTable};
 use crate::store::scan::{ProjectionData, ScannedLine, ScannedMessage, scan};
 use crate::store::shared_vec::SharedVec;
 
+pub use crate::store::file_identity::FileIdentity;
+
 /// Result of opening the file in the real runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenStatus {
@@ -31,13 +33,6 @@ pub enum OpenStatus {
         /// Line number, counted from 1.
         line: u64,
     },
-}
-
-/// Device and inode of an open file; a file that replaces it differs in them (store Q2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FileIdentity {
-    pub device: u64,
-    pub inode: u64,
 }
 
 /// The first and the last bytes of the indexed range.

@@ -1,7 +1,7 @@
 //! Names of transcripts that other programs, other releases and people archived: `….jsonl.deleted.<ms>`,
 //! `….jsonl.full_backup`, `….bak.jsonl`, `….jsonl~`. They follow no rule except that they contain a word for a copy.
 
-use super::archive::{ArchiveName, ArchiveReason, parse_stamp_ms};
+use super::archive_name::{ArchiveName, ArchiveReason, parse_stamp_ms};
 
 const EXTENSION: &str = "jsonl";
 /// Marks an archive even in a name without `.jsonl`, because no session name ends in it by chance.

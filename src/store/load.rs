@@ -7,13 +7,16 @@ use std::io;
 
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::ids::IdSource;
-use crate::js::{self, JsString};
+use crate::js;
 use crate::store::chunk_queue::ChunkQueue;
 use crate::store::chunks::{Chunk, ReadBuffers, ReadPass, scan_line};
 use crate::store::entry::ReadMode;
 use crate::store::index::{EdgeBytes, FileIdentity, Index, LinePosition, OpenStatus};
+use crate::store::line::is_blank;
 use crate::store::scan::ScannedLine;
 use crate::store::source::Source;
+
+pub(crate) use crate::store::line::{Trim, parse_line};
 
 /// Callback for progress: bytes done, bytes in total. Returning false stops the read.
 pub type ProgressFn<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
@@ -318,31 +321,6 @@ fn retry_trimmed(index: &mut Index, bad: &BadLine, new_ids: &mut dyn IdSource) {
     }
 }
 
-/// Ends of a line to trim, as the runtime trims the whole text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trim {
-    None,
-    Start,
-    End,
-    /// The last line is also the first.
-    Both,
-}
-
-impl Trim {
-    /// Returns the trim for the last line of a file.
-    fn for_last_line(index: &Index) -> Self {
-        if index.open_status == OpenStatus::Empty { Self::Both } else { Self::End }
-    }
-
-    fn trims_start(self) -> bool {
-        matches!(self, Self::Start | Self::Both)
-    }
-
-    fn trims_end(self) -> bool {
-        matches!(self, Self::End | Self::Both)
-    }
-}
-
 /// Returns the trim that the file's runtime applies, and marks the index when the reading modes differ on this line.
 fn effective_trim(index: &mut Index, bytes: &[u8], trim: Trim) -> Trim {
     let beyond_json = |char: char| js::is_trimmed(char) && !matches!(char, ' ' | '\t' | '\r' | '\n');
@@ -352,28 +330,6 @@ fn effective_trim(index: &mut Index, bytes: &[u8], trim: Trim) -> Trim {
             || trim.trims_end() && text.ends_with(beyond_json);
     }
     if index.pi_release.has(PiChange::ReadsLines) { Trim::None } else { trim }
-}
-
-/// Parses one line as the runtime does: invalid UTF-8 becomes U+FFFD (store I1a).
-pub(crate) fn parse_line(bytes: &[u8], trim: Trim) -> Result<js::Value, js::SyntaxError> {
-    let text = String::from_utf8_lossy(bytes);
-    let mut text: &str = &text;
-    if trim.trims_start() {
-        text = text.trim_start_matches(js::is_trimmed);
-    }
-    if trim.trims_end() {
-        text = text.trim_end_matches(js::is_trimmed);
-    }
-    js::parse(text)
-}
-
-/// Whether the line is empty after the ECMAScript trim (pruning 0.3).
-pub(crate) fn is_blank(bytes: &[u8]) -> bool {
-    match bytes.first() {
-        None => true,
-        Some(b'{') => false,
-        Some(_) => JsString::from(&*String::from_utf8_lossy(bytes)).is_blank(),
-    }
 }
 
 #[cfg(test)]

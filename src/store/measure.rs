@@ -3,7 +3,7 @@
 
 use crate::js::json::{is_truthy, length};
 use crate::js::{JsException, Json, JsonKind, Value};
-use crate::store::entry::Role;
+use crate::store::role::Role;
 
 /// Chars that an image block counts in pi's estimate (compaction 1.5).
 pub const PI_IMAGE_CHARS: f64 = 4800.0;

@@ -2,6 +2,7 @@
 //! recording of a run (trajectory 6.4). All sizes are in chars. Any key may be absent or of a wrong type; the rest is
 //! still read.
 
+use super::session_record::{SessionRecord, trimmed_text};
 use crate::js::Value;
 
 /// Limit for a plausible size (a trillion chars), so that sums cannot overflow.
@@ -112,7 +113,7 @@ impl SystemPromptReport {
     /// Reads a recorded report; `None` when it is not an object. Sizes of a wrong type count as 0.
     pub fn from_value(raw: &Value) -> Option<Self> {
         raw.as_object()?;
-        let text = |key: &str| super::session_records::trimmed_text(raw.get(key));
+        let text = |key: &str| trimmed_text(raw.get(key));
         let size = |group: &str, key: &str| raw.get(group).map_or(0, |value| size_of(value, key));
         Some(Self {
             source: parse_source(raw),
@@ -149,11 +150,19 @@ impl SystemPromptReport {
     }
 }
 
+impl SessionRecord {
+    /// Parses the sizes of the system prompt at the last run (store C6); on demand, because it is the largest part of a
+    /// record.
+    pub fn prompt_report(&self) -> Option<SystemPromptReport> {
+        SystemPromptReport::from_value(&self.prompt_report_value()?)
+    }
+}
+
 impl Sandbox {
     fn from_value(raw: &Value) -> Option<Self> {
         raw.as_object()?;
         Some(Self {
-            mode: super::session_records::trimmed_text(raw.get("mode")),
+            mode: trimmed_text(raw.get("mode")),
             is_sandboxed: raw.get("sandboxed").and_then(Value::as_bool),
         })
     }
@@ -164,7 +173,7 @@ impl InjectedFile {
         let flag = |key: &str| raw.get(key).and_then(Value::as_bool).unwrap_or_default();
         Self {
             name: name_of(raw),
-            path: super::session_records::trimmed_text(raw.get("path")),
+            path: trimmed_text(raw.get("path")),
             raw_chars: size_of(raw, "rawChars"),
             injected_chars: size_of(raw, "injectedChars"),
             is_truncated: flag("truncated"),
@@ -217,7 +226,7 @@ fn items(value: Option<&Value>) -> &[Value] {
 }
 
 fn name_of(raw: &Value) -> String {
-    super::session_records::trimmed_text(raw.get("name")).unwrap_or_default()
+    trimmed_text(raw.get("name")).unwrap_or_default()
 }
 
 fn known_size(raw: &Value, key: &str) -> Option<u64> {

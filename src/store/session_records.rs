@@ -3,54 +3,16 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::key::parse_peer;
-use super::prompt_report::SystemPromptReport;
 use super::session_records_reader::read_records;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::lines::key_line;
 use crate::gateway::secrets::is_secret_file;
-use crate::js::{self, Object, Value};
+use crate::js::{self, Value};
+
+pub use super::session_record::SessionRecord;
 
 /// Limit of records reported one by one; the rest is only counted.
 const MAX_RECORD_DIAGNOSTICS: usize = 20;
-/// Text of all skills, repeated in every record and unused here: most of the file.
-const SKILLS_KEY: &str = "skillsSnapshot";
-/// Sizes of the system prompt: most of the rest of the file.
-const PROMPT_REPORT_KEY: &str = "systemPromptReport";
-
-/// One session record. Every field may be missing; `raw` holds those without a field here (store C5).
-#[derive(Debug, Clone, PartialEq)]
-pub struct SessionRecord {
-    /// Key as written in the file.
-    pub key: String,
-    pub session_id: Option<String>,
-    /// Ms since the epoch.
-    pub updated_at: Option<f64>,
-    /// Path of the transcript as written; open it only through `locate`.
-    pub session_file: Option<String>,
-    /// Last used model, else the one chosen for this session (store C9).
-    pub model: Option<String>,
-    pub provider: Option<String>,
-    /// Size of the last prompt in tokens; `None` when the record marks it as stale (store C7).
-    pub total_tokens: Option<f64>,
-    /// Context window at the last run, in tokens.
-    pub context_tokens: Option<f64>,
-    pub compaction_count: Option<f64>,
-    /// `direct`, `group`, `channel`; `room` in older data.
-    pub chat_type: Option<String>,
-    /// `telegram`, `slack`, …
-    pub channel: Option<String>,
-    /// Display name (store C10), never derived from the transcript.
-    pub display_name: Option<String>,
-    /// Label that a person set.
-    pub label: Option<String>,
-    /// Key of the session that started this one.
-    pub spawned_by: Option<String>,
-    /// The recorded object without the skills and the system prompt report.
-    pub raw: Value,
-    /// JSON text of the system prompt report.
-    prompt_report_text: Option<Box<str>>,
-}
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionRecords {
@@ -142,110 +104,6 @@ fn unreadable_file(path: &Path, line: Option<u64>, what: &str) -> SessionRecords
         records: Vec::new(),
         diagnostics: vec![line.map_or(finding.clone(), |line| finding.at_line(line))],
     }
-}
-
-impl SessionRecord {
-    fn new(key: String, mut raw: Value) -> Self {
-        let object = raw.as_object_mut();
-        let report = object.and_then(|object| {
-            object.remove(SKILLS_KEY);
-            object.remove(PROMPT_REPORT_KEY)
-        });
-        Self::from_members(key, raw, report.map(|report| js::stringify(&report).into()))
-    }
-
-    /// Builds a record from its JSON text; `None` when that is not an object. Members that are not kept are only
-    /// validated.
-    pub(super) fn from_text(key: String, text: &str) -> Option<Self> {
-        let mut fields = js::fields(text).ok()?;
-        fields.retain(|field| field.key != SKILLS_KEY);
-        let report = fields
-            .iter()
-            .rfind(|field| field.key == PROMPT_REPORT_KEY)
-            .map(|field| text[field.value.clone()].into());
-        let kept = fields.into_iter().filter(|field| field.key != PROMPT_REPORT_KEY);
-        let kept = kept.map(|field| Ok((field.key, js::parse(&text[field.value])?)));
-        let members: Result<Object, js::SyntaxError> = kept.collect();
-        Some(Self::from_members(key, members.ok()?.into(), report))
-    }
-
-    fn from_members(key: String, raw: Value, prompt_report_text: Option<Box<str>>) -> Self {
-        let text = |name: &str| trimmed_text(raw.get(name));
-        let number = |name: &str| raw.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
-        let (provider, model) = match text("model") {
-            Some(model) => (text("modelProvider"), Some(model)),
-            None => (text("providerOverride").or_else(|| text("modelProvider")), text("modelOverride")),
-        };
-        let fresh = raw.get("totalTokensFresh") != Some(&Value::Bool(false));
-        Self {
-            session_id: text("sessionId"),
-            updated_at: number("updatedAt"),
-            session_file: text("sessionFile"),
-            model,
-            provider,
-            total_tokens: number("totalTokens").filter(|tokens| fresh && *tokens >= 0.0),
-            context_tokens: number("contextTokens").filter(|tokens| *tokens > 0.0),
-            compaction_count: number("compactionCount"),
-            chat_type: text("chatType"),
-            channel: channel_of(&raw),
-            display_name: display_name(&key, &raw),
-            label: text("label"),
-            spawned_by: text("spawnedBy"),
-            key,
-            raw,
-            prompt_report_text,
-        }
-    }
-}
-
-impl SessionRecord {
-    /// Builds a record from a database row (sqlite D). A token total counts only with a version beside it (sqlite D3),
-    /// the delivery may name the channel (sqlite D1), and a `sessionFile` is a marker, not a path (sqlite D5).
-    pub(super) fn from_database(key: String, raw: Value) -> Self {
-        let row = Self::new(key, raw);
-        let delivery = |part: &str| trimmed_text(row.raw.get("delivery")?.get(part)?.get("channel"));
-        let channel = row.channel.clone().or_else(|| delivery("route")).or_else(|| delivery("context"));
-        let is_versioned = row.raw.get("totalTokensVersion").is_some();
-        Self { total_tokens: row.total_tokens.filter(|_| is_versioned), session_file: None, channel, ..row }
-    }
-
-    /// Parses the sizes of the system prompt at the last run (store C6); on demand, because it is the largest part of a
-    /// record.
-    pub fn prompt_report(&self) -> Option<SystemPromptReport> {
-        SystemPromptReport::from_value(&self.prompt_report_value()?)
-    }
-
-    /// Returns the same report as recorded.
-    pub fn prompt_report_value(&self) -> Option<Value> {
-        js::parse(self.prompt_report_text.as_deref()?).ok()
-    }
-}
-
-/// Returns a trimmed text that is not blank.
-pub(super) fn trimmed_text(value: Option<&Value>) -> Option<String> {
-    Some(value?.as_str()?.trim().to_string_lossy()).filter(|text| !text.is_empty())
-}
-
-/// Returns `channel`; records of older versions name it `provider` (store C3).
-fn channel_of(raw: &Value) -> Option<String> {
-    let own = trimmed_text(raw.get("channel")).or_else(|| trimmed_text(raw.get("provider")));
-    own.or_else(|| trimmed_text(raw.get("lastChannel"))).or_else(|| trimmed_text(raw.get("lastProvider")))
-}
-
-/// Returns the display name (rule C10): the stored name, else channel and group, else the label, else the origin of the
-/// chat.
-fn display_name(key: &str, raw: &Value) -> Option<String> {
-    let text = |name: &str| trimmed_text(raw.get(name));
-    let peer = parse_peer(key);
-    let group = || {
-        let channel = channel_of(raw).or(peer.channel)?;
-        let group_channel = text("groupChannel").or_else(|| text("room"));
-        let token = group_channel.or_else(|| text("subject")).or_else(|| text("space"));
-        let token = token.or_else(|| text("groupId")).or(peer.id)?;
-        Some(format!("{channel}:{token}"))
-    };
-    let origin = || trimmed_text(raw.get("origin")?.get("label"));
-    text("displayName").or_else(group).or_else(|| text("label")).or_else(origin)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use super::session_records::SessionRecord;
+use super::session_record::SessionRecord;
 use crate::js;
 
 const READ_BYTES: usize = 1 << 20;

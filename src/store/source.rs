@@ -6,8 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::store::index::FileIdentity;
+use crate::store::file_identity::FileIdentity;
 use crate::store::sqlite::Events;
+
+pub use crate::store::file_identity::file_identity;
 
 /// An open transcript: a file, an unpacked archive, rows of a database, or bytes in memory (tests, generated stores).
 #[derive(Debug, Clone)]
@@ -127,18 +129,4 @@ fn read_file_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
 #[cfg(windows)]
 fn read_file_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, at)
-}
-
-/// Returns device and inode of a file; zeros on systems without them.
-pub fn file_identity(metadata: &std::fs::Metadata) -> FileIdentity {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        FileIdentity { device: metadata.dev(), inode: metadata.ino() }
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = metadata;
-        FileIdentity::default()
-    }
 }

@@ -8,14 +8,12 @@ mod child;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+pub use child::MAX_OUTPUT_BYTES;
 use child::{Child, OutputState};
 
 use crate::policy::compact::SummaryRequest;
 use crate::policy::compact::request::SYSTEM_PROMPT;
 use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind, prompt};
-
-/// Limit for the bytes of a summary.
-pub const MAX_OUTPUT_BYTES: usize = 1 << 20;
 
 /// Interval between checks of a running program.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);

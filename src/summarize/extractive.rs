@@ -12,7 +12,7 @@ mod facts;
 mod words;
 
 use calls::{CallOutcome, ToolWork};
-use carried::CarriedLines;
+use carried::{CarriedLines, SIGNATURE};
 use draft::{SummaryDraft, SummaryPart, Weight};
 use facts::Facts;
 use words::{one_line, shortened};
@@ -30,8 +30,6 @@ const MAX_REQUESTS: usize = 8;
 const FILE_TOOLS: [&str; 3] = ["read", "write", "edit"];
 /// Minimum budget in tokens, even where fewer are allowed: a shorter summary says nothing.
 const MIN_TOKENS: f64 = 128.0;
-/// Start of the last line; a later summary recognizes it and does not carry that line.
-const SIGNATURE: &str = "Extractive summary:";
 
 /// The offline summarizer.
 #[derive(Debug, Clone, Copy, Default)]

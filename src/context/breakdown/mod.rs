@@ -7,12 +7,14 @@
 mod history;
 mod prompt;
 mod share;
+mod tally;
 mod tools;
 
 pub use crate::context::tokens::sent::IMAGE_TOKENS;
 pub use history::{MessageSum, WindowHistory};
 pub use prompt::{PromptParts, PromptPiece};
 pub use share::share_tokens;
+pub use tally::Tally;
 pub use tools::ToolTotals;
 
 use crate::context::budget::{Budget, FixedChars, thinking_tokens};
@@ -24,23 +26,6 @@ use tools::ToolTotalsBuilder;
 
 /// Length of [`Breakdown::heaviest`].
 pub const MAX_HEAVIEST: usize = 12;
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Messages, calls or blocks.
-    pub count: u64,
-    /// Chars as pi counts them.
-    pub chars: u64,
-    pub tokens: u64,
-}
-
-impl Tally {
-    fn add(&mut self, chars: u64, tokens: u64) {
-        self.count += 1;
-        self.chars += chars;
-        self.tokens += tokens;
-    }
-}
 
 /// Images, which have a fixed estimate: 1,200 tokens in tool results and custom messages, 0 elsewhere (compaction 1.2,
 /// 1.5). Their tokens are part of their messages.

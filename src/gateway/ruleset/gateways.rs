@@ -1,7 +1,7 @@
 //! The rules of every range of gateway releases (releases R1, R2). Each is written as its difference from the
 //! neighbour on the side of the reference 2026.3.2, so one entry shows what one release changed.
 
-use super::pi::PiRelease;
+use super::pi_release::PiRelease;
 use super::rules::{
     Aggregate, Branching, Compaction, DurationRule, Eligibility, Ends, Estimate, Guard, HistoryLimitRule,
     HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush, NameMatching, Notice,

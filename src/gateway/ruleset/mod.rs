@@ -8,7 +8,9 @@
 mod choice;
 mod gateways;
 mod keys;
+mod known;
 mod pi;
+mod pi_release;
 mod releases;
 mod rules;
 mod topics;
@@ -16,106 +18,13 @@ mod version;
 
 pub use choice::{Era, PiMark, RulesetChoice};
 pub use keys::{ConfigKey, KEYS, unread_reason};
-pub use pi::{PiChange, PiRelease};
+pub use known::Ruleset;
+pub use pi_release::{PiChange, PiRelease};
 pub use rules::*;
 pub use topics::Topic;
 pub use version::{UnknownVersion, Version};
 
 use releases::{GatewayRange, RANGES};
-
-/// A set of rules, named after the first release that has them. The order of the variants is the order of releases.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Ruleset {
-    /// The oldest known pi, an agent runtime without a gateway.
-    Pi0_55,
-    /// The summarizer sees truncated tool results. `pi.rs` lists the changes of this and every later release.
-    Pi0_56_3,
-    /// An empty session name clears the name.
-    Pi0_59,
-    /// A compaction starts at the first entry that the previous one kept.
-    Pi0_63_1,
-    /// Images of users count.
-    Pi0_76,
-    /// Files are read line by line.
-    Pi0_78_1,
-    /// A compaction needs something to summarise.
-    Pi0_79_8,
-    /// A usage of 0 anchors no estimate.
-    Pi0_80_0,
-    /// Compactions cut by the parts of the context.
-    Pi0_80_4,
-    /// The summarizer sees tool results that are plain text.
-    Pi0_81,
-    /// The window is checked between turns.
-    Pi0_84_4,
-    /// The prompt and the tools are messages.
-    Pi0_86,
-    /// Contexts can be edited.
-    Pi0_87,
-    /// Nested calls name files.
-    Pi0_99,
-    /// The summarizer sees no thinking.
-    Pi1_2,
-    /// Instructions reach the beginning of a split turn.
-    Pi1_4,
-    /// Summaries of branches respect edits.
-    Pi1_5_0,
-    /// The newest, from 1.5.1 on.
-    Pi1_5,
-    /// The oldest known gateway, still called clawdbot.
-    V2026_1_24,
-    /// Markers carry the new name.
-    V2026_1_29,
-    /// Nothing is pruned: the pruner no longer reaches the session.
-    V2026_2_1,
-    /// A single tool result has a limit.
-    V2026_2_12,
-    /// A guard limits tool results; groups have turn limits.
-    V2026_2_19,
-    /// The pruner works again.
-    V2026_2_21,
-    /// A truncated block keeps 2217 chars.
-    V2026_2_22,
-    /// The reference: the version that every rule is checked against.
-    #[default]
-    V2026_3_2,
-    /// A truncated text keeps its tail if the tail looks important.
-    V2026_3_7,
-    /// Results with images are pruned.
-    V2026_3_11,
-    /// The guard ends calls that are still too large.
-    V2026_3_22,
-    /// The pruner counts Chinese, Japanese and Korean characters more than once.
-    V2026_3_31,
-    /// The pruner counts the signatures of thinking.
-    V2026_4_1,
-    /// A tool result has at most 40,000 chars; images stay for three turns.
-    V2026_4_5,
-    /// Prompts are checked before they are sent; only a marker of the same model is the last touch.
-    V2026_4_8,
-    /// The reserve of that check leaves room for a prompt.
-    V2026_4_14,
-    /// A tool result has at most 16,000 chars, or the configured number.
-    V2026_4_15,
-    /// Media references are removed with the images.
-    V2026_4_25,
-    /// A share of the window decides whether a window is too small.
-    V2026_5_2,
-    /// The guard no longer counts details.
-    V2026_5_18,
-    /// The check before a prompt approximates a tokenizer.
-    V2026_5_22,
-    /// The gateway has its own runtime; limits depend on the size of the window.
-    V2026_5_28,
-    /// Results that were sent once keep their bytes.
-    V2026_6_11,
-    /// All results together may take half the window.
-    V2026_7_1,
-    /// Sessions are in a database; pruned results stay pruned while the gateway runs.
-    V2026_8_1,
-    /// Pruned results stay pruned for good.
-    V2026_9_2,
-}
 
 /// The oldest and the newest ruleset of pi.
 const PI: [Ruleset; 2] = [Ruleset::Pi0_55, Ruleset::Pi1_5];

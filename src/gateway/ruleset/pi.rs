@@ -1,98 +1,14 @@
-//! The releases of pi: the changes between them, the first release of each, and the ruleset of each range.
+//! The ranges of pi's releases with the same rules: the first release of each, and its ruleset.
 //!
 //! Every change was verified by running the published packages on both sides of it. If one of the two is no longer
 //! published, the change log names the release.
 
-use super::Ruleset;
 use super::gateways::PI_0_55;
+use super::known::Ruleset;
+use super::pi_release::{PiChange, PiRelease};
 use super::rules::{Compaction, ReadMode, Rules};
 
-/// A release of pi: major, minor, patch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PiRelease(pub [u32; 3]);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PiChange {
-    /// The summarizer sees the first 2000 UTF-16 units of a tool result.
-    CutsResults,
-    /// An empty session name clears the earlier name.
-    ClearsNames,
-    /// A compaction considers again the entries that the previous one kept.
-    StartsAtKept,
-    /// Images of users count as much as those of tools.
-    WeighsUserImages,
-    /// Files are read line by line: nothing around a line is trimmed, and falsy lines are junk.
-    ReadsLines,
-    /// A compaction does not run if it would summarise nothing.
-    NeedsMessages,
-    /// A usage of 0 anchors no estimate.
-    NeedsUsage,
-    /// Every part of the context counts towards the budget and can begin the kept part; a missing content is an empty
-    /// one; an older compaction inside the kept part is effective again.
-    CutsByContext,
-    /// The summarizer sees the content of a tool result that is plain text; the content of an answer must be blocks.
-    TakesPlainTexts,
-    /// The window is checked between the turns of a run too.
-    ChecksBetweenTurns,
-    /// The prompt and the tools are messages of the transcript.
-    KeepsSystemMessages,
-    /// Contexts can be edited, estimates respect the edits, and only the last compaction is effective.
-    Projects,
-    /// Calls that a tool makes itself name files too.
-    CountsNestedCalls,
-    /// The summarizer sees no thinking.
-    OmitsThinking,
-    /// The instructions of `/compact` reach the beginning of a split turn.
-    FocusesPrefix,
-    /// The summary of a branch respects context edits.
-    EditsBranchSummaries,
-    /// A cut never ends inside a character.
-    CutsWholeCharacters,
-}
-
-impl PiChange {
-    pub const fn since(self) -> PiRelease {
-        PiRelease(match self {
-            Self::CutsResults => [0, 56, 3],
-            Self::ClearsNames => [0, 59, 0],
-            Self::StartsAtKept => [0, 63, 1],
-            Self::WeighsUserImages => [0, 76, 0],
-            Self::ReadsLines => [0, 78, 1],
-            Self::NeedsMessages => [0, 79, 8],
-            Self::NeedsUsage => [0, 80, 0],
-            Self::CutsByContext => [0, 80, 4],
-            Self::TakesPlainTexts => [0, 81, 0],
-            Self::ChecksBetweenTurns => [0, 84, 4],
-            Self::KeepsSystemMessages => [0, 86, 0],
-            Self::Projects => [0, 87, 0],
-            Self::CountsNestedCalls => [0, 99, 0],
-            Self::OmitsThinking => [1, 2, 0],
-            Self::FocusesPrefix => [1, 4, 0],
-            Self::EditsBranchSummaries => [1, 5, 0],
-            Self::CutsWholeCharacters => [1, 5, 1],
-        })
-    }
-}
-
 impl PiRelease {
-    /// The oldest verified release. Gateways with an older one, or with their own runtime, count as this.
-    pub const OLDEST: Self = Self([0, 55, 0]);
-    /// The newest verified release.
-    pub const NEWEST: Self = Self([1, 5, 2]);
-
-    pub const fn has(self, change: PiChange) -> bool {
-        let (own, first) = (self.0, change.since().0);
-        let mut at = 0;
-        // `const` code cannot compare arrays.
-        while at < own.len() {
-            if own[at] != first[at] {
-                return own[at] > first[at];
-            }
-            at += 1;
-        }
-        true
-    }
-
     pub const fn reading(self) -> ReadMode {
         if self.has(PiChange::Projects) { ReadMode::Projected } else { ReadMode::Entries }
     }
@@ -113,12 +29,6 @@ impl PiRelease {
             compaction: self.compaction(),
             ..PI_0_55
         }
-    }
-}
-
-impl Default for PiRelease {
-    fn default() -> Self {
-        Self::OLDEST
     }
 }
 

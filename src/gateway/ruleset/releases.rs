@@ -1,8 +1,8 @@
 //! Every published release of the gateway, and the range of releases with the same rules that it belongs to
 //! (releases R1, R3).
 
-use super::Ruleset;
 use super::gateways as g;
+use super::known::Ruleset;
 use super::rules::Rules;
 
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 //! Each field names its row of the tables (pruning 8, compaction 12), so a person can compare it with the text of the
 //! rules.
 
-use super::pi::PiRelease;
+use super::pi_release::PiRelease;
 
 /// The way in which a runtime turns a transcript into messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::pi::PiRelease;
+use super::pi_release::PiRelease;
 use super::releases::{GatewayRange, NEWEST, RANGES, ReleaseStatus};
 use super::{PI, Ruleset};
 

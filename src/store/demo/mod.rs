@@ -6,6 +6,7 @@ mod json;
 mod model;
 mod nodes;
 mod prompt;
+mod prompt_report;
 mod rng;
 mod scenarios;
 mod session;
@@ -14,6 +15,7 @@ mod template;
 mod tests;
 mod tool;
 mod transcript_writer;
+mod web_tool;
 
 use serde_json::{Map, Value};
 use session::DemoSession;

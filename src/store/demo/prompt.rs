@@ -1,7 +1,5 @@
 //! The fixed part of a prompt: system text, workspace files and tool schemas, as the session record reports it (store
 //! C6).
-use super::transcript_writer::TranscriptWriter;
-use serde_json::{Value, json};
 
 /// Chars per token of system prompt and schemas.
 const CHARS_PER_TOKEN: f64 = 3.9;
@@ -12,18 +10,15 @@ type Tool = (&'static str, u64, u64, u64);
 /// A workspace file: name, chars on disk (`None` when missing), chars in the prompt.
 type File = (&'static str, Option<u64>, u64);
 
-/// `bootstrapMaxChars` of the demo gateway: limit of chars per workspace file.
-const MAX_FILE: u64 = 8_000;
-
 /// Sizes of the fixed part, in chars.
 #[derive(Debug)]
 pub(super) struct Prompt {
     pub(super) workspace: &'static str,
     /// System prompt without the workspace files, but with the lists of skills and tools.
-    base_chars: u64,
-    files: &'static [File],
-    skills: &'static [(&'static str, u64)],
-    tools: &'static [Tool],
+    pub(super) base_chars: u64,
+    pub(super) files: &'static [File],
+    pub(super) skills: &'static [(&'static str, u64)],
+    pub(super) tools: &'static [Tool],
 }
 
 const TOOLS: [Tool; 18] = [
@@ -48,7 +43,7 @@ const TOOLS: [Tool; 18] = [
 ];
 const RESEARCH_TOOLS: [Tool; 6] = [TOOLS[0], TOOLS[1], TOOLS[2], TOOLS[3], TOOLS[15], TOOLS[16]];
 const SMALL_TOOLS: [Tool; 4] = [TOOLS[0], TOOLS[2], TOOLS[3], TOOLS[9]];
-/// Longer than [`MAX_FILE`], so sent as 7/10 of the limit, a marker of about 100 chars, and 2/10 (compaction 11.9).
+/// Longer than [`MAX_FILE`](super::prompt_report::MAX_FILE), so sent as 7/10 of the limit, a marker of about 100 chars, and 2/10 (compaction 11.9).
 const AGENTS: File = ("AGENTS.md", Some(8_412), 7_308);
 const TOOLS_FILE: File = file("TOOLS.md", 5_092);
 const FILES: [File; 8] = [
@@ -104,43 +99,16 @@ pub(super) static RESEARCH: Prompt = Prompt {
 };
 
 impl Prompt {
-    fn files_chars(&self) -> u64 {
+    pub(super) fn files_chars(&self) -> u64 {
         self.files.iter().map(|(.., chars)| chars).sum()
     }
 
-    fn schema_chars(&self) -> u64 {
+    pub(super) fn schema_chars(&self) -> u64 {
         self.tools.iter().map(|(_, _, schema, _)| schema).sum()
     }
 
     /// Tokens that the provider counts for the fixed part.
     pub(super) fn tokens(&self) -> u64 {
         ((self.base_chars + self.files_chars() + self.schema_chars()) as f64 / CHARS_PER_TOKEN).round() as u64
-    }
-
-    /// Returns the `systemPromptReport` of the last run under `key` (compaction 11.1).
-    pub(super) fn report(&self, scribe: &TranscriptWriter, key: &str) -> Value {
-        let files = self.files.iter().map(|(name, raw, chars)| {
-            json!({"name": name, "path": format!("{}/{name}", self.workspace), "missing": raw.is_none(),
-                "rawChars": raw.unwrap_or(0), "injectedChars": chars, "truncated": raw.is_some_and(|raw| *chars < raw)})
-        });
-        let skills = self.skills.iter().map(|(name, chars)| json!({"name": name, "blockChars": chars}));
-        let tools = self.tools.iter().map(|(name, summary, schema, properties)| {
-            json!({"name": name, "summaryChars": summary, "schemaChars": schema,
-                "propertiesCount": properties})
-        });
-        let list: u64 = self.tools.iter().map(|(name, ..)| name.len() as u64 + 58).sum();
-        let block: u64 = self.skills.iter().map(|(_, chars)| chars).sum();
-        json!({
-            "source": "run", "generatedAt": scribe.updated_ms - 4_120, "sessionId": scribe.id, "sessionKey": key,
-            "provider": scribe.model.provider, "model": scribe.model.id, "workspaceDir": self.workspace,
-            "bootstrapMaxChars": MAX_FILE, "bootstrapTotalMaxChars": 150_000,
-            "sandbox": {"mode": "off", "sandboxed": false},
-            "systemPrompt": {"chars": self.base_chars + self.files_chars(), "projectContextChars": self.files_chars(),
-                "nonProjectContextChars": self.base_chars},
-            "injectedWorkspaceFiles": files.collect::<Vec<_>>(),
-            "skills": {"promptChars": if block == 0 { 0 } else { block + 310 },
-                "entries": skills.collect::<Vec<_>>()},
-            "tools": {"listChars": list, "schemaChars": self.schema_chars(), "entries": tools.collect::<Vec<_>>()},
-        })
     }
 }

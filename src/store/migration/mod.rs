@@ -6,18 +6,18 @@
 mod compare;
 mod dead_branches;
 mod differences;
+mod file_pair;
 mod importer;
 mod known_rewrites;
 mod line_record;
 mod matching;
 mod pairs;
 
-use std::path::PathBuf;
-
 use rayon::prelude::*;
 
 pub use compare::{ImportComparison, ImportFault, ImportFaultKind};
 pub use differences::{EntryDifference, ValueSummary};
+pub use file_pair::{FilePair, UnmatchedFile, UnmatchedReason};
 
 use crate::store::discovery::Store;
 use pairs::FilePairs;
@@ -33,64 +33,6 @@ pub struct Migration {
     pub without_file: u64,
     /// Number of transcripts that were reset or deleted before an import; imports skip those.
     pub archives: u64,
-}
-
-/// A file and its session in a database.
-#[derive(Debug)]
-pub struct FilePair {
-    pub agent: String,
-    /// Key of the session in the database.
-    pub key: String,
-    pub session_id: String,
-    pub file: PathBuf,
-    pub database: PathBuf,
-    /// Whether the import moved the file aside.
-    pub is_moved_aside: bool,
-    /// Fails when the file or the rows cannot be read.
-    pub comparison: std::io::Result<ImportComparison>,
-}
-
-/// A file without a session in a database.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnmatchedFile {
-    pub agent: String,
-    /// Session id, from the rows beside the file or from the file.
-    pub session_id: String,
-    pub file: PathBuf,
-    pub reason: UnmatchedReason,
-}
-
-/// Reason why a file has no session in a database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UnmatchedReason {
-    /// No row of a session names the file; the import of 2026.8 moves such a file aside without importing it.
-    SetAside,
-    /// The agent has no database: nothing was imported.
-    NoDatabase,
-    /// An import moved the file aside, but its database does not exist.
-    DatabaseGone,
-    /// The agent's database cannot be read.
-    Unreadable,
-    /// The database lacks the session.
-    Lost,
-}
-
-impl UnmatchedReason {
-    /// Returns the word for JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::SetAside => "set-aside",
-            Self::NoDatabase => "no-database",
-            Self::DatabaseGone => "database-gone",
-            Self::Unreadable => "unreadable",
-            Self::Lost => "lost",
-        }
-    }
-
-    /// Whether the session is lost, judged by the database.
-    pub fn is_fault(self) -> bool {
-        matches!(self, Self::DatabaseGone | Self::Lost)
-    }
 }
 
 /// Compares every transcript of a store with its import.

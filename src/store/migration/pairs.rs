@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::compare::compare;
-use super::{FilePair, UnmatchedFile, UnmatchedReason};
+use super::file_pair::{FilePair, UnmatchedFile, UnmatchedReason};
 use crate::gateway::secrets::is_secret_file;
 use crate::store::archive::{FileKind, classify, imported_name};
 use crate::store::discovery::{DatabaseInfo, Store};

@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
 
-use crate::store::index::FileIdentity;
-use crate::store::source::file_identity;
+use crate::store::file_identity::{FileIdentity, file_identity};
 
 /// Time that a read waits for a lock (sqlite H2).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);

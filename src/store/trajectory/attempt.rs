@@ -1,5 +1,7 @@
 //! One attempt of a run: its start, its usage and its end.
 
+use std::collections::HashMap;
+
 use super::compiled::CompiledContext;
 use super::recording::{RecordedEvent, Recording};
 use super::{owned_text, whole_number};
@@ -57,7 +59,7 @@ pub struct AttemptDetails {
 }
 
 impl RunAttempt {
-    pub(super) fn new(event: &RecordedEvent) -> Self {
+    fn new(event: &RecordedEvent) -> Self {
         Self {
             run_id: event.run_id.clone(),
             session_id: event.session_id.clone(),
@@ -89,6 +91,23 @@ impl TokenUsage {
 }
 
 impl Recording {
+    /// Groups the events by attempt, in order of their starts: a run may have several attempts, and two runs may
+    /// interleave (trajectory 1.2, 8.2).
+    pub fn attempts(&self) -> Vec<RunAttempt> {
+        let mut attempts: Vec<RunAttempt> = Vec::new();
+        let mut open: HashMap<&str, usize> = HashMap::new();
+        for (at, event) in self.events.iter().enumerate().filter(|(_, event)| !event.run_id.is_empty()) {
+            let known = open.get(event.run_id.as_str()).copied().filter(|_| event.kind != "session.started");
+            let attempt = known.unwrap_or_else(|| {
+                attempts.push(RunAttempt::new(event));
+                open.insert(&event.run_id, attempts.len() - 1);
+                attempts.len() - 1
+            });
+            attempts[attempt].event_indices.push(at);
+        }
+        attempts
+    }
+
     /// Returns the data of an attempt's last event of this kind.
     fn last_event_data(&self, attempt: &RunAttempt, kind: &str) -> Option<Value> {
         let events = attempt.event_indices.iter().rev().filter_map(|at| self.events.get(*at));

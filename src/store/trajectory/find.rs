@@ -4,53 +4,25 @@
 //! names, or in the agent's database. A file that is not beside the transcript under its name counts only when its
 //! first line names the session.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::location::RecordingLocation;
 use super::owned_text;
 use super::recording::SCHEMA;
 use super::rows::has_rows;
 use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Value};
 use crate::store::source::Source;
-use crate::store::sqlite::{Database, artifact_dir, item_path};
+use crate::store::sqlite::artifact_dir;
 
 const POINTER_SCHEMA: &str = "openclaw-trajectory-pointer";
 /// Bytes read of a pointer, and of a recording's first lines.
 const MAX_HEAD_BYTES: u64 = 1 << 20;
 /// Maximum chars of a session id in a file name.
 const MAX_NAME_CHARS: usize = 120;
-
-#[derive(Debug, Clone)]
-pub enum RecordingLocation {
-    File(PathBuf),
-    /// Rows of an agent's database with the session id (trajectory 2.5).
-    DatabaseRows(Arc<Database>, String),
-}
-
-impl fmt::Display for RecordingLocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(path) => path.display().fmt(f),
-            Self::DatabaseRows(database, session) => item_path(database.path(), session).display().fmt(f),
-        }
-    }
-}
-
-impl PartialEq for RecordingLocation {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::File(own), Self::File(other)) => own == other,
-            (Self::DatabaseRows(own, id), Self::DatabaseRows(other, other_id)) => {
-                own.path() == other.path() && id == other_id
-            }
-            _ => false,
-        }
-    }
-}
 
 /// Result of the search.
 #[derive(Debug, Clone, PartialEq)]

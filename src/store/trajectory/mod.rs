@@ -4,12 +4,14 @@
 mod attempt;
 mod compiled;
 mod find;
+mod location;
 mod recording;
 mod rows;
 
 pub use attempt::{AttemptDetails, RunAttempt, TokenUsage};
 pub use compiled::{CompiledContext, ContextSnapshot, CutContext, RecordedList, RecordedTool};
-pub use find::{RecordingLocation, RecordingLookup, find_recording};
+pub use find::{RecordingLookup, find_recording};
+pub use location::RecordingLocation;
 pub use recording::{RecordedEvent, Recording};
 
 use crate::js::{JsString, Value};

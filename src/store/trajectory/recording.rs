@@ -1,13 +1,11 @@
 //! The lines of a recording. The index keeps everything except `data`, which is read on demand, because recordings are
 //! several times as long as their transcripts.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use super::attempt::RunAttempt;
-use super::find::RecordingLocation;
+use super::location::RecordingLocation;
 use super::owned_text;
 use super::rows::{for_each_row, read_row};
 use crate::js::{self, Value};
@@ -82,23 +80,6 @@ impl Recording {
             }
         }
         Ok(recording)
-    }
-
-    /// Groups the events by attempt, in order of their starts: a run may have several attempts, and two runs may
-    /// interleave (trajectory 1.2, 8.2).
-    pub fn attempts(&self) -> Vec<RunAttempt> {
-        let mut attempts: Vec<RunAttempt> = Vec::new();
-        let mut open: HashMap<&str, usize> = HashMap::new();
-        for (at, event) in self.events.iter().enumerate().filter(|(_, event)| !event.run_id.is_empty()) {
-            let known = open.get(event.run_id.as_str()).copied().filter(|_| event.kind != "session.started");
-            let attempt = known.unwrap_or_else(|| {
-                attempts.push(RunAttempt::new(event));
-                open.insert(&event.run_id, attempts.len() - 1);
-                attempts.len() - 1
-            });
-            attempts[attempt].event_indices.push(at);
-        }
-        attempts
     }
 
     /// Reads the `data` of an event; `None` when the recording changed meanwhile.

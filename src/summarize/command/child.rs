@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::MAX_OUTPUT_BYTES;
 use crate::summarize::CancelToken;
 
+/// Limit for the bytes of a summary.
+pub const MAX_OUTPUT_BYTES: usize = 1 << 20;
 /// Limit for the kept end of the error stream, which names the cause of a failure.
 const STDERR_TAIL_BYTES: usize = 2000;
 /// Time that a program has to end after a signal.

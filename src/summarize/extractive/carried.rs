@@ -1,9 +1,11 @@
 //! Extracts the lines of an earlier summary, whoever wrote it, within limits. Lines that were already marked as earlier
 //! are dropped, so that they do not accumulate.
 
-use crate::summarize::extractive::SIGNATURE;
 use crate::summarize::extractive::draft::SummaryPart;
 use crate::summarize::extractive::words::{one_line, shortened};
+
+/// Start of the last line; a later summary recognizes it and does not carry that line.
+pub(super) const SIGNATURE: &str = "Extractive summary:";
 
 /// Limit for a carried line.
 const LINE_CHARS: usize = 240;

@@ -4,8 +4,9 @@ use super::super::content::web;
 use super::super::model::SONNET;
 use super::super::prompt::RESEARCH;
 use super::super::session::DemoSession;
-use super::super::tool::{read, web_fetch};
+use super::super::tool::read;
 use super::super::transcript_writer::TranscriptWriter;
+use super::super::web_tool::web_fetch;
 use super::at;
 use serde_json::json;
 

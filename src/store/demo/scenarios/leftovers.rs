@@ -4,8 +4,9 @@ use super::super::content::{infra, shell, source, web};
 use super::super::model::{HAIKU, OPUS, SONNET};
 use super::super::prompt::{FULL, MINIMAL, RESEARCH};
 use super::super::session::{DemoSession, direct_chat_fields};
-use super::super::tool::{exec, read, web_fetch};
+use super::super::tool::{exec, read};
 use super::super::transcript_writer::TranscriptWriter;
+use super::super::web_tool::web_fetch;
 use super::{DAY, at};
 use serde_json::json;
 

@@ -4,8 +4,9 @@ use super::super::content::{source, web};
 use super::super::model::GPT;
 use super::super::prompt::RESEARCH;
 use super::super::session::{DemoSession, direct_chat_fields};
-use super::super::tool::{edit, read, web_fetch};
+use super::super::tool::{edit, read};
 use super::super::transcript_writer::TranscriptWriter;
+use super::super::web_tool::web_fetch;
 use super::{DAY, at};
 
 const HOME: &str = "/home/mei/.openclaw/workspace-research/llvm";

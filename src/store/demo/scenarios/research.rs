@@ -4,8 +4,9 @@ use super::super::content::{source, web};
 use super::super::model::SONNET;
 use super::super::prompt::RESEARCH;
 use super::super::session::{DemoSession, direct_chat_fields};
-use super::super::tool::{ToolUse, exec, read, web_fetch, write};
+use super::super::tool::{ToolUse, exec, read, write};
 use super::super::transcript_writer::TranscriptWriter;
+use super::super::web_tool::web_fetch;
 use super::at;
 use serde_json::json;
 

@@ -4,10 +4,9 @@ use super::super::content::{build, shell, source, thought, web};
 use super::super::model::OPUS;
 use super::super::prompt::FULL;
 use super::super::session::{DemoSession, direct_chat_fields};
-use super::super::tool::{
-    ToolUse, browser, edit, exec, exec_background, process_poll, read, web_fetch, write,
-};
+use super::super::tool::{ToolUse, edit, exec, exec_background, process_poll, read, write};
 use super::super::transcript_writer::TranscriptWriter;
+use super::super::web_tool::{browser, web_fetch};
 use super::at;
 use serde_json::json;
 
