@@ -73,8 +73,8 @@ impl GuardModel {
         size: &MessageSize,
         features: &ContentFeatures,
     ) -> (EditTotals, EditTotals) {
-        let own = texture.guard.chars.value().unwrap_or(0.0);
-        let (tokens, clear) = (arena.estimate_tokens(at, size), clear_tokens(counting, size, Some(texture)));
+        let own = features.guard.chars.value().unwrap_or(0.0);
+        let (tokens, clear) = (arena.estimate_tokens(at, size), clear_tokens(counting, size, Some(features)));
         let done = |made: &GuardedSize, from: f64, trimmed: u32| EditTotals {
             chars: (from - made.chars).max(0.0),
             tokens: tokens - made.tokens,
@@ -83,7 +83,7 @@ impl GuardModel {
             cleared: 1 - trimmed,
             edit_digest: EditDigest::default().with_edit((at, made.tokens.round() as u64)),
         };
-        let made = self.truncate_result((arena, counting), at, size, texture);
+        let made = self.truncate_result((arena, counting), at, size, features);
         // The cut's `chars` are signed, because a truncation can lengthen a result.
         let cut = made.as_ref().map(|made| EditTotals { chars: own - made.chars, ..done(made, own, 1) });
         let left = made.map_or(own, |made| made.chars);
@@ -92,7 +92,7 @@ impl GuardModel {
         if !may_go || left <= COMPACTED.len() as f64 {
             return (cut, EditTotals { chars: 0.0, ..cut });
         }
-        (cut, done(&self.compact_result((arena, counting), at, size, texture), left, 0))
+        (cut, done(&self.compact_result((arena, counting), at, size, features), left, 0))
     }
 
     /// Truncates a result over the limit of a single result; `None` if it is within the limit.
@@ -121,9 +121,9 @@ impl GuardModel {
             }
             _ => return None,
         };
-        let (size, texture) = edit.predict(size, texture);
-        let chars = texture.guard.chars.value().unwrap_or(own);
-        let clear = clear_tokens(counting, &size, Some(&texture));
+        let (size, features) = edit.predict(size, features);
+        let chars = features.guard.chars.value().unwrap_or(own);
+        let clear = clear_tokens(counting, &size, Some(&features));
         Some(GuardedSize { chars, tokens: arena.estimate_tokens(at, &size), clear_tokens: clear })
     }
 
@@ -134,7 +134,7 @@ impl GuardModel {
         size: &MessageSize,
         features: &ContentFeatures,
     ) -> GuardedSize {
-        if counting.is_some() || texture.body.is_some() || size.role != crate::store::entry::Role::ToolResult
+        if counting.is_some() || features.body.is_some() || size.role != crate::store::entry::Role::ToolResult
         {
             let (size, after) = Edit::GuardCompact.predict(size, features);
             let chars = after.guard.chars.value().unwrap_or(f64::NAN);

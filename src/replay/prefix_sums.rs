@@ -126,8 +126,8 @@ impl MessageMeasure {
             tokens: arena.estimate_tokens(at, size),
             prune_chars: prune.unwrap_or(0.0),
             guard_chars: guard.unwrap_or(0.0),
-            clear_tokens: clear_tokens(self.counting, size, texture),
-            check_tokens: self.check_tokens(size, texture),
+            clear_tokens: clear_tokens(self.counting, size, features),
+            check_tokens: self.check_tokens(size, features),
             result_chars: results,
             oversized: u32::from(results > self.single_limit),
             reweighted: u32::from(prune != plain),
@@ -137,11 +137,11 @@ impl MessageMeasure {
         let Some(features) = features.filter(|_| !is_odd) else { return totals };
         if let Some(guarding) = &self.guard_model {
             (totals.guard_cut, totals.guard_compacted) =
-                guarding.edit_totals(arena, self.counting, at, size, texture);
+                guarding.edit_totals(arena, self.counting, at, size, features);
         }
         if let Some(clearing) = &self.clear_model {
-            totals.clearing_results = u32::from(counts_as_result(texture));
-            if let Some(used) = clearing.edit_totals(arena, self.counting, at, size, texture) {
+            totals.clearing_results = u32::from(counts_as_result(features));
+            if let Some(used) = clearing.edit_totals(arena, self.counting, at, size, features) {
                 (totals.clearable, totals.cleared) = (totals.clear_tokens, used);
                 (totals.cleared_cut, totals.cleared_compacted) = (totals.guard_cut, totals.guard_compacted);
             }

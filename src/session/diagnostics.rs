@@ -17,8 +17,8 @@ impl LoadedSession {
 
 /// Everything found in a transcript, its lines first. A kind of oddity is one finding, at the first
 /// entry that has it.
-fn collect(inspection: &LoadedSession) -> Vec<Diagnostic> {
-    let LoadedSession { index, tree, .. } = inspection;
+fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
+    let LoadedSession { index, tree, .. } = session;
     let mut findings: Vec<Diagnostic> =
         session.unfinished_commit.iter().map(unfinished_commit_diagnostic).collect();
     findings.extend(index.all_diagnostics());
