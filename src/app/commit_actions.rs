@@ -156,7 +156,7 @@ impl App {
         let plan = self.plan.clone().filter(|plan| !plan.is_empty());
         let made = plan.as_ref().and_then(|plan| self.summary_for(&session, plan));
         self.show_toast("exporting…".into(), false);
-        vec![Effect::Export { format, session: session, plan, summary: made }]
+        vec![Effect::Export { format, session, plan, summary: made }]
     }
 
     pub(super) fn dispatch_copy(&mut self, action: Action) -> Vec<Effect> {

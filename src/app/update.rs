@@ -87,7 +87,7 @@ impl App {
             }
             Event::SessionAtCall { epoch, session } => self.on_session_at_call(epoch, session),
             Event::SummaryCalls { request: requested, calls: reported } => {
-                self.on_summary_calls(&requested, reported)
+                self.on_summary_calls(&requested, reported);
             }
             Event::Blocks { epoch: of, blocks } if Some(of) == epoch => self.on_blocks(blocks),
             Event::SearchMatches { epoch, query, from, matches } => {

@@ -227,7 +227,7 @@ impl Driver {
                 let (source, index, context) = (&session.source, &session.index, &session.context);
                 let details = ContextDetails::read(source, index, context, session.ruleset.id.rules());
                 let details = details.map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Details { subject: session.view_key(), details: details }]
+                vec![Event::Details { subject: session.view_key(), details }]
             }
             Effect::PredictSummaryCalls { session, request: requested } => {
                 let config = &self.store.as_ref().expect("a store").config.js_root;
